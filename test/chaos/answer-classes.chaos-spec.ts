@@ -43,10 +43,7 @@ interface Passing {
 }
 
 const PASSING: Passing[] = [
-  ...[408, 425, 429, 500, 502, 503, 504].map((status) => ({
-    name: `${status}`,
-    fault: { status },
-  })),
+  ...[408, 429, 503].map((status) => ({ name: `${status}`, fault: { status } })),
   { name: 'a connection that is dropped', fault: { drop: true } },
   { name: 'no answer in time', fault: { hang: true } },
   {
@@ -56,6 +53,7 @@ const PASSING: Passing[] = [
   },
 ];
 
+/** What each status is taken for, libs/cloud-client/src/call-outcomes.spec.ts has; here are some of each kind. */
 describe.each(FLOWS)('what follows from an answer to a $what', (flow) => {
   const { what, operation, topic, command } = flow;
   let plant: Plant;
@@ -70,7 +68,8 @@ describe.each(FLOWS)('what follows from an answer to a $what', (flow) => {
       env: {
         KAFKA_TOPIC_PARTITIONS: '1',
         BRIDGE_FLOWS: flow.flow,
-        MACHINE_CLOUD_TIMEOUT_MS: '400',
+        // time enough for an answer on a busy machine, too
+        MACHINE_CLOUD_TIMEOUT_MS: '1500',
         WORK_ORDER_LIST_LINGER_MS: '200',
       },
     });
@@ -121,7 +120,7 @@ describe.each(FLOWS)('what follows from an answer to a $what', (flow) => {
       { what: `${times} calls` },
     );
 
-  describe.each([400, 404, 409, 413, 415, 422])('%i', (status) => {
+  describe.each([404, 413, 422])('%i', (status) => {
     it(`sets the ${what} aside that is at fault, and no other`, async () => {
       const [bad, ...good] = Array.from({ length: 4 }, nextMachine);
       await plant.sandbox.addFault({ operation, machineId: bad, status });
@@ -147,7 +146,7 @@ describe.each(FLOWS)('what follows from an answer to a $what', (flow) => {
     });
   });
 
-  it.each([400, 404, 409, 413, 415])(
+  it.each([400, 415])(
     `%i to every call is not the ${what}'s fault: the flow pauses until it has passed`,
     async (status) => {
       const machineIds = [nextMachine(), nextMachine(), nextMachine()];
@@ -187,7 +186,7 @@ describe.each(FLOWS)('what follows from an answer to a $what', (flow) => {
     expect(header(deadLetter, 'dlq-http-status')).toBe('404');
   });
 
-  it.each([405, 410, 414, 431, 302])(`%i is never the ${what}'s fault`, async (status) => {
+  it.each([405, 302])(`%i is never the ${what}'s fault`, async (status) => {
     const [machineId, ...others] = Array.from({ length: 3 }, nextMachine);
     await plant.sandbox.addFault({ operation, machineId, status });
     await send(machineId!, ...others);
@@ -215,20 +214,20 @@ describe.each(FLOWS)('what follows from an answer to a $what', (flow) => {
     },
   );
 
-  it.each([429, 503])('%i is given the seconds that Retry-After asks for', async (status) => {
+  it('503 is given the seconds that Retry-After asks for', async () => {
     const machineId = nextMachine();
-    await plant.sandbox.addFault({ operation, machineId, status, retryAfter: 2, count: 1 });
+    await plant.sandbox.addFault({ operation, machineId, status: 503, retryAfter: 2, count: 1 });
     await send(machineId);
     await untilFinal([machineId], flow.applied);
     const [first, second] = await callsFor(machineId);
     expect(second!.startedAtMs - first!.endedAtMs!).toBeGreaterThan(2000 - TIMER_TOLERANCE_MS);
   });
 
-  it.each([429, 503])('%i is left alone until the date that Retry-After names', async (status) => {
+  it('429 is left alone until the date that Retry-After names', async () => {
     const machineId = nextMachine();
     const untilSeconds = Math.floor(realEpochMs() / 1000) + 3;
     const retryAfter = new Date(untilSeconds * 1000).toUTCString();
-    await plant.sandbox.addFault({ operation, machineId, status, retryAfter, count: 1 });
+    await plant.sandbox.addFault({ operation, machineId, status: 429, retryAfter, count: 1 });
     await send(machineId);
     await untilFinal([machineId], flow.applied);
     const [, second] = await callsFor(machineId);

@@ -125,14 +125,6 @@ describe('record batches that unpack to far more than they are', () => {
     await expectWell();
   });
 
-  it('are rejected one by one where they are read, of twenty thousand records', async () => {
-    const before = await plant.kafka.topics.count(`${TOPIC}.dlq`);
-    await send(await batchOfRecords('zstd', 20_000));
-    await listArrives();
-    expect(await plant.kafka.topics.count(`${TOPIC}.dlq`)).toBe(before + 20_000);
-    await expectWell();
-  });
-
   it('are rejected by one dead letter that names the range, of millions of records', async () => {
     const offset = await plant.kafka.topics.end(TOPIC);
     const records = 1_000_000;
@@ -156,15 +148,15 @@ describe('record batches that unpack to far more than they are', () => {
 
 describe('record batches of many records, or of many bytes', () => {
   const TOPIC = TOPICS.workOrderLists;
-  const RECORDS = 25_000;
   let plant: ChaosPlant;
 
-  beforeAll(async () => {
+  // Topics and a process of its own each: what one batch leaves there and in the heap must not count for the next.
+  beforeEach(async () => {
     plant = await ChaosPlant.open({ machines: 3, partitions: 1 });
     await plant.kafka.topics.allowBatchesOf(TOPIC, 20 * MIB);
   });
 
-  afterAll(async () => {
+  afterEach(async () => {
     await plant.close();
   });
 
@@ -177,16 +169,14 @@ describe('record batches of many records, or of many bytes', () => {
       { what: 'all is committed', timeoutMs: 60_000 },
     );
 
-  // A process of its own each: what one batch leaves in the heap must not count for the next.
   it.each([
-    ['tiny ones in gzip', () => batchOfRecords('gzip', RECORDS)],
-    ['tiny ones in snappy', () => batchOfRecords('snappy', RECORDS)],
-    ['tiny ones in lz4', () => batchOfRecords('lz4', RECORDS)],
-    ['tiny ones in zstd', () => batchOfRecords('zstd', RECORDS)],
-    ['four times as many in zstd', () => batchOfRecords('zstd', 4 * RECORDS)],
+    ['5,000 tiny ones in gzip', () => batchOfRecords('gzip', 5000)],
+    ['5,000 tiny ones in snappy', () => batchOfRecords('snappy', 5000)],
+    ['5,000 tiny ones in lz4', () => batchOfRecords('lz4', 5000)],
+    ['as many tiny ones as there may be, in zstd', () => batchOfRecords('zstd', 100_000)],
     ['10,000 of 40 MiB in zstd', () => batchOfRecords('zstd', 10_000, 4200)],
     ['2,000 of 58 MiB in zstd', () => batchOfRecords('zstd', 2000, 30_000)],
-    ['25,000 of 6 MiB in zstd', () => batchOfRecords('zstd', RECORDS, 250)],
+    ['25,000 of 6 MiB in zstd', () => batchOfRecords('zstd', 25_000, 250)],
   ])(
     'are rejected one by one: %s',
     async (codec, make) => {
@@ -194,7 +184,6 @@ describe('record batches of many records, or of many bytes', () => {
       const url = await bridge.ready();
       await plant.kafka.sendJson(TOPIC, 'M-001', { machineId: 'M-001', workingOrders: [codec] });
       await plant.sandbox.listBecomes('M-001', [codec]);
-      const before = await plant.kafka.topics.count(`${TOPIC}.dlq`);
       const batch = await make();
       const vitals = new VitalsWatch(bridge.pid, url);
       await produce(testBrokers()[0]!, `${plant.kafka.topicPrefix}${TOPIC}`, 0, batch);
@@ -203,7 +192,7 @@ describe('record batches of many records, or of many bytes', () => {
       await vitals.stop();
       bridge.kill('SIGTERM');
       expect(await bridge.exitCode()).toBe(0);
-      expect(await plant.kafka.topics.count(`${TOPIC}.dlq`)).toBe(before + batch.records);
+      expect(await plant.kafka.topics.count(`${TOPIC}.dlq`)).toBe(batch.records);
       expect(longestMs).toBeLessThan(LONGEST_SILENCE_MS);
       // their bytes are kept until they are done; what handling them takes comes on top
       expect(growthBytes).toBeLessThan(MOST_GROWTH_BYTES + batch.unpackedBytes);

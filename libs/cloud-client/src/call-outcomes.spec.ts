@@ -35,7 +35,8 @@ describe('a status', () => {
     expect(await client.getMachineInfo()).toEqual({ kind: 'unauthorised', status });
   });
 
-  it.each([408, 425, 429, 500, 502, 503, 504])('%i is to be retried', async (status) => {
+  const passing = [302, 405, 408, 410, 414, 425, 429, 431, 500, 502, 503, 504];
+  it.each(passing)('%i is to be retried', async (status) => {
     service.answers(respond(status, 'oops'));
     const error = await retryError(client.setWorkOrderList(PUT_NOTHING));
     expect(error).toMatchObject({ code: 'http-status', status, operation: 'setWorkOrderList' });
