@@ -110,6 +110,7 @@ describe('EnrichmentRules', () => {
         const literal = /\('(.*)'\)$/s.exec(decodeURIComponent(url.pathname))?.[1];
         expect(literal).toBe(ProductionOrder);
       }),
+      { numRuns: 30 },
     );
   });
 });

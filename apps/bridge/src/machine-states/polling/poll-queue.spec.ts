@@ -75,7 +75,7 @@ describe('PollQueue', () => {
         const foundOutMs = Math.ceil(size.hanging / SLOTS) * TIMEOUT_MS + 2 * INTERVAL_MS;
         expect(longestBetweenPolls(healthy, foundOutMs)).toBeLessThanOrEqual(INTERVAL_MS + 5000);
       }),
-      { numRuns: 15 },
+      { numRuns: 8 },
     );
   });
 
