@@ -4,6 +4,7 @@ import { bundledPackages } from './tools/test/bundle-packages.mjs';
 export default {
   testEnvironment: '<rootDir>/tools/test/node-environment.mjs',
   testEnvironmentOptions: { customExportConditions: ['bridge-src', 'node', 'node-addons'] },
+  testSequencer: '<rootDir>/tools/test/longest-first.mjs',
   maxWorkers: 2,
   testTimeout: 120_000,
   roots: ['<rootDir>/apps', '<rootDir>/libs', '<rootDir>/test'],

@@ -2,30 +2,35 @@ const BROWSER = '/test/browser/';
 const CHAOS = '\\.chaos-spec\\.ts$';
 const QUICK_CHAOS = '\\.quick\\.chaos-spec\\.ts$';
 const LONG = '\\.long\\.(e2e-)?spec\\.ts$';
+const PROPERTIES = '\\.properties\\.spec\\.ts$';
 
-const run = (paths, ignored = [], more = {}) => ({ paths, ignored, workers: 3, ...more });
+const run = (paths, ignored = [], more = {}) => ({ paths, ignored, workers: 4, ...more });
 const kafka = { needsKafka: true };
-const browser = run([BROWSER], [], { ...kafka, needsBrowser: true, workers: 2 });
-/** The properties once more, each with ten times the cases of the unit tier. */
-const deep = run(['\\.properties\\.spec\\.ts$'], [], { env: { PROPERTY_DEPTH: '10' } });
+const browser = { ...kafka, needsBrowser: true };
 /** Each starts processes by the dozen. */
-const chaos = { ...kafka, workers: 2 };
+const chaos = { ...kafka, workers: 3 };
+/** The properties have ten times the cases of the unit tier. */
+const deep = { ...browser, env: { PROPERTY_DEPTH: '10' } };
 
 /**
  * The runs of Jest that a tier consists of: patterns of which a spec's path matches one of `paths` and none of
  * `ignored`. `.long.` in a name marks what would make `npm test` too long, `.quick.` the chaos that it includes.
- * Much of a test is waiting, so there are more workers than cores; nothing that goes by the clock runs beside chaos.
+ * Much of a test is waiting, so there are more workers than cores; with specs of several tiers in one run, few of them
+ * have nothing to do at its end. No process is killed beside what goes by the clock, but for that of `npm test`.
  */
 export const TIERS = {
-  unit: [run(['\\.spec\\.ts$'], [LONG])],
+  unit: [run(['\\.spec\\.ts$'], [LONG], { workers: 3 })],
   e2e: [run(['\\.e2e-spec\\.ts$', LONG], [BROWSER], kafka)],
   chaos: [run([CHAOS], [], chaos)],
-  browser: [browser],
+  browser: [run([BROWSER], [], browser)],
   /** What `npm test` runs. */
-  quick: [run(['\\.(e2e-)?spec\\.ts$'], [LONG, BROWSER], kafka), run([QUICK_CHAOS], [], chaos)],
-  /** What `npm test` leaves out, and `deep`. */
-  rest: [run([LONG], [BROWSER], kafka), deep, browser, run([CHAOS], [QUICK_CHAOS], chaos)],
+  quick: [run(['\\.(e2e-)?spec\\.ts$', QUICK_CHAOS], [LONG, BROWSER], kafka)],
+  /** What `npm test` leaves out, and the properties once more. */
+  rest: [run([LONG, BROWSER, PROPERTIES], [], deep), run([CHAOS], [QUICK_CHAOS], chaos)],
 };
+
+/** What remains of a run where there is no Chromium. */
+export const withoutBrowser = (given) => ({ ...given, ignored: [...given.ignored, BROWSER] });
 
 /** @param asked further arguments of Jest; patterns of paths that come first choose among the tier's files */
 export function jestArguments({ paths, ignored, workers }, asked) {
