@@ -91,17 +91,21 @@ describe.each([
     expect(await post(bodyBytes + 1)).toBe(413);
   });
 
-  it.each([
-    ['a connection that says nothing', ''],
-    ['half a head', HEALTH.slice(0, 40)],
-    [
-      'half a body',
+  it('not for ever who leaves it waiting', async () => {
+    const post =
       `POST ${path} HTTP/1.1\r\nhost: localhost\r\nx-machine-terminal: 1\r\n` +
-        'content-type: application/json\r\ncontent-length: 100\r\n\r\n{',
-    ],
-  ])('not for ever who leaves it waiting: %s', async (_, beginning) => {
-    const socket = await connected();
-    socket.write(beginning);
-    await untilClosed(socket);
+      'content-type: application/json\r\ncontent-length: 100\r\n\r\n{';
+    const beginnings = { nothing: '', 'half a head': HEALTH.slice(0, 40), 'half a body': post };
+    const ends = Object.entries(beginnings).map(async ([what, beginning]) => {
+      const socket = await connected();
+      socket.write(beginning);
+      const end = untilClosed(socket).then(
+        () => 'closed',
+        () => 'open',
+      );
+      return [what, await end];
+    });
+    const closed = Object.keys(beginnings).map((what) => [what, 'closed']);
+    expect(await Promise.all(ends)).toEqual(closed);
   });
 });
