@@ -66,7 +66,7 @@ describe('a partition with few messages', () => {
     const all = many.length + few.length;
     await eventually(async () => (await plant.sandbox.countCalls(operation, 0, all)) === all, {
       what: 'all reasons have reached the service',
-      timeoutMs: 60_000,
+      timeoutMs: 110_000,
     });
     const order = (await plant.sandbox.calls(operation)).map(({ machineIds: [first] }) => first);
     // A round of all machines for each of its messages, and some that were over before these came.
