@@ -125,7 +125,10 @@ export function readErpAccess(
   return new Map(
     all.map((rule) => {
       const { name, caFile } = rule;
-      const ca = caFile === undefined ? undefined : env.fileContent(ENRICHMENT_FILE, caFile);
+      const ca =
+        caFile === undefined
+          ? undefined
+          : env.fileContent(`${ENRICHMENT_FILE} (${name}) caFile`, caFile);
       return [name, { credentials: readCredentials(env, rule), ca }];
     }),
   );

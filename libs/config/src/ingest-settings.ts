@@ -158,12 +158,18 @@ function readSenders(env: EnvironmentReader): readonly IngestSender[] | undefine
     env.problem(SENDERS_FILE, 'must hold a JSON object {"senders": {"<name>": {...}}}');
     return [];
   }
-  return Object.entries(senders).map(([name, value]) => readSender(env, name, value));
+  const all = Object.entries(senders).map(([name, value]) => readSender(env, name, value));
+  const tokens = all.flatMap(({ tokenDigest }) => tokenDigest?.toString('hex') ?? []);
+  if (new Set(tokens).size < tokens.length) {
+    env.problem(SENDERS_FILE, 'has two senders with the same token');
+  }
+  return all;
 }
 
 function readSender(env: EnvironmentReader, name: string, value: unknown): IngestSender {
+  const setting = `${SENDERS_FILE} ${NAME.test(name) ? `sender ${name}` : 'a sender'}`;
   const problem = (what: string): void => {
-    env.problem(SENDERS_FILE, `${NAME.test(name) ? `sender ${name}` : 'a sender'} ${what}`);
+    env.problem(setting, what);
   };
   if (!NAME.test(name)) problem('must be named with 1 to 100 letters, digits, ., - or _');
   const fields = isObject(value) ? value : {};
@@ -175,7 +181,10 @@ function readSender(env: EnvironmentReader, name: string, value: unknown): Inges
   for (const field of Object.keys(fields)) {
     if (!known.has(field)) problem('has a field that is not known; docs/ingest.md has them all');
   }
-  const secretOf = (field: string): string | undefined => readSecret(env, fields, field, problem);
+  const contentOf = (field: string): string | undefined =>
+    fileContentOf(env, fields, field, setting);
+  const secretOf = (field: string): string | undefined =>
+    readSecret(fields, field, contentOf, problem);
   const digestOf = (field: string): string | undefined => {
     const given = fields[field];
     if (given === undefined) return undefined;
@@ -210,9 +219,7 @@ function readSender(env: EnvironmentReader, name: string, value: unknown): Inges
       DEFAULT_ANSWER_WITHIN_MS,
     ),
     ...(fields['callback'] !== undefined && {
-      callback: readCallback(env, fields['callback'], (what) => {
-        problem(`has a callback that ${what}`);
-      }),
+      callback: readCallback(env, fields['callback'], setting),
     }),
   };
 }
@@ -220,14 +227,25 @@ function readSender(env: EnvironmentReader, name: string, value: unknown): Inges
 type Fields = Record<string, unknown>;
 type Problem = (what: string) => void;
 
-function readSecret(
+/** Of the file that a field names, if there is one. */
+function fileContentOf(
   env: EnvironmentReader,
   fields: Fields,
   field: string,
-  problem: Problem,
+  setting: string,
 ): string | undefined {
   const file = fields[`${field}File`];
-  const given = typeof file === 'string' ? env.fileContent(SENDERS_FILE, file) : fields[field];
+  return typeof file === 'string' ? env.fileContent(`${setting} ${field}File`, file) : undefined;
+}
+
+function readSecret(
+  fields: Fields,
+  field: string,
+  contentOf: (field: string) => string | undefined,
+  problem: Problem,
+): string | undefined {
+  const isInFile = typeof fields[`${field}File`] === 'string';
+  const given = isInFile ? contentOf(field) : fields[field];
   if (given === undefined) return undefined;
   if (typeof given === 'string' && given.length >= SHORTEST_SECRET) return given;
   problem(`must have a ${field} of ${SHORTEST_SECRET} characters or more`);
@@ -252,8 +270,13 @@ const CALLBACK_FIELDS = new Set([
 ]);
 const CONTENT_TYPE = /^[\w.+-]+\/[\w.+-]+(; *charset=utf-8)?$/i;
 
-function readCallback(env: EnvironmentReader, value: unknown, problem: Problem): IngestCallback {
+function readCallback(env: EnvironmentReader, value: unknown, setting: string): IngestCallback {
   const fields = isObject(value) ? value : {};
+  const problem = (what: string): void => {
+    env.problem(setting, `has a callback that ${what}`);
+  };
+  const contentOf = (field: string): string | undefined =>
+    fileContentOf(env, fields, field, `${setting} callback`);
   if (Object.keys(fields).some((field) => !CALLBACK_FIELDS.has(field))) {
     problem('has a field that is not known; docs/ingest.md has them all');
   }
@@ -262,10 +285,9 @@ function readCallback(env: EnvironmentReader, value: unknown, problem: Problem):
   if (fault !== undefined) problem(`needs a url that ${fault}`);
   const isSecretGiven = 'hmacSecret' in fields || 'hmacSecretFile' in fields;
   if (!isSecretGiven) problem('needs hmacSecret or hmacSecretFile');
-  const secret = readSecret(env, fields, 'hmacSecret', problem) ?? '';
-  const file = fields['mappingFile'];
-  const mapping =
-    typeof file === 'string' ? env.fileContent(SENDERS_FILE, file) : fields['mapping'];
+  const secret = readSecret(fields, 'hmacSecret', contentOf, problem) ?? '';
+  const isInFile = typeof fields['mappingFile'] === 'string';
+  const mapping = isInFile ? contentOf('mapping') : fields['mapping'];
   const mappingFault = typeof mapping === 'string' ? expressionFault(mapping) : undefined;
   if (mapping !== undefined && typeof mapping !== 'string')
     problem('has a mapping that is no text');

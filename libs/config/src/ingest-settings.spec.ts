@@ -1,0 +1,56 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { SettingsError } from './environment-reader.js';
+import { loadIngestSettings } from './ingest-settings.js';
+
+const TOKEN = 'token-of-sixteen-or-more';
+
+describe('the senders of ingest', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'senders-'));
+  const file = join(folder, 'senders.json');
+
+  afterAll(() => {
+    rmSync(folder, { recursive: true });
+  });
+
+  function problemsOf(senders: object): readonly string[] {
+    writeFileSync(file, JSON.stringify({ senders }));
+    try {
+      loadIngestSettings({ KAFKA_BROKERS: '127.0.0.1:9092', INGEST_SENDERS_FILE: file });
+      return [];
+    } catch (error) {
+      if (error instanceof SettingsError) return error.problems;
+      throw error;
+    }
+  }
+
+  it('may each have a callback', () => {
+    const callback = { url: 'https://erp.example.com/outcomes', hmacSecret: TOKEN };
+    expect(problemsOf({ a: { token: TOKEN, paths: ['/orders'], callback } })).toEqual([]);
+  });
+
+  it('are named with the field whose file is missing', () => {
+    const paths = ['/orders'];
+    const callback = {
+      ...{ url: 'https://erp.example.com', hmacSecret: TOKEN },
+      mappingFile: join(folder, 'none'),
+    };
+    expect(
+      problemsOf({
+        a: { token: TOKEN, hmacSecretFile: join(folder, 'none'), paths },
+        b: { token: `${TOKEN}-of-b`, paths, callback },
+      }),
+    ).toEqual([
+      'INGEST_SENDERS_FILE sender a hmacSecretFile names a file that cannot be read (ENOENT)',
+      'INGEST_SENDERS_FILE sender b callback mappingFile names a file that cannot be read (ENOENT)',
+    ]);
+  });
+
+  it('must not share a token, which would let one send as the other', () => {
+    const sender = { token: TOKEN, paths: ['/orders'] };
+    expect(problemsOf({ a: sender, b: sender })).toEqual([
+      'INGEST_SENDERS_FILE has two senders with the same token',
+    ]);
+  });
+});
