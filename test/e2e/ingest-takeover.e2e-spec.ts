@@ -16,6 +16,7 @@ describe('an ingest whose transaction does not end', () => {
   let relay: KafkaRelay;
   let slow: RunningIngest;
   let other: RunningIngest;
+  let third: RunningIngest;
   let written = 0;
 
   /** The end of a transaction has been asked for, and has not come to the broker. */
@@ -29,10 +30,11 @@ describe('an ingest whose transaction does not end', () => {
     const throughRelay = { KAFKA_BROKERS: relay.address, INGEST_INSTANCE: 'slow' };
     slow = await (await RunningIngest.start(prefix, throughRelay)).ready();
     other = await (await RunningIngest.start(prefix, { INGEST_INSTANCE: 'other' })).ready();
+    third = await (await RunningIngest.start(prefix, { INGEST_INSTANCE: 'third' })).ready();
   });
 
   afterAll(async () => {
-    await Promise.all([slow, other].map((it) => it.close()));
+    await Promise.all([slow, other, third].map((it) => it.close()));
     await relay.close();
     await kafka.close();
   });
@@ -50,6 +52,38 @@ describe('an ingest whose transaction does not end', () => {
     const again = await slow.post('/lists', LIST, headers);
     expect([again.status, await again.json()]).toEqual([200, place]);
     written += 1;
+    expect(await kafka.topics.count(TOPIC)).toBe(written);
+  });
+
+  it('is fenced by two processes at once, of which one takes over each request', async () => {
+    const ids = Array.from({ length: 50 }, (_, index) => `taken-over-${index}`);
+    const placeIn = (ingest: RunningIngest, id: string): Promise<Place> =>
+      eventually(
+        async () => {
+          const answer = await ingest.post('/lists', LIST, { 'idempotency-key': id });
+          const body = (await answer.json()) as Place;
+          return answer.ok && body;
+        },
+        { what: `${id} is written` },
+      );
+    const before = slow.post('/lists', LIST);
+    await stopAtEnd();
+    const held = ids.map((id) => slow.post('/lists', LIST, { 'idempotency-key': id }));
+    const waiting = `machine_ingest_waiting ${ids.length + 1}`;
+    await eventually(
+      async () => (await (await fetch(`${slow.url}/metrics`)).text()).includes(waiting),
+      { what: 'they wait for the transaction before' },
+    );
+    relay.release();
+    await stopAtEnd();
+    const [places, same] = await Promise.all(
+      [other, third].map((ingest) => Promise.all(ids.map((id) => placeIn(ingest, id)))),
+    );
+    expect(same).toEqual(places);
+    relay.release();
+    await Promise.all([before, ...held]);
+    await slow.ready();
+    written += ids.length + 1;
     expect(await kafka.topics.count(TOPIC)).toBe(written);
   });
 

@@ -2,7 +2,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import type { Readable } from 'node:stream';
 import type { Environment } from '#libs/config';
-import { BRIDGE_NODE_OPTIONS } from '../../tools/start/node-options.mjs';
+import { NODE_OPTIONS } from '../../tools/start/node-options.mjs';
 import { askOnceMore } from './ask-once-more.js';
 import { eventually } from './eventually.js';
 import { rememberSecrets, secretIn } from './secrets.js';
@@ -22,7 +22,7 @@ export class AppProcess {
   ) {
     rememberSecrets(env);
     // PATH alone is inherited: settings of whoever runs the tests must not leak in.
-    const options = app === 'bridge' ? [...BRIDGE_NODE_OPTIONS] : [];
+    const options = [...(NODE_OPTIONS[app] ?? [])];
     // the sandbox has no secrets, and answers a hundred thousand calls
     if (app !== 'sandbox') options.push('--import=./test/support/report-served-http.mjs');
     this.child = spawn(process.execPath, [...options, `dist/apps/${app}/src/main.js`], {

@@ -1,6 +1,6 @@
 import { spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
-import { BRIDGE_NODE_OPTIONS } from '../../tools/start/node-options.mjs';
+import { NODE_OPTIONS } from '../../tools/start/node-options.mjs';
 
 function node(...args: string[]): string {
   const { status, stdout, stderr } = spawnSync(process.execPath, args, { encoding: 'utf8' });
@@ -18,13 +18,23 @@ describe('the options of Node that bound the heap of the bridge', () => {
       }
       const young = getHeapSpaceStatistics().find((space) => space.space_name === 'new_space');
       console.log(young.space_size / 2 ** 20);`;
-    expect(BRIDGE_NODE_OPTIONS).toContain('--max-semi-space-size=16');
-    expect(Number(node(...BRIDGE_NODE_OPTIONS, '-e', code))).toBeLessThanOrEqual(32);
+    expect(NODE_OPTIONS.bridge).toContain('--max-semi-space-size=16');
+    expect(Number(node(...NODE_OPTIONS.bridge, '-e', code))).toBeLessThanOrEqual(32);
   });
 
   it.each(['package.json', 'Dockerfile', 'docs/operations.md'])('are those of %s', (file) => {
     const lines = readFileSync(file, 'utf8').split('\n');
     const line = lines.find((text) => text.includes('--heap-growing-percent'));
-    expect(line?.match(/--(heap-growing|max-semi)[\w=-]+/g)).toEqual(BRIDGE_NODE_OPTIONS);
+    expect(line?.match(/--(heap-growing|max-semi)[\w=-]+/g)).toEqual(NODE_OPTIONS.bridge);
   });
+});
+
+describe('the options of Node that spare ingest its garbage collections', () => {
+  it.each(['package.json', 'Dockerfile', 'deploy/systemd/machine-ingest.service'])(
+    'are those of %s',
+    (file) => {
+      const options = readFileSync(file, 'utf8').match(/--max-semi-space-size=\d+/g);
+      expect(options).toEqual(expect.arrayContaining([...NODE_OPTIONS.ingest]));
+    },
+  );
 });

@@ -6,7 +6,7 @@ import { promisify } from 'node:util';
 import { anyFreePort } from '../process/ports.mjs';
 import { ROOT } from '../setup/root.mjs';
 import { startCommand, startProgram, untilHealthy } from '../start/app-process.mjs';
-import { BRIDGE_NODE_OPTIONS } from '../start/node-options.mjs';
+import { NODE_OPTIONS } from '../start/node-options.mjs';
 import { prepareParallelConsumer } from './rivals/prepare.mjs';
 
 const BRIDGE = join(ROOT, 'dist/apps/bridge/src/main.js');
@@ -28,7 +28,7 @@ export async function startBridge(
   { group = 'bridge', name = group, service = trial.service, settings },
 ) {
   const port = String(await anyFreePort());
-  const app = start(trial, `bench-${name}`, [...BRIDGE_NODE_OPTIONS, BRIDGE], {
+  const app = start(trial, `bench-${name}`, [...NODE_OPTIONS.bridge, BRIDGE], {
     KAFKA_BROKERS: trial.brokers,
     KAFKA_TOPIC_PREFIX: trial.prefix,
     KAFKA_GROUP_ID: `${trial.prefix}${group}`,
@@ -60,7 +60,7 @@ export async function startTerminal(bench, prefix) {
 /** Ingest on the topics with a prefix, as its user would run it on this computer. */
 export async function startIngest(bench, prefix) {
   const port = String(await anyFreePort());
-  const app = start(bench, 'bench-ingest', [INGEST], {
+  const app = start(bench, 'bench-ingest', [...NODE_OPTIONS.ingest, INGEST], {
     KAFKA_BROKERS: bench.brokers,
     KAFKA_TOPIC_PREFIX: prefix,
     KAFKA_GROUP_ID: `${prefix}bridge`,

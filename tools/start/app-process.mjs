@@ -6,7 +6,7 @@ import { spawnGuarded } from '../process/guarded.mjs';
 import { LOCAL, ROOT } from '../setup/root.mjs';
 import { lastLines } from '../setup/run-tool.mjs';
 import { SetupError } from '../setup/steps.mjs';
-import { BRIDGE_NODE_OPTIONS } from './node-options.mjs';
+import { NODE_OPTIONS } from './node-options.mjs';
 
 // the bridge itself takes up to 10 s for the calls in flight
 const GRACE_MS = 12_000;
@@ -14,7 +14,7 @@ const HEALTHY_TIMEOUT_MS = 60_000;
 
 /** Starts an app of `dist/`. */
 export function startApp(name, env) {
-  const options = name === 'bridge' ? BRIDGE_NODE_OPTIONS : [];
+  const options = NODE_OPTIONS[name] ?? [];
   return startProgram(name, [...options, join(ROOT, `dist/apps/${name}/src/main.js`)], env);
 }
 

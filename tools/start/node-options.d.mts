@@ -1,2 +1,6 @@
-/** What Node starts the bridge with, as in package.json and the Dockerfile; see docs/decisions/0038-bounded-heap.md. */
-export const BRIDGE_NODE_OPTIONS: readonly string[];
+/**
+ * What Node starts an app with, as in package.json and the Dockerfile; see docs/decisions/0038-bounded-heap.md and
+ * 0047-ingest.md. Apps without an entry need none.
+ */
+export const NODE_OPTIONS: Readonly<Record<'bridge' | 'ingest', readonly string[]>> &
+  Readonly<Record<string, readonly string[] | undefined>>;

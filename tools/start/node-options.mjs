@@ -1,1 +1,4 @@
-export const BRIDGE_NODE_OPTIONS = ['--heap-growing-percent=40', '--max-semi-space-size=16'];
+export const NODE_OPTIONS = {
+  bridge: ['--heap-growing-percent=40', '--max-semi-space-size=16'],
+  ingest: ['--max-semi-space-size=32'],
+};

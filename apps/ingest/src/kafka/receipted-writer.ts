@@ -8,14 +8,15 @@ import {
   refusalOf,
   TransactionalWriter,
 } from '#libs/kafka';
-import type { KeyedReceipt, Receipt, RequestLog } from './request-log.js';
+import type { Claim, KeyedReceipt, Receipt, RequestLog } from './request-log.js';
 
 /** A record for an input topic, and what its receipt has beside its place. */
 export interface ReceiptedRecord {
   record: OutboundRecord & { value: Buffer };
   key: string;
   digest: string;
-  isUnclaimed?: true;
+  /** The settled claim that its own replaces; `none` where it needs no claim. */
+  after: Claim | undefined | 'none';
   /** Shares its transaction with no other, so that a refusal is its own. */
   isAlone: boolean;
   /** Real milliseconds after which nobody waits for it: it is not begun any more. */
@@ -33,6 +34,9 @@ export class WriterLostError extends Error {
   }
 }
 
+/** Another incarnation holds a record of the transaction, or the claims were not read back in time: nothing is written. */
+export class NotHeldError extends Error {}
+
 /** The record was not begun in time, and is not written. */
 export class NotBegunError extends Error {}
 
@@ -43,6 +47,8 @@ interface Pending extends ReceiptedRecord {
 
 const MAX_RECORDS = 500;
 const MAX_BYTES = 4 * 1024 * 1024;
+/** While it waits, readers of the input topics wait too. */
+const CLAIMS_READ_WITHIN_MS = 1000;
 const OPTIONS = {
   /** What a process that was killed had open holds up those who read committed records for so long, and a check of the broker more. */
   transactionTimeoutMs: 10_000,
@@ -51,9 +57,9 @@ const OPTIONS = {
 };
 
 /**
- * Writes records with their receipts: both or neither. What comes while a transaction is under way shares the next one,
- * so that the rate does not depend on how long a transaction takes. Each object is an incarnation of its own, fenced by
- * whoever opens the next one with its transactional id.
+ * Writes records with their receipts: both or neither, and neither unless this incarnation holds their claims. What comes
+ * while a transaction is under way shares the next one, so that the rate does not depend on how long a transaction takes.
+ * Each object is an incarnation of its own, fenced by whoever opens the next one with its transactional id.
  */
 export class ReceiptedWriter {
   readonly incarnation = randomUUID();
@@ -64,8 +70,8 @@ export class ReceiptedWriter {
 
   constructor(
     kafka: KafkaClient,
-    transactionalId: string,
-    private readonly receiptsRecord: RequestLog['receiptsRecord'],
+    private readonly transactionalId: string,
+    private readonly log: RequestLog,
   ) {
     this.writer = new TransactionalWriter(kafka, transactionalId, OPTIONS);
   }
@@ -92,7 +98,7 @@ export class ReceiptedWriter {
   /**
    * Resolves once the transaction is committed by all in-sync replicas.
    *
-   * @throws RecordRefusedError for what Kafka will never take, NotBegunError, or WriterLostError
+   * @throws RecordRefusedError for what Kafka will never take, NotHeldError, NotBegunError, or WriterLostError
    */
   write(record: ReceiptedRecord): Promise<Receipt> {
     if (this.lost !== undefined) return Promise.reject(this.lost);
@@ -143,24 +149,49 @@ export class ReceiptedWriter {
 
   private async writeBatch(batch: readonly Pending[]): Promise<void> {
     let receipts: KeyedReceipt[] = [];
+    const claimed = batch.filter(({ after }) => after !== 'none');
+    const claiming = this.claim(claimed);
     try {
       await this.writer.writeTransaction(
         batch.map(({ record }) => record),
         {
-          withPlaces: (places) => {
+          withPlaces: async (places) => {
+            await claiming;
+            if (!claimed.every((record) => this.holds(record))) throw new NotHeldError();
             receipts = batch.map((it, index) => receiptOf(it, places[index]));
-            return [this.receiptsRecord(receipts)];
+            return [this.log.receiptsRecord(receipts)];
           },
         },
       );
     } catch (error) {
-      const refusal = refusalOf(error);
-      const why = describeKafkaFailure(error, { right: 'Write' });
-      const lost = this.lose(why, refusal !== undefined);
-      for (const { reject } of batch) reject(batch.length === 1 ? (refusal ?? lost) : lost);
+      const why = this.failureOf(error, batch.length);
+      for (const { reject } of batch) reject(why);
       return;
     }
     for (const [index, receipt] of receipts.entries()) batch[index]?.resolve(receipt);
+  }
+
+  /** Under way together with the records: neither waits for the other. */
+  private async claim(records: readonly Pending[]): Promise<void> {
+    const claims = records.flatMap(({ key, after }) =>
+      after === 'none' || this.holds({ key }) ? [] : [{ key, after }],
+    );
+    const { incarnation, transactionalId } = this;
+    if (claims.length === 0) return;
+    await this.log.claim(claims, { transactionalId, incarnation }, CLAIMS_READ_WITHIN_MS);
+  }
+
+  private holds({ key }: Pick<Pending, 'key'>): boolean {
+    return this.log.holderOf(key)?.incarnation === this.incarnation;
+  }
+
+  /** After anything else than claims that do not hold, whether the transaction is committed is known only to Kafka. */
+  private failureOf(error: unknown, count: number): Error {
+    if (error instanceof NotHeldError) return error;
+    const refusal = refusalOf(error);
+    const why = describeKafkaFailure(error, { right: 'Write' });
+    const lost = this.lose(why, refusal !== undefined);
+    return count === 1 ? (refusal ?? lost) : lost;
   }
 
   private lose(why: string, hasRefusedRecord = false): WriterLostError {
@@ -171,9 +202,9 @@ export class ReceiptedWriter {
 }
 
 function receiptOf(
-  { key, digest, isUnclaimed }: ReceiptedRecord,
+  { key, digest, after }: ReceiptedRecord,
   place: RecordPlace | undefined,
 ): KeyedReceipt {
   if (place === undefined) throw new Error('a record has no place');
-  return { key, ...place, digest, ...(isUnclaimed && { isUnclaimed }) };
+  return { key, ...place, digest, ...(after === 'none' && { isUnclaimed: true }) };
 }

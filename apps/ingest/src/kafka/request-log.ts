@@ -23,8 +23,6 @@ const RETENTION_MS = 2 * DAY_MS;
 const MAX_REMEMBERED = 2_000_000;
 /** A record has one id or more, and a transaction its marker. */
 const MAX_OFFSETS = 2 * MAX_REMEMBERED;
-/** About 80 bytes each. */
-const MAX_CLAIMS_A_RECORD = 1000;
 /** The order of one log decides; older topics may have more. */
 const PARTITION = 0;
 const FORGET_EVERY_MS = 60_000;
@@ -54,16 +52,11 @@ export interface KeyedReceipt extends Receipt {
 /** What names a writer in a claim. */
 export type Holder = Omit<Claim, 'offset'>;
 
-/** A claim that is not sent yet. */
-interface UnsentClaim {
+/** A claim to be written. */
+export interface NewClaim {
   key: string;
-  by: Holder;
-  /** Offset of the claim that it replaces. */
-  after: number | null;
-  /** Called once it has been read. */
-  done: () => void;
-  /** Nobody waits for it any more. */
-  isLate: boolean;
+  /** The claim that it replaces: of an incarnation that is settled. */
+  after: Claim | undefined;
 }
 
 /** As it is on the topic. */
@@ -103,10 +96,10 @@ export class RequestLog {
   /** Next offset of each partition of the receipts. */
   private readonly positions = new Map<number, number>();
   private readonly changes = new Map<string, Set<() => void>>();
-  private readonly ownClaims = new Map<string, readonly UnsentClaim[]>();
-  private readonly unsent: UnsentClaim[] = [];
+  /** Who waits for a record of claims, by its nonce. */
+  private readonly unread = new Map<string, () => void>();
   private readonly producer: IdempotentProducer;
-  private sending: Promise<void> | undefined;
+  private sending: Promise<unknown> = Promise.resolve();
   private following: Promise<void> = Promise.resolve();
   private claimCount = 0;
   private hasRestored = false;
@@ -214,27 +207,30 @@ export class RequestLog {
   }
 
   /**
-   * Writes a claim; resolves once it has been read, so that {@link holderOf} has what came of it, or after `withinMs` of
-   * real time. It may still come then, and holds.
+   * Writes claims in one record; resolves once it has been read, so that {@link holderOf} has what came of them, or after
+   * `withinMs` of real time. They may still come then, and hold.
    */
-  claim(
-    key: string,
-    { by, after, withinMs }: { by: Holder; after: Claim | undefined; withinMs: number },
-  ): Promise<void> {
+  claim(claims: readonly NewClaim[], by: Holder, withinMs: number): Promise<void> {
+    const nonce = `${by.incarnation}:${(this.claimCount += 1)}`;
+    const value = JSON.stringify({
+      ...{ ...by, nonce },
+      claims: claims.map(({ key, after }) => [key, after?.offset ?? null]),
+    } satisfies ClaimsRecord);
+    const record = { topic: this.claimsTopic, partition: PARTITION, key: null, value, headers: {} };
+    const send = async (): Promise<void> => {
+      if (this.unread.has(nonce)) await this.producer.sendAll([record]);
+    };
     return new Promise((resolve) => {
       const stopWaiting = afterRealMs(withinMs, () => {
-        claim.isLate = true;
+        this.unread.delete(nonce);
         resolve();
       });
-      const done = (): void => {
+      this.unread.set(nonce, () => {
         stopWaiting();
         resolve();
-      };
-      const claim = { key, by, after: after?.offset ?? null, done, isLate: false };
-      this.unsent.push(claim);
-      this.sending ??= this.sendClaims().finally(() => {
-        this.sending = undefined;
       });
+      // closed: nobody waits any more
+      this.sending = this.sending.then(send).catch(() => undefined);
     });
   }
 
@@ -261,35 +257,6 @@ export class RequestLog {
     }
   }
 
-  private async sendClaims(): Promise<void> {
-    try {
-      while (this.unsent.length > 0) {
-        const claims = this.takeUnsent();
-        const [first] = claims;
-        if (first === undefined) continue;
-        const nonce = `${first.by.incarnation}:${(this.claimCount += 1)}`;
-        const { transactionalId, incarnation } = first.by;
-        const value = JSON.stringify({
-          ...{ transactionalId, incarnation, nonce },
-          claims: claims.map(({ key, after }) => [key, after]),
-        });
-        this.ownClaims.set(nonce, claims);
-        const record = { topic: this.claimsTopic, partition: PARTITION, key: null, value };
-        await this.producer.sendAll([{ ...record, headers: {} }]);
-      }
-    } catch {
-      // Closed: nobody waits any more.
-    }
-  }
-
-  /** Those that still matter, by one incarnation. */
-  private takeUnsent(): UnsentClaim[] {
-    const incarnation = this.unsent[0]?.by.incarnation;
-    const end = this.unsent.findIndex(({ by }) => by.incarnation !== incarnation);
-    const count = Math.min(end < 0 ? Infinity : end, MAX_CLAIMS_A_RECORD);
-    return this.unsent.splice(0, count).filter(({ isLate }) => !isLate);
-  }
-
   private take({ topic, offset, value, timestamp }: StoredRecord): void {
     const json = value === null ? undefined : readJson(value);
     if (json?.ok !== true || !isJsonObject(json.value)) return;
@@ -300,8 +267,8 @@ export class RequestLog {
     } else {
       const { claims, nonce, ...by } = json.value as unknown as ClaimsRecord;
       for (const [key, after] of claims) this.takeClaim(key, { ...by, offset }, after, timestampMs);
-      for (const { done } of this.ownClaims.get(nonce) ?? []) done();
-      this.ownClaims.delete(nonce);
+      this.unread.get(nonce)?.();
+      this.unread.delete(nonce);
     }
     while (this.requests.size > MAX_REMEMBERED) this.forgetOldest();
   }

@@ -15,7 +15,12 @@ import {
   TransactionalWriter,
 } from '#libs/kafka';
 import { KAFKA, INGEST_SETTINGS } from '../platform/tokens.js';
-import { NotBegunError, ReceiptedWriter, WriterLostError } from './receipted-writer.js';
+import {
+  NotBegunError,
+  NotHeldError,
+  ReceiptedWriter,
+  WriterLostError,
+} from './receipted-writer.js';
 import { type Holder, type Receipt, RequestLog } from './request-log.js';
 
 /** A record for an input topic. */
@@ -206,30 +211,24 @@ export class Submissions implements OnApplicationShutdown {
       if (receipt !== undefined) return { receipt, isRepeated: isClaimed };
       const writer = await this.currentWriter();
       const { incarnation } = writer;
-      const holder = isClaimed ? this.log.holderOf(key) : unclaimedHolder;
+      const claim = isClaimed ? this.log.holderOf(key) : undefined;
+      const holder = claim ?? unclaimedHolder;
       if (holder !== undefined && holder.incarnation !== incarnation) {
         if (await this.isChanged(key, holder)) continue;
         await this.settle(holder, incarnation);
         if (this.log.receiptOf(key) !== undefined) continue;
       }
-      if (isClaimed && holder?.incarnation !== incarnation) {
-        await this.log.claim(key, {
-          ...{ by: { transactionalId, incarnation }, after: this.log.holderOf(key) },
-          withinMs: expiresMs - realNowMs(),
-        });
-        continue;
-      }
-      unclaimedHolder = { transactionalId, incarnation };
+      if (!isClaimed) unclaimedHolder = { transactionalId, incarnation };
       try {
         const receipt = await writer.write({
           ...{ record, key, digest, isAlone, expiresMs },
-          ...(!isClaimed && { isUnclaimed: true }),
+          after: isClaimed ? claim : 'none',
         });
         this.log.noteReceipt(key, receipt);
         return { receipt, isRepeated: false };
       } catch (error) {
-        if (!(error instanceof WriterLostError)) throw error;
-        isAlone ||= error.hasRefusedRecord;
+        if (error instanceof WriterLostError) isAlone ||= error.hasRefusedRecord;
+        else if (!(error instanceof NotHeldError)) throw error;
       }
     }
     throw unavailable('kafka-away', 'Kafka has not answered in time');
@@ -290,7 +289,7 @@ export class Submissions implements OnApplicationShutdown {
       this.logger.warn({ msg: 'the writer is lost and opened again', error: lost.problem });
       await lost.close();
     }
-    const writer = new ReceiptedWriter(this.kafka, this.transactionalId, this.log.receiptsRecord);
+    const writer = new ReceiptedWriter(this.kafka, this.transactionalId, this.log);
     try {
       await writer.open();
     } catch (error) {

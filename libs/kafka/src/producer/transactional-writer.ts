@@ -26,8 +26,11 @@ interface OffsetCommit {
 
 interface WriteOptions {
   commit?: OffsetCommit;
-  /** Records of the same transaction that say where the first ones lie; those must have been given a `partition`. */
-  withPlaces?: (places: readonly RecordPlace[]) => readonly OutboundRecord[];
+  /**
+   * Records of the same transaction that say where the first ones lie; those must have been given a `partition`. When it
+   * throws, the transaction is aborted.
+   */
+  withPlaces?: (places: readonly RecordPlace[]) => Promise<readonly OutboundRecord[]>;
   compression?: CompressionTypes;
 }
 
@@ -102,7 +105,7 @@ export class TransactionalWriter {
     try {
       const sent = await sendRecords(transaction, records, compression);
       if (withPlaces !== undefined) {
-        await sendRecords(transaction, withPlaces(sent.flatMap(placesOf)), compression);
+        await sendRecords(transaction, await withPlaces(sent.flatMap(placesOf)), compression);
       }
       if (commit !== undefined) await sendOffset(transaction, commit);
       await transaction.commit();
