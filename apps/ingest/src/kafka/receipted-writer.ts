@@ -104,9 +104,7 @@ export class ReceiptedWriter {
     if (this.lost !== undefined) return Promise.reject(this.lost);
     return new Promise((resolve, reject) => {
       this.pending.push({ ...record, resolve, reject });
-      this.running ??= this.run().finally(() => {
-        this.running = undefined;
-      });
+      this.running ??= this.run();
     });
   }
 
@@ -122,9 +120,10 @@ export class ReceiptedWriter {
 
   private async run(): Promise<void> {
     while (this.pending.length > 0 && this.lost === undefined) {
-      const batch = this.takeBatch();
-      if (batch.length > 0) await this.writeBatch(batch);
+      await this.writeBatch(this.takeBatch());
     }
+    // in one step with the last look: what was refused is pending again a moment later
+    this.running = undefined;
   }
 
   private takeBatch(): Pending[] {
@@ -148,6 +147,7 @@ export class ReceiptedWriter {
   }
 
   private async writeBatch(batch: readonly Pending[]): Promise<void> {
+    if (batch.length === 0) return;
     let receipts: KeyedReceipt[] = [];
     const claimed = batch.filter(({ after }) => after !== 'none');
     const claiming = this.claim(claimed);
