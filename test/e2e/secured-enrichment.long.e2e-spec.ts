@@ -5,6 +5,7 @@ import { TOPICS } from '#libs/contracts';
 import { ErpServer } from '../support/erp-server.js';
 import { eventually } from '../support/eventually.js';
 import { type Plant, startPlant } from '../support/plant.js';
+import { runCommand } from '../support/run-command.js';
 import { Authority } from '../support/tls/authority.js';
 import { ConnectProxy, PROXY_PASSWORD } from '../support/tls/connect-proxy.js';
 import { type ServiceGateway, startServiceGateway } from '../support/tls/service-gateway.js';
@@ -21,6 +22,7 @@ describe('an ERP with a certificate of a private authority', () => {
   let folder: string;
   let plant: Plant;
   let told = 0;
+  let env: Record<string, string>;
 
   beforeAll(async () => {
     erp = await ErpServer.start();
@@ -51,12 +53,11 @@ describe('an ERP with a certificate of a private authority', () => {
       ruleOf('unproxied', 'https://erp.test', { caFile, proxy: false }),
     ];
     await writeFile(file, JSON.stringify(rules));
-    plant = await startPlant({
-      env: {
-        ...{ ERP_ENRICHMENT_FILE: file, ERP_CLIENT_SECRET: SECRET, BRIDGE_FLOWS: 'work-orders' },
-        ...{ HTTPS_PROXY: proxy.url(), NO_PROXY: 'excepted.test' },
-      },
-    });
+    env = {
+      ...{ ERP_ENRICHMENT_FILE: file, ERP_CLIENT_SECRET: SECRET, BRIDGE_FLOWS: 'work-orders' },
+      ...{ HTTPS_PROXY: proxy.url(), NO_PROXY: 'excepted.test' },
+    };
+    plant = await startPlant({ env });
   });
 
   afterAll(async () => {
@@ -151,5 +152,28 @@ describe('an ERP with a certificate of a private authority', () => {
     const order = await tell('untrusted');
     expect(await readyOf('untrusted')).toMatch(/certificate/);
     expect(erp.askedFor(order)).toBe(0);
+  });
+
+  it('is asked by config check in the same ways, which says what is wrong with each', async () => {
+    const { stdout } = await runCommand(['config', 'check', '--json'], {
+      topicPrefix: plant.kafka.topicPrefix,
+      env: {
+        ...{ ...env, KAFKA_GROUP_ID: plant.groupId },
+        ...{ MACHINE_CLOUD_BASE_URL: plant.sandbox.url, MACHINE_CLOUD_TOKEN: 'sandbox-token' },
+      },
+    });
+    const findings = stdout
+      .trim()
+      .split('\n')
+      .map((line) => JSON.parse(line) as { check?: string; status?: string; detail?: string });
+    const of = (rule: string): string => {
+      const found = findings.find(({ check }) => check === `erp ${rule}`);
+      return `${found?.status}: ${found?.detail}`;
+    };
+    for (const rule of ['direct', 'proxied', 'by-oauth']) expect(of(rule)).toMatch(/^ok: .* 404 /);
+    expect(of('untrusted')).toMatch(/^fail: .*certificate/);
+    for (const rule of ['excepted', 'unproxied']) {
+      expect(of(rule)).toMatch(/^fail: .*(ENOTFOUND|EAI_AGAIN)/);
+    }
   });
 });
