@@ -166,9 +166,14 @@ export class CallbackFlow {
 
   private take(messages: readonly InboundMessage[]): Promise<void> {
     for (const message of messages) {
-      const event = readOutcomeEvent(message, this.sender);
-      if (event === undefined) message.finish();
-      else this.waiting.push({ message, event });
+      try {
+        const event = readOutcomeEvent(message, this.sender);
+        if (event === undefined) message.finish();
+        else this.waiting.push({ message, event });
+      } catch (error) {
+        // of this one alone: those around it are not handed over again
+        message.fail(error);
+      }
     }
     this.delivering ??= this.deliverAll().finally(() => {
       this.delivering = undefined;

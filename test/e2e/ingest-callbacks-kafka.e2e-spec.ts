@@ -1,0 +1,97 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { INPUT_TOPICS, INTERNAL_TOPICS, TOPICS } from '#libs/contracts';
+import { CallbackReceiver } from '../support/callback-receiver.js';
+import { eventually } from '../support/eventually.js';
+import { testBrokers, TestKafka, uniqueTopicPrefix } from '../support/kafka.js';
+import { RunningIngest } from '../support/running-ingest.js';
+
+const TOKEN = 'token-of-the-erp-with-callback';
+const POISON = 'message-that-shows-the-bug';
+
+interface SearchedBytes {
+  includes: (this: Buffer, ...args: unknown[]) => boolean;
+}
+
+describe('callbacks of an ingest that may create no topics', () => {
+  const prefix = uniqueTopicPrefix();
+  const kafka = new TestKafka(testBrokers(), prefix);
+  const folder = mkdtempSync(join(tmpdir(), 'callbacks-kafka-'));
+  let receiver: CallbackReceiver;
+  let ingest: RunningIngest;
+
+  beforeAll(async () => {
+    receiver = await CallbackReceiver.start();
+    const { ingestClaims, ingestReceipts } = INTERNAL_TOPICS;
+    await kafka.topics.create(1, ...INPUT_TOPICS, ingestClaims, ingestReceipts);
+    const sendersFile = join(folder, 'senders.json');
+    const callback = { url: receiver.url, hmacSecret: TOKEN };
+    const erp = { token: TOKEN, paths: ['/lists', '/metrics'], callback };
+    writeFileSync(sendersFile, JSON.stringify({ senders: { erp } }));
+    const env = { INGEST_SENDERS_FILE: sendersFile, KAFKA_CREATE_TOPICS: 'false' };
+    ingest = await (await RunningIngest.start(prefix, env)).ready();
+  });
+
+  afterAll(async () => {
+    await ingest.close();
+    await kafka.close();
+    await receiver.close();
+    rmSync(folder, { recursive: true });
+  });
+
+  const problem = async (): Promise<string> => {
+    const answer = await fetch(`${ingest.url}/health/ready`);
+    const { info } = (await answer.json()) as { info: { callbacks: { message?: string } } };
+    return info.callbacks.message ?? 'none';
+  };
+
+  const sendOutcome = (messageId: string): Promise<void> => {
+    const source = { topic: TOPICS.workOrderLists, messageId, sender: 'erp' };
+    const type = 'work-order-list.applied.v1';
+    return kafka.sendJson(
+      TOPICS.commandOutcomes,
+      'M-1',
+      { machineId: 'M-1', source },
+      {
+        ...{ ce_specversion: '1.0', ce_id: `of-${messageId}`, ce_source: '/machine-bridge' },
+        ...{ ce_type: type, 'content-type': 'application/json' },
+      },
+    );
+  };
+
+  it('say that the topic is missing, and go on once it is there', async () => {
+    const message = await eventually(
+      async () => /^erp: no topic to read: .*$/.exec(await problem())?.[0],
+      { what: 'ready names the sender' },
+    );
+    expect(message).toContain(TOPICS.commandOutcomes);
+    await kafka.topics.create(1, TOPICS.commandOutcomes);
+    await eventually(async () => (await problem()) === 'none', { what: 'ready names nobody' });
+    await sendOutcome('first');
+    await receiver.called('first');
+  });
+
+  it('give up an outcome that shows a bug as failed, and those behind it go on', async () => {
+    // Which outcomes are the sender's is looked for in the bytes first.
+    const prototype = Buffer.prototype as unknown as SearchedBytes;
+    const { includes } = prototype;
+    prototype.includes = function (...args) {
+      const isOfReader = args[0] === '"sender":"erp"';
+      if (isOfReader && includes.call(this, POISON)) throw new Error('a bug');
+      return includes.apply(this, args);
+    };
+    await sendOutcome(POISON);
+    await sendOutcome('behind');
+    await receiver.called('behind');
+    const headers = { authorization: `Bearer ${TOKEN}` };
+    const line = /^machine_ingest_callback_outcomes_total\{sender="erp",result="failed"\} 1$/m;
+    await eventually(
+      async () => line.test(await (await fetch(`${ingest.url}/metrics`, { headers })).text()),
+      { what: 'it is given up', timeoutMs: 60_000 },
+    );
+    prototype.includes = includes;
+    expect(receiver.about(POISON)).toEqual([]);
+    expect(await problem()).toBe('none');
+  });
+});
