@@ -275,8 +275,10 @@ export class RequestLog {
 
   private takeReceipt(key: string, receipt: Receipt, timestampMs: number): void {
     if (receipt.isUnclaimed === true && !this.isUnderWay(key)) return;
-    this.rememberedAt(key, timestampMs);
-    this.requests.set(key, { timestampMs, receipt });
+    const before = this.rememberedAt(key, timestampMs);
+    // of its own, the process keeps the one that it has noted
+    if (before?.receipt !== undefined) before.timestampMs = timestampMs;
+    else this.requests.set(key, { timestampMs, receipt });
     this.changed(key);
   }
 
