@@ -75,7 +75,7 @@ FROM runtime AS ingest
 EXPOSE 3300
 HEALTHCHECK --interval=10s --timeout=5s --start-period=60s \
   CMD ["node", "healthcheck.mjs", "INGEST_HTTP_PORT", "3300", "INGEST_TLS_CERT_FILE"]
-# The option spares a fifth of the CPU under load, see docs/decisions/0047-ingest.md.
+# The option spares a tenth of the CPU under load, see docs/decisions/0047-ingest.md.
 CMD ["node", "--enable-source-maps", "--max-semi-space-size=32", "dist/main.js"]
 
 FROM runtime AS sandbox
