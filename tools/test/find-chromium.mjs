@@ -6,25 +6,21 @@ import { step } from '../setup/steps.mjs';
 
 const run = promisify(execFile);
 const NAMES = ['chromium', 'chromium-browser', 'google-chrome', 'google-chrome-stable', 'chrome'];
-/** A Chromium without windows, which opens a page in a third of the time; Debian puts it on no PATH. */
-const DEBIAN_PACKAGE = 'chromium-headless-shell';
-const DEBIAN_SHELL = `/usr/lib/chromium/${DEBIAN_PACKAGE}`;
 const INSTALL_TIMEOUT_MS = 300_000;
 
 /**
  * The path of a Chromium for the tests of the terminal's page: the one CHROMIUM_PATH names, else one on the PATH,
- * else Debian's headless shell, installed here where that can be done; undefined where none can be had.
+ * else Debian's, installed here where that can be done; undefined where none can be had.
  */
 export async function findChromium() {
   const named = process.env.CHROMIUM_PATH;
   if (named) return existsSync(named) ? named : undefined;
-  return present() ?? (canInstall() ? await install() : undefined);
+  return onPath() ?? (canInstall() ? await install() : undefined);
 }
 
-function present() {
+function onPath() {
   const folders = (process.env.PATH ?? '').split(delimiter);
-  const onPath = NAMES.flatMap((name) => folders.map((folder) => join(folder, name)));
-  return [...onPath, DEBIAN_SHELL].find(isExecutable);
+  return NAMES.flatMap((name) => folders.map((folder) => join(folder, name))).find(isExecutable);
 }
 
 function isExecutable(file) {
@@ -45,16 +41,17 @@ async function install() {
     env: { ...process.env, DEBIAN_FRONTEND: 'noninteractive' },
     timeout: INSTALL_TIMEOUT_MS,
   };
-  const installed = (name) =>
-    run('apt-get', ['install', '-y', '-qq', '--no-install-recommends', name], options);
   try {
     await step("installing Debian's chromium, for the tests of the terminal's page", async () => {
       await run('apt-get', ['update', '-qq'], options);
-      // before Debian 12 there is no headless shell
-      await installed(DEBIAN_PACKAGE).catch(() => installed('chromium'));
+      await run(
+        'apt-get',
+        ['install', '-y', '-qq', '--no-install-recommends', 'chromium'],
+        options,
+      );
     });
   } catch {
     // said by the step; what does not run is said at the end
   }
-  return present();
+  return onPath();
 }
