@@ -11,7 +11,7 @@ import { LOCAL, ROOT } from './setup/root.mjs';
 import { say, secondsSince } from './setup/steps.mjs';
 import { countTests } from './test/count-tests.mjs';
 import { findChromium } from './test/find-chromium.mjs';
-import { jestArguments, TIERS, withoutBrowser } from './test/tiers.mjs';
+import { jestArguments, TIERS } from './test/tiers.mjs';
 
 const RESULT = join(LOCAL, `test-result-${process.pid}.json`);
 const [first = 'quick', ...others] = process.argv.slice(2);
@@ -70,7 +70,7 @@ function runOf(args) {
   return { args, needsKafka: true, needsBrowser: isOfBrowser };
 }
 
-/** All runs, without the tests in the browser where none can be had: those who ask for these alone see them fail. */
+/** All runs, but for that of the browser where none can be had: those who ask for it alone see it fail. */
 async function runsThatCanBe() {
   if (!RUNS.some((run) => run.needsBrowser)) return RUNS;
   const chromium = await findChromium();
@@ -80,7 +80,7 @@ async function runsThatCanBe() {
     return RUNS;
   }
   say(NOT_RUN);
-  return RUNS.map((run) => (run.needsBrowser && run.paths?.length > 1 ? withoutBrowser(run) : run));
+  return RUNS.length > 1 ? RUNS.filter((run) => !run.needsBrowser) : RUNS;
 }
 
 async function runJest(asked, env) {

@@ -6,11 +6,12 @@ const PROPERTIES = '\\.properties\\.spec\\.ts$';
 
 const run = (paths, ignored = [], more = {}) => ({ paths, ignored, workers: 4, ...more });
 const kafka = { needsKafka: true };
-const browser = { ...kafka, needsBrowser: true };
+/** A page, its browser and their server take two cores by themselves. */
+const browser = { ...kafka, needsBrowser: true, workers: 2 };
 /** Each starts processes by the dozen. */
 const chaos = { ...kafka, workers: 3 };
 /** The properties have ten times the cases of the unit tier. */
-const deep = { ...browser, env: { PROPERTY_DEPTH: '10' } };
+const deep = { ...kafka, env: { PROPERTY_DEPTH: '10' } };
 
 /**
  * The runs of Jest that a tier consists of: patterns of which a spec's path matches one of `paths` and none of
@@ -26,11 +27,12 @@ export const TIERS = {
   /** What `npm test` runs. */
   quick: [run(['\\.(e2e-)?spec\\.ts$', QUICK_CHAOS], [LONG, BROWSER], kafka)],
   /** What `npm test` leaves out, and the properties once more. */
-  rest: [run([LONG, BROWSER, PROPERTIES], [], deep), run([CHAOS], [QUICK_CHAOS], chaos)],
+  rest: [
+    run([LONG, PROPERTIES], [BROWSER], deep),
+    run([BROWSER], [], browser),
+    run([CHAOS], [QUICK_CHAOS], chaos),
+  ],
 };
-
-/** What remains of a run where there is no Chromium. */
-export const withoutBrowser = (given) => ({ ...given, ignored: [...given.ignored, BROWSER] });
 
 /** @param asked further arguments of Jest; patterns of paths that come first choose among the tier's files */
 export function jestArguments({ paths, ignored, workers }, asked) {
