@@ -117,6 +117,23 @@ describe('ingest', () => {
     expect(withId('list-1')).toHaveLength(1);
   });
 
+  it('goes on where all that comes, comes to two processes at the same moment', async () => {
+    const other = await start('d');
+    const ids = Array.from({ length: 500 }, (_, index) => `twice-${index}`);
+    const statuses: number[] = [];
+    const postNext = async (): Promise<void> => {
+      for (let id = ids.pop(); id !== undefined; id = ids.pop()) {
+        const headers = { 'idempotency-key': id };
+        const both = [ingest, other].map((each) => each.post('/lists', LIST, headers));
+        for (const answer of await Promise.all(both)) statuses.push(answer.status);
+      }
+    };
+    await Promise.all(Array.from({ length: 40 }, postNext));
+    const count = (status: number): number => statuses.filter((it) => it === status).length;
+    expect([count(202), count(200)]).toEqual([500, 500]);
+    await stop(other);
+  });
+
   it('knows an id after a restart, and in another process', async () => {
     const first = await start('b');
     const headers = { 'idempotency-key': 'list-2' };

@@ -19,6 +19,8 @@ export interface ReceiptedRecord {
   after: Claim | undefined | 'none';
   /** Shares its transaction with no other, so that a refusal is its own. */
   isAlone: boolean;
+  /** Was in a transaction that was aborted for a claim: with claims that may not hold it could be again, and again. */
+  wasAborted: boolean;
   /** Real milliseconds after which nobody waits for it: it is not begun any more. */
   expiresMs: number;
 }
@@ -65,6 +67,8 @@ export class ReceiptedWriter {
   readonly incarnation = randomUUID();
   private readonly writer: TransactionalWriter;
   private readonly pending: Pending[] = [];
+  /** What was aborted and needs no claim any more: it goes first, and without others. */
+  private readonly held: Pending[] = [];
   private lost: WriterLostError | undefined;
   private running: Promise<void> | undefined;
 
@@ -103,7 +107,8 @@ export class ReceiptedWriter {
   write(record: ReceiptedRecord): Promise<Receipt> {
     if (this.lost !== undefined) return Promise.reject(this.lost);
     return new Promise((resolve, reject) => {
-      this.pending.push({ ...record, resolve, reject });
+      const isHeld = record.wasAborted && (record.after === 'none' || this.holds(record));
+      (isHeld ? this.held : this.pending).push({ ...record, resolve, reject });
       this.running ??= this.run();
     });
   }
@@ -119,20 +124,20 @@ export class ReceiptedWriter {
   }
 
   private async run(): Promise<void> {
-    while (this.pending.length > 0 && this.lost === undefined) {
-      await this.writeBatch(this.takeBatch());
+    while (this.held.length + this.pending.length > 0 && this.lost === undefined) {
+      await this.writeBatch(this.takeBatch(this.held.length > 0 ? this.held : this.pending));
     }
     // in one step with the last look: what was refused is pending again a moment later
     this.running = undefined;
   }
 
-  private takeBatch(): Pending[] {
+  private takeBatch(pending: Pending[]): Pending[] {
     const batch: Pending[] = [];
     for (let bytes = 0; batch.length < MAX_RECORDS && bytes < MAX_BYTES;) {
-      const next = this.pending.shift();
+      const next = pending.shift();
       if (next === undefined) break;
       if (next.isAlone && batch.length > 0) {
-        this.pending.unshift(next);
+        pending.unshift(next);
         break;
       }
       if (next.expiresMs < realNowMs()) {
@@ -181,7 +186,7 @@ export class ReceiptedWriter {
     await this.log.claim(claims, { transactionalId, incarnation }, CLAIMS_READ_WITHIN_MS);
   }
 
-  private holds({ key }: Pick<Pending, 'key'>): boolean {
+  private holds({ key }: Pick<ReceiptedRecord, 'key'>): boolean {
     return this.log.holderOf(key)?.incarnation === this.incarnation;
   }
 
@@ -196,7 +201,9 @@ export class ReceiptedWriter {
 
   private lose(why: string, hasRefusedRecord = false): WriterLostError {
     this.lost ??= new WriterLostError(why, hasRefusedRecord);
-    for (const { reject } of this.pending.splice(0)) reject(this.lost);
+    for (const queue of [this.held, this.pending]) {
+      for (const { reject } of queue.splice(0)) reject(this.lost);
+    }
     return this.lost;
   }
 }

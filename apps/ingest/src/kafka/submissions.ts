@@ -206,6 +206,7 @@ export class Submissions implements OnApplicationShutdown {
     const record = this.recordOf(submission);
     let unclaimedHolder: Holder | undefined;
     let isAlone = false;
+    let wasAborted = false;
     while (realNowMs() < expiresMs) {
       const receipt = this.log.receiptOf(key);
       if (receipt !== undefined) return { receipt, isRepeated: isClaimed };
@@ -221,14 +222,15 @@ export class Submissions implements OnApplicationShutdown {
       if (!isClaimed) unclaimedHolder = { transactionalId, incarnation };
       try {
         const receipt = await writer.write({
-          ...{ record, key, digest, isAlone, expiresMs },
+          ...{ record, key, digest, isAlone, wasAborted, expiresMs },
           after: isClaimed ? claim : 'none',
         });
         this.log.noteReceipt(key, receipt);
         return { receipt, isRepeated: false };
       } catch (error) {
         if (error instanceof WriterLostError) isAlone ||= error.hasRefusedRecord;
-        else if (!(error instanceof NotHeldError)) throw error;
+        else if (error instanceof NotHeldError) wasAborted = true;
+        else throw error;
       }
     }
     throw unavailable('kafka-away', 'Kafka has not answered in time');
