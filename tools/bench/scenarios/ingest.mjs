@@ -22,21 +22,26 @@ const MOST = 40_000;
 /** More than are ever under way, so that a slow answer does not slow the sender. */
 const CONNECTIONS = 500;
 const MS = { digits: 1 };
+/** As of hours of operation. */
+const MILLION = 1_000_000;
 const CASES = [
-  { of: 'with ids', hasIds: true },
-  { of: 'without ids', hasIds: false },
+  { of: 'with ids', hasIds: true, before: 0 },
+  { of: 'after a million ids', hasIds: true, before: MILLION },
+  { of: 'without ids', hasIds: false, before: 0 },
 ];
 
 export const ingest = {
   name: 'ingest',
   title: `${PER_SECOND.toLocaleString('en-US')} lists a second by HTTP into ingest on one core, then as many as it takes`,
   async round(bench, figures) {
-    for (const { of, hasIds } of CASES) {
+    for (const { of, hasIds, before } of CASES) {
       await withIngest(bench, async (plant) => {
         const { app } = plant;
         figures.add(of, 'cores that the process may use', (await keepOnOneCore(app)) ? 1 : NaN);
         const paced = { hasIds, perSecond: PER_SECOND, connections: CONNECTIONS };
         await bench.step(`${of}: warming up`, () => post(plant, { ...paced, count: WARM_UP }));
+        const earlier = { hasIds, connections: AT_ONCE, count: bench.scaled(before) };
+        if (before > 0) await bench.step(`${of}: those`, () => post(plant, earlier));
         const count = PER_SECOND * bench.scaled(PACED_SECONDS);
         const run = await bench.step(`${of}, paced`, () => measure(plant, { ...paced, count }));
         addFound(figures, `${of}, ${PER_SECOND} a second`, run);

@@ -8,7 +8,8 @@ import {
   refusalOf,
   TransactionalWriter,
 } from '#libs/kafka';
-import type { Claim, KeyedReceipt, Receipt, RequestLog } from './request-log.js';
+import type { KeyedReceipt, RequestLog } from './request-log.js';
+import type { Claim, Receipt } from './request-table.js';
 
 /** A record for an input topic, and what its receipt has beside its place. */
 export interface ReceiptedRecord {

@@ -11,15 +11,21 @@ import {
   type KafkaClient,
   MissingTopicsError,
   type OutboundRecord,
-  type RecordPlace,
   type StoredRecord,
   topicSpans,
 } from '#libs/kafka';
+import {
+  type Claim,
+  type Holder,
+  type Receipt,
+  type Remembered,
+  RequestTable,
+} from './request-table.js';
 
 const DAY_MS = 86_400_000;
 /** A day, and what a process needs to read it. */
 const RETENTION_MS = 2 * DAY_MS;
-/** About 300 bytes each; more than 20 a second for a day. */
+/** 130 MB, and more than 20 a second for a day. */
 const MAX_REMEMBERED = 2_000_000;
 /** A record has one id or more, and a transaction its marker. */
 const MAX_OFFSETS = 2 * MAX_REMEMBERED;
@@ -28,29 +34,10 @@ const PARTITION = 0;
 const FORGET_EVERY_MS = 60_000;
 const TRY_AGAIN_AFTER_MS = 1000;
 
-/** Which incarnation of a writer alone may write the record of a request. */
-export interface Claim {
-  /** Position in the log of claims: the next claim has to name it. */
-  offset: number;
-  transactionalId: string;
-  incarnation: string;
-}
-
-/** Where the record of a request lies. */
-export interface Receipt extends RecordPlace {
-  /** Of the body. */
-  digest: string;
-  /** Of a request without an id: nobody but the process that has it under way will ask for it. */
-  isUnclaimed?: true;
-}
-
 /** As it is on the topic. */
 export interface KeyedReceipt extends Receipt {
   key: string;
 }
-
-/** What names a writer in a claim. */
-export type Holder = Omit<Claim, 'offset'>;
 
 /** A claim to be written. */
 export interface NewClaim {
@@ -63,12 +50,6 @@ export interface NewClaim {
 interface ClaimsRecord extends Holder {
   nonce: string;
   claims: [key: string, after: number | null][];
-}
-
-interface Remembered {
-  timestampMs: number;
-  claim?: Claim;
-  receipt?: Receipt;
 }
 
 /**
@@ -92,7 +73,7 @@ export class RequestLog {
   /** Ids forgotten before their day was over, since there were too many. */
   forgottenEarly = 0;
   private readonly logger = new Logger('RequestLog');
-  private readonly requests = new Map<string, Remembered>();
+  private readonly requests: RequestTable;
   /** Next offset of each partition of the receipts. */
   private readonly positions = new Map<number, number>();
   private readonly changes = new Map<string, Set<() => void>>();
@@ -113,6 +94,8 @@ export class RequestLog {
     this.claimsTopic = settings.topicPrefix + INTERNAL_TOPICS.ingestClaims;
     this.receiptsTopic = settings.topicPrefix + INTERNAL_TOPICS.ingestReceipts;
     this.producer = new IdempotentProducer(kafka);
+    const topics = INPUT_TOPICS.map((topic) => settings.topicPrefix + topic);
+    this.requests = new RequestTable(MAX_REMEMBERED, topics);
   }
 
   get size(): number {
@@ -153,7 +136,7 @@ export class RequestLog {
     const from = { sinceMs: realEpochMs() - DAY_MS, maxPerPartition: MAX_OFFSETS };
     const topics = [this.claimsTopic, this.receiptsTopic].map((topic) => ({ topic, from }));
     const stopForgetting = everyRealMs(FORGET_EVERY_MS, () => {
-      this.forget(realEpochMs());
+      this.requests.forgetUntil(realEpochMs() - DAY_MS);
     });
     this.following = followTopics(this.kafka, topics, {
       signal: this.signal,
@@ -183,8 +166,7 @@ export class RequestLog {
 
   /** What has been committed need not be read first. */
   noteReceipt(key: string, receipt: Receipt): void {
-    if (receipt.isUnclaimed !== true)
-      this.requests.set(key, { timestampMs: realEpochMs(), receipt });
+    if (receipt.isUnclaimed !== true) this.remember(key, { timestampMs: realEpochMs(), receipt });
   }
 
   holderOf(key: string): Claim | undefined {
@@ -270,22 +252,19 @@ export class RequestLog {
       this.unread.get(nonce)?.();
       this.unread.delete(nonce);
     }
-    while (this.requests.size > MAX_REMEMBERED) this.forgetOldest();
   }
 
   private takeReceipt(key: string, receipt: Receipt, timestampMs: number): void {
     if (receipt.isUnclaimed === true && !this.isUnderWay(key)) return;
     const before = this.rememberedAt(key, timestampMs);
-    // of its own, the process keeps the one that it has noted
-    if (before?.receipt !== undefined) before.timestampMs = timestampMs;
-    else this.requests.set(key, { timestampMs, receipt });
+    this.remember(key, { timestampMs, receipt: before?.receipt ?? receipt });
     this.changed(key);
   }
 
   private takeClaim(key: string, claim: Claim, after: number | null, timestampMs: number): void {
     const before = this.rememberedAt(key, timestampMs);
     if (after === (before?.claim?.offset ?? null) && before?.receipt === undefined) {
-      this.requests.set(key, { timestampMs, claim });
+      this.remember(key, { timestampMs, claim });
     }
     this.changed(key);
   }
@@ -307,11 +286,9 @@ export class RequestLog {
     return request !== undefined && isOfTheDay(request, realEpochMs()) ? request : undefined;
   }
 
-  private forgetOldest(): void {
-    const [oldest] = this.requests;
-    if (oldest === undefined) return;
-    this.requests.delete(oldest[0]);
-    if (!isOfTheDay(oldest[1], realEpochMs())) return;
+  private remember(key: string, known: Remembered): void {
+    const forgotten = this.requests.set(key, known);
+    if (forgotten === undefined || !isOfTheDay(forgotten, realEpochMs())) return;
     if (this.forgottenEarly === 0) {
       this.logger.warn({
         msg: 'ids are forgotten before a day is over',
@@ -319,13 +296,6 @@ export class RequestLog {
       });
     }
     this.forgottenEarly += 1;
-  }
-
-  private forget(nowMs: number): void {
-    for (const [key, request] of this.requests) {
-      if (isOfTheDay(request, nowMs)) return;
-      this.requests.delete(key);
-    }
   }
 
   private setLink(state: FollowState, problem: string | null): void {

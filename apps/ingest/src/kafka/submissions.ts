@@ -21,7 +21,8 @@ import {
   ReceiptedWriter,
   WriterLostError,
 } from './receipted-writer.js';
-import { type Holder, type Receipt, RequestLog } from './request-log.js';
+import { RequestLog } from './request-log.js';
+import type { Holder, Receipt } from './request-table.js';
 
 /** A record for an input topic. */
 export interface Submission {
@@ -167,7 +168,7 @@ export class Submissions implements OnApplicationShutdown {
   private async submitOnce(submission: Submission): Promise<Submitted> {
     const { id, topic, value, answerWithinMs } = submission;
     const digest = hashOf(topic, value);
-    const key = id === undefined ? randomUUID() : hashOf(id.scope, id.value);
+    const key = id === undefined ? hashOf(randomUUID()) : hashOf(id.scope, id.value);
     const before = this.log.receiptOf(key) ?? this.underWay.get(key);
     const written =
       before === undefined

@@ -1,0 +1,218 @@
+import type { RecordPlace } from '#libs/kafka';
+
+/** Which incarnation of a writer alone may write the record of a request. */
+export interface Claim {
+  /** Position in the log of claims: the next claim has to name it. */
+  offset: number;
+  transactionalId: string;
+  incarnation: string;
+}
+
+/** Where the record of a request lies. */
+export interface Receipt extends RecordPlace {
+  /** Of the body. */
+  digest: string;
+  /** Of a request without an id: nobody but the process that has it under way will ask for it. */
+  isUnclaimed?: true;
+}
+
+/** What names a writer in a claim. */
+export type Holder = Omit<Claim, 'offset'>;
+
+/** What is known of a request: who may write its record, or where that lies. */
+export type Remembered = { timestampMs: number } & (
+  { claim: Claim; receipt?: never } | { receipt: Receipt; claim?: never }
+);
+
+/** Of keys and digests, which come as base64url. */
+const HASH_BYTES = 18;
+const HASH_LENGTH = 24;
+/** Kinds of entries; a receipt's is this and the number of its topic. */
+const FORGOTTEN = 0;
+const CLAIM = 1;
+const RECEIPT = 2;
+
+/**
+ * A map of requests in the order in which they came, without an object for any of them: with a million objects of each
+ * kind on the heap, collecting garbage stopped everything for most of a second. An entry takes 57 bytes, and 8 to find it;
+ * the system gives them once they are used.
+ *
+ * Entries are counted as they come, and lie in a ring of arrays. Slots lead to them by open addressing: from the slot that
+ * an entry's key names to the one that leads to it, none is free.
+ */
+export class RequestTable {
+  private readonly keys: Buffer;
+  private readonly digests: Buffer;
+  private readonly times: Float64Array;
+  /** Of the claim, or of the record. */
+  private readonly offsets: Float64Array;
+  /** The number of the claim's holder, or the partition of the record. */
+  private readonly details: Uint32Array;
+  private readonly kinds: Uint8Array;
+  /** The index of an entry and 1; 0 where free. */
+  private readonly slots: Uint32Array;
+  private readonly sought = Buffer.alloc(HASH_BYTES);
+  private readonly soughtDigest = Buffer.alloc(HASH_BYTES);
+  /** One for each writer that was opened: few beside the requests of each. */
+  private readonly holders: Holder[] = [];
+  private readonly holderNumbers = new Map<string, number>();
+  private begin = 0;
+  private end = 0;
+  private count = 0;
+
+  constructor(
+    private readonly capacity: number,
+    /** Full names of the topics that records lie in. */
+    private readonly topics: readonly string[],
+  ) {
+    this.keys = Buffer.alloc(capacity * HASH_BYTES);
+    this.digests = Buffer.alloc(capacity * HASH_BYTES);
+    this.times = new Float64Array(capacity);
+    this.offsets = new Float64Array(capacity);
+    this.details = new Uint32Array(capacity);
+    this.kinds = new Uint8Array(capacity);
+    this.slots = new Uint32Array(2 ** Math.ceil(Math.log2(2 * capacity)));
+  }
+
+  get size(): number {
+    return this.count;
+  }
+
+  get(key: string): Remembered | undefined {
+    if (!decodeHash(key, this.sought)) return undefined;
+    const index = (this.slots[this.findSlot()] ?? 0) - 1;
+    return index < 0 ? undefined : this.entryAt(index);
+  }
+
+  /**
+   * Replaces what is known of a request, which keeps its place in the order. What ingest would not have written, by its key,
+   * digest or topic, is left out.
+   *
+   * @returns the oldest, if it was forgotten to make room
+   */
+  set(key: string, entry: Remembered): Remembered | undefined {
+    const { receipt } = entry;
+    const topic = receipt === undefined ? 0 : this.topics.indexOf(receipt.topic);
+    if (topic < 0 || !decodeHash(key, this.sought)) return undefined;
+    if (receipt !== undefined && !decodeHash(receipt.digest, this.soughtDigest)) return undefined;
+    const known = (this.slots[this.findSlot()] ?? 0) - 1;
+    if (known >= 0) {
+      this.write(known, entry, topic);
+      return undefined;
+    }
+    const isFull = this.end - this.begin === this.capacity;
+    const oldest = isFull ? this.forgetOldest() : undefined;
+    decodeHash(key, this.sought);
+    const index = this.end++ % this.capacity;
+    this.slots[this.findSlot()] = index + 1;
+    this.sought.copy(this.keys, index * HASH_BYTES);
+    this.write(index, entry, topic);
+    this.count += 1;
+    return oldest;
+  }
+
+  delete(key: string): void {
+    if (!decodeHash(key, this.sought)) return;
+    const slot = this.findSlot();
+    const index = (this.slots[slot] ?? 0) - 1;
+    if (index < 0) return;
+    this.freeSlot(slot);
+    this.kinds[index] = FORGOTTEN;
+    this.count -= 1;
+  }
+
+  /** Forgets the oldest, up to the first that is younger. */
+  forgetUntil(timestampMs: number): void {
+    while (this.begin < this.end) {
+      const index = this.begin % this.capacity;
+      if (this.kinds[index] !== FORGOTTEN && (this.times[index] ?? 0) > timestampMs) return;
+      this.forgetOldest();
+    }
+  }
+
+  private forgetOldest(): Remembered | undefined {
+    const index = this.begin++ % this.capacity;
+    if (this.kinds[index] === FORGOTTEN) return undefined;
+    const oldest = this.entryAt(index);
+    this.keys.copy(this.sought, 0, index * HASH_BYTES, (index + 1) * HASH_BYTES);
+    this.freeSlot(this.findSlot());
+    this.kinds[index] = FORGOTTEN;
+    this.count -= 1;
+    return oldest;
+  }
+
+  private write(index: number, { timestampMs, claim, receipt }: Remembered, topic: number): void {
+    this.times[index] = timestampMs;
+    this.offsets[index] = (claim ?? receipt).offset;
+    if (claim !== undefined) {
+      this.kinds[index] = CLAIM;
+      this.details[index] = this.numberOf(claim);
+    } else {
+      this.kinds[index] = RECEIPT + topic;
+      this.details[index] = receipt.partition;
+      this.soughtDigest.copy(this.digests, index * HASH_BYTES);
+    }
+  }
+
+  private entryAt(index: number): Remembered {
+    const timestampMs = this.times[index] ?? 0;
+    const offset = this.offsets[index] ?? 0;
+    const detail = this.details[index] ?? 0;
+    const kind = this.kinds[index] ?? FORGOTTEN;
+    const holder = kind === CLAIM ? this.holders[detail] : undefined;
+    if (holder !== undefined) return { timestampMs, claim: { ...holder, offset } };
+    const topic = this.topics[kind - RECEIPT] ?? '';
+    const from = index * HASH_BYTES;
+    const digest = this.digests.toString('base64url', from, from + HASH_BYTES);
+    return { timestampMs, receipt: { topic, partition: detail, offset, digest } };
+  }
+
+  private numberOf({ transactionalId, incarnation }: Holder): number {
+    const known = this.holderNumbers.get(incarnation);
+    if (known !== undefined) return known;
+    const number = this.holders.push({ transactionalId, incarnation }) - 1;
+    this.holderNumbers.set(incarnation, number);
+    return number;
+  }
+
+  /** The slot that leads to the key sought, or the free one that would. */
+  private findSlot(): number {
+    const { slots, keys, sought } = this;
+    let slot = this.firstSlotOf(sought, 0);
+    for (let next = slots[slot] ?? 0; next > 0; next = slots[slot] ?? 0) {
+      const from = (next - 1) * HASH_BYTES;
+      if (keys.compare(sought, 0, HASH_BYTES, from, from + HASH_BYTES) === 0) break;
+      slot = this.after(slot);
+    }
+    return slot;
+  }
+
+  /** Those behind it that would not be found any more move up. */
+  private freeSlot(slot: number): void {
+    const { slots } = this;
+    const mask = slots.length - 1;
+    let free = slot;
+    for (let at = this.after(free); ; at = this.after(at)) {
+      const next = slots[at] ?? 0;
+      if (next === 0) break;
+      const first = this.firstSlotOf(this.keys, (next - 1) * HASH_BYTES);
+      if (((at - first) & mask) < ((at - free) & mask)) continue;
+      slots[free] = next;
+      free = at;
+    }
+    slots[free] = 0;
+  }
+
+  private firstSlotOf(hashes: Buffer, at: number): number {
+    return hashes.readUInt32LE(at) & (this.slots.length - 1);
+  }
+
+  private after(slot: number): number {
+    return (slot + 1) & (this.slots.length - 1);
+  }
+}
+
+/** Whether it was a hash. */
+function decodeHash(text: string, into: Buffer): boolean {
+  return text.length === HASH_LENGTH && into.write(text, 'base64url') === HASH_BYTES;
+}
