@@ -326,6 +326,24 @@ describe('a change of an order at a place that no machine is mapped for', () => 
   });
 });
 
+describe('a whole order at a place that no machine is mapped for', () => {
+  const place: OrderOperation = { operationId: '0010', workCentre: 'FR01', status: 'released' };
+  const found = (wasUnmapped: boolean): readonly OrderFinding[] => {
+    const messages = [{ kind: 'snapshot' as const, order: order('4711', [place]) }];
+    const position = { partition: 0, offset: 1, recordedAt: 1 };
+    return applyToOrder({ messages, position, wasUnmapped }, undefined, machineOf).findings;
+  };
+
+  it('is refused where the place had a machine when it was read', () => {
+    const rejection = { code: 'unmapped-work-centre' };
+    expect(found(false)).toMatchObject([{ kind: 'rejected', rejection, unmapped: [place] }]);
+  });
+
+  it('is not refused again', () => {
+    expect(found(true)).toEqual([{ kind: 'taken-in' }]);
+  });
+});
+
 describe('a finished order', () => {
   const finished = (orderId: string): OrderSnapshot =>
     order(orderId, [operation('0010')], { status: 'completed' });

@@ -25,6 +25,8 @@ export interface ReceivedOrder {
   position: MessagePosition;
   /** Machines it names that were refused when it was read: it is put on none of them where it is not listed already. */
   refused?: readonly string[] | undefined;
+  /** It was refused for operations without a machine when it was read: it is not again. */
+  wasUnmapped?: boolean | undefined;
 }
 
 /** An outcome of the order, beside those of the machines' lists. */
@@ -50,7 +52,7 @@ export interface AppliedOrder {
  * @param latestSeconds epoch seconds after which no change can have been made; any can be if absent
  */
 export function applyToOrder(
-  { messages, position, refused = [] }: ReceivedOrder,
+  { messages, position, refused = [], wasUnmapped = false }: ReceivedOrder,
   known: KnownOrder | undefined,
   machineOf: MachineOf,
   latestSeconds?: number,
@@ -80,8 +82,8 @@ export function applyToOrder(
       continue;
     }
     isTakenIn = true;
-    // those of a whole order were refused when it was read
-    if (!isSnapshot && unmapped.length > 0) {
+    // a whole order was mapped when it was read, but the map may be another one by now
+    if (unmapped.length > 0 && !(isSnapshot && wasUnmapped)) {
       rejected.push({ kind: 'rejected', rejection: rejectUnmapped(orderId, unmapped), unmapped });
     }
     const standsOn = before?.machineIds ?? [];

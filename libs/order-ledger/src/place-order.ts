@@ -13,7 +13,7 @@ interface PlacedOrder {
   unmapped: readonly OrderOperation[];
 }
 
-/** Puts each operation of an order where it belongs. The only place that asks for an operation's machine. */
+/** Puts each operation of an order where it belongs. */
 export function placeOrder(order: OrderSnapshot, machineOf: MachineOf): PlacedOrder {
   const isOver = isFinished(order);
   const named = new Map<string, OrderOperation[]>();

@@ -48,9 +48,10 @@ export class OrderPreview {
     const rejections: Rejection[] = [];
     const superseded: string[] = [];
     for (const message of messages.value) {
-      rejections.push(...this.unmappedOf(message));
+      const unmapped = this.unmappedOf(message);
+      rejections.push(...unmapped);
       const { orderId } = message.order;
-      const relayed = { messages: [message], position };
+      const relayed = { messages: [message], position, wasUnmapped: unmapped.length > 0 };
       const taken = applyToOrder(relayed, this.orders.get(orderId), this.machineOf);
       if (taken.known !== undefined) this.orders.set(orderId, taken.known);
       for (const [machineId, operations] of taken.assignments) {

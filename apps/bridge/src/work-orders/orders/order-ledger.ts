@@ -174,16 +174,15 @@ export class OrderLedger {
   }
 
   private derive(relayed: RelayedOrder, before: KnownOrder | undefined): AppliedOrder {
-    const { messages, refused } = relayed;
+    const { messages, refused, wasUnmapped } = relayed;
     return applyToOrder(
-      { messages, position: positionOf(relayed), refused },
+      { messages, position: positionOf(relayed), refused, wasUnmapped },
       before,
       (operation) => this.equipment.machineOf(operation),
       this.latestSeconds,
     );
   }
 
-  /** Those of whole orders are noted where these are read. */
   private noteUnmapped(orderId: string, { findings }: AppliedOrder): void {
     for (const finding of findings) {
       if (finding.kind !== 'rejected') continue;

@@ -63,7 +63,8 @@ export class OrderRelay {
       const order = { orderId, messages, ...from };
       if (found.length === 0) return order;
       const refused = found.flatMap(({ machineId }) => machineId ?? []);
-      return { ...order, refused, isAnswered: true };
+      const wasUnmapped = found.some(({ machineId }) => machineId === null);
+      return { ...order, refused, wasUnmapped, isAnswered: true };
     });
     if (relayed.length === 0) faults.push(nothingToDo(this.clock.nowSeconds()));
     return { relayed, faults };

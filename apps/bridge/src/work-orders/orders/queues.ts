@@ -53,6 +53,8 @@ export interface RelayedOrder extends QueuedOrder {
   gone?: string | undefined;
   /** Machines it names that were refused when it was read. */
   refused?: readonly string[] | undefined;
+  /** It was refused then for operations without a machine. */
+  wasUnmapped?: boolean | undefined;
   /** An outcome was published then. */
   isAnswered?: boolean | undefined;
 }
