@@ -17,6 +17,7 @@ import { memory } from './bench/scenarios/memory.mjs';
 import { orders } from './bench/scenarios/orders.mjs';
 import { reasons } from './bench/scenarios/reasons.mjs';
 import { rivals } from './bench/scenarios/rivals.mjs';
+import { soak } from './bench/scenarios/soak.mjs';
 import { manyStates, states } from './bench/scenarios/states.mjs';
 import { terminal } from './bench/scenarios/terminal.mjs';
 import { traces } from './bench/scenarios/traces.mjs';
@@ -39,6 +40,7 @@ const SCENARIOS = [
   traces,
   ingest,
   formats,
+  soak,
   rivals,
 ];
 
