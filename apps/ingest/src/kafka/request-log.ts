@@ -54,7 +54,7 @@ interface ClaimsRecord extends Holder {
 
 /**
  * What is known of requests that came with an id, for a day, the same in every process: it is read from two topics. A
- * request's key is a hash of sender and id. A record is about all requests that came while the one before was being
+ * request's key is a hash of sender, source and id. A record is about all requests that came while the one before was being
  * written: a record for each would be most of what a request costs.
  *
  * - `machine-bridge.ingest-claims.v1`: `{transactionalId, incarnation, nonce, claims: [[key, after], …]}`, written outside

@@ -316,14 +316,14 @@ export class PartitionTransactions {
   }
 
   private settleUncertain(left: CommittedProgress | undefined): void {
-    const { uncertain: unsure } = this;
+    const { uncertain } = this;
     this.uncertain = undefined;
-    if (unsure === undefined) return;
-    if (left?.transaction === unsure.id) {
+    if (uncertain === undefined) return;
+    if (left?.transaction === uncertain.id) {
       this.listener.offsetCommitted(left.begin);
-      this.committed(unsure.entries);
+      this.committed(uncertain.entries);
     } else {
-      this.waiting.returnToFront(unsure.entries);
+      this.waiting.returnToFront(uncertain.entries);
     }
   }
 

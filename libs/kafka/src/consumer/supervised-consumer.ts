@@ -48,7 +48,7 @@ const DISCONNECT_DEADLINE_MS = 3000;
 const HEALTHY_MS = 60_000;
 const SESSION_MARGIN_MS = 1000;
 /** Calls in flight are waited for this long before partitions are given up, and no longer than the session lasts. */
-const REST_DEADLINE_MS = 5000;
+const DRAIN_DEADLINE_MS = 5000;
 /** Joining may wait for other members to drain; longer is taken for a hang. */
 const JOIN_TIMEOUT_MS = 60_000;
 /** A rebalance takes the drain before it and the wait for all members, and no longer. */
@@ -87,7 +87,7 @@ export class SupervisedConsumer {
   ) {
     this.barrier = new RevocationBarrier(
       (ms) => callbacks.onRevoking(ms),
-      () => Math.min(REST_DEADLINE_MS, this.sessionLeftMs),
+      () => Math.min(DRAIN_DEADLINE_MS, this.sessionLeftMs),
     );
   }
 
@@ -242,14 +242,7 @@ export function watchConsumer(
   consumer: Consumer,
   options: WatchOptions,
 ): { end: Promise<string>; stop: () => void } {
-  const {
-    lease,
-    barrier: rest,
-    isCurrent,
-    isJoined,
-    onMembershipConfirmed: onSign,
-    onJoined,
-  } = options;
+  const { lease, barrier, isCurrent, isJoined, onMembershipConfirmed, onJoined } = options;
   const { CRASH, END_BATCH_PROCESS, GROUP_JOIN, HEARTBEAT, REBALANCING, REQUEST } = consumer.events;
   let heartbeatSentAtMs = 0;
   let syncSentAtMs: number | undefined;
@@ -266,16 +259,16 @@ export function watchConsumer(
     consumer.on(HEARTBEAT, () => {
       if (!isCurrent()) return;
       lease.renew(heartbeatSentAtMs === 0 ? undefined : heartbeatSentAtMs);
-      onSign();
+      onMembershipConfirmed();
       // kafkajs has given up joining and goes on as before, while calls stay held.
-      if (heartbeatSentAtMs > rest.drainedEpochMs + JOIN_DUE_MS) {
+      if (heartbeatSentAtMs > barrier.drainedEpochMs + JOIN_DUE_MS) {
         resolve('a rebalance was not gone through with');
       }
     });
     stop = everyRealMs(1000, () => {
-      const silenceMs = !isJoined() || rest.isRaised ? JOIN_TIMEOUT_MS : SESSION_TIMEOUT_MS;
+      const silenceMs = !isJoined() || barrier.isRaised ? JOIN_TIMEOUT_MS : SESSION_TIMEOUT_MS;
       if (lease.ageMs > silenceMs) resolve('no sign of the group coordinator');
-      if (isJoined() && rest.raisedForMs > REBALANCE_TIMEOUT_MS)
+      if (isJoined() && barrier.raisedForMs > REBALANCE_TIMEOUT_MS)
         resolve('a rebalance does not end');
     });
   });
@@ -283,7 +276,7 @@ export function watchConsumer(
     if (payload.batchSize === 0 && isCurrent()) options.onEmptyFetch(payload);
   });
   consumer.on(REBALANCING, () => {
-    if (isCurrent()) rest.raiseBarrier();
+    if (isCurrent()) barrier.raiseBarrier();
   });
   consumer.on(GROUP_JOIN, ({ payload }) => {
     if (!isCurrent()) return;
@@ -291,7 +284,7 @@ export function watchConsumer(
     lease.renew(syncSentAtMs);
     onJoined(payload.memberId, new Map(Object.entries(payload.memberAssignment)));
     // Revoked partitions must be known before calls that wait for the session go on.
-    onSign();
+    onMembershipConfirmed();
   });
   return { end, stop };
 }

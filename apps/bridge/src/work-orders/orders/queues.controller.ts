@@ -14,7 +14,7 @@ export class QueuesController {
     private readonly partitioner: OrderPartitioner,
     private readonly ledger: OrderLedger,
     private readonly assignments: Assignments,
-    private readonly refused: DeadLetterAggregator,
+    private readonly deadLetters: DeadLetterAggregator,
   ) {}
 
   /** Resolves once the orders are in the ledger: those behind them must not overtake them. */
@@ -38,7 +38,7 @@ export class QueuesController {
   @EventPattern(ORDER_REFUSALS)
   handleRefusals(messages: readonly InboundMessage[]): void {
     takeEach(ORDER_REFUSALS, messages, (message, refusal) => {
-      this.refused.takeRefusal({ message, refusal });
+      this.deadLetters.takeRefusal({ message, refusal });
     });
   }
 }

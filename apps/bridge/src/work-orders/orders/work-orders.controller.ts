@@ -57,7 +57,7 @@ export class WorkOrdersController {
     this.topicPrefix = settings.kafka.topicPrefix;
   }
 
-  /** Resolves once the messages have ended: those behind them must not overtake them. */
+  /** Resolves once what ends the messages is to be committed: those behind them must not overtake them. */
   @EventPattern(TOPICS.workOrders)
   async handle(messages: readonly InboundMessage[]): Promise<void> {
     const read: ReadMessage[] = [];

@@ -372,8 +372,8 @@ export class ErpRequests {
   }
 
   /**
-   * The ERP does not have the order: `status` 404 or 410, undefined where it has answered with nothing. That counts once it
-   * has been so for a while. A 404 counts only if the ERP had another order since: a wrong address, or a gateway, answers it
+   * The ERP does not have the order: `status` 404 or 410, undefined where it has answered with nothing. Except for 410, that
+   * counts once it has been so for a while. A 404 counts only if the ERP had another order since: a wrong address, or a gateway, answers it
    * to everything, and must not take all orders off the machines.
    */
   private async notThere(
