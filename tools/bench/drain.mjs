@@ -13,7 +13,7 @@ export async function drain(trial, { flow, count, machineOf, settings, countedFr
   await fill(trial, flow, count, machineOf);
   const app = await trial.start(startBridge(trial, { settings }));
   const costs = await costsOf(trial, app, outcomeCount(trial), count, countedFrom);
-  await untilAllTold(trial, app, count);
+  await untilAllPublished(trial, app, count);
   const report = await trial.service.report();
   const [outcomes, ends] = [await readOutcomes(trial), await inputEnds(trial)];
   await requireCorrect(trial, { outcomes, ends, lasts: lastOrdinals(flow, count, machineOf) });
@@ -29,7 +29,7 @@ export async function costsOf(trial, app, count, expected, from = 1) {
 }
 
 /** Offsets count the ends of transactions as well: when there are `expected`, the last outcomes are still to come. */
-export async function untilAllTold(trial, app, expected) {
+export async function untilAllPublished(trial, app, expected) {
   await untilCount(app, async () => (await readMetrics(app.url)).outcomes, expected);
   await untilQuiet(trial);
 }

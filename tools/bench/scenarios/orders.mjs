@@ -1,6 +1,6 @@
 import { addBareRuns } from '../bare-run.mjs';
 import { readMetrics } from '../costs.mjs';
-import { addLoad, costsOf, untilAllTold } from '../drain.mjs';
+import { addLoad, costsOf, untilAllPublished } from '../drain.mjs';
 import { IDOC_BYTES, idocOf } from '../idoc.mjs';
 import { produce } from '../kafka/produce.mjs';
 import { lastOrdinals, machineIdsOf, ORDERS } from '../load.mjs';
@@ -64,7 +64,7 @@ async function takeIn(trial, figures, { of, atLeast, count, machineOf, valueOf, 
   await produce(trial.kafka, trial.input, count, record, atOnce);
   const app = await trial.start(startBridge(trial, { settings: SETTINGS }));
   const run = await costsOf(trial, app, outcomeCount(trial), count);
-  await untilAllTold(trial, app, count);
+  await untilAllPublished(trial, app, count);
   const report = await trial.service.report();
   const [outcomes, ends] = [await readOutcomes(trial), await inputEnds(trial)];
   const lasts = lastOrdinals(ORDERS, count, machineOf);

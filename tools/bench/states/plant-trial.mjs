@@ -35,7 +35,7 @@ export function withPlant(bench, options, body) {
     try {
       await body(plant);
       await delay(QUIET_MS);
-      await requireAsTold(plant);
+      await requireAsPublished(plant);
     } finally {
       await following.stop();
     }
@@ -72,7 +72,7 @@ export async function untilPublished(plant, app) {
   await untilCount(app, async () => plant.published, expected);
 }
 
-async function requireAsTold({ service, machines, events, firsts }) {
+async function requireAsPublished({ service, machines, events, firsts }) {
   const { pollOverlaps } = await service.report();
   const faults = faultsOfEvents(events, {
     machines,

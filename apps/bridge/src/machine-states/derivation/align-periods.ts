@@ -1,7 +1,7 @@
 import { minutesApart, type Period, type PublishedPeriod } from './published-period.js';
 
 /** A published period and what it is in the log; without one or the other it is surplus or missed. */
-export type Pair =
+export type AlignedPeriod =
   { published: PublishedPeriod; logged: Period | null } | { published: null; logged: Period };
 
 /** In events: what it takes to make the two agree, and a minute of a start a little. */
@@ -37,28 +37,28 @@ export function alignPeriods(
   published: readonly PublishedPeriod[],
   log: Log,
   before: Period | null,
-): Pair[] {
+): AlignedPeriod[] {
   const logged = log.periods;
   const surplusCost = surplusCosts(log, before);
   const costs = restCosts(published, logged, surplusCost);
-  const pairs: Pair[] = [];
+  const aligned: AlignedPeriod[] = [];
   let [i, j] = [0, 0];
   while (i < published.length || j < logged.length) {
     const [mine, theirs] = [published[i], logged[j]];
     const rest = costs[i]?.[j] ?? 0;
     const costOf = (row: number, column: number): number => costs[row]?.[column] ?? Infinity;
     if (mine && theirs && rest === pairCost(mine, theirs) + costOf(i + 1, j + 1)) {
-      pairs.push({ published: mine, logged: theirs });
+      aligned.push({ published: mine, logged: theirs });
       [i, j] = [i + 1, j + 1];
     } else if (mine && rest === surplusCost(mine, j) + costOf(i + 1, j)) {
-      pairs.push({ published: mine, logged: null });
+      aligned.push({ published: mine, logged: null });
       i += 1;
     } else if (theirs) {
-      pairs.push({ published: null, logged: theirs });
+      aligned.push({ published: null, logged: theirs });
       j += 1;
     }
   }
-  return pairs;
+  return aligned;
 }
 
 /** The least it costs to bring `published` from i on and `logged` from j on together, for all i and j. */

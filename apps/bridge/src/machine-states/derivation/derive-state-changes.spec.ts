@@ -1,5 +1,5 @@
 import { STATE_EVENT_TYPES, stateChangeId } from '#libs/contracts';
-import { deriveStateChanges, type Sighting } from './derive-state-changes.js';
+import { deriveStateChanges, type PollResult } from './derive-state-changes.js';
 import type { TrackedMachine } from './tracked-machine.js';
 
 const MACHINE = { machineId: 'M-1', displayName: 'Mill', factoryId: 'F-1', factoryName: 'Plant' };
@@ -8,13 +8,13 @@ const STALE_AFTER_SECONDS = 300;
 
 const at = (now: number) => ({ now, staleAfterSeconds: STALE_AFTER_SECONDS, settleSeconds: 300 });
 
-const operating = (lastUpdateTime: number, durationInMinutes = 10): Sighting => ({
+const operating = (lastUpdateTime: number, durationInMinutes = 10): PollResult => ({
   kind: 'reading',
   reading: { state: 'OPERATING', durationInMinutes, lastUpdateTime },
   log: null,
 });
 
-const noData: Sighting = { kind: 'lost', reason: 'noData' };
+const noData: PollResult = { kind: 'lost', reason: 'noData' };
 
 function observed(): TrackedMachine {
   return deriveStateChanges(MACHINE, undefined, operating(T0), at(T0 + 90)).next;
@@ -139,7 +139,7 @@ describe('deriveStateChanges', () => {
   });
 
   it('ignores an answer that is older than one it has seen', () => {
-    const old: Sighting = {
+    const old: PollResult = {
       kind: 'reading',
       reading: { state: 'OFF', durationInMinutes: 3, lastUpdateTime: T0 - 60 },
       log: null,

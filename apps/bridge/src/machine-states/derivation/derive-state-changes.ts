@@ -3,7 +3,7 @@ import type { ObservationLossReason } from '#libs/contracts';
 import { firstPeriods, historyEdge } from './first-periods.js';
 import { type ActivityLog, segmentsUpTo } from './logged-periods.js';
 import { type Freshness, isNewLoss, isOlderThanKnown, isStale } from './observation.js';
-import { asNews } from './period-chain.js';
+import { asUnpublished } from './period-chain.js';
 import { periodsAfter } from './periods-after.js';
 import { publishChain } from './publish-chain.js';
 import {
@@ -23,7 +23,7 @@ import {
 } from './tracked-machine.js';
 
 /** What a poll brought to light. */
-export type Sighting =
+export type PollResult =
   /**
    * `log` is null when it was not needed or could not be had. Where it was needed, periods may be missing from
    * `missingFrom` on until it has been read and what it says is published; epoch seconds.
@@ -53,26 +53,26 @@ export interface Derivation {
 }
 
 /**
- * The events a sighting gives rise to, given what was published of the machine before. Asked again with
+ * The events the result of a poll gives rise to, given what was published of the machine before. Asked again with
  * the same answers and the result of the first time, it gives none.
  */
 export function deriveStateChanges(
   machine: MachineInfo,
   before: TrackedMachine | undefined,
-  sighting: Sighting,
+  result: PollResult,
   context: DerivationContext,
 ): Derivation {
   const tracked = before === undefined ? newlyTracked(machine) : renamed(before, machine);
-  switch (sighting.kind) {
+  switch (result.kind) {
     case 'reading':
-      return afterReading(tracked, sighting, context);
+      return afterReading(tracked, result, context);
     case 'lost':
-      return afterLoss(tracked, sighting.reason, context.now);
+      return afterLoss(tracked, result.reason, context.now);
     case 'listed':
       return { events: [], next: tracked };
     default: {
-      const unforeseen: never = sighting;
-      throw new Error(`unforeseen sighting ${JSON.stringify(unforeseen)}`);
+      const unforeseen: never = result;
+      throw new Error(`unforeseen result ${JSON.stringify(unforeseen)}`);
     }
   }
 }
@@ -87,7 +87,7 @@ function afterLoss(
   return { events: [lost], next: lost.after };
 }
 
-type Answers = Omit<Extract<Sighting, { kind: 'reading' }>, 'kind'>;
+type Answers = Omit<Extract<PollResult, { kind: 'reading' }>, 'kind'>;
 
 function afterReading(
   tracked: TrackedMachine,
@@ -116,7 +116,7 @@ function afterReading(
     const settledTime = settledPart(finalUntil(reading, context), segments);
     const { before, chain } =
       tracked.periods.length === 0
-        ? { before: null, chain: firstPeriods(reading, log).map(asNews) }
+        ? { before: null, chain: firstPeriods(reading, log).map(asUnpublished) }
         : periodsAfter(tracked, reading, {
             segments,
             from: log?.from ?? -Infinity,

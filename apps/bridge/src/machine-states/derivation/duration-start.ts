@@ -1,7 +1,7 @@
 import type { MachineStateReading } from '#libs/cloud-client';
 
 /**
- * How far a start reckoned from durationInMinutes may be off: it jitters by a minute from poll to poll
+ * How far a start estimated from durationInMinutes may be off: it jitters by a minute from poll to poll
  * (interface: accurate to 1 to 2 minutes), and is a rounded number of minutes besides.
  */
 export const START_TOLERANCE_SECONDS = 120;

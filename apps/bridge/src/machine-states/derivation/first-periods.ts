@@ -32,12 +32,12 @@ function presentAlone(
   log: ActivityLog | null,
 ): Period {
   const { state } = reading;
-  const reckoned = durationStart(reading);
-  const period = { state, startTime: reckoned, previousEndTime: null };
+  const estimated = durationStart(reading);
+  const period = { state, startTime: estimated, previousEndTime: null };
   if (log === null || last?.state !== state) return { ...period, startTimeSource: 'duration' };
   const { startTime } = last;
   return isClipped(last, log)
-    ? { ...period, startTime: Math.min(reckoned, startTime), startTimeSource: 'duration' }
+    ? { ...period, startTime: Math.min(estimated, startTime), startTimeSource: 'duration' }
     : { ...period, startTime, startTimeSource: 'activityLog' };
 }
 

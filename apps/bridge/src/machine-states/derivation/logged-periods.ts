@@ -91,7 +91,7 @@ export function loggedFrom(first: PublishedPeriod, segments: readonly ActivitySe
   return loggedPeriods(segments.slice(isEarlier ? inPlace - 1 : inPlace));
 }
 
-/** The published period in the log; a start reckoned from a duration may be off by a minute or two. */
+/** The published period in the log; a start estimated from a duration may be off by a minute or two. */
 function indexOfPublished(
   { state, startTime }: PublishedPeriod,
   segments: readonly ActivitySegment[],

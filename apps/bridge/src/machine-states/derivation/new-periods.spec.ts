@@ -53,9 +53,9 @@ function newPeriods(
   const before = current
     ? { ...newlyTracked(MACHINE), periods: [current], settledUntil: current.startTime }
     : undefined;
-  const sighting = { kind: 'reading', reading, log } as const;
+  const result = { kind: 'reading', reading, log } as const;
   const context = { now: at(1000), staleAfterSeconds: Infinity, settleSeconds: 300 };
-  const { events } = deriveStateChanges(MACHINE, before, sighting, context);
+  const { events } = deriveStateChanges(MACHINE, before, result, context);
   return events.flatMap(({ event }) => ('startTime' in event.data ? [event.data] : []));
 }
 
@@ -106,11 +106,11 @@ describe('a state that lasts', () => {
     expect(newPeriods(current, reading('OPERATING', 5, 5), entries)).toEqual([]);
   });
 
-  it('is not published again when the log moves a start that was reckoned', () => {
-    const reckoned = published('OPERATING', 0, 'duration');
+  it('is not published again when the log moves a start that was estimated', () => {
+    const estimated = published('OPERATING', 0, 'duration');
     for (const start of [-1, 1]) {
       const entries = log(-10, entry('OFF', -10, start), entry('OPERATING', start, 5));
-      expect(newPeriods(reckoned, reading('OPERATING', 5, 5), entries)).toEqual([]);
+      expect(newPeriods(estimated, reading('OPERATING', 5, 5), entries)).toEqual([]);
     }
   });
 
@@ -160,7 +160,7 @@ describe('a change', () => {
     ]);
   });
 
-  it('is reckoned from the duration while the log lags behind', () => {
+  it('is estimated from the duration while the log lags behind', () => {
     const entries = log(-10, entry('OPERATING', 0, 8));
     expect(inMinutes(newPeriods(current, reading('IDLE', 1, 10), entries))).toEqual([
       ['IDLE', 9, 'duration'],
@@ -187,17 +187,17 @@ describe('a change', () => {
   });
 
   it('that is already published from the duration is followed by what comes after it in the log', () => {
-    const reckoned = published('IDLE', 8, 'duration');
+    const estimated = published('IDLE', 8, 'duration');
     const entries = log(-2, entry('OPERATING', 0, 7), entry('IDLE', 7, 9), entry('OFF', 9, 11));
-    expect(inMinutes(newPeriods(reckoned, reading('OFF', 2, 11), entries))).toEqual([
+    expect(inMinutes(newPeriods(estimated, reading('OFF', 2, 11), entries))).toEqual([
       ['OFF', 9, 'activityLog'],
     ]);
   });
 
   it('never begins before the one published last', () => {
-    const reckoned = published('IDLE', 8, 'duration');
+    const estimated = published('IDLE', 8, 'duration');
     const entries = log(-2, entry('OPERATING', 0, 7), entry('IDLE', 7, 8), entry('OFF', 8, 11));
-    const [off] = newPeriods(reckoned, reading('OFF', 2, 11), entries);
+    const [off] = newPeriods(estimated, reading('OFF', 2, 11), entries);
     expect(off?.startTime).toBe(at(8));
   });
 

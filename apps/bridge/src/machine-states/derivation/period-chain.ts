@@ -1,8 +1,8 @@
-import type { Pair } from './align-periods.js';
+import type { AlignedPeriod } from './align-periods.js';
 import { isSamePeriod, type Period, type PublishedPeriod } from './published-period.js';
 
 /** A period as it is now, and as it was published, if it was. */
-export interface Link {
+export interface ChainedPeriod {
   published: PublishedPeriod | null;
   period: Period;
 }
@@ -11,67 +11,69 @@ export interface Link {
  * The periods as they are to be published from now on, in order. As far as the log is settled it is the log
  * that counts; after that what was published stays, and what the log has in addition comes at the end.
  *
- * @param before the period before all pairs
+ * @param before the period before all aligned periods
  * @param settledTime epoch seconds up to which the log will not change any more
  */
 export function periodChain(
-  pairs: readonly Pair[],
+  aligned: readonly AlignedPeriod[],
   before: Period | null,
   settledTime: number,
-): Link[] {
-  const newsAt = pairs.findLastIndex(({ published }) => published !== null) + 1;
-  const agreedUntil = whereLogEnds(pairs, newsAt, before, settledTime);
-  const agreed = asLogged(pairs.slice(0, agreedUntil), before);
-  const kept = pairs.slice(agreedUntil, newsAt).flatMap(({ published }) => asPublished(published));
-  const news = pairs
+): ChainedPeriod[] {
+  const newsAt = aligned.findLastIndex(({ published }) => published !== null) + 1;
+  const agreedUntil = whereLogEnds(aligned, newsAt, before, settledTime);
+  const agreed = asLogged(aligned.slice(0, agreedUntil), before);
+  const kept = aligned
+    .slice(agreedUntil, newsAt)
+    .flatMap(({ published }) => asPublished(published));
+  const news = aligned
     .slice(newsAt)
-    .flatMap(({ logged }) => (logged === null ? [] : [asNews(logged)]));
+    .flatMap(({ logged }) => (logged === null ? [] : [asUnpublished(logged)]));
   return [...agreed, ...kept, ...news];
 }
 
 /**
- * How many of the pairs the log decides about: all that touch its settled part, and as many more as it
- * takes to keep the periods in order, for a start reckoned too late may not be before what follows it.
+ * How many of the aligned periods the log decides about: all that touch its settled part, and as many more as it
+ * takes to keep the periods in order, for a start estimated too late may not be before what follows it.
  */
 function whereLogEnds(
-  pairs: readonly Pair[],
+  aligned: readonly AlignedPeriod[],
   newsAt: number,
   before: Period | null,
   settledTime: number,
 ): number {
-  const news = pairs[newsAt]?.logged ?? null;
-  const latest = pairs[newsAt - 1]?.published ?? null;
+  const news = aligned[newsAt]?.logged ?? null;
+  const latest = aligned[newsAt - 1]?.published ?? null;
   if (news !== null && latest !== null && latest.startTime >= news.startTime) return newsAt;
-  const settled = pairs.findLastIndex((it, at) => at < newsAt && startOf(it) <= settledTime);
+  const settled = aligned.findLastIndex((it, at) => at < newsAt && startOf(it) <= settledTime);
   let end = settled + 1;
-  let latestStart = latestLogged(pairs.slice(0, end), before?.startTime ?? -Infinity);
-  for (const [at, { published }] of pairs.slice(0, newsAt).entries()) {
+  let latestStart = latestLogged(aligned.slice(0, end), before?.startTime ?? -Infinity);
+  for (const [at, { published }] of aligned.slice(0, newsAt).entries()) {
     if (at < end || published === null) continue;
     if (published.startTime > latestStart) break;
-    latestStart = latestLogged(pairs.slice(end, at + 1), latestStart);
+    latestStart = latestLogged(aligned.slice(end, at + 1), latestStart);
     end = at + 1;
   }
   return end;
 }
 
-function latestLogged(pairs: readonly Pair[], before: number): number {
-  return pairs.reduce(
+function latestLogged(aligned: readonly AlignedPeriod[], before: number): number {
+  return aligned.reduce(
     (latest, { logged }) => Math.max(latest, logged?.startTime ?? latest),
     before,
   );
 }
 
 /** A start is decided about once it is settled either as it was published or as the log has it. */
-function startOf({ published, logged }: Pair): number {
+function startOf({ published, logged }: AlignedPeriod): number {
   return Math.min(published?.startTime ?? Infinity, logged?.startTime ?? Infinity);
 }
 
 /** A surplus period becomes the same as the one before it, and lasts no time between that and the next. */
-function asLogged(pairs: readonly Pair[], before: Period | null): Link[] {
-  const links: Link[] = [];
-  const nextStarts = startsAfter(pairs);
+function asLogged(aligned: readonly AlignedPeriod[], before: Period | null): ChainedPeriod[] {
+  const links: ChainedPeriod[] = [];
+  const nextStarts = startsAfter(aligned);
   let latest = before;
-  for (const [at, { published, logged }] of pairs.entries()) {
+  for (const [at, { published, logged }] of aligned.entries()) {
     const target = logged ?? (latest && { ...latest, previousEndTime: null }) ?? published;
     if (target === null) continue;
     const isInOrder =
@@ -87,9 +89,9 @@ function asLogged(pairs: readonly Pair[], before: Period | null): Link[] {
 }
 
 /** For each pair, when the next period in the log begins; Infinity after the last. */
-function startsAfter(pairs: readonly Pair[]): number[] {
+function startsAfter(aligned: readonly AlignedPeriod[]): number[] {
   let start = Infinity;
-  return pairs
+  return aligned
     .toReversed()
     .map(({ logged }) => {
       const next = start;
@@ -106,10 +108,10 @@ function unlessTheSame(published: PublishedPeriod, target: Period): Period {
   return { ...target, startTime, startTimeSource };
 }
 
-function asPublished(published: PublishedPeriod | null): Link[] {
+function asPublished(published: PublishedPeriod | null): ChainedPeriod[] {
   return published === null ? [] : [{ published, period: published }];
 }
 
-export function asNews(period: Period): Link {
+export function asUnpublished(period: Period): ChainedPeriod {
   return { published: null, period };
 }

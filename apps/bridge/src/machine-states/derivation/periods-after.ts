@@ -1,17 +1,17 @@
 import type { MachineStateReading } from '#libs/cloud-client';
 import type { ActivitySegment } from './activity-segments.js';
-import { alignPeriods, type Pair } from './align-periods.js';
+import { alignPeriods, type AlignedPeriod } from './align-periods.js';
 import { durationStart, isUnseen } from './duration-start.js';
 import { loggedAfter, loggedFrom, loggedPeriods } from './logged-periods.js';
-import { asNews, type Link, periodChain } from './period-chain.js';
+import { asUnpublished, type ChainedPeriod, periodChain } from './period-chain.js';
 import { presentPeriod } from './present-period.js';
 import type { Period, PublishedPeriod } from './published-period.js';
 import { settledUntil, type TrackedMachine } from './tracked-machine.js';
 
 /** What is to be published from now on, and the published period before it that stays as it is, if any. */
-export interface PeriodsToTell {
+export interface PeriodsToPublish {
   before: PublishedPeriod | null;
-  chain: readonly Link[];
+  chain: readonly ChainedPeriod[];
 }
 
 /** The log up to the reading, in epoch seconds; without segments when none was read. */
@@ -35,7 +35,7 @@ export function periodsAfter(
   tracked: TrackedMachine,
   reading: MachineStateReading,
   log: LogUpToReading,
-): PeriodsToTell {
+): PeriodsToPublish {
   const { periods } = tracked;
   const { segments, from, settledTime } = log;
   const isBeyondQuestion = ({ startTime }: PublishedPeriod): boolean =>
@@ -55,7 +55,7 @@ export function periodsAfter(
   if (present === undefined) return { before, chain };
   const isDenied =
     latest?.published?.state === present.state && latest.period.state !== present.state;
-  if (!isDenied) return { before, chain: [...chain, asNews(present)] };
+  if (!isDenied) return { before, chain: [...chain, asUnpublished(present)] };
   // The settled log denies what the reading goes on to say: it was right, but later. From now, so that it is
   // not denied again before the log has settled once more.
   const period = { ...present, startTime: reading.lastUpdateTime };
@@ -115,7 +115,7 @@ function pairsWith(
   open: readonly PublishedPeriod[],
   logged: { periods: Period[]; until: number } | null,
   before: PublishedPeriod | null,
-): Pair[] {
+): AlignedPeriod[] {
   return logged === null
     ? open.map((published) => ({ published, logged: null }))
     : alignPeriods(open, logged, before);

@@ -7,7 +7,7 @@ import type { Period } from './published-period.js';
 const LOG_LAG_SECONDS = 120;
 
 /**
- * The present state, if it is not the latest known one yet: from the log, else its start is reckoned
+ * The present state, if it is not the latest known one yet: from the log, else its start is estimated
  * within what the log leaves open. Never later than the reading's own update. It is another period than the
  * latest one too if nothing is known of what lies between them.
  *
@@ -20,8 +20,8 @@ export function presentPeriod(
   seenUntil: number,
 ): Period | undefined {
   const { state, lastUpdateTime } = reading;
-  const reckoned = durationStart(reading);
-  if (latest.state === state && !isUnseen(seenUntil, reckoned)) return undefined;
+  const estimated = durationStart(reading);
+  if (latest.state === state && !isUnseen(seenUntil, estimated)) return undefined;
   if (latest.startTime >= lastUpdateTime) return undefined;
   if (lastLogged?.state === state && lastLogged.startTime > latest.startTime) {
     const { startTime } = lastLogged;
@@ -32,7 +32,7 @@ export function presentPeriod(
       ? 0
       : Math.min(lastLogged.endTime, lastUpdateTime - LOG_LAG_SECONDS);
   const startTime = Math.max(
-    reckoned,
+    estimated,
     loggedUntil,
     Math.min(latest.startTime + CALCULATION_INTERVAL_SECONDS, lastUpdateTime),
   );

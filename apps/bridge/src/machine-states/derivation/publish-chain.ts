@@ -1,4 +1,4 @@
-import type { Link } from './period-chain.js';
+import type { ChainedPeriod } from './period-chain.js';
 import type { EventIdentity, Period, PublishedPeriod } from './published-period.js';
 import {
   type Detection,
@@ -9,7 +9,7 @@ import {
 import { type TrackedMachine, withPeriods } from './tracked-machine.js';
 
 /** What an event says of a period and the one before it, but for the revision. */
-type Statement = Omit<PublishedPeriod, 'revision'>;
+type PeriodContent = Omit<PublishedPeriod, 'revision'>;
 
 /**
  * The events that bring what was published into line with the chain, in its order. What is remembered
@@ -22,23 +22,23 @@ type Statement = Omit<PublishedPeriod, 'revision'>;
 export function publishChain(
   tracked: TrackedMachine,
   before: PublishedPeriod | null,
-  chain: readonly Link[],
+  chain: readonly ChainedPeriod[],
   nextDetection: () => Detection,
   most: number,
 ): SequencedEvent[] {
   const events: SequencedEvent[] = [];
   const notYetReached = chain.flatMap(({ published }) => (published === null ? [] : [published]));
-  let upToHere = before === null ? [] : [before];
+  let publishedSoFar = before === null ? [] : [before];
   let next = tracked;
   for (const { published, period } of chain) {
-    const statement = statementOn(period, upToHere.at(-1) ?? null);
-    const known = [...next.replaced, ...upToHere, ...notYetReached];
+    const content = contentOf(period, publishedSoFar.at(-1) ?? null);
+    const known = [...next.replaced, ...publishedSoFar, ...notYetReached];
     if (published !== null) notYetReached.shift();
-    const isPublished = published !== null && saysTheSame(published, statement);
-    const latest = isPublished ? published : withRevision(statement, published, known);
-    upToHere = [...upToHere, latest].slice(-most - 1);
+    const isPublished = published !== null && hasContent(published, content);
+    const latest = isPublished ? published : withRevision(content, published, known);
+    publishedSoFar = [...publishedSoFar, latest].slice(-most - 1);
     if (isPublished) continue;
-    const after = withPeriods(next, [...upToHere, ...notYetReached], published, most);
+    const after = withPeriods(next, [...publishedSoFar, ...notYetReached], published, most);
     const event =
       published === null
         ? stateChanged(after, latest, nextDetection())
@@ -49,7 +49,7 @@ export function publishChain(
   return events;
 }
 
-function statementOn(period: Period, previous: PublishedPeriod | null): Statement {
+function contentOf(period: Period, previous: PublishedPeriod | null): PeriodContent {
   const { state, startTime, startTimeSource, previousEndTime } = period;
   const isApart =
     previous !== null && previousEndTime !== null && previousEndTime >= previous.startTime;
@@ -64,25 +64,25 @@ function statementOn(period: Period, previous: PublishedPeriod | null): Statemen
 }
 
 /** Where a start was read is not worth a correction. */
-function saysTheSame(published: PublishedPeriod, statement: Statement): boolean {
+function hasContent(published: PublishedPeriod, content: PeriodContent): boolean {
   return (
-    published.state === statement.state &&
-    published.startTime === statement.startTime &&
-    published.previousState === statement.previousState &&
-    published.previousStartTime === statement.previousStartTime &&
-    published.previousEndTime === statement.previousEndTime
+    published.state === content.state &&
+    published.startTime === content.startTime &&
+    published.previousState === content.previousState &&
+    published.previousStartTime === content.previousStartTime &&
+    published.previousEndTime === content.previousEndTime
   );
 }
 
 /** One more than before; the id of an event is made of state, start and revision, and must be new. */
 function withRevision(
-  statement: Statement,
+  content: PeriodContent,
   published: PublishedPeriod | null,
   known: readonly EventIdentity[],
 ): PublishedPeriod {
   const revisions = known
-    .filter((it) => it.state === statement.state && it.startTime === statement.startTime)
+    .filter((it) => it.state === content.state && it.startTime === content.startTime)
     .map(({ revision }) => revision);
   const latest = Math.max(published?.revision ?? -1, ...revisions);
-  return { ...statement, revision: latest + 1 };
+  return { ...content, revision: latest + 1 };
 }

@@ -2,7 +2,7 @@ import type { Caller, CloudAnswer, MachineStateReading } from '#libs/cloud-clien
 import type { Span } from '#libs/tracing';
 import { describeFailure, type FailedAnswer } from '../../machine-directory/index.js';
 import { activityLogNeed, type LogRequest } from '../derivation/activity-log-need.js';
-import type { Sighting } from '../derivation/derive-state-changes.js';
+import type { PollResult } from '../derivation/derive-state-changes.js';
 import { durationStart } from '../derivation/duration-start.js';
 import { type ActivityLog, segmentsUpTo } from '../derivation/logged-periods.js';
 import { finalUntil, logLag, settledPart, unreadAfter } from '../derivation/settled-log.js';
@@ -12,17 +12,17 @@ import { isTooFarAhead } from '../derivation/times-ahead.js';
 import type { WatchContext } from './watch-context.js';
 
 /** When the service answered, and when the latest update was seen first; epoch seconds of our clock. */
-export type SightingTime = Pick<Freshness, 'now' | 'updateSeenAt'>;
+export type PollTime = Pick<Freshness, 'now' | 'updateSeenAt'>;
 
 /** What one turn has found out of a machine. */
 export interface Finding {
-  sighting: Sighting;
-  at: SightingTime;
+  result: PollResult;
+  at: PollTime;
   /** Why the machine was not answered for; null when it was. */
   failure: FailedAnswer | null;
   /** Real milliseconds the service asked to be left alone for. */
   restMs: number;
-  /** Start of the state as its duration has it, in epoch seconds, once the sighting is published. */
+  /** Start of the state as its duration has it, in epoch seconds, once the result is published. */
   durationStart: number | null;
 }
 
@@ -94,8 +94,8 @@ export class MachineInquiry {
   }
 
   /** Called once the finding is published, and not before: what was not committed is found again. */
-  remember({ sighting, durationStart: start }: Finding): void {
-    if (sighting.kind === 'lost') this.missedLog?.isNotMissed();
+  remember({ result, durationStart: start }: Finding): void {
+    if (result.kind === 'lost') this.missedLog?.isNotMissed();
     this.durationStart = start;
     if (this.missedLog?.isMissed === false) this.missedLog = undefined;
   }
@@ -130,9 +130,9 @@ export class MachineInquiry {
     const earlier = { durationStart: this.durationStart, isLogDue: this.missedLog?.isDue ?? true };
     const context = { ...this.context.settings.polling, ...at };
     const request = activityLogNeed(tracked, reading, earlier, context);
-    const sighting = { kind: 'reading', reading, log: null } as const;
+    const result = { kind: 'reading', reading, log: null } as const;
     const start = durationStart(reading);
-    const finding = { sighting, at, failure: null, restMs: 0, durationStart: start };
+    const finding = { result, at, failure: null, restMs: 0, durationStart: start };
     if (request === null) {
       if ((tracked?.unreadFrom ?? null) === null) this.missedLog?.isNotMissed();
       this.context.health.completed(this.machineId);
@@ -148,11 +148,11 @@ export class MachineInquiry {
     this.context.health.completed(this.machineId);
     this.judgeLog(request, answer, reading, tracked);
     if (answer.kind === 'data') {
-      return { ...finding, sighting: { ...sighting, log: answer.log, missingFrom } };
+      return { ...finding, result: { ...result, log: answer.log, missingFrom } };
     }
     // What was to be confirmed is still to be confirmed; nothing else is missing.
     const missing = purpose === 'confirmation' ? {} : { missingFrom };
-    return { ...finding, sighting: { ...sighting, ...missing }, restMs };
+    return { ...finding, result: { ...result, ...missing }, restMs };
   }
 
   private judgeLog(
@@ -190,9 +190,9 @@ export class MachineInquiry {
     this.unanswered = null;
   }
 
-  private finding(sighting: Sighting, restMs = 0): Finding {
+  private finding(result: PollResult, restMs = 0): Finding {
     return {
-      ...{ sighting, at: { now: this.now }, failure: null, restMs },
+      ...{ result, at: { now: this.now }, failure: null, restMs },
       durationStart: this.durationStart,
     };
   }

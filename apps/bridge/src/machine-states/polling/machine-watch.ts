@@ -9,10 +9,10 @@ import {
 import {
   type Derivation,
   deriveStateChanges,
-  type Sighting,
+  type PollResult,
 } from '../derivation/derive-state-changes.js';
 import { withoutTimesAhead } from '../derivation/times-ahead.js';
-import { type Finding, MachineInquiry, type SightingTime } from './machine-inquiry.js';
+import { type Finding, MachineInquiry, type PollTime } from './machine-inquiry.js';
 import type { Poll, Polled } from './poll-loop.js';
 import type { WatchContext } from './watch-context.js';
 
@@ -111,8 +111,8 @@ export class MachineWatch implements Polled {
   /** What comes to light once the partition is lost is for its next owner to find. */
   private async settle(finding: Finding, span: PollSpan = NO_SPAN): Promise<void> {
     if (this.hasEnded) return;
-    const { sighting, at } = finding;
-    const events = await this.memory.settle(this.info, sighting, at, span.context);
+    const { result, at } = finding;
+    const events = await this.memory.settle(this.info, result, at, span.context);
     this.inquiry.remember(finding);
     span.end(events);
   }
@@ -174,14 +174,14 @@ export class MachineMemory {
    */
   async settle(
     info: MachineInfo,
-    sighting: Sighting,
-    at: SightingTime,
+    result: PollResult,
+    at: PollTime,
     trace?: TraceContext,
   ): Promise<number> {
     const { metrics, settings, mostUnreadPeriods } = this.context;
     const before = this.tracked;
     const context = { ...settings.polling, ...at, mostUnreadPeriods };
-    const derivation = deriveStateChanges(info, before, sighting, context);
+    const derivation = deriveStateChanges(info, before, result, context);
     const { events, next } = derivation;
     const isNews = events.length > 0 || isWorthStoring(before, next);
     if (isNews) await this.stored.publish(derivation, trace);
