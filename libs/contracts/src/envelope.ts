@@ -77,12 +77,13 @@ export function openEnvelope(message: {
   headers: MessageHeaders;
   decoded?: Parsed<Buffer> | undefined;
 }): Parsed<Envelope> {
-  const { value, headers } = message;
+  // asked once: a fetched message reads them anew each time
+  const { value, headers, decoded } = message;
   if (value === null) return rejected('invalid-json', 'the message has no value');
   if (value.length > MAX_BODY_BYTES) return tooLarge(value.length);
-  const body = message.decoded ?? bodyOfValue(message, value);
+  const body = decoded ?? bodyOfValue({ value, headers }, value);
   if (!body.ok) return body;
-  const contentType = contentTypeOf(message);
+  const contentType = contentTypeOf({ headers, decoded });
   if (mediaType(contentType) === STRUCTURED_MODE) return openStructuredEvent(body.value);
   return parsed({ messageId: messageIdOf(headers), contentType, body: body.value });
 }

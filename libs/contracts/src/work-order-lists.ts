@@ -57,12 +57,13 @@ export function refuseIssuedAhead(
   const latestSeconds = nowSeconds + maxAheadSeconds;
   const isAhead = ({ issuedAt }: WorkOrderAssignment): boolean =>
     issuedAt !== undefined && issuedAt > latestSeconds;
-  const ahead = message.assignments.filter(isAhead);
-  if (ahead.length === 0) return message;
-  const faults = ahead.map(({ machineId, issuedAt = 0 }): WorkOrderListFault => {
-    const detail = `issuedAt ${describeAhead(issuedAt, maxAheadSeconds)}`;
-    return { machineId, rejection: { code: 'invalid-message', detail, machineId } };
-  });
+  if (!message.assignments.some(isAhead)) return message;
+  const faults = message.assignments
+    .filter(isAhead)
+    .map(({ machineId, issuedAt = 0 }): WorkOrderListFault => {
+      const detail = `issuedAt ${describeAhead(issuedAt, maxAheadSeconds)}`;
+      return { machineId, rejection: { code: 'invalid-message', detail, machineId } };
+    });
   return {
     assignments: message.assignments.filter((assignment) => !isAhead(assignment)),
     faults: [...message.faults, ...faults],

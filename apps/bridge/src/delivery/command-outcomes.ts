@@ -87,22 +87,19 @@ export class CommandOutcomes {
     found: readonly CommandResult[],
   ): OutboundRecord[] {
     const { origin } = answered;
-    const state = stateOf(answered, found);
-    if (answered.isAnswered === true) return state;
+    if (answered.isAnswered === true) return addState([], answered, found);
     const results = oneOfEach(found);
     if (!results.some(isRejected)) {
-      const records = this.outcomesOf(family, answered, results);
-      records.push(...state);
-      return records;
+      return addState(this.outcomesOf(family, answered, results), answered, found);
     }
     const faults = results.filter(isRejected);
     const publishedHere =
       origin === undefined ? results : results.filter((each) => !isRejected(each));
-    const records = [...this.outcomesOf(family, answered, publishedHere), ...state];
     const namesOthers = results.length > 1 || answered.namesOthers;
     const refusal =
       origin?.refusal(faults) ?? this.deadLetterOf({ ...answered, namesOthers }, faults);
-    return [refusal, ...records];
+    const records = [refusal, ...this.outcomesOf(family, answered, publishedHere)];
+    return addState(records, answered, found);
   }
 
   outcomesOf(
@@ -196,13 +193,17 @@ export class CommandOutcomes {
   }
 }
 
-/** The state records of a message and of its results. */
-function stateOf({ records = [] }: Answered, results: readonly CommandResult[]): OutboundRecord[] {
-  const state = [...records];
+/** Adds the state records of a message and of its results. */
+function addState(
+  records: OutboundRecord[],
+  answered: Answered,
+  results: readonly CommandResult[],
+): OutboundRecord[] {
+  if (answered.records !== undefined) records.push(...answered.records);
   for (const result of results) {
-    if (result.kind === 'applied' && result.records !== undefined) state.push(...result.records);
+    if (result.kind === 'applied' && result.records !== undefined) records.push(...result.records);
   }
-  return state;
+  return records;
 }
 
 /**
@@ -254,10 +255,11 @@ const LONGEST_KEY_BYTES = 4096;
 /** The machine, or where none is named the order, or the key of the message. */
 function keyOf(
   { machineId, orderId }: CommandOutcome,
-  { key }: InboundRecord,
+  message: InboundRecord,
 ): Buffer | string | null {
   if (machineId !== null) return machineId;
   if (orderId !== undefined) return orderId;
+  const { key } = message;
   return key !== null && key.length <= LONGEST_KEY_BYTES ? key : null;
 }
 

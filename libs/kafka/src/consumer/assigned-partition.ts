@@ -437,12 +437,13 @@ export class PartitionMessage implements InboundMessage {
 
   finish(records: readonly OutboundRecord[] = [], orElse?: WhenRefused): void {
     if (this.hasEnded) return;
-    this.hasEnded = true;
-    this.finishTogether([this], records, (refusal) => {
-      this.hasEnded = false;
-      if (orElse === undefined) this.fail(refusal, true);
-      else this.finish(orElse(refusal));
-    });
+    const whenRefused: EndRefused =
+      orElse === undefined
+        ? failRefused
+        : (message, refusal) => {
+            message.finish(orElse(refusal));
+          };
+    this.finishTogether([this], records, whenRefused);
   }
 
   finishWith(
@@ -451,26 +452,25 @@ export class PartitionMessage implements InboundMessage {
     apart: (message: InboundMessage) => void,
   ): void {
     const messages = [this, ...others].filter((message) => !message.hasEnded);
-    if (messages.length === 0) return;
-    for (const message of messages) message.hasEnded = true;
-    // they end in the order of offsets, before those behind them
-    this.finishTogether(messages, records, () => {
-      for (const message of messages) {
-        message.hasEnded = false;
-        apart(message);
-      }
-    });
+    if (messages.length > 0) this.finishTogether(messages, records, apart);
   }
 
   private finishTogether(
     messages: readonly PartitionMessage[],
     records: readonly OutboundRecord[],
-    refused: (refusal: RecordRefusedError) => void,
+    whenRefused: EndRefused,
   ): void {
     const { assigned } = this;
+    for (const message of messages) message.hasEnded = true;
     assigned.transactions.addToTransaction(
-      new FinishedMessages(assigned, messages, records, refused),
+      new FinishedMessages(assigned, messages, records, whenRefused),
     );
+  }
+
+  /** Takes back its end, whose records Kafka has refused, for another one. */
+  endRefused(refusal: RecordRefusedError, whenRefused: EndRefused): void {
+    this.hasEnded = false;
+    whenRefused(this, refusal);
   }
 
   abandon(): void {
@@ -491,6 +491,14 @@ export class PartitionMessage implements InboundMessage {
     this.hasFailed = false;
   }
 }
+
+/** Ends a message in another way than by records that Kafka has refused. */
+type EndRefused = (message: PartitionMessage, refusal: RecordRefusedError) => void;
+
+/** One function for all messages, rather than one of each. */
+const failRefused: EndRefused = (message, refusal) => {
+  message.fail(refusal, true);
+};
 
 /** Records that are published before their message is finished. */
 class PublishedRecords extends TransactionEntry {
@@ -524,7 +532,7 @@ class FinishedMessages extends TransactionEntry {
     private readonly partition: AssignedPartition,
     private readonly messages: readonly PartitionMessage[],
     records: readonly OutboundRecord[],
-    private readonly whenRefused: (refusal: RecordRefusedError) => void,
+    private readonly whenRefused: EndRefused,
   ) {
     super(
       messages.map(({ offset }) => offset),
@@ -543,7 +551,8 @@ class FinishedMessages extends TransactionEntry {
 
   override entryRefused(error: RecordRefusedError): void {
     logRefused(this.messages[0], error);
-    this.whenRefused(error);
+    // they end in the order of offsets, before those behind them
+    for (const message of this.messages) message.endRefused(error, this.whenRefused);
   }
 }
 

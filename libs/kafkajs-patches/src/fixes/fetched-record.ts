@@ -120,13 +120,12 @@ export class DecodedRecord implements FetchedRecord {
 
   /** All of them, as they lie in the record; none where they are beyond twice what a message may have. */
   get headerList(): MessageHeaders {
-    const cursor = this.atHeaders();
-    return this.exceed(cursor, READ_UP_TO) === undefined ? readHeaders(cursor) : NO_HEADERS;
+    return this.exceed(READ_UP_TO) === undefined ? readHeaders(this.atHeaders()) : NO_HEADERS;
   }
 
   /** Its headers are more than a message may have. */
   get unreadable(): Unreadable | undefined {
-    const excess = this.exceed(this.atHeaders(), 1);
+    const excess = this.exceed(1);
     if (excess === undefined) return undefined;
     const { rejection } = rejected('too-large', `the message has ${excess}: left out`);
     return { rejection, omittedBytes: undefined };
@@ -146,10 +145,11 @@ export class DecodedRecord implements FetchedRecord {
     return byName as HeadersByName;
   }
 
-  private exceed({ at, buffer }: Cursor, factor: number): string | undefined {
-    const bytes = this.end - at;
+  private exceed(factor: number): string | undefined {
     // A header has a length of its name and of its value: so few bytes hold no more of them.
-    if (bytes <= MOST_HEADERS * 2) return undefined;
+    if (this.bytes <= MOST_HEADERS * 2) return undefined;
+    const { at, buffer } = this.atHeaders();
+    const bytes = this.end - at;
     if (bytes > MOST_HEADER_BYTES * factor) {
       return `${bytes} bytes of headers, more than ${MOST_HEADER_BYTES}`;
     }

@@ -17,7 +17,7 @@ import {
   rejection,
 } from '../../delivery/index.js';
 import { BRIDGE_SETTINGS } from '../../platform/index.js';
-import { replacementList, WorkOrderLists } from './work-order-lists.js';
+import { ReplacementList, WorkOrderLists } from './work-order-lists.js';
 
 /** `erp.work-order-lists.v1`: replacement lists, each machine's as a whole. */
 @Controller()
@@ -52,13 +52,12 @@ export class WorkOrderListsController {
     const faulty = faults.map((fault) => rejection(fault.rejection, fault.machineId));
     // items that an earlier owner has published are not done again; item numbers do not depend on the clock
     const itemOf = (of: WorkOrderAssignment): number => parsed.value.assignments.indexOf(of);
-    const lists = assignments
-      .map((assignment) => ({ list: replacementList(assignment), item: itemOf(assignment) }))
-      .filter(({ item }) => !message.isItemDone(item));
+    const open = assignments.filter((assignment) => !message.isItemDone(itemOf(assignment)));
     if (assignments.length + faults.length > 1) answered.namesOthers = true;
-    const answers = this.outcomes.answersTo('work-order-list', answered, lists.length, faulty);
-    for (const { list, item } of lists) {
-      this.lists.flow.submitCommand(list.machineId, list, answers, item);
+    const answers = this.outcomes.answersTo('work-order-list', answered, open.length, faulty);
+    for (const assignment of open) {
+      const list = new ReplacementList(assignment);
+      this.lists.flow.submitCommand(list.machineId, list, answers, itemOf(assignment));
     }
   }
 }

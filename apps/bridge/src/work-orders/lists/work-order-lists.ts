@@ -156,16 +156,24 @@ export interface ListToSet {
   readonly cumulative: boolean;
 }
 
-/** A list as a message has it. */
-export function replacementList(assignment: WorkOrderAssignment): ListToSet {
-  const { machineId, issuedAt, workingOrders } = assignment;
-  return {
-    machineId,
-    workingOrders: () => workingOrders,
-    issuedAt,
-    notOlderThan: undefined,
-    cumulative: false,
-  };
+/** A list as a message has it. A class, because tens of thousands wait. */
+export class ReplacementList implements ListToSet {
+  readonly cumulative = false;
+  notOlderThan: number | undefined;
+
+  constructor(private readonly assignment: WorkOrderAssignment) {}
+
+  get machineId(): string {
+    return this.assignment.machineId;
+  }
+
+  get issuedAt(): number | undefined {
+    return this.assignment.issuedAt;
+  }
+
+  workingOrders(): readonly string[] {
+    return this.assignment.workingOrders;
+  }
 }
 
 /**
