@@ -2,7 +2,7 @@ import { createRequire } from 'node:module';
 import fc from 'fast-check';
 import type { MessageHeaders } from '#libs/contracts';
 import { type BatchContext, Cursor, DecodedRecord } from './fetched-record.js';
-import { RecordLayout } from '../speed/record-layout.js';
+import { FrameWriter } from '../speed/frame-writer.js';
 import {
   anyCharacter,
   encodeRecord,
@@ -44,10 +44,9 @@ function read(fields: RecordFields, batchContext = context): DecodedRecord {
 
 /** A record of our writing, its length before it: kafkajs's knows less of headers. */
 function encodeWith(headers: MessageHeaders): Buffer {
-  const layout = new RecordLayout([{ key: 'k', value: 'v', headers }], [0]);
-  const encoded = Buffer.alloc(layout.bytes);
-  layout.write(encoded, 0);
-  return encoded;
+  const writer = new FrameWriter();
+  writer.record({ key: 'k', value: 'v', headers }, 0, 0);
+  return writer.end();
 }
 
 function readBack(headers: MessageHeaders): DecodedRecord {

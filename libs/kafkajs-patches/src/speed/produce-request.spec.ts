@@ -3,7 +3,7 @@ import { jest } from '@jest/globals';
 import fc from 'fast-check';
 import { anyCharacter } from '../testing/records.js';
 import { type KafkajsRequest, type ProduceFields, produceRequest } from './produce-request.js';
-import type { MessageFields } from './record-layout.js';
+import type { MessageFields } from './frame-writer.js';
 
 const require = createRequire(import.meta.url);
 const byKafkajs = require('kafkajs/src/protocol/requests/produce/v3/request.js') as (
@@ -92,6 +92,15 @@ describe('a produce request', () => {
       }),
       { numRuns: 300 },
     );
+  });
+
+  it('is that also where it is larger than any before, and after that', async () => {
+    const large = [one, { ...one, value: 'x'.repeat(3_000_000) }, one];
+    for (const messages of [large, [one], large]) {
+      const expected = await byKafkajs(requestOf(messages)).encode();
+      const { buffer } = await produceRequest(requestOf(messages)).encode();
+      expect(buffer.equals(expected.buffer)).toBe(true);
+    }
   });
 
   it('has headers in a list where kafkajs has them by name', async () => {

@@ -1,6 +1,6 @@
 import { createRequire } from 'node:module';
 import { realEpochMs } from '#libs/clock';
-import { type MessageFields, RecordLayout } from './record-layout.js';
+import { FrameWriter, type Int64, type MessageFields } from './frame-writer.js';
 
 /** What kafkajs makes a produce request of. */
 export interface ProduceFields {
@@ -45,14 +45,9 @@ export class UnencodableMessageError extends Error {
   }
 }
 
-interface MeasuredTopic {
-  topic: string;
-  partitions: readonly { partition: number; batch: RecordBatch }[];
-}
-
 /**
  * A produce request (versions 3 to 7, which differ in the number alone): transactional id, acks, time-out, and
- * by topic and partition a record batch. All of it is measured first and then written once.
+ * by topic and partition a record batch.
  */
 export function produceRequest(fields: ProduceFields): KafkajsRequest {
   return {
@@ -60,78 +55,40 @@ export function produceRequest(fields: ProduceFields): KafkajsRequest {
     apiVersion: 3,
     apiName: 'Produce',
     expectResponse: () => fields.acks !== 0,
-    encode: async () => write(fields, await measure(fields)),
+    encode: async () => {
+      const topics = fields.topicData.map(({ topic, partitions }) => ({
+        topic,
+        batches: partitions.map((partition) => new RecordBatch(partition, fields)),
+      }));
+      if (fields.compression !== undefined && fields.compression !== 0) {
+        for (const { batches } of topics) for (const batch of batches) await batch.compress();
+      }
+      return encoded(write(fields, topics));
+    },
   };
 }
 
-async function measure(fields: ProduceFields): Promise<MeasuredTopic[]> {
-  const { compression = 0 } = fields;
-  const topics = fields.topicData.map(({ topic, partitions }) => ({
-    topic,
-    partitions: partitions.map((data) => ({
-      partition: Number(data.partition),
-      batch: batchOf(data, fields),
-    })),
-  }));
-  if (compression === 0) return topics;
-  for (const { partitions } of topics) {
-    for (const { batch } of partitions) await batch.compress();
-  }
-  return topics;
-}
+/** Each request is written in one turn, and copied out: buffers that grow would leave garbage of many times its size. */
+const scratch = new FrameWriter();
 
-function batchOf(
-  { messages, firstSequence = 0 }: PartitionFields,
-  fields: ProduceFields,
-): RecordBatch {
-  const { transactionalId, producerId = -1, producerEpoch = 0, compression = 0 } = fields;
-  const isTransactional = Boolean(transactionalId);
-  const producer = { producerId, producerEpoch, isTransactional, firstSequence };
-  try {
-    return new RecordBatch(messages, producer, compression);
-  } catch (error) {
-    throw new UnencodableMessageError(error as Error);
+function write(
+  { transactionalId = null, acks, timeout }: ProduceFields,
+  topics: readonly { topic: string; batches: readonly RecordBatch[] }[],
+): Buffer {
+  scratch.begin().string(transactionalId).int16(acks).int32(timeout).int32(topics.length);
+  for (const { topic, batches } of topics) {
+    scratch.string(topic).int32(batches.length);
+    for (const batch of batches) batch.writeTo(scratch);
   }
-}
-
-function write(fields: ProduceFields, topics: readonly MeasuredTopic[]): Encoded {
-  const { transactionalId = null, acks, timeout } = fields;
-  const bytes = sizeOfString(transactionalId) + 10 + sizeOf(topics);
-  const writer = new FrameWriter(Buffer.allocUnsafe(bytes));
-  writer.string(transactionalId).int16(acks).int32(timeout).int32(topics.length);
-  for (const { topic, partitions } of topics) {
-    writer.string(topic).int32(partitions.length);
-    for (const { partition, batch } of partitions) {
-      writer.int32(partition).int32(batch.bytes);
-      batch.writeTo(writer);
-    }
-  }
-  return encoded(writer.buffer);
-}
-
-function sizeOf(topics: readonly MeasuredTopic[]): number {
-  let bytes = 0;
-  for (const { topic, partitions } of topics) {
-    bytes += sizeOfString(topic) + 4;
-    for (const { batch } of partitions) bytes += 8 + batch.bytes;
-  }
-  return bytes;
-}
-
-/** Whose a batch is; kafkajs has a producer id without idempotence as well: -1. */
-interface BatchProducer {
-  producerId: Int64;
-  producerEpoch: number;
-  isTransactional: boolean;
-  firstSequence: number;
+  return scratch.end();
 }
 
 interface Codec {
   compress(records: Encoded): Promise<Buffer>;
 }
 
-const HEADER_BYTES = 61;
-/** From the first byte to the length, and to where the checksum's bytes begin. */
+const SIZE_BYTES = 4;
+/** What the length of a batch and its checksum leave out: all up to their own ends. */
 const BEFORE_LENGTH = 12;
 const BEFORE_CHECKED = 21;
 const MAGIC = 2;
@@ -146,49 +103,56 @@ const { lookupCodec } = require('kafkajs/src/protocol/message/compression/index.
   lookupCodec: (compression: number) => Codec;
 };
 
-/** A record batch (magic 2) that has its size before it is written. */
+/** A record batch (magic 2) of a partition. */
 class RecordBatch {
   private readonly times: BatchTimes;
-  private readonly records: RecordLayout;
   private compressed: Buffer | undefined;
 
-  /** @throws TypeError when a part of a message is neither text nor bytes */
   constructor(
-    messages: readonly MessageFields[],
-    private readonly producer: BatchProducer,
-    private readonly compression: number,
+    private readonly of: PartitionFields,
+    private readonly request: ProduceFields,
   ) {
-    this.times = timesOf(messages, realEpochMs());
-    this.records = new RecordLayout(messages, this.times.deltas);
+    this.times = timesOf(of.messages, realEpochMs());
   }
 
-  /** Must be done before its size is asked for. */
   async compress(): Promise<void> {
-    const { records, compression } = this;
-    const plain = Buffer.allocUnsafe(records.bytes);
-    records.write(plain, 0);
-    this.compressed = await lookupCodec(compression).compress(encoded(plain));
+    const plain = new FrameWriter();
+    this.writeRecords(plain);
+    const codec = lookupCodec(this.request.compression ?? 0);
+    this.compressed = await codec.compress(encoded(plain.written));
   }
 
-  get bytes(): number {
-    return HEADER_BYTES + (this.compressed?.length ?? this.records.bytes);
-  }
-
+  /** Its partition, its size, and the batch. */
   writeTo(writer: FrameWriter): void {
-    const { times, records, producer, compression, compressed } = this;
-    const { buffer, at: start } = writer;
-    const inTransaction = producer.isTransactional ? IN_TRANSACTION : 0;
-    writer.int64(0).int32(this.bytes - BEFORE_LENGTH);
-    // The leader's epoch, the magic number, and room for the checksum.
-    writer.int32(0).int8(MAGIC).int32(0);
-    writer.int16((compression & CODEC_MASK) | inTransaction).int32(records.count - 1);
+    const { times, compressed } = this;
+    const { partition, messages, firstSequence = 0 } = this.of;
+    const { transactionalId, producerId = -1, producerEpoch = 0, compression = 0 } = this.request;
+    const inTransaction = transactionalId ? IN_TRANSACTION : 0;
+    const start = writer.int32(Number(partition)).at + SIZE_BYTES;
+    // The size, the first offset, the length, the leader's epoch, the magic number and the checksum.
+    writer.int32(0).int64(0).int32(0).int32(0).int8(MAGIC).int32(0);
+    writer.int16((compression & CODEC_MASK) | inTransaction).int32(messages.length - 1);
     writer.int64(times.first).int64(times.max);
-    writer.int64(producer.producerId).int16(producer.producerEpoch).int32(producer.firstSequence);
-    writer.int32(records.count);
-    if (compressed === undefined) writer.at = records.write(buffer, writer.at);
-    else writer.at += compressed.copy(buffer, writer.at);
-    const checksum = crc32c(buffer.subarray(start + BEFORE_CHECKED, writer.at));
-    buffer.writeUInt32BE(checksum, start + BEFORE_CHECKED - 4);
+    writer.int64(producerId).int16(producerEpoch).int32(firstSequence);
+    writer.int32(messages.length);
+    if (compressed === undefined) this.writeRecords(writer);
+    else writer.bytes(compressed);
+    const batch = writer.written.subarray(start);
+    writer.buffer.writeInt32BE(batch.length, start - SIZE_BYTES);
+    batch.writeInt32BE(batch.length - BEFORE_LENGTH, BEFORE_LENGTH - SIZE_BYTES);
+    batch.writeUInt32BE(crc32c(batch.subarray(BEFORE_CHECKED)), BEFORE_CHECKED - SIZE_BYTES);
+  }
+
+  private writeRecords(writer: FrameWriter): void {
+    const { messages } = this.of;
+    const { deltas } = this.times;
+    try {
+      messages.forEach((message, index) => {
+        writer.record(message, index, deltas[index] ?? 0);
+      });
+    } catch (error) {
+      throw new UnencodableMessageError(error as Error);
+    }
   }
 }
 
@@ -220,50 +184,4 @@ interface Encoded {
 
 function encoded(buffer: Buffer): Encoded {
   return { buf: buffer, buffer, size: () => buffer.length };
-}
-
-/** Writes the fixed parts of Kafka's protocol one behind the other into a buffer of the right size. */
-class FrameWriter {
-  constructor(
-    readonly buffer: Buffer,
-    /** Where the next part begins. */
-    public at = 0,
-  ) {}
-
-  int8(value: number): this {
-    this.at = this.buffer.writeInt8(value, this.at);
-    return this;
-  }
-
-  int16(value: number): this {
-    this.at = this.buffer.writeInt16BE(value, this.at);
-    return this;
-  }
-
-  int32(value: number): this {
-    this.at = this.buffer.writeInt32BE(value, this.at);
-    return this;
-  }
-
-  /** @param value also decimal digits, or an object that kafkajs holds such a number in */
-  int64(value: Int64): this {
-    this.at = this.buffer.writeBigInt64BE(BigInt(String(value)), this.at);
-    return this;
-  }
-
-  /** With its length before it. */
-  string(text: string | null): this {
-    if (text === null) return this.int16(-1);
-    const length = Buffer.byteLength(text);
-    this.int16(length);
-    this.buffer.write(text, this.at, length);
-    this.at += length;
-    return this;
-  }
-}
-
-type Int64 = number | string | { toString(): string };
-
-function sizeOfString(text: string | null): number {
-  return 2 + (text === null ? 0 : Buffer.byteLength(text));
 }

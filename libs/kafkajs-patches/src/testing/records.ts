@@ -1,7 +1,7 @@
 import { createRequire } from 'node:module';
 import fc from 'fast-check';
 import type { DecodedRecord } from '../fixes/fetched-record.js';
-import type { MessageFields } from '../speed/record-layout.js';
+import type { MessageFields } from '../speed/frame-writer.js';
 
 /** What kafkajs writes a record of. */
 export interface RecordFields extends Omit<MessageFields, 'timestamp'> {
