@@ -45,6 +45,20 @@ describe('changes of assignments', () => {
       expect(record.partition).toBe(partitionOf(String(machineOf(record)), 3));
     }
   });
+
+  it('become dead letters where an earlier version has written them, which do not speak of calls', async () => {
+    const deadLetters = await plant.kafka.read(`${CHANGES}.dlq`);
+    const operations = [{ entry: 'C', operationId: '0010' }];
+    const source = { topic: TOPICS.workOrders, partition: 0, offset: 0, messageId: null };
+    const change = { machineId: 'M-003', orders: [{ orderId: 'C', operations }], source };
+    await plant.kafka.sendJson(CHANGES, 'M-003/0/0/1', { changes: [change] });
+    const deadLetter = await deadLetters.find(() => true, 'its dead letter');
+    const detail = 'the bridge could not handle this message; its log says why';
+    expect(header(deadLetter, 'dlq-detail')).toBe(detail);
+    expect(json(deadLetter)).toEqual({ changes: [change] });
+    await sendOrder(plant, 'D', 'M-003');
+    await plant.sandbox.listBecomes('M-003', ['D']);
+  });
 });
 
 describe('changes of one order on several machines', () => {

@@ -37,11 +37,13 @@ describe('what one part of the flow tells another', () => {
     expect([taken, message.ends]).toEqual([[], ['finished']]);
   });
 
-  it('is set aside where its value could not be unpacked: it is no tombstone', () => {
+  const unreadable = new Error('unreadable, or not written by this version of the bridge');
+
+  it('fails where its value could not be unpacked: it is no tombstone', () => {
     const rejection = { code: 'too-large', detail: 'beyond the bound' } as const;
     const message = messageAt(1, { unreadable: { rejection, omittedBytes: 1 } });
     takeEach(RELAYED_ORDERS, [message], take);
-    expect([taken, message.ends]).toEqual([[], ['set aside']]);
+    expect([taken, message.ends]).toEqual([[], [unreadable]]);
   });
 
   it.each([
@@ -50,10 +52,10 @@ describe('what one part of the flow tells another', () => {
     ['{"changes":[{"machineId":"M-1","orders":[],"source":{}}]}', ASSIGNMENT_CHANGES],
     ['{"orderId":"4711","source":{},"messages":[]}', ASSIGNMENT_CHANGES],
     ['{"orderId":"4711","source":{}}', ORDER_REFUSALS],
-  ] as const)('is set aside where this version has not written it: %s', (text, queue) => {
+  ] as const)('fails where this version has not written it: %s', (text, queue) => {
     const message = messageAt(1, { value: Buffer.from(text) });
     takeEach(queue, [message], take);
-    expect([taken, message.ends]).toEqual([[], ['set aside']]);
+    expect([taken, message.ends]).toEqual([[], [unreadable]]);
   });
 
   it('takes what is refused of an order back to the partition of its message', () => {

@@ -135,7 +135,7 @@ export function takeEach<Q extends keyof Queued>(
     }
     const content = value === null ? undefined : read(queue, value);
     if (content !== undefined) take(message, content);
-    else message.fail(new Error('unreadable, or not written by this version of the bridge'), true);
+    else message.fail(new Error('unreadable, or not written by this version of the bridge'));
   });
 }
 
