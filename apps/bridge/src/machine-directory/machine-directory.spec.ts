@@ -335,6 +335,19 @@ describe('MachineDirectory', () => {
     expect(calls).toHaveLength(2);
   });
 
+  it('remembers the reasons of twenty thousand machines, whoever was asked for since', async () => {
+    const read = jest
+      .spyOn(client, 'getClassificationReasons')
+      .mockResolvedValue({ kind: 'data', data: [{ name: 'Jam', code: '22' }] });
+    const machineIds = Array.from({ length: 20_000 }, (_, index) => `M-${index}`);
+    const checkAll = () =>
+      Promise.all(machineIds.map((id) => directory.checkReason(id, '22', never)));
+    expect(new Set(await checkAll())).toEqual(new Set(['known']));
+    expect(machineIds.every((id) => directory.hasReason(id, '22'))).toBe(true);
+    await checkAll();
+    expect(read).toHaveBeenCalledTimes(machineIds.length);
+  });
+
   it('does not know a reason that is on no list', async () => {
     expect(await directory.checkReason('M-1', '99', never)).toBe('unknown');
     reasonList = { status: 204 };

@@ -19,7 +19,10 @@ import { SharedLookUp } from './shared-look-up.js';
 type ReasonListener = (machineId: string, reasons: readonly ClassificationReason[] | null) => void;
 
 /** Messages may name machines that do not exist: what is remembered of them must not grow for ever. */
-const MAX_MACHINES = 10_000;
+const MAX_MACHINES = 200_000;
+/** A list with its look-up takes more than a kilobyte; what it says, a hundred bytes. */
+const MAX_LISTS = 10_000;
+const MAX_KINDS = 1000;
 
 /** The reasons that may be set for each machine (interface: MachineClassification), read when first needed. */
 @Injectable()
@@ -28,7 +31,15 @@ export class ReasonLists implements OnApplicationShutdown {
   readonly incomplete = new PassedOverEntries('reasons');
   private readonly stopping = new AbortController();
   private readonly lookUps = new CallSlots(REASON_LOOK_UPS_AT_ONCE);
+  /** Of the machines that were asked for last. */
   private readonly lists = new Map<string, ReasonList>();
+  /**
+   * What these lists and earlier ones say. Were the former alone remembered, reasons for more machines in turn would need a
+   * look-up each: 2.2 times the CPU with 100,000 machines (scenario `growth` of the bench).
+   */
+  private readonly known = new Map<string, KnownReasons>();
+  /** Many machines have the same reasons, which are kept once. */
+  private readonly kinds = new Map<string, ReadonlySet<string>>();
   /** Of machines that are read though nobody has asked for one of their reasons. */
   private readonly passing = new Map<string, ReasonList>();
   private listener: ReasonListener = () => undefined;
@@ -47,11 +58,15 @@ export class ReasonLists implements OnApplicationShutdown {
   }
 
   has(machineId: string, reasonId: string): boolean {
-    return this.lists.get(machineId)?.has(reasonId) === true;
+    const known = this.known.get(machineId);
+    return known !== undefined && this.isFresh(known) && known.codes.has(reasonId);
   }
 
-  check(machineId: string, reasonId: string, signal: AbortSignal): Promise<DirectoryAnswer> {
-    return this.listOf(machineId).check(reasonId, signal);
+  async check(machineId: string, reasonId: string, signal: AbortSignal): Promise<DirectoryAnswer> {
+    const list = this.listOf(machineId);
+    const answer = await list.check(reasonId, signal);
+    this.remember(machineId, list.known);
+    return answer;
   }
 
   /**
@@ -70,6 +85,7 @@ export class ReasonLists implements OnApplicationShutdown {
       this.passing.delete(machineId);
     });
     if (list.isHeld) this.keep(machineId, list);
+    if (this.known.has(machineId)) this.remember(machineId, list.known);
     return answer;
   }
 
@@ -88,19 +104,45 @@ export class ReasonLists implements OnApplicationShutdown {
   private keep(machineId: string, list: ReasonList): void {
     this.lists.delete(machineId);
     this.lists.set(machineId, list);
-    if (this.lists.size > MAX_MACHINES) {
+    if (this.lists.size > MAX_LISTS) {
       const [longestUnused] = this.lists.keys();
       if (longestUnused !== undefined) this.lists.delete(longestUnused);
     }
   }
 
+  private remember(machineId: string, known: KnownReasons): void {
+    if (known.loadedAt === null) return;
+    this.known.delete(machineId);
+    this.known.set(machineId, known);
+    if (this.known.size <= MAX_MACHINES) return;
+    const [oldest] = this.known.keys();
+    if (oldest !== undefined) this.known.delete(oldest);
+  }
+
   private newList(machineId: string): ReasonList {
-    return new ReasonList({
+    return new ReasonList(this.known.get(machineId), {
       read: () => this.lookUps.run(() => this.read(machineId)),
+      isFresh: (known) => this.isFresh(known),
+      kindOf: (codes) => this.kindOf(codes),
       clock: this.clock,
       maxAgeSeconds: this.settings.reasonsRefreshSeconds,
       stopping: this.stopping.signal,
     });
+  }
+
+  private isFresh({ loadedAt }: KnownReasons): boolean {
+    if (loadedAt === null) return false;
+    return this.clock.nowSeconds() - loadedAt <= this.settings.reasonsRefreshSeconds;
+  }
+
+  private kindOf(codes: readonly string[]): ReadonlySet<string> {
+    const name = JSON.stringify(codes);
+    const known = this.kinds.get(name);
+    if (known !== undefined) return known;
+    if (this.kinds.size >= MAX_KINDS) this.kinds.clear();
+    const kind = new Set(codes);
+    this.kinds.set(name, kind);
+    return kind;
   }
 
   private async read(machineId: string): Promise<CloudAnswer<ClassificationReason[]>> {
@@ -119,8 +161,20 @@ const MAX_MISSES_PER_MACHINE = 100;
 
 type ReasonsAnswer = CloudAnswer<ClassificationReason[]>;
 
+/** What a machine's list says, as last read. */
+interface KnownReasons {
+  readonly codes: ReadonlySet<string>;
+  /** Epoch seconds; null before the first answer. */
+  readonly loadedAt: number | null;
+}
+
+const NOTHING_KNOWN: KnownReasons = { codes: new Set(), loadedAt: null };
+
 interface ReasonListOptions {
   read: () => Promise<ReasonsAnswer>;
+  isFresh: (known: KnownReasons) => boolean;
+  /** A set of these codes, the same one for all lists that have them. */
+  kindOf: (codes: readonly string[]) => ReadonlySet<string>;
   clock: Clock;
   /** An older list is read again, by the time of the plant. */
   maxAgeSeconds: number;
@@ -132,25 +186,24 @@ interface ReasonListOptions {
 class ReasonList {
   private readonly lookUp: SharedLookUp<ClassificationReason[]>;
   private readonly misses = new RecentMisses(MAX_MISSES_PER_MACHINE);
-  private codes: ReadonlySet<string> = new Set();
-  /** Epoch seconds; null before the first answer. */
-  private loadedAt: number | null = null;
   /** Of all reasons, where there were some. */
   private readonly emptiness: Absence;
 
-  constructor(private readonly options: ReasonListOptions) {
+  constructor(
+    public known = NOTHING_KNOWN,
+    private readonly options: ReasonListOptions,
+  ) {
     const { read, stopping } = options;
     this.emptiness = new Absence(options.maxAgeSeconds);
     this.lookUp = new SharedLookUp(async () => this.note(await read()), stopping);
   }
 
-  /** Whether it has been read, not long ago, with this reason on it. */
-  has(reasonId: string): boolean {
-    return this.isFresh && this.codes.has(reasonId);
+  private get codes(): ReadonlySet<string> {
+    return this.known.codes;
   }
 
   async check(reasonId: string, signal: AbortSignal): Promise<DirectoryAnswer> {
-    if (this.has(reasonId)) return 'known';
+    if (this.options.isFresh(this.known) && this.codes.has(reasonId)) return 'known';
     const remembered = this.misses.answerTo(reasonId);
     // What was on the list when it could last be read is as good as known while it cannot be.
     if (remembered !== undefined) return this.codes.has(reasonId) ? 'known' : remembered;
@@ -172,12 +225,6 @@ class ReasonList {
     return this.lookUp.isHeld;
   }
 
-  private get isFresh(): boolean {
-    if (this.loadedAt === null) return false;
-    const { clock, maxAgeSeconds } = this.options;
-    return clock.nowSeconds() - this.loadedAt <= maxAgeSeconds;
-  }
-
   private note(answer: ReasonsAnswer): ReasonsAnswer {
     if (isFailure(answer)) {
       this.misses.failed(lookUpFailure(answer));
@@ -188,9 +235,9 @@ class ReasonList {
       this.misses.failed('unverifiable');
     } else {
       const reasons = answer.kind === 'data' ? answer.data : [];
-      this.codes = new Set(reasons.map(({ code }) => code));
-      this.loadedAt = this.options.clock.nowSeconds();
-      this.misses.found(this.codes);
+      const codes = this.options.kindOf(reasons.map(({ code }) => code));
+      this.known = { codes, loadedAt: this.options.clock.nowSeconds() };
+      this.misses.found(codes);
     }
     return answer;
   }

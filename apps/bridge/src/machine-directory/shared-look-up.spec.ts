@@ -1,3 +1,4 @@
+import { getEventListeners } from 'node:events';
 import { realDelayMs, realNowMs } from '#libs/clock';
 import { type CloudAnswer, CloudError } from '#libs/cloud-client';
 import { SharedLookUp } from './shared-look-up.js';
@@ -41,6 +42,19 @@ describe('a shared look-up', () => {
     await started;
     expect(await Promise.all([first, lookUp.ask(), lookUp.ask()])).toEqual([1, 2, 2].map(told));
     expect(startedAt[1]! - startedAt[0]!).toBeGreaterThanOrEqual(GAP_MS - 2);
+  });
+
+  it('listens to the end of all look-ups only while it has to wait', async () => {
+    const { signal } = new AbortController();
+    const { lookUp, started } = countedLookUp(signal);
+    const first = lookUp.ask();
+    await started;
+    expect(getEventListeners(signal, 'abort')).toHaveLength(0);
+    await first;
+    const waiting = lookUp.ask();
+    await realDelayMs(0);
+    expect(getEventListeners(signal, 'abort')).toHaveLength(1);
+    await waiting;
   });
 
   it('rejects those who wait when it is stopped', async () => {

@@ -47,7 +47,10 @@ export class SharedLookUp<T> {
       this.upcoming = undefined;
       return held;
     }
-    await realDelayMs(Math.max(0, this.earliestMs - realNowMs()), this.signal);
+    const waitMs = this.earliestMs - realNowMs();
+    // Who waits listens to the signal: each of thousands that begin at once would be compared with all before it.
+    if (waitMs > 0) await realDelayMs(waitMs, this.signal);
+    this.signal.throwIfAborted();
     this.earliestMs = realNowMs() + this.minGapMs;
     this.upcoming = undefined;
     const run = this.lookUp().then((answer) => this.noteHold(answer));
