@@ -61,6 +61,17 @@ describe('PendingEntries', () => {
     expect(offsetsTaken()).toEqual([7, 2]);
   });
 
+  it('takes what has room from behind more than fits of what has none', () => {
+    const value = 'x'.repeat(600_000);
+    const records = [{ topic: OUTCOMES, key: null, value, headers: {} }];
+    for (const offset of [7, 8]) waiting.addEntry(entry(offset, { records }), 0);
+    for (const offset of [1, 8, 2]) waiting.addEntry(entry(offset), 0);
+    room.upTo = 5;
+    expect(offsetsTaken()).toEqual([1, 2]);
+    room.upTo = Infinity;
+    expect([offsetsTaken(), offsetsTaken()]).toEqual([[7], [8]]);
+  });
+
   it('says of nothing that it is done that is kept for want of room', () => {
     room.upTo = 5;
     waiting.addEntry(entry(1, { isLast: false, item: 0 }), 0);

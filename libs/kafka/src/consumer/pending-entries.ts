@@ -119,15 +119,13 @@ export class PendingEntries {
     entries: TransactionEntry[];
     place: CommitPosition | undefined;
   } {
-    let entries = this.nextOfLane(nowMs);
-    let place = this.placeAfter(entries);
-    const hasSome = entries.length > 0;
-    for (;;) {
-      const fitting = withRoom(entries, place);
-      if (fitting.length === entries.length) break;
-      // The metadata must name exactly the items that are written with it.
-      entries = fitting;
-      place = this.placeAfter(entries);
+    const next = this.nextOfLane(nowMs);
+    const hasSome = next.length > 0;
+    let { entries, place } = this.thoseWithRoom(next);
+    if (hasSome && entries.length === 0) {
+      // Those that have no room may fill a transaction, and the lowest wait behind them: their commit alone makes room.
+      const upTo = this.placeAfter([])?.upTo;
+      ({ entries, place } = this.thoseWithRoom(this.nextOfLane(nowMs, upTo)));
     }
     const gone = new Set(entries);
     this.isBlocked = hasSome && entries.length === 0;
@@ -178,19 +176,22 @@ export class PendingEntries {
   /**
    * The next entries of a lane. Entries of one message keep their order: its end must not be committed without what comes
    * before it. So do entries of one state key.
+   *
+   * @param upTo the highest offset of those that are taken
    */
-  private nextOfLane(nowMs: number): TransactionEntry[] {
+  private nextOfLane(nowMs: number, upTo = Infinity): TransactionEntry[] {
     const { failing } = this;
     const heldBack = new Set<number | string>();
     const taken: TransactionEntry[] = [];
     let lane: string | undefined;
     let bytes = 0;
     for (const entry of this.entries) {
-      if (failing !== undefined) {
+      if (failing !== undefined || upTo < Infinity) {
         const [sequences, its] = [sequencesOf(entry), laneOf(entry)];
-        const mayBegin = lane === undefined && (failing.get(its) ?? -Infinity) <= nowMs;
+        const mayBegin = lane === undefined && (failing?.get(its) ?? -Infinity) <= nowMs;
+        const isOfLane = failing === undefined || mayBegin || its === lane;
         const isBehind = sequences.some((each) => heldBack.has(each));
-        if (isBehind || !(mayBegin || its === lane)) {
+        if (isBehind || !isOfLane || entry.offsets.some((offset) => offset > upTo)) {
           for (const each of sequences) heldBack.add(each);
           continue;
         }
@@ -202,6 +203,21 @@ export class PendingEntries {
       bytes += entry.bytes;
     }
     return taken;
+  }
+
+  /** Those of the entries that the metadata has room for, and what it says with them. */
+  private thoseWithRoom(next: TransactionEntry[]): {
+    entries: TransactionEntry[];
+    place: CommitPosition | undefined;
+  } {
+    let entries = next;
+    for (;;) {
+      const place = this.placeAfter(entries);
+      const fitting = withRoom(entries, place);
+      if (fitting.length === entries.length) return { entries, place };
+      // The metadata must name exactly the items that are written with it.
+      entries = fitting;
+    }
   }
 
   private placeAfter(entries: readonly TransactionEntry[]): CommitPosition | undefined {
