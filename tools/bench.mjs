@@ -8,6 +8,7 @@ import { circumstances, resultText, writeJson } from './bench/report.mjs';
 import { chartOf } from './bench/rivals/chart.mjs';
 import { runScenarios } from './bench/run-scenarios.mjs';
 import { formats } from './bench/scenarios/formats.mjs';
+import { growth } from './bench/scenarios/growth.mjs';
 import { handOver } from './bench/scenarios/hand-over.mjs';
 import { ingest } from './bench/scenarios/ingest.mjs';
 import { isolation } from './bench/scenarios/isolation.mjs';
@@ -30,6 +31,7 @@ const SCENARIOS = [
   reasons,
   lists,
   orders,
+  growth,
   isolation,
   latency,
   memory,

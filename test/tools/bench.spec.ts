@@ -19,6 +19,15 @@ describe('the statistics of the bench', () => {
     expect(await evaluate('bench/statistics.mjs', 'median', expression)).toEqual([20, 20]);
   });
 
+  it('takes a rate without the slow beginning and end', async () => {
+    const ofOneEnd = Array.from({ length: 10 }, (_, index) => 1000 * index);
+    const between = Array.from({ length: 80 }, (_, index) => 20_000 + 10 * index);
+    const times = [...ofOneEnd, ...between, ...ofOneEnd.map((ms) => 20_800 + ms)];
+    const expression = `steadyRatePerSecond(${JSON.stringify(times)}.map((atMs) => ({ atMs })))`;
+
+    expect(await evaluate('bench/outcomes.mjs', 'steadyRatePerSecond', expression)).toBe(100);
+  });
+
   it('holds the median of the rounds against the target', async () => {
     const rows = await evaluate(
       'bench/figures.mjs',

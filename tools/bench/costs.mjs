@@ -23,10 +23,13 @@ export async function readCosts({ service, brokerPid }, app, count) {
     broker,
     machine: busySeconds(),
   };
-  return { atMs: performance.now(), done: await count(), cpu };
+  return { atMs: performance.now(), done: await count(), outcomes: metrics.outcomes, cpu };
 }
 
-/** Between two readings: messages done, CPU seconds of each process, and these as percent of one core. */
+/**
+ * Between two readings: messages done, CPU seconds of each process, and these as percent of one core. Messages are those that
+ * the bridge has counted, where it is one: offsets of its outcomes count the ends of its transactions as well.
+ */
 export function costsBetween(start, end) {
   const seconds = (end.atMs - start.atMs) / 1000;
   const used = (name) => end.cpu[name] - start.cpu[name];
@@ -36,10 +39,14 @@ export function costsBetween(start, end) {
   const shares = Object.entries({ ...cpuSeconds, others }).map(([name, value]) => {
     return [name, (value / seconds) * 100];
   });
-  return { messages: end.done - start.done, cpuSeconds, corePercent: Object.fromEntries(shares) };
+  const messages = end.outcomes - start.outcomes || end.done - start.done;
+  return { messages, cpuSeconds, corePercent: Object.fromEntries(shares) };
 }
 
-/** @returns `{cpuSeconds, rssMb}` of a process with Prometheus's usual metrics; megabytes of 2^20 bytes */
+/**
+ * @returns `{cpuSeconds, rssMb}` of a process with Prometheus's usual metrics (megabytes of 2^20 bytes), and of the bridge how
+ * many `outcomes` it has published and how many `partitions` of its inputs it has
+ */
 export async function readMetrics(url) {
   const text = await (await fetch(`${url}/metrics`)).text();
   const metric = (name) => Number(new RegExp(`^${name} (\\S+)`, 'm').exec(text)?.[1]);
@@ -47,6 +54,7 @@ export async function readMetrics(url) {
     cpuSeconds: metric('process_cpu_seconds_total'),
     rssMb: metric('process_resident_memory_bytes') / 1_048_576,
     outcomes: sumOf(text, 'machine_bridge_command_outcomes_total'),
+    partitions: [...text.matchAll(/^machine_bridge_input_lag_messages\{/gm)].length,
   };
 }
 

@@ -7,13 +7,16 @@ import { requireCorrect } from './verdict.mjs';
 
 /**
  * Messages wait in Kafka, the bridge is let at them, what came of them is checked.
- * Yields the outcomes, the service's report and the costs from outcome number `countedFrom` to the last.
+ * Yields the outcomes, the service's report and the costs from outcome number `countedFrom` to the last, as `progress` counts.
  */
-export async function drain(trial, { flow, count, machineOf, settings, countedFrom = 1 }) {
+export async function drain(
+  trial,
+  { flow, count, machineOf, settings, countedFrom = 1, progress = outcomeCount(trial) },
+) {
   await fill(trial, flow, count, machineOf);
   const app = await trial.start(startBridge(trial, { settings }));
-  const costs = await costsOf(trial, app, outcomeCount(trial), count, countedFrom);
-  await untilAllPublished(trial, app, count);
+  const costs = await costsOf(trial, app, progress, count, countedFrom);
+  await untilAllPublished(trial, [app], count);
   const report = await trial.service.report();
   const [outcomes, ends] = [await readOutcomes(trial), await inputEnds(trial)];
   await requireCorrect(trial, { outcomes, ends, lasts: lastOrdinals(flow, count, machineOf) });
@@ -29,8 +32,15 @@ export async function costsOf(trial, app, count, expected, from = 1) {
 }
 
 /** Offsets count the ends of transactions as well: when there are `expected`, the last outcomes are still to come. */
-export async function untilAllPublished(trial, app, expected) {
-  await untilCount(app, async () => (await readMetrics(app.url)).outcomes, expected);
+export async function untilAllPublished(trial, apps, expected) {
+  await untilCount(
+    apps[0],
+    async () => {
+      const metrics = await Promise.all(apps.map(({ url }) => readMetrics(url)));
+      return metrics.reduce((sum, { outcomes }) => sum + outcomes, 0);
+    },
+    expected,
+  );
   await untilQuiet(trial);
 }
 

@@ -54,6 +54,13 @@ export function ratePerSecond(outcomes, seconds = Infinity) {
   return outcomes.filter(({ atMs }) => atMs <= end).length / ((end - first) / 1000);
 }
 
+/** Outcomes a second from one tenth of them to nine tenths, without beginning and end. */
+export function steadyRatePerSecond(outcomes) {
+  const times = Float64Array.from(outcomes, ({ atMs }) => atMs).sort();
+  const [first, last] = [0.1, 0.9].map((share) => Math.floor(share * times.length));
+  return (last - first) / ((times[last] - times[first]) / 1000);
+}
+
 /** From the input's time to the outcome's; `sentAt` is a function of partition and offset. */
 export function latenciesMs(outcomes, sentAt) {
   return outcomes

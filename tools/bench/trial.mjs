@@ -9,11 +9,14 @@ import { startService } from './service.mjs';
 export const SERVICE_LATENCY_MS = 20;
 const OUTCOMES = 'machine.command-outcomes.v1';
 
-/** Runs `body` with what a command flow needs: `trial.input` and `trial.outcomes` are its topics. */
-export function withTrial(bench, { flow, machines }, body) {
-  const topics = [flow.topic, OUTCOMES];
-  return withService(bench, { topics, machines }, (trial) => {
-    const [input, outcomes] = topics.map((topic) => `${trial.prefix}${topic}`);
+/**
+ * Runs `body` with what a command flow needs: `trial.input` and `trial.outcomes` are its topics. The input has as many
+ * `partitions` as are asked for.
+ */
+export function withTrial(bench, { flow, partitions, ...options }, body) {
+  return withService(bench, { topics: [OUTCOMES], ...options }, async (trial) => {
+    const [input, outcomes] = [flow.topic, OUTCOMES].map((topic) => `${trial.prefix}${topic}`);
+    await createTopics(bench.admin, [input], partitions);
     return body({ ...trial, input, outcomes });
   });
 }
@@ -25,7 +28,7 @@ export function withTrial(bench, { flow, machines }, body) {
  */
 export async function withService(bench, { topics, ...options }, body) {
   const prefix = `bench-${randomUUID().slice(0, 8)}.`;
-  const service = await startService(bench, { ...options, latencyMs: SERVICE_LATENCY_MS });
+  const service = await startService(bench, { latencyMs: SERVICE_LATENCY_MS, ...options });
   const running = [service];
   const trial = {
     ...bench,

@@ -5,8 +5,7 @@ const KNOWN_POLL_MS = 100;
 // the broker's clock stamps input and outcome alike, so that their difference is the time a message took
 const CONFIG = [{ name: 'message.timestamp.type', value: 'LogAppendTime' }];
 
-export async function createTopics(admin, topics) {
-  const numPartitions = PARTITIONS;
+export async function createTopics(admin, topics, numPartitions = PARTITIONS) {
   await admin.createTopics({
     topics: topics.map((topic) => ({ topic, numPartitions, configEntries: CONFIG })),
     waitForLeaders: false,

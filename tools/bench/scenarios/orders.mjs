@@ -64,7 +64,7 @@ async function takeIn(trial, figures, { of, atLeast, count, machineOf, valueOf, 
   await produce(trial.kafka, trial.input, count, record, atOnce);
   const app = await trial.start(startBridge(trial, { settings: SETTINGS }));
   const run = await costsOf(trial, app, outcomeCount(trial), count);
-  await untilAllPublished(trial, app, count);
+  await untilAllPublished(trial, [app], count);
   const report = await trial.service.report();
   const [outcomes, ends] = [await readOutcomes(trial), await inputEnds(trial)];
   const lasts = lastOrdinals(ORDERS, count, machineOf);

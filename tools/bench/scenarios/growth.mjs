@@ -1,0 +1,113 @@
+import { untilHealthy } from '../../start/app-process.mjs';
+import { readMetrics } from '../costs.mjs';
+import { addLoad, drain, untilAllPublished } from '../drain.mjs';
+import { lastOrdinals, machineIdsOf, REASONS } from '../load.mjs';
+import { steadyRatePerSecond } from '../outcomes.mjs';
+import { startBridge } from '../programs.mjs';
+import { outcomeCount, untilCount } from '../progress.mjs';
+import { fill, inputEnds, readOutcomes, withTrial } from '../trial.mjs';
+import { requireCorrect } from '../verdict.mjs';
+
+// Ten machines take ten calls at a time: with these, and in 5 ms each, all cases have the same rate, some 1,800 a second.
+const CALLS_AT_A_TIME = 10;
+const LATENCY_MS = 5;
+const COUNTED = 20_000;
+/** Before what is counted every machine has had a reason, for which its list of reasons was read, and the code is compiled. */
+const BEFORE = 10_000;
+const USUAL = { machines: 1000, partitions: 6 };
+const CASES = [
+  { of: '1,000 machines, 6 partitions', ...USUAL },
+  { of: '10 machines', ...USUAL, machines: 10 },
+  { of: '100,000 machines', ...USUAL, machines: 100_000 },
+  { of: '1 partition', ...USUAL, partitions: 1 },
+  { of: '100 partitions', ...USUAL, partitions: 100 },
+];
+const MOST_TIMES_THE_CPU = { atMost: 1.25, digits: 2 };
+
+// So few that the calls are the limit of each process, and not the cores that broker, service and three processes share.
+const CALLS_OF_A_PROCESS = 8;
+const PROCESSES = [1, 2, 3];
+const REASONS_FOR_PROCESSES = 12_000;
+const PARTITIONS_OF_PROCESSES = 12;
+const LEAST_TIMES_AS_FAST = { atLeast: 2.7, digits: 2 };
+
+export const growth = {
+  name: 'growth',
+  title: 'the same reasons for more machines, over more partitions, and by more processes',
+  async round(bench, figures) {
+    let usualUs;
+    for (const { of, ...load } of CASES) {
+      const run = await bench.step(of, () => drainSome(bench, load));
+      const cpuUs = (run.cpuSeconds.process * 1e6) / run.messages;
+      usualUs ??= cpuUs;
+      figures.add(of, 'CPU a message, µs', cpuUs, { digits: 1 });
+      if (of !== CASES[0].of) figures.add(of, 'times the CPU', cpuUs / usualUs, MOST_TIMES_THE_CPU);
+      addLoad(figures, of, run);
+    }
+    let alone;
+    for (const processes of PROCESSES) {
+      const of = processes === 1 ? '1 process' : `${processes} processes`;
+      const rate = await bench.step(of, () => rateOf(bench, processes));
+      alone ??= rate;
+      figures.add(of, 'messages a second', rate);
+      const target = processes === PROCESSES.at(-1) ? LEAST_TIMES_AS_FAST : { digits: 2 };
+      if (processes > 1) figures.add(of, 'times as fast as one', rate / alone, target);
+    }
+  },
+};
+
+function drainSome(bench, { machines, partitions }) {
+  const machineIds = machineIdsOf(Math.max(CALLS_AT_A_TIME, bench.scaled(machines)));
+  const before = Math.max(machineIds.length, bench.scaled(BEFORE));
+  const load = {
+    flow: REASONS,
+    machineOf: (number) => machineIds[number % machineIds.length],
+    count: before + bench.scaled(COUNTED),
+    countedFrom: before,
+    settings: { MACHINE_CLOUD_MAX_CONCURRENCY: String(CALLS_AT_A_TIME) },
+  };
+  const needed = { flow: REASONS, machines: machineIds.length, partitions, latencyMs: LATENCY_MS };
+  return withTrial(bench, needed, (trial) => {
+    // a call is a reason; many small transactions would make offsets of outcomes count half as many again
+    const progress = async () => (await trial.service.report()).calls;
+    return drain(trial, { ...load, progress });
+  });
+}
+
+/** Of processes that have their partitions before the first reason is there. */
+function rateOf(bench, processes) {
+  const { machines } = USUAL;
+  const machineIds = machineIdsOf(machines);
+  const machineOf = (number) => machineIds[number % machines];
+  const count = bench.scaled(REASONS_FOR_PROCESSES);
+  const needed = { flow: REASONS, machines, partitions: PARTITIONS_OF_PROCESSES };
+  return withTrial(bench, needed, async (trial) => {
+    const apps = await startGroup(trial, processes);
+    await fill(trial, REASONS, count, machineOf);
+    await untilCount(apps[0], outcomeCount(trial), count);
+    await untilAllPublished(trial, apps, count);
+    const [outcomes, ends] = [await readOutcomes(trial), await inputEnds(trial)];
+    await requireCorrect(trial, { outcomes, ends, lasts: lastOrdinals(REASONS, count, machineOf) });
+    return steadyRatePerSecond(outcomes);
+  });
+}
+
+async function startGroup(trial, processes) {
+  const group = 'bridge';
+  const settings = {
+    BRIDGE_FLOWS: 'downtime-reasons',
+    MACHINE_CLOUD_MAX_CONCURRENCY: String(CALLS_OF_A_PROCESS),
+  };
+  const apps = [];
+  for (let number = 1; number <= processes; number += 1) {
+    const name = `${group}-${number}`;
+    apps.push(await trial.start(startBridge(trial, { group, name, settings })));
+  }
+  for (const app of apps) await untilHealthy(app, `${app.url}/health/ready`);
+  const share = PARTITIONS_OF_PROCESSES / processes;
+  for (const app of apps) {
+    const hasShare = async () => Number((await readMetrics(app.url)).partitions === share);
+    await untilCount(app, hasShare, 1);
+  }
+  return apps;
+}
