@@ -45,6 +45,14 @@ describe('the file of the equipment map', () => {
     expect(reads).toBe(2);
   });
 
+  it('is no other map than at the start for a line feed at its end', async () => {
+    const atStart = JSON.stringify([{ ...mill, machineId: 'M-1' }]);
+    writeFileSync(path, `${atStart}\n`);
+    const same = new EquipmentMapFile(path, atStart);
+    await same.readIfChanged();
+    expect(await same.readIfChanged()).toBeUndefined();
+  });
+
   it('is read only once two looks in a row have found it the same', async () => {
     const parts = ['[', JSON.stringify({ ...mill, machineId: 'M-2' }), ']'];
     writeFileSync(path, '');

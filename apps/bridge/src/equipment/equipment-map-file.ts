@@ -15,7 +15,7 @@ export class EquipmentMapFile {
   private problem: string | undefined;
 
   /**
-   * @param content as it was read at start
+   * @param content as it was read at start, without white space around it
    * @param read resolves with the text of a file, or rejects
    */
   constructor(
@@ -35,7 +35,7 @@ export class EquipmentMapFile {
       const isSettled = version === this.seen;
       this.seen = version;
       if (version === this.version || !isSettled) return undefined;
-      const content = await this.read(this.path);
+      const content = (await this.read(this.path)).trim();
       this.version = version;
       // After a problem also what it was before: else neither its end nor the next one would be reported.
       if (content === this.content && this.problem === undefined) return undefined;
