@@ -166,6 +166,17 @@ describe('PendingEntries', () => {
       expect(offsetsTaken(1000)).toEqual([1]);
     });
 
+    it('tries the kind again that failed, though there is no room for the others', () => {
+      const [letter, ...others] = waiting.removeAll();
+      waiting.transactionFailed([letter!], 1000);
+      for (const each of [...others, letter!]) waiting.addEntry(each, 0);
+      room.upTo = 1;
+      expect(offsetsTaken()).toEqual([]);
+      expect(waiting.dueMs(0)).toBe(1000);
+      expect(waiting.dueMs(1000)).toBeLessThanOrEqual(1000);
+      expect(offsetsTaken(1000)).toEqual([1]);
+    });
+
     it('ends no message before what was said of it has gone', () => {
       const letters = waiting.takeForTransaction(0).entries;
       waiting.transactionFailed(letters, 1000);

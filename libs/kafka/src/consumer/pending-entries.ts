@@ -70,8 +70,11 @@ export class PendingEntries {
   private most = MAX_ENTRIES;
   /** By lane, the end of its back-off. Undefined while all go together. */
   private failing: Map<string, number> | undefined;
-  /** The metadata has no room for what waits, until another entry comes. */
-  private isBlocked = false;
+  /**
+   * The metadata has no room for what waits. It is tried again when another entry comes, or when the back-off of a lane
+   * ends, whose commit may make room; Infinity where none backs off.
+   */
+  private blockedUntilMs: number | undefined;
 
   constructor(private readonly progress: Pick<PartitionProgress, 'positionAfter'>) {}
 
@@ -81,7 +84,7 @@ export class PendingEntries {
 
   /** Whether the next entry may be due before those that wait: none waits, or they are held up. */
   get mayGoSooner(): boolean {
-    return this.isEmpty || this.isBlocked || this.failing !== undefined;
+    return this.isEmpty || this.blockedUntilMs !== undefined || this.failing !== undefined;
   }
 
   get isFull(): boolean {
@@ -92,13 +95,14 @@ export class PendingEntries {
     if (this.isEmpty) this.firstMs = nowMs;
     this.entries.push(entry);
     this.bytes += entry.bytes;
-    this.isBlocked = false;
+    this.blockedUntilMs = undefined;
   }
 
   /** When the first entry is, or was, due; Infinity where none is. */
   dueMs(nowMs: number): number {
-    if (this.isEmpty || this.isBlocked) return Infinity;
-    const { failing } = this;
+    if (this.isEmpty) return Infinity;
+    const { failing, blockedUntilMs = -Infinity } = this;
+    if (blockedUntilMs > nowMs) return blockedUntilMs;
     if (failing === undefined) return this.firstMs;
     const bySequence = new Map<number | string, number>();
     let earliestMs = Infinity;
@@ -128,7 +132,8 @@ export class PendingEntries {
       ({ entries, place } = this.thoseWithRoom(this.nextOfLane(nowMs, upTo)));
     }
     const gone = new Set(entries);
-    this.isBlocked = hasSome && entries.length === 0;
+    const isBlocked = hasSome && entries.length === 0;
+    this.blockedUntilMs = isBlocked ? this.nextBackOffEndMs(nowMs) : undefined;
     this.entries = this.entries.filter((entry) => !gone.has(entry));
     this.bytes -= entries.reduce((sum, entry) => sum + entry.bytes, 0);
     this.firstMs = nowMs;
@@ -157,7 +162,7 @@ export class PendingEntries {
     this.entries.unshift(...entries);
     this.bytes += entries.reduce((sum, entry) => sum + entry.bytes, 0);
     this.most = most;
-    this.isBlocked = false;
+    this.blockedUntilMs = undefined;
   }
 
   /** Returns the entries of {@link removeAll} behind those that have come since. */
@@ -171,6 +176,11 @@ export class PendingEntries {
     this.entries = [];
     this.bytes = 0;
     return all;
+  }
+
+  private nextBackOffEndMs(nowMs: number): number {
+    const ends = this.failing?.values() ?? [];
+    return Math.min(Infinity, ...[...ends].filter((endMs) => endMs > nowMs));
   }
 
   /**
