@@ -412,7 +412,7 @@ class OutcomeRing {
 
   add(type: OutcomeType, outcome: CommandOutcome): void {
     const oldest = this.outcomes[this.next];
-    if (oldest === undefined) this.outcomes[this.next] = copyOf({ type, ...outcome });
+    if (oldest === undefined) this.outcomes[this.next] = copyOf(type, outcome);
     else overwrite(oldest, type, outcome);
     this.next = (this.next + 1) % OUTCOMES_PER_MACHINE;
   }
@@ -421,15 +421,20 @@ class OutcomeRing {
     const { outcomes, next } = this;
     return [...outcomes.slice(next), ...outcomes.slice(0, next)]
       .filter((outcome) => outcome !== undefined)
-      .map(copyOf)
+      .map((outcome) => copyOf(outcome.type, outcome))
       .reverse();
   }
 }
 
-/** Without a list, which would be kept for nothing. */
-function copyOf(outcome: RecentOutcome): RecentOutcome {
-  const { type, machineId, source, code, detail, attempts, appliedAt } = outcome;
-  return { type, machineId, source: { ...source }, code, detail, attempts, appliedAt };
+/**
+ * Without a list, which would be kept for nothing, and with all fields that are written over: a `sender` that such a
+ * write adds to the source costs more than all of the rest.
+ */
+function copyOf(type: OutcomeType, outcome: CommandOutcome): RecentOutcome {
+  const { machineId, code, detail, attempts, appliedAt } = outcome;
+  const { topic, partition, offset, messageId, sender } = outcome.source;
+  const source = { topic, partition, offset, messageId, sender };
+  return { type, machineId, source, code, detail, attempts, appliedAt };
 }
 
 /** By another one of the same machine. */
