@@ -3,7 +3,10 @@ import { type Claim, type Receipt, type Remembered, RequestTable } from './reque
 
 const CAPACITY = 8;
 const TOPICS = ['erp.work-orders.v1', 'mes.downtime-reasons.v1'];
-const HOLDERS = ['a', 'b'].map((name) => ({ transactionalId: name, incarnation: `${name}-1` }));
+const HOLDERS = ['a', 'b', 'c'].map((name) => ({
+  transactionalId: name,
+  incarnation: `${name}-1`,
+}));
 
 /** Many of them have the same first slot: the lowest bits of four bytes name it. */
 const key = fc

@@ -24,6 +24,10 @@ export type Remembered = { timestampMs: number } & (
   { claim: Claim; receipt?: never } | { receipt: Receipt; claim?: never }
 );
 
+interface UsedHolder extends Holder {
+  claims: number;
+}
+
 /** Of keys and digests, which come as base64url. */
 const HASH_BYTES = 18;
 const HASH_LENGTH = 24;
@@ -53,9 +57,10 @@ export class RequestTable {
   private readonly slots: Uint32Array;
   private readonly sought = Buffer.alloc(HASH_BYTES);
   private readonly soughtDigest = Buffer.alloc(HASH_BYTES);
-  /** One for each writer that was opened: few beside the requests of each. */
-  private readonly holders: Holder[] = [];
+  /** By number, as long as one of its claims is there. */
+  private readonly holders: UsedHolder[] = [];
   private readonly holderNumbers = new Map<string, number>();
+  private readonly freeNumbers: number[] = [];
   private begin = 0;
   private end = 0;
   private count = 0;
@@ -117,7 +122,7 @@ export class RequestTable {
     const index = (this.slots[slot] ?? 0) - 1;
     if (index < 0) return;
     this.freeSlot(slot);
-    this.kinds[index] = FORGOTTEN;
+    this.clear(index);
     this.count -= 1;
   }
 
@@ -136,12 +141,13 @@ export class RequestTable {
     const oldest = this.entryAt(index);
     this.keys.copy(this.sought, 0, index * HASH_BYTES, (index + 1) * HASH_BYTES);
     this.freeSlot(this.findSlot());
-    this.kinds[index] = FORGOTTEN;
+    this.clear(index);
     this.count -= 1;
     return oldest;
   }
 
   private write(index: number, { timestampMs, claim, receipt }: Remembered, topic: number): void {
+    this.clear(index);
     this.times[index] = timestampMs;
     this.offsets[index] = (claim ?? receipt).offset;
     if (claim !== undefined) {
@@ -160,7 +166,10 @@ export class RequestTable {
     const detail = this.details[index] ?? 0;
     const kind = this.kinds[index] ?? FORGOTTEN;
     const holder = kind === CLAIM ? this.holders[detail] : undefined;
-    if (holder !== undefined) return { timestampMs, claim: { ...holder, offset } };
+    if (holder !== undefined) {
+      const { transactionalId, incarnation } = holder;
+      return { timestampMs, claim: { transactionalId, incarnation, offset } };
+    }
     const topic = this.topics[kind - RECEIPT] ?? '';
     const from = index * HASH_BYTES;
     const digest = this.digests.toString('base64url', from, from + HASH_BYTES);
@@ -168,11 +177,27 @@ export class RequestTable {
   }
 
   private numberOf({ transactionalId, incarnation }: Holder): number {
-    const known = this.holderNumbers.get(incarnation);
-    if (known !== undefined) return known;
-    const number = this.holders.push({ transactionalId, incarnation }) - 1;
-    this.holderNumbers.set(incarnation, number);
+    let number = this.holderNumbers.get(incarnation);
+    if (number === undefined) {
+      number = this.freeNumbers.pop() ?? this.holders.length;
+      this.holders[number] = { transactionalId, incarnation, claims: 0 };
+      this.holderNumbers.set(incarnation, number);
+    }
+    const holder = this.holders[number];
+    if (holder !== undefined) holder.claims += 1;
     return number;
+  }
+
+  private clear(index: number): void {
+    const number = this.details[index] ?? 0;
+    const holder = this.kinds[index] === CLAIM ? this.holders[number] : undefined;
+    this.kinds[index] = FORGOTTEN;
+    if (holder === undefined) return;
+    holder.claims -= 1;
+    if (holder.claims > 0) return;
+    // processes that fence each other again and again would leave one for each time
+    this.holderNumbers.delete(holder.incarnation);
+    this.freeNumbers.push(number);
   }
 
   /** The slot that leads to the key sought, or the free one that would. */
