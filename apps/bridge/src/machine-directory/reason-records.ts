@@ -4,7 +4,7 @@ import { Clock } from '#libs/clock';
 import type { ClassificationReason } from '#libs/cloud-client';
 import type { BridgeSettings } from '#libs/config';
 import { type ClassificationReasonsRecord, TOPICS } from '#libs/contracts';
-import { IdempotentProducer } from '#libs/kafka';
+import { IdempotentProducer, type OutboundRecord } from '#libs/kafka';
 import { BRIDGE_SETTINGS } from '../platform/index.js';
 import { ReasonLists } from './reason-lists.js';
 
@@ -27,6 +27,9 @@ const MAX_MACHINES = 200_000;
 export class ReasonRecords {
   private readonly logger = new Logger('ReasonRecords');
   private readonly published = new Map<string, PublishedReasons>();
+  /** The latest of each machine that is to be written, while earlier ones are. */
+  private readonly waiting = new Map<string, ClassificationReasonsRecord>();
+  private isPublishing = false;
   private readonly topic: string;
 
   constructor(
@@ -49,6 +52,7 @@ export class ReasonRecords {
   /** The latest record of the machine may be another process's from now on, or a tombstone. */
   forget(machineId: string): void {
     this.published.delete(machineId);
+    this.waiting.delete(machineId);
   }
 
   /** An empty list is published as well; for a machine that the service does not know nothing is. */
@@ -72,16 +76,37 @@ export class ReasonRecords {
     if (oldest !== undefined) this.published.delete(oldest);
   }
 
+  /** Those of many machines share a request: a bridge that begins reads the lists of all machines that messages name. */
   private publish(record: ClassificationReasonsRecord): void {
-    const { machineId } = record;
-    const value = JSON.stringify(record);
+    this.waiting.set(record.machineId, record);
+    if (!this.isPublishing) void this.publishWaiting();
+  }
+
+  private async publishWaiting(): Promise<void> {
+    this.isPublishing = true;
+    while (this.waiting.size > 0) {
+      const records = [...this.waiting.values()].map((record) => this.outbound(record));
+      this.waiting.clear();
+      try {
+        for (const [{ key }, refusal] of await this.producer.sendAll(records)) {
+          this.notPublished(String(key), refusal);
+        }
+      } catch (closed) {
+        for (const { key } of records) this.notPublished(String(key), closed);
+      }
+    }
+    this.isPublishing = false;
+  }
+
+  private outbound(record: ClassificationReasonsRecord): OutboundRecord {
     const headers = { 'content-type': 'application/json' };
-    this.producer
-      .send({ topic: this.topic, key: machineId, value, headers })
-      .catch((error: unknown) => {
-        this.forget(machineId);
-        this.logger.warn({ msg: 'reasons not published', machineId, error: String(error) });
-      });
+    const value = JSON.stringify(record);
+    return { topic: this.topic, key: record.machineId, value, headers };
+  }
+
+  private notPublished(machineId: string, error: unknown): void {
+    this.published.delete(machineId);
+    this.logger.warn({ msg: 'reasons not published', machineId, error: String(error) });
   }
 }
 
