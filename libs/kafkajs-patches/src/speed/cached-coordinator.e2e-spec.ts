@@ -30,10 +30,12 @@ describe('a producer of transactions', () => {
   const write = async (): Promise<void> => {
     const transaction = await producer.transaction();
     await transaction.send({ topic, messages: [{ value: 'x' }] });
+    const partitions = [{ partition: 0, offset: '1' }];
+    await transaction.sendOffsets({ consumerGroupId: topic, topics: [{ topic, partitions }] });
     await transaction.commit();
   };
 
-  it('asks no more who coordinates them', async () => {
+  it('asks no more who coordinates them, nor who coordinates the group', async () => {
     await write();
     asked = 0;
     await write();

@@ -1,12 +1,13 @@
 import { type CreateManager, withCachedCoordinator } from './cached-coordinator.js';
 
-describe('the coordinator of transactions', () => {
+describe('a coordinator, of transactions or of a group,', () => {
   const TRANSACTION = 1;
   const GROUP = 0;
   let leader: number;
   let gone: number | undefined;
   let lookedUp: number[];
   let failure: Error | undefined;
+  let triesTwice: boolean;
 
   const broker = (nodeId: number) => ({ nodeId });
   const cluster = {
@@ -22,17 +23,17 @@ describe('the coordinator of transactions', () => {
   };
   /** Answers whom each of its requests went to. */
   const createManager: CreateManager = ({ cluster: given }) => {
-    const request = async (): Promise<unknown> => {
-      const { nodeId } = await given.findGroupCoordinator({
-        groupId: 'a',
-        coordinatorType: TRANSACTION,
-      });
+    const ask = async (coordinatorType: number): Promise<unknown> => {
+      const asked = { groupId: 'a', coordinatorType };
+      if (triesTwice) await given.findGroupCoordinator(asked);
+      const { nodeId } = await given.findGroupCoordinator(asked);
       if (failure !== undefined) throw failure;
       return nodeId;
     };
+    const request = (): Promise<unknown> => ask(TRANSACTION);
     const sendOffsets = async (): Promise<unknown> => {
       await request();
-      return (await given.findGroupCoordinator({ groupId: 'a', coordinatorType: GROUP })).nodeId;
+      return ask(GROUP);
     };
     return {
       initProducerId: request,
@@ -49,6 +50,7 @@ describe('the coordinator of transactions', () => {
     gone = undefined;
     lookedUp = [];
     failure = undefined;
+    triesTwice = false;
   });
 
   it('is looked up again after a failure', async () => {
@@ -94,20 +96,23 @@ describe('the coordinator of transactions', () => {
     expect(await initProducerId()).toBe(2);
   });
 
-  it('is looked up anew for a producer that begins again', async () => {
-    const { initProducerId } = manager();
-    await initProducerId();
+  it('is looked up again by a request that asks a second time', async () => {
+    const { commit, sendOffsets } = manager();
+    await sendOffsets();
     leader = 2;
+    triesTwice = true;
 
-    expect(await initProducerId()).toBe(2);
+    expect(await commit()).toBe(2);
+    expect(await sendOffsets()).toBe(2);
+    expect(lookedUp).toEqual([TRANSACTION, GROUP, TRANSACTION, TRANSACTION, GROUP]);
   });
 
-  it('is not taken for that of a group', async () => {
+  it('is kept apart from the other', async () => {
     const { sendOffsets } = manager();
     await sendOffsets();
     leader = 2;
 
-    expect(await sendOffsets()).toBe(2);
-    expect(lookedUp).toEqual([TRANSACTION, GROUP, GROUP]);
+    expect(await sendOffsets()).toBe(1);
+    expect(lookedUp).toEqual([TRANSACTION, GROUP]);
   });
 });

@@ -26,8 +26,7 @@ type Manager = Record<(typeof REQUESTS)[number], ManagerMethod>;
 /** Makes what manages the transactions of one producer. */
 export type CreateManager = (options: ManagerOptions) => Manager;
 
-const TRANSACTION = 1;
-/** What of a manager's methods asks the coordinator. */
+/** What of a manager's methods asks a coordinator. */
 const REQUESTS = [
   'initProducerId',
   'addPartitionsToTransaction',
@@ -37,28 +36,24 @@ const REQUESTS = [
 ] as const;
 
 /**
- * Keeps in mind which broker coordinates a producer's transactions, until a request to it fails. kafkajs asks before
- * each of them: twice a transaction, two fifths of all that goes back and forth for it.
+ * Keeps in mind which brokers coordinate a producer's transactions and the group that it commits offsets for, until a
+ * request to one of them fails. kafkajs asks before each request: four times a transaction, nearly half of all that goes
+ * back and forth for it.
  */
 export function withCachedCoordinator(createManager: CreateManager): CreateManager {
   return (options) => {
     const cluster = new CoordinatorCache(options.cluster);
     const manager = createManager({ ...options, cluster });
     for (const name of REQUESTS) manager[name] = cluster.watch(manager[name]);
-    const { initProducerId } = manager;
-    manager.initProducerId = (...given) => {
-      // it goes on asking by itself until the coordinator is the one
-      cluster.forget();
-      return initProducerId(...given);
-    };
     return manager;
   };
 }
 
 class CoordinatorCache implements Cluster {
   readonly retry: unknown;
-  private found: Broker['nodeId'] | undefined;
-  private known: Broker['nodeId'] | undefined;
+  private readonly known = new Map<string, Broker['nodeId']>();
+  /** Those of the request under way, which has not been answered yet. */
+  private readonly asked = new Map<string, Broker['nodeId']>();
 
   constructor(private readonly cluster: Cluster) {
     this.retry = cluster.retry;
@@ -77,38 +72,35 @@ class CoordinatorCache implements Cluster {
   }
 
   async findGroupCoordinator(asked: AskedCoordinator): Promise<Broker> {
-    if (asked.coordinatorType !== TRANSACTION) return this.cluster.findGroupCoordinator(asked);
-    const known = await this.knownBroker();
-    if (known !== undefined) return known;
-    const broker = await this.cluster.findGroupCoordinator(asked);
-    this.found = broker.nodeId;
+    const of = `${asked.coordinatorType ?? ''}/${asked.groupId}`;
+    // a request that asks twice tries again, as it was not the coordinator that it was given
+    const known = this.asked.has(of) ? undefined : await this.knownBroker(of);
+    const broker = known ?? (await this.cluster.findGroupCoordinator(asked));
+    this.asked.set(of, broker.nodeId);
     return broker;
   }
 
   /** Connected again if need be; undefined if there is none that can be. */
-  private async knownBroker(): Promise<Broker | undefined> {
-    if (this.known === undefined) return undefined;
+  private async knownBroker(of: string): Promise<Broker | undefined> {
+    const nodeId = this.known.get(of);
+    if (nodeId === undefined) return undefined;
     try {
-      return await this.cluster.findBroker({ nodeId: this.known });
+      return await this.cluster.findBroker({ nodeId });
     } catch {
       return undefined;
     }
   }
 
-  forget(): void {
-    this.found = undefined;
-    this.known = undefined;
-  }
-
-  /** Believes what was found once it has answered, and no more once a request has failed. */
+  /** Believes who has answered, and nobody any more once a request has failed. */
   watch(request: ManagerMethod): ManagerMethod {
     return async (...given) => {
+      this.asked.clear();
       try {
         const answer = await request(...given);
-        this.known = this.found;
+        for (const [of, nodeId] of this.asked) this.known.set(of, nodeId);
         return answer;
       } catch (error) {
-        if (!isFromCoordinator(error)) this.forget();
+        if (!isFromCoordinator(error)) this.known.clear();
         throw error;
       }
     };
