@@ -2,21 +2,20 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { SetupError } from '../setup/steps.mjs';
 import { countRecords } from './kafka/topics.mjs';
 
-const POLL_MS = 50;
 const STALLED_AFTER_MS = 60_000;
 
 /**
- * Waits until `count()` is `expected`, asking twenty times a second.
+ * Waits until `count()` is `expected`, asking every `pollMs` milliseconds.
  *
  * @throws SetupError when the app ends, or nothing is added for a minute
  */
-export async function untilCount(app, count, expected) {
+export async function untilCount(app, count, expected, pollMs = 50) {
   let progress = { done: -1, atMs: 0 };
   for (;;) {
     const done = await count();
     if (done >= expected) return;
     if (done !== progress.done) progress = { done, atMs: performance.now() };
-    const end = await Promise.race([app.ended, delay(POLL_MS)]);
+    const end = await Promise.race([app.ended, delay(pollMs)]);
     if (end !== undefined) throw new SetupError(end);
     if (performance.now() - progress.atMs > STALLED_AFTER_MS)
       throw new SetupError(`stalled: ${done} of ${expected}; see ${app.log}`);
