@@ -13,6 +13,7 @@ import { createSendMessages } from './fixes/send-messages.js';
 import {
   type ConnectionClass,
   type CreateSocketFactory,
+  openedInTurn,
   type RequestQueueClass,
   unreferencedOnce,
   withoutIdleTimers,
@@ -45,7 +46,9 @@ export function applyPatches(): void {
   patchMember(`${PROTOCOL}/produce/v3/response.js`, 'parse', parseProduced);
   patchModule('kafkajs/src/producer/sendMessages.js', () => createSendMessages);
   patchModule<RequestQueueClass>('kafkajs/src/network/requestQueue/index.js', withoutIdleTimers);
-  patchModule<ConnectionClass>('kafkajs/src/network/connection.js', withSessions);
+  patchModule<ConnectionClass>('kafkajs/src/network/connection.js', (Connection) =>
+    openedInTurn(withSessions(Connection)),
+  );
   patchModule<CreateSocketFactory>('kafkajs/src/network/socketFactory.js', unreferencedOnce);
   patchModule<GroupClass & RecoveringGroupClass & JoiningGroupClass>(CONSUMER_GROUP, (Group) =>
     withGrouplessReaders(withLeaderMoves(withAdaptiveMaxWait(Group))),

@@ -1,10 +1,11 @@
 import { once } from 'node:events';
 import { createRequire } from 'node:module';
-import { type AddressInfo, createServer, type Server, type Socket } from 'node:net';
+import { type AddressInfo, createServer, type Server, Socket } from 'node:net';
 import { jest } from '@jest/globals';
 import {
   type ConnectionClass,
   type CreateSocketFactory,
+  openedInTurn,
   type RequestQueueClass,
   unreferencedOnce,
   withoutIdleTimers,
@@ -20,7 +21,7 @@ interface Queue {
   fulfillRequest(answer: object): void;
 }
 
-const silent = { debug: () => undefined, namespace: () => silent };
+const silent = { debug: () => undefined, error: () => undefined, namespace: () => silent };
 
 describe("a broker's queue of requests", () => {
   let timersMs: (number | undefined)[];
@@ -138,5 +139,77 @@ describe('a login that a broker lets be for a time', () => {
 
   it('is good for ever where the broker sets no time', () => {
     expect(isLoggedIn(withSessions(ConnectionOfKafkajs), 100_000_000, 0)).toBe(true);
+  });
+});
+
+describe('connections to a broker', () => {
+  /** What each attempt is answered by: the host, and the end of the attempt. */
+  let opening: { host: string; onConnect: () => void }[];
+  let all: { connection: { disconnect(): Promise<unknown> }; connected: Promise<unknown> }[];
+
+  const socketFactory = (attempt: (typeof opening)[number]): Socket => {
+    opening.push(attempt);
+    return new Socket();
+  };
+  const openMany = (Class: ConnectionClass, count: number, host: string): void => {
+    for (let number = 1; number <= count; number += 1) {
+      const options = {
+        host,
+        port: 9092,
+        logger: silent,
+        socketFactory,
+        connectionTimeout: 60_000,
+      };
+      const connection = new Class(options as never);
+      const connected = connection.connect();
+      connected.catch(() => undefined);
+      all.push({ connection, connected });
+    }
+  };
+  const openedAt = (host: string): number => opening.filter((one) => one.host === host).length;
+
+  beforeEach(() => {
+    [opening, all] = [[], []];
+    jest.useFakeTimers({ doNotFake: ['nextTick', 'setImmediate'] });
+  });
+  afterEach(async () => {
+    jest.useRealTimers();
+    const closeAll = () => Promise.all(all.map(({ connection }) => connection.disconnect()));
+    await closeAll();
+    // kafkajs keeps the timer of an attempt until it has ended
+    for (const { onConnect } of opening) onConnect();
+    await closeAll();
+  });
+
+  it('are opened by kafkajs all at once', () => {
+    openMany(ConnectionOfKafkajs, 100, 'a');
+    expect(openedAt('a')).toBe(100);
+  });
+
+  it('are opened twenty at a time, whatever another broker does', async () => {
+    const Class = openedInTurn(ConnectionOfKafkajs);
+    openMany(Class, 45, 'a');
+    openMany(Class, 1, 'b');
+    await new Promise(setImmediate);
+    expect([openedAt('a'), openedAt('b')]).toEqual([20, 1]);
+
+    for (const { onConnect } of opening.slice(0, 5)) onConnect();
+    await Promise.all(all.slice(0, 5).map(({ connected }) => connected));
+    await new Promise(setImmediate);
+    expect(openedAt('a')).toBe(25);
+  });
+
+  it('give up their turn after a second', async () => {
+    openMany(openedInTurn(ConnectionOfKafkajs), 45, 'a');
+    await jest.advanceTimersByTimeAsync(1000);
+    expect(openedAt('a')).toBe(40);
+  });
+
+  it('are not opened any more once they are closed', async () => {
+    openMany(openedInTurn(ConnectionOfKafkajs), 22, 'a');
+    await all[20]?.connection.disconnect();
+    await jest.advanceTimersByTimeAsync(1000);
+    expect(openedAt('a')).toBe(21);
+    await expect(all[20]?.connected).rejects.toThrow('closed before it was opened');
   });
 });

@@ -1,4 +1,6 @@
 import type { Socket } from 'node:net';
+import { afterRealMs } from '#libs/clock';
+import { CallSlots } from '#libs/delivery';
 
 /** As much of kafkajs's queue of requests to a broker as decides when it looks whether one may be sent. */
 interface RequestQueue {
@@ -49,8 +51,12 @@ interface Long {
   toNumber(): number;
 }
 
-/** As much of kafkajs's connection to a broker as decides when it logs in. */
+/** As much of kafkajs's connection to a broker as decides when it is opened, and when it logs in. */
 interface Connection {
+  readonly host: string;
+  readonly port: number;
+  connect(): Promise<unknown>;
+  isConnected(): boolean;
   readonly authenticatedAt: [seconds: number, nanoseconds: number] | null;
   /** Milliseconds that the broker gives the login; 0: no end. */
   readonly sessionLifetime: Long;
@@ -101,4 +107,59 @@ export function withSessions<C extends ConnectionClass>(ConnectionOfKafkajs: C):
       return seconds * 1000 + nanoseconds / 1e6 < lifetimeMs - marginMs;
     }
   } as unknown as C;
+}
+
+const MOST_OPENED_AT_ONCE = 20;
+/** An attempt that takes as long holds up the others no more: kafkajs may never settle one that the broker ends during TLS. */
+const LONGEST_TURN_MS = 1000;
+
+/**
+ * Opens no more than twenty connections to a broker at a time. A broker lets 50 wait that it has not accepted yet
+ * (`socket.listen.backlog.size`), and the system tries each that comes on top again after a second. With a producer of
+ * transactions for each partition, which kafkajs all connects at once, every other start of the bridge took that second.
+ */
+export function openedInTurn<C extends ConnectionClass>(ConnectionOfKafkajs: C): C {
+  const Base: ConnectionClass = ConnectionOfKafkajs;
+  const turns = new Map<string, CallSlots>();
+  const turnsAt = (address: string): CallSlots => {
+    const known = turns.get(address) ?? new CallSlots(MOST_OPENED_AT_ONCE);
+    turns.set(address, known);
+    return known;
+  };
+  return class extends Base {
+    private isWanted = false;
+
+    override connect(): Promise<unknown> {
+      if (this.isConnected()) return super.connect();
+      this.isWanted = true;
+      return new Promise((resolve, reject) => {
+        void turnsAt(`${this.host}:${this.port}`).run(async () => {
+          // nobody would close it
+          if (!this.isWanted) reject(new Error('closed before it was opened'));
+          else {
+            const opening = super.connect();
+            resolve(opening);
+            await ended(opening, LONGEST_TURN_MS);
+          }
+        });
+      });
+    }
+
+    override disconnect(): Promise<unknown> {
+      this.isWanted = false;
+      return super.disconnect();
+    }
+  } as unknown as C;
+}
+
+/** Resolves when it has come to an end of any kind, after so long at the latest. */
+function ended(work: Promise<unknown>, mostMs: number): Promise<void> {
+  return new Promise((resolve) => {
+    const cancel = afterRealMs(mostMs, resolve);
+    const end = (): void => {
+      cancel();
+      resolve();
+    };
+    work.then(end, end);
+  });
 }
