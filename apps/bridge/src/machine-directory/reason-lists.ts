@@ -8,7 +8,7 @@ import {
 } from '#libs/cloud-client';
 import type { BridgeSettings } from '#libs/config';
 import { CallSlots } from '#libs/delivery';
-import { BRIDGE_SETTINGS, REASON_LOOK_UPS_AT_ONCE } from '../platform/index.js';
+import { BRIDGE_SETTINGS, reasonLookUpsAtOnce } from '../platform/index.js';
 import { type DirectoryAnswer, isFailure, lookUpFailure } from './directory-answer.js';
 import { PassedOverEntries } from './passed-over-entries.js';
 import { Absence } from './absence.js';
@@ -30,7 +30,7 @@ export class ReasonLists implements OnApplicationShutdown {
   /** Entries of the lists that are passed over. */
   readonly incomplete = new PassedOverEntries('reasons');
   private readonly stopping = new AbortController();
-  private readonly lookUps = new CallSlots(REASON_LOOK_UPS_AT_ONCE);
+  private readonly lookUps: CallSlots;
   /** Of the machines that were asked for last. */
   private readonly lists = new Map<string, ReasonList>();
   /**
@@ -49,6 +49,7 @@ export class ReasonLists implements OnApplicationShutdown {
     private readonly client: MachineCloudClient,
     private readonly clock: Clock,
   ) {
+    this.lookUps = new CallSlots(reasonLookUpsAtOnce(settings.machineCloud.maxConcurrency));
     // As many look-ups as machines listen to it; that is no leak.
     setMaxListeners(0, this.stopping.signal);
   }

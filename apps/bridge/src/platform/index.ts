@@ -1,5 +1,5 @@
 /** What every room stands on: settings, the clock, the client of the service and the ways out to Kafka. Knows no flow. */
-export { REASON_LOOK_UPS_AT_ONCE } from './calls-at-once.js';
+export { reasonLookUpsAtOnce } from './calls-at-once.js';
 export { CloudCalls } from './cloud-calls.js';
 export { PlatformModule } from './platform.module.js';
 export { ServiceClockWatch } from './service-clock-watch.js';
