@@ -63,7 +63,7 @@ EXPOSE 3000
 HEALTHCHECK --interval=10s --timeout=5s --start-period=60s \
   CMD ["node", "healthcheck.mjs", "BRIDGE_HTTP_PORT", "3000"]
 # The two options bound the heap, see docs/decisions/0038-bounded-heap.md; NODE_OPTIONS does not take the first.
-CMD ["node", "--enable-source-maps", "--heap-growing-percent=40", "--max-semi-space-size=16", "dist/main.js"]
+CMD ["node", "--enable-source-maps", "--heap-growing-percent=40", "--max-semi-space-size=16", "--no-allocation-site-pretenuring", "dist/main.js"]
 
 FROM runtime AS terminal
 EXPOSE 3200

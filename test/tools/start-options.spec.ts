@@ -22,10 +22,15 @@ describe('the options of Node that bound the heap of the bridge', () => {
     expect(Number(node(...NODE_OPTIONS.bridge, '-e', code))).toBeLessThanOrEqual(32);
   });
 
-  it.each(['package.json', 'Dockerfile', 'docs/operations.md'])('are those of %s', (file) => {
+  it.each([
+    'package.json',
+    'Dockerfile',
+    'docs/operations.md',
+    'deploy/systemd/machine-bridge.service',
+  ])('are those of %s', (file) => {
     const lines = readFileSync(file, 'utf8').split('\n');
     const line = lines.find((text) => text.includes('--heap-growing-percent'));
-    expect(line?.match(/--(heap-growing|max-semi)[\w=-]+/g)).toEqual(NODE_OPTIONS.bridge);
+    expect(line?.match(/--(heap-growing|max-semi|no-alloc)[\w=-]+/g)).toEqual(NODE_OPTIONS.bridge);
   });
 });
 
