@@ -19,6 +19,7 @@ import { orders } from './bench/scenarios/orders.mjs';
 import { reasons } from './bench/scenarios/reasons.mjs';
 import { rivals } from './bench/scenarios/rivals.mjs';
 import { soak } from './bench/scenarios/soak.mjs';
+import { start } from './bench/scenarios/start.mjs';
 import { manyStates, states } from './bench/scenarios/states.mjs';
 import { terminal } from './bench/scenarios/terminal.mjs';
 import { traces } from './bench/scenarios/traces.mjs';
@@ -42,6 +43,7 @@ const SCENARIOS = [
   traces,
   ingest,
   formats,
+  start,
   soak,
   rivals,
 ];
