@@ -1,7 +1,7 @@
-import { setTimeout as delay } from 'node:timers/promises';
 import { processCpuSeconds } from '../costs.mjs';
 import { REASONS } from '../load.mjs';
 import { startBridge } from '../programs.mjs';
+import { untilCount } from '../progress.mjs';
 import { withTrial } from '../trial.mjs';
 
 const MACHINES = 1000;
@@ -31,7 +31,7 @@ async function startOnce(trial) {
   const startMs = performance.now();
   const app = await startBridge(trial, { settings: SETTINGS });
   try {
-    await Promise.race([untilReady(app), app.ended]);
+    await untilCount(app, () => readiness(app), 1, POLL_MS);
     const seconds = (performance.now() - startMs) / 1000;
     return { seconds, cpuSeconds: await processCpuSeconds(await app.pid) };
   } finally {
@@ -39,11 +39,10 @@ async function startOnce(trial) {
   }
 }
 
-async function untilReady({ url }) {
-  const isReady = () =>
-    fetch(`${url}/health/ready`).then(
-      ({ ok }) => ok,
-      () => false,
-    );
-  while (!(await isReady())) await delay(POLL_MS);
+/** 1 once it is ready. */
+function readiness({ url }) {
+  return fetch(`${url}/health/ready`).then(
+    ({ ok }) => Number(ok),
+    () => 0,
+  );
 }
