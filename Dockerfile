@@ -62,7 +62,7 @@ FROM runtime AS bridge
 EXPOSE 3000
 HEALTHCHECK --interval=10s --timeout=5s --start-period=60s \
   CMD ["node", "healthcheck.mjs", "BRIDGE_HTTP_PORT", "3000"]
-# The two options bound the heap, see docs/decisions/0038-bounded-heap.md; NODE_OPTIONS does not take the first.
+# These options bound the heap and its garbage, see docs/decisions/0038-bounded-heap.md; NODE_OPTIONS takes the second alone.
 CMD ["node", "--enable-source-maps", "--heap-growing-percent=40", "--max-semi-space-size=16", "--no-allocation-site-pretenuring", "dist/main.js"]
 
 FROM runtime AS terminal
