@@ -94,7 +94,8 @@ const mapping = new OrderMapping([], new BoundedExpressions());
 const unmapped = {} as UnmappedWorkCentres;
 const equipment = { machineOf: ({ machineId }: OrderOperation) => machineId } as Equipment;
 const homes = {
-  known: () => Promise.resolve({ ofOrder: (id: string) => partitionOf(ORDERS, id) }),
+  known: () => Promise.resolve(),
+  ofOrder: (id: string) => partitionOf(ORDERS, id),
   ofMachine: (id: string) => partitionOf(MACHINES, id),
 } as unknown as OrderPartitioner;
 
@@ -166,7 +167,7 @@ class OrderFlow {
     );
     this.assignments = new Assignments(settings, kafka, lists, outcomes, retention);
     const directory = { hasMachine: () => true } as unknown as MachineDirectory;
-    const relay = new OrderRelay(settings, clock, equipment, unmapped, directory);
+    const relay = new OrderRelay(settings, clock, equipment, unmapped, directory, homes);
     this.orders = new WorkOrdersController(
       ...([settings, clock, mapping, relay, homes, outcomes] as const),
     );

@@ -96,9 +96,9 @@ describe('orders on their way to the lists of machines', () => {
       lists.push({ list, answers });
     });
     jest.spyOn(bridge.get(QueueRetention), 'endOf').mockReturnValue([]);
-    const homes = { ofOrder: homeOf, ofMachine: () => 0 };
-    jest.spyOn(bridge.get(OrderPartitioner), 'known').mockResolvedValue(homes);
-    jest.spyOn(bridge.get(OrderPartitioner), 'ofMachine').mockImplementation(homes.ofMachine);
+    const partitioner = bridge.get(OrderPartitioner);
+    jest.spyOn(partitioner, 'known').mockResolvedValue();
+    Object.assign(partitioner, { ofOrder: homeOf, ofMachine: () => 0 });
     for (const partition of [0, 1]) {
       bridge.get(OrderLedger).own(ownedState<KnownOrder>(undefined, { partition }));
     }

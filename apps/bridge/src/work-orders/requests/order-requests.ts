@@ -135,16 +135,15 @@ export class OrderRequests implements OnModuleDestroy {
   ): Promise<void> {
     const { message, request } = waiting;
     const { source, trace } = request;
-    const { ofOrder } = await this.partitioner.known(message.revoked);
-    const machineIds = this.relay.machinesOf(messages);
-    const unknown = await this.relay.refuseUnlisted(machineIds, message.revoked);
+    await this.partitioner.known(message.revoked);
+    const unknown = await this.relay.refuseUnlisted(messages, message.revoked);
     const from = { source, trace, askedAt, recordedAt: askedAt };
     const { relayed, faults } = this.relay.toRelay(messages, from, unknown);
     const orders = gone === undefined ? relayed : relayed.map((order) => ({ ...order, gone }));
     const answered = answeredBy(this.topicPrefix, message, request);
     const ending = this.retention.endOf(message);
     const records = [
-      ...this.relay.recordsOf(orders, ofOrder),
+      ...this.relay.recordsOf(orders),
       ...(faults.length > 0 ? this.outcomes.recordsOf('work-order-list', answered, faults) : []),
       ...ending,
     ];
