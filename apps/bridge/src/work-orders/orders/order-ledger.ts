@@ -63,11 +63,11 @@ export class OrderLedger {
   private readonly partitions = new OwnedPartitions((state: OwnedState<KnownOrder>) =>
     this.restored(state),
   );
-  private readonly topicPrefix: string;
-  private readonly maxSkewSeconds: number;
+  /** Takes over a partition that has just been restored. */
+  readonly own = this.partitions.own;
 
   constructor(
-    @Inject(BRIDGE_SETTINGS) { kafka: { topicPrefix, groupId }, erp }: BridgeSettings,
+    @Inject(BRIDGE_SETTINGS) private readonly settings: BridgeSettings,
     @Inject(KAFKA) kafka: KafkaClient,
     private readonly clock: Clock,
     private readonly equipment: Equipment,
@@ -76,8 +76,7 @@ export class OrderLedger {
     private readonly partitioner: OrderPartitioner,
     private readonly retention: QueueRetention,
   ) {
-    this.topicPrefix = topicPrefix;
-    this.maxSkewSeconds = erp.commandMaxSkewSeconds;
+    const { topicPrefix, groupId } = settings.kafka;
     this.topic = new KeyedState<KnownOrder>({
       kafka,
       name: `${topicPrefix}${INTERNAL_TOPICS.orders}`,
@@ -90,13 +89,9 @@ export class OrderLedger {
     });
   }
 
-  /** Takes over a partition that has just been restored. */
-  readonly own = (state: OwnedState<KnownOrder>): void => {
-    this.partitions.own(state);
-  };
-
   /** Applies a record of relayed orders, in the order of the partition's offsets; ends the message. */
   takeOrders(message: InboundMessage, { orders }: RelayedOrders): void {
+    const { topicPrefix } = this.settings.kafka;
     const partition = this.partitions.get(message.partition);
     if (partition === undefined) {
       message.abandon();
@@ -109,12 +104,12 @@ export class OrderLedger {
       for (const { undo } of taken.toReversed()) undo();
       const [only] = orders;
       if (orders.length === 1 && only !== undefined) {
-        const answered = answeredBy(this.topicPrefix, message, only);
+        const answered = answeredBy(topicPrefix, message, only);
         return [...this.outcomesOf(answered, [notTaken(refusal)]), ...ending];
       }
       // to be taken one by one: a later message may come before them, which makes them superseded
       const again = orders.map((order) =>
-        queueRecord(this.topicPrefix, RELAYED_ORDERS, message.partition, { orders: [order] }),
+        queueRecord(topicPrefix, RELAYED_ORDERS, message.partition, { orders: [order] }),
       );
       return [...again, ...ending];
     });
@@ -126,8 +121,8 @@ export class OrderLedger {
     orders: PartitionOrders,
     relayed: RelayedOrder,
   ): { records: readonly OutboundRecord[]; undo: () => void } {
-    const answered = answeredBy(this.topicPrefix, message, relayed);
-    const { orderId, gone } = relayed;
+    const answered = answeredBy(this.settings.kafka.topicPrefix, message, relayed);
+    const { orderId, gone, messages, refused, wasUnmapped } = relayed;
     const position = positionOf(relayed);
     const before = orders.state.get(orderId);
     const undo = (): void => {
@@ -141,11 +136,15 @@ export class OrderLedger {
         const result = { kind: 'superseded', machineId: null, attempts: 0, detail: gone } as const;
         return { records: this.outcomesOf(answered, [result]), undo };
       }
-      const taken = this.derive(relayed, before);
-      this.noteUnmapped(orderId, taken);
-      const results = this.resultsOf(relayed, taken);
-      const records = this.changesOf(relayed, taken);
-      if (taken.known !== undefined) records.push(...this.remember(orders, orderId, taken.known));
+      const { known, assignments, findings } = applyToOrder(
+        { messages, position, refused, wasUnmapped },
+        before,
+        this.equipment.machineOf,
+        this.latestSeconds,
+      );
+      const results = this.resultsOf(relayed, findings);
+      const records = this.changesOf(relayed, assignments);
+      if (known !== undefined) records.push(...this.remember(orders, orderId, known));
       if (results.length > 0) records.push(...this.outcomesOf(answered, results));
       return { records, undo };
     } catch (error) {
@@ -157,7 +156,7 @@ export class OrderLedger {
   }
 
   private get latestSeconds(): number {
-    return this.clock.nowSeconds() + this.maxSkewSeconds;
+    return this.clock.nowSeconds() + this.settings.erp.commandMaxSkewSeconds;
   }
 
   private restored(state: OwnedState<KnownOrder>): PartitionOrders {
@@ -168,26 +167,9 @@ export class OrderLedger {
       if (isFinished(order)) finished.push([orderId, order.changedAt]);
       if (isAhead(order, latestSeconds)) ahead.push(orderId);
     }
-    if (ahead.length > 0) warnOfTimesAhead(this.logger, state.partition, 'orderIds', ahead);
+    warnOfTimesAhead(this.logger, state.partition, 'orderIds', ahead);
     finished.sort(([, a], [, b]) => a - b);
     return { state, finished: new FinishedOrders(finished.map(([orderId]) => orderId)) };
-  }
-
-  private derive(relayed: RelayedOrder, before: KnownOrder | undefined): AppliedOrder {
-    const { messages, refused, wasUnmapped } = relayed;
-    return applyToOrder(
-      { messages, position: positionOf(relayed), refused, wasUnmapped },
-      before,
-      (operation) => this.equipment.machineOf(operation),
-      this.latestSeconds,
-    );
-  }
-
-  private noteUnmapped(orderId: string, { findings }: AppliedOrder): void {
-    for (const finding of findings) {
-      if (finding.kind !== 'rejected') continue;
-      for (const operation of finding.unmapped ?? []) this.unmapped.note(orderId, operation);
-    }
   }
 
   /** With the order, those finished orders are written that are forgotten for it. */
@@ -211,39 +193,43 @@ export class OrderLedger {
 
   private changesOf(
     { orderId, source, refused, trace }: RelayedOrder,
-    { assignments }: AppliedOrder,
+    assignments: AppliedOrder['assignments'],
   ): OutboundRecord[] {
+    const { topicPrefix } = this.settings.kafka;
     return [...assignments].map(([machineId, operations]) => {
       const isAnswered = refused?.includes(machineId) === true ? true : undefined;
       const change = { machineId, orderId, operations, source, isAnswered };
       const partition = this.partitioner.ofMachine(machineId);
-      return queueRecord(this.topicPrefix, ASSIGNMENT_CHANGES, partition, change, trace);
+      return queueRecord(topicPrefix, ASSIGNMENT_CHANGES, partition, change, trace);
     });
   }
 
   /** What is left to say is said by whoever owns the machines. */
   private resultsOf(
-    { isAnswered }: RelayedOrder,
-    { findings }: AppliedOrder,
+    { orderId, isAnswered }: RelayedOrder,
+    findings: readonly OrderFinding[],
   ): readonly CommandResult[] {
-    return findings.flatMap((finding) =>
-      finding.kind === 'taken-in' && isAnswered === true ? [] : [this.resultOf(finding)],
-    );
-  }
-
-  private resultOf(finding: OrderFinding): CommandResult {
-    switch (finding.kind) {
-      case 'superseded':
-        return { attempts: 0, ...finding };
-      case 'rejected':
-        return rejection(finding.rejection);
-      case 'taken-in': {
-        const appliedAt = this.clock.nowSeconds();
-        return { kind: 'applied', machineId: null, attempts: 0, appliedAt };
+    const results: CommandResult[] = [];
+    for (const finding of findings) {
+      switch (finding.kind) {
+        case 'superseded':
+          results.push({ attempts: 0, ...finding });
+          break;
+        case 'rejected':
+          for (const operation of finding.unmapped ?? []) this.unmapped.note(orderId, operation);
+          results.push(rejection(finding.rejection));
+          break;
+        case 'taken-in': {
+          if (isAnswered === true) break;
+          const appliedAt = this.clock.nowSeconds();
+          results.push({ kind: 'applied', machineId: null, attempts: 0, appliedAt });
+          break;
+        }
+        default:
+          finding satisfies never;
       }
-      default:
-        return finding satisfies never;
     }
+    return results;
   }
 
   private outcomesOf(
