@@ -23,7 +23,8 @@ import { OrderLedger } from './orders/order-ledger.js';
 import type { QueueRetention } from './orders/queue-retention.js';
 import type { DeadLetterAggregator } from './orders/dead-letter-aggregator.js';
 import { WorkOrdersController } from './orders/work-orders.controller.js';
-import { QueuesController } from './orders/queues.controller.js';
+import type { OrderRequests } from './requests/order-requests.js';
+import { QueuesController } from './queues.controller.js';
 import { messageAt } from './testing/message-at.js';
 import { ownedState } from './testing/owned-state.js';
 
@@ -171,8 +172,10 @@ class OrderFlow {
     this.orders = new WorkOrdersController(
       ...([settings, clock, mapping, relay, homes, outcomes] as const),
     );
-    const none = {} as DeadLetterAggregator;
-    this.queues = new QueuesController(homes, this.ledger, this.assignments, none);
+    const deadLetters = {} as DeadLetterAggregator;
+    this.queues = new QueuesController(
+      ...([homes, this.ledger, this.assignments, deadLetters, {} as OrderRequests] as const),
+    );
     for (const stage of STAGES) for (const partition of PARTITIONS) this.own(stage, partition);
   }
 

@@ -19,7 +19,7 @@ import { OrderPartitioner } from './orders/order-partitioner.js';
 import { OrderLedger } from './orders/order-ledger.js';
 import { QueueRetention } from './orders/queue-retention.js';
 import { WorkOrdersController } from './orders/work-orders.controller.js';
-import { QueuesController } from './orders/queues.controller.js';
+import { QueuesController } from './queues.controller.js';
 import { ASSIGNMENT_CHANGES, ORDER_REFUSALS, RELAYED_ORDERS } from './orders/queues.js';
 import { ownedState } from './testing/owned-state.js';
 import { WorkOrdersModule } from './work-orders.module.js';

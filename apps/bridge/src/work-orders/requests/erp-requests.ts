@@ -18,7 +18,13 @@ import {
 } from '#libs/erp-formats';
 import type { InboundMessage } from '#libs/kafka';
 import { traceHeaders, type Tracing } from '#libs/tracing';
-import { Breaker, RETRY_BACK_OFF, type RetryCause } from '../../delivery/index.js';
+import {
+  Breaker,
+  type CommandResult,
+  type RejectedResult,
+  RETRY_BACK_OFF,
+  type RetryCause,
+} from '../../delivery/index.js';
 import type { FlowHold } from '../../flow-control/index.js';
 import type { OrderRequest } from '../orders/queues.js';
 import { KnownAnswers, RequestLanes, type Waiting } from './request-lanes.js';
@@ -53,7 +59,7 @@ export class WaitingRequest implements Waiting {
 }
 
 /** What an ERP has to say of an order. */
-interface Orders {
+export interface Orders {
   kind: 'orders';
   messages: readonly OrderMessage[];
   /** Epoch milliseconds at which the GET began. */
@@ -62,13 +68,8 @@ interface Orders {
   gone?: string;
 }
 
-/** What becomes of a request. */
-export type Reply =
-  | Orders
-  | { kind: 'superseded'; detail: string }
-  | { kind: 'rejected'; code: RejectionCode; detail: string; httpStatus?: number }
-  /** Its partition has another owner. */
-  | { kind: 'lost' };
+/** What becomes of a request: its order goes on, or its message is answered. */
+export type Reply = Orders | CommandResult;
 
 /** What GETs have come to, as metrics name it. */
 export const REQUEST_RESULTS = ['document', 'gone', 'refused', 'retry', 'unauthorised'] as const;
@@ -172,7 +173,7 @@ export class ErpRequests {
   }
 
   dropLost(): void {
-    for (const lost of this.lanes.drop((each) => each.isLost)) this.reply(lost, { kind: 'lost' });
+    for (const lost of this.lanes.drop((each) => each.isLost)) lost.message.abandon();
   }
 
   status(nowMs: number): RuleStatus {
@@ -193,7 +194,8 @@ export class ErpRequests {
   }
 
   private supersede(waiting: WaitingRequest, detail: string): void {
-    this.reply(waiting, { kind: 'superseded', detail });
+    const attempts = waiting.calls;
+    this.reply(waiting, { kind: 'superseded', machineId: null, attempts, detail });
   }
 
   /** Begins as many GETs as may be, and comes back when the next may. */
@@ -234,7 +236,7 @@ export class ErpRequests {
     } catch (error) {
       if (isProbe) this.breaker.probeWasVoid();
       this.lanes.answered(waiting.key);
-      if (message.revoked.aborted) this.reply(waiting, { kind: 'lost' });
+      if (message.revoked.aborted) message.abandon();
       // a bug of ours: it is asked for again, and dead-lettered when that does not help
       else message.fail(error);
     }
@@ -269,15 +271,18 @@ export class ErpRequests {
     call: { begun: Begun; path: string; isProbe: boolean },
   ): Promise<void> {
     switch (answer.kind) {
-      case 'document':
+      case 'document': {
         if (isEmptyList(answer.body)) {
           await this.notThere(waiting, undefined, call);
           return;
         }
         this.works(call);
         this.results.document += 1;
-        await this.concludeDocument(waiting, answer, call);
+        const reply = await this.read(waiting, answer, call.begun);
+        if (reply.kind === 'orders') this.noteThere(call.path, call.begun.nowMs);
+        this.answer(waiting, reply, answer.body.length);
         return;
+      }
       case 'nothing':
         await this.notThere(waiting, undefined, call);
         return;
@@ -287,13 +292,10 @@ export class ErpRequests {
       case 'refused': {
         this.works(call);
         this.results.refused += 1;
-        const { code, status, why } = answer;
-        this.answer(waiting, {
-          kind: 'rejected',
-          code: code === 'status' ? 'rejected-by-service' : code,
-          detail: this.detail(why),
-          ...(status !== 200 && { httpStatus: status }),
-        });
+        const { code: found, status, why } = answer;
+        const code = found === 'status' ? 'rejected-by-service' : found;
+        const rejected = this.rejected(waiting, code, why);
+        this.answer(waiting, status === 200 ? rejected : { ...rejected, httpStatus: status });
         return;
       }
       case 'unauthorised':
@@ -311,14 +313,9 @@ export class ErpRequests {
     }
   }
 
-  private async concludeDocument(
-    waiting: WaitingRequest,
-    answer: Extract<ErpAnswer, { kind: 'document' }>,
-    { begun, path }: { begun: Begun; path: string },
-  ): Promise<void> {
-    const reply = await this.read(waiting, answer, begun);
-    if (reply.kind === 'orders') this.noteThere(path, begun.nowMs);
-    this.answer(waiting, reply, answer.body.length);
+  private rejected({ calls }: WaitingRequest, code: RejectionCode, why: string): RejectedResult {
+    const rejection = { code, detail: this.detail(why) };
+    return { kind: 'rejected', machineId: null, attempts: calls, rejection };
   }
 
   private detail(why: string): string {
@@ -343,27 +340,27 @@ export class ErpRequests {
   }
 
   private async read(
-    { request }: WaitingRequest,
+    waiting: WaitingRequest,
     { contentType, body }: Extract<ErpAnswer, { kind: 'document' }>,
     { askedAt }: Begun,
   ): Promise<Reply> {
     const { settings, mapping, clock } = this.surroundings;
-    const { rule } = this;
+    const { request } = waiting;
     const document = {
-      contentType: rule.contentType ?? contentType,
+      contentType: this.rule.contentType ?? contentType,
       body,
       recordedAt: Math.floor(askedAt / 1000),
     };
     const read = await readOrders(document, settings.erp, mapping, clock.nowSeconds());
     if (!read.ok) {
       const { code, detail } = read.rejection;
-      return { kind: 'rejected', code, detail: this.detail(`in the answer, ${detail}`) };
+      return this.rejected(waiting, code, `in the answer, ${detail}`);
     }
     const messages = read.value.filter(({ order }) => this.isOf(request, order.orderId));
     if (messages.length > 0) return { kind: 'orders', messages, askedAt };
     const other = read.value[0]?.order.orderId ?? 'none';
     const why = `the answer holds order ${other}, and not ${request.orderId}`;
-    return { kind: 'rejected', code: 'invalid-message', detail: this.detail(why) };
+    return this.rejected(waiting, 'invalid-message', why);
   }
 
   private isOf({ orderId }: OrderRequest, found: string): boolean {
