@@ -30,7 +30,7 @@ export { isOlderVersion, type OrderFence, type OrderVersion } from './order-fenc
 export type { OrderMessage } from './order-message.js';
 export type { OperationChange, OrderOperation } from './order-operation.js';
 export { type OrderSnapshot, parseOrderMessage } from './order-snapshot.js';
-export { ORDER_STATUSES, type OrderStatus } from './order-status.js';
+export { isOver, ORDER_STATUSES, type OrderStatus } from './order-status.js';
 export {
   parsed,
   type Parsed,

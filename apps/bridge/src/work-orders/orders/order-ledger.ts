@@ -179,15 +179,8 @@ export class OrderLedger {
     known: KnownOrder,
   ): OutboundRecord[] {
     const records = [state.put(orderId, known)];
-    if (!isFinished(known)) {
-      finished.delete(orderId);
-      return records;
-    }
-    finished.finished(orderId);
-    for (const forgotten of finished.excess()) {
-      finished.delete(forgotten);
-      records.push(state.put(forgotten, null));
-    }
+    if (!isFinished(known)) finished.delete(orderId);
+    else for (const oldest of finished.finished(orderId)) records.push(state.put(oldest, null));
     return records;
   }
 
