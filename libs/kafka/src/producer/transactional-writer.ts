@@ -25,7 +25,7 @@ interface OffsetCommit {
 }
 
 interface WriteOptions {
-  commit?: OffsetCommit;
+  commit?: OffsetCommit | undefined;
   /**
    * Records of the same transaction that say where the first ones lie; those must have been given a `partition`. When it
    * throws, the transaction is aborted.
