@@ -44,7 +44,7 @@ export class CommandLanes<P> {
   /** The command is final. */
   endCommand(command: Command<P>, conduct: CallQuality, end: CommandEnd): void {
     this.queue.releaseMachine(command.machineId, conduct);
-    this.settleWaiters(command, end);
+    for (const waiter of command.waiters) this.open.settleWaiter(waiter, end);
   }
 
   /** The command has to be sent again, unless a newer one has come that replaces it. */
@@ -94,10 +94,6 @@ export class CommandLanes<P> {
     for (const waiter of waiters) if (waiter.isLost) this.open.abandon(waiter);
   }
 
-  private settleWaiters(command: Command<P>, end: CommandEnd): void {
-    for (const waiter of command.waiters) this.open.settleWaiter(waiter, end);
-  }
-
   /** Those of a machine that stand from now on, oldest first, when one more comes behind those that wait. */
   private standing(waiting: readonly Command<P>[], newest: Command<P>): readonly Command<P>[] {
     const older = waiting.at(-1);
@@ -120,7 +116,7 @@ export class CommandLanes<P> {
     kept.failedLookUps = Math.max(older.failedLookUps, newer.failedLookUps);
     kept.forbidden ??= other.forbidden;
     if (precedence === 'both') kept.waiters = [...older.waiters, ...newer.waiters];
-    else this.settleWaiters(other, SUPERSEDED);
+    else for (const waiter of other.waiters) this.open.settleWaiter(waiter, SUPERSEDED);
     return kept;
   }
 }
@@ -205,6 +201,8 @@ const MAX_IDLE_SUSPECTS = 10_000;
  * has had its turn goes behind all others that wait. Pure: knows neither time nor the service.
  */
 export class LaneQueue<T extends LaneEntry> {
+  /** Entries that wait, whether they may be sent now or not; those under way are not among them. */
+  waiting = 0;
   /** Of machines that have something to send, and of some that had when their last calls went wrong. */
   private readonly lanes = new Map<string, Lane<T>>();
   /** The machines of the latter, the oldest first. */
@@ -213,14 +211,8 @@ export class LaneQueue<T extends LaneEntry> {
   private readonly ready = new Set<Lane<T>>();
   /** Lanes that may not send yet, by their time; one is outdated when its lane's time has changed since. */
   private readonly blocked = new DueQueue<Lane<T>>();
-  private waitingCount = 0;
 
   constructor(private readonly limits: BatchLimits) {}
-
-  /** Entries that wait, whether they may be sent now or not; those under way are not among them. */
-  get waiting(): number {
-    return this.waitingCount;
-  }
 
   /** Machines with an entry waiting or under way. */
   get busyMachines(): number {
@@ -258,7 +250,7 @@ export class LaneQueue<T extends LaneEntry> {
   enqueue(entry: T): void {
     const lane = this.open(entry.machineId);
     lane.add(entry);
-    this.waitingCount += 1;
+    this.waiting += 1;
     if (lane.waiting.length === 1) this.place(lane);
   }
 
@@ -267,7 +259,7 @@ export class LaneQueue<T extends LaneEntry> {
     const lane = this.open(machineId);
     const before = lane.waiting.length;
     lane.waiting = [...entries];
-    this.waitingCount += entries.length - before;
+    this.waiting += entries.length - before;
     if (before === 0) this.place(lane);
   }
 
@@ -300,7 +292,7 @@ export class LaneQueue<T extends LaneEntry> {
       if (entry !== undefined) entries.push(entry);
       this.ready.delete(lane);
     }
-    this.waitingCount -= entries.length;
+    this.waiting -= entries.length;
     return entries;
   }
 
@@ -317,7 +309,7 @@ export class LaneQueue<T extends LaneEntry> {
   /** As {@link releaseMachine}, with the entry that was under way back at the head of its lane. */
   putBack(entry: T, conduct: CallQuality, notBeforeMs: number): void {
     this.open(entry.machineId).waiting.unshift(entry);
-    this.waitingCount += 1;
+    this.waiting += 1;
     this.releaseMachine(entry.machineId, conduct, notBeforeMs);
   }
 
@@ -332,7 +324,7 @@ export class LaneQueue<T extends LaneEntry> {
         return false;
       });
       if (lane.waiting.length === before) continue;
-      this.waitingCount += lane.waiting.length - before;
+      this.waiting += lane.waiting.length - before;
       this.placeOrForget(lane);
     }
     return removed;

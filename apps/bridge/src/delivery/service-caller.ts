@@ -3,7 +3,7 @@ import { backOffMs } from '#libs/delivery';
 import type { Span } from '#libs/tracing';
 import type { CallAnswer, Command, DispatcherOptions, SetList, TracedPermit } from './command.js';
 import type { FlowStatus } from './flow-status.js';
-import type { CallQuality, CommandLanes, SlowCall } from './machine-lanes.js';
+import type { CommandLanes, SlowCall } from './machine-lanes.js';
 import {
   classifyAnswer,
   isUnlisted,
@@ -146,15 +146,7 @@ export class ServiceCaller<P> {
     }
     if (!isUnlisted(verdict)) this.unlisted.answered(call, isApplied);
     if (verdict.kind === 'rejected') return this.rejected(commands, verdict, call);
-    this.applied(commands, lists, this.pace.qualityOf(durationMs(call), 'ok'));
-    return [];
-  }
-
-  private applied(
-    commands: readonly Command<P>[],
-    lists: readonly SetList[] | undefined,
-    conduct: CallQuality,
-  ): void {
+    const conduct = this.pace.qualityOf(durationMs(call), 'ok');
     const appliedAt = this.options.clock.nowSeconds();
     commands.forEach((command, index) => {
       command.forbidden?.wentWell();
@@ -162,6 +154,7 @@ export class ServiceCaller<P> {
       const end = { kind: 'applied', appliedAt, workingOrders, records } as const;
       this.lanes.endCommand(command, conduct, end);
     });
+    return [];
   }
 
   private rejected(
