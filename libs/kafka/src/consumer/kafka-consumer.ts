@@ -1,9 +1,9 @@
 import { Logger } from '@nestjs/common';
 import { type CustomTransportStrategy, Server } from '@nestjs/microservices';
 import { lastValueFrom } from 'rxjs';
+import { withDeadline } from '#libs/clock';
 import { fetchedRecords } from '#libs/kafkajs-patches';
 import type { Tracing } from '#libs/tracing';
-import { withDeadline } from '../client/deadline.js';
 import { describeKafkaFailure } from '../client/describe-kafka-failure.js';
 import type { Assignment, Batch, FetchedRecord, KafkaClient } from '../client/kafka-port.js';
 import { type KeyedStateTopic, StateTopics } from '../keyed-state/keyed-state-topic.js';

@@ -1,7 +1,6 @@
-import { realDelayMs } from '#libs/clock';
+import { realDelayMs, withDeadline } from '#libs/clock';
 import { backOffMs } from '#libs/delivery';
 import { CompressionTypes } from '#libs/kafkajs-patches';
-import { withDeadline } from '../client/deadline.js';
 import type {
   KafkaClient,
   Producer,

@@ -1,5 +1,5 @@
+import { withDeadline } from '#libs/clock';
 import { fetchedRecords } from '#libs/kafkajs-patches';
-import { withDeadline } from '../client/deadline.js';
 import type { Consumer, EachBatchPayload, KafkaClient } from '../client/kafka-port.js';
 import { isMissingTopic } from '../client/protocol-error.js';
 import { Completion, SilenceWatch } from './completion.js';
