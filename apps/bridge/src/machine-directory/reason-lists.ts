@@ -8,7 +8,7 @@ import {
 } from '#libs/cloud-client';
 import type { BridgeSettings } from '#libs/config';
 import { CallSlots } from '#libs/delivery';
-import { BRIDGE_SETTINGS, reasonLookUpsAtOnce } from '../platform/index.js';
+import { BoundedMap, BRIDGE_SETTINGS, reasonLookUpsAtOnce } from '../platform/index.js';
 import { type DirectoryAnswer, isFailure, lookUpFailure } from './directory-answer.js';
 import { PassedOverEntries } from './passed-over-entries.js';
 import { Absence } from './absence.js';
@@ -32,12 +32,12 @@ export class ReasonLists implements OnApplicationShutdown {
   private readonly stopping = new AbortController();
   private readonly lookUps: CallSlots;
   /** Of the machines that were asked for last. */
-  private readonly lists = new Map<string, ReasonList>();
+  private readonly lists = new BoundedMap<string, ReasonList>(MAX_LISTS);
   /**
    * What these lists and earlier ones say. Were the former alone remembered, reasons for more machines in turn would need a
    * look-up each: 2.2 times the CPU with 100,000 machines (scenario `growth` of the bench).
    */
-  private readonly known = new Map<string, KnownReasons>();
+  private readonly known = new BoundedMap<string, KnownReasons>(MAX_MACHINES);
   /** Many machines have the same reasons, which are kept once. */
   private readonly kinds = new Map<string, ReadonlySet<string>>();
   /** Of machines that are read though nobody has asked for one of their reasons. */
@@ -85,7 +85,7 @@ export class ReasonLists implements OnApplicationShutdown {
     const answer = await list.refresh(signal).finally(() => {
       this.passing.delete(machineId);
     });
-    if (list.isHeld) this.keep(machineId, list);
+    if (list.isHeld) this.lists.set(machineId, list);
     if (this.known.has(machineId)) this.remember(machineId, list.known);
     return answer;
   }
@@ -97,27 +97,12 @@ export class ReasonLists implements OnApplicationShutdown {
   private listOf(machineId: string): ReasonList {
     const list =
       this.lists.get(machineId) ?? this.passing.get(machineId) ?? this.newList(machineId);
-    this.keep(machineId, list);
+    this.lists.set(machineId, list);
     return list;
   }
 
-  /** Moves the list to the end of the map, so that the first is the one longest unused. */
-  private keep(machineId: string, list: ReasonList): void {
-    this.lists.delete(machineId);
-    this.lists.set(machineId, list);
-    if (this.lists.size > MAX_LISTS) {
-      const [longestUnused] = this.lists.keys();
-      if (longestUnused !== undefined) this.lists.delete(longestUnused);
-    }
-  }
-
   private remember(machineId: string, known: KnownReasons): void {
-    if (known.loadedAt === null) return;
-    this.known.delete(machineId);
-    this.known.set(machineId, known);
-    if (this.known.size <= MAX_MACHINES) return;
-    const [oldest] = this.known.keys();
-    if (oldest !== undefined) this.known.delete(oldest);
+    if (known.loadedAt !== null) this.known.set(machineId, known);
   }
 
   private newList(machineId: string): ReasonList {

@@ -5,7 +5,7 @@ import type { ClassificationReason } from '#libs/cloud-client';
 import type { BridgeSettings } from '#libs/config';
 import { type ClassificationReasonsRecord, TOPICS } from '#libs/contracts';
 import { IdempotentProducer, type OutboundRecord } from '#libs/kafka';
-import { BRIDGE_SETTINGS } from '../platform/index.js';
+import { BoundedMap, BRIDGE_SETTINGS } from '../platform/index.js';
 import { ReasonLists } from './reason-lists.js';
 
 interface PublishedReasons {
@@ -26,7 +26,7 @@ const MAX_MACHINES = 200_000;
 @Injectable()
 export class ReasonRecords {
   private readonly logger = new Logger('ReasonRecords');
-  private readonly published = new Map<string, PublishedReasons>();
+  private readonly published = new BoundedMap<string, PublishedReasons>(MAX_MACHINES);
   /** The latest of each machine that is to be written, while earlier ones are. */
   private readonly waiting = new Map<string, ClassificationReasonsRecord>();
   private isPublishing = false;
@@ -61,19 +61,10 @@ export class ReasonRecords {
     const before = this.published.get(machineId)?.digest;
     const listed = reasons?.map(({ name, code }) => ({ name, code }));
     const digest = listed === undefined ? before : digestOf(listed);
-    this.remember(machineId, { digest, readAt: updatedAt });
+    this.published.set(machineId, { digest, readAt: updatedAt });
     if (listed !== undefined && digest !== before) {
       this.publish({ machineId, reasons: listed, updatedAt });
     }
-  }
-
-  /** Moves the machine to the end of the map, so that the first is the one whose reading is the oldest. */
-  private remember(machineId: string, reasons: PublishedReasons): void {
-    this.published.delete(machineId);
-    this.published.set(machineId, reasons);
-    if (this.published.size <= MAX_MACHINES) return;
-    const [oldest] = this.published.keys();
-    if (oldest !== undefined) this.published.delete(oldest);
   }
 
   /** Those of many machines share a request: a bridge that begins reads the lists of all machines that messages name. */

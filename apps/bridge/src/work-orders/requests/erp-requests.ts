@@ -26,6 +26,7 @@ import {
   type RetryCause,
 } from '../../delivery/index.js';
 import type { FlowHold } from '../../flow-control/index.js';
+import { BoundedMap } from '../../platform/index.js';
 import type { OrderRequest } from '../orders/queues.js';
 import { KnownAnswers, RequestLanes, type Waiting } from './request-lanes.js';
 
@@ -130,7 +131,7 @@ export class ErpRequests {
    * Orders that the ERP had, by their paths, and when they were last asked for, the latest last: they show whether a 404 is
    * about an order or about the way.
    */
-  private readonly lastThere = new Map<string, number>();
+  private readonly lastThere = new BoundedMap<string, number>(MOST_CONTROLS);
   private stopTimer: (() => void) | undefined;
 
   constructor(
@@ -279,7 +280,7 @@ export class ErpRequests {
         this.works(call);
         this.results.document += 1;
         const reply = await this.read(waiting, answer, call.begun);
-        if (reply.kind === 'orders') this.noteThere(call.path, call.begun.nowMs);
+        if (reply.kind === 'orders') this.lastThere.set(call.path, call.begun.nowMs);
         this.answer(waiting, reply, answer.body.length);
         return;
       }
@@ -418,17 +419,10 @@ export class ErpRequests {
       const begunMs = realNowMs();
       const answer = await this.get(path, waiting);
       if (answer.kind !== 'document' || isEmptyList(answer.body)) continue;
-      this.noteThere(path, begunMs);
+      this.lastThere.set(path, begunMs);
       return true;
     }
     return false;
-  }
-
-  private noteThere(path: string, begunMs: number): void {
-    this.lastThere.delete(path);
-    this.lastThere.set(path, begunMs);
-    const [oldest] = this.lastThere.keys();
-    if (this.lastThere.size > MOST_CONTROLS && oldest !== undefined) this.lastThere.delete(oldest);
   }
 
   private failed(
