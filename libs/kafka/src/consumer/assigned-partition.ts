@@ -102,7 +102,8 @@ export class AssignedPartition {
   readonly progress = new PartitionProgress();
   readonly transactions: Transactions;
   private readonly holds = new Set<HoldReason>();
-  private isPaused = false;
+  /** Back-pressure: too much is unfinished, nothing more is fetched. */
+  isPaused = false;
   private isHandingOver = false;
   /** As many messages are in flight as may be. */
   private isFull = false;
@@ -208,11 +209,6 @@ export class AssignedPartition {
     const { position, size: messages } = this.progress;
     const lag = position === undefined ? 0 : Math.max(0, highWatermark - position);
     return { topic, partition, messages, lag };
-  }
-
-  /** Back-pressure: too much is unfinished, nothing more is fetched. */
-  get isFetchPaused(): boolean {
-    return this.isPaused;
   }
 
   /** Messages wait for state or progress. A rebalance does not count: it is over in a moment. */

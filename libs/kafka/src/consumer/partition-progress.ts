@@ -24,12 +24,13 @@ export class PartitionProgress {
   private readonly offsets = new ContiguousOffsets();
   private items = new DoneItems();
   private readonly waiting = new WaitingRecords();
-  private unfinishedBytes = 0;
+  /** Bytes of the fetched messages that have not ended. */
+  bytes = 0;
 
   /** @param end the offset behind the fetch, including transaction markers */
   addFetched(records: readonly FetchedRecord[], end: number): void {
     for (const record of records) {
-      if (this.waiting.add(record)) this.unfinishedBytes += record.bytes;
+      if (this.waiting.add(record)) this.bytes += record.bytes;
     }
     this.waiting.fetchedUpTo(end);
   }
@@ -38,7 +39,7 @@ export class PartitionProgress {
   nextRecord(): FetchedRecord | undefined {
     for (let record = this.waiting.take(); record !== undefined; record = this.waiting.take()) {
       if (this.offsets.start(record.position)) return record;
-      this.unfinishedBytes -= record.bytes;
+      this.bytes -= record.bytes;
     }
     this.offsets.passUpTo(this.waiting.takenUpTo);
     return undefined;
@@ -52,7 +53,7 @@ export class PartitionProgress {
   /** Forgets the fetched records, which will be fetched again; only before any is handed over. */
   forgetFetched(): void {
     this.waiting.reset();
-    this.unfinishedBytes = 0;
+    this.bytes = 0;
   }
 
   isItemDone(offset: number, item: number): boolean {
@@ -73,7 +74,7 @@ export class PartitionProgress {
       this.items.delete(offset);
     }
     this.offsets.passUpTo(this.waiting.takenUpTo);
-    this.unfinishedBytes -= bytes;
+    this.bytes -= bytes;
   }
 
   /** Takes over what earlier owners have finished, and the items that they have done. */
@@ -113,11 +114,6 @@ export class PartitionProgress {
 
   get size(): number {
     return this.waiting.size + this.offsets.open;
-  }
-
-  /** Bytes of the fetched messages that have not ended. */
-  get bytes(): number {
-    return this.unfinishedBytes;
   }
 
   /** From the lowest unfinished offset to the highest handed over. */

@@ -4,7 +4,7 @@ import { everyRealMs, realNowMs } from '#libs/clock';
 export class Completion {
   /** Resolves or rejects with the first word of how it ended. */
   readonly reached: Promise<void>;
-  private over = false;
+  isOver = false;
   private settle: (error: Error | undefined) => void = () => undefined;
 
   constructor() {
@@ -16,12 +16,8 @@ export class Completion {
     });
   }
 
-  get isOver(): boolean {
-    return this.over;
-  }
-
   end(error?: Error): void {
-    this.over = true;
+    this.isOver = true;
     this.settle(error);
   }
 }
