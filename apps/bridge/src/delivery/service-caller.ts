@@ -73,7 +73,9 @@ export class ServiceCaller<P> {
       causes: causesOf(commands),
       signal,
       objection: () => {
-        objected = objection() ?? objectionOfLost(commands) ?? this.status.objectionToCall;
+        const areLost = commands.every((command) => command.isLost);
+        const lost = areLost ? new Error('nobody waits for this any more') : undefined;
+        objected = objection() ?? lost ?? this.status.objectionToCall;
         isSent ||= objected === undefined;
         return objected;
       },
@@ -215,11 +217,6 @@ function countCall(
 
 function durationMs({ startedMs }: StartedCall): number {
   return realNowMs() - startedMs;
-}
-
-function objectionOfLost(commands: readonly { readonly isLost: boolean }[]): Error | undefined {
-  const isLost = commands.every((command) => command.isLost);
-  return isLost ? new Error('nobody waits for this any more') : undefined;
 }
 
 /** Each message once: it may name many machines of the call. */

@@ -5,7 +5,7 @@ import { withDeadline } from '#libs/clock';
 import { fetchedRecords } from '#libs/kafkajs-patches';
 import type { Tracing } from '#libs/tracing';
 import { describeKafkaFailure } from '../client/describe-kafka-failure.js';
-import type { Assignment, Batch, FetchedRecord, KafkaClient } from '../client/kafka-port.js';
+import type { Assignment, FetchedRecord, KafkaClient } from '../client/kafka-port.js';
 import { type KeyedStateTopic, StateTopics } from '../keyed-state/keyed-state-topic.js';
 import type { DeadLetterReason } from '../producer/dead-letters.js';
 import type { OutboundRecord } from '../producer/outbound-record.js';
@@ -219,13 +219,14 @@ export class KafkaConsumer {
   }
 
   private callbacks(): ConsumerCallbacks {
-    const isStopping = (): boolean => this.stopping.signal.aborted;
+    const { signal } = this.stopping;
     return {
       onBatch: ({ batch }) => {
-        if (!isStopping()) this.fetched(batch);
+        if (signal.aborted || this.stateTopics.acceptStateBatch(batch)) return;
+        this.push(batch, batch.firstOffset(), batch.lastOffset(), fetchedRecords(batch));
       },
       onEmptyFetch: (fetch) => {
-        if (!isStopping()) this.push(fetch, []);
+        if (!signal.aborted) this.push(fetch, fetch.firstOffset, fetch.lastOffset, []);
       },
       onAssigned: (assignment) => {
         this.reassign(assignment);
@@ -237,18 +238,15 @@ export class KafkaConsumer {
     };
   }
 
-  private fetched(batch: Batch): void {
-    if (this.stateTopics.acceptStateBatch(batch)) return;
-    const { topic, partition, highWatermark } = batch;
-    const [firstOffset, lastOffset] = [batch.firstOffset(), batch.lastOffset()];
-    this.push({ topic, partition, highWatermark, firstOffset, lastOffset }, fetchedRecords(batch));
-  }
-
-  private push(fetch: EmptyFetch, messages: readonly FetchedRecord[]): void {
-    const { topic, partition } = fetch;
-    const [highWatermark, end] = [Number(fetch.highWatermark), Number(fetch.lastOffset) + 1];
-    const first = Number(fetch.firstOffset ?? fetch.lastOffset);
-    const from = { topic, partition, highWatermark, first, end };
+  private push(
+    { topic, partition, highWatermark }: Pick<EmptyFetch, 'topic' | 'partition' | 'highWatermark'>,
+    firstOffset: string | null,
+    lastOffset: string,
+    messages: readonly FetchedRecord[],
+  ): void {
+    const first = Number(firstOffset ?? lastOffset);
+    const end = Number(lastOffset) + 1;
+    const from = { topic, partition, highWatermark: Number(highWatermark), first, end };
     if (this.partitions.bufferFetched(from, messages))
       this.supervised.member.pause(topic, partition);
   }
@@ -348,7 +346,7 @@ export class KafkaConsumerStrategy extends Server implements CustomTransportStra
 
   constructor(options: KafkaConsumerOptions) {
     super();
-    this.consumer = new KafkaConsumer(options, (messages) => this.dispatch(messages));
+    this.consumer = new KafkaConsumer(options, this.dispatch);
   }
 
   /** Calls back once the consumer is under supervision; joining the group goes on behind it. */
@@ -370,11 +368,11 @@ export class KafkaConsumerStrategy extends Server implements CustomTransportStra
     throw new Error('KafkaConsumerStrategy does not lend its consumer');
   }
 
-  private async dispatch(messages: readonly InboundMessage[]): Promise<void> {
+  private readonly dispatch: MessageHandler = async (messages) => {
     const [first] = messages;
     const handler = this.messageHandlers.get(first?.topic ?? '');
     if (handler === undefined) throw new Error(`no controller handles ${first?.topic}`);
     const result = this.transformToObservable(await handler(messages));
     await lastValueFrom(result, { defaultValue: undefined });
-  }
+  };
 }

@@ -32,7 +32,8 @@ export class PartitionProgress {
     for (const record of records) {
       if (this.waiting.add(record)) this.bytes += record.bytes;
     }
-    this.waiting.fetchedUpTo(end);
+    // The end of the fetch may lie behind its last record.
+    this.waiting.fetchedEnd = Math.max(this.waiting.fetchedEnd, end);
   }
 
   /** The next record to be handed over, leaving out those that an earlier owner has finished; undefined when none waits. */
@@ -148,11 +149,6 @@ class WaitingRecords {
     this.fetchedEnd = record.position + 1;
     this.records.push(record);
     return true;
-  }
-
-  /** Moves the end of the fetch, which may lie behind its last record. */
-  fetchedUpTo(end: number): void {
-    this.fetchedEnd = Math.max(this.fetchedEnd, end);
   }
 
   take(): FetchedRecord | undefined {

@@ -121,7 +121,14 @@ export class WorkOrderLists {
     command: ListCommand | undefined,
   ): SetList {
     try {
-      this.noteApplied(machineId, workingOrders);
+      const appliedAt = this.clock.nowSeconds();
+      const known = this.applied.get(machineId);
+      if (known === undefined) this.applied.set(machineId, { workingOrders, appliedAt });
+      else {
+        // Written over: an object that is replaced after minutes is among the garbage that is dearest to collect.
+        known.workingOrders = workingOrders;
+        known.appliedAt = appliedAt;
+      }
       const issuedAt = command && issuedOf(command.payload);
       const [waiter] = command?.waiters ?? [];
       if (issuedAt === undefined || waiter === undefined) return { workingOrders };
@@ -131,18 +138,6 @@ export class WorkOrderLists {
       this.logger.error({ msg: 'call not concluded', flow: this.flow.name, err: error });
       return { workingOrders };
     }
-  }
-
-  private noteApplied(machineId: string, workingOrders: readonly string[]): void {
-    const appliedAt = this.clock.nowSeconds();
-    const known = this.applied.get(machineId);
-    if (known === undefined) {
-      this.applied.set(machineId, { workingOrders, appliedAt });
-      return;
-    }
-    // Written over: an object that is replaced after minutes is among the garbage that is dearest to collect.
-    known.workingOrders = workingOrders;
-    known.appliedAt = appliedAt;
   }
 }
 

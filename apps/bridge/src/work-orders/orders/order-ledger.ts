@@ -144,7 +144,13 @@ export class OrderLedger {
       );
       const results = this.resultsOf(relayed, findings);
       const records = this.changesOf(relayed, assignments);
-      if (known !== undefined) records.push(...this.remember(orders, orderId, known));
+      if (known !== undefined) {
+        const { state, finished } = orders;
+        records.push(state.put(orderId, known));
+        if (!isFinished(known)) finished.delete(orderId);
+        // With the order, those finished orders are written that are forgotten for it.
+        else for (const oldest of finished.finished(orderId)) records.push(state.put(oldest, null));
+      }
       if (results.length > 0) records.push(...this.outcomesOf(answered, results));
       return { records, undo };
     } catch (error) {
@@ -170,18 +176,6 @@ export class OrderLedger {
     warnOfTimesAhead(this.logger, state.partition, 'orderIds', ahead);
     finished.sort(([, a], [, b]) => a - b);
     return { state, finished: new FinishedOrders(finished.map(([orderId]) => orderId)) };
-  }
-
-  /** With the order, those finished orders are written that are forgotten for it. */
-  private remember(
-    { state, finished }: PartitionOrders,
-    orderId: string,
-    known: KnownOrder,
-  ): OutboundRecord[] {
-    const records = [state.put(orderId, known)];
-    if (!isFinished(known)) finished.delete(orderId);
-    else for (const oldest of finished.finished(orderId)) records.push(state.put(oldest, null));
-    return records;
   }
 
   private changesOf(
