@@ -361,23 +361,7 @@ export class LaneQueue<T extends LaneEntry> {
       return;
     }
     this.ready.delete(lane);
-    if (!lane.inFlight) this.close(lane);
-  }
-
-  /** The lane of a machine that has something to send. */
-  private open(machineId: string): Lane<T> {
-    const known = this.lanes.get(machineId);
-    if (known !== undefined) {
-      if (known.batchLimit !== NO_BATCH_LIMIT) this.idleSuspects.delete(machineId);
-      return known;
-    }
-    const lane = new Lane<T>(machineId);
-    this.lanes.set(machineId, lane);
-    return lane;
-  }
-
-  /** It has nothing to send, and nothing under way. */
-  private close(lane: Lane<T>): void {
+    if (lane.inFlight) return;
     const { machineId } = lane;
     lane.notBeforeMs = 0;
     if (lane.batchLimit === NO_BATCH_LIMIT) {
@@ -392,6 +376,18 @@ export class LaneQueue<T extends LaneEntry> {
     if (oldest === undefined) return;
     this.idleSuspects.delete(oldest);
     this.lanes.delete(oldest);
+  }
+
+  /** The lane of a machine that has something to send. */
+  private open(machineId: string): Lane<T> {
+    const known = this.lanes.get(machineId);
+    if (known !== undefined) {
+      if (known.batchLimit !== NO_BATCH_LIMIT) this.idleSuspects.delete(machineId);
+      return known;
+    }
+    const lane = new Lane<T>(machineId);
+    this.lanes.set(machineId, lane);
+    return lane;
   }
 
   /** Behind all others, from its time on. */

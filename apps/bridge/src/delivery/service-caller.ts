@@ -148,7 +148,7 @@ export class ServiceCaller<P> {
     }
     if (!isUnlisted(verdict)) this.unlisted.answered(call, isApplied);
     if (verdict.kind === 'rejected') return this.rejected(commands, verdict, call);
-    const conduct = this.pace.qualityOf(durationMs(call), 'ok');
+    const conduct = this.pace.qualityOf(realNowMs() - call.startedMs, 'ok');
     const appliedAt = this.options.clock.nowSeconds();
     commands.forEach((command, index) => {
       command.forbidden?.wentWell();
@@ -166,7 +166,7 @@ export class ServiceCaller<P> {
   ): Command<P>[][] {
     const [only] = commands;
     if (only !== undefined && commands.length === 1) {
-      const againMs = this.options.retryRefused?.(only, status, durationMs(call));
+      const againMs = this.options.retryRefused?.(only, status, realNowMs() - call.startedMs);
       if (againMs !== undefined) {
         this.retries['not-yet'] += 1;
         this.lanes.hold(only, realNowMs() + againMs);
@@ -198,7 +198,9 @@ export class ServiceCaller<P> {
     // The service may be at fault, or one machine. So each failure cuts the batch limit of its machines to an eighth, as
     // long as others get through; when it was the service, all limits are lifted as soon as it answers again.
     const conduct =
-      cause === 'token-refused' ? 'unknown' : this.pace.qualityOf(durationMs(call), 'suspect');
+      cause === 'token-refused'
+        ? 'unknown'
+        : this.pace.qualityOf(realNowMs() - call.startedMs, 'suspect');
     const notBeforeMs = realNowMs() + waitMs;
     for (const command of commands) this.lanes.postpone(command, conduct, notBeforeMs);
   }
@@ -213,10 +215,6 @@ function countCall(
     command.attempts += change;
     for (const waiter of command.waiters) waiter.calls += change;
   }
-}
-
-function durationMs({ startedMs }: StartedCall): number {
-  return realNowMs() - startedMs;
 }
 
 /** Each message once: it may name many machines of the call. */

@@ -27,7 +27,6 @@ export function classifyAnswer(
   attempt: number,
   random: () => number = Math.random,
 ): Verdict {
-  const waitMs = backOffMs(attempt, RETRY_BACK_OFF, random);
   switch (answer.kind) {
     case 'data':
     case 'noData':
@@ -37,7 +36,7 @@ export function classifyAnswer(
     case 'retry':
       return {
         kind: 'try-again',
-        waitMs: Math.max(waitMs, answer.afterMs ?? 0),
+        waitMs: Math.max(backOffMs(attempt, RETRY_BACK_OFF, random), answer.afterMs ?? 0),
         retryAfterMs: answer.afterMs ?? 0,
         why: answer.error.message,
         cause: 'service',
@@ -45,7 +44,7 @@ export function classifyAnswer(
     case 'unauthorised':
       return {
         kind: 'try-again',
-        waitMs,
+        waitMs: backOffMs(attempt, RETRY_BACK_OFF, random),
         retryAfterMs: 0,
         why: `the service answers ${answer.status}: the token is not accepted`,
         cause: answer.status === 403 ? 'forbidden' : 'token-refused',

@@ -27,9 +27,7 @@ export class QueuesController {
 
   @EventPattern(ORDER_REQUESTS)
   handleRequests(messages: readonly InboundMessage[]): void {
-    takeEach(ORDER_REQUESTS, messages, (message, request) => {
-      this.requests.take(message, request);
-    });
+    takeEach(ORDER_REQUESTS, messages, this.requests.takeRequest);
   }
 
   /** Resolves once the orders are in the ledger: those behind them must not overtake them. */
@@ -38,22 +36,16 @@ export class QueuesController {
     const [first] = messages;
     if (first === undefined) return;
     await this.partitioner.known(first.revoked);
-    takeEach(RELAYED_ORDERS, messages, (message, orders) => {
-      this.ledger.takeOrders(message, orders);
-    });
+    takeEach(RELAYED_ORDERS, messages, this.ledger.takeOrders);
   }
 
   @EventPattern(ASSIGNMENT_CHANGES)
   handleChanges(messages: readonly InboundMessage[]): void {
-    takeEach(ASSIGNMENT_CHANGES, messages, (message, change) => {
-      this.assignments.takeChange(message, change);
-    });
+    takeEach(ASSIGNMENT_CHANGES, messages, this.assignments.takeChange);
   }
 
   @EventPattern(ORDER_REFUSALS)
   handleRefusals(messages: readonly InboundMessage[]): void {
-    takeEach(ORDER_REFUSALS, messages, (message, refusal) => {
-      this.deadLetters.takeRefusal({ message, refusal });
-    });
+    takeEach(ORDER_REFUSALS, messages, this.deadLetters.takeRefusal);
   }
 }

@@ -92,10 +92,12 @@ export class WorkOrderLists {
     const { machineId, payload } = command;
     const [waiter] = command.waiters;
     if (waiter === undefined) throw new Error('a list nobody waits for');
-    const applied = payload.issuedAt === undefined ? undefined : this.fences.issuedAt(machineId);
-    if (isOlder(payload, applied)) {
-      const detail = `issued at ${payload.issuedAt}; the list applied last was issued at ${applied}`;
-      return { kind: 'superseded', detail };
+    if (payload.issuedAt !== undefined) {
+      const applied = this.fences.issuedAt(machineId);
+      if (isOlder(payload, applied)) {
+        const detail = `issued at ${payload.issuedAt}; the list applied last was issued at ${applied}`;
+        return { kind: 'superseded', detail };
+      }
     }
     if (this.directory.hasMachine(machineId)) return GO;
     return this.directory.admitMachine(machineId, waiter.answers.message.revoked);

@@ -64,7 +64,7 @@ export class Assignments {
   }
 
   /** Takes a change, in the order of the partition's offsets; the message ends once the list it leads to is final. */
-  takeChange(message: InboundMessage, change: AssignmentChange): void {
+  readonly takeChange = (message: InboundMessage, change: AssignmentChange): void => {
     const assignments = this.partitions.get(message.partition);
     if (assignments === undefined) {
       message.abandon();
@@ -88,7 +88,7 @@ export class Assignments {
     const workingOrders = (): readonly string[] => assignments.table.listOf(machineId);
     const list = { machineId, workingOrders, cumulative: true };
     this.lists.flow.submitCommand(machineId, list, answers);
-  }
+  };
 }
 
 /** The assignments of one partition, as they are stored and as machines' lists are drawn from them. */

@@ -49,17 +49,17 @@ export class DeadLetterAggregator {
     );
   }
 
-  takeRefusal(arrived: Arrived): void {
-    const { topic, partition, offset } = arrived.refusal.source;
+  readonly takeRefusal = (message: InboundMessage, refusal: OrderRefusal): void => {
+    const { topic, partition, offset } = refusal.source;
     const place = `${topic}/${partition}/${offset}`;
     const refusals = this.pending.get(place);
     if (refusals !== undefined) {
-      refusals.push(arrived);
+      refusals.push({ message, refusal });
       return;
     }
-    this.pending.set(place, [arrived]);
+    this.pending.set(place, [{ message, refusal }]);
     void realDelayMs(REFUSALS_LINGER_MS).then(() => this.deadLetter(place));
-  }
+  };
 
   private async deadLetter(place: string): Promise<void> {
     const refusals = this.pending.get(place) ?? [];

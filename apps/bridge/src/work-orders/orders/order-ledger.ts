@@ -90,7 +90,7 @@ export class OrderLedger {
   }
 
   /** Applies a record of relayed orders, in the order of the partition's offsets; ends the message. */
-  takeOrders(message: InboundMessage, { orders }: RelayedOrders): void {
+  readonly takeOrders = (message: InboundMessage, { orders }: RelayedOrders): void => {
     const { topicPrefix } = this.settings.kafka;
     const partition = this.partitions.get(message.partition);
     if (partition === undefined) {
@@ -113,7 +113,7 @@ export class OrderLedger {
       );
       return [...again, ...ending];
     });
-  }
+  };
 
   /** Returns the records to write, and the function that restores the order, unless a later message has changed it. */
   private applyOrder(

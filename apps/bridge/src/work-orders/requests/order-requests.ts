@@ -83,7 +83,7 @@ export class OrderRequests implements OnModuleDestroy {
     await Promise.all([...this.erps.values()].map((erp) => erp.close()));
   }
 
-  take(message: InboundMessage, request: OrderRequest): void {
+  readonly takeRequest = (message: InboundMessage, request: OrderRequest): void => {
     if (message.revoked.aborted) {
       message.abandon();
       return;
@@ -99,7 +99,7 @@ export class OrderRequests implements OnModuleDestroy {
     }
     message.revoked.addEventListener('abort', this.dropLost);
     erp.add(waiting);
-  }
+  };
 
   /** One function for all messages: a signal knows its listeners by identity. */
   private readonly dropLost = (): void => {
