@@ -114,8 +114,8 @@ const CONTAINED = 'the order is being asked for in the same version';
  * as a flow does ({@link Breaker}); a `Retry-After` holds for all orders of the rule.
  */
 export class ErpRequests {
+  readonly lanes = new RequestLanes<WaitingRequest>();
   private readonly logger = new Logger('Enrichment');
-  private readonly lanes = new RequestLanes<WaitingRequest>();
   private readonly known = new KnownAnswers<Orders>();
   private readonly breaker = new Breaker();
   private readonly client: ErpClient;
@@ -164,15 +164,6 @@ export class ErpRequests {
     this.begin();
   }
 
-  waitingRequests(): Iterable<WaitingRequest> {
-    return this.lanes.waitingRequests();
-  }
-
-  /** Takes out what waits, without a reply. */
-  takeOut(isTaken: (waiting: WaitingRequest) => boolean): WaitingRequest[] {
-    return this.lanes.drop(isTaken);
-  }
-
   dropLost(): void {
     for (const lost of this.lanes.drop((each) => each.isLost)) lost.message.abandon();
   }
@@ -203,7 +194,8 @@ export class ErpRequests {
   private begin(): void {
     const { lanes, breaker, rule } = this;
     const nowMs = realNowMs();
-    while (lanes.callsUnderWay < rule.concurrency && this.mayBegin(nowMs)) {
+    const mayBegin = !this.isHeld && nowMs >= this.notBeforeMs;
+    while (mayBegin && lanes.callsUnderWay < rule.concurrency && breaker.admits(nowMs)) {
       const waiting = lanes.take(nowMs);
       if (waiting === undefined) break;
       const isProbe = breaker.callBegins();
@@ -222,14 +214,11 @@ export class ErpRequests {
     });
   }
 
-  private mayBegin(nowMs: number): boolean {
-    return !this.isHeld && nowMs >= this.notBeforeMs && this.breaker.admits(nowMs);
-  }
-
   private async ask(waiting: WaitingRequest, isProbe: boolean): Promise<void> {
     const { message, request } = waiting;
     const begun = { nowMs: realNowMs(), askedAt: Math.floor(this.surroundings.clock.nowMs()) };
-    const path = this.pathOf(request);
+    const { pathname, search } = new URL(enrichmentUrl(this.rule, request.values));
+    const path = `${pathname}${search}`;
     waiting.calls += 1;
     try {
       const answer = await this.get(path, waiting);
@@ -242,11 +231,6 @@ export class ErpRequests {
       else message.fail(error);
     }
     this.begin();
-  }
-
-  private pathOf({ values }: Pick<OrderRequest, 'values'>): string {
-    const { pathname, search } = new URL(enrichmentUrl(this.rule, values));
-    return `${pathname}${search}`;
   }
 
   private async get(path: string, { message }: WaitingRequest): Promise<ErpAnswer> {
@@ -285,10 +269,8 @@ export class ErpRequests {
         return;
       }
       case 'nothing':
-        await this.notThere(waiting, undefined, call);
-        return;
       case 'gone':
-        await this.notThere(waiting, answer.status, call);
+        await this.notThere(waiting, answer.kind === 'gone' ? answer.status : undefined, call);
         return;
       case 'refused': {
         this.works(call);
@@ -453,20 +435,8 @@ export class ErpRequests {
 }
 
 function statusOf(answer: ErpAnswer): number | string {
-  switch (answer.kind) {
-    case 'document':
-      return 200;
-    case 'nothing':
-      return 204;
-    case 'gone':
-    case 'refused':
-    case 'unauthorised':
-      return answer.status;
-    case 'retry':
-      return answer.status ?? 'network';
-    default:
-      return answer satisfies never;
-  }
+  if (answer.kind === 'document') return 200;
+  return answer.kind === 'nothing' ? 204 : (answer.status ?? 'network');
 }
 
 /** Beyond that there is something in it. */

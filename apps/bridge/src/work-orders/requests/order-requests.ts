@@ -156,7 +156,7 @@ export class OrderRequests implements OnModuleDestroy {
   private review(): void {
     const sinceMs = realNowMs() - this.settings.outcomeDeferredAfterSeconds * 1000;
     for (const [rule, erp] of this.erps) {
-      for (const waiting of erp.waitingRequests()) {
+      for (const waiting of erp.lanes.waitingRequests()) {
         if (waiting.isDeferred || waiting.sinceMs > sinceMs) continue;
         waiting.isDeferred = true;
         const detail = `waits for the ERP (${rule})`;
@@ -172,7 +172,7 @@ export class OrderRequests implements OnModuleDestroy {
     const byPartition = new Map<number, WaitingRequest[]>();
     for (const erp of this.erps.values()) {
       if (erp.isHeld) return;
-      for (const waiting of erp.waitingRequests()) {
+      for (const waiting of erp.lanes.waitingRequests()) {
         const { partition } = waiting.message;
         const all = byPartition.get(partition);
         if (all === undefined) byPartition.set(partition, [waiting]);
@@ -185,7 +185,7 @@ export class OrderRequests implements OnModuleDestroy {
       const moved = new Set(byOffset.slice(0, all.length - MOST_WAITING));
       this.logger.log({ msg: 'order requests written again', partition, count: moved.size });
       for (const erp of this.erps.values()) {
-        for (const waiting of erp.takeOut((each) => moved.has(each))) this.writeAgain(waiting);
+        for (const waiting of erp.lanes.drop((each) => moved.has(each))) this.writeAgain(waiting);
       }
     }
   }
