@@ -216,7 +216,9 @@ function reasonOf(
   namesOthers = false,
   remark?: string,
 ): DeadLetterReason {
-  const named = faults.find(isUnmapped) ?? faults[0];
+  // This code takes precedence: a dead letter is found by it, to be replayed once the work centre is mapped.
+  const unmapped = faults.find(({ rejection: { code } }) => code === 'unmapped-work-centre');
+  const named = unmapped ?? faults[0];
   if (named === undefined) throw new Error('a dead letter without a fault');
   const { rejection, attempts, httpStatus } = named;
   const machineIds = new Set(faults.flatMap(({ machineId }) => machineId ?? []));
@@ -231,11 +233,6 @@ function reasonOf(
 
 function isRejected(result: CommandResult): result is RejectedResult {
   return result.kind === 'rejected';
-}
-
-/** This code takes precedence: a dead letter is found by it, to be replayed once the work centre is mapped. */
-function isUnmapped({ rejection }: RejectedResult): boolean {
-  return rejection.code === 'unmapped-work-centre';
 }
 
 export type CommandFamily = 'work-order-list' | 'downtime-reason';
@@ -337,18 +334,17 @@ export class OutcomeCounts {
   };
 
   add(family: CommandFamily, outcome: Outcome, code: RejectionCode | null): void {
-    const total = this.counts[family].get(code ?? outcome) ?? this.begin(family, outcome, code);
+    const counts = this.counts[family];
+    let total = counts.get(code ?? outcome);
+    if (total === undefined) {
+      total = { flow: FLOW_OF[family], outcome, code: code ?? '', count: 0 };
+      counts.set(code ?? outcome, total);
+    }
     total.count += 1;
   }
 
   totals(): OutcomeTotal[] {
     return Object.values(this.counts).flatMap((counts) => [...counts.values()]);
-  }
-
-  private begin(family: CommandFamily, outcome: Outcome, code: RejectionCode | null): OutcomeTotal {
-    const total: OutcomeTotal = { flow: FLOW_OF[family], outcome, code: code ?? '', count: 0 };
-    this.counts[family].set(code ?? outcome, total);
-    return total;
   }
 }
 

@@ -158,19 +158,17 @@ class LatestApplied {
   private begunMs = -Infinity;
 
   note(commands: readonly { machineId: string }[], startedMs: number): void {
-    if (startedMs >= this.begunMs + REMEMBERED_MS) this.beginAnother(startedMs);
+    if (startedMs >= this.begunMs + REMEMBERED_MS) {
+      this.older = this.newer;
+      this.newer = new Map();
+      this.begunMs = startedMs;
+    }
     for (const { machineId } of commands) this.newer.set(machineId, startedMs);
   }
 
   /** -Infinity if none is remembered. */
   startedMsOf(machineId: string): number {
     return this.newer.get(machineId) ?? this.older.get(machineId) ?? -Infinity;
-  }
-
-  private beginAnother(startedMs: number): void {
-    this.older = this.newer;
-    this.newer = new Map();
-    this.begunMs = startedMs;
   }
 }
 

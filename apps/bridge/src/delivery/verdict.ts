@@ -127,7 +127,9 @@ export class ForbiddenAttribution {
       const allowedMs = flow.latestAppliedMsOf(this.machineId);
       this.wasAllowed = allowedMs >= this.firstMs - BESIDE_MS;
     }
-    const isProven = call.latestApplied > this.earliest(this.sinceCall);
+    const { shared } = this;
+    const sinceShared = shared?.leaves(this.machineId) === true ? shared.sinceCall : Infinity;
+    const isProven = call.latestApplied > Math.min(this.sinceCall, sinceShared);
     return isProven || this.isAloneWith403(call, this.firstMs, flow) ? REJECTED : verdict;
   }
 
@@ -138,12 +140,6 @@ export class ForbiddenAttribution {
       flow.latestAppliedMs >= firstMs - BESIDE_MS &&
       !flow.wasAnotherForbidden(this.machineId, firstMs - BESIDE_MS)
     );
-  }
-
-  private earliest(sinceCall: number): number {
-    const { shared } = this;
-    if (shared?.leaves(this.machineId) !== true) return sinceCall;
-    return Math.min(sinceCall, shared.sinceCall);
   }
 }
 

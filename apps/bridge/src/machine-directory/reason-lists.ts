@@ -64,7 +64,9 @@ export class ReasonLists implements OnApplicationShutdown {
   }
 
   async check(machineId: string, reasonId: string, signal: AbortSignal): Promise<DirectoryAnswer> {
-    const list = this.listOf(machineId);
+    const list =
+      this.lists.get(machineId) ?? this.passing.get(machineId) ?? this.newList(machineId);
+    this.lists.set(machineId, list);
     const answer = await list.check(reasonId, signal);
     this.remember(machineId, list.known);
     return answer;
@@ -92,13 +94,6 @@ export class ReasonLists implements OnApplicationShutdown {
 
   onApplicationShutdown(): void {
     this.stopping.abort(new Error('the machine directory is stopping'));
-  }
-
-  private listOf(machineId: string): ReasonList {
-    const list =
-      this.lists.get(machineId) ?? this.passing.get(machineId) ?? this.newList(machineId);
-    this.lists.set(machineId, list);
-    return list;
   }
 
   private remember(machineId: string, known: KnownReasons): void {
@@ -217,7 +212,9 @@ class ReasonList {
       return answer;
     }
     if (!isEmpty(answer)) this.emptiness.end();
-    if (this.codes.size > 0 && isEmpty(answer) && this.isEmptyOnce()) {
+    const isLess = this.codes.size > 0 && isEmpty(answer);
+    // A gateway may answer so once: what was known stands, and the service decides, until another list is empty too.
+    if (isLess && !this.emptiness.isLasting(this.options.clock.monotonicMs())) {
       this.misses.failed('unverifiable');
     } else {
       const reasons = answer.kind === 'data' ? answer.data : [];
@@ -226,11 +223,6 @@ class ReasonList {
       this.misses.found(codes);
     }
     return answer;
-  }
-
-  /** A gateway may answer so once: what was known stands, and the service decides, until another list is empty as well. */
-  private isEmptyOnce(): boolean {
-    return !this.emptiness.isLasting(this.options.clock.monotonicMs());
   }
 }
 

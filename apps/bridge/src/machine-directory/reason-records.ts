@@ -62,21 +62,19 @@ export class ReasonRecords {
     const listed = reasons?.map(({ name, code }) => ({ name, code }));
     const digest = listed === undefined ? before : digestOf(listed);
     this.published.set(machineId, { digest, readAt: updatedAt });
-    if (listed !== undefined && digest !== before) {
-      this.publish({ machineId, reasons: listed, updatedAt });
-    }
-  }
-
-  /** Those of many machines share a request: a bridge that begins reads the lists of all machines that messages name. */
-  private publish(record: ClassificationReasonsRecord): void {
-    this.waiting.set(record.machineId, record);
+    if (listed === undefined || digest === before) return;
+    // Those of many machines share a request: a bridge that begins reads the lists of all machines that messages name.
+    this.waiting.set(machineId, { machineId, reasons: listed, updatedAt });
     if (!this.isPublishing) void this.publishWaiting();
   }
 
   private async publishWaiting(): Promise<void> {
     this.isPublishing = true;
     while (this.waiting.size > 0) {
-      const records = [...this.waiting.values()].map((record) => this.outbound(record));
+      const headers = { 'content-type': 'application/json' };
+      const records = [...this.waiting].map(([key, record]): OutboundRecord => {
+        return { topic: this.topic, key, value: JSON.stringify(record), headers };
+      });
       this.waiting.clear();
       try {
         for (const [{ key }, refusal] of await this.producer.sendAll(records)) {
@@ -87,12 +85,6 @@ export class ReasonRecords {
       }
     }
     this.isPublishing = false;
-  }
-
-  private outbound(record: ClassificationReasonsRecord): OutboundRecord {
-    const headers = { 'content-type': 'application/json' };
-    const value = JSON.stringify(record);
-    return { topic: this.topic, key: record.machineId, value, headers };
   }
 
   private notPublished(machineId: string, error: unknown): void {

@@ -1,4 +1,4 @@
-/** A map of what was set last: beyond its bound it forgets what was set longest ago. Its order is that of the latest set. */
+/** A map of what was set last, in that order: beyond its bound it forgets what was set longest ago. */
 export class BoundedMap<K, V> extends Map<K, V> {
   constructor(private readonly most: number) {
     super();

@@ -174,19 +174,16 @@ class SpanReader {
       this.ending.end(payload.error);
     });
     this.consumer.on(GROUP_JOIN, ({ payload }) => {
-      this.onJoin(Object.entries(payload.memberAssignment));
+      // A member that joins, or joins again after it was thought dead, starts from the beginning of everything.
+      const assigned = Object.entries(payload.memberAssignment);
+      this.consumer.pause(assigned.map(([topic, partitions]) => ({ topic, partitions })));
+      this.goOn();
     });
     this.consumer.on(END_BATCH_PROCESS, ({ payload }) => {
       const { topic, partition, batchSize, lastOffset } = payload;
       // Transaction markers, aborted records and what compaction has taken: not shown to eachBatch.
       if (batchSize === 0 && this.cursor.isAt(topic, partition)) this.pass(Number(lastOffset));
     });
-  }
-
-  /** A member that joins, or joins again after it was thought dead, starts from the beginning of everything. */
-  private onJoin(assigned: [topic: string, partitions: number[]][]): void {
-    this.consumer.pause(assigned.map(([topic, partitions]) => ({ topic, partitions })));
-    this.goOn();
   }
 
   private async onBatch(payload: EachBatchPayload): Promise<void> {

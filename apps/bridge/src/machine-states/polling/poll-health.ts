@@ -18,7 +18,7 @@ export class PollHealth {
   private latestAt = 0;
   /** Why the latest poll that was not answered was not; undefined before the first. */
   latestFailure: FailedAnswer | undefined;
-  /** When anybody's poll was answered last, in monotonic milliseconds of the clock; at first, when the process began. */
+  /** When anybody's poll was answered last, in monotonic milliseconds of the clock; at first, the process's begin. */
   answeredMs: number;
 
   constructor(private readonly clock: Clock) {

@@ -178,14 +178,12 @@ export class BatchedRecordReader {
     if (this.isReading) return;
     this.isReading = true;
     await realDelayMs(READS_LINGER_MS);
-    while (this.wanted.size > 0) await this.readUntilAnswered(this.nextBatch());
+    while (this.wanted.size > 0) {
+      const batch = [...this.wanted].slice(0, MAX_PLACES);
+      for (const [key] of batch) this.wanted.delete(key);
+      await this.readUntilAnswered(batch.map(([, wanted]) => wanted));
+    }
     this.isReading = false;
-  }
-
-  private nextBatch(): Wanted[] {
-    const batch = [...this.wanted].slice(0, MAX_PLACES);
-    for (const [key] of batch) this.wanted.delete(key);
-    return batch.map(([, wanted]) => wanted);
   }
 
   private async readUntilAnswered(batch: readonly Wanted[]): Promise<void> {

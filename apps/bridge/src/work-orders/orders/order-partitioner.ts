@@ -14,7 +14,7 @@ export const LEDGER_BEGINS_ANEW =
   'ledger (machine-bridge.orders, order-requests, relayed-orders, order-refusals, assignment-changes and assignments), start, and ' +
   'have the ERP send its open orders again';
 
-/** The partition of an order or a machine: by the hash of its id, over those of the queue topic, whose number never changes. */
+/** The partition of an order or a machine: the hash of its id, over those of the queue topic, which stay as many. */
 type Partitioner = (id: string) => number;
 
 const notKnown: Partitioner = () => {

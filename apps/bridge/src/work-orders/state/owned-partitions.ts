@@ -30,7 +30,7 @@ export class OwnedPartitions<V, H> {
 
 const MOST_NAMED = 10;
 
-/** Says that times that no clock can have shown yet, taken by an earlier version, are not gone by, where there are some. */
+/** Says of times that no clock can have shown yet, taken by an earlier version, that they are not gone by, if any. */
 export function warnOfTimesAhead(
   logger: Logger,
   partition: number,
