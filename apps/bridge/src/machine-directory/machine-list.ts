@@ -50,7 +50,7 @@ export class MachineList implements OnApplicationShutdown {
   private readonly refreshSeconds: number;
   /** Listed by the service, but not completely: that is no verdict on them. */
   private namedAlone: ReadonlySet<string> = new Set();
-  private current: ReadonlyMap<string, MachineInfo> = new Map();
+  machines: ReadonlyMap<string, MachineInfo> = new Map();
   private loadedAt: number | null = null;
   private problem: string | null = 'not read yet';
 
@@ -64,12 +64,8 @@ export class MachineList implements OnApplicationShutdown {
     this.lookUp = new SharedLookUp(() => this.read(), this.stopping.signal);
   }
 
-  get machines(): ReadonlyMap<string, MachineInfo> {
-    return this.current;
-  }
-
   get status(): DirectoryStatus {
-    return { machines: this.current.size, loadedAt: this.loadedAt, problem: this.problem };
+    return { machines: this.machines.size, loadedAt: this.loadedAt, problem: this.problem };
   }
 
   /**
@@ -117,7 +113,7 @@ export class MachineList implements OnApplicationShutdown {
   }
 
   private knownOf(machineId: string): 'known' | 'unverifiable' | undefined {
-    if (this.current.has(machineId)) return 'known';
+    if (this.machines.has(machineId)) return 'known';
     const isNamed = this.namedAlone.has(machineId) || this.missing.has(machineId);
     return isNamed ? 'unverifiable' : undefined;
   }
@@ -125,12 +121,12 @@ export class MachineList implements OnApplicationShutdown {
   private replace(machines: readonly MachineInfo[], incomplete?: IncompleteEntries): void {
     const ids = incomplete?.ids ?? [];
     // Of a machine whose entry has lost something, what is known still holds: it is not gone.
-    const kept = ids.flatMap((id) => this.current.get(id) ?? []);
+    const kept = ids.flatMap((id) => this.machines.get(id) ?? []);
     const nowMs = this.clock.monotonicMs();
-    const before = this.current;
+    const before = this.machines;
     const current = new Map<string, MachineInfo>();
     for (const machine of [...kept, ...machines]) current.set(machine.machineId, machine);
-    this.current = current;
+    this.machines = current;
     this.namedAlone = new Set(ids);
     this.incomplete.note('', incomplete);
     this.loadedAt = this.clock.nowSeconds();
@@ -140,7 +136,7 @@ export class MachineList implements OnApplicationShutdown {
     else this.misses.found({ has: (id) => this.knownOf(id) !== undefined });
     for (const listener of this.listeners) {
       try {
-        listener(this.current);
+        listener(this.machines);
       } catch (error) {
         // One who cannot cope must not end the look-ups for everybody.
         this.logger.error({ msg: 'a listener failed', err: error });
@@ -150,18 +146,18 @@ export class MachineList implements OnApplicationShutdown {
 
   private noteMissing(before: ReadonlyMap<string, MachineInfo>, nowMs: number): void {
     for (const machineId of before.keys()) {
-      if (this.current.has(machineId) || this.missing.has(machineId)) continue;
+      if (this.machines.has(machineId) || this.missing.has(machineId)) continue;
       this.missing.set(machineId, new Absence(this.refreshSeconds));
     }
     for (const [machineId, absence] of this.missing) {
-      const isBack = this.current.has(machineId);
+      const isBack = this.machines.has(machineId);
       if (isBack || absence.isLasting(nowMs)) this.missing.delete(machineId);
     }
   }
 
   /** Whether the list is empty while the one before was not, or when there was none: a gateway may answer so. */
   private isEmptyOnce(nowMs: number): boolean {
-    if (this.current.size + this.namedAlone.size > 0) {
+    if (this.machines.size + this.namedAlone.size > 0) {
       this.emptiness.end();
       return false;
     }

@@ -35,19 +35,15 @@ interface Lane<W> {
  * the change that the request announces. Of several that wait the newest stays: one answer holds the changes of all.
  */
 export class RequestLanes<W extends Waiting> {
+  callsUnderWay = 0;
   private readonly lanes = new Map<string, Lane<W>>();
   /** Keys in the order of their turns. */
   private readonly ready = new Set<string>();
   private readonly postponed = new DueQueue<string>();
-  private inCall = 0;
 
   /** Requests that no GET is under way for. */
   get waiting(): number {
-    return this.lanes.size - this.inCall;
-  }
-
-  get callsUnderWay(): number {
-    return this.inCall;
+    return this.lanes.size - this.callsUnderWay;
   }
 
   /** Real milliseconds at which the next postponed lane becomes ready; undefined while one is, or none waits. */
@@ -91,7 +87,7 @@ export class RequestLanes<W extends Waiting> {
       if (lane?.waiting === undefined || lane.inCall !== undefined) continue;
       lane.inCall = lane.waiting;
       lane.waiting = undefined;
-      this.inCall += 1;
+      this.callsUnderWay += 1;
       return lane.inCall;
     }
     return undefined;
@@ -156,7 +152,7 @@ export class RequestLanes<W extends Waiting> {
     const lane = this.lanes.get(key);
     if (lane?.inCall === undefined) return undefined;
     lane.inCall = undefined;
-    this.inCall -= 1;
+    this.callsUnderWay -= 1;
     return lane;
   }
 
