@@ -1,6 +1,6 @@
 import { setMaxListeners } from 'node:events';
 import { Inject, Injectable, type OnApplicationShutdown } from '@nestjs/common';
-import { abortable, Clock } from '#libs/clock';
+import { abortable, Clock, onAbort } from '#libs/clock';
 import {
   type ClassificationReason,
   type CloudAnswer,
@@ -31,6 +31,8 @@ export class ReasonLists implements OnApplicationShutdown {
   readonly incomplete = new PassedOverEntries('reasons');
   private readonly stopping = new AbortController();
   private readonly lookUps: CallSlots;
+  /** Where thousands of machines are to be looked up at once, all but a few wait here, before they take 5 kB each. */
+  private readonly firstLookUps: CallSlots;
   /** Of the machines that were asked for last. */
   private readonly lists = new Map<string, ReasonList>();
   /**
@@ -49,7 +51,9 @@ export class ReasonLists implements OnApplicationShutdown {
     private readonly client: MachineCloudClient,
     private readonly clock: Clock,
   ) {
-    this.lookUps = new CallSlots(reasonLookUpsAtOnce(settings.machineCloud.maxConcurrency));
+    const atOnce = reasonLookUpsAtOnce(settings.machineCloud.maxConcurrency);
+    this.lookUps = new CallSlots(atOnce);
+    this.firstLookUps = new CallSlots(atOnce);
     // As many look-ups as machines listen to it; that is no leak.
     setMaxListeners(0, this.stopping.signal);
   }
@@ -64,6 +68,35 @@ export class ReasonLists implements OnApplicationShutdown {
   }
 
   async check(machineId: string, reasonId: string, signal: AbortSignal): Promise<DirectoryAnswer> {
+    signal.throwIfAborted();
+    if (this.heldList(machineId) !== undefined) return this.checkList(machineId, reasonId, signal);
+    await this.turn(signal);
+    try {
+      return await this.checkList(machineId, reasonId, signal);
+    } finally {
+      this.firstLookUps.release();
+    }
+  }
+
+  /** Resolves with a slot for a first look-up, or rejects when `signal` aborts before. */
+  private turn(signal: AbortSignal): Promise<void> {
+    return new Promise((resolve, reject) => {
+      const leave = onAbort(signal, () => {
+        reject(signal.reason as Error);
+      });
+      this.firstLookUps.ask(() => {
+        leave();
+        if (signal.aborted) this.firstLookUps.release();
+        else resolve();
+      });
+    });
+  }
+
+  private async checkList(
+    machineId: string,
+    reasonId: string,
+    signal: AbortSignal,
+  ): Promise<DirectoryAnswer> {
     const list = this.listOf(machineId);
     const answer = await list.check(reasonId, signal);
     this.remember(machineId, list.known);
@@ -79,7 +112,7 @@ export class ReasonLists implements OnApplicationShutdown {
     machineId: string,
     signal: AbortSignal,
   ): Promise<CloudAnswer<ClassificationReason[]>> {
-    const known = this.lists.get(machineId) ?? this.passing.get(machineId);
+    const known = this.heldList(machineId);
     const list = known ?? this.newList(machineId);
     if (known === undefined) this.passing.set(machineId, list);
     const answer = await list.refresh(signal).finally(() => {
@@ -95,10 +128,13 @@ export class ReasonLists implements OnApplicationShutdown {
   }
 
   private listOf(machineId: string): ReasonList {
-    const list =
-      this.lists.get(machineId) ?? this.passing.get(machineId) ?? this.newList(machineId);
+    const list = this.heldList(machineId) ?? this.newList(machineId);
     this.keep(machineId, list);
     return list;
+  }
+
+  private heldList(machineId: string): ReasonList | undefined {
+    return this.lists.get(machineId) ?? this.passing.get(machineId);
   }
 
   /** Moves the list to the end of the map, so that the first is the one longest unused. */
