@@ -1,5 +1,5 @@
 import type { OrderChange } from './order-change.js';
-import { isOlderVersion } from './order-fence.js';
+import { isOlderVersion } from './order-version.js';
 import type { OrderMessage } from './order-message.js';
 import type { OperationChange, OrderOperation } from './order-operation.js';
 import type { OrderSnapshot } from './order-snapshot.js';
