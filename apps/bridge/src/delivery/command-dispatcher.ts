@@ -166,7 +166,7 @@ export class CommandDispatcher<P> {
         this.lanes.endCommand(command, 'unknown', admission);
         return false;
       case 'not-yet':
-        this.lanes.hold(command, realNowMs() + Math.max(1, admission.waitMs));
+        this.lanes.delay(command, realNowMs() + Math.max(1, admission.waitMs));
         return false;
       case 'unavailable':
         this.backOff(command, admission, isProbe);

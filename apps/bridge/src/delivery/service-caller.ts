@@ -174,7 +174,7 @@ export class ServiceCaller<P> {
       const againMs = this.options.retryRefused?.(only, status, durationMs(call));
       if (againMs !== undefined) {
         this.retries['not-yet'] += 1;
-        this.lanes.hold(only, realNowMs() + againMs);
+        this.lanes.delay(only, realNowMs() + againMs);
         return [];
       }
       const rejection = { code: 'rejected-by-service' as const, detail };

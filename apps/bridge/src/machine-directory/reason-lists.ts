@@ -118,7 +118,7 @@ export class ReasonLists implements OnApplicationShutdown {
     const answer = await list.refresh(signal).finally(() => {
       this.passing.delete(machineId);
     });
-    if (list.isHeld) this.keep(machineId, list);
+    if (list.isBackingOff) this.keep(machineId, list);
     if (this.known.has(machineId)) this.remember(machineId, list.known);
     return answer;
   }
@@ -258,8 +258,8 @@ class ReasonList {
   }
 
   /** The service has asked to be left alone with it, for some time yet. */
-  get isHeld(): boolean {
-    return this.lookUp.isHeld;
+  get isBackingOff(): boolean {
+    return this.lookUp.isBackingOff;
   }
 
   private note(answer: ReasonsAnswer): ReasonsAnswer {

@@ -2,11 +2,11 @@ import { realNowMs } from '#libs/clock';
 import type { LookUpFailure } from './directory-answer.js';
 import { MIN_GAP_MS } from './shared-look-up.js';
 
-/** How long a failed look-up holds: long where the token may not ask, short where the service is away. */
+/** How long a failed look-up stands: long where the token may not ask, short where the service is away. */
 const FAILURE_MS = { unverifiable: 10_000, unavailable: 1000 };
 
 /** A name that a look-up did not find stays unknown until the next look-up may be made. */
-const HOLD_MS = MIN_GAP_MS;
+const MISS_MS = MIN_GAP_MS;
 
 /**
  * What the latest look-ups did not find, in real time. Spares messages that repeat the same unknown name
@@ -31,7 +31,7 @@ export class RecentMisses {
   missed(name: string): void {
     // A map keeps the order of insertion: taking the name out first makes it the youngest.
     this.unknownUntilMs.delete(name);
-    this.unknownUntilMs.set(name, realNowMs() + HOLD_MS);
+    this.unknownUntilMs.set(name, realNowMs() + MISS_MS);
     if (this.unknownUntilMs.size <= this.capacity) return;
     const [oldest] = this.unknownUntilMs.keys();
     if (oldest !== undefined) this.unknownUntilMs.delete(oldest);
@@ -40,7 +40,7 @@ export class RecentMisses {
   /** A look-up succeeded, whoever asked for it: the names it did not find are missing still. */
   found(names: { has(name: string): boolean }): void {
     this.latest = undefined;
-    const untilMs = realNowMs() + HOLD_MS;
+    const untilMs = realNowMs() + MISS_MS;
     for (const name of this.unknownUntilMs.keys()) {
       if (names.has(name)) this.unknownUntilMs.delete(name);
       else this.unknownUntilMs.set(name, untilMs);
@@ -49,7 +49,7 @@ export class RecentMisses {
 
   /** A look-up failed. */
   failed(failure: LookUpFailure): void {
-    const holdMs = FAILURE_MS[typeof failure === 'string' ? failure : failure.kind];
-    this.latest = { failure, untilMs: realNowMs() + holdMs };
+    const forMs = FAILURE_MS[typeof failure === 'string' ? failure : failure.kind];
+    this.latest = { failure, untilMs: realNowMs() + forMs };
   }
 }
