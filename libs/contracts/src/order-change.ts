@@ -43,7 +43,7 @@ class OrderChangeDto {
   operations?: unknown[] | '' | null;
 }
 
-/** Holds a change to the rules of the canonical form. Refusals: `invalid-message`, `too-large`. */
+/** Checks a change by the rules of the canonical form. Refusals: `invalid-message`, `too-large`. */
 export function parseOrderChange(json: unknown): Parsed<OrderChange> {
   if (!isJsonObject(json)) {
     return rejected('invalid-message', `the change must be an object, not ${describeJson(json)}`);
