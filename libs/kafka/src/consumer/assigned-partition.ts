@@ -61,7 +61,7 @@ export interface PartitionBacklog {
  * Why fetched messages are not handed over yet: their keyed state is not restored, the progress of earlier owners is not
  * read, or a rebalance is under way.
  */
-type HoldReason = 'state' | 'progress' | 'rebalance';
+type PauseReason = 'state' | 'progress' | 'rebalance';
 
 const MIB = 1024 * 1024;
 const LIMITS: PartitionLimits = {
@@ -89,9 +89,8 @@ const logger = new Logger('Consumer');
  * not committed yet.
  *
  * A message is *waiting* (fetched), then *in flight* (handed over), then *ended*: finished in a transaction, or abandoned.
- * Nothing is handed over while the partition is *held*, see {@link HoldReason}. While too much is waiting and in flight,
- * the partition is *paused*: nothing more is fetched. A message that is not finished when the partition is closed stays
- * uncommitted and is delivered again to the next owner.
+ * Handing over is paused for a {@link PauseReason}; fetching, while too much is waiting and in flight. A message that is
+ * not finished when the partition is closed stays uncommitted and is delivered again to the next owner.
  */
 export class AssignedPartition {
   private readonly closing = new AbortController();
@@ -101,7 +100,7 @@ export class AssignedPartition {
   readonly input: string;
   readonly progress = new PartitionProgress();
   readonly transactions: Transactions;
-  private readonly holds = new Set<HoldReason>();
+  private readonly pauseReasons = new Set<PauseReason>();
   private isPaused = false;
   private isHandingOver = false;
   /** As many messages are in flight as may be. */
@@ -218,17 +217,17 @@ export class AssignedPartition {
   }
 
   /** Messages wait for state or progress. A rebalance does not count: it is over in a moment. */
-  get isHeld(): boolean {
-    return this.holds.has('state') || this.holds.has('progress');
+  get isWaiting(): boolean {
+    return this.pauseReasons.has('state') || this.pauseReasons.has('progress');
   }
 
-  /** Hands nothing over until {@link releaseHold}. */
-  holdMessages(reason: HoldReason): void {
-    this.holds.add(reason);
+  /** Hands nothing over until {@link resumeHandOver}. */
+  pauseHandOver(reason: PauseReason): void {
+    this.pauseReasons.add(reason);
   }
 
-  releaseHold(reason: HoldReason): void {
-    this.holds.delete(reason);
+  resumeHandOver(reason: PauseReason): void {
+    this.pauseReasons.delete(reason);
     this.handOver();
   }
 
@@ -263,7 +262,7 @@ export class AssignedPartition {
       this.progress.forgetFetched();
     }
     if (left !== undefined) this.progress.inheritProgress(left);
-    this.releaseHold('progress');
+    this.resumeHandOver('progress');
   }
 
   /**
@@ -297,7 +296,7 @@ export class AssignedPartition {
 
   /** Hands over one chunk after the other, in the order of offsets. */
   private handOver(): void {
-    if (this.isHandingOver || this.holds.size > 0 || this.revoked.aborted) return;
+    if (this.isHandingOver || this.pauseReasons.size > 0 || this.revoked.aborted) return;
     this.isFull = this.inFlightShare >= IN_FLIGHT_FACTOR;
     if (this.isFull) return;
     const chunk = this.nextChunk();

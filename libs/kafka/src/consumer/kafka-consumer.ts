@@ -5,7 +5,12 @@ import { fetchedRecords } from '#libs/kafkajs-patches';
 import type { Tracing } from '#libs/tracing';
 import { withDeadline } from '../client/deadline.js';
 import { describeKafkaFailure } from '../client/describe-kafka-failure.js';
-import type { Assignment, Batch, FetchedRecord, KafkaClient } from '../client/kafka-port.js';
+import type {
+  Batch,
+  FetchedRecord,
+  KafkaClient,
+  PartitionAssignment,
+} from '../client/kafka-port.js';
 import { type KeyedStateTopic, StateTopics } from '../keyed-state/keyed-state-topic.js';
 import type { DeadLetterReason } from '../producer/dead-letters.js';
 import type { OutboundRecord } from '../producer/outbound-record.js';
@@ -33,7 +38,7 @@ import { TopicHealth, type WrittenTopic } from './topic-health.js';
 export interface CallsInFlight {
   readonly underWay: number;
   /** No call begins until {@link resume}. */
-  hold(): void;
+  pause(): void;
   resume(): void;
   /** Asked before each call begins and again before it is sent; where the answer has turned since, {@link wake} says so. */
   allowWhile(mayBegin: () => boolean): void;
@@ -169,8 +174,8 @@ export class KafkaConsumer {
     return this.supervised.endedBecause;
   }
 
-  get heldPartitions(): number {
-    return this.partitions.heldPartitions;
+  get waitingPartitions(): number {
+    return this.partitions.waitingPartitions;
   }
 
   /** Why state can be neither restored nor written for a while now, in words. */
@@ -253,8 +258,8 @@ export class KafkaConsumer {
       this.supervised.member.pause(topic, partition);
   }
 
-  /** Gives revoked partitions up before it returns, and holds the new ones. */
-  private reassign(assignment: Assignment): void {
+  /** Gives revoked partitions up before it returns, and pauses the new ones. */
+  private reassign(assignment: PartitionAssignment): void {
     const { stateTopics: memory, partitions } = this;
     if (this.stopping.signal.aborted) {
       // a revoked partition has another owner, whose commits must not be set back by the last one from here
@@ -290,7 +295,7 @@ export class CallDrain {
     private readonly calls: CallsInFlight,
     private readonly partitions: Pick<
       AssignedPartitions,
-      'holdAll' | 'releaseAll' | 'commitPending' | 'closeBuffers'
+      'pauseAll' | 'resumeAll' | 'commitPending' | 'closeBuffers'
     >,
   ) {}
 
@@ -303,8 +308,8 @@ export class CallDrain {
     const drain = {};
     this.draining = drain;
     const { calls } = this;
-    calls.hold();
-    this.partitions.holdAll();
+    calls.pause();
+    this.partitions.pauseAll();
     const isIdle = await withDeadline(calls.idle(), deadlineMs);
     if (!isIdle && this.draining === drain) await this.cutOff();
     // In this turn the last answers finish their messages.
@@ -315,13 +320,13 @@ export class CallDrain {
   /** Lets calls begin again: the assignment is known. */
   resumeCalls(): void {
     this.draining = undefined;
-    this.partitions.releaseAll();
+    this.partitions.resumeAll();
     this.calls.resume();
   }
 
   /** Lets calls in flight finish for a stop. */
   async drainForStop(): Promise<void> {
-    this.partitions.holdAll();
+    this.partitions.pauseAll();
     const drained = this.partitions.closeBuffers();
     // A stop in the middle of a rebalance: calls that wait for it are given up now.
     this.resumeCalls();

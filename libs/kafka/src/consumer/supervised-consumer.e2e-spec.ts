@@ -124,7 +124,7 @@ describe('SupervisedConsumer', () => {
     return groups[0]?.members.length ?? 0;
   };
 
-  it('begins anew when kafkajs has given a join up and goes on as before, for calls would stay held', async () => {
+  it('begins anew when kafkajs has given a join up and goes on as before, for calls would stay paused', async () => {
     const member = join('A');
     await member.untilOwns('0,1');
     let hasMoved = true;

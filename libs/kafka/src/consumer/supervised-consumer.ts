@@ -4,10 +4,10 @@ import { backOffMs } from '#libs/delivery';
 import { withDeadline } from '../client/deadline.js';
 import { describeKafkaFailure } from '../client/describe-kafka-failure.js';
 import type {
-  Assignment,
   Consumer,
   EachBatchPayload,
   KafkaClient,
+  PartitionAssignment,
   TopicPartition,
 } from '../client/kafka-port.js';
 import {
@@ -30,7 +30,7 @@ export interface ConsumerCallbacks {
   /** Instead of {@link onBatch}. */
   onEmptyFetch: (fetch: EmptyFetch) => void;
   /** The partitions this process owns from now on, after each rebalance; empty once it is out of the group. */
-  onAssigned: (assignment: Assignment) => void;
+  onAssigned: (assignment: PartitionAssignment) => void;
   /**
    * Partitions may be revoked soon: no call may begin for any of them until the next {@link onAssigned}. Resolves once no
    * call is in flight, after `deadlineMs` at the latest.
@@ -188,7 +188,7 @@ export class SupervisedConsumer {
     }
   }
 
-  private joined(consumer: Consumer, memberId: string, assignment: Assignment): void {
+  private joined(consumer: Consumer, memberId: string, assignment: PartitionAssignment): void {
     this.currentState = 'running';
     this.barrier.lowerBarrier();
     this.member.join(consumer);
@@ -234,7 +234,7 @@ export interface WatchOptions {
   onMembershipConfirmed: () => void;
   onEmptyFetch: (fetch: EmptyFetch) => void;
   /** `memberId` is another one when the coordinator has removed the member meanwhile. */
-  onJoined: (memberId: string, assignment: Assignment) => void;
+  onJoined: (memberId: string, assignment: PartitionAssignment) => void;
 }
 
 /** Listens to the events of a consumer; `end` resolves with why it must be replaced. */
@@ -260,7 +260,7 @@ export function watchConsumer(
       if (!isCurrent()) return;
       lease.renew(heartbeatSentAtMs === 0 ? undefined : heartbeatSentAtMs);
       onMembershipConfirmed();
-      // kafkajs has given up joining and goes on as before, while calls stay held.
+      // kafkajs has given up joining and goes on as before, while calls stay paused.
       if (heartbeatSentAtMs > barrier.drainedEpochMs + JOIN_DUE_MS) {
         resolve('a rebalance was not gone through with');
       }

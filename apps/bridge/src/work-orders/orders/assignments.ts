@@ -39,7 +39,7 @@ export class Assignments {
   readonly topic: KeyedStateTopic;
   private readonly topicPrefix: string;
   private readonly partitions = new OwnedPartitions(
-    (state: OwnedState<Operations>) => new PartitionAssignments(state),
+    (state: OwnedState<Operations>) => new OwnedAssignments(state),
   );
 
   constructor(
@@ -94,8 +94,8 @@ export class Assignments {
   }
 }
 
-/** The assignments of one partition, as they are stored and as machines' lists are drawn from them. */
-class PartitionAssignments {
+/** The assignments in an owned partition, as they are stored and as machines' lists are drawn from them. */
+class OwnedAssignments {
   private readonly table: AssignmentTable;
 
   constructor(private readonly state: OwnedState<Operations>) {
