@@ -60,7 +60,7 @@ export class CallSlots {
     this.serve();
   }
 
-  /** Asked before each call begins and again before it is sent; where the answer has turned since, {@link wake} says so. */
+  /** Asked before each call begins and again before it is sent; {@link wake} says that the answer has turned. */
   allowWhile(mayBegin: () => boolean): void {
     this.mayBegin = mayBegin;
   }

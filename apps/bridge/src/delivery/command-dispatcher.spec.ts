@@ -50,7 +50,7 @@ interface Delivered {
 
 type Reply = (answer: ServiceAnswer | Error) => void;
 
-/** A flow over a service that answers what and when the test says. Commands go by names like `mill1`: machine and number. */
+/** A flow over a service that answers as the test says. Commands go by names like `mill1`: machine and number. */
 class Flow {
   /** What each call was for. */
   readonly calls: string[][] = [];

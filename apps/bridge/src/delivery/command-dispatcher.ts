@@ -193,7 +193,7 @@ export class CommandDispatcher<P> {
     this.lanes.postpone(command, 'unknown', realNowMs() + waitMs);
   }
 
-  /** Makes the call in the slot that has been given, and gives that back; what it is split into has slots of its own. */
+  /** Makes the call in the slot that was given, and gives that back; what it is split into has slots of its own. */
   private async run(commands: readonly Command<P>[], isProbe: boolean): Promise<void> {
     const wanted = commands.filter((command) => !command.isLost);
     try {

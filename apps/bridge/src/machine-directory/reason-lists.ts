@@ -36,8 +36,8 @@ export class ReasonLists implements OnApplicationShutdown {
   /** Of the machines that were asked for last. */
   private readonly lists = new Map<string, ReasonList>();
   /**
-   * What these lists and earlier ones say. Were the former alone remembered, reasons for more machines in turn would need a
-   * look-up each: 2.2 times the CPU with 100,000 machines (scenario `growth` of the bench).
+   * What these lists and earlier ones say. Were the former alone remembered, reasons for more machines in turn would
+   * need a look-up each: 2.2 times the CPU with 100,000 machines (scenario `growth` of the bench).
    */
   private readonly known = new Map<string, KnownReasons>();
   /** Many machines have the same reasons, which are kept once. */
@@ -279,7 +279,7 @@ class ReasonList {
     return answer;
   }
 
-  /** A gateway may answer so once: what was known stands, and the service decides, until another list is empty as well. */
+  /** A gateway may answer so once: what was known stands, and the service decides, until another list is empty. */
   private isEmptyOnce(): boolean {
     return !this.emptiness.isLasting(this.options.clock.monotonicMs());
   }

@@ -76,7 +76,7 @@ export class ReasonRecords {
     if (oldest !== undefined) this.published.delete(oldest);
   }
 
-  /** Those of many machines share a request: a bridge that begins reads the lists of all machines that messages name. */
+  /** Those of many machines share a request: a new process reads the lists of all machines that messages name. */
   private publish(record: ClassificationReasonsRecord): void {
     this.waiting.set(record.machineId, record);
     if (!this.isPublishing) void this.publishWaiting();

@@ -27,7 +27,7 @@ export class WorkOrderTopics {
   }
 }
 
-/** Global because the consumer takes {@link WorkOrderTopics} if this flow is switched on, and cannot import what may be off. */
+/** Global: the consumer takes {@link WorkOrderTopics} if this flow is on, and cannot import what may be off. */
 @Global()
 @Module({
   imports: [DeliveryModule, EquipmentModule, MachineDirectoryModule],

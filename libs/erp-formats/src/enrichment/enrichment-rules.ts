@@ -31,8 +31,8 @@ export type EnrichmentAuth =
     };
 
 /**
- * A thin event, which names its order and says no more, and the GET that completes it. A *place* in an event is an attribute
- * of the CloudEvent (`ce_type`) or a path in its data (`Order.Lines[0].Number`).
+ * A thin event, which names its order and says no more, and the GET that completes it. A *place* in an event is an
+ * attribute of the CloudEvent (`ce_type`) or a path in its data (`Order.Lines[0].Number`).
  */
 export interface EnrichmentRule {
   name: string;
@@ -92,8 +92,8 @@ export class EnrichmentRules {
   }
 
   /**
-   * What a message asks for; undefined where no rule is for it. Refusal: `invalid-message` (a value is missing, or one that
-   * no address can carry).
+   * What a message asks for; undefined where no rule is for it. Refusal: `invalid-message` (a value is missing, or one
+   * that no address can carry).
    */
   find(
     message: { headers: MessageHeaders; value: Buffer | null },

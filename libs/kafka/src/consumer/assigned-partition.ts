@@ -58,8 +58,8 @@ export interface PartitionBacklog {
 }
 
 /**
- * Why fetched messages are not handed over yet: their keyed state is not restored, the progress of earlier owners is not
- * read, or a rebalance is under way.
+ * Why fetched messages are not handed over yet: their keyed state is not restored, the progress of earlier owners is
+ * not read, or a rebalance is under way.
  */
 type PauseReason = 'state' | 'progress' | 'rebalance';
 
@@ -85,12 +85,12 @@ const BACK_OFF = { baseMs: 100, capMs: 2000 };
 const logger = new Logger('Consumer');
 
 /**
- * An input partition from its assignment until it is revoked or the process stops: the buffer of what was fetched and is
- * not committed yet.
+ * An input partition from its assignment until it is revoked or the process stops: the buffer of what was fetched and
+ * is not committed yet.
  *
- * A message is *waiting* (fetched), then *in flight* (handed over), then *ended*: finished in a transaction, or abandoned.
- * Handing over is paused for a {@link PauseReason}; fetching, while too much is waiting and in flight. A message that is
- * not finished when the partition is closed stays uncommitted and is delivered again to the next owner.
+ * A message is *waiting* (fetched), then *in flight* (handed over), then *ended*: finished in a transaction, or
+ * abandoned. Handing over is paused for a {@link PauseReason}; fetching, while too much is waiting and in flight. A
+ * message that is not finished when the partition is closed stays uncommitted and is delivered again to the next owner.
  */
 export class AssignedPartition {
   private readonly closing = new AbortController();
@@ -167,8 +167,9 @@ export class AssignedPartition {
   }
 
   /**
-   * Whether a fetch that begins there is of another log: a topic that was recreated or truncated holds other messages under
-   * old offsets. A fetch of the same log may begin below the committed offset, because commits go on while it is sent.
+   * Whether a fetch that begins there is of another log: a topic that was recreated or truncated holds other messages
+   * under old offsets. A fetch of the same log may begin below the committed offset, because commits go on while it is
+   * sent.
    *
    * @param highWatermark the end of the partition, which may be lower than before
    */

@@ -60,8 +60,8 @@ export class AssignedPartitions {
   }
 
   /**
-   * Returns whether the partition must be paused. A fetch whose partition was revoked meanwhile is ignored: a commit for
-   * it would skip messages that the new owner has not finished.
+   * Returns whether the partition must be paused. A fetch whose partition was revoked meanwhile is ignored: a commit
+   * for it would skip messages that the new owner has not finished.
    */
   bufferFetched(from: FetchedFrom, messages: readonly FetchedRecord[]): boolean {
     const key = keyOf(from.topic, from.partition);

@@ -40,7 +40,7 @@ export interface CallsInFlight {
   /** No call begins until {@link resume}. */
   pause(): void;
   resume(): void;
-  /** Asked before each call begins and again before it is sent; where the answer has turned since, {@link wake} says so. */
+  /** Asked before each call begins and again before it is sent; {@link wake} says that the answer has turned. */
   allowWhile(mayBegin: () => boolean): void;
   wake(): void;
   /** Resolves once no call is under way. */
@@ -93,9 +93,9 @@ const NOT_PUBLISHED: DeadLetterReason = {
 };
 
 /**
- * The consumer of all input topics, from the fetch of a message to its commit. Fetch is decoupled from delivery: the batch
- * handler puts messages into the buffer of their partition, records of state into its restore, and returns at once.
- * Messages are handed over by the dozen and end in any order; the committed offset is the lowest unfinished one.
+ * The consumer of all input topics, from the fetch of a message to its commit. Fetch is decoupled from delivery: the
+ * batch handler puts messages into the buffer of their partition, records of state into its restore, and returns at
+ * once. Messages are handed over by the dozen and end in any order; the committed offset is the lowest unfinished one.
  */
 export class KafkaConsumer {
   /** Why it cannot join yet, in words. */

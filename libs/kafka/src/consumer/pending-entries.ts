@@ -9,7 +9,7 @@ import type { PartitionProgress, CommitPosition } from './partition-progress.js'
 
 const MAX_ENTRIES = 2000;
 
-/** Records that belong together in one transaction: those that finish messages, with their offsets, or that come before. */
+/** Records that belong in one transaction: those that finish messages, with their offsets, or that come before. */
 export abstract class TransactionEntry {
   bytes: number;
   /** A message that came compressed may fit again only when it is compressed. */
@@ -56,8 +56,8 @@ export abstract class TransactionEntry {
 }
 
 /**
- * The entries that wait for a transaction, in their order, and the choice of those that go into the next. Pure: it counts
- * and calls nobody.
+ * The entries that wait for a transaction, in their order, and the choice of those that go into the next. Pure: it
+ * counts and calls nobody.
  *
  * All entries go together until a transaction fails. From then on the entries of each *topic set*, the topics that an
  * entry writes to, go by themselves and back off by themselves, until each has been committed once.
@@ -71,8 +71,8 @@ export class PendingEntries {
   /** The end of each topic set's back-off. Undefined while all go together. */
   private failing: Map<string, number> | undefined;
   /**
-   * The metadata has no room for what waits. It is tried again when another entry comes, or when the back-off of a topic
-   * set ends, whose commit may make room; Infinity where none backs off.
+   * The metadata has no room for what waits. It is tried again when another entry comes, or when the back-off of a
+   * topic set ends, whose commit may make room; Infinity where none backs off.
    */
   private blockedUntilMs: number | undefined;
 
@@ -184,8 +184,8 @@ export class PendingEntries {
   }
 
   /**
-   * The next entries of a topic set. Entries of one message keep their order: its end must not be committed without what
-   * comes before it. So do entries of one state key.
+   * The next entries of a topic set. Entries of one message keep their order: its end must not be committed without
+   * what comes before it. So do entries of one state key.
    *
    * @param upTo the highest offset of those that are taken
    */

@@ -77,7 +77,7 @@ describe('SupervisedConsumer', () => {
   const kafka = new Kafka({ brokers: testBrokers, logLevel: logLevel.NOTHING });
   const { fetch, heartbeat, joinGroup, offsetCommit, syncGroup } = Broker.prototype;
   const members: Member[] = [];
-  /** Heartbeats that a test leaves without an answer: a consumer that is given up waits for it before it disconnects. */
+  /** Heartbeats without an answer so far: a consumer that is given up waits for it before it disconnects. */
   const unanswered: ((error: Error) => void)[] = [];
   const noAnswer = (): Promise<never> => new Promise((_, reject) => unanswered.push(reject));
   const answerAll = (): void => {

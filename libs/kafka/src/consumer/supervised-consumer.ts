@@ -32,8 +32,8 @@ export interface ConsumerCallbacks {
   /** The partitions this process owns from now on, after each rebalance; empty once it is out of the group. */
   onAssigned: (assignment: PartitionAssignment) => void;
   /**
-   * Partitions may be revoked soon: no call may begin for any of them until the next {@link onAssigned}. Resolves once no
-   * call is in flight, after `deadlineMs` at the latest.
+   * Partitions may be revoked soon: no call may begin for any of them until the next {@link onAssigned}. Resolves once
+   * no call is in flight, after `deadlineMs` at the latest.
    */
   onRevoking: (deadlineMs: number) => Promise<void>;
   /** The group coordinator has confirmed this member. */
@@ -53,7 +53,7 @@ const DRAIN_DEADLINE_MS = 5000;
 const JOIN_TIMEOUT_MS = 60_000;
 /** A rebalance takes the drain before it and the wait for all members, and no longer. */
 const REBALANCE_TIMEOUT_MS = 30_000;
-/** kafkajs tries to join twice a second at least; until then fetches from other brokers go on, and heartbeats with them. */
+/** kafkajs tries to join twice a second at least; until then fetches from other brokers and heartbeats go on. */
 const JOIN_DUE_MS = 1000;
 
 /**
@@ -299,8 +299,8 @@ interface Draining {
 }
 
 /**
- * Keeps this member from joining the group again, which gives its partitions up, while calls are in flight for them: the
- * new owner must not call a machine that the old one is still calling. kafkajs has no hook for a revocation.
+ * Keeps this member from joining the group again, which gives its partitions up, while calls are in flight for them:
+ * the new owner must not call a machine that the old one is still calling. kafkajs has no hook for a revocation.
  *
  * *Lowered*, then *raised* from the first sign of a rebalance, *drained* once no call is in flight, and lowered again
  * with the assignment.

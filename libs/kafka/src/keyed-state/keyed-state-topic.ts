@@ -176,7 +176,7 @@ export class StateTopics {
     return state !== undefined;
   }
 
-  /** Whether an input partition is assigned without its state: the state topic has fewer partitions, or is not known to all members. */
+  /** Whether an input partition is assigned without its state: that has fewer partitions, or is not known to all. */
   lackPartitions(assignment: PartitionAssignment): boolean {
     return this.topics.some((state) => {
       const own = new Set(assignment.get(state.name));

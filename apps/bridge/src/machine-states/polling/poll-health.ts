@@ -58,12 +58,12 @@ export class PollHealth {
     return describeFailure(this.unanswered);
   }
 
-  /** When the next poll may be tried, in monotonic milliseconds of the clock; Infinity while that is not the question. */
+  /** When the next poll may be tried, in monotonic milliseconds of the clock; Infinity where that does not matter. */
   get nextProbeMs(): number {
     return (this.breaker.nextProbeMs ?? Infinity) * this.clock.speed;
   }
 
-  /** When anybody's poll was answered last, in monotonic milliseconds of the clock; at first, when the process began. */
+  /** When any poll was answered last, in monotonic milliseconds of the clock; at first, when the process began. */
   get answeredMs(): number {
     return this.latestAnswerMs;
   }

@@ -108,8 +108,8 @@ const SUPERSEDED = 'a later event of the order is asked for in its place';
 const CONTAINED = 'the order is being asked for in the same version';
 
 /**
- * Asks one ERP for orders, as one rule says. Each request gets one reply. While nothing gets through it pauses and probes,
- * as a flow does ({@link Breaker}); a `Retry-After` holds for all orders of the rule.
+ * Asks one ERP for orders, as one rule says. Each request gets one reply. While nothing gets through it pauses and
+ * probes, as a flow does ({@link Breaker}); a `Retry-After` holds for all orders of the rule.
  */
 export class ErpRequests {
   private readonly logger = new Logger('Enrichment');
@@ -126,8 +126,8 @@ export class ErpRequests {
   /** Real milliseconds before which the ERP has asked to be left alone. */
   private notBeforeMs = 0;
   /**
-   * Orders that the ERP had, by their paths, and when they were last asked for, the latest last: they show whether a 404 is
-   * about an order or about the way.
+   * Orders that the ERP had, by their paths, and when they were last asked for, the latest last: they show whether a
+   * 404 is about an order or about the way.
    */
   private readonly lastThere = new Map<string, number>();
   private stopTimer: (() => void) | undefined;
@@ -372,9 +372,9 @@ export class ErpRequests {
   }
 
   /**
-   * The ERP does not have the order: `status` 404 or 410, undefined where it has answered with nothing. Except for 410, that
-   * counts once it has been so for a while. A 404 counts only if the ERP had another order since: a wrong address, or a gateway, answers it
-   * to everything, and must not take all orders off the machines.
+   * The ERP does not have the order: `status` 404 or 410, undefined where it has answered with nothing. Except for 410,
+   * that counts once it has been so for a while. A 404 counts only if the ERP had another order since: a wrong address,
+   * or a gateway, answers it to everything, and must not take all orders off the machines.
    */
   private async notThere(
     waiting: WaitingRequest,

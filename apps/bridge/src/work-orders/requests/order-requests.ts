@@ -23,9 +23,9 @@ const REVIEWS_A_MOVE = 5;
 const MOST_WAITING = 1000;
 
 /**
- * `machine-bridge.order-requests.v1`: orders that messages of the input only name. Each is asked for from its ERP, by the rule
- * that is for the message, and goes on as if the message had held it. Only these messages wait for an ERP: what holds its
- * order does not come here.
+ * `machine-bridge.order-requests.v1`: orders that messages of the input only name. Each is asked for from its ERP, by
+ * the rule that is for the message, and goes on as if the message had held it. Only these messages wait for an ERP:
+ * what holds its order does not come here.
  */
 @Injectable()
 export class OrderRequests implements OnModuleDestroy {
