@@ -311,6 +311,36 @@ describe('orders on their way to the lists of machines', () => {
     expect(finished).toEqual([7]);
   });
 
+  describe('that are older than what is known, and are rejected where they are read', () => {
+    beforeEach(async () => {
+      const mapped = EquipmentMap.of([
+        { plant: '1000', workCentre: 'FR01', machineId: 'M-1' },
+        { plant: '1000', workCentre: 'X-1', machineId: 'X-1' },
+      ]);
+      jest
+        .spyOn(bridge.get(Equipment, { strict: false }), 'machineOf')
+        .mockImplementation((operation) => mapped.machineOf(operation));
+      const directory = bridge.get(MachineDirectory);
+      jest.spyOn(directory, 'hasMachine').mockImplementation((machineId) => machineId === 'M-1');
+      jest.spyOn(directory, 'checkMachine').mockResolvedValue('unknown');
+      await handle(orderMessage({ orderId: '4711', changedAt: 20, machines: ['FR01'] }, 7));
+      await applyAll();
+    });
+
+    it.each([
+      ['for its only work centre', ['FR99'], ['8: rejected 4711 on null']],
+      ['for its only machine', ['X-1'], ['8: rejected 4711 on X-1']],
+      [
+        'for one of its machines',
+        ['FR01', 'X-1'],
+        ['8: rejected 4711 on X-1', '8: superseded 4711 on M-1'],
+      ],
+    ])('have one final outcome for each machine: %s', async (_what, machines, expected) => {
+      await handle(orderMessage({ orderId: '4711', changedAt: 10, machines }, 8));
+      expect(outcomes.slice(1)).toEqual(expected);
+    });
+  });
+
   it('names all machines that do not exist in one dead letter, and sets the lists of the others', async () => {
     const directory = bridge.get(MachineDirectory);
     jest.spyOn(directory, 'hasMachine').mockImplementation((machineId) => machineId === 'M-1');

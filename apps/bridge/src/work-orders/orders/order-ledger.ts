@@ -226,9 +226,9 @@ export class OrderLedger {
     { isAnswered }: RelayedOrder,
     { findings }: AppliedOrder,
   ): readonly CommandResult[] {
-    return findings.flatMap((finding) =>
-      finding.kind === 'taken-in' && isAnswered === true ? [] : [this.resultOf(finding)],
-    );
+    const left =
+      isAnswered === true ? findings.filter((each) => !concernsNoMachine(each)) : findings;
+    return left.map((finding) => this.resultOf(finding));
   }
 
   private resultOf(finding: OrderFinding): CommandResult {
@@ -252,4 +252,10 @@ export class OrderLedger {
   ): readonly OutboundRecord[] {
     return this.outcomes.recordsOf('work-order-list', answered, results);
   }
+}
+
+/** Such an outcome is there for a message that would have none: a rejected one has. */
+function concernsNoMachine(finding: OrderFinding): boolean {
+  if (finding.kind === 'taken-in') return true;
+  return finding.kind === 'superseded' && finding.machineId === null;
 }
