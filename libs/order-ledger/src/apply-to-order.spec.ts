@@ -274,6 +274,18 @@ describe('a snapshot of an order', () => {
     expect(listsOf(ledger)).toEqual([[], ['4711'], []]);
   });
 
+  it('may be told ten thousand times, older and of another machine each time: that stops nothing', () => {
+    const told = Array.from({ length: 10_000 }, (_, index): OrderMessage => {
+      const operations = [operation('0010', { machineId: `M-${index}` })];
+      return { kind: 'snapshot', order: order('4711', operations, { changedAt: 99 }) };
+    });
+    const ledger = ledgerOf(order('4711', []));
+    const beganMs = performance.now();
+    const { findings } = ledger.takeIn(told);
+    expect(performance.now() - beganMs).toBeLessThan(1000);
+    expect(findings).toHaveLength(10_000);
+  });
+
   it('that was sent before what is known, in the same second, is superseded', () => {
     const ledger = ledgerOf(onFirst);
     const { findings } = ledger.takeIn([{ kind: 'snapshot', order: onSecond }], 0);

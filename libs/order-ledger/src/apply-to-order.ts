@@ -60,7 +60,7 @@ export function applyToOrder(
   let latest = known;
   const assignments = new Map<string, readonly AssignedOperation[]>();
   const rejected: OrderFinding[] = [];
-  let superseded: Set<string> | undefined;
+  const superseded = new Set<string>();
   let older: string | undefined;
   let isTakenIn = false;
   for (const message of messages) {
@@ -78,7 +78,7 @@ export function applyToOrder(
     const { machines, unmapped } = placeOrder(isSnapshot ? message.order : order, machineOf);
     if (met.kind === 'superseded') {
       older ??= `order ${orderId} ${whyOlder(message.order, order)}`;
-      superseded = new Set([...(superseded ?? []), ...machines.keys()]);
+      for (const machineId of machines.keys()) superseded.add(machineId);
       continue;
     }
     isTakenIn = true;
@@ -99,7 +99,7 @@ export function applyToOrder(
     if (met.kind === 'applied') latest = toKnownOrder(order, listedOn, position);
   }
   const findings = [...rejected];
-  for (const machineId of superseded ?? []) {
+  for (const machineId of superseded) {
     // a machine is answered once, and by what changes there if something does
     if (assignments.has(machineId) || refused.includes(machineId)) continue;
     findings.push({ kind: 'superseded', machineId, detail: older ?? '' });
