@@ -139,7 +139,8 @@ export class OrderLedger {
       // remembered as cancelled, it would keep out what was read too early to be there
       if (gone !== undefined && before === undefined) {
         const result = { kind: 'superseded', machineId: null, attempts: 0, detail: gone } as const;
-        return { records: this.outcomesOf(answered, [result]), undo };
+        const results = relayed.isAnswered === true ? [] : [result];
+        return { records: this.outcomesOf(answered, results), undo };
       }
       const taken = this.derive(relayed, before);
       this.noteUnmapped(orderId, taken);

@@ -400,11 +400,15 @@ export class ErpRequests {
     this.works(call);
     const { askedAt } = call.begun;
     const changedAt = Math.floor(askedAt / 1000);
-    const { orderId } = waiting.request;
+    const { orderId, values } = waiting.request;
     const said = status === undefined ? 'answered without it' : `answered ${status}`;
+    // an answer that keeps leading zeros has put it on its machines under the number that the event has
+    const orderIds = new Set([orderId, values['orderId'] ?? orderId]);
     this.answer(waiting, {
       ...{ kind: 'orders', askedAt },
-      messages: [{ kind: 'change', order: { orderId, changedAt, status: 'cancelled' } }],
+      messages: [...orderIds].map((each) => {
+        return { kind: 'change', order: { orderId: each, changedAt, status: 'cancelled' } };
+      }),
       gone: this.detail(`the ERP does not have order ${orderId}: it ${said}`),
     });
   }

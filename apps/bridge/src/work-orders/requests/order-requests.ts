@@ -140,7 +140,14 @@ export class OrderRequests implements OnModuleDestroy {
     const unknown = await this.relay.refuseUnlisted(machineIds, message.revoked);
     const from = { source, trace, askedAt, recordedAt: askedAt };
     const { relayed, faults } = this.relay.toRelay(messages, from, unknown);
-    const orders = gone === undefined ? relayed : relayed.map((order) => ({ ...order, gone }));
+    const orders =
+      gone === undefined
+        ? relayed
+        : relayed.map((order) => {
+            // of the numbers that it may be known by, one is answered for where it is known by none
+            const isAnswered = order.orderId === request.orderId ? undefined : true;
+            return { ...order, gone, isAnswered };
+          });
     const answered = answeredBy(this.topicPrefix, message, request);
     const ending = this.retention.endOf(message);
     const records = [
