@@ -299,6 +299,28 @@ describe('orders on their way to the lists of machines', () => {
     expect(finished).toEqual([7, 8]);
   });
 
+  it.each([
+    ['takes off its machine what the ERP did not have when it was asked later', 30_000, []],
+    ['leaves there what the ERP did not have when it was asked before', 10_000, ['4711']],
+  ])('%s, though the clock of the ERP is ahead', async (_what, askedAt, expected) => {
+    const known = orderMessage({ orderId: '4711', changedAt: 100, machines: ['M-1'] });
+    await handle({ ...known, timestamp: '20000' });
+    const gone = {
+      ...{ orderId: '4711', source: { topic: 't', partition: 0, offset: 8, messageId: null } },
+      ...{ recordedAt: askedAt, askedAt, gone: 'the ERP does not have it' },
+      messages: [
+        {
+          kind: 'change',
+          order: { orderId: '4711', changedAt: askedAt / 1000, status: 'cancelled' },
+        },
+      ],
+    };
+    const value = Buffer.from(JSON.stringify({ orders: [gone] }));
+    const relayed = messageOf(RELAYED_ORDERS, value, 1, () => undefined);
+    await bridge.get(QueuesController).handleOrders([relayed]);
+    expect(lists[0]?.list.workingOrders()).toEqual(expected);
+  });
+
   it('rejects the operations that have no machine, and sets the lists of the others', async () => {
     const mapped = EquipmentMap.of([{ plant: '1000', workCentre: 'FR01', machineId: 'M-1' }]);
     jest

@@ -1,7 +1,7 @@
 import { Inject, Injectable, Logger } from '@nestjs/common';
 import { Clock } from '#libs/clock';
 import type { BridgeSettings } from '#libs/config';
-import { INTERNAL_TOPICS } from '#libs/contracts';
+import { INTERNAL_TOPICS, type OrderMessage } from '#libs/contracts';
 import {
   type InboundMessage,
   type KafkaClient,
@@ -175,12 +175,19 @@ export class OrderLedger {
   }
 
   private derive(relayed: RelayedOrder, before: KnownOrder | undefined): AppliedOrder {
-    const { messages, refused, wasUnmapped } = relayed;
+    const { latestSeconds } = this;
+    const { gone, refused, wasUnmapped } = relayed;
+    let { messages } = relayed;
+    if (gone !== undefined && before !== undefined) {
+      // it goes by when the ERP was asked alone: the clock that the known order is dated by may be ahead
+      const knownAt = Math.min(before.changedAt, latestSeconds);
+      messages = messages.map((each) => datedAtLeast(each, knownAt));
+    }
     return applyToOrder(
       { messages, position: positionOf(relayed), refused, wasUnmapped },
       before,
       (operation) => this.equipment.machineOf(operation),
-      this.latestSeconds,
+      latestSeconds,
     );
   }
 
@@ -253,6 +260,11 @@ export class OrderLedger {
   ): readonly OutboundRecord[] {
     return this.outcomes.recordsOf('work-order-list', answered, results);
   }
+}
+
+function datedAtLeast(message: OrderMessage, seconds: number): OrderMessage {
+  if (message.kind === 'snapshot' || message.order.changedAt >= seconds) return message;
+  return { ...message, order: { ...message.order, changedAt: seconds } };
 }
 
 /** Such an outcome is there for a message that would have none: a rejected one has. */
