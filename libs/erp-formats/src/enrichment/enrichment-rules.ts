@@ -173,10 +173,12 @@ class EventPlaces {
     });
   }
 
-  /** A text, or a number as it is written; undefined where there is neither, or an empty text. */
+  /** A text, or a number that is read exactly; undefined where there is neither, or an empty text. */
   textAt(place: string): string | undefined {
     const value = ATTRIBUTE.test(place) ? this.attribute(place) : valueAt(this.data(), place);
-    if (typeof value === 'number') return String(value);
+    if (typeof value === 'number') {
+      return Math.abs(value) <= Number.MAX_SAFE_INTEGER ? String(value) : undefined;
+    }
     return typeof value === 'string' && value !== '' ? value : undefined;
   }
 
