@@ -306,7 +306,7 @@ describe('a snapshot of an order', () => {
 
     it.each([
       ['by the same document', new Ledger(), told(2000)],
-      ['by one before', ledgerOf(whole.order as OrderSnapshot), told(2000).slice(1)],
+      ['by one before', ledgerOf(whole.order), told(2000).slice(1)],
     ])(
       'is rejected where a document goes on and on about it, told of them %s',
       (_, ledger, all) => {
