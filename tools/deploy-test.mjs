@@ -11,7 +11,7 @@ import { LOCAL, ROOT } from './setup/root.mjs';
 import { runTool } from './setup/run-tool.mjs';
 import { say, secondsSince, step } from './setup/steps.mjs';
 
-/** Parts by name: all of them, or those that the arguments name. Most import packages, which may have to be installed first. */
+/** Parts by name: all, or those that the arguments name. Most import packages, which may have to be installed first. */
 const PARTS = {
   rules: async () => checkRules,
   units: async () => checkUnits,

@@ -1,5 +1,5 @@
-// npm run test:matrix [-- node@22 kafka@3.9.1:e2e … Jest's arguments]: the tests on each version of Node and Kafka that
-// is supported, or on those that are named; behind a colon the tier. The last line is "N passed, N failed".
+// npm run test:matrix [-- node@22 kafka@3.9.1:e2e … Jest's arguments]: the tests on each version of Node and Kafka
+// that is supported, or on those that are named; behind a colon the tier. The last line is "N passed, N failed".
 import './setup/require-node.mjs';
 import { existsSync } from 'node:fs';
 import { cp, mkdir, readdir, rm } from 'node:fs/promises';

@@ -1,5 +1,5 @@
-// HEALTHCHECK of the images: `node healthcheck.mjs BRIDGE_HTTP_PORT 3000` exits 0 while the app answers on /health/live.
-// With a third argument, the app serves https where that setting is set; its certificate is for another name than loopback.
+// HEALTHCHECK of the images: `node healthcheck.mjs BRIDGE_HTTP_PORT 3000` exits 0 while /health/live answers.
+// With a third argument, the app serves https where that setting is set; its certificate is not for loopback.
 const [setting, defaultPort, certificate] = process.argv.slice(2);
 const port = process.env[setting] || defaultPort;
 const isTls = Boolean(process.env[certificate]);

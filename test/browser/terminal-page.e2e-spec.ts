@@ -817,7 +817,7 @@ async function violations(page: Page): Promise<string[]> {
   );
 }
 
-/** The size of what is touched, whether anything is wider than the screen, and axe where asked for: it takes longest. */
+/** The size of touch targets, whether anything is wider than the screen, and axe where asked for: it takes longest. */
 async function inspect(page: Page, name: string, withAxe: boolean): Promise<void> {
   await screenshot(page, name);
   const found = withAxe ? await violations(page) : [];

@@ -287,6 +287,17 @@ describe('a message that only names its order', () => {
     await plant.sandbox.listBecomes('M-008', []);
   });
 
+  it('does so where its answers keep leading zeros that the rule drops', async () => {
+    const operations = [{ operationId: '0010', machineId: 'M-011' }];
+    const order = { orderId: '000815', changedAt: 1_710_753_302, status: 'released', operations };
+    erp.faults.set('000815', answering(200, JSON.stringify(order)));
+    await outcomeOf(await tell('000815'), 'applied');
+    await plant.sandbox.listBecomes('M-011', ['000815']);
+    erp.faults.set('000815', answering(410));
+    await tell('000815');
+    await plant.sandbox.listBecomes('M-011', []);
+  });
+
   it('leaves an order unknown that the ERP does not have yet, and says so', async () => {
     const outcome = await outcomeOf(await tell('early'), 'superseded');
     expect(json(outcome)['detail']).toBe(

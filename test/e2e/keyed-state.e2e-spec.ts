@@ -27,7 +27,7 @@ const SEGMENT_BYTES = 1024 * 1024;
 /** Nothing here calls the service. */
 const NO_CALLS = {
   underWay: 0,
-  hold: () => undefined,
+  pause: () => undefined,
   resume: () => undefined,
   allowWhile: () => undefined,
   wake: () => undefined,

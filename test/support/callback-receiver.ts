@@ -14,7 +14,7 @@ export interface CallbackCall {
   isAnswered: boolean;
 }
 
-/** A sender's end of callbacks: an HTTP server that answers each with `status` and `headers`, once `answers` allows it. */
+/** A sender's end of callbacks: an HTTP server that answers with `status` and `headers`, once `answers` allows it. */
 export class CallbackReceiver {
   /** All of them, in the order in which they came. */
   readonly calls: CallbackCall[] = [];

@@ -21,7 +21,7 @@ export interface Plant {
   clock: Clock;
   /** The same time for another app. */
   clockEnv: Environment;
-  /** Stops the bridge and starts another one with the same group and topics; `env` beyond the plant's own. It is ready then, unless it is not to be. */
+  /** Restarts the bridge, same group and topics, with `env` beyond the plant's own; until ready, if it is to be. */
   restartBridge: (env?: Environment, options?: { untilReady?: boolean }) => Promise<void>;
   close: () => Promise<void>;
 }

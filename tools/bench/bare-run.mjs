@@ -15,7 +15,8 @@ const PROGRAMS = [
  * The same load for the libraries without the bridge, as they are installed and at their leanest, and how many
  * times what they take a message the bridge takes.
  *
- * @param load `kind`, what bare/main.mjs calls its messages; `bridge`, what {@link drain} yields of the bridge's own run
+ * @param load `kind`, what bare/main.mjs calls its messages; `bridge`, what {@link drain} yields of the bridge's own
+ * run
  */
 export async function addBareRuns(bench, figures, { bridge, ...load }) {
   for (const { of, isLeanest } of PROGRAMS) {

@@ -27,8 +27,9 @@ export async function readCosts({ service, brokerPid }, app, count) {
 }
 
 /**
- * Between two readings: messages done, CPU seconds of each process, and these as percent of one core. Messages are those that
- * the bridge has counted, where it is one: offsets of its outcomes count the ends of its transactions as well.
+ * Between two readings: messages done, CPU seconds of each process, and these as percent of one core. Messages are
+ * those that the bridge has counted, where it is one: offsets of its outcomes count the ends of its transactions as
+ * well.
  */
 export function costsBetween(start, end) {
   const seconds = (end.atMs - start.atMs) / 1000;
@@ -44,8 +45,8 @@ export function costsBetween(start, end) {
 }
 
 /**
- * @returns `{cpuSeconds, rssMb}` of a process with Prometheus's usual metrics (megabytes of 2^20 bytes), and of the bridge how
- * many `outcomes` it has published and how many `partitions` of its inputs it has
+ * @returns `{cpuSeconds, rssMb}` of a process with Prometheus's usual metrics (megabytes of 2^20 bytes), and of the
+ * bridge how many `outcomes` it has published and how many `partitions` of its inputs it has
  */
 export async function readMetrics(url) {
   const text = await (await fetch(`${url}/metrics`)).text();

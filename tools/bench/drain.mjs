@@ -7,7 +7,8 @@ import { requireCorrect } from './verdict.mjs';
 
 /**
  * Messages wait in Kafka, the bridge is let at them, what came of them is checked.
- * Yields the outcomes, the service's report and the costs from outcome number `countedFrom` to the last, as `progress` counts.
+ * Yields the outcomes, the service's report and the costs from outcome number `countedFrom` to the last, as `progress`
+ * counts.
  */
 export async function drain(
   trial,

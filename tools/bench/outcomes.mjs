@@ -43,7 +43,7 @@ export function countByKind(outcomes) {
   return counts;
 }
 
-/** Outcomes a second from the first to the last of them, or in that many seconds from the first; by the broker's clock. */
+/** Outcomes a second from the first to the last, or in that many seconds from the first; by the broker's clock. */
 export function ratePerSecond(outcomes, seconds = Infinity) {
   let [first, last] = [Infinity, -Infinity];
   for (const { atMs } of outcomes) {

@@ -75,7 +75,7 @@ export async function keepOnOneCore({ pid }) {
   return keepOnCores('0', await pid);
 }
 
-/** Keeps processes off the core of {@link keepOnOneCore} while `body` runs, as those that are on other machines in a plant. */
+/** Keeps processes off the core of {@link keepOnOneCore} while `body` runs, as if on other machines. */
 export async function withoutThatCore(pids, body) {
   const last = availableParallelism() - 1;
   if (last < 1) return body();
@@ -125,7 +125,7 @@ export async function startBare({ brokers, input, outcomes, prefix, service, ...
   return { ...app, url: `http://127.0.0.1:${port}` };
 }
 
-/** Confluent's Parallel Consumer on a trial's input; `program` is the rest of what rivals/ParallelConsumer.java takes. */
+/** Confluent's Parallel Consumer on a trial's input; `program` is what else rivals/ParallelConsumer.java takes. */
 export async function startParallelConsumer(
   { brokers, input, prefix, service, ...bench },
   program,

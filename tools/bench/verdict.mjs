@@ -4,7 +4,7 @@ import { countByKind, faultsOf } from './outcomes.mjs';
 export class WrongResult extends Error {}
 
 /**
- * Holds what a run has led to against what it must have led to.
+ * Checks what a run has led to against what it must have led to.
  *
  * `lasts`: the ordinal each machine must have received last.
  *

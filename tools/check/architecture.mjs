@@ -1,5 +1,5 @@
-// Whether the picture in docs/architecture.md shows the imports as they are (`--write` draws it anew), and no two folders
-// import each other.
+// Whether the picture in docs/architecture.md shows the imports as they are (`--write` draws it anew), and no two
+// folders import each other.
 import { ROOT } from '../setup/root.mjs';
 import { say } from '../setup/steps.mjs';
 import { importsOf, mutualFolders } from './architecture/imports.mjs';

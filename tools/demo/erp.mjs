@@ -10,7 +10,7 @@ const WRONG_EVERY = 5;
 /** Of these the orders are, of the demo and of docs/erp: a list would take them off the machine. */
 const MACHINES_WITH_ORDERS = new Set(['M-001', 'M-003', 'M-004', 'M-005']);
 
-/** An ERP: one real SAP order by HTTP to begin with, then lists for one machine after the other, now and then a wrong one. */
+/** An ERP: one real SAP order by HTTP, then lists for one machine after the other, now and then a wrong one. */
 export function createErp({ send, machines, clock, ingestUrl, signal }) {
   const ids = machines
     .map(({ machineId }) => machineId)

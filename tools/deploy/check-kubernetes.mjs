@@ -155,7 +155,7 @@ async function buildOverlay(kustomize) {
   }
 }
 
-/** Holds manifests against the schemas of each Kubernetes. */
+/** Checks manifests against the schemas of each Kubernetes. */
 async function validator() {
   const kubeconform = await goTool('kubeconform');
   const schemas = await fetchSchemas();

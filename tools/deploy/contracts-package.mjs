@@ -38,7 +38,7 @@ export async function packContracts() {
   return join(FOLDER, name.trim());
 }
 
-/** Types of the messages that the bridge reads, from their JSON Schemas. A type is named after the file of its schema. */
+/** Types of the messages that the bridge reads, from their JSON Schemas, each named after its schema's file. */
 async function typesOfInputs() {
   const tools = join(FOLDER, 'tools');
   await mkdir(tools);

@@ -48,7 +48,7 @@ export async function findDockerEngine(shutdown) {
   return own;
 }
 
-/** Containers, networks and volumes of a run that was killed, and stages of images that changed a week ago or earlier. */
+/** Containers, networks and volumes of a killed run, and stages of images that changed a week ago or earlier. */
 async function removeLeftovers({ docker }) {
   for (const kind of ['container', 'network', 'volume']) await docker(kind, 'prune', '--force');
   await docker('image', 'prune', '--force', '--filter', 'until=168h');

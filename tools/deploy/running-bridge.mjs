@@ -6,7 +6,8 @@ import { startApp, untilHealthy } from '../start/app-process.mjs';
 import { appSettings } from '../start/app-settings.mjs';
 
 /**
- * Starts a Kafka, a sandbox and a bridge with the settings of the demo, and `env`. They end with `shutdown`, or by `stop`.
+ * Starts a Kafka, a sandbox and a bridge with the settings of the demo, and `env`. They end with `shutdown`, or by
+ * `stop`.
  *
  * @returns `{brokers, sandboxUrl, bridgeUrl, stop}`
  */

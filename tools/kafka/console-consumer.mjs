@@ -5,7 +5,7 @@ import { findJavaWay } from './local-kafka.mjs';
 const JVM = ['-Xmx128m', '-XX:+UseSerialGC', '-XX:TieredStopAtLevel=1'];
 const CLASS = 'org.apache.kafka.tools.consumer.ConsoleConsumer';
 
-/** Program and arguments of Kafka's own console consumer, to which its options are added; see console-consumer.d.mts. */
+/** Program and arguments of Kafka's console consumer, to which options are added; see console-consumer.d.mts. */
 export function consoleConsumer() {
   return kafkaTool(CLASS);
 }

@@ -8,7 +8,7 @@ import { hasData, newClusterId, prepareFolder, setDataAside } from './data-folde
 import { endEarlierBroker } from './earlier-broker.mjs';
 import { findJava, findMaven } from './java.mjs';
 
-/** What it takes to run Kafka without Docker: `{java, maven}`, or undefined. Maven is only needed to fetch Kafka once. */
+/** What runs Kafka without Docker: `{java, maven}`, or undefined. Maven is only needed to fetch Kafka once. */
 export async function findJavaWay() {
   const java = findJava();
   if (!java) return undefined;

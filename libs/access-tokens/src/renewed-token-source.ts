@@ -225,7 +225,7 @@ function isWorthReplacing(
   return nowMs - held.obtainedMs >= FORBIDDEN_AFTER_MS;
 }
 
-/** How long before the end of a token's life its successor is fetched: a share of short lives, a minute of long ones. */
+/** How long before a token's end its successor is fetched: a share of short lives, a minute of long ones. */
 const MARGIN_SHARE = 0.2;
 const LONGEST_MARGIN_MS = 60_000;
 

@@ -18,8 +18,8 @@ export class RateLimit {
   ) {}
 
   /**
-   * Takes tokens, or says in how many seconds they will be there. More than a burst is let through where the bucket is full,
-   * but for those that were `taken` of the same request before.
+   * Takes tokens, or says in how many seconds they will be there. More than a burst is let through where the bucket is
+   * full, but for those that were `taken` of the same request before.
    */
   take(sender: string, count: number, { taken = 0, nowMs = realNowMs() } = {}): number {
     const { tokens: before, atMs } = this.buckets.get(sender) ?? {

@@ -109,8 +109,8 @@ export class MachineCloudClient {
   }
 
   /**
-   * Interface: setMachineClassification, without machine, reason and times: sets nothing, and is to be answered with 422.
-   * Shows whether the path of the operation is right.
+   * Interface: setMachineClassification, without machine, reason and times: sets nothing, and is to be answered with
+   * 422. Shows whether the path of the operation is right.
    */
   setNoMachineClassification(caller: Caller = NOBODY): Promise<CloudAnswer<null>> {
     const body = { machineId: '', [this.reasonField]: '' };

@@ -191,7 +191,7 @@ export class EnvironmentReader {
     return this.secret(name) ?? '';
   }
 
-  /** A secret in a variable or file that a file of settings names; the problem is one of the setting that names that. */
+  /** A secret in a variable or file that a file of settings names; the problem is that file's setting's. */
   secretAt(place: { env: string } | { file: string }, setting: string): string {
     if ('file' in place) return this.fileContent(setting, place.file) ?? '';
     const secret = this.env[place.env]?.trim() ?? '';

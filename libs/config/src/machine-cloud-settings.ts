@@ -98,7 +98,7 @@ const WAYS: readonly TokenWay[] = [
   },
 ];
 
-/** One setting is enough to choose a way: it is a problem when others of that way are missing, or a second way is chosen. */
+/** One setting chooses a way: it is a problem when others of that way are missing, or a second way is chosen. */
 export function readToken(env: EnvironmentReader): TokenSettings {
   const isSet = (name: string): boolean => env.isSet(name);
   const begun = WAYS.filter(({ names }) => names.some(isSet));

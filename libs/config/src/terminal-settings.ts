@@ -13,7 +13,7 @@ export type TerminalAccess =
   | { kind: 'open'; station: string }
   /** Whoever knows a station's token. */
   | { kind: 'tokens'; stations: ReadonlyMap<string, string> }
-  /** Whoever a proxy lets through; its headers, in lower case, name the station and, if there is a second, the operator. */
+  /** Whoever a proxy lets through; its headers, in lower case, name the station and, in a second, the operator. */
   | { kind: 'proxy'; stationHeader: string; operatorHeader?: string };
 
 interface Look {

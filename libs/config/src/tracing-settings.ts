@@ -42,8 +42,8 @@ const SAMPLERS: Readonly<Record<string, { ratio?: number; isParentBased: boolean
 const CERTIFICATES = ['CERTIFICATE', 'CLIENT_CERTIFICATE', 'CLIENT_KEY'];
 
 /**
- * The standard settings of OpenTelemetry; undefined where no spans are to be exported. Platforms set them for every process
- * that they run: what is wrong with one is no reason not to start, but added to `unsupported`.
+ * The standard settings of OpenTelemetry; undefined where no spans are to be exported. Platforms set them for every
+ * process that they run: what is wrong with one is no reason not to start, but added to `unsupported`.
  */
 export function readTracingSettings(
   env: EnvironmentReader,

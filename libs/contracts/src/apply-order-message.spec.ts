@@ -135,6 +135,17 @@ describe('a change of an order', () => {
     expect(applyOrderMessage(orderAfter(event), fetched).kind).toBe('applied');
   });
 
+  it('may name ten thousand operations that are not among as many known: that stops nothing', () => {
+    const [known, named] = [0, 10_000].map((from) =>
+      Array.from({ length: 10_000 }, (_, index) => operation(`${from + index}/FR01`)),
+    );
+    const states = named!.map(({ operationId }) => ({ operationId, status: 'held' as const }));
+    const beganMs = performance.now();
+    const after = orderAfter(applyOrderMessage(order(known!), change({ operations: states })));
+    expect(performance.now() - beganMs).toBeLessThan(1000);
+    expect(after.operations).toEqual(known);
+  });
+
   it('is superseded when it is older than what is known', () => {
     const older = change({ changedAt: 99, status: 'cancelled' });
 

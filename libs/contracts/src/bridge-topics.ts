@@ -7,7 +7,7 @@ import {
   WORK_ORDER_QUEUES,
 } from './topics.js';
 
-/** What is made of an input, a dead letter or state, may be larger than that, which fitted into a broker's default of 1 MB. */
+/** A dead letter or state may be larger than its input, which fitted into a broker's default of 1 MB. */
 const LARGEST_RECORD_BYTES = 16 * 1024 * 1024;
 
 /** Shares are written every few seconds; in a week, the broker's default, they would be 100 MB a process. */
@@ -122,8 +122,8 @@ const QUEUES: readonly InternalTopic[] = [
 ];
 
 /**
- * The topics that a bridge with these settings uses, and creates at its start: all public ones where it may create them,
- * so that subscribers find them, else those that its flows need; and its own.
+ * The topics that a bridge with these settings uses, and creates at its start: all public ones where it may create
+ * them, so that subscribers find them, else those that its flows need; and its own.
  */
 export function bridgeTopics({
   kafka: { topicPrefix, createTopics },

@@ -18,8 +18,8 @@ export const DEAD_LETTER_HEADERS = {
 } as const;
 
 /**
- * Headers that `dlq replay` adds to the message it puts back. They stay with the message, so that the dead letter it may
- * become again carries them.
+ * Headers that `dlq replay` adds to the message it puts back. They stay with the message, so that the dead letter it
+ * may become again carries them.
  */
 export const REPLAY_HEADERS = {
   /** How often the message has been replayed. */

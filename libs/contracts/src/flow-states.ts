@@ -33,7 +33,7 @@ export interface GroupFlow {
   processes: ({ process: string } & FlowShare)[];
 }
 
-/** What has been done to a flow in all processes of the group: the answer of `POST /api/flows/:name/pause` and `/resume`. */
+/** What was done to a flow in the whole group: the answer of `POST /api/flows/:name/pause` and `/resume`. */
 export interface ControlledFlow {
   name: Flow;
   state: 'pausedByHand' | 'resumed';

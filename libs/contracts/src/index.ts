@@ -26,7 +26,7 @@ export * from './machine-directory-records.js';
 export * from './machine-state-events.js';
 export { isIdentifier, MAX_LIST_LENGTH } from './message-fields.js';
 export { type OrderChange, parseOrderChange } from './order-change.js';
-export { isOlderVersion, type OrderFence, type OrderVersion } from './order-fence.js';
+export { isOlderVersion, type OrderVersion, type SourceSequence } from './order-version.js';
 export type { OrderMessage } from './order-message.js';
 export type { OperationChange, OrderOperation } from './order-operation.js';
 export { type OrderSnapshot, parseOrderMessage } from './order-snapshot.js';

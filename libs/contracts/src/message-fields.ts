@@ -35,8 +35,8 @@ interface FieldRule {
 const rulesOf = new WeakMap<object, readonly FieldRule[]>();
 
 /**
- * A field's rule. The rule itself words the complaint, so that a list of ten thousand entries costs one check that names
- * the first bad index. Of several rules of one field the last one written is tried first.
+ * A field's rule. The rule itself words the complaint, so that a list of ten thousand entries costs one check that
+ * names the first bad index. Of several rules of one field the last one written is tried first.
  */
 export function Field(
   problemOf: ProblemOf,

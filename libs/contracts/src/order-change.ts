@@ -9,7 +9,7 @@ import {
   time,
 } from './message-fields.js';
 import { describeJson, isJsonObject } from './json.js';
-import type { OrderFence } from './order-fence.js';
+import type { SourceSequence } from './order-version.js';
 import { readOperationChanges, type OperationChange } from './order-operation.js';
 import { optionalOrderStatus, type OrderStatus } from './order-status.js';
 import { parsed, rejected, type Parsed } from './rejection.js';
@@ -25,7 +25,7 @@ export interface OrderChange {
   operations?: OperationChange[];
   /** Which of them it names every place of: the places that are known and not among them go. */
   replaces?: ReplacedOperations;
-  fence?: OrderFence;
+  fence?: SourceSequence;
 }
 
 class OrderChangeDto {
@@ -43,7 +43,7 @@ class OrderChangeDto {
   operations?: unknown[] | '' | null;
 }
 
-/** Holds a change to the rules of the canonical form. Refusals: `invalid-message`, `too-large`. */
+/** Checks a change by the rules of the canonical form. Refusals: `invalid-message`, `too-large`. */
 export function parseOrderChange(json: unknown): Parsed<OrderChange> {
   if (!isJsonObject(json)) {
     return rejected('invalid-message', `the change must be an object, not ${describeJson(json)}`);

@@ -9,7 +9,7 @@ import {
   time,
 } from './message-fields.js';
 import { describeJson, isJsonObject } from './json.js';
-import type { OrderFence } from './order-fence.js';
+import type { SourceSequence } from './order-version.js';
 import { readOperations, type OrderOperation } from './order-operation.js';
 import { isOver, orderStatus, type OrderStatus } from './order-status.js';
 import { parsed, rejected, type Parsed } from './rejection.js';
@@ -22,7 +22,7 @@ export interface OrderSnapshot {
   status: OrderStatus;
   operations: OrderOperation[];
   /** Finer than seconds, where the sender counts its messages. */
-  fence?: OrderFence;
+  fence?: SourceSequence;
 }
 
 class OrderDto {

@@ -38,11 +38,16 @@ export function replacementOf(
  * centre B is an operation by itself.
  */
 function operationAmong(ids: ReadonlySet<string>): (entry: OperationChange) => string | undefined {
-  return ({ operationId, workCentre }) => {
-    if (ids.has(operationId)) return operationId;
-    const suffix = operationIdAt('', workCentre ?? '');
-    if (workCentre === undefined || !operationId.endsWith(suffix)) return undefined;
-    const id = operationId.slice(0, -suffix.length);
-    return ids.has(id) ? id : undefined;
+  return (entry) => {
+    if (ids.has(entry.operationId)) return entry.operationId;
+    const id = idWithoutPlace(entry);
+    return id !== undefined && ids.has(id) ? id : undefined;
   };
+}
+
+/** The operation that an entry is one place of; undefined of one that is an operation by itself. */
+export function idWithoutPlace({ operationId, workCentre }: OperationChange): string | undefined {
+  if (workCentre === undefined) return undefined;
+  const suffix = operationIdAt('', workCentre);
+  return operationId.endsWith(suffix) ? operationId.slice(0, -suffix.length) : undefined;
 }

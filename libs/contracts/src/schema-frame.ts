@@ -82,8 +82,8 @@ export function describeSchema(schema: SchemaReference): string {
 }
 
 /**
- * Whether a payload is JSON for certain, without its schema. A bracket at the begin alone may be the length of a text in
- * Avro, or a part of it.
+ * Whether a payload is JSON for certain, without its schema. A bracket at the begin alone may be the length of a text
+ * in Avro, or a part of it.
  */
 export function carriesJson(payload: Buffer): boolean {
   if (!looksLikeJson(payload)) return false;

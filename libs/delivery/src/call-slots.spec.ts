@@ -88,11 +88,11 @@ describe('CallSlots', () => {
     await expect(slots.run(() => Promise.resolve('behind it'))).resolves.toBe('behind it');
   });
 
-  it('gives out nothing while held, and everything that was asked for meanwhile once it is resumed', () => {
+  it('gives out nothing while paused, and everything that was asked for meanwhile once it is resumed', () => {
     const slots = new CallSlots(2);
     const { given, ask } = askers(slots);
     ask('a');
-    slots.hold();
+    slots.pause();
     ask('b', 'c');
     slots.release();
     slots.wake();
@@ -119,7 +119,7 @@ describe('CallSlots', () => {
   it('asks anew before each call, also among those that are served together', () => {
     const slots = new CallSlots(5);
     const { given, ask } = askers(slots);
-    slots.hold();
+    slots.pause();
     ask('a', 'b', 'c');
     slots.allowWhile(() => given.length < 2);
     slots.resume();
@@ -131,7 +131,7 @@ describe('CallSlots', () => {
     const { given, ask } = askers(slots);
     await slots.idle();
     ask('a', 'b', 'c');
-    slots.hold();
+    slots.pause();
     const log: string[] = [];
     const idle = slots.idle().then(() => log.push('idle'));
     slots.release();
@@ -155,7 +155,7 @@ describe('CallSlots', () => {
     const slots = new CallSlots(1);
     const { objection } = slots.permit();
     expect(objection()).toBeUndefined();
-    slots.hold();
+    slots.pause();
     expect(objection()).toBeInstanceOf(Error);
     slots.resume();
     expect(objection()).toBeUndefined();

@@ -11,7 +11,7 @@ export interface CallPermit {
 
 /**
  * The calls that may be under way at once, whatever flow they belong to. Whoever wants to call asks
- * for a slot, first come, first served. While held, no call begins: partitions may be on their way to
+ * for a slot, first come, first served. While paused, no call begins: partitions may be on their way to
  * another process, and the machines in them must not be called by two.
  */
 export class CallSlots {
@@ -19,7 +19,7 @@ export class CallSlots {
   /** Those who are first, the very first last: to shift tens of thousands would move all of them each time. */
   private upNext: (() => void)[] = [];
   private inUse = 0;
-  private isHeld = false;
+  private isPaused = false;
   private whenIdle: (() => void)[] = [];
   private mayBegin: () => boolean = () => true;
   private calls = new AbortController();
@@ -51,16 +51,16 @@ export class CallSlots {
   }
 
   /** No call begins from now on. */
-  hold(): void {
-    this.isHeld = true;
+  pause(): void {
+    this.isPaused = true;
   }
 
   resume(): void {
-    this.isHeld = false;
+    this.isPaused = false;
     this.serve();
   }
 
-  /** Asked before each call begins and again before it is sent; where the answer has turned since, {@link wake} says so. */
+  /** Asked before each call begins and again before it is sent; {@link wake} says that the answer has turned. */
   allowWhile(mayBegin: () => boolean): void {
     this.mayBegin = mayBegin;
   }
@@ -94,7 +94,7 @@ export class CallSlots {
     this.isOpen() ? undefined : new Error('the partition may belong to another process');
 
   private isOpen(): boolean {
-    return !this.isHeld && this.mayBegin();
+    return !this.isPaused && this.mayBegin();
   }
 
   private serve(): void {

@@ -24,7 +24,7 @@ export interface ErpClientOptions {
   credentials: Credentials;
   /** Sent with every request; names in lower case. */
   headers: Readonly<Record<string, string>>;
-  /** Trusted in place of the system's certificates, in PEM; also of the token's server where that is on the same host. */
+  /** Trusted in place of the system's certificates, in PEM; also for the token's server if on the same host. */
   ca: string | undefined;
   /** Of https alone. */
   proxy: HttpsProxy | undefined;

@@ -88,8 +88,8 @@ const NAMED_TYPES = new Set(BY_MEDIA_TYPE.keys());
 /**
  * Reads what arrives on `erp.work-orders.v1`, in any format of the registry: the one its content type names,
  * else the first that knows its root element or shape. A document may hold several orders; one bad order
- * refuses it whole. Refusals: `invalid-json`, `invalid-message`, `too-large`, with the foreign format and the place of the
- * fault.
+ * refuses it whole. Refusals: `invalid-json`, `invalid-message`, `too-large`, with the foreign format and the place of
+ * the fault.
  */
 export function readOrderDocument(
   document: OrderDocument,
@@ -111,7 +111,7 @@ export function readOrderDocument(
   return rejected('too-large', `the document holds ${found}`);
 }
 
-/** JSON of no known shape, and with no field of another format, is most likely the bridge's own with a mistake in it. */
+/** JSON of no known shape, with no field of another format, is most likely the bridge's own with a mistake. */
 function unknownFormat(content: DocumentContent): Refused {
   const known = `formats: ${FORMATS.map(({ name }) => name).join(', ')}`;
   if (content.syntax === 'xml') {

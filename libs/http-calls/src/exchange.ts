@@ -7,8 +7,8 @@ export interface Caller {
   /**
    * Asked right before anything is written to the service, however long the request has waited for its
    * turn, a token or a connection: a process may have been suspended meanwhile. A request that is
-   * objected to is not sent, and the call rejects with the objection. Without it test/chaos/group.chaos-spec.ts fails: a
-   * process that was suspended while connections were opening sends what waited for them.
+   * objected to is not sent, and the call rejects with the objection. Without it test/chaos/group.chaos-spec.ts fails:
+   * a process that was suspended while connections were opening sends what waited for them.
    */
   readonly objection?: () => Error | undefined;
 }

@@ -2,12 +2,12 @@
  * Kafka for the rest of the house: kafkajs is used here and nowhere else. Folders depend downwards only:
  *
  * - `consumer` owns the membership in the group and the assigned partitions of input topics. A message is *waiting*
- *   (fetched), *in flight* (with its controller), then *finished* in a transaction or *abandoned*. A partition is *held*
- *   until the progress of earlier owners is read and its state is restored, *paused* while its buffer is full, and
- *   *revoked* when the group gives it to another process. Its transactions are *fencing*, *reading progress*, *running*,
- *   *closed* (`partition-transactions.ts`).
- * - `keyed-state` owns what the bridge remembers, a compacted topic for each kind. A partition is *fencing*, *restoring*,
- *   *owned*; a write whose result is unknown leads back to *fencing* (`keyed-state-partition.ts`).
+ *   (fetched), *in flight* (with its controller), then *finished* in a transaction or *abandoned*. Nothing of a
+ *   partition is handed over until the progress of earlier owners is read and its state is restored; it is *paused*
+ *   while its buffer is full, and *revoked* when the group gives it to another process. Its transactions are *fencing*,
+ *   *reading progress*, *running*, *closed* (`partition-transactions.ts`).
+ * - `keyed-state` owns what the bridge remembers, a compacted topic for each kind. A partition is *fencing*,
+ *   *restoring*, *owned*; a write whose result is unknown leads back to *fencing* (`keyed-state-partition.ts`).
  * - `producer` writes: idempotently, or in transactions. It owns the shape of dead letters.
  * - `reading` reads topics from one end to the other, or follows them, and commits nothing.
  * - `client` owns the connection settings, the creation of topics, and the description of failures for an operator.

@@ -33,8 +33,8 @@ const PROTOCOL = 'kafkajs/src/protocol/requests';
 const CONSUMER_GROUP = 'kafkajs/src/consumer/consumerGroup.js';
 
 /**
- * Replaces what kafkajs does wrongly, or slowly: the README of this lib has each patch, and why. Must be done before any
- * other module of kafkajs is loaded: these keep what they found then.
+ * Replaces what kafkajs does wrongly, or slowly: the README of this lib has each patch, and why. Must be done before
+ * any other module of kafkajs is loaded: these keep what they found then.
  *
  * @throws Error when kafkajs is not the version that the patches are made for
  */

@@ -4,7 +4,7 @@ import { type DestinationStream, pino } from 'pino';
 type Level = 'debug' | 'error' | 'fatal' | 'info' | 'trace' | 'warn';
 
 /**
- * Nest's logger over pino: one JSON object a line, `{level, time, pid, hostname, context, msg, …}`, an error as `err`.
+ * Nest's logger over pino: one JSON object a line, `{level, time, pid, hostname, context, msg, …}`, errors as `err`.
  *
  * @param level pino's name of the lowest level that is written; `silent` for none
  */

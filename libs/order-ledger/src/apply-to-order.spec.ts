@@ -274,6 +274,53 @@ describe('a snapshot of an order', () => {
     expect(listsOf(ledger)).toEqual([[], ['4711'], []]);
   });
 
+  it('may be told ten thousand times, older and of another machine each time: that stops nothing', () => {
+    const told = Array.from({ length: 10_000 }, (_, index): OrderMessage => {
+      const operations = [operation('0010', { machineId: `M-${index}` })];
+      return { kind: 'snapshot', order: order('4711', operations, { changedAt: 99 }) };
+    });
+    const ledger = ledgerOf(order('4711', []));
+    const beganMs = performance.now();
+    const { findings } = ledger.takeIn(told);
+    expect(performance.now() - beganMs).toBeLessThan(1000);
+    expect(findings).toHaveLength(10_000);
+  });
+
+  describe('of ten thousand operations', () => {
+    const operations = Array.from({ length: 10_000 }, (_, index) => operation(`${index}`));
+    const whole: OrderMessage = { kind: 'snapshot', order: order('4711', operations) };
+    const held: OrderMessage = {
+      kind: 'change',
+      order: { orderId: '4711', changedAt: 100, status: 'held' },
+    };
+    const told = (times: number): OrderMessage[] => [
+      whole,
+      ...Array<OrderMessage>(times).fill(held),
+    ];
+
+    it('is applied where a document tells of it some times more', () => {
+      const ledger = new Ledger();
+      expect(ledger.takeIn(told(50))).toEqual({ touched: ['M-1'], findings: [] });
+      expect(ledger.orders.get('4711')?.status).toBe('held');
+    });
+
+    it.each([
+      ['by the same document', new Ledger(), told(2000)],
+      ['by one before', ledgerOf(whole.order), told(2000).slice(1)],
+    ])(
+      'is rejected where a document goes on and on about it, told of them %s',
+      (_, ledger, all) => {
+        const beganMs = performance.now();
+        const { touched, findings } = ledger.takeIn(all);
+        expect(performance.now() - beganMs).toBeLessThan(1000);
+        expect(findings).toMatchObject([{ kind: 'rejected', rejection: { code: 'too-large' } }]);
+        expect({ touched, status: ledger.orders.get('4711')?.status }).not.toMatchObject({
+          status: 'held',
+        });
+      },
+    );
+  });
+
   it('that was sent before what is known, in the same second, is superseded', () => {
     const ledger = ledgerOf(onFirst);
     const { findings } = ledger.takeIn([{ kind: 'snapshot', order: onSecond }], 0);

@@ -57,10 +57,11 @@ export function applyToOrder(
   machineOf: MachineOf,
   latestSeconds?: number,
 ): AppliedOrder {
+  if (stepsOf(messages, known) > MOST_STEPS) return tooLarge(messages);
   let latest = known;
   const assignments = new Map<string, readonly AssignedOperation[]>();
   const rejected: OrderFinding[] = [];
-  let superseded: Set<string> | undefined;
+  const superseded = new Set<string>();
   let older: string | undefined;
   let isTakenIn = false;
   for (const message of messages) {
@@ -78,7 +79,7 @@ export function applyToOrder(
     const { machines, unmapped } = placeOrder(isSnapshot ? message.order : order, machineOf);
     if (met.kind === 'superseded') {
       older ??= `order ${orderId} ${whyOlder(message.order, order)}`;
-      superseded = new Set([...(superseded ?? []), ...machines.keys()]);
+      for (const machineId of machines.keys()) superseded.add(machineId);
       continue;
     }
     isTakenIn = true;
@@ -99,7 +100,7 @@ export function applyToOrder(
     if (met.kind === 'applied') latest = toKnownOrder(order, listedOn, position);
   }
   const findings = [...rejected];
-  for (const machineId of superseded ?? []) {
+  for (const machineId of superseded) {
     // a machine is answered once, and by what changes there if something does
     if (assignments.has(machineId) || refused.includes(machineId)) continue;
     findings.push({ kind: 'superseded', machineId, detail: older ?? '' });
@@ -109,6 +110,32 @@ export function applyToOrder(
     else findings.push({ kind: 'superseded', machineId: null, detail: older });
   }
   return { known: latest === known ? undefined : latest, assignments, findings };
+}
+
+/**
+ * A whole order looks at its operations, a change at all that are known. So many take up to half a second; a document of
+ * a megabyte may ask for a hundred times as many, and nothing else would go on meanwhile.
+ */
+const MOST_STEPS = 1_000_000;
+
+/** At the most. */
+function stepsOf(messages: readonly OrderMessage[], known: KnownOrder | undefined): number {
+  let operations = known?.operations.length ?? 0;
+  let steps = 0;
+  for (const { kind, order } of messages) {
+    const named = order.operations?.length ?? 0;
+    operations = kind === 'snapshot' ? Math.max(operations, named) : operations + named;
+    steps += kind === 'snapshot' ? named : operations;
+  }
+  return steps;
+}
+
+function tooLarge(messages: readonly OrderMessage[]): AppliedOrder {
+  const orderId = messages[0]?.order.orderId ?? '';
+  const told = `the document tells of order ${orderId} ${messages.length} times`;
+  const detail = `${told}, which is too often for its operations: send several documents`;
+  const rejection: Rejection = { code: 'too-large', detail };
+  return { known: undefined, assignments: new Map(), findings: [{ kind: 'rejected', rejection }] };
 }
 
 /**

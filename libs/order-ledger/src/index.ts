@@ -1,7 +1,7 @@
 /**
  * The rules of the order ledger, pure: which version of an order counts ({@link applyToOrder}), on which machines its
- * operations are ({@link placeOrder}), in which order a machine's list has them ({@link AssignmentTable}), and how orders
- * and assignments are stored.
+ * operations are ({@link placeOrder}), in which order a machine's list has them ({@link AssignmentTable}), and how
+ * orders and assignments are stored.
  */
 export {
   type AssignedOperation,

@@ -21,7 +21,10 @@ const anOperation: fc.Arbitrary<OrderOperation> = fc.record(
   { requiredKeys: ['operationId', 'status'], noNullPrototype: true },
 );
 
-const aFence = fc.record({ counter: fc.string(), value: fc.string() }, { noNullPrototype: true });
+const aSequence = fc.record(
+  { counter: fc.string(), value: fc.string() },
+  { noNullPrototype: true },
+);
 
 const anOrder: fc.Arbitrary<OrderSnapshot> = fc.record(
   {
@@ -29,7 +32,7 @@ const anOrder: fc.Arbitrary<OrderSnapshot> = fc.record(
     changedAt: fc.integer(),
     status: fc.constantFrom(...ORDER_STATUSES),
     operations: fc.array(anOperation),
-    fence: aFence,
+    fence: aSequence,
   },
   {
     requiredKeys: ['orderId', 'changedAt', 'status', 'operations'],

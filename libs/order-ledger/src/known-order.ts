@@ -1,10 +1,10 @@
 import {
   isOver,
-  type OrderFence,
   type OrderMessage,
   type OrderOperation,
   type OrderSnapshot,
   type OrderStatus,
+  type SourceSequence,
 } from '#libs/contracts';
 
 /** Where in the input a message lies. */
@@ -83,13 +83,13 @@ type StoredOrder = [
   status: OrderStatus,
   machineIds: readonly string[],
   operations: (string | number | null)[][],
-  fence: OrderFence | null,
+  fence: SourceSequence | null,
   partition: number,
   recordedAt: number,
 ];
 
-/** From the fence on. */
-type StoredOrderEnd = Partial<[OrderFence | null, number, number]>;
+/** From the source sequence on. */
+type StoredOrderEnd = Partial<[SourceSequence | null, number, number]>;
 
 /** The fields of an operation in the order in which they are stored; new ones come last. */
 const FIELDS = [
@@ -115,7 +115,7 @@ export function toStoredOrder(order: KnownOrder): StoredOrder {
 export function fromStoredOrder(json: unknown): KnownOrder | undefined {
   if (!Array.isArray(json) || !Array.isArray(json[4])) return undefined;
   const [changedAt, offset, status, machineIds, stored] = json as StoredOrder;
-  // records of earlier versions end here, or with the fence, or have more fields
+  // records of earlier versions end here, or with the sequence, or have more fields
   const [fence = null, partition = -1, recordedAt = 0] = json.slice(5) as StoredOrderEnd;
   const operations = stored.map((values) => {
     const present = FIELDS.flatMap((field, index) => {

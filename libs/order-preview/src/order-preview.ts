@@ -47,11 +47,17 @@ export class OrderPreview {
     const touched = new Set<string>();
     const rejections: Rejection[] = [];
     const superseded: string[] = [];
+    const byOrder = new Map<string, OrderMessage[]>();
     for (const message of messages.value) {
-      const unmapped = this.unmappedOf(message);
-      rejections.push(...unmapped);
       const { orderId } = message.order;
-      const relayed = { messages: [message], position, wasUnmapped: unmapped.length > 0 };
+      const told = byOrder.get(orderId);
+      if (told === undefined) byOrder.set(orderId, [message]);
+      else told.push(message);
+    }
+    for (const [orderId, told] of byOrder) {
+      const unmapped = told.flatMap((message) => this.unmappedOf(message));
+      rejections.push(...unmapped);
+      const relayed = { messages: told, position, wasUnmapped: unmapped.length > 0 };
       const taken = applyToOrder(relayed, this.orders.get(orderId), this.machineOf);
       if (taken.known !== undefined) this.orders.set(orderId, taken.known);
       for (const [machineId, operations] of taken.assignments) {

@@ -22,8 +22,8 @@ interface ProgramOptions {
 const STOP_DEADLINE_MS = 10_000;
 
 /**
- * Runs a server as a program: SIGTERM or SIGINT stops it with exit code 0, within ten seconds; a second one ends it at once
- * with 1. What keeps it from starting goes to stderr, with 78 for wrong settings and else 1.
+ * Runs a server as a program: SIGTERM or SIGINT stops it with exit code 0, within ten seconds; a second one ends it at
+ * once with 1. What keeps it from starting goes to stderr, with 78 for wrong settings and else 1.
  */
 export async function runProgram(options: ProgramOptions): Promise<void> {
   const logger = new Logger(options.logContext);

@@ -8,9 +8,9 @@ type Reader = protobuf.Reader;
 export type ProtobufReader = (payload: Buffer) => string;
 
 /**
- * Fields have their names of ProtoJSON (`working_orders` is `workingOrders`, unless it says `json_name`) and are left out
- * where the message has none, but for lists: a list without items is not written by Protobuf, and is `[]` here. Enums are
- * names, timestamps RFC 3339, whole numbers of 64 bits numbers as long as they are exact.
+ * Fields have their names of ProtoJSON (`working_orders` is `workingOrders`, unless it says `json_name`) and are left
+ * out where the message has none, but for lists: a list without items is not written by Protobuf, and is `[]` here.
+ * Enums are names, timestamps RFC 3339, whole numbers of 64 bits numbers as long as they are exact.
  *
  * protobufjs reads the schema; messages are read here, because its own decoders are code that it makes at run time, and
  * keep no account of what they make of a message.
@@ -28,7 +28,7 @@ export function protobufReader(documents: readonly string[]): ProtobufReader {
   };
 }
 
-/** Semicolons, braces and commas: protobufjs takes a third of a second for as many fields of one message, and hours for 512 KiB. */
+/** Semicolons, braces and commas: protobufjs takes a third of a second for as many, and hours for 512 KiB. */
 const MAX_MARKS = 1000;
 const MAX_CHARACTERS = 128 * 1024;
 

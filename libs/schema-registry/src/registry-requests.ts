@@ -10,8 +10,8 @@ export interface SchemaRegistryOptions {
 }
 
 /**
- * What the registry makes of a request. `none` is a registry that does not have it, `unavailable` one that does not answer
- * or refuses everybody: nothing is to be concluded from that.
+ * What the registry makes of a request. `none` is a registry that does not have it, `unavailable` one that does not
+ * answer or refuses everybody: nothing is to be concluded from that.
  */
 export type RegistryAnswer =
   | { kind: 'document'; document: JsonObject }
@@ -147,8 +147,8 @@ export async function reachRegistry(
 }
 
 /**
- * What the registry would make of a JSON Schema of a subject; nothing is written. `new` is a schema that would be taken,
- * as far as may be asked.
+ * What the registry would make of a JSON Schema of a subject; nothing is written. `new` is a schema that would be
+ * taken, as far as may be asked.
  */
 export async function trySchema(
   options: SchemaRegistryOptions,

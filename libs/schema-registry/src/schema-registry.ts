@@ -85,7 +85,8 @@ export class SchemaRegistry {
 
   /**
    * The JSON of a value, or why it has none; undefined for a value that needs no registry: it has no frame, carries
-   * JSON, or is too large to be read at all. At once where the schema is known; else the promise waits for the registry, however long it is away.
+   * JSON, or is too large to be read at all. At once where the schema is known; else the promise waits for the
+   * registry, however long it is away.
    *
    * @throws the reason of the signal, as a rejection of the promise
    */
@@ -112,8 +113,8 @@ export class SchemaRegistry {
   }
 
   /**
-   * The id of the JSON Schema of a subject, which is registered unless it is. Waits for the registry, and where it refuses
-   * the schema until it takes it.
+   * The id of the JSON Schema of a subject, which is registered unless it is. Waits for the registry, and where it
+   * refuses the schema until it takes it.
    *
    * @throws the reason of the signal
    */

@@ -1,6 +1,6 @@
 /**
- * Names of attributes: OpenTelemetry's semantic conventions for messaging (Kafka) and HTTP clients, 1.36, and below them
- * the bridge's own. docs/traces.md has the same table.
+ * Names of attributes: OpenTelemetry's semantic conventions for messaging (Kafka) and HTTP clients, 1.36, and below
+ * them the bridge's own. docs/traces.md has the same table.
  */
 export const ATTRIBUTES = {
   messagingSystem: 'messaging.system',

@@ -120,8 +120,8 @@ export class OpenTelemetryTracing implements Tracing {
   }
 
   /**
-   * The child of the first message that is sampled, with links to all that are: it is measured when any of them is. Each
-   * of the others has a link to it in turn.
+   * The child of the first message that is sampled, with links to all that are: it is measured when any of them is.
+   * Each of the others has a link to it in turn.
    */
   requestStarts(request: TracedRequest, causes: readonly Span[]): RequestSpan {
     const sampled = causes.filter((cause) => cause instanceof MeasuredSpan).slice(0, MAX_LINKS);
@@ -157,8 +157,9 @@ export class OpenTelemetryTracing implements Tracing {
   }
 
   /**
-   * Whether a span may be recorded, decided before anything is made of it: the ids and the header of what nobody sees took
-   * 2 µs a message, 4 % of what a list takes. Where a sampler of other programs decides by the trace, the SDK's does.
+   * Whether a span may be recorded, decided before anything is made of it: the ids and the header of what nobody sees
+   * took 2 µs a message, 4 % of what a list takes. Where a sampler of other programs decides by the trace, the SDK's
+   * does.
    */
   private isSampled(parent: TraceContext | undefined): boolean {
     const { ratio, isParentBased } = this.sampler;

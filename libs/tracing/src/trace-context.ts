@@ -11,8 +11,8 @@ export interface TraceContext {
 const TRACEPARENT =
   /^(?!ff)([\da-f]{2})(-(?!0{32})[\da-f]{32}-(?!0{16})[\da-f]{16}-[\da-f]{2})(-.*)?$/s;
 /**
- * Printable ASCII in the length that W3C asks everyone to pass on. It becomes a header of an HTTP request, which could not
- * be sent with anything else: the message would be tried for ever.
+ * Printable ASCII in the length that W3C asks everyone to pass on. It becomes a header of an HTTP request, which could
+ * not be sent with anything else: the message would be tried for ever.
  */
 const TRACESTATE = /^[\x20-\x7e]{1,512}$/;
 

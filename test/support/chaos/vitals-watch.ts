@@ -9,8 +9,8 @@ export interface Vitals {
 }
 
 /**
- * In a thread of its own: what the test is busy with must not count. The delay is the interval of sampling, which nothing
- * waits for: a longer one makes the figures coarser and fails no test that would pass with a shorter one.
+ * In a thread of its own: what the test is busy with must not count. The delay is the interval of sampling, which
+ * nothing waits for: a longer one makes the figures coarser and fails no test that would pass with a shorter one.
  */
 const WATCH = `
 const { readFileSync } = require('node:fs');

@@ -28,7 +28,7 @@ export function isPublishedTopic(topic: string): boolean {
 }
 
 /**
- * Holds a record of one of the bridge's topics against its schemas in docs/asyncapi.yaml and against what
+ * Checks a record of one of the bridge's topics against its schemas in docs/asyncapi.yaml and against what
  * the contract says beyond them.
  *
  * @throws InvalidEventError

@@ -3,7 +3,7 @@ import { header, json, type ReadRecord } from '../topic-reader.js';
 
 const MINUTE = 60;
 
-/** A stretch of one state as it can be billed: epoch seconds of whole minutes, `endTime` is the first moment after it. */
+/** A stretch of one state as it can be billed: epoch seconds of whole minutes, `endTime` the first one after it. */
 export interface TimelinePeriod {
   state: MachineState;
   startTime: number;

@@ -3,7 +3,7 @@ import type { SandboxControl } from '../sandbox-control.js';
 import { clipped, describeDifference } from './differences.js';
 import type { TimelinePeriod } from './fold-states.js';
 
-/** What the sandbox says is true of a machine between two times (epoch seconds, 31 days apart at most), by the minute. */
+/** What the sandbox says of a machine between two times (epoch seconds, 31 days apart at most), by the minute. */
 export async function truthOf(
   sandbox: SandboxControl,
   machineId: string,

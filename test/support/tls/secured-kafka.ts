@@ -36,7 +36,7 @@ export interface SecuredKafka {
   passwordLogin: Environment;
   /** Has the broker show another certificate to those who log in, from its next start on. */
   present: (identity: Identity) => Promise<unknown>;
-  /** Has the broker show a certificate of this authority to clients with one, and let its clients in, from its next start on. */
+  /** From its next start on the broker shows clients a certificate of this authority, and lets in those with one. */
   trust: (authority: Authority) => Promise<void>;
   /** Changes the password of logins by SCRAM-SHA-512; the broker has to be there. */
   setPassword: (password: string) => Promise<void>;

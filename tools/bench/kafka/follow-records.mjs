@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 
-/** Reads a topic from its beginning on, what is committed of it, and calls `note` with each message until it is stopped. */
+/** Reads committed messages of a topic from its beginning, and calls `note` with each until it is stopped. */
 export async function followRecords({ kafka }, topic, note) {
   const consumer = kafka.consumer({ groupId: `${topic}-${randomUUID()}`, maxWaitTimeInMs: 100 });
   await consumer.connect();

@@ -8,11 +8,11 @@ import { outcomeCount, untilCount } from '../progress.mjs';
 import { fill, inputEnds, readOutcomes, withTrial } from '../trial.mjs';
 import { requireCorrect } from '../verdict.mjs';
 
-// Ten machines take ten calls at a time: with these, and in 5 ms each, all cases have the same rate, some 1,800 a second.
+// Ten machines take ten calls at a time: with these, of 5 ms each, all cases have the same rate, some 1,800 a second.
 const CALLS_AT_A_TIME = 10;
 const LATENCY_MS = 5;
 const COUNTED = 20_000;
-/** Before what is counted every machine has had a reason, for which its list of reasons was read, and the code is compiled. */
+/** Before the count every machine has had a reason, for which its reason list was read, and the code is compiled. */
 const BEFORE = 10_000;
 const USUAL = { machines: 1000, partitions: 6 };
 const CASES = [
@@ -24,7 +24,7 @@ const CASES = [
 ];
 const MOST_TIMES_THE_CPU = { atMost: 1.25, digits: 2 };
 
-// So few that the calls are the limit of each process, and not the cores that broker, service and three processes share.
+// So few that calls are each process's limit, not the cores that broker, service and three processes share.
 const CALLS_OF_A_PROCESS = 8;
 const PROCESSES = [1, 2, 3];
 const REASONS_FOR_PROCESSES = 12_000;

@@ -18,7 +18,7 @@ const DISTURBED_LOADS = ['slow', 'refused'].flatMap((fault) => [
 ]);
 const BAD_MACHINE = 123;
 const DISTURBED_FOR_MS = 60_000;
-/** For each scrape of its metrics the bridge asks Kafka how much waits: more of them than that would count as its work. */
+/** For each scrape of its metrics the bridge asks Kafka how much waits: more scrapes would count as its work. */
 const POLL_MS = 250;
 /** The bridge beside the rival: times as fast, and times its CPU a message. */
 const TARGETS = {
@@ -66,7 +66,7 @@ async function addRun(bench, figures, load, name, start) {
   return found;
 }
 
-/** From the start of a program until it has done all messages, but for those of the bad machine; with one, for a minute at most. */
+/** From a program's start until all messages but those of the bad machine are done; with one, a minute at most. */
 function runProgram(bench, { flow, machines: all, count: most, fault = null }, start) {
   const [machines, total] = [bench.scaled(all), bench.scaled(most)];
   const machineIds = machineIdsOf(machines);

@@ -14,7 +14,7 @@ export class PollAudit {
     this.#latestMs = new Float64Array(machines).fill(-Infinity);
   }
 
-  /** `shownChanges` is undefined for a call that reads the activity log. Yields what is to be called with the answer. */
+  /** `shownChanges` is undefined for a call that reads the activity log. Yields what to call with the answer. */
   begin({ machine, shownChanges }, token) {
     if (this.#inFlight[machine] > 0) this.#overlaps += 1;
     this.#inFlight[machine] += 1;

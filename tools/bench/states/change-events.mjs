@@ -57,8 +57,8 @@ export function faultsOfEvents(events, { machines, changes }) {
 }
 
 /**
- * How long each change after `fromMs` took to be published, in seconds: `sinceAnswer` from the answer that first shownChanges
- * it to the bridge, `sinceUpdate` from the update that made it visible.
+ * How long each change after `fromMs` took to be published, in seconds: `sinceAnswer` from the answer that first
+ * shows it to the bridge, `sinceUpdate` from the update that made it visible.
  */
 export function publicationSeconds(events, polls, { fromMs, updateSeconds }) {
   const shownChanges = firstShowing(polls);

@@ -97,13 +97,13 @@ export class Readiness {
   }
 
   private stateProblem(): string | undefined {
-    const { heldPartitions: held, stateProblem, commitProblem } = this.strategy.consumer;
+    const { waitingPartitions: waiting, stateProblem, commitProblem } = this.strategy.consumer;
     const why = stateProblem ?? commitProblem;
-    if (held === 0) {
+    if (waiting === 0) {
       const what = stateProblem ? 'what is remembered cannot be kept' : 'nothing can be committed';
       return why && `${what}: ${why}`;
     }
-    const waits = `${held} partitions wait until what is remembered is restored`;
+    const waits = `${waiting} partitions wait until what is remembered is restored`;
     return why === undefined ? waits : `${waits}: ${why}`;
   }
 }

@@ -118,7 +118,7 @@ class World {
     reply: (answer: ServiceAnswer | Error) => void;
   }[] = [];
   private readonly owners = Array.from({ length: PARTITIONS }, () => new AbortController());
-  private isHeld = false;
+  private isPaused = false;
 
   constructor(
     private readonly shares: boolean,
@@ -156,11 +156,11 @@ class World {
         jest.advanceTimersByTime(step.ms);
         break;
       case 'hold':
-        this.isHeld = true;
-        this.slots.hold();
+        this.isPaused = true;
+        this.slots.pause();
         break;
       case 'resume':
-        this.isHeld = false;
+        this.isPaused = false;
         this.slots.resume();
         break;
       case 'cut off':
@@ -265,7 +265,7 @@ class World {
     const called = [...this.underWay.flatMap((call) => call.machineIds), ...machineIds];
     if (new Set(called).size < called.length) this.broken('two calls of one machine at a time');
     if (this.underWay.length >= SLOTS) this.broken('more calls than slots');
-    if (this.isHeld) this.broken('a call while the slots are held');
+    if (this.isPaused) this.broken('a call while the slots are paused');
     if (commands.length > (this.shares ? MAX_MACHINES : 1)) this.broken('too many in a call');
     if (commands.some(({ isLost }) => isLost)) this.broken('a call for a partition that is lost');
   }

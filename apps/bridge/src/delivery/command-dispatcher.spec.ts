@@ -50,7 +50,7 @@ interface Delivered {
 
 type Reply = (answer: ServiceAnswer | Error) => void;
 
-/** A flow over a service that answers what and when the test says. Commands go by names like `mill1`: machine and number. */
+/** A flow over a service that answers as the test says. Commands go by names like `mill1`: machine and number. */
 class Flow {
   /** What each call was for. */
   readonly calls: string[][] = [];
@@ -630,7 +630,7 @@ describe('CommandDispatcher', () => {
       });
 
       it('begins no call for what it was too late to begin in time', async () => {
-        flow.slots.hold();
+        flow.slots.pause();
         const [mill] = await submitted('mill1');
         flow.ownership.abort(stopping);
         expect(mill).toEqual({ results: [], ends: ['abandoned'] });
@@ -641,9 +641,9 @@ describe('CommandDispatcher', () => {
       });
     });
 
-    describe('while the slots are held', () => {
+    describe('while the slots are paused', () => {
       it('begins no call, and makes up for that afterwards', async () => {
-        flow.slots.hold();
+        flow.slots.pause();
         const [mill] = await submitted('mill1');
         await pass(AN_HOUR_MS);
         expect(flow.calls).toEqual([]);
@@ -656,7 +656,7 @@ describe('CommandDispatcher', () => {
         let connect: () => void = () => undefined;
         flow.connected = new Promise((resolve) => (connect = resolve));
         const [mill] = await submitted('mill1');
-        flow.slots.hold();
+        flow.slots.pause();
         connect();
         await pass(AN_HOUR_MS);
         expect(flow.calls).toEqual([]);
@@ -674,7 +674,7 @@ describe('CommandDispatcher', () => {
         const delivered = EIGHT.map((name) => flow.submit(name));
         await pass(LINGER_MS);
         const before = flow.underWay;
-        flow.slots.hold();
+        flow.slots.pause();
         flow.slots.cutOff(new Error('the partitions may be lost'));
         await pass(AN_HOUR_MS);
         expect(flow.underWay).toEqual([]);
@@ -804,9 +804,9 @@ describe('CommandDispatcher', () => {
       expect(own.underWay).toEqual([['press1'], ['saw1']]);
     });
 
-    it('takes all slots at once when they are no longer held', async () => {
+    it('takes all slots at once when they are resumed', async () => {
       flow.service = hang;
-      flow.slots.hold();
+      flow.slots.pause();
       for (const name of ['mill1', 'lathe1', 'press1']) flow.submit(name);
       flow.slots.resume();
       await pass();
@@ -909,10 +909,10 @@ describe('CommandDispatcher', () => {
       ]);
     });
 
-    it('takes all slots at once when they are no longer held', async () => {
+    it('takes all slots at once when they are resumed', async () => {
       flow = new Flow(sharedCalls({ maxMachines: 2 }));
       flow.service = hang;
-      flow.slots.hold();
+      flow.slots.pause();
       for (const name of EIGHT) flow.submit(name);
       flow.slots.resume();
       await pass();

@@ -157,7 +157,7 @@ export class CommandDispatcher<P> {
         this.lanes.endCommand(command, 'unknown', admission);
         return false;
       case 'not-yet':
-        this.lanes.hold(command, realNowMs() + Math.max(1, admission.waitMs));
+        this.lanes.delay(command, realNowMs() + Math.max(1, admission.waitMs));
         return false;
       case 'unavailable':
         this.backOff(command, admission, isProbe);
@@ -184,7 +184,7 @@ export class CommandDispatcher<P> {
     this.lanes.postpone(command, 'unknown', realNowMs() + waitMs);
   }
 
-  /** Makes the call in the slot that has been given, and gives that back; what it is split into has slots of its own. */
+  /** Makes the call in the slot that was given, and gives that back; what it is split into has slots of its own. */
   private async run(commands: readonly Command<P>[], isProbe: boolean): Promise<void> {
     const wanted = commands.filter((command) => !command.isLost);
     try {

@@ -268,8 +268,8 @@ export type Admission =
   /** Its time has not come; `waitMs` is real time. */
   | { kind: 'not-yet'; waitMs: number }
   /**
-   * What it is judged by cannot be asked for just now, which passes: `why` in the words of the look-up's answer, and for
-   * how long the service asks to be left alone (`afterMs`, real time; null where it does not).
+   * What it is judged by cannot be asked for just now, which passes: `why` in the words of the look-up's answer, and
+   * for how long the service asks to be left alone (`afterMs`, real time; null where it does not).
    */
   | { kind: 'unavailable'; why: string; afterMs: number | null };
 
@@ -306,13 +306,14 @@ export interface DispatcherOptions<P> {
   /** Asked before each call: what it is judged by changes while a command waits. */
   admit: (command: Command<P>) => Admission | Promise<Admission>;
   /**
-   * Makes one call for all of them; takes note of what the service has taken before it resolves. Rejects with the permit's
-   * objection, or the reason of its signal, and never once the service has answered: the call would be made again.
+   * Makes one call for all of them; takes note of what the service has taken before it resolves. Rejects with the
+   * permit's objection, or the reason of its signal, and never once the service has answered: the call would be made
+   * again.
    */
   call: (commands: readonly Command<P>[], permit: TracedPermit) => Promise<CallAnswer>;
   /**
-   * Makes a call of the same operation that names no machine and changes nothing, to see whether the way to it is right.
-   * Rejects as `call` does.
+   * Makes a call of the same operation that names no machine and changes nothing, to see whether the way to it is
+   * right. Rejects as `call` does.
    */
   callEmpty: (permit: TracedPermit) => Promise<ServiceAnswer>;
   /**

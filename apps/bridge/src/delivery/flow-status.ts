@@ -174,7 +174,7 @@ class LatestApplied {
 
 /** Failures in a row, of several machines, after which it is the service rather than a machine. */
 const FAILURES_TO_OPEN = 5;
-/** Where more machines have something to send, as many may fail for reasons of their own; but no more are tried than these. */
+/** How many machines with something to send are tried at most: as many may fail for reasons of their own. */
 const MACHINES_TRIED = 64;
 /** With one machine's failures and nothing else for this long, the flow stands still just as well. */
 const STANDSTILL_MS = 5000;
@@ -189,7 +189,7 @@ export interface CallFailure {
   isShared: boolean;
   cause: RetryCause;
   why: string;
-  /** The call was the one that {@link Breaker.callBegins} called a probe; one from before the pause says nothing new. */
+  /** The call was a probe, by {@link Breaker.callBegins}; one from before the pause says nothing new. */
   isProbe: boolean;
   /** What the service asked to wait, in milliseconds; 0 when it asked for nothing. */
   retryAfterMs: number;

@@ -1,10 +1,10 @@
 /**
  * A command's way to the service, and what became of it. `CommandDispatcher` is a flow: it owns its lanes (what waits,
  * machine by machine), the scheduler (when a call begins), the caller (makes it and judges its answer) and the status
- * (whether anything gets through). `CallSlots` bounds the calls of all flows. A command is *waiting* in its lane, *under
- * way* in a call, then *final*, or waiting again. `MessageAnswers` collects what became of a message's commands;
- * `CommandOutcomes` turns that into records. Touches the service through the options of the flow alone, and Kafka not at
- * all.
+ * (whether anything gets through). `CallSlots` bounds the calls of all flows. A command is *waiting* in its lane,
+ * *under way* in a call, then *final*, or waiting again. `MessageAnswers` collects what became of a message's commands;
+ * `CommandOutcomes` turns that into records. Touches the service through the options of the flow alone, and Kafka not
+ * at all.
  */
 export { CommandDispatcher } from './command-dispatcher.js';
 export { CommandOutcomes, type RecentOutcome } from './command-outcomes.js';

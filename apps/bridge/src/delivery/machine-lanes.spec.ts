@@ -303,15 +303,15 @@ describe('OpenCommands', () => {
     expect(deferred).toEqual(['M-1', 'M-2']);
   });
 
-  it('counts from when the time of what is held has come, and so for all behind it', async () => {
-    const held = wait('M-1');
+  it('counts from when the time of what is delayed has come, and so for all behind it', async () => {
+    const delayed = wait('M-1');
     wait('M-2');
-    open.hold('M-1', realNowMs() + 30_000);
+    open.delay('M-1', realNowMs() + 30_000);
     await pass(10_000);
     wait('M-1');
     await pass(DEFERRED_AFTER_MS + SWEEP_MS - 10_000);
     expect(deferred).toEqual(['M-2']);
-    expect(open.oldestAgeMs(realNowMs())).toBe(realNowMs() - held.sinceMs);
+    expect(open.oldestAgeMs(realNowMs())).toBe(realNowMs() - delayed.sinceMs);
     await pass(30_000 - SWEEP_MS - 1);
     expect(deferred).toEqual(['M-2']);
     wait('M-1');
@@ -321,9 +321,9 @@ describe('OpenCommands', () => {
     expect(deferred).toEqual(['M-2', 'M-1', 'M-1', 'M-1']);
   });
 
-  it('says nothing of what is settled after it was held', async () => {
+  it('says nothing of what is settled after it was delayed', async () => {
     const waiter = wait('M-1');
-    open.hold('M-1', realNowMs() + 30_000);
+    open.delay('M-1', realNowMs() + 30_000);
     await pass(DEFERRED_AFTER_MS + SWEEP_MS);
     open.settleWaiter(waiter, applied);
     await pass(DEFERRED_AFTER_MS);

@@ -65,8 +65,8 @@ export class CommandLanes<P> {
   }
 
   /** The command's time comes then; what follows it of its machine stays behind it. */
-  hold(command: Command<P>, untilMs: number): void {
-    this.open.hold(command.machineId, untilMs);
+  delay(command: Command<P>, untilMs: number): void {
+    this.open.delay(command.machineId, untilMs);
     this.postpone(command, 'unknown', untilMs);
   }
 
@@ -128,7 +128,7 @@ export class OpenCommands {
   /** A set keeps the order of insertion: the first has waited longest. */
   private readonly open = new Set<CommandWaiter>();
   /** Until when, in real milliseconds, a machine's commands waited for something else than the service. */
-  private readonly heldUntilMs = new Map<string, number>();
+  private readonly delayedUntilMs = new Map<string, number>();
   private stopSweep: (() => void) | undefined;
 
   /** @param onDeferred called once for each that has waited `deferredAfterMs` of real time for the service */
@@ -155,8 +155,8 @@ export class OpenCommands {
   }
 
   /** The time of the machine's next command has not come: nobody there waits for the service before that. */
-  hold(machineId: string, untilMs: number): void {
-    this.heldUntilMs.set(machineId, untilMs);
+  delay(machineId: string, untilMs: number): void {
+    this.delayedUntilMs.set(machineId, untilMs);
   }
 
   settleWaiter(waiter: CommandWaiter, end: CommandEnd): void {
@@ -181,12 +181,12 @@ export class OpenCommands {
     for (const waiter of this.open) {
       if (waiter.sinceMs > receivedBeforeMs) break;
       if (waiter.isDeferred) continue;
-      if ((this.heldUntilMs.get(waiter.machineId) ?? -Infinity) > receivedBeforeMs) continue;
+      if ((this.delayedUntilMs.get(waiter.machineId) ?? -Infinity) > receivedBeforeMs) continue;
       waiter.isDeferred = true;
       this.onDeferred(waiter);
     }
-    for (const [machineId, untilMs] of this.heldUntilMs) {
-      if (untilMs <= receivedBeforeMs) this.heldUntilMs.delete(machineId);
+    for (const [machineId, untilMs] of this.delayedUntilMs) {
+      if (untilMs <= receivedBeforeMs) this.delayedUntilMs.delete(machineId);
     }
   }
 }

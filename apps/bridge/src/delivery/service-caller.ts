@@ -61,7 +61,7 @@ export class ServiceCaller<P> {
     return [];
   }
 
-  /** Makes the one call of these commands; where we have held it back, or cut it off after it was sent, it has no answer. */
+  /** Makes the one call of these commands; it has no answer where it was held back, or cut off after it was sent. */
   private async ask(
     commands: readonly Command<P>[],
     call: DispatcherOptions<P>['call'],
@@ -169,7 +169,7 @@ export class ServiceCaller<P> {
       const againMs = this.options.retryRefused?.(only, status, realNowMs() - call.startedMs);
       if (againMs !== undefined) {
         this.retries['not-yet'] += 1;
-        this.lanes.hold(only, realNowMs() + againMs);
+        this.lanes.delay(only, realNowMs() + againMs);
         return [];
       }
       const rejection = { code: 'rejected-by-service' as const, detail };
@@ -195,7 +195,7 @@ export class ServiceCaller<P> {
     const { machineId } = first;
     const { busyMachines } = this.lanes.queue;
     this.status.failed({ machineId, busyMachines, isShared, isProbe, cause, why, retryAfterMs });
-    // The service may be at fault, or one machine. So each failure cuts the batch limit of its machines to an eighth, as
+    // The service or one machine may be at fault. So each failure cuts the batch limit of its machines to an eighth, as
     // long as others get through; when it was the service, all limits are lifted as soon as it answers again.
     const conduct =
       cause === 'token-refused'
@@ -206,7 +206,7 @@ export class ServiceCaller<P> {
   }
 }
 
-/** Counts a call before it is made, so that one which finds no token backs off too; a call that was not made is taken back. */
+/** Counts a call before it is made, so that one without a token backs off too; one that was not made is taken back. */
 function countCall(
   commands: readonly Pick<Command<unknown>, 'attempts' | 'waiters'>[],
   change: 1 | -1,

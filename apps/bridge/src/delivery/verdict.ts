@@ -66,7 +66,7 @@ export interface FlowCalls {
   wasAnotherForbidden(machineId: string, sinceMs: number): boolean;
 }
 
-/** A call that has begun, and what was known by then. Numbers count the flow's calls in the order in which they begin. */
+/** A call that has begun, and what was known by then. Numbers count the flow's calls in the order of their begin. */
 export interface StartedCall {
   readonly number: number;
   /** The highest number of a call that had gone well by then; 0 when none had. */
@@ -213,11 +213,11 @@ export function isUnlisted(verdict: Verdict): verdict is Rejected {
 }
 
 /**
- * Decides whether a status that the interface does not list is about a message or about the way to the service. A wrong path, a gateway or a
- * maintenance page answers one and the same status to every call, and none of it is a message's fault. So such a
- * status counts against a command only when it is answered to it again after a call of the operation that had begun
- * since was taken, or refused in a way that the interface lists. Where no other command comes, an empty call does.
- * One of a flow.
+ * Decides whether a status that the interface does not list is about a message or about the way to the service. A wrong
+ * path, a gateway or a maintenance page answers one and the same status to every call, and none of it is a message's
+ * fault. So such a status counts against a command only when it is answered to it again after a call of the operation
+ * that had begun since was taken, or refused in a way that the interface lists. Where no other command comes, an empty
+ * call does. One of a flow.
  */
 export class UnlistedRefusals {
   /** Numbers of the latest calls, and empty calls, to have been answered as the interface lists. */

@@ -1,5 +1,5 @@
-// The program of the thread that parses a YAML file; see read-yaml-aside.ts. Plain JavaScript, which node runs from here
-// as well as from dist/.
+// The program of the thread that parses a YAML file; see read-yaml-aside.ts. Plain JavaScript, which node runs from
+// here as well as from dist/.
 import { parentPort, workerData } from 'node:worker_threads';
 import { parse } from 'yaml';
 

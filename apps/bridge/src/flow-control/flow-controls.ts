@@ -103,7 +103,8 @@ export class FlowControls implements OnModuleDestroy {
   }
 
   /**
-   * Pauses the flow in all processes; returns what held before. Paused already, it stays so since then, for the new reason.
+   * Pauses the flow in all processes; returns what held before. Paused already, it stays so since then, for the new
+   * reason.
    *
    * @throws ControlNotTakenError
    */

@@ -36,8 +36,8 @@ const MAX_RECORDS_AT_START = 1000;
 const STOP_DEADLINE_MS = 1000;
 
 /**
- * What the processes of the group report of their flows. Only answers to operators depend on it: while the topic cannot be
- * written or read, this process knows of itself alone.
+ * What the processes of the group report of their flows. Only answers to operators depend on it: while the topic cannot
+ * be written or read, this process knows of itself alone.
  */
 @Injectable()
 export class GroupShares implements OnModuleDestroy {

@@ -1,6 +1,6 @@
 /**
- * Whether something that a list should name is gone. That may be left out once by mistake, and a gateway may answer with
- * an empty list; it is gone when another list does not name it either, not before the next is due: a command for a
+ * Whether something that a list should name is gone. That may be left out once by mistake, and a gateway may answer
+ * with an empty list; it is gone when another list does not name it either, not before the next is due: a command for a
  * machine that is not listed has the list read at any time.
  */
 export class Absence {

@@ -348,6 +348,26 @@ describe('MachineDirectory', () => {
     expect(read).toHaveBeenCalledTimes(machineIds.length);
   });
 
+  it('does not read the reasons of a machine for one who has left before its turn', async () => {
+    let answer = (): void => undefined;
+    const answered = new Promise<void>((resolve) => (answer = resolve));
+    const read = jest.spyOn(client, 'getClassificationReasons').mockImplementation(async () => {
+      await answered;
+      return { kind: 'data', data: [{ name: 'Jam', code: '22' }] };
+    });
+    const machineIds = Array.from({ length: 100 }, (_, index) => `M-${index}`);
+    const first = machineIds.map((id) => directory.checkReason(id, '22', never));
+    const waiter = new AbortController();
+    const left = directory.checkReason('M-left', '22', waiter.signal);
+    const last = directory.checkReason('M-last', '22', never);
+    waiter.abort(new Error('enough'));
+    await expect(left).rejects.toThrow('enough');
+
+    answer();
+    expect(new Set(await Promise.all([...first, last]))).toEqual(new Set(['known']));
+    expect(read.mock.calls.map(([id]) => id)).toEqual([...machineIds, 'M-last']);
+  });
+
   it('does not know a reason that is on no list', async () => {
     expect(await directory.checkReason('M-1', '99', never)).toBe('unknown');
     reasonList = { status: 204 };

@@ -1,6 +1,6 @@
 import { setMaxListeners } from 'node:events';
 import { Inject, Injectable, type OnApplicationShutdown } from '@nestjs/common';
-import { abortable, Clock } from '#libs/clock';
+import { abortable, Clock, onAbort } from '#libs/clock';
 import {
   type ClassificationReason,
   type CloudAnswer,
@@ -31,11 +31,13 @@ export class ReasonLists implements OnApplicationShutdown {
   readonly incomplete = new PassedOverEntries('reasons');
   private readonly stopping = new AbortController();
   private readonly lookUps: CallSlots;
+  /** Where thousands of machines are to be looked up at once, all but a few wait here, before they take 5 kB each. */
+  private readonly firstLookUps: CallSlots;
   /** Of the machines that were asked for last. */
   private readonly lists = new BoundedMap<string, ReasonList>(MAX_LISTS);
   /**
-   * What these lists and earlier ones say. Were the former alone remembered, reasons for more machines in turn would need a
-   * look-up each: 2.2 times the CPU with 100,000 machines (scenario `growth` of the bench).
+   * What these lists and earlier ones say. Were the former alone remembered, reasons for more machines in turn would
+   * need a look-up each: 2.2 times the CPU with 100,000 machines (scenario `growth` of the bench).
    */
   private readonly known = new BoundedMap<string, KnownReasons>(MAX_MACHINES);
   /** Many machines have the same reasons, which are kept once. */
@@ -49,7 +51,9 @@ export class ReasonLists implements OnApplicationShutdown {
     private readonly client: MachineCloudClient,
     private readonly clock: Clock,
   ) {
-    this.lookUps = new CallSlots(reasonLookUpsAtOnce(settings.machineCloud.maxConcurrency));
+    const atOnce = reasonLookUpsAtOnce(settings.machineCloud.maxConcurrency);
+    this.lookUps = new CallSlots(atOnce);
+    this.firstLookUps = new CallSlots(atOnce);
     // As many look-ups as machines listen to it; that is no leak.
     setMaxListeners(0, this.stopping.signal);
   }
@@ -64,8 +68,36 @@ export class ReasonLists implements OnApplicationShutdown {
   }
 
   async check(machineId: string, reasonId: string, signal: AbortSignal): Promise<DirectoryAnswer> {
-    const list =
-      this.lists.get(machineId) ?? this.passing.get(machineId) ?? this.newList(machineId);
+    signal.throwIfAborted();
+    if (this.heldList(machineId) !== undefined) return this.checkList(machineId, reasonId, signal);
+    await this.turn(signal);
+    try {
+      return await this.checkList(machineId, reasonId, signal);
+    } finally {
+      this.firstLookUps.release();
+    }
+  }
+
+  /** Resolves with a slot for a first look-up, or rejects when `signal` aborts before. */
+  private turn(signal: AbortSignal): Promise<void> {
+    return new Promise((resolve, reject) => {
+      const leave = onAbort(signal, () => {
+        reject(signal.reason as Error);
+      });
+      this.firstLookUps.ask(() => {
+        leave();
+        if (signal.aborted) this.firstLookUps.release();
+        else resolve();
+      });
+    });
+  }
+
+  private async checkList(
+    machineId: string,
+    reasonId: string,
+    signal: AbortSignal,
+  ): Promise<DirectoryAnswer> {
+    const list = this.heldList(machineId) ?? this.newList(machineId);
     this.lists.set(machineId, list);
     const answer = await list.check(reasonId, signal);
     this.remember(machineId, list.known);
@@ -81,19 +113,23 @@ export class ReasonLists implements OnApplicationShutdown {
     machineId: string,
     signal: AbortSignal,
   ): Promise<CloudAnswer<ClassificationReason[]>> {
-    const known = this.lists.get(machineId) ?? this.passing.get(machineId);
+    const known = this.heldList(machineId);
     const list = known ?? this.newList(machineId);
     if (known === undefined) this.passing.set(machineId, list);
     const answer = await list.refresh(signal).finally(() => {
       this.passing.delete(machineId);
     });
-    if (list.isHeld) this.lists.set(machineId, list);
+    if (list.isBackingOff) this.lists.set(machineId, list);
     if (this.known.has(machineId)) this.remember(machineId, list.known);
     return answer;
   }
 
   onApplicationShutdown(): void {
     this.stopping.abort(new Error('the machine directory is stopping'));
+  }
+
+  private heldList(machineId: string): ReasonList | undefined {
+    return this.lists.get(machineId) ?? this.passing.get(machineId);
   }
 
   private remember(machineId: string, known: KnownReasons): void {
@@ -202,8 +238,8 @@ class ReasonList {
   }
 
   /** The service has asked to be left alone with it, for some time yet. */
-  get isHeld(): boolean {
-    return this.lookUp.isHeld;
+  get isBackingOff(): boolean {
+    return this.lookUp.isBackingOff;
   }
 
   private note(answer: ReasonsAnswer): ReasonsAnswer {

@@ -21,6 +21,7 @@ describe('ReasonRecords', () => {
   /** What each request holds: machines and the code of their reason. */
   let requests: string[][];
   let answer: (refused?: Refused) => void;
+  let clock: ManualClock;
 
   const turn = (): Promise<void> => new Promise(setImmediate);
   const lineOf = ({ key, value }: OutboundRecord): string => {
@@ -46,7 +47,7 @@ describe('ReasonRecords', () => {
     });
     const lists = { onRead: (listener: typeof read) => (read = listener) };
     const producer = { sendAll } as unknown as IdempotentProducer;
-    const clock = new ManualClock(1_763_680_000_000);
+    clock = new ManualClock(1_763_680_000_000);
     records = new ReasonRecords(settings, clock, producer, lists as unknown as ReasonLists);
   });
   afterEach(() => {
@@ -65,6 +66,24 @@ describe('ReasonRecords', () => {
     read('M-3', LISTS.cleaning);
     read('M-1', LISTS.retooling);
     expect(requests).toEqual([['M-1 11'], ['M-2 12', 'M-3 11'], ['M-1 12']]);
+  });
+
+  it('writes no empty list in place of reasons before the next list, when that is due, is empty too', async () => {
+    const readAfter = async (seconds: number, list: readonly ClassificationReason[]) => {
+      clock.advance(seconds);
+      read('M-1', list);
+      await turn();
+    };
+    read('M-1', LISTS.cleaning);
+    answer();
+    await turn();
+    await readAfter(3600, []);
+    await readAfter(60, []);
+    await readAfter(3540, LISTS.cleaning);
+    await readAfter(3600, []);
+    expect(requests).toEqual([['M-1 11']]);
+    await readAfter(3600, []);
+    expect(requests).toEqual([['M-1 11'], ['M-1 undefined']]);
   });
 
   it('writes nothing of a machine that is forgotten while it waits', async () => {

@@ -13,6 +13,8 @@ interface PublishedReasons {
   digest: string | undefined;
   /** Epoch seconds. */
   readAt: number;
+  /** Epoch seconds of the first empty list in a row that is not believed yet. */
+  emptySince?: number;
 }
 
 /** Messages may name machines that do not exist: the memory of them must not grow for ever. */
@@ -31,6 +33,7 @@ export class ReasonRecords {
   private readonly waiting = new Map<string, ClassificationReasonsRecord>();
   private isPublishing = false;
   private readonly topic: string;
+  private readonly refreshSeconds: number;
 
   constructor(
     @Inject(BRIDGE_SETTINGS) settings: BridgeSettings,
@@ -41,6 +44,7 @@ export class ReasonRecords {
     lists.onRead((machineId, reasons) => {
       this.read(machineId, reasons);
     });
+    this.refreshSeconds = settings.reasonsRefreshSeconds;
     this.topic = `${settings.kafka.topicPrefix}${TOPICS.classificationReasons}`;
   }
 
@@ -55,15 +59,26 @@ export class ReasonRecords {
     this.waiting.delete(machineId);
   }
 
-  /** An empty list is published as well; for a machine that the service does not know nothing is. */
+  /**
+   * An empty list is published as well, in place of reasons only once the next that is due is empty, too: a gateway may
+   * answer so once. For a machine that the service does not know nothing is.
+   */
   private read(machineId: string, reasons: readonly ClassificationReason[] | null): void {
     const updatedAt = this.clock.nowSeconds();
-    const before = this.published.get(machineId)?.digest;
+    const known = this.published.get(machineId);
+    const before = known?.digest;
     const listed = reasons?.map(({ name, code }) => ({ name, code }));
     const digest = listed === undefined ? before : digestOf(listed);
+    if (digest === EMPTY && before !== undefined && before !== EMPTY) {
+      const emptySince = known?.emptySince ?? updatedAt;
+      if (updatedAt - emptySince < this.refreshSeconds) {
+        this.published.set(machineId, { digest: before, readAt: updatedAt, emptySince });
+        return;
+      }
+    }
     this.published.set(machineId, { digest, readAt: updatedAt });
     if (listed === undefined || digest === before) return;
-    // Those of many machines share a request: a bridge that begins reads the lists of all machines that messages name.
+    // Those of many machines share a request: a new process reads the lists of all machines that messages name.
     this.waiting.set(machineId, { machineId, reasons: listed, updatedAt });
     if (!this.isPublishing) void this.publishWaiting();
   }
@@ -96,3 +111,5 @@ export class ReasonRecords {
 function digestOf(reasons: ClassificationReasonsRecord['reasons']): string {
   return createHash('sha256').update(JSON.stringify(reasons)).digest('base64');
 }
+
+const EMPTY = digestOf([]);

@@ -3,11 +3,11 @@ import { BoundedMap } from '../platform/index.js';
 import type { LookUpFailure } from './directory-answer.js';
 import { MIN_GAP_MS } from './shared-look-up.js';
 
-/** How long a failed look-up holds: long where the token may not ask, short where the service is away. */
+/** How long a failed look-up stands: long where the token may not ask, short where the service is away. */
 const FAILURE_MS = { unverifiable: 10_000, unavailable: 1000 };
 
 /** A name that a look-up did not find stays unknown until the next look-up may be made. */
-const HOLD_MS = MIN_GAP_MS;
+const MISS_MS = MIN_GAP_MS;
 
 /**
  * What the latest look-ups did not find, in real time. Spares messages that repeat the same unknown name
@@ -32,13 +32,13 @@ export class RecentMisses {
 
   /** A look-up succeeded and did not find this name. */
   missed(name: string): void {
-    this.unknownUntilMs.set(name, realNowMs() + HOLD_MS);
+    this.unknownUntilMs.set(name, realNowMs() + MISS_MS);
   }
 
   /** A look-up succeeded, whoever asked for it: the names it did not find are missing still. */
   found(names: { has(name: string): boolean }): void {
     this.latest = undefined;
-    const untilMs = realNowMs() + HOLD_MS;
+    const untilMs = realNowMs() + MISS_MS;
     for (const name of [...this.unknownUntilMs.keys()]) {
       if (names.has(name)) this.unknownUntilMs.delete(name);
       else this.unknownUntilMs.set(name, untilMs);
@@ -47,7 +47,7 @@ export class RecentMisses {
 
   /** A look-up failed. */
   failed(failure: LookUpFailure): void {
-    const holdMs = FAILURE_MS[typeof failure === 'string' ? failure : failure.kind];
-    this.latest = { failure, untilMs: realNowMs() + holdMs };
+    const forMs = FAILURE_MS[typeof failure === 'string' ? failure : failure.kind];
+    this.latest = { failure, untilMs: realNowMs() + forMs };
   }
 }

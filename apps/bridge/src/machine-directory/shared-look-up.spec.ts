@@ -106,7 +106,10 @@ describe('a shared look-up', () => {
       const leftMs = afterMsOf(await lookUp.ask());
       expect(leftMs).toBeGreaterThan(0);
       expect(leftMs).toBeLessThan(WAIT_MS);
-      expect({ asked, isHeld: lookUp.isHeld }).toEqual({ asked: 1, isHeld: true });
+      expect({ asked, isBackingOff: lookUp.isBackingOff }).toEqual({
+        asked: 1,
+        isBackingOff: true,
+      });
     });
 
     it('is made again when the time is over', async () => {
@@ -114,7 +117,7 @@ describe('a shared look-up', () => {
       finish();
       await realDelayMs(afterMsOf(await first) + 1);
       expect(await lookUp.ask()).toEqual(told(2));
-      expect(lookUp.isHeld).toBe(false);
+      expect(lookUp.isBackingOff).toBe(false);
     });
   });
 

@@ -16,7 +16,7 @@ export class SharedLookUp<T> {
   private upcoming: Promise<CloudAnswer<T>> | undefined;
   private running: Promise<unknown> = Promise.resolve();
   private earliestMs = -Infinity;
-  private held: { answer: Retry; untilMs: number } | undefined;
+  private backOff: { answer: Retry; untilMs: number } | undefined;
 
   constructor(
     private readonly lookUp: () => Promise<CloudAnswer<T>>,
@@ -25,8 +25,8 @@ export class SharedLookUp<T> {
   ) {}
 
   /** Whether the service has asked to be left alone, for some time yet. */
-  get isHeld(): boolean {
-    return this.heldAnswer() !== undefined;
+  get isBackingOff(): boolean {
+    return this.answerMeanwhile() !== undefined;
   }
 
   /** Rejects with the reason of the constructor's signal when that aborts first. */
@@ -42,10 +42,10 @@ export class SharedLookUp<T> {
   private async runNext(): Promise<CloudAnswer<T>> {
     await this.running;
     // Those who came while the last one was under way must not wait unheard for as long as its answer asks.
-    const held = this.heldAnswer();
-    if (held !== undefined) {
+    const meanwhile = this.answerMeanwhile();
+    if (meanwhile !== undefined) {
       this.upcoming = undefined;
-      return held;
+      return meanwhile;
     }
     const waitMs = this.earliestMs - realNowMs();
     // Who waits listens to the signal: each of thousands that begin at once would be compared with all before it.
@@ -53,21 +53,21 @@ export class SharedLookUp<T> {
     this.signal.throwIfAborted();
     this.earliestMs = realNowMs() + this.minGapMs;
     this.upcoming = undefined;
-    const run = this.lookUp().then((answer) => this.noteHold(answer));
+    const run = this.lookUp().then((answer) => this.noteRetryAfter(answer));
     this.running = run.catch(() => undefined);
     return run;
   }
 
-  private noteHold(answer: CloudAnswer<T>): CloudAnswer<T> {
+  private noteRetryAfter(answer: CloudAnswer<T>): CloudAnswer<T> {
     const afterMs = answer.kind === 'retry' ? (answer.afterMs ?? 0) : 0;
-    const isHeld = answer.kind === 'retry' && afterMs > 0;
-    this.held = isHeld ? { answer, untilMs: realNowMs() + afterMs } : undefined;
+    const isBackingOff = answer.kind === 'retry' && afterMs > 0;
+    this.backOff = isBackingOff ? { answer, untilMs: realNowMs() + afterMs } : undefined;
     return answer;
   }
 
-  private heldAnswer(): Retry | undefined {
-    if (this.held === undefined) return undefined;
-    const { answer, untilMs } = this.held;
+  private answerMeanwhile(): Retry | undefined {
+    if (this.backOff === undefined) return undefined;
+    const { answer, untilMs } = this.backOff;
     const leftMs = Math.ceil(untilMs - realNowMs());
     return leftMs > 0 ? { ...answer, afterMs: leftMs } : undefined;
   }

@@ -10,7 +10,7 @@ import { PollLoop } from './polling/poll-loop.js';
 import { PollingMetrics } from './polling/polling-metrics.js';
 import { WatchContext } from './polling/watch-context.js';
 
-/** Global because the consumer takes {@link MachineTracking} if this flow is switched on, and cannot import what may be off. */
+/** Global: the consumer takes {@link MachineTracking} if this flow is on, and cannot import what may be off. */
 @Global()
 @Module({
   imports: [FlowControlModule, MachineDirectoryModule],

@@ -11,8 +11,8 @@ export function callsAtOnce(maxConcurrency: number): number {
 }
 
 /**
- * After a start a machine's first reason waits for its list. With 16 look-ups at a time, whatever the setting said, 1,000 machines
- * took more than a second of it; fewer would be slower than the calls that wait for them.
+ * After a start a machine's first reason waits for its list. With 16 look-ups at a time, whatever the setting said,
+ * 1,000 machines took more than a second of it; fewer would be slower than the calls that wait for them.
  */
 export function reasonLookUpsAtOnce(maxConcurrency: number): number {
   return Math.max(16, Math.ceil(maxConcurrency / 2));

@@ -1,4 +1,4 @@
-/** What every room stands on: settings, the clock, the client of the service and the ways out to Kafka. Knows no flow. */
+/** What every flow stands on: settings, the clock, the service's client and the ways out to Kafka. Knows no flow. */
 export { BoundedMap } from './bounded-map.js';
 export { reasonLookUpsAtOnce } from './calls-at-once.js';
 export { CloudCalls } from './cloud-calls.js';

@@ -4,7 +4,7 @@ import { DeliveryModule } from '../delivery/index.js';
 import { EquipmentModule } from '../equipment/index.js';
 import { MachineDirectoryModule } from '../machine-directory/index.js';
 import { Assignments } from './orders/assignments.js';
-import { ListFences } from './lists/list-fences.js';
+import { ListWatermarks } from './lists/list-watermarks.js';
 import { WorkOrderListsController } from './lists/work-order-lists.controller.js';
 import { WorkOrderLists } from './lists/work-order-lists.js';
 import { OrderPartitioner } from './orders/order-partitioner.js';
@@ -21,18 +21,18 @@ import { QueuesController } from './queues.controller.js';
 export class WorkOrderTopics {
   readonly states: readonly KeyedStateTopic[];
 
-  constructor(fences: ListFences, ledger: OrderLedger, assignments: Assignments) {
-    this.states = [fences.topic, ledger.topic, assignments.topic];
+  constructor(watermarks: ListWatermarks, ledger: OrderLedger, assignments: Assignments) {
+    this.states = [watermarks.topic, ledger.topic, assignments.topic];
   }
 }
 
-/** Global because the consumer takes {@link WorkOrderTopics} if this flow is switched on, and cannot import what may be off. */
+/** Global: the consumer takes {@link WorkOrderTopics} if this flow is on, and cannot import what may be off. */
 @Global()
 @Module({
   imports: [DeliveryModule, EquipmentModule, MachineDirectoryModule],
   controllers: [WorkOrderListsController, WorkOrdersController, QueuesController],
   providers: [
-    ListFences,
+    ListWatermarks,
     WorkOrderLists,
     Assignments,
     DeadLetterAggregator,

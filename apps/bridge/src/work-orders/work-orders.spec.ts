@@ -299,6 +299,28 @@ describe('orders on their way to the lists of machines', () => {
     expect(finished).toEqual([7, 8]);
   });
 
+  it.each([
+    ['takes off its machine what the ERP did not have when it was asked later', 30_000, []],
+    ['leaves there what the ERP did not have when it was asked before', 10_000, ['4711']],
+  ])('%s, though the clock of the ERP is ahead', async (_what, askedAt, expected) => {
+    const known = orderMessage({ orderId: '4711', changedAt: 100, machines: ['M-1'] });
+    await handle({ ...known, timestamp: '20000' });
+    const gone = {
+      ...{ orderId: '4711', source: { topic: 't', partition: 0, offset: 8, messageId: null } },
+      ...{ recordedAt: askedAt, askedAt, gone: 'the ERP does not have it' },
+      messages: [
+        {
+          kind: 'change',
+          order: { orderId: '4711', changedAt: askedAt / 1000, status: 'cancelled' },
+        },
+      ],
+    };
+    const value = Buffer.from(JSON.stringify({ orders: [gone] }));
+    const relayed = messageOf(RELAYED_ORDERS, value, 1, () => undefined);
+    await bridge.get(QueuesController).handleOrders([relayed]);
+    expect(lists[0]?.list.workingOrders()).toEqual(expected);
+  });
+
   it('rejects the operations that have no machine, and sets the lists of the others', async () => {
     const mapped = EquipmentMap.of([{ plant: '1000', workCentre: 'FR01', machineId: 'M-1' }]);
     jest
@@ -309,6 +331,36 @@ describe('orders on their way to the lists of machines', () => {
     await applyAll();
     expect(letters).toMatchObject([{ code: 'unmapped-work-centre' }]);
     expect(finished).toEqual([7]);
+  });
+
+  describe('that are older than what is known, and are rejected where they are read', () => {
+    beforeEach(async () => {
+      const mapped = EquipmentMap.of([
+        { plant: '1000', workCentre: 'FR01', machineId: 'M-1' },
+        { plant: '1000', workCentre: 'X-1', machineId: 'X-1' },
+      ]);
+      jest
+        .spyOn(bridge.get(Equipment, { strict: false }), 'machineOf')
+        .mockImplementation((operation) => mapped.machineOf(operation));
+      const directory = bridge.get(MachineDirectory);
+      jest.spyOn(directory, 'hasMachine').mockImplementation((machineId) => machineId === 'M-1');
+      jest.spyOn(directory, 'checkMachine').mockResolvedValue('unknown');
+      await handle(orderMessage({ orderId: '4711', changedAt: 20, machines: ['FR01'] }, 7));
+      await applyAll();
+    });
+
+    it.each([
+      ['for its only work centre', ['FR99'], ['8: rejected 4711 on null']],
+      ['for its only machine', ['X-1'], ['8: rejected 4711 on X-1']],
+      [
+        'for one of its machines',
+        ['FR01', 'X-1'],
+        ['8: rejected 4711 on X-1', '8: superseded 4711 on M-1'],
+      ],
+    ])('have one final outcome for each machine: %s', async (_what, machines, expected) => {
+      await handle(orderMessage({ orderId: '4711', changedAt: 10, machines }, 8));
+      expect(outcomes.slice(1)).toEqual(expected);
+    });
   });
 
   it('names all machines that do not exist in one dead letter, and sets the lists of the others', async () => {

@@ -158,7 +158,7 @@ async function attempt(check: string, find: () => Promise<Finding[]>): Promise<F
   }
 }
 
-/** Joins a group as its only member and commits where a span begins. The group is deleted again where that is allowed. */
+/** Joins a group as its only member, commits where a span begins, and deletes the group where that is allowed. */
 async function joinGroup(kafka: Kafka, groupId: string, span: TopicSpan): Promise<void> {
   const { topic, partition, from } = span;
   await setGroupOffsets(kafka, { groupId, topic }, new Map([[partition, from]]));

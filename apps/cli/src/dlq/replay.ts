@@ -83,7 +83,7 @@ function replayCount(headers: MessageHeaders): number {
 
 const REPLAY_HEADER_NAMES = new Set<string>(Object.values(REPLAY_HEADERS));
 
-/** The original message: key, value, headers and time, without the headers of the dead letter, and by whom it is replayed. */
+/** The original message: key, value, headers without those of the dead letter, time, and by whom it is replayed. */
 function originalOf({ record, fields }: DeadLetter, by: string): OutboundRecord {
   const { sourceTopic: topic = '', sourceTimestamp = 0 } = fields;
   const { key, value } = record;

@@ -31,8 +31,8 @@ const SAME_NUMBER_ALONE = 0.6;
 const DIGITS_OF_A_NUMBER = 3;
 
 /**
- * Finds machines whose id or name is like that of a work centre: the same, the same but for case, accents, separators and
- * leading zeros, or similar. Numbers are never taken for similar: FR01 is not FR02.
+ * Finds machines whose id or name is like that of a work centre: the same, the same but for case, accents, separators
+ * and leading zeros, or similar. Numbers are never taken for similar: FR01 is not FR02.
  */
 export class MachineProposals {
   /** By their numbers, so that a work centre is compared with few of 100,000 machines. */

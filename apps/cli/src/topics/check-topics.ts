@@ -13,7 +13,7 @@ export interface TopicCheck {
   createTopics: boolean;
 }
 
-/** Holds the topics as they are against the plan, one finding a topic at least. */
+/** Checks the topics as they are against the plan, one finding a topic at least. */
 export function checkTopics({ planned, actual, ...missing }: TopicCheck): Finding[] {
   return planned.flatMap((topic) => {
     const found = actual.get(topic.name);

@@ -15,9 +15,9 @@ import { CallbackClient } from './callback-client.js';
 import { type OutcomeEvent, readOutcomeEvent } from './outcome-event.js';
 
 /**
- * What became of an outcome: `delivered`, or `skipped` because the mapping makes nothing of it; the others are given up:
- * `refused` by the receiver, `expired` while the receiver did not take it, `unmapped` because the mapping fails, `failed`
- * by a bug.
+ * What became of an outcome: `delivered`, or `skipped` because the mapping makes nothing of it; the others are given
+ * up: `refused` by the receiver, `expired` while the receiver did not take it, `unmapped` because the mapping fails,
+ * `failed` by a bug.
  */
 type Result = 'delivered' | 'skipped' | 'refused' | 'expired' | 'unmapped' | 'failed';
 
@@ -46,9 +46,9 @@ const PREPARE_AGAIN_AFTER_MS = 2000;
  *
  * Each sender has a consumer group of its own, `<KAFKA_GROUP_ID>-callback-<sender>`, so that what a dead receiver holds
  * up (its calls, its buffer, its offsets) is its sender's alone; the price is that every such group reads the whole
- * outcomes topic. All state is in Kafka: the offsets of the group. An outcome is finished, and its offset committed, once
- * the receiver has taken it (2xx) or it is given up. A process that dies before the call, in it, or between answer and
- * commit leaves the outcome to its successor, which posts it again with the same id: at least once, and receivers
+ * outcomes topic. All state is in Kafka: the offsets of the group. An outcome is finished, and its offset committed,
+ * once the receiver has taken it (2xx) or it is given up. A process that dies before the call, in it, or between answer
+ * and commit leaves the outcome to its successor, which posts it again with the same id: at least once, and receivers
  * deduplicate by the id. The consumer pauses partitions whose buffer is full.
  */
 export class CallbackFlow {
@@ -102,8 +102,8 @@ export class CallbackFlow {
   }
 
   /**
-   * What keeps outcomes from being posted, in words, undefined where nothing does. Whoever reaches the port may read it:
-   * of a call that fails it says no more than the status.
+   * What keeps outcomes from being posted, in words, undefined where nothing does. Whoever reaches the port may read
+   * it: of a call that fails it says no more than the status.
    */
   get problem(): string | undefined {
     const { state, startProblem, endedBecause, commitProblem } = this.consumer;

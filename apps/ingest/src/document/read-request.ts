@@ -36,7 +36,7 @@ const MAX_EVENTS = 1000;
 const PASSED_ON = ['source-topic', 'umh_topic', 'traceparent', 'tracestate'];
 const REQUIRED_ATTRIBUTES = ['id', 'source', 'type', 'specversion'] as const;
 
-/** Reads a request to one of the topics' own paths: a document as it is, or a CloudEvent in binary or structured mode. */
+/** Reads a request to a topic's own path: a document as it is, or a CloudEvent in binary or structured mode. */
 export function readDocument(
   path: DocumentPath,
   headers: RequestHeaders,

@@ -37,7 +37,7 @@ export class WriterLostError extends Error {
   }
 }
 
-/** Another incarnation holds a record of the transaction, or the claims were not read back in time: nothing is written. */
+/** Another incarnation holds a record, or the claims were not read back in time: nothing is written. */
 export class NotHeldError extends Error {}
 
 /** The record was not begun in time, and is not written. */
@@ -53,16 +53,17 @@ const MAX_BYTES = 4 * 1024 * 1024;
 /** While it waits, readers of the input topics wait too. */
 const CLAIMS_READ_WITHIN_MS = 1000;
 const OPTIONS = {
-  /** What a process that was killed had open holds up those who read committed records for so long, and a check of the broker more. */
+  /** How long, and a check of the broker more, a killed process's transaction blocks read-committed readers. */
   transactionTimeoutMs: 10_000,
   /** Under load one transaction follows the other, and all that come meanwhile wait for it. */
   retryAfterMs: 2,
 };
 
 /**
- * Writes records with their receipts: both or neither, and neither unless this incarnation holds their claims. What comes
- * while a transaction is under way shares the next one, so that the rate does not depend on how long a transaction takes.
- * Each object is an incarnation of its own, fenced by whoever opens the next one with its transactional id.
+ * Writes records with their receipts: both or neither, and neither unless this incarnation holds their claims. What
+ * comes while a transaction is under way shares the next one, so that the rate does not depend on how long a
+ * transaction takes. Each object is an incarnation of its own, fenced by whoever opens the next one with its
+ * transactional id.
  */
 export class ReceiptedWriter {
   readonly incarnation = randomUUID();

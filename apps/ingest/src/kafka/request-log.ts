@@ -54,15 +54,15 @@ interface ClaimsRecord extends Holder {
 
 /**
  * What is known of requests that came with an id, for a day, the same in every process: it is read from two topics. A
- * request's key is a hash of sender, source and id. A record is about all requests that came while the one before was being
- * written: a record for each would be most of what a request costs.
+ * request's key is a hash of sender, source and id. A record is about all requests that came while the one before was
+ * being written: a record for each would be most of what a request costs.
  *
- * - `machine-bridge.ingest-claims.v1`: `{transactionalId, incarnation, nonce, claims: [[key, after], …]}`, written outside
- *   of transactions, by any process. The first claim of a key holds; a later one holds from where it names the offset of
- *   the holder's in `after`, and is void otherwise. Their order in the log decides between processes.
- * - `machine-bridge.ingest-receipts.v1`: `{receipts: [{key, topic, partition, offset, digest}, …]}`, written by the holder
- *   in the transaction of the records. One of a request without an id has `isUnclaimed`, and is remembered while that is
- *   under way.
+ * - `machine-bridge.ingest-claims.v1`: `{transactionalId, incarnation, nonce, claims: [[key, after], …]}`, written
+ *   outside of transactions, by any process. The first claim of a key holds; a later one holds from where it names the
+ *   offset of the holder's in `after`, and is void otherwise. Their order in the log decides between processes.
+ * - `machine-bridge.ingest-receipts.v1`: `{receipts: [{key, topic, partition, offset, digest}, …]}`, written by the
+ *   holder in the transaction of the records. One of a request without an id has `isUnclaimed`, and is remembered while
+ *   that is under way.
  *
  * Both are written to one partition, without keys. Neither has tombstones: retention removes both after two days.
  */
@@ -107,7 +107,7 @@ export class RequestLog {
     return this.hasRestored;
   }
 
-  /** Creates the topics, once Kafka is there. @throws MissingTopicsError when they are missing and may not be created */
+  /** Creates the topics, once Kafka is there. @throws MissingTopicsError when they may not be created */
   async prepareTopics(): Promise<void> {
     const { createTopics: create, topicPartitions: partitions, topicPrefix } = this.settings;
     const topics = [
@@ -189,8 +189,8 @@ export class RequestLog {
   }
 
   /**
-   * Writes claims in one record; resolves once it has been read, so that {@link holderOf} has what came of them, or after
-   * `withinMs` of real time. They may still come then, and hold.
+   * Writes claims in one record; resolves once it has been read, so that {@link holderOf} has what came of them, or
+   * after `withinMs` of real time. They may still come then, and hold.
    */
   claim(claims: readonly NewClaim[], by: Holder, withinMs: number): Promise<void> {
     const nonce = `${by.incarnation}:${(this.claimCount += 1)}`;

@@ -38,11 +38,11 @@ const RECEIPT = 2;
 
 /**
  * A map of requests in the order in which they came, without an object for any of them: with a million objects of each
- * kind on the heap, collecting garbage stopped everything for most of a second. An entry takes 57 bytes, and 8 to find it;
- * the system gives them once they are used.
+ * kind on the heap, collecting garbage stopped everything for most of a second. An entry takes 57 bytes, and 8 to find
+ * it; the system gives them once they are used.
  *
- * Entries are counted as they come, and lie in a ring of arrays. Slots lead to them by open addressing: from the slot that
- * an entry's key names to the one that leads to it, none is free.
+ * Entries are counted as they come, and lie in a ring of arrays. Slots lead to them by open addressing: from the slot
+ * that an entry's key names to the one that leads to it, none is free.
  */
 export class RequestTable {
   private readonly keys: Buffer;
@@ -90,8 +90,8 @@ export class RequestTable {
   }
 
   /**
-   * Replaces what is known of a request, which keeps its place in the order. What ingest would not have written, by its key,
-   * digest or topic, is left out.
+   * Replaces what is known of a request, which keeps its place in the order. What ingest would not have written, by its
+   * key, digest or topic, is left out.
    *
    * @returns the oldest, if it was forgotten to make room
    */

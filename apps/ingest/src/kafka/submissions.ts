@@ -58,8 +58,9 @@ const DRAIN_MS = 6000;
 
 /**
  * Writes each submission once. One with an id is claimed first, see {@link RequestLog}; its holder writes record and
- * receipt in one transaction. An incarnation of the writer that has failed, or died, is fenced before another one claims
- * what it held: from then on its receipt is there, or never will be. docs/decisions/0047-ingest.md has the cases.
+ * receipt in one transaction. An incarnation of the writer that has failed, or died, is fenced before another one
+ * claims what it held: from then on its receipt is there, or never will be. docs/decisions/0047-ingest.md has the
+ * cases.
  */
 @Injectable()
 export class Submissions implements OnApplicationShutdown {

@@ -1,10 +1,14 @@
 /**
  * Requests, answers and events between the terminal's page and its server: types alone, which both import.
  * All times are epoch seconds of the plant's clock (see Session.clock) unless a name says otherwise.
- * Every request but GET carries `content-type: application/json` and `x-machine-terminal: 1`; errors are {code, message} with 4xx/5xx.
+ * Every request but GET carries `content-type: application/json` and `x-machine-terminal: 1`; errors are {code,
+ * message} with 4xx/5xx.
  */
 
-/** GET /api/session → Session; 401 where a token is needed. POST /api/session {token} → Session + HttpOnly SameSite=Strict cookie. DELETE /api/session. */
+/**
+ * GET /api/session → Session; 401 where a token is needed. POST /api/session {token} → Session + HttpOnly
+ * SameSite=Strict cookie. DELETE /api/session.
+ */
 export interface Session {
   station: string;
   /** PUT /api/session/operator {operator: string | null}: registers who works here until the shift ends. */
@@ -25,7 +29,7 @@ export interface Session {
 export type MachineState = 'OPERATING' | 'IDLE' | 'OFF';
 export type Observation = 'ok' | 'noData' | 'stale' | 'unreachable' | 'forbidden';
 
-/** A stop longer than the threshold that no applied or pending reason covers whole (what is left of it). endTime null: still going. */
+/** What no applied or pending reason covers of a stop longer than the threshold. endTime null: still going. */
 export interface OpenStop {
   startTime: number;
   endTime: number | null;
@@ -78,7 +82,7 @@ export interface Link {
 /** GET /api/machines/:machineId → MachineView (both shifts). */
 export interface MachineView {
   tile: Tile;
-  /** In time order, corrections applied; null state = nothing known (hatched). endTime null: the present one. revision: how often corrected. */
+  /** In time order, corrected `revision` times. state null: nothing known (hatched). endTime null: the present one. */
   periods: {
     state: MachineState | null;
     startTime: number;
@@ -127,10 +131,10 @@ export interface Note {
 }
 
 /**
- * POST /api/reasons {entries: NewEntry[]} (1..100) → 202 {results: {entryId, ok: true, source} | {entryId, ok: false, code, message}}[]
- * once Kafka has them all (acks all); the same entryId again answers the first place (idempotent over restarts).
- * 409 code `over-operating` unless `overOperating: true` where the period overlaps OPERATING by more than a minute.
- * 503 + Retry-After while Kafka is away. POST /api/notes {notes: [...]} likewise.
+ * POST /api/reasons {entries: NewEntry[]} (1..100) → 202 {results: {entryId, ok: true, source} | {entryId, ok: false,
+ * code, message}}[] once Kafka has them all (acks all); the same entryId again answers the first place (idempotent over
+ * restarts). 409 code `over-operating` unless `overOperating: true` where the period overlaps OPERATING by more than a
+ * minute. 503 + Retry-After while Kafka is away. POST /api/notes {notes: [...]} likewise.
  */
 export interface NewEntry {
   entryId: string;

@@ -5,9 +5,9 @@ import { Submissions } from './submissions.js';
 
 /**
  * Sends what follows from open-ended reasons: the same with its end, when its machine runs again; the same anew, when
- * the reason for an earlier stop has ended it. What is due follows from the topics alone: it is found again after a restart, by another terminal beside this one, and by nobody once it is on its topic.
- * Two that send it at once send the same under the same id: the service receives the same twice, which changes nothing,
- * and terminals show it as one.
+ * the reason for an earlier stop has ended it. What is due follows from the topics alone: it is found again after a
+ * restart, by another terminal beside this one, and by nobody once it is on its topic. Two that send it at once send
+ * the same under the same id: the service receives the same twice, which changes nothing, and terminals show it as one.
  */
 @Injectable()
 export class FollowUps {

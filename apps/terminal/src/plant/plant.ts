@@ -56,7 +56,7 @@ interface Outcome {
  */
 export class Plant {
   readonly machines = new Map<string, Machine>();
-  /** The latest update of any machine, epoch seconds: a state is published when it changes, and looked at each minute. */
+  /** The latest update of any machine, epoch seconds: a state is polled each minute, and published when it changes. */
   knownUntil: number | null = null;
   private readonly evaluations = new Map<string, Evaluation>();
   /** By `message-id`, or place where there is none. */

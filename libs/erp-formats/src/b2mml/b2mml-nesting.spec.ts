@@ -105,3 +105,41 @@ describe('schedules and requests within their like', () => {
     ]);
   });
 });
+
+describe('a B2MML document that is made to take long', () => {
+  const many = (count: number): string =>
+    Array.from({ length: count }, (_, index) => equipment(`${index}`)).join('');
+  const msOf = (act: () => unknown): number => {
+    const beganMs = performance.now();
+    act();
+    return performance.now() - beganMs;
+  };
+
+  it('may have a scope of many levels at each of many, above thousands of places', () => {
+    let document = `<JobOrder><ID>1</ID>${many(9000)}</JobOrder>`;
+    for (let above = 59; above > 0; above -= 1) {
+      let scope = '';
+      for (let below = 60 - above; below > 0; below -= 1) {
+        scope = `<HierarchyScope><EquipmentID>E</EquipmentID>${scope}</HierarchyScope>`;
+      }
+      const name = above === 1 ? 'WorkSchedule' : 'W';
+      document = `<${name}>${scope}${document}</${name}>`;
+    }
+    expect(msOf(() => read(document))).toBeLessThan(1000);
+  });
+
+  it('is rejected where the ids of a kind of work are given by the thousand, and it is done at as many places', () => {
+    const named = Array.from({ length: 4000 }, (_, index) => {
+      const id = index === 0 ? 'MILL/5999' : `MILL#${index + 1}/5999`;
+      return `<SegmentRequirement><ID>${id}</ID>${equipment('A')}</SegmentRequirement>`;
+    });
+    const unnamed = `<SegmentRequirement><ProcessSegmentID>MILL</ProcessSegmentID>${many(6000)}`;
+    const document =
+      `<ProductionRequest><ID>1</ID>${named.join('')}${unnamed}</SegmentRequirement>` +
+      '</ProductionRequest>';
+    const rejecting = (): void => {
+      expect(() => read(document)).toThrow('/ProductionRequest/SegmentRequirement: too many');
+    };
+    expect(msOf(rejecting)).toBeLessThan(1000);
+  });
+});

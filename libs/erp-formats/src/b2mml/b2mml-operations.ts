@@ -59,6 +59,9 @@ export function readB2mmlOperations(
     else noteState(states, element);
   }
   const segments = numberRepeats(found);
+  if (segments === 'too-many') {
+    return rejected('too-large', `${pathOf(order, 'SegmentRequirement')}: too many have no ID`);
+  }
   const operations = segments.flatMap(({ id, places, work }) =>
     places.map((place) => ({ operationId: idAt(id, place, places), ...place, ...work })),
   );
@@ -127,21 +130,39 @@ interface NamedSegment {
  * several times: `MILL`, `MILL#2`, in order of the document. Ids that segments do have are left as they are;
  * it is a fault to give one twice.
  */
-function numberRepeats<T extends NamedSegment>(segments: readonly T[]): T[] {
+function numberRepeats<T extends NamedSegment>(segments: readonly T[]): T[] | 'too-many' {
   const named = segments.filter(({ isNamed }) => isNamed);
   const taken = new Set(named.flatMap(({ id, idsUnder }) => [id, ...idsUnder(id)]));
   const counts = new Map<string, number>();
-  return segments.map((segment) => {
-    if (segment.isNamed) return segment;
+  const numbered: T[] = [];
+  let compared = 0;
+  for (const segment of segments) {
+    if (segment.isNamed) {
+      numbered.push(segment);
+      continue;
+    }
     const { id: kind, idsUnder } = segment;
     let count = counts.get(kind) ?? 1;
     let id = count === 1 ? kind : `${kind}#${count}`;
-    while ([id, ...idsUnder(id)].some((each) => taken.has(each))) id = `${kind}#${(count += 1)}`;
-    for (const each of [id, ...idsUnder(id)]) taken.add(each);
+    let ids = [id, ...idsUnder(id)];
+    while (ids.some((each) => taken.has(each))) {
+      compared += ids.length;
+      if (compared > MOST_COMPARED) return 'too-many';
+      id = `${kind}#${(count += 1)}`;
+      ids = [id, ...idsUnder(id)];
+    }
+    for (const each of ids) taken.add(each);
     counts.set(kind, count);
-    return { ...segment, id };
-  });
+    numbered.push({ ...segment, id });
+  }
+  return numbered;
 }
+
+/**
+ * Nothing else goes on meanwhile. A document may give the ids of a kind of work by the thousand, and have it done at as
+ * many places.
+ */
+const MOST_COMPARED = 1_000_000;
 
 type Place = Required<Pick<OperationChange, 'workCentre'>> & Pick<OperationChange, 'plant'>;
 
@@ -191,10 +212,19 @@ function place(workCentre: string, element: DocumentElement): Place {
   return plant === undefined ? { workCentre } : { workCentre, plant };
 }
 
-function siteOf(element: DocumentElement | null): string | undefined {
-  if (element === null) return undefined;
+function siteOf(element: DocumentElement): string | undefined {
   const site = levelsAt(element).find(({ level }) => level === 'Site');
-  return site?.equipmentId ?? siteOf(element.parent);
+  return site?.equipmentId ?? siteAbove(element.parent);
+}
+
+/** Looked for once: ten thousand places may have fifty elements above them, each with a scope of as many levels. */
+const sitesAbove = new WeakMap<DocumentElement, { site: string | undefined }>();
+
+function siteAbove(element: DocumentElement | null): string | undefined {
+  if (element === null) return undefined;
+  let known = sitesAbove.get(element);
+  if (known === undefined) sitesAbove.set(element, (known = { site: siteOf(element) }));
+  return known.site;
 }
 
 interface Level {

@@ -16,8 +16,8 @@ import { readXml } from '../xml/read-xml.js';
 const UNSPECIFIC = new Set([null, '', 'text/plain', 'application/octet-stream']);
 
 /**
- * Bytes to XML or JSON: by the content type or, where that says neither, by the first byte that is no blank. `known` are
- * content types that say neither but name a format.
+ * Bytes to XML or JSON: by the content type or, where that says neither, by the first byte that is no blank. `known`
+ * are content types that say neither but name a format.
  */
 export function readContent(
   { contentType, body }: OrderDocument,

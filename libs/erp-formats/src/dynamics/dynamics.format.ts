@@ -63,7 +63,7 @@ function operationStatus(): FieldReader<OrderStatus> {
 
 const DAY_SECONDS = 86_400;
 
-/** A day, written as its noon in UTC, and the seconds since its midnight at the plant. The year 1900 stands for no day. */
+/** A day, as its noon in UTC, and the seconds since its midnight at the plant. The year 1900 stands for no day. */
 function scheduledStart(): FieldReader<number> {
   return fieldReader(['ScheduledFromDate'], (value, { timeZone }, fields) => {
     const seconds = fields['ScheduledFromTime'] ?? 0;

@@ -88,6 +88,8 @@ describe('EnrichmentRules', () => {
     ['a/../b'],
     ['1\n2'],
     ['x'.repeat(257)],
+    // beyond 2^53 it is read as another one
+    [12_345_678_901_234_567_000],
   ])('refuse an event whose order number is %j', (number) => {
     const event = find(rulesOf(RULE), { ProductionOrder: number }, CHANGED);
     expect(event).toMatchObject({ ok: false, rejection: { code: 'invalid-message' } });

@@ -31,8 +31,8 @@ export type EnrichmentAuth =
     };
 
 /**
- * A thin event, which names its order and says no more, and the GET that completes it. A *place* in an event is an attribute
- * of the CloudEvent (`ce_type`) or a path in its data (`Order.Lines[0].Number`).
+ * A thin event, which names its order and says no more, and the GET that completes it. A *place* in an event is an
+ * attribute of the CloudEvent (`ce_type`) or a path in its data (`Order.Lines[0].Number`).
  */
 export interface EnrichmentRule {
   name: string;
@@ -92,8 +92,8 @@ export class EnrichmentRules {
   }
 
   /**
-   * What a message asks for; undefined where no rule is for it. Refusal: `invalid-message` (a value is missing, or one that
-   * no address can carry).
+   * What a message asks for; undefined where no rule is for it. Refusal: `invalid-message` (a value is missing, or one
+   * that no address can carry).
    */
   find(
     message: { headers: MessageHeaders; value: Buffer | null },
@@ -173,10 +173,12 @@ class EventPlaces {
     });
   }
 
-  /** A text, or a number as it is written; undefined where there is neither, or an empty text. */
+  /** A text, or a number that is read exactly; undefined where there is neither, or an empty text. */
   textAt(place: string): string | undefined {
     const value = ATTRIBUTE.test(place) ? this.attribute(place) : valueAt(this.data(), place);
-    if (typeof value === 'number') return String(value);
+    if (typeof value === 'number') {
+      return Math.abs(value) <= Number.MAX_SAFE_INTEGER ? String(value) : undefined;
+    }
     return typeof value === 'string' && value !== '' ? value : undefined;
   }
 

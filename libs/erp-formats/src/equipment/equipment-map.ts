@@ -39,7 +39,8 @@ export class EquipmentMap {
 
   /**
    * A machineId in the operation wins. An operation without a plant is mapped when exactly one plant has
-   * its work centre. Without a map, the work centre is the machineId. undefined: it is not mapped (`unmapped-work-centre`).
+   * its work centre. Without a map, the work centre is the machineId. undefined: it is not mapped
+   * (`unmapped-work-centre`).
    */
   machineOf(
     operation: Pick<OrderOperation, 'machineId' | 'workCentre' | 'plant'>,
@@ -192,7 +193,7 @@ function readCsvMap(csv: string, columns: readonly string[]): unknown {
   });
 }
 
-/** Spreadsheets write a semicolon where the comma is taken for decimals. In quotes it is part of a name, as a new line is. */
+/** Spreadsheets write a semicolon where the comma is for decimals. In quotes it is part of a name, as a new line is. */
 function delimiterOf(csv: string): string {
   const [names = ''] = csv
     .trimStart()

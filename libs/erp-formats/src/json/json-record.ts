@@ -79,7 +79,7 @@ export function checkPages(
   );
 }
 
-/** OData V2 has the link within what is expanded, V4 beside it, V4.01 under a shorter name; Oracle has a flag within. */
+/** OData V2 has the link within what is expanded, V4 beside it, V4.01 under a shorter name; Oracle, a flag within. */
 function nextPageOf(fields: JsonObject, name: string): string | undefined {
   const value = field(fields, name);
   if (isJsonObject(value)) {

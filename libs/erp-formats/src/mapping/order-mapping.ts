@@ -86,8 +86,8 @@ function topicOf({ sourceTopic }: OrderDocument): string {
 }
 
 /**
- * Whether a text is like a pattern in which `*` stands for any text. By parts, not by a regular expression: each is looked
- * for once, from where the one before it ended.
+ * Whether a text is like a pattern in which `*` stands for any text. By parts, not by a regular expression: each is
+ * looked for once, from where the one before it ended.
  */
 export function matches(pattern: string, topic: string): boolean {
   const [start = '', ...rest] = pattern.split('*');

@@ -1,11 +1,11 @@
 import {
-  type OrderFence,
   type OrderMessage,
   type OrderStatus,
   type OrderVersion,
   parsed,
   type Parsed,
   rejected,
+  type SourceSequence,
 } from '#libs/contracts';
 import type { OrderFormat, ReadingContext } from '../document/order-format.js';
 import { checkFields, type FieldRules } from '../xml/check-fields.js';
@@ -116,9 +116,9 @@ function readControlRecord(
   }
   const serial = textOf(control, 'SERIAL') ?? '';
   const serialised = readLocalTime(serial.slice(0, 8), serial.slice(8, 14));
-  const number = fenceOf('DOCNUM', control);
+  const number = sequenceOf('DOCNUM', control);
   if (typeof serialised === 'object') {
-    return parsed(version(utcSeconds(serialised), fenceOf('SERIAL', control)));
+    return parsed(version(utcSeconds(serialised), sequenceOf('SERIAL', control)));
   }
   const created = readLocalTime(textOf(control, 'CREDAT'), textOf(control, 'CRETIM'));
   if (typeof created === 'object')
@@ -133,13 +133,16 @@ function readControlRecord(
 }
 
 /** Counters are those of a system: two of them may send the orders of one plant. */
-function fenceOf(field: 'SERIAL' | 'DOCNUM', control: DocumentElement): OrderFence | undefined {
+function sequenceOf(
+  field: 'SERIAL' | 'DOCNUM',
+  control: DocumentElement,
+): SourceSequence | undefined {
   const value = textOf(control, field) ?? '';
   if (!/^\d{1,20}$/.test(value) || /^0+$/.test(value)) return undefined;
   return { counter: `${field} of ${textOf(control, 'SNDPRN') ?? ''}`, value };
 }
 
-function version(changedAt: number, fence: OrderFence | undefined): OrderVersion {
+function version(changedAt: number, fence: SourceSequence | undefined): OrderVersion {
   return fence === undefined ? { changedAt } : { changedAt, fence };
 }
 

@@ -45,7 +45,7 @@ export function offsetSeconds(epochSeconds: number, timeZone: string): number {
 const MAX_DAYS = 10_000;
 let daysOf: { timeZone: string; offsets: Map<number, number> } | undefined;
 
-/** At the beginning of a day in UTC. To ask a formatter for each of fifty operations takes most of the time of a document. */
+/** At the beginning of a day in UTC. Asking a formatter for each of fifty operations takes most of the time. */
 function offsetAtDay(day: number, timeZone: string): number {
   if (daysOf?.timeZone !== timeZone || daysOf.offsets.size >= MAX_DAYS) {
     daysOf = { timeZone, offsets: new Map() };
@@ -111,7 +111,7 @@ export function readLocalTime(
   return exists(local) ? local : 'invalid';
 }
 
-/** Nothing, or what is written for it: SAP's zeros, as digits, a decimal number or a date and time, or .NET's year 1. */
+/** Nothing, or what stands for it: SAP's zeros, as digits, a decimal number or a date and time, or .NET's year 1. */
 export function isInitial(text: string): boolean {
   return /^(?:0001-01-01T)?[0.:T -]*Z?$/.test(text);
 }

@@ -16,7 +16,7 @@ import { actionOf, locationOf, type UmhAction } from './umh-topic.js';
 
 const ID = 'external_work_order_id';
 
-/** Work orders of the United Manufacturing Hub's `_analytics` contract, in snake or camel case: create, start and stop. */
+/** Work orders of the United Manufacturing Hub's `_analytics` contract, snake or camel case: create, start, stop. */
 export const umh: OrderFormat = {
   name: 'UMH work orders',
   mediaTypes: [],

@@ -24,8 +24,8 @@ export interface ConnectionSecurity {
 }
 
 /**
- * Certificates, keys and passwords are looked up for each new connection, so that files may be replaced while the process
- * runs. Connections that are open stay as they are until a broker ends them.
+ * Certificates, keys and passwords are looked up for each new connection, so that files may be replaced while the
+ * process runs. Connections that are open stay as they are until a broker ends them.
  */
 export function secureConnections({ tls, sasl }: KafkaSettings): ConnectionSecurity {
   const tlsFiles = tls && new WatchedFiles(tls);
@@ -44,8 +44,8 @@ export function secureConnections({ tls, sasl }: KafkaSettings): ConnectionSecur
 
 /**
  * The present value of settings that are in files: read again when a file has changed, kept while what the files have
- * cannot be used. Files are looked at when the value is asked for: Kubernetes replaces a mounted secret by switching a link,
- * which a watch on the file does not see.
+ * cannot be used. Files are looked at when the value is asked for: Kubernetes replaces a mounted secret by switching a
+ * link, which a watch on the file does not see.
  */
 class WatchedFiles<T> {
   private readonly logger = new Logger('KafkaFiles');
@@ -129,7 +129,7 @@ function mechanismOf(login: WatchedFiles<KafkaSaslSettings>): NonNullable<KafkaC
 
 type TokenLogin = Extract<KafkaSaslSettings, { mechanism: 'oauthbearer' }>;
 
-/** The OAuth server has no token for the login, or the broker refuses the one it has given; the message has no secret. */
+/** The OAuth server has no token for the login, or the broker refuses it; the message has no secret. */
 class TokenLoginError extends Error {
   /** kafkajs need not try it again at once: its clients are replaced, with growing pauses. */
   readonly retriable = false;

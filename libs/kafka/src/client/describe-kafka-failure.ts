@@ -62,8 +62,8 @@ interface KafkaFailure extends Error, AboutTopic {
 }
 
 /**
- * Describes why a request to Kafka failed, for an operator: a wrong setting by its name and never with its value, a missing
- * right and a topic by their names, anything else as kafkajs has it.
+ * Describes why a request to Kafka failed, for an operator: a wrong setting by its name and never with its value, a
+ * missing right and a topic by their names, anything else as kafkajs has it.
  */
 export function describeKafkaFailure(error: unknown, asked: Asked = {}): string {
   let known = asked;

@@ -82,8 +82,8 @@ async function partitionCounts(
 }
 
 /**
- * Creates all in one request: a broker that makes the logs of earlier ones does not know those of a later request until it
- * is done.
+ * Creates all in one request: a broker that makes the logs of earlier ones does not know those of a later request until
+ * it is done.
  */
 async function createMissing(
   admin: Admin,
@@ -145,7 +145,7 @@ class TopicError extends Error implements AboutTopic {
   }
 }
 
-/** Adds partitions; only to topics whose records are not partitioned by key, because keys would change their partition. */
+/** Adds partitions; only to topics that are not partitioned by key, because keys would change their partition. */
 async function widen(admin: Admin, { name, count }: NarrowTopic): Promise<void> {
   try {
     await admin.createPartitions({ topicPartitions: [{ topic: name, count }] });

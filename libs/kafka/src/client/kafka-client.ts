@@ -34,7 +34,7 @@ export function createKafka(settings: KafkaSettings): ConfiguredKafka {
   return Object.assign(new Kafka(config), { fileProblems: security.fileProblems });
 }
 
-/** kafkajs would begin with the first each time, and not come to another while that one takes requests and is silent. */
+/** kafkajs would always begin with the first, and not come to another while that takes requests and is silent. */
 function inAnyOrder(brokers: readonly string[]): string[] {
   const from = Math.floor(Math.random() * brokers.length);
   return [...brokers.slice(from), ...brokers.slice(0, from)];
@@ -44,7 +44,7 @@ function inAnyOrder(brokers: readonly string[]): string[] {
 const RETRIES_LIMITED =
   'Limiting retries for the idempotent producer may invalidate EoS guarantees';
 
-/** A transaction begins while the coordinator is still at the end of the one before, as it often is for milliseconds. */
+/** A transaction begins while the coordinator still ends the one before, as it often does for milliseconds. */
 const TRANSACTION_BEFORE = 'another concurrent operation on the same transaction';
 
 /** kafkajs reports as an error what it retries by itself; only what it gives up on reaches us as one. */

@@ -18,8 +18,8 @@ export interface KafkaClient {
   producer(config: Kafkajs.ProducerConfig): Producer;
 }
 
-/** Partitions by topic. */
-export type Assignment = ReadonlyMap<string, readonly number[]>;
+/** The partitions that a rebalance has assigned to this process, by topic. */
+export type PartitionAssignment = ReadonlyMap<string, readonly number[]>;
 
 export type Admin = Pick<
   Kafkajs.Admin,

@@ -192,43 +192,43 @@ describe('AssignedPartition', () => {
       expect(handling.queue.progress.size).toBe(2);
     });
 
-    it('nothing while held, and what came meanwhile once released', async () => {
+    it('nothing while paused, and what came meanwhile once resumed', async () => {
       const handling = new Handling({ maxUnfinished: 4 });
-      handling.queue.holdMessages('state');
+      handling.queue.pauseHandOver('state');
       expect(handling.queue.bufferFetched(recordsAt(1, 2))).toBe(false);
       expect(handling.queue.bufferFetched(recordsAt(3, 4))).toBe(true);
       await nextTurn();
       expect(handling.handed).toEqual([]);
       expect(handling.queue.progress.size).toBe(4);
-      handling.queue.releaseHold('state');
+      handling.queue.resumeHandOver('state');
       expect(handling.handed).toEqual([1, 2, 3, 4]);
       handling.finish(1, 2, 3);
       expect(handling.resumed).toBe(1);
     });
 
-    it('nothing more once held between two chunks', async () => {
+    it('nothing more once paused between two chunks', async () => {
       const handling = new Handling();
       handling.queue.bufferFetched(recordsUpTo(65));
-      handling.queue.holdMessages('state');
+      handling.queue.pauseHandOver('state');
       await nextTurn();
       await nextTurn();
       expect(handling.handed).toHaveLength(64);
-      handling.queue.releaseHold('state');
+      handling.queue.resumeHandOver('state');
       await until(() => handling.handed.length === 65);
     });
 
     it('nothing during a rebalance, though nothing is lacking and the fetch goes on as it did', async () => {
       const handling = new Handling({ maxUnfinished: 4 });
       expect(handling.queue.bufferFetched(recordsAt(1, 2))).toBe(false);
-      handling.queue.holdMessages('rebalance');
-      expect(handling.queue.isHeld).toBe(false);
+      handling.queue.pauseHandOver('rebalance');
+      expect(handling.queue.isWaiting).toBe(false);
       await nextTurn();
       expect(handling.queue.bufferFetched(recordsAt(3))).toBe(false);
       expect(handling.queue.bufferFetched(recordsAt(4))).toBe(true);
       await nextTurn();
       await nextTurn();
       expect(handling.handed).toEqual([1, 2]);
-      handling.queue.releaseHold('rebalance');
+      handling.queue.resumeHandOver('rebalance');
       expect(handling.handed).toEqual([1, 2, 3, 4]);
       expect(handling.resumed).toBe(0);
       handling.finish(1, 2, 3);
@@ -237,13 +237,13 @@ describe('AssignedPartition', () => {
 
     it('nothing after a rebalance whose judgement is not there yet', () => {
       const handling = new Handling();
-      handling.queue.holdMessages('state');
-      handling.queue.holdMessages('rebalance');
+      handling.queue.pauseHandOver('state');
+      handling.queue.pauseHandOver('rebalance');
       handling.queue.bufferFetched(recordsAt(1));
-      handling.queue.releaseHold('rebalance');
-      expect(handling.queue.isHeld).toBe(true);
+      handling.queue.resumeHandOver('rebalance');
+      expect(handling.queue.isWaiting).toBe(true);
       expect(handling.handed).toEqual([]);
-      handling.queue.releaseHold('state');
+      handling.queue.resumeHandOver('state');
       expect(handling.handed).toEqual([1]);
     });
 
@@ -307,10 +307,10 @@ describe('AssignedPartition', () => {
     it('as the lowest offset that is not finished, handed over or not', async () => {
       const handling = new Handling();
       expect(handling.queue.progress.position).toBeUndefined();
-      handling.queue.holdMessages('state');
+      handling.queue.pauseHandOver('state');
       handling.queue.bufferFetched(recordsAt(5, 6));
       expect(handling.queue.progress.position).toBe(5);
-      handling.queue.releaseHold('state');
+      handling.queue.resumeHandOver('state');
       handling.finish(6);
       expect(handling.queue.progress.position).toBe(5);
       handling.finish(5);
@@ -340,11 +340,11 @@ describe('AssignedPartition', () => {
 
     it('when too many bytes are unfinished, whether they wait or are under way', async () => {
       const handling = new Handling({ maxUnfinishedBytes: 400 });
-      handling.queue.holdMessages('state');
+      handling.queue.pauseHandOver('state');
       expect(handling.queue.bufferFetched([recordAt(0, 300)])).toBe(false);
       expect(handling.queue.bufferFetched([recordAt(1, 99)])).toBe(false);
       expect(handling.queue.bufferFetched([recordAt(2, 101)])).toBe(true);
-      handling.queue.releaseHold('state');
+      handling.queue.resumeHandOver('state');
       await until(() => handling.handed.length === 3);
       handling.finish(1);
       expect(handling.resumed).toBe(0);
@@ -593,7 +593,7 @@ describe('AssignedPartition', () => {
       handling.finish(1);
       await closed;
       expect(handling.queue.bufferFetched(recordsAt(99))).toBe(false);
-      handling.queue.releaseHold('state');
+      handling.queue.resumeHandOver('state');
       await nextTurn();
       expect(log).toEqual(['lost', 'the last one ends', 'closed']);
       expect(handling.handed).toHaveLength(64);
@@ -609,9 +609,9 @@ describe('AssignedPartition', () => {
       expect(handling.committable).toBe(2);
     });
 
-    it('does not wait for what was held', async () => {
+    it('does not wait for what was paused', async () => {
       const handling = new Handling();
-      handling.queue.holdMessages('state');
+      handling.queue.pauseHandOver('state');
       handling.queue.bufferFetched(recordsAt(1));
       await handling.queue.closeBuffer(new Error('revoked'));
       expect(handling.queue.progress.size).toBe(0);

@@ -58,10 +58,10 @@ export interface PartitionBacklog {
 }
 
 /**
- * Why fetched messages are not handed over yet: their keyed state is not restored, the progress of earlier owners is not
- * read, or a rebalance is under way.
+ * Why fetched messages are not handed over yet: their keyed state is not restored, the progress of earlier owners is
+ * not read, or a rebalance is under way.
  */
-type HoldReason = 'state' | 'progress' | 'rebalance';
+type PauseReason = 'state' | 'progress' | 'rebalance';
 
 const MIB = 1024 * 1024;
 const LIMITS: PartitionLimits = {
@@ -85,13 +85,12 @@ const BACK_OFF = { baseMs: 100, capMs: 2000 };
 const logger = new Logger('Consumer');
 
 /**
- * An input partition from its assignment until it is revoked or the process stops: the buffer of what was fetched and is
- * not committed yet.
+ * An input partition from its assignment until it is revoked or the process stops: the buffer of what was fetched and
+ * is not committed yet.
  *
- * A message is *waiting* (fetched), then *in flight* (handed over), then *ended*: finished in a transaction, or abandoned.
- * Nothing is handed over while the partition is *held*, see {@link HoldReason}. While too much is waiting and in flight,
- * the partition is *paused*: nothing more is fetched. A message that is not finished when the partition is closed stays
- * uncommitted and is delivered again to the next owner.
+ * A message is *waiting* (fetched), then *in flight* (handed over), then *ended*: finished in a transaction, or
+ * abandoned. Handing over is paused for a {@link PauseReason}; fetching, while too much is waiting and in flight. A
+ * message that is not finished when the partition is closed stays uncommitted and is delivered again to the next owner.
  */
 export class AssignedPartition {
   private readonly closing = new AbortController();
@@ -101,7 +100,7 @@ export class AssignedPartition {
   readonly input: string;
   readonly progress = new PartitionProgress();
   readonly transactions: Transactions;
-  private readonly holds = new Set<HoldReason>();
+  private readonly pauseReasons = new Set<PauseReason>();
   /** Back-pressure: too much is unfinished, nothing more is fetched. */
   isPaused = false;
   private isHandingOver = false;
@@ -167,8 +166,9 @@ export class AssignedPartition {
   }
 
   /**
-   * Whether a fetch that begins there is of another log: a topic that was recreated or truncated holds other messages under
-   * old offsets. A fetch of the same log may begin below the committed offset, because commits go on while it is sent.
+   * Whether a fetch that begins there is of another log: a topic that was recreated or truncated holds other messages
+   * under old offsets. A fetch of the same log may begin below the committed offset, because commits go on while it is
+   * sent.
    *
    * @param highWatermark the end of the partition, which may be lower than before
    */
@@ -212,17 +212,17 @@ export class AssignedPartition {
   }
 
   /** Messages wait for state or progress. A rebalance does not count: it is over in a moment. */
-  get isHeld(): boolean {
-    return this.holds.has('state') || this.holds.has('progress');
+  get isWaiting(): boolean {
+    return this.pauseReasons.has('state') || this.pauseReasons.has('progress');
   }
 
-  /** Hands nothing over until {@link releaseHold}. */
-  holdMessages(reason: HoldReason): void {
-    this.holds.add(reason);
+  /** Hands nothing over until {@link resumeHandOver}. */
+  pauseHandOver(reason: PauseReason): void {
+    this.pauseReasons.add(reason);
   }
 
-  releaseHold(reason: HoldReason): void {
-    this.holds.delete(reason);
+  resumeHandOver(reason: PauseReason): void {
+    this.pauseReasons.delete(reason);
     this.handOver();
   }
 
@@ -253,7 +253,7 @@ export class AssignedPartition {
       this.progress.forgetFetched();
     }
     if (left !== undefined) this.progress.inheritProgress(left);
-    this.releaseHold('progress');
+    this.resumeHandOver('progress');
   }
 
   /**
@@ -287,7 +287,7 @@ export class AssignedPartition {
 
   /** Hands over one chunk after the other, in the order of offsets. */
   private handOver(): void {
-    if (this.isHandingOver || this.holds.size > 0 || this.revoked.aborted) return;
+    if (this.isHandingOver || this.pauseReasons.size > 0 || this.revoked.aborted) return;
     this.isFull = this.inFlightShare >= IN_FLIGHT_FACTOR;
     if (this.isFull) return;
     const chunk = this.nextChunk();

@@ -1,6 +1,6 @@
 import { jest } from '@jest/globals';
 import { Logger } from '@nestjs/common';
-import type { Assignment, FetchedRecord } from '../client/kafka-port.js';
+import type { FetchedRecord, PartitionAssignment } from '../client/kafka-port.js';
 import { AssignedPartitions } from './assigned-partitions.js';
 import type { CommittedProgress } from './committed-offsets.js';
 import type { InboundMessage } from './inbound-message.js';
@@ -54,7 +54,7 @@ describe('AssignedPartitions', () => {
     assignment: Record<string, number[]>,
     mustWait: (topic: string, partition: number) => boolean = nobodyWaits,
   ): void => {
-    const byTopic: Assignment = new Map(Object.entries(assignment));
+    const byTopic: PartitionAssignment = new Map(Object.entries(assignment));
     const known = new Set(transactions.values());
     queues.assignPartitions(byTopic, mustWait);
     for (const each of transactions.values())
@@ -270,7 +270,7 @@ describe('AssignedPartitions', () => {
     it('hands nothing over, not even of what is newly owned or starts over meanwhile, and goes on at once after', async () => {
       queues.bufferFetched(from('a', 0), recordsUpTo(100));
       await finishAll();
-      queues.holdAll();
+      queues.pauseAll();
       queues.bufferFetched(from('a', 0), recordsUpTo(1, 100));
       queues.bufferFetched(from('a', 1), recordsUpTo(1, 7));
       queues.bufferFetched(from('a', 0), recordsUpTo(1, 5));
@@ -279,8 +279,8 @@ describe('AssignedPartitions', () => {
       await nextTurn();
       await nextTurn();
       expect(underWay).toEqual([]);
-      expect(queues.heldPartitions).toBe(0);
-      queues.releaseAll();
+      expect(queues.waitingPartitions).toBe(0);
+      queues.resumeAll();
       expect(underWay.map(({ offset }) => offset).sort()).toEqual([5, 7, 9]);
     });
   });
@@ -374,14 +374,14 @@ describe('AssignedPartitions', () => {
       expect(places()).toEqual([]);
     });
 
-    it('holds what is newly owned until what it must wait for has come', async () => {
+    it('hands over nothing of what is newly owned until what it must wait for has come', async () => {
       const asked: string[] = [];
       reassign({ a: [0, 1, 2, 3] }, (topic, partition) => {
         asked.push(`${topic}/${partition}`);
         return partition === 3;
       });
       expect(asked).toEqual(['a/2', 'a/3']);
-      expect(queues.heldPartitions).toBe(1);
+      expect(queues.waitingPartitions).toBe(1);
       queues.bufferFetched(from('a', 2), recordsUpTo(1, 20));
       queues.bufferFetched(from('a', 3), recordsUpTo(1, 30));
       await nextTurn();
@@ -391,14 +391,14 @@ describe('AssignedPartitions', () => {
       expect(underWay.map(({ offset }) => offset)).toEqual([20]);
       queues.stateRestored('a', 3);
       expect(underWay.map(({ offset }) => offset)).toEqual([20, 30]);
-      expect(queues.heldPartitions).toBe(0);
+      expect(queues.waitingPartitions).toBe(0);
     });
 
-    it('counts nothing as held that it no longer owns', () => {
+    it('counts nothing as waiting that it no longer owns', () => {
       reassign({ a: [5] }, () => true);
-      expect(queues.heldPartitions).toBe(1);
+      expect(queues.waitingPartitions).toBe(1);
       reassign({});
-      expect(queues.heldPartitions).toBe(0);
+      expect(queues.waitingPartitions).toBe(0);
     });
   });
 

@@ -1,5 +1,5 @@
 import { Logger } from '@nestjs/common';
-import type { Assignment, FetchedRecord } from '../client/kafka-port.js';
+import type { FetchedRecord, PartitionAssignment } from '../client/kafka-port.js';
 import {
   AssignedPartition,
   type PartitionBacklog,
@@ -20,12 +20,12 @@ interface FetchedFrom {
 export class AssignedPartitions {
   private readonly logger = new Logger('Consumer');
   private readonly owned = new Map<string, AssignedPartition>();
-  private isHeldBack = false;
+  private areAllPaused = false;
 
   constructor(private readonly context: PartitionContext) {}
 
   /** Drops revoked partitions after a rebalance, before anything more is committed for them. */
-  revokeAllBut(assignment: Assignment): void {
+  revokeAllBut(assignment: PartitionAssignment): void {
     for (const [key, owned] of this.owned) {
       const { topic, partition } = owned;
       if (assignment.get(topic)?.includes(partition)) continue;
@@ -38,11 +38,11 @@ export class AssignedPartitions {
   }
 
   /**
-   * Takes the assignment of a rebalance. A new partition is held until the progress of earlier owners is read and, where
-   * `mustWait` says so, until {@link stateRestored}.
+   * Takes the assignment of a rebalance. Nothing of a new partition is handed over until the progress of earlier owners
+   * is read and, where `mustWait` says so, until {@link stateRestored}.
    */
   assignPartitions(
-    assignment: Assignment,
+    assignment: PartitionAssignment,
     mustWait: (topic: string, partition: number) => boolean,
   ): void {
     this.revokeAllBut(assignment);
@@ -52,16 +52,16 @@ export class AssignedPartitions {
         kept?.assignedAgain();
         if (kept !== undefined) continue;
         const opened = this.open(topic, partition);
-        opened.holdMessages('progress');
-        if (mustWait(topic, partition)) opened.holdMessages('state');
+        opened.pauseHandOver('progress');
+        if (mustWait(topic, partition)) opened.pauseHandOver('state');
         this.owned.set(keyOf(topic, partition), opened);
       }
     }
   }
 
   /**
-   * Returns whether the partition must be paused. A fetch whose partition was revoked meanwhile is ignored: a commit for
-   * it would skip messages that the new owner has not finished.
+   * Returns whether the partition must be paused. A fetch whose partition was revoked meanwhile is ignored: a commit
+   * for it would skip messages that the new owner has not finished.
    */
   bufferFetched(from: FetchedFrom, messages: readonly FetchedRecord[]): boolean {
     const key = keyOf(from.topic, from.partition);
@@ -76,7 +76,7 @@ export class AssignedPartitions {
   }
 
   stateRestored(topic: string, partition: number): void {
-    this.owned.get(keyOf(topic, partition))?.releaseHold('state');
+    this.owned.get(keyOf(topic, partition))?.resumeHandOver('state');
   }
 
   /** Resolves once no earlier owner can write any more what the partition's messages led to. */
@@ -85,8 +85,8 @@ export class AssignedPartitions {
   }
 
   /** How many partitions wait for state or progress. */
-  get heldPartitions(): number {
-    return [...this.owned.values()].filter(({ isHeld }) => isHeld).length;
+  get waitingPartitions(): number {
+    return [...this.owned.values()].filter(({ isWaiting }) => isWaiting).length;
   }
 
   async closeBuffers(): Promise<void> {
@@ -94,10 +94,10 @@ export class AssignedPartitions {
     await Promise.all([...this.owned.values()].map((owned) => owned.closeBuffer(reason)));
   }
 
-  /** Hands nothing over until {@link releaseAll}; messages in flight go on. */
-  holdAll(): void {
-    this.isHeldBack = true;
-    for (const owned of this.owned.values()) owned.holdMessages('rebalance');
+  /** Hands nothing over until {@link resumeAll}; messages in flight go on. */
+  pauseAll(): void {
+    this.areAllPaused = true;
+    for (const owned of this.owned.values()) owned.pauseHandOver('rebalance');
   }
 
   /** Resolves once everything that messages led to so far is committed. */
@@ -120,9 +120,9 @@ export class AssignedPartitions {
     return undefined;
   }
 
-  releaseAll(): void {
-    this.isHeldBack = false;
-    for (const owned of this.owned.values()) owned.releaseHold('rebalance');
+  resumeAll(): void {
+    this.areAllPaused = false;
+    for (const owned of this.owned.values()) owned.resumeHandOver('rebalance');
   }
 
   /** Topics with a paused partition: no fetch updates its high watermark. */
@@ -141,7 +141,7 @@ export class AssignedPartitions {
 
   private open(topic: string, partition: number, isAnotherLog = false): AssignedPartition {
     const opened = new AssignedPartition(topic, partition, this.context, isAnotherLog);
-    if (this.isHeldBack) opened.holdMessages('rebalance');
+    if (this.areAllPaused) opened.pauseHandOver('rebalance');
     return opened;
   }
 

@@ -1,5 +1,5 @@
 const BUSY_MS = 1000;
-/** So many busy partitions commit at the configured interval: a commit costs about a millisecond of CPU, whatever is in it. */
+/** So many busy partitions commit at the configured interval: any commit costs about a millisecond of CPU. */
 const FEW_PARTITIONS = 12;
 const MOST_STRETCHED = 2.5;
 

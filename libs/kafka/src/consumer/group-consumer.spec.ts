@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { AssignerProtocol, type Cluster } from '#libs/kafkajs-patches';
 import { coPartitionedAssigner, guardCoordinator, SessionLease } from './group-consumer.js';
 
-/** As much of kafkajs's cluster as the assigner asks for; like the real one, it knows only the topics it was told of. */
+/** As much of kafkajs's cluster as the assigner asks for; like that, it knows only the topics it was told of. */
 function clusterOf(partitions: Readonly<Record<string, number>>, known: string[] = []) {
   const targets = new Set(known);
   const cluster = {

@@ -93,9 +93,9 @@ const NAME = 'machine-bridge-co-partitioned';
 const NO_USER_DATA = Buffer.alloc(0);
 
 /**
- * Assigns partition p of every topic to the same member among its subscribers, so that one process has all of a machine:
- * lists, reasons and states. Members of one group may run different flows: none is assigned a topic that it has not
- * subscribed to.
+ * Assigns partition p of every topic to the same member among its subscribers, so that one process has all of a
+ * machine: lists, reasons and states. Members of one group may run different flows: none is assigned a topic that it
+ * has not subscribed to.
  *
  * `beforeJoin` is called each time before this member joins, which gives its partitions up: kafkajs has no other hook
  * for it. What it throws keeps the member from joining.
@@ -217,8 +217,8 @@ export class SessionLease {
   private wallMs = -Infinity;
 
   /**
-   * Takes a confirmation, as old as the request that it answers (real epoch milliseconds): the answer may have lain in a
-   * socket while the process was suspended.
+   * Takes a confirmation, as old as the request that it answers (real epoch milliseconds): the answer may have lain in
+   * a socket while the process was suspended.
    */
   renew(sentAtMs = realEpochMs()): void {
     const ageMs = Math.max(0, realEpochMs() - sentAtMs);

@@ -9,8 +9,8 @@ import type { InboundRecord } from '../reading/stored-record.js';
  */
 export interface InboundMessage extends InboundRecord {
   /**
-   * Aborts when its partition is revoked or the process stops. No call may begin for it then: it is delivered again to the
-   * new owner.
+   * Aborts when its partition is revoked or the process stops. No call may begin for it then: it is delivered again to
+   * the new owner.
    */
   readonly revoked: AbortSignal;
   readonly span: MessageSpan;
@@ -44,11 +44,11 @@ export interface InboundMessage extends InboundRecord {
   /** Leaves it unfinished because its partition is revoked: another process receives it again. */
   abandon(): void;
   /**
-   * Reports a failure that no message can cause, a bug: it is handled again, and becomes a dead letter when that does not
-   * help.
+   * Reports a failure that no message can cause, a bug: it is handled again, and becomes a dead letter when that does
+   * not help.
    *
-   * @param isAnswered its calls have been answered and the outcome cannot be published: it becomes a dead letter at once,
-   * because no call is made a second time for what followed from the first
+   * @param isAnswered its calls have been answered and the outcome cannot be published: it becomes a dead letter at
+   * once, because no call is made a second time for what followed from the first
    */
   fail(error: unknown, isAnswered?: boolean): void;
 }
@@ -60,8 +60,8 @@ export type WhenRefused = (refusal: RecordRefusedError) => readonly OutboundReco
 export type MessageHandler = (messages: readonly InboundMessage[]) => Promise<void>;
 
 /**
- * Decodes a value before its message is handed over: at once, later, or undefined for a value that is left as it is. The
- * messages behind it in its partition wait for it, those of other partitions do not.
+ * Decodes a value before its message is handed over: at once, later, or undefined for a value that is left as it is.
+ * The messages behind it in its partition wait for it, those of other partitions do not.
  */
 export type ValueDecoder = (
   message: InboundMessage,

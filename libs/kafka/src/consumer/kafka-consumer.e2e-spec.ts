@@ -117,7 +117,7 @@ describe('KafkaConsumerStrategy', () => {
       return group?.state === 'PreparingRebalance';
     }, 'partitions are to be shared out anew');
     // the owner hears of it by its heartbeat
-    await eventually(() => owner!.calls.areHeld, 'the owner has drained');
+    await eventually(() => owner!.calls.arePaused, 'the owner has drained');
     onHanded = finishAll;
     await finishAll();
     goOn();

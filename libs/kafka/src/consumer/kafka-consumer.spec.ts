@@ -28,8 +28,8 @@ describe('CallDrain', () => {
     drained = Promise.resolve();
     calls = new TestCalls();
     rest = new CallDrain(calls, {
-      holdAll: () => log.push('holds back'),
-      releaseAll: () => log.push('goes on'),
+      pauseAll: () => log.push('pauses'),
+      resumeAll: () => log.push('goes on'),
       commitPending: () => {
         log.push('commits');
         return flush();
@@ -43,7 +43,7 @@ describe('CallDrain', () => {
 
   it('lets nothing begin before it has ended', async () => {
     await rest.drainForRebalance(NEVER_MS);
-    expect(log).toEqual(['holds back', 'commits']);
+    expect(log).toEqual(['pauses', 'commits']);
     let hasBegun = false;
     void calls.begin().then(() => (hasBegun = true));
     await pass();
@@ -57,16 +57,16 @@ describe('CallDrain', () => {
     await calls.begin();
     const atRest = rest.drainForRebalance(NEVER_MS).then(() => log.push('at rest'));
     await pass();
-    expect(log).toEqual(['holds back']);
+    expect(log).toEqual(['pauses']);
     calls.end();
     await atRest;
-    expect(log).toEqual(['holds back', 'commits', 'at rest']);
+    expect(log).toEqual(['pauses', 'commits', 'at rest']);
   });
 
   it('does not wait for long for what no topic takes', async () => {
     flush = () => new Promise(() => undefined);
     await rest.drainForRebalance(NEVER_MS);
-    expect(log).toEqual(['holds back', 'commits']);
+    expect(log).toEqual(['pauses', 'commits']);
   });
 
   it('cuts off what is under way at the deadline', async () => {
@@ -78,7 +78,7 @@ describe('CallDrain', () => {
     });
     calls.end();
     await atRest;
-    expect(log).toEqual(['holds back', 'commits']);
+    expect(log).toEqual(['pauses', 'commits']);
   });
 
   it('does not cut off calls once it has ended', async () => {
@@ -96,7 +96,7 @@ describe('CallDrain', () => {
     drained = new Promise((resolve) => (drain = resolve));
     const finished = rest.drainForStop().then(() => log.push('finished'));
     await pass();
-    expect(log.slice(2)).toEqual(['holds back', 'closes', 'goes on']);
+    expect(log.slice(2)).toEqual(['pauses', 'closes', 'goes on']);
     drain();
     await finished;
     expect(log.at(-1)).toBe('finished');

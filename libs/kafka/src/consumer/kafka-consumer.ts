@@ -5,7 +5,7 @@ import { withDeadline } from '#libs/clock';
 import { fetchedRecords } from '#libs/kafkajs-patches';
 import type { Tracing } from '#libs/tracing';
 import { describeKafkaFailure } from '../client/describe-kafka-failure.js';
-import type { Assignment, FetchedRecord, KafkaClient } from '../client/kafka-port.js';
+import type { FetchedRecord, KafkaClient, PartitionAssignment } from '../client/kafka-port.js';
 import { type KeyedStateTopic, StateTopics } from '../keyed-state/keyed-state-topic.js';
 import type { DeadLetterReason } from '../producer/dead-letters.js';
 import type { OutboundRecord } from '../producer/outbound-record.js';
@@ -33,9 +33,9 @@ import { TopicHealth, type WrittenTopic } from './topic-health.js';
 export interface CallsInFlight {
   readonly underWay: number;
   /** No call begins until {@link resume}. */
-  hold(): void;
+  pause(): void;
   resume(): void;
-  /** Asked before each call begins and again before it is sent; where the answer has turned since, {@link wake} says so. */
+  /** Asked before each call begins and again before it is sent; {@link wake} says that the answer has turned. */
   allowWhile(mayBegin: () => boolean): void;
   wake(): void;
   /** Resolves once no call is under way. */
@@ -88,9 +88,9 @@ const NOT_PUBLISHED: DeadLetterReason = {
 };
 
 /**
- * The consumer of all input topics, from the fetch of a message to its commit. Fetch is decoupled from delivery: the batch
- * handler puts messages into the buffer of their partition, records of state into its restore, and returns at once.
- * Messages are handed over by the dozen and end in any order; the committed offset is the lowest unfinished one.
+ * The consumer of all input topics, from the fetch of a message to its commit. Fetch is decoupled from delivery: the
+ * batch handler puts messages into the buffer of their partition, records of state into its restore, and returns at
+ * once. Messages are handed over by the dozen and end in any order; the committed offset is the lowest unfinished one.
  */
 export class KafkaConsumer {
   /** Why it cannot join yet, in words. */
@@ -169,8 +169,8 @@ export class KafkaConsumer {
     return this.supervised.endedBecause;
   }
 
-  get heldPartitions(): number {
-    return this.partitions.heldPartitions;
+  get waitingPartitions(): number {
+    return this.partitions.waitingPartitions;
   }
 
   /** Why state can be neither restored nor written for a while now, in words. */
@@ -251,8 +251,8 @@ export class KafkaConsumer {
       this.supervised.member.pause(topic, partition);
   }
 
-  /** Gives revoked partitions up before it returns, and holds the new ones. */
-  private reassign(assignment: Assignment): void {
+  /** Gives revoked partitions up before it returns, and pauses the new ones. */
+  private reassign(assignment: PartitionAssignment): void {
     const { stateTopics: memory, partitions } = this;
     if (this.stopping.signal.aborted) {
       // a revoked partition has another owner, whose commits must not be set back by the last one from here
@@ -288,7 +288,7 @@ export class CallDrain {
     private readonly calls: CallsInFlight,
     private readonly partitions: Pick<
       AssignedPartitions,
-      'holdAll' | 'releaseAll' | 'commitPending' | 'closeBuffers'
+      'pauseAll' | 'resumeAll' | 'commitPending' | 'closeBuffers'
     >,
   ) {}
 
@@ -301,8 +301,8 @@ export class CallDrain {
     const drain = {};
     this.draining = drain;
     const { calls } = this;
-    calls.hold();
-    this.partitions.holdAll();
+    calls.pause();
+    this.partitions.pauseAll();
     const isIdle = await withDeadline(calls.idle(), deadlineMs);
     if (!isIdle && this.draining === drain) await this.cutOff();
     // In this turn the last answers finish their messages.
@@ -313,13 +313,13 @@ export class CallDrain {
   /** Lets calls begin again: the assignment is known. */
   resumeCalls(): void {
     this.draining = undefined;
-    this.partitions.releaseAll();
+    this.partitions.resumeAll();
     this.calls.resume();
   }
 
   /** Lets calls in flight finish for a stop. */
   async drainForStop(): Promise<void> {
-    this.partitions.holdAll();
+    this.partitions.pauseAll();
     const drained = this.partitions.closeBuffers();
     // A stop in the middle of a rebalance: calls that wait for it are given up now.
     this.resumeCalls();

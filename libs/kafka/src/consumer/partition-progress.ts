@@ -36,7 +36,7 @@ export class PartitionProgress {
     this.waiting.fetchedEnd = Math.max(this.waiting.fetchedEnd, end);
   }
 
-  /** The next record to be handed over, leaving out those that an earlier owner has finished; undefined when none waits. */
+  /** The next record to be handed over, without those that an earlier owner finished; undefined when none waits. */
   nextRecord(): FetchedRecord | undefined {
     for (let record = this.waiting.take(); record !== undefined; record = this.waiting.take()) {
       if (this.offsets.start(record.position)) return record;

@@ -26,7 +26,7 @@ const BACK_OFF = { baseMs: 100, capMs: 5000 };
 /** Each try of a topic that takes no records costs a new fencing. */
 const TOPIC_BACK_OFF = { baseMs: 200, capMs: 5000 };
 const PERMIT_POLL_MS = 50;
-/** How often progress without an entry is looked for: by transaction markers, or by messages finished by earlier owners. */
+/** How often progress without an entry is looked for: transaction markers, or messages finished by earlier owners. */
 const LOOK_MS = 500;
 
 interface TransactionOptions {
@@ -48,13 +48,13 @@ export interface TransactionListener {
 }
 
 /**
- * The transactions of one input partition, from its assignment to its revocation: what its messages lead to is committed
- * together with their offsets, or not at all.
+ * The transactions of one input partition, from its assignment to its revocation: what its messages lead to is
+ * committed together with their offsets, or not at all.
  *
  * States: *fencing* (earlier writers are shut out), *reading progress* (offset and metadata of the last of them),
- * *running* (wait for entries, commit, and again), *closed*. A failed commit leads back to fencing, with its entries kept:
- * the offset's metadata names its transaction, so the progress read then shows whether it was committed after all.
- * No output topic is read, and no call is made again.
+ * *running* (wait for entries, commit, and again), *closed*. A failed commit leads back to fencing, with its entries
+ * kept: the offset's metadata names its transaction, so the progress read then shows whether it was committed after
+ * all. No output topic is read, and no call is made again.
  *
  * A crash at any point leaves the last committed transaction; the next owner does the rest again. A topic that takes no
  * records holds back only the entries for it, once a transaction has failed.
@@ -291,7 +291,7 @@ export class PartitionTransactions {
     return false;
   }
 
-  /** Takes a refusal (a record is too large, or cannot be encoded): the transaction is aborted, its cause found by halves. */
+  /** Takes a refusal (a record is too large, or not encodable): aborts the transaction, finds its cause by halves. */
   private refused(entries: readonly TransactionEntry[], refusal: RecordRefusedError): void {
     const [only] = entries;
     if (only === undefined) return;

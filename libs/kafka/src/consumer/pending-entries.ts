@@ -9,7 +9,7 @@ import type { PartitionProgress, CommitPosition } from './partition-progress.js'
 
 const MAX_ENTRIES = 2000;
 
-/** Records that belong together in one transaction: those that finish messages, with their offsets, or that come before. */
+/** Records that belong in one transaction: those that finish messages, with their offsets, or that come before. */
 export abstract class TransactionEntry {
   bytes: number;
   /** A message that came compressed may fit again only when it is compressed. */
@@ -56,11 +56,11 @@ export abstract class TransactionEntry {
 }
 
 /**
- * The entries that wait for a transaction, in their order, and the choice of those that go into the next. Pure: it counts
- * and calls nobody.
+ * The entries that wait for a transaction, in their order, and the choice of those that go into the next. Pure: it
+ * counts and calls nobody.
  *
- * All entries go together until a transaction fails. From then on each *lane*, the entries for the same topics, goes by
- * itself and backs off by itself, until each has been committed once.
+ * All entries go together until a transaction fails. From then on the entries of each *topic set*, the topics that an
+ * entry writes to, go by themselves and back off by themselves, until each has been committed once.
  */
 export class PendingEntries {
   private entries: TransactionEntry[] = [];
@@ -68,11 +68,11 @@ export class PendingEntries {
   private firstMs = 0;
   /** The most entries of a transaction: fewer while the refused one is searched for by halves. */
   private most = MAX_ENTRIES;
-  /** By lane, the end of its back-off. Undefined while all go together. */
+  /** The end of each topic set's back-off. Undefined while all go together. */
   private failing: Map<string, number> | undefined;
   /**
-   * The metadata has no room for what waits. It is tried again when another entry comes, or when the back-off of a lane
-   * ends, whose commit may make room; Infinity where none backs off.
+   * The metadata has no room for what waits. It is tried again when another entry comes, or when the back-off of a
+   * topic set ends, whose commit may make room; Infinity where none backs off.
    */
   private blockedUntilMs: number | undefined;
 
@@ -109,7 +109,7 @@ export class PendingEntries {
     for (const entry of this.entries) {
       const sequences = sequencesOf(entry);
       const atMs = Math.max(
-        failing.get(laneOf(entry)) ?? this.firstMs,
+        failing.get(topicSetOf(entry)) ?? this.firstMs,
         ...sequences.map((each) => bySequence.get(each) ?? -Infinity),
       );
       for (const each of sequences) bySequence.set(each, atMs);
@@ -123,13 +123,13 @@ export class PendingEntries {
     entries: TransactionEntry[];
     place: CommitPosition | undefined;
   } {
-    const next = this.nextOfLane(nowMs);
+    const next = this.nextOfTopicSet(nowMs);
     const hasSome = next.length > 0;
     let { entries, place } = this.thoseWithRoom(next);
     if (hasSome && entries.length === 0) {
       // Those that have no room may fill a transaction, and the lowest wait behind them: their commit alone makes room.
       const upTo = this.placeAfter([])?.upTo;
-      ({ entries, place } = this.thoseWithRoom(this.nextOfLane(nowMs, upTo)));
+      ({ entries, place } = this.thoseWithRoom(this.nextOfTopicSet(nowMs, upTo)));
     }
     const gone = new Set(entries);
     const isBlocked = hasSome && entries.length === 0;
@@ -143,18 +143,18 @@ export class PendingEntries {
   transactionCommitted(entries: readonly TransactionEntry[]): void {
     this.most = MAX_ENTRIES;
     if (this.failing === undefined) return;
-    for (const entry of entries) this.failing.delete(laneOf(entry));
+    for (const entry of entries) this.failing.delete(topicSetOf(entry));
     if (this.failing.size === 0) this.failing = undefined;
   }
 
-  /** After a failure each lane goes by itself; where the transaction was one lane, that backs off. */
+  /** After a failure each topic set goes by itself; where the transaction was of one, that backs off. */
   transactionFailed(entries: readonly TransactionEntry[], untilMs: number): void {
     this.failing ??= new Map();
-    const lanes = new Set(entries.map(laneOf));
-    const [lane = ''] = lanes;
-    // A lane that has not failed by itself is tried by itself at once.
-    for (const each of lanes) this.failing.set(each, -Infinity);
-    if (lanes.size <= 1) this.failing.set(lane, untilMs);
+    const topicSets = new Set(entries.map(topicSetOf));
+    const [topicSet = ''] = topicSets;
+    // A topic set that has not failed by itself is tried by itself at once.
+    for (const each of topicSets) this.failing.set(each, -Infinity);
+    if (topicSets.size <= 1) this.failing.set(topicSet, untilMs);
   }
 
   /** @param most entries of a transaction until one is committed */
@@ -184,28 +184,28 @@ export class PendingEntries {
   }
 
   /**
-   * The next entries of a lane. Entries of one message keep their order: its end must not be committed without what comes
-   * before it. So do entries of one state key.
+   * The next entries of a topic set. Entries of one message keep their order: its end must not be committed without
+   * what comes before it. So do entries of one state key.
    *
    * @param upTo the highest offset of those that are taken
    */
-  private nextOfLane(nowMs: number, upTo = Infinity): TransactionEntry[] {
+  private nextOfTopicSet(nowMs: number, upTo = Infinity): TransactionEntry[] {
     const { failing } = this;
     const heldBack = new Set<number | string>();
     const taken: TransactionEntry[] = [];
-    let lane: string | undefined;
+    let topicSet: string | undefined;
     let bytes = 0;
     for (const entry of this.entries) {
       if (failing !== undefined || upTo < Infinity) {
-        const [sequences, its] = [sequencesOf(entry), laneOf(entry)];
-        const mayBegin = lane === undefined && (failing?.get(its) ?? -Infinity) <= nowMs;
-        const isOfLane = failing === undefined || mayBegin || its === lane;
+        const [sequences, its] = [sequencesOf(entry), topicSetOf(entry)];
+        const mayBegin = topicSet === undefined && (failing?.get(its) ?? -Infinity) <= nowMs;
+        const isOfSet = failing === undefined || mayBegin || its === topicSet;
         const isBehind = sequences.some((each) => heldBack.has(each));
-        if (isBehind || !isOfLane || entry.offsets.some((offset) => offset > upTo)) {
+        if (isBehind || !isOfSet || entry.offsets.some((offset) => offset > upTo)) {
           for (const each of sequences) heldBack.add(each);
           continue;
         }
-        lane = its;
+        topicSet = its;
       }
       const isFull = taken.length >= this.most || bytes + entry.bytes > MAX_BATCH_BYTES;
       if (taken.length > 0 && isFull) break;
@@ -276,8 +276,8 @@ function bytesOf(records: readonly OutboundRecord[]): number {
   return bytes;
 }
 
-/** The lane of an entry: the topics that it writes to, as one text. */
-function laneOf({ records }: TransactionEntry): string {
+/** The topics that an entry writes to, as one text. */
+function topicSetOf({ records }: TransactionEntry): string {
   const [first] = records;
   if (first === undefined) return '';
   if (records.length === 1) return first.topic;

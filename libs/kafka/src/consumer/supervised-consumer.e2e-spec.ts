@@ -77,6 +77,12 @@ describe('SupervisedConsumer', () => {
   const kafka = new Kafka({ brokers: testBrokers, logLevel: logLevel.NOTHING });
   const { fetch, heartbeat, joinGroup, offsetCommit, syncGroup } = Broker.prototype;
   const members: Member[] = [];
+  /** Heartbeats without an answer so far: a consumer that is given up waits for it before it disconnects. */
+  const unanswered: ((error: Error) => void)[] = [];
+  const noAnswer = (): Promise<never> => new Promise((_, reject) => unanswered.push(reject));
+  const answerAll = (): void => {
+    for (const reject of unanswered.splice(0)) reject(createErrorFromCode(UNKNOWN_MEMBER));
+  };
   let topic: string;
   let log: string[];
 
@@ -105,6 +111,7 @@ describe('SupervisedConsumer', () => {
   });
 
   afterEach(async () => {
+    answerAll();
     Object.assign(Broker.prototype, { fetch, heartbeat, joinGroup, offsetCommit, syncGroup });
     await Promise.all(members.splice(0).map(({ consumer }) => consumer.stop()));
   });
@@ -117,7 +124,7 @@ describe('SupervisedConsumer', () => {
     return groups[0]?.members.length ?? 0;
   };
 
-  it('begins anew when kafkajs has given a join up and goes on as before, for calls would stay held', async () => {
+  it('begins anew when kafkajs has given a join up and goes on as before, for calls would stay paused', async () => {
     const member = join('A');
     await member.untilOwns('0,1');
     let hasMoved = true;
@@ -208,10 +215,9 @@ describe('SupervisedConsumer', () => {
     });
     await member.untilOwns('0,1');
     isSilent = true;
-    let answer: (error: Error) => void = () => undefined;
     Broker.prototype.heartbeat = function (request) {
       if (!isSilent || request.groupId !== topic) return heartbeat.call(this, request);
-      return new Promise((_, reject) => (answer = reject));
+      return noAnswer();
     };
     let joins = 0;
     Broker.prototype.joinGroup = function (request) {
@@ -220,7 +226,7 @@ describe('SupervisedConsumer', () => {
     };
     await eventually(() => member.log.at(-1) === 'comes to rest', 'it is given up');
     isSilent = false;
-    answer(createErrorFromCode(UNKNOWN_MEMBER));
+    answerAll();
     rest();
     await member.untilOwns('');
     await member.untilOwns('0,1');
@@ -280,7 +286,7 @@ describe('SupervisedConsumer', () => {
         Broker.prototype.heartbeat = function (request) {
           if (request.groupId !== topic) return heartbeat.call(this, request);
           silentSinceMs = Math.min(silentSinceMs, realNowMs());
-          return new Promise(() => undefined);
+          return noAnswer();
         };
         await eventually(
           () => realNowMs() - silentSinceMs > silenceMs,

@@ -3,10 +3,10 @@ import { everyRealMs, realDelayMs, realEpochMs, realNowMs, withDeadline } from '
 import { backOffMs } from '#libs/delivery';
 import { describeKafkaFailure } from '../client/describe-kafka-failure.js';
 import type {
-  Assignment,
   Consumer,
   EachBatchPayload,
   KafkaClient,
+  PartitionAssignment,
   TopicPartition,
 } from '../client/kafka-port.js';
 import {
@@ -29,10 +29,10 @@ export interface ConsumerCallbacks {
   /** Instead of {@link onBatch}. */
   onEmptyFetch: (fetch: EmptyFetch) => void;
   /** The partitions this process owns from now on, after each rebalance; empty once it is out of the group. */
-  onAssigned: (assignment: Assignment) => void;
+  onAssigned: (assignment: PartitionAssignment) => void;
   /**
-   * Partitions may be revoked soon: no call may begin for any of them until the next {@link onAssigned}. Resolves once no
-   * call is in flight, after `deadlineMs` at the latest.
+   * Partitions may be revoked soon: no call may begin for any of them until the next {@link onAssigned}. Resolves once
+   * no call is in flight, after `deadlineMs` at the latest.
    */
   onRevoking: (deadlineMs: number) => Promise<void>;
   /** The group coordinator has confirmed this member. */
@@ -52,7 +52,7 @@ const DRAIN_DEADLINE_MS = 5000;
 const JOIN_TIMEOUT_MS = 60_000;
 /** A rebalance takes the drain before it and the wait for all members, and no longer. */
 const REBALANCE_TIMEOUT_MS = 30_000;
-/** kafkajs tries to join twice a second at least; until then fetches from other brokers go on, and heartbeats with them. */
+/** kafkajs tries to join twice a second at least; until then fetches from other brokers and heartbeats go on. */
 const JOIN_DUE_MS = 1000;
 
 /**
@@ -183,7 +183,7 @@ export class SupervisedConsumer {
     }
   }
 
-  private joined(consumer: Consumer, memberId: string, assignment: Assignment): void {
+  private joined(consumer: Consumer, memberId: string, assignment: PartitionAssignment): void {
     this.state = 'running';
     this.barrier.lowerBarrier();
     this.member.join(consumer);
@@ -229,7 +229,7 @@ export interface WatchOptions {
   onMembershipConfirmed: () => void;
   onEmptyFetch: (fetch: EmptyFetch) => void;
   /** `memberId` is another one when the coordinator has removed the member meanwhile. */
-  onJoined: (memberId: string, assignment: Assignment) => void;
+  onJoined: (memberId: string, assignment: PartitionAssignment) => void;
 }
 
 /** Listens to the events of a consumer; `end` resolves with why it must be replaced. */
@@ -255,7 +255,7 @@ export function watchConsumer(
       if (!isCurrent()) return;
       lease.renew(heartbeatSentAtMs === 0 ? undefined : heartbeatSentAtMs);
       onMembershipConfirmed();
-      // kafkajs has given up joining and goes on as before, while calls stay held.
+      // kafkajs has given up joining and goes on as before, while calls stay paused.
       if (heartbeatSentAtMs > barrier.drainedEpochMs + JOIN_DUE_MS) {
         resolve('a rebalance was not gone through with');
       }
@@ -294,8 +294,8 @@ interface Draining {
 }
 
 /**
- * Keeps this member from joining the group again, which gives its partitions up, while calls are in flight for them: the
- * new owner must not call a machine that the old one is still calling. kafkajs has no hook for a revocation.
+ * Keeps this member from joining the group again, which gives its partitions up, while calls are in flight for them:
+ * the new owner must not call a machine that the old one is still calling. kafkajs has no hook for a revocation.
  *
  * *Lowered*, then *raised* from the first sign of a rebalance, *drained* once no call is in flight, and lowered again
  * with the assignment.

@@ -8,13 +8,13 @@ export interface KeyedStateOptions<V> {
   name: string;
   /** Input topics, without the prefix, whose messages wait until the same partition is restored. */
   inputs?: readonly string[];
-  /** Set where the hash of a key decides in which partition it belongs; else it is kept in the one its input came through. */
+  /** Set where the hash of a key decides on its partition; else it is kept in the one its input came through. */
   placement?: KeyPlacement;
   /** Two processes never use the same transactional id at the same time for long: the later one fences the earlier. */
   transactionalIdPrefix: string;
   /**
-   * What a value is stored as, JSON, and kept as in memory: arrays rather than objects, whose text is fields' names by half.
-   * Without it, the value as it is.
+   * What a value is stored as, JSON, and kept as in memory: arrays rather than objects, whose text is fields' names by
+   * half. Without it, the value as it is.
    */
   format?: (value: V) => unknown;
   /** Turns what is stored back into the value, each time it is asked for; undefined for what cannot be read. */

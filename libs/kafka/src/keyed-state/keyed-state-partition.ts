@@ -20,9 +20,9 @@ import { StoredValues } from './stored-values.js';
  * One partition of keyed state, from assignment to revocation.
  *
  * States of a round: *fencing* (earlier writers are shut out: the producer with the same transactional id, and those of
- * its inputs' partitions), *restoring* (write a mark, read the log up to it), *owned*. Where keys are partitioned by hash,
- * keys that belong to a partition added since are handed over before, see {@link Repartition}. A write whose result is
- * unknown ends the round; the next one reads its result, after a pause that grows while writes go on failing.
+ * its inputs' partitions), *restoring* (write a mark, read the log up to it), *owned*. Where keys are partitioned by
+ * hash, keys that belong to a partition added since are handed over before, see {@link Repartition}. A write whose
+ * result is unknown ends the round; the next one reads its result, after a pause that grows while writes go on failing.
  */
 export class KeyedStatePartition<V> {
   isRestored = false;
@@ -185,16 +185,16 @@ export class KeyedStatePartition<V> {
 
 const RESTORE_BACK_OFF = { baseMs: 200, capMs: 5000 };
 /**
- * Each restore has the partition's machines polled that have just missed their turn, which must not happen too often; and
- * where writes fail for good, each restore reads the whole partition in vain.
+ * Each restore has the partition's machines polled that have just missed their turn, which must not happen too often;
+ * and where writes fail for good, each restore reads the whole partition in vain.
  */
 const SLOW_BACK_OFF = { baseMs: 200, capMs: 30_000 };
 /** A failed write may have been given up by its caller. */
 const WRITES_WORK_AFTER_MS = 120_000;
 
 /**
- * The failures of a partition of keyed state: logs them, and decides the pause before the next round. Restores and writes
- * are counted apart, because a restored partition may fail with every write.
+ * The failures of a partition of keyed state: logs them, and decides the pause before the next round. Restores and
+ * writes are counted apart, because a restored partition may fail with every write.
  */
 class StateFailures {
   private readonly logger = new Logger('KeyedState');

@@ -1,7 +1,7 @@
 import { Logger } from '@nestjs/common';
 import { everyRealMs } from '#libs/clock';
 import { describeKafkaFailure } from '../client/describe-kafka-failure.js';
-import type { Assignment, Batch, KafkaMessage } from '../client/kafka-port.js';
+import type { Batch, KafkaMessage, PartitionAssignment } from '../client/kafka-port.js';
 import { partitionCount } from '../reading/topics.js';
 import type { FetchControl, KeyedStateOptions } from './keyed-state-options.js';
 import { KeyedStatePartition } from './keyed-state-partition.js';
@@ -176,8 +176,8 @@ export class StateTopics {
     return state !== undefined;
   }
 
-  /** Whether an input partition is assigned without its state: the state topic has fewer partitions, or is not known to all members. */
-  lackPartitions(assignment: Assignment): boolean {
+  /** Whether an input partition is assigned without its state: that has fewer partitions, or is not known to all. */
+  lackPartitions(assignment: PartitionAssignment): boolean {
     return this.topics.some((state) => {
       const own = new Set(assignment.get(state.name));
       const inputs = state.inputs.map(
@@ -188,7 +188,7 @@ export class StateTopics {
   }
 
   /** Returns the input topics of the assignment. */
-  assignState(assignment: Assignment): Assignment {
+  assignState(assignment: PartitionAssignment): PartitionAssignment {
     for (const state of this.topics) state.assignPartitions(assignment.get(state.name) ?? []);
     const names = new Set(this.names);
     return new Map([...assignment].filter(([topic]) => !names.has(topic)));

@@ -61,7 +61,7 @@ export class Restore {
     this.ending.end();
   }
 
-  /** The values by key, as they are stored, once the mark has been passed; more may come. Throws as {@link finished}. */
+  /** The values by key, as stored, once the mark has been passed; more may come. Throws as {@link finished}. */
   marked(signal: AbortSignal): Promise<Map<string, string>> {
     return this.reached(this.passedMark, signal);
   }

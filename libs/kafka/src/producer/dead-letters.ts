@@ -50,8 +50,8 @@ export class DeadLetters {
 
   /**
    * The dead letter, for whoever writes it with the message's offset. A topic that takes less than the input's did must
-   * not stop everything behind this message: then the dead letter's leaner forms say where the message lies, in a topic that
-   * still has it.
+   * not stop everything behind this message: then the dead letter's leaner forms say where the message lies, in a topic
+   * that still has it.
    */
   deadLetterOf(message: InboundRecord, reason: DeadLetterReason): OutboundRecord {
     const { topic, partition, offset } = message;

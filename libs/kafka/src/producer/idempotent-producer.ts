@@ -27,7 +27,7 @@ interface Pending {
 const BACK_OFF = { baseMs: 100, capMs: 2000 };
 const DISCONNECT_DEADLINE_MS = 2000;
 const MAX_BATCH_RECORDS = 100;
-/** The broker does not know the producer's sequence any more, as after it has lost its data: only a new producer id helps. */
+/** The broker does not know the producer's sequence any more, as after a loss of data: only a new producer id helps. */
 const SEQUENCE_LOST =
   /OUT_OF_ORDER_SEQUENCE_NUMBER|UNKNOWN_PRODUCER_ID|INVALID_PRODUCER_EPOCH|DUPLICATE_SEQUENCE_NUMBER/;
 
@@ -133,8 +133,8 @@ export class IdempotentProducer {
   }
 
   /**
-   * What is sent stays as it is from try to try, but for what is acknowledged: the broker knows it again by its sequence
-   * numbers. Yields what is left of it, and why, where that is refused for good.
+   * What is sent stays as it is from try to try, but for what is acknowledged: the broker knows it again by its
+   * sequence numbers. Yields what is left of it, and why, where that is refused for good.
    *
    * @throws the reason of the close
    */

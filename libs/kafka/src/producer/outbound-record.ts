@@ -38,9 +38,9 @@ export class RecordRefusedError extends Error {
 const TOO_LARGE = new Set(['MESSAGE_TOO_LARGE', 'RECORD_LIST_TOO_LARGE']);
 
 /**
- * Distinguishes a refusal of records, which must not be retried for ever, from an outage, which must. The time of a record
- * is this host's clock at each try, so that a refused time is a matter of the clocks. Any other error of the client, even a
- * bug, passes with the connection or the metadata that it came from.
+ * Distinguishes a refusal of records, which must not be retried for ever, from an outage, which must. The time of a
+ * record is this host's clock at each try, so that a refused time is a matter of the clocks. Any other error of the
+ * client, even a bug, passes with the connection or the metadata that it came from.
  *
  * @param hasOwnTime the time was given with the record, and will be the same at the next try
  */

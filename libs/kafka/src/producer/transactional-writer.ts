@@ -26,8 +26,8 @@ interface OffsetCommit {
 interface WriteOptions {
   commit?: OffsetCommit | undefined;
   /**
-   * Records of the same transaction that say where the first ones lie; those must have been given a `partition`. When it
-   * throws, the transaction is aborted.
+   * Records of the same transaction that say where the first ones lie; those must have been given a `partition`. When
+   * it throws, the transaction is aborted.
    */
   withPlaces?: (places: readonly RecordPlace[]) => Promise<readonly OutboundRecord[]>;
   compression?: CompressionTypes;
@@ -45,7 +45,8 @@ export class TransactionalWriter {
 
   /**
    * @param transactionTimeoutMs after which the brokers abort a transaction that has not ended
-   * @param retryAfterMs first wait for the brokers to end the transaction before: what one right after another takes longer
+   * @param retryAfterMs first wait for the brokers to end the transaction before: what one right after another takes
+   * longer
    */
   constructor(
     kafka: KafkaClient,
@@ -77,7 +78,7 @@ export class TransactionalWriter {
     return this.writeTransaction([]);
   }
 
-  /** Commits all records, and the progress of the input they come from, or none of it; a call waits for those before it. */
+  /** Commits all records and the progress of their input, or none of it; a call waits for those before it. */
   writeTransaction(records: readonly OutboundRecord[], options: WriteOptions = {}): Promise<void> {
     const write = this.previous.then(() => this.transact(records, options));
     this.previous = write.catch(() => undefined);

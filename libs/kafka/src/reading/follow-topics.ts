@@ -42,8 +42,8 @@ const BACK_OFF = { baseMs: 200, capMs: 3000 };
 
 /**
  * Reads topics from where each begins and goes on with what is written to them, committed records alone, until the
- * signal aborts; after a failure it goes on behind the last record that was handed over. It commits nothing, and joins no
- * consumer group.
+ * signal aborts; after a failure it goes on behind the last record that was handed over. It commits nothing, and joins
+ * no consumer group.
  */
 export async function followTopics(
   kafka: KafkaClient,

@@ -20,8 +20,8 @@ export function topicNames(kafka: KafkaClient): Promise<string[]> {
 const counting = new WeakMap<KafkaClient, Map<string, Promise<number>>>();
 
 /**
- * Partitions a topic has: it may have been created by somebody else, with a number of its own. Those who ask meanwhile share
- * the answer: partitions are assigned by the dozen, and each asks over a connection of its own.
+ * Partitions a topic has: it may have been created by somebody else, with a number of its own. Those who ask meanwhile
+ * share the answer: partitions are assigned by the dozen, and each asks over a connection of its own.
  *
  * @throws when Kafka does not answer or the topic does not exist
  */

@@ -7,14 +7,14 @@ export const testBrokers = (readEnvironment()['KAFKA_BROKERS'] ?? '').split(',')
 
 const { Kafka, logLevel } = createRequire(import.meta.url)('kafkajs-stock') as typeof Patched;
 /**
- * kafkajs as it is published, in a copy that nothing patches. Specs write and read with it what the lib under test reads
- * and writes, so that no mistake of a patch hides behind the same one in the spec.
+ * kafkajs as it is published, in a copy that nothing patches. Specs write and read with it what the lib under test
+ * reads and writes, so that no mistake of a patch hides behind the same one in the spec.
  */
 export const stockKafka = new Kafka({ brokers: testBrokers, logLevel: logLevel.NOTHING });
 
 /**
- * Each partition by a request of its own: of one request for several, kafkajs sends all again where one partition refuses
- * it, as one that has just been created does.
+ * Each partition by a request of its own: of one request for several, kafkajs sends all again where one partition
+ * refuses it, as one that has just been created does.
  */
 export async function sendWithStock(topic: string, ...messages: Patched.Message[]): Promise<void> {
   const byPartition = new Map<number | undefined, Patched.Message[]>();

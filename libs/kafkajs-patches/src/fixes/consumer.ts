@@ -25,10 +25,10 @@ export type BatchClass = new (
 const MOST_MESSAGES = 25_000;
 
 /**
- * Chooses what of a fetch is handed on, up to that number, without making objects of each message's offset: of the messages, which come
- * in the order of their offsets, those before the one that was asked for are left out, control records, and what
- * is in an aborted transaction. kafkajs takes the aborted ones for sorted by where they begin, which they are not,
- * and lets messages through where such transactions overlap.
+ * Chooses what of a fetch is handed on, up to that number, without making objects of each message's offset: of the
+ * messages, which come in the order of their offsets, those before the one that was asked for are left out, control
+ * records, and what is in an aborted transaction. kafkajs takes the aborted ones for sorted by where they begin, which
+ * they are not, and lets messages through where such transactions overlap.
  */
 export function committedBatch(BatchOfKafkajs: BatchClass): BatchClass {
   return class Batch extends BatchOfKafkajs {

@@ -34,8 +34,8 @@ const unpackedOf = new WeakMap<Buffer, number>();
 
 /**
  * Reads the record batches of a partition one by one, up to the bounds above: not all that is fetched need be unpacked
- * at once. kafkajs reads them all, and hands the records of each to `push` as arguments, of which a hundred thousand are
- * more than the stack holds. Messages in the formats before Kafka 0.11 are read by kafkajs.
+ * at once. kafkajs reads them all, and hands the records of each to `push` as arguments, of which a hundred thousand
+ * are more than the stack holds. Messages in the formats before Kafka 0.11 are read by kafkajs.
  */
 export function withBatchesOfAnySize(decodeMessages: DecodeMessages): DecodeMessages {
   return async (fetched) => {
@@ -88,9 +88,9 @@ async function recordsOf(batches: Fetched, mostBytes: number): Promise<DecodedBa
 }
 
 /**
- * Of a batch whose last records compaction has taken: what nobody is shown, and moves the position all the same, like the
- * marker of a transaction. Kafka keeps a batch with nothing in it for what it says of its producer. kafkajs by itself
- * takes an answer of such batches alone for the end of the partition, and fetches the same for ever.
+ * Of a batch whose last records compaction has taken: what nobody is shown, and moves the position all the same, like
+ * the marker of a transaction. Kafka keeps a batch with nothing in it for what it says of its producer. kafkajs by
+ * itself takes an answer of such batches alone for the end of the partition, and fetches the same for ever.
  */
 function endOf(batch: DecodedBatch, offset: string): DecodedBatch['records'][number] {
   const marker = { isControlRecord: true, batchContext: batch };
@@ -143,8 +143,8 @@ const MAX_RECORDS = 100_000;
 const LEAST_SHARE = 0.25;
 
 /**
- * Reads a record batch (magic 2). One that cannot be read, because it is too large once it is unpacked or damaged, yields
- * an {@link UnreadableRecord} in place of each record.
+ * Reads a record batch (magic 2). One that cannot be read, because it is too large once it is unpacked or damaged,
+ * yields an {@link UnreadableRecord} in place of each record.
  *
  * @throws KafkaJSPartialMessageError when the fetch ends within it
  */
@@ -329,7 +329,7 @@ class RecordCutter {
   }
 }
 
-/** In memory of its own: Node 24's pool, of which Buffer.from takes, would keep 64 KiB for as long as one record waits. */
+/** In memory of its own: Node 24's pool, of which Buffer.from takes, would keep 64 KiB while one record waits. */
 function copyOf(bytes: Buffer): Buffer {
   const copy = Buffer.allocUnsafeSlow(bytes.length);
   bytes.copy(copy);

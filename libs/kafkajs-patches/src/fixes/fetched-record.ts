@@ -29,7 +29,7 @@ export function fetchedRecords(batch: { messages: readonly object[] }): readonly
 /** Why a record is rejected though its value is not known, and how many bytes its dead letter lacks. */
 export interface Unreadable {
   rejection: Rejection;
-  /** Of the record; as it lies in Kafka, of the whole batch where that is refused as one. Undefined when no value is left out. */
+  /** Of the record; of the whole batch in Kafka, where that is refused as one. Undefined when no value is left out. */
   omittedBytes: number | undefined;
 }
 

@@ -62,8 +62,8 @@ const NO_GROUP: Assigner = {
 };
 
 /**
- * For `partitionAssigners` of a consumer: it reads all partitions of its topics, and no group knows of it. It begins where
- * `fromBeginning` says, or a `seek` in its GROUP_JOIN, which comes again when a topic has more partitions.
+ * For `partitionAssigners` of a consumer: it reads all partitions of its topics, and no group knows of it. It begins
+ * where `fromBeginning` says, or a `seek` in its GROUP_JOIN, which comes again when a topic has more partitions.
  */
 export const withoutGroup = (): Assigner => NO_GROUP;
 
@@ -81,9 +81,9 @@ const NOTHING_COMMITTED: Coordinator = {
 };
 
 /**
- * Lets a consumer with the assigner {@link withoutGroup} take all partitions of its topics without asking a coordinator.
- * kafkajs can only read as a member of a group: it has to wait for others to join (three seconds on a broker with its
- * default `group.initial.rebalance.delay.ms`), needs the right to the group, and leaves it behind.
+ * Lets a consumer with the assigner {@link withoutGroup} take all partitions of its topics without asking a
+ * coordinator. kafkajs can only read as a member of a group: it has to wait for others to join (three seconds on a
+ * broker with its default `group.initial.rebalance.delay.ms`), needs the right to the group, and leaves it behind.
  *
  * Without a member id, kafkajs sends neither heartbeats nor the leave of a group.
  */

@@ -30,8 +30,8 @@ const NO_TOPIC: readonly string[] = Object.freeze([]);
 
 /**
  * Asks for the brokers alone where a client has no topic yet, as a producer that has sent nothing. kafkajs asks for all
- * topics of the cluster with their partitions, and a bridge has a transactional producer for each partition that it owns.
- * A client that asks for all topics by itself, to list them, still gets them: it does not take them from here.
+ * topics of the cluster with their partitions, and a bridge has a transactional producer for each partition that it
+ * owns. A client that asks for all topics by itself, to list them, still gets them: it does not take them from here.
  */
 export function withBrokersAlone<P extends MetadataPoolClass>(PoolOfKafkajs: P): P {
   const Base: MetadataPoolClass = PoolOfKafkajs;

@@ -71,9 +71,10 @@ const AUTHENTICATE = 'private:Connection:authenticate';
 const LONGEST_MARGIN_SHARE = 0.15;
 
 /**
- * Logs in again before a session of any length ends (KIP-368). kafkajs does so ten seconds before its end, which is before
- * each request where a session is shorter: brokers refuse a second login within a second. A connection whose login has
- * failed is closed: the broker expects the rest of that login, and would answer the next one with ILLEGAL_SASL_STATE.
+ * Logs in again before a session of any length ends (KIP-368). kafkajs does so ten seconds before its end, which is
+ * before each request where a session is shorter: brokers refuse a second login within a second. A connection whose
+ * login has failed is closed: the broker expects the rest of that login, and would answer the next one with
+ * ILLEGAL_SASL_STATE.
  */
 export function withSessions<C extends ConnectionClass>(ConnectionOfKafkajs: C): C {
   const Base: ConnectionClass = ConnectionOfKafkajs;
@@ -110,13 +111,14 @@ export function withSessions<C extends ConnectionClass>(ConnectionOfKafkajs: C):
 }
 
 const MOST_OPENED_AT_ONCE = 20;
-/** An attempt that takes as long holds up the others no more: kafkajs may never settle one that the broker ends during TLS. */
+/** An attempt delays the others no longer than this: kafkajs may never settle one that the broker ends during TLS. */
 const LONGEST_TURN_MS = 1000;
 
 /**
  * Opens no more than twenty connections to a broker at a time. A broker lets 50 wait that it has not accepted yet
  * (`socket.listen.backlog.size`), and the system tries each that comes on top again after a second. With a producer of
- * transactions for each partition, which kafkajs all connects at once, every other start of the bridge took that second.
+ * transactions for each partition, which kafkajs all connects at once, every other start of the bridge took that
+ * second.
  */
 export function openedInTurn<C extends ConnectionClass>(ConnectionOfKafkajs: C): C {
   const Base: ConnectionClass = ConnectionOfKafkajs;

@@ -10,7 +10,7 @@ import { batchUnpacker } from './unpack-batch.js';
 const [GZIP, SNAPPY, LZ4, ZSTD] = [1, 2, 3, 4];
 type Compress = (bytes: Buffer) => Promise<Buffer>;
 
-/** An lz4 frame of 64 KiB blocks, as Kafka's clients write it; the default block of the package is as large as the input. */
+/** An lz4 frame of 64 KiB blocks, as Kafka's clients write it; by default the package has one block. */
 const CODECS: [string, number, Compress][] = [
   ['gzip', GZIP, (bytes) => promisify<Uint8Array, Buffer>(gzip)(bytes)],
   ['snappy', SNAPPY, (bytes) => snappy().compress({ buffer: bytes })],

@@ -68,7 +68,7 @@ export function produceRequest(fields: ProduceFields): KafkajsRequest {
   };
 }
 
-/** Each request is written in one turn, and copied out: buffers that grow would leave garbage of many times its size. */
+/** Each request is written in one turn and copied out: growing buffers would leave garbage of many times its size. */
 const scratch = new FrameWriter();
 
 function write(
@@ -163,7 +163,7 @@ interface BatchTimes {
   deltas: readonly number[];
 }
 
-/** As kafkajs has it: the first and the last of the times given, of which those of the other records may lie outside. */
+/** As kafkajs has it: the first and the last record's time, though those of others may lie outside. */
 function timesOf(messages: readonly MessageFields[], nowMs: number): BatchTimes {
   const given = messages.flatMap(({ timestamp }) => timestamp ?? []);
   if (given.length === 0) {

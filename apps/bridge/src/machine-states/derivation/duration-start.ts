@@ -6,9 +6,12 @@ import type { MachineStateReading } from '#libs/cloud-client';
  */
 export const START_TOLERANCE_SECONDS = 120;
 
-/** Start of the current state as its duration has it, in epoch seconds. */
+/**
+ * Start of the current state as its duration has it, in epoch seconds. The largest number of a type, say, where the
+ * service does not know, is not to be a time of year -2000.
+ */
 export function durationStart({ lastUpdateTime, durationInMinutes }: MachineStateReading): number {
-  return lastUpdateTime - Math.max(0, durationInMinutes) * 60;
+  return Math.max(0, lastUpdateTime - Math.max(0, durationInMinutes) * 60);
 }
 
 /**

@@ -55,7 +55,7 @@ export class PollHealth {
     return describeFailure(this.latestFailure);
   }
 
-  /** When the next poll may be tried, in monotonic milliseconds of the clock; Infinity while that is not the question. */
+  /** When the next poll may be tried, in monotonic milliseconds of the clock; Infinity where that does not matter. */
   get nextProbeMs(): number {
     return (this.breaker.nextProbeMs ?? Infinity) * this.clock.speed;
   }

@@ -38,13 +38,13 @@ export class PollQueue<T> {
   /** Turns that wait, due or passed over. */
   waitingAt(nowMs: number): number {
     return [this.answering, this.failing, this.lost].reduce(
-      (sum, lane) => sum + lane.countDue(nowMs),
+      (sum, queue) => sum + queue.countDue(nowMs),
       this.passedOver.size,
     );
   }
 
   add(turn: PollTurn<T>): void {
-    this.laneOf(turn).add(turn.dueMs, turn);
+    this.queueOf(turn).add(turn.dueMs, turn);
   }
 
   /** The turn's machine was not polled, since the service answers nobody; it is looked at again at `lookMs`. */
@@ -65,8 +65,8 @@ export class PollQueue<T> {
    * @param mayProbe whether a turn that was passed over may be taken before it is to be looked at
    */
   take(nowMs: number, mayProbe: boolean): PollTurn<T> | undefined {
-    const lane = this.openLanes().find(({ earliestMs = Infinity }) => earliestMs <= nowMs);
-    const turn = lane?.take() ?? this.takePassedOver(nowMs, mayProbe);
+    const queue = this.openQueues().find(({ earliestMs = Infinity }) => earliestMs <= nowMs);
+    const turn = queue?.take() ?? this.takePassedOver(nowMs, mayProbe);
     if (turn === undefined) return undefined;
     this.underWay += 1;
     if (isFailing(turn)) this.failingUnderWay += 1;
@@ -83,7 +83,7 @@ export class PollQueue<T> {
   get nextMs(): number {
     const { earliestMs: lookMs = Infinity } = this.passedOver;
     if (this.underWay >= this.slots) return Infinity;
-    return Math.min(lookMs, ...this.openLanes().map(({ earliestMs = Infinity }) => earliestMs));
+    return Math.min(lookMs, ...this.openQueues().map(({ earliestMs = Infinity }) => earliestMs));
   }
 
   private takePassedOver(nowMs: number, mayProbe: boolean): PollTurn<T> | undefined {
@@ -92,13 +92,13 @@ export class PollQueue<T> {
     return isFree && (mayProbe || earliestMs <= nowMs) ? this.passedOver.take() : undefined;
   }
 
-  private openLanes(): DueQueue<PollTurn<T>>[] {
+  private openQueues(): DueQueue<PollTurn<T>>[] {
     if (this.underWay >= this.slots) return [];
     if (this.failingUnderWay >= this.mostFailing) return [this.answering];
     return [this.answering, this.failing, this.lost];
   }
 
-  private laneOf({ failingSinceMs, dueMs }: PollTurn<T>): DueQueue<PollTurn<T>> {
+  private queueOf({ failingSinceMs, dueMs }: PollTurn<T>): DueQueue<PollTurn<T>> {
     if (failingSinceMs === undefined) return this.answering;
     return dueMs - failingSinceMs <= this.staleAfterMs ? this.failing : this.lost;
   }

@@ -13,7 +13,7 @@ import { MachineDirectory } from '../../machine-directory/index.js';
 import { PlatformModule } from '../../platform/index.js';
 import { ownedState } from '../testing/owned-state.js';
 import { WorkOrdersModule } from '../work-orders.module.js';
-import { ListFences } from './list-fences.js';
+import { ListWatermarks } from './list-watermarks.js';
 import {
   isOlder,
   type ListToSet,
@@ -47,12 +47,12 @@ describe('WorkOrderLists', () => {
   /** The machines' lists in each request, as the service was sent them. */
   let requests: { machineId: string; workingOrders: string[] }[][];
   let answer: () => Promise<void>;
-  let fences: Map<string, number>;
+  let watermarks: Map<string, number>;
   let answers: Map<InboundRecord, CommandResult[]>;
 
   beforeEach(async () => {
     requests = [];
-    [fences, answers] = [new Map<string, number>(), new Map<InboundRecord, CommandResult[]>()];
+    [watermarks, answers] = [new Map<string, number>(), new Map<InboundRecord, CommandResult[]>()];
     answer = () => Promise.resolve();
     server = createServer((request, response) => {
       void (async () => {
@@ -89,7 +89,9 @@ describe('WorkOrderLists', () => {
       answers.get(answered.message)?.push(...results);
       return recordsOf(family, answered, results);
     });
-    bridge.get(ListFences).own(ownedState(fences, { name: INTERNAL_TOPICS.workOrderListFences }));
+    bridge
+      .get(ListWatermarks)
+      .own(ownedState(watermarks, { name: INTERNAL_TOPICS.workOrderListFences }));
     await bridge.get(MachineDirectory).firstLoad(new AbortController().signal);
   };
 
@@ -116,7 +118,8 @@ describe('WorkOrderLists', () => {
       finish: (records = []) => {
         const told = message.told.flatMap((each) => each.records);
         for (const { topic, key, value } of [...told, ...records]) {
-          if (topic === INTERNAL_TOPICS.workOrderListFences) fences.set(String(key), Number(value));
+          if (topic === INTERNAL_TOPICS.workOrderListFences)
+            watermarks.set(String(key), Number(value));
         }
         ended('finished');
       },
@@ -270,7 +273,7 @@ describe('WorkOrderLists', () => {
   it.each([0, 10])(
     'supersedes, without a call, a list issued before the one applied last: %i',
     async (issuedAt) => {
-      bridge.get(ListFences).raise(0, 'M-1', 20);
+      bridge.get(ListWatermarks).raise(0, 'M-1', 20);
       const { end, results } = send({ machineId: 'M-1', workingOrders: [], issuedAt });
       expect(await end).toBe('finished');
       const detail = `issued at ${issuedAt}; the list applied last was issued at 20`;
@@ -280,11 +283,11 @@ describe('WorkOrderLists', () => {
   );
 
   it.each([20, 21])('sends a list issued at the same time or later: %i', async (issuedAt) => {
-    bridge.get(ListFences).raise(0, 'M-1', 20);
+    bridge.get(ListWatermarks).raise(0, 'M-1', 20);
     const { end } = send({ machineId: 'M-1', workingOrders: [], issuedAt });
     expect(await end).toBe('finished');
     expect(requests).toHaveLength(1);
-    expect(fences.get('M-1')).toBe(issuedAt);
+    expect(watermarks.get('M-1')).toBe(issuedAt);
   });
 
   it('supersedes a list issued before one that this process has applied', async () => {
@@ -298,7 +301,7 @@ describe('WorkOrderLists', () => {
   it('writes with the answer of each machine when its list was issued', async () => {
     const machines = ['M-1', 'M-2'].map((machineId) => ({ machineId, workingOrders: [] }));
     expect(await send({ machines, issuedAt: 20 }).end).toBe('finished');
-    expect(fences).toEqual(new Map(machines.map(({ machineId }) => [machineId, 20])));
+    expect(watermarks).toEqual(new Map(machines.map(({ machineId }) => [machineId, 20])));
   });
 
   it('is not taken for outdated with one that is, and came right behind it', async () => {
@@ -348,13 +351,13 @@ describe('WorkOrderLists', () => {
 
   it('writes no time of issue of a list that says none, or is not applied', async () => {
     expect(await send({ machineId: 'M-1', workingOrders: [] }).end).toBe('finished');
-    bridge.get(ListFences).raise(0, 'M-2', 20);
+    bridge.get(ListWatermarks).raise(0, 'M-2', 20);
     expect(await send({ machineId: 'M-2', workingOrders: [], issuedAt: 10 }).end).toBe('finished');
-    expect(fences).toEqual(new Map());
+    expect(watermarks).toEqual(new Map());
   });
 
   it('survives a defect after the call, which is not made again for that', async () => {
-    jest.spyOn(bridge.get(ListFences), 'raise').mockImplementationOnce(() => {
+    jest.spyOn(bridge.get(ListWatermarks), 'raise').mockImplementationOnce(() => {
       throw new Error('a bug');
     });
     const machines = ['M-1', 'M-2'].map((machineId) => ({ machineId, workingOrders: ['4711'] }));
@@ -375,7 +378,7 @@ describe('WorkOrderLists', () => {
     ownership.abort(stopping);
     open();
     // finished, its offset moves: the next owner would let an older list follow
-    expect((await end) === 'finished').toBe(fences.get('M-1') === 20);
+    expect((await end) === 'finished').toBe(watermarks.get('M-1') === 20);
   });
 });
 

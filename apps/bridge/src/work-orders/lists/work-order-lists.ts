@@ -19,7 +19,7 @@ import {
 import { FlowControls } from '../../flow-control/index.js';
 import { MachineDirectory } from '../../machine-directory/index.js';
 import { BRIDGE_SETTINGS } from '../../platform/index.js';
-import { ListFences } from './list-fences.js';
+import { ListWatermarks } from './list-watermarks.js';
 
 type ListCommand = Command<ListToSet>;
 
@@ -45,7 +45,7 @@ export class WorkOrderLists {
     private readonly clock: Clock,
     private readonly cloud: MachineCloudClient,
     private readonly directory: MachineDirectory,
-    private readonly fences: ListFences,
+    private readonly watermarks: ListWatermarks,
     outcomes: CommandOutcomes,
     slots: CallSlots,
     controls: FlowControls,
@@ -77,9 +77,9 @@ export class WorkOrderLists {
 
   /** A list that takes the place of another is no older than that: which one it was will not be known any more. */
   private readonly decide: Precede<ListToSet> = (older, newer, isCalled) => {
-    const applied = this.fences.issuedAt(newer.machineId);
+    const applied = this.watermarks.issuedAt(newer.machineId);
     const precedence = precedenceOf(older, newer, applied, isCalled);
-    // those of the ledger have no time of issue, and no fences where they come through
+    // those of the ledger have no time of issue, and no watermarks where they come through
     const issued = issuedOf(older);
     if (precedence === 'newer' && !newer.cumulative && issued !== undefined) {
       // the one it took the place of before may be the later
@@ -93,7 +93,7 @@ export class WorkOrderLists {
     const [waiter] = command.waiters;
     if (waiter === undefined) throw new Error('a list nobody waits for');
     if (payload.issuedAt !== undefined) {
-      const applied = this.fences.issuedAt(machineId);
+      const applied = this.watermarks.issuedAt(machineId);
       if (isOlder(payload, applied)) {
         const detail = `issued at ${payload.issuedAt}; the list applied last was issued at ${applied}`;
         return { kind: 'superseded', detail };
@@ -135,7 +135,7 @@ export class WorkOrderLists {
       const [waiter] = command?.waiters ?? [];
       if (issuedAt === undefined || waiter === undefined) return { workingOrders };
       const { partition } = waiter.answers.message;
-      return { workingOrders, records: this.fences.raise(partition, machineId, issuedAt) };
+      return { workingOrders, records: this.watermarks.raise(partition, machineId, issuedAt) };
     } catch (error) {
       this.logger.error({ msg: 'call not concluded', flow: this.flow.name, err: error });
       return { workingOrders };

@@ -38,7 +38,7 @@ export class Assignments {
   /** Operations by machine and order, in the partition their changes come through. */
   readonly topic: KeyedStateTopic;
   private readonly partitions = new OwnedPartitions(
-    (state: OwnedState<Operations>) => new PartitionAssignments(state),
+    (state: OwnedState<Operations>) => new OwnedAssignments(state),
   );
   /** Takes over a partition that has just been restored. */
   readonly own = this.partitions.own;
@@ -91,8 +91,8 @@ export class Assignments {
   };
 }
 
-/** The assignments of one partition, as they are stored and as machines' lists are drawn from them. */
-class PartitionAssignments {
+/** The assignments in an owned partition, as they are stored and as machines' lists are drawn from them. */
+class OwnedAssignments {
   readonly table: AssignmentTable;
 
   constructor(private readonly state: OwnedState<Operations>) {

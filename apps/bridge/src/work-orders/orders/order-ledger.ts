@@ -1,7 +1,7 @@
 import { Inject, Injectable, Logger } from '@nestjs/common';
 import { Clock } from '#libs/clock';
 import type { BridgeSettings } from '#libs/config';
-import { INTERNAL_TOPICS } from '#libs/contracts';
+import { INTERNAL_TOPICS, type OrderMessage } from '#libs/contracts';
 import {
   type InboundMessage,
   type KafkaClient,
@@ -134,13 +134,19 @@ export class OrderLedger {
       // remembered as cancelled, it would keep out what was read too early to be there
       if (gone !== undefined && before === undefined) {
         const result = { kind: 'superseded', machineId: null, attempts: 0, detail: gone } as const;
-        return { records: this.outcomesOf(answered, [result]), undo };
+        const results = relayed.isAnswered === true ? [] : [result];
+        return { records: this.outcomesOf(answered, results), undo };
       }
+      const { latestSeconds } = this;
+      // it goes by when the ERP was asked alone: the clock that the known order is dated by may be ahead
+      const knownAt = Math.min(before?.changedAt ?? -Infinity, latestSeconds);
+      const dated =
+        gone === undefined ? messages : messages.map((each) => datedAtLeast(each, knownAt));
       const { known, assignments, findings } = applyToOrder(
-        { messages, position, refused, wasUnmapped },
+        { messages: dated, position, refused, wasUnmapped },
         before,
         this.equipment.machineOf,
-        this.latestSeconds,
+        latestSeconds,
       );
       const results = this.resultsOf(relayed, findings);
       const records = this.changesOf(relayed, assignments);
@@ -198,25 +204,27 @@ export class OrderLedger {
   ): readonly CommandResult[] {
     const results: CommandResult[] = [];
     for (const finding of findings) {
-      switch (finding.kind) {
-        case 'superseded':
-          results.push({ attempts: 0, ...finding });
-          break;
-        case 'rejected':
-          for (const operation of finding.unmapped ?? []) this.unmapped.note(orderId, operation);
-          results.push(rejection(finding.rejection));
-          break;
-        case 'taken-in': {
-          if (isAnswered === true) break;
-          const appliedAt = this.clock.nowSeconds();
-          results.push({ kind: 'applied', machineId: null, attempts: 0, appliedAt });
-          break;
-        }
-        default:
-          finding satisfies never;
+      if (finding.kind === 'rejected') {
+        for (const operation of finding.unmapped ?? []) this.unmapped.note(orderId, operation);
       }
+      if (isAnswered !== true || !concernsNoMachine(finding)) results.push(this.resultOf(finding));
     }
     return results;
+  }
+
+  private resultOf(finding: OrderFinding): CommandResult {
+    switch (finding.kind) {
+      case 'superseded':
+        return { attempts: 0, ...finding };
+      case 'rejected':
+        return rejection(finding.rejection);
+      case 'taken-in': {
+        const appliedAt = this.clock.nowSeconds();
+        return { kind: 'applied', machineId: null, attempts: 0, appliedAt };
+      }
+      default:
+        return finding satisfies never;
+    }
   }
 
   private outcomesOf(
@@ -225,4 +233,15 @@ export class OrderLedger {
   ): readonly OutboundRecord[] {
     return this.outcomes.recordsOf('work-order-list', answered, results);
   }
+}
+
+function datedAtLeast(message: OrderMessage, seconds: number): OrderMessage {
+  if (message.kind === 'snapshot' || message.order.changedAt >= seconds) return message;
+  return { ...message, order: { ...message.order, changedAt: seconds } };
+}
+
+/** Such an outcome is there for a message that would have none: a rejected one has. */
+function concernsNoMachine(finding: OrderFinding): boolean {
+  if (finding.kind === 'taken-in') return true;
+  return finding.kind === 'superseded' && finding.machineId === null;
 }

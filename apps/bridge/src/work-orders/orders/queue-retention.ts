@@ -13,12 +13,12 @@ import {
 import { BRIDGE_SETTINGS, KAFKA } from '../../platform/index.js';
 
 const DELETE_EVERY_MS = 30_000;
-/** Where Kafka does not allow it, which its client logs each time: so many turns are left out before it is tried again. */
+/** Where Kafka does not allow it, which its client logs each time: so many turns pass before the next try. */
 const TURNS_LEFT_OUT = 120;
 
 /**
- * Keeps the queues from growing: what is committed is deleted from them. Where Kafka does not allow that, each record gets
- * a tombstone as it ends, which lets compaction remove it.
+ * Keeps the queues from growing: what is committed is deleted from them. Where Kafka does not allow that, each record
+ * gets a tombstone as it ends, which lets compaction remove it.
  */
 @Injectable()
 export class QueueRetention implements OnModuleDestroy {

@@ -83,8 +83,8 @@ export interface OrderRefusal extends QueuedOrder {
 const ASKED = -2;
 
 /**
- * By what two equally old messages of an order are compared. Answers go by the time at which they were asked for, whatever
- * messages they were asked for by: of an order one is asked for at a time.
+ * By what two equally old messages of an order are compared. Answers go by the time at which they were asked for,
+ * whatever messages they were asked for by: of an order one is asked for at a time.
  */
 export function positionOf({ source, recordedAt, askedAt }: RelayedOrder): MessagePosition {
   return askedAt === undefined
@@ -121,7 +121,7 @@ export function queueRecord<Q extends keyof Queued>(
   };
 }
 
-/** Takes records of a queue. A tombstone is done at once; an unreadable one, of an earlier version, is dead-lettered. */
+/** Takes records of a queue. A tombstone is done at once; an unreadable record is dead-lettered. */
 export function takeEach<Q extends keyof Queued>(
   queue: Q,
   messages: readonly InboundMessage[],

@@ -110,8 +110,8 @@ const SUPERSEDED = 'a later event of the order is asked for in its place';
 const CONTAINED = 'the order is being asked for in the same version';
 
 /**
- * Asks one ERP for orders, as one rule says. Each request gets one reply. While nothing gets through it pauses and probes,
- * as a flow does ({@link Breaker}); a `Retry-After` holds for all orders of the rule.
+ * Asks one ERP for orders, as one rule says. Each request gets one reply. While nothing gets through it pauses and
+ * probes, as a flow does ({@link Breaker}); a `Retry-After` holds for all orders of the rule.
  */
 export class ErpRequests {
   readonly lanes = new RequestLanes<WaitingRequest>();
@@ -128,8 +128,8 @@ export class ErpRequests {
   /** Real milliseconds before which the ERP has asked to be left alone. */
   private notBeforeMs = 0;
   /**
-   * Orders that the ERP had, by their paths, and when they were last asked for, the latest last: they show whether a 404 is
-   * about an order or about the way.
+   * Orders that the ERP had, by their paths, and when they were last asked for, the latest last: they show whether a
+   * 404 is about an order or about the way.
    */
   private readonly lastThere = new BoundedMap<string, number>(MOST_CONTROLS);
   private stopTimer: (() => void) | undefined;
@@ -352,9 +352,9 @@ export class ErpRequests {
   }
 
   /**
-   * The ERP does not have the order: `status` 404 or 410, undefined where it has answered with nothing. Except for 410, that
-   * counts once it has been so for a while. A 404 counts only if the ERP had another order since: a wrong address, or a gateway, answers it
-   * to everything, and must not take all orders off the machines.
+   * The ERP does not have the order: `status` 404 or 410, undefined where it has answered with nothing. Except for 410,
+   * that counts once it has been so for a while. A 404 counts only if the ERP had another order since: a wrong address,
+   * or a gateway, answers it to everything, and must not take all orders off the machines.
    */
   private async notThere(
     waiting: WaitingRequest,
@@ -380,11 +380,15 @@ export class ErpRequests {
     this.works(call);
     const { askedAt } = call.begun;
     const changedAt = Math.floor(askedAt / 1000);
-    const { orderId } = waiting.request;
+    const { orderId, values } = waiting.request;
     const said = status === undefined ? 'answered without it' : `answered ${status}`;
+    // an answer that keeps leading zeros has put it on its machines under the number that the event has
+    const orderIds = new Set([orderId, values['orderId'] ?? orderId]);
     this.answer(waiting, {
       ...{ kind: 'orders', askedAt },
-      messages: [{ kind: 'change', order: { orderId, changedAt, status: 'cancelled' } }],
+      messages: [...orderIds].map((each) => {
+        return { kind: 'change', order: { orderId: each, changedAt, status: 'cancelled' } };
+      }),
       gone: this.detail(`the ERP does not have order ${orderId}: it ${said}`),
     });
   }

@@ -35,9 +35,9 @@ const REVIEWS_A_MOVE = 5;
 const MOST_WAITING = 1000;
 
 /**
- * `machine-bridge.order-requests.v1`: orders that messages of the input only name. Each is asked for from its ERP, by the rule
- * that is for the message, and goes on as if the message had held it. Only these messages wait for an ERP: what holds its
- * order does not come here.
+ * `machine-bridge.order-requests.v1`: orders that messages of the input only name. Each is asked for from its ERP, by
+ * the rule that is for the message, and goes on as if the message had held it. Only these messages wait for an ERP:
+ * what holds its order does not come here.
  */
 @Injectable()
 export class OrderRequests implements OnModuleDestroy {
@@ -124,7 +124,14 @@ export class OrderRequests implements OnModuleDestroy {
     const unknown = await this.relay.refuseUnlisted(messages, message.revoked);
     const from = { source, trace, askedAt, recordedAt: askedAt };
     const { relayed, faults } = this.relay.toRelay(messages, from, unknown);
-    const orders = gone === undefined ? relayed : relayed.map((order) => ({ ...order, gone }));
+    const orders =
+      gone === undefined
+        ? relayed
+        : relayed.map((order) => {
+            // of the numbers that it may be known by, one is answered for where it is known by none
+            const isAnswered = order.orderId === request.orderId ? undefined : true;
+            return { ...order, gone, isAnswered };
+          });
     const ending = this.retention.endOf(message);
     const records = [
       ...this.relay.recordsOf(orders),

@@ -30,9 +30,10 @@ interface Lane<W> {
 /**
  * The orders to ask an ERP for, each in a lane of its own with at most one GET under way. Pure: times are handed in.
  *
- * A lane is *ready* (a request waits, its time has come), *postponed* (a GET has failed, its time has not come), *in call*,
- * or gone. A request that comes in while a GET is under way waits for the next one: the GET may have been answered before
- * the change that the request announces. Of several that wait the newest stays: one answer holds the changes of all.
+ * A lane is *ready* (a request waits, its time has come), *postponed* (a GET has failed, its time has not come), *in
+ * call*, or gone. A request that comes in while a GET is under way waits for the next one: the GET may have been
+ * answered before the change that the request announces. Of several that wait the newest stays: one answer holds the
+ * changes of all.
  */
 export class RequestLanes<W extends Waiting> {
   callsUnderWay = 0;
@@ -104,8 +105,8 @@ export class RequestLanes<W extends Waiting> {
   }
 
   /**
-   * The GET for the order has to be made again, not before that time. Returns the request that need not wait any more, since
-   * a newer one does.
+   * The GET for the order has to be made again, not before that time. Returns the request that need not wait any more,
+   * since a newer one does.
    */
   postpone(key: string, notBeforeMs: number, hasFailed: boolean): W | undefined {
     const lane = this.lanes.get(key);

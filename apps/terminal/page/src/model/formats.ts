@@ -37,7 +37,7 @@ export function createFormats(language: Language, timeZone: string): Formats {
   };
 }
 
-/** The browser's formatter takes microseconds, of which a wall of 500 tiles asks thousands for few different minutes. */
+/** The browser's formatter takes microseconds; a wall of 500 tiles asks it thousands of times for few minutes. */
 function byMinute(textOf: (minute: number) => string): (epochSeconds: number) => string {
   const known = new Map<number, string>();
   return (epochSeconds) => {

@@ -9,8 +9,8 @@ export interface Stop extends Period {
 }
 
 /**
- * `waiting` to be sent (for its undo time first) → `sent`: Kafka has it → `applied` | `rejected` by the bridge, by way of
- * `deferred` where the service is away. `unconfirmed`: the machine ran in that time, the operator has to say so
+ * `waiting` to be sent (for its undo time first) → `sent`: Kafka has it → `applied` | `rejected` by the bridge, by
+ * way of `deferred` where the service is away. `unconfirmed`: the machine ran in that time, the operator has to say so
  * again. `refused`: the terminal's server will never take it.
  */
 export type OutgoingStatus =
@@ -181,7 +181,7 @@ function withFollowUp(
   return endedAt(entry, endTime);
 }
 
-/** Who is registered at that time (epoch seconds of the plant): no event says so to a page that is offline when a shift ends. */
+/** Who is registered then (epoch seconds of the plant): a page that is offline gets no event when a shift ends. */
 export function operatorAt(
   session: Pick<Session, 'operator' | 'shifts'> | null,
   time: number,

@@ -77,7 +77,7 @@ export function currentEntries<
   });
 }
 
-/** The entries that count in a shift: one that goes on from the shift before is left out once its last form ended there. */
+/** The entries that count in a shift: one from the shift before is left out once its last form ended there. */
 export function entriesIn<E extends Period & Parameters<typeof currentEntries>[0][number]>(
   shift: Shift,
   entries: readonly E[],

@@ -3,7 +3,7 @@ export type Answer<T> = { ok: true; value: T } | Failure;
 
 export interface Failure {
   ok: false;
-  /** `away`: no answer, or one that asks for another try · `signIn`: a token is needed · `refused`: never with this body */
+  /** `away`: no answer, or one to try again · `signIn`: a token is needed · `refused`: never with this body */
   kind: 'away' | 'signIn' | 'refused';
   code: string | null;
   message: string | null;

@@ -2,7 +2,7 @@ import type { CallsInFlight } from '../kafka-consumer.js';
 
 /** Calls without a service: each lasts from `begin` until `end`. */
 export class TestCalls implements CallsInFlight {
-  areHeld = false;
+  arePaused = false;
   underWay = 0;
   private readonly cutting = new AbortController();
   private readonly waiting: (() => void)[] = [];
@@ -14,7 +14,7 @@ export class TestCalls implements CallsInFlight {
   }
 
   async begin(): Promise<void> {
-    while (this.areHeld) await new Promise<void>((resolve) => this.waiting.push(resolve));
+    while (this.arePaused) await new Promise<void>((resolve) => this.waiting.push(resolve));
     this.underWay += 1;
   }
 
@@ -23,12 +23,12 @@ export class TestCalls implements CallsInFlight {
     if (this.underWay === 0) for (const resolve of this.whenIdle.splice(0)) resolve();
   }
 
-  hold(): void {
-    this.areHeld = true;
+  pause(): void {
+    this.arePaused = true;
   }
 
   resume(): void {
-    this.areHeld = false;
+    this.arePaused = false;
     for (const resolve of this.waiting.splice(0)) resolve();
   }
 

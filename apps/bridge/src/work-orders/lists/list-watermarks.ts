@@ -15,11 +15,11 @@ import { OwnedPartitions, warnOfTimesAhead } from '../state/owned-partitions.js'
 /**
  * When the list last applied to each machine was issued, so that no older list follows it, not after a
  * restart either. Kept by the partition a list came through, whose owner writes it in one transaction with the list's
- * outcome: whoever owns that has its fences. Lists of a machine may come through several, for a message of several
+ * outcome: whoever owns that has its watermarks. Lists of a machine may come through several, for a message of several
  * machines has one key.
  */
 @Injectable()
-export class ListFences {
+export class ListWatermarks {
   /** Epoch seconds by machine, in the partition its lists come through. */
   readonly topic: KeyedStateTopic;
   private readonly logger = new Logger('ListFences');
@@ -52,7 +52,7 @@ export class ListFences {
   issuedAt(machineId: string): number | undefined {
     let latest: number | undefined;
     for (const state of this.partitions.all()) {
-      const issuedAt = this.fenceIn(state, machineId);
+      const issuedAt = this.watermarkIn(state, machineId);
       if (issuedAt > (latest ?? -Infinity)) latest = issuedAt;
     }
     return latest;
@@ -65,15 +65,15 @@ export class ListFences {
   raise(partition: number, machineId: string, issuedAt: number): readonly OutboundRecord[] {
     const state = this.partitions.get(partition);
     if (state === undefined) return [];
-    return issuedAt < this.fenceIn(state, machineId) ? [] : [state.put(machineId, issuedAt)];
+    return issuedAt < this.watermarkIn(state, machineId) ? [] : [state.put(machineId, issuedAt)];
   }
 
-  private fenceIn(state: OwnedState<number>, machineId: string): number {
+  private watermarkIn(state: OwnedState<number>, machineId: string): number {
     const issuedAt = state.get(machineId);
     return issuedAt === undefined || this.isAhead(issuedAt) ? -Infinity : issuedAt;
   }
 
-  /** Whether no list can have been issued at that time yet: such a fence is ignored, and may be lowered. */
+  /** Whether no list can have been issued at that time yet: such a watermark is ignored, and may be lowered. */
   private isAhead(issuedAt: number): boolean {
     return issuedAt > this.clock.nowSeconds() + this.settings.erp.commandMaxSkewSeconds;
   }

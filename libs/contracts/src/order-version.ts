@@ -1,8 +1,8 @@
 /**
  * A sender's own count of its messages. Seconds cannot order two changes of one second, nor a clock that is
- * set back; a count can, but only among messages counted by the same counter.
+ * set back; a count can, but only among messages counted by the same counter. Records and documents name it `fence`.
  */
-export interface OrderFence {
+export interface SourceSequence {
   /** Which counter, such as `SERIAL of S4HCLNT100`. */
   counter: string;
   /** Decimal digits, of any length. */
@@ -13,7 +13,7 @@ export interface OrderFence {
 export interface OrderVersion {
   /** Epoch seconds. */
   changedAt: number;
-  fence?: OrderFence;
+  fence?: SourceSequence;
 }
 
 /** By the count where both have one of the same counter, else by `changedAt`; equals are not older. */
