@@ -218,6 +218,20 @@ describe('PendingEntries', () => {
       expect(offsetsTaken(1000)).toEqual([1]);
     });
 
+    it('lets a message wait that fails as a whole, for it has no room in part', () => {
+      waiting.removeAll();
+      room.items = 0;
+      waiting.addEntry(entry(4, { isLast: false, item: 0 }), 0);
+      waiting.addEntry(entry(4, { topics: [LETTERS, OUTCOMES] }), 0);
+      const { entries: whole } = waiting.takeForTransaction(0);
+      expect(whole).toHaveLength(2);
+      waiting.transactionFailed(whole, 1000);
+      waiting.returnToFront(whole);
+      expect(offsetsTaken()).toEqual([]);
+      expect(waiting.dueMs(0)).toBe(1000);
+      expect(offsetsTaken(1000)).toEqual([4, 4]);
+    });
+
     it('tries the kind again that failed, though there is no room for the others', () => {
       const [letter, ...others] = waiting.removeAll();
       waiting.transactionFailed([letter!], 1000);

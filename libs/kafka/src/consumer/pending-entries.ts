@@ -156,13 +156,18 @@ export class PendingEntries {
     if (this.failing.size === 0) this.failing = undefined;
   }
 
-  /** After a failure each topic set goes by itself; where the transaction was of one, that backs off. */
+  /**
+   * After a failure each topic set goes by itself; where the transaction was of one, that backs off. Of messages that go
+   * as a whole, whatever their topic sets, it is that of their ends.
+   */
   transactionFailed(entries: readonly TransactionEntry[], untilMs: number): void {
+    const areWhole = this.failing !== undefined && new Set(entries.map(topicSetOf)).size > 1;
+    const ends = areWhole ? entries.filter(({ isLast }) => isLast) : entries;
     this.failing ??= new Map();
-    const topicSets = new Set(entries.map(topicSetOf));
+    const topicSets = new Set(ends.map(topicSetOf));
     const [topicSet = ''] = topicSets;
     // A topic set that has not failed by itself is tried by itself at once.
-    for (const each of topicSets) this.failing.set(each, -Infinity);
+    for (const each of topicSets) this.failing.set(each, areWhole ? untilMs : -Infinity);
     if (topicSets.size <= 1) this.failing.set(topicSet, untilMs);
   }
 
@@ -238,7 +243,7 @@ export class PendingEntries {
       const heldBack = new Set<string>();
       for (const entry of this.entries) {
         const keys = keysOf(entry);
-        const backsOff = (this.failing?.get(laneOf(entry)) ?? -Infinity) > nowMs;
+        const backsOff = (this.failing?.get(topicSetOf(entry)) ?? -Infinity) > nowMs;
         if (isWhole(entry) && !backsOff && !keys.some((key) => heldBack.has(key))) continue;
         for (const key of keys) heldBack.add(key);
         for (const offset of entry.offsets) ending.delete(offset);
