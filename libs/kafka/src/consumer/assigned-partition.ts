@@ -185,8 +185,9 @@ export class AssignedPartition {
   }
 
   /**
-   * A rebalance has left the partition here: it is fetched from the latest committed offset. Kafka acknowledges a commit
-   * before the group has its offset, of one in eight by milliseconds (Kafka 4.1); it has that of the transaction before.
+   * A rebalance has left the partition here: it is fetched from the latest committed offset. Kafka acknowledges a
+   * commit before the group has its offset, of one in eight by milliseconds (Kafka 4.1). The group has that of the
+   * transaction before.
    */
   assignedAgain(): void {
     const isApplied = realNowMs() - this.acknowledgedMs >= APPLIED_AFTER_MS;

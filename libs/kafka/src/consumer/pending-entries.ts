@@ -157,8 +157,8 @@ export class PendingEntries {
   }
 
   /**
-   * After a failure each topic set goes by itself; where the transaction was of one, that backs off. Of messages that go
-   * as a whole, whatever their topic sets, it is that of their ends.
+   * After a failure each topic set goes by itself; where the transaction was of one, that backs off. Of messages that
+   * go as a whole, whatever their topic sets, it is that of their ends.
    */
   transactionFailed(entries: readonly TransactionEntry[], untilMs: number): void {
     const areWhole = this.failing !== undefined && new Set(entries.map(topicSetOf)).size > 1;
@@ -231,8 +231,8 @@ export class PendingEntries {
 
   /**
    * Entries of messages whose ends are among them, which need no room: as many messages as a transaction takes, or
-   * those that are interleaved with the first. Nothing of them overtakes what stays under the same key: of a machine, an
-   * older list would be set again after a crash.
+   * those that are interleaved with the first. Nothing of them overtakes what stays under the same key: of a machine,
+   * an older list would be set again after a crash.
    */
   private wholeMessages(nowMs: number): TransactionEntry[] {
     const ending = new Set(this.entries.flatMap(({ isLast, offsets }) => (isLast ? offsets : [])));

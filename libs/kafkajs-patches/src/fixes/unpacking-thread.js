@@ -162,7 +162,7 @@ const SKIPPABLE_FRAME = 0x184d2a50;
 const LZ4_HISTORY = 64 * 1024;
 const NOT_COMPRESSED = 0x80000000;
 
-/** What the frames of a batch are unpacked to: 70,000 that are made anew take 16 seconds, in which no heartbeat is sent. */
+/** Frames of a batch are unpacked to it: 70,000 made anew take 16 seconds, in which no heartbeat is sent. */
 let lz4Target = new Uint8Array(0);
 
 function lz4(packed, output) {
