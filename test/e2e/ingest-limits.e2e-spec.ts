@@ -38,6 +38,8 @@ describe('what ingest takes at most', () => {
     return { socket, received: () => text };
   }
 
+  const statusOf = async (path: string) => (await fetch(ingest.url + path)).status;
+
   const head = (bytes: number) => [
     ...['POST /lists HTTP/1.1', 'host: 127.0.0.1', 'content-type: application/json'],
     ...[`content-length: ${bytes}`, ''],
@@ -48,6 +50,7 @@ describe('what ingest takes at most', () => {
     const { received } = await open(...head(MEBIBYTE));
     await eventually(() => received().includes('\r\n\r\n'), { what: 'one too many is answered' });
     expect(received()).toMatch(/^HTTP\/1.1 503 [^]*retry-after: 1\r\n/i);
+    expect(await statusOf('/metrics')).toBe(200);
   });
 
   it('refuses headers that are too large', async () => {
