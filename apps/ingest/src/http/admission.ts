@@ -50,8 +50,12 @@ export function addAdmission(app: NestFastifyApplication): void {
     release(request);
     done();
   });
-  instance.addHook('onResponse', (request: AdmittedRequest, reply, done) => {
+  // There is no response to a sender that has left meanwhile.
+  instance.addHook('onSend', (request: AdmittedRequest, _, payload, done) => {
     release(request);
+    done(null, payload);
+  });
+  instance.addHook('onResponse', (request: AdmittedRequest, reply, done) => {
     const path = senderPath(request.routeOptions.url);
     if (path !== undefined && path !== '/metrics') {
       const sender = request.admission?.sender.name ?? 'unknown';
