@@ -5,6 +5,8 @@ export default {
   testEnvironment: '<rootDir>/tools/test/node-environment.mjs',
   testEnvironmentOptions: { customExportConditions: ['bridge-src', 'node', 'node-addons'] },
   testSequencer: '<rootDir>/tools/test/longest-first.mjs',
+  // else in the system's temporary folder, where it is left
+  cacheDirectory: '<rootDir>/.local/jest',
   maxWorkers: 2,
   testTimeout: 120_000,
   roots: ['<rootDir>/apps', '<rootDir>/libs', '<rootDir>/test'],

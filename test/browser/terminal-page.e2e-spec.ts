@@ -621,6 +621,43 @@ describe("the terminal's page", () => {
       await page.getByRole('button', { name: 'Sign in this station' }).click();
       await rowOf(NAME).first().waitFor();
     });
+
+    it('sees nothing of the plant any more once the station is signed out', async () => {
+      await start();
+      terminal.token = 'station-token';
+      await open();
+      await page.getByLabel('Token of the station').fill('station-token');
+      await page.getByRole('button', { name: 'Sign in this station' }).click();
+      await rowOf(NAME).first().waitFor();
+      await page.getByRole('button', { name: 'Settings' }).click();
+      await page.getByRole('button', { name: 'Sign out' }).click();
+      await page.getByLabel('Token of the station').waitFor();
+      await eventually(() => terminal.following === 0, {
+        what: 'no stream is open',
+        timeoutMs: 10_000,
+      });
+      await page.getByLabel('Token of the station').fill('station-token');
+      await page.getByRole('button', { name: 'Sign in this station' }).click();
+      await rowOf(NAME).first().waitFor();
+      await eventually(() => terminal.following === 1, { what: 'a stream of the new session' });
+    });
+
+    it('is no longer named once the shift is over, though no event can say so', async () => {
+      await start();
+      await withPageClock();
+      terminal.plant.session.operator = 'A. Kowalski';
+      terminal.sendSession();
+      await page.getByRole('button', { name: 'A. Kowalski' }).waitFor();
+      await terminal.close();
+      await page.clock.runFor(2 * 3600_000);
+      await page.getByRole('button', { name: 'Nobody registered' }).waitFor();
+    });
+  });
+
+  it('opens where its address names a machine without an encoding', async () => {
+    await start();
+    await open('#/machine/100%');
+    await page.getByRole('navigation').waitFor({ timeout: 10_000 });
   });
 
   it('speaks German, with the time of the plant wherever the screen is', async () => {
@@ -654,6 +691,19 @@ describe("the terminal's page", () => {
     await page.emulateMedia({ media: 'print' });
     expect(await page.locator('.top').isVisible()).toBe(false);
     expect(await first.isVisible()).toBe(true);
+  });
+
+  it('says of when the figures of a hand-over are, and shows none of another shift', async () => {
+    await start();
+    await withPageClock('#/hand-over');
+    const head = page.locator('h1');
+    await expectText(head, /06:00–16:00.*as of 14:07/);
+    await terminal.close();
+    await page.clock.runFor(30 * 60_000);
+    await page.locator('.clock', { hasText: '14:37' }).waitFor();
+    await expectText(head, /06:00–16:00.*as of 14:07/);
+    await page.getByRole('button', { name: 'Last shift' }).click();
+    await expectCount(head, 0);
   });
 
   describe.each([

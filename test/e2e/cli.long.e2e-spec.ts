@@ -273,6 +273,8 @@ describe('machine-bridge, beside a running bridge', () => {
     expect(wrong.stdout).toMatch(/fail {2}POLL_INTERVAL_SECONDS +must be a whole number/);
     expect((await bridgeCommand(['config', 'chek'])).exitCode).toBe(64);
     expect((await bridgeCommand(['offsets', 'reset', 'x', '--to', 'noon'])).exitCode).toBe(64);
+    expect((await bridgeCommand(['send'])).exitCode).toBe(64);
+    expect((await bridgeCommand(['machines', '--state', 'RUNNING'])).exitCode).toBe(64);
   });
 
   it('finds a running bridge well', async () => {

@@ -1,21 +1,27 @@
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { eventually } from '../support/eventually.js';
-import { uniqueTopicPrefix } from '../support/kafka.js';
+import { testBrokers, uniqueTopicPrefix } from '../support/kafka.js';
+import { KafkaRelay } from '../support/kafka-relay.js';
 import { RunningIngest } from '../support/running-ingest.js';
 
 const LIST = { machineId: 'M-1', workingOrders: ['4711'] };
 const MEBIBYTE = 1_048_576;
 /** As docs/security.md has them. */
 const MAX_BODIES = 128;
+const END_TXN = 26;
+const CHUNKED = 'transfer-encoding: chunked';
 
 /** Beside what http-limits holds of every server. */
 describe('what ingest takes at most', () => {
   const sockets: Socket[] = [];
+  let relay: KafkaRelay;
   let ingest: RunningIngest;
 
   beforeAll(async () => {
-    ingest = await (await RunningIngest.start(uniqueTopicPrefix())).ready();
+    relay = await KafkaRelay.to(testBrokers()[0]!);
+    const throughRelay = { KAFKA_BROKERS: relay.address };
+    ingest = await (await RunningIngest.start(uniqueTopicPrefix(), throughRelay)).ready();
   });
 
   afterEach(async () => {
@@ -25,7 +31,10 @@ describe('what ingest takes at most', () => {
     });
   });
 
-  afterAll(() => ingest.close());
+  afterAll(async () => {
+    await ingest.close();
+    await relay.close();
+  });
 
   async function open(...lines: string[]): Promise<{ socket: Socket; received: () => string }> {
     const { hostname, port } = new URL(ingest.url);
@@ -38,6 +47,8 @@ describe('what ingest takes at most', () => {
     return { socket, received: () => text };
   }
 
+  const statusOf = async (path: string) => (await fetch(ingest.url + path)).status;
+
   const head = (bytes: number) => [
     ...['POST /lists HTTP/1.1', 'host: 127.0.0.1', 'content-type: application/json'],
     ...[`content-length: ${bytes}`, ''],
@@ -48,6 +59,29 @@ describe('what ingest takes at most', () => {
     const { received } = await open(...head(MEBIBYTE));
     await eventually(() => received().includes('\r\n\r\n'), { what: 'one too many is answered' });
     expect(received()).toMatch(/^HTTP\/1.1 503 [^]*retry-after: 1\r\n/i);
+    expect(await statusOf('/metrics')).toBe(200);
+  });
+
+  it('has room again for bodies whose senders were gone before their answer', async () => {
+    const json = JSON.stringify(LIST);
+    // without a length it counts as the largest
+    const chunked = head(0).map((line) => line.replace(/^content-length.*/, CHUNKED));
+    const body = [json.length.toString(16), json, '0', ''];
+    relay.holdBack((request) => request.readInt16BE(4) === END_TXN);
+    for (let sent = 0; sent < MAX_BODIES; sent += 1) await open(...chunked, ...body);
+    await eventually(
+      async () => {
+        const metrics = await (await fetch(`${ingest.url}/metrics`)).text();
+        return metrics.includes(`machine_ingest_waiting ${MAX_BODIES}\n`);
+      },
+      { what: 'all of them wait for Kafka' },
+    );
+    for (const socket of sockets.splice(0)) socket.destroy();
+    relay.release();
+    // once what has been sent is written
+    await eventually(async () => (await ingest.post('/lists', LIST)).status === 202, {
+      what: 'it takes requests',
+    });
   });
 
   it('refuses headers that are too large', async () => {

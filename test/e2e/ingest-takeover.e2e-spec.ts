@@ -1,4 +1,4 @@
-import { mkdtempSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { eventually } from '../support/eventually.js';
@@ -91,7 +91,8 @@ describe('an ingest whose transaction does not end', () => {
     const senders = {
       odoo: { token: 'the-token-of-odoo', paths: ['/lists'], answerWithinMs: 700 },
     };
-    const file = join(mkdtempSync(join(tmpdir(), 'ingest-')), 'senders.json');
+    const folder = mkdtempSync(join(tmpdir(), 'ingest-'));
+    const file = join(folder, 'senders.json');
     writeFileSync(file, JSON.stringify({ senders }));
     const impatient = await RunningIngest.start(prefix, {
       ...{ KAFKA_BROKERS: relay.address, INGEST_INSTANCE: 'impatient', INGEST_SENDERS_FILE: file },
@@ -114,6 +115,7 @@ describe('an ingest whose transaction does not end', () => {
     );
     expect(answer.status).toBe(200);
     await impatient.close();
+    rmSync(folder, { recursive: true });
     written += 1;
     expect(await kafka.topics.count(TOPIC)).toBe(written);
   });

@@ -314,6 +314,12 @@ describe('ingest', () => {
     expect(await statusOf('/lists', body, { ...signed('w-5', now, body), 'webhook-id': 'w' })).toBe(
       401,
     );
+    // what has been signed is taken once, whatever is said beside the signature
+    const other = { ...signed('w-1', now, body), 'idempotency-key': 'other' };
+    expect(await statusOf('/lists', body, other)).toBe(200);
+    const event = { 'ce-specversion': '1.0', 'ce-source': '/erp', 'ce-type': TOPICS[1]! };
+    const binary = (id: string) => ({ ...signed('w-1', now, body), ...event, 'ce-id': id });
+    expect(await statusOf('/lists', body, binary('other'))).toBe(200);
 
     const renewed = { ...hook, token: 'the-new-token-of-hook' };
     writeFileSync(sendersFile, JSON.stringify({ senders: { hook: renewed } }));

@@ -1,4 +1,4 @@
-import { mkdtempSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { request as httpRequest } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -31,7 +31,10 @@ describe('who may use the terminal', () => {
     await Promise.all(terminals.splice(0).map((terminal) => terminal.close()));
   });
 
-  afterAll(() => kafka.close());
+  afterAll(async () => {
+    rmSync(folder, { recursive: true });
+    await kafka.close();
+  });
 
   it('is who knows the token of a station, in a session that outlives a restart', async () => {
     const terminal = await start({ TERMINAL_TOKENS_FILE });

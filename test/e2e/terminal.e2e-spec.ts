@@ -401,6 +401,16 @@ describe('the terminal', () => {
     });
   });
 
+  it('takes a machine off the pages of a factory that it has left', async () => {
+    await stoppedMachine();
+    const terminal = await start();
+    const events = await terminal.follow('/api/events?factoryId=F-1');
+    await eventually(() => tileOf(events[0]), { what: 'a snapshot with the machine' });
+    await new PublishedMachine(kafka, 'M-1', 'F-2').list();
+    const isGone = ({ data }: LiveEvent) => (data['gone'] as string[] | undefined)?.includes('M-1');
+    await eventually(() => events.some(isGone), { what: 'it is gone', timeoutMs: 10_000 });
+  });
+
   it('tells pages of reasons when they are read first, and when they change, once', async () => {
     const terminal = await start();
     const [all, other] = [

@@ -1,4 +1,4 @@
-import { costsBetween, readCosts, readMetrics } from './costs.mjs';
+import { costsBetween, peakRssMb, readCosts, readMetrics } from './costs.mjs';
 import { lastOrdinals } from './load.mjs';
 import { startBridge } from './programs.mjs';
 import { outcomeCount, untilCount, untilQuiet } from './progress.mjs';
@@ -7,8 +7,8 @@ import { requireCorrect } from './verdict.mjs';
 
 /**
  * Messages wait in Kafka, the bridge is let at them, what came of them is checked.
- * Yields the outcomes, the service's report and the costs from outcome number `countedFrom` to the last, as `progress`
- * counts.
+ * Yields the outcomes, the service's report, the highest resident set, and the costs from outcome number `countedFrom`
+ * to the last, as `progress` counts.
  */
 export async function drain(
   trial,
@@ -18,10 +18,10 @@ export async function drain(
   const app = await trial.start(startBridge(trial, { settings }));
   const costs = await costsOf(trial, app, progress, count, countedFrom);
   await untilAllPublished(trial, [app], count);
-  const report = await trial.service.report();
+  const [report, rssMb] = [await trial.service.report(), await peakRssMb(await app.pid)];
   const [outcomes, ends] = [await readOutcomes(trial), await inputEnds(trial)];
   await requireCorrect(trial, { outcomes, ends, lasts: lastOrdinals(flow, count, machineOf) });
-  return { outcomes, report, ...costs };
+  return { outcomes, report, rssMb, ...costs };
 }
 
 /** CPU is counted from message `from` on, so that no start-up is in it, until all `expected` are done. */

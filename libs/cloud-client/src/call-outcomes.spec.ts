@@ -200,6 +200,19 @@ describe('a body that hangs', () => {
 
   afterEach(() => hurried.close());
 
+  it.each(['hangs', 'breaks off'])(
+    'leaves a command to be repeated where a web page %s',
+    async (how) => {
+      service.answers((_request, response) => {
+        response.writeHead(200, { 'content-length': '1000', 'content-type': 'text/html' });
+        response.write('<html><body>Maintenance');
+        if (how === 'breaks off') setTimeout(() => response.destroy(), 20);
+      });
+      const error = await retryError(hurried.setWorkOrderList(PUT_NOTHING));
+      expect(error).toMatchObject({ code: 'malformed-answer', field: 'body', status: 200 });
+    },
+  );
+
   it.each([200, 202])('leaves a command applied that was answered by %i', async (status) => {
     const dropped = hangsAfter(status);
     expect(await hurried.setWorkOrderList(PUT_NOTHING)).toEqual({ kind: 'data', data: null });

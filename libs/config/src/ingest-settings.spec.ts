@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { SettingsError } from './environment-reader.js';
 import { loadIngestSettings } from './ingest-settings.js';
+import { ANOTHER_KEY, CERTIFICATE, ENCRYPTED_KEY, KEY_OF_CERTIFICATE } from '../test/tls-files.js';
 
 const TOKEN = 'token-of-sixteen-or-more';
 
@@ -51,6 +52,50 @@ describe('the senders of ingest', () => {
     const sender = { token: TOKEN, paths: ['/orders'] };
     expect(problemsOf({ a: sender, b: sender })).toEqual([
       'INGEST_SENDERS_FILE has two senders with the same token',
+    ]);
+  });
+});
+
+describe('the certificate of ingest', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'ingest-tls-'));
+
+  afterAll(() => {
+    rmSync(folder, { recursive: true });
+  });
+
+  function problemsOf(cert: string, key: string, ca = CERTIFICATE): readonly string[] {
+    const [certFile, keyFile, caFile] = Object.entries({ cert, key, ca }).map(([name, pem]) => {
+      writeFileSync(join(folder, name), pem);
+      return join(folder, name);
+    });
+    try {
+      loadIngestSettings({
+        KAFKA_BROKERS: '127.0.0.1:9092',
+        ...{ INGEST_TLS_CERT_FILE: certFile, INGEST_TLS_KEY_FILE: keyFile },
+        INGEST_TLS_CLIENT_CA_FILE: caFile,
+      });
+      return [];
+    } catch (error) {
+      if (error instanceof SettingsError) return error.problems;
+      throw error;
+    }
+  }
+
+  it('goes with its key', () => {
+    expect(problemsOf(CERTIFICATE, KEY_OF_CERTIFICATE)).toEqual([]);
+    expect(problemsOf(CERTIFICATE, ANOTHER_KEY)).toEqual([
+      'INGEST_TLS_KEY_FILE names a file whose key is not that of INGEST_TLS_CERT_FILE',
+    ]);
+  });
+
+  it('is refused by name where its files hold something else', () => {
+    expect(problemsOf(KEY_OF_CERTIFICATE, CERTIFICATE, 'nothing')).toEqual([
+      'INGEST_TLS_CERT_FILE names a file that holds no certificate in PEM',
+      'INGEST_TLS_KEY_FILE names a file that holds no private key in PEM, or an encrypted one',
+      'INGEST_TLS_CLIENT_CA_FILE names a file that holds no certificate in PEM',
+    ]);
+    expect(problemsOf(CERTIFICATE, ENCRYPTED_KEY)).toEqual([
+      'INGEST_TLS_KEY_FILE names a file that holds no private key in PEM, or an encrypted one',
     ]);
   });
 });

@@ -11,7 +11,12 @@ import {
 } from './environment-reader.js';
 import { type ErpSettings, readErpSettings } from './erp-settings.js';
 import { listenAddress } from './http-settings.js';
-import { type KafkaSettings, readKafkaSettings } from './kafka-settings.js';
+import {
+  checkAuthority,
+  checkPair,
+  type KafkaSettings,
+  readKafkaSettings,
+} from './kafka-settings.js';
 import { type LogLevel, readLogLevel } from './log-level.js';
 import { type ProxySettings, readProxySettings } from './proxy-settings.js';
 import { serviceUrlFault } from './service-url.js';
@@ -145,6 +150,8 @@ function readTls(env: EnvironmentReader): IngestTls | undefined {
   if (env.isSet(TLS_CLIENT_CA) && !env.isSet(TLS_CERT)) {
     env.problem(TLS_CLIENT_CA, `needs ${TLS_CERT}`);
   }
+  checkPair(env, { name: TLS_CERT, pem: cert }, { name: TLS_KEY, pem: key });
+  checkAuthority(env, { name: TLS_CLIENT_CA, pem: clientCa });
   if (cert === undefined || key === undefined) return undefined;
   return { cert, key, ...(clientCa !== undefined && { clientCa }) };
 }

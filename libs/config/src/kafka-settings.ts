@@ -193,8 +193,10 @@ export function readTls(env: EnvironmentReader): KafkaTlsSettings | undefined {
   const ca = readPem(env, CA);
   const cert = readPem(env, CERT);
   const key = readPem(env, KEY);
-  checkPair(env, cert, key);
-  if (ca !== undefined && parseCertificates(ca) === undefined) env.problem(CA, NO_CERTIFICATE);
+  if (env.isSet(CERT) && !env.isSet(KEY)) env.problem(KEY, `is required: ${CERT} is set`);
+  if (env.isSet(KEY) && !env.isSet(CERT)) env.problem(CERT, `is required: ${KEY} is set`);
+  checkPair(env, { name: CERT, pem: cert }, { name: KEY, pem: key });
+  checkAuthority(env, { name: CA, pem: ca });
   const enabled = env.flag('KAFKA_SSL', false);
   if (!enabled && [CA, CERT, KEY].some((name) => env.isSet(name))) {
     env.problem('KAFKA_SSL', 'must be true when KAFKA_SSL_…_FILE settings are given');
@@ -212,22 +214,30 @@ function readPem(env: EnvironmentReader, name: string): string | undefined {
   return path === undefined ? undefined : env.fileContent(name, path);
 }
 
-function checkPair(
+/** What a setting's file holds; undefined without it. */
+interface PemFile {
+  name: string;
+  pem: string | undefined;
+}
+
+export function checkAuthority(env: EnvironmentReader, { name, pem }: PemFile): void {
+  if (pem !== undefined && parseCertificates(pem) === undefined) env.problem(name, NO_CERTIFICATE);
+}
+
+export function checkPair(
   env: EnvironmentReader,
-  cert: string | undefined,
-  key: string | undefined,
+  { name: certName, pem: cert }: PemFile,
+  { name: keyName, pem: key }: PemFile,
 ): void {
-  if (env.isSet(CERT) && !env.isSet(KEY)) env.problem(KEY, `is required: ${CERT} is set`);
-  if (env.isSet(KEY) && !env.isSet(CERT)) env.problem(CERT, `is required: ${KEY} is set`);
   // The first certificate is the client's own; those after it lead to its authority.
   const [own] = cert === undefined ? [] : (parseCertificates(cert) ?? []);
   const parsedKey = key === undefined ? undefined : parsePrivateKey(key);
-  if (cert !== undefined && own === undefined) env.problem(CERT, NO_CERTIFICATE);
+  if (cert !== undefined && own === undefined) env.problem(certName, NO_CERTIFICATE);
   if (key !== undefined && parsedKey === undefined) {
-    env.problem(KEY, 'names a file that holds no private key in PEM, or an encrypted one');
+    env.problem(keyName, 'names a file that holds no private key in PEM, or an encrypted one');
   }
   if (own && parsedKey && !own.checkPrivateKey(parsedKey)) {
-    env.problem(KEY, `names a file whose key is not that of ${CERT}`);
+    env.problem(keyName, `names a file whose key is not that of ${certName}`);
   }
 }
 

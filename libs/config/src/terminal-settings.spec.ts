@@ -1,4 +1,4 @@
-import { mkdtempSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { loadTerminalSettings } from './terminal-settings.js';
@@ -12,6 +12,10 @@ const file = (name: string, content: unknown): string => {
 };
 
 describe('the settings of the terminal', () => {
+  afterAll(() => {
+    rmSync(folder, { recursive: true });
+  });
+
   it('are on loopback, open, with three shifts a day and stops of two minutes', () => {
     expect(loadTerminalSettings(BASE)).toMatchObject({
       http: { host: '127.0.0.1', port: 3200 },

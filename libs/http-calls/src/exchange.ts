@@ -45,6 +45,8 @@ export interface ServiceReply {
   headers: { retryAfter?: string | undefined; date?: string | undefined };
   /** Empty when `bodyFault` is set. */
   body: string;
+  /** The first piece of the body, which is all that may be known of one with a fault. */
+  beginning: Buffer | undefined;
   /** The status arrived but the body did not: the connection broke, time was up, or it was larger than allowed. */
   bodyFault?: { code: 'network' | 'timeout' | 'malformed-answer'; cause: CloudErrorCause };
 }

@@ -154,13 +154,20 @@ class Answer implements Dispatcher.DispatchHandler {
     if (status < 200) return;
     const retryAfter = firstValue(headers['retry-after']);
     const date = firstValue(headers['date']);
-    this.reply = { kind: 'reply', status, headers: { retryAfter, date }, body: '' };
+    this.reply = {
+      kind: 'reply',
+      status,
+      headers: { retryAfter, date },
+      body: '',
+      beginning: undefined,
+    };
     this.sending.end.arrived = this.reply;
   }
 
   onResponseData(_controller: Dispatcher.DispatchController, chunk: Buffer): void {
     if (this.first === undefined) {
       this.first = chunk;
+      if (this.reply !== undefined) this.reply.beginning = chunk;
       return;
     }
     if (this.text === undefined) {

@@ -89,8 +89,10 @@ function reading<T>(read: (answer: FieldReader) => CloudAnswer<T>): SuccessMeani
  * a web page. That is what a gateway or a proxy shows, under maintenance for instance; its content type alone does not
  * decide, for web frameworks send a plain `OK` as text/html, too.
  */
-export const applied: SuccessMeaning<null> = (operation, { status, body }) => {
-  if (!WEB_PAGE.test(body.slice(0, PAGE_HEAD))) return { kind: 'data', data: null };
+export const applied: SuccessMeaning<null> = (operation, { status, body, beginning }) => {
+  // A page that hangs or breaks off has no body.
+  const head = body === '' ? (beginning?.toString('utf8', 0, PAGE_HEAD) ?? '') : body;
+  if (!WEB_PAGE.test(head.slice(0, PAGE_HEAD))) return { kind: 'data', data: null };
   const problem = `HTTP ${status} with a web page, which is none of the service's answers`;
   return repeat(new CloudError('malformed-answer', operation, problem, { status, field: 'body' }));
 };

@@ -88,6 +88,11 @@ export class FakeTerminal {
     return `http://127.0.0.1:${this.port}/`;
   }
 
+  /** Streams that are open. */
+  get following(): number {
+    return this.listeners.size;
+  }
+
   /** Away from one moment to the next, as with a pulled cable; {@link listen} brings it back on the same port. */
   async close(): Promise<void> {
     const closed = new Promise((resolve) => this.server.close(resolve));
@@ -103,6 +108,11 @@ export class FakeTerminal {
   setLink(state: Link['state']): void {
     this.link = { ...this.link, state };
     this.pushEvent('link', { kafka: this.link });
+  }
+
+  /** As at the end of a shift. */
+  sendSession(): void {
+    this.pushEvent('session', { session: this.plant.session });
   }
 
   changeTiles(...tiles: Tile[]): void {
@@ -194,6 +204,10 @@ export class FakeTerminal {
     switch (`${request.method} ${room}`) {
       case 'GET session':
         json(200, session);
+        return;
+      case 'DELETE session':
+        this.signedIn = false;
+        response.writeHead(204).end();
         return;
       case 'PUT session':
         session.operator = (body['operator'] as string | null) ?? null;

@@ -22,6 +22,9 @@ const CASES = [
   { of: '1 partition', ...USUAL, partitions: 1 },
   { of: '100 partitions', ...USUAL, partitions: 100 },
 ];
+/** More calls let more machines wait for their list of reasons at a time. */
+const FOR_MEMORY = { of: '100,000 machines, 64 calls', ...USUAL, machines: 100_000, calls: 64 };
+const MOST_RSS_MB = { atMost: 350 };
 const MOST_TIMES_THE_CPU = { atMost: 1.25, digits: 2 };
 
 // So few that calls are each process's limit, not the cores that broker, service and three processes share.
@@ -42,8 +45,11 @@ export const growth = {
       usualUs ??= cpuUs;
       figures.add(of, 'CPU a message, µs', cpuUs, { digits: 1 });
       if (of !== CASES[0].of) figures.add(of, 'times the CPU', cpuUs / usualUs, MOST_TIMES_THE_CPU);
+      figures.add(of, 'highest RSS, MB', run.rssMb);
       addLoad(figures, of, run);
     }
+    const { rssMb } = await bench.step(FOR_MEMORY.of, () => drainSome(bench, FOR_MEMORY));
+    figures.add(FOR_MEMORY.of, 'highest RSS, MB', rssMb, MOST_RSS_MB);
     let alone;
     for (const processes of PROCESSES) {
       const of = processes === 1 ? '1 process' : `${processes} processes`;
@@ -56,7 +62,7 @@ export const growth = {
   },
 };
 
-function drainSome(bench, { machines, partitions }) {
+function drainSome(bench, { machines, partitions, calls = CALLS_AT_A_TIME }) {
   const machineIds = machineIdsOf(Math.max(CALLS_AT_A_TIME, bench.scaled(machines)));
   const before = Math.max(machineIds.length, bench.scaled(BEFORE));
   const load = {
@@ -64,7 +70,7 @@ function drainSome(bench, { machines, partitions }) {
     machineOf: (number) => machineIds[number % machineIds.length],
     count: before + bench.scaled(COUNTED),
     countedFrom: before,
-    settings: { MACHINE_CLOUD_MAX_CONCURRENCY: String(CALLS_AT_A_TIME) },
+    settings: { MACHINE_CLOUD_MAX_CONCURRENCY: String(calls) },
   };
   const needed = { flow: REASONS, machines: machineIds.length, partitions, latencyMs: LATENCY_MS };
   return withTrial(bench, needed, (trial) => {

@@ -6,8 +6,8 @@ const NOTHING: KnownOfMachine = { state: undefined, list: undefined, outcomes: [
 const list = { workingOrders: ['4711'], appliedAt: 100 };
 const outcome: RecentOutcome = {
   type: OUTCOME_TYPES.workOrderListApplied,
-  ...{ machineId: 'M-1', code: null, detail: null, attempts: 1, appliedAt: 100 },
-  source: { topic: 'lists', partition: 0, offset: 7, messageId: null },
+  ...{ machineId: 'M-1', orderId: '4711', code: null, detail: null, attempts: 1, appliedAt: 100 },
+  source: { topic: 'lists', partition: 0, offset: 7, messageId: null, sender: 'erp' },
 };
 const state: MachineStateRecord = {
   ...{ machineId: 'M-1', factoryId: 'F-1', displayName: 'Press', state: null, startTime: null },

@@ -75,8 +75,8 @@ function listView({ workingOrders, appliedAt }: AppliedList): AppliedList {
 }
 
 function outcomeView(outcome: RecentOutcome): RecentOutcome {
-  const { type, machineId, code, detail, attempts, appliedAt } = outcome;
-  const { topic, partition, offset, messageId } = outcome.source;
-  const source = { topic, partition, offset, messageId };
-  return { type, machineId, source, code, detail, attempts, appliedAt };
+  const { type, machineId, orderId, code, detail, attempts, appliedAt } = outcome;
+  const { topic, partition, offset, messageId, sender } = outcome.source;
+  const source = { topic, partition, offset, messageId, sender };
+  return { type, machineId, orderId, source, code, detail, attempts, appliedAt };
 }

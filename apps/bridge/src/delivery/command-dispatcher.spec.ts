@@ -1463,6 +1463,22 @@ describe('CommandDispatcher', () => {
       await pass(LINGER_MS);
       expect(flow.calls.at(-1)).toHaveLength(8);
     });
+
+    it('goes on trying when the call that was to tell is too large, and its parts fail', async () => {
+      flow = new Flow(sharedCalls());
+      flow.service = () => noToken;
+      flow.submit('mill1');
+      await pass(LINGER_MS);
+      expect(flow.dispatcher.status.isPaused).toBe(true);
+      const tooLarge: ServiceAnswer = { ...notFound, status: 413 };
+      flow.service = (names) => (names.length > 1 ? tooLarge : away);
+      const others = ['a1', 'b1'].map((name) => flow.submit(name));
+      await pass(PROBE_WAIT_MS);
+      expect(flow.calls).toContainEqual(['a1', 'b1']);
+      flow.service = () => applied;
+      await pass(60_000);
+      expect(others).toMatchObject([{ ends: ['finished'] }, { ends: ['finished'] }]);
+    });
   });
 
   describe('with one machine at fault', () => {

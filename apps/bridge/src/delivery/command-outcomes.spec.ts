@@ -324,6 +324,20 @@ describe('RecentOutcomes', () => {
     expect(before).toEqual([5, 4, 3, 2, 1].map(readAt));
   });
 
+  it('keeps of which order it was', () => {
+    const recent = new RecentOutcomes();
+    for (const offset of [1, 2, 3, 4, 5]) recent.add('M-1', APPLIED, outcomeAt(offset));
+    for (const orderId of ['4711', '4712']) {
+      recent.add('M-1', APPLIED, { ...outcomeAt(6), orderId });
+    }
+    expect(
+      recent
+        .of('M-1')
+        .map(({ orderId }) => orderId)
+        .slice(0, 3),
+    ).toEqual(['4712', '4711', undefined]);
+  });
+
   it('forgets machines when 20,000 others have been heard of twice over since', () => {
     const recent = new RecentOutcomes();
     const hearOf = (from: number): void => {

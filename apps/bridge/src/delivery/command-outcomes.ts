@@ -416,15 +416,16 @@ class OutcomeRing {
  * write adds to the source costs more than all of the rest.
  */
 function copyOf(type: OutcomeType, outcome: CommandOutcome): RecentOutcome {
-  const { machineId, code, detail, attempts, appliedAt } = outcome;
+  const { machineId, orderId, code, detail, attempts, appliedAt } = outcome;
   const { topic, partition, offset, messageId, sender } = outcome.source;
   const source = { topic, partition, offset, messageId, sender };
-  return { type, machineId, source, code, detail, attempts, appliedAt };
+  return { type, machineId, orderId, source, code, detail, attempts, appliedAt };
 }
 
 /** By another one of the same machine. */
 function overwrite(old: RecentOutcome, type: OutcomeType, by: CommandOutcome): void {
   old.type = type;
+  old.orderId = by.orderId;
   old.code = by.code;
   old.detail = by.detail;
   old.attempts = by.attempts;

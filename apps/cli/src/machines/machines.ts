@@ -1,4 +1,6 @@
+import { Option } from 'commander';
 import {
+  MACHINE_STATES,
   type MachineRegistryRecord,
   type MachineStateRecord,
   TOPICS,
@@ -11,6 +13,8 @@ import { interruption } from '../command-line/interruption.js';
 import { commandKafkaSettings, KAFKA_HELP, reachTopics } from '../command-line/kafka.js';
 import { print, printProgress, printRecords } from '../command-line/output.js';
 import { timeText } from '../dlq/format-dead-letter.js';
+
+const OBSERVATIONS = ['ok', 'noData', 'stale', 'unreachable', 'forbidden'];
 
 interface MachinesOptions {
   factory?: string;
@@ -35,8 +39,8 @@ export function addMachinesCommand(program: CliCommand): void {
       'Lists the machines that the token may see, with their latest states, as the bridges of the group have published them.',
     )
     .option('--factory <factoryId>', 'of this factory')
-    .option('--state <state>', 'in this state: OPERATING, IDLE or OFF')
-    .option('--observation <observation>', 'ok, noData, stale, unreachable or forbidden')
+    .addOption(new Option('--state <state>', 'in this state').choices(MACHINE_STATES))
+    .addOption(new Option('--observation <observation>', 'observed so').choices(OBSERVATIONS))
     .option('--bridge [url]', 'asks a running bridge, which knows the states of its own machines')
     .option(...JSON_OPTION)
     .addHelpText(

@@ -24,9 +24,9 @@ interface SentRecord {
 
 /** `send <file>…`: sends documents to their topics. Resolves once Kafka has acknowledged them. */
 export function addSendCommand(program: CliCommand): void {
-  const command = program
+  program
     .command('send')
-    .argument('[files...]')
+    .argument('<files...>')
     .description(
       `Sends documents to the topics they belong to.
 
@@ -39,12 +39,7 @@ the bridge reads. --topic, --key and --content-type override what was recognised
     .option('--time-zone <zone>', 'of local times in the documents', 'UTC')
     .option(...JSON_OPTION)
     .addHelpText('after', KAFKA_HELP)
-    .action(async (files: string[], options: SendOptions) => {
-      if (files.length === 0) {
-        throw new Error(`name a file to send\n\n${command.helpInformation()}`);
-      }
-      await sendFiles(files, options);
-    });
+    .action(sendFiles);
 }
 
 async function sendFiles(files: readonly string[], options: SendOptions): Promise<void> {

@@ -201,8 +201,13 @@ class ReadAgain<T> {
 /** Besides time and size the inode: a mounted secret is replaced by switching a link. */
 function versionOf(files: readonly string[]): string {
   const versions = files.map((path) => {
-    const stats = statSync(path, { bigint: true, throwIfNoEntry: false });
-    return stats && [stats.mtimeNs, stats.size, stats.ino].join(':');
+    try {
+      const { mtimeNs, size, ino } = statSync(path, { bigint: true });
+      return [mtimeNs, size, ino].join(':');
+    } catch (error) {
+      // reading it again says the same, with the name of its setting
+      return (error as NodeJS.ErrnoException).code;
+    }
   });
   return versions.join(' ');
 }

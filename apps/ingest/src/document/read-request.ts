@@ -21,6 +21,8 @@ export interface Message {
   headers: (readonly [name: string, value: string])[];
   /** The sender's id, and what it is unique within beside the sender; undefined where it gave none. */
   id: { source: string; value: string } | undefined;
+  /** Names a repetition in place of the id, which is no part of what was signed. */
+  signedId?: string;
 }
 
 const TOPIC_OF: Readonly<Record<DocumentPath, InputTopic>> = {
@@ -36,11 +38,16 @@ const MAX_EVENTS = 1000;
 const PASSED_ON = ['source-topic', 'umh_topic', 'traceparent', 'tracestate'];
 const REQUIRED_ATTRIBUTES = ['id', 'source', 'type', 'specversion'] as const;
 
-/** Reads a request to a topic's own path: a document as it is, or a CloudEvent in binary or structured mode. */
+/**
+ * Reads a request to one of the topics' own paths: a document as it is, or a CloudEvent in binary or structured mode.
+ *
+ * @param signedId of a request with a signature, which covers it and the body, and no other header
+ */
 export function readDocument(
   path: DocumentPath,
   headers: RequestHeaders,
   body: Buffer,
+  signedId?: string,
 ): Parsed<Message> {
   const topic = TOPIC_OF[path];
   const contentType = headerOf(headers, 'content-type') ?? null;
@@ -48,8 +55,10 @@ export function readDocument(
     const event = readEvent(body);
     return event.ok ? parsed(structured(topic, event.value, headers, body)) : event;
   }
-  if (headerOf(headers, 'ce-specversion') !== undefined) return binary(topic, headers, body);
-  const key = headerOf(headers, 'idempotency-key') ?? headerOf(headers, 'webhook-id');
+  if (headerOf(headers, 'ce-specversion') !== undefined) {
+    return binary(topic, headers, body, signedId);
+  }
+  const key = signedId ?? headerOf(headers, 'idempotency-key') ?? headerOf(headers, 'webhook-id');
   if (key !== undefined && !isIdentifier(key)) {
     return rejected('invalid-message', 'the Idempotency-Key must have 1 to 256 plain characters');
   }
@@ -61,11 +70,16 @@ export function readDocument(
   });
 }
 
-/** Reads CloudEvents in binary, structured or batched mode; the topic of each goes by its type. */
+/**
+ * Reads CloudEvents in binary, structured or batched mode; the topic of each goes by its type.
+ *
+ * @param signedId as of {@link readDocument}
+ */
 export function readEvents(
   headers: RequestHeaders,
   body: Buffer,
   eventTypes: IngestSender['eventTypes'],
+  signedId?: string,
 ): Parsed<{ messages: Message[]; isBatch: boolean }> {
   const type = mediaType(headerOf(headers, 'content-type') ?? null);
   if (type === BATCHED) return readBatch(headers, body, eventTypes);
@@ -76,7 +90,7 @@ export function readEvents(
   if (!topic.ok) return topic;
   const message = isStructured
     ? parsed(structured(topic.value, event.value, headers, body))
-    : binary(topic.value, headers, body);
+    : binary(topic.value, headers, body, signedId);
   return message.ok ? parsed({ messages: [message.value], isBatch: false }) : message;
 }
 
@@ -119,7 +133,12 @@ function structured(
   };
 }
 
-function binary(topic: InputTopic, headers: RequestHeaders, value: Buffer): Parsed<Message> {
+function binary(
+  topic: InputTopic,
+  headers: RequestHeaders,
+  value: Buffer,
+  signedId: string | undefined,
+): Parsed<Message> {
   const attributes = attributesOf(headers);
   const fault = eventFault(attributes);
   if (fault !== undefined) return rejected('invalid-message', fault);
@@ -127,6 +146,7 @@ function binary(topic: InputTopic, headers: RequestHeaders, value: Buffer): Pars
   return parsed({
     ...{ topic, value, id: idOf(attributes) },
     headers: [...named, ...passedOn(headers)],
+    ...(signedId !== undefined && { signedId }),
   });
 }
 

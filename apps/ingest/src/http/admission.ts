@@ -28,7 +28,7 @@ export function addAdmission(app: NestFastifyApplication): void {
       if (request.headers['content-encoding'] !== undefined) {
         throw new ApiError(415, 'unsupported-encoding', 'send bodies without content-encoding');
       }
-      const bytes = Number(request.headers['content-length'] ?? BODY_LIMIT);
+      const bytes = bodyBytes(request);
       if (bodiesBytes + bytes > MAX_BODIES_BYTES) {
         throw new ApiError(503, 'busy', 'too much is being received', 1);
       }
@@ -50,8 +50,12 @@ export function addAdmission(app: NestFastifyApplication): void {
     release(request);
     done();
   });
-  instance.addHook('onResponse', (request: AdmittedRequest, reply, done) => {
+  // There is no response to a sender that has left meanwhile.
+  instance.addHook('onSend', (request: AdmittedRequest, _, payload, done) => {
     release(request);
+    done(null, payload);
+  });
+  instance.addHook('onResponse', (request: AdmittedRequest, reply, done) => {
     const path = senderPath(request.routeOptions.url);
     if (path !== undefined && path !== '/metrics') {
       const sender = request.admission?.sender.name ?? 'unknown';
@@ -59,6 +63,13 @@ export function addAdmission(app: NestFastifyApplication): void {
     }
     done();
   });
+}
+
+/** A request that names neither length nor encoding has no body. */
+function bodyBytes({ headers }: AdmittedRequest): number {
+  return headers['transfer-encoding'] === undefined
+    ? Number(headers['content-length'] ?? 0)
+    : BODY_LIMIT;
 }
 
 function senderPath(url: string | undefined): SenderPath | undefined {

@@ -49,8 +49,10 @@ export class IntakeController {
 
   @Post('events')
   async events(@Req() request: AdmittedRequest, @Query() query: Query, @Res() reply: FastifyReply) {
-    const { sender, body } = this.verified(request);
-    const { messages, isBatch } = valueOf(readEvents(request.headers, body, sender.eventTypes));
+    const { sender, body, signedId } = this.verified(request);
+    const { messages, isBatch } = valueOf(
+      readEvents(request.headers, body, sender.eventTypes, signedId),
+    );
     if (messages.length > 1) this.access.takeRate(sender, messages.length - 1, 1);
     const answer = await this.answerTo(messages, sender, isDryRun(query), reply);
     return reply.send(isBatch ? answer : answer[0]);
@@ -62,18 +64,24 @@ export class IntakeController {
     query: Query,
     reply: FastifyReply,
   ): Promise<FastifyReply> {
-    const { sender, body } = this.verified(request);
-    const message = valueOf(readDocument(path, request.headers, body));
+    const { sender, body, signedId } = this.verified(request);
+    const message = valueOf(readDocument(path, request.headers, body, signedId));
     const [answer] = await this.answerTo([message], sender, isDryRun(query), reply);
     return reply.send(answer);
   }
 
-  private verified(request: AdmittedRequest): { sender: IngestSender; body: Buffer } {
+  private verified(request: AdmittedRequest): {
+    sender: IngestSender;
+    body: Buffer;
+    signedId: string | undefined;
+  } {
     const { admission } = request;
     if (admission === undefined) throw new Error('a request has not been admitted');
     const body = Buffer.isBuffer(request.body) ? request.body : Buffer.alloc(0);
     this.access.verify(admission, request, body);
-    return { sender: admission.sender, body };
+    const { sender, needsSignature } = admission;
+    const signedId = needsSignature ? String(request.headers['webhook-id']) : undefined;
+    return { sender, body, signedId };
   }
 
   /** All of a batch are read before the first is written. */
@@ -116,13 +124,14 @@ export class IntakeController {
 }
 
 function submissionOf(
-  { topic, value, headers, id: given }: Message,
+  { topic, value, headers, id: given, signedId }: Message,
   key: string,
   sender: IngestSender,
 ): { id: string; submission: Submission } {
   const id = given?.value ?? randomUUID();
   // an event brings its id along
   const isEvent = given !== undefined && given.source !== '';
+  const repeated = signedId === undefined ? given : { source: '', value: signedId };
   return {
     id,
     submission: {
@@ -132,7 +141,10 @@ function submissionOf(
         ...(isEvent ? [] : [['message-id', id] as const]),
         [INGEST_SENDER_HEADER, sender.name],
       ],
-      id: given && { scope: JSON.stringify([sender.name, given.source]), value: given.value },
+      id: repeated && {
+        scope: JSON.stringify([sender.name, repeated.source]),
+        value: repeated.value,
+      },
       answerWithinMs: sender.answerWithinMs,
     },
   };

@@ -10,6 +10,7 @@ import {
   formats,
   heardUntil,
   link,
+  operator,
   plantMinute,
   plantNow,
   session,
@@ -109,7 +110,6 @@ function OpenSheet(): JSX.Element | null {
 
 function TopBar(): JSX.Element {
   const words = strings.value;
-  const operator = session.value?.operator ?? null;
   return (
     <header class="top no-print">
       <a
@@ -132,13 +132,13 @@ function TopBar(): JSX.Element {
       <button
         class="top-button"
         type="button"
-        aria-label={operator ?? words.nobody}
+        aria-label={operator.value ?? words.nobody}
         onClick={() => {
           openSheet({ kind: 'operator' });
         }}
       >
         <Icon name="person" />
-        <span class="top-button-text">{operator ?? words.nobody}</span>
+        <span class="top-button-text">{operator.value ?? words.nobody}</span>
       </button>
       <button
         class="top-button square"

@@ -87,7 +87,11 @@ export class LiveUpdates implements OnApplicationShutdown {
     if (!this.wasRestored) this.restored();
     this.followShift(now);
     this.plant.markDue(now);
-    const { machineIds, reasons, entries, notes } = this.plant.takeChanges();
+    const { machineIds, reasons, entries, notes, left } = this.plant.takeChanges();
+    // before their tiles, which pages of all factories get as well
+    for (const { machineId, factoryId } of left) {
+      this.stream.publish('tiles', factoryId, { tiles: [], gone: [machineId] });
+    }
     this.publishTiles(machineIds, now);
     this.publishReasons(reasons);
     for (const entry of entries) {

@@ -43,6 +43,8 @@ export interface PlantChanges {
   reasons: ReadonlySet<string>;
   entries: readonly KnownEntry[];
   notes: readonly Note[];
+  /** Factories that machines belong to no more. */
+  left: readonly { machineId: string; factoryId: string }[];
 }
 
 interface Outcome {
@@ -72,6 +74,7 @@ export class Plant {
     reasons: new Set<string>(),
     entries: new Set<KnownEntry>(),
     notes: [] as Note[],
+    left: [] as { machineId: string; factoryId: string }[],
   };
   private readonly takers: Record<string, (record: StoredRecord) => void>;
 
@@ -109,7 +112,10 @@ export class Plant {
   /** What has changed since the last call. */
   takeChanges(): PlantChanges {
     const { entries, ...changed } = this.changed;
-    this.changed = { machineIds: new Set(), reasons: new Set(), entries: new Set(), notes: [] };
+    this.changed = {
+      ...{ machineIds: new Set(), reasons: new Set(), entries: new Set() },
+      ...{ notes: [], left: [] },
+    };
     return { ...changed, entries: [...entries] };
   }
 
@@ -202,10 +208,14 @@ export class Plant {
     const machine = this.machineOf(key);
     if (machine === undefined) return;
     const wasListed = machine.isListed;
+    const formerFactory = wasListed ? machine.factoryId : undefined;
     machine.registry =
       value === null ? undefined : (objectOf(value) as MachineRegistryRecord | undefined);
     // Its reasons may have been read before: those of an unknown machine were not published to pages.
     if (!wasListed && machine.reasons.length > 0) this.changed.reasons.add(machine.machineId);
+    if (formerFactory !== undefined && formerFactory !== machine.factoryId) {
+      this.changed.left.push({ machineId: machine.machineId, factoryId: formerFactory });
+    }
     this.mark(machine.machineId);
   }
 

@@ -106,8 +106,13 @@ const READ_ATTEMPTS = 3;
 /** Besides times and size the inode: a mounted secret is replaced by switching a link. */
 function versionsOf(files: readonly string[]): string {
   const versions = files.map((path) => {
-    const stats = statSync(path, { bigint: true, throwIfNoEntry: false });
-    return stats && [stats.mtimeNs, stats.ctimeNs, stats.size, stats.ino].join(':');
+    try {
+      const { mtimeNs, ctimeNs, size, ino } = statSync(path, { bigint: true });
+      return [mtimeNs, ctimeNs, size, ino].join(':');
+    } catch (error) {
+      // reading it again says the same, with the name of its setting
+      return (error as NodeJS.ErrnoException).code;
+    }
   });
   return versions.join(' ');
 }

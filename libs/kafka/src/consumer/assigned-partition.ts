@@ -1,6 +1,6 @@
 import { setMaxListeners } from 'node:events';
 import { Logger } from '@nestjs/common';
-import { realDelayMs } from '#libs/clock';
+import { realDelayMs, realNowMs } from '#libs/clock';
 import type { MessageHeaders, Parsed } from '#libs/contracts';
 import { backOffMs } from '#libs/delivery';
 import { type MessageSpan, NO_TRACING, type Tracing } from '#libs/tracing';
@@ -80,6 +80,8 @@ const CHUNK_BYTES = 256 * 1024;
  * size several times over, until its outcome is written.
  */
 const IN_FLIGHT_FACTOR = 2;
+/** Longer than the group goes without the offset of a transaction that has ended. */
+const APPLIED_AFTER_MS = 1000;
 const ATTEMPTS = 3;
 const BACK_OFF = { baseMs: 100, capMs: 2000 };
 const logger = new Logger('Consumer');
@@ -116,8 +118,10 @@ export class AssignedPartition {
   private hasSought = false;
   /** The end of the partition, as the latest fetch has it. */
   private highWatermark = 0;
-  /** The offset whose commit Kafka last acknowledged. */
+  /** The offset whose commit Kafka last acknowledged, and the one before. */
   private acknowledged = 0;
+  private acknowledgedBefore = 0;
+  private acknowledgedMs = -Infinity;
   /** No fetch of the same log begins below this. */
   private floor = 0;
 
@@ -137,7 +141,9 @@ export class AssignedPartition {
         if (!isAnotherLog) this.progressRead(left);
       },
       offsetCommitted: (offset) => {
+        this.acknowledgedBefore = this.acknowledged;
         this.acknowledged = offset;
+        this.acknowledgedMs = realNowMs();
       },
     });
   }
@@ -177,9 +183,14 @@ export class AssignedPartition {
     return first < this.floor || (first < fetchedEnd && highWatermark < fetchedEnd);
   }
 
-  /** A rebalance has left the partition here: it is fetched from the latest committed offset. */
+  /**
+   * A rebalance has left the partition here: it is fetched from the latest committed offset. Kafka acknowledges a
+   * commit before the group has its offset, of one in eight by milliseconds (Kafka 4.1). The group has that of the
+   * transaction before.
+   */
   assignedAgain(): void {
-    this.floor = this.acknowledged;
+    const isApplied = realNowMs() - this.acknowledgedMs >= APPLIED_AFTER_MS;
+    this.floor = isApplied ? this.acknowledged : this.acknowledgedBefore;
   }
 
   /**

@@ -358,6 +358,27 @@ describe('AssignedPartitions', () => {
       expect(places()).toMatchObject([{ topic: 'a', partition: 0, offset: 110 }]);
     });
 
+    it('keeps it though the latest commit is not there yet for the fetch', async () => {
+      queues.bufferFetched(from('a', 0, 500), recordsUpTo(100));
+      await finishAll();
+      reassign({ a: [0] });
+      queues.bufferFetched(from('a', 0, 500), recordsUpTo(2, 99));
+      await until(() => underWay.length > 0);
+      expect(underWay.map(({ offset }) => offset)).toEqual([100]);
+    });
+
+    it('starts anew where a fetch begins before a commit that has long been there', async () => {
+      queues.bufferFetched(from('a', 0, 1), recordsUpTo(1));
+      await finishAll();
+      const now = performance.now.bind(performance);
+      const later = jest.spyOn(performance, 'now').mockImplementation(() => now() + 1000);
+      reassign({ a: [0] });
+      queues.bufferFetched(from('a', 0, 500), recordsUpTo(2));
+      later.mockRestore();
+      await until(() => underWay.length > 0);
+      expect(underWay.map(({ offset }) => offset)).toEqual([0, 1]);
+    });
+
     it('starts anew with a partition that comes back', async () => {
       queues.bufferFetched(from('a', 0), recordsUpTo(2));
       reassign({});

@@ -285,6 +285,22 @@ describe('PartitionTransactions', () => {
     },
   );
 
+  it('has the largest record give way where a message for many machines is refused as a whole', async () => {
+    const owner = new Owner();
+    await owner.takes(1);
+    const items = Array.from({ length: 6500 }, (_, item) => item);
+    for (const item of items.toReversed()) owner.write(0, [record(`${item}`, 'outcomes')], item);
+    const large = randomBytes(100_000).toString('base64');
+    owner.write(0, [
+      { ...record(large, 'dead-letters'), leaner: () => record('lean', 'dead-letters') },
+    ]);
+    await owner.transactions.commitPending();
+    await untilWritten('dead-letters', ['lean']);
+    await untilCommitted(1);
+    expect(owner.ends).toHaveLength(6501);
+    expect(new Set(owner.ends)).toEqual(new Set(['0 committed']));
+  });
+
   it.each([TypeError, RangeError])(
     'writes a record again, as it was, after a %p of the client that passes',
     async (Passing) => {

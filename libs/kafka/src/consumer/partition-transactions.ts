@@ -291,21 +291,25 @@ export class PartitionTransactions {
     return false;
   }
 
-  /** Takes a refusal (a record is too large, or not encodable): aborts the transaction, finds its cause by halves. */
+  /**
+   * Takes a refusal (a record is too large, or not encodable): aborts the transaction, finds its cause by halves. Of
+   * entries that cannot part it is the largest, or the next once that has a leaner form.
+   */
   private refused(entries: readonly TransactionEntry[], refusal: RecordRefusedError): void {
-    const [only] = entries;
-    if (only === undefined) return;
-    if (entries.length > 1) {
+    if (this.waiting.canPart(entries)) {
       this.waiting.returnToFront(entries, Math.ceil(entries.length / 2));
       return;
     }
-    if (only.makeLeaner(refusal)) {
-      this.waiting.returnToFront([only], 1);
+    const [largest] = entries.toSorted((one, other) => other.bytes - one.bytes);
+    if (largest === undefined) return;
+    if (largest.makeLeaner(refusal)) {
+      this.waiting.returnToFront(entries, 1);
       return;
     }
     // its replacement goes before the entries behind it
     const behind = this.waiting.removeAll();
-    only.entryRefused(refusal);
+    this.waiting.returnToEnd(entries.filter((entry) => entry !== largest));
+    largest.entryRefused(refusal);
     this.waiting.returnToEnd(behind);
   }
 

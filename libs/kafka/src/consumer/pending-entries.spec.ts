@@ -1,5 +1,5 @@
 import { RecordRefusedError } from '../producer/outbound-record.js';
-import type { CommitPosition } from './partition-progress.js';
+import { type CommitPosition, PartitionProgress } from './partition-progress.js';
 import { type TransactionEntry, PendingEntries } from './pending-entries.js';
 import { TestEntry } from './testing/entry.js';
 
@@ -99,6 +99,58 @@ describe('PendingEntries', () => {
     expect(offsetsTaken()).toEqual([1, 1]);
   });
 
+  describe('of a message for more machines than the metadata has room for', () => {
+    const MACHINES = 10_000;
+    let progress: PartitionProgress;
+
+    const add = (offset: number, machineId: string, item?: number): void => {
+      const records = [{ topic: OUTCOMES, key: machineId, value: 'x'.repeat(300), headers: {} }];
+      waiting.addEntry(new TestEntry({ offsets: [offset], records, item }), 0);
+    };
+
+    const committed = (): TransactionEntry[] => {
+      const { entries, place } = waiting.takeForTransaction(0);
+      expect(place?.items).toBeDefined();
+      for (const { offsets, item } of entries) {
+        const [offset = 0] = offsets;
+        if (item === undefined) progress.recordEnded({ offset, bytes: 0 }, 'finished');
+        else progress.itemDone(offset, item);
+      }
+      return entries;
+    };
+    const offsetsCommitted = (): number[] => committed().flatMap(({ offsets }) => offsets);
+
+    beforeEach(() => {
+      progress = new PartitionProgress();
+      const record = { timestamp: '0', key: null, value: null, headerList: [], bytes: 0 };
+      const records = [1, 2, 3].map((position) => ({ ...record, position }));
+      progress.addFetched(records, 4);
+      while (progress.nextRecord() !== undefined);
+      waiting = new PendingEntries(progress);
+      for (let item = 0; item < MACHINES - 1; item += 1) add(1, `M-${item}`, item);
+      while (committed().length > 0);
+    });
+
+    it('takes what has no room with the end of the message', () => {
+      add(1, 'the last');
+      const last = committed();
+      expect(last.length).toBeGreaterThan(4000);
+      expect(last.at(-1)).toMatchObject({ isLast: true });
+      expect(waiting.isEmpty).toBe(true);
+      expect(waiting.canPart(last)).toBe(false);
+    });
+
+    it('takes what comes behind it meanwhile, but nothing of the same machine', () => {
+      add(2, `M-${MACHINES - 2}`);
+      add(3, 'another');
+      expect(offsetsCommitted()).toEqual([3]);
+      expect(offsetsCommitted()).toEqual([]);
+      add(1, 'the last');
+      expect(new Set(offsetsCommitted())).toEqual(new Set([1, 2]));
+      expect(waiting.isEmpty).toBe(true);
+    });
+  });
+
   it('takes messages that end together with the last of them', () => {
     waiting.addEntry(entry(1, { offsets: [1, 7] }), 0);
     waiting.addEntry(entry(2), 0);
@@ -164,6 +216,20 @@ describe('PendingEntries', () => {
       expect(offsetsTaken(10)).toEqual([4]);
       expect(waiting.dueMs(1000)).toBeLessThanOrEqual(1000);
       expect(offsetsTaken(1000)).toEqual([1]);
+    });
+
+    it('lets a message wait that fails as a whole, for it has no room in part', () => {
+      waiting.removeAll();
+      room.items = 0;
+      waiting.addEntry(entry(4, { isLast: false, item: 0 }), 0);
+      waiting.addEntry(entry(4, { topics: [LETTERS, OUTCOMES] }), 0);
+      const { entries: whole } = waiting.takeForTransaction(0);
+      expect(whole).toHaveLength(2);
+      waiting.transactionFailed(whole, 1000);
+      waiting.returnToFront(whole);
+      expect(offsetsTaken()).toEqual([]);
+      expect(waiting.dueMs(0)).toBe(1000);
+      expect(offsetsTaken(1000)).toEqual([4, 4]);
     });
 
     it('tries the kind again that failed, though there is no room for the others', () => {

@@ -87,6 +87,11 @@ export class PendingEntries {
     return this.isEmpty || this.blockedUntilMs !== undefined || this.failing !== undefined;
   }
 
+  /** Whether a part of them may go by itself. */
+  canPart(entries: readonly TransactionEntry[]): boolean {
+    return entries.length > 1 && entries.length <= this.most;
+  }
+
   get isFull(): boolean {
     return this.entries.length >= this.most || this.bytes >= MAX_BATCH_BYTES;
   }
@@ -131,6 +136,10 @@ export class PendingEntries {
       const upTo = this.placeAfter([])?.upTo;
       ({ entries, place } = this.thoseWithRoom(this.nextOfTopicSet(nowMs, upTo)));
     }
+    if (hasSome && entries.length === 0) {
+      // What is done in part may have no room before its message ends, which may lie behind more than fits.
+      ({ entries, place } = this.thoseWithRoom(this.wholeMessages(nowMs)));
+    }
     const gone = new Set(entries);
     const isBlocked = hasSome && entries.length === 0;
     this.blockedUntilMs = isBlocked ? this.nextBackOffEndMs(nowMs) : undefined;
@@ -147,13 +156,18 @@ export class PendingEntries {
     if (this.failing.size === 0) this.failing = undefined;
   }
 
-  /** After a failure each topic set goes by itself; where the transaction was of one, that backs off. */
+  /**
+   * After a failure each topic set goes by itself; where the transaction was of one, that backs off. Of messages that
+   * go as a whole, whatever their topic sets, it is that of their ends.
+   */
   transactionFailed(entries: readonly TransactionEntry[], untilMs: number): void {
+    const areWhole = this.failing !== undefined && new Set(entries.map(topicSetOf)).size > 1;
+    const ends = areWhole ? entries.filter(({ isLast }) => isLast) : entries;
     this.failing ??= new Map();
-    const topicSets = new Set(entries.map(topicSetOf));
+    const topicSets = new Set(ends.map(topicSetOf));
     const [topicSet = ''] = topicSets;
     // A topic set that has not failed by itself is tried by itself at once.
-    for (const each of topicSets) this.failing.set(each, -Infinity);
+    for (const each of topicSets) this.failing.set(each, areWhole ? untilMs : -Infinity);
     if (topicSets.size <= 1) this.failing.set(topicSet, untilMs);
   }
 
@@ -215,15 +229,55 @@ export class PendingEntries {
     return taken;
   }
 
+  /**
+   * Entries of messages whose ends are among them, which need no room: as many messages as a transaction takes, or
+   * those that are interleaved with the first. Nothing of them overtakes what stays under the same key: of a machine,
+   * an older list would be set again after a crash.
+   */
+  private wholeMessages(nowMs: number): TransactionEntry[] {
+    const ending = new Set(this.entries.flatMap(({ isLast, offsets }) => (isLast ? offsets : [])));
+    const isWhole = ({ offsets }: TransactionEntry): boolean =>
+      offsets.every((offset) => ending.has(offset));
+    for (let before = 0; ending.size !== before;) {
+      before = ending.size;
+      const heldBack = new Set<string>();
+      for (const entry of this.entries) {
+        const keys = keysOf(entry);
+        const backsOff = (this.failing?.get(topicSetOf(entry)) ?? -Infinity) > nowMs;
+        if (isWhole(entry) && !backsOff && !keys.some((key) => heldBack.has(key))) continue;
+        for (const key of keys) heldBack.add(key);
+        for (const offset of entry.offsets) ending.delete(offset);
+      }
+    }
+    return this.firstMessagesOf(this.entries.filter(isWhole));
+  }
+
+  private firstMessagesOf(entries: TransactionEntry[]): TransactionEntry[] {
+    const open = new Set<number>();
+    let bytes = 0;
+    let end = 0;
+    for (const [index, entry] of entries.entries()) {
+      bytes += entry.bytes;
+      if (end > 0 && (index >= this.most || bytes > MAX_BATCH_BYTES)) break;
+      for (const offset of entry.offsets) {
+        if (entry.isLast) open.delete(offset);
+        else open.add(offset);
+      }
+      if (open.size === 0) end = index + 1;
+    }
+    return entries.slice(0, end);
+  }
+
   /** Those of the entries that the metadata has room for, and what it says with them. */
   private thoseWithRoom(next: TransactionEntry[]): {
     entries: TransactionEntry[];
     place: CommitPosition | undefined;
   } {
     let entries = next;
-    for (;;) {
+    // To try each number of them would take seconds of a message for thousands of machines.
+    for (let leftOut = 1; ; leftOut *= 2) {
       const place = this.placeAfter(entries);
-      const fitting = withRoom(entries, place);
+      const fitting = withRoom(entries, place, leftOut);
       if (fitting.length === entries.length) return { entries, place };
       // The metadata must name exactly the items that are written with it.
       entries = fitting;
@@ -248,16 +302,26 @@ function sequencesOf({ offsets, records }: TransactionEntry): (number | string)[
   return [...offsets, ...kept.map(({ topic, key }) => `${topic}/${String(key)}`)];
 }
 
-/** The entries that the metadata has room for, none of which lies behind one that it has no room for. */
+/** By what records are found, such as the machine of an outcome. */
+function keysOf({ records }: TransactionEntry): string[] {
+  return records.map(({ topic, key }) => `${topic}/${String(key)}`);
+}
+
+/**
+ * The entries that the metadata has room for, none of which lies behind one that it has no room for.
+ *
+ * @param leftOut so many that do a part of their messages, or half of them, are left out where there is no room for all
+ */
 function withRoom(
   entries: TransactionEntry[],
   place: CommitPosition | undefined,
+  leftOut: number,
 ): TransactionEntry[] {
   if (place === undefined) return entries;
   const covered = entries.filter(({ offsets }) => offsets.every((offset) => offset <= place.upTo));
   if (covered.length < entries.length || place.items !== undefined) return covered;
-  const lastDone = entries.findLastIndex(({ item }) => item !== undefined);
-  return entries.slice(0, Math.max(0, lastDone));
+  const done = entries.flatMap(({ item }, index) => (item === undefined ? [] : [index]));
+  return entries.slice(0, done.at(-Math.min(leftOut, Math.ceil(done.length / 2))) ?? 0);
 }
 
 export function topicsOf(entries: readonly TransactionEntry[]): Set<string> {

@@ -82,6 +82,14 @@ async function unpacked(codec: number, packed: Buffer): Promise<Buffer> {
   return Buffer.concat(pieces);
 }
 
+/** @param flag 0x80 of one that is not compressed */
+function lz4Block(bytes: Buffer, flag = 0): Buffer {
+  const head = Buffer.alloc(4);
+  head.writeUInt32LE(bytes.length);
+  head.writeUInt8(head.readUInt8(3) | flag, 3);
+  return Buffer.concat([head, bytes]);
+}
+
 describe('the unpacking of a batch', () => {
   const { maxBytes } = batchUnpacker;
 
@@ -175,17 +183,54 @@ describe('the unpacking of a batch', () => {
     // "abcdefgh", then a block that repeats eight bytes from eight back and ends with "!"
     const literal = Buffer.from('80' + Buffer.from('abcdefgh').toString('hex'), 'hex');
     const linked = Buffer.from('0408001021', 'hex');
-    const block = (bytes: Buffer): Buffer => {
-      const size = Buffer.alloc(4);
-      size.writeUInt32LE(bytes.length);
-      return Buffer.concat([size, bytes]);
-    };
     const frame = Buffer.concat([
       Buffer.from('04224d18404000', 'hex'),
-      ...[literal, linked].map(block),
+      ...[literal, linked].map((bytes) => lz4Block(bytes)),
       Buffer.alloc(4),
     ]);
     expect(String(await unpacked(LZ4, frame))).toBe('abcdefghabcdefgh!');
+  });
+
+  it('reads lz4 blocks that refer to those before them as far back as may be, however many there are', async () => {
+    const first = randomBytes(65_536);
+    const blocks = [lz4Block(first, 0x80)];
+    let expected = first;
+    for (let index = 0; index < 20; index += 1) {
+      // 40,000 bytes from 65,535 back, and one more
+      const [more, rest] = [Buffer.alloc(Math.floor(39_981 / 255), 255), 39_981 % 255];
+      const bytes = Buffer.concat([
+        Buffer.of(0x0f, 0xff, 0xff),
+        more,
+        Buffer.of(rest, 0x10, index),
+      ]);
+      blocks.push(lz4Block(bytes));
+      const from = expected.length - 65_535;
+      expected = Buffer.concat([
+        expected,
+        expected.subarray(from, from + 40_000),
+        Buffer.of(index),
+      ]);
+    }
+    const frame = Buffer.concat([Buffer.from('04224d18404000', 'hex'), ...blocks, Buffer.alloc(4)]);
+    expect((await unpacked(LZ4, frame)).equals(expected)).toBe(true);
+  });
+
+  it('reads megabytes of the smallest snappy blocks there are', async () => {
+    const head = Buffer.from('82534e41505059000000000100000001', 'hex');
+    const blocks = Buffer.alloc(7 * 750_000, Buffer.from('00000003' + '010041', 'hex'));
+    const text = await unpacked(SNAPPY, Buffer.concat([head, blocks]));
+    expect(text.equals(Buffer.alloc(750_000, 'A'))).toBe(true);
+  });
+
+  it('reads as many of the smallest lz4 frames as fit into a megabyte before a member is taken for dead', async () => {
+    const small = Buffer.concat([
+      Buffer.from('04224d18607000', 'hex'),
+      lz4Block(Buffer.from('A'), 0x80),
+      Buffer.alloc(4),
+    ]);
+    const startMs = performance.now();
+    await unpacked(LZ4, Buffer.alloc(small.length * 62_500, small));
+    expect(performance.now() - startMs).toBeLessThan(4000);
   });
 
   it('stops as soon as what is unpacked is not wanted', async () => {

@@ -102,18 +102,22 @@ function snappy(packed, output) {
     output.write(snappyBlock(packed, output));
     return;
   }
-  const blocks = [];
   let total = 0;
+  for (const block of xerialBlocks(packed)) {
+    total += snappyLength(block).length;
+    output.announce(total);
+  }
+  for (const block of xerialBlocks(packed)) output.write(snappyBlock(block, output));
+}
+
+/** Not as a list: five megabytes of the smallest take more memory than the thread has. */
+function* xerialBlocks(packed) {
   for (let at = XERIAL_BLOCKS_AT; at < packed.length;) {
     const start = at + 4;
     at = start + packed.readUInt32BE(at);
     if (at > packed.length) throw new Error('a snappy block ends early');
-    const block = packed.subarray(start, at);
-    total += snappyLength(block).length;
-    output.announce(total);
-    blocks.push(block);
+    yield packed.subarray(start, at);
   }
-  for (const block of blocks) output.write(snappyBlock(block, output));
 }
 
 function snappyLength(block) {
@@ -158,6 +162,9 @@ const SKIPPABLE_FRAME = 0x184d2a50;
 const LZ4_HISTORY = 64 * 1024;
 const NOT_COMPRESSED = 0x80000000;
 
+/** Frames of a batch are unpacked to it: 70,000 made anew take 16 seconds, in which no heartbeat is sent. */
+let lz4Target = new Uint8Array(0);
+
 function lz4(packed, output) {
   for (let at = 0; at < packed.length;) {
     const magic = packed.readUInt32LE(at);
@@ -175,8 +182,10 @@ function lz4Frame(packed, start, output) {
   if (flags >>> 6 !== 1 || largest < LZ4_HISTORY || has(0x01)) {
     throw new Error('an lz4 frame of another kind');
   }
-  // Blocks that are not independent refer to what the blocks before them were.
-  const target = new Uint8Array(LZ4_HISTORY + largest);
+  // Blocks that are not independent refer to what the blocks before them were. It is moved when there is as much again.
+  const size = 2 * LZ4_HISTORY + largest;
+  if (lz4Target.length < size) lz4Target = new Uint8Array(size);
+  const target = lz4Target;
   const isLinked = !has(0x20);
   let history = 0;
   let at = start + 3 + (has(0x08) ? 8 : 0);
@@ -192,9 +201,10 @@ function lz4Frame(packed, start, output) {
         ? literal(block, 0, block.length, target, history)
         : lz4Block(block, target, history);
     output.write(target.subarray(history, end));
-    if (isLinked) {
-      target.copyWithin(0, Math.max(0, end - LZ4_HISTORY), end);
-      history = Math.min(end, LZ4_HISTORY);
+    if (isLinked) history = end;
+    if (history > 2 * LZ4_HISTORY) {
+      target.copyWithin(0, end - LZ4_HISTORY, end);
+      history = LZ4_HISTORY;
     }
     at = until + (has(0x10) ? 4 : 0);
   }

@@ -55,8 +55,8 @@ export function startLiveUpdates(): void {
     reconnect.abort();
   });
   store.signInNeeded.subscribe((needed) => {
-    // signed in again: here, or in another tab
-    if (!needed && store.connection.peek().state !== 'live') reconnect.abort();
+    // signed out, whose stream would go on; or signed in again: here, or in another tab
+    if (needed || store.connection.peek().state !== 'live') reconnect.abort();
   });
   window.addEventListener('online', () => {
     reconnect.abort();

@@ -16,10 +16,18 @@ export function hrefOf(wanted: Route): string {
 
 function readRoute(): Route {
   const [, view, machineId] = location.hash.split('/');
-  if (view === 'machine' && machineId !== undefined)
-    return { view, machineId: decodeURIComponent(machineId) };
+  if (view === 'machine' && machineId !== undefined) return { view, machineId: decoded(machineId) };
   if (view === 'wall' || view === 'stops' || view === 'hand-over') return { view };
   return { view: window.innerWidth >= WALL_WIDTH_PX ? 'wall' : 'stops' };
+}
+
+/** A link that was typed or made elsewhere may have an id as it is. */
+function decoded(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
 }
 
 window.addEventListener('hashchange', () => {

@@ -5,6 +5,7 @@
 import { batch, computed, effect, type Signal, signal } from '@preact/signals';
 import type { Link, ReasonLists, Session, Tile } from '../../../src/api/index.js';
 import { createFormats } from '../model/formats.js';
+import { operatorAt } from '../model/outgoing.js';
 import { reasonName } from '../model/reason-choices.js';
 import { type Language, languageOf, STRINGS } from '../model/strings.js';
 import { compareTiles } from '../model/tiles.js';
@@ -78,6 +79,8 @@ export function plantSeconds(realMs: number): number {
 export const plantNow = computed(() => plantSeconds(tick.value));
 
 export const plantMinute = computed(() => Math.floor(plantNow.value / 60) * 60);
+
+export const operator = computed(() => operatorAt(session.value, plantMinute.value));
 
 export const formats = computed(() =>
   createFormats(language.value, session.value?.timeZone ?? 'UTC'),

@@ -13,6 +13,7 @@ import {
   formats,
   nameOfReason,
   plantMinute,
+  plantSeconds,
   session,
   strings,
 } from '../state/store.js';
@@ -24,9 +25,10 @@ const REFRESH_MS = 10_000;
 export function HandOver(): JSX.Element {
   const words = strings.value;
   const [shift, setShift] = useState<0 | 1>(0);
-  const data = useHandOver(shift);
+  const loaded = useHandOver(shift);
+  const data = loaded?.data;
   const unsentCount = unsentEntries.value?.count ?? 0;
-  const { time, day, span } = formats.value;
+  const { time, timeOn, day, span } = formats.value;
   const unexplained =
     data?.machines.reduce((sum, { unexplainedSeconds }) => sum + unexplainedSeconds, 0) ?? 0;
   const short = data?.machines.reduce((sum, { shortSeconds }) => sum + shortSeconds, 0) ?? 0;
@@ -47,11 +49,12 @@ export function HandOver(): JSX.Element {
           {words.print}
         </button>
       </div>
-      {data && (
+      {loaded && data && (
         <>
           <h1>
             {words.handOver} · {day(data.shift.startTime)} {time(data.shift.startTime)}–
-            {time(data.shift.endTime)} <small>{words.asOf(time(plantMinute.value))}</small>
+            {time(data.shift.endTime)}{' '}
+            <small>{words.asOf(timeOn(loaded.at, plantMinute.value))}</small>
           </h1>
           {unsentCount > 0 && (
             <p class="warning">
@@ -164,20 +167,29 @@ function HandOverTable({ data }: { data: HandOverData }): JSX.Element {
   );
 }
 
-function useHandOver(shift: 0 | 1): HandOverData | null {
-  const [data, setData] = useState<HandOverData | null>(null);
+/** Figures of the shift and the factory that are chosen, and when they were received, in the plant's time. */
+interface LoadedHandOver {
+  query: string;
+  at: number;
+  data: HandOverData;
+}
+
+/** None while those of the choice have not come: others would be taken for them. */
+function useHandOver(shift: 0 | 1): LoadedHandOver | null {
+  const [loaded, setLoaded] = useState<LoadedHandOver | null>(null);
   const factory = factoryId.value;
   const isLive = connection.value.state === 'live';
   const shiftStart = session.value?.shifts[0]?.startTime;
+  const query = new URLSearchParams({
+    shift: String(shift),
+    ...(factory === null ? {} : { factoryId: factory }),
+  }).toString();
   useEffect(() => {
     let isGone = false;
     const load = async (): Promise<void> => {
-      const query = new URLSearchParams({
-        shift: String(shift),
-        ...(factory === null ? {} : { factoryId: factory }),
-      });
-      const answer = await get<HandOverData>(`/api/hand-over?${query.toString()}`);
-      if (answer.ok && !isGone) setData(answer.value);
+      const answer = await get<HandOverData>(`/api/hand-over?${query}`);
+      if (!answer.ok || isGone) return;
+      setLoaded({ query, at: plantSeconds(Date.now()), data: answer.value });
     };
     void load();
     const timer = setInterval(() => void load(), REFRESH_MS);
@@ -185,6 +197,6 @@ function useHandOver(shift: 0 | 1): HandOverData | null {
       isGone = true;
       clearInterval(timer);
     };
-  }, [shift, factory, isLive, shiftStart]);
-  return data;
+  }, [query, isLive, shiftStart]);
+  return loaded?.query === query ? loaded : null;
 }

@@ -7,6 +7,7 @@ import { type Language, LANGUAGES } from '../model/strings.js';
 import { Sheet } from '../parts/sheet.js';
 import {
   language,
+  operator,
   session,
   setLanguage,
   setSession,
@@ -18,14 +19,13 @@ function closeDialog(event: Event): void {
   (event.target as Element).closest('dialog')?.close();
 }
 
-async function register(operator: string | null, event: Event): Promise<void> {
+async function register(name: string | null, event: Event): Promise<void> {
   const dialog = (event.target as Element).closest('dialog');
-  if (await registerOperator(operator)) dialog?.close();
+  if (await registerOperator(name)) dialog?.close();
 }
 
 export function OperatorSheet(): JSX.Element {
   const words = strings.value;
-  const operator = session.value?.operator ?? null;
   return (
     <Sheet name="operator" title={words.registerOperator} onClose={closeSheet}>
       <form
@@ -44,12 +44,12 @@ export function OperatorSheet(): JSX.Element {
             name="operator"
             autocomplete="off"
             maxLength={64}
-            defaultValue={operator ?? ''}
+            defaultValue={operator.value ?? ''}
             required
           />
         </label>
         <div class="form-actions">
-          {operator !== null && (
+          {operator.value !== null && (
             <button class="button" type="button" onClick={(event) => void register(null, event)}>
               {words.signOff}
             </button>
