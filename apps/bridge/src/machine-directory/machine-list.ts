@@ -50,7 +50,7 @@ export class MachineList implements OnApplicationShutdown {
   private readonly refreshSeconds: number;
   /** Listed by the service, but not completely: that is no verdict on them. */
   private namedAlone: ReadonlySet<string> = new Set();
-  machines: ReadonlyMap<string, MachineInfo> = new Map();
+  private current: ReadonlyMap<string, MachineInfo> = new Map();
   private loadedAt: number | null = null;
   private problem: string | null = 'not read yet';
 
@@ -64,8 +64,12 @@ export class MachineList implements OnApplicationShutdown {
     this.lookUp = new SharedLookUp(() => this.read(), this.stopping.signal);
   }
 
+  get machines(): ReadonlyMap<string, MachineInfo> {
+    return this.current;
+  }
+
   get status(): DirectoryStatus {
-    return { machines: this.machines.size, loadedAt: this.loadedAt, problem: this.problem };
+    return { machines: this.current.size, loadedAt: this.loadedAt, problem: this.problem };
   }
 
   /**
@@ -113,7 +117,7 @@ export class MachineList implements OnApplicationShutdown {
   }
 
   private knownOf(machineId: string): 'known' | 'unverifiable' | undefined {
-    if (this.machines.has(machineId)) return 'known';
+    if (this.current.has(machineId)) return 'known';
     const isNamed = this.namedAlone.has(machineId) || this.missing.has(machineId);
     return isNamed ? 'unverifiable' : undefined;
   }
@@ -121,12 +125,12 @@ export class MachineList implements OnApplicationShutdown {
   private replace(machines: readonly MachineInfo[], incomplete?: IncompleteEntries): void {
     const ids = incomplete?.ids ?? [];
     // Of a machine whose entry has lost something, what is known still holds: it is not gone.
-    const kept = ids.flatMap((id) => this.machines.get(id) ?? []);
+    const kept = ids.flatMap((id) => this.current.get(id) ?? []);
     const nowMs = this.clock.monotonicMs();
-    const before = this.machines;
+    const before = this.current;
     const current = new Map<string, MachineInfo>();
     for (const machine of [...kept, ...machines]) current.set(machine.machineId, machine);
-    this.machines = current;
+    this.current = current;
     this.namedAlone = new Set(ids);
     this.incomplete.note('', incomplete);
     this.loadedAt = this.clock.nowSeconds();
@@ -136,7 +140,7 @@ export class MachineList implements OnApplicationShutdown {
     else this.misses.found({ has: (id) => this.knownOf(id) !== undefined });
     for (const listener of this.listeners) {
       try {
-        listener(this.machines);
+        listener(this.current);
       } catch (error) {
         // One who cannot cope must not end the look-ups for everybody.
         this.logger.error({ msg: 'a listener failed', err: error });
@@ -146,18 +150,18 @@ export class MachineList implements OnApplicationShutdown {
 
   private noteMissing(before: ReadonlyMap<string, MachineInfo>, nowMs: number): void {
     for (const machineId of before.keys()) {
-      if (this.machines.has(machineId) || this.missing.has(machineId)) continue;
+      if (this.current.has(machineId) || this.missing.has(machineId)) continue;
       this.missing.set(machineId, new Absence(this.refreshSeconds));
     }
     for (const [machineId, absence] of this.missing) {
-      const isBack = this.machines.has(machineId);
+      const isBack = this.current.has(machineId);
       if (isBack || absence.isLasting(nowMs)) this.missing.delete(machineId);
     }
   }
 
   /** Whether the list is empty while the one before was not, or when there was none: a gateway may answer so. */
   private isEmptyOnce(nowMs: number): boolean {
-    if (this.machines.size + this.namedAlone.size > 0) {
+    if (this.current.size + this.namedAlone.size > 0) {
       this.emptiness.end();
       return false;
     }

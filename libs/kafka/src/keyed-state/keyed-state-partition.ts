@@ -25,10 +25,10 @@ import { StoredValues } from './stored-values.js';
  * result is unknown ends the round; the next one reads its result, after a pause that grows while writes go on failing.
  */
 export class KeyedStatePartition<V> {
-  isRestored = false;
   private readonly closing = new AbortController();
   private lifecycle: Promise<void> | undefined;
   private restore: Restore | undefined;
+  private restored = false;
   /** Partitions that keys are hashed over, as the present round knows; undefined where keys are not hashed. */
   private partitions: number | undefined;
   private fewestPartitions = 0;
@@ -44,6 +44,10 @@ export class KeyedStatePartition<V> {
     private readonly delay: typeof realDelayMs = realDelayMs,
   ) {
     this.failures = new StateFailures(options.name, partition);
+  }
+
+  get isRestored(): boolean {
+    return this.restored;
   }
 
   /** Why it can be neither restored nor written for a while now, in words. */
@@ -115,7 +119,7 @@ export class KeyedStatePartition<V> {
       const { format, parse } = this.options;
       return await this.own(new StoredValues(texts, parse, format === undefined), writer);
     } finally {
-      this.isRestored = false;
+      this.restored = false;
       this.restore = undefined;
       this.partitions = undefined;
       await writer.closeWriter();
@@ -173,7 +177,7 @@ export class KeyedStatePartition<V> {
     );
     const { signal } = owned;
     failures.restored();
-    this.isRestored = true;
+    this.restored = true;
     options.onOwned(owned);
     await new Promise<void>((resolve) => {
       if (signal.aborted) resolve();

@@ -36,15 +36,19 @@ interface Lane<W> {
  * changes of all.
  */
 export class RequestLanes<W extends Waiting> {
-  callsUnderWay = 0;
   private readonly lanes = new Map<string, Lane<W>>();
   /** Keys in the order of their turns. */
   private readonly ready = new Set<string>();
   private readonly postponed = new DueQueue<string>();
+  private inCall = 0;
 
   /** Requests that no GET is under way for. */
   get waiting(): number {
-    return this.lanes.size - this.callsUnderWay;
+    return this.lanes.size - this.inCall;
+  }
+
+  get callsUnderWay(): number {
+    return this.inCall;
   }
 
   /** Real milliseconds at which the next postponed lane becomes ready; undefined while one is, or none waits. */
@@ -88,7 +92,7 @@ export class RequestLanes<W extends Waiting> {
       if (lane?.waiting === undefined || lane.inCall !== undefined) continue;
       lane.inCall = lane.waiting;
       lane.waiting = undefined;
-      this.callsUnderWay += 1;
+      this.inCall += 1;
       return lane.inCall;
     }
     return undefined;
@@ -153,7 +157,7 @@ export class RequestLanes<W extends Waiting> {
     const lane = this.lanes.get(key);
     if (lane?.inCall === undefined) return undefined;
     lane.inCall = undefined;
-    this.callsUnderWay -= 1;
+    this.inCall -= 1;
     return lane;
   }
 
