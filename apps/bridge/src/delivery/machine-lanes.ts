@@ -44,7 +44,7 @@ export class CommandLanes<P> {
   /** The command is final. */
   endCommand(command: Command<P>, conduct: CallQuality, end: CommandEnd): void {
     this.queue.releaseMachine(command.machineId, conduct);
-    for (const waiter of command.waiters) this.open.settleWaiter(waiter, end);
+    this.settleWaiters(command, end);
   }
 
   /** The command has to be sent again, unless a newer one has come that replaces it. */
@@ -94,6 +94,10 @@ export class CommandLanes<P> {
     for (const waiter of waiters) if (waiter.isLost) this.open.abandon(waiter);
   }
 
+  private settleWaiters(command: Command<P>, end: CommandEnd): void {
+    for (const waiter of command.waiters) this.open.settleWaiter(waiter, end);
+  }
+
   /** Those of a machine that stand from now on, oldest first, when one more comes behind those that wait. */
   private standing(waiting: readonly Command<P>[], newest: Command<P>): readonly Command<P>[] {
     const older = waiting.at(-1);
@@ -116,7 +120,7 @@ export class CommandLanes<P> {
     kept.failedLookUps = Math.max(older.failedLookUps, newer.failedLookUps);
     kept.forbidden ??= other.forbidden;
     if (precedence === 'both') kept.waiters = [...older.waiters, ...newer.waiters];
-    else for (const waiter of other.waiters) this.open.settleWaiter(waiter, SUPERSEDED);
+    else this.settleWaiters(other, SUPERSEDED);
     return kept;
   }
 }
@@ -201,8 +205,6 @@ const MAX_IDLE_SUSPECTS = 10_000;
  * has had its turn goes behind all others that wait. Pure: knows neither time nor the service.
  */
 export class LaneQueue<T extends LaneEntry> {
-  /** Entries that wait, whether they may be sent now or not; those under way are not among them. */
-  waiting = 0;
   /** Of machines that have something to send, and of some that had when their last calls went wrong. */
   private readonly lanes = new Map<string, Lane<T>>();
   /** The machines of the latter, the oldest first. */
@@ -211,8 +213,14 @@ export class LaneQueue<T extends LaneEntry> {
   private readonly ready = new Set<Lane<T>>();
   /** Lanes that may not send yet, by their time; one is outdated when its lane's time has changed since. */
   private readonly blocked = new DueQueue<Lane<T>>();
+  private waitingCount = 0;
 
   constructor(private readonly limits: BatchLimits) {}
+
+  /** Entries that wait, whether they may be sent now or not; those under way are not among them. */
+  get waiting(): number {
+    return this.waitingCount;
+  }
 
   /** Machines with an entry waiting or under way. */
   get busyMachines(): number {
@@ -250,7 +258,7 @@ export class LaneQueue<T extends LaneEntry> {
   enqueue(entry: T): void {
     const lane = this.open(entry.machineId);
     lane.add(entry);
-    this.waiting += 1;
+    this.waitingCount += 1;
     if (lane.waiting.length === 1) this.place(lane);
   }
 
@@ -259,7 +267,7 @@ export class LaneQueue<T extends LaneEntry> {
     const lane = this.open(machineId);
     const before = lane.waiting.length;
     lane.waiting = [...entries];
-    this.waiting += entries.length - before;
+    this.waitingCount += entries.length - before;
     if (before === 0) this.place(lane);
   }
 
@@ -292,7 +300,7 @@ export class LaneQueue<T extends LaneEntry> {
       if (entry !== undefined) entries.push(entry);
       this.ready.delete(lane);
     }
-    this.waiting -= entries.length;
+    this.waitingCount -= entries.length;
     return entries;
   }
 
@@ -309,7 +317,7 @@ export class LaneQueue<T extends LaneEntry> {
   /** As {@link releaseMachine}, with the entry that was under way back at the head of its lane. */
   putBack(entry: T, conduct: CallQuality, notBeforeMs: number): void {
     this.open(entry.machineId).waiting.unshift(entry);
-    this.waiting += 1;
+    this.waitingCount += 1;
     this.releaseMachine(entry.machineId, conduct, notBeforeMs);
   }
 
@@ -324,7 +332,7 @@ export class LaneQueue<T extends LaneEntry> {
         return false;
       });
       if (lane.waiting.length === before) continue;
-      this.waiting += lane.waiting.length - before;
+      this.waitingCount += lane.waiting.length - before;
       this.placeOrForget(lane);
     }
     return removed;
@@ -361,7 +369,23 @@ export class LaneQueue<T extends LaneEntry> {
       return;
     }
     this.ready.delete(lane);
-    if (lane.inFlight) return;
+    if (!lane.inFlight) this.close(lane);
+  }
+
+  /** The lane of a machine that has something to send. */
+  private open(machineId: string): Lane<T> {
+    const known = this.lanes.get(machineId);
+    if (known !== undefined) {
+      if (known.batchLimit !== NO_BATCH_LIMIT) this.idleSuspects.delete(machineId);
+      return known;
+    }
+    const lane = new Lane<T>(machineId);
+    this.lanes.set(machineId, lane);
+    return lane;
+  }
+
+  /** It has nothing to send, and nothing under way. */
+  private close(lane: Lane<T>): void {
     const { machineId } = lane;
     lane.notBeforeMs = 0;
     if (lane.batchLimit === NO_BATCH_LIMIT) {
@@ -376,18 +400,6 @@ export class LaneQueue<T extends LaneEntry> {
     if (oldest === undefined) return;
     this.idleSuspects.delete(oldest);
     this.lanes.delete(oldest);
-  }
-
-  /** The lane of a machine that has something to send. */
-  private open(machineId: string): Lane<T> {
-    const known = this.lanes.get(machineId);
-    if (known !== undefined) {
-      if (known.batchLimit !== NO_BATCH_LIMIT) this.idleSuspects.delete(machineId);
-      return known;
-    }
-    const lane = new Lane<T>(machineId);
-    this.lanes.set(machineId, lane);
-    return lane;
   }
 
   /** Behind all others, from its time on. */

@@ -103,8 +103,7 @@ export class AssignedPartition {
   readonly progress = new PartitionProgress();
   readonly transactions: Transactions;
   private readonly pauseReasons = new Set<PauseReason>();
-  /** Back-pressure: too much is unfinished, nothing more is fetched. */
-  isPaused = false;
+  private isPaused = false;
   private isHandingOver = false;
   /** As many messages are in flight as may be. */
   private isFull = false;
@@ -220,6 +219,11 @@ export class AssignedPartition {
     const { position, size: messages } = this.progress;
     const lag = position === undefined ? 0 : Math.max(0, highWatermark - position);
     return { topic, partition, messages, lag };
+  }
+
+  /** Back-pressure: too much is unfinished, nothing more is fetched. */
+  get isFetchPaused(): boolean {
+    return this.isPaused;
   }
 
   /** Messages wait for state or progress. A rebalance does not count: it is over in a moment. */

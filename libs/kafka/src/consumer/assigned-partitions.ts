@@ -127,7 +127,7 @@ export class AssignedPartitions {
 
   /** Topics with a paused partition: no fetch updates its high watermark. */
   get pausedTopics(): ReadonlySet<string> {
-    const paused = [...this.owned.values()].filter(({ isPaused }) => isPaused);
+    const paused = [...this.owned.values()].filter(({ isFetchPaused }) => isFetchPaused);
     return new Set(paused.map(({ topic }) => topic));
   }
 

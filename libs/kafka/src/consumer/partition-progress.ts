@@ -24,13 +24,12 @@ export class PartitionProgress {
   private readonly offsets = new ContiguousOffsets();
   private items = new DoneItems();
   private readonly waiting = new WaitingRecords();
-  /** Bytes of the fetched messages that have not ended. */
-  bytes = 0;
+  private unfinishedBytes = 0;
 
   /** @param end the offset behind the fetch, including transaction markers */
   addFetched(records: readonly FetchedRecord[], end: number): void {
     for (const record of records) {
-      if (this.waiting.add(record)) this.bytes += record.bytes;
+      if (this.waiting.add(record)) this.unfinishedBytes += record.bytes;
     }
     // The end of the fetch may lie behind its last record.
     this.waiting.fetchedEnd = Math.max(this.waiting.fetchedEnd, end);
@@ -40,7 +39,7 @@ export class PartitionProgress {
   nextRecord(): FetchedRecord | undefined {
     for (let record = this.waiting.take(); record !== undefined; record = this.waiting.take()) {
       if (this.offsets.start(record.position)) return record;
-      this.bytes -= record.bytes;
+      this.unfinishedBytes -= record.bytes;
     }
     this.offsets.passUpTo(this.waiting.takenUpTo);
     return undefined;
@@ -54,7 +53,7 @@ export class PartitionProgress {
   /** Forgets the fetched records, which will be fetched again; only before any is handed over. */
   forgetFetched(): void {
     this.waiting.reset();
-    this.bytes = 0;
+    this.unfinishedBytes = 0;
   }
 
   isItemDone(offset: number, item: number): boolean {
@@ -75,7 +74,7 @@ export class PartitionProgress {
       this.items.delete(offset);
     }
     this.offsets.passUpTo(this.waiting.takenUpTo);
-    this.bytes -= bytes;
+    this.unfinishedBytes -= bytes;
   }
 
   /** Takes over what earlier owners have finished, and the items that they have done. */
@@ -115,6 +114,11 @@ export class PartitionProgress {
 
   get size(): number {
     return this.waiting.size + this.offsets.open;
+  }
+
+  /** Bytes of the fetched messages that have not ended. */
+  get bytes(): number {
+    return this.unfinishedBytes;
   }
 
   /** From the lowest unfinished offset to the highest handed over. */

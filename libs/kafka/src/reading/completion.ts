@@ -4,7 +4,7 @@ import { everyRealMs, realNowMs } from '#libs/clock';
 export class Completion {
   /** Resolves or rejects with the first word of how it ended. */
   readonly reached: Promise<void>;
-  isOver = false;
+  private over = false;
   private settle: (error: Error | undefined) => void = () => undefined;
 
   constructor() {
@@ -16,8 +16,12 @@ export class Completion {
     });
   }
 
+  get isOver(): boolean {
+    return this.over;
+  }
+
   end(error?: Error): void {
-    this.isOver = true;
+    this.over = true;
     this.settle(error);
   }
 }

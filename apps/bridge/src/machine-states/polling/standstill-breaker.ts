@@ -24,24 +24,28 @@ type CallEnd = 'answered' | 'failed' | 'void';
  * call at a time is admitted to see, and the first that is answered closes it. Pure: times are real milliseconds.
  */
 export class StandstillBreaker {
-  isOpen = false;
   private failures = 0;
   private firstFailureMs = 0;
+  private open = false;
   private probe: AdmittedCall | undefined;
   private probes = 0;
   private nextProbeAtMs = 0;
 
   constructor(private readonly random: () => number = Math.random) {}
 
+  get isOpen(): boolean {
+    return this.open;
+  }
+
   /** When the next probe may begin; undefined while closed, and while one is under way. */
   get nextProbeMs(): number | undefined {
-    return this.isOpen && this.probe === undefined ? this.nextProbeAtMs : undefined;
+    return this.open && this.probe === undefined ? this.nextProbeAtMs : undefined;
   }
 
   /** Undefined where the call may not be made now; one that is admitted is followed by {@link end}. */
   begin(nowMs: number, isKnownToFail: boolean): AdmittedCall | undefined {
     const call: AdmittedCall = { isKnownToFail };
-    if (!this.isOpen) return call;
+    if (!this.open) return call;
     if (this.probe !== undefined || nowMs < this.nextProbeAtMs) return undefined;
     this.probe = call;
     return call;
@@ -53,7 +57,7 @@ export class StandstillBreaker {
     if (isProbe) this.probe = undefined;
     if (end === 'void') return undefined;
     if (end === 'answered') return this.close();
-    if (this.isOpen) {
+    if (this.open) {
       if (isProbe) this.waitForProbe(nowMs);
       return undefined;
     }
@@ -64,16 +68,16 @@ export class StandstillBreaker {
     const isStandstill =
       this.failures >= LEAST_FAILURES && nowMs - this.firstFailureMs >= STANDSTILL_MS;
     if (!isStandstill) return undefined;
-    this.isOpen = true;
+    this.open = true;
     this.waitForProbe(nowMs);
     return 'opened';
   }
 
   private close(): 'closed' | undefined {
-    const wasOpen = this.isOpen;
+    const wasOpen = this.open;
     this.failures = 0;
     this.probes = 0;
-    this.isOpen = false;
+    this.open = false;
     this.probe = undefined;
     return wasOpen ? 'closed' : undefined;
   }
