@@ -150,7 +150,7 @@ export class ServiceCalls {
     const { requests, transport, exchanges, clock, tracing } = this.options;
     const { operation, method } = request;
     const { causes = [] } = caller;
-    const route = requests.routeOf(request);
+    const route = `${requests.basePath}/${request.path}`;
     const path = `${route}${queryOf(request)}`;
     const span = tracing.requestStarts({ operation, method, route, path }, causes);
     const http = requests.of(request, path, token, span.context);
@@ -219,7 +219,7 @@ class AuthorisedRequests {
   private ofToken = ofToken('');
 
   /** @param basePath of the service, with `/api/v1` */
-  constructor(private readonly basePath: string) {}
+  constructor(readonly basePath: string) {}
 
   of(
     { method, body }: ServiceRequest,
@@ -233,10 +233,6 @@ class AuthorisedRequests {
     const headers =
       context === undefined ? common : [...common, ...Object.entries(traceHeaders(context)).flat()];
     return { path, method, headers, body: body ? JSON.stringify(body) : null, token };
-  }
-
-  routeOf({ path }: ServiceRequest): string {
-    return `${this.basePath}/${path}`;
   }
 }
 

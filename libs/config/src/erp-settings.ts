@@ -102,7 +102,7 @@ function readList<T>(
 }
 
 /** How a request of an enrichment rule says who asks. */
-export type ErpCredentials =
+type ErpCredentials =
   | { kind: 'none' }
   | { kind: 'bearer'; token: string }
   /** Read again whenever the file changes. */

@@ -23,7 +23,7 @@ interface Look {
 }
 
 /** How reasons are shown, from `TERMINAL_REASONS_FILE`. */
-export interface ReasonLooks {
+interface ReasonLooks {
   groups: (Look & { group: string })[];
   reasons: Record<string, Look & { group?: string }>;
 }

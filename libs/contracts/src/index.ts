@@ -11,7 +11,7 @@ export { deadLetterFields, type DeadLetterFields, originalHeaders } from './dead
 export * from './dead-letter-headers.js';
 export { type DowntimeReason, parseDowntimeReason, startInFuture } from './downtime-reason.js';
 export * from './envelope.js';
-export { describeAhead, readEpochSeconds, rfc3339, type TimeReading } from './epoch-seconds.js';
+export { describeAhead, readEpochSeconds, rfc3339 } from './epoch-seconds.js';
 export type { ControlledFlow, FlowShare, GroupFlow } from './flow-states.js';
 export {
   describeJson,
@@ -30,7 +30,7 @@ export { isOlderVersion, type OrderVersion, type SourceSequence } from './order-
 export type { OrderMessage } from './order-message.js';
 export type { OperationChange, OrderOperation } from './order-operation.js';
 export { type OrderSnapshot, parseOrderMessage } from './order-snapshot.js';
-export { ORDER_STATUSES, type OrderStatus } from './order-status.js';
+export { isOver, ORDER_STATUSES, type OrderStatus } from './order-status.js';
 export {
   parsed,
   type Parsed,
@@ -57,6 +57,5 @@ export {
   parseWorkOrderLists,
   refuseIssuedAhead,
   type WorkOrderAssignment,
-  type WorkOrderListFault,
   type WorkOrderListMessage,
 } from './work-order-lists.js';

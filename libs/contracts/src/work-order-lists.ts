@@ -15,7 +15,7 @@ import {
 import { naming, parsed, type Parsed, rejected, type Rejection } from './rejection.js';
 
 /** One entry of a message that cannot be applied; machineId is null when it is unreadable. */
-export interface WorkOrderListFault {
+interface WorkOrderListFault {
   machineId: string | null;
   rejection: Rejection;
 }

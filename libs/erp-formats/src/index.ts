@@ -1,7 +1,5 @@
 export {
   EquipmentMap,
-  type EquipmentMapEntry,
-  EquipmentMapError,
   equipmentMapFormat,
   parseEquipmentMap,
   parseEquipmentMapAside,
@@ -11,22 +9,20 @@ export {
   type Evaluation,
   type EvaluationRequest,
   type Expressions,
-  type MappedFormat,
   type MappingEntry,
   OrderMapping,
 } from './mapping/order-mapping.js';
-export { OrderMappingError, parseOrderMapping } from './mapping/parse-order-mapping.js';
-export type { OrderDocument, OrderDocumentOptions } from './document/order-format.js';
-export { type OrderReadOptions, readOrderDocument, readOrders } from './read-orders.js';
+export { parseOrderMapping } from './mapping/parse-order-mapping.js';
+export type { OrderDocument } from './document/order-format.js';
+export { readOrderDocument, readOrders } from './read-orders.js';
 export { offsetSeconds } from './time/local-time.js';
 export { sourceTopicOf } from './umh/umh-topic.js';
 export { UMH_TOPIC_MISSING } from './umh/umh.format.js';
 export {
-  type EnrichmentAuth,
   type EnrichmentRule,
   EnrichmentRules,
   enrichmentUrl,
   type SecretPlace,
   type ThinEvent,
 } from './enrichment/enrichment-rules.js';
-export { EnrichmentRulesError, parseEnrichmentRules } from './enrichment/parse-enrichment-rules.js';
+export { parseEnrichmentRules } from './enrichment/parse-enrichment-rules.js';

@@ -3,7 +3,6 @@ import {
   MAX_LIST_LENGTH,
   mediaType,
   type OrderMessage,
-  parsed,
   type Parsed,
   parseOrderMessage,
   type Refused,
@@ -49,20 +48,19 @@ export function readOrders(
   mapping: OrderMapping,
   nowSeconds: number,
 ): Read | Promise<Read> {
-  const refuse = (read: Read): Read => refuseAhead(read, nowSeconds, commandMaxSkewSeconds);
+  const refuseAhead = (read: Read): Read => {
+    if (!read.ok) return read;
+    const latest = nowSeconds + commandMaxSkewSeconds;
+    const ahead = read.value.find(({ order }) => order.changedAt > latest);
+    if (ahead === undefined) return read;
+    const { orderId, changedAt } = ahead.order;
+    const problem = describeAhead(changedAt, commandMaxSkewSeconds);
+    return rejected('invalid-message', `changedAt of order ${orderId}: ${problem}`);
+  };
   const read =
     mapping.find(document)?.read(document, { timeZone }) ??
     readOrderDocument(document, { timeZone });
-  return read instanceof Promise ? read.then(refuse) : refuse(read);
-}
-
-function refuseAhead(read: Read, nowSeconds: number, maxAheadSeconds: number): Read {
-  if (!read.ok) return read;
-  const ahead = read.value.find(({ order }) => order.changedAt > nowSeconds + maxAheadSeconds);
-  if (ahead === undefined) return read;
-  const { orderId, changedAt } = ahead.order;
-  const problem = describeAhead(changedAt, maxAheadSeconds);
-  return rejected('invalid-message', `changedAt of order ${orderId}: ${problem}`);
+  return read instanceof Promise ? read.then(refuseAhead) : refuseAhead(read);
 }
 
 /** In the order of recognition. */
@@ -99,25 +97,18 @@ export function readOrderDocument(
 ): Parsed<OrderMessage[]> {
   const content = readContent(document, NAMED_TYPES);
   if (!content.ok) return content;
-  const unwrapped = unwrap(content.value);
+  let unwrapped = content.value;
+  if (unwrapped.syntax === 'xml') unwrapped = { syntax: 'xml', root: unwrapSoap(unwrapped.root) };
   const format =
     BY_MEDIA_TYPE.get(mediaType(document.contentType) ?? '') ??
     FORMATS.find((each) => each.recognises(unwrapped));
   if (format === undefined) return unknownFormat(unwrapped);
   const { sourceTopic = null, recordedAt } = document;
   const messages = format.read(unwrapped, { timeZone, sourceTopic, recordedAt });
-  if (messages.ok) return withinLimit(messages.value);
-  return format === canonical ? messages : placed(format.name, messages);
-}
-
-function withinLimit(messages: OrderMessage[]): Parsed<OrderMessage[]> {
-  if (messages.length <= MAX_LIST_LENGTH) return parsed(messages);
-  const found = `${messages.length} orders, more than ${MAX_LIST_LENGTH}`;
+  if (!messages.ok) return format === canonical ? messages : placed(format.name, messages);
+  if (messages.value.length <= MAX_LIST_LENGTH) return messages;
+  const found = `${messages.value.length} orders, more than ${MAX_LIST_LENGTH}`;
   return rejected('too-large', `the document holds ${found}`);
-}
-
-function unwrap(content: DocumentContent): DocumentContent {
-  return content.syntax === 'xml' ? { syntax: 'xml', root: unwrapSoap(content.root) } : content;
 }
 
 /** JSON of no known shape, with no field of another format, is most likely the bridge's own with a mistake. */

@@ -22,32 +22,22 @@ export {
 } from './client/ensure-topics.js';
 export { type ConfiguredKafka, createKafka } from './client/kafka-client.js';
 export { type KafkaClient } from './client/kafka-port.js';
-export { isForbiddenTopic } from './client/protocol-error.js';
 export { type InboundMessage, type WhenRefused } from './consumer/inbound-message.js';
 export {
   describeGroup,
-  type GroupDescription,
   type GroupOffset,
   groupOffsets,
   offsetsSince,
   setGroupOffsets,
 } from './consumer/group-offsets.js';
-export {
-  KafkaConsumer,
-  type KafkaConsumerOptions,
-  KafkaConsumerStrategy,
-} from './consumer/kafka-consumer.js';
-export { type ConsumerState } from './consumer/supervised-consumer.js';
-export {
-  type KeyedStateOptions,
-  type OwnedState,
-  type StateChange,
-} from './keyed-state/keyed-state-options.js';
+export { KafkaConsumer, KafkaConsumerStrategy } from './consumer/kafka-consumer.js';
+export { type OwnedState, type StateChange } from './keyed-state/keyed-state-options.js';
 export { KeyedState, type KeyedStateTopic } from './keyed-state/keyed-state-topic.js';
 export { type DeadLetterReason, DeadLetters } from './producer/dead-letters.js';
 export { IdempotentProducer } from './producer/idempotent-producer.js';
 export { type OutboundRecord, RecordRefusedError, refusalOf } from './producer/outbound-record.js';
 export { partitionOf } from './producer/partition-of.js';
+export { byteLength } from './producer/record-batches.js';
 export { TransactionalWriter } from './producer/transactional-writer.js';
 export { type FollowedTopic, type FollowState, followTopics } from './reading/follow-topics.js';
 export { readRecords, readSince, readSpans } from './reading/read-spans.js';

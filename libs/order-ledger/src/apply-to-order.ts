@@ -148,15 +148,12 @@ function meet(
   position: MessagePosition,
 ): OrderApplication {
   if (known === undefined) return applyOrderMessage(undefined, message);
-  const order = snapshotOf(message.order.orderId, known);
+  const { changedAt, status, operations, fence } = known;
+  const order: OrderSnapshot = { orderId: message.order.orderId, changedAt, status, operations };
+  if (fence !== undefined) order.fence = fence;
   const isAsOld = !isOlderVersion(order, message.order);
   if (isAsOld && isBefore(position, known.from)) return { kind: 'superseded', known: order };
   return applyOrderMessage(order, message);
-}
-
-function snapshotOf(orderId: string, known: KnownOrder): OrderSnapshot {
-  const { changedAt, status, operations, fence } = known;
-  return { orderId, changedAt, status, operations, ...(fence !== undefined && { fence }) };
 }
 
 /** By what they were compared: counts of one counter come before times. */

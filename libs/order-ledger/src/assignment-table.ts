@@ -85,10 +85,11 @@ export class AssignmentTable {
 
   private drawn(machineId: string, machine: MachineAssignments): readonly ListedOperation[] {
     const { drawn, orderIds, changed, hasReplaced } = machine;
-    machine.drawn =
-      drawn === undefined
-        ? this.drawAll(machineId, orderIds)
-        : redrawn(hasReplaced ? without(drawn, changed) : drawn, changed);
+    if (drawn === undefined) machine.drawn = this.drawAll(machineId, orderIds);
+    else {
+      const left = hasReplaced ? drawn.filter(([orderId]) => !changed.has(orderId)) : drawn;
+      machine.drawn = redrawn(left, changed);
+    }
     changed.clear();
     machine.hasReplaced = false;
     return machine.drawn;
@@ -103,13 +104,6 @@ export class AssignmentTable {
     }
     return drawn.sort(inWorkingOrder);
   }
-}
-
-function without(
-  drawn: readonly ListedOperation[],
-  changed: ReadonlyMap<string, unknown>,
-): ListedOperation[] {
-  return drawn.filter(([orderId]) => !changed.has(orderId));
 }
 
 /** What is drawn, with what has changed put in among it: to sort all anew would take several times as long. */
@@ -187,17 +181,11 @@ export function toStoredAssignment(operations: readonly AssignedOperation[]): St
 /** Reads what the bridge itself has stored; undefined for what it has not. */
 export function fromStoredAssignment(json: unknown): readonly AssignedOperation[] | undefined {
   if (!Array.isArray(json) || !json.every(Array.isArray)) return undefined;
-  return (json as unknown as StoredOperation[]).map(fromStoredOperation);
-}
-
-function fromStoredOperation([
-  entry,
-  operationId,
-  sequence,
-  plannedStart,
-]: StoredOperation): AssignedOperation {
-  const operation: AssignedOperation = { entry, operationId };
-  if (sequence !== null) operation.sequence = sequence;
-  if (plannedStart !== null) operation.plannedStart = plannedStart;
-  return operation;
+  return (json as unknown as StoredOperation[]).map((stored) => {
+    const [entry, operationId, sequence, plannedStart] = stored;
+    const operation: AssignedOperation = { entry, operationId };
+    if (sequence !== null) operation.sequence = sequence;
+    if (plannedStart !== null) operation.plannedStart = plannedStart;
+    return operation;
+  });
 }

@@ -21,9 +21,4 @@ export {
   toStoredOrder,
 } from './known-order.js';
 export { type MachineOf, placeOrder, rejectUnmapped } from './place-order.js';
-export {
-  type OrderFinding,
-  applyToOrder,
-  type AppliedOrder,
-  type ReceivedOrder,
-} from './apply-to-order.js';
+export { type OrderFinding, applyToOrder, type AppliedOrder } from './apply-to-order.js';

@@ -1,9 +1,10 @@
-import type {
-  OrderMessage,
-  OrderOperation,
-  OrderSnapshot,
-  OrderStatus,
-  SourceSequence,
+import {
+  isOver,
+  type OrderMessage,
+  type OrderOperation,
+  type OrderSnapshot,
+  type OrderStatus,
+  type SourceSequence,
 } from '#libs/contracts';
 
 /** Where in the input a message lies. */
@@ -73,10 +74,6 @@ export function isFinished({
   operations,
 }: Pick<OrderSnapshot, 'status' | 'operations'>): boolean {
   return isOver(status) || operations.every((each) => isOver(each.status));
-}
-
-function isOver(status: OrderSnapshot['status']): boolean {
-  return status === 'completed' || status === 'cancelled';
 }
 
 /** How an order is stored: without the fields' names, which would be more than all the rest. */
@@ -151,24 +148,22 @@ export class FinishedOrders {
     this.orderIds = new Set(oldestFirst);
   }
 
-  finished(orderId: string): void {
+  /** Returns those finished longest ago that are forgotten for it. */
+  finished(orderId: string): string[] {
     // Taking the order out first makes it the youngest.
     this.orderIds.delete(orderId);
     this.orderIds.add(orderId);
+    const forgotten: string[] = [];
+    for (const oldest of this.orderIds) {
+      if (this.orderIds.size <= this.remembered) break;
+      this.orderIds.delete(oldest);
+      forgotten.push(oldest);
+    }
+    return forgotten;
   }
 
-  /** It is open again, or forgotten. */
+  /** It is open again. */
   delete(orderId: string): void {
     this.orderIds.delete(orderId);
-  }
-
-  /** Those finished longest ago, as far as they are more than are remembered. */
-  excess(): string[] {
-    const excess: string[] = [];
-    for (const orderId of this.orderIds) {
-      if (this.orderIds.size - excess.length <= this.remembered) break;
-      excess.push(orderId);
-    }
-    return excess;
   }
 }

@@ -30,7 +30,17 @@ export function placeOrder(order: OrderSnapshot, machineOf: MachineOf): PlacedOr
   }
   const machines = new Map<string, AssignedOperation[]>();
   for (const [machineId, operations] of named) {
-    machines.set(machineId, isOver ? [] : assigned(order.orderId, operations));
+    const assigned: AssignedOperation[] = [];
+    machines.set(machineId, assigned);
+    for (const { operationId, status, sequence, plannedStart } of isOver ? [] : operations) {
+      if (!LISTED.has(status)) continue;
+      // It counts all operations of the order there: the name does not change when one is done.
+      const entry = operations.length === 1 ? order.orderId : `${order.orderId}-${operationId}`;
+      const operation: AssignedOperation = { entry, operationId };
+      if (sequence !== undefined && sequence !== 0) operation.sequence = sequence;
+      if (plannedStart !== undefined) operation.plannedStart = plannedStart;
+      assigned.push(operation);
+    }
   }
   return { machines, unmapped };
 }
@@ -45,17 +55,4 @@ export function rejectUnmapped(orderId: string, unmapped: readonly OrderOperatio
   const named = distinct.slice(0, PLACES_NAMED).join(', ') + (more > 0 ? ` and ${more} more` : '');
   const detail = `no machine is mapped for plant/work centre ${named} of order ${orderId}`;
   return { code: 'unmapped-work-centre', detail };
-}
-
-/** The entry's name counts all operations of the order there: it does not change when one is done. */
-function assigned(orderId: string, operations: readonly OrderOperation[]): AssignedOperation[] {
-  return operations
-    .filter(({ status }) => LISTED.has(status))
-    .map(({ operationId, sequence, plannedStart }) => {
-      const entry = operations.length === 1 ? orderId : `${orderId}-${operationId}`;
-      const operation: AssignedOperation = { entry, operationId };
-      if (sequence !== undefined && sequence !== 0) operation.sequence = sequence;
-      if (plannedStart !== undefined) operation.plannedStart = plannedStart;
-      return operation;
-    });
 }

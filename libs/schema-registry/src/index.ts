@@ -6,5 +6,5 @@
  */
 export { OutputFrames } from './output-frames.js';
 export { OUTPUT_SCHEMAS } from './output-schemas.js';
-export { reachRegistry, trySchema, type SchemaRegistryOptions } from './registry-requests.js';
+export { reachRegistry, trySchema } from './registry-requests.js';
 export { SchemaRegistry } from './schema-registry.js';

@@ -10,8 +10,6 @@ export {
   NO_SPAN,
   NO_TRACING,
   type PollSpan,
-  type RequestSpan,
   type Span,
-  type TracedMessage,
   type Tracing,
 } from './tracing.js';

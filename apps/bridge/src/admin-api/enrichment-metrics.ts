@@ -1,6 +1,6 @@
 import type { Metric } from 'prom-client';
 import { type OrderRequests, REQUEST_RESULTS } from '../work-orders/index.js';
-import { scrapedCounter, scrapedGauge } from './scraped-metrics.js';
+import { scrapedCounter, scrapedGauge } from '../platform/index.js';
 
 /** Metrics of the GETs that complete thin events, collected at each scrape; no series without a rule. */
 export function enrichmentMetrics(requests: OrderRequests): Metric[] {

@@ -1,6 +1,6 @@
 import type { Metric } from 'prom-client';
 import { realNowMs } from '#libs/clock';
-import { scrapedCounter, scrapedGauge } from './scraped-metrics.js';
+import { scrapedCounter, scrapedGauge } from '../platform/index.js';
 
 /** A flow of commands, as far as it is counted. */
 interface Flow {

@@ -1,5 +1,5 @@
 import { Inject, Injectable, Optional } from '@nestjs/common';
-import { Clock, realDelayMs, realNowMs } from '#libs/clock';
+import { Clock, realNowMs, withDeadline } from '#libs/clock';
 import type { BridgeSettings } from '#libs/config';
 import {
   CONSUMED_TOPICS,
@@ -149,14 +149,8 @@ export class GroupFlows {
     this.readingLags ??= this.readLags().finally(() => {
       this.readingLags = undefined;
     });
-    const deadline = new AbortController();
-    const late = realDelayMs(LAG_DEADLINE_MS, deadline.signal).then(
-      () => new Map<Flow, number>(),
-      () => new Map<Flow, number>(),
-    );
-    const lags = await Promise.race([this.readingLags, late]);
-    deadline.abort();
-    return lags;
+    const reading = this.readingLags;
+    return (await withDeadline(reading, LAG_DEADLINE_MS)) ? reading : new Map<Flow, number>();
   }
 
   private async readLags(): Promise<ReadonlyMap<Flow, number>> {

@@ -15,6 +15,8 @@ import {
   BRIDGE_SETTINGS,
   CloudCalls,
   KAFKA,
+  scrapedCounter,
+  scrapedGauge,
   ServiceClockWatch,
   TRACING,
 } from '../platform/index.js';
@@ -22,7 +24,6 @@ import { OrderRequests, WorkOrderLists } from '../work-orders/index.js';
 import { enrichmentMetrics } from './enrichment-metrics.js';
 import { flowMetrics } from './flow-metrics.js';
 import { Readiness } from './readiness.js';
-import { scrapedCounter, scrapedGauge } from './scraped-metrics.js';
 
 /** Everything the rooms count, in one registry of this bridge's own. */
 @Injectable()
@@ -57,10 +58,8 @@ export class MetricsRegistry {
     ].flatMap((source): Metric[] => source.metrics);
     const dispatchers = [lists?.flow, reasons?.flow].filter((flow) => flow !== undefined);
     const enrichment = requests === undefined ? [] : enrichmentMetrics(requests);
-    for (const metric of [
-      ...[...metrics, ...flowMetrics(dispatchers), ...enrichment, ...this.gauges()],
-    ])
-      this.registry.registerMetric(metric);
+    const all = [...metrics, ...flowMetrics(dispatchers), ...enrichment, ...this.gauges()];
+    for (const metric of all) this.registry.registerMetric(metric);
   }
 
   /** The Prometheus exposition text. */

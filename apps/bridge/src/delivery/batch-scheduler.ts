@@ -33,14 +33,15 @@ export class BatchScheduler<T extends LaneEntry> {
   /** Lets ready machines wait that long for others to share their call, unless one is full already. */
   lingerOrAsk(lingerMs: number): void {
     // Only those that may be sent now count: machines in back-off would make all others go alone.
-    const mayGo = lingerMs === 0 || this.isFull(this.queue.readyMachines(realNowMs()));
+    const { maxMachines } = this.options.limits;
+    const mayGo = lingerMs === 0 || this.queue.readyMachines(realNowMs()) >= maxMachines;
     if (mayGo) this.ask();
     else this.timer.wakeAt(realNowMs() + lingerMs);
   }
 
   /** A call for so many machines begins. */
   begun(nowMs: number, machines: number): void {
-    this.spread.begun(nowMs, this.isFull(machines));
+    this.spread.begun(nowMs, machines >= this.options.limits.maxMachines);
   }
 
   /** Asks for a slot for what is ready, and for what is not yet when its time has come. */
@@ -50,7 +51,7 @@ export class BatchScheduler<T extends LaneEntry> {
     this.isAsking = true;
     let callsLeft = calls;
     try {
-      while (!this.isAsked && this.isWanted()) {
+      while (!this.isAsked && this.status.admits() && this.queue.readyMachines(realNowMs()) > 0) {
         this.isAsked = true;
         this.options.slots.ask(() => {
           this.isAsked = false;
@@ -65,14 +66,6 @@ export class BatchScheduler<T extends LaneEntry> {
       this.isAsking = false;
     }
     this.wakeForNext();
-  }
-
-  private isWanted(): boolean {
-    return this.status.admits() && this.queue.readyMachines(realNowMs()) > 0;
-  }
-
-  private isFull(machines: number): boolean {
-    return machines >= this.options.limits.maxMachines;
   }
 
   private wakeForNext(): void {

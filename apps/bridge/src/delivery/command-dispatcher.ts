@@ -92,34 +92,19 @@ export class CommandDispatcher<P> {
 
   private begin(calls: number): void {
     const nowMs = realNowMs();
+    const { queue } = this.lanes;
+    let batch: readonly Command<P>[] = [];
     // The flow may have been paused while this waited for its slot.
-    const batch = this.status.admits() ? this.take(nowMs, calls) : [];
+    if (this.status.admits()) {
+      batch = this.status.isPaused ? queue.takeProbe(nowMs) : queue.takeBatch(nowMs, calls);
+    }
     if (batch.length === 0) {
       this.options.slots.release();
       return;
     }
     this.scheduler.begun(nowMs, batch.length);
     const isProbe = this.status.callBegins();
-    const { admitted, lookUps } = this.admitBatch(batch, isProbe);
-    if (admitted.length > 0) void this.run(admitted, isProbe);
-    else this.options.slots.release();
-    if (admitted.length > 0 && lookUps.length === 0) return;
-    void Promise.all(lookUps).then(() => {
-      if (admitted.length === 0 && isProbe) this.status.probeWasVoid();
-      this.scheduler.ask();
-    });
-  }
-
-  private take(nowMs: number, calls: number): Command<P>[] {
-    const { queue } = this.lanes;
-    return this.status.isPaused ? queue.takeProbe(nowMs) : queue.takeBatch(nowMs, calls);
-  }
-
-  /** The commands that may be sent now, and the look-ups under way for others: their machines alone wait for these. */
-  private admitBatch(
-    batch: readonly Command<P>[],
-    isProbe: boolean,
-  ): { admitted: Command<P>[]; lookUps: Promise<void>[] } {
+    // The machines of these alone wait for them.
     const lookUps: Promise<void>[] = [];
     const admitted = batch.filter((command) => {
       const admission = this.judge(command);
@@ -127,7 +112,13 @@ export class CommandDispatcher<P> {
       lookUps.push(this.lookUp(command, admission, isProbe));
       return false;
     });
-    return { admitted, lookUps };
+    if (admitted.length > 0) void this.run(admitted, isProbe);
+    else this.options.slots.release();
+    if (admitted.length > 0 && lookUps.length === 0) return;
+    void Promise.all(lookUps).then(() => {
+      if (admitted.length === 0 && isProbe) this.status.probeWasVoid();
+      this.scheduler.ask();
+    });
   }
 
   private judge(command: Command<P>): Admission | Promise<Admission> {

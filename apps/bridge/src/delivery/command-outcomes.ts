@@ -22,7 +22,7 @@ import {
   type OutboundRecord,
 } from '#libs/kafka';
 import { OutputFrames } from '#libs/schema-registry';
-import { type TraceContext, traceHeaders } from '#libs/tracing';
+import { traceHeaders } from '#libs/tracing';
 import { BRIDGE_SETTINGS } from '../platform/index.js';
 import {
   type Answered,
@@ -86,20 +86,31 @@ export class CommandOutcomes {
     answered: Answered,
     found: readonly CommandResult[],
   ): OutboundRecord[] {
-    const { origin } = answered;
-    if (answered.isAnswered === true) return addState([], answered, found);
-    const results = oneOfEach(found);
-    if (!results.some(isRejected)) {
-      return addState(this.outcomesOf(family, answered, results), answered, found);
+    const records =
+      answered.isAnswered === true ? [] : this.answersOf(family, answered, oneOfEach(found));
+    if (answered.records !== undefined) records.push(...answered.records);
+    for (const result of found) {
+      if (result.kind === 'applied' && result.records !== undefined) {
+        records.push(...result.records);
+      }
     }
+    return records;
+  }
+
+  private answersOf(
+    family: CommandFamily,
+    answered: Answered,
+    results: readonly CommandResult[],
+  ): OutboundRecord[] {
+    if (!results.some(isRejected)) return this.outcomesOf(family, answered, results);
+    const { origin } = answered;
     const faults = results.filter(isRejected);
     const publishedHere =
       origin === undefined ? results : results.filter((each) => !isRejected(each));
     const namesOthers = results.length > 1 || answered.namesOthers;
     const refusal =
       origin?.refusal(faults) ?? this.deadLetterOf({ ...answered, namesOthers }, faults);
-    const records = [refusal, ...this.outcomesOf(family, answered, publishedHere)];
-    return addState(records, answered, found);
+    return [refusal, ...this.outcomesOf(family, answered, publishedHere)];
   }
 
   outcomesOf(
@@ -110,7 +121,7 @@ export class CommandOutcomes {
     const source = this.sourceOf(answered);
     return results.map((result) => {
       const { orderId = answered.orderId } = result;
-      return this.counted(family, answered, result.kind, toOutcome(result, orderId, source));
+      return this.recordOf(family, answered, result.kind, toOutcome(result, orderId, source));
     });
   }
 
@@ -125,9 +136,7 @@ export class CommandOutcomes {
   publishDeferred(family: CommandFamily, { machineId, calls, answers }: CommandWaiter): void {
     const { answered } = answers;
     if (answered.isAnswered === true) return;
-    const { orderId } = answered;
-    const outcome = toDeferral(machineId, orderId, this.sourceOf(answered), calls);
-    answered.message.publish([this.counted(family, answered, 'deferred', outcome)]);
+    this.defer(family, answered, machineId, calls, 'waits for the service to take it');
   }
 
   /**
@@ -136,8 +145,20 @@ export class CommandOutcomes {
    * @param calls made for it
    */
   publishOrderDeferred(answered: AnsweredMessage, calls: number, detail: string): void {
-    const outcome = toDeferral(null, answered.orderId, this.sourceOf(answered), calls, detail);
-    answered.message.publish([this.counted('work-order-list', answered, 'deferred', outcome)]);
+    this.defer('work-order-list', answered, null, calls, detail);
+  }
+
+  private defer(
+    family: CommandFamily,
+    answered: AnsweredMessage,
+    machineId: string | null,
+    attempts: number,
+    detail: string,
+  ): void {
+    const { orderId } = answered;
+    const source = this.sourceOf(answered);
+    const outcome = { machineId, orderId, source, code: null, detail, attempts, appliedAt: null };
+    answered.message.publish([this.recordOf(family, answered, 'deferred', outcome)]);
   }
 
   /** Where the message that is answered stands, under its topic's full name. */
@@ -149,29 +170,20 @@ export class CommandOutcomes {
     return sender === null ? source : { ...source, sender };
   }
 
-  private counted(
+  /** The record of an outcome, which is counted. */
+  private recordOf(
     family: CommandFamily,
     { message, trace = message.span?.context }: Answered,
     kind: Outcome,
     outcome: CommandOutcome,
   ): OutboundRecord {
-    const { machineId, code } = outcome;
+    const { machineId, orderId, source, code } = outcome;
     this.counts.add(family, kind, code);
     message.span?.outcome(kind, machineId, code);
     const type = TYPE_OF[family][kind];
     if (machineId !== null) this.recent.add(machineId, type, outcome);
-    return this.recordOf(type, message, outcome, trace);
-  }
-
-  /** The same message, order, machine and outcome have the same `ce_id`. */
-  private recordOf(
-    type: OutcomeType,
-    message: InboundRecord,
-    outcome: CommandOutcome,
-    trace: TraceContext | undefined,
-  ): OutboundRecord {
-    const { machineId, orderId, source } = outcome;
     const headers = cloudEventHeaders({
+      // The same message, order, machine and outcome have the same.
       id: outcomeId(source, machineId, type, orderId),
       source: BRIDGE_SOURCE,
       type,
@@ -193,19 +205,6 @@ export class CommandOutcomes {
   }
 }
 
-/** Adds the state records of a message and of its results. */
-function addState(
-  records: OutboundRecord[],
-  answered: Answered,
-  results: readonly CommandResult[],
-): OutboundRecord[] {
-  if (answered.records !== undefined) records.push(...answered.records);
-  for (const result of results) {
-    if (result.kind === 'applied' && result.records !== undefined) records.push(...result.records);
-  }
-  return records;
-}
-
 /**
  * The reason of a dead letter.
  *
@@ -217,7 +216,9 @@ function reasonOf(
   namesOthers = false,
   remark?: string,
 ): DeadLetterReason {
-  const named = faults.find(isUnmapped) ?? faults[0];
+  // This code takes precedence: a dead letter is found by it, to be replayed once the work centre is mapped.
+  const unmapped = faults.find(({ rejection: { code } }) => code === 'unmapped-work-centre');
+  const named = unmapped ?? faults[0];
   if (named === undefined) throw new Error('a dead letter without a fault');
   const { rejection, attempts, httpStatus } = named;
   const machineIds = new Set(faults.flatMap(({ machineId }) => machineId ?? []));
@@ -232,11 +233,6 @@ function reasonOf(
 
 function isRejected(result: CommandResult): result is RejectedResult {
   return result.kind === 'rejected';
-}
-
-/** This code takes precedence: a dead letter is found by it, to be replayed once the work centre is mapped. */
-function isUnmapped({ rejection }: RejectedResult): boolean {
-  return rejection.code === 'unmapped-work-centre';
 }
 
 export type CommandFamily = 'work-order-list' | 'downtime-reason';
@@ -304,16 +300,6 @@ function shownOf(workingOrders: readonly string[] | undefined): readonly string[
   return isLong ? workingOrders.slice(0, MAX_OUTCOME_ORDERS) : workingOrders;
 }
 
-function toDeferral(
-  machineId: string | null,
-  orderId: string | undefined,
-  source: OutcomeSource,
-  attempts: number,
-  detail = 'waits for the service to take it',
-): CommandOutcome {
-  return { machineId, orderId, source, code: null, detail, attempts, appliedAt: null };
-}
-
 const WEIGHT = { superseded: 0, applied: 1, rejected: 2 } as const;
 
 /**
@@ -348,18 +334,17 @@ export class OutcomeCounts {
   };
 
   add(family: CommandFamily, outcome: Outcome, code: RejectionCode | null): void {
-    const total = this.counts[family].get(code ?? outcome) ?? this.begin(family, outcome, code);
+    const counts = this.counts[family];
+    let total = counts.get(code ?? outcome);
+    if (total === undefined) {
+      total = { flow: FLOW_OF[family], outcome, code: code ?? '', count: 0 };
+      counts.set(code ?? outcome, total);
+    }
     total.count += 1;
   }
 
   totals(): OutcomeTotal[] {
     return Object.values(this.counts).flatMap((counts) => [...counts.values()]);
-  }
-
-  private begin(family: CommandFamily, outcome: Outcome, code: RejectionCode | null): OutcomeTotal {
-    const total: OutcomeTotal = { flow: FLOW_OF[family], outcome, code: code ?? '', count: 0 };
-    this.counts[family].set(code ?? outcome, total);
-    return total;
   }
 }
 

@@ -655,11 +655,4 @@ describe('machines that something has to do with', () => {
     machines.note('a', true);
     expect(machines.areSeveral).toBe(true);
   });
-
-  it('are told anew once they are forgotten', () => {
-    machines.note('a', true);
-    machines.forget();
-    machines.note('b', false);
-    expect(machines.areSeveral).toBe(false);
-  });
 });

@@ -158,19 +158,17 @@ class LatestApplied {
   private begunMs = -Infinity;
 
   note(commands: readonly { machineId: string }[], startedMs: number): void {
-    if (startedMs >= this.begunMs + REMEMBERED_MS) this.beginAnother(startedMs);
+    if (startedMs >= this.begunMs + REMEMBERED_MS) {
+      this.older = this.newer;
+      this.newer = new Map();
+      this.begunMs = startedMs;
+    }
     for (const { machineId } of commands) this.newer.set(machineId, startedMs);
   }
 
   /** -Infinity if none is remembered. */
   startedMsOf(machineId: string): number {
     return this.newer.get(machineId) ?? this.older.get(machineId) ?? -Infinity;
-  }
-
-  private beginAnother(startedMs: number): void {
-    this.older = this.newer;
-    this.newer = new Map();
-    this.begunMs = startedMs;
   }
 }
 
@@ -202,8 +200,9 @@ export interface CallFailure {
  * gets through any more, or only that some machines have trouble of their own. Pure: times are handed in.
  */
 class ConsecutiveFailures {
+  /** Real milliseconds at which the first of them was counted. */
+  sinceMs = 0;
   private count = 0;
-  private firstMs = 0;
   private readonly failing = new DistinctMachines();
   private readonly askedToWait = new DistinctMachines();
 
@@ -211,22 +210,11 @@ class ConsecutiveFailures {
     return this.count > 0;
   }
 
-  /** Real milliseconds at which the first of them was counted. */
-  get sinceMs(): number {
-    return this.firstMs;
-  }
-
   add({ machineId, isShared, retryAfterMs }: CallFailure, nowMs: number): void {
-    if (this.count === 0) this.firstMs = nowMs;
+    if (this.count === 0) this.sinceMs = nowMs;
     this.count += 1;
     this.failing.note(machineId, isShared);
     if (retryAfterMs > 0) this.askedToWait.note(machineId, isShared);
-  }
-
-  forget(): void {
-    this.count = 0;
-    this.failing.forget();
-    this.askedToWait.forget();
   }
 
   /**
@@ -252,7 +240,7 @@ class ConsecutiveFailures {
   }
 
   private lastLong(nowMs: number): boolean {
-    return nowMs - this.firstMs >= STANDSTILL_MS;
+    return nowMs - this.sinceMs >= STANDSTILL_MS;
   }
 }
 
@@ -265,11 +253,6 @@ export class DistinctMachines {
   note(machineId: string, isShared: boolean): void {
     this.first ??= machineId;
     this.areSeveral ||= isShared || machineId !== this.first;
-  }
-
-  forget(): void {
-    this.first = undefined;
-    this.areSeveral = false;
   }
 }
 
@@ -284,7 +267,7 @@ const LEAST_PROBE_WAIT_MS = 200;
  * opens it. Pure: times are real milliseconds handed in.
  */
 export class Breaker {
-  private readonly failures = new ConsecutiveFailures();
+  private failures = new ConsecutiveFailures();
   private latestWhy = '';
   private isOpen = false;
   private isProbing = false;
@@ -329,7 +312,7 @@ export class Breaker {
   succeeded(startedMs = Infinity): boolean {
     const wasOpen = this.isOpen;
     if (wasOpen && startedMs <= this.failures.sinceMs) return false;
-    this.failures.forget();
+    if (this.failures.areAny) this.failures = new ConsecutiveFailures();
     this.isOpen = false;
     this.isProbing = false;
     this.probes = 0;

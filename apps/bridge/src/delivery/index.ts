@@ -20,6 +20,7 @@ export {
   type MessageAnswers,
   notHandled,
   notTaken,
+  type Precede,
   type Precedence,
   type RejectedResult,
   rejection,

@@ -3,7 +3,7 @@ import { backOffMs } from '#libs/delivery';
 import type { Span } from '#libs/tracing';
 import type { CallAnswer, Command, DispatcherOptions, SetList, TracedPermit } from './command.js';
 import type { FlowStatus } from './flow-status.js';
-import type { CallQuality, CommandLanes, SlowCall } from './machine-lanes.js';
+import type { CommandLanes, SlowCall } from './machine-lanes.js';
 import {
   classifyAnswer,
   isUnlisted,
@@ -73,7 +73,9 @@ export class ServiceCaller<P> {
       causes: causesOf(commands),
       signal,
       objection: () => {
-        objected = objection() ?? objectionOfLost(commands) ?? this.status.objectionToCall;
+        const areLost = commands.every((command) => command.isLost);
+        const lost = areLost ? new Error('nobody waits for this any more') : undefined;
+        objected = objection() ?? lost ?? this.status.objectionToCall;
         isSent ||= objected === undefined;
         return objected;
       },
@@ -146,15 +148,7 @@ export class ServiceCaller<P> {
     }
     if (!isUnlisted(verdict)) this.unlisted.answered(call, isApplied);
     if (verdict.kind === 'rejected') return this.rejected(commands, verdict, call);
-    this.applied(commands, lists, this.pace.qualityOf(durationMs(call), 'ok'));
-    return [];
-  }
-
-  private applied(
-    commands: readonly Command<P>[],
-    lists: readonly SetList[] | undefined,
-    conduct: CallQuality,
-  ): void {
+    const conduct = this.pace.qualityOf(realNowMs() - call.startedMs, 'ok');
     const appliedAt = this.options.clock.nowSeconds();
     commands.forEach((command, index) => {
       command.forbidden?.wentWell();
@@ -162,6 +156,7 @@ export class ServiceCaller<P> {
       const end = { kind: 'applied', appliedAt, workingOrders, records } as const;
       this.lanes.endCommand(command, conduct, end);
     });
+    return [];
   }
 
   private rejected(
@@ -171,7 +166,7 @@ export class ServiceCaller<P> {
   ): Command<P>[][] {
     const [only] = commands;
     if (only !== undefined && commands.length === 1) {
-      const againMs = this.options.retryRefused?.(only, status, durationMs(call));
+      const againMs = this.options.retryRefused?.(only, status, realNowMs() - call.startedMs);
       if (againMs !== undefined) {
         this.retries['not-yet'] += 1;
         this.lanes.delay(only, realNowMs() + againMs);
@@ -203,7 +198,9 @@ export class ServiceCaller<P> {
     // The service or one machine may be at fault. So each failure cuts the batch limit of its machines to an eighth, as
     // long as others get through; when it was the service, all limits are lifted as soon as it answers again.
     const conduct =
-      cause === 'token-refused' ? 'unknown' : this.pace.qualityOf(durationMs(call), 'suspect');
+      cause === 'token-refused'
+        ? 'unknown'
+        : this.pace.qualityOf(realNowMs() - call.startedMs, 'suspect');
     const notBeforeMs = realNowMs() + waitMs;
     for (const command of commands) this.lanes.postpone(command, conduct, notBeforeMs);
   }
@@ -218,15 +215,6 @@ function countCall(
     command.attempts += change;
     for (const waiter of command.waiters) waiter.calls += change;
   }
-}
-
-function durationMs({ startedMs }: StartedCall): number {
-  return realNowMs() - startedMs;
-}
-
-function objectionOfLost(commands: readonly { readonly isLost: boolean }[]): Error | undefined {
-  const isLost = commands.every((command) => command.isLost);
-  return isLost ? new Error('nobody waits for this any more') : undefined;
 }
 
 /** Each message once: it may name many machines of the call. */

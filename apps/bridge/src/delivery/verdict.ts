@@ -27,7 +27,6 @@ export function classifyAnswer(
   attempt: number,
   random: () => number = Math.random,
 ): Verdict {
-  const waitMs = backOffMs(attempt, RETRY_BACK_OFF, random);
   switch (answer.kind) {
     case 'data':
     case 'noData':
@@ -37,7 +36,7 @@ export function classifyAnswer(
     case 'retry':
       return {
         kind: 'try-again',
-        waitMs: Math.max(waitMs, answer.afterMs ?? 0),
+        waitMs: Math.max(backOffMs(attempt, RETRY_BACK_OFF, random), answer.afterMs ?? 0),
         retryAfterMs: answer.afterMs ?? 0,
         why: answer.error.message,
         cause: 'service',
@@ -45,7 +44,7 @@ export function classifyAnswer(
     case 'unauthorised':
       return {
         kind: 'try-again',
-        waitMs,
+        waitMs: backOffMs(attempt, RETRY_BACK_OFF, random),
         retryAfterMs: 0,
         why: `the service answers ${answer.status}: the token is not accepted`,
         cause: answer.status === 403 ? 'forbidden' : 'token-refused',
@@ -128,7 +127,9 @@ export class ForbiddenAttribution {
       const allowedMs = flow.latestAppliedMsOf(this.machineId);
       this.wasAllowed = allowedMs >= this.firstMs - BESIDE_MS;
     }
-    const isProven = call.latestApplied > this.earliest(this.sinceCall);
+    const { shared } = this;
+    const sinceShared = shared?.leaves(this.machineId) === true ? shared.sinceCall : Infinity;
+    const isProven = call.latestApplied > Math.min(this.sinceCall, sinceShared);
     return isProven || this.isAloneWith403(call, this.firstMs, flow) ? REJECTED : verdict;
   }
 
@@ -139,12 +140,6 @@ export class ForbiddenAttribution {
       flow.latestAppliedMs >= firstMs - BESIDE_MS &&
       !flow.wasAnotherForbidden(this.machineId, firstMs - BESIDE_MS)
     );
-  }
-
-  private earliest(sinceCall: number): number {
-    const { shared } = this;
-    if (shared?.leaves(this.machineId) !== true) return sinceCall;
-    return Math.min(sinceCall, shared.sinceCall);
   }
 }
 

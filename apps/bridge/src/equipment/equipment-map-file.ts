@@ -54,17 +54,13 @@ export class EquipmentMapFile {
 
   private async look(): Promise<string> {
     try {
-      return await versionOf(this.path);
+      // Besides time and size the inode: a mounted file is replaced by switching a link.
+      const { mtimeNs, size, ino } = await stat(this.path, { bigint: true });
+      return [mtimeNs, size, ino].join(':');
     } catch (error) {
       // It may be put back as it was, which is to be reported.
       [this.version, this.seen] = [undefined, undefined];
       throw error;
     }
   }
-}
-
-/** Besides time and size the inode: a mounted file is replaced by switching a link. */
-async function versionOf(path: string): Promise<string> {
-  const { mtimeNs, size, ino } = await stat(path, { bigint: true });
-  return [mtimeNs, size, ino].join(':');
 }

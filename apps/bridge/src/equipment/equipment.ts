@@ -36,9 +36,7 @@ export class Equipment implements OnApplicationBootstrap, BeforeApplicationShutd
   }
 
   /** Undefined for a work centre that is not mapped. */
-  machineOf(operation: Parameters<EquipmentMap['machineOf']>[0]): string | undefined {
-    return this.map.machineOf(operation);
-  }
+  readonly machineOf: EquipmentMap['machineOf'] = (operation) => this.map.machineOf(operation);
 
   /** Calls `listener` each time another map has taken the place of the last one. */
   onChange(listener: () => void): void {

@@ -1,6 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { Clock } from '#libs/clock';
 import type { OrderOperation } from '#libs/contracts';
+import { BoundedMap } from '../platform/index.js';
 import { Equipment } from './equipment.js';
 
 /** A place that orders name and no machine is mapped for. */
@@ -24,7 +25,7 @@ const MOST_EXAMPLES = 5;
 /** What to put into the equipment map next. Forgotten as soon as it is mapped, and at a restart. */
 @Injectable()
 export class UnmappedWorkCentres {
-  private readonly places = new Map<string, UnmappedWorkCentre>();
+  private readonly places = new BoundedMap<string, UnmappedWorkCentre>(MOST_PLACES);
 
   constructor(
     private readonly clock: Clock,
@@ -39,8 +40,6 @@ export class UnmappedWorkCentres {
     const now = this.clock.nowSeconds();
     const key = JSON.stringify([plant, workCentre]);
     const known = this.places.get(key);
-    // A map keeps the order of insertion: taking the place out first makes it the youngest.
-    this.places.delete(key);
     this.places.set(key, {
       plant,
       workCentre,
@@ -51,9 +50,6 @@ export class UnmappedWorkCentres {
       firstSeenAt: known?.firstSeenAt ?? now,
       lastSeenAt: now,
     });
-    if (this.places.size <= MOST_PLACES) return;
-    const [oldest] = this.places.keys();
-    if (oldest !== undefined) this.places.delete(oldest);
   }
 
   /** Those with the most operations first. */

@@ -1,5 +1,5 @@
 import { Inject, Injectable, Logger, type OnModuleDestroy } from '@nestjs/common';
-import { afterRealMs, Clock, realDelayMs, realNowMs } from '#libs/clock';
+import { afterRealMs, Clock, realDelayMs, realNowMs, withDeadline } from '#libs/clock';
 import type { BridgeSettings } from '#libs/config';
 import { type Flow, FLOWS, INTERNAL_TOPICS, isJsonObject, readJson } from '#libs/contracts';
 import {
@@ -79,10 +79,7 @@ export class FlowControls implements OnModuleDestroy {
 
   async onModuleDestroy(): Promise<void> {
     this.stopping.abort(new Error('the bridge is stopping'));
-    const deadline = new AbortController();
-    const late = realDelayMs(STOP_DEADLINE_MS, deadline.signal).catch(() => undefined);
-    await Promise.race([this.following, late]);
-    deadline.abort();
+    await withDeadline(this.following, STOP_DEADLINE_MS);
   }
 
   /** Why no call may begin yet, in words; undefined once the controls have been read. */

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { hostname } from 'node:os';
 import { Inject, Injectable, Logger, type OnModuleDestroy } from '@nestjs/common';
-import { everyRealMs, realDelayMs, realEpochMs, realNowMs } from '#libs/clock';
+import { everyRealMs, realEpochMs, realNowMs, withDeadline } from '#libs/clock';
 import type { BridgeSettings } from '#libs/config';
 import {
   type Flow,
@@ -88,10 +88,7 @@ export class GroupShares implements OnModuleDestroy {
   async onModuleDestroy(): Promise<void> {
     this.stopWriting?.();
     this.stopping.abort(new Error('the bridge is stopping'));
-    const deadline = new AbortController();
-    const late = realDelayMs(STOP_DEADLINE_MS, deadline.signal).catch(() => undefined);
-    await Promise.race([this.leave(), late]);
-    deadline.abort();
+    await withDeadline(this.leave(), STOP_DEADLINE_MS);
     void this.producer.close();
   }
 

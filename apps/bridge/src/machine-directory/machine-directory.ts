@@ -5,12 +5,12 @@ import {
   Logger,
   type OnApplicationBootstrap,
 } from '@nestjs/common';
-import { Gauge, type Metric } from 'prom-client';
+import type { Metric } from 'prom-client';
 import { abortable, Clock, realDelayMs } from '#libs/clock';
 import type { CloudAnswer, MachineInfo } from '#libs/cloud-client';
 import type { BridgeSettings } from '#libs/config';
 import { backOffMs } from '#libs/delivery';
-import { BRIDGE_SETTINGS } from '../platform/index.js';
+import { BRIDGE_SETTINGS, scrapedGauge } from '../platform/index.js';
 import {
   describeFailure,
   type DirectoryAnswer,
@@ -141,32 +141,26 @@ export class MachineDirectory implements OnApplicationBootstrap, BeforeApplicati
 /** Gauges that are collected at each scrape. */
 function directoryMetrics(list: MachineList, reasons: ReasonLists, clock: Clock): Metric[] {
   return [
-    new Gauge({
-      name: 'machine_bridge_directory_machines',
-      help: 'Machines the token may see',
-      registers: [],
-      collect() {
-        this.set(list.machines.size);
-      },
+    scrapedGauge('directory_machines', 'Machines the token may see', [], (gauge) => {
+      gauge.set(list.machines.size);
     }),
-    new Gauge({
-      name: 'machine_bridge_directory_age_seconds',
-      help: 'Age of the machine list in seconds of the clock; -1 before the first',
-      registers: [],
-      collect() {
+    scrapedGauge(
+      'directory_age_seconds',
+      'Age of the machine list in seconds of the clock; -1 before the first',
+      [],
+      (gauge) => {
         const { loadedAt } = list.status;
-        this.set(loadedAt === null ? -1 : clock.nowSeconds() - loadedAt);
+        gauge.set(loadedAt === null ? -1 : clock.nowSeconds() - loadedAt);
       },
-    }),
-    new Gauge({
-      name: 'machine_bridge_directory_incomplete_entries',
-      help: 'Entries passed over because they lack an id or a code, by list',
-      labelNames: ['list'],
-      registers: [],
-      collect() {
-        this.set({ list: 'machines' }, list.incomplete.count());
-        this.set({ list: 'reasons' }, reasons.incomplete.count(list.machines));
+    ),
+    scrapedGauge(
+      'directory_incomplete_entries',
+      'Entries passed over because they lack an id or a code, by list',
+      ['list'],
+      (gauge) => {
+        gauge.set({ list: 'machines' }, list.incomplete.count());
+        gauge.set({ list: 'reasons' }, reasons.incomplete.count(list.machines));
       },
-    }),
+    ),
   ];
 }

@@ -1,5 +1,6 @@
 import { Logger } from '@nestjs/common';
 import type { IncompleteEntries } from '#libs/cloud-client';
+import { BoundedMap } from '../platform/index.js';
 
 /** Messages may name machines that do not exist: what is remembered of their lists must not grow for ever. */
 const MAX_LISTS = 10_000;
@@ -7,7 +8,7 @@ const MAX_LISTS = 10_000;
 /** The incomplete entries of one kind of list, as last read; logs them once per change. */
 export class PassedOverEntries {
   private readonly logger = new Logger('MachineDirectory');
-  private readonly lists = new Map<string, IncompleteEntries>();
+  private readonly lists = new BoundedMap<string, IncompleteEntries>(MAX_LISTS);
 
   constructor(private readonly kind: 'machines' | 'reasons') {}
 
@@ -23,12 +24,8 @@ export class PassedOverEntries {
   /** @param machineId whose list it is; empty where there is one list of all */
   note(machineId: string, entries: IncompleteEntries | undefined): void {
     const known = this.lists.get(machineId);
-    this.lists.delete(machineId);
-    if (entries !== undefined) this.lists.set(machineId, entries);
-    if (this.lists.size > MAX_LISTS) {
-      const [oldest] = this.lists.keys();
-      if (oldest !== undefined) this.lists.delete(oldest);
-    }
+    if (entries === undefined) this.lists.delete(machineId);
+    else this.lists.set(machineId, entries);
     if (signatureOf(known) !== signatureOf(entries)) this.log(machineId, entries);
   }
 

@@ -8,7 +8,7 @@ import {
 } from '#libs/cloud-client';
 import type { BridgeSettings } from '#libs/config';
 import { CallSlots } from '#libs/delivery';
-import { BRIDGE_SETTINGS, reasonLookUpsAtOnce } from '../platform/index.js';
+import { BoundedMap, BRIDGE_SETTINGS, reasonLookUpsAtOnce } from '../platform/index.js';
 import { type DirectoryAnswer, isFailure, lookUpFailure } from './directory-answer.js';
 import { PassedOverEntries } from './passed-over-entries.js';
 import { Absence } from './absence.js';
@@ -34,12 +34,12 @@ export class ReasonLists implements OnApplicationShutdown {
   /** Where thousands of machines are to be looked up at once, all but a few wait here, before they take 5 kB each. */
   private readonly firstLookUps: CallSlots;
   /** Of the machines that were asked for last. */
-  private readonly lists = new Map<string, ReasonList>();
+  private readonly lists = new BoundedMap<string, ReasonList>(MAX_LISTS);
   /**
    * What these lists and earlier ones say. Were the former alone remembered, reasons for more machines in turn would
    * need a look-up each: 2.2 times the CPU with 100,000 machines (scenario `growth` of the bench).
    */
-  private readonly known = new Map<string, KnownReasons>();
+  private readonly known = new BoundedMap<string, KnownReasons>(MAX_MACHINES);
   /** Many machines have the same reasons, which are kept once. */
   private readonly kinds = new Map<string, ReadonlySet<string>>();
   /** Of machines that are read though nobody has asked for one of their reasons. */
@@ -97,7 +97,8 @@ export class ReasonLists implements OnApplicationShutdown {
     reasonId: string,
     signal: AbortSignal,
   ): Promise<DirectoryAnswer> {
-    const list = this.listOf(machineId);
+    const list = this.heldList(machineId) ?? this.newList(machineId);
+    this.lists.set(machineId, list);
     const answer = await list.check(reasonId, signal);
     this.remember(machineId, list.known);
     return answer;
@@ -118,7 +119,7 @@ export class ReasonLists implements OnApplicationShutdown {
     const answer = await list.refresh(signal).finally(() => {
       this.passing.delete(machineId);
     });
-    if (list.isBackingOff) this.keep(machineId, list);
+    if (list.isBackingOff) this.lists.set(machineId, list);
     if (this.known.has(machineId)) this.remember(machineId, list.known);
     return answer;
   }
@@ -127,33 +128,12 @@ export class ReasonLists implements OnApplicationShutdown {
     this.stopping.abort(new Error('the machine directory is stopping'));
   }
 
-  private listOf(machineId: string): ReasonList {
-    const list = this.heldList(machineId) ?? this.newList(machineId);
-    this.keep(machineId, list);
-    return list;
-  }
-
   private heldList(machineId: string): ReasonList | undefined {
     return this.lists.get(machineId) ?? this.passing.get(machineId);
   }
 
-  /** Moves the list to the end of the map, so that the first is the one longest unused. */
-  private keep(machineId: string, list: ReasonList): void {
-    this.lists.delete(machineId);
-    this.lists.set(machineId, list);
-    if (this.lists.size > MAX_LISTS) {
-      const [longestUnused] = this.lists.keys();
-      if (longestUnused !== undefined) this.lists.delete(longestUnused);
-    }
-  }
-
   private remember(machineId: string, known: KnownReasons): void {
-    if (known.loadedAt === null) return;
-    this.known.delete(machineId);
-    this.known.set(machineId, known);
-    if (this.known.size <= MAX_MACHINES) return;
-    const [oldest] = this.known.keys();
-    if (oldest !== undefined) this.known.delete(oldest);
+    if (known.loadedAt !== null) this.known.set(machineId, known);
   }
 
   private newList(machineId: string): ReasonList {
@@ -268,7 +248,9 @@ class ReasonList {
       return answer;
     }
     if (!isEmpty(answer)) this.emptiness.end();
-    if (this.codes.size > 0 && isEmpty(answer) && this.isEmptyOnce()) {
+    const isLess = this.codes.size > 0 && isEmpty(answer);
+    // A gateway may answer so once: what was known stands, and the service decides, until another list is empty too.
+    if (isLess && !this.emptiness.isLasting(this.options.clock.monotonicMs())) {
       this.misses.failed('unverifiable');
     } else {
       const reasons = answer.kind === 'data' ? answer.data : [];
@@ -277,11 +259,6 @@ class ReasonList {
       this.misses.found(codes);
     }
     return answer;
-  }
-
-  /** A gateway may answer so once: what was known stands, and the service decides, until another list is empty. */
-  private isEmptyOnce(): boolean {
-    return !this.emptiness.isLasting(this.options.clock.monotonicMs());
   }
 }
 

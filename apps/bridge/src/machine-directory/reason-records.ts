@@ -5,7 +5,7 @@ import type { ClassificationReason } from '#libs/cloud-client';
 import type { BridgeSettings } from '#libs/config';
 import { type ClassificationReasonsRecord, TOPICS } from '#libs/contracts';
 import { IdempotentProducer, type OutboundRecord } from '#libs/kafka';
-import { BRIDGE_SETTINGS } from '../platform/index.js';
+import { BoundedMap, BRIDGE_SETTINGS } from '../platform/index.js';
 import { ReasonLists } from './reason-lists.js';
 
 interface PublishedReasons {
@@ -28,7 +28,7 @@ const MAX_MACHINES = 200_000;
 @Injectable()
 export class ReasonRecords {
   private readonly logger = new Logger('ReasonRecords');
-  private readonly published = new Map<string, PublishedReasons>();
+  private readonly published = new BoundedMap<string, PublishedReasons>(MAX_MACHINES);
   /** The latest of each machine that is to be written, while earlier ones are. */
   private readonly waiting = new Map<string, ClassificationReasonsRecord>();
   private isPublishing = false;
@@ -72,35 +72,24 @@ export class ReasonRecords {
     if (digest === EMPTY && before !== undefined && before !== EMPTY) {
       const emptySince = known?.emptySince ?? updatedAt;
       if (updatedAt - emptySince < this.refreshSeconds) {
-        this.remember(machineId, { digest: before, readAt: updatedAt, emptySince });
+        this.published.set(machineId, { digest: before, readAt: updatedAt, emptySince });
         return;
       }
     }
-    this.remember(machineId, { digest, readAt: updatedAt });
-    if (listed !== undefined && digest !== before) {
-      this.publish({ machineId, reasons: listed, updatedAt });
-    }
-  }
-
-  /** Moves the machine to the end of the map, so that the first is the one whose reading is the oldest. */
-  private remember(machineId: string, reasons: PublishedReasons): void {
-    this.published.delete(machineId);
-    this.published.set(machineId, reasons);
-    if (this.published.size <= MAX_MACHINES) return;
-    const [oldest] = this.published.keys();
-    if (oldest !== undefined) this.published.delete(oldest);
-  }
-
-  /** Those of many machines share a request: a new process reads the lists of all machines that messages name. */
-  private publish(record: ClassificationReasonsRecord): void {
-    this.waiting.set(record.machineId, record);
+    this.published.set(machineId, { digest, readAt: updatedAt });
+    if (listed === undefined || digest === before) return;
+    // Those of many machines share a request: a new process reads the lists of all machines that messages name.
+    this.waiting.set(machineId, { machineId, reasons: listed, updatedAt });
     if (!this.isPublishing) void this.publishWaiting();
   }
 
   private async publishWaiting(): Promise<void> {
     this.isPublishing = true;
     while (this.waiting.size > 0) {
-      const records = [...this.waiting.values()].map((record) => this.outbound(record));
+      const headers = { 'content-type': 'application/json' };
+      const records = [...this.waiting].map(([key, record]): OutboundRecord => {
+        return { topic: this.topic, key, value: JSON.stringify(record), headers };
+      });
       this.waiting.clear();
       try {
         for (const [{ key }, refusal] of await this.producer.sendAll(records)) {
@@ -111,12 +100,6 @@ export class ReasonRecords {
       }
     }
     this.isPublishing = false;
-  }
-
-  private outbound(record: ClassificationReasonsRecord): OutboundRecord {
-    const headers = { 'content-type': 'application/json' };
-    const value = JSON.stringify(record);
-    return { topic: this.topic, key: record.machineId, value, headers };
   }
 
   private notPublished(machineId: string, error: unknown): void {

@@ -95,7 +95,8 @@ export class ReasonRefresh implements BeforeApplicationShutdown {
   /** Returns the real milliseconds to rest for. */
   private async refresh(machineId: string): Promise<number> {
     const answer = await this.lists.refresh(machineId, this.stopping.signal).finally(() => {
-      this.endOf(machineId);
+      // What was read of a machine that was forgotten meanwhile must not be remembered either.
+      if (!this.underWay.delete(machineId)) this.records.forget(machineId);
     });
     if (answer.kind === 'retry' || answer.kind === 'unauthorised') {
       this.failures += 1;
@@ -116,10 +117,5 @@ export class ReasonRefresh implements BeforeApplicationShutdown {
       this.logger.error({ msg: 'not refreshed', machineId, err: error });
     }
     return REST_MS;
-  }
-
-  /** What was read of a machine that was forgotten meanwhile must not be remembered either. */
-  private endOf(machineId: string): void {
-    if (!this.underWay.delete(machineId)) this.records.forget(machineId);
   }
 }

@@ -1,4 +1,5 @@
 import { realNowMs } from '#libs/clock';
+import { BoundedMap } from '../platform/index.js';
 import type { LookUpFailure } from './directory-answer.js';
 import { MIN_GAP_MS } from './shared-look-up.js';
 
@@ -13,11 +14,13 @@ const MISS_MS = MIN_GAP_MS;
  * the wait for a look-up each; a name not asked for before is never answered from here as unknown.
  */
 export class RecentMisses {
-  private readonly unknownUntilMs = new Map<string, number>();
+  private readonly unknownUntilMs: BoundedMap<string, number>;
   private latest: { failure: LookUpFailure; untilMs: number } | undefined;
 
   /** @param capacity names remembered; messages may carry any number of wrong ones */
-  constructor(private readonly capacity: number) {}
+  constructor(capacity: number) {
+    this.unknownUntilMs = new BoundedMap(capacity);
+  }
 
   /** Undefined when a look-up is needed. */
   answerTo(name: string): 'unknown' | LookUpFailure | undefined {
@@ -29,19 +32,14 @@ export class RecentMisses {
 
   /** A look-up succeeded and did not find this name. */
   missed(name: string): void {
-    // A map keeps the order of insertion: taking the name out first makes it the youngest.
-    this.unknownUntilMs.delete(name);
     this.unknownUntilMs.set(name, realNowMs() + MISS_MS);
-    if (this.unknownUntilMs.size <= this.capacity) return;
-    const [oldest] = this.unknownUntilMs.keys();
-    if (oldest !== undefined) this.unknownUntilMs.delete(oldest);
   }
 
   /** A look-up succeeded, whoever asked for it: the names it did not find are missing still. */
   found(names: { has(name: string): boolean }): void {
     this.latest = undefined;
     const untilMs = realNowMs() + MISS_MS;
-    for (const name of this.unknownUntilMs.keys()) {
+    for (const name of [...this.unknownUntilMs.keys()]) {
       if (names.has(name)) this.unknownUntilMs.delete(name);
       else this.unknownUntilMs.set(name, untilMs);
     }

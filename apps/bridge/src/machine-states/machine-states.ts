@@ -1,8 +1,9 @@
 import { Injectable } from '@nestjs/common';
-import { Gauge, type Metric } from 'prom-client';
+import type { Metric } from 'prom-client';
 import { Clock } from '#libs/clock';
 import type { MachineStateRecord } from '#libs/contracts';
 import { MachineDirectory } from '../machine-directory/index.js';
+import { scrapedGauge } from '../platform/index.js';
 import { stateRecord } from './derivation/tracked-machine.js';
 import { ActivityLogReader } from './polling/activity-log-reader.js';
 import { OwnedMachines } from './polling/owned-machines.js';
@@ -13,50 +14,6 @@ import { PollingMetrics } from './polling/polling-metrics.js';
 /** The machine states this process knows, for reading. */
 @Injectable()
 export class MachineStates {
-  private readonly observations = new Gauge({
-    name: 'machine_bridge_machines',
-    help: 'Machines of this process by observation',
-    labelNames: ['observation'],
-    registers: [],
-    collect: () => {
-      this.observations.reset();
-      for (const { observation = 'unknown' } of this.machines.watches) {
-        this.observations.inc({ observation });
-      }
-    },
-  });
-
-  private readonly failing = new Gauge({
-    name: 'machine_bridge_failing_machines',
-    help: 'Machines of this process whose latest poll failed, by factory',
-    labelNames: ['factory'],
-    registers: [],
-    collect: () => {
-      this.failing.reset();
-      for (const { machineId, factoryId: factory } of this.machines.watches) {
-        this.failing.inc({ factory }, this.health.isFailing(machineId) ? 1 : 0);
-      }
-    },
-  });
-
-  private readonly paused = new Gauge({
-    name: 'machine_bridge_polls_paused',
-    help: '1 while no poll is answered and only one now and then is made',
-    registers: [],
-    collect: () => {
-      this.paused.set(this.health.isPaused ? 1 : 0);
-    },
-  });
-
-  private readonly logsBehind = new Gauge({
-    name: 'machine_bridge_activity_logs_behind',
-    help: 'Machines of this process whose activity log is refused, fails, or lags by more than it takes to settle',
-    registers: [],
-    collect: () => {
-      this.logsBehind.set(this.activityLog.behindMachines);
-    },
-  });
-
   constructor(
     private readonly machines: OwnedMachines,
     private readonly directory: MachineDirectory,
@@ -68,8 +25,39 @@ export class MachineStates {
   ) {}
 
   get metrics(): Metric[] {
-    const { observations, failing, paused, logsBehind } = this;
-    return [...this.polling.all, observations, failing, paused, logsBehind];
+    const { machines, health, activityLog } = this;
+    return [
+      ...this.polling.all,
+      scrapedGauge('machines', 'Machines of this process by observation', ['observation'], (it) => {
+        for (const { observation = 'unknown' } of machines.watches) it.inc({ observation });
+      }),
+      scrapedGauge(
+        'failing_machines',
+        'Machines of this process whose latest poll failed, by factory',
+        ['factory'],
+        (it) => {
+          for (const { machineId, factoryId: factory } of machines.watches) {
+            it.inc({ factory }, health.isFailing(machineId) ? 1 : 0);
+          }
+        },
+      ),
+      scrapedGauge(
+        'polls_paused',
+        '1 while no poll is answered and only one now and then is made',
+        [],
+        (it) => {
+          it.set(health.isPaused ? 1 : 0);
+        },
+      ),
+      scrapedGauge(
+        'activity_logs_behind',
+        'Machines of this process whose activity log is refused, fails, or lags by more than it takes to settle',
+        [],
+        (it) => {
+          it.set(activityLog.behindMachines);
+        },
+      ),
+    ];
   }
 
   /** Undefined for a machine that another process owns or that was not observed yet. */

@@ -15,7 +15,7 @@ export class CloudCalls {
     return [this.latency];
   }
 
-  observe({ operation, status, durationMs }: CloudCall): void {
+  readonly observe = ({ operation, status, durationMs }: CloudCall): void => {
     this.latency.observe({ operation, status }, durationMs / 1000);
-  }
+  };
 }

@@ -77,8 +77,6 @@ function createCloudClient(
     maxConnections: callsAtOnce(maxConcurrency),
     clock,
     tracing,
-    onCall: (call) => {
-      calls.observe(call);
-    },
+    onCall: calls.observe,
   });
 }

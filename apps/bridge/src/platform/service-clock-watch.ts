@@ -1,7 +1,8 @@
 import { Injectable, Logger, type OnModuleDestroy } from '@nestjs/common';
-import { Gauge, type Metric } from 'prom-client';
+import type { Metric } from 'prom-client';
 import { everyRealMs } from '#libs/clock';
 import { type ClockOffset, MachineCloudClient } from '#libs/cloud-client';
+import { scrapedGauge } from './scraped-metrics.js';
 
 const REVIEW_MS = 10_000;
 /** What a reason has to wait for is felt from here on; clocks that NTP keeps differ by less than a second. */
@@ -19,14 +20,14 @@ export class ServiceClockWatch implements OnModuleDestroy {
 
   constructor(private readonly cloud: MachineCloudClient) {
     this.metrics = [
-      new Gauge({
-        name: 'machine_bridge_service_clock_offset_seconds',
-        help: "How far the service's clock is ahead of ours, by the Date of its answers; NaN while unknown",
-        registers: [],
-        collect() {
-          this.set((cloud.clockOffset?.offsetMs ?? NaN) / 1000);
+      scrapedGauge(
+        'service_clock_offset_seconds',
+        "How far the service's clock is ahead of ours, by the Date of its answers; NaN while unknown",
+        [],
+        (gauge) => {
+          gauge.set((cloud.clockOffset?.offsetMs ?? NaN) / 1000);
         },
-      }),
+      ),
     ];
   }
 

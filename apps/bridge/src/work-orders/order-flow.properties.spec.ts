@@ -23,7 +23,8 @@ import { OrderLedger } from './orders/order-ledger.js';
 import type { QueueRetention } from './orders/queue-retention.js';
 import type { DeadLetterAggregator } from './orders/dead-letter-aggregator.js';
 import { WorkOrdersController } from './orders/work-orders.controller.js';
-import { QueuesController } from './orders/queues.controller.js';
+import type { OrderRequests } from './requests/order-requests.js';
+import { QueuesController } from './queues.controller.js';
 import { messageAt } from './testing/message-at.js';
 import { ownedState } from './testing/owned-state.js';
 
@@ -94,7 +95,8 @@ const mapping = new OrderMapping([], new BoundedExpressions());
 const unmapped = {} as UnmappedWorkCentres;
 const equipment = { machineOf: ({ machineId }: OrderOperation) => machineId } as Equipment;
 const homes = {
-  known: () => Promise.resolve({ ofOrder: (id: string) => partitionOf(ORDERS, id) }),
+  known: () => Promise.resolve(),
+  ofOrder: (id: string) => partitionOf(ORDERS, id),
   ofMachine: (id: string) => partitionOf(MACHINES, id),
 } as unknown as OrderPartitioner;
 
@@ -166,12 +168,14 @@ class OrderFlow {
     );
     this.assignments = new Assignments(settings, kafka, lists, outcomes, retention);
     const directory = { hasMachine: () => true } as unknown as MachineDirectory;
-    const relay = new OrderRelay(settings, clock, equipment, unmapped, directory);
+    const relay = new OrderRelay(settings, clock, equipment, unmapped, directory, homes);
     this.orders = new WorkOrdersController(
       ...([settings, clock, mapping, relay, homes, outcomes] as const),
     );
-    const none = {} as DeadLetterAggregator;
-    this.queues = new QueuesController(homes, this.ledger, this.assignments, none);
+    const deadLetters = {} as DeadLetterAggregator;
+    this.queues = new QueuesController(
+      ...([homes, this.ledger, this.assignments, deadLetters, {} as OrderRequests] as const),
+    );
     for (const stage of STAGES) for (const partition of PARTITIONS) this.own(stage, partition);
   }
 

@@ -14,8 +14,7 @@ import { DeadLetterAggregator } from './orders/dead-letter-aggregator.js';
 import { WorkOrdersController } from './orders/work-orders.controller.js';
 import { OrderRelay } from './orders/order-relay.js';
 import { OrderRequests } from './requests/order-requests.js';
-import { OrderRequestsController } from './requests/order-requests.controller.js';
-import { QueuesController } from './orders/queues.controller.js';
+import { QueuesController } from './queues.controller.js';
 
 /** The topics of keyed state that this flow has. */
 @Injectable()
@@ -31,10 +30,7 @@ export class WorkOrderTopics {
 @Global()
 @Module({
   imports: [DeliveryModule, EquipmentModule, MachineDirectoryModule],
-  controllers: [
-    ...[WorkOrderListsController, WorkOrdersController, OrderRequestsController],
-    QueuesController,
-  ],
+  controllers: [WorkOrderListsController, WorkOrdersController, QueuesController],
   providers: [
     ListWatermarks,
     WorkOrderLists,

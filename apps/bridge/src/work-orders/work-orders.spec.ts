@@ -19,7 +19,7 @@ import { OrderPartitioner } from './orders/order-partitioner.js';
 import { OrderLedger } from './orders/order-ledger.js';
 import { QueueRetention } from './orders/queue-retention.js';
 import { WorkOrdersController } from './orders/work-orders.controller.js';
-import { QueuesController } from './orders/queues.controller.js';
+import { QueuesController } from './queues.controller.js';
 import { ASSIGNMENT_CHANGES, ORDER_REFUSALS, RELAYED_ORDERS } from './orders/queues.js';
 import { ownedState } from './testing/owned-state.js';
 import { WorkOrdersModule } from './work-orders.module.js';
@@ -96,9 +96,9 @@ describe('orders on their way to the lists of machines', () => {
       lists.push({ list, answers });
     });
     jest.spyOn(bridge.get(QueueRetention), 'endOf').mockReturnValue([]);
-    const homes = { ofOrder: homeOf, ofMachine: () => 0 };
-    jest.spyOn(bridge.get(OrderPartitioner), 'known').mockResolvedValue(homes);
-    jest.spyOn(bridge.get(OrderPartitioner), 'ofMachine').mockImplementation(homes.ofMachine);
+    const partitioner = bridge.get(OrderPartitioner);
+    jest.spyOn(partitioner, 'known').mockResolvedValue();
+    Object.assign(partitioner, { ofOrder: homeOf, ofMachine: () => 0 });
     for (const partition of [0, 1]) {
       bridge.get(OrderLedger).own(ownedState<KnownOrder>(undefined, { partition }));
     }

@@ -1,6 +1,6 @@
 import { createHash, randomInt, randomUUID } from 'node:crypto';
 import { Inject, Injectable, Logger, type OnApplicationShutdown } from '@nestjs/common';
-import { afterRealMs, everyRealMs, realDelayMs, realNowMs } from '#libs/clock';
+import { afterRealMs, everyRealMs, realDelayMs, realNowMs, withDeadline } from '#libs/clock';
 import type { IngestSettings } from '#libs/config';
 import { INPUT_TOPICS, type InputTopic } from '#libs/contracts';
 import { ApiError } from '#libs/http-api';
@@ -107,19 +107,12 @@ export class Submissions implements OnApplicationShutdown {
   }
 
   async onApplicationShutdown(): Promise<void> {
-    await this.drain();
+    // Requests have been answered by now; what nobody waits for any more may still be under way.
+    await withDeadline(this.writer?.drain(), DRAIN_MS);
     this.stopping.abort(new Error('ingest is stopping'));
     this.stopCounting();
     await this.opening?.catch(() => undefined);
     await Promise.all([this.writer?.close(), this.log.close()]);
-  }
-
-  /** Requests have been answered by now; what nobody waits for any more may still be under way. */
-  private async drain(): Promise<void> {
-    const late = new AbortController();
-    const tooLate = realDelayMs(DRAIN_MS, late.signal).catch(() => undefined);
-    await Promise.race([this.writer?.drain(), tooLate]);
-    late.abort();
   }
 
   private isStopping(): boolean {

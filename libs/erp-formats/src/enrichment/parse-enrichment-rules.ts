@@ -13,7 +13,7 @@ import {
 } from './enrichment-rules.js';
 
 /** An enrichment file that cannot be used; the message names the rule and the field, and quotes no value. */
-export class EnrichmentRulesError extends Error {
+class EnrichmentRulesError extends Error {
   override readonly name = 'EnrichmentRulesError';
   readonly code = 'invalid-enrichment-rules';
   readonly retryable = false;

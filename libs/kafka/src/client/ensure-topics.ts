@@ -116,24 +116,17 @@ async function createMissing(
 
 /** The request that creates a topic, with the brokers' default replication. */
 export function createTopicConfig(topic: TopicSpecification, partitions: number): TopicConfig {
-  const configEntries: { name: string; value: string }[] = [
-    { name: 'cleanup.policy', value: topic.cleanupPolicy },
-  ];
-  if (topic.maxMessageBytes !== undefined) {
-    configEntries.push({ name: 'max.message.bytes', value: String(topic.maxMessageBytes) });
-  }
-  if (topic.segmentMs !== undefined) {
-    configEntries.push({ name: 'segment.ms', value: String(topic.segmentMs) });
-  }
-  if (topic.retentionMs !== undefined) {
-    configEntries.push({ name: 'retention.ms', value: String(topic.retentionMs) });
-  }
-  if (topic.cleanupPolicy === 'compact,delete') {
-    configEntries.push(
-      { name: 'retention.ms', value: '-1' },
-      { name: 'retention.bytes', value: '-1' },
-    );
-  }
+  const isKept = topic.cleanupPolicy === 'compact,delete';
+  const config = {
+    'cleanup.policy': topic.cleanupPolicy,
+    'max.message.bytes': topic.maxMessageBytes,
+    'segment.ms': topic.segmentMs,
+    'retention.ms': isKept ? -1 : topic.retentionMs,
+    'retention.bytes': isKept ? -1 : undefined,
+  };
+  const configEntries = Object.entries(config).flatMap(([name, value]) =>
+    value === undefined ? [] : [{ name, value: String(value) }],
+  );
   return { topic: topic.name, numPartitions: partitions, replicationFactor: -1, configEntries };
 }
 

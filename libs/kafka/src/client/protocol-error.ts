@@ -7,17 +7,8 @@ export function isProtocolError(error: unknown): error is KafkaJSProtocolError {
 
 /** Whether a broker has said, to the last try, that it has no such topic. */
 export function isMissingTopic(error: unknown): boolean {
-  return answerIn(error) === 'UNKNOWN_TOPIC_OR_PARTITION';
-}
-
-/** Whether a broker has said that this client may not do that with a topic. */
-export function isForbiddenTopic(error: unknown): boolean {
-  return answerIn(error) === 'TOPIC_AUTHORIZATION_FAILED';
-}
-
-function answerIn(error: unknown): string | undefined {
   for (let cause = error; cause instanceof Error; cause = cause.cause) {
-    if (isProtocolError(cause)) return cause.type;
+    if (isProtocolError(cause)) return cause.type === 'UNKNOWN_TOPIC_OR_PARTITION';
   }
-  return undefined;
+  return false;
 }

@@ -160,16 +160,14 @@ export class AssignedPartition {
     if (begin === undefined || this.revoked.aborted) return false;
     const isThere = first <= begin || (this.hasSought && !isEmpty);
     if (isThere) this.requiredStart = undefined;
-    else if (!this.hasSought) this.seek(begin, first);
+    else if (!this.hasSought) {
+      const { topic, partition } = this;
+      const msg = 'fetched again: a fetch left messages out';
+      logger.warn({ msg, topic, partition, begin, first });
+      this.hasSought = true;
+      this.context.seek(topic, partition, begin);
+    }
     return !isThere;
-  }
-
-  private seek(begin: number, first: number): void {
-    const { topic, partition } = this;
-    const msg = 'fetched again: a fetch left messages out';
-    logger.warn({ msg, topic, partition, begin, first });
-    this.hasSought = true;
-    this.context.seek(topic, partition, begin);
   }
 
   /**
@@ -263,10 +261,6 @@ export class AssignedPartition {
     if (this.isFull && this.inFlightShare <= IN_FLIGHT_FACTOR / 2) this.handOver();
   }
 
-  messageFailed(message: PartitionMessage, error: unknown): void {
-    void this.retryHandler(message, error);
-  }
-
   /** Takes the progress of earlier owners, for which messages have waited since the assignment. */
   private progressRead(left: CommittedProgress | undefined): void {
     this.requiredStart = left?.begin;
@@ -282,7 +276,7 @@ export class AssignedPartition {
    * {@link ATTEMPTS} it becomes a dead letter: one message must neither stop those behind it nor end the process. A
    * message whose calls have been answered becomes one at once. Never rejects.
    */
-  private async retryHandler(message: PartitionMessage, error: unknown): Promise<void> {
+  async messageFailed(message: PartitionMessage, error: unknown): Promise<void> {
     const { revoked } = this;
     const { topic, partition, offset, failures } = message;
     if (!revoked.aborted) {
@@ -495,7 +489,7 @@ export class PartitionMessage implements InboundMessage {
     if (this.hasEnded || this.hasFailed) return;
     this.hasFailed = true;
     this.failures += 1;
-    this.assigned.messageFailed(this, error);
+    void this.assigned.messageFailed(this, error);
   }
 
   handledAgain(): void {

@@ -1,16 +1,11 @@
 import { Logger } from '@nestjs/common';
 import { type CustomTransportStrategy, Server } from '@nestjs/microservices';
 import { lastValueFrom } from 'rxjs';
+import { withDeadline } from '#libs/clock';
 import { fetchedRecords } from '#libs/kafkajs-patches';
 import type { Tracing } from '#libs/tracing';
-import { withDeadline } from '../client/deadline.js';
 import { describeKafkaFailure } from '../client/describe-kafka-failure.js';
-import type {
-  Batch,
-  FetchedRecord,
-  KafkaClient,
-  PartitionAssignment,
-} from '../client/kafka-port.js';
+import type { FetchedRecord, KafkaClient, PartitionAssignment } from '../client/kafka-port.js';
 import { type KeyedStateTopic, StateTopics } from '../keyed-state/keyed-state-topic.js';
 import type { DeadLetterReason } from '../producer/dead-letters.js';
 import type { OutboundRecord } from '../producer/outbound-record.js';
@@ -224,13 +219,14 @@ export class KafkaConsumer {
   }
 
   private callbacks(): ConsumerCallbacks {
-    const isStopping = (): boolean => this.stopping.signal.aborted;
+    const { signal } = this.stopping;
     return {
       onBatch: ({ batch }) => {
-        if (!isStopping()) this.fetched(batch);
+        if (signal.aborted || this.stateTopics.acceptStateBatch(batch)) return;
+        this.push(batch, batch.firstOffset(), batch.lastOffset(), fetchedRecords(batch));
       },
       onEmptyFetch: (fetch) => {
-        if (!isStopping()) this.push(fetch, []);
+        if (!signal.aborted) this.push(fetch, fetch.firstOffset, fetch.lastOffset, []);
       },
       onAssigned: (assignment) => {
         this.reassign(assignment);
@@ -242,18 +238,15 @@ export class KafkaConsumer {
     };
   }
 
-  private fetched(batch: Batch): void {
-    if (this.stateTopics.acceptStateBatch(batch)) return;
-    const { topic, partition, highWatermark } = batch;
-    const [firstOffset, lastOffset] = [batch.firstOffset(), batch.lastOffset()];
-    this.push({ topic, partition, highWatermark, firstOffset, lastOffset }, fetchedRecords(batch));
-  }
-
-  private push(fetch: EmptyFetch, messages: readonly FetchedRecord[]): void {
-    const { topic, partition } = fetch;
-    const [highWatermark, end] = [Number(fetch.highWatermark), Number(fetch.lastOffset) + 1];
-    const first = Number(fetch.firstOffset ?? fetch.lastOffset);
-    const from = { topic, partition, highWatermark, first, end };
+  private push(
+    { topic, partition, highWatermark }: Pick<EmptyFetch, 'topic' | 'partition' | 'highWatermark'>,
+    firstOffset: string | null,
+    lastOffset: string,
+    messages: readonly FetchedRecord[],
+  ): void {
+    const first = Number(firstOffset ?? lastOffset);
+    const end = Number(lastOffset) + 1;
+    const from = { topic, partition, highWatermark: Number(highWatermark), first, end };
     if (this.partitions.bufferFetched(from, messages))
       this.supervised.member.pause(topic, partition);
   }
@@ -353,7 +346,7 @@ export class KafkaConsumerStrategy extends Server implements CustomTransportStra
 
   constructor(options: KafkaConsumerOptions) {
     super();
-    this.consumer = new KafkaConsumer(options, (messages) => this.dispatch(messages));
+    this.consumer = new KafkaConsumer(options, this.dispatch);
   }
 
   /** Calls back once the consumer is under supervision; joining the group goes on behind it. */
@@ -375,11 +368,11 @@ export class KafkaConsumerStrategy extends Server implements CustomTransportStra
     throw new Error('KafkaConsumerStrategy does not lend its consumer');
   }
 
-  private async dispatch(messages: readonly InboundMessage[]): Promise<void> {
+  private readonly dispatch: MessageHandler = async (messages) => {
     const [first] = messages;
     const handler = this.messageHandlers.get(first?.topic ?? '');
     if (handler === undefined) throw new Error(`no controller handles ${first?.topic}`);
     const result = this.transformToObservable(await handler(messages));
     await lastValueFrom(result, { defaultValue: undefined });
-  }
+  };
 }

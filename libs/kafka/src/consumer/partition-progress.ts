@@ -31,7 +31,8 @@ export class PartitionProgress {
     for (const record of records) {
       if (this.waiting.add(record)) this.unfinishedBytes += record.bytes;
     }
-    this.waiting.fetchedUpTo(end);
+    // The end of the fetch may lie behind its last record.
+    this.waiting.fetchedEnd = Math.max(this.waiting.fetchedEnd, end);
   }
 
   /** The next record to be handed over, without those that an earlier owner finished; undefined when none waits. */
@@ -130,7 +131,8 @@ export class PartitionProgress {
 class WaitingRecords {
   private readonly records: FetchedRecord[] = [];
   private taken = 0;
-  private end = 0;
+  /** The offset behind the latest fetch; 0 before the first. */
+  fetchedEnd = 0;
 
   get size(): number {
     return this.records.length - this.taken;
@@ -140,27 +142,17 @@ class WaitingRecords {
     return this.records[this.taken];
   }
 
-  /** The offset behind the latest fetch; 0 before the first. */
-  get fetchedEnd(): number {
-    return this.end;
-  }
-
   /** All fetched records before it are handed over; 0 before the first fetch. */
   get takenUpTo(): number {
-    return this.first?.position ?? this.end;
+    return this.first?.position ?? this.fetchedEnd;
   }
 
   /** Returns whether the record is new: after a rebalance that left the partition here, it is fetched again. */
   add(record: FetchedRecord): boolean {
-    if (record.position < this.end) return false;
-    this.end = record.position + 1;
+    if (record.position < this.fetchedEnd) return false;
+    this.fetchedEnd = record.position + 1;
     this.records.push(record);
     return true;
-  }
-
-  /** Moves the end of the fetch, which may lie behind its last record. */
-  fetchedUpTo(end: number): void {
-    this.end = Math.max(this.end, end);
   }
 
   take(): FetchedRecord | undefined {
@@ -177,11 +169,11 @@ class WaitingRecords {
   /** Back to the state before the first fetch; only before a record is taken. */
   reset(): void {
     this.clear();
-    this.end = 0;
+    this.fetchedEnd = 0;
   }
 
   clear(): void {
-    this.end = this.takenUpTo;
+    this.fetchedEnd = this.takenUpTo;
     this.records.length = 0;
     this.taken = 0;
   }

@@ -246,34 +246,28 @@ export class PartitionTransactions {
     const records = entries.flatMap((entry) => entry.records);
     for (const record of records) assertSendable(record);
     const compression = compressionOf(isToCompress(entries));
-    const progress = place && {
+    const commit = place && {
       groupId,
       offset: {
         ...{ topic, partition, offset: String(place.offset) },
         metadata: formatOffsetMetadata(id, place.items ?? '', place.ahead),
       },
     };
-    const written = writer.writeTransaction(records, {
-      compression,
-      ...(progress && { commit: progress }),
-    });
-    await abortable(written, this.closing.signal);
+    await abortable(writer.writeTransaction(records, { compression, commit }), this.closing.signal);
   }
 
   private committed(entries: readonly TransactionEntry[]): void {
     this.waiting.transactionCommitted(entries);
     this.options.health.writeSucceeded(this, topicsOf(entries));
-    for (const entry of entries) this.notifyCommitted(entry);
-    if (this.waiting.isEmpty) this.settleIdle();
-  }
-
-  private notifyCommitted(entry: TransactionEntry): void {
-    try {
-      entry.entryCommitted();
-    } catch (error) {
-      const { topic, partition } = this;
-      this.logger.error({ msg: 'a commit was not taken in', topic, partition, err: error });
+    for (const entry of entries) {
+      try {
+        entry.entryCommitted();
+      } catch (error) {
+        const { topic, partition } = this;
+        this.logger.error({ msg: 'a commit was not taken in', topic, partition, err: error });
+      }
     }
+    if (this.waiting.isEmpty) this.settleIdle();
   }
 
   private failed(id: string, entries: readonly TransactionEntry[], error: unknown): boolean {

@@ -1,7 +1,6 @@
 import { Logger } from '@nestjs/common';
-import { everyRealMs, realDelayMs, realEpochMs, realNowMs } from '#libs/clock';
+import { everyRealMs, realDelayMs, realEpochMs, realNowMs, withDeadline } from '#libs/clock';
 import { backOffMs } from '#libs/delivery';
-import { withDeadline } from '../client/deadline.js';
 import { describeKafkaFailure } from '../client/describe-kafka-failure.js';
 import type {
   Consumer,

@@ -152,14 +152,10 @@ export class KeyedStatePartition<V> {
       for (const { key, value } of records) if (value === null) texts.delete(String(key));
     }
     // Without the beginning of the log it is unknown who has handed over: waiting for them would be in vain.
-    const isKnownToGrow = partitionsBefore !== undefined && partitionsBefore !== this.partitions;
-    if (!isKnownToGrow && (await this.hasLostItsBeginning(signal))) restore.endRestore();
-  }
-
-  private async hasLostItsBeginning(signal: AbortSignal): Promise<boolean> {
-    const { kafka, name } = this.options;
-    const spans = await abortable(topicSpans(kafka, name), signal);
-    return spans.some(({ partition, from }) => partition === this.partition && from > 0);
+    if (partitionsBefore !== undefined && partitionsBefore !== this.partitions) return;
+    const spans = await abortable(topicSpans(this.options.kafka, this.options.name), signal);
+    const own = spans.find(({ partition }) => partition === this.partition);
+    if (own !== undefined && own.from > 0) restore.endRestore();
   }
 
   private async own(

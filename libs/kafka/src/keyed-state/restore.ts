@@ -45,8 +45,12 @@ export class Restore {
       if (this.ending.isOver) return false;
       if (key === null) continue;
       const name = key.toString();
-      if (name !== MARK_KEY) this.apply(name, value);
-      else if (value?.toString() === this.id) this.passedMark.end();
+      if (name === MARK_KEY) {
+        if (value?.toString() === this.id) this.passedMark.end();
+      } else if (this.repartition?.acceptHandOver(name, value) !== true) {
+        if (value === null) this.texts.delete(name);
+        else this.texts.set(name, value.toString());
+      }
       if (this.passedMark.isOver && this.repartition?.isOver !== false) this.endRestore();
     }
     return !this.ending.isOver;
@@ -82,12 +86,6 @@ export class Restore {
       stopWatching();
     }
     return this.texts;
-  }
-
-  private apply(key: string, value: Buffer | null): void {
-    if (this.repartition?.acceptHandOver(key, value) === true) return;
-    if (value === null) this.texts.delete(key);
-    else this.texts.set(key, value.toString());
   }
 }
 

@@ -1,9 +1,8 @@
 import { Logger } from '@nestjs/common';
-import { realDelayMs, realNowMs } from '#libs/clock';
+import { realDelayMs, realNowMs, withDeadline } from '#libs/clock';
 import { backOffMs } from '#libs/delivery';
 import { unsentBatches } from '#libs/kafkajs-patches';
 import { ConsecutiveFailures } from '../client/consecutive-failures.js';
-import { withDeadline } from '../client/deadline.js';
 import { describeKafkaFailure } from '../client/describe-kafka-failure.js';
 import type { KafkaClient, Producer } from '../client/kafka-port.js';
 import type { RecordPlace } from '../reading/stored-record.js';

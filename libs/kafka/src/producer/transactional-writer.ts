@@ -1,7 +1,6 @@
-import { realDelayMs } from '#libs/clock';
+import { realDelayMs, withDeadline } from '#libs/clock';
 import { backOffMs } from '#libs/delivery';
 import { CompressionTypes } from '#libs/kafkajs-patches';
-import { withDeadline } from '../client/deadline.js';
 import type {
   KafkaClient,
   Producer,
@@ -25,7 +24,7 @@ interface OffsetCommit {
 }
 
 interface WriteOptions {
-  commit?: OffsetCommit;
+  commit?: OffsetCommit | undefined;
   /**
    * Records of the same transaction that say where the first ones lie; those must have been given a `partition`. When
    * it throws, the transaction is aborted.

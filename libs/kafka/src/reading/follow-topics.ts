@@ -1,7 +1,6 @@
-import { everyRealMs, onAbort, realDelayMs, realNowMs } from '#libs/clock';
+import { everyRealMs, onAbort, realDelayMs, realNowMs, withDeadline } from '#libs/clock';
 import { backOffMs } from '#libs/delivery';
 import { fetchedRecords } from '#libs/kafkajs-patches';
-import { withDeadline } from '../client/deadline.js';
 import { describeKafkaFailure } from '../client/describe-kafka-failure.js';
 import type { Consumer, EachBatchPayload, KafkaClient } from '../client/kafka-port.js';
 import { Completion } from './completion.js';

@@ -1,5 +1,5 @@
+import { withDeadline } from '#libs/clock';
 import { fetchedRecords } from '#libs/kafkajs-patches';
-import { withDeadline } from '../client/deadline.js';
 import type { Consumer, EachBatchPayload, KafkaClient } from '../client/kafka-port.js';
 import { isMissingTopic } from '../client/protocol-error.js';
 import { Completion, SilenceWatch } from './completion.js';
@@ -174,19 +174,16 @@ class SpanReader {
       this.ending.end(payload.error);
     });
     this.consumer.on(GROUP_JOIN, ({ payload }) => {
-      this.onJoin(Object.entries(payload.memberAssignment));
+      // A member that joins, or joins again after it was thought dead, starts from the beginning of everything.
+      const assigned = Object.entries(payload.memberAssignment);
+      this.consumer.pause(assigned.map(([topic, partitions]) => ({ topic, partitions })));
+      this.goOn();
     });
     this.consumer.on(END_BATCH_PROCESS, ({ payload }) => {
       const { topic, partition, batchSize, lastOffset } = payload;
       // Transaction markers, aborted records and what compaction has taken: not shown to eachBatch.
       if (batchSize === 0 && this.cursor.isAt(topic, partition)) this.pass(Number(lastOffset));
     });
-  }
-
-  /** A member that joins, or joins again after it was thought dead, starts from the beginning of everything. */
-  private onJoin(assigned: [topic: string, partitions: number[]][]): void {
-    this.consumer.pause(assigned.map(([topic, partitions]) => ({ topic, partitions })));
-    this.goOn();
   }
 
   private async onBatch(payload: EachBatchPayload): Promise<void> {
@@ -252,9 +249,11 @@ class SpanReader {
 
 /** How far a read has come through spans that are read one after the other. */
 export class SpanCursor {
+  /** The span that is being read; undefined at the end of the last one. */
+  current: TopicSpan | undefined;
+  /** The next offset to read in the current span. */
+  position = 0;
   private readonly waiting: TopicSpan[];
-  private span: TopicSpan | undefined;
-  private next = 0;
 
   /** Spans of one partition come in the order of their offsets and do not overlap; empty ones are passed over. */
   constructor(spans: readonly TopicSpan[]) {
@@ -262,39 +261,29 @@ export class SpanCursor {
     this.openNext();
   }
 
-  /** The span that is being read; undefined at the end of the last one. */
-  get current(): TopicSpan | undefined {
-    return this.span;
-  }
-
-  /** The next offset to read in the current span. */
-  get position(): number {
-    return this.next;
-  }
-
   isAt(topic: string, partition: number): boolean {
-    return this.span?.topic === topic && this.span.partition === partition;
+    return this.current?.topic === topic && this.current.partition === partition;
   }
 
   /** Whether the record at this offset of the current partition belongs to what is still to be read. */
   wants(offset: number): boolean {
-    return this.span !== undefined && offset >= this.next && offset < this.span.until;
+    return this.current !== undefined && offset >= this.position && offset < this.current.until;
   }
 
   /** All of the current partition up to this offset has been read. Returns whether its span ends with it. */
   pass(offset: number): boolean {
-    if (this.span === undefined || offset < this.next) return false;
-    this.next = offset + 1;
-    if (this.next < this.span.until) return false;
+    if (this.current === undefined || offset < this.position) return false;
+    this.position = offset + 1;
+    if (this.position < this.current.until) return false;
     this.openNext();
     return true;
   }
 
   private openNext(): void {
-    this.span = this.waiting.shift();
-    while (this.span !== undefined && this.span.from >= this.span.until) {
-      this.span = this.waiting.shift();
+    this.current = this.waiting.shift();
+    while (this.current !== undefined && this.current.from >= this.current.until) {
+      this.current = this.waiting.shift();
     }
-    this.next = this.span?.from ?? 0;
+    this.position = this.current?.from ?? 0;
   }
 }

@@ -20,17 +20,14 @@ export function activitySegments(entries: readonly ActivityLogEntry[]): Activity
   const segments: ActivitySegment[] = [];
   for (const segment of withoutOverlap(sorted(entries))) {
     const previous = segments.at(-1);
-    if (previous?.state === segment.state && isAdjacent(previous, segment)) {
+    const isSame = previous?.state === segment.state;
+    if (isSame && segment.startTime - previous.endTime < CALCULATION_INTERVAL_SECONDS) {
       previous.endTime = segment.endTime;
     } else {
       segments.push(segment);
     }
   }
   return segments;
-}
-
-function isAdjacent(previous: ActivitySegment, next: ActivitySegment): boolean {
-  return next.startTime - previous.endTime < CALCULATION_INTERVAL_SECONDS;
 }
 
 /** A period that began this very minute may be listed with no length yet; elsewhere that is an artefact of clipping. */

@@ -24,7 +24,7 @@ export function periodChain(
   const agreed = asLogged(aligned.slice(0, agreedUntil), before);
   const kept = aligned
     .slice(agreedUntil, newsAt)
-    .flatMap(({ published }) => asPublished(published));
+    .flatMap(({ published }) => (published === null ? [] : [{ published, period: published }]));
   const news = aligned
     .slice(newsAt)
     .flatMap(({ logged }) => (logged === null ? [] : [asUnpublished(logged)]));
@@ -106,10 +106,6 @@ function unlessTheSame(published: PublishedPeriod, target: Period): Period {
   if (!isSamePeriod(published, target)) return target;
   const { startTime, startTimeSource } = published;
   return { ...target, startTime, startTimeSource };
-}
-
-function asPublished(published: PublishedPeriod | null): ChainedPeriod[] {
-  return published === null ? [] : [{ published, period: published }];
 }
 
 export function asUnpublished(period: Period): ChainedPeriod {

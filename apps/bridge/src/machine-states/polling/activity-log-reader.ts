@@ -76,7 +76,11 @@ export class ActivityLogReader {
   ): Promise<LogAnswer> {
     const hasRoom = !hasFailed || this.failingUnderWay < this.mostFailing;
     const call = hasRoom ? this.breaker.begin(this.realMs, hasFailed) : undefined;
-    if (call === undefined) return this.notRead();
+    if (call === undefined) {
+      // As the latest read that failed: one that is not made comes after such a one.
+      if (this.latest === undefined) throw new Error('no log has failed, and yet none is read');
+      return { ...this.latest, afterMs: null };
+    }
     if (hasFailed) this.failingUnderWay += 1;
     let answer: LogAnswer | undefined;
     try {
@@ -90,12 +94,6 @@ export class ActivityLogReader {
 
   private get realMs(): number {
     return this.clock.monotonicMs() / this.clock.speed;
-  }
-
-  /** As the latest read that failed; one that is not made comes after such a one. */
-  private notRead(): LogAnswer {
-    if (this.latest === undefined) throw new Error('no log has failed, and yet none is read');
-    return { ...this.latest, afterMs: null };
   }
 
   private async readAll(

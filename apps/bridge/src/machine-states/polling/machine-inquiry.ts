@@ -12,7 +12,7 @@ import { isTooFarAhead } from '../derivation/times-ahead.js';
 import type { WatchContext } from './watch-context.js';
 
 /** When the service answered, and when the latest update was seen first; epoch seconds of our clock. */
-export type PollTime = Pick<Freshness, 'now' | 'updateSeenAt'>;
+type PollTime = Pick<Freshness, 'now' | 'updateSeenAt'>;
 
 /** What one turn has found out of a machine. */
 export interface Finding {

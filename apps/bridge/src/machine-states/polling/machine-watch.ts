@@ -6,19 +6,22 @@ import {
   type Observation,
   type TrackedMachine,
 } from '../derivation/tracked-machine.js';
-import {
-  type Derivation,
-  deriveStateChanges,
-  type PollResult,
-} from '../derivation/derive-state-changes.js';
+import { type Derivation, deriveStateChanges } from '../derivation/derive-state-changes.js';
 import { withoutTimesAhead } from '../derivation/times-ahead.js';
-import { type Finding, MachineInquiry, type PollTime } from './machine-inquiry.js';
+import { type Finding, MachineInquiry } from './machine-inquiry.js';
 import type { Poll, Polled } from './poll-loop.js';
 import type { WatchContext } from './watch-context.js';
 
-/** One machine of an owned partition: polls it and publishes what has changed. */
+/**
+ * One machine of an owned partition: polls it and publishes what has changed. Kept here are the time of its latest
+ * update, which alone is not worth a record in Kafka, and its observation, which is asked for all the time; the rest is
+ * read from what is stored whenever it is needed, for there may be a hundred thousand of these.
+ */
 export class MachineWatch implements Polled {
-  private readonly memory: MachineMemory;
+  /** Of the latest reading, in epoch seconds. */
+  updatedAt: number | null;
+  /** Undefined until the first answer. */
+  observation: Observation | undefined;
   private readonly inquiry: MachineInquiry;
   /** Undefined while it is listed: there may be a hundred thousand of these. */
   private absence: Absence | undefined;
@@ -28,11 +31,13 @@ export class MachineWatch implements Polled {
   /** @param signal of the partition: aborts when that is lost */
   constructor(
     private info: MachineInfo,
-    stored: StoredMachines,
+    private readonly stored: StoredMachines,
     private readonly context: WatchContext,
     private readonly signal: AbortSignal,
   ) {
-    this.memory = new MachineMemory(info.machineId, stored, context);
+    const remembered = stored.get(info.machineId);
+    this.updatedAt = remembered?.lastUpdateTime ?? null;
+    this.observation = remembered?.observation;
     this.inquiry = new MachineInquiry(info.machineId, context, signal);
   }
 
@@ -48,18 +53,14 @@ export class MachineWatch implements Polled {
     return this.isOver || this.signal.aborted;
   }
 
-  get updatedAt(): number | null {
-    return this.memory.updatedAt;
-  }
-
-  /** Undefined until the first answer. */
-  get observation(): Observation | undefined {
-    return this.memory.observation;
-  }
-
   /** Undefined until the first answer. */
   get tracked(): TrackedMachine | undefined {
-    return this.memory.tracked;
+    const stored = this.stored.get(this.machineId);
+    if (stored === undefined) return undefined;
+    return withoutTimesAhead(
+      { ...stored, lastUpdateTime: this.updatedAt },
+      this.context.latestSeconds,
+    );
   }
 
   /** The directory lists it, described as this. */
@@ -108,13 +109,25 @@ export class MachineWatch implements Polled {
     else this.context.reasons.forget(this.machineId);
   }
 
-  /** What comes to light once the partition is lost is for its next owner to find. */
+  /**
+   * Publishes first and remembers afterwards: what was not committed has not happened. What comes to light once the
+   * partition is lost is for its next owner to find.
+   */
   private async settle(finding: Finding, span: PollSpan = NO_SPAN): Promise<void> {
     if (this.hasEnded) return;
-    const { result, at } = finding;
-    const events = await this.memory.settle(this.info, result, at, span.context);
+    const { metrics, settings, mostUnreadPeriods } = this.context;
+    const before = this.tracked;
+    // when it was seen: while Kafka is away that may be long ago
+    const context = { ...settings.polling, ...finding.at, mostUnreadPeriods };
+    const derivation = deriveStateChanges(this.info, before, finding.result, context);
+    const { events, next } = derivation;
+    const isNews = events.length > 0 || isWorthStoring(before, next);
+    if (isNews) await this.stored.publish(derivation, span.context);
+    this.updatedAt = next.lastUpdateTime;
+    this.observation = next.observation;
+    for (const { event } of events) metrics.published(event.type);
     this.inquiry.remember(finding);
-    span.end(events);
+    span.end(events.length);
   }
 }
 
@@ -127,67 +140,4 @@ export interface StoredMachines {
    * @param trace that the events belong to
    */
   publish(derivation: Derivation, trace: TraceContext | undefined): Promise<void>;
-}
-
-/**
- * What is remembered of one machine. Kept here are the time of its latest update, which alone is not worth a
- * record in Kafka, and its observation, which is asked for all the time; the rest is read from what is stored
- * whenever it is needed, for there may be a hundred thousand of these.
- */
-export class MachineMemory {
-  private lastUpdateTime: number | null;
-  private latestObservation: Observation | undefined;
-
-  constructor(
-    private readonly machineId: string,
-    private readonly stored: StoredMachines,
-    private readonly context: WatchContext,
-  ) {
-    const remembered = stored.get(machineId);
-    this.lastUpdateTime = remembered?.lastUpdateTime ?? null;
-    this.latestObservation = remembered?.observation;
-  }
-
-  /** Undefined until the first answer. */
-  get tracked(): TrackedMachine | undefined {
-    const stored = this.stored.get(this.machineId);
-    if (stored === undefined) return undefined;
-    const { lastUpdateTime } = this;
-    return withoutTimesAhead({ ...stored, lastUpdateTime }, this.context.latestSeconds);
-  }
-
-  /** Of the latest reading, in epoch seconds. */
-  get updatedAt(): number | null {
-    return this.lastUpdateTime;
-  }
-
-  /** Undefined until the first answer. */
-  get observation(): Observation | undefined {
-    return this.latestObservation;
-  }
-
-  /**
-   * Publishes first and remembers afterwards: what was not committed has not happened.
-   *
-   * @param at when it was seen: while Kafka is away that may be long ago
-   * @returns how many events were published
-   */
-  async settle(
-    info: MachineInfo,
-    result: PollResult,
-    at: PollTime,
-    trace?: TraceContext,
-  ): Promise<number> {
-    const { metrics, settings, mostUnreadPeriods } = this.context;
-    const before = this.tracked;
-    const context = { ...settings.polling, ...at, mostUnreadPeriods };
-    const derivation = deriveStateChanges(info, before, result, context);
-    const { events, next } = derivation;
-    const isNews = events.length > 0 || isWorthStoring(before, next);
-    if (isNews) await this.stored.publish(derivation, trace);
-    this.lastUpdateTime = next.lastUpdateTime;
-    this.latestObservation = next.observation;
-    for (const { event } of events) metrics.published(event.type);
-    return events.length;
-  }
 }

@@ -175,12 +175,9 @@ export class PollLoop implements OnApplicationBootstrap, BeforeApplicationShutdo
       this.conclusions.release();
     }
     if (polled.hasEnded) this.turns.end(turn);
-    else if (served === 'passed-over') this.passOver(turn);
-    else this.move(turn, served.poll, served.tookMs);
-  }
-
-  private passOver(turn: PollTurn<Polled>): void {
-    this.queue.passOver(turn, this.clock.monotonicMs() + this.intervalMs);
+    else if (served === 'passed-over') {
+      this.queue.passOver(turn, this.clock.monotonicMs() + this.intervalMs);
+    } else this.move(turn, served.poll, served.tookMs);
   }
 
   private move(turn: PollTurn<Polled>, poll: Poll | undefined, tookMs: number): void {

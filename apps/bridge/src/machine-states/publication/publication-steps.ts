@@ -1,4 +1,4 @@
-import type { OutboundRecord } from '#libs/kafka';
+import { byteLength, type OutboundRecord } from '#libs/kafka';
 import type { OutputFrames } from '#libs/schema-registry';
 import { type TraceContext, traceHeaders } from '#libs/tracing';
 import {
@@ -51,7 +51,9 @@ export function publicationSteps(
     const latest = latestStateRecord(tracked, way);
     const directory = directoryRecords(from, tracked, way.topicPrefix);
     const records = latest === undefined ? directory : [latest, ...directory];
-    const bytes = records.reduce((sum, record) => sum + recordBytes(record), trackedBytes(tracked));
+    // with what is remembered, as it is stored
+    const stored = byteLength({ key: tracked.machineId, value: JSON.stringify(tracked) });
+    const bytes = records.reduce((sum, record) => sum + byteLength(record), stored);
     return { tracked, records, bytes };
   };
   const room = MAX_TRANSACTION_BYTES - closing(before, next).bytes;
@@ -62,7 +64,7 @@ export function publicationSteps(
     const step = closing(published, isLast ? next : (part.at(-1)?.event.after ?? next));
     published = step.tracked;
     const records = part.map(({ record }) => record);
-    const bytes = records.reduce((sum, record) => sum + recordBytes(record), step.bytes);
+    const bytes = records.reduce((sum, record) => sum + byteLength(record), step.bytes);
     return { ...step, records: [...records, ...step.records], bytes };
   });
 }
@@ -78,7 +80,7 @@ function cut(changes: readonly Change[], maxBytes: number): Change[][] {
   let bytes = 0;
   const parts = [part];
   for (const change of changes) {
-    const size = recordBytes(change.record);
+    const size = byteLength(change.record);
     if (part.length === MAX_EVENTS_PER_STEP || (part.length > 0 && bytes + size > maxBytes)) {
       part = [];
       bytes = 0;
@@ -162,17 +164,3 @@ function latestStateRecord(
  * again as it was, and refused again, for ever.
  */
 export const MAX_TRANSACTION_BYTES = 512 * 1024;
-
-/** Headers and framing, roughly. */
-const OVERHEAD_BYTES = 512;
-
-function recordBytes({ key, value }: Pick<OutboundRecord, 'key' | 'value'>): number {
-  const size = (part: Buffer | string | null): number =>
-    part === null ? 0 : Buffer.byteLength(part);
-  return size(key) + size(value) + OVERHEAD_BYTES;
-}
-
-/** Of what is remembered of a machine, as it is stored. */
-function trackedBytes(tracked: TrackedMachine): number {
-  return recordBytes({ key: tracked.machineId, value: JSON.stringify(tracked) });
-}

@@ -23,23 +23,21 @@ export class ListWatermarks {
   /** Epoch seconds by machine, in the partition its lists come through. */
   readonly topic: KeyedStateTopic;
   private readonly logger = new Logger('ListFences');
-  private readonly partitions: OwnedPartitions<number, OwnedState<number>>;
-  /** Whether no list can have been issued at that time yet: such a watermark is ignored, and may be lowered. */
-  private readonly isAhead: (issuedAt: number) => boolean;
+  private readonly partitions = new OwnedPartitions((state: OwnedState<number>) => {
+    const ahead = [...state.entries()].filter(([, issuedAt]) => this.isAhead(issuedAt));
+    const machineIds = ahead.map(([machineId]) => machineId);
+    warnOfTimesAhead(this.logger, state.partition, 'machineIds', machineIds);
+    return state;
+  });
+  /** Takes over a partition that has just been restored. */
+  readonly own = this.partitions.own;
 
   constructor(
-    @Inject(BRIDGE_SETTINGS) { kafka: { topicPrefix, groupId }, erp }: BridgeSettings,
+    @Inject(BRIDGE_SETTINGS) private readonly settings: BridgeSettings,
     @Inject(KAFKA) kafka: KafkaClient,
-    clock: Clock,
+    private readonly clock: Clock,
   ) {
-    this.isAhead = (issuedAt) => issuedAt > clock.nowSeconds() + erp.commandMaxSkewSeconds;
-    this.partitions = new OwnedPartitions((state) => {
-      const ahead = [...state.entries()].filter(([, issuedAt]) => this.isAhead(issuedAt));
-      const machineIds = ahead.map(([machineId]) => machineId);
-      if (ahead.length > 0)
-        warnOfTimesAhead(this.logger, state.partition, 'machineIds', machineIds);
-      return state;
-    });
+    const { topicPrefix, groupId } = settings.kafka;
     this.topic = new KeyedState<number>({
       kafka,
       name: `${topicPrefix}${INTERNAL_TOPICS.workOrderListFences}`,
@@ -49,11 +47,6 @@ export class ListWatermarks {
       onOwned: this.own,
     });
   }
-
-  /** Takes over a partition that has just been restored. */
-  readonly own = (state: OwnedState<number>): void => {
-    this.partitions.own(state);
-  };
 
   /** Epoch seconds at which the list last applied from here was issued; undefined when none said so. */
   issuedAt(machineId: string): number | undefined {
@@ -78,5 +71,10 @@ export class ListWatermarks {
   private watermarkIn(state: OwnedState<number>, machineId: string): number {
     const issuedAt = state.get(machineId);
     return issuedAt === undefined || this.isAhead(issuedAt) ? -Infinity : issuedAt;
+  }
+
+  /** Whether no list can have been issued at that time yet: such a watermark is ignored, and may be lowered. */
+  private isAhead(issuedAt: number): boolean {
+    return issuedAt > this.clock.nowSeconds() + this.settings.erp.commandMaxSkewSeconds;
   }
 }

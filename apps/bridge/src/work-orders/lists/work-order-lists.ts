@@ -11,6 +11,7 @@ import {
   CommandDispatcher,
   CommandOutcomes,
   GO,
+  type Precede,
   type Precedence,
   type SetList,
   type TracedPermit,
@@ -59,9 +60,9 @@ export class WorkOrderLists {
       sizeOf,
       lingerMs,
       deferredAfterMs: settings.outcomeDeferredAfterSeconds * 1000,
-      precedence: (older, newer, isCalled) => this.decide(older, newer, isCalled),
-      admit: (command) => this.admit(command),
-      call: (commands, permit) => this.call(commands, permit),
+      precedence: this.decide,
+      admit: this.admit,
+      call: this.call,
       callEmpty: (permit) => cloud.setWorkOrderList([], permit),
       onDeferred: (waiter) => {
         outcomes.publishDeferred('work-order-list', waiter);
@@ -75,7 +76,7 @@ export class WorkOrderLists {
   }
 
   /** A list that takes the place of another is no older than that: which one it was will not be known any more. */
-  private decide(older: ListToSet, newer: ListToSet, isCalled: boolean): Precedence {
+  private readonly decide: Precede<ListToSet> = (older, newer, isCalled) => {
     const applied = this.watermarks.issuedAt(newer.machineId);
     const precedence = precedenceOf(older, newer, applied, isCalled);
     // those of the ledger have no time of issue, and no watermarks where they come through
@@ -85,24 +86,27 @@ export class WorkOrderLists {
       newer.notOlderThan = Math.max(issued, newer.notOlderThan ?? issued);
     }
     return precedence;
-  }
+  };
 
-  private admit(command: ListCommand): Admission | Promise<Admission> {
+  private readonly admit = (command: ListCommand): Admission | Promise<Admission> => {
     const { machineId, payload } = command;
     const [waiter] = command.waiters;
     if (waiter === undefined) throw new Error('a list nobody waits for');
-    const { revoked } = waiter.answers.message;
-    const applied =
-      payload.issuedAt === undefined ? undefined : this.watermarks.issuedAt(machineId);
-    if (isOlder(payload, applied)) {
-      const detail = `issued at ${payload.issuedAt}; the list applied last was issued at ${applied}`;
-      return { kind: 'superseded', detail };
+    if (payload.issuedAt !== undefined) {
+      const applied = this.watermarks.issuedAt(machineId);
+      if (isOlder(payload, applied)) {
+        const detail = `issued at ${payload.issuedAt}; the list applied last was issued at ${applied}`;
+        return { kind: 'superseded', detail };
+      }
     }
     if (this.directory.hasMachine(machineId)) return GO;
-    return this.directory.admitMachine(machineId, revoked);
-  }
+    return this.directory.admitMachine(machineId, waiter.answers.message.revoked);
+  };
 
-  private async call(commands: readonly ListCommand[], permit: TracedPermit): Promise<CallAnswer> {
+  private readonly call = async (
+    commands: readonly ListCommand[],
+    permit: TracedPermit,
+  ): Promise<CallAnswer> => {
     const lists = commands.map(({ machineId, payload }) => ({
       machineId,
       workingOrders: payload.workingOrders(),
@@ -111,7 +115,7 @@ export class WorkOrderLists {
     if (answer.kind !== 'data' && answer.kind !== 'noData') return answer;
     const taken = lists.map((list, index) => this.taken(list, commands[index]));
     return { kind: answer.kind, lists: taken };
-  }
+  };
 
   /** A bug of ours in it must not have the call made again, which has been answered. */
   private taken(
@@ -119,7 +123,14 @@ export class WorkOrderLists {
     command: ListCommand | undefined,
   ): SetList {
     try {
-      this.noteApplied(machineId, workingOrders);
+      const appliedAt = this.clock.nowSeconds();
+      const known = this.applied.get(machineId);
+      if (known === undefined) this.applied.set(machineId, { workingOrders, appliedAt });
+      else {
+        // Written over: an object that is replaced after minutes is among the garbage that is dearest to collect.
+        known.workingOrders = workingOrders;
+        known.appliedAt = appliedAt;
+      }
       const issuedAt = command && issuedOf(command.payload);
       const [waiter] = command?.waiters ?? [];
       if (issuedAt === undefined || waiter === undefined) return { workingOrders };
@@ -129,18 +140,6 @@ export class WorkOrderLists {
       this.logger.error({ msg: 'call not concluded', flow: this.flow.name, err: error });
       return { workingOrders };
     }
-  }
-
-  private noteApplied(machineId: string, workingOrders: readonly string[]): void {
-    const appliedAt = this.clock.nowSeconds();
-    const known = this.applied.get(machineId);
-    if (known === undefined) {
-      this.applied.set(machineId, { workingOrders, appliedAt });
-      return;
-    }
-    // Written over: an object that is replaced after minutes is among the garbage that is dearest to collect.
-    known.workingOrders = workingOrders;
-    known.appliedAt = appliedAt;
   }
 }
 

@@ -37,19 +37,20 @@ type Operations = readonly AssignedOperation[];
 export class Assignments {
   /** Operations by machine and order, in the partition their changes come through. */
   readonly topic: KeyedStateTopic;
-  private readonly topicPrefix: string;
   private readonly partitions = new OwnedPartitions(
     (state: OwnedState<Operations>) => new OwnedAssignments(state),
   );
+  /** Takes over a partition that has just been restored. */
+  readonly own = this.partitions.own;
 
   constructor(
-    @Inject(BRIDGE_SETTINGS) { kafka: { topicPrefix, groupId } }: BridgeSettings,
+    @Inject(BRIDGE_SETTINGS) private readonly settings: BridgeSettings,
     @Inject(KAFKA) kafka: KafkaClient,
     private readonly lists: WorkOrderLists,
     private readonly outcomes: CommandOutcomes,
     private readonly retention: QueueRetention,
   ) {
-    this.topicPrefix = topicPrefix;
+    const { topicPrefix, groupId } = settings.kafka;
     this.topic = new KeyedState<Operations>({
       kafka,
       name: `${topicPrefix}${INTERNAL_TOPICS.assignments}`,
@@ -62,20 +63,16 @@ export class Assignments {
     });
   }
 
-  /** Takes over a partition that has just been restored. */
-  readonly own = (state: OwnedState<Operations>): void => {
-    this.partitions.own(state);
-  };
-
   /** Takes a change, in the order of the partition's offsets; the message ends once the list it leads to is final. */
-  takeChange(message: InboundMessage, change: AssignmentChange): void {
+  readonly takeChange = (message: InboundMessage, change: AssignmentChange): void => {
     const assignments = this.partitions.get(message.partition);
     if (assignments === undefined) {
       message.abandon();
       return;
     }
     const { machineId, isAnswered = false } = change;
-    const answered = { ...answeredBy(this.topicPrefix, message, change), isAnswered };
+    const { topicPrefix } = this.settings.kafka;
+    const answered = { ...answeredBy(topicPrefix, message, change), isAnswered };
     const ending = this.retention.endOf(message);
     const { records, undo } = assignments.assign(change);
     const remembering: AnsweredMessage = {
@@ -88,15 +85,15 @@ export class Assignments {
       },
     };
     const answers = this.outcomes.answersTo('work-order-list', remembering, 1, []);
-    const workingOrders = (): readonly string[] => assignments.listOf(machineId);
+    const workingOrders = (): readonly string[] => assignments.table.listOf(machineId);
     const list = { machineId, workingOrders, cumulative: true };
     this.lists.flow.submitCommand(machineId, list, answers);
-  }
+  };
 }
 
 /** The assignments in an owned partition, as they are stored and as machines' lists are drawn from them. */
 class OwnedAssignments {
-  private readonly table: AssignmentTable;
+  readonly table: AssignmentTable;
 
   constructor(private readonly state: OwnedState<Operations>) {
     this.table = new AssignmentTable(
@@ -106,10 +103,6 @@ class OwnedAssignments {
       const place = placeOfKey(key);
       if (place !== undefined) this.table.stands(place.machineId, place.orderId);
     }
-  }
-
-  listOf(machineId: string): readonly string[] {
-    return this.table.listOf(machineId);
   }
 
   /** Returns what is to be written, and what makes it as it was, unless another change has come since. */

@@ -65,7 +65,7 @@ describe('RefusedOrders', () => {
     const place = { topic: ORDER_REFUSALS, partition: 3, key: Buffer.from('a-key'), revoked };
     const message = messageAt(offset, place);
     const faults = [faultAt(machineId)];
-    orders.takeRefusal({ message, refusal: { orderId: '4711', source, faults } });
+    orders.takeRefusal(message, { orderId: '4711', source, faults });
     return message;
   };
 

@@ -49,17 +49,17 @@ export class DeadLetterAggregator {
     );
   }
 
-  takeRefusal(arrived: Arrived): void {
-    const { topic, partition, offset } = arrived.refusal.source;
+  readonly takeRefusal = (message: InboundMessage, refusal: OrderRefusal): void => {
+    const { topic, partition, offset } = refusal.source;
     const place = `${topic}/${partition}/${offset}`;
     const refusals = this.pending.get(place);
     if (refusals !== undefined) {
-      refusals.push(arrived);
+      refusals.push({ message, refusal });
       return;
     }
-    this.pending.set(place, [arrived]);
+    this.pending.set(place, [{ message, refusal }]);
     void realDelayMs(REFUSALS_LINGER_MS).then(() => this.deadLetter(place));
-  }
+  };
 
   private async deadLetter(place: string): Promise<void> {
     const refusals = this.pending.get(place) ?? [];
@@ -178,14 +178,12 @@ export class BatchedRecordReader {
     if (this.isReading) return;
     this.isReading = true;
     await realDelayMs(READS_LINGER_MS);
-    while (this.wanted.size > 0) await this.readUntilAnswered(this.nextBatch());
+    while (this.wanted.size > 0) {
+      const batch = [...this.wanted].slice(0, MAX_PLACES);
+      for (const [key] of batch) this.wanted.delete(key);
+      await this.readUntilAnswered(batch.map(([, wanted]) => wanted));
+    }
     this.isReading = false;
-  }
-
-  private nextBatch(): Wanted[] {
-    const batch = [...this.wanted].slice(0, MAX_PLACES);
-    for (const [key] of batch) this.wanted.delete(key);
-    return batch.map(([, wanted]) => wanted);
   }
 
   private async readUntilAnswered(batch: readonly Wanted[]): Promise<void> {

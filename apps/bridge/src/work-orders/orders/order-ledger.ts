@@ -63,11 +63,11 @@ export class OrderLedger {
   private readonly partitions = new OwnedPartitions((state: OwnedState<KnownOrder>) =>
     this.restored(state),
   );
-  private readonly topicPrefix: string;
-  private readonly maxSkewSeconds: number;
+  /** Takes over a partition that has just been restored. */
+  readonly own = this.partitions.own;
 
   constructor(
-    @Inject(BRIDGE_SETTINGS) { kafka: { topicPrefix, groupId }, erp }: BridgeSettings,
+    @Inject(BRIDGE_SETTINGS) private readonly settings: BridgeSettings,
     @Inject(KAFKA) kafka: KafkaClient,
     private readonly clock: Clock,
     private readonly equipment: Equipment,
@@ -76,8 +76,7 @@ export class OrderLedger {
     private readonly partitioner: OrderPartitioner,
     private readonly retention: QueueRetention,
   ) {
-    this.topicPrefix = topicPrefix;
-    this.maxSkewSeconds = erp.commandMaxSkewSeconds;
+    const { topicPrefix, groupId } = settings.kafka;
     this.topic = new KeyedState<KnownOrder>({
       kafka,
       name: `${topicPrefix}${INTERNAL_TOPICS.orders}`,
@@ -90,13 +89,9 @@ export class OrderLedger {
     });
   }
 
-  /** Takes over a partition that has just been restored. */
-  readonly own = (state: OwnedState<KnownOrder>): void => {
-    this.partitions.own(state);
-  };
-
   /** Applies a record of relayed orders, in the order of the partition's offsets; ends the message. */
-  takeOrders(message: InboundMessage, { orders }: RelayedOrders): void {
+  readonly takeOrders = (message: InboundMessage, { orders }: RelayedOrders): void => {
+    const { topicPrefix } = this.settings.kafka;
     const partition = this.partitions.get(message.partition);
     if (partition === undefined) {
       message.abandon();
@@ -109,16 +104,16 @@ export class OrderLedger {
       for (const { undo } of taken.toReversed()) undo();
       const [only] = orders;
       if (orders.length === 1 && only !== undefined) {
-        const answered = answeredBy(this.topicPrefix, message, only);
+        const answered = answeredBy(topicPrefix, message, only);
         return [...this.outcomesOf(answered, [notTaken(refusal)]), ...ending];
       }
       // to be taken one by one: a later message may come before them, which makes them superseded
       const again = orders.map((order) =>
-        queueRecord(this.topicPrefix, RELAYED_ORDERS, message.partition, { orders: [order] }),
+        queueRecord(topicPrefix, RELAYED_ORDERS, message.partition, { orders: [order] }),
       );
       return [...again, ...ending];
     });
-  }
+  };
 
   /** Returns the records to write, and the function that restores the order, unless a later message has changed it. */
   private applyOrder(
@@ -126,8 +121,8 @@ export class OrderLedger {
     orders: PartitionOrders,
     relayed: RelayedOrder,
   ): { records: readonly OutboundRecord[]; undo: () => void } {
-    const answered = answeredBy(this.topicPrefix, message, relayed);
-    const { orderId, gone } = relayed;
+    const answered = answeredBy(this.settings.kafka.topicPrefix, message, relayed);
+    const { orderId, gone, messages, refused, wasUnmapped } = relayed;
     const position = positionOf(relayed);
     const before = orders.state.get(orderId);
     const undo = (): void => {
@@ -142,11 +137,26 @@ export class OrderLedger {
         const results = relayed.isAnswered === true ? [] : [result];
         return { records: this.outcomesOf(answered, results), undo };
       }
-      const taken = this.derive(relayed, before);
-      this.noteUnmapped(orderId, taken);
-      const results = this.resultsOf(relayed, taken);
-      const records = this.changesOf(relayed, taken);
-      if (taken.known !== undefined) records.push(...this.remember(orders, orderId, taken.known));
+      const { latestSeconds } = this;
+      // it goes by when the ERP was asked alone: the clock that the known order is dated by may be ahead
+      const knownAt = Math.min(before?.changedAt ?? -Infinity, latestSeconds);
+      const dated =
+        gone === undefined ? messages : messages.map((each) => datedAtLeast(each, knownAt));
+      const { known, assignments, findings } = applyToOrder(
+        { messages: dated, position, refused, wasUnmapped },
+        before,
+        this.equipment.machineOf,
+        latestSeconds,
+      );
+      const results = this.resultsOf(relayed, findings);
+      const records = this.changesOf(relayed, assignments);
+      if (known !== undefined) {
+        const { state, finished } = orders;
+        records.push(state.put(orderId, known));
+        if (!isFinished(known)) finished.delete(orderId);
+        // With the order, those finished orders are written that are forgotten for it.
+        else for (const oldest of finished.finished(orderId)) records.push(state.put(oldest, null));
+      }
       if (results.length > 0) records.push(...this.outcomesOf(answered, results));
       return { records, undo };
     } catch (error) {
@@ -158,7 +168,7 @@ export class OrderLedger {
   }
 
   private get latestSeconds(): number {
-    return this.clock.nowSeconds() + this.maxSkewSeconds;
+    return this.clock.nowSeconds() + this.settings.erp.commandMaxSkewSeconds;
   }
 
   private restored(state: OwnedState<KnownOrder>): PartitionOrders {
@@ -169,74 +179,37 @@ export class OrderLedger {
       if (isFinished(order)) finished.push([orderId, order.changedAt]);
       if (isAhead(order, latestSeconds)) ahead.push(orderId);
     }
-    if (ahead.length > 0) warnOfTimesAhead(this.logger, state.partition, 'orderIds', ahead);
+    warnOfTimesAhead(this.logger, state.partition, 'orderIds', ahead);
     finished.sort(([, a], [, b]) => a - b);
     return { state, finished: new FinishedOrders(finished.map(([orderId]) => orderId)) };
   }
 
-  private derive(relayed: RelayedOrder, before: KnownOrder | undefined): AppliedOrder {
-    const { latestSeconds } = this;
-    const { gone, refused, wasUnmapped } = relayed;
-    let { messages } = relayed;
-    if (gone !== undefined && before !== undefined) {
-      // it goes by when the ERP was asked alone: the clock that the known order is dated by may be ahead
-      const knownAt = Math.min(before.changedAt, latestSeconds);
-      messages = messages.map((each) => datedAtLeast(each, knownAt));
-    }
-    return applyToOrder(
-      { messages, position: positionOf(relayed), refused, wasUnmapped },
-      before,
-      (operation) => this.equipment.machineOf(operation),
-      latestSeconds,
-    );
-  }
-
-  private noteUnmapped(orderId: string, { findings }: AppliedOrder): void {
-    for (const finding of findings) {
-      if (finding.kind !== 'rejected') continue;
-      for (const operation of finding.unmapped ?? []) this.unmapped.note(orderId, operation);
-    }
-  }
-
-  /** With the order, those finished orders are written that are forgotten for it. */
-  private remember(
-    { state, finished }: PartitionOrders,
-    orderId: string,
-    known: KnownOrder,
-  ): OutboundRecord[] {
-    const records = [state.put(orderId, known)];
-    if (!isFinished(known)) {
-      finished.delete(orderId);
-      return records;
-    }
-    finished.finished(orderId);
-    for (const forgotten of finished.excess()) {
-      finished.delete(forgotten);
-      records.push(state.put(forgotten, null));
-    }
-    return records;
-  }
-
   private changesOf(
     { orderId, source, refused, trace }: RelayedOrder,
-    { assignments }: AppliedOrder,
+    assignments: AppliedOrder['assignments'],
   ): OutboundRecord[] {
+    const { topicPrefix } = this.settings.kafka;
     return [...assignments].map(([machineId, operations]) => {
       const isAnswered = refused?.includes(machineId) === true ? true : undefined;
       const change = { machineId, orderId, operations, source, isAnswered };
       const partition = this.partitioner.ofMachine(machineId);
-      return queueRecord(this.topicPrefix, ASSIGNMENT_CHANGES, partition, change, trace);
+      return queueRecord(topicPrefix, ASSIGNMENT_CHANGES, partition, change, trace);
     });
   }
 
   /** What is left to say is said by whoever owns the machines. */
   private resultsOf(
-    { isAnswered }: RelayedOrder,
-    { findings }: AppliedOrder,
+    { orderId, isAnswered }: RelayedOrder,
+    findings: readonly OrderFinding[],
   ): readonly CommandResult[] {
-    const left =
-      isAnswered === true ? findings.filter((each) => !concernsNoMachine(each)) : findings;
-    return left.map((finding) => this.resultOf(finding));
+    const results: CommandResult[] = [];
+    for (const finding of findings) {
+      if (finding.kind === 'rejected') {
+        for (const operation of finding.unmapped ?? []) this.unmapped.note(orderId, operation);
+      }
+      if (isAnswered !== true || !concernsNoMachine(finding)) results.push(this.resultOf(finding));
+    }
+    return results;
   }
 
   private resultOf(finding: OrderFinding): CommandResult {

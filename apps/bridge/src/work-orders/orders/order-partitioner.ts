@@ -14,56 +14,43 @@ export const LEDGER_BEGINS_ANEW =
   'ledger (machine-bridge.orders, order-requests, relayed-orders, order-refusals, assignment-changes and assignments), start, and ' +
   'have the ERP send its open orders again';
 
-/** The partition an order is kept in, or a machine, by its id, whichever its messages come through. */
-export type Partitioner = (id: string) => number;
+/** The partition of an order or a machine: the hash of its id, over those of the queue topic, which stay as many. */
+type Partitioner = (id: string) => number;
 
-/** By the hash of the id, over the partitions of the queue topic, whose number never changes. */
-export interface Partitioners {
-  ofOrder: Partitioner;
-  ofMachine: Partitioner;
-}
+const notKnown: Partitioner = () => {
+  throw new Error('partition counts have not been read yet');
+};
 
-/** Partitions of orders and machines. */
+/** Partitions of orders and machines, once they are {@link known}. */
 @Injectable()
 export class OrderPartitioner {
+  ofOrder = notKnown;
+  ofMachine = notKnown;
   private readonly logger = new Logger('OrderPartitioner');
-  private readonly topicPrefix: string;
-  private partitioners: Partitioners | undefined;
+  private areKnown = false;
 
   constructor(
-    @Inject(BRIDGE_SETTINGS) { kafka: { topicPrefix } }: BridgeSettings,
+    @Inject(BRIDGE_SETTINGS) private readonly settings: BridgeSettings,
     @Inject(KAFKA) private readonly kafka: KafkaClient,
-  ) {
-    this.topicPrefix = topicPrefix;
-  }
-
-  /** Only after {@link known} has resolved. */
-  ofMachine(machineId: string): number {
-    if (this.partitioners === undefined) throw new Error('partition counts have not been read yet');
-    return this.partitioners.ofMachine(machineId);
-  }
+  ) {}
 
   /** Kafka is asked once, and again until it answers. Rejects only when aborted. */
-  async known(signal: AbortSignal): Promise<Partitioners> {
-    this.partitioners ??= {
-      ofOrder: await this.partitionerOf(RELAYED_ORDERS, signal),
-      ofMachine: await this.partitionerOf(ASSIGNMENT_CHANGES, signal),
-    };
-    return this.partitioners;
+  async known(signal: AbortSignal): Promise<void> {
+    if (this.areKnown) return;
+    this.ofOrder = await this.partitionerOf(RELAYED_ORDERS, signal);
+    this.ofMachine = await this.partitionerOf(ASSIGNMENT_CHANGES, signal);
+    this.areKnown = true;
   }
 
   private async partitionerOf(name: string, signal: AbortSignal): Promise<Partitioner> {
-    const topic = `${this.topicPrefix}${name}`;
+    const topic = `${this.settings.kafka.topicPrefix}${name}`;
     for (let attempt = 1; ; attempt += 1) {
       try {
         const count = await partitionCount(this.kafka, topic);
         return (id) => partitionOf(id, count);
       } catch (error) {
-        this.logger.warn({
-          msg: 'partitions not known',
-          topic,
-          error: describeKafkaFailure(error),
-        });
+        const why = describeKafkaFailure(error);
+        this.logger.warn({ msg: 'partitions not known', topic, error: why });
         await realDelayMs(backOffMs(attempt, BACK_OFF), signal);
       }
     }

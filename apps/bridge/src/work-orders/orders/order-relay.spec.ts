@@ -7,7 +7,7 @@ import { loadBridgeSettings } from '#libs/config';
 import { MachineDirectory } from '../../machine-directory/index.js';
 import { PlatformModule } from '../../platform/index.js';
 import { WorkOrdersModule } from '../work-orders.module.js';
-import { refuseUnlisted } from './order-relay.js';
+import { OrderRelay } from './order-relay.js';
 
 const MILL = {
   ...{ machineDisplayName: 'Mill', machineUniqueId: 'M-1' },
@@ -45,9 +45,12 @@ describe('machines that orders name and the service does not list', () => {
   });
 
   const refused = async (...machineIds: string[]): Promise<string[]> => {
-    const directory = bridge.get(MachineDirectory);
     const { signal } = new AbortController();
-    const refusals = await refuseUnlisted(directory, new Set(machineIds), signal);
+    const operations = machineIds.map((machineId) => ({ operationId: '0010', machineId }));
+    const order = { orderId: '4711', changedAt: 1, operations };
+    const refusals = await bridge
+      .get(OrderRelay)
+      .refuseUnlisted([{ kind: 'change', order }], signal);
     return [...refusals.keys()];
   };
 

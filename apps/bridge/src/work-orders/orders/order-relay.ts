@@ -8,8 +8,14 @@ import { type CommandResult, rejection } from '../../delivery/index.js';
 import { Equipment, UnmappedWorkCentres } from '../../equipment/index.js';
 import { LOOK_UP_GAP_MS, MachineDirectory } from '../../machine-directory/index.js';
 import { BRIDGE_SETTINGS } from '../../platform/index.js';
-import type { Partitioner } from './order-partitioner.js';
+import { OrderPartitioner } from './order-partitioner.js';
 import { queueRecord, RELAYED_ORDERS, type RelayedOrder } from './queues.js';
+
+/**
+ * Everything behind it waits meanwhile; afterwards the machine counts as known, and is judged when it is
+ * called. A look-up may have to wait for the gap after the last one, and then takes its time.
+ */
+const PATIENCE_MS = LOOK_UP_GAP_MS + 1000;
 
 /** Why each machine is refused that does not exist. */
 export type Unknown = ReadonlyMap<string, Rejection>;
@@ -20,17 +26,14 @@ type RelayedFrom = Pick<RelayedOrder, 'source' | 'recordedAt' | 'trace' | 'asked
 /** Orders on their way to the partition of their id, and what is refused of them before that. */
 @Injectable()
 export class OrderRelay {
-  private readonly topicPrefix: string;
-
   constructor(
-    @Inject(BRIDGE_SETTINGS) { kafka: { topicPrefix } }: BridgeSettings,
+    @Inject(BRIDGE_SETTINGS) private readonly settings: BridgeSettings,
     private readonly clock: Clock,
     private readonly equipment: Equipment,
     private readonly unmapped: UnmappedWorkCentres,
     private readonly directory: MachineDirectory,
-  ) {
-    this.topicPrefix = topicPrefix;
-  }
+    private readonly partitioner: OrderPartitioner,
+  ) {}
 
   machinesOf(orders: readonly OrderMessage[]): Set<string> {
     const machineIds = new Set<string>();
@@ -43,9 +46,29 @@ export class OrderRelay {
     return machineIds;
   }
 
-  /** Why each of the machines that does not exist is refused, before orders are put on it. Never rejects. */
-  refuseUnlisted(machineIds: ReadonlySet<string>, revoked: AbortSignal): Promise<Unknown> {
-    return refuseUnlisted(this.directory, machineIds, revoked);
+  /** Why each machine of the orders that does not exist is refused, before they are put on it. Never rejects. */
+  async refuseUnlisted(orders: readonly OrderMessage[], revoked: AbortSignal): Promise<Unknown> {
+    const machineIds = [...this.machinesOf(orders)];
+    const unlisted = machineIds.filter((id) => !this.directory.hasMachine(id));
+    const refusals = new Map<string, Rejection>();
+    if (unlisted.length === 0) return refusals;
+    const patience = new AbortController();
+    const cancel = afterRealMs(PATIENCE_MS, () => {
+      patience.abort(new Error('the look-up of machines takes too long'));
+    });
+    const signal = AbortSignal.any([revoked, patience.signal]);
+    await Promise.all(
+      unlisted.map(async (machineId) => {
+        try {
+          const admission = await this.directory.admitMachine(machineId, signal);
+          if (admission.kind === 'rejected') refusals.set(machineId, admission.rejection);
+        } catch {
+          // Out of patience, or the partition is lost.
+        }
+      }),
+    );
+    cancel();
+    return refusals;
   }
 
   /** The parts of one message by order, and what is refused of it. */
@@ -66,16 +89,23 @@ export class OrderRelay {
       const wasUnmapped = found.some(({ machineId }) => machineId === null);
       return { ...order, refused, wasUnmapped, isAnswered: true };
     });
-    if (relayed.length === 0) faults.push(nothingToDo(this.clock.nowSeconds()));
+    // a document without an order
+    if (relayed.length === 0) {
+      const appliedAt = this.clock.nowSeconds();
+      faults.push({ kind: 'applied', machineId: null, attempts: 0, appliedAt });
+    }
     return { relayed, faults };
   }
 
   /** One for each partition. */
-  recordsOf(relayed: readonly RelayedOrder[], ofOrder: Partitioner): OutboundRecord[] {
+  recordsOf(relayed: readonly RelayedOrder[]): OutboundRecord[] {
+    const { topicPrefix } = this.settings.kafka;
     const byPartition = new Map<number, RelayedOrder[]>();
-    for (const order of relayed) append(byPartition, ofOrder(order.orderId), order);
+    for (const order of relayed) {
+      append(byPartition, this.partitioner.ofOrder(order.orderId), order);
+    }
     return [...byPartition].map(([partition, orders]) =>
-      queueRecord(this.topicPrefix, RELAYED_ORDERS, partition, { orders }),
+      queueRecord(topicPrefix, RELAYED_ORDERS, partition, { orders }),
     );
   }
 
@@ -88,9 +118,7 @@ export class OrderRelay {
     for (const each of messages) {
       // where the operations of a change are done is known to the ledger alone
       if (each.kind === 'change') continue;
-      const { unmapped } = placeOrder(each.order, (operation) =>
-        this.equipment.machineOf(operation),
-      );
+      const { unmapped } = placeOrder(each.order, this.equipment.machineOf);
       if (unmapped.length === 0) continue;
       for (const operation of unmapped) this.unmapped.note(orderId, operation);
       faults.push({ ...rejection(rejectUnmapped(orderId, unmapped)), orderId });
@@ -108,43 +136,4 @@ function append<K, T>(lists: Map<K, T[]>, key: K, item: T): void {
   const list = lists.get(key);
   if (list === undefined) lists.set(key, [item]);
   else list.push(item);
-}
-
-/** Of a document without an order. */
-function nothingToDo(appliedAt: number): CommandResult {
-  return { kind: 'applied', machineId: null, attempts: 0, appliedAt };
-}
-
-/**
- * Everything behind it waits meanwhile; afterwards the machine counts as known, and is judged when it is
- * called. A look-up may have to wait for the gap after the last one, and then takes its time.
- */
-const PATIENCE_MS = LOOK_UP_GAP_MS + 1000;
-
-/** Why each of the machines that does not exist is refused, before orders are put on it. Never rejects. */
-export async function refuseUnlisted(
-  directory: MachineDirectory,
-  machineIds: ReadonlySet<string>,
-  revoked: AbortSignal,
-): Promise<Unknown> {
-  const unlisted = [...machineIds].filter((id) => !directory.hasMachine(id));
-  const refusals = new Map<string, Rejection>();
-  if (unlisted.length === 0) return refusals;
-  const patience = new AbortController();
-  const cancel = afterRealMs(PATIENCE_MS, () => {
-    patience.abort(new Error('the look-up of machines takes too long'));
-  });
-  const signal = AbortSignal.any([revoked, patience.signal]);
-  await Promise.all(
-    unlisted.map(async (machineId) => {
-      try {
-        const admission = await directory.admitMachine(machineId, signal);
-        if (admission.kind === 'rejected') refusals.set(machineId, admission.rejection);
-      } catch {
-        // Out of patience, or the partition is lost.
-      }
-    }),
-  );
-  cancel();
-  return refusals;
 }

@@ -23,8 +23,6 @@ const TURNS_LEFT_OUT = 120;
 @Injectable()
 export class QueueRetention implements OnModuleDestroy {
   private readonly logger = new Logger('Queues');
-  private readonly topicPrefix: string;
-  private readonly groupId: string;
   /** Those from which records may be deleted, as far as that is known. */
   private readonly deletable = new Set<string>();
   /** Turns to leave out, of those from which records may not be deleted. */
@@ -33,12 +31,9 @@ export class QueueRetention implements OnModuleDestroy {
   private isDeleting = false;
 
   constructor(
-    @Inject(BRIDGE_SETTINGS) { kafka: { topicPrefix, groupId } }: BridgeSettings,
+    @Inject(BRIDGE_SETTINGS) private readonly settings: BridgeSettings,
     @Inject(KAFKA) private readonly kafka: KafkaClient,
-  ) {
-    this.topicPrefix = topicPrefix;
-    this.groupId = groupId;
-  }
+  ) {}
 
   /** What is to be written with the end of a queue's record. */
   endOf({
@@ -46,31 +41,30 @@ export class QueueRetention implements OnModuleDestroy {
     partition,
     key,
   }: Pick<InboundMessage, 'topic' | 'partition' | 'key'>): readonly OutboundRecord[] {
-    this.begin();
+    if (this.stop === undefined) {
+      this.stop = everyRealMs(DELETE_EVERY_MS, () => void this.deleteCommitted());
+      void this.deleteCommitted();
+    }
     if (this.deletable.has(topic)) return [];
-    return [{ topic: `${this.topicPrefix}${topic}`, partition, key, value: null, headers: {} }];
+    const { topicPrefix } = this.settings.kafka;
+    return [{ topic: `${topicPrefix}${topic}`, partition, key, value: null, headers: {} }];
   }
 
   onModuleDestroy(): void {
     this.stop?.();
   }
 
-  private begin(): void {
-    if (this.stop !== undefined) return;
-    this.stop = everyRealMs(DELETE_EVERY_MS, () => void this.deleteCommitted());
-    void this.deleteCommitted();
-  }
-
   /** Never rejects. */
   private async deleteCommitted(): Promise<void> {
     if (this.isDeleting) return;
     this.isDeleting = true;
+    const { groupId, topicPrefix } = this.settings.kafka;
     for (const queue of Object.values(WORK_ORDER_QUEUES)) {
       const turns = this.leftOut.get(queue) ?? 0;
       this.leftOut.set(queue, turns - 1);
       if (turns > 0) continue;
       try {
-        await deleteCommitted(this.kafka, this.groupId, `${this.topicPrefix}${queue}`);
+        await deleteCommitted(this.kafka, groupId, `${topicPrefix}${queue}`);
         this.deletable.add(queue);
       } catch (error) {
         this.failed(queue, error);

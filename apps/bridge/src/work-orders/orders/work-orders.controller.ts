@@ -7,16 +7,9 @@ import {
   openMessage,
   type OrderMessage,
   type Parsed,
-  type Rejection,
   TOPICS,
 } from '#libs/contracts';
-import {
-  type OrderDocument,
-  OrderMapping,
-  readOrders,
-  sourceTopicOf,
-  type ThinEvent,
-} from '#libs/erp-formats';
+import { OrderMapping, readOrders, sourceTopicOf, type ThinEvent } from '#libs/erp-formats';
 import type { InboundMessage, OutboundRecord } from '#libs/kafka';
 import {
   type AnsweredMessage,
@@ -26,16 +19,17 @@ import {
   rejection,
 } from '../../delivery/index.js';
 import { BRIDGE_SETTINGS } from '../../platform/index.js';
-import { ORDER_REQUESTS, queueRecord, type RelayedOrder } from './queues.js';
-import { type Partitioner, OrderPartitioner } from './order-partitioner.js';
+import { ORDER_REQUESTS, type OrderRequest, queueRecord, type RelayedOrder } from './queues.js';
+import { OrderPartitioner } from './order-partitioner.js';
 import { OrderRelay, type Unknown } from './order-relay.js';
 
 /** A message of the input, and the orders in it, or the order that an ERP is to be asked for. */
 interface ReadMessage {
   answered: AnsweredMessage;
-  orders: readonly OrderMessage[];
-  thin?: ThinEvent;
+  content: Content;
 }
+
+type Content = OrderMessage[] | ThinEvent;
 
 /**
  * `erp.work-orders.v1`: orders as they change, in the ERP's own format. What can be refused of a document is refused
@@ -44,8 +38,6 @@ interface ReadMessage {
  */
 @Controller()
 export class WorkOrdersController {
-  private readonly topicPrefix: string;
-
   constructor(
     @Inject(BRIDGE_SETTINGS) private readonly settings: BridgeSettings,
     private readonly clock: Clock,
@@ -53,9 +45,7 @@ export class WorkOrdersController {
     private readonly orderRelay: OrderRelay,
     private readonly partitioner: OrderPartitioner,
     private readonly outcomes: CommandOutcomes,
-  ) {
-    this.topicPrefix = settings.kafka.topicPrefix;
-  }
+  ) {}
 
   /** Resolves once what ends the messages is to be committed: those behind them must not overtake them. */
   @EventPattern(TOPICS.workOrders)
@@ -68,10 +58,13 @@ export class WorkOrdersController {
         continue;
       }
       try {
-        const document = this.read(message);
+        const { messageId, envelope } = openMessage(message);
+        const answered = { message, messageId };
+        const reading = envelope.ok ? this.read(message, envelope.value) : envelope;
         // to wait for what is there already would cost as much as to read it
-        const there = document instanceof Promise ? await document : document;
-        if (there !== undefined) read.push(there);
+        const content = reading instanceof Promise ? await reading : reading;
+        if (content.ok) read.push({ answered, content: content.value });
+        else message.finish(this.outcomesOf(answered, [rejection(content.rejection)]));
       } catch (error) {
         message.fail(error);
       }
@@ -79,60 +72,44 @@ export class WorkOrdersController {
     const [first] = read;
     if (first === undefined) return;
     const { revoked } = first.answered.message;
-    const { ofOrder } = await this.partitioner.known(revoked);
-    const machineIds = this.orderRelay.machinesOf(read.flatMap(({ orders }) => orders));
-    const unknown = await this.orderRelay.refuseUnlisted(machineIds, revoked);
-    this.relay(read, ofOrder, unknown);
+    await this.partitioner.known(revoked);
+    const orders = read.flatMap(({ content }) => (Array.isArray(content) ? content : []));
+    this.relay(read, await this.orderRelay.refuseUnlisted(orders, revoked));
   }
 
   private read(
     message: InboundMessage,
-  ): ReadMessage | undefined | Promise<ReadMessage | undefined> {
-    const { messageId, envelope } = openMessage(message);
-    const answered = { message, messageId };
-    if (!envelope.ok) return this.refused(answered, envelope.rejection);
-    const thin = this.settings.erp.enrichment.find(message, envelope.value);
-    if (thin !== undefined) {
-      return thin.ok
-        ? { answered, orders: [], thin: thin.value }
-        : this.refused(answered, thin.rejection);
-    }
-    const document = documentOf(message, envelope.value);
-    const orders = readOrders(document, this.settings.erp, this.mapping, this.clock.nowSeconds());
-    return orders instanceof Promise
-      ? orders.then((read) => this.asRead(answered, read))
-      : this.asRead(answered, orders);
-  }
-
-  /** Undefined where it is refused, which is answered here. */
-  private asRead(
-    answered: AnsweredMessage,
-    orders: Parsed<OrderMessage[]>,
-  ): ReadMessage | undefined {
-    return orders.ok
-      ? { answered, orders: orders.value }
-      : this.refused(answered, orders.rejection);
-  }
-
-  private refused(answered: AnsweredMessage, reason: Rejection): ReadMessage | undefined {
-    answered.message.finish(this.outcomesOf(answered, [rejection(reason)]));
-    return undefined;
+    envelope: Envelope,
+  ): Parsed<Content> | Promise<Parsed<Content>> {
+    const { erp } = this.settings;
+    const thin = erp.enrichment.find(message, envelope);
+    if (thin !== undefined) return thin;
+    const { contentType, body } = envelope;
+    // Epoch seconds: dates what carries no time of its own.
+    const recordedAt = Math.floor(Number(message.timestamp) / 1000);
+    const document = { contentType, body, sourceTopic: sourceTopicOf(message), recordedAt };
+    return readOrders(document, erp, this.mapping, this.clock.nowSeconds());
   }
 
   /** Ends messages with records of their orders, and with what is refused of them. */
-  private relay(read: readonly ReadMessage[], ofOrder: Partitioner, unknown: Unknown): void {
+  private relay(read: readonly ReadMessage[], unknown: Unknown): void {
     const allRelayed: RelayedOrder[] = [];
     const records: OutboundRecord[] = [];
-    for (const each of read) {
-      if (each.thin !== undefined) {
-        records.push(this.requestOf(each.answered, each.thin, ofOrder));
+    for (const { answered, content } of read) {
+      const source = this.outcomes.sourceOf(answered);
+      const trace = answered.message.span.context;
+      if (!Array.isArray(content)) {
+        records.push(this.requestOf({ ...content, source, receivedAt: realEpochMs(), trace }));
         continue;
       }
-      const { relayed, faults } = this.toRelay(each, unknown);
+      const from = { source, recordedAt: Number(answered.message.timestamp), trace };
+      const { relayed, faults } = this.orderRelay.toRelay(content, from, unknown);
       allRelayed.push(...relayed);
-      if (faults.length > 0) records.push(...this.outcomesOf(each.answered, faults));
+      if (faults.length === 0) continue;
+      answered.namesOthers = this.orderRelay.machinesOf(content).size > 1;
+      records.push(...this.outcomesOf(answered, faults));
     }
-    records.push(...this.orderRelay.recordsOf(allRelayed, ofOrder));
+    records.push(...this.orderRelay.recordsOf(allRelayed));
     const [first, ...others] = read;
     if (first === undefined) return;
     const { message } = first.answered;
@@ -145,37 +122,15 @@ export class WorkOrdersController {
       records,
       (apart) => {
         const its = read.filter(({ answered }) => answered.message === apart);
-        this.relay(its, ofOrder, unknown);
+        this.relay(its, unknown);
       },
     );
   }
 
-  private toRelay(
-    { answered, orders }: ReadMessage,
-    unknown: Unknown,
-  ): { relayed: RelayedOrder[]; faults: CommandResult[] } {
-    const from = {
-      source: this.outcomes.sourceOf(answered),
-      recordedAt: Number(answered.message.timestamp),
-      trace: answered.message.span.context,
-    };
-    const found = this.orderRelay.toRelay(orders, from, unknown);
-    if (found.faults.length > 0) {
-      answered.namesOthers = this.orderRelay.machinesOf(orders).size > 1;
-    }
-    return found;
-  }
-
-  private requestOf(
-    answered: AnsweredMessage,
-    thin: ThinEvent,
-    ofOrder: Partitioner,
-  ): OutboundRecord {
-    const trace = answered.message.span.context;
-    const source = this.outcomes.sourceOf(answered);
-    const request = { ...thin, source, receivedAt: realEpochMs(), trace };
-    const partition = ofOrder(thin.orderId);
-    return queueRecord(this.topicPrefix, ORDER_REQUESTS, partition, request, trace);
+  private requestOf(request: OrderRequest): OutboundRecord {
+    const partition = this.partitioner.ofOrder(request.orderId);
+    const { topicPrefix } = this.settings.kafka;
+    return queueRecord(topicPrefix, ORDER_REQUESTS, partition, request, request.trace);
   }
 
   private outcomesOf(
@@ -184,10 +139,4 @@ export class WorkOrdersController {
   ): readonly OutboundRecord[] {
     return this.outcomes.recordsOf('work-order-list', answered, results);
   }
-}
-
-function documentOf(message: InboundMessage, { contentType, body }: Envelope): OrderDocument {
-  // Epoch seconds: dates what carries no time of its own.
-  const recordedAt = Math.floor(Number(message.timestamp) / 1000);
-  return { contentType, body, sourceTopic: sourceTopicOf(message), recordedAt };
 }

@@ -18,8 +18,15 @@ import {
 } from '#libs/erp-formats';
 import type { InboundMessage } from '#libs/kafka';
 import { traceHeaders, type Tracing } from '#libs/tracing';
-import { Breaker, RETRY_BACK_OFF, type RetryCause } from '../../delivery/index.js';
+import {
+  Breaker,
+  type CommandResult,
+  type RejectedResult,
+  RETRY_BACK_OFF,
+  type RetryCause,
+} from '../../delivery/index.js';
 import type { FlowHold } from '../../flow-control/index.js';
+import { BoundedMap } from '../../platform/index.js';
 import type { OrderRequest } from '../orders/queues.js';
 import { KnownAnswers, RequestLanes, type Waiting } from './request-lanes.js';
 
@@ -53,7 +60,7 @@ export class WaitingRequest implements Waiting {
 }
 
 /** What an ERP has to say of an order. */
-interface Orders {
+export interface Orders {
   kind: 'orders';
   messages: readonly OrderMessage[];
   /** Epoch milliseconds at which the GET began. */
@@ -62,13 +69,8 @@ interface Orders {
   gone?: string;
 }
 
-/** What becomes of a request. */
-export type Reply =
-  | Orders
-  | { kind: 'superseded'; detail: string }
-  | { kind: 'rejected'; code: RejectionCode; detail: string; httpStatus?: number }
-  /** Its partition has another owner. */
-  | { kind: 'lost' };
+/** What becomes of a request: its order goes on, or its message is answered. */
+export type Reply = Orders | CommandResult;
 
 /** What GETs have come to, as metrics name it. */
 export const REQUEST_RESULTS = ['document', 'gone', 'refused', 'retry', 'unauthorised'] as const;
@@ -112,8 +114,8 @@ const CONTAINED = 'the order is being asked for in the same version';
  * probes, as a flow does ({@link Breaker}); a `Retry-After` holds for all orders of the rule.
  */
 export class ErpRequests {
+  readonly lanes = new RequestLanes<WaitingRequest>();
   private readonly logger = new Logger('Enrichment');
-  private readonly lanes = new RequestLanes<WaitingRequest>();
   private readonly known = new KnownAnswers<Orders>();
   private readonly breaker = new Breaker();
   private readonly client: ErpClient;
@@ -129,7 +131,7 @@ export class ErpRequests {
    * Orders that the ERP had, by their paths, and when they were last asked for, the latest last: they show whether a
    * 404 is about an order or about the way.
    */
-  private readonly lastThere = new Map<string, number>();
+  private readonly lastThere = new BoundedMap<string, number>(MOST_CONTROLS);
   private stopTimer: (() => void) | undefined;
 
   constructor(
@@ -162,17 +164,8 @@ export class ErpRequests {
     this.begin();
   }
 
-  waitingRequests(): Iterable<WaitingRequest> {
-    return this.lanes.waitingRequests();
-  }
-
-  /** Takes out what waits, without a reply. */
-  takeOut(isTaken: (waiting: WaitingRequest) => boolean): WaitingRequest[] {
-    return this.lanes.drop(isTaken);
-  }
-
   dropLost(): void {
-    for (const lost of this.lanes.drop((each) => each.isLost)) this.reply(lost, { kind: 'lost' });
+    for (const lost of this.lanes.drop((each) => each.isLost)) lost.message.abandon();
   }
 
   status(nowMs: number): RuleStatus {
@@ -193,14 +186,16 @@ export class ErpRequests {
   }
 
   private supersede(waiting: WaitingRequest, detail: string): void {
-    this.reply(waiting, { kind: 'superseded', detail });
+    const attempts = waiting.calls;
+    this.reply(waiting, { kind: 'superseded', machineId: null, attempts, detail });
   }
 
   /** Begins as many GETs as may be, and comes back when the next may. */
   private begin(): void {
     const { lanes, breaker, rule } = this;
     const nowMs = realNowMs();
-    while (lanes.callsUnderWay < rule.concurrency && this.mayBegin(nowMs)) {
+    const mayBegin = !this.isHeld && nowMs >= this.notBeforeMs;
+    while (mayBegin && lanes.callsUnderWay < rule.concurrency && breaker.admits(nowMs)) {
       const waiting = lanes.take(nowMs);
       if (waiting === undefined) break;
       const isProbe = breaker.callBegins();
@@ -219,14 +214,11 @@ export class ErpRequests {
     });
   }
 
-  private mayBegin(nowMs: number): boolean {
-    return !this.isHeld && nowMs >= this.notBeforeMs && this.breaker.admits(nowMs);
-  }
-
   private async ask(waiting: WaitingRequest, isProbe: boolean): Promise<void> {
     const { message, request } = waiting;
     const begun = { nowMs: realNowMs(), askedAt: Math.floor(this.surroundings.clock.nowMs()) };
-    const path = this.pathOf(request);
+    const { pathname, search } = new URL(enrichmentUrl(this.rule, request.values));
+    const path = `${pathname}${search}`;
     waiting.calls += 1;
     try {
       const answer = await this.get(path, waiting);
@@ -234,16 +226,11 @@ export class ErpRequests {
     } catch (error) {
       if (isProbe) this.breaker.probeWasVoid();
       this.lanes.answered(waiting.key);
-      if (message.revoked.aborted) this.reply(waiting, { kind: 'lost' });
+      if (message.revoked.aborted) message.abandon();
       // a bug of ours: it is asked for again, and dead-lettered when that does not help
       else message.fail(error);
     }
     this.begin();
-  }
-
-  private pathOf({ values }: Pick<OrderRequest, 'values'>): string {
-    const { pathname, search } = new URL(enrichmentUrl(this.rule, values));
-    return `${pathname}${search}`;
   }
 
   private async get(path: string, { message }: WaitingRequest): Promise<ErpAnswer> {
@@ -269,31 +256,29 @@ export class ErpRequests {
     call: { begun: Begun; path: string; isProbe: boolean },
   ): Promise<void> {
     switch (answer.kind) {
-      case 'document':
+      case 'document': {
         if (isEmptyList(answer.body)) {
           await this.notThere(waiting, undefined, call);
           return;
         }
         this.works(call);
         this.results.document += 1;
-        await this.concludeDocument(waiting, answer, call);
+        const reply = await this.read(waiting, answer, call.begun);
+        if (reply.kind === 'orders') this.lastThere.set(call.path, call.begun.nowMs);
+        this.answer(waiting, reply, answer.body.length);
         return;
+      }
       case 'nothing':
-        await this.notThere(waiting, undefined, call);
-        return;
       case 'gone':
-        await this.notThere(waiting, answer.status, call);
+        await this.notThere(waiting, answer.kind === 'gone' ? answer.status : undefined, call);
         return;
       case 'refused': {
         this.works(call);
         this.results.refused += 1;
-        const { code, status, why } = answer;
-        this.answer(waiting, {
-          kind: 'rejected',
-          code: code === 'status' ? 'rejected-by-service' : code,
-          detail: this.detail(why),
-          ...(status !== 200 && { httpStatus: status }),
-        });
+        const { code: found, status, why } = answer;
+        const code = found === 'status' ? 'rejected-by-service' : found;
+        const rejected = this.rejected(waiting, code, why);
+        this.answer(waiting, status === 200 ? rejected : { ...rejected, httpStatus: status });
         return;
       }
       case 'unauthorised':
@@ -311,14 +296,9 @@ export class ErpRequests {
     }
   }
 
-  private async concludeDocument(
-    waiting: WaitingRequest,
-    answer: Extract<ErpAnswer, { kind: 'document' }>,
-    { begun, path }: { begun: Begun; path: string },
-  ): Promise<void> {
-    const reply = await this.read(waiting, answer, begun);
-    if (reply.kind === 'orders') this.noteThere(path, begun.nowMs);
-    this.answer(waiting, reply, answer.body.length);
+  private rejected({ calls }: WaitingRequest, code: RejectionCode, why: string): RejectedResult {
+    const rejection = { code, detail: this.detail(why) };
+    return { kind: 'rejected', machineId: null, attempts: calls, rejection };
   }
 
   private detail(why: string): string {
@@ -343,27 +323,27 @@ export class ErpRequests {
   }
 
   private async read(
-    { request }: WaitingRequest,
+    waiting: WaitingRequest,
     { contentType, body }: Extract<ErpAnswer, { kind: 'document' }>,
     { askedAt }: Begun,
   ): Promise<Reply> {
     const { settings, mapping, clock } = this.surroundings;
-    const { rule } = this;
+    const { request } = waiting;
     const document = {
-      contentType: rule.contentType ?? contentType,
+      contentType: this.rule.contentType ?? contentType,
       body,
       recordedAt: Math.floor(askedAt / 1000),
     };
     const read = await readOrders(document, settings.erp, mapping, clock.nowSeconds());
     if (!read.ok) {
       const { code, detail } = read.rejection;
-      return { kind: 'rejected', code, detail: this.detail(`in the answer, ${detail}`) };
+      return this.rejected(waiting, code, `in the answer, ${detail}`);
     }
     const messages = read.value.filter(({ order }) => this.isOf(request, order.orderId));
     if (messages.length > 0) return { kind: 'orders', messages, askedAt };
     const other = read.value[0]?.order.orderId ?? 'none';
     const why = `the answer holds order ${other}, and not ${request.orderId}`;
-    return { kind: 'rejected', code: 'invalid-message', detail: this.detail(why) };
+    return this.rejected(waiting, 'invalid-message', why);
   }
 
   private isOf({ orderId }: OrderRequest, found: string): boolean {
@@ -425,17 +405,10 @@ export class ErpRequests {
       const begunMs = realNowMs();
       const answer = await this.get(path, waiting);
       if (answer.kind !== 'document' || isEmptyList(answer.body)) continue;
-      this.noteThere(path, begunMs);
+      this.lastThere.set(path, begunMs);
       return true;
     }
     return false;
-  }
-
-  private noteThere(path: string, begunMs: number): void {
-    this.lastThere.delete(path);
-    this.lastThere.set(path, begunMs);
-    const [oldest] = this.lastThere.keys();
-    if (this.lastThere.size > MOST_CONTROLS && oldest !== undefined) this.lastThere.delete(oldest);
   }
 
   private failed(
@@ -466,20 +439,8 @@ export class ErpRequests {
 }
 
 function statusOf(answer: ErpAnswer): number | string {
-  switch (answer.kind) {
-    case 'document':
-      return 200;
-    case 'nothing':
-      return 204;
-    case 'gone':
-    case 'refused':
-    case 'unauthorised':
-      return answer.status;
-    case 'retry':
-      return answer.status ?? 'network';
-    default:
-      return answer satisfies never;
-  }
+  if (answer.kind === 'document') return 200;
+  return answer.kind === 'nothing' ? 204 : (answer.status ?? 'network');
 }
 
 /** Beyond that there is something in it. */

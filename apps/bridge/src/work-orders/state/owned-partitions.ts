@@ -8,7 +8,7 @@ export class OwnedPartitions<V, H> {
   constructor(private readonly create: (state: OwnedState<V>) => H) {}
 
   /** Takes over a partition that has just been restored. */
-  own(state: OwnedState<V>): void {
+  readonly own = (state: OwnedState<V>): void => {
     const { partition, lost } = state;
     const holder = this.create(state);
     this.holders.set(partition, holder);
@@ -16,7 +16,7 @@ export class OwnedPartitions<V, H> {
       if (this.holders.get(partition) === holder) this.holders.delete(partition);
     };
     lost.addEventListener('abort', release, { once: true });
-  }
+  };
 
   /** Undefined once the partition is lost: its messages wait until it is restored. */
   get(partition: number): H | undefined {
@@ -30,13 +30,14 @@ export class OwnedPartitions<V, H> {
 
 const MOST_NAMED = 10;
 
-/** Says that times that no clock can have shown yet, taken by an earlier version, are not gone by. */
+/** Says of times that no clock can have shown yet, taken by an earlier version, that they are not gone by, if any. */
 export function warnOfTimesAhead(
   logger: Logger,
   partition: number,
   ids: 'machineIds' | 'orderIds',
   found: readonly string[],
 ): void {
+  if (found.length === 0) return;
   logger.warn({
     msg: 'remembered times lie ahead of the clock and are ignored',
     partition,

@@ -1,11 +1,18 @@
 import { Controller } from '@nestjs/common';
 import { EventPattern } from '@nestjs/microservices';
 import type { InboundMessage } from '#libs/kafka';
-import { Assignments } from './assignments.js';
-import { OrderPartitioner } from './order-partitioner.js';
-import { OrderLedger } from './order-ledger.js';
-import { DeadLetterAggregator } from './dead-letter-aggregator.js';
-import { ASSIGNMENT_CHANGES, ORDER_REFUSALS, RELAYED_ORDERS, takeEach } from './queues.js';
+import { Assignments } from './orders/assignments.js';
+import { OrderPartitioner } from './orders/order-partitioner.js';
+import { OrderLedger } from './orders/order-ledger.js';
+import { DeadLetterAggregator } from './orders/dead-letter-aggregator.js';
+import {
+  ASSIGNMENT_CHANGES,
+  ORDER_REFUSALS,
+  ORDER_REQUESTS,
+  RELAYED_ORDERS,
+  takeEach,
+} from './orders/queues.js';
+import { OrderRequests } from './requests/order-requests.js';
 
 /** Consumes the queues between the parts of this flow. */
 @Controller()
@@ -15,7 +22,13 @@ export class QueuesController {
     private readonly ledger: OrderLedger,
     private readonly assignments: Assignments,
     private readonly deadLetters: DeadLetterAggregator,
+    private readonly requests: OrderRequests,
   ) {}
+
+  @EventPattern(ORDER_REQUESTS)
+  handleRequests(messages: readonly InboundMessage[]): void {
+    takeEach(ORDER_REQUESTS, messages, this.requests.takeRequest);
+  }
 
   /** Resolves once the orders are in the ledger: those behind them must not overtake them. */
   @EventPattern(RELAYED_ORDERS)
@@ -23,22 +36,16 @@ export class QueuesController {
     const [first] = messages;
     if (first === undefined) return;
     await this.partitioner.known(first.revoked);
-    takeEach(RELAYED_ORDERS, messages, (message, orders) => {
-      this.ledger.takeOrders(message, orders);
-    });
+    takeEach(RELAYED_ORDERS, messages, this.ledger.takeOrders);
   }
 
   @EventPattern(ASSIGNMENT_CHANGES)
   handleChanges(messages: readonly InboundMessage[]): void {
-    takeEach(ASSIGNMENT_CHANGES, messages, (message, change) => {
-      this.assignments.takeChange(message, change);
-    });
+    takeEach(ASSIGNMENT_CHANGES, messages, this.assignments.takeChange);
   }
 
   @EventPattern(ORDER_REFUSALS)
   handleRefusals(messages: readonly InboundMessage[]): void {
-    takeEach(ORDER_REFUSALS, messages, (message, refusal) => {
-      this.deadLetters.takeRefusal({ message, refusal });
-    });
+    takeEach(ORDER_REFUSALS, messages, this.deadLetters.takeRefusal);
   }
 }

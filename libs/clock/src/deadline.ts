@@ -1,4 +1,4 @@
-import { realDelayMs } from '#libs/clock';
+import { realDelayMs } from './real-time.js';
 
 /**
  * Waits for `work`, but not longer than `deadlineMs`, and swallows its failure: for clean-up that
