@@ -132,8 +132,8 @@ function stepsOf(messages: readonly OrderMessage[], known: KnownOrder | undefine
 
 function tooLarge(messages: readonly OrderMessage[]): AppliedOrder {
   const orderId = messages[0]?.order.orderId ?? '';
-  const told = `the document tells of order ${orderId} ${messages.length} times`;
-  const detail = `${told}, which is too often for its operations: send several documents`;
+  const named = `the document names order ${orderId} ${messages.length} times`;
+  const detail = `${named}, which is too often for its operations: send several documents`;
   const rejection: Rejection = { code: 'too-large', detail };
   return { known: undefined, assignments: new Map(), findings: [{ kind: 'rejected', rejection }] };
 }

@@ -50,14 +50,14 @@ export class OrderPreview {
     const byOrder = new Map<string, OrderMessage[]>();
     for (const message of messages.value) {
       const { orderId } = message.order;
-      const told = byOrder.get(orderId);
-      if (told === undefined) byOrder.set(orderId, [message]);
-      else told.push(message);
+      const ofOrder = byOrder.get(orderId);
+      if (ofOrder === undefined) byOrder.set(orderId, [message]);
+      else ofOrder.push(message);
     }
-    for (const [orderId, told] of byOrder) {
-      const unmapped = told.flatMap((message) => this.unmappedOf(message));
+    for (const [orderId, ofOrder] of byOrder) {
+      const unmapped = ofOrder.flatMap((message) => this.unmappedOf(message));
       rejections.push(...unmapped);
-      const relayed = { messages: told, position, wasUnmapped: unmapped.length > 0 };
+      const relayed = { messages: ofOrder, position, wasUnmapped: unmapped.length > 0 };
       const taken = applyToOrder(relayed, this.orders.get(orderId), this.machineOf);
       if (taken.known !== undefined) this.orders.set(orderId, taken.known);
       for (const [machineId, operations] of taken.assignments) {

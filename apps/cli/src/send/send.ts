@@ -39,6 +39,7 @@ the bridge reads. --topic, --key and --content-type override what was recognised
     .option('--time-zone <zone>', 'of local times in the documents', 'UTC')
     .option(...JSON_OPTION)
     .addHelpText('after', KAFKA_HELP)
+    .showHelpAfterError()
     .action(sendFiles);
 }
 
