@@ -249,11 +249,9 @@ class SpanReader {
 
 /** How far a read has come through spans that are read one after the other. */
 export class SpanCursor {
-  /** The span that is being read; undefined at the end of the last one. */
-  current: TopicSpan | undefined;
-  /** The next offset to read in the current span. */
-  position = 0;
   private readonly waiting: TopicSpan[];
+  private span: TopicSpan | undefined;
+  private next = 0;
 
   /** Spans of one partition come in the order of their offsets and do not overlap; empty ones are passed over. */
   constructor(spans: readonly TopicSpan[]) {
@@ -261,29 +259,39 @@ export class SpanCursor {
     this.openNext();
   }
 
+  /** The span that is being read; undefined at the end of the last one. */
+  get current(): TopicSpan | undefined {
+    return this.span;
+  }
+
+  /** The next offset to read in the current span. */
+  get position(): number {
+    return this.next;
+  }
+
   isAt(topic: string, partition: number): boolean {
-    return this.current?.topic === topic && this.current.partition === partition;
+    return this.span?.topic === topic && this.span.partition === partition;
   }
 
   /** Whether the record at this offset of the current partition belongs to what is still to be read. */
   wants(offset: number): boolean {
-    return this.current !== undefined && offset >= this.position && offset < this.current.until;
+    return this.span !== undefined && offset >= this.next && offset < this.span.until;
   }
 
   /** All of the current partition up to this offset has been read. Returns whether its span ends with it. */
   pass(offset: number): boolean {
-    if (this.current === undefined || offset < this.position) return false;
-    this.position = offset + 1;
-    if (this.position < this.current.until) return false;
+    if (this.span === undefined || offset < this.next) return false;
+    this.next = offset + 1;
+    if (this.next < this.span.until) return false;
     this.openNext();
     return true;
   }
 
   private openNext(): void {
-    this.current = this.waiting.shift();
-    while (this.current !== undefined && this.current.from >= this.current.until) {
-      this.current = this.waiting.shift();
+    this.span = this.waiting.shift();
+    while (this.span !== undefined && this.span.from >= this.span.until) {
+      this.span = this.waiting.shift();
     }
-    this.position = this.current?.from ?? 0;
+    this.next = this.span?.from ?? 0;
   }
 }
