@@ -18,7 +18,14 @@ const NOT_COPIED = ['.git', '.local', 'coverage', 'dist', 'node_modules'];
 /** Of Node; that of a negative time-out is kafkajs's, as it is published, with which tests read and write. */
 const WARNING = /^\(node:\d+\)(?!.*TimeoutNegative).*Warning.*$/gm;
 
+const USAGE = `npm run test:matrix [-- <version>[:<tier>]… <Jest's arguments>]
+Versions: ${ALL.join(', ')}; all of them where none is named.`;
+
 const args = process.argv.slice(2);
+if (args.includes('--help') || args.includes('-h')) {
+  console.log(USAGE);
+  process.exit(0);
+}
 const named = args.filter((arg) => NAME.test(arg));
 const names = named.length > 0 ? named : ALL;
 const jestArgs = args.filter((arg) => !NAME.test(arg));
