@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs';
+import { readFileSync, statSync } from 'node:fs';
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 
@@ -54,6 +54,22 @@ export interface FromFiles<T> {
   readonly files: readonly string[];
   /** @throws SettingsError naming everything that is wrong with what the files have now */
   readonly readAgain: () => T;
+}
+
+/**
+ * Changes when one of the files does. Besides times and size the inode: a mounted secret is replaced by switching a link.
+ * One that cannot be looked at counts as another one: reading it again says why, with the name of its setting.
+ */
+export function versionOf(files: readonly string[]): string {
+  const versions = files.map((path) => {
+    try {
+      const { mtimeNs, ctimeNs, size, ino } = statSync(path, { bigint: true });
+      return [mtimeNs, ctimeNs, size, ino].join(':');
+    } catch (error) {
+      return (error as NodeJS.ErrnoException).code;
+    }
+  });
+  return versions.join(' ');
 }
 
 const DECIMAL = /^\d*\.?\d+$/;

@@ -11,6 +11,7 @@ export {
   loadSettingsFile,
   readEnvironment,
   SettingsError,
+  versionOf,
 } from './environment-reader.js';
 export { type ErpSettings, loadErpSettings } from './erp-settings.js';
 export { loadBridgeAddress } from './http-settings.js';

@@ -1,5 +1,4 @@
 import { createHash, createHmac, timingSafeEqual } from 'node:crypto';
-import { statSync } from 'node:fs';
 import { TLSSocket } from 'node:tls';
 import { Inject, Injectable, Logger, type OnApplicationShutdown } from '@nestjs/common';
 import type { FastifyRequest } from 'fastify';
@@ -11,6 +10,7 @@ import {
   type IngestTls,
   type SenderPath,
   SettingsError,
+  versionOf,
 } from '#libs/config';
 import { ApiError } from '#libs/http-api';
 import { INGEST_SETTINGS } from '../platform/tokens.js';
@@ -196,20 +196,6 @@ class ReadAgain<T> {
       return error instanceof SettingsError ? error.problems.join('; ') : String(error);
     }
   }
-}
-
-/** Besides time and size the inode: a mounted secret is replaced by switching a link. */
-function versionOf(files: readonly string[]): string {
-  const versions = files.map((path) => {
-    try {
-      const { mtimeNs, size, ino } = statSync(path, { bigint: true });
-      return [mtimeNs, size, ino].join(':');
-    } catch (error) {
-      // reading it again says the same, with the name of its setting
-      return (error as NodeJS.ErrnoException).code;
-    }
-  });
-  return versions.join(' ');
 }
 
 /** No page of another site may use a name that leads to loopback, or post to it. */

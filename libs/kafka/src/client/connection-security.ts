@@ -1,4 +1,3 @@
-import { statSync } from 'node:fs';
 import { Logger } from '@nestjs/common';
 import type { RenewedTokenSource } from '#libs/access-tokens';
 import {
@@ -7,6 +6,7 @@ import {
   type KafkaSaslSettings,
   type KafkaSettings,
   SettingsError,
+  versionOf,
 } from '#libs/config';
 import {
   type AuthenticationProviderArgs,
@@ -59,14 +59,14 @@ class WatchedFiles<T> {
 
   current(): T {
     const { files } = this.settings;
-    let versions = versionsOf(files);
+    let versions = versionOf(files);
     // While there is a problem it is tried each time: a right to read that is granted need not show as a change.
     if (versions === this.seen && this.problem === undefined) return this.value;
     let problem = this.read();
     // Several files may be in the middle of being replaced: a certificate is read beside the key of another.
     for (let attempt = 0; problem !== undefined && attempt < READ_ATTEMPTS; attempt += 1) {
       const before = versions;
-      versions = versionsOf(files);
+      versions = versionOf(files);
       if (versions === before) break;
       problem = this.read();
     }
@@ -102,20 +102,6 @@ class WatchedFiles<T> {
 }
 
 const READ_ATTEMPTS = 3;
-
-/** Besides times and size the inode: a mounted secret is replaced by switching a link. */
-function versionsOf(files: readonly string[]): string {
-  const versions = files.map((path) => {
-    try {
-      const { mtimeNs, ctimeNs, size, ino } = statSync(path, { bigint: true });
-      return [mtimeNs, ctimeNs, size, ino].join(':');
-    } catch (error) {
-      // reading it again says the same, with the name of its setting
-      return (error as NodeJS.ErrnoException).code;
-    }
-  });
-  return versions.join(' ');
-}
 
 function mechanismOf(login: WatchedFiles<KafkaSaslSettings>): NonNullable<KafkaConfig['sasl']> {
   const { mechanism } = login.current();
