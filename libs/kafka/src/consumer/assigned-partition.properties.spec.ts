@@ -8,7 +8,7 @@ import type { InboundMessage } from './inbound-message.js';
 import { FakeTransactions } from './testing/fake-transactions.js';
 import { nextTurn } from './testing/wait.js';
 
-const LIMITS = { maxUnfinished: 12, maxUnfinishedBytes: 100, maxSpan: 60 };
+const LIMITS = { maxUnfinished: 12, maxUnfinishedBytes: 100, maxOvertaken: Infinity, maxSpan: 60 };
 const LARGEST_FETCH = 10;
 const LAST_RESORT_MS = 40_000;
 
@@ -161,6 +161,7 @@ class Partition {
         this.isPaused = false;
       },
       seek: () => undefined,
+      allOvertaken: () => 0,
       deadLetter: (message) => {
         this.done.add(message.offset);
         message.finish();

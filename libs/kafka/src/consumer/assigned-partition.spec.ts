@@ -47,6 +47,7 @@ class Handling {
         this.resumed += 1;
       },
       seek: () => undefined,
+      allOvertaken: () => this.queue.progress.overtaken,
       deadLetter: (message: InboundMessage) => {
         this.setAside.push(message.offset);
         this.aside(message);
@@ -57,7 +58,12 @@ class Handling {
       },
     };
     this.queue = new AssignedPartition('prefix.topic', 3, context, false, {
-      ...{ maxUnfinished: 1000, maxUnfinishedBytes: Infinity, maxSpan: Infinity },
+      ...{
+        maxUnfinished: 1000,
+        maxUnfinishedBytes: Infinity,
+        maxOvertaken: Infinity,
+        maxSpan: Infinity,
+      },
       ...limits,
     });
   }
@@ -366,6 +372,29 @@ describe('AssignedPartition', () => {
       expect(handling.resumed).toBe(0);
       handling.finish(1000);
       expect(handling.resumed).toBe(1);
+    });
+
+    it('when many have overtaken what waits, but not while they are fewer', async () => {
+      const handling = new Handling({ maxUnfinished: 1000, maxOvertaken: 1500 });
+      const hundreds = (from: number): number[] =>
+        Array.from({ length: 100 }, (_, index) => from + index);
+      let next = 0;
+      const passNextHundred = async (): Promise<boolean> => {
+        const fetched = hundreds(next);
+        const isPaused = handling.queue.bufferFetched(recordsAt(...fetched));
+        await until(() => handling.handed.includes(next + 99));
+        handling.finish(...fetched.filter((offset) => offset % 5 === 4));
+        next += 100;
+        return isPaused;
+      };
+      while (next < 1800) expect(await passNextHundred()).toBe(false);
+      while (next < 2600 && !(await passNextHundred()));
+      expect(handling.queue.isFetchPaused).toBe(true);
+      expect(handling.queue.progress.overtaken).toBeGreaterThan(1450);
+      for (let offset = 0; handling.resumed === 0; offset += 5) {
+        handling.finish(offset, offset + 1, offset + 2, offset + 3);
+      }
+      expect(handling.queue.progress.overtaken).toBeGreaterThan(700);
     });
 
     it('no more when everything ended while it was handed over', () => {

@@ -14,8 +14,13 @@ import { TransactionEntry } from './pending-entries.js';
 
 /** How much of a partition may be unfinished before nothing more of it is fetched. */
 export interface PartitionLimits {
-  /** Messages, and bytes of them, that have been fetched. */
+  /** Messages that have been fetched, but for those that others have overtaken. */
   maxUnfinished: number;
+  /**
+   * Messages that others have overtaken, of all partitions; so many as `maxUnfinished` each may have. They wait for few
+   * machines, which must not hold up the rest.
+   */
+  maxOvertaken: number;
   maxUnfinishedBytes: number;
   /** How far messages may be finished ahead of the lowest unfinished one: so many are delivered again after a crash. */
   maxSpan: number;
@@ -39,6 +44,8 @@ export interface PartitionContext {
   resume: (topic: string, partition: number) => void;
   /** Fetches a partition from that offset. */
   seek: (topic: string, partition: number, offset: number) => void;
+  /** How many messages others have overtaken, of all partitions. */
+  allOvertaken: () => number;
   /** Begins the transactions of a partition. */
   beginTransactions: (
     topic: string,
@@ -66,6 +73,7 @@ type PauseReason = 'state' | 'progress' | 'rebalance';
 const MIB = 1024 * 1024;
 const LIMITS: PartitionLimits = {
   maxUnfinished: 2500,
+  maxOvertaken: 10_000,
   maxUnfinishedBytes: 8 * MIB,
   maxSpan: 250_000,
 };
@@ -327,7 +335,8 @@ export class AssignedPartition {
   /** Of the limits, by what is in flight: 1 where it would pause the partition by itself. */
   private get inFlightShare(): number {
     const { maxUnfinished, maxUnfinishedBytes } = this.limits;
-    return Math.max(this.inFlight / maxUnfinished, this.inFlightBytes / maxUnfinishedBytes);
+    const messages = this.inFlight - this.progress.overtaken;
+    return Math.max(messages / maxUnfinished, this.inFlightBytes / maxUnfinishedBytes);
   }
 
   private nextChunk(): PartitionMessage[] {
@@ -352,8 +361,11 @@ export class AssignedPartition {
   /** Whether more is unfinished than this share of the limits. */
   private isBeyond(share: number): boolean {
     const { limits, progress } = this;
+    const { overtaken } = progress;
     return (
-      progress.size >= limits.maxUnfinished * share ||
+      progress.size - overtaken >= limits.maxUnfinished * share ||
+      (overtaken >= limits.maxUnfinished * share &&
+        this.context.allOvertaken() >= limits.maxOvertaken * share) ||
       progress.bytes >= limits.maxUnfinishedBytes * share ||
       progress.span >= limits.maxSpan * share
     );

@@ -22,7 +22,16 @@ export class AssignedPartitions {
   private readonly owned = new Map<string, AssignedPartition>();
   private areAllPaused = false;
 
-  constructor(private readonly context: PartitionContext) {}
+  private readonly context: PartitionContext;
+
+  constructor(context: Omit<PartitionContext, 'allOvertaken'>) {
+    const allOvertaken = (): number => {
+      let sum = 0;
+      for (const { progress } of this.owned.values()) sum += progress.overtaken;
+      return sum;
+    };
+    this.context = { ...context, allOvertaken };
+  }
 
   /** Drops revoked partitions after a rebalance, before anything more is committed for them. */
   revokeAllBut(assignment: PartitionAssignment): void {

@@ -29,6 +29,8 @@ describe('the metadata of a commit', () => {
 
   it('is read as earlier versions have written it', () => {
     expect(finishedOf(parseOffsetMetadata(7, `told/1 rest ${AHEAD}`))).toEqual([8, 10]);
+    expect(finishedOf(parseOffsetMetadata(7, 'tx/1 w.3 - ahead/1 a 2'))).toEqual([8, 10]);
+    expect(finishedOf(parseOffsetMetadata(7, 'tx/1 w.3 - ahead/1 a '))).toEqual([8, 9, 10]);
   });
 
   it.each([null, '', 'set by hand', 'tx/1', 'tx/2 w.3 -'])(
@@ -83,13 +85,28 @@ describe('FinishedAhead', () => {
     );
   });
 
+  it('has room for thousands that wait for one machine of many', () => {
+    for (const [machines, waiting] of [
+      [2, 7000],
+      [16, 3300],
+      [200, 2000],
+    ] as const) {
+      // the machines' messages come in any order
+      const unfinished = Array.from({ length: waiting }, (_, index) => {
+        return index * machines + ((index * 7919) % machines);
+      });
+      const highest = waiting * machines;
+      expect(FinishedAhead.compose(unfinished, highest).upTo).toBe(highest);
+    }
+  });
+
   it('says nothing where nothing beyond is finished', () => {
     expect(FinishedAhead.compose([], 7).metadata).toBe('');
     expect(FinishedAhead.compose([5, 6, 7], 7).metadata).toBe('');
     expect(FinishedAhead.compose([7], 7).metadata).toBe('');
   });
 
-  it.each([null, '', 'ahead/1', 'ahead/2 a b', 'ahead/1 zz 1..2', 'anything else'])(
+  it.each([null, '', 'ahead/1', 'ahead/2 a b', 'ahead/1 zz 1..2', 'ahead/3 a 0', 'anything else'])(
     'takes %j for none of its own',
     (metadata) => {
       expect(FinishedAhead.read(5, metadata)).toBeUndefined();

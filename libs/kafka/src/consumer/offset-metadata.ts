@@ -1,3 +1,5 @@
+import { decodeGaps, encodeGaps } from './gap-codes.js';
+
 /** The metadata of a committed offset, for the next owner of the partition. */
 export interface OffsetMetadata {
   /** What is finished ahead of the offset. */
@@ -31,9 +33,13 @@ export function parseOffsetMetadata(committed: number, metadata: string | null):
   };
 }
 
-/** Below what a broker takes as a commit's metadata (4096 by default). */
-const MAX_AHEAD_LENGTH = 3000;
-const AHEAD_FORM = /^ahead\/1 ([0-9a-z]{1,11}) ((?:[0-9a-z]{1,11}(?:\.[0-9a-z]{1,11})*)?)$/;
+/** What a broker takes as a commit's metadata (4096 by default), less the transaction's number. */
+const MAX_AHEAD_LENGTH = 3900;
+/** Gaps in base 36: readable, and all that earlier versions read. They take at most so much. */
+const LISTED_FORM = /^ahead\/1 ([0-9a-z]{1,11}) ((?:[0-9a-z]{1,11}(?:\.[0-9a-z]{1,11})*)?)$/;
+const MAX_LISTED_LENGTH = 3000;
+/** Gaps of {@link encodeGaps}, where they are too many to be listed. */
+const CODED_FORM = /^ahead\/2 ([0-9a-z]{1,11}) ([0-6][\w-]*)$/;
 
 /**
  * Which messages beyond the committed offset have finished as well, by the commit's metadata, so
@@ -49,15 +55,14 @@ export class FinishedAhead {
 
   /** Undefined when the metadata says nothing, or is not ours. */
   static read(committed: number, metadata: string | null): FinishedAhead | undefined {
-    const [, upTo, gaps] = AHEAD_FORM.exec(metadata ?? '') ?? [];
-    if (upTo === undefined || gaps === undefined) return undefined;
+    const [, upToListed, listed] = LISTED_FORM.exec(metadata ?? '') ?? [];
+    const [, upTo = upToListed, coded] = CODED_FORM.exec(metadata ?? '') ?? [];
+    if (upTo === undefined) return undefined;
+    const gaps = coded === undefined ? listGaps(listed) : decodeGaps(coded);
     const unfinished = new Set([committed]);
     let offset = committed;
-    for (const gap of gaps === '' ? [] : gaps.split('.')) {
-      offset += parseInt(gap, 36);
-      unfinished.add(offset);
-    }
-    return new FinishedAhead(committed, parseInt(upTo, 36), unfinished);
+    for (const gap of gaps) unfinished.add((offset += gap));
+    return new FinishedAhead(committed, fromBase36(upTo), unfinished);
   }
 
   /**
@@ -66,29 +71,29 @@ export class FinishedAhead {
    *
    * @param unfinished in ascending order; the first is the offset to be committed
    * @param highest the highest offset started
+   * @param taken characters of the metadata that are taken by others
    */
   static compose(
-    unfinished: Iterable<number>,
+    unfinished: readonly number[],
     highest: number,
+    taken = 0,
   ): { metadata: string; upTo: number } {
-    const gaps: string[] = [];
-    let upTo = highest;
-    let length = 0;
-    let last: number | undefined;
-    for (const offset of unfinished) {
-      const gap = last === undefined ? '' : (offset - last).toString(36);
-      length += gap.length + 1;
-      if (length > MAX_AHEAD_LENGTH) {
-        // What lies beyond may be repeated.
-        upTo = offset - 1;
-        break;
-      }
-      if (last !== undefined) gaps.push(gap);
+    const gaps: number[] = [];
+    let [last = highest] = unfinished;
+    for (const offset of unfinished.slice(1)) {
+      gaps.push(offset - last);
       last = offset;
     }
-    const nothingAhead = last === undefined || (upTo === last && gaps.every((gap) => gap === '1'));
-    const metadata = nothingAhead ? '' : `ahead/1 ${upTo.toString(36)} ${gaps.join('.')}`;
-    return { metadata, upTo };
+    const listed = gaps.map((gap) => gap.toString(36)).join('.');
+    const isListed = listed.length <= MAX_LISTED_LENGTH;
+    const { text, count } = isListed
+      ? { text: listed, count: gaps.length }
+      : encodeGaps(gaps, MAX_AHEAD_LENGTH - taken);
+    // What lies beyond may be repeated.
+    const upTo = (unfinished[count + 1] ?? highest + 1) - 1;
+    const nothingAhead = unfinished.length === 0 || upTo - count === unfinished[0];
+    const form = isListed ? 'ahead/1' : 'ahead/2';
+    return { metadata: nothingAhead ? '' : `${form} ${upTo.toString(36)} ${text}`, upTo };
   }
 
   /** How many offsets beyond the committed one have finished; markers of transactions count as well. */
@@ -109,6 +114,14 @@ export class FinishedAhead {
   includes(offset: number): boolean {
     return this.covers(offset) && !this.unfinished.has(offset);
   }
+}
+
+function listGaps(listed = ''): number[] {
+  return listed === '' ? [] : listed.split('.').map(fromBase36);
+}
+
+function fromBase36(text: string): number {
+  return parseInt(text, 36);
 }
 
 /** Below what is left of a commit's metadata beside {@link FinishedAhead}: a broker takes 4096 by default. */

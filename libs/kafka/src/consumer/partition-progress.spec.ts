@@ -84,11 +84,11 @@ describe('ContiguousOffsets', () => {
 
   it('says how far a commit tells of everything where it has no room for more', () => {
     const offsets = new ContiguousOffsets();
-    for (let offset = 0; offset < 5000; offset += 1) offsets.start(offset);
-    const even = new Set(Array.from({ length: 2499 }, (_, index) => 2 * index + 2));
+    for (let offset = 0; offset < 20_000; offset += 1) offsets.start(offset);
+    const even = new Set(Array.from({ length: 9999 }, (_, index) => 2 * index + 2));
     const { upTo = 0, ahead = '' } = offsets.after(even) ?? {};
-    expect(upTo).toBeGreaterThan(1000);
-    expect(upTo).toBeLessThan(4999);
+    expect(upTo).toBeGreaterThan(15_000);
+    expect(upTo).toBeLessThan(19_999);
     const next = FinishedAhead.read(0, ahead);
     for (let offset = 1; offset <= upTo; offset += 1) {
       expect(next?.includes(offset)).toBe(offset % 2 === 0);
@@ -127,6 +127,21 @@ describe('ContiguousOffsets', () => {
     offsets.finish(3000);
     expect(offsets).toMatchObject({ open: 0, span: 0 });
     expect(committable(offsets)).toBe(5000);
+  });
+
+  it('tells what others have overtaken from what waits for its turn', () => {
+    const offsets = new ContiguousOffsets();
+    for (let offset = 0; offset < 6000; offset += 1) offsets.start(offset);
+    expect(offsets.overtakenSize).toBe(0);
+    for (let offset = 0; offset < 5000; offset += 1) if (offset % 10 !== 0) offsets.finish(offset);
+    expect(offsets).toMatchObject({ open: 1500, span: 6000 });
+    expect(offsets.overtakenSize).toBeGreaterThan(440);
+    expect(offsets.overtakenSize).toBeLessThanOrEqual(475);
+    const { offset, upTo } = offsets.after(NONE)!;
+    expect([offset, upTo]).toEqual([0, 5999]);
+    for (let offset = 0; offset < 6000; offset += 1) offsets.finish(offset);
+    expect(offsets).toMatchObject({ open: 0, span: 0, overtakenSize: 0 });
+    expect(committable(offsets)).toBe(6000);
   });
 
   describe('after an earlier owner that has finished some ahead of its commit', () => {

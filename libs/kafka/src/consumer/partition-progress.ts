@@ -5,6 +5,11 @@ import { DoneItems, FinishedAhead } from './offset-metadata.js';
 
 /** Records handed over are removed by the thousand: one by one each would move all that wait. */
 const FORGET_AT = 1000;
+/**
+ * An unfinished offset is overtaken once one has finished that is so much higher, or up to twice as much. So many may
+ * wait behind the last that has finished: fewer than those at which a paused partition is resumed.
+ */
+const OVERTAKEN_BY = 250;
 
 /** The progress that a commit records: its offset, and what its metadata says. */
 export interface CommitPosition {
@@ -92,13 +97,20 @@ export class PartitionProgress {
     finished: ReadonlySet<number>,
     done: readonly { offset: number; item: number }[],
   ): CommitPosition | undefined {
-    const place = this.offsets.after(finished);
-    if (place === undefined) return undefined;
-    if (this.items.isEmpty && done.length === 0) return { ...place, items: '' };
+    const items = this.itemsAfter(finished, done);
+    const place = this.offsets.after(finished, items?.length);
+    return place === undefined ? undefined : { ...place, items };
+  }
+
+  private itemsAfter(
+    finished: ReadonlySet<number>,
+    done: readonly { offset: number; item: number }[],
+  ): string | undefined {
+    if (this.items.isEmpty && done.length === 0) return '';
     const items = this.items.copy();
     for (const { offset, item } of done) items.add(offset, item);
     for (const offset of finished) items.delete(offset);
-    return { ...place, items: items.compose() };
+    return items.compose();
   }
 
   /** The lowest unfinished offset; undefined before the first fetch. */
@@ -114,6 +126,11 @@ export class PartitionProgress {
 
   get size(): number {
     return this.waiting.size + this.offsets.open;
+  }
+
+  /** Those of them that many later ones have finished ahead of. */
+  get overtaken(): number {
+    return this.offsets.overtakenSize;
   }
 
   /** Bytes of the fetched messages that have not ended. */
@@ -186,9 +203,13 @@ class WaitingRecords {
  * many have finished behind it.
  */
 export class ContiguousOffsets {
-  /** A set keeps the order of insertion: its first is the lowest. */
+  /** Sets keep the order of insertion: the first is the lowest. */
   private readonly unfinished = new Set<number>();
+  /** Unfinished ones that others have overtaken; all of them are lower than the rest. */
+  private readonly overtaken = new Set<number>();
   private highest: number | undefined;
+  /** The highest that has finished when what is overtaken was last looked for. */
+  private overtakenBy = 0;
   /** What an earlier owner has finished, while not all of it has been started. */
   private before: FinishedAhead | undefined;
   /** Offsets below this are finished: an earlier owner has committed it. */
@@ -207,13 +228,15 @@ export class ContiguousOffsets {
     // Delivery that begins below what was committed is of a log that is not the same any more.
     if (this.before?.covers(offset) === false) this.before = undefined;
     const wasFinished = this.before?.includes(offset) === true;
-    if (!wasFinished) this.unfinished.add(offset);
+    if (wasFinished) this.overtake(offset);
+    else this.unfinished.add(offset);
     if (offset === this.before?.upTo) this.before = undefined;
     return !wasFinished;
   }
 
   finish(offset: number): void {
-    this.unfinished.delete(offset);
+    if (!this.unfinished.delete(offset)) this.overtaken.delete(offset);
+    this.overtake(offset);
   }
 
   /**
@@ -228,7 +251,12 @@ export class ContiguousOffsets {
 
   /** Started and not finished. */
   get open(): number {
-    return this.unfinished.size;
+    return this.unfinished.size + this.overtaken.size;
+  }
+
+  /** Of these, those that are overtaken: their machine is stuck, or busy. */
+  get overtakenSize(): number {
+    return this.overtaken.size;
   }
 
   /** From the lowest unfinished offset to the highest started: what would be delivered again after a crash. */
@@ -241,15 +269,18 @@ export class ContiguousOffsets {
   /**
    * What a commit says once these are finished as well: all of them up to `upTo`, beyond which the metadata has no
    * room, and what was finished before. Undefined where nothing was started yet.
+   *
+   * @param taken characters of the metadata that are taken by others
    */
   after(
     finished: ReadonlySet<number>,
+    taken?: number,
   ): { offset: number; ahead: string; upTo: number } | undefined {
     const { highest } = this;
     if (highest === undefined) return undefined;
     const before =
       this.before !== undefined && this.before.upTo > highest ? this.before : undefined;
-    const left = [...this.unfinished].filter((offset) => !finished.has(offset));
+    const left = [...this.overtaken, ...this.unfinished].filter((offset) => !finished.has(offset));
     const [offset = highest + 1] = left;
     if (left.length === 0 && before === undefined) return { offset, ahead: '', upTo: highest };
     const own = left.length === 0 ? [offset] : left;
@@ -257,12 +288,24 @@ export class ContiguousOffsets {
     const { metadata: ahead, upTo } = FinishedAhead.compose(
       [...own, ...above],
       before?.upTo ?? highest,
+      taken,
     );
     return { offset, ahead, upTo };
   }
 
+  /** Takes notice of an offset that has finished. */
+  private overtake(finished: number): void {
+    if (finished - this.overtakenBy < OVERTAKEN_BY) return;
+    this.overtakenBy = finished;
+    for (const offset of this.unfinished) {
+      if (offset > finished - OVERTAKEN_BY) break;
+      this.unfinished.delete(offset);
+      this.overtaken.add(offset);
+    }
+  }
+
   get lowestUnfinished(): number | undefined {
-    const [lowest] = this.unfinished;
+    const [lowest] = this.overtaken.size > 0 ? this.overtaken : this.unfinished;
     return lowest;
   }
 }
