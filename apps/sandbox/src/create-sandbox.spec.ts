@@ -70,6 +70,21 @@ describe('a sandbox', () => {
     },
   );
 
+  it('names what is wrong with its files together with its other settings', async () => {
+    const starting = runSandbox({
+      SANDBOX_MACHINES: 'many',
+      SANDBOX_TIMELINE_FILE: file('timeline.json', 'not json'),
+      SANDBOX_TOKENS_FILE: join(directory, 'missing'),
+    });
+    await expect(starting).rejects.toMatchObject({
+      problems: [
+        'SANDBOX_MACHINES must be a whole number from 1 to 1000000',
+        'SANDBOX_TOKENS_FILE names a file that cannot be read (ENOENT)',
+        'SANDBOX_TIMELINE_FILE names a file that is not JSON',
+      ],
+    });
+  });
+
   it('answers that it is alive', async () => {
     sandbox = await runSandbox();
     expect(await (await fetch(`${sandbox.url}/health/live`)).json()).toEqual({ status: 'ok' });

@@ -1,18 +1,22 @@
 import 'reflect-metadata';
-import { readFileSync } from 'node:fs';
 import { ConsoleLogger, Logger, type LogLevel as NestLogLevel } from '@nestjs/common';
 import type { FastifyInstance } from 'fastify';
 import { NestFactory } from '@nestjs/core';
 import { FastifyAdapter, type NestFastifyApplication } from '@nestjs/platform-fastify';
 import { DocumentBuilder, type OpenAPIObject, SwaggerModule } from '@nestjs/swagger';
 import { Clock, ShiftCalendar } from '#libs/clock';
-import { type LogLevel, type SandboxSettings, SettingsError } from '#libs/config';
+import {
+  type Environment,
+  type EnvironmentReader,
+  loadSandboxSettings,
+  type LogLevel,
+} from '#libs/config';
 import { ServiceGate } from './control/service-gate.js';
 import { errorBody, ErrorBodyFilter } from './http/error-body.js';
 import { acceptJsonBodies, BODY_LIMIT } from './http/json-body.js';
 import { SandboxModule, type SandboxWorld } from './sandbox.module.js';
 import { AnswerOptions, ServiceClock } from './service/answer-options.js';
-import { followTokensFile } from './service/tokens-file.js';
+import { followTokensFile, readTokensFile } from './service/tokens-file.js';
 import { TokenRegistry } from './service/token-registry.js';
 import { METHODS_OF, OPERATIONS, PATHS_OF } from './service/operations.js';
 import { Plant, type PlantMachine } from './plant/plant.js';
@@ -23,13 +27,19 @@ import { ServiceModule } from './service/service.module.js';
 /** Fastify's own limit of 100 characters would hide machines with longer ids from the control API. */
 const LONGEST_PATH_PARAMETER = 1024;
 
-/**
- * Makes a sandbox that is ready to listen.
- *
- * @throws SettingsError when the timeline or tokens file cannot be used
- */
+type LoadedSettings = ReturnType<typeof loadSettings>;
+
+/** @throws SettingsError naming everything that is wrong, with the settings and in their files */
+export function loadSettings(environment: Environment) {
+  return loadSandboxSettings(environment, (env, { tokensFile, timelineFile }) => ({
+    tokens: readTokensFile(env, tokensFile),
+    machines: timelineFile === undefined ? undefined : readTimeline(env, timelineFile),
+  }));
+}
+
+/** Makes a sandbox that is ready to listen. */
 export async function createSandbox(
-  settings: SandboxSettings,
+  settings: LoadedSettings,
   clock: Clock = new Clock(settings.clock),
 ): Promise<NestFastifyApplication> {
   const { login } = settings;
@@ -58,7 +68,7 @@ export async function createSandbox(
 }
 
 function createApplication(
-  settings: SandboxSettings,
+  settings: LoadedSettings,
   world: SandboxWorld,
 ): Promise<NestFastifyApplication> {
   // a call that hangs on purpose must not keep the sandbox from closing
@@ -84,7 +94,8 @@ function dateAnswers(instance: FastifyInstance, { clock, options }: SandboxWorld
   });
 }
 
-function followTokens(settings: SandboxSettings, tokens: TokenRegistry): () => void {
+function followTokens(settings: LoadedSettings, tokens: TokenRegistry): () => void {
+  tokens.replaceListed(settings.files?.tokens ?? new Map());
   if (settings.tokensFile === undefined) return () => undefined;
   return followTokensFile(settings.tokensFile, tokens, (problem) => {
     new Logger('TokensFile').warn(`kept the tokens as they were: the file ${problem}`);
@@ -111,32 +122,28 @@ function refuseOtherMethods(instance: FastifyInstance): void {
   });
 }
 
-/**
- * Builds the plant of the settings: simulated, or read from a timeline script.
- *
- * @throws SettingsError when the script cannot be used
- */
-function buildPlant(settings: SandboxSettings): Plant {
+/** The plant of the settings: simulated, or of a timeline script. */
+function buildPlant(settings: LoadedSettings): Plant {
   const calendar = new ShiftCalendar(settings.shifts);
-  const { timelineFile } = settings;
-  const machines =
-    timelineFile === undefined
-      ? simulateMachines(settings, calendar)
-      : readScriptFile(timelineFile);
-  return new Plant(calendar, machines);
+  return new Plant(calendar, settings.files?.machines ?? simulateMachines(settings, calendar));
 }
 
-function readScriptFile(path: string): PlantMachine[] {
+const TIMELINE_FILE = 'SANDBOX_TIMELINE_FILE';
+
+function readTimeline(env: EnvironmentReader, path: string): PlantMachine[] | undefined {
+  const text = env.fileContent(TIMELINE_FILE, path);
+  if (text === undefined) return undefined;
   let json: unknown;
   try {
-    json = JSON.parse(readFileSync(path, 'utf8'));
-  } catch (error) {
-    const why = error instanceof SyntaxError ? 'is not JSON' : 'cannot be read';
-    throw new SettingsError([`SANDBOX_TIMELINE_FILE names a file that ${why}`]);
+    json = JSON.parse(text);
+  } catch {
+    env.problem(TIMELINE_FILE, 'names a file that is not JSON');
+    return undefined;
   }
   const read = readTimelineScript(json);
   if (read.ok) return read.machines;
-  throw new SettingsError(read.problems.map((problem) => `SANDBOX_TIMELINE_FILE: ${problem}`));
+  for (const problem of read.problems) env.problem(`${TIMELINE_FILE}:`, problem);
+  return undefined;
 }
 
 /** Nest's own start-up lines are of level `log`: they are shown from debug on. */

@@ -1,10 +1,5 @@
-import {
-  EXIT_CODE_BAD_SETTINGS,
-  loadSandboxSettings,
-  readEnvironment,
-  SettingsError,
-} from '#libs/config';
-import { createSandbox } from './create-sandbox.js';
+import { EXIT_CODE_BAD_SETTINGS, readEnvironment, SettingsError } from '#libs/config';
+import { createSandbox, loadSettings } from './create-sandbox.js';
 
 try {
   await run();
@@ -14,7 +9,7 @@ try {
 }
 
 async function run(): Promise<void> {
-  const settings = loadSandboxSettings(readEnvironment());
+  const settings = loadSettings(readEnvironment());
   const app = await createSandbox(settings);
   let closing = false;
   const onSignal = (): void => {

@@ -6,6 +6,7 @@ export {
 } from './bridge-settings.js';
 export {
   type Environment,
+  type EnvironmentReader,
   EXIT_CODE_BAD_SETTINGS,
   type FromFiles,
   loadSettingsFile,

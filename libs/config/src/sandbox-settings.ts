@@ -20,9 +20,18 @@ export interface SandboxSettings {
   logLevel: LogLevel;
 }
 
-/** @throws SettingsError naming everything that is wrong */
-export function loadSandboxSettings(environment: Environment): SandboxSettings {
-  return readSettings(environment, readSandboxSettings);
+/**
+ * @param readFiles reads what the files hold; what is wrong with them is named with the settings
+ * @throws SettingsError naming everything that is wrong
+ */
+export function loadSandboxSettings<T>(
+  environment: Environment,
+  readFiles?: (env: EnvironmentReader, settings: SandboxSettings) => T,
+): SandboxSettings & { files?: T } {
+  return readSettings(environment, (env) => {
+    const settings = readSandboxSettings(env);
+    return { ...settings, ...(readFiles && { files: readFiles(env, settings) }) };
+  });
 }
 
 function readSandboxSettings(env: EnvironmentReader): SandboxSettings {

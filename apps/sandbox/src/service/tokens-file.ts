@@ -1,28 +1,36 @@
 import { readFileSync, unwatchFile, watchFile } from 'node:fs';
-import { SettingsError } from '#libs/config';
+import type { EnvironmentReader } from '#libs/config';
 import type { TokenRegistry, TokenScopes } from './token-registry.js';
 import { isScope, type Scope, SCOPES } from './operations.js';
 
 /** Polling survives the file being replaced by a rename, which is how secrets are rotated. */
 const WATCH_INTERVAL_MS = 100;
 
+const SETTING = 'SANDBOX_TOKENS_FILE';
+
+/** What the tokens file holds at the start; nothing without one. */
+export function readTokensFile(env: EnvironmentReader, path: string | undefined): TokenScopes {
+  const text = path === undefined ? undefined : env.fileContent(SETTING, path);
+  const parsed = parseTokens(text ?? '{}');
+  if (parsed.ok) return parsed.tokens;
+  env.problem(SETTING, parsed.problem);
+  return new Map();
+}
+
 /**
- * Loads the tokens file and loads it again whenever it changes. A later content that cannot be read
- * leaves the tokens as they were and is reported through `onProblem`.
+ * Loads the tokens file again whenever it changes. A content that cannot be read leaves the tokens as
+ * they were and is reported through `onProblem`.
  *
  * @returns a function that ends the watching
- * @throws SettingsError when the file cannot be used at the start
  */
 export function followTokensFile(
   path: string,
   registry: TokenRegistry,
   onProblem: (problem: string) => void,
 ): () => void {
-  const problem = load(path, registry);
-  if (problem !== undefined) throw new SettingsError([`SANDBOX_TOKENS_FILE ${problem}`]);
   const onChange = (): void => {
-    const problemNow = load(path, registry);
-    if (problemNow !== undefined) onProblem(problemNow);
+    const problem = load(path, registry);
+    if (problem !== undefined) onProblem(problem);
   };
   watchFile(path, { interval: WATCH_INTERVAL_MS, persistent: false }, onChange);
   return () => {

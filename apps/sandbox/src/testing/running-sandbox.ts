@@ -1,6 +1,5 @@
 import { ManualClock } from '#libs/clock';
-import { loadSandboxSettings } from '#libs/config';
-import { createSandbox } from '../create-sandbox.js';
+import { createSandbox, loadSettings } from '../create-sandbox.js';
 
 /** Wednesday, 12 November 2025, 10:00:00 UTC, within the shift from 06:00 to 14:00. */
 export const NOW = 1_762_941_600;
@@ -19,10 +18,7 @@ export type RunningSandbox = Awaited<ReturnType<typeof runSandbox>>;
 /** A sandbox on a free port with a clock that stands at NOW. */
 export async function runSandbox(environment: Record<string, string> = {}) {
   const clock = new ManualClock(NOW * 1000);
-  const app = await createSandbox(
-    loadSandboxSettings({ LOG_LEVEL: 'silent', ...environment }),
-    clock,
-  );
+  const app = await createSandbox(loadSettings({ LOG_LEVEL: 'silent', ...environment }), clock);
   await app.listen(0, '127.0.0.1');
   const url = await app.getUrl();
   return {
