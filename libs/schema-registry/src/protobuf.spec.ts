@@ -75,6 +75,34 @@ describe('a message of Protobuf', () => {
     expect(read(source, payload, machine)).toEqual({ machine: { id: 'M' } });
   });
 
+  it('may be of a well-known type that is registered like any other', () => {
+    const timestamp =
+      'syntax = "proto3"; package google.protobuf; message Timestamp { int64 seconds = 1; }';
+    const list = { machine_id: 'M-1', issued_at: { seconds: 7 } };
+    const payload = Buffer.concat([FIRST, encode(LIST, 'WorkOrderList', list)]);
+    expect(read(LIST, payload, timestamp)).toMatchObject({ issuedAt: '1970-01-01T00:00:07.000Z' });
+  });
+
+  it('may have options of its own, and extensions, which are passed over', () => {
+    const options = `
+      syntax = "proto3";
+      package plant;
+      import "google/protobuf/descriptor.proto";
+      extend google.protobuf.FieldOptions { string unit = 50001; }`;
+    const source = `
+      package erp;
+      import "options.proto";
+      message Order {
+        extend google.protobuf.MessageOptions { optional string owner = 50002; }
+        option (owner) = "MES";
+        optional string id = 1 [(plant.unit) = "none"];
+        extensions 100 to 200;
+      }
+      extend Order { optional int32 priority = 100; }`;
+    const payload = Buffer.from([0, 10, 1, 77, 0xa0, 6, 5]);
+    expect(read(source, payload, options)).toEqual({ id: 'M' });
+  });
+
   it('may have fields of any type', () => {
     const source = `
       syntax = "proto3";
@@ -139,7 +167,16 @@ describe('a message of Protobuf', () => {
     const begunMs = performance.now();
     expect(() => read(`message M { ${fields.join(' ')} }`, FIRST)).toThrow('more than 131072');
     expect(() => read(`message M { ${fields.slice(0, 1000).join(' ')} }`, FIRST)).toThrow('1000');
+    const values = `option (x) = { ${'a 1 '.repeat(30_000)} };`;
+    expect(() => read(`${values} message M {}`, FIRST)).toThrow('12000 words');
+    const quotes = '\\"'.repeat(60_000);
+    expect(() => read(`option x = "${quotes}; message M {}`, FIRST)).toThrow('1000 fields');
     expect(performance.now() - begunMs).toBeLessThan(2000);
+  });
+
+  it('is refused with little of a schema that is none', () => {
+    const source = `message ${'$'.repeat(1000)} {}`;
+    expect(() => read(source, FIRST)).toThrow(/^it is no Protobuf schema: .{1,200}$/);
   });
 
   it('that unfolds into more than a message may hold is refused', () => {

@@ -1,7 +1,8 @@
 import protobuf from 'protobufjs';
 import { decodeUtf8, JsonOutput, UnreadableError } from './json-output.js';
 
-const { common, Enum, MapField, parse, Reader, Root, Type, types } = protobuf;
+const { common, Enum, Field, MapField, Namespace, parse, Reader, Root, tokenize, Type, types } =
+  protobuf;
 type Reader = protobuf.Reader;
 
 /** A message of Protobuf as JSON; before the message the payload has its index in the schema. */
@@ -28,26 +29,28 @@ export function protobufReader(documents: readonly string[]): ProtobufReader {
   };
 }
 
-/** Semicolons, braces and commas: protobufjs takes a third of a second for as many, and hours for 512 KiB. */
+/**
+ * Ends of fields, and what may stand before a quote within a text. protobufjs takes a third of a second for so many
+ * fields, hours for 512 KiB of them, and the square of their time for such quotes.
+ */
+const MARKS = /[;{,\\]/g;
 const MAX_MARKS = 1000;
+/** Ten and more for a field with options. For values of one option it takes the square of their time as well. */
+const MAX_TOKENS = 12_000;
 const MAX_CHARACTERS = 128 * 1024;
+const MAX_FAULT_CHARACTERS = 200;
 
 /** All that is known, and the types of the schema's own document, which messages are numbered in. */
 function readSchema(documents: readonly string[]): {
   own: protobuf.NamespaceBase;
   root: protobuf.Root;
 } {
-  const text = documents.join('\n');
-  if (text.length > MAX_CHARACTERS || (text.match(/[;{,]/g)?.length ?? 0) > MAX_MARKS) {
-    throw new UnreadableError(
-      `it has more than ${MAX_CHARACTERS} characters or ${MAX_MARKS} fields`,
-    );
-  }
   const root = new Root();
   const options = { keepCase: true };
   const wellKnown = new Set<string>();
   let own: protobuf.NamespaceBase = root;
   try {
+    checkLength(documents.join('\n'));
     for (const document of documents) {
       const alone = parse(document, new Root(), options);
       own =
@@ -55,15 +58,51 @@ function readSchema(documents: readonly string[]): {
       for (const name of alone.imports ?? []) wellKnown.add(name);
       parse(document, root, options);
     }
-    for (const name of wellKnown) {
-      const json = common.get(name);
-      if (json?.nested !== undefined) root.addJSON(json.nested);
-    }
+    for (const name of wellKnown) addWellKnown(root, name);
+    dropExtensions(root);
     root.resolveAll();
   } catch (error) {
-    throw new UnreadableError(`it is no Protobuf schema: ${(error as Error).message}`);
+    if (error instanceof UnreadableError) throw error;
+    // what it says may quote the schema
+    const why = (error as Error).message.slice(0, MAX_FAULT_CHARACTERS);
+    throw new UnreadableError(`it is no Protobuf schema: ${why}`);
   }
   return { own, root };
+}
+
+/** @throws UnreadableError for a schema that would take long to read */
+function checkLength(text: string): void {
+  const isShort = text.length <= MAX_CHARACTERS && (text.match(MARKS)?.length ?? 0) <= MAX_MARKS;
+  if (isShort && !hasManyTokens(text)) return;
+  throw new UnreadableError(
+    `it has more than ${MAX_CHARACTERS} characters, ${MAX_MARKS} fields or ${MAX_TOKENS} words`,
+  );
+}
+
+function hasManyTokens(text: string): boolean {
+  const { next } = tokenize(text, false);
+  let count = 0;
+  while (count <= MAX_TOKENS && next() !== null) count += 1;
+  return count > MAX_TOKENS;
+}
+
+/** What protobufjs has of an import, unless it is registered like any other schema, which some serializers do. */
+function addWellKnown(root: protobuf.Root, name: string): void {
+  const { google } = (common.get(name)?.nested ?? {}) as { google?: protobuf.INamespace };
+  const { protobuf: types } = (google?.nested ?? {}) as { protobuf?: protobuf.INamespace };
+  if (types?.nested === undefined) return;
+  const space = root.define('google.protobuf');
+  for (const [type, json] of Object.entries(types.nested)) {
+    if (space.get(type) === null) space.addJSON({ [type]: json });
+  }
+}
+
+/** They are passed over in messages, and those of options extend types that protobufjs does not have. */
+function dropExtensions(space: protobuf.NamespaceBase): void {
+  for (const each of space.nestedArray) {
+    if (each instanceof Field) space.remove(each);
+    else if (each instanceof Namespace) dropExtensions(each);
+  }
 }
 
 /** The full name of the message that is the first of these among its siblings, then within it the second … */
