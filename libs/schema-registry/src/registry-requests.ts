@@ -63,16 +63,23 @@ export class RegistryRequests {
 
   /**
    * @param path below the URL, percent-encoded
-   * @param body what is posted; without it the request is a GET
+   * @param body what is posted; without it the request is a GET of a schema
    */
   async send(path: string, body: JsonObject | null, signal: AbortSignal): Promise<RegistryAnswer> {
     const answer = await this.request(path, body, signal);
-    if (answer.kind !== 'none') return answer;
-    // a gateway, or a wrong path, answers 404 to everything
+    if (answer.kind === 'document') {
+      const isSchema = body !== null || typeof answer.document['schema'] === 'string';
+      if (isSchema) return answer;
+      const why = 'it answers without a schema: this is no schema registry';
+      return unavailable('other-server', why);
+    }
+    if (answer.kind === 'unavailable') return answer;
+    // a gateway, or a wrong path, answers 404 to everything, or with a page
     const types = await this.request('/schemas/types', null, signal);
     if (types.kind === 'document') return answer;
-    const why = `${answer.why}, and as little of /schemas/types: this is no schema registry`;
-    return { kind: 'unavailable', why, cause: 'other-server' };
+    const what = answer.kind === 'none' ? answer.why : `more than ${MAX_ANSWER_BYTES} bytes`;
+    const why = `${what}, and no list from /schemas/types: this is no schema registry`;
+    return unavailable('other-server', why);
   }
 
   close(): Promise<void> {
@@ -134,13 +141,7 @@ export async function reachRegistry(
   const requests = new RegistryRequests(options, timeoutMs);
   try {
     const answer = await requests.send('/schemas/ids/1', null, new AbortController().signal);
-    if (answer.kind === 'unavailable') return answer;
-    const isSchema = answer.kind !== 'document' || typeof answer.document['schema'] === 'string';
-    if (isSchema) return undefined;
-    return {
-      cause: 'other-server',
-      why: 'it answers without a schema: this is no schema registry',
-    };
+    return answer.kind === 'unavailable' ? answer : undefined;
   } finally {
     await requests.close();
   }

@@ -117,7 +117,7 @@ describe('a schema registry', () => {
     const order = 'syntax = "proto3"; import "machine.proto"; message Order { Machine m = 1; }';
     const schemaType = 'PROTOBUF';
     answers['/schemas/ids/7'] = { body: { schemaType, schema: order, references: [machine] } };
-    answers['/subjects/a%2Fb%20machine/versions/3'] = {
+    answers['/subjects/a%2Fb%20machine/versions/3?deleted=true'] = {
       body: { schemaType, schema: 'syntax = "proto3"; message Machine { string id = 1; }' },
     };
     await expect(read(7, Buffer.from([0, 10, 3, 10, 1, 77]))).resolves.toBe('{"m":{"id":"M"}}');
@@ -158,7 +158,6 @@ describe('a schema registry', () => {
   it.each([
     ['is no schema', { body: { schema: '{"type":"record"}' } }, 'a named type has no name'],
     ['is of an unknown type', { body: { schema: '', schemaType: 'XML' } }, 'its type is none of'],
-    ['has no text', { body: {} }, 'the registry has no text of it'],
     ['is too large', { body: { schema: 'x'.repeat(600_000) } }, 'it has more than 524288 bytes'],
     [
       'refers to one that is not there',
@@ -179,10 +178,21 @@ describe('a schema registry', () => {
     await expect(read(8, Buffer.from('8094ebdc0300', 'hex'))).resolves.toContain('too-large: ');
   });
 
+  it('has messages refused whose schema is too large with those that it refers to', async () => {
+    const body = { schema: JSON.stringify(['x'.repeat(300_000)]) };
+    answers['/schemas/ids/7'] = {
+      body: { ...body, references: [{ name: 'x', subject: 'x', version: 1 }] },
+    };
+    answers['/subjects/x/versions/1?deleted=true'] = { body };
+    await expect(read(7)).resolves.toContain('it has more than 524288 characters with those');
+  });
+
   it('does not hang on schemas that refer to each other', async () => {
     const references = [1, 2].map((version) => ({ name: 'x', subject: 'x', version }));
-    for (const path of ['/schemas/ids/7', '/subjects/x/versions/1', '/subjects/x/versions/2'])
-      answers[path] = { body: { ...LONG, references } };
+    answers['/schemas/ids/7'] = { body: { ...LONG, references } };
+    for (const { version } of references) {
+      answers[`/subjects/x/versions/${version}?deleted=true`] = { body: { ...LONG, references } };
+    }
     await expect(read(7)).resolves.toBe('7');
   });
 
@@ -193,6 +203,8 @@ describe('a schema registry', () => {
     ['forbids it', { status: 403 }],
     ['is another server', { status: 404, body: '<html>' }],
     ['answers without JSON', { status: 200, body: '<html>' }],
+    ['answers with JSON that is no schema', { status: 200, body: { status: 'UP' } }],
+    ['answers with a long page', { status: 200, body: `<html>${'x'.repeat(600_000)}` }],
     ['redirects', { status: 302 }],
     ['does not answer', 'hang'],
   ])('has messages wait while it %s', async (_, given) => {
