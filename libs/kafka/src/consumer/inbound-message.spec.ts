@@ -1,3 +1,4 @@
+import { realNowMs } from '#libs/clock';
 import { parsed, type Parsed } from '#libs/contracts';
 import { decodeFirst, type InboundMessage, type ValueDecoder } from './inbound-message.js';
 
@@ -75,6 +76,29 @@ describe('messages whose values are decoded first', () => {
       undefined,
     ]);
     expect(handed).toEqual([[3]]);
+  });
+
+  it('let the event loop turn where they take long to decode, of whichever partition', async () => {
+    const events: string[] = [];
+    const decode = decodeFirst(
+      () => {
+        const begunMs = realNowMs();
+        while (realNowMs() - begunMs < 60);
+        events.push('decoded');
+        return parsed(Buffer.from('x'));
+      },
+      () => Promise.resolve(),
+    );
+    let next: NodeJS.Immediate;
+    const turn = (): void => {
+      events.push('turn');
+      next = setImmediate(turn);
+    };
+    turn();
+    const two = messages.slice(0, 2) as unknown as InboundMessage[];
+    await Promise.all([decode(two), decode(two)]);
+    clearImmediate(next!);
+    expect(events.join(' ')).not.toContain('decoded decoded');
   });
 
   it('fail alone where the decoder does', async () => {

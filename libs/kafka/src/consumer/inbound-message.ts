@@ -1,3 +1,4 @@
+import { realNowMs } from '#libs/clock';
 import type { Parsed } from '#libs/contracts';
 import type { MessageSpan } from '#libs/tracing';
 import type { OutboundRecord, RecordRefusedError } from '../producer/outbound-record.js';
@@ -67,15 +68,37 @@ export type ValueDecoder = (
   message: InboundMessage,
 ) => Parsed<Buffer> | Promise<Parsed<Buffer>> | undefined;
 
+/** Of all partitions, before the event loop turns: a value of four bytes may take 20 ms to decode and to read. */
+const LONGEST_DECODING_MS = 50;
+
 /** Hands messages over once their values are decoded; those before one that has to wait go ahead of it. */
 export function decodeFirst(decode: ValueDecoder, handle: MessageHandler): MessageHandler {
+  let decodingMs = 0;
+  let turn = Promise.resolve();
+  const nextTurn = (): Promise<void> => {
+    turn = turn.then(async () => {
+      await new Promise(setImmediate);
+      decodingMs = 0;
+    });
+    return turn;
+  };
   return async (messages) => {
     let decoded: InboundMessage[] = [];
+    const handOver = async (): Promise<void> => {
+      const ready = decoded;
+      decoded = [];
+      if (ready.length > 0) await handle(ready);
+    };
     for (const message of messages) {
+      while (decodingMs > LONGEST_DECODING_MS) {
+        await handOver();
+        await nextTurn();
+      }
+      const begunMs = realNowMs();
       const value = decode(message);
+      decodingMs += realNowMs() - begunMs;
       if (value instanceof Promise) {
-        if (decoded.length > 0) await handle(decoded);
-        decoded = [];
+        await handOver();
         try {
           message.decoded = await value;
         } catch (error) {
@@ -88,6 +111,6 @@ export function decodeFirst(decode: ValueDecoder, handle: MessageHandler): Messa
       }
       decoded.push(message);
     }
-    if (decoded.length > 0) await handle(decoded);
+    await handOver();
   };
 }
