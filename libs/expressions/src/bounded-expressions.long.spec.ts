@@ -1,9 +1,11 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { Logger } from '@nestjs/common';
 import type { Evaluation } from '#libs/erp-formats';
 import { BoundedExpressions } from './bounded-expressions.js';
 
+Logger.overrideLogger(false);
 const opened: BoundedExpressions[] = [];
 const open = (...args: ConstructorParameters<typeof BoundedExpressions>): BoundedExpressions => {
   const expressions = new BoundedExpressions(...args);
@@ -130,6 +132,41 @@ describe('a process that ends by itself', () => {
     for (let document = 0; document < 3; document += 1) {
       expect(await evaluate(expressions, '1')).toEqual({ ok: true, json: '7' });
     }
+  });
+
+  /** Ends as it starts, so many times; each is a dot in its file. */
+  const slowToStart = (times: number): { program: string; starts: () => number } => {
+    const dots = join(folder, `starts-${times}`);
+    writeFileSync(dots, '');
+    const path = join(folder, `starts-${times}.mjs`);
+    const lines = [
+      "import { appendFileSync, readFileSync } from 'node:fs';",
+      `appendFileSync(${JSON.stringify(dots)}, '.');`,
+      `const starts = readFileSync(${JSON.stringify(dots)}).length;`,
+      `if (starts <= ${times}) process.kill(process.pid, 'SIGKILL');`,
+      "process.on('message', () => process.send({ json: '7' }));",
+      'process.send({ ready: true });',
+    ];
+    writeFileSync(path, lines.join('\n'));
+    return { program: path, starts: () => readFileSync(dots).length };
+  };
+
+  it('is waited for where it does not start, which says nothing of the document', async () => {
+    expect(await evaluate(open({}, slowToStart(3).program), '1')).toEqual({ ok: true, json: '7' });
+  });
+
+  it.each([
+    ['cannot be forked', '\0', () => 1],
+    ['does not start', slowToStart(1000).program, slowToStart(1000).starts],
+  ])('is waited for until the expressions are closed where it %s', async (_, path, starts) => {
+    const expressions = open({}, path);
+    const evaluation = evaluate(expressions, '1');
+    const ended = expect(evaluation).rejects.toThrow('no longer evaluated');
+    do await new Promise(setImmediate);
+    while (starts() < 1);
+    expressions.close();
+
+    await ended;
   });
 
   it('is a rejection that says so when it ends again', async () => {

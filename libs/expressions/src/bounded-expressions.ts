@@ -1,10 +1,15 @@
+import { Logger } from '@nestjs/common';
 import jsonata from 'jsonata';
+import { realDelayMs } from '#libs/clock';
 import type { Evaluation, EvaluationRequest, Expressions } from '#libs/erp-formats';
 import { type Ending, EvaluatorProcess } from './evaluator-process.js';
 import { describeFailure, failureOf } from './failure.js';
 import { type Limits, LIMITS } from './limits.js';
 
 const MAX_ATTEMPTS = 2;
+/** Between two attempts to start the process, growing up to the longest. */
+const START_PAUSE_MS = { first: 250, longest: 10_000 };
+const logger = new Logger('Expressions');
 
 /**
  * JSONata in a process of its own, which is ended where it takes too long or needs too much memory: neither a
@@ -16,7 +21,8 @@ export class BoundedExpressions implements Expressions {
   private readonly limits: Limits;
   private evaluator: EvaluatorProcess | undefined;
   private last: Promise<unknown> = Promise.resolve();
-  private isClosed = false;
+  private failedStarts = 0;
+  private readonly closing = new AbortController();
 
   /** `program` stands in for the one that evaluates. */
   constructor(
@@ -26,7 +32,10 @@ export class BoundedExpressions implements Expressions {
     this.limits = { ...LIMITS, ...limits };
   }
 
-  /** Rejects when closed meanwhile: nothing is known of the document then. */
+  /**
+   * Waits for a process: one that cannot be started says nothing of the document. Rejects when closed meanwhile:
+   * nothing is known of the document then.
+   */
   evaluate(request: EvaluationRequest): Promise<Evaluation> {
     const evaluation = this.last.then(() => this.evaluateNow(request));
     this.last = evaluation.catch(() => undefined);
@@ -34,18 +43,24 @@ export class BoundedExpressions implements Expressions {
   }
 
   close(): void {
-    this.isClosed = true;
+    this.closing.abort(new Error('expressions are no longer evaluated'));
     this.evaluator?.kill();
   }
 
   private async evaluateNow(request: EvaluationRequest): Promise<Evaluation> {
+    const { signal } = this.closing;
     for (let attempt = 1; ; attempt += 1) {
-      this.refuseWhenClosed();
+      signal.throwIfAborted();
       const used = this.evaluator?.isAlive === true ? this.evaluator : undefined;
-      this.evaluator = used ?? new EvaluatorProcess(this.limits, this.program);
-      const ending = await this.evaluator.evaluate(request);
-      this.refuseWhenClosed();
+      const ending = await this.evaluateIn(used, request);
+      signal.throwIfAborted();
       if (ending.kind !== 'answer') this.evaluator = undefined;
+      if (ending.kind === 'not-started') {
+        await this.pauseBeforeStart(ending.how);
+        attempt -= 1;
+        continue;
+      }
+      this.failedStarts = 0;
       // a system short of memory, a defect, or what earlier documents have left behind in the heap
       const isAnotherFault =
         ending.kind === 'died' || (ending.kind === 'out-of-memory' && used !== undefined);
@@ -53,8 +68,25 @@ export class BoundedExpressions implements Expressions {
     }
   }
 
-  private refuseWhenClosed(): void {
-    if (this.isClosed) throw new Error('expressions are no longer evaluated');
+  private evaluateIn(
+    used: EvaluatorProcess | undefined,
+    request: EvaluationRequest,
+  ): Ending | Promise<Ending> {
+    try {
+      this.evaluator = used ?? new EvaluatorProcess(this.limits, this.program);
+    } catch (error) {
+      // for want of memory Node throws, for want of processes it tells of it
+      return { kind: 'not-started', how: (error as Error).message };
+    }
+    return this.evaluator.evaluate(request);
+  }
+
+  private async pauseBeforeStart(why: string): Promise<void> {
+    const msg = 'the process for expressions does not start, will try again';
+    if (this.failedStarts === 0) logger.warn({ msg, why });
+    const pauseMs = START_PAUSE_MS.first * 2 ** Math.min(this.failedStarts, 10);
+    this.failedStarts += 1;
+    await realDelayMs(Math.min(pauseMs, START_PAUSE_MS.longest), this.closing.signal);
   }
 }
 
@@ -68,7 +100,10 @@ export function expressionFault(expression: string): string | undefined {
   }
 }
 
-function evaluationOf(ending: Ending, limits: Limits): Evaluation {
+function evaluationOf(
+  ending: Exclude<Ending, { kind: 'not-started' }>,
+  limits: Limits,
+): Evaluation {
   switch (ending.kind) {
     case 'answer':
       if (ending.failure === undefined) return { ok: true, json: ending.json };

@@ -10,7 +10,9 @@ export type Ending =
   | { kind: 'answer'; json?: string | undefined; failure?: Failure }
   | { kind: 'out-of-time' }
   | { kind: 'out-of-memory' }
-  | { kind: 'died'; how: string };
+  | { kind: 'died'; how: string }
+  /** It was not asked. */
+  | { kind: 'not-started'; how: string };
 
 type Message = { ready: true } | { json?: string | undefined } | { failure: Failure };
 type Happening =
@@ -76,7 +78,7 @@ export class EvaluatorProcess {
     const first = await this.next(START_DEADLINE_MS);
     this.isReady = first.kind === 'message';
     if (this.isReady) return undefined;
-    return { kind: 'died', how: first.kind === 'exit' ? first.how : 'it does not start' };
+    return { kind: 'not-started', how: first.kind === 'exit' ? first.how : 'no answer' };
   }
 
   private async ask(request: EvaluationRequest): Promise<Ending> {
