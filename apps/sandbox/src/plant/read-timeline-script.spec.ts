@@ -49,6 +49,8 @@ describe('a timeline script', () => {
   it.each([
     [[], 'must be a JSON object'],
     [{}, 'machines'],
+    [{ machines: [[]] }, 'each value in machines must be an object'],
+    [script([]), 'each value in periods must be an object'],
     [script({ startTime: 'now', state: 'OFF' }), 'machines.0.periods.0.startTime'],
     [script({ startTime: 0, state: 'BROKEN' }), 'state must be one of'],
     [script({ startTime: 60, endTime: 60, state: 'OFF' }), 'must end after it starts'],

@@ -5,6 +5,7 @@ import {
   IsIn,
   IsInt,
   IsNotEmpty,
+  IsObject,
   IsOptional,
   IsString,
   Max,
@@ -46,12 +47,15 @@ class ScriptMachine {
 
   @IsOptional()
   @IsArray()
+  // a list in the place of an object has no fields to be checked
+  @IsObject({ each: true })
   @ValidateNested({ each: true })
   @Type(() => ScriptReason)
   reasons?: ScriptReason[];
 
   @IsArray()
   @ArrayMaxSize(100_000)
+  @IsObject({ each: true })
   @ValidateNested({ each: true })
   @Type(() => ScriptPeriod)
   periods!: ScriptPeriod[];
@@ -65,6 +69,7 @@ class ScriptMachine {
 class TimelineScript {
   @IsArray()
   @ArrayMaxSize(100_000)
+  @IsObject({ each: true })
   @ValidateNested({ each: true })
   @Type(() => ScriptMachine)
   machines!: ScriptMachine[];
