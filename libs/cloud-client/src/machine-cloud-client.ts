@@ -39,15 +39,14 @@ export class MachineCloudClient {
   private readonly reasonField: 'reasonId' | 'reason';
   private readonly machineInfoPath: RememberedForm<string>;
   private readonly reasonListMethod: RememberedForm<'GET' | 'POST'>;
+  /** The method is right: a 404 is about the machine (interface: "Errors"). */
+  private hasReadReasons = false;
 
   constructor(options: CloudClientOptions) {
     this.calls = openServiceCalls(options);
     this.reasonField = options.reasonField ?? 'reasonId';
     const configuredPath = options.machineInfoPath?.replace(/^\/+/, '') ?? 'mahcineInfo';
-    this.machineInfoPath = new RememberedForm(
-      [configuredPath, ...MACHINE_INFO_PATHS],
-      (answer) => answer.kind === 'rejected' && answer.status === 404,
-    );
+    this.machineInfoPath = new RememberedForm([configuredPath, ...MACHINE_INFO_PATHS], isNotFound);
     this.reasonListMethod = new RememberedForm(['GET', 'POST'], isMethodUnknown);
   }
 
@@ -88,10 +87,21 @@ export class MachineCloudClient {
     const operation = 'getClassificationReasons';
     // the plural: a POST to the singular path would set a classification
     const request = { operation, path: 'machineClassifications', machineId } as const;
-    const answer = await this.reasonListMethod.call((method) => {
+    const methods = this.reasonListMethod;
+    const ask = (method: 'GET' | 'POST') => {
       const body = method === 'POST' ? { body: null } : {};
       return this.calls.call({ ...request, method, ...body }, classificationReasons, { signal });
-    });
+    };
+    let answer = await methods.call(ask);
+    // many servers answer so to a method that they do not have, too
+    if (isNotFound(answer) && methods.expected === 'GET' && !this.hasReadReasons) {
+      const posted = await ask('POST');
+      if (hasRead(posted)) {
+        methods.expect('POST');
+        answer = posted;
+      }
+    }
+    this.hasReadReasons ||= hasRead(answer);
     return answer.kind === 'data' && answer.data.length === 0 ? { kind: 'noData' } : answer;
   }
 
@@ -148,7 +158,15 @@ export class MachineCloudClient {
   }
 }
 
-/** 405 or 501; a 404 is about the machine (interface: "Errors"). */
+function isNotFound(answer: CloudAnswer<unknown>): boolean {
+  return answer.kind === 'rejected' && answer.status === 404;
+}
+
+function hasRead(answer: CloudAnswer<unknown>): boolean {
+  return answer.kind === 'data' || answer.kind === 'noData';
+}
+
+/** 405 or 501. */
 function isMethodUnknown(answer: CloudAnswer<unknown>): boolean {
   return answer.kind === 'retry' && METHOD_UNKNOWN.includes(answer.error.status);
 }

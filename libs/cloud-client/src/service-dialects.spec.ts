@@ -77,10 +77,28 @@ describe('the method of the reason list', () => {
     ]);
   });
 
+  it('becomes POST where GET is not found and POST is', async () => {
+    service.answers((request, response) => {
+      respond(request.method === 'GET' ? 404 : 200, REASONS)(request, response);
+    });
+    expect(await client.getClassificationReasons('M-1')).toMatchObject({ kind: 'data' });
+    sent();
+    expect(await client.getClassificationReasons('M-2')).toMatchObject({ kind: 'data' });
+    expect(sent()).toEqual(['POST machineClassifications?machineId=M-2']);
+  });
+
   it('stays GET when the machine is not found', async () => {
     service.answers(respond(404));
     expect(await client.getClassificationReasons('M-9')).toMatchObject({ kind: 'rejected' });
-    expect(sent()).toEqual(['GET machineClassifications?machineId=M-9']);
+    sent();
+    service.answers(respond(200, REASONS));
+    await client.getClassificationReasons('M-1');
+    service.answers(respond(404));
+    expect(await client.getClassificationReasons('M-9')).toMatchObject({ kind: 'rejected' });
+    expect(sent()).toEqual([
+      'GET machineClassifications?machineId=M-1',
+      'GET machineClassifications?machineId=M-9',
+    ]);
   });
 
   it('is learnt from a machine that is not found by POST', async () => {

@@ -29,7 +29,13 @@ export class RememberedForm<Form> {
     return first;
   }
 
-  private expect(form: Form): void {
+  /** The form that is sent first. */
+  get expected(): Form | undefined {
+    return this.forms[0];
+  }
+
+  /** Sends this form first from now on. */
+  expect(form: Form): void {
     if (this.forms[0] === form) return;
     this.forms = [form, ...this.forms.filter((other) => other !== form)];
   }
