@@ -1,7 +1,7 @@
 import { type MachineState, STATE_EVENT_TYPES, stateChangeId } from '#libs/contracts';
 import { deriveStateChanges, type Derivation } from './derive-state-changes.js';
 import type { PublishedPeriod } from './published-period.js';
-import { newlyTracked, type TrackedMachine } from './tracked-machine.js';
+import { newlyTracked, stateRecord, type TrackedMachine } from './tracked-machine.js';
 
 const MACHINE = { machineId: 'M-1', displayName: 'Mill', factoryId: 'F-1', factoryName: 'Plant' };
 const T0 = 1_763_680_020;
@@ -257,4 +257,43 @@ it('publishes once per settle time that the state goes on to be what the settled
     tracked = next;
   }
   expect(publishedAt).toEqual([7, 12, 17, 22, 27, 32]);
+});
+
+it('keeps what the settled log has in place of a state that ended before the present one of the same kind began', () => {
+  const before = published(['IDLE', 0], ['IDLE', 34]);
+  const [base, latest] = before.periods;
+  const periods = [base!, { ...latest!, previousEndTime: at(27) }];
+  const tracked = { ...before, periods, lastUpdateTime: at(35) };
+  const entries = [
+    { state: 'IDLE', startTime: at(0), endTime: at(27), durationInMinutes: 27 },
+    { state: 'OPERATING', startTime: at(34), endTime: at(35), durationInMinutes: 1 },
+  ] as const;
+  const reading = { state: 'IDLE', durationInMinutes: 1, lastUpdateTime: at(42) } as const;
+  const { events } = deriveStateChanges(
+    MACHINE,
+    tracked,
+    { kind: 'reading', reading, log: { from: at(-10), entries } },
+    { now: at(43), staleAfterSeconds: 300, settleSeconds: 300 },
+  );
+  expect(events.map(({ event }) => event.data)).toMatchObject([
+    { state: 'OPERATING', startTime: at(34), previousStartTime: at(0), previousEndTime: at(27) },
+    { state: 'IDLE', startTime: at(41), previousStartTime: at(34), previousEndTime: at(35) },
+  ]);
+});
+
+describe('settledUntil', () => {
+  it('is later than the start that the log has just become final for', () => {
+    const { next } = poll(published(['OFF', 0], ['IDLE', 5]), 10, ['OFF', 0, 5], ['IDLE', 5, 10]);
+    expect(stateRecord(next)?.settledUntil).toBeGreaterThan(at(5));
+  });
+
+  it('is the last moment that a log rewritten later changes nothing of, not the first one that it does', () => {
+    const before = { ...published(['OFF', 0]), settledUntil: at(8) };
+    const rewritten: Stretch[] = [
+      ['OFF', 0, 7],
+      ['IDLE', 7, 8],
+      ['OFF', 8, 14],
+    ];
+    expect(told(poll(before, 14, ...rewritten))).toEqual([]);
+  });
 });

@@ -53,11 +53,14 @@ export function periodsAfter(
   );
   const present = presentPeriod(reading, latestPeriod, lastLogged, seenUntil);
   if (present === undefined) return { before, chain };
+  const beforeLatest = chain.at(-2)?.period ?? before;
   const isDenied =
-    latest?.published?.state === present.state && latest.period.state !== present.state;
+    latest?.published?.state === present.state &&
+    latest.period.state !== present.state &&
+    latest.period.startTime === beforeLatest?.startTime;
   if (!isDenied) return { before, chain: [...chain, asUnpublished(present)] };
-  // The settled log denies what the reading goes on to say: it was right, but later. From now, so that it is
-  // not denied again before the log has settled once more.
+  // The settled log has nothing in place of what the reading goes on to say: it was right, but later. From now,
+  // so that it is not denied again before the log has settled once more.
   const period = { ...present, startTime: reading.lastUpdateTime };
   return { before, chain: [...chain.slice(0, -1), { published: latest.published, period }] };
 }
@@ -105,7 +108,7 @@ function lastedAtLeast(
  * from then on.
  */
 function unsettledPart(periods: Period[], before: Period, settledTime: number): Period[] {
-  const settled = periods.findLastIndex(({ startTime }) => startTime < settledTime);
+  const settled = periods.findLastIndex(({ startTime }) => startTime <= settledTime);
   const [held, later] = [periods[settled], periods.slice(settled + 1)];
   if (held === undefined || held.state === before.state) return later;
   return [{ ...held, startTime: settledTime + 1, previousEndTime: null }, ...later];

@@ -155,6 +155,7 @@ export function stateRecord(tracked: TrackedMachine): MachineStateRecord | null 
     observation,
     lastUpdateTime: tracked.lastUpdateTime,
     sequence: tracked.sequence,
-    settledUntil: tracked.settledUntil,
+    // What is remembered is the last settled moment; readers compare with the first one after it.
+    settledUntil: tracked.settledUntil === null ? null : tracked.settledUntil + 1,
   };
 }
