@@ -296,4 +296,31 @@ describe('settledUntil', () => {
     ];
     expect(told(poll(before, 14, ...rewritten))).toEqual([]);
   });
+
+  it.each([
+    ['is not before', 25, at(20) + 1],
+    ['is after', 3, at(22)],
+  ])('%s a start by the duration, where no log is to be had', (_, durationInMinutes, startTime) => {
+    const before = { ...published(['OFF', 0]), settledUntil: at(20), lastUpdateTime: at(24) };
+    const reading = { state: 'IDLE', durationInMinutes, lastUpdateTime: at(25) } as const;
+    const { events } = deriveStateChanges(
+      MACHINE,
+      before,
+      { kind: 'reading', reading, log: null },
+      { now: at(26), staleAfterSeconds: 300, settleSeconds: 300 },
+    );
+    expect(events.map(({ event }) => event.data)).toMatchObject([{ state: 'IDLE', startTime }]);
+  });
+
+  it('is not before the start of a state that is dated back, as after our clock was set back', () => {
+    const before = { ...published(['OFF', 0]), settledUntil: at(20), lastUpdateTime: null };
+    const reading = { state: 'IDLE', durationInMinutes: 1, lastUpdateTime: at(15) } as const;
+    const { events } = deriveStateChanges(
+      MACHINE,
+      before,
+      { kind: 'reading', reading, log: null },
+      { now: at(15), staleAfterSeconds: 300, settleSeconds: 300 },
+    );
+    expect(events).toEqual([]);
+  });
 });

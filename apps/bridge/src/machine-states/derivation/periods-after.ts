@@ -51,7 +51,8 @@ export function periodsAfter(
     tracked.lastUpdateTime ?? reading.lastUpdateTime,
     lastLogged?.endTime ?? 0,
   );
-  const present = presentPeriod(reading, latestPeriod, lastLogged, seenUntil);
+  const settled = settledUntil(tracked);
+  const present = presentPeriod(reading, latestPeriod, lastLogged, seenUntil, settled);
   if (present === undefined) return { before, chain };
   const beforeLatest = chain.at(-2)?.period ?? before;
   const isDenied =

@@ -10,19 +10,22 @@ const LOG_LAG_SECONDS = 120;
  * The present state, if it is not the latest known one yet: from the log, else its start is estimated
  * within what the log leaves open. Never later than the reading's own update. It is another period than the
  * latest one too if nothing is known of what lies between them.
+ * It begins after what is settled, whatever its duration says.
  *
  * @param seenUntil epoch seconds of the latest update before this one, or of the log's end
+ * @param settledUntil epoch seconds up to which nothing is added any more
  */
 export function presentPeriod(
   reading: MachineStateReading,
   latest: Pick<Period, 'state' | 'startTime'>,
   lastLogged: ActivitySegment | undefined,
   seenUntil: number,
+  settledUntil = -Infinity,
 ): Period | undefined {
   const { state, lastUpdateTime } = reading;
   const estimated = durationStart(reading);
   if (latest.state === state && !isUnseen(seenUntil, estimated)) return undefined;
-  if (latest.startTime >= lastUpdateTime) return undefined;
+  if (Math.max(latest.startTime, settledUntil) >= lastUpdateTime) return undefined;
   if (lastLogged?.state === state && lastLogged.startTime > latest.startTime) {
     const { startTime } = lastLogged;
     return { state, startTime, startTimeSource: 'activityLog', previousEndTime: null };
@@ -34,6 +37,7 @@ export function presentPeriod(
   const startTime = Math.max(
     estimated,
     loggedUntil,
+    settledUntil + 1,
     Math.min(latest.startTime + CALCULATION_INTERVAL_SECONDS, lastUpdateTime),
   );
   const previousEndTime = isUnseen(seenUntil, startTime)
