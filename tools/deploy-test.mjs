@@ -1,20 +1,18 @@
 // npm run test:deploy: checks the files in deploy/ with the programs that read them, which are fetched and built first,
 // and builds and runs the images. The last line is "N passed, N failed".
 import './setup/require-node.mjs';
-import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { installDebianPackages } from './deploy/debian-packages.mjs';
 import { goTool } from './deploy/go-tools.mjs';
 import { createShutdown } from './process/shutdown.mjs';
 import { runCommand, setUp } from './setup.mjs';
-import { LOCAL, ROOT } from './setup/root.mjs';
+import { ROOT } from './setup/root.mjs';
 import { runTool } from './setup/run-tool.mjs';
 import { say, secondsSince, step } from './setup/steps.mjs';
 
 /** Parts by name: all, or those that the arguments name. Most import packages, which may have to be installed first. */
 const PARTS = {
   rules: async () => checkRules,
-  units: async () => checkUnits,
+  units: async () => (await import('./deploy/check-units.mjs')).checkUnits,
   workflow: async () => checkWorkflow,
   kubernetes: async () => (await import('./deploy/check-kubernetes.mjs')).checkKubernetes,
   images: async () => (await import('./deploy/check-images.mjs')).checkImages,
@@ -66,35 +64,6 @@ async function checkRules() {
   await check('prometheus.yaml (promtool check config)', () => runTool(promtool, config, { cwd }));
   const tests = ['test', 'rules', 'rules.test.yaml'];
   await check('alerts (promtool test rules)', () => runTool(promtool, tests, { cwd }));
-}
-
-async function checkUnits() {
-  await installDebianPackages({ 'systemd-analyze': 'systemd' });
-  const folder = join(LOCAL, 'deploy/systemd');
-  await mkdir(folder, { recursive: true });
-  for (const name of ['machine-bridge', 'machine-terminal', 'machine-ingest']) {
-    const unit = join(ROOT, `deploy/systemd/${name}.service`);
-    await check(`${name}.service (systemd-analyze verify)`, async () => {
-      const copy = join(folder, `${name}.service`);
-      const text = await readFile(unit, 'utf8');
-      // it must name a program that is there
-      await writeFile(
-        copy,
-        text.replace('ExecStart=/usr/bin/node', `ExecStart=${process.execPath}`),
-      );
-      const warnings = await runTool('sh', [
-        '-c',
-        'systemd-analyze verify --man=no "$0" 2>&1',
-        copy,
-      ]);
-      if (warnings) throw new Error(warnings);
-    });
-    // Ten times the exposure level, at most: 20 is "OK".
-    const args = ['security', '--offline=true', '--threshold=20', unit];
-    await check(`${name}.service (systemd-analyze security)`, () =>
-      runTool('systemd-analyze', args),
-    );
-  }
 }
 
 async function checkWorkflow() {

@@ -1,0 +1,72 @@
+import { mkdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { anyFreePort } from '../process/ports.mjs';
+import { buildApps } from '../setup/build.mjs';
+import { LOCAL, ROOT } from '../setup/root.mjs';
+import { runTool } from '../setup/run-tool.mjs';
+import { expectEqual } from './check-images.mjs';
+import { installDebianPackages } from './debian-packages.mjs';
+
+const FOLDER = join(LOCAL, 'deploy/systemd');
+const RUN_UNITS = join(ROOT, 'tools/deploy/run-units.sh');
+const APPS = ['bridge', 'terminal', 'ingest'];
+const unitOf = (app) => join(ROOT, `deploy/systemd/machine-${app}.service`);
+
+/** The units of systemd: as systemd-analyze reads them and, as root, as systemd runs them. */
+export async function checkUnits(check) {
+  await installDebianPackages({ 'systemd-analyze': 'systemd', unshare: 'util-linux' });
+  await rm(FOLDER, { recursive: true, force: true });
+  await mkdir(FOLDER, { recursive: true });
+  for (const app of APPS) {
+    await check(`machine-${app}.service (systemd-analyze verify)`, () => verify(app));
+    // Ten times the exposure level, at most: 20 is "OK".
+    const args = ['security', '--offline=true', '--threshold=20', unitOf(app)];
+    await check(`machine-${app}.service (systemd-analyze security)`, () =>
+      runTool('systemd-analyze', args),
+    );
+  }
+  if (process.getuid?.() !== 0) return;
+  await buildApps();
+  await check('units (systemd): beyond loopback, SIGTERM, wrong settings', runUnits);
+}
+
+async function verify(app) {
+  const copy = join(FOLDER, `machine-${app}.service`);
+  const text = await readFile(unitOf(app), 'utf8');
+  // it must name a program that is there
+  await writeFile(copy, text.replace('ExecStart=/usr/bin/node', `ExecStart=${process.execPath}`));
+  const warnings = await runTool('sh', ['-c', 'systemd-analyze verify --man=no "$0" 2>&1', copy]);
+  if (warnings) throw new Error(warnings);
+}
+
+/** With a systemd in namespaces of its own, and settings that need no Kafka to be live. */
+async function runUnits() {
+  const settings = {
+    bridge: {
+      MACHINE_CLOUD_BASE_URL: 'https://cloud.example.com',
+      MACHINE_CLOUD_TOKEN: 'a-token',
+      BRIDGE_API_TOKEN: 'a-token',
+    },
+    terminal: { TERMINAL_TOKENS_FILE: 'demo/terminal-tokens.json' },
+    ingest: { INGEST_SENDERS_FILE: 'demo/ingest-senders.json', INGEST_TLS_BY_PROXY: 'true' },
+  };
+  for (const [app, own] of Object.entries(settings)) {
+    const http = `${app.toUpperCase()}_HTTP`;
+    const port = await anyFreePort();
+    const all = {
+      KAFKA_BROKERS: '127.0.0.1:1',
+      [`${http}_HOST`]: '0.0.0.0',
+      [`${http}_PORT`]: port,
+    };
+    const lines = Object.entries({ ...all, ...own }).map(([name, value]) => `${name}=${value}\n`);
+    await writeFile(join(FOLDER, `${app}.env`), lines.join(''));
+    await writeFile(join(FOLDER, `${app}.url`), `http://127.0.0.1:${port}/health/live`);
+  }
+  const namespaces = ['--pid', '--fork', '--mount', '--ipc', '--uts', '--cgroup', '--kill-child'];
+  await runTool('unshare', [...namespaces, 'sh', RUN_UNITS, ROOT, FOLDER, process.execPath]);
+  const results = await readFile(join(FOLDER, 'results'), 'utf8');
+  const lines = APPS.map(
+    (app) => `${app}: live 200, stopped success 0, without settings failed 78`,
+  );
+  expectEqual(results.trim().split('\n'), lines);
+}
