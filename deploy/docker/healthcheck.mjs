@@ -2,8 +2,10 @@
 // With a third argument, the app serves https where that setting is set; its certificate is not for loopback.
 const [setting, defaultPort, certificate] = process.argv.slice(2);
 const port = process.env[setting] || defaultPort;
+// the address that it listens on; what stands for all addresses leads to this host itself
+const host = process.env[setting.replace(/PORT$/, 'HOST')] || '127.0.0.1';
 const isTls = Boolean(process.env[certificate]);
 const { get } = await import(isTls ? 'node:https' : 'node:http');
-get({ port, path: '/health/live', rejectUnauthorized: false }, ({ statusCode }) => {
+get({ host, port, path: '/health/live', rejectUnauthorized: false }, ({ statusCode }) => {
   process.exit(statusCode === 200 ? 0 : 1);
 }).on('error', () => process.exit(1));

@@ -15,8 +15,9 @@ const { services } = parse(readFileSync('docker-compose.yml', 'utf8')) as {
 };
 const OWN = ['sandbox', 'bridge', 'terminal', 'ingest'] as const;
 
-async function exitCode([command, ...args]: string[]): Promise<unknown> {
-  const [code] = (await once(spawn(command!, args), 'exit')) as unknown[];
+async function exitCode([command, ...args]: string[], env = {}): Promise<unknown> {
+  const child = spawn(command!, args, { env: { ...process.env, ...env } });
+  const [code] = (await once(child, 'exit')) as unknown[];
   return code;
 }
 
@@ -42,4 +43,26 @@ describe('docker-compose.yml', () => {
     await new Promise((resolve) => server.close(resolve));
     expect(await exitCode(asked)).toBe(1);
   });
+});
+
+describe('the health check of the images', () => {
+  const ask = (host: string, port: number) =>
+    exitCode([process.execPath, 'deploy/docker/healthcheck.mjs', 'TERMINAL_HTTP_PORT', '3200'], {
+      TERMINAL_HTTP_HOST: host,
+      TERMINAL_HTTP_PORT: String(port),
+    });
+
+  // with `--network host` and an address of one of several networks
+  it.each(['127.0.0.1', '127.0.0.2', '0.0.0.0', '::', ''])(
+    'asks where the program listens: on %j',
+    async (host) => {
+      const server = createServer((_, answer) => answer.end());
+      await once(server.listen(0, host || '127.0.0.1'), 'listening');
+      const { port } = server.address() as AddressInfo;
+      const codes = [await ask(host, port)];
+      await new Promise((resolve) => server.close(resolve));
+      codes.push(await ask(host, port));
+      expect(codes).toEqual([0, 1]);
+    },
+  );
 });
