@@ -2,10 +2,15 @@ import { cp, mkdir, mkdtemp, readFile, rename, rm, writeFile } from 'node:fs/pro
 import { existsSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { parseAllDocuments } from 'yaml';
 import { LOCAL, ROOT } from '../setup/root.mjs';
 import { runTool } from '../setup/run-tool.mjs';
 import { say, SetupError, step } from '../setup/steps.mjs';
+import {
+  checkChartSettings,
+  checkNames,
+  checkRestarts,
+  objectsOf,
+} from './check-chart-settings.mjs';
 import { goTool } from './go-tools.mjs';
 
 const CHART = join(ROOT, 'deploy/helm/machine-bridge');
@@ -61,6 +66,20 @@ export async function checkKubernetes(check) {
   await check('pods of the chart: user, root file system, capabilities, stop', async () =>
     checkPods(await template(helm, full)),
   );
+  for (const [name, values] of Object.entries(variants)) {
+    await check(`chart with ${name}: the programs take its settings`, async () =>
+      checkChartSettings(await template(helm, values)),
+    );
+  }
+  const otherFiles = [...full, '--set-string', 'files.equipment-map\\.json=[]'];
+  await check('chart: pods restart where a file has changed', async () =>
+    checkRestarts(await template(helm, full), await template(helm, otherFiles)),
+  );
+  await check('chart: no name twice, whatever the release is called', async () => {
+    for (const release of ['machine-bridge', 'machine-ingest', 'a'.repeat(53)]) {
+      checkNames(await template(helm, full, release));
+    }
+  });
   await check('files of the chart are those of deploy/prometheus and deploy/grafana', checkCopies);
   for (const part of RENDERED) {
     await check(`deploy/kubernetes/${part.file} is rendered from the chart`, async () => {
@@ -97,8 +116,8 @@ function sets(values) {
   return values.flatMap((value) => ['--set', value]);
 }
 
-function template(helm, args) {
-  return runTool(helm, ['template', 'machine-bridge', CHART, '--kube-version', '1.34.0', ...args]);
+function template(helm, args, release = 'machine-bridge') {
+  return runTool(helm, ['template', release, CHART, '--kube-version', '1.34.0', ...args]);
 }
 
 /** Without what says that Helm installed it, and without the checksum of settings that an overlay replaces. */
@@ -116,9 +135,7 @@ async function render(helm, { values, only }) {
 }
 
 function checkPods(manifests) {
-  const deployments = parseAllDocuments(manifests)
-    .map((document) => document.toJS())
-    .filter((object) => object?.kind === 'Deployment');
+  const deployments = objectsOf(manifests).filter(({ kind }) => kind === 'Deployment');
   if (deployments.length !== 3) throw new Error(`${deployments.length} Deployments, not 3`);
   for (const { metadata, spec } of deployments) {
     const pod = spec.template.spec;

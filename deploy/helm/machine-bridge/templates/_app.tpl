@@ -5,7 +5,9 @@ Called with root, app (bridge, terminal or ingest), values (of the app) and port
 {{- define "machine-bridge.app" -}}
 {{- $name := include "machine-bridge.name" . -}}
 {{- $scheme := ternary ", scheme: HTTPS" "" (has "INGEST_TLS_CERT" .values.secret.keys) -}}
-{{- $bridgeFiles := and (eq .app "ingest") .root.Values.files -}}
+{{- /* The settings that an app has of the bridge may name the bridge's files. */ -}}
+{{- $bridgeFiles := ternary (dict) .root.Values.files (eq .app "bridge") -}}
+{{- $restartsOn := printf "%s%s%s" (include "machine-bridge.settings" .) (toYaml .values.files) (toYaml $bridgeFiles) -}}
 apiVersion: v1
 kind: ConfigMap
 metadata:
@@ -43,7 +45,7 @@ spec:
         {{- include "machine-bridge.labels" . | nindent 8 }}
         {{- with .root.Values.podLabels }}{{ toYaml . | nindent 8 }}{{ end }}
       annotations:
-        checksum/settings: {{ printf "%s%s" (include "machine-bridge.settings" .) (toYaml .values.files) | sha256sum }}
+        checksum/settings: {{ sha256sum $restartsOn }}
         {{- with .root.Values.podAnnotations }}{{ toYaml . | nindent 8 }}{{ end }}
     spec:
       automountServiceAccountToken: false

@@ -1,7 +1,14 @@
-{{/* Name of the objects of an app, `bridge`, `terminal` or `ingest`: the release's, with the app's where it does not say it. */}}
+{{/*
+Name of the objects of an app, `bridge`, `terminal` or `ingest`: the release's, with the app's where it does not say it.
+The app's is never cut off: three apps with one name would overwrite each other. A Service's may have 63 characters.
+*/}}
 {{- define "machine-bridge.name" -}}
 {{- $name := printf "machine-%s" .app -}}
-{{- if contains $name .root.Release.Name -}}{{ .root.Release.Name }}{{- else if eq .root.Release.Name "machine-bridge" -}}{{ $name }}{{- else -}}{{ printf "%s-%s" .root.Release.Name $name | trunc 52 | trimSuffix "-" }}{{- end -}}
+{{- $release := .root.Release.Name -}}
+{{- if contains $name $release -}}{{ $release }}
+{{- else if eq $release "machine-bridge" -}}{{ $name }}
+{{- else -}}{{ printf "%s-%s" ($release | trunc 46 | trimSuffix "-") $name }}
+{{- end -}}
 {{- end }}
 
 {{/* Labels that select the pods of an app; they never change. */}}
