@@ -12,8 +12,10 @@ COPY apps apps
 COPY libs libs
 ARG APP
 RUN test -f "apps/${APP}/src/main.ts" || { echo "APP=${APP}: there is no apps/${APP}"; exit 1; }
+COPY tools/process/exit-until-taken-over.mjs tools/process/
 # The other apps stay behind, but the bridge's image has the commands, also under the path they had before.
-# main.js gives the image one entry whatever the app is.
+# main.js gives the image one entry whatever the app is. The kernel drops signals that process 1 does not listen to: one
+# that comes while the app is being loaded would be lost, and the container killed in the end.
 RUN npx nest build bridge \
   && if [ "${APP}" = terminal ]; then npx vite build apps/terminal/page; fi \
   && find dist/apps -mindepth 1 -maxdepth 1 ! -name "${APP}" ! -name cli -exec rm -r {} + \
@@ -23,7 +25,9 @@ RUN npx nest build bridge \
     *) rm -r dist/apps/cli ;; \
   esac \
   && npx rolldown --config rolldown.config.mjs \
-  && echo "import './apps/${APP}/src/main.js';" > dist/main.js
+  && cp tools/process/exit-until-taken-over.mjs dist \
+  && printf '%s\n' "import { exitUntilTakenOver } from './exit-until-taken-over.mjs';" 'exitUntilTakenOver();' \
+    "await import('./apps/${APP}/src/main.js');" > dist/main.js
 
 FROM ${NODE_IMAGE} AS dependencies
 WORKDIR /app

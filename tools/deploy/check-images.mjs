@@ -31,6 +31,20 @@ const { bomFormat, components } = JSON.parse(readFileSync('sbom.cdx.json'));
 const listed = components.map(({ purl }) => decodeURIComponent(purl.replace('pkg:npm/', '')));
 console.log(JSON.stringify({ bomFormat, listed, found: packagesOf('node_modules') }));`;
 
+/** Has Node take three seconds for the first file of the app. */
+const LOAD_SLOWLY = `
+import { writeSync } from 'node:fs';
+import { registerHooks } from 'node:module';
+registerHooks({
+  resolve(name, context, next) {
+    if (name.startsWith('./apps/')) {
+      writeSync(1, 'loading' + String.fromCharCode(10));
+      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 3000);
+    }
+    return next(name, context);
+  },
+});`;
+
 /** Builds the images of the apps and runs them as containers, against a Kafka of its own. */
 export async function checkImages(check, shutdown) {
   const engine = await findDockerEngine(shutdown);
@@ -39,6 +53,7 @@ export async function checkImages(check, shutdown) {
     await check(`image of the ${app} (docker build)`, () => buildImage(engine, app, nodeImage));
     await check(`image of the ${app}: size, user, start options`, () => checkImage(engine, app));
     await check(`image of the ${app}: SBOM`, () => checkSbom(engine, app));
+    await check(`image of the ${app}: SIGTERM while it loads`, () => checkEarlyStop(engine, app));
   }
   // a writable root first, so that a file that is written shows
   for (const [root, options] of [
@@ -79,6 +94,23 @@ async function checkSbom({ docker }, app) {
   expect(found.length > 50, `only ${found.length} packages are in the image`);
   expectEqual([...new Set(listed)].sort(), [...new Set(found)].sort());
   return { figure: `${new Set(listed).size} packages` };
+}
+
+/** A signal that comes while the app is being loaded is not lost, though no signal ends process 1 by itself. */
+async function checkEarlyStop({ docker }, app) {
+  const settings = ['KAFKA_BROKERS=127.0.0.1:1', 'MACHINE_CLOUD_BASE_URL=http://127.0.0.1:1'];
+  const env = [...settings, 'MACHINE_CLOUD_TOKEN=a-token'].flatMap((value) => ['--env', value]);
+  const command = ['node', '--import', `data:text/javascript,${LOAD_SLOWLY}`, 'dist/main.js'];
+  const id = (await docker('run', '--detach', ...env, imageOf(app), ...command)).trim();
+  try {
+    await until(HEALTHY_TIMEOUT_MS, 'the app is being loaded', async () =>
+      (await docker('logs', id)).includes('loading'),
+    );
+    await docker('stop', '--time', String(STOP_SECONDS), id);
+    expectEqual((await docker('inspect', '--format', '{{.State.ExitCode}}', id)).trim(), '0');
+  } finally {
+    await docker('rm', '--force', id);
+  }
 }
 
 async function checkContainers(engine, shutdown, options) {
