@@ -19,7 +19,8 @@ import { type OutcomeEvent, readOutcomeEvent } from './outcome-event.js';
  * up: `refused` by the receiver, `expired` while the receiver did not take it, `unmapped` because the mapping fails,
  * `failed` by a bug.
  */
-type Result = 'delivered' | 'skipped' | 'refused' | 'expired' | 'unmapped' | 'failed';
+type Result = (typeof RESULTS)[number];
+const RESULTS = ['delivered', 'skipped', 'refused', 'expired', 'unmapped', 'failed'] as const;
 
 interface Over {
   kind: 'over';
@@ -53,7 +54,8 @@ const PREPARE_AGAIN_AFTER_MS = 2000;
  */
 export class CallbackFlow {
   readonly calls = new Map<string, number>();
-  readonly outcomes = new Map<Result, number>();
+  /** Each result from the start: an alert that waits for a rise does not see a count that begins with one. */
+  readonly outcomes = new Map<Result, number>(RESULTS.map((result) => [result, 0]));
   private readonly logger = new Logger('Callbacks');
   private readonly slots = new CallSlots(1);
   private readonly expressions = new BoundedExpressions();
