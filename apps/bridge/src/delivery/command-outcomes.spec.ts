@@ -2,7 +2,7 @@ import { Logger } from '@nestjs/common';
 import { ManualClock } from '#libs/clock';
 import { loadBridgeSettings } from '#libs/config';
 import { type CommandOutcome, type MessageHeaders, OUTCOME_TYPES } from '#libs/contracts';
-import { DeadLetters, type OutboundRecord } from '#libs/kafka';
+import { DeadLetters, type OutboundRecord, RecordRefusedError } from '#libs/kafka';
 import {
   type CommandFamily,
   CommandOutcomes,
@@ -157,6 +157,20 @@ describe('CommandOutcomes', () => {
     expect(found).toMatchObject([{ orderId: '4711' }, { orderId: '4712' }]);
     const ids = records.map(({ headers }) => (headers as Record<string, string>)['ce_id']);
     expect(new Set(ids).size).toBe(2);
+  });
+
+  it('leaves a long list out where its topic refuses the outcome', () => {
+    const refusal = new RecordRefusedError('too-large', new Error('1 MB'));
+    const workingOrders = Array.from({ length: 200 }, (_, order) => `order-${order}`);
+    const [long] = outcomes.recordsOf('work-order-list', answered, [{ ...applied, workingOrders }]);
+    expect(read(long!).value).toMatchObject({ workingOrders: workingOrders.slice(0, 100) });
+    const leaner = long!.leaner!(refusal);
+    expect(read(leaner).value).toEqual({
+      ...{ machineId: 'M-1', source, code: null, detail: null, attempts: 2, appliedAt: 100 },
+    });
+    expect({ ...long, value: '', leaner: undefined }).toEqual({ ...leaner, value: '' });
+    const [short] = outcomes.recordsOf('work-order-list', answered, [applied]);
+    expect(short!.leaner).toBeUndefined();
   });
 
   it('is found by its order where no machine is named', () => {

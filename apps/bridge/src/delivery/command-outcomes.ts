@@ -190,12 +190,23 @@ export class CommandOutcomes {
       time: this.clock.nowSeconds(),
       subject: machineId ?? undefined,
     });
-    return {
+    const record = {
       topic: this.fullNameOf(TOPICS.commandOutcomes),
       key: keyOf(outcome, message),
-      value: this.frames.valueOf(TOPICS.commandOutcomes, outcomeJson(outcome)),
+      value: this.valueOf(outcome),
       headers: trace === undefined ? headers : { ...headers, ...traceHeaders(trace) },
     };
+    const isShort = outcome.workingOrders === undefined || record.value.length <= SHORT_BYTES;
+    if (isShort) return record;
+    const leaner = (): OutboundRecord => ({
+      ...record,
+      value: this.valueOf({ ...outcome, workingOrders: undefined }),
+    });
+    return { ...record, leaner };
+  }
+
+  private valueOf(outcome: CommandOutcome): Buffer | string {
+    return this.frames.valueOf(TOPICS.commandOutcomes, outcomeJson(outcome));
   }
 
   private fullNameOf(topic: string): string {
@@ -245,6 +256,8 @@ const FLOW_OF: Record<CommandFamily, string> = {
 
 type Outcome = CommandResult['kind'] | 'deferred';
 
+/** An outcome that is longer goes without its list where its topic refuses it. */
+const SHORT_BYTES = 1024;
 /** A key is there to find the outcome by: one of a megabyte would keep it from being sent at all. */
 const LONGEST_KEY_BYTES = 4096;
 

@@ -2,7 +2,7 @@ import { randomBytes, randomUUID } from 'node:crypto';
 import { createRequire } from 'node:module';
 import { Logger } from '@nestjs/common';
 import { realDelayMs } from '#libs/clock';
-import { type Admin, Kafka, logLevel } from '#libs/kafkajs-patches';
+import { type Admin, ConfigResourceTypes, Kafka, logLevel } from '#libs/kafkajs-patches';
 import { ensureTopics } from '../client/ensure-topics.js';
 import type { OutboundRecord } from '../producer/outbound-record.js';
 import { sendWithStock, stockKafka, testBrokers } from '../testing/stock-client.js';
@@ -325,6 +325,56 @@ describe('PartitionTransactions', () => {
       await untilCommitted(1);
     },
   );
+
+  /** Of the dead letters. */
+  const setMaxMessageBytes = async (bytes: number): Promise<void> => {
+    const configEntries = [{ name: 'max.message.bytes', value: String(bytes) }];
+    const type = ConfigResourceTypes.TOPIC;
+    const resources = [{ type, name: `${prefix}dead-letters`, configEntries }];
+    await admin.alterConfigs({ validateOnly: false, resources });
+  };
+
+  it('sends fewer records together where their topic refuses so many, and all of them', async () => {
+    const owner = new Owner();
+    await owner.takes(2);
+    const values = Array.from({ length: 300 }, () => randomBytes(500).toString('base64'));
+    owner.write(0, [
+      ...values.map((value) => record(value, 'dead-letters')),
+      { ...record('whole'), leaner: () => record('lean') },
+    ]);
+    owner.write(1, [record('one')]);
+    await eventually(() => owner.ends.length === 2, 'both have ended');
+    expect(owner.ends).toEqual(['0 committed', '1 committed']);
+    await untilWritten(
+      'dead-letters',
+      values.map((value) => value.slice(0, 20)),
+    );
+    await untilWritten('outcomes', ['whole', 'one']);
+  });
+
+  it('waits for a topic that refuses even small records, and holds back nothing else', async () => {
+    // room for the markers of transactions alone
+    await setMaxMessageBytes(100);
+    const owner = new Owner();
+    await owner.takes(2);
+    owner.write(0, [
+      { ...record('whole'), leaner: () => record('lean') },
+      record(randomBytes(100), 'dead-letters'),
+    ]);
+    owner.write(1, [record('one')]);
+    await eventually(() => owner.ends.includes('1 committed'), 'the other is committed');
+    const problemOf = (name: string) =>
+      owner.health.all().find(({ topic }) => topic === `${prefix}${name}`)?.problem;
+    await eventually(() => problemOf('dead-letters') !== undefined, 'the topic is named');
+    expect(problemOf('dead-letters')).toContain('larger than max.message.bytes allows');
+    expect(problemOf('outcomes')).toBeUndefined();
+    expect(owner.ends).toEqual(['1 committed']);
+    await setMaxMessageBytes(100_000);
+    await eventually(() => owner.ends.length === 2, 'both have ended');
+    expect(owner.ends).toEqual(['1 committed', '0 committed']);
+    await untilWritten('outcomes', ['one', 'whole']);
+    await untilCommitted(2);
+  });
 
   it('says what can never be written, and goes on', async () => {
     const owner = new Owner();

@@ -5,8 +5,17 @@ import { backOffMs } from '#libs/delivery';
 import { ConsecutiveFailures } from '../client/consecutive-failures.js';
 import { describeKafkaFailure } from '../client/describe-kafka-failure.js';
 import type { KafkaClient } from '../client/kafka-port.js';
-import { assertSendable, compressionOf } from '../producer/record-batches.js';
-import { type RecordRefusedError, refusalOf } from '../producer/outbound-record.js';
+import {
+  assertSendable,
+  byteLength,
+  compressionOf,
+  MAX_BATCH_BYTES,
+} from '../producer/record-batches.js';
+import {
+  type OutboundRecord,
+  type RecordRefusedError,
+  refusalOf,
+} from '../producer/outbound-record.js';
 import { TransactionalWriter } from '../producer/transactional-writer.js';
 import type { CommitInterval } from './commit-interval.js';
 import type { CommittedOffsets, CommittedProgress } from './committed-offsets.js';
@@ -26,6 +35,10 @@ const BACK_OFF = { baseMs: 100, capMs: 5000 };
 /** Each try of a topic that takes no records costs a new fencing. */
 const TOPIC_BACK_OFF = { baseMs: 200, capMs: 5000 };
 const PERMIT_POLL_MS = 50;
+/** A topic that refuses what is smaller takes no records: an outcome and a dead letter in their leanest form are. */
+const SMALL_BYTES = 16 * 1024;
+/** How many times fewer bytes go together once a topic has refused them, until each record goes by itself. */
+const SPLIT_FACTOR = 8;
 /** How often progress without an entry is looked for: transaction markers, or messages finished by earlier owners. */
 const LOOK_MS = 500;
 
@@ -68,6 +81,8 @@ export class PartitionTransactions {
   private lastMs = -Infinity;
   /** A transaction that may have been committed. */
   private uncertain: { id: string; entries: readonly TransactionEntry[] } | undefined;
+  /** Of the records that are sent together: less while a topic that takes less has refused them. */
+  private maxBatchBytes = MAX_BATCH_BYTES;
   private isWriting = false;
   private isHurried = false;
   private isProgressRead = false;
@@ -253,11 +268,14 @@ export class PartitionTransactions {
         metadata: formatOffsetMetadata(id, place.items ?? '', place.ahead),
       },
     };
-    await abortable(writer.writeTransaction(records, { compression, commit }), this.closing.signal);
+    const { maxBatchBytes } = this;
+    const written = writer.writeTransaction(records, { compression, commit, maxBatchBytes });
+    await abortable(written, this.closing.signal);
   }
 
   private committed(entries: readonly TransactionEntry[]): void {
     this.waiting.transactionCommitted(entries);
+    this.maxBatchBytes = MAX_BATCH_BYTES;
     this.options.health.writeSucceeded(this, topicsOf(entries));
     for (const entry of entries) {
       try {
@@ -272,15 +290,13 @@ export class PartitionTransactions {
 
   private failed(id: string, entries: readonly TransactionEntry[], error: unknown): boolean {
     const refusal = refusalOf(error);
-    if (refusal !== undefined) {
-      this.refused(entries, refusal);
-      return true;
-    }
+    if (refusal !== undefined && this.refused(entries, refusal)) return true;
     this.uncertain = { id, entries };
     if (this.closing.signal.aborted) return false;
     const { topic, partition } = this;
     const topics = topicsOf(entries);
-    const suspects = this.options.health.suspects(this, topics);
+    const suspects =
+      refusal?.topic === undefined ? this.options.health.suspects(this, topics) : [refusal.topic];
     const why = describeKafkaFailure(error, { right: 'Write', topics: suspects });
     const attempt = this.options.health.writeFailed(this, topics, suspects, why);
     this.waiting.transactionFailed(entries, realNowMs() + backOffMs(attempt, TOPIC_BACK_OFF));
@@ -293,24 +309,37 @@ export class PartitionTransactions {
 
   /**
    * Takes a refusal (a record is too large, or not encodable): aborts the transaction, finds its cause by halves. Of
-   * entries that cannot part it is the largest, or the next once that has a leaner form.
+   * entries that cannot part, first fewer records go together; then it is the largest, or the next once that has a
+   * leaner form. Returns false where the topic is at fault.
    */
-  private refused(entries: readonly TransactionEntry[], refusal: RecordRefusedError): void {
+  private refused(entries: readonly TransactionEntry[], refusal: RecordRefusedError): boolean {
     if (this.waiting.canPart(entries)) {
       this.waiting.returnToFront(entries, Math.ceil(entries.length / 2));
-      return;
+      return true;
     }
-    const [largest] = entries.toSorted((one, other) => other.bytes - one.bytes);
-    if (largest === undefined) return;
+    const isOfTopic = ({ topic }: OutboundRecord): boolean => topic === refusal.topic;
+    const refused = entries.flatMap(({ records }) => records.filter(isOfTopic));
+    const sizes = refused.map(byteLength);
+    if (sizes.length > 1 && sizes.some((bytes) => 2 * bytes <= this.maxBatchBytes)) {
+      this.maxBatchBytes /= SPLIT_FACTOR;
+      this.waiting.returnToFront(entries, 1);
+      return true;
+    }
+    const suspects =
+      refused.length === 0 ? entries : entries.filter(({ records }) => records.some(isOfTopic));
+    const [largest] = suspects.toSorted((one, other) => other.bytes - one.bytes);
+    if (largest === undefined) return true;
     if (largest.makeLeaner(refusal)) {
       this.waiting.returnToFront(entries, 1);
-      return;
+      return true;
     }
+    if (sizes.length > 0 && sizes.every((bytes) => bytes <= SMALL_BYTES)) return false;
     // its replacement goes before the entries behind it
     const behind = this.waiting.removeAll();
     this.waiting.returnToEnd(entries.filter((entry) => entry !== largest));
     largest.entryRefused(refusal);
     this.waiting.returnToEnd(behind);
+    return true;
   }
 
   private settleUncertain(left: CommittedProgress | undefined): void {

@@ -299,6 +299,17 @@ describe('PendingEntries', () => {
       ]);
     });
 
+    it('leaves records of other topics than the one that refused as they are', () => {
+      const first = taken([
+        { ...whole, leaner: () => ({ ...whole, value: 'lean' }) },
+        { ...whole, topic: OUTCOMES },
+      ]);
+      const byOutcomes = new RecordRefusedError('too-large', new Error('1 MB'), OUTCOMES);
+      const forms = [];
+      while (first.makeLeaner(byOutcomes)) forms.push(first.records.map(({ value }) => value));
+      expect(forms).toEqual([['whole', 'whole']]);
+    });
+
     it('is none compressed where that cannot help', () => {
       const lean = { ...whole, value: 'lean' };
       const unencodable = new RecordRefusedError('unencodable', new Error('no'));

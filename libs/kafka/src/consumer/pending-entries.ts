@@ -45,7 +45,10 @@ export abstract class TransactionEntry {
       this.isCompressed = true;
       return true;
     }
-    const fat = this.records.find(({ leaner }) => leaner !== undefined);
+    const { topic: refusedBy } = refusal;
+    const fat = this.records.find(
+      ({ leaner, topic }) => leaner !== undefined && topic === (refusedBy ?? topic),
+    );
     const lean = fat?.leaner?.(refusal);
     if (lean === undefined) return false;
     this.records = this.records.map((record) => (record === fat ? lean : record));

@@ -1,5 +1,5 @@
 import type { MessageHeaders } from '#libs/contracts';
-import { UnencodableMessageError } from '#libs/kafkajs-patches';
+import { UnencodableMessageError, unsentBatches } from '#libs/kafkajs-patches';
 
 /** A record on its way to Kafka. */
 export interface OutboundRecord {
@@ -29,6 +29,8 @@ export class RecordRefusedError extends Error {
     /** `too-large` is a broker's answer, `beyond-bound` our own: no setting of a topic changes that. */
     readonly code: 'too-large' | 'beyond-bound' | 'unencodable' | 'ill-dated',
     cause: Error,
+    /** Of a broker's answer, where it is known. */
+    readonly topic?: string,
   ) {
     super(`the record is ${code}: ${cause.message}`, { cause });
     this.name = 'RecordRefusedError';
@@ -51,12 +53,19 @@ export function refusalOf(
   if (error instanceof RecordRefusedError) return error;
   for (let cause = error; isError(cause); cause = cause.cause) {
     const { name, type } = cause;
-    if (TOO_LARGE.has(String(type))) return new RecordRefusedError('too-large', cause);
+    if (isTooLarge(cause)) {
+      const batch = unsentBatches(error)?.find(({ refusal }) => isTooLarge(refusal));
+      return new RecordRefusedError('too-large', cause, batch?.topic);
+    }
     if (hasOwnTime && type === 'INVALID_TIMESTAMP')
       return new RecordRefusedError('ill-dated', cause);
     if (name === UnencodableMessageError.name) return new RecordRefusedError('unencodable', cause);
   }
   return undefined;
+}
+
+function isTooLarge(error: unknown): boolean {
+  return isError(error) && TOO_LARGE.has(String(error.type));
 }
 
 /** Not instanceof: an error may come from another realm. */

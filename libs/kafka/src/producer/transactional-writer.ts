@@ -31,6 +31,8 @@ interface WriteOptions {
    */
   withPlaces?: (places: readonly RecordPlace[]) => Promise<readonly OutboundRecord[]>;
   compression?: CompressionTypes;
+  /** Of the records that are sent together, roughly. */
+  maxBatchBytes?: number;
 }
 
 /**
@@ -99,13 +101,13 @@ export class TransactionalWriter {
 
   private async transact(
     records: readonly OutboundRecord[],
-    { commit, withPlaces, compression = CompressionTypes.None }: WriteOptions,
+    { commit, withPlaces, ...together }: WriteOptions,
   ): Promise<void> {
     const transaction = await this.producer.transaction();
     try {
-      const sent = await sendRecords(transaction, records, compression);
+      const sent = await sendRecords(transaction, records, together);
       if (withPlaces !== undefined) {
-        await sendRecords(transaction, await withPlaces(sent.flatMap(placesOf)), compression);
+        await sendRecords(transaction, await withPlaces(sent.flatMap(placesOf)), together);
       }
       if (commit !== undefined) await sendOffset(transaction, commit);
       await transaction.commit();
@@ -127,10 +129,10 @@ interface SentBatch {
 async function sendRecords(
   transaction: Transaction,
   records: readonly OutboundRecord[],
-  compression: CompressionTypes,
+  { compression = CompressionTypes.None, maxBatchBytes = MAX_BATCH_BYTES }: WriteOptions,
 ): Promise<SentBatch[]> {
   const sent: SentBatch[] = [];
-  for (const batch of batchesOf(records, MAX_BATCH_BYTES)) {
+  for (const batch of batchesOf(records, maxBatchBytes)) {
     const topicMessages = toTopicMessages(batch);
     const answers = await transaction.sendBatch({ acks: -1, compression, topicMessages });
     sent.push({ batch, answers });
