@@ -175,6 +175,18 @@ describe('who may use the terminal', () => {
     expect((await terminal.request('GET', '/metrics')).status).toBe(200);
   });
 
+  it('is told by HEAD that there are events, and waits for none', async () => {
+    const terminal = await start();
+    const method = 'HEAD';
+    const signal = AbortSignal.timeout(5000);
+    const answer = await fetch(`${terminal.url}/api/events`, { method, signal });
+    expect(answer.status).toBe(200);
+    expect(answer.headers.get('content-type')).toMatch('text/event-stream');
+    expect(await (await terminal.request('GET', '/metrics')).text()).toMatch(
+      /^machine_terminal_pages 0$/m,
+    );
+  });
+
   it('gets events compressed where it takes that, in one stream of parts', async () => {
     const terminal = await start();
     const bytes: Buffer[] = [];

@@ -221,20 +221,6 @@ describe('the terminal', () => {
     expect(await kafka.topics.count(TOPICS.downtimeReasons)).toBe(1);
   });
 
-  it('knows a reason again that was sent before all that it remembers', async () => {
-    const machine = new PublishedMachine(kafka, 'M-1');
-    await machine.list();
-    const startTime = now() - 3 * 86_400;
-    const entry = { ...reasonOf(), startTime, endTime: startTime + 600 };
-    const timestamp = String((startTime + 700) * 1000);
-    const headers = { 'message-id': entry.entryId, ce_source: '/machine-terminal/local' };
-    const value = JSON.stringify({ machineId: 'M-1', reasonId: '22', startTime });
-    await kafka.send(TOPICS.downtimeReasons, { key: 'M-1', value, headers, timestamp });
-    const terminal = await start();
-    expect((await post(terminal, entry)).status).toBe(202);
-    expect(await kafka.topics.count(TOPICS.downtimeReasons)).toBe(1);
-  });
-
   it('ends a reason that is still going once, when its machine runs again, whoever looks and how often', async () => {
     const machine = await stoppedMachine();
     const first = await start();

@@ -13,6 +13,7 @@ export class KafkaRelay {
   private isCut = false;
   private isAnswerLost = false;
   private readonly sockets = new Set<Socket>();
+  private connectionCount = 0;
 
   private constructor(
     private readonly server: Server,
@@ -35,6 +36,11 @@ export class KafkaRelay {
   /** Where clients find it, `host:port`. */
   get address(): string {
     return `${this.host}:${this.ownPort}`;
+  }
+
+  /** How many connections clients have opened. */
+  get connections(): number {
+    return this.connectionCount;
   }
 
   /** Holds requests back from now on, by what is in them. */
@@ -83,6 +89,7 @@ export class KafkaRelay {
   }
 
   private join(client: Socket): void {
+    this.connectionCount += 1;
     if (this.isCut) {
       client.destroy();
       return;

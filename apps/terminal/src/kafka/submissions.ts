@@ -23,10 +23,19 @@ export interface Sender {
   madeAt: number;
 }
 
+type Place = Entry['source'];
+
 interface UnderWay {
   /** As it was given first. */
   content: string;
-  place: Promise<Entry['source']>;
+  place: Promise<Place>;
+}
+
+/** A read of what was written before all that is remembered, for all who wait for it. */
+interface LookUp {
+  /** By id: what it was looked for has been written since then. */
+  startTimes: Map<string, number>;
+  places: Promise<ReadonlyMap<string, Place>>;
 }
 
 /** A page gives up later, and tries the same again. */
@@ -48,6 +57,9 @@ export class Submissions implements OnApplicationShutdown {
   readonly written = { reasons: 0, notes: 0, followUps: 0 };
   private readonly producer: IdempotentProducer;
   private readonly underWay = new Map<string, UnderWay>();
+  private lookingUp: Promise<unknown> = Promise.resolve();
+  /** Begins when the one under way is over. */
+  private nextLookUp: LookUp | undefined;
   private readonly prefix: string;
 
   constructor(
@@ -81,16 +93,16 @@ export class Submissions implements OnApplicationShutdown {
   }
 
   /** Where the reason of that id lies, or `reused` where the id is that of another reason; undefined for a new one. */
-  async find(entry: NewEntry): Promise<Entry['source'] | 'reused' | undefined> {
+  async find(entry: NewEntry): Promise<Place | 'reused' | undefined> {
     const known = this.plant.entry(entry.entryId);
     if (known !== undefined) return contentOf(known) === contentOf(entry) ? known.source : 'reused';
     const underWay = this.underWay.get(entry.entryId);
-    if (underWay === undefined) return this.lookUp(entry);
+    if (underWay === undefined) return this.lookUp(entry.entryId, entry.startTime);
     return underWay.content === contentOf(entry) ? inTime(underWay.place) : 'reused';
   }
 
   /** Writes a reason that {@link find} does not know. @throws ApiError 503 when Kafka has not answered in time */
-  async writeEntry(entry: NewEntry, sender: Sender): Promise<Entry['source']> {
+  async writeEntry(entry: NewEntry, sender: Sender): Promise<Place> {
     const { entryId, machineId, reasonId, startTime, endTime } = entry;
     const value = { machineId, reasonId, startTime, ...(endTime !== null && { endTime }) };
     this.written.reasons += 1;
@@ -104,9 +116,9 @@ export class Submissions implements OnApplicationShutdown {
     );
   }
 
-  async writeNote(note: NewNote, sender: Sender): Promise<Entry['source']> {
+  async writeNote(note: NewNote, sender: Sender): Promise<Place> {
     const { noteId, machineId, startTime, endTime, text } = note;
-    const known = this.plant.notePlace(noteId);
+    const known = this.plant.notePlace(noteId) ?? (await this.lookUp(noteId, startTime));
     if (known !== undefined) return known;
     const { station, operator, madeAt: at } = sender;
     this.written.notes += 1;
@@ -129,7 +141,7 @@ export class Submissions implements OnApplicationShutdown {
     }
   }
 
-  private write(id: string, content: string, record: OutboundRecord): Promise<Entry['source']> {
+  private write(id: string, content: string, record: OutboundRecord): Promise<Place> {
     const before = this.underWay.get(id);
     if (before !== undefined) return before.place;
     const place = this.producer.send(record).then(sourceOf);
@@ -149,36 +161,55 @@ export class Submissions implements OnApplicationShutdown {
   }
 
   /**
-   * A reason for a time before all that is remembered may have been written in a request whose answer was lost, by a
-   * page that was away since: the topic is asked.
+   * What is for a time before all that is remembered may have been written in a request whose answer was lost, by a
+   * page that was away since: the topics are asked. One read is under way at a time, and the next is for all who ask
+   * meanwhile: a tablet that was off for days comes back with a hundred entries.
    */
-  private async lookUp({ entryId, startTime }: NewEntry): Promise<Entry['source'] | undefined> {
+  private async lookUp(id: string, startTime: number): Promise<Place | undefined> {
     const rememberedFrom = this.plant.window(this.clock.nowSeconds()).startTime;
     if (startTime >= rememberedFrom || this.clock.speed !== 1) return undefined;
-    let found: Entry['source'] | undefined;
-    const done = new AbortController();
-    const latest = { sinceMs: startTime * 1000, maxPerPartition: MAX_LOOKED_UP };
-    const topics = [this.prefix + TOPICS.downtimeReasons];
-    const reading = readSince(
-      this.kafka,
-      { topics, ...latest },
-      {
-        signal: AbortSignal.any([done.signal, AbortSignal.timeout(LOOK_UP_WITHIN_MS)]),
-        onRecords: (records) => {
-          const record = records.find(
-            ({ headers }) => headerText(headers, 'message-id') === entryId,
-          );
-          if (record === undefined) return;
-          found = sourceOf(record);
-          done.abort();
-        },
-      },
-    );
+    this.nextLookUp ??= this.beginLookUp();
+    const { startTimes, places } = this.nextLookUp;
+    startTimes.set(id, startTime);
     try {
-      await inTime(reading, LOOK_UP_WITHIN_MS);
+      return (await inTime(places, LOOK_UP_WITHIN_MS)).get(id);
     } catch {
       throw unavailable('kafka-away', 'Kafka does not answer');
     }
+  }
+
+  private beginLookUp(): LookUp {
+    const startTimes: LookUp['startTimes'] = new Map();
+    const places = this.lookingUp.then(() => {
+      this.nextLookUp = undefined;
+      return this.readPlaces(startTimes);
+    });
+    this.lookingUp = places.catch(() => undefined);
+    return { startTimes, places };
+  }
+
+  private async readPlaces(wanted: LookUp['startTimes']): Promise<ReadonlyMap<string, Place>> {
+    const found = new Map<string, Place>();
+    const done = new AbortController();
+    const late = AbortSignal.timeout(LOOK_UP_WITHIN_MS);
+    const topics = [TOPICS.downtimeReasons, TOPICS.downtimeNotes].map((name) => this.prefix + name);
+    const sinceMs = Math.min(...wanted.values()) * 1000;
+    await readSince(
+      this.kafka,
+      { topics, sinceMs, maxPerPartition: MAX_LOOKED_UP },
+      {
+        signal: AbortSignal.any([done.signal, late]),
+        onRecords: (records) => {
+          for (const record of records) {
+            const id = headerText(record.headers, 'message-id') ?? '';
+            if (wanted.has(id)) found.set(id, sourceOf(record));
+          }
+          if (found.size === wanted.size) done.abort();
+        },
+      },
+    );
+    // a read that was cut short has not shown that something is not there
+    if (!done.signal.aborted) late.throwIfAborted();
     return found;
   }
 }

@@ -1,0 +1,104 @@
+import { randomUUID } from 'node:crypto';
+import { Logger } from '@nestjs/common';
+import { TOPICS } from '#libs/contracts';
+import { KafkaRelay } from '../support/kafka-relay.js';
+import { testBrokers, TestKafka, uniqueTopicPrefix } from '../support/kafka.js';
+import { PublishedMachine, RunningTerminal } from '../support/running-terminal.js';
+
+const now = (): number => Math.floor(Date.now() / 1000);
+const THREE_DAYS = 3 * 86_400;
+
+describe('entries that a tablet sends late or that Kafka refuses', () => {
+  let kafka: TestKafka;
+  let relay: KafkaRelay;
+  let terminal: RunningTerminal;
+
+  const start = async (): Promise<void> => {
+    await new PublishedMachine(kafka, 'M-1').list();
+    const env = { KAFKA_BROKERS: relay.address };
+    terminal = await RunningTerminal.start(kafka.topicPrefix, env);
+    await terminal.ready();
+  };
+
+  const post = (path: '/api/reasons' | '/api/notes', records: object[]): Promise<Response> =>
+    terminal.request('POST', path, { [path === '/api/notes' ? 'notes' : 'entries']: records });
+
+  /** Of three days ago, as of a tablet that was off since. */
+  const oldReason = (age = THREE_DAYS) => {
+    const startTime = now() - age;
+    const endTime = startTime + 600;
+    return { entryId: randomUUID(), machineId: 'M-1', reasonId: '22', startTime, endTime };
+  };
+
+  const note = (startTime: number, text: string) => {
+    return { noteId: randomUUID(), machineId: 'M-1', startTime, endTime: null, text };
+  };
+
+  const codesOf = async (answer: Response): Promise<string[]> => {
+    const { results } = (await answer.json()) as { results: { ok: boolean; code?: string }[] };
+    return results.map(({ ok, code }) => (ok ? 'ok' : String(code)));
+  };
+
+  beforeEach(async () => {
+    Logger.overrideLogger(false);
+    kafka = new TestKafka(testBrokers(), uniqueTopicPrefix());
+    const topics = [
+      ...[TOPICS.registry, TOPICS.states, TOPICS.classificationReasons, TOPICS.stateChanges],
+      ...[TOPICS.commandOutcomes, TOPICS.downtimeReasons, TOPICS.downtimeNotes],
+    ];
+    await kafka.topics.create(3, ...topics);
+    relay = await KafkaRelay.to(testBrokers()[0]!);
+  });
+
+  afterEach(async () => {
+    await terminal.close();
+    await relay.close();
+    await kafka.close().catch(() => undefined);
+  });
+
+  it('are looked for in one read, however many come at once', async () => {
+    await start();
+    const first = oldReason();
+    expect(await codesOf(await post('/api/reasons', [first]))).toEqual(['ok']);
+    const before = relay.connections;
+    const reasons = Array.from({ length: 49 }, (_, index) => oldReason(THREE_DAYS + index * 60));
+    const posts = await Promise.all([
+      post('/api/reasons', [first, ...reasons]),
+      post('/api/reasons', reasons),
+    ]);
+    expect(posts.map(({ status }) => status)).toEqual([202, 202]);
+    // two reads at most: one is begun for who asks first, the next one for all others
+    expect(relay.connections - before).toBeLessThan(12);
+    expect(await kafka.topics.count(TOPICS.downtimeReasons)).toBe(50);
+  });
+
+  it('are known again, though they were written before all that is remembered', async () => {
+    const reason = oldReason();
+    const old = note(now() - THREE_DAYS, 'hose is leaking');
+    for (const [topic, id, record] of [
+      [TOPICS.downtimeReasons, reason.entryId, reason],
+      [TOPICS.downtimeNotes, old.noteId, old],
+    ] as const) {
+      const timestamp = String((now() - THREE_DAYS + 700) * 1000);
+      const headers = { 'message-id': id, ce_source: '/machine-terminal/local' };
+      await kafka.send(topic, { key: 'M-1', value: JSON.stringify(record), headers, timestamp });
+    }
+    await start();
+    expect((await post('/api/reasons', [reason])).status).toBe(202);
+    expect((await post('/api/notes', [old])).status).toBe(202);
+    expect(await kafka.topics.count(TOPICS.downtimeReasons)).toBe(1);
+    expect(await kafka.topics.count(TOPICS.downtimeNotes)).toBe(1);
+  });
+
+  it('are refused one by one where the topic does not take them', async () => {
+    await kafka.topics.configure(TOPICS.downtimeNotes, { 'max.message.bytes': '1000' });
+    await start();
+    // random, so that it is no smaller when it is compressed
+    const long = Array.from({ length: 50 }, () => randomUUID()).join('');
+    const notes = ['short', long, 'short as well'].map((text) => note(now(), text));
+    const posted = await post('/api/notes', notes);
+    expect(posted.status).toBe(202);
+    expect(await codesOf(posted)).toEqual(['ok', 'too-large', 'ok']);
+    expect(await kafka.topics.count(TOPICS.downtimeNotes)).toBe(2);
+  });
+});
