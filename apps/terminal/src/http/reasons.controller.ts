@@ -125,7 +125,10 @@ async function all<T>(
 ): Promise<Result[]> {
   const settled = await Promise.allSettled(records.map(send));
   return settled.map((result) => {
-    if (result.status === 'rejected') throw result.reason;
-    return result.value;
+    if (result.status === 'fulfilled') return result.value;
+    const error: unknown = result.reason;
+    // what Kafka refuses for good is at fault alone
+    if (!(error instanceof ApiError) || error.code !== 'too-large') throw error;
+    return { ok: false, code: error.code, message: error.message };
   });
 }
