@@ -40,6 +40,10 @@ export class LiveController {
       vary: 'accept-encoding',
       ...(isCompressed && { 'content-encoding': 'gzip' }),
     });
+    if (request.method === 'HEAD') {
+      raw.end();
+      return;
+    }
     const client: LiveClient = {
       ...{ output: raw, isCompressed, factoryId: factoryId ?? null, firstBytes: 0 },
       identity: () => this.access.identify(request) ?? request.identity,
