@@ -622,6 +622,18 @@ describe("the terminal's page", () => {
       await rowOf(NAME).first().waitFor();
     });
 
+    it('is told when to try again where too many wrong tokens were sent', async () => {
+      await start();
+      terminal.token = 'station-token';
+      terminal.wrongTokensWaitSeconds = 6;
+      await open();
+      await page.getByLabel('Token of the station').fill('wrong');
+      await page.getByRole('button', { name: 'Sign in this station' }).click();
+      await page
+        .getByText('Too many wrong tokens were sent from here. Try again in 6 s.')
+        .waitFor();
+    });
+
     it('sees nothing of the plant any more once the station is signed out', async () => {
       await start();
       terminal.token = 'station-token';

@@ -54,6 +54,10 @@ export class FakeTerminal {
   /** Codes for entries that are not taken, by the reason's code. */
   readonly refusals = new Map<string, string>();
   token: string | null = null;
+  /** Seconds after which wrong tokens are listened to again; 0: at once */
+  wrongTokensWaitSeconds = 0;
+  /** The status of the answer to a request with such entries, none of which is taken; undefined: it is taken. */
+  refusesRequest: (entries: readonly NewEntry[]) => number | undefined = () => undefined;
   /** false: notes are taken and do not come back, as those of another factory */
   showsNotes = true;
   private link: Link;
@@ -191,6 +195,11 @@ export class FakeTerminal {
     const { session } = this.plant;
     if (`${request.method} ${room}` === 'POST session') {
       this.signedIn = body['token'] === this.token;
+      if (!this.signedIn && this.wrongTokensWaitSeconds > 0) {
+        response.setHeader('retry-after', String(this.wrongTokensWaitSeconds));
+        json(429, { code: 'too-many', message: 'too many wrong tokens from this address' });
+        return;
+      }
       json(
         this.signedIn ? 200 : 401,
         this.signedIn ? session : { code: 'unknown-token', message: 'no' },
@@ -232,8 +241,7 @@ export class FakeTerminal {
           json(503, { code: 'kafka-away', message: 'Kafka is away' });
           return;
         }
-        this.posts.push(body['entries'] as NewEntry[]);
-        json(202, { results: (body['entries'] as NewEntry[]).map((entry) => this.take(entry)) });
+        this.takeReasons(body['entries'] as NewEntry[], json);
         return;
       case 'POST notes':
         json(202, { results: (body['notes'] as NewNote[]).map((note) => this.takeNote(note)) });
@@ -260,6 +268,16 @@ export class FakeTerminal {
     response.write(
       `id: fake-${++this.eventCount}\nevent: snapshot\ndata: ${JSON.stringify(data)}\n\n`,
     );
+  }
+
+  private takeReasons(entries: NewEntry[], json: (status: number, body: unknown) => void): void {
+    const refusal = this.refusesRequest(entries);
+    if (refusal !== undefined) {
+      json(refusal, refusal === 403 ? 'a page of a proxy' : { code: 'too-large', message: 'no' });
+      return;
+    }
+    this.posts.push(entries);
+    json(202, { results: entries.map((entry) => this.take(entry)) });
   }
 
   private take(entry: NewEntry): { entryId: string; ok: boolean; code?: string; message?: string } {

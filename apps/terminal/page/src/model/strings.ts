@@ -184,6 +184,8 @@ const en = {
   token: 'Token of the station',
   tokenHint: 'Whoever set up the terminal has it.',
   tokenWrong: 'This token is not known.',
+  tooManyTokens: (seconds: number) =>
+    `Too many wrong tokens were sent from here. Try again in ${String(seconds)} s.`,
   signInFailed: 'The server does not answer. Try again.',
   signOut: 'Sign out',
   // settings
@@ -386,6 +388,8 @@ const de: Strings = {
   token: 'Token der Station',
   tokenHint: 'Wer das Terminal eingerichtet hat, kennt ihn.',
   tokenWrong: 'Dieser Token ist nicht bekannt.',
+  tooManyTokens: (seconds) =>
+    `Von hier kamen zu viele falsche Tokens. In ${String(seconds)} s noch einmal versuchen.`,
   signInFailed: 'Der Server antwortet nicht. Noch einmal versuchen.',
   signOut: 'Station abmelden',
   settings: 'Einstellungen',

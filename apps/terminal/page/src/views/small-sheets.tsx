@@ -2,7 +2,7 @@ import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
 import type { Session } from '../../../src/api/index.js';
 import { closeSheet, registerOperator, submitNote } from '../state/actions.js';
-import { get, send } from '../state/api-client.js';
+import { type Failure, get, send } from '../state/api-client.js';
 import { type Language, LANGUAGES } from '../model/strings.js';
 import { Sheet } from '../parts/sheet.js';
 import {
@@ -158,6 +158,13 @@ async function signOut(): Promise<void> {
   else signInNeeded.value = true;
 }
 
+function signInProblem({ kind, code, message, retryAfterMs }: Failure): string {
+  const words = strings.peek();
+  if (code === 'too-many') return words.tooManyTokens(Math.ceil(retryAfterMs / 1000));
+  if (kind === 'away') return words.signInFailed;
+  return kind === 'signIn' ? words.tokenWrong : (message ?? words.signInFailed);
+}
+
 /** Instead of a view, where the server wants to know which station this is. */
 export function SignIn(): JSX.Element {
   const words = strings.value;
@@ -165,7 +172,7 @@ export function SignIn(): JSX.Element {
   const signIn = async (token: string): Promise<void> => {
     const answer = await send<Session>('POST', '/api/session', { token });
     if (answer.ok) setSession(answer.value);
-    else setProblem(answer.kind === 'away' ? words.signInFailed : words.tokenWrong);
+    else setProblem(signInProblem(answer));
   };
   return (
     <section class="sign-in card">
