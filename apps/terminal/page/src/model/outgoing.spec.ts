@@ -56,6 +56,11 @@ describe('an entry on its way', () => {
     expect(rowStatus(reason, 10_000, new Set(['e-1']))).toBe('sending');
   });
 
+  it('is sent, and not after an hour, where the clock was set back by one meanwhile', () => {
+    expect(rowStatus({ ...reason, sendAfterMs: 3_610_000 }, 0, new Set())).toBe('queued');
+    expect(unsent([{ ...reason, sendAfterMs: 3_610_000 }], 0)).toEqual({ count: 1, since: 700 });
+  });
+
   it('can no longer be taken back once it was tried, whatever the clock says', () => {
     expect(rowStatus({ ...reason, tried: true }, 0, new Set())).toBe('queued');
   });

@@ -60,7 +60,12 @@ export type RowStatus = 'undo' | 'queued' | 'sending' | Exclude<OutgoingStatus, 
 export function rowStatus(entry: Outgoing, nowMs: number, sending: ReadonlySet<string>): RowStatus {
   if (entry.status !== 'waiting') return entry.status;
   if (sending.has(entry.id)) return 'sending';
-  return !entry.tried && nowMs < entry.sendAfterMs ? 'undo' : 'queued';
+  return entry.tried || isDue(entry, nowMs) ? 'queued' : 'undo';
+}
+
+/** Whether it is to be sent: its undo time is over, or was set before the device's clock was set back. */
+export function isDue({ status, sendAfterMs }: Outgoing, nowMs: number): boolean {
+  return status === 'waiting' && (sendAfterMs <= nowMs || sendAfterMs > nowMs + 2 * UNDO_MS);
 }
 
 /** Whether the entry still explains its period, as far as is known. */
@@ -110,9 +115,7 @@ export function unsent(
   entries: readonly Outgoing[],
   nowMs: number,
 ): { count: number; since: number } | null {
-  const late = entries.filter(
-    ({ status, sendAfterMs }) => status === 'waiting' && sendAfterMs <= nowMs,
-  );
+  const late = entries.filter((entry) => isDue(entry, nowMs));
   if (late.length === 0) return null;
   return { count: late.length, since: Math.min(...late.map(({ madeAt }) => madeAt)) };
 }

@@ -49,13 +49,15 @@ export async function failureOf(response: Response): Promise<Failure> {
   const { status } = response;
   const text = await response.text().catch(() => '');
   const body = parseObject(text);
-  const kind =
-    status === 401 ? 'signIn' : status >= 500 || AGAIN_LATER.has(status) ? 'away' : 'refused';
+  const code = textOf(body['code']);
+  // a proxy that refuses says nothing of what was sent, unless it is too large
+  const isFinal = status < 500 && !AGAIN_LATER.has(status) && (code !== null || status === 413);
+  const kind = status === 401 ? 'signIn' : isFinal ? 'refused' : 'away';
   const retryAfterMs = Number(response.headers.get('retry-after') ?? 0) * 1000 || 0;
   return {
     ok: false,
     kind,
-    code: textOf(body['code']),
+    code: code ?? (status === 413 ? 'too-large' : null),
     message: textOf(body['message']),
     body,
     retryAfterMs,

@@ -25,6 +25,7 @@ const MIN_RETRY_MS = 1_000;
 const MAX_RETRY_MS = 15_000;
 const REASONS_EVERY_MS = 300_000;
 const ANSWERS_EVERY_MS = 20_000;
+const CLOCK_JUMP_MS = 2_000;
 
 type Update =
   | { event: 'snapshot'; data: { kafka: Link; session: Session; tiles: Tile[] } }
@@ -61,9 +62,22 @@ export function startLiveUpdates(): void {
   window.addEventListener('online', () => {
     reconnect.abort();
   });
+  watchClock();
   setInterval(() => void loadReasons(), REASONS_EVERY_MS);
   setInterval(() => void askForAnswers(), ANSWERS_EVERY_MS);
   void stayConnected();
+}
+
+/** A device that has slept, or whose clock was set, does not know the plant's time: a new stream begins with it. */
+function watchClock(): void {
+  const offset = (): number => Date.now() - performance.now();
+  let offsetMs = offset();
+  store.tick.subscribe(() => {
+    if (Math.abs(offset() - offsetMs) < CLOCK_JUMP_MS) return;
+    offsetMs = offset();
+    lastEventId = null;
+    reconnect.abort();
+  });
 }
 
 async function stayConnected(): Promise<never> {

@@ -12,6 +12,7 @@ import type { Entry, MachineView } from '../../../src/api/index.js';
 import { type Answer, get, send } from './api-client.js';
 import {
   compareSending,
+  isDue,
   isForgotten,
   type Outgoing,
   toNewEntry,
@@ -129,10 +130,6 @@ async function sendDue(): Promise<void> {
   }
 }
 
-function isDue({ status, sendAfterMs }: Outgoing, nowMs: number): boolean {
-  return status === 'waiting' && sendAfterMs <= nowMs;
-}
-
 async function exclusively(work: () => Promise<void>): Promise<void> {
   if (!('locks' in navigator)) return work();
   await navigator.locks.request(LOCK, { ifAvailable: true }, async (lock) => {
@@ -144,21 +141,36 @@ async function sendRound(kind: Outgoing['kind']): Promise<void> {
   const batch = await claim(kind, await readPeriods());
   if (batch.length === 0) return;
   sending.value = new Set(batch.map(({ id }) => id));
+  await sendBatch(batch);
+}
+
+/** Returns whether the server answers. */
+async function sendBatch(batch: readonly Outgoing[]): Promise<boolean> {
   const answer = await post(batch);
   if (answer.ok) {
     failures = 0;
     await takeResults(answer.value.results);
-  } else if (answer.kind !== 'refused') {
+    return true;
+  }
+  if (answer.kind !== 'refused') {
     const backoffMs =
       Math.min(MAX_BACKOFF_MS, MIN_BACKOFF_MS * 2 ** failures++) * (0.75 + Math.random() / 2);
     nextTryAtMs = Date.now() + Math.max(backoffMs, answer.retryAfterMs);
     if (answer.kind === 'signIn') signInNeeded.value = true;
-  } else {
-    // none of them was taken: each for a reason of its own, or all for the same
-    const { code, message } = answer;
-    const all = batch.map((entry) => ({ ...idOf(entry), ok: false, code, message }));
-    await takeResults((answer.body['results'] as Result[] | undefined) ?? all);
+    return false;
   }
+  const { code, message } = answer;
+  const results = answer.body['results'] as Result[] | undefined;
+  if (results === undefined && batch.length > 1) {
+    // too large together, or one of them is at fault: halves find it
+    const middle = Math.ceil(batch.length / 2);
+    return (await sendBatch(batch.slice(0, middle))) && sendBatch(batch.slice(middle));
+  }
+  // none was taken, each for a reason of its own
+  await takeResults(
+    results ?? batch.map((entry) => ({ ...idOf(entry), ok: false, code, message })),
+  );
+  return true;
 }
 
 function idOf({ kind, id }: Outgoing): Pick<Result, 'entryId' | 'noteId'> {
