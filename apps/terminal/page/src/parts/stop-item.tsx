@@ -141,7 +141,7 @@ export function GivenReason(props: {
     <div class="given" data-entry={entry.id}>
       <span class="given-what">
         <span class="given-name">
-          {nameOfGiven(entry)}
+          <bdi>{nameOfGiven(entry)}</bdi>
           {withPeriod && <span class="given-when"> {periodText(entry)}</span>}
         </span>
         <OutgoingStatus entry={entry} />

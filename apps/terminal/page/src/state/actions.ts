@@ -4,6 +4,7 @@ import type { Session } from '../../../src/api/index.js';
 import { createId, send } from './api-client.js';
 import { operatorAt, type Stop, UNDO_MS } from '../model/outgoing.js';
 import type { Period } from '../model/periods.js';
+import { route } from './router.js';
 import { addEntries } from './outbox.js';
 import { nameOfReason, plantSeconds, session, setSession, showToast, strings } from './store.js';
 
@@ -29,6 +30,9 @@ type Sheet =
 export const sheet = signal<Sheet | null>(null);
 /** The stops picked while several are selected, by the key of their row; null: none are being selected. */
 export const selection = signal<ReadonlySet<string> | null>(null);
+
+// what the back button leads to is another view than the one that the sheet was opened from
+route.subscribe(closeSheet);
 
 export function openSheet(wanted: Sheet): void {
   sheet.value = wanted;

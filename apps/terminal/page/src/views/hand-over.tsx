@@ -149,11 +149,12 @@ function HandOverTable({ data }: { data: HandOverData }): JSX.Element {
             <td>
               {[...machine.reasons]
                 .sort((a, b) => b.seconds - a.seconds)
-                .map(
-                  ({ reasonId, seconds }) =>
-                    `${nameOfReason(machine.machineId, reasonId)} ${span(seconds)}`,
-                )
-                .join(' · ')}
+                .map(({ reasonId, seconds }, index) => (
+                  <span key={reasonId}>
+                    {index > 0 && ' · '}
+                    <bdi>{nameOfReason(machine.machineId, reasonId)}</bdi> {span(seconds)}
+                  </span>
+                ))}
               {machine.notes.map((note) => (
                 <div class="hand-over-note" key={note.noteId}>
                   <NoteText note={note} />

@@ -432,7 +432,8 @@ function ToldReason(props: {
     <div class={`given ${entry.moved ? 'moved' : ''}`} data-entry={entry.entryId}>
       <span class="given-what">
         <span class="given-name">
-          {nameOfReason(machineId, reasonId)} <span class="given-when">{periodText(entry)}</span>
+          <bdi>{nameOfReason(machineId, reasonId)}</bdi>{' '}
+          <span class="given-when">{periodText(entry)}</span>
         </span>
         <AnswerStatus entry={entry} />
         {entry.moved && (
@@ -442,7 +443,7 @@ function ToldReason(props: {
           </span>
         )}
         <span class="given-by">
-          {by}, {formats.value.timeOn(entry.sentAt, plantMinute.value)}
+          <bdi>{by}</bdi>, {formats.value.timeOn(entry.sentAt, plantMinute.value)}
         </span>
       </span>
       <button class="button" type="button" onClick={correct}>
@@ -504,7 +505,7 @@ export function NoteText({ note }: { note: Note }): JSX.Element {
     <>
       <p>{note.text}</p>
       <p class="given-by">
-        {[note.operator, note.station].filter(Boolean).join(', ')},{' '}
+        <bdi>{[note.operator, note.station].filter(Boolean).join(', ')}</bdi>,{' '}
         {formats.value.timeOn(note.at, plantMinute.value)}
       </p>
     </>

@@ -196,7 +196,7 @@ function Targets({
     <ul class="target-list" tabIndex={0} aria-label={words.reasonFor(targets.length)}>
       {targets.map((target) => (
         <li key={`${target.machineId}${String(target.stop.startTime)}`}>
-          {target.machineName} {periodText(target.stop)}
+          <bdi>{target.machineName}</bdi> {periodText(target.stop)}
         </li>
       ))}
     </ul>
@@ -261,7 +261,7 @@ function Choices(props: {
       </div>
       <div class="reason-groups">
         {choices.groups.map(({ title, colour, choices: members }) => (
-          <section class="reason-group" key={title ?? ''}>
+          <section class={`reason-group ${title === null ? 'others' : ''}`} key={title ?? ''}>
             {title !== null && (
               <h4>
                 <Swatch colour={colour} />
