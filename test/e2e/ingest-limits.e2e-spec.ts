@@ -84,6 +84,27 @@ describe('what ingest takes at most', () => {
     });
   });
 
+  it.each(['content-length', 'transfer-encoding'])(
+    'answers who sends far too much, and does not break the connection amid it: %s',
+    async (header) => {
+      const bytes = 20 * MEBIBYTE;
+      const chunked = head(0).map((line) => line.replace(/^content-length.*/, CHUNKED));
+      const { socket, received } = await open(
+        ...(header === 'content-length' ? head(bytes) : chunked),
+      );
+      const broken = once(socket, 'close').then(() => 'broken');
+      const piece = Buffer.alloc(MEBIBYTE, 'x');
+      const chunk = Buffer.concat([Buffer.from('100000\r\n'), piece, Buffer.from('\r\n')]);
+      for (let sent = 0; sent < bytes; sent += MEBIBYTE) {
+        if (socket.write(header === 'content-length' ? piece : chunk)) continue;
+        expect(await Promise.race([once(socket, 'drain'), broken])).not.toBe('broken');
+      }
+      if (header === 'transfer-encoding') socket.write('0\r\n\r\n');
+      await eventually(() => received().includes('too-large'), { what: 'it is answered' });
+      expect(received()).toMatch(/^HTTP\/1.1 413 /);
+    },
+  );
+
   it('refuses headers that are too large', async () => {
     const { received } = await open('GET /health/live HTTP/1.1', `x: ${'y'.repeat(20_000)}`, '');
     await eventually(() => received() !== '', { what: 'it is answered' });

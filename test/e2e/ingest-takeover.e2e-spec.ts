@@ -120,6 +120,27 @@ describe('an ingest whose transaction does not end', () => {
     expect(await kafka.topics.count(TOPIC)).toBe(written);
   });
 
+  it('ends the connection with its answer to what is under way when it stops', async () => {
+    const env = { KAFKA_BROKERS: relay.address, INGEST_INSTANCE: 'stopping' };
+    const stopping = await (await RunningIngest.start(prefix, env)).ready();
+    const underWay = stopping.post('/lists', LIST);
+    await stopAtEnd();
+    const stopped = stopping.close();
+    await eventually(
+      () =>
+        fetch(`${stopping.url}/health/live`).then(
+          () => false,
+          () => true,
+        ),
+      { what: 'nothing more is taken' },
+    );
+    relay.release();
+    const answer = await underWay;
+    expect([answer.status, answer.headers.get('connection')]).toEqual([202, 'close']);
+    await stopped;
+    written += 1;
+  });
+
   it('finds out what it has written where the connection breaks at the end', async () => {
     const headers = { 'idempotency-key': 'cut' };
     const first = slow.post('/lists', LIST, headers);

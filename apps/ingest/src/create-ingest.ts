@@ -38,6 +38,7 @@ export async function createIngest(settings: IngestSettings): Promise<Ingest> {
       bodyLimit: BODY_LIMIT,
       ...SERVER_TIMEOUT,
       forceCloseConnections: 'idle',
+      return503OnClosing: false,
       ...(tls === undefined
         ? { http: SERVER_CHECKS }
         : { https: { ...SERVER_CHECKS, ...secureContext(tls) } }),
@@ -51,6 +52,12 @@ export async function createIngest(settings: IngestSettings): Promise<Ingest> {
   instance.addHook('onRequest', (_, reply, done) => {
     void reply.headers(DATA_HEADERS);
     done();
+  });
+  // A sender that used its connection again would not know what became of its request.
+  let isClosing = false;
+  instance.addHook('onSend', (_, reply, payload, done) => {
+    if (isClosing) void reply.header('connection', 'close');
+    done(null, payload);
   });
   // Bytes as they came: they are what is signed, and what goes to Kafka.
   instance.removeAllContentTypeParsers();
@@ -70,6 +77,7 @@ export async function createIngest(settings: IngestSettings): Promise<Ingest> {
       await app.get(Submissions).start();
     },
     close: async () => {
+      isClosing = true;
       // A connection that is kept alive becomes idle once its last request is answered.
       const stopClosing = everyRealMs(CLOSE_IDLE_EVERY_MS, () => {
         server.closeIdleConnections();

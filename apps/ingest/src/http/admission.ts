@@ -37,8 +37,7 @@ export function addAdmission(app: NestFastifyApplication): void {
       done();
     } catch (error) {
       if (!(error instanceof ApiError)) throw error;
-      // the body is not read: the connection cannot be used again
-      if (request.method === 'POST') void reply.header('connection', 'close');
+      // The body is passed over: senders that are cut off in it get no answer, but a broken connection.
       answerWithError(reply, error);
     }
   });
@@ -51,8 +50,10 @@ export function addAdmission(app: NestFastifyApplication): void {
     done();
   });
   // There is no response to a sender that has left meanwhile.
-  instance.addHook('onSend', (request: AdmittedRequest, _, payload, done) => {
+  instance.addHook('onSend', (request: AdmittedRequest, reply, payload, done) => {
     release(request);
+    // Fastify would cut off a sender amid what is too large
+    if (reply.statusCode === 413) void reply.removeHeader('connection');
     done(null, payload);
   });
   instance.addHook('onResponse', (request: AdmittedRequest, reply, done) => {
