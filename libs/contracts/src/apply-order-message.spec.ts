@@ -1,11 +1,16 @@
 import fc from 'fast-check';
 
 import { applyOrderMessage, type OrderApplication } from './apply-order-message.js';
-import type { OrderChange } from './order-change.js';
-import type { OrderMessage } from './order-message.js';
-import type { OperationChange, OrderOperation } from './order-operation.js';
-import type { OrderSnapshot } from './order-snapshot.js';
-import { isOver, ORDER_STATUSES, type OrderStatus } from './order-status.js';
+import {
+  isOver,
+  type OperationChange,
+  ORDER_STATUSES,
+  type OrderChange,
+  type OrderMessage,
+  type OrderOperation,
+  type OrderSnapshot,
+  type OrderStatus,
+} from './order-message.js';
 
 function operation(operationId: string, more: Partial<OrderOperation> = {}): OrderOperation {
   return { operationId, workCentre: 'FR01', plant: '1000', status: 'released', ...more };

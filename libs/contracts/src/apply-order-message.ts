@@ -1,11 +1,15 @@
-import type { OrderChange } from './order-change.js';
-import { isOlderVersion } from './order-version.js';
-import type { OrderMessage } from './order-message.js';
-import type { OperationChange, OrderOperation } from './order-operation.js';
-import type { OrderSnapshot } from './order-snapshot.js';
-import { isOver, type OrderStatus } from './order-status.js';
-import { operationsUnderStatus } from './operations-under-status.js';
-import { idWithoutPlace, type ReplacedOperations, replacementOf } from './replaced-operations.js';
+import {
+  isOlderVersion,
+  isOver,
+  type OperationChange,
+  operationIdAt,
+  type OrderChange,
+  type OrderMessage,
+  type OrderOperation,
+  type OrderSnapshot,
+  type OrderStatus,
+  type ReplacedOperations,
+} from './order-message.js';
 
 export type OrderApplication =
   | { kind: 'applied'; order: OrderSnapshot }
@@ -42,7 +46,7 @@ export function applyOrderMessage(
         ? { kind: 'applied', order: known }
         : applied(known, message.order);
     default:
-      return unknownKind(message);
+      return message satisfies never;
   }
 }
 
@@ -117,10 +121,6 @@ function furthest(operations: readonly OperationChange[]): OrderStatus {
   return found ?? 'planned';
 }
 
-function unknownKind(message: never): never {
-  throw new Error(`unknown kind of order message: ${JSON.stringify(message)}`);
-}
-
 /**
  * An operation that nobody has heard of joins if the change says where it is done. What the change replaces
  * goes, unless it is named again.
@@ -182,4 +182,88 @@ function withoutPlace(operation: Partial<OrderOperation> | undefined): Partial<O
   delete rest.workCentre;
   delete rest.plant;
   return rest;
+}
+
+/**
+ * The operations of an order after a status of the order alone. What is done stays done, and what has been
+ * started is not merely released. An order that is partly released says `released` for as long as some
+ * operations are planned: so these follow it only from an order of which nothing was released.
+ */
+function operationsUnderStatus(
+  known: Pick<OrderSnapshot, 'status' | 'operations'>,
+  status: OrderStatus,
+): OrderOperation[] {
+  const doPlannedFollow = !wasReleased(known);
+  return known.operations.map((operation) =>
+    operation.status === 'planned' && !doPlannedFollow && !isOver(status)
+      ? operation
+      : { ...operation, status: follow(operation.status, status) },
+  );
+}
+
+function follow(operation: OrderStatus, order: OrderStatus): OrderStatus {
+  if (isOver(operation)) return operation;
+  switch (order) {
+    case 'completed':
+    case 'cancelled':
+    case 'planned':
+    case 'started':
+      return order;
+    case 'held':
+      return operation === 'planned' ? 'planned' : 'held';
+    case 'released':
+      return operation === 'started' ? 'started' : 'released';
+    default:
+      return order satisfies never;
+  }
+}
+
+/** Operations may have been released by messages of their own, which leave the order's status as it was. */
+function wasReleased({
+  status,
+  operations,
+}: Pick<OrderSnapshot, 'status' | 'operations'>): boolean {
+  const isPutOff = status === 'planned' || status === 'held';
+  return !isPutOff || operations.some((each) => !['planned', 'cancelled'].includes(each.status));
+}
+
+interface Replacement {
+  isReplaced: (entry: OperationChange) => boolean;
+  /** The first entry known of the same operation: what the change does not say of a new one is as there. */
+  predecessorOf: (entry: OperationChange) => OrderOperation | undefined;
+}
+
+function replacementOf(
+  known: readonly OrderOperation[],
+  replaced: ReplacedOperations = [],
+): Replacement {
+  const operationOf = replaced === 'all' ? () => 'all' : operationAmong(new Set(replaced));
+  const predecessors = new Map<string, OrderOperation>();
+  for (const entry of known) {
+    const operation = operationOf(entry);
+    if (operation !== undefined && !predecessors.has(operation)) predecessors.set(operation, entry);
+  }
+  return {
+    isReplaced: (entry) => operationOf(entry) !== undefined,
+    predecessorOf: (entry) => predecessors.get(operationOf(entry) ?? ''),
+  };
+}
+
+/**
+ * By its own id, or by that without its place, which has to be the place that the entry names: `010/A` at work
+ * centre B is an operation by itself.
+ */
+function operationAmong(ids: ReadonlySet<string>): (entry: OperationChange) => string | undefined {
+  return (entry) => {
+    if (ids.has(entry.operationId)) return entry.operationId;
+    const id = idWithoutPlace(entry);
+    return id !== undefined && ids.has(id) ? id : undefined;
+  };
+}
+
+/** The operation that an entry is one place of; undefined of one that is an operation by itself. */
+function idWithoutPlace({ operationId, workCentre }: OperationChange): string | undefined {
+  if (workCentre === undefined) return undefined;
+  const suffix = operationIdAt('', workCentre);
+  return operationId.endsWith(suffix) ? operationId.slice(0, -suffix.length) : undefined;
 }

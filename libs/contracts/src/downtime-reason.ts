@@ -1,15 +1,12 @@
 import {
-  Field,
   identifier,
-  isBlank,
-  isIdentifier,
-  optionalIdentifier,
-  optionalTime,
-  present,
+  optional,
+  readableMachineId,
   readFields,
-  secondsOf,
+  required,
+  time,
 } from './message-fields.js';
-import { describeJson, field, isJsonObject, readJson } from './json.js';
+import { readJson } from './json.js';
 import { naming, parsed, rejected, type Parsed } from './rejection.js';
 
 /** A reason for a period of one machine (interface, setMachineClassification); times in epoch seconds. */
@@ -21,23 +18,19 @@ export interface DowntimeReason {
   endTime?: number;
 }
 
-class DowntimeReasonDto {
-  @Field(identifier)
-  machineId!: string;
-
-  @Field(optionalIdentifier)
-  reasonId: unknown;
-
-  @Field(optionalIdentifier)
-  reason: unknown;
-
-  @Field(optionalTime)
-  @Field(present, 'missing-times')
-  startTime: unknown;
-
-  @Field(optionalTime)
-  endTime: unknown;
+/** Both spellings are in use for the one reason. */
+interface ReasonFields extends Omit<DowntimeReason, 'reasonId'> {
+  reasonId?: string;
+  reason?: string;
 }
+
+const REASON_FIELDS = {
+  machineId: identifier,
+  reasonId: optional(identifier),
+  reason: optional(identifier),
+  startTime: required(time, 'missing-times'),
+  endTime: optional(time),
+};
 
 /**
  * Reads `mes.downtime-reasons.v1`: `{machineId, reasonId | reason, startTime, endTime?}`. Whether the start
@@ -47,16 +40,9 @@ class DowntimeReasonDto {
 export function parseDowntimeReason(body: Buffer): Parsed<DowntimeReason> {
   const json = readJson(body);
   if (!json.ok) return json;
-  if (!isJsonObject(json.value)) {
-    return rejected(
-      'invalid-message',
-      `the message must be an object, not ${describeJson(json.value)}`,
-    );
-  }
-  const fields = readFields(DowntimeReasonDto, json.value);
+  const fields = readFields<ReasonFields>(REASON_FIELDS, json.value);
   const reason = fields.ok ? toReason(fields.value) : fields;
-  const machineId = field(json.value, 'machineId');
-  return reason.ok ? reason : naming(reason, isIdentifier(machineId) ? machineId : undefined);
+  return reason.ok ? reason : naming(reason, readableMachineId(json.value));
 }
 
 /** What the clock says of a start: send it, hold it until it has passed, or refuse it (`start-in-future`). */
@@ -69,29 +55,15 @@ export function startInFuture(
   return reason.startTime <= nowSeconds + maxSkewSeconds ? 'hold' : 'reject';
 }
 
-function toReason(fields: DowntimeReasonDto): Parsed<DowntimeReason> {
-  const reasonId = oneReason(fields);
-  if (!reasonId.ok) return reasonId;
-  const startTime = secondsOf(fields.startTime);
-  const endTime = secondsOf(fields.endTime);
-  if (startTime === undefined) return rejected('missing-times', 'startTime is missing');
-  const { machineId } = fields;
-  if (endTime === undefined) return parsed({ machineId, reasonId: reasonId.value, startTime });
+function toReason(fields: ReasonFields): Parsed<DowntimeReason> {
+  const { machineId, reason, reasonId = reason, startTime, endTime } = fields;
+  if (reasonId === undefined) return rejected('invalid-message', 'reasonId is missing');
+  if (reason !== undefined && reason !== reasonId) {
+    return rejected('invalid-message', 'reasonId and reason name different reasons');
+  }
+  if (endTime === undefined) return parsed({ machineId, reasonId, startTime });
   if (startTime > endTime) {
     return rejected('start-after-end', `startTime ${startTime} lies after endTime ${endTime}`);
   }
-  return parsed({ machineId, reasonId: reasonId.value, startTime, endTime });
-}
-
-/** Both spellings are in use for the one field; together they must agree. */
-function oneReason(fields: DowntimeReasonDto): Parsed<string> {
-  const { reasonId, reason } = fields;
-  const either = isBlank(reasonId) ? reason : reasonId;
-  if (isBlank(either) || typeof either !== 'string') {
-    return rejected('invalid-message', 'reasonId is missing');
-  }
-  if (!isBlank(reason) && reason !== either) {
-    return rejected('invalid-message', 'reasonId and reason name different reasons');
-  }
-  return parsed(either);
+  return parsed({ machineId, reasonId, startTime, endTime });
 }

@@ -25,12 +25,22 @@ export {
 export * from './machine-directory-records.js';
 export * from './machine-state-events.js';
 export { isIdentifier, MAX_LIST_LENGTH } from './message-fields.js';
-export { type OrderChange, parseOrderChange } from './order-change.js';
-export { isOlderVersion, type OrderVersion, type SourceSequence } from './order-version.js';
-export type { OrderMessage } from './order-message.js';
-export type { OperationChange, OrderOperation } from './order-operation.js';
-export { type OrderSnapshot, parseOrderMessage } from './order-snapshot.js';
-export { isOver, ORDER_STATUSES, type OrderStatus } from './order-status.js';
+export {
+  isOlderVersion,
+  isOver,
+  type OperationChange,
+  operationIdAt,
+  ORDER_STATUSES,
+  type OrderChange,
+  type OrderMessage,
+  type OrderOperation,
+  type OrderSnapshot,
+  type OrderStatus,
+  type OrderVersion,
+  parseOrderChange,
+  parseOrderMessage,
+  type SourceSequence,
+} from './order-message.js';
 export {
   parsed,
   type Parsed,
@@ -41,7 +51,6 @@ export {
   REJECTION_CODES,
   type RejectionCode,
 } from './rejection.js';
-export { operationIdAt } from './replaced-operations.js';
 export {
   carriesJson,
   describeSchema,

@@ -1,5 +1,5 @@
 import { readEpochSeconds } from './epoch-seconds.js';
-import { field, type JsonObject } from './json.js';
+import { describeJson, field, isJsonObject } from './json.js';
 import { parsed, type Parsed, rejected, type RejectionCode } from './rejection.js';
 
 const MAX_IDENTIFIER_LENGTH = 256;
@@ -22,52 +22,50 @@ export function isIdentifier(value: unknown): value is string {
   return identifierProblem(value) === undefined;
 }
 
-/** What is wrong with a value, to follow its field's name; undefined when nothing is. */
-export type ProblemOf = (value: unknown) => string | undefined;
-
-interface FieldRule {
-  name: string;
-  problemOf: ProblemOf;
-  code: RejectionCode;
+/** The machine that a message or an entry of it names, even where the rest of it cannot be read. */
+export function readableMachineId(entry: unknown): string | undefined {
+  const machineId = isJsonObject(entry) ? field(entry, 'machineId') : undefined;
+  return isIdentifier(machineId) ? machineId : undefined;
 }
 
-/** By the prototype of the DTO, in the order in which they are tried. */
-const rulesOf = new WeakMap<object, readonly FieldRule[]>();
-
-/**
- * A field's rule. The rule itself words the complaint, so that a list of ten thousand entries costs one check that
- * names the first bad index. Of several rules of one field the last one written is tried first.
- */
-export function Field(
-  problemOf: ProblemOf,
-  code: RejectionCode = 'invalid-message',
-): PropertyDecorator {
-  return (prototype, name) => {
-    const rule = { name: String(name), problemOf, code };
-    rulesOf.set(prototype, [...(rulesOf.get(prototype) ?? []), rule]);
-  };
+/** What is wrong with a value, to follow its field's name. */
+export class FieldProblem {
+  constructor(
+    readonly text: string,
+    readonly code: RejectionCode = 'invalid-message',
+  ) {}
 }
 
+/** The value of a field, or what is wrong with it; of a list of ten thousand entries, with the first bad one. */
+export type FieldReader<T> = (value: unknown) => T | FieldProblem;
+
 /**
- * Reads the fields that a DTO declares out of a message, own ones only and as they are; every other field is left out.
- * The first fault becomes the rejection, its field named from the root by `path` (such as `machines[3].`).
+ * Reads fields out of a message, own ones only and in the order of their readers; every other field is left out, and
+ * so is one that says nothing. The first fault becomes the rejection, its field named from the root.
+ *
+ * @param path of the entry in the message, such as `machines[3]`
+ * @param root is what the message is called
  */
 export function readFields<T extends object>(
-  dto: new () => T,
-  message: JsonObject,
+  readers: { readonly [K in keyof T]-?: FieldReader<T[K]> },
+  message: unknown,
   path = '',
+  root = 'the message',
 ): Parsed<T> {
-  const instance = new dto();
-  for (const { name, problemOf, code } of rulesOf.get(dto.prototype as object) ?? []) {
-    const value = field(message, name);
-    const problem = problemOf(value);
-    if (problem !== undefined) {
-      const gap = problem.startsWith('[') ? '' : ' ';
-      return rejected(code, `${path}${name}${gap}${problem}`);
-    }
-    (instance as JsonObject)[name] = value;
+  if (!isJsonObject(message)) {
+    const what = `${path || root} must be an object, not ${describeJson(message)}`;
+    return rejected('invalid-message', what);
   }
-  return parsed(instance);
+  const fields = {} as T;
+  for (const name in readers) {
+    const value = readers[name](field(message, name));
+    if (value instanceof FieldProblem) {
+      const gap = value.text.startsWith('[') ? '' : ' ';
+      return rejected(value.code, `${path && `${path}.`}${name}${gap}${value.text}`);
+    }
+    if (value !== undefined) fields[name] = value;
+  }
+  return parsed(fields);
 }
 
 /** Entries in one list: machines of a message, orders of a list, operations of an order. */
@@ -78,54 +76,43 @@ export function isBlank(value: unknown): value is undefined | null | '' {
   return value === undefined || value === null || value === '';
 }
 
-export const identifier: ProblemOf = (value) =>
-  isBlank(value) ? 'is missing' : identifierProblem(value);
-
-export const optionalIdentifier: ProblemOf = (value) =>
-  isBlank(value) ? undefined : identifierProblem(value);
-
-export const present: ProblemOf = (value) => (isBlank(value) ? 'is missing' : undefined);
-
-export const optionalTime: ProblemOf = (value) => {
-  if (isBlank(value)) return undefined;
-  const reading = readEpochSeconds(value);
-  return reading.ok ? undefined : reading.problem;
-};
-
-export const time: ProblemOf = (value) => present(value) ?? optionalTime(value);
-
-export const optionalWholeNumber: ProblemOf = (value) =>
-  isBlank(value) || (Number.isSafeInteger(value) && Number(value) >= 0)
-    ? undefined
-    : 'must be a whole number, 0 or above';
-
-const list: ProblemOf = (value) => {
-  if (isBlank(value)) return 'is missing';
-  return Array.isArray(value) ? undefined : 'must be a list';
-};
-
-export const optionalList: ProblemOf = (value) => (isBlank(value) ? undefined : list(value));
-
-export const listLength: ProblemOf = (value) =>
-  Array.isArray(value) && value.length > MAX_LIST_LENGTH
-    ? `has ${value.length} entries, more than ${MAX_LIST_LENGTH}`
-    : undefined;
-
-export const identifiers: ProblemOf = (value) => {
-  const problem = list(value);
-  if (problem !== undefined || !Array.isArray(value)) return problem;
-  // an overlong list is refused by its length alone, whatever its entries are
-  if (listLength(value) !== undefined) return undefined;
-  for (let index = 0; index < value.length; index += 1) {
-    const fault = identifierProblem(value[index]);
-    if (fault !== undefined) return `[${index}] ${fault}`;
-  }
-  return undefined;
-};
-
-/** Epoch seconds of a field that its rule has already found to be a time; undefined when blank. */
-export function secondsOf(value: unknown): number | undefined {
-  if (isBlank(value)) return undefined;
-  const reading = readEpochSeconds(value);
-  return reading.ok ? reading.seconds : undefined;
+export function optional<T>(read: FieldReader<T>): FieldReader<T | undefined> {
+  return (value) => (isBlank(value) ? undefined : read(value));
 }
+
+export function required<T>(read: FieldReader<T>, code?: RejectionCode): FieldReader<T> {
+  return (value) => (isBlank(value) ? new FieldProblem('is missing', code) : read(value));
+}
+
+export const identifier = required((value) => {
+  const problem = identifierProblem(value);
+  return problem === undefined ? (value as string) : new FieldProblem(problem);
+});
+
+/** Epoch seconds. */
+export const time = required((value) => {
+  const reading = readEpochSeconds(value);
+  return reading.ok ? reading.seconds : new FieldProblem(reading.problem);
+});
+
+export const wholeNumber: FieldReader<number> = (value) =>
+  Number.isSafeInteger(value) && Number(value) >= 0
+    ? Number(value)
+    : new FieldProblem('must be a whole number, 0 or above');
+
+export const list = required((value): unknown[] | FieldProblem => {
+  if (!Array.isArray(value)) return new FieldProblem('must be a list');
+  if (value.length <= MAX_LIST_LENGTH) return value;
+  const fault = `has ${value.length} entries, more than ${MAX_LIST_LENGTH}`;
+  return new FieldProblem(fault, 'too-large');
+});
+
+export const identifiers: FieldReader<string[]> = (value) => {
+  const entries = list(value);
+  if (entries instanceof FieldProblem) return entries;
+  for (let index = 0; index < entries.length; index += 1) {
+    const fault = identifierProblem(entries[index]);
+    if (fault !== undefined) return new FieldProblem(`[${index}] ${fault}`);
+  }
+  return entries as string[];
+};

@@ -1,5 +1,5 @@
 import { applyOrderMessage } from './apply-order-message.js';
-import { ORDER_STATUSES, type OrderStatus } from './order-status.js';
+import { ORDER_STATUSES, type OrderStatus } from './order-message.js';
 
 type Statuses = readonly OrderStatus[];
 

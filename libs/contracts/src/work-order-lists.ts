@@ -1,16 +1,14 @@
 import { describeAhead } from './epoch-seconds.js';
 import { describeJson, field, isJsonObject, type JsonObject, readJson } from './json.js';
 import {
-  Field,
   identifier,
   identifiers,
   isBlank,
-  isIdentifier,
-  listLength,
   MAX_LIST_LENGTH,
-  optionalTime,
+  optional,
+  readableMachineId,
   readFields,
-  secondsOf,
+  time,
 } from './message-fields.js';
 import { naming, parsed, type Parsed, rejected, type Rejection } from './rejection.js';
 
@@ -71,7 +69,7 @@ export function refuseIssuedAhead(
 }
 
 function oneMachine(message: JsonObject): Parsed<WorkOrderListMessage> {
-  const assignment = readAssignment(message, '', undefined);
+  const assignment = readFields<WorkOrderAssignment>(ASSIGNMENT, message);
   if (!assignment.ok) return naming(assignment, readableMachineId(message));
   return parsed({ assignments: [assignment.value], faults: [] });
 }
@@ -91,18 +89,16 @@ function severalMachines(message: JsonObject): Parsed<WorkOrderListMessage> {
       `machines has ${machines.length} entries, more than ${MAX_LIST_LENGTH}`,
     );
   }
-  const issuedAt = readIssuedAt(message);
-  return issuedAt.ok ? parsed(sortEntries(machines, issuedAt.value)) : issuedAt;
+  const ofMessage = readFields<IssuedAt>(ISSUED_AT, message);
+  return ofMessage.ok ? parsed(sortEntries(machines, ofMessage.value)) : ofMessage;
 }
 
-function sortEntries(
-  entries: readonly unknown[],
-  issuedAt: number | undefined,
-): WorkOrderListMessage {
+function sortEntries(entries: readonly unknown[], { issuedAt }: IssuedAt): WorkOrderListMessage {
   const perMachine = new Map<string, Parsed<WorkOrderAssignment>>();
   const faults: WorkOrderListFault[] = [];
   entries.forEach((entry, index) => {
-    const outcome = readEntry(entry, `machines[${index}]`, issuedAt);
+    const outcome = readFields<WorkOrderAssignment>(ASSIGNMENT, entry, `machines[${index}]`);
+    if (outcome.ok && issuedAt !== undefined) outcome.value.issuedAt ??= issuedAt;
     const machineId = readableMachineId(entry);
     if (machineId !== undefined) perMachine.set(machineId, outcome);
     else if (!outcome.ok) faults.push({ machineId: null, rejection: outcome.rejection });
@@ -115,20 +111,6 @@ function sortEntries(
   return { assignments, faults };
 }
 
-function readEntry(
-  entry: unknown,
-  path: string,
-  issuedAt: number | undefined,
-): Parsed<WorkOrderAssignment> {
-  if (isJsonObject(entry)) return readAssignment(entry, `${path}.`, issuedAt);
-  return rejected('invalid-message', `${path} must be an object, not ${describeJson(entry)}`);
-}
-
-function readableMachineId(entry: unknown): string | undefined {
-  const machineId = isJsonObject(entry) ? field(entry, 'machineId') : undefined;
-  return isIdentifier(machineId) ? machineId : undefined;
-}
-
 /** The list a machine shall have from now on, in this order; an empty one clears. */
 export interface WorkOrderAssignment {
   machineId: string;
@@ -137,38 +119,7 @@ export interface WorkOrderAssignment {
   issuedAt?: number;
 }
 
-class AssignmentDto {
-  @Field(identifier)
-  machineId!: string;
+type IssuedAt = Pick<WorkOrderAssignment, 'issuedAt'>;
 
-  @Field(identifiers)
-  @Field(listLength, 'too-large')
-  workingOrders!: string[];
-
-  @Field(optionalTime)
-  issuedAt: unknown;
-}
-
-class IssuedAtDto {
-  @Field(optionalTime)
-  issuedAt: unknown;
-}
-
-function readAssignment(
-  message: JsonObject,
-  path: string,
-  issuedAtOfMessage: number | undefined,
-): Parsed<WorkOrderAssignment> {
-  const fields = readFields(AssignmentDto, message, path);
-  if (!fields.ok) return fields;
-  const { machineId, workingOrders } = fields.value;
-  const issuedAt = secondsOf(fields.value.issuedAt) ?? issuedAtOfMessage;
-  const assignment: WorkOrderAssignment = { machineId, workingOrders };
-  if (issuedAt !== undefined) assignment.issuedAt = issuedAt;
-  return parsed(assignment);
-}
-
-function readIssuedAt(message: JsonObject): Parsed<number | undefined> {
-  const fields = readFields(IssuedAtDto, message);
-  return fields.ok ? parsed(secondsOf(fields.value.issuedAt)) : fields;
-}
+const ISSUED_AT = { issuedAt: optional(time) };
+const ASSIGNMENT = { machineId: identifier, workingOrders: identifiers, ...ISSUED_AT };

@@ -127,7 +127,7 @@ function readStatus(message: JsonObject, action: UmhAction): Parsed<OrderStatus>
       );
     }
     default:
-      return unknownAction(action);
+      return action satisfies never;
   }
 }
 
@@ -145,10 +145,6 @@ function startingAt(operations: OrderOperation[], { start }: UmhTimes): OrderOpe
 
 function placeMissing(topic: string | null): string {
   return topic === null ? UMH_TOPIC_MISSING : `the topic names no place below a site: ${topic}`;
-}
-
-function unknownAction(action: never): never {
-  throw new Error(`unknown action ${String(action)}`);
 }
 
 const ALL_THAT_IS_READ =

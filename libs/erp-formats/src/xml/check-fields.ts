@@ -50,14 +50,10 @@ function faultOf(
     case 'text or element':
       return isLeaf ? noText(notText) : undefined;
     default:
-      return unknownRule(rule);
+      return rule satisfies never;
   }
 }
 
 function noText(notText: string | undefined): string | undefined {
   return notText === undefined ? undefined : `must be text, not ${notText}`;
-}
-
-function unknownRule(rule: never): never {
-  throw new Error(`unknown rule ${String(rule)}`);
 }

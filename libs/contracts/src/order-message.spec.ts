@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 
-import { parseOrderMessage, type OrderSnapshot } from './order-snapshot.js';
+import { parseOrderMessage, type OrderSnapshot } from './order-message.js';
 
 const OPERATION = { operationId: '0010', machineId: 'M-1', status: 'started' };
 const ORDER = {
