@@ -44,6 +44,7 @@ export {
 export {
   parsed,
   type Parsed,
+  parsedEach,
   printable,
   type Refused,
   rejected,

@@ -38,6 +38,17 @@ export function parsed<T>(value: T): Parsed<T> {
   return { ok: true, value };
 }
 
+/** The values of all of them, or the first refusal. */
+export function parsedEach<I, T>(items: Iterable<I>, read: (item: I) => Parsed<T>): Parsed<T[]> {
+  const values: T[] = [];
+  for (const item of items) {
+    const each = read(item);
+    if (!each.ok) return each;
+    values.push(each.value);
+  }
+  return parsed(values);
+}
+
 export function rejected(code: RejectionCode, detail: string, machineId?: string): Refused {
   const rejection: Rejection = { code, detail: printable(detail) };
   if (machineId !== undefined) rejection.machineId = machineId;

@@ -6,6 +6,7 @@ import {
   type OrderStatus,
   parsed,
   type Parsed,
+  parsedEach,
   rejected,
 } from '#libs/contracts';
 import type { DocumentContent, OrderFormat, ReadingContext } from '../document/order-format.js';
@@ -41,19 +42,16 @@ function readB2mml(content: DocumentContent, context: ReadingContext): Parsed<Or
   // what an order says beside its ID is of no account once it is cancelled
   const checked = intent === 'cancel' ? parsed(undefined) : checkB2mml(orders);
   if (!checked.ok) return checked;
-  const messages: OrderMessage[] = [];
   const { timeZone } = context;
   let made: Parsed<number> | undefined;
   // by hundreds of orders of one message
   const madeAt = () => (made ??= readMadeAt(root, context));
-  for (const order of orders) {
+  const messages = parsedEach(orders, (order) => {
     const changedAt = readChangedAt(order, madeAt, timeZone);
     if (!changedAt.ok) return changedAt;
-    const message = readB2mmlOrder(order, { changedAt: changedAt.value, timeZone, intent });
-    if (!message.ok) return message;
-    messages.push(message.value);
-  }
-  if (messages.length > 0) return parsed(messages);
+    return readB2mmlOrder(order, { changedAt: changedAt.value, timeZone, intent });
+  });
+  if (!messages.ok || messages.value.length > 0) return messages;
   return rejected('invalid-message', `${pathOf(root)} has no request and no job order`);
 }
 

@@ -6,6 +6,7 @@ import {
   type OrderStatus,
   parsed,
   type Parsed,
+  parsedEach,
   rejected,
 } from '#libs/contracts';
 import type { OrderFormat, ReadingContext } from '../document/order-format.js';
@@ -85,16 +86,12 @@ function readRecords(
   context: ReadingContext,
 ): Parsed<OrderMessage[]> {
   if (records.length === 0) return rejected('invalid-message', 'the document holds no order');
-  const messages: OrderMessage[] = [];
   const isOperation = (record: JsonRecord) => table.kindOf(record) === 'operation';
-  for (const record of records) {
-    if (isOperation(record)) continue;
-    const order = readOrder(record, table, context);
-    if (!order.ok) return order;
-    messages.push(order.value);
-  }
+  const orders = records.filter((record) => !isOperation(record));
+  const messages = parsedEach(orders, (record) => readOrder(record, table, context));
+  if (!messages.ok) return messages;
   const changes = readLoneOperations(records.filter(isOperation), table, context);
-  return changes.ok ? parsed([...messages, ...changes.value]) : changes;
+  return changes.ok ? parsed([...messages.value, ...changes.value]) : changes;
 }
 
 function readOrder(
@@ -147,19 +144,18 @@ function readOperations(
   { operation: readers }: OrderTable,
   context: ReadingContext,
 ): Parsed<OperationChange[]> {
-  const operations: OperationChange[] = [];
-  for (const record of records) {
+  const operations = parsedEach(records, (record): Parsed<OperationChange> => {
     const read = readFields(record, readers, context);
     if (!read.ok) return read;
     const { operationId } = read.value;
     if (operationId === undefined) return missing(record, nameOf(readers.operationId));
-    operations.push({ ...read.value, operationId });
-  }
+    return parsed({ ...read.value, operationId });
+  });
   const [first] = records;
   const { names } = readers.workCentre;
   const isAsked = records.some(({ fields }) => names.some((name) => Object.hasOwn(fields, name)));
-  return first === undefined || isAsked
-    ? parsed(operations)
+  return !operations.ok || first === undefined || isAsked
+    ? operations
     : missing(first, nameOf(readers.workCentre));
 }
 
@@ -188,13 +184,9 @@ function readLoneOperations(
     change.operations.push(...found.value.slice(index, index + 1).filter(hasPlace));
     changes.set(orderId, change);
   }
-  const messages: OrderMessage[] = [];
-  for (const change of changes.values()) {
-    const message = changeMessage(() => records[0]?.path ?? '', change);
-    if (!message.ok) return message;
-    messages.push(message.value);
-  }
-  return parsed(messages);
+  return parsedEach(changes.values(), (change) =>
+    changeMessage(() => records[0]?.path ?? '', change),
+  );
 }
 
 /** Events say that an order changed, and not how. */

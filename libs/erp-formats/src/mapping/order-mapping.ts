@@ -4,6 +4,7 @@ import {
   type OrderMessage,
   parsed,
   type Parsed,
+  parsedEach,
   parseOrderMessage,
   rejected,
   TOPICS,
@@ -130,18 +131,11 @@ function readResult(name: string, result: unknown): Parsed<OrderMessage[]> {
     const found = `${orders.length} orders, more than ${MAX_LIST_LENGTH}`;
     return rejected('too-large', `mapping ${name}: the expression yields ${found}`);
   }
-  const messages: OrderMessage[] = [];
-  for (const [index, order] of orders.entries()) {
-    const message = readOrder(`mapping ${name}, result${isList ? `[${index}]` : ''}`, order);
-    if (!message.ok) return message;
-    messages.push(message.value);
-  }
-  return parsed(messages);
-}
-
-function readOrder(path: string, order: unknown): Parsed<OrderMessage> {
-  const checked = parseOrderMessage(order);
-  return checked.ok ? parsed({ kind: 'snapshot', order: checked.value }) : placed(path, checked);
+  return parsedEach(orders.entries(), ([index, order]): Parsed<OrderMessage> => {
+    const checked = parseOrderMessage(order);
+    if (checked.ok) return parsed({ kind: 'snapshot', order: checked.value });
+    return placed(`mapping ${name}, result${isList ? `[${index}]` : ''}`, checked);
+  });
 }
 
 /**

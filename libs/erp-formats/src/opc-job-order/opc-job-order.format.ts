@@ -7,6 +7,7 @@ import {
   type OrderStatus,
   parsed,
   type Parsed,
+  parsedEach,
   rejected,
 } from '#libs/contracts';
 import type { OrderFormat, ReadingContext } from '../document/order-format.js';
@@ -54,13 +55,7 @@ export const opcJobOrder: OrderFormat = {
   read: (content, context) => {
     const jobs = content.syntax === 'json' ? jobsIn(content.value) : [];
     if (jobs.length === 0) return rejected('invalid-message', 'the document holds no job order');
-    const messages: OrderMessage[] = [];
-    for (const job of jobs) {
-      const message = readJob(job, context);
-      if (!message.ok) return message;
-      messages.push(message.value);
-    }
-    return parsed(messages);
+    return parsedEach(jobs, (job) => readJob(job, context));
   },
 };
 

@@ -4,6 +4,7 @@ import {
   type OrderVersion,
   parsed,
   type Parsed,
+  parsedEach,
   rejected,
   type SourceSequence,
 } from '#libs/contracts';
@@ -45,18 +46,17 @@ function isOrderDocument(root: DocumentElement): boolean {
 
 /** All orders of all IDocs in the document. */
 function readSapOrders(root: DocumentElement, context: ReadingContext): Parsed<OrderMessage[]> {
-  const messages: OrderMessage[] = [];
-  for (const idoc of elements(root, 'IDOC')) {
+  const idocs = parsedEach(elements(root, 'IDOC'), (idoc) => {
     const checked = checkFields(idoc, IDOC_FIELDS);
     if (!checked.ok) return checked;
     const version = readControlRecord(idoc, context);
     if (!version.ok) return version;
-    for (const header of elements(idoc, 'E1AFKOL')) {
-      const order = readSapOrder(header, version.value, context.timeZone);
-      if (!order.ok) return order;
-      messages.push(order.value);
-    }
-  }
+    return parsedEach(elements(idoc, 'E1AFKOL'), (header) =>
+      readSapOrder(header, version.value, context.timeZone),
+    );
+  });
+  if (!idocs.ok) return idocs;
+  const messages = idocs.value.flat();
   if (messages.length > 0) return parsed(messages);
   return rejected('invalid-message', `${pathOf(root, 'IDOC', 'E1AFKOL')} is missing`);
 }

@@ -3,6 +3,7 @@ import {
   type OrderStatus,
   parsed,
   type Parsed,
+  parsedEach,
   rejected,
 } from '#libs/contracts';
 import { statusWithin } from '../document/status-within.js';
@@ -143,13 +144,13 @@ export function readSapOperations(
   const operations: OrderOperation[] = [];
   for (const sequence of sequences) {
     const number = textOf(sequence, 'PLNFL');
-    for (const segment of elements(sequence, 'E1AFVOL')) {
-      const found = readWithSubOperations(segment, frame);
-      if (!found.ok) return found;
-      for (const operation of found.value) {
-        const operationId = operationIdOf(operation.operationId, number);
-        operations.push({ ...operation, operationId });
-      }
+    const found = parsedEach(elements(sequence, 'E1AFVOL'), (segment) =>
+      readWithSubOperations(segment, frame),
+    );
+    if (!found.ok) return found;
+    for (const operation of found.value.flat()) {
+      const operationId = operationIdOf(operation.operationId, number);
+      operations.push({ ...operation, operationId });
     }
   }
   return parsed(operations);

@@ -1,4 +1,4 @@
-import { parsed, rejected, type OperationChange, type Parsed } from '#libs/contracts';
+import { parsed, parsedEach, rejected, type OperationChange, type Parsed } from '#libs/contracts';
 
 import { operationIdOf } from '../sap/sap-values.js';
 import { epochSecondsOf } from '../time/local-time.js';
@@ -70,15 +70,13 @@ export function readODataOperations(
   if (first !== undefined && !entities.some(({ fields }) => Object.hasOwn(fields, 'WorkCenter'))) {
     return missing(first, 'WorkCenter');
   }
-  const operations: OperationChange[] = [];
-  for (const entity of withoutSteps(entities)) {
+  const placed = withoutSteps(entities).flatMap((entity) => {
     const workCentre = textField(entity, 'WorkCenter');
-    if (workCentre === undefined) continue;
-    const operation = readOperation(entity, workCentre, timeZone);
-    if (!operation.ok) return operation;
-    operations.push(operation.value);
-  }
-  return parsed(operations);
+    return workCentre === undefined ? [] : [{ entity, workCentre }];
+  });
+  return parsedEach(placed, ({ entity, workCentre }) =>
+    readOperation(entity, workCentre, timeZone),
+  );
 }
 
 function readOperation(

@@ -4,6 +4,7 @@ import {
   type OrderMessage,
   parsed,
   type Parsed,
+  parsedEach,
   rejected,
 } from '#libs/contracts';
 import type { OrderFormat, ReadingContext } from '../document/order-format.js';
@@ -61,14 +62,11 @@ function readEntities(
 ): Parsed<OrderMessage[]> {
   if (entities.length === 0) return rejected('invalid-message', 'the OData answer holds no order');
   const isPart = (entity: JsonRecord) => isOperation(entity) || isStatus(entity);
-  const messages: OrderMessage[] = [];
-  for (const header of entities.filter((entity) => !isPart(entity))) {
-    const order = readODataOrder(header, context);
-    if (!order.ok) return order;
-    messages.push(order.value);
-  }
+  const headers = entities.filter((entity) => !isPart(entity));
+  const orders = parsedEach(headers, (header) => readODataOrder(header, context));
+  if (!orders.ok) return orders;
   const parts = readParts(entities.filter(isPart), context);
-  return parts.ok ? parsed([...messages, ...parts.value]) : parts;
+  return parts.ok ? parsed([...orders.value, ...parts.value]) : parts;
 }
 
 function isStatus({ fields }: JsonRecord): boolean {
@@ -142,13 +140,7 @@ function readParts(
     parts.push(entity);
     byOrder.set(orderId.value, parts);
   }
-  const messages: OrderMessage[] = [];
-  for (const [orderId, parts] of byOrder) {
-    const change = readChange(orderId, parts, context);
-    if (!change.ok) return change;
-    messages.push(change.value);
-  }
-  return parsed(messages);
+  return parsedEach(byOrder, ([orderId, parts]) => readChange(orderId, parts, context));
 }
 
 function readChange(
@@ -176,11 +168,8 @@ function readChange(
 }
 
 function lastChange(parts: readonly JsonRecord[]): Parsed<number | undefined> {
-  let last: number | undefined;
-  for (const part of parts) {
-    const change = readLastChange(part);
-    if (!change.ok) return change;
-    if (change.value !== undefined) last = Math.max(last ?? change.value, change.value);
-  }
-  return parsed(last);
+  const changes = parsedEach(parts, readLastChange);
+  if (!changes.ok) return changes;
+  const known = changes.value.filter((change) => change !== undefined);
+  return parsed(known.length === 0 ? undefined : Math.max(...known));
 }
