@@ -11,7 +11,7 @@ export type TokenWay =
       tokenUrl: string;
       clientId: string;
       clientSecret: string;
-      scope?: string;
+      scope?: string | undefined;
     };
 
 /** The way of a token that never changes. */

@@ -16,9 +16,9 @@ export interface CloudClientOptions {
   /** Default 64; a login has one of its own. */
   maxConnections?: number;
   /** Of all requests to the service together; default no limit. */
-  maxRequestsPerSecond?: number;
+  maxRequestsPerSecond?: number | undefined;
   /** Of calls to the service and of requests for tokens, unless they go by plain http; default none. */
-  proxy?: HttpsProxy;
+  proxy?: HttpsProxy | undefined;
   /** Compared with the service's; default real time. */
   clock?: Clock;
   /** Called after every HTTP request; must not throw. */

@@ -194,11 +194,10 @@ export class EnvironmentReader {
   /** A secret given directly or, by its `_FILE` twin, as the content of a file. */
   secret(name: string): string | undefined {
     const direct = this.optional(name);
-    const file = this.optional(`${name}_FILE`);
-    if (direct !== undefined && file !== undefined) {
+    if (direct !== undefined && this.isSet(`${name}_FILE`)) {
       this.problem(name, `and ${name}_FILE are both set: keep one`);
     }
-    return direct ?? (file === undefined ? undefined : this.fileContent(`${name}_FILE`, file));
+    return direct ?? this.file(`${name}_FILE`);
   }
 
   requiredSecret(name: string, what: string): string {
@@ -213,6 +212,12 @@ export class EnvironmentReader {
     const secret = this.env[place.env]?.trim() ?? '';
     if (secret === '') this.problem(setting, `names ${place.env}, which is not set`);
     return secret;
+  }
+
+  /** The content of the file that a setting names; undefined where that is not set, or the file cannot be read. */
+  file(name: string): string | undefined {
+    const path = this.optional(name);
+    return path === undefined ? undefined : this.fileContent(name, path);
   }
 
   /** The content of a file that a setting names, white space trimmed. */

@@ -57,8 +57,7 @@ function readEquipmentMap(
 ): Pick<ErpSettings, 'equipmentMap' | 'equipmentMapFile'> {
   const none = { equipmentMap: EquipmentMap.empty(), equipmentMapFile: undefined };
   const name = 'EQUIPMENT_MAP_FILE';
-  const path = env.optional(name);
-  const content = path === undefined ? undefined : env.fileContent(name, path);
+  const [path, content] = [env.optional(name), env.file(name)];
   if (path === undefined || content === undefined) return none;
   try {
     const entries = parseEquipmentMap(content, equipmentMapFormat(path));
@@ -90,8 +89,7 @@ function readList<T>(
   fault: string,
   parse: (text: string, format: 'json' | 'yaml') => readonly T[],
 ): readonly T[] {
-  const path = env.optional(name);
-  const content = path === undefined ? undefined : env.fileContent(name, path);
+  const [path, content] = [env.optional(name), env.file(name)];
   if (path === undefined || content === undefined) return [];
   try {
     return parse(content, /\.ya?ml$/i.test(path) ? 'yaml' : 'json');

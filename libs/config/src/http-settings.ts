@@ -10,7 +10,7 @@ export interface HttpSettings {
   host: string;
   port: number;
   /** Required as Bearer on `/api` and `/metrics` when set. */
-  apiToken?: string;
+  apiToken?: string | undefined;
 }
 
 /**
@@ -35,7 +35,7 @@ export function readHttpSettings(env: EnvironmentReader): HttpSettings {
   if (apiToken === undefined && !isLoopback) {
     env.problem('BRIDGE_API_TOKEN', 'is required when BRIDGE_HTTP_HOST is not loopback');
   }
-  return { ...address, ...(apiToken !== undefined && { apiToken }) };
+  return { ...address, apiToken };
 }
 
 /** The address an app listens on: `<APP>_HTTP_HOST` and `<APP>_HTTP_PORT`. */

@@ -31,11 +31,11 @@ export type DocumentPath = Exclude<SenderPath, '/events' | '/metrics'>;
 export interface IngestSender {
   name: string;
   /** SHA-256 of its bearer token. */
-  tokenDigest?: Buffer;
+  tokenDigest?: Buffer | undefined;
   /** Key of its signatures. */
-  hmacKey?: Buffer;
+  hmacKey?: Buffer | undefined;
   /** SHA-256 fingerprint of its client certificate, hexadecimal, lower case, no colons. */
-  certificate?: string;
+  certificate?: string | undefined;
   paths: ReadonlySet<SenderPath>;
   /** CloudEvent types, `*` standing for any text, and the path that each is handled as. */
   eventTypes: readonly (readonly [pattern: string, path: DocumentPath])[];
@@ -44,7 +44,7 @@ export interface IngestSender {
   /** After so long it is answered 503, whatever becomes of its request. */
   answerWithinMs: number;
   /** Where the outcomes of its messages are posted. */
-  callback?: IngestCallback;
+  callback?: IngestCallback | undefined;
 }
 
 /** How a sender gets the outcomes of its messages. */
@@ -54,7 +54,7 @@ export interface IngestCallback {
   /** Key of the signatures. */
   hmacKey: Buffer;
   /** JSONata that makes the body of the CloudEvent; undefined: the CloudEvent is the body. */
-  mapping?: string;
+  mapping?: string | undefined;
   /** Of a mapped body. */
   contentType: string;
   /** Real milliseconds from the request to the end of the answer. */
@@ -68,7 +68,7 @@ export interface IngestTls {
   cert: string;
   key: string;
   /** Authority of the senders' certificates. */
-  clientCa?: string;
+  clientCa?: string | undefined;
 }
 
 export interface IngestSettings {
@@ -139,11 +139,7 @@ function readIngestSettings(env: EnvironmentReader): IngestSettings {
 }
 
 function readTls(env: EnvironmentReader): IngestTls | undefined {
-  const contentOf = (name: string): string | undefined => {
-    const path = env.optional(name);
-    return path === undefined ? undefined : env.fileContent(name, path);
-  };
-  const [cert, key, clientCa] = [TLS_CERT, TLS_KEY, TLS_CLIENT_CA].map(contentOf);
+  const [cert, key, clientCa] = [TLS_CERT, TLS_KEY, TLS_CLIENT_CA].map((name) => env.file(name));
   if (env.isSet(TLS_CERT) !== env.isSet(TLS_KEY)) {
     env.problem(TLS_CERT, `and ${TLS_KEY} go together`);
   }
@@ -153,7 +149,7 @@ function readTls(env: EnvironmentReader): IngestTls | undefined {
   checkPair(env, { name: TLS_CERT, pem: cert }, { name: TLS_KEY, pem: key });
   checkAuthority(env, { name: TLS_CLIENT_CA, pem: clientCa });
   if (cert === undefined || key === undefined) return undefined;
-  return { cert, key, ...(clientCa !== undefined && { clientCa }) };
+  return { cert, key, clientCa };
 }
 
 function readSenders(env: EnvironmentReader): readonly IngestSender[] | undefined {
@@ -175,7 +171,7 @@ function readSenders(env: EnvironmentReader): readonly IngestSender[] | undefine
 
 function readSender(env: EnvironmentReader, name: string, value: unknown): IngestSender {
   const setting = `${SENDERS_FILE} ${NAME.test(name) ? `sender ${name}` : 'a sender'}`;
-  const problem = (what: string): void => {
+  const problem: Problem = (what) => {
     env.problem(setting, what);
   };
   if (!NAME.test(name)) problem('must be named with 1 to 100 letters, digits, ., - or _');
@@ -213,9 +209,9 @@ function readSender(env: EnvironmentReader, name: string, value: unknown): Inges
   }
   return {
     name,
-    ...(tokenDigest !== undefined && { tokenDigest: Buffer.from(tokenDigest, 'hex') }),
-    ...(secret !== undefined && { hmacKey: hmacKeyOf(secret) }),
-    ...(certificate !== undefined && { certificate }),
+    tokenDigest: tokenDigest === undefined ? undefined : Buffer.from(tokenDigest, 'hex'),
+    hmacKey: secret === undefined ? undefined : hmacKeyOf(secret),
+    certificate,
     paths: readPaths(fields['paths'], problem),
     eventTypes: readEventTypes(fields['events'], problem),
     requestsPerSecond: wholeNumber('requestsPerSecond', DEFAULT_REQUESTS_PER_SECOND, 100_000),
@@ -225,9 +221,8 @@ function readSender(env: EnvironmentReader, name: string, value: unknown): Inges
       DEFAULT_ANSWER_WITHIN_MS,
       DEFAULT_ANSWER_WITHIN_MS,
     ),
-    ...(fields['callback'] !== undefined && {
-      callback: readCallback(env, fields['callback'], setting),
-    }),
+    callback:
+      fields['callback'] === undefined ? undefined : readCallback(env, fields['callback'], setting),
   };
 }
 
@@ -279,7 +274,7 @@ const CONTENT_TYPE = /^[\w.+-]+\/[\w.+-]+(; *charset=utf-8)?$/i;
 
 function readCallback(env: EnvironmentReader, value: unknown, setting: string): IngestCallback {
   const fields = isObject(value) ? value : {};
-  const problem = (what: string): void => {
+  const problem: Problem = (what) => {
     env.problem(setting, `has a callback that ${what}`);
   };
   const contentOf = (field: string): string | undefined =>
@@ -304,7 +299,7 @@ function readCallback(env: EnvironmentReader, value: unknown, setting: string): 
   if (!isType) problem('has no media type in contentType');
   return {
     ...{ url, hmacKey: hmacKeyOf(secret), contentType: isType ? contentType : '' },
-    ...(typeof mapping === 'string' && { mapping }),
+    mapping: typeof mapping === 'string' ? mapping : undefined,
     timeoutMs: readWholeNumber(fields, 'timeoutMs', { fallback: 10_000, max: 60_000 }, problem),
     giveUpAfterSeconds: readWholeNumber(
       fields,
@@ -321,7 +316,7 @@ function hmacKeyOf(secret: string): Buffer {
   return Buffer.from(secret.slice('whsec_'.length), 'base64');
 }
 
-function readPaths(value: unknown, problem: (what: string) => void): ReadonlySet<SenderPath> {
+function readPaths(value: unknown, problem: Problem): ReadonlySet<SenderPath> {
   const paths = Array.isArray(value) ? (value as unknown[]) : [];
   const isKnown = (path: unknown): path is SenderPath =>
     SENDER_PATHS.some((known) => known === path);
@@ -331,10 +326,7 @@ function readPaths(value: unknown, problem: (what: string) => void): ReadonlySet
   return new Set(paths.filter(isKnown));
 }
 
-function readEventTypes(
-  value: unknown,
-  problem: (what: string) => void,
-): IngestSender['eventTypes'] {
+function readEventTypes(value: unknown, problem: Problem): IngestSender['eventTypes'] {
   if (value === undefined) return [];
   const entries = isObject(value) ? Object.entries(value) : [];
   const isDocument = (path: unknown): path is DocumentPath =>

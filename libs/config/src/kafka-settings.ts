@@ -21,9 +21,9 @@ export interface KafkaOAuthClient {
   tokenUrl: string;
   clientId: string;
   clientSecret: string;
-  scope?: string;
+  scope?: string | undefined;
   /** Of requests for tokens; Kafka itself is reached without it. */
-  proxy?: ProxySettings;
+  proxy?: ProxySettings | undefined;
 }
 
 export interface KafkaSettings {
@@ -37,8 +37,8 @@ export interface KafkaSettings {
   commitIntervalMs: number;
   /** Bytes that a record batch may unpack to. */
   maxUnpackedBatchBytes: number;
-  tls?: FromFiles<KafkaTlsSettings>;
-  sasl?: FromFiles<KafkaSaslSettings>;
+  tls?: FromFiles<KafkaTlsSettings> | undefined;
+  sasl?: FromFiles<KafkaSaslSettings> | undefined;
 }
 
 const TOPIC_PREFIX = /^[A-Za-z0-9._-]*$/;
@@ -71,10 +71,10 @@ export function readKafkaSettings(env: EnvironmentReader): KafkaSettings {
   } else if (topicPrefix.length > LONGEST_TOPIC_PREFIX) {
     env.problem('KAFKA_TOPIC_PREFIX', `may have ${LONGEST_TOPIC_PREFIX} characters at most`);
   }
-  const tls = env.fromFiles(readTls);
-  const sasl = env.fromFiles(readSasl);
   return {
     brokers,
+    tls: env.fromFiles(readTls),
+    sasl: env.fromFiles(readSasl),
     clientId: readId(env, 'KAFKA_CLIENT_ID'),
     groupId: readId(env, 'KAFKA_GROUP_ID'),
     topicPrefix,
@@ -82,8 +82,6 @@ export function readKafkaSettings(env: EnvironmentReader): KafkaSettings {
     topicPartitions: env.integer('KAFKA_TOPIC_PARTITIONS', { default: 6, min: 1, max: 1000 }),
     commitIntervalMs: env.integer('COMMIT_INTERVAL_MS', { default: 100, max: 60_000 }),
     maxUnpackedBatchBytes: env.integer('KAFKA_MAX_UNPACKED_BATCH_BYTES', UNPACKED_BATCH_BYTES),
-    ...(tls && { tls }),
-    ...(sasl && { sasl }),
   };
 }
 
@@ -143,14 +141,12 @@ function readSasl(env: EnvironmentReader): KafkaSaslSettings | undefined {
 
 function readTokenLogin(env: EnvironmentReader): KafkaSaslSettings {
   const why = `${MECHANISM} is oauthbearer`;
-  const scope = env.optional(`${OAUTH}_SCOPE`);
-  const proxy = readProxySettings(env);
   const client = {
+    scope: env.optional(`${OAUTH}_SCOPE`),
+    proxy: readProxySettings(env),
     tokenUrl: readServiceUrl(env, `${OAUTH}_TOKEN_URL`, why),
     clientId: env.required(`${OAUTH}_CLIENT_ID`, why),
     clientSecret: env.requiredSecret(`${OAUTH}_CLIENT_SECRET`, why),
-    ...(scope !== undefined && { scope }),
-    ...(proxy && { proxy }),
   };
   return { mechanism: 'oauthbearer', client, extensions: readExtensions(env) };
 }
@@ -180,9 +176,9 @@ const PRIVATE_KEY = /-----BEGIN ([A-Z0-9 ]*)PRIVATE KEY-----.+?-----END \1PRIVAT
 
 /** PEM texts. */
 export interface KafkaTlsSettings {
-  ca?: string;
-  cert?: string;
-  key?: string;
+  ca?: string | undefined;
+  cert?: string | undefined;
+  key?: string | undefined;
 }
 
 /**
@@ -190,9 +186,7 @@ export interface KafkaTlsSettings {
  * with broken ones, or trust other authorities than those that were meant.
  */
 export function readTls(env: EnvironmentReader): KafkaTlsSettings | undefined {
-  const ca = readPem(env, CA);
-  const cert = readPem(env, CERT);
-  const key = readPem(env, KEY);
+  const [ca, cert, key] = [CA, CERT, KEY].map((name) => env.file(name));
   if (env.isSet(CERT) && !env.isSet(KEY)) env.problem(KEY, `is required: ${CERT} is set`);
   if (env.isSet(KEY) && !env.isSet(CERT)) env.problem(CERT, `is required: ${KEY} is set`);
   checkPair(env, { name: CERT, pem: cert }, { name: KEY, pem: key });
@@ -201,17 +195,7 @@ export function readTls(env: EnvironmentReader): KafkaTlsSettings | undefined {
   if (!enabled && [CA, CERT, KEY].some((name) => env.isSet(name))) {
     env.problem('KAFKA_SSL', 'must be true when KAFKA_SSL_…_FILE settings are given');
   }
-  if (!enabled) return undefined;
-  return {
-    ...(ca !== undefined && { ca }),
-    ...(cert !== undefined && { cert }),
-    ...(key !== undefined && { key }),
-  };
-}
-
-function readPem(env: EnvironmentReader, name: string): string | undefined {
-  const path = env.optional(name);
-  return path === undefined ? undefined : env.fileContent(name, path);
+  return enabled ? { ca, cert, key } : undefined;
 }
 
 /** What a setting's file holds; undefined without it. */

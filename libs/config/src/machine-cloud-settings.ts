@@ -10,17 +10,17 @@ export interface MachineCloudSettings {
   timeoutMs: number;
   maxConcurrency: number;
   /** Of all requests to the service together; absent: no limit. */
-  maxRequestsPerSecond?: number;
-  proxy?: ProxySettings;
+  maxRequestsPerSecond?: number | undefined;
+  proxy?: ProxySettings | undefined;
 }
 
 const MACHINE_INFO_PATH = 'MACHINE_CLOUD_MACHINE_INFO_PATH';
 const PATH_SEGMENTS = /^\/?[A-Za-z0-9._~-]+(\/[A-Za-z0-9._~-]+)*$/;
 
 export function readMachineCloudSettings(env: EnvironmentReader): MachineCloudSettings {
-  const maxRequestsPerSecond = env.positiveNumber('MACHINE_CLOUD_MAX_REQUESTS_PER_SECOND');
-  const proxy = readProxySettings(env);
   return {
+    maxRequestsPerSecond: env.positiveNumber('MACHINE_CLOUD_MAX_REQUESTS_PER_SECOND'),
+    proxy: readProxySettings(env),
     baseUrl: readBaseUrl(env),
     token: readToken(env),
     reasonField: env.oneOf('MACHINE_CLOUD_REASON_FIELD', ['reasonId', 'reason'], 'reasonId'),
@@ -31,8 +31,6 @@ export function readMachineCloudSettings(env: EnvironmentReader): MachineCloudSe
       min: 1,
       max: 4096,
     }),
-    ...(maxRequestsPerSecond !== undefined && { maxRequestsPerSecond }),
-    ...(proxy && { proxy }),
   };
 }
 
@@ -71,7 +69,13 @@ type TokenSettings =
   | { kind: 'fixed'; token: string }
   | { kind: 'file'; path: string }
   | { kind: 'login'; email: string; password: string }
-  | { kind: 'oauth'; tokenUrl: string; clientId: string; clientSecret: string; scope?: string };
+  | {
+      kind: 'oauth';
+      tokenUrl: string;
+      clientId: string;
+      clientSecret: string;
+      scope?: string | undefined;
+    };
 
 interface TokenWay {
   names: readonly string[];
@@ -146,12 +150,11 @@ function readLogin(env: EnvironmentReader): TokenSettings {
 }
 
 function readOAuth(env: EnvironmentReader): TokenSettings {
-  const scope = env.optional(`${OAUTH}_SCOPE`);
   return {
     kind: 'oauth',
+    scope: env.optional(`${OAUTH}_SCOPE`),
     tokenUrl: readServiceUrl(env, `${OAUTH}_TOKEN_URL`, 'where OAuth tokens are handed out'),
     clientId: env.required(`${OAUTH}_CLIENT_ID`, 'the client that OAuth tokens are handed out to'),
     clientSecret: env.requiredSecret(`${OAUTH}_CLIENT_SECRET`, 'the secret of the OAuth client'),
-    ...(scope !== undefined && { scope }),
   };
 }

@@ -5,7 +5,7 @@ export interface ProxySettings {
   /** `http://host:port`, without the login. */
   origin: string;
   /** Value of `Proxy-Authorization`. */
-  authorization?: string;
+  authorization?: string | undefined;
   /** Hosts that are reached without it, as `NO_PROXY` has them. */
   noProxy: string[];
 }
@@ -34,7 +34,7 @@ export function readProxySettings(env: EnvironmentReader): ProxySettings | undef
   return {
     // its own `origin` leaves out the port where that is 80, which a message should name
     origin: `http://${url.hostname}:${url.port === '' ? '80' : url.port}`,
-    ...(authorization !== undefined && { authorization }),
+    authorization,
     noProxy: noProxy.split(/[\s,]+/).filter((entry) => entry !== ''),
   };
 }

@@ -11,9 +11,9 @@ export interface SandboxSettings {
   /** Holds all scopes. */
   token: string;
   /** JSON `{token: [scopes]}`. */
-  tokensFile?: string;
+  tokensFile?: string | undefined;
   /** A scripted timeline in place of the simulation. */
-  timelineFile?: string;
+  timelineFile?: string | undefined;
   login: { email: string; password: string };
   shifts: ShiftSettings;
   clock: Required<ClockOptions>;
@@ -35,9 +35,9 @@ export function loadSandboxSettings<T>(
 }
 
 function readSandboxSettings(env: EnvironmentReader): SandboxSettings {
-  const tokensFile = env.optional('SANDBOX_TOKENS_FILE');
-  const timelineFile = env.optional('SANDBOX_TIMELINE_FILE');
   return {
+    tokensFile: env.optional('SANDBOX_TOKENS_FILE'),
+    timelineFile: env.optional('SANDBOX_TIMELINE_FILE'),
     http: {
       host: env.text('SANDBOX_HTTP_HOST', '127.0.0.1'),
       port: env.integer('SANDBOX_HTTP_PORT', { default: 3100, max: 65_535 }),
@@ -45,8 +45,6 @@ function readSandboxSettings(env: EnvironmentReader): SandboxSettings {
     machines: env.integer('SANDBOX_MACHINES', { default: 12, min: 1, max: 1_000_000 }),
     seed: env.text('SANDBOX_SEED', 'machine-bridge'),
     token: env.text('SANDBOX_TOKEN', 'sandbox-token'),
-    ...(tokensFile !== undefined && { tokensFile }),
-    ...(timelineFile !== undefined && { timelineFile }),
     login: {
       email: env.text('SANDBOX_LOGIN_EMAIL', 'operator@example.com'),
       password: env.text('SANDBOX_LOGIN_PASSWORD', 'sandbox-password'),

@@ -7,7 +7,7 @@ export interface HttpsProxy {
   /** `http://host:port`, without a login. */
   origin: string;
   /** Value of `Proxy-Authorization`. */
-  authorization?: string;
+  authorization?: string | undefined;
   /**
    * Hosts that are reached without it: a name covers those below it, with or without a dot before it; `:port` limits an
    * entry to that port; an address may be a network (`10.0.0.0/8`); `*` is every host.
