@@ -1,5 +1,11 @@
 import { type KafkaSettings, loadKafkaSettings, readEnvironment } from '#libs/config';
-import { describeKafkaFailure, type KafkaClient, topicNames } from '#libs/kafka';
+import {
+  type ConfiguredKafka,
+  createKafka,
+  describeKafkaFailure,
+  type KafkaClient,
+  topicNames,
+} from '#libs/kafka';
 import { UnreachableError } from './exit-codes.js';
 
 export const KAFKA_HELP = `
@@ -12,6 +18,21 @@ Kafka is found by the KAFKA_… settings of the bridge; without KAFKA_BROKERS at
  */
 export function commandKafkaSettings(): KafkaSettings {
   return loadKafkaSettings({ KAFKA_BROKERS: '127.0.0.1:9092', ...readEnvironment() });
+}
+
+/**
+ * Kafka by the settings of the bridge, and the full names of all topics there are.
+ *
+ * @throws SettingsError, or UnreachableError that says why Kafka cannot be reached
+ */
+export async function openKafka(): Promise<{
+  settings: KafkaSettings;
+  kafka: ConfiguredKafka;
+  existing: string[];
+}> {
+  const settings = commandKafkaSettings();
+  const kafka = createKafka(settings);
+  return { settings, kafka, existing: await reachTopics(kafka, settings) };
 }
 
 /**

@@ -1,7 +1,8 @@
+import { hostname, userInfo } from 'node:os';
 import { resolve } from 'node:path';
 import { InvalidArgumentError } from 'commander';
 import { readEnvironment } from '#libs/config';
-import { readEpochSeconds, REJECTION_CODES, type RejectionCode } from '#libs/contracts';
+import { readEpochSeconds } from '#libs/contracts';
 
 /** Limited dead letters are kept in memory. */
 const MAX_LIMIT = 100_000;
@@ -36,15 +37,6 @@ export function readTime(text: string): number {
 }
 
 /** @throws InvalidArgumentError */
-export function readCode(text: string): RejectionCode {
-  const code = REJECTION_CODES.find((known) => known === text);
-  if (code === undefined) {
-    throw new InvalidArgumentError(`The codes are: ${REJECTION_CODES.join(', ')}.`);
-  }
-  return code;
-}
-
-/** @throws InvalidArgumentError */
 export function readLimit(text: string): number {
   const limit = readCount(text);
   if (limit < 1 || limit > MAX_LIMIT) {
@@ -61,4 +53,13 @@ export function readPath(path: string, environment = readEnvironment()): string 
   const calledIn = environment['INIT_CWD'];
   // Resolved, an empty path would be the folder itself.
   return calledIn === undefined || path === '' ? path : resolve(calledIn, path);
+}
+
+/** The default of `--by`, `user@host`; a container may have a user without a name. */
+export function whoCalls(): string {
+  try {
+    return `${userInfo().username}@${hostname()}`;
+  } catch {
+    return `unknown@${hostname()}`;
+  }
 }

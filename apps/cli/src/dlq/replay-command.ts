@@ -1,10 +1,9 @@
-import { hostname, userInfo } from 'node:os';
 import { afterRealMs, realDelayMs, realEpochMs, realNowMs } from '#libs/clock';
 import { ensureTopics, IdempotentProducer, type TopicSpan } from '#libs/kafka';
 import { type CliCommand, JSON_OPTION } from '../command-line/command.js';
 import { interruption } from '../command-line/interruption.js';
 import { commandKafkaSettings } from '../command-line/kafka.js';
-import { readPositive, readRate } from '../command-line/option-values.js';
+import { readPositive, readRate, whoCalls } from '../command-line/option-values.js';
 import { print, visible, visibleJson } from '../command-line/output.js';
 import { type DeadLetter, positionOf } from './dead-letter.js';
 import { DeadLetterLog } from './dead-letter-log.js';
@@ -82,15 +81,6 @@ export function addReplayCommand(dlq: CliCommand): void {
       }
       await replayDeadLetters(name, selection, options);
     });
-}
-
-/** `user@host`; a container may have a user without a name. */
-function whoCalls(): string {
-  try {
-    return `${userInfo().username}@${hostname()}`;
-  } catch {
-    return `unknown@${hostname()}`;
-  }
 }
 
 async function replayDeadLetters(

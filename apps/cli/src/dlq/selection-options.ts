@@ -2,7 +2,7 @@ import { Option } from 'commander';
 import { REJECTION_CODES } from '#libs/contracts';
 import type { CliCommand } from '../command-line/command.js';
 import { KAFKA_HELP } from '../command-line/kafka.js';
-import { readCode, readCount, readTime } from '../command-line/option-values.js';
+import { readCount, readTime } from '../command-line/option-values.js';
 import { findDeadLetterTopic, type TopicListing } from './dead-letter-topics.js';
 import type { Selection } from './selection.js';
 
@@ -14,11 +14,7 @@ ${KAFKA_HELP}`;
 /** Adds the options that select dead letters; their names are the fields of a Selection. */
 export function withSelection(command: CliCommand): CliCommand {
   return command
-    .addOption(
-      new Option('--code <code>', 'rejected with this code')
-        .choices(REJECTION_CODES)
-        .argParser(readCode),
-    )
+    .addOption(new Option('--code <code>', 'rejected with this code').choices(REJECTION_CODES))
     .option('--machine <machineId>', 'concerns this machine')
     .option('--partition <number>', 'in this partition', readCount)
     .option('--offset <number>', 'at this offset', readCount)

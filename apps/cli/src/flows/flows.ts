@@ -1,8 +1,8 @@
-import { hostname, userInfo } from 'node:os';
 import { Argument, type Command } from 'commander';
 import { type ControlledFlow, FLOWS, type GroupFlow } from '#libs/contracts';
 import { askBridge } from '../command-line/bridge.js';
 import { BRIDGE_OPTION, type CliCommand, JSON_OPTION } from '../command-line/command.js';
+import { whoCalls } from '../command-line/option-values.js';
 import { print, printRecords, visible, visibleJson } from '../command-line/output.js';
 import { timeText } from '../dlq/format-dead-letter.js';
 
@@ -67,40 +67,32 @@ async function listFlows({ bridge, json = false }: FlowsOptions): Promise<void> 
 }
 
 async function pauseFlow(flow: string, options: PauseOptions): Promise<void> {
-  const { reason, by = userOfHost(), bridge, json = false } = options;
-  const answer = await control(bridge, `${flow}/pause`, { reason, by });
-  if (json) {
-    print(visibleJson(answer));
-    return;
-  }
-  const { name, why, before } = answer;
-  const instead = before === null ? '' : `, in place of: ${before.why} (${before.by})`;
-  print(visible(`${name} is paused: ${why} (${answer.by})${instead}`));
+  const { reason, by = whoCalls(), bridge, json = false } = options;
+  await control(bridge, `${flow}/pause`, { reason, by }, json, (answer) => {
+    const { name, why, before } = answer;
+    const instead = before === null ? '' : `, in place of: ${before.why} (${before.by})`;
+    return `${name} is paused: ${why} (${answer.by})${instead}`;
+  });
 }
 
 async function resumeFlow(flow: string, options: ResumeOptions): Promise<void> {
-  const { by = userOfHost(), bridge, json = false } = options;
-  const answer = await control(bridge, `${flow}/resume`, { by });
-  if (json) {
-    print(visibleJson(answer));
-    return;
-  }
-  const { name, before } = answer;
-  const wasPaused =
-    before === null
-      ? 'it was not paused by hand'
-      : `it was paused since ${timeText(before.since)}: ${before.why} (${before.by})`;
-  print(visible(`${name} is resumed; ${wasPaused}`));
-}
-
-function userOfHost(): string {
-  return `${userInfo().username}@${hostname()}`;
+  const { by = whoCalls(), bridge, json = false } = options;
+  await control(bridge, `${flow}/resume`, { by }, json, ({ name, before }) => {
+    const wasPaused =
+      before === null
+        ? 'it was not paused by hand'
+        : `it was paused since ${timeText(before.since)}: ${before.why} (${before.by})`;
+    return `${name} is resumed; ${wasPaused}`;
+  });
 }
 
 async function control(
   url: string | undefined,
   path: string,
   body: Record<string, string>,
-): Promise<ControlledFlow> {
-  return (await askBridge(url, `/api/flows/${path}`, body)) as ControlledFlow;
+  json: boolean,
+  describe: (answer: ControlledFlow) => string,
+): Promise<void> {
+  const answer = (await askBridge(url, `/api/flows/${path}`, body)) as ControlledFlow;
+  print(json ? visibleJson(answer) : visible(describe(answer)));
 }

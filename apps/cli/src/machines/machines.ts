@@ -6,11 +6,11 @@ import {
   TOPICS,
   withoutFrame,
 } from '#libs/contracts';
-import { createKafka, readSpans, type StoredRecord, topicSpans } from '#libs/kafka';
-import { bridgeHttp } from '../command-line/bridge.js';
+import { readSpans, type StoredRecord, topicSpans } from '#libs/kafka';
+import { askBridge } from '../command-line/bridge.js';
 import { type CliCommand, JSON_OPTION } from '../command-line/command.js';
 import { interruption } from '../command-line/interruption.js';
-import { commandKafkaSettings, KAFKA_HELP, reachTopics } from '../command-line/kafka.js';
+import { KAFKA_HELP, openKafka } from '../command-line/kafka.js';
 import { print, printProgress, printRecords } from '../command-line/output.js';
 import { timeText } from '../dlq/format-dead-letter.js';
 
@@ -59,7 +59,7 @@ async function listMachines(text: string | undefined, options: MachinesOptions):
   const all =
     bridge === undefined
       ? await publishedMachines()
-      : await askedMachines(bridge === true ? undefined : bridge);
+      : ((await askBridge(bridge === true ? undefined : bridge, '/api/machines')) as Machine[]);
   const found = all.filter(
     (machine) =>
       (text === undefined || `${machine.machineId}\n${machine.displayName}`.includes(text)) &&
@@ -81,19 +81,9 @@ async function listMachines(text: string | undefined, options: MachinesOptions):
   if (!json) print(`${found.length} of ${all.length} machines`);
 }
 
-async function askedMachines(url: string | undefined): Promise<Machine[]> {
-  const bridge = bridgeHttp(url);
-  const answer = await bridge.get('/api/machines');
-  if (answer.ok) return (await answer.json()) as Machine[];
-  const remedy = answer.status === 401 ? ': BRIDGE_API_TOKEN must be that of the bridge' : '';
-  throw new Error(`${bridge.url}/api/machines answers with ${answer.status}${remedy}`);
-}
-
 /** Reads both compacted topics to their ends. */
 async function publishedMachines(): Promise<Machine[]> {
-  const settings = commandKafkaSettings();
-  const kafka = createKafka(settings);
-  const existing = await reachTopics(kafka, settings);
+  const { settings, kafka, existing } = await openKafka();
   const [registry, states] = [TOPICS.registry, TOPICS.states].map(
     (name) => `${settings.topicPrefix}${name}`,
   ) as [string, string];

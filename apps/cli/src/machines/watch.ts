@@ -7,11 +7,11 @@ import {
   TOPICS,
   withoutFrame,
 } from '#libs/contracts';
-import { createKafka, type FollowState, followTopics, type StoredRecord } from '#libs/kafka';
+import { type FollowState, followTopics, type StoredRecord } from '#libs/kafka';
 import { Option } from 'commander';
 import { type CliCommand, JSON_OPTION } from '../command-line/command.js';
 import { interruption } from '../command-line/interruption.js';
-import { commandKafkaSettings, KAFKA_HELP, reachTopics } from '../command-line/kafka.js';
+import { KAFKA_HELP, openKafka } from '../command-line/kafka.js';
 import { readTime } from '../command-line/option-values.js';
 import { print, printStatus, visible, visibleJson } from '../command-line/output.js';
 
@@ -46,9 +46,7 @@ export function addWatchCommand(program: CliCommand): void {
 }
 
 async function watch({ machine, only, since, json = false }: WatchOptions): Promise<void> {
-  const settings = commandKafkaSettings();
-  const kafka = createKafka(settings);
-  const existing = await reachTopics(kafka, settings);
+  const { settings, kafka, existing } = await openKafka();
   const names = only === undefined ? Object.values(WATCHED) : [WATCHED[only]];
   const topics = names.map((name) => `${settings.topicPrefix}${name}`);
   const missing = topics.filter((topic) => !existing.includes(topic));

@@ -1,7 +1,6 @@
 import { loadFlows, readEnvironment } from '#libs/config';
 import { bridgeTopics, consumedTopics, INPUT_TOPICS, readEpochSeconds } from '#libs/contracts';
 import {
-  createKafka,
   describeGroup,
   type GroupOffset,
   groupOffsets,
@@ -11,7 +10,7 @@ import {
 } from '#libs/kafka';
 import { InvalidArgumentError } from 'commander';
 import { type CliCommand, JSON_OPTION } from '../command-line/command.js';
-import { commandKafkaSettings, KAFKA_HELP, reachTopics } from '../command-line/kafka.js';
+import { KAFKA_HELP, openKafka } from '../command-line/kafka.js';
 import { readCount } from '../command-line/option-values.js';
 import { print, printRecords } from '../command-line/output.js';
 
@@ -88,9 +87,7 @@ function readTarget(text: string): ResetTarget {
 }
 
 async function showOffsets({ json = false }: ShowOptions): Promise<void> {
-  const settings = commandKafkaSettings();
-  const kafka = createKafka(settings);
-  const existing = await reachTopics(kafka, settings);
+  const { settings, kafka, existing } = await openKafka();
   const planned = bridgeTopics({ kafka: settings, flows: loadFlows(readEnvironment()) });
   const topics = consumedTopics(planned)
     .map(({ name }) => name)
@@ -117,10 +114,8 @@ export function lagOf({ committed, first, end }: GroupOffset): number {
 
 async function resetOffsets(name: string, options: ResetOptions): Promise<void> {
   const { to, yes = false, json = false } = options;
-  const settings = commandKafkaSettings();
+  const { settings, kafka, existing } = await openKafka();
   const { groupId, topicPrefix } = settings;
-  const kafka = createKafka(settings);
-  const existing = await reachTopics(kafka, settings);
   const topic = inputCalled(name, topicPrefix);
   if (!existing.includes(topic)) throw new Error(`there is no topic ${topic}`);
   const offsets = (await groupOffsets(kafka, groupId, [topic])).filter(

@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
-import { createKafka, IdempotentProducer } from '#libs/kafka';
+import { IdempotentProducer } from '#libs/kafka';
 import { type CliCommand, JSON_OPTION } from '../command-line/command.js';
-import { commandKafkaSettings, KAFKA_HELP, reachTopics } from '../command-line/kafka.js';
+import { KAFKA_HELP, openKafka } from '../command-line/kafka.js';
 import { readPath } from '../command-line/option-values.js';
 import { print, visibleJson } from '../command-line/output.js';
 import { identifyDocument } from './identify-document.js';
@@ -44,15 +44,13 @@ the bridge reads. --topic, --key and --content-type override what was recognised
 }
 
 async function sendFiles(files: readonly string[], options: SendOptions): Promise<void> {
-  const settings = commandKafkaSettings();
-  const kafka = createKafka(settings);
-  const topics = await reachTopics(kafka, settings);
+  const { settings, kafka, existing } = await openKafka();
   const producer = new IdempotentProducer(kafka);
   try {
     for (const file of files) {
       const record = await recordOf(file, settings.topicPrefix, options);
       // A producer would wait for ever for a missing topic.
-      if (!topics.includes(record.topic)) throw new Error(missing(record.topic));
+      if (!existing.includes(record.topic)) throw new Error(missing(record.topic));
       await producer.send(record);
       const { topic, key, value } = record;
       if (options.json === true) print(visibleJson({ file, topic, key, bytes: value.length }));

@@ -1,14 +1,8 @@
 import { loadFlows, readEnvironment } from '#libs/config';
 import { type BridgeTopic, bridgeTopics } from '#libs/contracts';
-import {
-  createKafka,
-  describeTopics,
-  ensureTopics,
-  refusedTopics,
-  type TopicDescription,
-} from '#libs/kafka';
+import { describeTopics, ensureTopics, refusedTopics, type TopicDescription } from '#libs/kafka';
 import { type CliCommand, JSON_OPTION } from '../command-line/command.js';
-import { commandKafkaSettings, KAFKA_HELP, reachTopics } from '../command-line/kafka.js';
+import { KAFKA_HELP, openKafka } from '../command-line/kafka.js';
 import { print, printRecords, visible, visibleJson } from '../command-line/output.js';
 
 interface JsonOption {
@@ -109,9 +103,7 @@ async function createTopics({ yes = false, json = false }: CreateOptions): Promi
 
 /** The plan for these settings, all topics that it may create included, and what there is of it. */
 async function readTopics() {
-  const settings = commandKafkaSettings();
-  const kafka = createKafka(settings);
-  await reachTopics(kafka, settings);
+  const { settings, kafka } = await openKafka();
   const planned = bridgeTopics({
     kafka: { ...settings, createTopics: true },
     flows: loadFlows(readEnvironment()),
