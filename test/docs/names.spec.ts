@@ -255,6 +255,7 @@ describe('the metrics in the documents', () => {
     const [name] = given[0] === undefined ? [] : textsIn(given[0]);
     if (name === undefined) return [];
     if (maker === 'ofEach') return [`machine_bridge_${name}{flow}`];
+    if (maker === 'ofEachRule') return [`machine_bridge_${name}{rule}`];
     if (maker === 'this.gauge' || maker === 'this.counter') return [`machine_terminal_${name}`];
     if (maker !== 'scrapedGauge' && maker !== 'scrapedCounter') return [];
     const labels = given[2];

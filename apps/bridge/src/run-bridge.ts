@@ -1,4 +1,5 @@
 import { Logger } from '@nestjs/common';
+import { realDelayMs } from '#libs/clock';
 import {
   EXIT_CODE_BAD_SETTINGS,
   loadBridgeSettings,
@@ -7,7 +8,6 @@ import {
 } from '#libs/config';
 import { createBridge } from './create-bridge.js';
 import type { ExitOnSignals } from './exit-on-signals.js';
-import { stopInTime } from './stop-in-time.js';
 
 const logger = new Logger('Bridge');
 
@@ -46,4 +46,21 @@ function exitBecause(error: unknown): never {
     `The bridge cannot start: ${error instanceof Error ? error.message : String(error)}\n`,
   );
   process.exit(1);
+}
+
+/** Ten seconds for calls in flight and a little for leaving; a stop never takes longer, broker or no broker. */
+const STOP_DEADLINE_MS = 14_000;
+const stopLogger = new Logger('Stop');
+
+/** Stops and says so; never rejects. */
+async function stopInTime(signal: NodeJS.Signals, stop: () => Promise<void>): Promise<void> {
+  stopLogger.log({ msg: 'stopping', signal });
+  const deadline = realDelayMs(STOP_DEADLINE_MS).then(() => {
+    stopLogger.warn({ msg: 'the stop took too long and is cut short', afterMs: STOP_DEADLINE_MS });
+  });
+  const stopped = stop().catch((error: unknown) => {
+    stopLogger.error({ msg: 'the stop met an error', err: error });
+  });
+  await Promise.race([stopped, deadline]);
+  stopLogger.log({ msg: 'stopped' });
 }

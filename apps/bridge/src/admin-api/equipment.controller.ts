@@ -1,7 +1,6 @@
 import { Controller, Get, Optional, UseGuards } from '@nestjs/common';
 import { type UnmappedWorkCentre, UnmappedWorkCentres } from '../equipment/index.js';
 import { ApiTokenGuard } from './api-token.guard.js';
-import { unmappedView } from './read-views.js';
 
 /** What this process knows of the equipment that orders name. */
 @Controller('api/equipment')
@@ -12,6 +11,6 @@ export class EquipmentController {
   /** Work centres whose operations were dead-lettered as `unmapped-work-centre`. */
   @Get('unmapped')
   listUnmapped(): UnmappedWorkCentre[] {
-    return (this.unmapped?.list() ?? []).map(unmappedView);
+    return this.unmapped?.list() ?? [];
   }
 }

@@ -1,6 +1,7 @@
 import type { Metric } from 'prom-client';
 import { realNowMs } from '#libs/clock';
 import { scrapedCounter, scrapedGauge } from '../platform/index.js';
+import { type OrderRequests, REQUEST_RESULTS } from '../work-orders/index.js';
 
 /** A flow of commands, as far as it is counted. */
 interface Flow {
@@ -66,4 +67,44 @@ function ofEach(
   return scrapedGauge(name, help, ['flow'], (gauge) => {
     for (const flow of flows) gauge.set({ flow: flow.name }, value(flow));
   });
+}
+
+/** Metrics of the GETs that complete thin events, collected at each scrape; no series without a rule. */
+export function enrichmentMetrics(requests: OrderRequests): Metric[] {
+  const ofEachRule = (
+    name: string,
+    help: string,
+    value: (status: ReturnType<OrderRequests['statuses']>[number]) => number,
+  ): Metric =>
+    scrapedGauge(name, help, ['rule'], (gauge) => {
+      for (const status of requests.statuses()) gauge.set({ rule: status.rule }, value(status));
+    });
+  return [
+    scrapedCounter(
+      'enrichment_requests_total',
+      'GETs for orders by what they came to, and requests that were answered by what was known',
+      ['rule', 'result'],
+      (counter) => {
+        for (const { rule, results, known } of requests.statuses()) {
+          for (const result of REQUEST_RESULTS) counter.inc({ rule, result }, results[result]);
+          counter.inc({ rule, result: 'known' }, known);
+        }
+      },
+    ),
+    ofEachRule(
+      'enrichment_waiting_orders',
+      'Orders that wait for a GET, in this process',
+      ({ waitingOrders }) => waitingOrders,
+    ),
+    ofEachRule(
+      'enrichment_oldest_waiting_seconds',
+      'Real time for which the oldest of them has waited',
+      ({ oldestAgeMs }) => oldestAgeMs / 1000,
+    ),
+    ofEachRule(
+      'enrichment_paused',
+      '1 while no GET gets through and the rule probes',
+      ({ pausedBecause }) => (pausedBecause === undefined ? 0 : 1),
+    ),
+  ];
 }

@@ -21,8 +21,7 @@ import {
   TRACING,
 } from '../platform/index.js';
 import { OrderRequests, WorkOrderLists } from '../work-orders/index.js';
-import { enrichmentMetrics } from './enrichment-metrics.js';
-import { flowMetrics } from './flow-metrics.js';
+import { enrichmentMetrics, flowMetrics } from './flow-metrics.js';
 import { Readiness } from './readiness.js';
 
 /** Everything the rooms count, in one registry of this bridge's own. */

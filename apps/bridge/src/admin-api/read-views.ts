@@ -1,13 +1,9 @@
 import type { MachineInfo } from '#libs/cloud-client';
 import type { MachineStateRecord } from '#libs/contracts';
 import type { RecentOutcome } from '../delivery/index.js';
-import type { UnmappedWorkCentre } from '../equipment/index.js';
 import type { AppliedList } from '../work-orders/index.js';
 
-/**
- * The answers of the read API, built field by field: what the rooms hand over may hold more than its
- * type says, and none of that is anybody's business outside.
- */
+/** The answers of the read API about machines. */
 export interface MachineSummary extends MachineInfo {
   /** Null while this process does not know it: another one may own the machine. */
   state: MachineStateRecord | null;
@@ -30,7 +26,7 @@ export function machineSummary(
   { machineId, displayName, factoryId, factoryName }: MachineInfo,
   state: MachineStateRecord | undefined,
 ): MachineSummary {
-  return { machineId, displayName, factoryId, factoryName, state: state ? stateView(state) : null };
+  return { machineId, displayName, factoryId, factoryName, state: state ?? null };
 }
 
 /**
@@ -48,35 +44,12 @@ export function machineDetails(
   if (isKnown === undefined) return undefined;
   return {
     ...machineSummary(listed ?? unlisted(machineId, state), state),
-    workOrderList: list ? listView(list) : null,
-    lastOutcomes: outcomes.map(outcomeView),
+    workOrderList: list ?? null,
+    lastOutcomes: outcomes,
   };
 }
 
 function unlisted(machineId: string, state: MachineStateRecord | undefined): MachineInfo {
   const { displayName = machineId, factoryId = '' } = state ?? {};
   return { machineId, displayName, factoryId, factoryName: '' };
-}
-
-export function unmappedView(place: UnmappedWorkCentre): UnmappedWorkCentre {
-  const { plant, workCentre, operations, orderIds, firstSeenAt, lastSeenAt } = place;
-  return { plant, workCentre, operations, orderIds, firstSeenAt, lastSeenAt };
-}
-
-function stateView(record: MachineStateRecord): MachineStateRecord {
-  const { machineId, factoryId, displayName, state, startTime } = record;
-  const { observation, lastUpdateTime, sequence, settledUntil } = record;
-  const where = { machineId, factoryId, displayName };
-  return { ...where, state, startTime, observation, lastUpdateTime, sequence, settledUntil };
-}
-
-function listView({ workingOrders, appliedAt }: AppliedList): AppliedList {
-  return { workingOrders, appliedAt };
-}
-
-function outcomeView(outcome: RecentOutcome): RecentOutcome {
-  const { type, machineId, orderId, code, detail, attempts, appliedAt } = outcome;
-  const { topic, partition, offset, messageId, sender } = outcome.source;
-  const source = { topic, partition, offset, messageId, sender };
-  return { type, machineId, orderId, source, code, detail, attempts, appliedAt };
 }

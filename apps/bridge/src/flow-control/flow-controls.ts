@@ -12,7 +12,6 @@ import {
   type StoredRecord,
 } from '#libs/kafka';
 import { BRIDGE_SETTINGS, KAFKA } from '../platform/index.js';
-import { FlowHold } from './flow-hold.js';
 
 /**
  * Value of `machine-bridge.flow-controls.v1`, compacted: whether operators have paused a flow.
@@ -211,4 +210,25 @@ function parseControl(value: Buffer): FlowControl | undefined {
 
 function isTextOrNull(value: unknown): value is string | null {
   return value === null || typeof value === 'string';
+}
+
+/** Whether calls of one flow may begin, as far as operators have a say; asked before each call. */
+export class FlowHold {
+  private readonly released: (() => void)[] = [];
+  private held = true;
+
+  get isHeld(): boolean {
+    return this.held;
+  }
+
+  /** Calls back each time that calls may begin again. */
+  onRelease(begin: () => void): void {
+    this.released.push(begin);
+  }
+
+  set(isHeld: boolean): void {
+    const wasHeld = this.held;
+    this.held = isHeld;
+    if (wasHeld && !isHeld) for (const begin of this.released) begin();
+  }
 }

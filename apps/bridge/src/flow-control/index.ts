@@ -5,6 +5,5 @@
  * call. Touches Kafka, and never the service.
  */
 export { FlowControlModule } from './flow-control.module.js';
-export { ControlNotTakenError, type FlowControl, FlowControls } from './flow-controls.js';
+export { ControlNotTakenError, type FlowControl, FlowControls, FlowHold } from './flow-controls.js';
 export { type FlowShares, GroupShares, type ProcessShares } from './flow-shares.js';
-export { FlowHold } from './flow-hold.js';
