@@ -158,7 +158,6 @@ describe('loadBridgeSettings', () => {
     );
     for (const problem of error.problems) expect(error.message).toContain(problem);
     expect(error.message).not.toContain(secret);
-    expect(error.retryable).toBe(false);
   });
 
   it('takes empty values for absent', () => {

@@ -3,7 +3,6 @@ export {
   equipmentMapFormat,
   parseEquipmentMap,
   parseEquipmentMapAside,
-  YAML_OPTIONS,
 } from './equipment/equipment-map.js';
 export {
   type Evaluation,
@@ -14,6 +13,7 @@ export {
 } from './mapping/order-mapping.js';
 export { parseOrderMapping } from './mapping/parse-order-mapping.js';
 export type { OrderDocument } from './document/order-format.js';
+export { YAML_OPTIONS } from './document/settings-file.js';
 export { readOrderDocument, readOrders } from './read-orders.js';
 export { offsetSeconds } from './time/local-time.js';
 export { sourceTopicOf } from './umh/umh-topic.js';

@@ -1,8 +1,6 @@
-import { parse as parseYaml } from 'yaml';
-
 import { isIdentifier, isJsonObject, mediaType, type JsonObject } from '#libs/contracts';
 
-import { syntaxFault } from '../document/syntax-fault.js';
+import { readSettingsText, SettingsFileError } from '../document/settings-file.js';
 import {
   type EnrichmentAuth,
   type EnrichmentRule,
@@ -12,14 +10,6 @@ import {
   type SecretPlace,
 } from './enrichment-rules.js';
 
-/** An enrichment file that cannot be used; the message names the rule and the field, and quotes no value. */
-class EnrichmentRulesError extends Error {
-  override readonly name = 'EnrichmentRulesError';
-  readonly code = 'invalid-enrichment-rules';
-  readonly retryable = false;
-}
-
-const MAX_TEXT_LENGTH = 1_048_576;
 const MAX_RULES = 100;
 /** As much as a document on the topic may have. */
 const MAX_ANSWER_BYTES = 1_048_576;
@@ -35,33 +25,21 @@ const OTHERS_HEADERS =
 /**
  * Reads a list of rules (docs/erp/enrichment.md).
  *
- * @throws EnrichmentRulesError, so that a mistake is known at start and not with the first event
+ * @throws SettingsFileError, so that a mistake is known at start and not with the first event
  */
 export function parseEnrichmentRules(text: string, format: 'json' | 'yaml'): EnrichmentRule[] {
-  const content = readText(text.replace(/^\ufeff/, ''), format);
+  const content = readSettingsText(text, format, 'it');
   if (!Array.isArray(content) || content.length === 0 || content.length > MAX_RULES) {
-    throw new EnrichmentRulesError(`it must be a list of 1 to ${MAX_RULES} rules`);
+    throw new SettingsFileError(`it must be a list of 1 to ${MAX_RULES} rules`);
   }
   const rules = content.map((entry: unknown, index) => readRule(entry, index + 1));
   const repeated = rules.find(({ name }, index) =>
     rules.slice(0, index).some((other) => other.name === name),
   );
   if (repeated !== undefined) {
-    throw new EnrichmentRulesError(`two rules have the name ${repeated.name}`);
+    throw new SettingsFileError(`two rules have the name ${repeated.name}`);
   }
   return rules;
-}
-
-function readText(text: string, format: 'json' | 'yaml'): unknown {
-  if (text.length > MAX_TEXT_LENGTH) {
-    throw new EnrichmentRulesError(`it is longer than ${MAX_TEXT_LENGTH} characters`);
-  }
-  try {
-    if (format === 'json') return JSON.parse(text);
-    return parseYaml(text, { schema: 'failsafe', maxAliasCount: 0, logLevel: 'error' });
-  } catch (cause) {
-    throw new EnrichmentRulesError(`it is not valid ${format}: ${syntaxFault(cause)}`, { cause });
-  }
 }
 
 function readRule(entry: unknown, position: number): EnrichmentRule {
@@ -211,12 +189,12 @@ class Fields {
     json: unknown,
     readonly where: string,
   ) {
-    if (!isJsonObject(json)) throw new EnrichmentRulesError(`${where} must be an object`);
+    if (!isJsonObject(json)) throw new SettingsFileError(`${where} must be an object`);
     this.json = json;
   }
 
-  fault(name: string, problem: string): EnrichmentRulesError {
-    return new EnrichmentRulesError(`${this.where}: ${name} ${problem}`);
+  fault(name: string, problem: string): SettingsFileError {
+    return new SettingsFileError(`${this.where}: ${name} ${problem}`);
   }
 
   optional(name: string): string | undefined {

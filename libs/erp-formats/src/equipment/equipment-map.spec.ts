@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 
-import { EquipmentMap, EquipmentMapError, parseEquipmentMap } from './equipment-map.js';
+import { EquipmentMap, parseEquipmentMap } from './equipment-map.js';
+import { SettingsFileError } from '../document/settings-file.js';
 
 const MAP = EquipmentMap.of([
   { plant: '1000', workCentre: 'FR01', machineId: 'M-1' },
@@ -125,7 +126,7 @@ describe('an equipment map file', () => {
   ])('is refused with %s', (_name, content, complaint) => {
     const read = (): unknown => parseEquipmentMap(JSON.stringify(content), 'json');
 
-    expect(read).toThrow(EquipmentMapError);
+    expect(read).toThrow(SettingsFileError);
     expect(read).toThrow(new RegExp(complaint));
   });
 
@@ -140,6 +141,6 @@ describe('an equipment map file', () => {
     ['nesting without end', '['.repeat(100_000), 'yaml'],
     ['more text than any plant has machines', ' '.repeat(5_000_000), 'yaml'],
   ] as const)('is refused with %s', (_name, text, format) => {
-    expect(() => parseEquipmentMap(text, format)).toThrow(EquipmentMapError);
+    expect(() => parseEquipmentMap(text, format)).toThrow(SettingsFileError);
   });
 });

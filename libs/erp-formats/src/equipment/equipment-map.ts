@@ -1,7 +1,7 @@
 import { parse as parseYaml } from 'yaml';
 import { parse } from 'csv-parse/sync';
 import { isIdentifier, type OrderOperation } from '#libs/contracts';
-import { syntaxFault } from '../document/syntax-fault.js';
+import { SettingsFileError, syntaxFault, YAML_OPTIONS } from '../document/settings-file.js';
 
 /** Which machine an operation runs on. */
 export class EquipmentMap {
@@ -61,13 +61,6 @@ export interface EquipmentMapEntry {
   machineId: string;
 }
 
-/** An equipment map that cannot be used; the message names the entry. */
-export class EquipmentMapError extends Error {
-  override readonly name = 'EquipmentMapError';
-  readonly code = 'invalid-equipment-map';
-  readonly retryable = false;
-}
-
 const MAX_TEXT_LENGTH = 4_194_304;
 const FIELDS = ['plant', 'workCentre', 'machineId'] as const;
 
@@ -83,7 +76,7 @@ export function equipmentMapFormat(path: string): EquipmentMapFormat {
  * Reads a list of `{plant, workCentre, machineId}`; further fields are tolerated. In YAML and CSV every
  * scalar is text, so that plant 0001 keeps its zeros without quotes. CSV has a line of column names first and
  * is separated by comma, semicolon or tab. A map without entries is none: it would take every order off its
- * machines. Throws {@link EquipmentMapError}.
+ * machines. Throws {@link SettingsFileError}.
  */
 export function parseEquipmentMap(text: string, format: EquipmentMapFormat): EquipmentMapEntry[] {
   const bounded = boundedText(text);
@@ -116,31 +109,28 @@ export async function parseEquipmentMapAside(
 function boundedText(text: string): string {
   // what decoding puts in place of bytes that are no UTF-8
   if (text.includes('\ufffd')) {
-    throw new EquipmentMapError('the equipment map is not UTF-8: save it as UTF-8');
+    throw new SettingsFileError('the equipment map is not UTF-8: save it as UTF-8');
   }
   const bounded = text.replace(/^\ufeff/, '');
   if (bounded.length <= MAX_TEXT_LENGTH) return bounded;
-  throw new EquipmentMapError(`the equipment map is longer than ${MAX_TEXT_LENGTH} characters`);
+  throw new SettingsFileError(`the equipment map is longer than ${MAX_TEXT_LENGTH} characters`);
 }
 
 function readEntries(content: unknown): EquipmentMapEntry[] {
   if (!Array.isArray(content)) {
-    throw new EquipmentMapError('the equipment map must be a list of entries');
+    throw new SettingsFileError('the equipment map must be a list of entries');
   }
-  if (content.length === 0) throw new EquipmentMapError('the equipment map has no entries');
+  if (content.length === 0) throw new SettingsFileError('the equipment map has no entries');
   const entries = content.map((entry: unknown, index) => readEntry(entry, index + 1));
   refuseDuplicates(entries);
   return entries;
 }
 
-function invalid(format: EquipmentMapFormat, cause: unknown): EquipmentMapError {
-  if (cause instanceof EquipmentMapError) return cause;
+function invalid(format: EquipmentMapFormat, cause: unknown): SettingsFileError {
+  if (cause instanceof SettingsFileError) return cause;
   const why = `the equipment map is not valid ${format}: ${syntaxFault(cause)}`;
-  return new EquipmentMapError(why, { cause });
+  return new SettingsFileError(why, { cause });
 }
-
-/** No aliases: a short file could otherwise unfold into any size. */
-export const YAML_OPTIONS = { schema: 'failsafe', maxAliasCount: 0, logLevel: 'error' } as const;
 
 const READERS: Readonly<Record<EquipmentMapFormat, (text: string) => unknown>> = {
   json: (text): unknown => JSON.parse(text),
@@ -150,12 +140,12 @@ const READERS: Readonly<Record<EquipmentMapFormat, (text: string) => unknown>> =
 
 function readEntry(entry: unknown, position: number): EquipmentMapEntry {
   if (typeof entry !== 'object' || entry === null) {
-    throw new EquipmentMapError(`entry ${position} of the equipment map must be an object`);
+    throw new SettingsFileError(`entry ${position} of the equipment map must be an object`);
   }
   const [plant = '', workCentre = '', machineId = ''] = FIELDS.map((name) => {
     const value: unknown = Object.hasOwn(entry, name) ? Reflect.get(entry, name) : undefined;
     if (isIdentifier(value)) return value.trim();
-    throw new EquipmentMapError(
+    throw new SettingsFileError(
       `entry ${position} of the equipment map: ${name} must be text of 1 to 256 characters`,
     );
   });
@@ -168,7 +158,7 @@ function refuseDuplicates(entries: readonly EquipmentMapEntry[]): void {
     const key = JSON.stringify([plant, workCentre]);
     const earlier = positions.get(key);
     if (earlier !== undefined) {
-      throw new EquipmentMapError(
+      throw new SettingsFileError(
         `entry ${index + 1} of the equipment map repeats entry ${earlier}: plant ${plant}, work centre ${workCentre}`,
       );
     }

@@ -3,7 +3,8 @@ import { BoundedExpressions, expressionFault } from '#libs/expressions';
 
 import { readXml } from '../xml/read-xml.js';
 import { OrderMapping, plainValue } from './order-mapping.js';
-import { OrderMappingError, parseOrderMapping } from './parse-order-mapping.js';
+import { parseOrderMapping } from './parse-order-mapping.js';
+import { SettingsFileError } from '../document/settings-file.js';
 
 const TYPE = 'application/vnd.acme.job+json';
 const EXPRESSION = `{
@@ -162,7 +163,7 @@ describe('a mapping file', () => {
     const parse = (): unknown =>
       parseOrderMapping(JSON.stringify(content), 'json', expressionFault);
 
-    expect(parse).toThrow(OrderMappingError);
+    expect(parse).toThrow(SettingsFileError);
     expect(parse).toThrow(new RegExp(complaint));
   });
 
@@ -171,7 +172,7 @@ describe('a mapping file', () => {
     ['YAML that is none', '- topic: "', 'yaml'],
     ['too much text', ' '.repeat(1_048_577), 'yaml'],
   ] as const)('is refused with %s', (_name, text, format) => {
-    expect(() => parseOrderMapping(text, format, expressionFault)).toThrow(OrderMappingError);
+    expect(() => parseOrderMapping(text, format, expressionFault)).toThrow(SettingsFileError);
   });
 
   it.each([

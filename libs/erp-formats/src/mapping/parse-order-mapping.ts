@@ -1,57 +1,33 @@
-import { parse as parseYaml } from 'yaml';
-
 import { isIdentifier, isJsonObject, mediaType, type JsonObject } from '#libs/contracts';
 
-import { syntaxFault } from '../document/syntax-fault.js';
+import { readSettingsText, SettingsFileError } from '../document/settings-file.js';
 import type { ExpressionCheck, MappingEntry } from './order-mapping.js';
 
-/** A mapping file that cannot be used; the message names the entry and, in an expression, the character. */
-export class OrderMappingError extends Error {
-  override readonly name = 'OrderMappingError';
-  readonly code = 'invalid-order-mapping';
-  readonly retryable = false;
-}
-
-const MAX_TEXT_LENGTH = 1_048_576;
 const CRITERIA = ['contentType', 'topic'] as const;
 const FIELDS = new Set(['name', 'expression', ...CRITERIA]);
 
 /**
  * Reads a list of `{name?, contentType?, topic?, expression}` and checks every expression. Throws
- * {@link OrderMappingError}, so that a mistake is known at start and not with the first document.
+ * {@link SettingsFileError}, so that a mistake is known at start and not with the first document.
  */
 export function parseOrderMapping(
   text: string,
   format: 'json' | 'yaml',
   check: ExpressionCheck,
 ): MappingEntry[] {
-  const content = readText(text.replace(/^\ufeff/, ''), format);
+  const content = readSettingsText(text, format, 'the mapping');
   if (!Array.isArray(content) || content.length === 0) {
-    throw new OrderMappingError('the mapping must be a list of at least one entry');
+    throw new SettingsFileError('the mapping must be a list of at least one entry');
   }
   return content.map((entry: unknown, index) => readEntry(entry, index + 1, check));
 }
 
-function readText(text: string, format: 'json' | 'yaml'): unknown {
-  if (text.length > MAX_TEXT_LENGTH) {
-    throw new OrderMappingError(`the mapping is longer than ${MAX_TEXT_LENGTH} characters`);
-  }
-  try {
-    if (format === 'json') return JSON.parse(text);
-    return parseYaml(text, { schema: 'failsafe', maxAliasCount: 0, logLevel: 'error' });
-  } catch (cause) {
-    throw new OrderMappingError(`the mapping is not valid ${format}: ${syntaxFault(cause)}`, {
-      cause,
-    });
-  }
-}
-
 function readEntry(entry: unknown, position: number, check: ExpressionCheck): MappingEntry {
   const where = `entry ${position} of the mapping`;
-  if (!isJsonObject(entry)) throw new OrderMappingError(`${where} must be an object`);
+  if (!isJsonObject(entry)) throw new SettingsFileError(`${where} must be an object`);
   const unknown = Object.keys(entry).find((field) => !FIELDS.has(field));
   // a misspelt criterion would make the entry fit every document
-  if (unknown !== undefined) throw new OrderMappingError(`${where}: ${unknown} is no field of it`);
+  if (unknown !== undefined) throw new SettingsFileError(`${where}: ${unknown} is no field of it`);
   const name = textField(entry, 'name', where) ?? `${position}`;
   const expression = readExpression(entry, where, check);
   const read: MappingEntry = { name, expression };
@@ -60,7 +36,7 @@ function readEntry(entry: unknown, position: number, check: ExpressionCheck): Ma
   if (contentType !== null) read.contentType = contentType;
   if (topic !== undefined) read.topic = topic;
   if (contentType === null && topic === undefined) {
-    throw new OrderMappingError(
+    throw new SettingsFileError(
       `${where} says neither contentType nor topic: it is for no document`,
     );
   }
@@ -70,16 +46,16 @@ function readEntry(entry: unknown, position: number, check: ExpressionCheck): Ma
 function readExpression(entry: JsonObject, where: string, check: ExpressionCheck): string {
   const text = entry['expression'];
   if (typeof text !== 'string' || text.trim() === '') {
-    throw new OrderMappingError(`${where} has no expression`);
+    throw new SettingsFileError(`${where} has no expression`);
   }
   const fault = check(text);
   if (fault === undefined) return text;
-  throw new OrderMappingError(`${where}, expression: ${fault}`);
+  throw new SettingsFileError(`${where}, expression: ${fault}`);
 }
 
 function textField(entry: JsonObject, name: string, where: string): string | undefined {
   const value = entry[name];
   if (value === undefined) return undefined;
   if (isIdentifier(value)) return value;
-  throw new OrderMappingError(`${where}: ${name} must be text of 1 to 256 characters`);
+  throw new SettingsFileError(`${where}: ${name} must be text of 1 to 256 characters`);
 }

@@ -30,9 +30,6 @@ const MAX_ELEMENTS = 100_000;
 
 /** Ends the reading of a document. */
 class XmlFault extends Error {
-  override readonly name = 'XmlFault';
-  readonly retryable = false;
-
   constructor(
     message: string,
     readonly code: RejectionCode = 'invalid-message',

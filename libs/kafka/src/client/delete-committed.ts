@@ -3,8 +3,6 @@ import { withAdmin } from './with-admin.js';
 
 /** The topic's policy, or a missing right, does not let records be deleted: nothing that passes by itself. */
 export class MayNotDeleteError extends Error {
-  readonly retryable = false;
-
   constructor(
     readonly topic: string,
     /** The broker's answer. */

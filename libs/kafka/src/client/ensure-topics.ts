@@ -26,9 +26,6 @@ export interface TopicSpecification {
 }
 
 export class MissingTopicsError extends Error {
-  readonly code = 'missing-topics';
-  readonly retryable = false;
-
   constructor(readonly topics: readonly string[]) {
     super(
       `Kafka lacks these topics, or partitions of them, and KAFKA_CREATE_TOPICS is false: ${topics.join(', ')}. ` +
