@@ -93,30 +93,27 @@ const STATES: readonly InternalTopic[] = [
   },
 ];
 
-const QUEUES: readonly InternalTopic[] = [
+/** Of `work-orders`. */
+const QUEUES: readonly Omit<InternalTopic, 'flow'>[] = [
   {
     name: relayedOrders,
     purpose: 'orders on their way to the ledger',
-    flow: 'work-orders',
     createdAsWideAs: [TOPICS.workOrders],
   },
   {
     name: orderRequests,
     purpose: 'orders that an ERP is to be asked for',
-    flow: 'work-orders',
     asWideAs: [relayedOrders],
   },
   {
     name: orderRefusals,
     purpose: 'refusals on their way to their document',
-    flow: 'work-orders',
     asWideAs: [TOPICS.workOrders],
   },
   {
     // So that lists and orders of a machine are owned together, where both are keyed by it.
     name: assignmentChanges,
     purpose: 'changes of assignments on their way to their machine',
-    flow: 'work-orders',
     createdAsWideAs: [TOPICS.workOrderLists],
   },
 ];
@@ -143,8 +140,6 @@ export function bridgeTopics({
     ...(asWideAs && { asWideAs: asWideAs.map(full) }),
     ...(createdAsWideAs && { createdAsWideAs: createdAsWideAs.map(full) }),
   });
-  const ofFlows = (topics: readonly InternalTopic[]): InternalTopic[] =>
-    topics.filter(({ flow }) => flows.has(flow));
   return [
     ...TOPIC_DEFINITIONS.filter(({ name }) => createTopics || needed.has(name)).map(
       ({ name, direction, cleanupPolicy }): BridgeTopic => ({
@@ -156,7 +151,7 @@ export function bridgeTopics({
         ...(name.endsWith(deadLetterTopic('')) && { maxMessageBytes: LARGEST_RECORD_BYTES }),
       }),
     ),
-    ...ofFlows(QUEUES).flatMap((queue): BridgeTopic[] => [
+    ...(flows.has('work-orders') ? QUEUES : []).flatMap((queue): BridgeTopic[] => [
       internal(queue, 'compact,delete'),
       // For records that a bug keeps from being handled.
       internal(
@@ -164,7 +159,7 @@ export function bridgeTopics({
         'delete',
       ),
     ]),
-    ...ofFlows(STATES).map((state) => internal(state, 'compact')),
+    ...STATES.filter(({ flow }) => flows.has(flow)).map((state) => internal(state, 'compact')),
     internal(
       { name: INTERNAL_TOPICS.flowControls, purpose: 'flows that are paused by hand' },
       'compact',
