@@ -102,7 +102,7 @@ export const wholeNumber: FieldReader<number> = (value) =>
 
 export const list = required((value): unknown[] | FieldProblem => {
   if (!Array.isArray(value)) return new FieldProblem('must be a list');
-  if (value.length <= MAX_LIST_LENGTH) return value;
+  if (value.length <= MAX_LIST_LENGTH) return value as unknown[];
   const fault = `has ${value.length} entries, more than ${MAX_LIST_LENGTH}`;
   return new FieldProblem(fault, 'too-large');
 });
