@@ -80,30 +80,6 @@ describe('FlowStatus', () => {
     }
   };
 
-  it('moves until several machines have met with nothing but failures', () => {
-    expect(status).toMatchObject({ isPaused: false, pausedBecause: undefined });
-    goesWell();
-    status.failed(timeOut);
-    expect(status).toMatchObject({ isPaused: false, pausedBecause: undefined });
-    failOften();
-    expect(status).toMatchObject({ isPaused: true, pausedBecause: 'time-out' });
-  });
-
-  it('stands still at once when the token is refused', () => {
-    status.failed(noToken);
-    expect(status.pausedBecause).toBe('401');
-  });
-
-  it('takes the failures of one machine for a standstill when nothing else has come for five seconds', () => {
-    status.failed(timeOut);
-    nowMs += 4999;
-    status.failed(timeOut);
-    expect(status.pausedBecause).toBeUndefined();
-    nowMs += 1;
-    status.failed(timeOut);
-    expect(status.pausedBecause).toBe('time-out');
-  });
-
   describe('when all that waits was asked to wait', () => {
     let isStuck: boolean;
 
@@ -164,39 +140,6 @@ describe('FlowStatus', () => {
     });
   });
 
-  it('moves again once a call goes well', () => {
-    status.failed(noToken);
-    goesWell();
-    expect(status.pausedBecause).toBeUndefined();
-    status.failed(timeOut);
-    expect(status.pausedBecause).toBeUndefined();
-  });
-
-  it('gives the latest reason', () => {
-    failOften();
-    status.failed(noToken);
-    expect(status.pausedBecause).toBe('401');
-  });
-
-  it('admits no call while it is paused, but one at a time to see', () => {
-    failOften();
-    expect(status.admits()).toBe(false);
-    expect(status.nextProbeMs).toBe(nowMs + 200);
-    nowMs += 200;
-    expect(status.admits()).toBe(true);
-    status.callBegins();
-    expect(status.admits()).toBe(false);
-    expect(status.nextProbeMs).toBeUndefined();
-    status.probeWasVoid();
-    expect(status.admits()).toBe(true);
-  });
-
-  it('tells whoever has made the call that it moves again, and not that it still does', () => {
-    expect(goesWell()).toBe(false);
-    status.failed(noToken);
-    expect([goesWell(), goesWell()]).toEqual([true, false]);
-  });
-
   it('numbers calls as they start, and knows the latest to have started of those that went well', () => {
     const [first, second, third] = [1, 2, 3].map(() => status.callStarts());
     expect(first).toEqual({ number: 1, latestApplied: 0, startedMs: nowMs });
@@ -205,16 +148,6 @@ describe('FlowStatus', () => {
     status.succeeded(third!, false, []);
     expect(status.latestBegun).toBe(3);
     expect(status.callStarts()).toMatchObject({ number: 4, latestApplied: 2 });
-  });
-
-  it('does not move again for what started before the failures and ends well only now', () => {
-    const early = status.callStarts();
-    nowMs += 1;
-    failOften(forbidden);
-    status.succeeded(early, true, []);
-    expect(status.isPaused).toBe(true);
-    goesWell();
-    expect(status.isPaused).toBe(false);
   });
 
   describe('in the log', () => {

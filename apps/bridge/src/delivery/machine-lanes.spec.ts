@@ -68,31 +68,6 @@ describe('CommandLanes', () => {
   /** Takes the machine's next command out of its lane, as a call does. */
   const take = (nowMs = NOW_MS): Command<string> | undefined => lanes.queue.takeBatch(nowMs)[0];
 
-  it('knows everyone who waits', () => {
-    submit('first');
-    submit('second');
-    expect(open.size).toBe(2);
-    expect(lanes.queue.waiting).toBe(2);
-  });
-
-  it('tells what became of a command, and lets the next of the machine go', () => {
-    submit('first');
-    submit('second');
-    const first = take();
-    expect(take()).toBeUndefined();
-    lanes.endCommand(first!, 'ok', applied);
-    expect(ends).toEqual(['first applied']);
-    expect(take()?.payload).toBe('second');
-  });
-
-  it('keeps a command that has to be sent again before those that came later, until its time', () => {
-    submit('first');
-    submit('second');
-    lanes.postpone(take()!, 'suspect', NOW_MS + 500);
-    expect(take(NOW_MS + 499)).toBeUndefined();
-    expect(take(NOW_MS + 500)?.payload).toBe('first');
-  });
-
   it.each<CallQuality>(['ok', 'suspect', 'failed', 'unknown'])(
     'lets a machine go for which nobody waits any more, though it was %s',
     (conduct) => {
@@ -105,41 +80,6 @@ describe('CommandLanes', () => {
       expect(open.size).toBe(0);
     },
   );
-
-  it('leaves alone what is under way when its partition is lost', () => {
-    submit('first');
-    submit('second');
-    const first = take()!;
-    ownership.abort(lost);
-    lanes.dropLost();
-    expect(ends).toEqual(['second abandoned']);
-    lanes.endCommand(first, 'ok', applied);
-    expect(ends).toEqual(['second abandoned', 'first applied']);
-    expect(lanes.queue.busyMachines).toBe(0);
-  });
-
-  it('keeps, of what waits, that which came through other partitions, in its order', () => {
-    const elsewhere = new AbortController();
-    for (const name of ['first', 'third']) submit(name, waiterOf(name, elsewhere));
-    submit('second');
-    elsewhere.abort(lost);
-    lanes.dropLost();
-    expect(ends).toEqual(['first abandoned', 'third abandoned']);
-    expect(take()?.payload).toBe('second');
-    expect(lanes.queue.waiting).toBe(0);
-  });
-
-  it('keeps a command for those of its messages that are not lost', () => {
-    const elsewhere = new AbortController();
-    submit('merged', waiterOf('gone', elsewhere), waiterOf('kept'));
-    elsewhere.abort(lost);
-    lanes.dropLost();
-    expect(ends).toEqual(['gone abandoned']);
-    const merged = take()!;
-    expect(merged.waiters).toHaveLength(1);
-    lanes.endCommand(merged, 'ok', applied);
-    expect(ends).toEqual(['gone abandoned', 'kept applied']);
-  });
 
   describe('where one command stands for all that wait', () => {
     it.each<[Precedence, string, string[], string[]]>([
@@ -358,39 +298,6 @@ describe('OpenCommands', () => {
     expect(deferred).toEqual([]);
   });
 
-  it('knows how many wait, and for how long the one that has waited longest', async () => {
-    expect(open.oldestAgeMs(realNowMs())).toBe(0);
-    const first = wait('M-1');
-    await pass(2 * DEFERRED_AFTER_MS);
-    const second = wait('M-2');
-    await pass(500);
-    expect(open.size).toBe(2);
-    expect(open.oldestAgeMs(realNowMs())).toBe(2 * DEFERRED_AFTER_MS + 500);
-    open.settleWaiter(first, applied);
-    expect(open.size).toBe(1);
-    expect(open.oldestAgeMs(realNowMs())).toBe(500);
-    open.settleWaiter(second, applied);
-    expect(open.size).toBe(0);
-    expect(open.oldestAgeMs(realNowMs())).toBe(0);
-  });
-
-  it('tells what became of a command, after how many calls', async () => {
-    const waiter = wait('M-1');
-    waiter.calls = 3;
-    open.settleWaiter(waiter, applied);
-    await pass(0);
-    expect(results).toEqual([{ kind: 'applied', machineId: 'M-1', attempts: 3, appliedAt: 100 }]);
-    expect(ends).toEqual(['finished']);
-  });
-
-  it('tells so of one that has been deferred, too', async () => {
-    const waiter = wait('M-1');
-    await pass(2 * DEFERRED_AFTER_MS);
-    open.settleWaiter(waiter, applied);
-    await pass(0);
-    expect(results).toMatchObject([{ kind: 'applied' }]);
-  });
-
   it('ends each once: what comes first counts', async () => {
     const bug = new Error('a bug');
     const waiters = ['M-1', 'M-2', 'M-3'].map(wait);
@@ -516,33 +423,6 @@ describe('LaneQueue', () => {
   });
 
   describe('of one machine', () => {
-    it('sends one entry at a time, in the order in which they came', () => {
-      for (const payload of [1, 2, 3]) queue.enqueue(entry('a', payload));
-      for (const payload of [1, 2, 3]) {
-        expect(queue.takeBatch(0)).toEqual([entry('a', payload)]);
-        expect(queue.takeBatch(0)).toEqual([]);
-        queue.releaseMachine('a', 'ok');
-      }
-      expect(queue.takeBatch(0)).toEqual([]);
-    });
-
-    it('sends what came while one was under way', () => {
-      add('a');
-      queue.takeBatch(0);
-      queue.enqueue(entry('a', 2));
-      expect(queue.takeBatch(0)).toEqual([]);
-      queue.releaseMachine('a', 'ok');
-      expect(queue.takeBatch(0)).toEqual([entry('a', 2)]);
-    });
-
-    it('sends an entry that has to be sent again before those behind it', () => {
-      for (const payload of [1, 2]) queue.enqueue(entry('a', payload));
-      queue.putBack(queue.takeBatch(0)[0]!, 'ok', 500);
-      expect(queue.takeBatch(500)).toEqual([entry('a', 1)]);
-      queue.releaseMachine('a', 'ok');
-      expect(queue.takeBatch(500)).toEqual([entry('a', 2)]);
-    });
-
     it('has one turn, and goes behind all others that wait', () => {
       queue = new LaneQueue({ maxMachines: 1, maxBytes: 100 });
       add('a', 'a', 'a', 'b', 'c');

@@ -24,7 +24,6 @@ function tracked(startMinute: number, settledUntil: number | null): TrackedMachi
 }
 
 const settled = (startMinute: number): TrackedMachine => tracked(startMinute, at(startMinute));
-const unsettled = (startMinute: number): TrackedMachine => tracked(startMinute, null);
 
 /** What a poll before has seen: the time of its update, and the start that its duration had. */
 interface Seen {
@@ -36,7 +35,6 @@ const seen = (minute: number, startMinute: number): Seen => ({ minute, startMinu
 
 interface Circumstances {
   state?: MachineState;
-  backfill?: number;
   ahead?: number;
   isLogDue?: boolean;
 }
@@ -48,7 +46,7 @@ function need(
   known: Seen | null,
   more: Circumstances = {},
 ): LogRequest | null {
-  const { state = 'OPERATING', backfill = 0, ahead = 0, isLogDue = true } = more;
+  const { state = 'OPERATING', ahead = 0, isLogDue = true } = more;
   const tracked = before && known ? { ...before, lastUpdateTime: at(known.minute) } : before;
   return activityLogNeed(
     tracked,
@@ -58,7 +56,7 @@ function need(
       now: at(minute + 1 + ahead),
       staleAfterSeconds: 300,
       settleSeconds: 300,
-      backfillOnFirstStartSeconds: backfill,
+      backfillOnFirstStartSeconds: 0,
     },
   );
 }
@@ -73,36 +71,8 @@ describe('activityLogNeed', () => {
     expect(need(hardlySeen, 600, 598, null)).toMatchObject({ purpose: 'news' });
   });
 
-  it('is what came since a machine is lost that has never been seen otherwise', () => {
-    const lost = { ...newlyTracked(MACHINE), lostSince: at(-60), observation: 'noData' as const };
-    expect(need(lost, 5, 2, null)).toMatchObject({
-      from: at(-70),
-      to: at(6),
-      historyFrom: at(-60),
-      purpose: 'news',
-    });
-    const longAgo = { ...lost, lostSince: at(0) - 40 * DAY };
-    const possible = at(6) - 30 * DAY;
-    expect(need(longAgo, 5, 2, null)).toMatchObject({
-      from: possible - 10 * MINUTE,
-      to: at(6),
-      historyFrom: possible,
-      truncatedBefore: possible,
-      purpose: 'news',
-    });
-  });
-
   it.each([4, 5, 6])('is none for a state that goes on, when its duration is %i', (duration) => {
     expect(need(settled(0), 5, duration, seen(4, 0))).toBeNull();
-  });
-
-  it('is what came since the period before the first that may be corrected, with a margin', () => {
-    const other = { state: 'IDLE' } as const;
-    expect(need(settled(0), 30, 1, seen(29, 0), other)).toMatchObject({
-      from: at(-10),
-      to: at(31),
-      purpose: 'news',
-    });
   });
 
   it('is there after a restart and after a loss', () => {
@@ -110,11 +80,6 @@ describe('activityLogNeed', () => {
     const lost: TrackedMachine = { ...settled(0), observation: 'noData' };
     expect(need(lost, 5, 5, seen(4, 0))?.purpose).toBe('news');
     expect(need(lost, 5, 5, seen(4, 0), { ahead: 60 })).toBeNull();
-  });
-
-  it('is there when the duration falls, whether minutes were missed or the service thought again', () => {
-    expect(need(settled(0), 20, 3, seen(16, 0))?.purpose).toBe('news');
-    expect(need(settled(0), 20, 10, seen(19, 0))?.purpose).toBe('news');
   });
 
   it('is overdue when it could not be read before, however surely the state has gone on', () => {
@@ -150,15 +115,6 @@ describe('activityLogNeed', () => {
     expect(need(tracked(0, null), 4, 4, seen(3, 0), { ahead: 60 })).toBeNull();
   });
 
-  it('does not go by our clock while the service stands', () => {
-    const reading = { state: 'OPERATING', durationInMinutes: 4, lastUpdateTime: at(4) } as const;
-    const context = { staleAfterSeconds: 300, settleSeconds: 300, backfillOnFirstStartSeconds: 0 };
-    const tracked = { ...unsettled(0), lastUpdateTime: at(4) };
-    const earlier = { durationStart: at(0), isLogDue: true };
-    const standing = { ...context, now: at(900), updateSeenAt: at(5) };
-    expect(activityLogNeed(tracked, reading, earlier, standing)).toBeNull();
-  });
-
   it('reaches 30 days back and says so when that is too little', () => {
     const [long, today] = [settled(-40 * 24 * 60), at(0)];
     const other = { state: 'IDLE' } as const;
@@ -180,14 +136,5 @@ describe('activityLogNeed', () => {
     });
     expect(need(undefined, 0, 30, null)).not.toHaveProperty('historyFrom');
     expect(need(undefined, 0, 60 * 24 * 60, null)?.from).toBe(at(1) - 30 * DAY);
-  });
-
-  it('is the history of a machine never seen before, if that is wanted', () => {
-    expect(need(undefined, 0, 30, null, { backfill: 3600 })).toMatchObject({
-      from: at(1) - 3600 - 600,
-      historyFrom: at(1) - 3600,
-      to: at(1),
-      purpose: 'news',
-    });
   });
 });
