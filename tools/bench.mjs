@@ -51,7 +51,10 @@ const SCENARIOS = [
 const startMs = performance.now();
 const shutdown = createShutdown({ interruptedCode: 130, say });
 
-await runCommand(bench, () => shutdown.end(1));
+await runCommand(
+  () => bench().catch(shutdown.unlessStopping),
+  () => shutdown.end(1),
+);
 
 async function bench() {
   const options = readOptions(process.argv.slice(2), SCENARIOS);

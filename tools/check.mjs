@@ -3,6 +3,7 @@
 import './setup/require-node.mjs';
 import { runChecks } from './check/run-checks.mjs';
 import { runCommand, setUp } from './setup.mjs';
+import { showUsage } from './setup/usage.mjs';
 
 const CHECKS = [
   { name: 'lint (eslint)', tool: 'eslint/bin/eslint.js', args: ['.', '--max-warnings=0'] },
@@ -28,6 +29,10 @@ const CHECKS = [
   { name: 'schemas of outputs', script: 'tools/check/output-schemas.mjs', args: [] },
   { name: 'topics and events (asyncapi)', script: 'tools/check/asyncapi.mjs', args: [] },
 ];
+
+showUsage(`npm run check
+Checks, without a test:
+${CHECKS.map(({ name }) => `  ${name}`).join('\n')}`);
 
 await runCommand(async () => {
   await setUp({ build: false });

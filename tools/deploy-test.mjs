@@ -7,7 +7,8 @@ import { createShutdown } from './process/shutdown.mjs';
 import { runCommand, setUp } from './setup.mjs';
 import { ROOT } from './setup/root.mjs';
 import { runTool } from './setup/run-tool.mjs';
-import { say, secondsSince, step } from './setup/steps.mjs';
+import { say, secondsSince, SetupError, step } from './setup/steps.mjs';
+import { showUsage } from './setup/usage.mjs';
 
 /** Parts by name: all, or those that the arguments name. Most import packages, which may have to be installed first. */
 const PARTS = {
@@ -19,6 +20,11 @@ const PARTS = {
   examples: async () => (await import('./deploy/check-examples.mjs')).checkExamples,
   monitoring: async () => (await import('./deploy/check-monitoring.mjs')).checkMonitoring,
 };
+const USAGE = `npm run test:deploy [-- <part>…]
+Checks deploy/ and the images, see docs/testing.md. Parts, all unless some are named: ${Object.keys(PARTS).join(', ')}.
+npm run test:deploy -- render writes deploy/kubernetes anew from the chart.`;
+
+showUsage(USAGE, { takesArguments: true });
 const named = process.argv.slice(2);
 const startMs = performance.now();
 /** A row for each check: `{name, passed, took, figure}`. */
@@ -46,7 +52,7 @@ await runCommand(
       process.exit();
     }
     for (const part of named.length > 0 ? named : Object.keys(PARTS)) {
-      if (!Object.hasOwn(PARTS, part)) throw new Error(`${part}: no such part of the test`);
+      if (!Object.hasOwn(PARTS, part)) throw new SetupError(`There is no part ${part}.\n${USAGE}`);
       const checkPart = await PARTS[part]();
       await checkPart(check, shutdown);
     }

@@ -10,6 +10,7 @@ import { runCommand, setUp } from './setup.mjs';
 import { LOCAL, ROOT } from './setup/root.mjs';
 import { runTool } from './setup/run-tool.mjs';
 import { say, SetupError, step } from './setup/steps.mjs';
+import { showUsage } from './setup/usage.mjs';
 
 const FOLDER = join(LOCAL, 'matrix');
 const ALL = ['node@20.19', 'node@22', 'node@24', 'kafka@3.9.1', 'kafka@4.1.1', 'kafka@4.3.0'];
@@ -21,11 +22,8 @@ const WARNING = /^\(node:\d+\)(?!.*TimeoutNegative).*Warning.*$/gm;
 const USAGE = `npm run test:matrix [-- <version>[:<tier>]… <Jest's arguments>]
 Versions: ${ALL.join(', ')}; all of them where none is named.`;
 
+showUsage(USAGE, { takesArguments: true });
 const args = process.argv.slice(2);
-if (args.includes('--help') || args.includes('-h')) {
-  console.log(USAGE);
-  process.exit(0);
-}
 const named = args.filter((arg) => NAME.test(arg));
 const names = named.length > 0 ? named : ALL;
 const jestArgs = args.filter((arg) => !NAME.test(arg));

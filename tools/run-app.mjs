@@ -8,10 +8,17 @@ import { watchNpm } from './process/parent-watch.mjs';
 import { dropSignalEchoes } from './process/signal-echo.mjs';
 import { runCommand, setUp } from './setup.mjs';
 import { ROOT } from './setup/root.mjs';
+import { showUsage } from './setup/usage.mjs';
 
 const program = process.argv[2];
-// a command ends by a signal as any program does, unless it listens to it
-if (!program.startsWith('cli/')) exitUntilTakenOver();
+if (!program.startsWith('cli/')) {
+  const [name] = program.split('/');
+  const page = name === 'bridge' ? 'operations' : name;
+  const usage = `npm run start:${name}\nTakes its settings from the environment: docs/${page}.md#settings`;
+  showUsage(usage, { args: process.argv.slice(3) });
+  // a command ends by a signal as any program does, unless it listens to it
+  exitUntilTakenOver();
+}
 await runCommand(() => setUp());
 dropSignalEchoes();
 watchNpm(() => process.kill(process.pid, 'SIGTERM'));

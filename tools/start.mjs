@@ -6,6 +6,7 @@ import { nextFreePort } from './process/ports.mjs';
 import { createShutdown } from './process/shutdown.mjs';
 import { runCommand, setUp } from './setup.mjs';
 import { say, secondsSince, step } from './setup/steps.mjs';
+import { showUsage } from './setup/usage.mjs';
 import { choosePort } from './start/app-ports.mjs';
 import { startApp, untilHealthy } from './start/app-process.mjs';
 import { appSettings } from './start/app-settings.mjs';
@@ -15,6 +16,16 @@ import { whereToLook } from './start/where-to-look.mjs';
 
 const DEMO = new URL('./demo/run-demo.mjs', import.meta.url);
 
+const USAGE = `npm start
+Runs Kafka, a sandbox of the service, the bridge, the terminal, ingest and demo traffic, until Ctrl-C. It takes no
+arguments; of the environment it takes, beside the settings in docs/:
+  KAFKA_BROKERS                         a Kafka of your own, in place of one by Docker or Java
+  SANDBOX_HTTP_PORT, BRIDGE_HTTP_PORT, TERMINAL_HTTP_PORT, INGEST_HTTP_PORT
+                                        ports; without them 3100, 3000, 3200, 3300, or the next free ones
+  SANDBOX_MACHINES, SANDBOX_SEED        the plant: 12 machines without them
+  CLOCK_SPEED                           60: a second is a minute of the plant's time`;
+
+showUsage(USAGE);
 const startMs = performance.now();
 const shutdown = createShutdown({
   interruptedCode: 0,
@@ -23,7 +34,7 @@ const shutdown = createShutdown({
 });
 
 await runCommand(
-  () => start().catch(unlessStopping),
+  () => start().catch(shutdown.unlessStopping),
   () => shutdown.end(1),
 );
 
@@ -69,16 +80,12 @@ async function start() {
   await runDemo({ ...urls, callbackPort, brokers, topicPrefix, clock, sinceMs, signal });
 }
 
-/** What fails because it is being stopped needs no explanation. */
-function unlessStopping(error) {
-  if (!shutdown.signal.aborted) throw error;
-}
-
 async function launch(name, env, healthUrl) {
   if (shutdown.signal.aborted) return new Promise(() => undefined);
   const app = startApp(name, env);
-  shutdown.add(`The ${name}`, app.stop, app.kill);
-  await step(`starting the ${name}`, () => untilHealthy(app, healthUrl));
+  const called = name === 'ingest' ? name : `the ${name}`;
+  shutdown.add(called, app.stop, app.kill);
+  await step(`starting ${called}`, () => untilHealthy(app, healthUrl));
   void app.ended.then((why) => shutdown.end(1, why));
   return app;
 }

@@ -9,10 +9,20 @@ import { createShutdown } from './process/shutdown.mjs';
 import { runCommand, setUp } from './setup.mjs';
 import { LOCAL, ROOT } from './setup/root.mjs';
 import { say, secondsSince } from './setup/steps.mjs';
-import { countTests } from './test/count-tests.mjs';
+import { showUsage } from './setup/usage.mjs';
+import { countTests, sumOf } from './test/count-tests.mjs';
 import { findChromium } from './test/find-chromium.mjs';
 import { jestArguments, TIERS } from './test/tiers.mjs';
 
+const USAGE = `npm test [-- <tier>] [<part of a path>…] [<Jest's options>]
+Installs, builds and starts what the tests need. Tiers: ${Object.keys(TIERS).join(', ')}; without one ${'`quick`'}, or
+what the paths name. The last line is "N passed, M failed". Such as:
+  npm test -- test/e2e/poison
+  npm run test:rest -- secured-kafka
+  npm run test:unit -- --testNamePattern ledger
+More: docs/testing.md`;
+
+showUsage(USAGE, { takesArguments: true });
 const RESULT = join(LOCAL, `test-result-${process.pid}.json`);
 const [first = 'quick', ...others] = process.argv.slice(2);
 const RUNS = Object.hasOwn(TIERS, first) ? TIERS[first] : [runOf([first, ...others])];
@@ -34,7 +44,10 @@ const shutdown = createShutdown({
   },
 });
 
-await runCommand(test, () => shutdown.end(1));
+await runCommand(
+  () => test().catch(shutdown.unlessStopping),
+  () => shutdown.end(1),
+);
 
 async function test() {
   const runs = await runsThatCanBe();
@@ -47,20 +60,20 @@ async function test() {
     shutdown.add('Kafka', kafka.stop, kafka.kill);
     env.KAFKA_BROKERS = kafka.brokers;
   }
-  let [passed, failed] = [0, 0];
+  const counted = [];
   for (const run of runs) {
     const args = run.args ?? jestArguments(run, others);
     const code = await runJest(args, { ...env, ...run.env });
     // Ctrl-C has ended Jest, and the rest is not begun.
     if (shutdown.signal.aborted) return;
-    const counted = countTests(await readFile(RESULT, 'utf8').catch(() => ''), code);
+    counted.push(countTests(await readFile(RESULT, 'utf8').catch(() => ''), code));
     await rm(RESULT, { force: true });
-    passed += counted.passed;
-    failed += counted.failed;
   }
+  counts = sumOf(counted);
+  if (counts.passed === 0 && counted.every(({ failed }) => failed === 0))
+    say('\nNo test was run: no file or name matches the arguments.');
   // what was left out is never passed over where it counts; who asked for it has seen it fail
-  if (!hasBrowser && process.env.CI) failed += 1;
-  counts = { passed, failed };
+  if (!hasBrowser && process.env.CI) counts.failed += 1;
   await shutdown.end(counts.failed === 0 ? 0 : 1);
 }
 

@@ -1,9 +1,18 @@
-import { spawnSync } from 'node:child_process';
-import { mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync } from 'node:fs';
+import { spawn, spawnSync } from 'node:child_process';
+import {
+  existsSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { createServer, type AddressInfo } from 'node:net';
 import { once } from 'node:events';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
+import { setTimeout } from 'node:timers/promises';
 import { evaluate } from '../support/evaluate.js';
 
 const ROOT = resolve(import.meta.dirname, '../..');
@@ -49,6 +58,41 @@ describe('without a Kafka to be had', () => {
   });
 });
 
+describe('Ctrl-C while a Kafka is looked for', () => {
+  const path = mkdtempSync(join(tmpdir(), 'machine-bridge-path-'));
+  const asked = join(path, 'asked');
+  const script = `#!/bin/sh\n: > ${asked}\nexec /bin/sleep 20\n`;
+  beforeAll(() => {
+    writeFileSync(join(path, 'docker'), script, { mode: 0o755 });
+  });
+  afterAll(() => {
+    rmSync(path, { recursive: true });
+  });
+
+  it('ends the command, and is not taken for a Kafka that is missing', async () => {
+    const code = `
+      import { findKafka } from './tools/kafka/find-kafka.mjs';
+      import { createShutdown } from './tools/process/shutdown.mjs';
+      import { runCommand } from './tools/setup.mjs';
+      const shutdown = createShutdown({ interruptedCode: 7, say: console.log });
+      await runCommand(() => findKafka('test').catch(shutdown.unlessStopping), () => shutdown.end(1));`;
+    // a terminal's Ctrl-C goes to the whole group
+    const command = spawn(process.execPath, ['--input-type=module', '-e', code], {
+      cwd: ROOT,
+      env: { PATH: path },
+      detached: true,
+    });
+    let output = '';
+    for (const stream of [command.stdout, command.stderr])
+      stream.on('data', (text: Buffer) => (output += text.toString()));
+    const exit = once(command, 'exit');
+    while (!existsSync(asked) && command.exitCode === null) await setTimeout(20);
+    process.kill(-(command.pid ?? 0), 'SIGINT');
+    const [status] = (await exit) as [number | null];
+    expect({ status, output }).toEqual({ status: 7, output: '\nSIGINT: stopping\n' });
+  });
+});
+
 describe('a port', () => {
   const CHOOSE = `
     import { choosePort } from './tools/start/app-ports.mjs';
@@ -81,6 +125,20 @@ describe('a port', () => {
 
     expect(status).toBe(1);
     expect(output).toContain(`BRIDGE_HTTP_PORT is ${taken}, but that port is taken`);
+  });
+});
+
+describe('a port that is none', () => {
+  it('is an error that says what belongs there', () => {
+    const code = `
+      import { choosePort } from './tools/start/app-ports.mjs';
+      import { runCommand } from './tools/setup.mjs';
+      await runCommand(() => choosePort('TERMINAL_HTTP_PORT', 3200, { TERMINAL_HTTP_PORT: 'abc' }));`;
+    const { status, output } = run(code, {});
+    expect(status).toBe(1);
+    expect(output.trim()).toBe(
+      'TERMINAL_HTTP_PORT must be a port, such as TERMINAL_HTTP_PORT=3200.',
+    );
   });
 });
 
@@ -165,6 +223,66 @@ describe('the closing line of npm test', () => {
       passed,
       failed,
     });
+  });
+});
+
+describe('the sum of several runs', () => {
+  it.each([
+    [[], { passed: 0, failed: 1 }],
+    [['{"numPassedTests":0}'], { passed: 0, failed: 1 }],
+    [['{"numPassedTests":0}', '{"numPassedTests":3}'], { passed: 3, failed: 0 }],
+  ])(
+    'of %j is %j: no test at all is a failure, none in one of the runs is not',
+    async (runs, sum) => {
+      const counted = `sumOf(${JSON.stringify(runs)}.map((text) => countTests(text, 0)))`;
+      expect(await evaluate('test/count-tests.mjs', 'countTests, sumOf', counted)).toEqual(sum);
+    },
+  );
+});
+
+describe('--help', () => {
+  const runTool = (name: string, ...args: string[]) =>
+    spawnSync(process.execPath, [`tools/${name}.mjs`, ...args], {
+      cwd: ROOT,
+      encoding: 'utf8',
+      timeout: 20_000,
+    });
+
+  it.each(['bench', 'build', 'check', 'deploy-test', 'matrix', 'start', 'test', 'test unit'])(
+    'of %s says how the command is used, and does nothing else',
+    (command) => {
+      const [name = '', ...args] = command.split(' ');
+      const { status, stdout, stderr } = runTool(name, ...args, '--help');
+      expect({ status, stderr }).toEqual({ status: 0, stderr: '' });
+      expect(stdout).toMatch(/^npm /);
+    },
+  );
+
+  it('is what a command shows that takes no arguments and was given one', () => {
+    const { status, stderr } = runTool('start', '--port');
+    expect(status).toBe(1);
+    expect(stderr).toMatch(/no argument --port[^]*npm start/);
+  });
+});
+
+describe('a demo in a shell with settings of a real service', () => {
+  it('sends its traffic to the sandbox all the same', async () => {
+    const env = `{
+      MACHINE_CLOUD_BASE_URL: 'https://cloud.example.com',
+      MACHINE_CLOUD_TOKEN_FILE: '/run/secrets/token',
+      MACHINE_CLOUD_TIMEOUT_MS: '5000',
+    }`;
+    const settings = await evaluate(
+      'start/app-settings.mjs',
+      'appSettings',
+      `appSettings({ brokers: '127.0.0.1:9092', sandboxPort: 3101 }, ${env})`,
+    );
+    expect(settings).toMatchObject({
+      MACHINE_CLOUD_BASE_URL: 'http://127.0.0.1:3101',
+      MACHINE_CLOUD_TOKEN: 'sandbox-token',
+      MACHINE_CLOUD_TIMEOUT_MS: '5000',
+    });
+    expect(settings).not.toHaveProperty('MACHINE_CLOUD_TOKEN_FILE');
   });
 });
 

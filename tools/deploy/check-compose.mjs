@@ -87,7 +87,7 @@ async function composeCommand({ env }) {
 async function buildKafkaImage({ docker }, nodeImage) {
   const context = join(FOLDER, 'kafka');
   await cp(join(ROOT, 'tools/deploy/kafka-image'), context, { recursive: true });
-  await fetchArtifacts(findMaven());
+  await fetchArtifacts(await findMaven());
   await cp(await artifactsFolder(), join(context, 'libs'), { recursive: true });
   await docker('build', '--build-arg', `NODE_IMAGE=${nodeImage}`, '--tag', KAFKA_IMAGE, context);
 }

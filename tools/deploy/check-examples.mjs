@@ -36,7 +36,7 @@ export async function checkExamples(check, shutdown) {
     },
     Python: async () => [await installPython(), join(ROOT, 'examples/python/subscriber.py')],
     Java: async () => [
-      findJava(),
+      await findJava(),
       '-cp',
       join(await artifactsFolder(), '*'),
       join(ROOT, 'examples/java/Subscriber.java'),

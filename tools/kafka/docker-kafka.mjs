@@ -1,9 +1,9 @@
-import { spawnSync } from 'node:child_process';
 import { closeSync, openSync } from 'node:fs';
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { spawnGuarded } from '../process/guarded.mjs';
 import { nextFreePort } from '../process/ports.mjs';
+import { probe } from '../process/probe.mjs';
 import { LOCAL, ROOT } from '../setup/root.mjs';
 import { runTool } from '../setup/run-tool.mjs';
 import { step } from '../setup/steps.mjs';
@@ -11,9 +11,10 @@ import { step } from '../setup/steps.mjs';
 const PROJECTS = { start: 'machine-bridge', test: 'machine-bridge-test' };
 
 /** Whether an engine answers and the client can do `docker compose`. */
-export function dockerAnswers() {
-  const run = (...args) => spawnSync('docker', args, { stdio: 'ignore', timeout: 15_000 }).status;
-  return run('info') === 0 && run('compose', 'version') === 0;
+export async function dockerAnswers() {
+  return Boolean(
+    (await probe('docker', ['info'])) && (await probe('docker', ['compose', 'version'])),
+  );
 }
 
 /** Starts the `kafka` service of docker-compose.yml; for `test` in a project of its own that leaves nothing behind. */
@@ -54,6 +55,6 @@ async function followLogs(compose, env, purpose) {
 
 async function addressOfRunning(compose) {
   const args = [...compose, 'port', 'kafka', '9092'];
-  const { status, stdout } = spawnSync('docker', args, { cwd: ROOT, encoding: 'utf8' });
-  return status === 0 && /^[\d.]+:\d+$/.test(stdout.trim()) ? stdout.trim() : undefined;
+  const address = (await probe('docker', args, { cwd: ROOT }))?.stdout.trim() ?? '';
+  return /^[\d.]+:\d+$/.test(address) ? address : undefined;
 }

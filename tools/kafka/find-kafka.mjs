@@ -24,7 +24,7 @@ Then run the command again.`;
  */
 export async function findKafka(purpose) {
   if (process.env.KAFKA_BROKERS) return givenKafka(process.env.KAFKA_BROKERS);
-  if (dockerAnswers()) {
+  if (await dockerAnswers()) {
     const kafka = await startDockerKafka(purpose);
     const script = '/opt/kafka/bin/kafka-console-consumer.sh --bootstrap-server kafka:19092';
     const consumer = `docker ${kafka.compose.join(' ')} exec kafka ${script}`;

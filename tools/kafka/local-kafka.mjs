@@ -10,10 +10,10 @@ import { findJava, findMaven } from './java.mjs';
 
 /** What runs Kafka without Docker: `{java, maven}`, or undefined. Maven is only needed to fetch Kafka once. */
 export async function findJavaWay() {
-  const java = findJava();
+  const java = await findJava();
   if (!java) return undefined;
   if (await hasArtifacts()) return { java, maven: undefined };
-  const maven = findMaven();
+  const maven = await findMaven();
   return maven && { java, maven };
 }
 

@@ -6,8 +6,8 @@ const SAME_CTRL_C_MS = 1000;
 /**
  * Ends what was started, in the reverse order of its start, exactly once.
  *
- * `add(name, stop, kill)` names a thing to end; `signal` aborts as soon as the end begins; `end(code, why)`
- * ends everything and then the process. SIGINT and SIGTERM end with `interruptedCode`; a second one, later than
+ * `add(name, stop, kill)` names a thing to end; `signal` aborts as soon as the end begins; `unlessStopping(error)`
+ * passes over what fails because of it; `end(code, why)` ends everything and then the process. SIGINT and SIGTERM end with `interruptedCode`; a second one, later than
  * the echo that npm makes of the first, ends everything at once.
  */
 export function createShutdown({ interruptedCode, say, beforeExit = () => undefined }) {
@@ -37,6 +37,9 @@ export function createShutdown({ interruptedCode, say, beforeExit = () => undefi
   return {
     signal: abort.signal,
     add: (name, stop, kill) => things.push({ name, stop, kill }),
+    unlessStopping: (error) => {
+      if (!abort.signal.aborted) throw error;
+    },
     end,
   };
 }

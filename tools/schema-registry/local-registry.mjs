@@ -20,7 +20,7 @@ const START_TIMEOUT_MS = 120_000;
 
 /** Starts an Apicurio Registry from its Maven artifact, which keeps schemas in memory; see local-registry.d.mts. */
 export async function startLocalRegistry() {
-  const java = findJava();
+  const java = await findJava();
   if (!java) throw new SetupError('A schema registry needs Java 17 or newer.');
   await fetchRegistry();
   const port = await anyFreePort();
@@ -38,8 +38,8 @@ export async function startLocalRegistry() {
 
 async function fetchRegistry() {
   const what = 'fetching Apicurio Registry with Maven (about 140 MB)';
-  await fetchOnce(FOLDER, what, (unfinished) => {
-    const maven = findMaven();
+  await fetchOnce(FOLDER, what, async (unfinished) => {
+    const maven = await findMaven();
     if (!maven) throw new SetupError('Maven is needed to fetch the schema registry once.');
     const options = [`-Dartifact=${ARTIFACT}`, `-DoutputDirectory=${unfinished}`];
     // its marker files would otherwise be left where the command was called

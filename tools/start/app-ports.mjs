@@ -4,10 +4,13 @@ import { SetupError, say } from '../setup/steps.mjs';
 /**
  * The port for an app: the one its setting names, which must be free, else the preferred one or the next free above.
  *
- * @throws SetupError when the named one is taken
+ * @throws SetupError when the named one is taken, or is none
  */
 export async function choosePort(setting, preferred, env = process.env) {
   const named = Number(env[setting] ?? '');
+  if (!(named >= 0 && named < 65536)) {
+    throw new SetupError(`${setting} must be a port, such as ${setting}=${preferred}.`);
+  }
   if (named > 0) {
     if (await isFree(named)) return named;
     throw new SetupError(

@@ -1,34 +1,29 @@
-const WAYS_TO_A_TOKEN = /^MACHINE_CLOUD_(TOKEN|LOGIN|OAUTH)_?/;
+/** Of a service of one's own: the demo's traffic goes to the sandbox, wherever the shell's settings lead. */
+const SERVICE = /^MACHINE_CLOUD_(BASE_URL$|TOKEN|LOGIN|OAUTH)/;
 
-/** The environment of all apps for the demo; what the user has set stays as it is. */
+/** The environment of all apps for the demo; what else the user has set stays as it is. */
 export function appSettings(
   { brokers, sandboxPort, bridgePort, terminalPort, ingestPort, sendersFile, clockOrigin },
   env = process.env,
 ) {
   const defaults = {
-    MACHINE_CLOUD_BASE_URL: `http://127.0.0.1:${sandboxPort}`,
     EQUIPMENT_MAP_FILE: 'demo/equipment-map.json',
     TERMINAL_REASONS_FILE: 'demo/terminal-reasons.json',
     INGEST_SENDERS_FILE: sendersFile,
-    ...token(env),
     ...shifts(env),
     ...acceleratedClock(clockOrigin, env),
   };
   return {
     ...defaults,
-    ...env,
+    ...Object.fromEntries(Object.entries(env).filter(([name]) => !SERVICE.test(name))),
+    MACHINE_CLOUD_BASE_URL: `http://127.0.0.1:${sandboxPort}`,
+    MACHINE_CLOUD_TOKEN: env.SANDBOX_TOKEN ?? 'sandbox-token',
     KAFKA_BROKERS: brokers,
     SANDBOX_HTTP_PORT: String(sandboxPort),
     BRIDGE_HTTP_PORT: String(bridgePort),
     TERMINAL_HTTP_PORT: String(terminalPort),
     INGEST_HTTP_PORT: String(ingestPort),
   };
-}
-
-/** The bridge wants exactly one way to a token. */
-function token(env) {
-  const chosen = Object.keys(env).some((name) => WAYS_TO_A_TOKEN.test(name));
-  return chosen ? {} : { MACHINE_CLOUD_TOKEN: env.SANDBOX_TOKEN ?? 'sandbox-token' };
 }
 
 /** The terminal shows the shifts that the sandbox goes by. */

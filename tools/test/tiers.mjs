@@ -34,13 +34,17 @@ export const TIERS = {
   ],
 };
 
-/** @param asked further arguments of Jest; patterns of paths that come first choose among the tier's files */
+/**
+ * @param asked further arguments of Jest; patterns of paths that come first choose among the tier's files, and need not
+ *   name one of every run
+ */
 export function jestArguments({ paths, ignored, workers }, asked) {
   const firstOption = asked.findIndex((arg) => arg.startsWith('-'));
   const chosen = firstOption < 0 ? asked : asked.slice(0, firstOption);
   const choose = chosen.length === 0 ? '' : `^(?=.*(${chosen.join('|')})).*`;
   return [
     `--maxWorkers=${workers}`,
+    '--passWithNoTests',
     ...paths.flatMap((pattern) => ['--testPathPatterns', choose + pattern]),
     ...['/node_modules/', ...ignored].flatMap((pattern) => ['--testPathIgnorePatterns', pattern]),
     ...asked.slice(chosen.length),

@@ -22,7 +22,7 @@ const JARS = {
  * @throws SetupError where a JDK or Maven is missing, or cannot do it
  */
 export async function prepareParallelConsumer() {
-  const [java, maven] = [findJava(), findMaven()];
+  const [java, maven] = [await findJava(), await findMaven()];
   if (!java || !maven) throw new SetupError('The rivals need a JDK, 17 or newer, and Maven.');
   const jars = await fetchJars(maven, "Confluent's Parallel Consumer with Maven (20 MB)", JARS);
   const hash = createHash('sha256')
