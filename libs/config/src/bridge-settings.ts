@@ -6,6 +6,7 @@ import {
   EnvironmentReader,
   type IntegerBounds,
   isFromFile,
+  problemsOf,
   readSettings,
 } from './environment-reader.js';
 import {
@@ -70,7 +71,13 @@ export interface BridgeSettings {
 
 /** @throws SettingsError naming everything that is wrong */
 export function loadBridgeSettings(environment: Environment): BridgeSettings {
-  return readSettings(environment, readBridgeSettings);
+  return readSettings(environment, (env) => {
+    const settings = readBridgeSettings(env);
+    const misspelt = env
+      .misspelt()
+      .map(({ name, meant }) => ({ name, instead: `it is not a setting: ${meant} is` }));
+    return { ...settings, unsupported: [...settings.unsupported, ...misspelt] };
+  });
 }
 
 /** The flows of `BRIDGE_FLOWS` alone, for the commands. */
@@ -98,7 +105,7 @@ export function describeBridgeSettings(environment: Environment): {
     if (given === '') return { name, value: fallback === '' ? null : fallback, source: 'default' };
     return { name, value: masked(name, given), source: isFromFile(name) ? 'file' : 'environment' };
   });
-  return { settings, problems: env.problems };
+  return { settings, problems: problemsOf(env) };
 }
 
 const SECRET = /(TOKEN|PASSWORD|SECRET|HEADERS)$/;
@@ -164,6 +171,7 @@ function readFlows(env: EnvironmentReader): ReadonlySet<Flow> {
     if (flow === undefined) env.problem('BRIDGE_FLOWS', `must be of ${FLOWS.join(', ')}`);
     else flows.add(flow);
   }
-  if (flows.size === 0) env.problem('BRIDGE_FLOWS', 'must name at least one flow');
+  if (env.list('BRIDGE_FLOWS', FLOWS).length === 0)
+    env.problem('BRIDGE_FLOWS', 'must name at least one flow');
   return flows;
 }

@@ -1,4 +1,5 @@
 import { readFileSync, statSync } from 'node:fs';
+import { misspeltSettings } from './misspelt-settings.js';
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 
@@ -40,8 +41,15 @@ export function isFromFile(name: string): boolean {
 export function readSettings<T>(environment: Environment, read: (env: EnvironmentReader) => T): T {
   const env = new EnvironmentReader(environment);
   const settings = read(env);
-  if (env.problems.length > 0) throw new SettingsError(env.problems);
+  if (env.problems.length > 0) throw new SettingsError(problemsOf(env));
   return settings;
+}
+
+/** Where anything is wrong, misspelt names are part of it: what is missing may be there under one. */
+export function problemsOf(env: EnvironmentReader): string[] {
+  if (env.problems.length === 0) return [];
+  const misspelt = env.misspelt().map(({ name, meant }) => `${name} is not a setting: ${meant} is`);
+  return [...env.problems, ...misspelt];
 }
 
 /** Settings of which a part is in files, which may be replaced while the process runs. */
@@ -106,6 +114,11 @@ export class EnvironmentReader {
     return Object.keys(this.env).filter(
       (name) => name.startsWith(prefix) && !this.asked.has(name) && this.env[name]?.trim() !== '',
     );
+  }
+
+  /** Names that are set and were not asked for, and those that are close to them and were. */
+  misspelt(): { name: string; meant: string }[] {
+    return misspeltSettings(this.env, [...this.asked.keys()]);
   }
 
   text(name: string, fallback: string): string {

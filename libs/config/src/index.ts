@@ -33,6 +33,7 @@ export {
   loadKafkaSettings,
 } from './kafka-settings.js';
 export { type LogLevel } from './log-level.js';
+export { misspeltSettings } from './misspelt-settings.js';
 export { loadSandboxSettings, type SandboxSettings } from './sandbox-settings.js';
 export {
   loadTerminalSettings,

@@ -59,6 +59,7 @@ async function checkConfiguration(json: boolean): Promise<void> {
   const loaded = loadBridgeSettings(readEnvironment());
   await report(
     [
+      () => Promise.resolve(loaded.unsupported.map(unsupportedFinding)),
       () => checkKafka(loaded),
       () => checkSchemaRegistry(loaded),
       () => checkService(loaded),
@@ -71,6 +72,10 @@ async function checkConfiguration(json: boolean): Promise<void> {
 function problemFinding(problem: string): Finding {
   const [check = '', ...rest] = problem.split(' ');
   return { check, status: 'fail', detail: rest.join(' '), remedy: 'correct it, then check again' };
+}
+
+function unsupportedFinding({ name, instead }: { name: string; instead: string }): Finding {
+  return { check: name, status: 'warn', detail: 'has no effect', remedy: instead };
 }
 
 async function diagnose({ url, json = false }: DoctorOptions): Promise<void> {

@@ -1,4 +1,10 @@
-import { type KafkaSettings, loadKafkaSettings, readEnvironment } from '#libs/config';
+import {
+  type KafkaSettings,
+  loadKafkaSettings,
+  misspeltSettings,
+  readEnvironment,
+  SettingsError,
+} from '#libs/config';
 import {
   type ConfiguredKafka,
   createKafka,
@@ -17,7 +23,13 @@ Kafka is found by the KAFKA_… settings of the bridge; without KAFKA_BROKERS at
  * @throws SettingsError naming everything that is wrong
  */
 export function commandKafkaSettings(): KafkaSettings {
-  return loadKafkaSettings({ KAFKA_BROKERS: '127.0.0.1:9092', ...readEnvironment() });
+  const environment = readEnvironment();
+  // 127.0.0.1 would answer in place of the Kafka that was meant
+  const [misspelt] = misspeltSettings(environment, ['KAFKA_BROKERS']);
+  if (misspelt !== undefined) {
+    throw new SettingsError([`${misspelt.name} is not a setting: KAFKA_BROKERS is`]);
+  }
+  return loadKafkaSettings({ KAFKA_BROKERS: '127.0.0.1:9092', ...environment });
 }
 
 /**
@@ -48,8 +60,8 @@ export async function reachTopics(
     return await topicNames(kafka);
   } catch (cause) {
     const why = describeKafkaFailure(cause);
-    throw new UnreachableError(`Kafka cannot be reached at ${brokers.join(', ')}: ${why}`, {
-      cause,
-    });
+    const isGiven = (readEnvironment()['KAFKA_BROKERS']?.trim() ?? '') !== '';
+    const where = `${brokers.join(', ')}${isGiven ? '' : ' (KAFKA_BROKERS is not set)'}`;
+    throw new UnreachableError(`Kafka cannot be reached at ${where}: ${why}`, { cause });
   }
 }

@@ -1,0 +1,46 @@
+import { loadBridgeSettings } from './bridge-settings.js';
+import { misspeltSettings } from './misspelt-settings.js';
+
+const NEEDED = {
+  KAFKA_BROKERS: 'kafka:9092',
+  MACHINE_CLOUD_BASE_URL: 'https://cloud.example.com',
+  MACHINE_CLOUD_TOKEN: 'secret-token',
+};
+
+describe('a misspelt setting', () => {
+  it.each(['KAFKA_BROKER', 'KAFKA_BROEKRS', 'KAFKA_BROCKERS', 'KAFKA_BROKERSS', 'kAFKA_BROKER'])(
+    'is found: %s',
+    (name) => {
+      expect(misspeltSettings({ [name]: 'kafka:9092' }, ['KAFKA_SSL', 'KAFKA_BROKERS'])).toEqual([
+        { name, meant: 'KAFKA_BROKERS' },
+      ]);
+    },
+  );
+
+  it.each(['KAFKA_PORT', 'KAFKA_BROKERS_URL', 'BROKERS', 'PATH'])(
+    'is none where the name is another: %s',
+    (name) => {
+      expect(misspeltSettings({ [name]: 'x' }, ['KAFKA_BROKERS'])).toEqual([]);
+    },
+  );
+
+  it('is none where the right name is set as well, or the wrong one is empty', () => {
+    const both = { KAFKA_BROKER: 'kafka:9092', KAFKA_BROKERS: 'kafka:9092' };
+    expect(misspeltSettings(both, ['KAFKA_BROKERS'])).toEqual([]);
+    expect(misspeltSettings({ KAFKA_BROKER: ' ' }, ['KAFKA_BROKERS'])).toEqual([]);
+  });
+
+  it('is named beside what is missing', () => {
+    const { KAFKA_BROKERS, ...others } = NEEDED;
+    expect(() => loadBridgeSettings({ ...others, KAFKA_BROKER: KAFKA_BROKERS })).toThrow(
+      /- KAFKA_BROKERS is required: [^]*- KAFKA_BROKER is not a setting: KAFKA_BROKERS is/,
+    );
+  });
+
+  it('is without effect where nothing else is wrong', () => {
+    expect(loadBridgeSettings({ ...NEEDED, POLL_INTERVAL_SECOND: '30' }).unsupported).toEqual([
+      { name: 'POLL_INTERVAL_SECOND', instead: 'it is not a setting: POLL_INTERVAL_SECONDS is' },
+    ]);
+    expect(loadBridgeSettings(NEEDED).unsupported).toEqual([]);
+  });
+});

@@ -1,0 +1,42 @@
+const MOST_EDITS = 2;
+/** Shorter names are close to others by chance. */
+const SHORTEST_NAME = 8;
+
+/** Variables that are set and differ by a letter or two from one of `names`, which is not set: `{name, meant}`. */
+export function misspeltSettings(
+  environment: Readonly<Record<string, string | undefined>>,
+  names: readonly string[],
+): { name: string; meant: string }[] {
+  const isSet = (name: string): boolean => (environment[name]?.trim() ?? '') !== '';
+  const unset = names.filter((name) => name.length >= SHORTEST_NAME && !isSet(name));
+  return Object.keys(environment)
+    .filter((name) => isSet(name) && !names.includes(name))
+    .flatMap((name) => {
+      const meant = unset.find((known) => edits(name, known) <= MOST_EDITS);
+      return meant === undefined ? [] : [{ name, meant }];
+    });
+}
+
+/** How many letters have to be put in, left out, replaced or swapped with the next (optimal string alignment). */
+function edits(a: string, b: string): number {
+  if (Math.abs(a.length - b.length) > MOST_EDITS) return MOST_EDITS + 1;
+  const rows = [Array.from({ length: b.length + 1 }, (_, column) => column)];
+  const at = (row: number, column: number): number => rows[row]?.[column] ?? Infinity;
+  for (let row = 1; row <= a.length; row += 1) {
+    const costs = [row];
+    rows.push(costs);
+    for (let column = 1; column <= b.length; column += 1) {
+      const isSame = a[row - 1] === b[column - 1];
+      const isSwapped = a[row - 1] === b[column - 2] && a[row - 2] === b[column - 1];
+      costs.push(
+        Math.min(
+          at(row - 1, column) + 1,
+          at(row, column - 1) + 1,
+          at(row - 1, column - 1) + (isSame ? 0 : 1),
+          isSwapped ? at(row - 2, column - 2) + 1 : Infinity,
+        ),
+      );
+    }
+  }
+  return at(a.length, b.length);
+}
