@@ -16,6 +16,8 @@ describe('describeKafkaFailure', () => {
     ['KAFKA_SSL_CERT_FILE', { code: 'ERR_SSL_TLSV1_ALERT_UNKNOWN_CA' }],
     ['KAFKA_SSL_CERT_FILE', { code: 'ERR_SSL_SSL/TLS_ALERT_BAD_CERTIFICATE' }],
     ['KAFKA_SSL and KAFKA_BROKERS', { code: 'ERR_SSL_WRONG_VERSION_NUMBER' }],
+    ['start it, or correct KAFKA_BROKERS', { code: 'ECONNREFUSED' }],
+    ['advertised.listeners', { code: 'ENOTFOUND' }],
     ['KAFKA_SASL_OAUTH_CLIENT_SECRET', { code: 'NO_TOKEN' }],
     ['the broker refuses the token of KAFKA_SASL_OAUTH_TOKEN_URL', { code: 'TOKEN_REFUSED' }],
     ['KAFKA_SASL_MECHANISM', { type: 'UNSUPPORTED_SASL_MECHANISM', code: 33 }],
@@ -128,8 +130,8 @@ describe('describeKafkaFailure', () => {
   });
 
   it('leaves anything else as it is', () => {
-    const error = failure('connect ECONNREFUSED 127.0.0.1:9092', { code: 'ECONNREFUSED' });
-    expect(describeKafkaFailure(error)).toBe('Error: connect ECONNREFUSED 127.0.0.1:9092');
+    const error = failure('connect EPERM 127.0.0.1:9092', { code: 'EPERM' });
+    expect(describeKafkaFailure(error)).toBe('Error: connect EPERM 127.0.0.1:9092');
     expect(describeKafkaFailure('away')).toBe('away');
     const unnamed = failure('too large', { type: 'MESSAGE_TOO_LARGE' });
     expect(describeKafkaFailure(unnamed)).toBe('Error: too large');

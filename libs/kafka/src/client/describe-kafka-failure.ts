@@ -44,6 +44,14 @@ const ADVICE: readonly (readonly [RegExp, string])[] = [
     'the broker refuses the token of KAFKA_SASL_OAUTH_TOKEN_URL: issuer, audience, scope or an extension ' +
       'is not what it expects, or its own keys are out of date',
   ],
+  [
+    /^ECONNREFUSED$/,
+    'no broker listens there: if that goes on, start it, or correct KAFKA_BROKERS',
+  ],
+  [
+    /^ENOTFOUND$/,
+    "the host of a broker is not known: correct KAFKA_BROKERS, or the broker's advertised.listeners",
+  ],
   [/^UNSUPPORTED_SASL_MECHANISM$/, 'the broker does not offer what KAFKA_SASL_MECHANISM names'],
   [/^ILLEGAL_SASL_STATE$/, NO_SASL],
   [
