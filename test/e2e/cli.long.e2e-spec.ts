@@ -265,6 +265,8 @@ describe('machine-bridge, beside a running bridge', () => {
       stdout: '',
       stderr: expect.stringContaining('Kafka cannot be reached at 127.0.0.1:1') as string,
     });
+    const doctor = await bridgeCommand(['doctor', '--json'], noKafka);
+    expect(failed(doctor)).toEqual([expect.stringMatching(/^kafka: Kafka cannot be reached/)]);
     const noService = { MACHINE_CLOUD_BASE_URL: 'http://127.0.0.1:1' };
     expect((await bridgeCommand(['config', 'check'], noService)).exitCode).toBe(69);
     expect((await bridgeCommand(['doctor', '--url', 'http://127.0.0.1:1'])).exitCode).toBe(69);
@@ -275,6 +277,20 @@ describe('machine-bridge, beside a running bridge', () => {
     expect((await bridgeCommand(['offsets', 'reset', 'x', '--to', 'noon'])).exitCode).toBe(64);
     expect((await bridgeCommand(['send'])).exitCode).toBe(64);
     expect((await bridgeCommand(['machines', '--state', 'RUNNING'])).exitCode).toBe(64);
+  });
+
+  it('names a misspelt setting, and takes no other Kafka for the one that it was to name', async () => {
+    const misspelt = { KAFKA_BROKERS: '', KAFKA_BROKER: 'kafka.example.com:9092' };
+    expect(await bridgeCommand(['topics', 'list'], misspelt)).toMatchObject({
+      exitCode: 78,
+      stdout: '',
+      stderr: expect.stringContaining('KAFKA_BROKER is not a setting: KAFKA_BROKERS is') as string,
+    });
+    const checked = await bridgeCommand(['config', 'check'], { POLL_INTERVAL_SECOND: '30' });
+    expect(checked.exitCode).toBe(0);
+    expect(checked.stdout).toMatch(
+      /warn {2}POLL_INTERVAL_SECOND +has no effect\n.*POLL_INTERVAL_SECONDS is/,
+    );
   });
 
   it('finds a running bridge well', async () => {
@@ -328,7 +344,7 @@ describe('machine-bridge, beside a running bridge', () => {
       { what: 'all machines are published' },
     );
     const [one] = machines;
-    const table = await bridgeCommand(['machines', one?.machineId ?? '']);
+    const table = await bridgeCommand(['machines', one?.machineId.toLowerCase() ?? '']);
     expect(table.stdout).toMatch(/^machine +state +since +observation/);
     expect(table.stdout).toContain('1 of 12 machines');
     const state = one?.state?.state ?? '';

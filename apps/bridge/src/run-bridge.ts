@@ -42,9 +42,10 @@ function exitBecause(error: unknown): never {
     process.stderr.write(`${error.message}\n`);
     process.exit(EXIT_CODE_BAD_SETTINGS);
   }
-  process.stderr.write(
-    `The bridge cannot start: ${error instanceof Error ? error.message : String(error)}\n`,
-  );
+  const message = error instanceof Error ? error.message : String(error);
+  const isTaken = error instanceof Error && 'code' in error && error.code === 'EADDRINUSE';
+  const remedy = isTaken ? ': set BRIDGE_HTTP_PORT to another port' : '';
+  process.stderr.write(`The bridge cannot start: ${message}${remedy}\n`);
   process.exit(1);
 }
 

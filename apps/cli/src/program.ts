@@ -3,7 +3,7 @@ import { VERSION } from '#libs/program';
 import { addCheckCommands } from './checks/commands.js';
 import { CliCommand } from './command-line/command.js';
 import { addCompletionCommand } from './command-line/completion.js';
-import { readPath } from './command-line/option-values.js';
+import { readPath, unreadableBecause } from './command-line/option-values.js';
 import { addListCommand } from './dlq/list.js';
 import { addReplayCommand } from './dlq/replay-command.js';
 import { addShowCommand } from './dlq/show.js';
@@ -58,6 +58,6 @@ function loadSettings(file: string): void {
   try {
     loadSettingsFile(readPath(file));
   } catch (cause) {
-    throw new SettingsError([`${file} cannot be read: ${(cause as Error).message}`]);
+    throw new SettingsError([`${file} cannot be read: ${unreadableBecause(cause)}`]);
   }
 }

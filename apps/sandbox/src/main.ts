@@ -24,7 +24,9 @@ async function run(): Promise<void> {
 }
 
 function describe(error: unknown): string {
-  if (!(error instanceof Error)) return String(error);
-  const isTaken = 'code' in error && error.code === 'EADDRINUSE';
-  return isTaken ? `${error.message}: set SANDBOX_HTTP_PORT to another port` : error.message;
+  if (error instanceof SettingsError) return error.message;
+  const message = error instanceof Error ? error.message : String(error);
+  const isTaken = error instanceof Error && 'code' in error && error.code === 'EADDRINUSE';
+  const remedy = isTaken ? ': set SANDBOX_HTTP_PORT to another port' : '';
+  return `The sandbox cannot start: ${message}${remedy}`;
 }

@@ -13,6 +13,7 @@ import {
   type TopicSpan,
 } from '#libs/kafka';
 import { reachTopics } from '../command-line/kafka.js';
+import { counted } from '../command-line/output.js';
 import { lagOf } from '../offsets/offsets.js';
 import { checkTopics } from '../topics/check-topics.js';
 import type { Finding } from '../command-line/findings.js';
@@ -48,8 +49,10 @@ export async function checkKafka(settings: BridgeSettings): Promise<Finding[]> {
 export async function checkGroup(settings: BridgeSettings): Promise<Finding[]> {
   const kafka = createKafka(settings.kafka);
   const { groupId } = settings.kafka;
+  const existing = await reachTopics(kafka, settings.kafka).catch(() => undefined);
+  // checkKafka has found that, and says what to do
+  if (existing === undefined) return [];
   return attempt('consumer group', async () => {
-    const existing = await reachTopics(kafka, settings.kafka);
     const topics = consumedTopics(bridgeTopics(settings))
       .map(({ name }) => name)
       .filter((name) => existing.includes(name));
@@ -61,7 +64,7 @@ export async function checkGroup(settings: BridgeSettings): Promise<Finding[]> {
         ? {
             check: 'consumer group',
             status: 'ok',
-            detail: `${groupId}: ${state}, ${members} members`,
+            detail: `${groupId}: ${state}, ${counted(members, 'member')}`,
           }
         : {
             check: 'consumer group',

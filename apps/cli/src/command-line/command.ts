@@ -18,7 +18,7 @@ export class CliCommand extends Command {
   constructor(name?: string) {
     super(name);
     this.exitOverride().allowExcessArguments(false).helpOption('-h, --help', 'shows this');
-    this.helpCommand(false).configureHelp({
+    this.showHelpAfterError('(--help says what there is)').helpCommand(false).configureHelp({
       commandUsage: npmUsage,
       subcommandDescription: firstSentence,
     });

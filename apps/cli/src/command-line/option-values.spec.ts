@@ -1,4 +1,5 @@
-import { readPath } from './option-values.js';
+import { readFile } from 'node:fs/promises';
+import { readPath, unreadableBecause } from './option-values.js';
 
 describe('a path from the command line', () => {
   it.each([
@@ -12,5 +13,14 @@ describe('a path from the command line', () => {
 
   it('stays as it is without npm', () => {
     expect(readPath('./x.xml', {})).toBe('./x.xml');
+  });
+});
+
+describe('a file that cannot be read', () => {
+  it.each([
+    ['/none/such', 'there is no such file'],
+    ['/', 'it is a folder: name its files'],
+  ])('%s: says why in words', async (path, why) => {
+    expect(unreadableBecause(await readFile(path).catch((error: unknown) => error))).toBe(why);
   });
 });

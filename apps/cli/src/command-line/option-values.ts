@@ -63,3 +63,12 @@ export function whoCalls(): string {
     return `unknown@${hostname()}`;
   }
 }
+
+/** Why a file that was named cannot be read, in words where they are known. */
+export function unreadableBecause(error: unknown): string {
+  const { code, message } = error as NodeJS.ErrnoException;
+  if (code === 'ENOENT') return 'there is no such file';
+  if (code === 'EISDIR') return 'it is a folder: name its files';
+  if (code === 'EACCES') return 'it may not be read by this user';
+  return message;
+}

@@ -16,6 +16,11 @@ export function printProgress(line: string): void {
   if (process.stderr.isTTY) printStatus(line);
 }
 
+/** A number with its noun, `1 member`, `2 members`. */
+export function counted(count: number, noun: string): string {
+  return `${count} ${noun}${count === 1 ? '' : 's'}`;
+}
+
 /** Lines of a table; the last column has any width. */
 export function tableLines(rows: readonly (readonly string[])[]): string[] {
   const widths: number[] = [];

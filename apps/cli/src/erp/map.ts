@@ -34,7 +34,7 @@ export function addMapCommand(erp: CliCommand): void {
     .description(
       `Proposes entries of the equipment map for work centres that orders name and no machine is mapped for.
 
-It asks a bridge for these work centres, which it knows since it runs, and for its machines, and compares their names. It
+It asks a bridge for these work centres, which it knows since it runs, and for its machines, and compares their names. It \
 prints YAML and writes no file.`,
     )
     .option(...BRIDGE_OPTION)

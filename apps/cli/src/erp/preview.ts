@@ -25,8 +25,8 @@ export function addPreviewCommand(erp: CliCommand): void {
     .description(
       `Shows what the bridge would do with documents on erp.work-orders.v1, without doing it.
 
-Files are read as messages in this order, those of a folder and its subfolders by name. Machines are not looked
-up: whether the service knows them is not checked.`,
+Files are read as messages in this order, those of a folder and its subfolders by name. Machines are not looked up: \
+whether the service knows them is not checked.`,
     )
     .option('--map <file>', 'equipment map, in place of EQUIPMENT_MAP_FILE', path)
     .option('--mapping <file>', 'expressions, in place of ERP_MAPPING_FILE', path)

@@ -3,7 +3,7 @@ import { readdir, readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { MAX_BODY_BYTES, openEnvelope, parsed, type Parsed, tooLarge } from '#libs/contracts';
 import type { OrderDocument } from '#libs/erp-formats';
-import { readPath } from '../command-line/option-values.js';
+import { readPath, unreadableBecause } from '../command-line/option-values.js';
 
 /** A limit for a folder given by mistake, such as the root. */
 const MAX_ENTRIES = 100_000;
@@ -35,7 +35,10 @@ export async function findSourceFiles(
   const skipped: string[] = [];
   for (const given of paths) {
     const path = readPath(given);
-    if (!(await stat(path)).isDirectory()) {
+    const found = await stat(path).catch((cause: unknown) => {
+      throw new Error(`${given}: ${unreadableBecause(cause)}`, { cause });
+    });
+    if (!found.isDirectory()) {
       files.push({ path, name: given });
       continue;
     }

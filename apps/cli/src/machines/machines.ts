@@ -62,7 +62,7 @@ async function listMachines(text: string | undefined, options: MachinesOptions):
       : ((await askBridge(bridge === true ? undefined : bridge, '/api/machines')) as Machine[]);
   const found = all.filter(
     (machine) =>
-      (text === undefined || `${machine.machineId}\n${machine.displayName}`.includes(text)) &&
+      (text === undefined || holds(machine, text)) &&
       (factory === undefined || machine.factoryId === factory) &&
       (state === undefined || machine.state?.state === state) &&
       (observation === undefined || machine.state?.observation === observation),
@@ -79,6 +79,10 @@ async function listMachines(text: string | undefined, options: MachinesOptions):
     ],
   });
   if (!json) print(`${found.length} of ${all.length} machines`);
+}
+
+function holds({ machineId, displayName }: Machine, text: string): boolean {
+  return `${machineId}\n${displayName}`.toLowerCase().includes(text.toLowerCase());
 }
 
 /** Reads both compacted topics to their ends. */

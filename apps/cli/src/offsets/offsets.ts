@@ -12,7 +12,7 @@ import { InvalidArgumentError } from 'commander';
 import { type CliCommand, JSON_OPTION } from '../command-line/command.js';
 import { KAFKA_HELP, openKafka } from '../command-line/kafka.js';
 import { readCount } from '../command-line/option-values.js';
-import { print, printRecords } from '../command-line/output.js';
+import { counted, print, printRecords } from '../command-line/output.js';
 
 interface ShowOptions {
   json?: boolean;
@@ -96,7 +96,7 @@ async function showOffsets({ json = false }: ShowOptions): Promise<void> {
     describeGroup(kafka, settings.groupId),
     groupOffsets(kafka, settings.groupId, topics),
   ]);
-  if (!json) print(`group ${settings.groupId}: ${state}, ${members} members`);
+  if (!json) print(`group ${settings.groupId}: ${state}, ${counted(members, 'member')}`);
   const records = offsets.map((offset) => ({ ...offset, lag: lagOf(offset) }));
   printRecords(records, json, {
     heading: ['topic', 'partition', 'first', 'committed', 'end', 'lag', 'finished ahead'],
@@ -150,7 +150,7 @@ async function resetOffsets(name: string, options: ResetOptions): Promise<void> 
   });
   if (!isStopped) {
     throw new Error(
-      `the group ${groupId} is ${state} with ${members} members, so nothing is reset: stop every bridge of the group first`,
+      `the group ${groupId} is ${state} with ${counted(members, 'member')}, so nothing is reset: stop every bridge of the group first`,
     );
   }
   if (!yes && !json) print('Nothing has been reset: add --yes to do it.');

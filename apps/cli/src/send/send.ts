@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises';
 import { IdempotentProducer } from '#libs/kafka';
 import { type CliCommand, JSON_OPTION } from '../command-line/command.js';
 import { KAFKA_HELP, openKafka } from '../command-line/kafka.js';
-import { readPath } from '../command-line/option-values.js';
+import { readPath, unreadableBecause } from '../command-line/option-values.js';
 import { print, visibleJson } from '../command-line/output.js';
 import { identifyDocument } from './identify-document.js';
 
@@ -30,8 +30,8 @@ export function addSendCommand(program: CliCommand): void {
     .description(
       `Sends documents to the topics they belong to.
 
-A file is recognised by its content: a work order list, a downtime reason, or an order in a format
-the bridge reads. --topic, --key and --content-type override what was recognised.`,
+A file is recognised by its content: a work order list, a downtime reason, or an order in a format that the bridge \
+reads. --topic, --key and --content-type override what was recognised.`,
     )
     .option('--topic <name>', 'the topic, without KAFKA_TOPIC_PREFIX')
     .option('--key <key>', "the record's key")
@@ -77,7 +77,7 @@ async function recordOf(
     const headers = contentType === undefined ? {} : { 'content-type': contentType };
     return { topic, key, value, headers };
   } catch (cause) {
-    throw new Error(`${file}: ${(cause as Error).message}`, { cause });
+    throw new Error(`${file}: ${unreadableBecause(cause)}`, { cause });
   }
 }
 

@@ -1,6 +1,7 @@
 import type { BridgeTopic } from '#libs/contracts';
 import type { TopicDescription } from '#libs/kafka';
 import type { Finding } from '../command-line/findings.js';
+import { counted } from '../command-line/output.js';
 
 const UNLIMITED = '-1';
 
@@ -34,7 +35,7 @@ export function checkTopics({ planned, actual, ...missing }: TopicCheck): Findin
 function describeTopic({ partitions, replicas, config }: TopicDescription): string {
   const known = [...config].map(([name, value]) => `${name}=${value}`);
   const rest = known.length === 0 ? ['configuration not readable'] : known;
-  return [`${partitions} partitions`, `${replicas} replicas`, ...rest].join(', ');
+  return [counted(partitions, 'partition'), counted(replicas, 'replica'), ...rest].join(', ');
 }
 
 function missingTopic(
