@@ -162,6 +162,7 @@ class Partition {
       },
       seek: () => undefined,
       allOvertaken: () => 0,
+      overtakenFell: () => undefined,
       deadLetter: (message) => {
         this.done.add(message.offset);
         message.finish();

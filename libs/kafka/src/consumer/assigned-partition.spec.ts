@@ -48,6 +48,7 @@ class Handling {
       },
       seek: () => undefined,
       allOvertaken: () => this.queue.progress.overtaken,
+      overtakenFell: () => undefined,
       deadLetter: (message: InboundMessage) => {
         this.setAside.push(message.offset);
         this.aside(message);

@@ -46,6 +46,8 @@ export interface PartitionContext {
   seek: (topic: string, partition: number, offset: number) => void;
   /** How many messages others have overtaken, of all partitions. */
   allOvertaken: () => number;
+  /** They have become fewer: other partitions may be resumed. */
+  overtakenFell: () => void;
   /** Begins the transactions of a partition. */
   beginTransactions: (
     topic: string,
@@ -260,12 +262,14 @@ export class AssignedPartition {
   /** Takes the end of a message; {@link PartitionMessage} ensures that each ends once. */
   messageEnded(message: PartitionMessage, how: 'finished' | 'abandoned'): void {
     message.span.end(how);
+    const { overtaken } = this.progress;
     this.progress.recordEnded(message, how);
     this.inFlight -= 1;
     this.inFlightBytes -= message.bytes;
     if (this.inFlight === 0) for (const resolve of this.whenEmpty.splice(0)) resolve();
     if (this.revoked.aborted) return;
     this.resumeIfShort();
+    if (this.progress.overtaken < overtaken) this.context.overtakenFell();
     if (this.isFull && this.inFlightShare <= IN_FLIGHT_FACTOR / 2) this.handOver();
   }
 
@@ -352,7 +356,8 @@ export class AssignedPartition {
     return chunk;
   }
 
-  private resumeIfShort(): void {
+  /** Resumes the fetch where it is paused, and little enough is unfinished. */
+  resumeIfShort(): void {
     if (!this.isPaused || this.isBeyond(RESUME_AT)) return;
     this.isPaused = false;
     this.context.resume(this.topic, this.partition);

@@ -501,4 +501,28 @@ describe('AssignedPartitions', () => {
     await finishAll();
     expect(backlog()).toEqual([nothing]);
   });
+
+  it('resumes a partition once another has fewer messages that others have overtaken', async () => {
+    /** So many are fetched, and all but the last of each thousand wait; returns whether the partition is to pause. */
+    const overtake = async (partition: number, thousands: number): Promise<boolean> => {
+      let isPaused = false;
+      for (let first = 0; first < thousands * 1000 && !isPaused; first += 1000) {
+        const records = recordsUpTo(1000, first);
+        const end = first + 1000;
+        isPaused = queues.bufferFetched({ ...from('a', partition, end, end), first }, records);
+        const last = (): InboundMessage | undefined =>
+          underWay.findLast((it) => it.partition === partition && it.offset === end - 1);
+        await until(() => last() !== undefined);
+        last()?.finish();
+      }
+      return isPaused;
+    };
+    expect(await overtake(0, 8)).toBe(false);
+    expect(await overtake(1, 6)).toBe(true);
+    resumed.length = 0;
+    for (const message of underWay) {
+      if (message.partition === 0 && message.offset % 1000 < 999) message.finish();
+    }
+    expect(resumed).toContain('a/1');
+  });
 });

@@ -24,13 +24,19 @@ export class AssignedPartitions {
 
   private readonly context: PartitionContext;
 
-  constructor(context: Omit<PartitionContext, 'allOvertaken'>) {
+  constructor(context: Omit<PartitionContext, 'allOvertaken' | 'overtakenFell'>) {
     const allOvertaken = (): number => {
       let sum = 0;
       for (const { progress } of this.owned.values()) sum += progress.overtaken;
       return sum;
     };
-    this.context = { ...context, allOvertaken };
+    this.context = {
+      ...context,
+      allOvertaken,
+      overtakenFell: () => {
+        this.resumeShort();
+      },
+    };
   }
 
   /** Drops revoked partitions after a rebalance, before anything more is committed for them. */
@@ -44,6 +50,11 @@ export class AssignedPartitions {
       void owned.closeBuffer(new Error(`${topic}/${partition} went to another process`));
       void owned.transactions.endTransactions();
     }
+    this.resumeShort();
+  }
+
+  private resumeShort(): void {
+    for (const owned of this.owned.values()) owned.resumeIfShort();
   }
 
   /**

@@ -33,13 +33,14 @@ export function parseOffsetMetadata(committed: number, metadata: string | null):
   };
 }
 
-/** What a broker takes as a commit's metadata (4096 by default), less the transaction's number. */
-const MAX_AHEAD_LENGTH = 3900;
-/** Gaps in base 36: readable, and all that earlier versions read. They take at most so much. */
+/** Below what a broker takes as a commit's metadata (4096 by default). */
+const MAX_AHEAD_LENGTH = 3000;
+/** Gaps in base 36: readable, and all that earlier versions read. */
 const LISTED_FORM = /^ahead\/1 ([0-9a-z]{1,11}) ((?:[0-9a-z]{1,11}(?:\.[0-9a-z]{1,11})*)?)$/;
-const MAX_LISTED_LENGTH = 3000;
+/** What is listed in so much of the room has room when it is coded, however wide its gaps are. */
+const LISTED_SHARE = 2 / 3;
 /** Gaps of {@link encodeGaps}, where they are too many to be listed. */
-const CODED_FORM = /^ahead\/2 ([0-9a-z]{1,11}) ([0-6][\w-]*)$/;
+const CODED_FORM = /^ahead\/2 ([0-9a-z]{1,11}) ([\w-]+)$/;
 
 /**
  * Which messages beyond the committed offset have finished as well, by the commit's metadata, so
@@ -67,16 +68,17 @@ export class FinishedAhead {
 
   /**
    * Metadata for a commit of the lowest unfinished offset; empty when nothing beyond it has finished.
-   * `upTo` is lower than `highest` where so many are unfinished that the metadata has no room for all that have.
+   * `upTo` is lower than `highest` where so many are unfinished that the metadata has no room for all that have. It
+   * never falls as more of them finish, or others are started: what was committed as finished stays so.
    *
    * @param unfinished in ascending order; the first is the offset to be committed
    * @param highest the highest offset started
-   * @param taken characters of the metadata that are taken by others
+   * @param maxLength of the gaps
    */
   static compose(
     unfinished: readonly number[],
     highest: number,
-    taken = 0,
+    maxLength = MAX_AHEAD_LENGTH,
   ): { metadata: string; upTo: number } {
     const gaps: number[] = [];
     let [last = highest] = unfinished;
@@ -85,10 +87,10 @@ export class FinishedAhead {
       last = offset;
     }
     const listed = gaps.map((gap) => gap.toString(36)).join('.');
-    const isListed = listed.length <= MAX_LISTED_LENGTH;
+    const isListed = listed.length <= maxLength * LISTED_SHARE;
     const { text, count } = isListed
       ? { text: listed, count: gaps.length }
-      : encodeGaps(gaps, MAX_AHEAD_LENGTH - taken);
+      : encodeGaps(gaps, maxLength);
     // What lies beyond may be repeated.
     const upTo = (unfinished[count + 1] ?? highest + 1) - 1;
     const nothingAhead = unfinished.length === 0 || upTo - count === unfinished[0];

@@ -97,20 +97,13 @@ export class PartitionProgress {
     finished: ReadonlySet<number>,
     done: readonly { offset: number; item: number }[],
   ): CommitPosition | undefined {
-    const items = this.itemsAfter(finished, done);
-    const place = this.offsets.after(finished, items?.length);
-    return place === undefined ? undefined : { ...place, items };
-  }
-
-  private itemsAfter(
-    finished: ReadonlySet<number>,
-    done: readonly { offset: number; item: number }[],
-  ): string | undefined {
-    if (this.items.isEmpty && done.length === 0) return '';
+    const place = this.offsets.after(finished);
+    if (place === undefined) return undefined;
+    if (this.items.isEmpty && done.length === 0) return { ...place, items: '' };
     const items = this.items.copy();
     for (const { offset, item } of done) items.add(offset, item);
     for (const offset of finished) items.delete(offset);
-    return items.compose();
+    return { ...place, items: items.compose() };
   }
 
   /** The lowest unfinished offset; undefined before the first fetch. */
@@ -269,12 +262,9 @@ export class ContiguousOffsets {
   /**
    * What a commit says once these are finished as well: all of them up to `upTo`, beyond which the metadata has no
    * room, and what was finished before. Undefined where nothing was started yet.
-   *
-   * @param taken characters of the metadata that are taken by others
    */
   after(
     finished: ReadonlySet<number>,
-    taken?: number,
   ): { offset: number; ahead: string; upTo: number } | undefined {
     const { highest } = this;
     if (highest === undefined) return undefined;
@@ -288,7 +278,6 @@ export class ContiguousOffsets {
     const { metadata: ahead, upTo } = FinishedAhead.compose(
       [...own, ...above],
       before?.upTo ?? highest,
-      taken,
     );
     return { offset, ahead, upTo };
   }
