@@ -18,12 +18,12 @@ export function encodeGaps(
   const groups: number[] = [];
   let count = 0;
   for (const gap of gaps) {
-    const own: number[] = [];
-    for (let rest = gap - 1; own.length === 0 || rest > 0; rest = Math.floor(rest / DIGITS)) {
-      own.unshift((rest % DIGITS) + (own.length === 0 ? 0 : MORE));
+    let digits = 1;
+    for (let power = DIGITS; power < gap; power *= DIGITS) digits += 1;
+    if (groups.length + digits > 2 * maxLength) break;
+    for (let place = DIGITS ** (digits - 1); place >= 1; place /= DIGITS) {
+      groups.push((Math.floor((gap - 1) / place) % DIGITS) + (place > 1 ? MORE : 0));
     }
-    if (groups.length + own.length > 2 * maxLength) break;
-    groups.push(...own);
     count += 1;
   }
   let text = '';

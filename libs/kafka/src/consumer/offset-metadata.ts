@@ -59,7 +59,7 @@ export class FinishedAhead {
     const [, upToListed, listed] = LISTED_FORM.exec(metadata ?? '') ?? [];
     const [, upTo = upToListed, coded] = CODED_FORM.exec(metadata ?? '') ?? [];
     if (upTo === undefined) return undefined;
-    const gaps = coded === undefined ? listGaps(listed) : decodeGaps(coded);
+    const gaps = coded === undefined ? readListed(listed) : decodeGaps(coded);
     const unfinished = new Set([committed]);
     let offset = committed;
     for (const gap of gaps) unfinished.add((offset += gap));
@@ -86,15 +86,13 @@ export class FinishedAhead {
       gaps.push(offset - last);
       last = offset;
     }
-    const listed = gaps.map((gap) => gap.toString(36)).join('.');
-    const isListed = listed.length <= maxLength * LISTED_SHARE;
-    const { text, count } = isListed
-      ? { text: listed, count: gaps.length }
-      : encodeGaps(gaps, maxLength);
+    const listed = listGaps(gaps, maxLength * LISTED_SHARE);
+    const { text, count } =
+      listed === undefined ? encodeGaps(gaps, maxLength) : { text: listed, count: gaps.length };
     // What lies beyond may be repeated.
     const upTo = (unfinished[count + 1] ?? highest + 1) - 1;
     const nothingAhead = unfinished.length === 0 || upTo - count === unfinished[0];
-    const form = isListed ? 'ahead/1' : 'ahead/2';
+    const form = listed === undefined ? 'ahead/2' : 'ahead/1';
     return { metadata: nothingAhead ? '' : `${form} ${upTo.toString(36)} ${text}`, upTo };
   }
 
@@ -118,7 +116,14 @@ export class FinishedAhead {
   }
 }
 
-function listGaps(listed = ''): number[] {
+/** Undefined where the list is longer: each gap takes a digit and a dot. */
+function listGaps(gaps: readonly number[], maxLength: number): string | undefined {
+  if (2 * gaps.length - 1 > maxLength) return undefined;
+  const listed = gaps.map((gap) => gap.toString(36)).join('.');
+  return listed.length > maxLength ? undefined : listed;
+}
+
+function readListed(listed = ''): number[] {
   return listed === '' ? [] : listed.split('.').map(fromBase36);
 }
 
