@@ -1,6 +1,8 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { everyRealMs } from '#libs/clock';
 import { eventually } from '../support/eventually.js';
 import { testBrokers, TestKafka, uniqueTopicPrefix } from '../support/kafka.js';
 import { KafkaRelay } from '../support/kafka-relay.js';
@@ -139,6 +141,21 @@ describe('an ingest whose transaction does not end', () => {
     expect([answer.status, answer.headers.get('connection')]).toEqual([202, 'close']);
     await stopped;
     written += 1;
+  });
+
+  it('does not wait for a sender that goes on with a body that was refused', async () => {
+    const env = { KAFKA_BROKERS: relay.address, INGEST_INSTANCE: 'refusing' };
+    const stopping = await (await RunningIngest.start(prefix, env)).ready();
+    const { hostname, port } = new URL(stopping.url);
+    const socket = connect(Number(port), hostname).on('error', () => undefined);
+    let received = '';
+    socket.setEncoding('latin1').on('data', (part: string) => (received += part));
+    socket.write('POST /lists HTTP/1.1\r\nhost: 127.0.0.1\r\ncontent-length: 99999999\r\n\r\n');
+    await eventually(() => received.startsWith('HTTP/1.1 413'), { what: 'it is refused' });
+    const goOn = everyRealMs(50, () => socket.write('x'));
+    await stopping.close();
+    goOn();
+    socket.destroy();
   });
 
   it('finds out what it has written where the connection breaks at the end', async () => {

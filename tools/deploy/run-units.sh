@@ -26,6 +26,8 @@ if [ "${1}" = try ]; then
   exit
 fi
 
+# what follows changes mounts: only in namespaces of its own
+[ $$ = 1 ] || { echo 'run by check-units.mjs, below unshare' >&2; exit 1; }
 root=$2/root
 files=$2/files
 mkdir "$root" "$files"
@@ -50,7 +52,7 @@ cp "$3" "$root/usr/bin/node"
 cp "$2"/*.env "$root/etc/machine-bridge/"
 cp "$1"/deploy/systemd/*.service "$root/etc/systemd/system/"
 for app in bridge terminal ingest; do
-  mkdir "$root/etc/systemd/system/machine-$app.service.d"
+  mkdir -p "$root/etc/systemd/system/machine-$app.service.d"
   printf '[Service]\nStandardOutput=truncate:/run/%s.log\nStandardError=inherit\n' "$app" \
     > "$root/etc/systemd/system/machine-$app.service.d/output.conf"
 done
@@ -68,6 +70,6 @@ cd "$root"
 mkdir former
 pivot_root . former
 umount -l former
-useradd --system --no-create-home machine-bridge
+id machine-bridge > /dev/null 2>&1 || useradd --system --no-create-home machine-bridge
 exec env -i container=docker PATH=/usr/sbin:/usr/bin:/sbin:/bin \
   /lib/systemd/systemd --system --unit=try.service --log-target=console --log-level=warning

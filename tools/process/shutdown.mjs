@@ -7,8 +7,8 @@ const SAME_CTRL_C_MS = 1000;
  * Ends what was started, in the reverse order of its start, exactly once.
  *
  * `add(name, stop, kill)` names a thing to end; `signal` aborts as soon as the end begins; `unlessStopping(error)`
- * passes over what fails because of it; `end(code, why)` ends everything and then the process. SIGINT and SIGTERM end with `interruptedCode`; a second one, later than
- * the echo that npm makes of the first, ends everything at once.
+ * passes over what fails because of it; `end(code, why)` ends everything and then the process. SIGINT and SIGTERM end
+ * with `interruptedCode`; a second one, later than the echo that npm makes of the first, ends everything at once.
  */
 export function createShutdown({ interruptedCode, say, beforeExit = () => undefined }) {
   const things = [];

@@ -44,7 +44,8 @@ export function jestArguments({ paths, ignored, workers }, asked) {
   const choose = chosen.length === 0 ? '' : `^(?=.*(${chosen.join('|')})).*`;
   return [
     `--maxWorkers=${workers}`,
-    '--passWithNoTests',
+    // of the paths that were asked for, not every tier has a test
+    ...(chosen.length > 0 ? ['--passWithNoTests'] : []),
     ...paths.flatMap((pattern) => ['--testPathPatterns', choose + pattern]),
     ...['/node_modules/', ...ignored].flatMap((pattern) => ['--testPathIgnorePatterns', pattern]),
     ...asked.slice(chosen.length),

@@ -1,4 +1,5 @@
 import 'reflect-metadata';
+import type { Socket } from 'node:net';
 import { Server as TlsServer } from 'node:tls';
 import { Logger } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
@@ -53,18 +54,30 @@ export async function createIngest(settings: IngestSettings): Promise<Ingest> {
     void reply.headers(DATA_HEADERS);
     done();
   });
-  // A sender that used its connection again would not know what became of its request.
-  let isClosing = false;
-  instance.addHook('onSend', (_, reply, payload, done) => {
-    if (isClosing) void reply.header('connection', 'close');
-    done(null, payload);
-  });
   // Bytes as they came: they are what is signed, and what goes to Kafka.
   instance.removeAllContentTypeParsers();
   instance.addContentTypeParser('*', { parseAs: 'buffer' }, (_, body, done) => {
     done(null, body);
   });
   addAdmission(app);
+  // A sender that used its connection again would not know what became of its request.
+  let isClosing = false;
+  instance.addHook('onSend', (_, reply, payload, done) => {
+    if (isClosing) void reply.header('connection', 'close');
+    done(null, payload);
+  });
+  // Answered amid their bodies, which are passed over: a stop would wait for them as for requests.
+  const answeredEarly = new Set<Socket>();
+  instance.addHook('onResponse', ({ raw }, _, done) => {
+    const { complete, socket } = raw;
+    if (!complete) {
+      answeredEarly.add(socket);
+      const forget = (): boolean => answeredEarly.delete(socket);
+      raw.once('end', forget);
+      socket.once('close', forget);
+    }
+    done();
+  });
   app.get(SenderAccess).onCertificate = (renewed) => {
     if (server instanceof TlsServer) server.setSecureContext(secureContext(renewed));
   };
@@ -81,6 +94,7 @@ export async function createIngest(settings: IngestSettings): Promise<Ingest> {
       // A connection that is kept alive becomes idle once its last request is answered.
       const stopClosing = everyRealMs(CLOSE_IDLE_EVERY_MS, () => {
         server.closeIdleConnections();
+        for (const socket of answeredEarly) socket.destroy();
       });
       await app.close();
       stopClosing();

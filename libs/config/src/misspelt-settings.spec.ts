@@ -24,6 +24,22 @@ describe('a misspelt setting', () => {
     },
   );
 
+  it.each(['HTTP_PROXY', 'http_proxy', 'KAFKA_URL', 'KAFKA_ACL', 'OTEL_BLRP_SCHEDULE_DELAY'])(
+    'is none of other programs: %s',
+    (name) => {
+      expect(loadBridgeSettings({ ...NEEDED, [name]: 'http://proxy:80' }).unsupported).toEqual([]);
+    },
+  );
+
+  it.each([
+    ['KAFKA_SSL_KE_FILE', 'KAFKA_SSL_KEY_FILE'],
+    ['KAFKA_SSL_CET_FILE', 'KAFKA_SSL_CERT_FILE'],
+    ['BRIDGE_HTTP_POTR', 'BRIDGE_HTTP_PORT'],
+  ])('is taken for the nearest: %s for %s', (name, meant) => {
+    const { unsupported } = loadBridgeSettings({ ...NEEDED, [name]: 'x' });
+    expect(unsupported).toMatchObject([{ name, instead: `it is not a setting: ${meant} is` }]);
+  });
+
   it('is none where the right name is set as well, or the wrong one is empty', () => {
     const both = { KAFKA_BROKER: 'kafka:9092', KAFKA_BROKERS: 'kafka:9092' };
     expect(misspeltSettings(both, ['KAFKA_BROKERS'])).toEqual([]);

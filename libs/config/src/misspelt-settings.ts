@@ -1,6 +1,8 @@
 const MOST_EDITS = 2;
-/** Shorter names are close to others by chance. */
-const SHORTEST_NAME = 8;
+/** Shorter names are close to others by chance: of those for one edit, and of those for two. */
+const SHORTEST_NAMES = [8, 13];
+/** Of other programs, and of OpenTelemetry's own list. */
+const KNOWN_OTHERWISE = /^(https?_proxy$|OTEL_)/i;
 
 /** Variables that are set and differ by a letter or two from one of `names`, which is not set: `{name, meant}`. */
 export function misspeltSettings(
@@ -8,12 +10,16 @@ export function misspeltSettings(
   names: readonly string[],
 ): { name: string; meant: string }[] {
   const isSet = (name: string): boolean => (environment[name]?.trim() ?? '') !== '';
-  const unset = names.filter((name) => name.length >= SHORTEST_NAME && !isSet(name));
+  const unset = names.filter((name) => !isSet(name));
   return Object.keys(environment)
-    .filter((name) => isSet(name) && !names.includes(name))
+    .filter((name) => isSet(name) && !names.includes(name) && !KNOWN_OTHERWISE.test(name))
     .flatMap((name) => {
-      const meant = unset.find((known) => edits(name, known) <= MOST_EDITS);
-      return meant === undefined ? [] : [{ name, meant }];
+      for (const [index, shortest] of SHORTEST_NAMES.entries()) {
+        const long = unset.filter((known) => known.length >= shortest);
+        const meant = long.find((known) => edits(name, known) === index + 1);
+        if (meant !== undefined) return [{ name, meant }];
+      }
+      return [];
     });
 }
 

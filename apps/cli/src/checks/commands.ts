@@ -82,6 +82,7 @@ async function diagnose({ url, json = false }: DoctorOptions): Promise<void> {
   const settings = loadBridgeSettings(readEnvironment());
   await report(
     [
+      () => Promise.resolve(settings.unsupported.map(unsupportedFinding)),
       () => checkKafka(settings),
       () => checkGroup(settings),
       () => checkSchemaRegistry(settings),

@@ -94,10 +94,19 @@ export class Submissions implements OnApplicationShutdown {
 
   /** Where the reason of that id lies, or `reused` where the id is that of another reason; undefined for a new one. */
   async find(entry: NewEntry): Promise<Place | 'reused' | undefined> {
+    return (
+      (await this.findHere(entry)) ??
+      (await this.lookUp(entry.entryId, entry.startTime)) ??
+      // it may have been sent twice, and written and read back while it was looked up
+      this.findHere(entry)
+    );
+  }
+
+  private findHere(entry: NewEntry): Promise<Place> | Place | 'reused' | undefined {
     const known = this.plant.entry(entry.entryId);
     if (known !== undefined) return contentOf(known) === contentOf(entry) ? known.source : 'reused';
     const underWay = this.underWay.get(entry.entryId);
-    if (underWay === undefined) return this.lookUp(entry.entryId, entry.startTime);
+    if (underWay === undefined) return undefined;
     return underWay.content === contentOf(entry) ? inTime(underWay.place) : 'reused';
   }
 
@@ -118,7 +127,10 @@ export class Submissions implements OnApplicationShutdown {
 
   async writeNote(note: NewNote, sender: Sender): Promise<Place> {
     const { noteId, machineId, startTime, endTime, text } = note;
-    const known = this.plant.notePlace(noteId) ?? (await this.lookUp(noteId, startTime));
+    const known =
+      this.plant.notePlace(noteId) ??
+      (await this.lookUp(noteId, startTime)) ??
+      this.plant.notePlace(noteId);
     if (known !== undefined) return known;
     const { station, operator, madeAt: at } = sender;
     this.written.notes += 1;
