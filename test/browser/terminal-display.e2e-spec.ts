@@ -1,13 +1,6 @@
-import type { Browser, BrowserContextOptions, Locator, Page } from 'playwright-core';
-import {
-  launchChromium,
-  openPage,
-  PHONE,
-  screenshot,
-  TABLET,
-} from '../support/terminal-page/browser.js';
-import { fakePlant } from '../support/terminal-page/fake-plant.js';
-import { FakeTerminal } from '../support/terminal-page/fake-terminal.js';
+import type { Locator } from 'playwright-core';
+import { PHONE, screenshot, TABLET } from '../support/terminal-page/browser.js';
+import { PageUnderTest } from '../support/terminal-page/page-under-test.js';
 
 const STANDING = 'M-003';
 const LONG =
@@ -15,45 +8,21 @@ const LONG =
 const ARABIC = 'توقف بسبب عطل';
 
 describe("what the terminal's page shows", () => {
-  let browser: Browser;
-  let terminal: FakeTerminal;
-  let page: Page;
-  let complaints: string[] = [];
+  const shown = new PageUnderTest();
 
-  beforeAll(async () => {
-    browser = await launchChromium();
-  });
-
-  afterAll(() => browser.close());
-
-  beforeEach(async () => {
-    terminal = new FakeTerminal(fakePlant(12));
-    await terminal.listen();
-  });
-
-  afterEach(async () => {
-    await page.context().close();
-    await terminal.close();
-    expect(complaints).toEqual([]);
-  });
-
-  const open = async (hash = '#/stops', options: BrowserContextOptions = {}): Promise<void> => {
-    ({ page, complaints } = await openPage(browser, terminal.url + hash, options));
-  };
-
-  const buttons = (): Locator => page.locator('.stop button.stop-main');
+  const buttons = (): Locator => shown.page.locator('.stop button.stop-main');
 
   it.each([
     ['phone', PHONE],
     ['tablet', TABLET],
   ])('is all on the screen of a %s, however long names are', async (size, viewport) => {
-    terminal.tileOf(STANDING).displayName = LONG;
-    await open('#/stops', { viewport });
+    shown.terminal.tileOf(STANDING).displayName = LONG;
+    await shown.open('#/stops', { viewport });
     for (const hash of ['#/stops', `#/machine/${STANDING}`, '#/hand-over']) {
-      await page.goto(terminal.url + hash);
-      await page.getByText(LONG).first().waitFor();
-      await screenshot(page, `${size}-long-${hash.split('/')[1]!}`);
-      const [content, screen] = await page.evaluate(() => {
+      await shown.page.goto(shown.terminal.url + hash);
+      await shown.page.getByText(LONG).first().waitFor();
+      await screenshot(shown.page, `${size}-long-${hash.split('/')[1]!}`);
+      const [content, screen] = await shown.page.evaluate(() => {
         const { scrollWidth, clientWidth } = document.documentElement;
         return [scrollWidth, clientWidth];
       });
@@ -62,13 +31,13 @@ describe("what the terminal's page shows", () => {
   });
 
   it('has times as they are beside names that are written from right to left', async () => {
-    const [list] = terminal.plant.reasons.lists;
+    const [list] = shown.terminal.plant.reasons.lists;
     list!.find(({ code }) => code === '31')!.name = ARABIC;
-    await open(`#/machine/${STANDING}`);
+    await shown.open(`#/machine/${STANDING}`);
     await buttons().last().click();
-    await page.locator('.reason-button[data-code="31"]').first().click();
-    const period = page.locator('.given-list .given-when').first();
-    await page.locator('.given-list', { hasText: ARABIC }).waitFor();
+    await shown.page.locator('.reason-button[data-code="31"]').first().click();
+    const period = shown.page.locator('.given-list .given-when').first();
+    await shown.page.locator('.given-list', { hasText: ARABIC }).waitFor();
     // where the first and the last character of "13:11–13:36" are
     const [start, end] = await period.evaluate((element) => {
       const text = [...element.childNodes].find((node) => /\d/.test(node.textContent ?? ''))!;
@@ -84,36 +53,36 @@ describe("what the terminal's page shows", () => {
   });
 
   it('is a sheet full of reasons where there are 500 without groups, found by a few letters', async () => {
-    terminal.plant.session.reasonLooks = {};
-    terminal.plant.reasons.lists[0] = Array.from({ length: 500 }, (_, index) => ({
+    shown.terminal.plant.session.reasonLooks = {};
+    shown.terminal.plant.reasons.lists[0] = Array.from({ length: 500 }, (_, index) => ({
       ...{ code: String(1000 + index), name: `Reason ${index}` },
     }));
-    await open();
+    await shown.open();
     await buttons().first().click();
-    const choices = page.locator('.reason-groups .reason-button');
+    const choices = shown.page.locator('.reason-groups .reason-button');
     await choices.last().waitFor({ state: 'attached' });
     const [first, third] = await Promise.all(
       [choices.nth(0), choices.nth(2)].map((it) => it.boundingBox()),
     );
     expect(third!.y).toBe(first!.y);
-    await page.getByRole('searchbox').fill('son 499');
+    await shown.page.getByRole('searchbox').fill('son 499');
     await choices.filter({ hasText: 'Reason 499' }).waitFor();
     expect(await choices.count()).toBe(1);
   });
 
   it('is no sheet any more once its view was left by the back button', async () => {
-    await open('#/wall');
-    await page.getByRole('link', { name: 'Needs a reason' }).click();
+    await shown.open('#/wall');
+    await shown.page.getByRole('link', { name: 'Needs a reason' }).click();
     await buttons().first().click();
-    await page.locator('dialog[open]').waitFor();
-    await page.goBack();
-    await page.locator('.tiles').waitFor();
-    await page.locator('dialog').waitFor({ state: 'detached' });
+    await shown.page.locator('dialog[open]').waitFor();
+    await shown.page.goBack();
+    await shown.page.locator('.tiles').waitFor();
+    await shown.page.locator('dialog').waitFor({ state: 'detached' });
   });
 
   it('is told apart where the system chooses the colours: the view, and what is pressed', async () => {
-    await open();
-    await page.emulateMedia({ forcedColors: 'active' });
+    await shown.open();
+    await shown.page.emulateMedia({ forcedColors: 'active' });
     const looks = (locator: Locator): Promise<string[]> =>
       locator.evaluateAll((elements) =>
         elements.map((element) => {
@@ -121,9 +90,9 @@ describe("what the terminal's page shows", () => {
           return `${backgroundColor} ${borderBottomColor}`;
         }),
       );
-    const [stops, ...others] = await looks(page.locator('.tab'));
+    const [stops, ...others] = await looks(shown.page.locator('.tab'));
     expect(others).not.toContain(stops);
-    const [newest, longest] = await looks(page.locator('.segments button'));
+    const [newest, longest] = await looks(shown.page.locator('.segments button'));
     expect(newest).not.toBe(longest);
   });
 });

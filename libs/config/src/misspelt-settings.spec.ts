@@ -24,7 +24,7 @@ describe('a misspelt setting', () => {
     },
   );
 
-  it.each(['HTTP_PROXY', 'http_proxy', 'KAFKA_URL', 'KAFKA_ACL', 'OTEL_BLRP_SCHEDULE_DELAY'])(
+  it.each(['HTTP_PROXY', 'http_proxy', 'KAFKA_URL', 'KAFKA_SRV', 'OTEL_BLRP_SCHEDULE_DELAY'])(
     'is none of other programs: %s',
     (name) => {
       expect(loadBridgeSettings({ ...NEEDED, [name]: 'http://proxy:80' }).unsupported).toEqual([]);
@@ -35,6 +35,7 @@ describe('a misspelt setting', () => {
     ['KAFKA_SSL_KE_FILE', 'KAFKA_SSL_KEY_FILE'],
     ['KAFKA_SSL_CET_FILE', 'KAFKA_SSL_CERT_FILE'],
     ['BRIDGE_HTTP_POTR', 'BRIDGE_HTTP_PORT'],
+    ['BRIDGE_HTTP_POST', 'BRIDGE_HTTP_HOST or BRIDGE_HTTP_PORT'],
   ])('is taken for the nearest: %s for %s', (name, meant) => {
     const { unsupported } = loadBridgeSettings({ ...NEEDED, [name]: 'x' });
     expect(unsupported).toMatchObject([{ name, instead: `it is not a setting: ${meant} is` }]);

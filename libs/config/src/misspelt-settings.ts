@@ -4,7 +4,10 @@ const SHORTEST_NAMES = [8, 13];
 /** Of other programs, and of OpenTelemetry's own list. */
 const KNOWN_OTHERWISE = /^(https?_proxy$|OTEL_)/i;
 
-/** Variables that are set and differ by a letter or two from one of `names`, which is not set: `{name, meant}`. */
+/**
+ * Variables that are set and differ by one or two characters from one of `names`, which is not set; `meant` is the
+ * nearest, or several that are equally near: `A or B`.
+ */
 export function misspeltSettings(
   environment: Readonly<Record<string, string | undefined>>,
   names: readonly string[],
@@ -16,14 +19,14 @@ export function misspeltSettings(
     .flatMap((name) => {
       for (const [index, shortest] of SHORTEST_NAMES.entries()) {
         const long = unset.filter((known) => known.length >= shortest);
-        const meant = long.find((known) => edits(name, known) === index + 1);
-        if (meant !== undefined) return [{ name, meant }];
+        const meant = long.filter((known) => edits(name, known) === index + 1);
+        if (meant.length > 0) return [{ name, meant: meant.join(' or ') }];
       }
       return [];
     });
 }
 
-/** How many letters have to be put in, left out, replaced or swapped with the next (optimal string alignment). */
+/** How many characters have to be put in, left out, replaced or swapped with the next (optimal string alignment). */
 function edits(a: string, b: string): number {
   if (Math.abs(a.length - b.length) > MOST_EDITS) return MOST_EDITS + 1;
   const rows = [Array.from({ length: b.length + 1 }, (_, column) => column)];

@@ -14,11 +14,11 @@ import { TransactionEntry } from './pending-entries.js';
 
 /** How much of a partition may be unfinished before nothing more of it is fetched. */
 export interface PartitionLimits {
-  /** Messages that have been fetched, but for those that others have overtaken. */
+  /** Fetched messages that others have not overtaken. */
   maxUnfinished: number;
   /**
-   * Messages that others have overtaken, of all partitions; so many as `maxUnfinished` each may have. They wait for few
-   * machines, which must not hold up the rest.
+   * Messages that others have overtaken, of all partitions; each partition may have `maxUnfinished` of them whatever the
+   * others have. They wait for few machines, which must not hold up the rest.
    */
   maxOvertaken: number;
   maxUnfinishedBytes: number;

@@ -21,7 +21,6 @@ export class AssignedPartitions {
   private readonly logger = new Logger('Consumer');
   private readonly owned = new Map<string, AssignedPartition>();
   private areAllPaused = false;
-
   private readonly context: PartitionContext;
 
   constructor(context: Omit<PartitionContext, 'allOvertaken' | 'overtakenFell'>) {

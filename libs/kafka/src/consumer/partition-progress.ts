@@ -282,6 +282,11 @@ export class ContiguousOffsets {
     return { offset, ahead, upTo };
   }
 
+  get lowestUnfinished(): number | undefined {
+    const [lowest] = this.overtaken.size > 0 ? this.overtaken : this.unfinished;
+    return lowest;
+  }
+
   /** Takes notice of an offset that has finished. */
   private overtake(finished: number): void {
     if (finished - this.overtakenBy < OVERTAKEN_BY) return;
@@ -291,10 +296,5 @@ export class ContiguousOffsets {
       this.unfinished.delete(offset);
       this.overtaken.add(offset);
     }
-  }
-
-  get lowestUnfinished(): number | undefined {
-    const [lowest] = this.overtaken.size > 0 ? this.overtaken : this.unfinished;
-    return lowest;
   }
 }
