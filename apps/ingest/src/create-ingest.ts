@@ -1,10 +1,9 @@
 import 'reflect-metadata';
-import type { Socket } from 'node:net';
 import { Server as TlsServer } from 'node:tls';
 import { Logger } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
 import { FastifyAdapter, type NestFastifyApplication } from '@nestjs/platform-fastify';
-import { everyRealMs } from '#libs/clock';
+import { afterRealMs, everyRealMs } from '#libs/clock';
 import type { IngestSettings, IngestTls } from '#libs/config';
 import { ApiErrorFilter, DATA_HEADERS, SERVER_CHECKS, SERVER_TIMEOUT } from '#libs/http-api';
 import { jsonLogger } from '#libs/logging';
@@ -28,6 +27,8 @@ export interface Ingest {
 
 const MAX_CONNECTIONS = 2_000;
 const CLOSE_IDLE_EVERY_MS = 100;
+/** Of a stop, which takes ten seconds at most. */
+const CUT_AFTER_MS = 8_000;
 const logger = new Logger('Ingest');
 
 /** Puts the program together from its settings; nothing runs before {@link Ingest.start}. */
@@ -66,18 +67,6 @@ export async function createIngest(settings: IngestSettings): Promise<Ingest> {
     if (isClosing) void reply.header('connection', 'close');
     done(null, payload);
   });
-  // Answered amid their bodies, which are passed over: a stop would wait for them as for requests.
-  const answeredEarly = new Set<Socket>();
-  instance.addHook('onResponse', ({ raw }, _, done) => {
-    const { complete, socket } = raw;
-    if (!complete) {
-      answeredEarly.add(socket);
-      const forget = (): boolean => answeredEarly.delete(socket);
-      raw.once('end', forget);
-      socket.once('close', forget);
-    }
-    done();
-  });
   app.get(SenderAccess).onCertificate = (renewed) => {
     if (server instanceof TlsServer) server.setSecureContext(secureContext(renewed));
   };
@@ -94,10 +83,14 @@ export async function createIngest(settings: IngestSettings): Promise<Ingest> {
       // A connection that is kept alive becomes idle once its last request is answered.
       const stopClosing = everyRealMs(CLOSE_IDLE_EVERY_MS, () => {
         server.closeIdleConnections();
-        for (const socket of answeredEarly) socket.destroy();
+      });
+      // Nothing else ends one amid a body any more; before the whole stop is cut short, and Kafka is not left.
+      const cancelCut = afterRealMs(CUT_AFTER_MS, () => {
+        server.closeAllConnections();
       });
       await app.close();
       stopClosing();
+      cancelCut();
     },
   };
 }
