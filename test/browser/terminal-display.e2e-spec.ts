@@ -83,13 +83,15 @@ describe("what the terminal's page shows", () => {
   it('is told apart where the system chooses the colours: the view, and what is pressed', async () => {
     await shown.open();
     await shown.page.emulateMedia({ forcedColors: 'active' });
-    const looks = (locator: Locator): Promise<string[]> =>
-      locator.evaluateAll((elements) =>
+    const looks = async (locator: Locator): Promise<string[]> => {
+      await locator.last().waitFor();
+      return locator.evaluateAll((elements) =>
         elements.map((element) => {
           const { backgroundColor, borderBottomColor } = getComputedStyle(element);
           return `${backgroundColor} ${borderBottomColor}`;
         }),
       );
+    };
     const [stops, ...others] = await looks(shown.page.locator('.tab'));
     expect(others).not.toContain(stops);
     const [newest, longest] = await looks(shown.page.locator('.segments button'));
