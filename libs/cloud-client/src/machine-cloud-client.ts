@@ -9,6 +9,7 @@ import type {
   MachineStateReading,
   WorkOrderListAssignment,
 } from './machine-data.js';
+import type { RequestPace } from './request-pace.js';
 import { type Caller, openServiceCalls, type ServiceCalls } from './service-calls.js';
 import {
   parseActivityLog,
@@ -145,6 +146,11 @@ export class MachineCloudClient {
       applied,
       caller,
     );
+  }
+
+  /** For callers that choose what to send when their turn has come; undefined without a rate limit. */
+  get turns(): Pick<RequestPace, 'awaitCommandTurn' | 'returnTurn'> | undefined {
+    return this.calls.pace;
   }
 
   /** How far the service's clock is ahead of ours, by its latest answers; undefined while none had a usable `Date`. */

@@ -10,10 +10,17 @@ export function nextDueMs(dueMs: number, nowMs: number, spacingMs: number): numb
   return Math.max(dueMs, nowMs - TIMER_LATENESS_MS) + spacingMs;
 }
 
-/** Rate limit that spaces requests evenly, first in, first out; unused turns are not saved up. */
+type Waiting = Set<() => void>;
+
+/**
+ * Rate limit that spaces requests evenly; unused turns are not saved up. Commands and all other requests wait apart,
+ * first in, first out, and pass in turns: the bridge has one command wait at a time, beside many polls.
+ */
 export class RequestPace {
   private readonly spacingMs: number;
-  private readonly waiting = new Set<() => void>();
+  private readonly commands: Waiting = new Set();
+  private readonly others: Waiting = new Set();
+  private latest = this.others;
   private dueMs = -Infinity;
   private isTimerSet = false;
 
@@ -26,9 +33,24 @@ export class RequestPace {
    *
    * @throws the reason of `signal` as soon as that aborts; the turn is then left to others
    */
-  async awaitTurn(signal?: AbortSignal): Promise<void> {
+  awaitTurn(signal?: AbortSignal): Promise<void> {
+    return this.awaitTurnAmong(this.others, signal);
+  }
+
+  /** Waits for the turn of a command, which is chosen when that has come. */
+  awaitCommandTurn(): Promise<void> {
+    return this.awaitTurnAmong(this.commands);
+  }
+
+  /** Leaves a turn that has come, and is not used, to the next. */
+  returnTurn(): void {
+    this.dueMs -= this.spacingMs;
+    this.release();
+  }
+
+  private async awaitTurnAmong(waiting: Waiting, signal?: AbortSignal): Promise<void> {
     signal?.throwIfAborted();
-    if (this.waiting.size === 0 && realNowMs() >= this.dueMs) {
+    if (this.nextWaiting().size === 0 && realNowMs() >= this.dueMs) {
       this.dueMs = realNowMs() + this.spacingMs;
       return;
     }
@@ -40,10 +62,10 @@ export class RequestPace {
       const stopWatching =
         signal &&
         onAbort(signal, () => {
-          this.waiting.delete(go);
+          waiting.delete(go);
           reject(signal.reason as Error);
         });
-      this.waiting.add(go);
+      waiting.add(go);
       this.setTimer();
     });
   }
@@ -57,7 +79,7 @@ export class RequestPace {
   }
 
   private setTimer(): void {
-    if (this.isTimerSet || this.waiting.size === 0) return;
+    if (this.isTimerSet || this.nextWaiting().size === 0) return;
     this.isTimerSet = true;
     afterRealMs(Math.ceil(this.dueMs - realNowMs()), () => {
       this.isTimerSet = false;
@@ -66,13 +88,23 @@ export class RequestPace {
   }
 
   private release(): void {
-    for (const go of this.waiting) {
+    for (;;) {
       const nowMs = realNowMs();
-      if (nowMs < this.dueMs) break;
+      const waiting = this.nextWaiting();
+      const [go] = waiting;
+      if (go === undefined || nowMs < this.dueMs) break;
       this.dueMs = nextDueMs(this.dueMs, nowMs, this.spacingMs);
-      this.waiting.delete(go);
+      this.latest = waiting;
+      waiting.delete(go);
       go();
     }
     this.setTimer();
+  }
+
+  /** Those whose turn is next; empty where nobody waits. */
+  private nextWaiting(): Waiting {
+    const { commands, others, latest } = this;
+    const [first, second] = latest === commands ? [others, commands] : [commands, others];
+    return first.size > 0 ? first : second;
   }
 }

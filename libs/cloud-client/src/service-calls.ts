@@ -36,6 +36,8 @@ type ServiceOperation =
 
 /** Who makes a call, and what for. */
 export interface Caller extends HttpCaller {
+  /** The call has waited for its turn under the rate limit already. */
+  readonly hasTurn?: boolean;
   /** In traces. */
   readonly causes?: readonly Span[];
 }
@@ -116,7 +118,7 @@ export class ServiceCalls {
     signal?.throwIfAborted();
     let token = tokens.current() ?? (await this.obtain(caller));
     if (typeof token !== 'string') return withoutToken(request.operation, token);
-    if (pace !== undefined) {
+    if (pace !== undefined && caller.hasTurn !== true) {
       await pace.awaitTurn(signal);
       // it may have been renewed meanwhile
       token = tokens.current() ?? token;
@@ -128,6 +130,11 @@ export class ServiceCalls {
     if (typeof other !== 'string') return withoutToken(request.operation, other);
     await pace?.awaitTurn(signal);
     return this.send(request, other, meaning, caller);
+  }
+
+  /** The rate limit; undefined where there is none. */
+  get pace(): RequestPace | undefined {
+    return this.options.pace;
   }
 
   /** See {@link ServiceClock}. */

@@ -173,4 +173,62 @@ describe('CallSlots', () => {
     slots.cutOff(new Error('again'));
     expect(before.reason).toEqual(new Error('the partition may go'));
   });
+
+  describe('under a rate limit', () => {
+    let come: (() => void)[];
+    let returned: number;
+    let slots: CallSlots;
+
+    /** The oldest turn that is waited for comes. */
+    const turnComes = async (): Promise<void> => {
+      come.shift()?.();
+      await nextTurn();
+    };
+
+    beforeEach(() => {
+      come = [];
+      returned = 0;
+      slots = new CallSlots(2, {
+        awaitCommandTurn: () => new Promise((resolve) => come.push(resolve)),
+        returnTurn: () => {
+          returned += 1;
+        },
+      });
+    });
+
+    it('gives out a slot with each turn, and waits for one turn at a time', async () => {
+      const { given, ask } = askers(slots);
+      ask('a', 'b', 'c');
+      expect([given, come.length, slots.underWay]).toEqual([[], 1, 0]);
+      await turnComes();
+      expect([given, come.length]).toEqual([['a'], 1]);
+      await turnComes();
+      // no slot is free
+      expect([given, come.length]).toEqual([['a', 'b'], 0]);
+      slots.release();
+      await turnComes();
+      expect(given).toEqual(['a', 'b', 'c']);
+      expect(returned).toBe(0);
+    });
+
+    it('waits for no call that has no turn yet, and returns a turn that comes while paused', async () => {
+      const { given, ask } = askers(slots);
+      ask('a');
+      slots.pause();
+      await slots.idle();
+      await turnComes();
+      expect([given, returned, come.length]).toEqual([[], 1, 0]);
+      slots.resume();
+      await turnComes();
+      expect(given).toEqual(['a']);
+    });
+
+    it('returns the turn of a slot in which no call was made', async () => {
+      const { given, ask } = askers(slots);
+      ask('a', 'b');
+      await turnComes();
+      slots.releaseUnused();
+      expect([given, returned, slots.underWay]).toEqual([['a'], 1, 0]);
+    });
+  });
 });

@@ -9,24 +9,39 @@ export interface CallPermit {
   readonly objection: () => Error | undefined;
 }
 
+/** A rate limit, under which each call waits for its turn. */
+export interface CallTurns {
+  awaitCommandTurn: () => Promise<void>;
+  /** A turn that has come is not used. */
+  returnTurn: () => void;
+}
+
 /**
  * The calls that may be under way at once, whatever flow they belong to. Whoever wants to call asks
  * for a slot, first come, first served. While paused, no call begins: partitions may be on their way to
- * another process, and the machines in them must not be called by two.
+ * another process, and the machines in them must not be called by two. Under a rate limit the first to ask waits for
+ * a turn: it chooses what to send when it has the slot, which is then what is newest.
  */
 export class CallSlots {
   private readonly asking: (() => void)[] = [];
   /** Those who are first, the very first last: to shift tens of thousands would move all of them each time. */
   private upNext: (() => void)[] = [];
   private inUse = 0;
+  private isAwaitingTurn = false;
   private isPaused = false;
   private whenIdle: (() => void)[] = [];
   private mayBegin: () => boolean = () => true;
   private calls = new AbortController();
 
-  constructor(private readonly limit: number) {}
+  constructor(
+    private readonly limit: number,
+    private readonly turns?: CallTurns,
+  ) {}
 
-  /** Calls back with the slot, at once when one is free; it must be given back by {@link release}. */
+  /**
+   * Calls back with the slot, at once when one is free and there is no rate limit; it must be given back by
+   * {@link release}, or {@link releaseUnused}.
+   */
   ask(onSlot: () => void): void {
     this.asking.push(onSlot);
     this.serve();
@@ -36,6 +51,12 @@ export class CallSlots {
     this.inUse -= 1;
     if (this.inUse === 0) for (const resolve of this.whenIdle.splice(0)) resolve();
     this.serve();
+  }
+
+  /** Gives back a slot in which no call has been made. */
+  releaseUnused(): void {
+    this.turns?.returnTurn();
+    this.release();
   }
 
   /** Does the task in a slot. */
@@ -98,12 +119,30 @@ export class CallSlots {
   }
 
   private serve(): void {
-    while (this.inUse < this.limit && this.isOpen()) {
-      if (this.upNext.length === 0) this.upNext = this.asking.splice(0).reverse();
-      const next = this.upNext.pop();
-      if (next === undefined) return;
-      this.inUse += 1;
-      next();
+    const { turns } = this;
+    if (turns === undefined) {
+      while (this.mayGive()) this.give();
+    } else if (!this.isAwaitingTurn && this.mayGive()) {
+      this.isAwaitingTurn = true;
+      void turns.awaitCommandTurn().then(() => {
+        this.isAwaitingTurn = false;
+        // paused meanwhile, perhaps
+        if (this.mayGive()) this.give();
+        else turns.returnTurn();
+        this.serve();
+      });
     }
+  }
+
+  private mayGive(): boolean {
+    const isAsked = this.upNext.length > 0 || this.asking.length > 0;
+    return isAsked && this.inUse < this.limit && this.isOpen();
+  }
+
+  private give(): void {
+    if (this.upNext.length === 0) this.upNext = this.asking.splice(0).reverse();
+    const next = this.upNext.pop();
+    this.inUse += 1;
+    next?.();
   }
 }

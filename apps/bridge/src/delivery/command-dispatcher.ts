@@ -99,7 +99,7 @@ export class CommandDispatcher<P> {
       batch = this.status.isPaused ? queue.takeProbe(nowMs) : queue.takeBatch(nowMs, calls);
     }
     if (batch.length === 0) {
-      this.options.slots.release();
+      this.options.slots.releaseUnused();
       return;
     }
     this.scheduler.begun(nowMs, batch.length);
@@ -113,7 +113,7 @@ export class CommandDispatcher<P> {
       return false;
     });
     if (admitted.length > 0) void this.run(admitted, isProbe);
-    else this.options.slots.release();
+    else this.options.slots.releaseUnused();
     if (admitted.length > 0 && lookUps.length === 0) return;
     void Promise.all(lookUps).then(() => {
       if (admitted.length === 0 && isProbe) this.status.probeWasVoid();

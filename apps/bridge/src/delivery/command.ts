@@ -258,7 +258,7 @@ export function resultFor({ machineId, calls }: CommandWaiter, end: CommandEnd):
 }
 
 /** What a call is made by, and the messages that it is made for. */
-export type TracedPermit = CallPermit & Pick<Caller, 'causes'>;
+export type TracedPermit = CallPermit & Pick<Caller, 'causes' | 'hasTurn'>;
 
 /** Whether a command may be sent to the service as it is now. */
 export type Admission =

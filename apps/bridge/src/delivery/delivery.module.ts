@@ -1,4 +1,5 @@
 import { Module } from '@nestjs/common';
+import { MachineCloudClient } from '#libs/cloud-client';
 import type { BridgeSettings } from '#libs/config';
 import { CallSlots } from '#libs/delivery';
 import { FlowControlModule } from '../flow-control/index.js';
@@ -12,8 +13,9 @@ import { CommandOutcomes } from './command-outcomes.js';
     {
       // One for all flows: the service is asked to bear so many commands at once, of whatever kind.
       provide: CallSlots,
-      inject: [BRIDGE_SETTINGS],
-      useFactory: ({ machineCloud }: BridgeSettings) => new CallSlots(machineCloud.maxConcurrency),
+      inject: [BRIDGE_SETTINGS, MachineCloudClient],
+      useFactory: ({ machineCloud }: BridgeSettings, cloud: MachineCloudClient) =>
+        new CallSlots(machineCloud.maxConcurrency, cloud.turns),
     },
   ],
   exports: [CommandOutcomes, CallSlots, FlowControlModule],

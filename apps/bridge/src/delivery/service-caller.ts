@@ -71,6 +71,8 @@ export class ServiceCaller<P> {
     let isSent = false as boolean;
     const permit: TracedPermit = {
       causes: causesOf(commands),
+      // with its slot
+      hasTurn: true,
       signal,
       objection: () => {
         const areLost = commands.every((command) => command.isLost);
@@ -129,7 +131,10 @@ export class ServiceCaller<P> {
   /** Sees whether the way to the operation is right, where no other command of the flow shows it. */
   private async callEmpty(commands: readonly Command<P>[]): Promise<void> {
     const call = this.status.callStarts();
-    const answer = await this.ask(commands, (_, permit) => this.options.callEmpty(permit));
+    const { callEmpty } = this.options;
+    const answer = await this.ask(commands, (_, permit) =>
+      callEmpty({ ...permit, hasTurn: false }),
+    );
     if (answer === 'not made' || answer === 'cut off') return;
     const verdict = classifyAnswer(answer, 1);
     if (verdict.kind !== 'try-again' && !isUnlisted(verdict)) this.unlisted.emptyAnswered(call);
