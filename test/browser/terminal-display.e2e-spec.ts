@@ -13,15 +13,19 @@ describe("what the terminal's page shows", () => {
   const buttons = (): Locator => shown.page.locator('.stop button.stop-main');
 
   it.each([
-    ['phone', PHONE],
-    ['tablet', TABLET],
-  ])('is all on the screen of a %s, however long names are', async (size, viewport) => {
+    ['phone', PHONE, 18],
+    ['tablet', TABLET, 18],
+    ['phone that writes twice as large', PHONE, 36],
+  ])('is all on the screen of a %s, however long names are', async (size, viewport, fontSize) => {
     shown.terminal.tileOf(STANDING).displayName = LONG;
     await shown.open('#/stops', { viewport });
-    for (const hash of ['#/stops', `#/machine/${STANDING}`, '#/hand-over']) {
+    await shown.page.evaluate((px) => {
+      document.documentElement.style.fontSize = `${px}px`;
+    }, fontSize);
+    for (const hash of ['#/stops', '#/wall', `#/machine/${STANDING}`, '#/hand-over']) {
       await shown.page.goto(shown.terminal.url + hash);
       await shown.page.getByText(LONG).first().waitFor();
-      await screenshot(shown.page, `${size}-long-${hash.split('/')[1]!}`);
+      await screenshot(shown.page, `${size.replaceAll(' ', '-')}-long-${hash.split('/')[1]!}`);
       const [content, screen] = await shown.page.evaluate(() => {
         const { scrollWidth, clientWidth } = document.documentElement;
         return [scrollWidth, clientWidth];
