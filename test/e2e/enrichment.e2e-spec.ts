@@ -324,6 +324,26 @@ describe('a message that only names its order', () => {
     await plant.sandbox.listBecomes('M-010', ['stays']);
   });
 
+  it('believes no 404 from before the ERP has another order again', async () => {
+    for (const orderId of ['other', 'back']) {
+      erp.orders.set(orderId, { machineId: 'M-012' });
+      await outcomeOf(await tell(orderId), 'applied');
+    }
+    const from = erp.asked.length;
+    const notFound = answering(404);
+    erp.faults.set('back', notFound);
+    erp.faults.set('*', (request, response) => {
+      // it has restarted by the time that it is asked for another order
+      erp.faults.clear();
+      erp.handle(request, response);
+    });
+    await outcomeOf(await tell('back'), 'applied');
+    await plant.sandbox.listBecomes('M-012', ['back', 'other']);
+    const asked = erp.asked.slice(from).map(({ orderId }) => orderId);
+    expect(asked.at(-1)).toBe('back');
+    expect(asked.at(-2)).toBe('other');
+  });
+
   it('is seen in metrics and in health while it waits', async () => {
     erp.faults.set('*', answering(500));
     const id = await tell('seen');

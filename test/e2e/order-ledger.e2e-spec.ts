@@ -158,14 +158,14 @@ describe('the order ledger', () => {
     await plant.sandbox.clearFaults();
     expect(rejected.map((record) => header(record, 'ce_subject')).sort()).toEqual(machineIds);
     // committed together, but in another topic: a subscriber may be shown it a moment later
-    const deadLetters = await answers.take(
-      1,
-      (record) => record.topic === DEAD_LETTERS && record.key?.toString() === 'K',
-      'dead letter',
-    );
-    expect(deadLetters).toHaveLength(1);
-    const atFault = deadLetters[0] && header(deadLetters[0], 'dlq-machine-ids');
-    expect(atFault?.split(',').sort()).toEqual(machineIds);
+    const atFault = (): string[] =>
+      answers.records
+        .filter((record) => record.topic === DEAD_LETTERS && record.key?.toString() === 'K')
+        .flatMap((record) => header(record, 'dlq-machine-ids')?.split(',') ?? [])
+        .sort();
+    // in one dead letter, unless the two refusals are far apart, as they may be on a busy machine
+    await eventually(() => atFault().length >= machineIds.length, { what: 'both are set aside' });
+    expect(atFault()).toEqual(machineIds);
   });
 
   it('sets aside what is known of an order that its topic has lost by the time it is refused', async () => {

@@ -73,7 +73,7 @@ export class ErpServer {
     await new Promise((resolve) => this.server.close(resolve));
   }
 
-  private handle(request: IncomingMessage, response: ServerResponse): void {
+  handle(request: IncomingMessage, response: ServerResponse): void {
     const path = new URL(request.url ?? '/', this.url).pathname;
     const orderId = decodeURIComponent(path.split('/').at(-1) ?? '');
     const { headers } = request;

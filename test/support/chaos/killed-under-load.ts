@@ -46,10 +46,9 @@ async function killUnderLoad(
     bridge.kill('SIGKILL');
     await bridge.exitCode();
     committed.push(await committedBy(plant));
-    bridge = plant.startBridge();
-    // What the last one had sent by then has arrived, and the next one has to wait for its place still.
-    await bridge.url();
+    // what the last one had sent has arrived, and the next one has sent nothing yet
     takeovers.push(await sandbox.newestCall());
+    bridge = plant.startBridge();
   }
   await bridge.ready();
   await load.stop();

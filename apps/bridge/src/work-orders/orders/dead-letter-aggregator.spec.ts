@@ -107,6 +107,25 @@ describe('RefusedOrders', () => {
     expect(read).toHaveBeenCalledTimes(1);
   });
 
+  it('names those in it that are refused while the message is read', async () => {
+    let second: KeptMessage | undefined;
+    read.mockImplementation((place) => {
+      second = refuse(2, 'M-2');
+      return Promise.resolve({
+        ...source,
+        ...place,
+        timestamp: '5',
+        key: null,
+        value: null,
+        headers: [],
+      });
+    });
+    const first = refuse(1, 'M-1');
+    await endOf(first);
+    expect(lettersIn(first.last)[0]?.get('dlq-machine-ids')).toBe('M-1,M-2');
+    expect(second?.ends).toEqual(['finished']);
+  });
+
   it('leaves a tombstone of each refusal, written with the letter', async () => {
     const [first, second] = [refuse(1, 'M-1'), refuse(2, 'M-2')];
     await endOf(first, second);

@@ -26,9 +26,9 @@ interface Arrived {
 }
 
 /**
- * Dead-letters messages of orders for which machines were refused. Refusals that come within half a second share one
- * dead letter, written with their outcomes and the end of each refusal. A later one, as after a long look-up, has its
- * own.
+ * Dead-letters messages of orders for which machines were refused. Refusals that come within half a second, or until the
+ * message is read, share one dead letter, written with their outcomes and the end of each refusal. A later one, as after
+ * a long look-up, has its own.
  */
 @Injectable()
 export class DeadLetterAggregator {
@@ -63,14 +63,16 @@ export class DeadLetterAggregator {
 
   private async deadLetter(place: string): Promise<void> {
     const refusals = this.pending.get(place) ?? [];
-    this.pending.delete(place);
     const [first] = refusals;
     if (first === undefined) return;
     const signals = new Set(refusals.map(({ message }) => message.revoked));
     const { signal, release } = whenAllAbort(signals);
     try {
-      this.end(refusals, await this.messageOf(first.refusal, signal));
+      const answered = await this.messageOf(first.refusal, signal);
+      this.pending.delete(place);
+      this.end(refusals, answered);
     } catch (error) {
+      this.pending.delete(place);
       for (const { message } of refusals) {
         if (message.revoked.aborted) message.abandon();
         else message.fail(error);

@@ -102,6 +102,12 @@ interface Begun {
   askedAt: number;
 }
 
+/** A GET and its answer, in real milliseconds. */
+interface Exchange {
+  begunMs: number;
+  answeredMs: number;
+}
+
 /** Between two looks whether an order is still not there. */
 const GONE_AGAIN_MS = 1000;
 /** Of those some may be gone themselves. */
@@ -128,10 +134,10 @@ export class ErpRequests {
   /** Real milliseconds before which the ERP has asked to be left alone. */
   private notBeforeMs = 0;
   /**
-   * Orders that the ERP had, by their paths, and when they were last asked for, the latest last: they show whether a
-   * 404 is about an order or about the way.
+   * Orders that the ERP had, by their paths, and when it last said so, the latest last: they show whether a 404 is
+   * about an order or about the way.
    */
-  private readonly lastThere = new BoundedMap<string, number>(MOST_CONTROLS);
+  private readonly lastThere = new BoundedMap<string, Exchange>(MOST_CONTROLS);
   private stopTimer: (() => void) | undefined;
 
   constructor(
@@ -263,8 +269,11 @@ export class ErpRequests {
         }
         this.works(call);
         this.results.document += 1;
+        const answeredMs = realNowMs();
         const reply = await this.read(waiting, answer, call.begun);
-        if (reply.kind === 'orders') this.lastThere.set(call.path, call.begun.nowMs);
+        if (reply.kind === 'orders') {
+          this.lastThere.set(call.path, { begunMs: call.begun.nowMs, answeredMs });
+        }
         this.answer(waiting, reply, answer.body.length);
         return;
       }
@@ -353,8 +362,9 @@ export class ErpRequests {
 
   /**
    * The ERP does not have the order: `status` 404 or 410, undefined where it has answered with nothing. Except for 410,
-   * that counts once it has been so for a while. A 404 counts only if the ERP had another order since: a wrong address,
-   * or a gateway, answers it to everything, and must not take all orders off the machines.
+   * that counts once it has been so for a while. A 404 counts only after another one, and if the ERP had another order
+   * between the two: a wrong address, or a gateway while the ERP restarts, answers it to everything, and must not take
+   * orders off the machines.
    */
   private async notThere(
     waiting: WaitingRequest,
@@ -372,7 +382,12 @@ export class ErpRequests {
       this.postpone(waiting, nowMs + Math.min(leftMs, GONE_AGAIN_MS), false);
       return;
     }
-    if (status === 404 && !(await this.isWayProven(waiting, call.path, nowMs - goneForMs))) {
+    if (status === 404 && !this.hadOtherBetween(nowMs - goneForMs, call)) {
+      if (await this.hasOther(waiting, call.path)) {
+        this.works(call);
+        this.postpone(waiting, realNowMs(), false);
+        return;
+      }
       const why = 'the ERP answers 404, and has had no other order since: the url may be wrong';
       this.failed(waiting, why, call);
       return;
@@ -393,19 +408,25 @@ export class ErpRequests {
     });
   }
 
-  /** Whether the ERP had another order since then, or has one now. */
-  private async isWayProven(
-    waiting: WaitingRequest,
-    ownPath: string,
+  /** Whether the ERP had another order after `sinceMs` and before the call was made. */
+  private hadOtherBetween(
     sinceMs: number,
-  ): Promise<boolean> {
-    const others = [...this.lastThere].filter(([path]) => path !== ownPath).reverse();
-    if (others.some(([, begunMs]) => begunMs >= sinceMs)) return true;
-    for (const [path] of others) {
+    { path, begun }: { path: string; begun: Begun },
+  ): boolean {
+    return [...this.lastThere].some(
+      ([other, { begunMs, answeredMs }]) =>
+        other !== path && begunMs >= sinceMs && answeredMs <= begun.nowMs,
+    );
+  }
+
+  /** Whether the ERP has one of the orders now that it had last. */
+  private async hasOther(waiting: WaitingRequest, ownPath: string): Promise<boolean> {
+    for (const path of [...this.lastThere].map(([each]) => each).reverse()) {
+      if (path === ownPath) continue;
       const begunMs = realNowMs();
       const answer = await this.get(path, waiting);
       if (answer.kind !== 'document' || isEmptyList(answer.body)) continue;
-      this.lastThere.set(path, begunMs);
+      this.lastThere.set(path, { begunMs, answeredMs: realNowMs() });
       return true;
     }
     return false;
