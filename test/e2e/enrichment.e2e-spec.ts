@@ -330,8 +330,7 @@ describe('a message that only names its order', () => {
       await outcomeOf(await tell(orderId), 'applied');
     }
     const from = erp.asked.length;
-    const notFound = answering(404);
-    erp.faults.set('back', notFound);
+    erp.faults.set('back', answering(404));
     erp.faults.set('*', (request, response) => {
       // it has restarted by the time that it is asked for another order
       erp.faults.clear();

@@ -804,19 +804,6 @@ describe('CommandDispatcher', () => {
       expect(own.underWay).toEqual([['press1'], ['saw1']]);
     });
 
-    it('chooses what to send when its turn under a rate limit comes: what is newest, of all machines', async () => {
-      const turns: (() => void)[] = [];
-      const awaitCommandTurn = (): Promise<void> => new Promise((resolve) => turns.push(resolve));
-      const slots = new CallSlots(64, { awaitCommandTurn, returnTurn: jest.fn() });
-      flow = new Flow({ ...sharedCalls(), lingerMs: 0, slots });
-      for (const name of ['mill1', 'lathe1', 'mill2']) flow.submit(name);
-      await pass();
-      expect([flow.calls, turns.length]).toEqual([[], 1]);
-      turns.shift()?.();
-      await pass();
-      expect([flow.calls, turns.length]).toEqual([[['mill2', 'lathe1']], 0]);
-    });
-
     it('returns its turn where there is nothing to send', async () => {
       const returnTurn = jest.fn();
       const slots = new CallSlots(64, { awaitCommandTurn: () => Promise.resolve(), returnTurn });
@@ -947,20 +934,6 @@ describe('CommandDispatcher', () => {
       turns.shift()?.();
       await pass();
       expect([flow.calls, turns.length]).toEqual([[['mill2', 'lathe1']], 0]);
-    });
-
-    it('returns its turn where there is nothing to send', async () => {
-      const returnTurn = jest.fn();
-      const slots = new CallSlots(64, { awaitCommandTurn: () => Promise.resolve(), returnTurn });
-      flow = new Flow({ slots });
-      flow.admit = (name) =>
-        name === 'mill1' ? { kind: 'superseded', detail: 'a newer one was applied' } : GO;
-      flow.submit('mill1');
-      await pass();
-      expect([flow.calls, returnTurn.mock.calls.length]).toEqual([[], 1]);
-      flow.submit('lathe1');
-      await pass();
-      expect([flow.calls, returnTurn.mock.calls.length]).toEqual([[['lathe1']], 1]);
     });
 
     it('takes all slots at once when they are resumed', async () => {

@@ -68,16 +68,14 @@ export class DeadLetterAggregator {
     const signals = new Set(refusals.map(({ message }) => message.revoked));
     const { signal, release } = whenAllAbort(signals);
     try {
-      const answered = await this.messageOf(first.refusal, signal);
-      this.pending.delete(place);
-      this.end(refusals, answered);
+      this.end(refusals, await this.messageOf(first.refusal, signal));
     } catch (error) {
-      this.pending.delete(place);
       for (const { message } of refusals) {
         if (message.revoked.aborted) message.abandon();
         else message.fail(error);
       }
     } finally {
+      this.pending.delete(place);
       release();
     }
   }

@@ -421,7 +421,7 @@ export class ErpRequests {
 
   /** Whether the ERP has one of the orders now that it had last. */
   private async hasOther(waiting: WaitingRequest, ownPath: string): Promise<boolean> {
-    for (const path of [...this.lastThere].map(([each]) => each).reverse()) {
+    for (const path of [...this.lastThere.keys()].reverse()) {
       if (path === ownPath) continue;
       const begunMs = realNowMs();
       const answer = await this.get(path, waiting);
