@@ -75,10 +75,8 @@ class Member {
       kafka,
       groupId: `${prefix}group`,
       topicPrefix: prefix,
-      deadLetters: {
-        deadLetterOf: () => {
-          throw new Error('nothing is rejected here');
-        },
+      giveUp: () => {
+        throw new Error('nothing is given up here');
       },
       commitIntervalMs: 100,
       stateTopics: [state],

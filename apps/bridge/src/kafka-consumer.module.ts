@@ -4,7 +4,6 @@ import type { BridgeSettings } from '#libs/config';
 import { bridgeTopics } from '#libs/contracts';
 import { backOffMs, CallSlots } from '#libs/delivery';
 import {
-  DeadLetters,
   describeKafkaFailure,
   ensureTopics,
   type KafkaClient,
@@ -14,7 +13,7 @@ import {
 } from '#libs/kafka';
 import { OutputFrames, SchemaRegistry } from '#libs/schema-registry';
 import type { Tracing } from '#libs/tracing';
-import { DeliveryModule } from './delivery/index.js';
+import { CommandOutcomes, DeliveryModule } from './delivery/index.js';
 import { FlowControls, GroupShares } from './flow-control/index.js';
 import { MachineTracking } from './machine-states/index.js';
 import { BRIDGE_SETTINGS, KAFKA, TRACING } from './platform/index.js';
@@ -33,7 +32,7 @@ const BACK_OFF = { baseMs: 200, capMs: 5000 };
       inject: [
         BRIDGE_SETTINGS,
         KAFKA,
-        DeadLetters,
+        CommandOutcomes,
         CallSlots,
         TRACING,
         FlowControls,
@@ -53,7 +52,7 @@ export class KafkaConsumerModule {}
 function createConsumerStrategy(
   settings: BridgeSettings,
   kafka: KafkaClient,
-  deadLetters: DeadLetters,
+  outcomes: CommandOutcomes,
   calls: CallSlots,
   tracing: Tracing,
   controls: FlowControls,
@@ -73,7 +72,9 @@ function createConsumerStrategy(
     kafka,
     groupId,
     topicPrefix,
-    deadLetters,
+    giveUp: (message, isAnswered) => {
+      outcomes.giveUp(message, isAnswered);
+    },
     stateTopics,
     calls,
     commitIntervalMs,

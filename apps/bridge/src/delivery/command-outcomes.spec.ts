@@ -108,6 +108,36 @@ describe('CommandOutcomes', () => {
     ]);
   });
 
+  it.each([
+    ['work-order-list.rejected.v1', 'erp.work-orders.v1'],
+    ['work-order-list.rejected.v1', 'erp.work-order-lists.v1'],
+    ['downtime-reason.rejected.v1', TOPIC],
+  ])('publishes %s, and a dead letter, of what cannot be handled of %s', (type, topic) => {
+    const headers: MessageHeaders = [['ce_id', Buffer.from('m-1')]];
+    message = inboundMessage({ topic, partition: 2, offset: 7, headers });
+    outcomes.giveUp(message, false);
+    const why = {
+      code: 'invalid-message',
+      detail: 'the bridge could not handle this message; its log says why',
+    };
+    const value = { machineId: null, source: { ...source, topic }, attempts: 0, appliedAt: null };
+    expect(message.last.map(read)).toEqual([
+      { topic: `${topic}.dlq`, ...why, machineIds: undefined },
+      { type, value: { ...value, ...why } },
+    ]);
+    expect(message.ends).toEqual(['finished']);
+  });
+
+  it('publishes a dead letter alone of what was answered, and of records between topics', () => {
+    const between = inboundMessage({ topic: 'assignment-changes' });
+    outcomes.giveUp(message, true);
+    outcomes.giveUp(between, false);
+    expect([...message.last, ...between.last].map(({ topic }) => topic)).toEqual([
+      `${TOPIC}.dlq`,
+      'assignment-changes.dlq',
+    ]);
+  });
+
   it('says in a dead letter what is to be remarked of it', () => {
     const remark = 'the message itself is gone';
     const [letter] = recordsOf('work-order-list', [invalid], { remark });

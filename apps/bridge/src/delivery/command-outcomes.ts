@@ -6,6 +6,7 @@ import {
   cloudEventHeaders,
   type CommandOutcome,
   MAX_OUTCOME_ORDERS,
+  messageIdOf,
   OUTCOME_TYPES,
   outcomeId,
   outcomeJson,
@@ -18,6 +19,7 @@ import {
 import {
   type DeadLetterReason,
   DeadLetters,
+  type InboundMessage,
   type InboundRecord,
   type OutboundRecord,
 } from '#libs/kafka';
@@ -30,6 +32,8 @@ import {
   type CommandResult,
   type CommandWaiter,
   MessageAnswers,
+  notHandled,
+  notPublished,
   type RecordsOf,
   type RejectedResult,
 } from './command.js';
@@ -130,6 +134,19 @@ export class CommandOutcomes {
     const { trace } = of;
     const reason = { ...reasonOf(faults, of.namesOthers, of.remark), ...(trace && { trace }) };
     return this.deadLetters.deadLetterOf(message, reason);
+  }
+
+  /**
+   * Finishes a message that a bug of ours does not let be handled, or, `isAnswered`, whose outcome it does not let be
+   * published: that it is rejected is then not known.
+   */
+  giveUp(message: InboundMessage, isAnswered: boolean): void {
+    const fault = isAnswered ? notPublished() : notHandled();
+    const answered = { message, messageId: messageIdOf(message.headers) };
+    const deadLetter = this.deadLetterOf(answered, [fault]);
+    const family = isAnswered ? undefined : FAMILY_OF.get(message.topic);
+    const outcomes = family === undefined ? [] : this.outcomesOf(family, answered, [fault]);
+    message.finish([deadLetter, ...outcomes], () => [deadLetter]);
   }
 
   /** Publishes the `deferred` outcome of a message; never final. */
@@ -247,6 +264,13 @@ function isRejected(result: CommandResult): result is RejectedResult {
 }
 
 export type CommandFamily = 'work-order-list' | 'downtime-reason';
+
+/** Of the input topics; records of the topics between are answered under the message that they come from. */
+const FAMILY_OF: ReadonlyMap<string, CommandFamily> = new Map([
+  [TOPICS.workOrderLists, 'work-order-list'],
+  [TOPICS.workOrders, 'work-order-list'],
+  [TOPICS.downtimeReasons, 'downtime-reason'],
+]);
 
 /** The flow as settings, readiness and the other metrics name it. */
 const FLOW_OF: Record<CommandFamily, string> = {

@@ -44,7 +44,7 @@ export type RejectedResult = Extract<CommandResult, { kind: 'rejected' }>;
 export function rejection(
   reason: Rejection,
   machineId: string | null = reason.machineId ?? null,
-): CommandResult {
+): RejectedResult {
   return { kind: 'rejected', machineId, attempts: 0, rejection: reason };
 }
 
@@ -59,8 +59,15 @@ export function notTaken(
     : rejection({ code: 'too-large', detail: tooLarge }, machineId);
 }
 
+/** Of a message that was sent to the service, while a bug of ours does not let its outcome be published. */
+export function notPublished(): RejectedResult {
+  const detail =
+    'the service has answered, but the outcome could not be published; the log says both';
+  return rejection({ code: 'invalid-message', detail });
+}
+
 /** Of a message that a bug of ours does not let be handled. */
-export function notHandled(machineId: string | null = null): CommandResult {
+export function notHandled(machineId: string | null = null): RejectedResult {
   const detail = 'the bridge could not handle this message; its log says why';
   return rejection({ code: 'invalid-message', detail }, machineId);
 }

@@ -81,12 +81,8 @@ export class CallbackFlow {
       {
         ...{ kafka, topicPrefix, commitIntervalMs, stateTopics: [], calls: this.slots },
         groupId: `${groupId}-callback-${sender}`,
-        deadLetters: {
-          // it is on its topic, and needs no other record
-          deadLetterOf: (message) => {
-            this.giveUpUnhandled(message);
-            return undefined;
-          },
+        giveUp: (message) => {
+          this.giveUp(message);
         },
         prepare: (signal, report) => this.prepare(signal, report),
       },
@@ -258,9 +254,12 @@ export class CallbackFlow {
     return { kind: 'over', result: 'expired', why };
   }
 
-  private giveUpUnhandled({ headers, partition, offset }: InboundMessage): void {
+  private giveUp(message: InboundMessage): void {
+    const { headers, partition, offset } = message;
     const id = headerText(headers, 'ce_id') ?? `${partition}/${offset}`;
     this.count({ id }, { kind: 'over', result: 'failed', why: 'a bug; see handler failed' });
+    // it is on its topic, and needs no other record
+    message.finish();
   }
 
   private count({ id }: Pick<OutcomeEvent, 'id'>, { result, why }: Over): void {

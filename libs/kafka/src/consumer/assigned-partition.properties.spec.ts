@@ -163,7 +163,7 @@ class Partition {
       seek: () => undefined,
       allOvertaken: () => 0,
       overtakenFell: () => undefined,
-      deadLetter: (message) => {
+      giveUp: (message) => {
         this.done.add(message.offset);
         message.finish();
       },

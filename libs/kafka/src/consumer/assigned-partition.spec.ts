@@ -49,7 +49,7 @@ class Handling {
       seek: () => undefined,
       allOvertaken: () => this.queue.progress.overtaken,
       overtakenFell: () => undefined,
-      deadLetter: (message: InboundMessage) => {
+      giveUp: (message: InboundMessage) => {
         this.setAside.push(message.offset);
         this.aside(message);
       },

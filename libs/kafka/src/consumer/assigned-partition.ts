@@ -38,8 +38,8 @@ export interface PartitionContext {
   /** Left out of the topics' names that messages carry. */
   topicPrefix: string;
   handle: MessageHandler;
-  /** Finishes a message that could not be handled with a dead letter. */
-  deadLetter: (message: PartitionMessage) => void;
+  /** Finishes a message that cannot be handled. */
+  giveUp: (message: PartitionMessage) => void;
   /** Resumes the fetch of a paused partition. */
   resume: (topic: string, partition: number) => void;
   /** Fetches a partition from that offset. */
@@ -300,7 +300,7 @@ export class AssignedPartition {
         message.handledAgain();
         await this.context.handle([message]);
       } else {
-        this.context.deadLetter(message);
+        this.context.giveUp(message);
       }
     } catch (failure) {
       if (revoked.aborted) {

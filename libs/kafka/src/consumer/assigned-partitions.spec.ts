@@ -85,7 +85,7 @@ describe('AssignedPartitions', () => {
         ofThisTest.push(...messages);
         return Promise.resolve();
       },
-      deadLetter: (message) => {
+      giveUp: (message) => {
         setAside.push(message);
         message.finish();
       },

@@ -21,8 +21,8 @@ class Member {
   constructor(kafka: Kafka, topicPrefix: string, onHanded: () => Promise<void>) {
     this.strategy = new KafkaConsumerStrategy({
       ...{ kafka, groupId: topicPrefix, topicPrefix, calls: this.calls, stateTopics: [] },
-      deadLetters: {
-        deadLetterOf: () => ({ topic: 'dead-letters', key: null, value: null, headers: {} }),
+      giveUp: (message) => {
+        message.finish();
       },
       commitIntervalMs: 100,
       prepare: () => Promise.resolve(),
@@ -145,7 +145,10 @@ describe('KafkaConsumer', () => {
     const consumer = new KafkaConsumer(
       {
         ...{ kafka, groupId: topicPrefix, topicPrefix, calls: new TestCalls(), stateTopics: [] },
-        deadLetters: { deadLetterOf: ({ offset }) => void givenUp.push(offset) },
+        giveUp: (message) => {
+          givenUp.push(message.offset);
+          message.finish();
+        },
         ...{ commitIntervalMs: 100, prepare: () => Promise.resolve() },
       },
       async (messages) => {

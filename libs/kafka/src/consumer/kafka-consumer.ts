@@ -7,8 +7,6 @@ import type { Tracing } from '#libs/tracing';
 import { describeKafkaFailure } from '../client/describe-kafka-failure.js';
 import type { FetchedRecord, KafkaClient, PartitionAssignment } from '../client/kafka-port.js';
 import { type KeyedStateTopic, StateTopics } from '../keyed-state/keyed-state-topic.js';
-import type { DeadLetterReason } from '../producer/dead-letters.js';
-import type { OutboundRecord } from '../producer/outbound-record.js';
 import { topicSpans } from '../reading/topics.js';
 import type { PartitionBacklog } from './assigned-partition.js';
 import { AssignedPartitions } from './assigned-partitions.js';
@@ -47,10 +45,12 @@ export interface KafkaConsumerOptions {
   kafka: KafkaClient;
   groupId: string;
   topicPrefix: string;
-  /** What is published of a message that cannot be handled; nothing where it returns undefined. */
-  deadLetters: {
-    deadLetterOf(message: InboundMessage, reason: DeadLetterReason): OutboundRecord | undefined;
-  };
+  /**
+   * Finishes a message that cannot be handled, however often it is handed over.
+   *
+   * @param isAnswered its calls have been answered, and what they led to cannot be published
+   */
+  giveUp: (message: InboundMessage, isAnswered: boolean) => void;
   /** Topics that hold the bridge's own state, shared out with the input topics. */
   stateTopics: readonly KeyedStateTopic[];
   /** The calls that messages lead to: they are drained before partitions are given up. */
@@ -75,22 +75,10 @@ const STATE_DEADLINE_MS = 3000;
 /** A scrape of the metrics waits no longer for Kafka. */
 const PAUSED_ENDS_DEADLINE_MS = 2000;
 
-const UNHANDLED: DeadLetterReason = {
-  code: 'invalid-message',
-  detail: 'the bridge could not handle this message; its log says why',
-  attempts: 0,
-};
-
-const NOT_PUBLISHED: DeadLetterReason = {
-  code: 'invalid-message',
-  detail: 'the service has answered, but the outcome could not be published; the log says both',
-  attempts: 0,
-};
-
 /**
  * The consumer of all input topics, from the fetch of a message to its commit. Fetch is decoupled from delivery: the
  * batch handler puts messages into the buffer of their partition, records of state into its restore, and returns at
- * once. Messages are handed over by the dozen and end in any order; the committed offset is the lowest unfinished one.
+ * once. Messages are handed over in chunks and end in any order; the committed offset is the lowest unfinished one.
  */
 export class KafkaConsumer {
   /** Why it cannot join yet, in words. */
@@ -122,10 +110,8 @@ export class KafkaConsumer {
       tracing: options.tracing,
       topicPrefix: options.topicPrefix,
       handle: decode === undefined ? handle : decodeFirst(decode, handle),
-      deadLetter: (message) => {
-        const why = message.isAnswered ? NOT_PUBLISHED : UNHANDLED;
-        const record = options.deadLetters.deadLetterOf(message, why);
-        message.finish(record === undefined ? [] : [record]);
+      giveUp: (message) => {
+        options.giveUp(message, message.isAnswered);
       },
       resume: (topic, partition) => {
         member.resume(topic, partition);
@@ -338,7 +324,7 @@ export class CallDrain {
 
 /**
  * Nest's way into Kafka: controllers name topics with `@EventPattern`, without the prefix, and are handed their
- * messages by the dozen.
+ * messages in chunks.
  */
 export class KafkaConsumerStrategy extends Server implements CustomTransportStrategy {
   protected override readonly logger = new Logger('Consumer');

@@ -49,8 +49,8 @@ describe('input that is written in transactions', () => {
   const join = (): { consumer: KafkaConsumer; handed: string[] } => {
     const strategy = new KafkaConsumerStrategy({
       ...{ kafka, groupId: topicPrefix, topicPrefix, calls: new TestCalls(), stateTopics: [] },
-      deadLetters: {
-        deadLetterOf: () => ({ topic: 'dead-letters', key: null, value: null, headers: {} }),
+      giveUp: (message) => {
+        message.finish();
       },
       commitIntervalMs: 100,
       prepare: () => Promise.resolve(),
