@@ -162,7 +162,9 @@ describe('machine-bridge, beside a running bridge', () => {
     ]);
     const refused = await bridgeCommand(['config', 'check'], { MACHINE_CLOUD_TOKEN: 'wrong-one' });
     expect(refused.exitCode).toBe(1);
-    expect(refused.stdout).toMatch(/fail {2}service getMachineInfo +the token is not accepted/);
+    expect(refused.stdout).toMatch(
+      /fail {2}service getMachineInfo +the service answers 401: the token is not accepted/,
+    );
     expect(refused.stdout + refused.stderr).not.toContain('wrong-one');
     expect(refused.stdout).not.toContain('\u001b');
   });

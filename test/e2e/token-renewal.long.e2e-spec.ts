@@ -81,7 +81,9 @@ describe('a bridge that logs in', () => {
     const health = await eventually(
       async () => {
         const text = await (await fetch(`${url}/health/ready`)).text();
-        return text.includes('the token is not accepted') && text;
+        return (
+          text.includes('no access token: getAPIToken: the credentials are not accepted') && text
+        );
       },
       { what: 'the flow stands still' },
     );

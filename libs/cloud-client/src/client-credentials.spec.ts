@@ -4,7 +4,6 @@ import { ServiceWithLogin } from '../test/service-with-login.js';
 import { type ReceivedRequest, respond, type StubAnswer } from '../test/stub-service.js';
 import { MachineCloudClient } from './machine-cloud-client.js';
 
-const UNAUTHORISED = { kind: 'unauthorised', status: 401 };
 const NOTHING = { kind: 'data', data: [] };
 
 describe('client credentials', () => {
@@ -106,9 +105,9 @@ describe('client credentials', () => {
 
   it('that are refused either way make calls unauthorised, and the log says why', async () => {
     service.login = respond(400, { error: 'invalid_scope', error_description: 'p/ss wörd' });
-    expect(await client.getMachineInfo()).toEqual(UNAUTHORISED);
-    expect(service.logins).toHaveLength(2);
     const why = 'getOAuthToken: the credentials are not accepted (HTTP 400: invalid_scope)';
+    expect(await client.getMachineInfo()).toEqual({ kind: 'unauthorised', status: 401, why });
+    expect(service.logins).toHaveLength(2);
     expect(logs.lines()).toEqual([{ msg: 'access token not renewed', why }]);
   });
 

@@ -5,7 +5,9 @@ export {
   type CloudCall,
   CloudError,
   type CloudErrorCode,
+  describeUnauthorised,
   type IncompleteEntries,
+  type Unauthorised,
 } from '#libs/http-calls';
 export { type CloudClientOptions } from './cloud-client-options.js';
 export { MachineCloudClient } from './machine-cloud-client.js';

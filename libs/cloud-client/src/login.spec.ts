@@ -90,8 +90,12 @@ describe('the login', () => {
 
   it.each([400, 401, 403])('that is answered %i makes calls unauthorised', async (status) => {
     service.login = respond(status, 'no');
-    expect(await client.getMachineInfo()).toEqual({ kind: 'unauthorised', status: 401 });
-    expect(await client.getMachineState('M-1')).toEqual({ kind: 'unauthorised', status: 401 });
+    const why = expect.stringContaining(
+      `getAPIToken: the credentials are not accepted (HTTP ${status}`,
+    ) as string;
+    const unauthorised = { kind: 'unauthorised', status: 401, why };
+    expect(await client.getMachineInfo()).toEqual(unauthorised);
+    expect(await client.getMachineState('M-1')).toEqual(unauthorised);
     expect(service.logins).toHaveLength(1);
     expect(service.called).toEqual([]);
   });

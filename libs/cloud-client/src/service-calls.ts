@@ -207,7 +207,7 @@ function apiPath(baseUrl: string): string {
 
 /** The answer of a call that was not made. Nothing reached the service, as after a network failure. */
 function withoutToken(operation: ServiceOperation, reason: NoToken): CloudAnswer<never> {
-  if (reason.kind === 'refused') return { kind: 'unauthorised', status: 401 };
+  if (reason.kind === 'refused') return { kind: 'unauthorised', status: 401, why: reason.why };
   const message = `no access token: ${reason.why}`;
   const cause = { code: 'NO_TOKEN', message };
   const error = new CloudError('network', operation, message, { cause });

@@ -29,8 +29,22 @@ export type CloudAnswer<T> =
   | { kind: 'rejected'; status: number; detail: string }
   /** Worth repeating, not before `afterMs` (real milliseconds, from `Retry-After`) have passed. */
   | { kind: 'retry'; afterMs: number | null; error: CloudError }
-  /** The token is not accepted (401) or lacks the scope (403). */
-  | { kind: 'unauthorised'; status: 401 | 403 };
+  | Unauthorised;
+
+/** The token is not accepted (401) or lacks the scope (403). */
+export interface Unauthorised {
+  kind: 'unauthorised';
+  status: 401 | 403;
+  /** Why there is no token, where the request was not even sent; one line without any secret. */
+  why?: string;
+}
+
+/** One line for operators. */
+export function describeUnauthorised({ status, why }: Unauthorised): string {
+  if (why !== undefined) return `no access token: ${why}`;
+  const fault = status === 401 ? 'the token is not accepted' : 'the token lacks the scope';
+  return `the service answers ${status}: ${fault}`;
+}
 
 export type CloudErrorCode = 'timeout' | 'network' | 'http-status' | 'malformed-answer';
 

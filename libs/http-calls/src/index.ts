@@ -3,8 +3,10 @@ export {
   type CloudAnswer,
   CloudError,
   type CloudErrorCode,
+  describeUnauthorised,
   type IncompleteEntries,
   type ListEntries,
+  type Unauthorised,
 } from './cloud-answer.js';
 export {
   ASKED_FOR,

@@ -71,7 +71,10 @@ describe('classifyAnswer', () => {
         retryAfterMs: 0,
         cause: status === 403 ? 'forbidden' : 'token-refused',
       });
-      expect(verdict).toHaveProperty('why', expect.stringContaining(String(status)));
+      expect(verdict).toHaveProperty(
+        'why',
+        `the service answers ${status}: the token ${status === 401 ? 'is not accepted' : 'lacks the scope'}`,
+      );
     },
   );
 });

@@ -1,3 +1,4 @@
+import { describeUnauthorised, type Unauthorised } from '#libs/cloud-client';
 import { backOffMs, type BackOffOptions } from '#libs/delivery';
 
 /** An answer of the service to a command, by what it means for the caller, see docs/operations.md. */
@@ -5,7 +6,7 @@ export type ServiceAnswer =
   | { kind: 'data' | 'noData' }
   | { kind: 'rejected'; status: number; detail: string }
   | { kind: 'retry'; afterMs: number | null; error: Error }
-  | { kind: 'unauthorised'; status: 401 | 403 };
+  | Unauthorised;
 
 /** What follows from an answer. */
 export type Verdict =
@@ -46,7 +47,7 @@ export function classifyAnswer(
         kind: 'try-again',
         waitMs: backOffMs(attempt, RETRY_BACK_OFF, random),
         retryAfterMs: 0,
-        why: `the service answers ${answer.status}: the token is not accepted`,
+        why: describeUnauthorised(answer),
         cause: answer.status === 403 ? 'forbidden' : 'token-refused',
       };
     default:

@@ -1,4 +1,4 @@
-import type { CloudAnswer } from '#libs/cloud-client';
+import { type CloudAnswer, describeUnauthorised } from '#libs/cloud-client';
 import type { Rejection } from '#libs/contracts';
 
 /**
@@ -34,7 +34,7 @@ export function describeFailure(answer: FailedAnswer): string {
     case 'retry':
       return answer.error.message;
     case 'unauthorised':
-      return `the token may not read it (status ${answer.status})`;
+      return describeUnauthorised(answer);
     default:
       return answer satisfies never;
   }

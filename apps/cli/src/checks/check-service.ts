@@ -1,5 +1,5 @@
 import { Clock } from '#libs/clock';
-import { type CloudAnswer, MachineCloudClient } from '#libs/cloud-client';
+import { type CloudAnswer, describeUnauthorised, MachineCloudClient } from '#libs/cloud-client';
 import type { BridgeSettings } from '#libs/config';
 import type { Flow } from '#libs/contracts';
 import type { Finding } from '../command-line/findings.js';
@@ -139,7 +139,7 @@ function findingOf(
         ? {
             check,
             status: 'fail',
-            detail: 'the token is not accepted (401)',
+            detail: describeUnauthorised(answer),
             remedy: 'renew the token; see Settings in docs/operations.md',
           }
         : {
