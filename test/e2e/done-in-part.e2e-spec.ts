@@ -2,6 +2,7 @@ import { TOPICS } from '#libs/contracts';
 import { eventually } from '../support/eventually.js';
 import { type Plant, startPlant } from '../support/plant.js';
 import { outcomesByMessage } from '../support/outcomes-by-message.js';
+import type { LoggedCall } from '../support/sandbox-control.js';
 import type { TopicReader } from '../support/topic-reader.js';
 
 describe('a message for several machines, one of which the service keeps failing', () => {
@@ -44,5 +45,37 @@ describe('a message for several machines, one of which the service keeps failing
 
     expect((await sandbox.machine('M-001')).workingOrders).toEqual(['new']);
     expect(outcomesByMessage(outcomes)['newer']).toEqual(['M-001 applied']);
+  });
+});
+
+describe('a message for several machines, one of which is being called when the bridge stops', () => {
+  let plant: Plant;
+
+  beforeAll(async () => {
+    plant = await startPlant({
+      env: { WORK_ORDER_LIST_MAX_MACHINES: '1', MACHINE_CLOUD_MAX_CONCURRENCY: '1' },
+    });
+  });
+
+  afterAll(() => plant.close());
+
+  it('keeps the bridge in the group until that call is answered and its outcome committed', async () => {
+    const { sandbox, kafka } = plant;
+    const outcomes = await kafka.read(TOPICS.commandOutcomes);
+    const lists = async (): Promise<LoggedCall[]> => sandbox.calls('setWorkOrderList');
+    await sandbox.addFault({ operation: 'setWorkOrderList', latencyMs: 1000 });
+    const machines = ['M-001', 'M-002'].map((machineId) => ({ machineId, workingOrders: ['A'] }));
+    await kafka.sendJson(TOPICS.workOrderLists, 'key', { machines }, { 'message-id': 'both' });
+    await eventually(async () => (await lists()).length === 1, { what: 'one is called' });
+    await plant.bridge.close();
+    expect((await lists()).map(({ status }) => status)).toEqual([200]);
+
+    await plant.restartBridge();
+    await sandbox.listBecomes('M-002', ['A']);
+    await eventually(() => outcomesByMessage(outcomes)['both']?.length === 2, {
+      what: 'both are published',
+    });
+    expect((await lists()).flatMap(({ machineIds }) => machineIds)).toEqual(['M-001', 'M-002']);
+    expect(outcomesByMessage(outcomes)['both']).toEqual(['M-001 applied', 'M-002 applied']);
   });
 });

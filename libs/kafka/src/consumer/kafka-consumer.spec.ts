@@ -42,7 +42,7 @@ describe('CallDrain', () => {
   });
 
   it('lets nothing begin before it has ended', async () => {
-    await rest.drainForRebalance(NEVER_MS);
+    await rest.drainCalls(NEVER_MS);
     expect(log).toEqual(['pauses', 'commits']);
     let hasBegun = false;
     void calls.begin().then(() => (hasBegun = true));
@@ -55,7 +55,7 @@ describe('CallDrain', () => {
 
   it('commits what calls have led to that were still under way', async () => {
     await calls.begin();
-    const atRest = rest.drainForRebalance(NEVER_MS).then(() => log.push('at rest'));
+    const atRest = rest.drainCalls(NEVER_MS).then(() => log.push('at rest'));
     await pass();
     expect(log).toEqual(['pauses']);
     calls.end();
@@ -65,14 +65,14 @@ describe('CallDrain', () => {
 
   it('does not wait for long for what no topic takes', async () => {
     flush = () => new Promise(() => undefined);
-    await rest.drainForRebalance(NEVER_MS);
+    await rest.drainCalls(NEVER_MS);
     expect(log).toEqual(['pauses', 'commits']);
   });
 
   it('cuts off what is under way at the deadline', async () => {
     await calls.begin();
     const { signal } = calls;
-    const atRest = rest.drainForRebalance(1);
+    const atRest = rest.drainCalls(1);
     await new Promise((resolve) => {
       signal.addEventListener('abort', resolve);
     });
@@ -84,21 +84,26 @@ describe('CallDrain', () => {
   it('does not cut off calls once it has ended', async () => {
     await calls.begin();
     const { signal } = calls;
-    const atRest = rest.drainForRebalance(1);
+    const atRest = rest.drainCalls(1);
     rest.resumeCalls();
     await atRest;
     expect(signal.aborted).toBe(false);
   });
 
-  it('lets calls end before a stop, and those go on that a rest has kept waiting', async () => {
-    await rest.drainForRebalance(NEVER_MS);
-    let drain: () => void = () => undefined;
-    drained = new Promise((resolve) => (drain = resolve));
-    const finished = rest.drainForStop().then(() => log.push('finished'));
+  it('gives up what waits for a call before a stop, also amid a rebalance, and no sooner than calls have ended', async () => {
+    await calls.begin();
+    const rebalancing = rest.drainCalls(NEVER_MS);
+    const stopped = rest.drainForStop().then(() => log.push('stopped'));
     await pass();
-    expect(log.slice(2)).toEqual(['pauses', 'closes', 'goes on']);
-    drain();
-    await finished;
-    expect(log.at(-1)).toBe('finished');
+    expect(log).toEqual(['pauses', 'pauses']);
+    calls.end();
+    await Promise.all([rebalancing, stopped]);
+    expect(log.slice(2)).toEqual(['commits', 'commits', 'closes', 'goes on', 'stopped']);
+  });
+
+  it('does not wait long at a stop for what no topic takes', async () => {
+    drained = new Promise(() => undefined);
+    await rest.drainForStop();
+    expect(log).toEqual(['pauses', 'commits', 'closes', 'goes on']);
   });
 });

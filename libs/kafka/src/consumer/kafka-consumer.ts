@@ -70,6 +70,8 @@ const FINISH_DEADLINE_MS = 10_000;
 const CUT_OFF_DEADLINE_MS = 500;
 /** What is not committed by then waits for a topic that takes no records: the next owner does it again. */
 const COMMIT_DEADLINE_MS = 1000;
+/** Nobody waits for the partitions as in a rebalance. */
+const STOP_COMMIT_DEADLINE_MS = 3000;
 /** A restore may wait for a Kafka that does not answer. */
 const STATE_DEADLINE_MS = 3000;
 /** A scrape of the metrics waits no longer for Kafka. */
@@ -217,7 +219,7 @@ export class KafkaConsumer {
       onAssigned: (assignment) => {
         this.reassign(assignment);
       },
-      onRevoking: (deadlineMs) => this.drain.drainForRebalance(deadlineMs),
+      onRevoking: (deadlineMs) => this.drain.drainCalls(deadlineMs),
       onMembershipConfirmed: () => {
         this.options.calls.wake();
       },
@@ -282,8 +284,10 @@ export class CallDrain {
    * Lets no call begin and hands no message over. Resolves once no call is in flight and their results are committed. A
    * call that is still in flight at the deadline is cut off: otherwise the new owner would make it a second time
    * meanwhile.
+   *
+   * @param commitDeadlineMs for the commit
    */
-  async drainForRebalance(deadlineMs: number): Promise<void> {
+  async drainCalls(deadlineMs: number, commitDeadlineMs = COMMIT_DEADLINE_MS): Promise<void> {
     const drain = {};
     this.draining = drain;
     const { calls } = this;
@@ -293,7 +297,7 @@ export class CallDrain {
     if (!isIdle && this.draining === drain) await this.cutOff();
     // In this turn the last answers finish their messages.
     await new Promise(setImmediate);
-    await withDeadline(this.partitions.commitPending(), COMMIT_DEADLINE_MS);
+    await withDeadline(this.partitions.commitPending(), commitDeadlineMs);
   }
 
   /** Lets calls begin again: the assignment is known. */
@@ -303,14 +307,16 @@ export class CallDrain {
     this.calls.resume();
   }
 
-  /** Lets calls in flight finish for a stop. */
+  /**
+   * The same for a stop, and gives up all that waits for a call. Not sooner: of a message for several machines, one may
+   * wait while another is called.
+   */
   async drainForStop(): Promise<void> {
-    this.partitions.pauseAll();
-    const drained = this.partitions.closeBuffers();
-    // A stop in the middle of a rebalance: calls that wait for it are given up now.
+    await this.drainCalls(FINISH_DEADLINE_MS, STOP_COMMIT_DEADLINE_MS);
+    const closed = this.partitions.closeBuffers();
     this.resumeCalls();
-    // The message of a call that did not end in time stays uncommitted.
-    if (!(await withDeadline(drained, FINISH_DEADLINE_MS))) await this.cutOff();
+    // what waits for a topic that takes no records is dropped with its transaction
+    await withDeadline(closed, CUT_OFF_DEADLINE_MS);
   }
 
   /** Aborts the calls in flight. Their results are unknown: the next owner calls again. */
