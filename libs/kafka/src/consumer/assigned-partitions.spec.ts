@@ -231,6 +231,17 @@ describe('AssignedPartitions', () => {
     expect(message?.isItemDone(0)).toBe(true);
   });
 
+  it('knows nothing done of a message of another log, which begins below what was committed', async () => {
+    const items = new DoneItems();
+    items.add(3, 1);
+    queues.assignPartitions(new Map([['c', [0]]]), nobodyWaits);
+    recall('c', 0, { ...inherited(undefined), begin: 2, items });
+    queues.bufferFetched(from('c', 0), []);
+    queues.bufferFetched(from('c', 0), recordsUpTo(4));
+    await until(() => underWay.length === 4);
+    expect(underWay[3]?.isItemDone(1)).toBe(false);
+  });
+
   it('tells beside a commit what is finished beyond it', async () => {
     queues.bufferFetched(from('a', 0), recordsUpTo(4));
     await until(() => underWay.length === 4);

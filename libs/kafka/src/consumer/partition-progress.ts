@@ -28,6 +28,8 @@ export interface CommitPosition {
 export class PartitionProgress {
   private readonly offsets = new ContiguousOffsets();
   private items = new DoneItems();
+  /** Inherited items are of another log where delivery begins below this. */
+  private itemsFrom = 0;
   private readonly waiting = new WaitingRecords();
   private unfinishedBytes = 0;
 
@@ -43,7 +45,11 @@ export class PartitionProgress {
   /** The next record to be handed over, without those that an earlier owner finished; undefined when none waits. */
   nextRecord(): FetchedRecord | undefined {
     for (let record = this.waiting.take(); record !== undefined; record = this.waiting.take()) {
-      if (this.offsets.start(record.position)) return record;
+      if (this.offsets.start(record.position)) {
+        if (record.position < this.itemsFrom) this.items = new DoneItems();
+        this.itemsFrom = 0;
+        return record;
+      }
       this.unfinishedBytes -= record.bytes;
     }
     this.offsets.passUpTo(this.waiting.takenUpTo);
@@ -87,9 +93,12 @@ export class PartitionProgress {
     finished,
     floor,
     items,
-  }: Pick<CommittedProgress, 'finished' | 'floor' | 'items'>): void {
+    begin,
+  }: Pick<CommittedProgress, 'finished' | 'floor' | 'items' | 'begin'>): void {
     this.offsets.inherit(finished, floor);
     this.items = items;
+    // without a floor, the log ends before what was committed of it
+    if (floor === 0) this.itemsFrom = begin;
   }
 
   /** What to commit once these messages are finished and these items done; undefined before anything is handed over. */

@@ -113,8 +113,11 @@ describe('PartitionTransactions', () => {
     await admin.disconnect();
   });
 
-  const record = (value: Buffer | string, topic = 'outcomes'): OutboundRecord => ({
-    ...{ topic: `${prefix}${topic}`, key: 'M-1', value, headers: {} },
+  const record = (value: Buffer | string, topic = 'outcomes', key = 'M-1'): OutboundRecord => ({
+    topic: `${prefix}${topic}`,
+    key,
+    value,
+    headers: {},
   });
 
   /** Of what is committed, in its order. A moment after a transaction has ended it is shown to who reads that. */
@@ -248,14 +251,14 @@ describe('PartitionTransactions', () => {
     await untilCommitted(20);
   });
 
-  it('lets a topic that is gone hold back what is to be written to it, and nothing else', async () => {
+  it('lets a topic that is gone hold back what is to be written to it, and no other machine', async () => {
     await admin.deleteTopics({ topics: [`${prefix}dead-letters`] });
     const owner = new Owner();
     await owner.takes(3);
     owner.write(0, [record('dead-letter', 'dead-letters'), record('rejected')]);
-    owner.write(1, [record('one')]);
+    owner.write(1, [record('one', 'outcomes', 'M-2')]);
     await eventually(() => owner.ends.includes('1 committed'), 'the other is committed');
-    owner.write(2, [record('two')]);
+    owner.write(2, [record('two', 'outcomes', 'M-3')]);
     await eventually(() => owner.ends.includes('2 committed'), 'so is what comes later');
     expect(owner.ends).not.toContain('0 committed');
     await untilCommitted(0);
@@ -352,7 +355,7 @@ describe('PartitionTransactions', () => {
     await untilWritten('outcomes', ['whole', 'one']);
   });
 
-  it('waits for a topic that refuses even small records, and holds back nothing else', async () => {
+  it('waits for a topic that refuses even small records, and holds back no other machine', async () => {
     // room for the markers of transactions alone
     await setMaxMessageBytes(100);
     const owner = new Owner();
@@ -361,7 +364,7 @@ describe('PartitionTransactions', () => {
       { ...record('whole'), leaner: () => record('lean') },
       record(randomBytes(100), 'dead-letters'),
     ]);
-    owner.write(1, [record('one')]);
+    owner.write(1, [record('one', 'outcomes', 'M-2')]);
     await eventually(() => owner.ends.includes('1 committed'), 'the other is committed');
     const problemOf = (name: string) =>
       owner.health.all().find(({ topic }) => topic === `${prefix}${name}`)?.problem;

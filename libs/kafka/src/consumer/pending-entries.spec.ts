@@ -1,4 +1,5 @@
-import { RecordRefusedError } from '../producer/outbound-record.js';
+import { randomUUID } from 'node:crypto';
+import { type OutboundRecord, RecordRefusedError } from '../producer/outbound-record.js';
 import { type CommitPosition, PartitionProgress } from './partition-progress.js';
 import { type TransactionEntry, PendingEntries } from './pending-entries.js';
 import { TestEntry } from './testing/entry.js';
@@ -181,14 +182,20 @@ describe('PendingEntries', () => {
       waiting.returnToFront(entries);
     });
 
-    it('has nothing overtake what is kept under the same key', () => {
+    it.each([
+      ['state of the same key', { topic: 'state', partition: 1, isState: true as const }, 'key'],
+      ['an outcome of the same machine', { topic: OUTCOMES }, 'key'],
+      ['a record of the same partition of a queue', { topic: 'queue' }, 'partition'],
+    ])('has nothing overtake %s', (_, common, by) => {
       waiting.removeAll();
-      const state = { topic: 'state', value: 'x', headers: {}, isState: true as const };
-      const [mine, other] = ['mine', 'other'].map((key) => ({ ...state, key }));
+      const record = (its: string): OutboundRecord => {
+        const place = by === 'key' ? { key: its } : { key: randomUUID(), partition: its.length };
+        return { ...common, ...place, value: 'x', headers: {} };
+      };
       const letter = { topic: LETTERS, key: null, value: 'x', headers: {} };
-      waiting.addEntry(entry(4, { records: [mine!, letter] }), 0);
-      waiting.addEntry(entry(5, { records: [mine!] }), 0);
-      waiting.addEntry(entry(6, { records: [other!] }), 0);
+      waiting.addEntry(entry(4, { records: [record('mine'), letter] }), 0);
+      waiting.addEntry(entry(5, { records: [record('mine')] }), 0);
+      waiting.addEntry(entry(6, { records: [record('other')] }), 0);
       const { entries } = waiting.takeForTransaction(0);
       waiting.transactionFailed(entries.slice(0, 1), 1000);
       waiting.returnToFront(entries);

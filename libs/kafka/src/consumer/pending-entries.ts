@@ -202,7 +202,8 @@ export class PendingEntries {
 
   /**
    * The next entries of a topic set. Entries of one message keep their order: its end must not be committed without
-   * what comes before it. So do entries of one state key.
+   * what comes before it. So do those of one key: a change of an order must not come before the order, nor an older
+   * list be set again after a crash.
    *
    * @param upTo the highest offset of those that are taken
    */
@@ -234,8 +235,7 @@ export class PendingEntries {
 
   /**
    * Entries of messages whose ends are among them, which need no room: as many messages as a transaction takes, or
-   * those that are interleaved with the first. Nothing of them overtakes what stays under the same key: of a machine,
-   * an older list would be set again after a crash.
+   * those that are interleaved with the first. Nothing of them overtakes what stays under the same key.
    */
   private wholeMessages(nowMs: number): TransactionEntry[] {
     const ending = new Set(this.entries.flatMap(({ isLast, offsets }) => (isLast ? offsets : [])));
@@ -299,15 +299,20 @@ export class PendingEntries {
   }
 }
 
-/** The sequences in which an entry overtakes no other: of its messages, and of each state key that it writes. */
-function sequencesOf({ offsets, records }: TransactionEntry): (number | string)[] {
-  const kept = records.filter(({ isState }) => isState === true);
-  return [...offsets, ...kept.map(({ topic, key }) => `${topic}/${String(key)}`)];
+/** The sequences in which an entry overtakes no other: of its messages, and of those of {@link keysOf}. */
+function sequencesOf(entry: TransactionEntry): (number | string)[] {
+  return [...entry.offsets, ...keysOf(entry)];
 }
 
-/** By what records are found, such as the machine of an outcome. */
+/**
+ * What is read in the order in which it is written: the records of a key, such as the outcomes of a machine, and those
+ * of a partition that is chosen by itself, as of queues.
+ */
 function keysOf({ records }: TransactionEntry): string[] {
-  return records.map(({ topic, key }) => `${topic}/${String(key)}`);
+  return records.flatMap(({ topic, key, partition, isState }) => {
+    if (partition !== undefined && isState !== true) return `${topic}/${partition}`;
+    return key === null ? [] : `${topic}/${String(key)}`;
+  });
 }
 
 /**

@@ -15,7 +15,7 @@ export interface OutboundRecord {
   partition?: number;
   /** Epoch milliseconds in decimal digits; without it, when it is sent. */
   timestamp?: string;
-  /** A record of state: it overtakes none of the same key, whatever topics others wait for. */
+  /** A record of state: its partition is given, and yet it is read by its key alone. */
   isState?: true;
   /** What to write in its place where it is refused; without it, it must be written as it is or not at all. */
   leaner?: (refusal: RecordRefusedError) => OutboundRecord;
