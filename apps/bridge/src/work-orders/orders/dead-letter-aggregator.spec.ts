@@ -157,6 +157,16 @@ describe('RefusedOrders', () => {
     expect(lettersIn(second.last)[0]?.get('dlq-machine-ids')).toBe('M-2');
   });
 
+  it('leaves a refusal that was revoked to its redelivery, which it may share the wait with', async () => {
+    const revoked = new AbortController();
+    const [former, again] = [refuse(1, 'M-1', revoked), refuse(1, 'M-1')];
+    revoked.abort();
+    await endOf(former, again);
+    expect([former.ends, former.last]).toEqual([['abandoned'], []]);
+    expect(again.ends).toEqual(['finished']);
+    expect(lettersIn(again.last)).toHaveLength(1);
+  });
+
   it('leaves all to the new owner of the partition where it is lost meanwhile', async () => {
     read.mockImplementation(
       (_, signal) =>

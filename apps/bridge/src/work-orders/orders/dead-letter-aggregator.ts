@@ -1,7 +1,8 @@
-import { Inject, Injectable } from '@nestjs/common';
+import { Inject, Injectable, Logger } from '@nestjs/common';
 import { abortable, realDelayMs, whenAllAbort } from '#libs/clock';
 import type { BridgeSettings } from '#libs/config';
 import {
+  describeKafkaFailure,
   type InboundMessage,
   type InboundRecord,
   type KafkaClient,
@@ -68,7 +69,11 @@ export class DeadLetterAggregator {
     const signals = new Set(refusals.map(({ message }) => message.revoked));
     const { signal, release } = whenAllAbort(signals);
     try {
-      this.end(refusals, await this.messageOf(first.refusal, signal));
+      const answered = await this.messageOf(first.refusal, signal);
+      // what was revoked may have been delivered again meanwhile, and be here twice
+      for (const { message } of refusals) if (message.revoked.aborted) message.abandon();
+      const kept = refusals.filter(({ message }) => !message.revoked.aborted);
+      this.end(kept, answered);
     } catch (error) {
       for (const { message } of refusals) {
         if (message.revoked.aborted) message.abandon();
@@ -154,6 +159,7 @@ interface Wanted {
  */
 export class BatchedRecordReader {
   private readonly wanted = new Map<string, Wanted>();
+  private readonly logger = new Logger('DeadLetters');
   private isReading = false;
 
   constructor(private readonly readAll: ReadAll) {}
@@ -199,7 +205,10 @@ export class BatchedRecordReader {
           for (const { resolve } of those) resolve(records[index]);
         });
         break;
-      } catch {
+      } catch (error) {
+        const why = describeKafkaFailure(error);
+        if (attempt === 1)
+          this.logger.warn({ msg: 'messages to dead-letter not read', error: why });
         await realDelayMs(backOffMs(attempt, BACK_OFF), signal).catch(() => undefined);
       }
     }
