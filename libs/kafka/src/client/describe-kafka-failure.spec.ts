@@ -25,7 +25,7 @@ describe('describeKafkaFailure', () => {
     expect(describeKafkaFailure(failure('it broke', marks))).toContain(setting);
   });
 
-  it('looks behind the error that tells of the last of many tries', () => {
+  it('looks behind the error that reports the last of many tries', () => {
     const refused = failure('SASL PLAIN authentication failed', {
       name: 'KafkaJSSASLAuthenticationError',
     });
@@ -120,7 +120,7 @@ describe('describeKafkaFailure', () => {
     expect(text).not.toContain('is there');
   });
 
-  it('tells each reason why topics are not created', () => {
+  it('names each reason why topics are not created', () => {
     const errors = [
       failure('', { type: 'POLICY_VIOLATION', topic: 'a' }),
       failure('', { type: 'TOPIC_AUTHORIZATION_FAILED', topic: 'b' }),

@@ -29,12 +29,12 @@ class Handling {
   /** Offsets, one chunk after the other. */
   readonly chunks: number[][] = [];
   readonly messages = new Map<number, InboundMessage>();
-  readonly setAside: number[] = [];
+  readonly givenUp: number[] = [];
   resumed = 0;
   readonly queue: AssignedPartition;
   /** What becomes of a chunk once it has been handed over. */
   handler: (chunk: readonly InboundMessage[]) => Promise<void> = () => Promise.resolve();
-  aside: (message: InboundMessage) => void = (message) => {
+  giveUp: (message: InboundMessage) => void = (message) => {
     message.finish();
   };
   transactions: FakeTransactions | undefined;
@@ -50,8 +50,8 @@ class Handling {
       allOvertaken: () => this.queue.progress.overtaken,
       overtakenFell: () => undefined,
       giveUp: (message: InboundMessage) => {
-        this.setAside.push(message.offset);
-        this.aside(message);
+        this.givenUp.push(message.offset);
+        this.giveUp(message);
       },
       beginTransactions: (_topic: string, _partition: number, progress: PartitionProgress) => {
         this.transactions = new FakeTransactions(progress);
@@ -310,8 +310,8 @@ describe('AssignedPartition', () => {
     });
   });
 
-  describe('tells its position', () => {
-    it('as the lowest offset that is not finished, handed over or not', async () => {
+  describe('its position', () => {
+    it('is the lowest offset that is not finished, handed over or not', async () => {
       const handling = new Handling();
       expect(handling.queue.progress.position).toBeUndefined();
       handling.queue.pauseHandOver('state');
@@ -419,7 +419,7 @@ describe('AssignedPartition', () => {
       expect(handling.chunks[1]).toEqual([2]);
       handling.finish(2);
       expect(handling.committable).toBe(4);
-      expect(handling.setAside).toEqual([]);
+      expect(handling.givenUp).toEqual([]);
     });
 
     it('handles each of a chunk anew by itself when the handler failed with all of them', async () => {
@@ -446,7 +446,7 @@ describe('AssignedPartition', () => {
       expect(handling.chunks[1]).toEqual([2]);
     });
 
-    it('sets a message aside that has failed three times, and goes on behind it', async () => {
+    it('gives up a message that has failed three times, and goes on behind it', async () => {
       const handling = new Handling();
       handling.handler = (chunk) => {
         for (const message of chunk) {
@@ -458,14 +458,14 @@ describe('AssignedPartition', () => {
       handling.queue.bufferFetched(recordsAt(1, 2, 3));
       await until(() => handling.queue.progress.size === 0);
       expect(handling.chunks).toEqual([[1, 2, 3], [2], [2]]);
-      expect(handling.setAside).toEqual([2]);
+      expect(handling.givenUp).toEqual([2]);
       expect(handling.committable).toBe(4);
     });
 
-    it('sets aside at once, and never handles anew, what the service has answered already', async () => {
+    it('gives up at once, and never handles anew, a message that the service has answered already', async () => {
       const handling = new Handling();
       let refusals = 2;
-      handling.aside = (message) => {
+      handling.giveUp = (message) => {
         refusals -= 1;
         if (refusals >= 0) throw new Error('a bug');
         message.finish();
@@ -474,13 +474,13 @@ describe('AssignedPartition', () => {
       handling.message(1).fail(new Error('its outcome is too large'), true);
       await until(() => handling.queue.progress.size === 0);
       expect(handling.chunks).toEqual([[1]]);
-      expect(handling.setAside).toEqual([1, 1, 1]);
+      expect(handling.givenUp).toEqual([1, 1, 1]);
     });
 
-    it('is not done with a message before it has been set aside, however often that fails', async () => {
+    it('does not commit a message before it has been given up, however often that fails', async () => {
       const handling = new Handling();
       let refusals = 2;
-      handling.aside = (message) => {
+      handling.giveUp = (message) => {
         expect(handling.committable).toBe(1);
         refusals -= 1;
         if (refusals >= 0) throw new Error('a bug');
@@ -490,7 +490,7 @@ describe('AssignedPartition', () => {
       handling.queue.bufferFetched(recordsAt(1));
       await until(() => handling.queue.progress.size === 0);
       expect(handling.chunks).toEqual([[1], [1], [1]]);
-      expect(handling.setAside).toEqual([1, 1, 1]);
+      expect(handling.givenUp).toEqual([1, 1, 1]);
       expect(handling.committable).toBe(2);
     });
 
@@ -503,10 +503,10 @@ describe('AssignedPartition', () => {
       await until(() => handling.handed.slice(2).includes(2));
       await nextTurn();
       expect(handling.handed.slice(2).sort()).toEqual([1, 2]);
-      expect(handling.setAside).toEqual([]);
+      expect(handling.givenUp).toEqual([]);
     });
 
-    it('gives a message up when its partition is lost before it is handled anew', async () => {
+    it('abandons a message when its partition is lost before it is handled anew', async () => {
       const handling = new Handling();
       handling.queue.bufferFetched(recordsAt(1));
       handling.message(1).fail(new TypeError('a bug'));
@@ -515,7 +515,7 @@ describe('AssignedPartition', () => {
       expect(handling.committable).toBe(1);
     });
 
-    it('gives up what fails after its partition is lost, and sets nothing aside', async () => {
+    it('abandons messages that fail after their partition is lost, and gives none up', async () => {
       const handling = new Handling();
       let fail: (error: Error) => void = () => undefined;
       handling.handler = () =>
@@ -527,10 +527,10 @@ describe('AssignedPartition', () => {
       fail(new Error('aborted'));
       await closed;
       expect(handling.chunks).toEqual([[1, 2]]);
-      expect(handling.setAside).toEqual([]);
+      expect(handling.givenUp).toEqual([]);
     });
 
-    it('gives up what is set aside and not committed when its partition is lost meanwhile', async () => {
+    it('abandons a message that is given up but not committed when its partition is lost', async () => {
       const handling = new Handling();
       handling.transactions!.isHeldUp = true;
       handling.handler = () => Promise.reject(new TypeError('a bug'));
@@ -542,14 +542,14 @@ describe('AssignedPartition', () => {
       expect(handling.committable).toBe(1);
     });
 
-    it('sets aside what can never be written of a message, and handles it no more', async () => {
+    it('gives up a message whose records can never be written, and does not handle it anew', async () => {
       const handling = new Handling();
       handling.transactions!.isHeldUp = true;
       handling.queue.bufferFetched(recordsAt(1));
       handling.finish(1);
       const [entry] = handling.transactions!.entries.splice(0);
       entry?.entryRefused(new RecordRefusedError('too-large', new Error('1 MB')));
-      await until(() => handling.setAside.length > 0);
+      await until(() => handling.givenUp.length > 0);
       handling.transactions!.commit();
       expect([handling.committable, handling.chunks]).toEqual([2, [[1]]]);
     });
@@ -566,7 +566,7 @@ describe('AssignedPartition', () => {
       handling.transactions!.entries.splice(0)[0]?.entryRefused(refusal);
       expect(handling.transactions!.entries).toMatchObject([{ offsets: [1], records: [instead] }]);
       handling.transactions!.entries.splice(0)[0]?.entryRefused(refusal);
-      await until(() => handling.setAside.length > 0);
+      await until(() => handling.givenUp.length > 0);
     });
 
     it('is written with its offset, and counts once that is committed', () => {
@@ -583,7 +583,7 @@ describe('AssignedPartition', () => {
       expect([handling.committable, handling.resumed]).toEqual([2, 1]);
     });
 
-    it('may be told before its end, each thing once', () => {
+    it('may be published before its end, each item once', () => {
       const handling = new Handling();
       const transactions = handling.transactions!;
       transactions.isHeldUp = true;
@@ -606,7 +606,7 @@ describe('AssignedPartition', () => {
   });
 
   describe('on closing', () => {
-    it('hands nothing more over, tells whoever waits, and resolves with the end of the last', async () => {
+    it('hands nothing more over, aborts its signals, and resolves with the end of the last', async () => {
       const handling = new Handling();
       const log: string[] = [];
       handling.queue.revoked.addEventListener('abort', () => log.push('lost'));

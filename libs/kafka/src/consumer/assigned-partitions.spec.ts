@@ -32,7 +32,7 @@ const nobodyWaits = (): boolean => false;
 describe('AssignedPartitions', () => {
   let resumed: string[];
   let sought: string[];
-  let setAside: InboundMessage[];
+  let givenUp: InboundMessage[];
   let underWay: InboundMessage[];
   let queues: AssignedPartitions;
   /** By topic and partition, the latest of each. */
@@ -74,7 +74,7 @@ describe('AssignedPartitions', () => {
   beforeEach(() => {
     resumed = [];
     sought = [];
-    setAside = [];
+    givenUp = [];
     // A queue of the test before may still be handing over.
     const ofThisTest: InboundMessage[] = [];
     underWay = ofThisTest;
@@ -86,7 +86,7 @@ describe('AssignedPartitions', () => {
         return Promise.resolve();
       },
       giveUp: (message) => {
-        setAside.push(message);
+        givenUp.push(message);
         message.finish();
       },
       resume: (topic, partition) => resumed.push(`${topic}/${partition}`),
@@ -242,13 +242,13 @@ describe('AssignedPartitions', () => {
     expect(underWay[3]?.isItemDone(1)).toBe(false);
   });
 
-  it('tells beside a commit what is finished beyond it', async () => {
+  it('writes beside a commit what is finished beyond it', async () => {
     queues.bufferFetched(from('a', 0), recordsUpTo(4));
     await until(() => underWay.length === 4);
     const finished = (): unknown[] => {
       const { offset, ahead = '' } = transactions.get('a/0')?.place ?? {};
-      const told = FinishedAhead.read(0, ahead);
-      return [offset, [1, 2, 3].filter((each) => told?.includes(each) === true)];
+      const written = FinishedAhead.read(0, ahead);
+      return [offset, [1, 2, 3].filter((each) => written?.includes(each) === true)];
     };
     underWay[2]?.finish();
     expect(finished()).toEqual([0, [2]]);
@@ -277,7 +277,7 @@ describe('AssignedPartitions', () => {
     });
   });
 
-  describe('while calls rest', () => {
+  describe('while calls drain', () => {
     it('hands nothing over, not even of what is newly owned or starts over meanwhile, and goes on at once after', async () => {
       queues.bufferFetched(from('a', 0), recordsUpTo(100));
       await finishAll();
@@ -466,13 +466,13 @@ describe('AssignedPartitions', () => {
     expect(underWay).toHaveLength(2);
   });
 
-  it('sets aside what fails every time, and commits past it', async () => {
+  it('gives up a message that fails every time, and commits past it', async () => {
     queues.bufferFetched(from('a', 0), recordsUpTo(1));
     await until(() => {
       for (const message of underWay.splice(0)) message.fail(new TypeError('a bug'));
-      return setAside.length > 0;
+      return givenUp.length > 0;
     });
-    expect(setAside).toMatchObject([{ topic: 'a', offset: 0 }]);
+    expect(givenUp).toMatchObject([{ topic: 'a', offset: 0 }]);
     await nextTurn();
     expect(places()).toMatchObject([{ topic: 'a', partition: 0, offset: 1 }]);
   });
@@ -497,7 +497,7 @@ describe('AssignedPartitions', () => {
     ]);
   });
 
-  it('tells how much is left: fetched and unfinished, and in Kafka from the lowest unfinished on', async () => {
+  it('reports how much is left: fetched and unfinished, and in Kafka from the lowest unfinished on', async () => {
     const backlog = () => queues.backlog().filter(({ topic }) => topic === 'b');
     const nothing = { topic: 'b', partition: 3, messages: 0, lag: 0 };
     reassign({ b: [3] });

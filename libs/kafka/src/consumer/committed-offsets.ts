@@ -5,7 +5,7 @@ import { fetchSpans } from '../reading/topics.js';
 import { type OffsetMetadata, parseOffsetMetadata } from './offset-metadata.js';
 
 /** Partitions are assigned by the dozen: so long, in real milliseconds, a request waits for the others to join it. */
-const GATHER_MS = 10;
+const LINGER_MS = 10;
 /**
  * Brokers before 4.0 may apply an offset a moment after its transaction has ended. So offsets are read until they stay
  * the same.
@@ -42,7 +42,7 @@ export class CommittedOffsets {
   fetchProgress(topic: string, partition: number): Promise<CommittedProgress | undefined> {
     return new Promise((resolve, reject) => {
       this.asked.push({ topic, partition, resolve, reject });
-      if (this.asked.length === 1) void realDelayMs(GATHER_MS).then(() => this.ask());
+      if (this.asked.length === 1) void realDelayMs(LINGER_MS).then(() => this.ask());
     });
   }
 

@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { AssignerProtocol, type Cluster } from '#libs/kafkajs-patches';
 import { coPartitionedAssigner, guardCoordinator, SessionLease } from './group-consumer.js';
 
-/** As much of kafkajs's cluster as the assigner asks for; like that, it knows only the topics it was told of. */
+/** As much of kafkajs's cluster as the assigner asks for; like that, it knows only the topics that were added. */
 function clusterOf(partitions: Readonly<Record<string, number>>, known: string[] = []) {
   const targets = new Set(known);
   const cluster = {
@@ -99,7 +99,7 @@ describe('coPartitionedAssigner', () => {
     });
   });
 
-  it('is told each time before its member offers itself, and not by the assigning', async () => {
+  it('is asked each time before its member offers itself, and not for assigning', async () => {
     let joins = 0;
     const assigner = assignerOf(clusterOf(partitions), () => {
       joins += 1;
@@ -143,7 +143,7 @@ describe('guardCoordinator', () => {
     cluster = { findBroker: () => Promise.resolve(found) };
     guardCoordinator(cluster as unknown as Cluster, {
       beforeLeave: () => {
-        log.push('comes to rest');
+        log.push('drains');
         return Promise.resolve();
       },
       beforeSync: (generation) => log.push(`joined ${generation}`),
@@ -152,13 +152,13 @@ describe('guardCoordinator', () => {
     await cluster.findBroker();
   });
 
-  it('keeps a consumer from leaving the group until calls are at rest, each time once', async () => {
+  it('keeps a consumer from leaving the group until calls have drained, each time once', async () => {
     const found = await cluster.findBroker();
     await found.leaveGroup({ memberId: 'A' });
-    expect(log).toEqual(['comes to rest', 'A leaves']);
+    expect(log).toEqual(['drains', 'A leaves']);
   });
 
-  it('tells in which generation a member asks for its partitions', async () => {
+  it('reports in which generation a member asks for its partitions', async () => {
     const found = await cluster.findBroker();
     await found.syncGroup({ generationId: 7 });
     expect(log).toEqual(['joined 7', 'asks for 7']);

@@ -12,7 +12,7 @@ async function pass(): Promise<void> {
 
 describe('CallDrain', () => {
   let calls: TestCalls;
-  let rest: CallDrain;
+  let callDrain: CallDrain;
   /** What is asked of the queues, in its order. */
   let log: string[];
   let flush: () => Promise<void>;
@@ -27,7 +27,7 @@ describe('CallDrain', () => {
     flush = () => Promise.resolve();
     drained = Promise.resolve();
     calls = new TestCalls();
-    rest = new CallDrain(calls, {
+    callDrain = new CallDrain(calls, {
       pauseAll: () => log.push('pauses'),
       resumeAll: () => log.push('goes on'),
       commitPending: () => {
@@ -42,58 +42,58 @@ describe('CallDrain', () => {
   });
 
   it('lets nothing begin before it has ended', async () => {
-    await rest.drainCalls(NEVER_MS);
+    await callDrain.drainCalls(NEVER_MS);
     expect(log).toEqual(['pauses', 'commits']);
     let hasBegun = false;
     void calls.begin().then(() => (hasBegun = true));
     await pass();
     expect(hasBegun).toBe(false);
-    rest.resumeCalls();
+    callDrain.resumeCalls();
     await pass();
     expect([hasBegun, log.at(-1)]).toEqual([true, 'goes on']);
   });
 
   it('commits what calls have led to that were still under way', async () => {
     await calls.begin();
-    const atRest = rest.drainCalls(NEVER_MS).then(() => log.push('at rest'));
+    const ended = callDrain.drainCalls(NEVER_MS).then(() => log.push('has ended'));
     await pass();
     expect(log).toEqual(['pauses']);
     calls.end();
-    await atRest;
-    expect(log).toEqual(['pauses', 'commits', 'at rest']);
+    await ended;
+    expect(log).toEqual(['pauses', 'commits', 'has ended']);
   });
 
   it('does not wait for long for what no topic takes', async () => {
     flush = () => new Promise(() => undefined);
-    await rest.drainCalls(NEVER_MS);
+    await callDrain.drainCalls(NEVER_MS);
     expect(log).toEqual(['pauses', 'commits']);
   });
 
   it('cuts off what is under way at the deadline', async () => {
     await calls.begin();
     const { signal } = calls;
-    const atRest = rest.drainCalls(1);
+    const ended = callDrain.drainCalls(1);
     await new Promise((resolve) => {
       signal.addEventListener('abort', resolve);
     });
     calls.end();
-    await atRest;
+    await ended;
     expect(log).toEqual(['pauses', 'commits']);
   });
 
   it('does not cut off calls once it has ended', async () => {
     await calls.begin();
     const { signal } = calls;
-    const atRest = rest.drainCalls(1);
-    rest.resumeCalls();
-    await atRest;
+    const ended = callDrain.drainCalls(1);
+    callDrain.resumeCalls();
+    await ended;
     expect(signal.aborted).toBe(false);
   });
 
   it('gives up what waits for a call before a stop, also amid a rebalance, and no sooner than calls have ended', async () => {
     await calls.begin();
-    const rebalancing = rest.drainCalls(NEVER_MS);
-    const stopped = rest.drainForStop().then(() => log.push('stopped'));
+    const rebalancing = callDrain.drainCalls(NEVER_MS);
+    const stopped = callDrain.drainForStop().then(() => log.push('stopped'));
     await pass();
     expect(log).toEqual(['pauses', 'pauses']);
     calls.end();
@@ -103,7 +103,7 @@ describe('CallDrain', () => {
 
   it('does not wait long at a stop for what no topic takes', async () => {
     drained = new Promise(() => undefined);
-    await rest.drainForStop();
+    await callDrain.drainForStop();
     expect(log).toEqual(['pauses', 'commits', 'closes', 'goes on']);
   });
 });

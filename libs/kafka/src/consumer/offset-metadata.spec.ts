@@ -16,15 +16,15 @@ describe('the metadata of a commit', () => {
   it('carries what is finished ahead, what is done in part, and by which transaction', () => {
     const items = new DoneItems();
     items.add(7, 2);
-    const note = parseOffsetMetadata(7, formatOffsetMetadata('w.3', items.compose() ?? '', AHEAD));
-    expect(finishedOf(note)).toEqual([8, 10]);
-    expect([note.items.has(7, 2), note.items.has(7, 1)]).toEqual([true, false]);
-    expect(note.transaction).toBe('w.3');
+    const read = parseOffsetMetadata(7, formatOffsetMetadata('w.3', items.compose() ?? '', AHEAD));
+    expect(finishedOf(read)).toEqual([8, 10]);
+    expect([read.items.has(7, 2), read.items.has(7, 1)]).toEqual([true, false]);
+    expect(read.transaction).toBe('w.3');
   });
 
   it('may say nothing but its transaction', () => {
-    const note = parseOffsetMetadata(7, formatOffsetMetadata('w.3', '', ''));
-    expect([finishedOf(note), note.items.isEmpty, note.transaction]).toEqual([[], true, 'w.3']);
+    const read = parseOffsetMetadata(7, formatOffsetMetadata('w.3', '', ''));
+    expect([finishedOf(read), read.items.isEmpty, read.transaction]).toEqual([[], true, 'w.3']);
   });
 
   it('is read as earlier versions have written it', () => {

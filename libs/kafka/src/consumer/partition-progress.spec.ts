@@ -82,7 +82,7 @@ describe('ContiguousOffsets', () => {
     expect(offsets.after(new Set([4, 5, 6, 7, 8]))).toEqual({ offset: 9, ahead: '', upTo: 8 });
   });
 
-  it('says how far a commit tells of everything where it has no room for more', () => {
+  it('says how far a commit covers everything where it has no room for more', () => {
     const offsets = new ContiguousOffsets();
     for (let offset = 0; offset < 20_000; offset += 1) offsets.start(offset);
     const even = new Set(Array.from({ length: 9999 }, (_, index) => 2 * index + 2));
@@ -129,7 +129,7 @@ describe('ContiguousOffsets', () => {
     expect(committable(offsets)).toBe(5000);
   });
 
-  it('tells what others have overtaken from what waits for its turn', () => {
+  it('distinguishes what others have overtaken from what waits for its turn', () => {
     const offsets = new ContiguousOffsets();
     for (let offset = 0; offset < 6000; offset += 1) offsets.start(offset);
     expect(offsets.overtakenSize).toBe(0);

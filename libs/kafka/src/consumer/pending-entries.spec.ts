@@ -5,7 +5,7 @@ import { type TransactionEntry, PendingEntries } from './pending-entries.js';
 import { TestEntry } from './testing/entry.js';
 
 const OUTCOMES = 'outcomes';
-const LETTERS = 'letters';
+const DEAD_LETTERS = 'dead-letters';
 
 describe('PendingEntries', () => {
   /** As the progress of a partition would answer; undefined items where more than one is done. */
@@ -174,7 +174,7 @@ describe('PendingEntries', () => {
 
   describe('after a failure', () => {
     beforeEach(() => {
-      waiting.addEntry(entry(1, { topics: [LETTERS, OUTCOMES] }), 0);
+      waiting.addEntry(entry(1, { topics: [DEAD_LETTERS, OUTCOMES] }), 0);
       waiting.addEntry(entry(2), 0);
       waiting.addEntry(entry(3), 0);
       const { entries } = waiting.takeForTransaction(0);
@@ -192,8 +192,8 @@ describe('PendingEntries', () => {
         const place = by === 'key' ? { key: its } : { key: randomUUID(), partition: its.length };
         return { ...common, ...place, value: 'x', headers: {} };
       };
-      const letter = { topic: LETTERS, key: null, value: 'x', headers: {} };
-      waiting.addEntry(entry(4, { records: [record('mine'), letter] }), 0);
+      const deadLetter = { topic: DEAD_LETTERS, key: null, value: 'x', headers: {} };
+      waiting.addEntry(entry(4, { records: [record('mine'), deadLetter] }), 0);
       waiting.addEntry(entry(5, { records: [record('mine')] }), 0);
       waiting.addEntry(entry(6, { records: [record('other')] }), 0);
       const { entries } = waiting.takeForTransaction(0);
@@ -210,9 +210,9 @@ describe('PendingEntries', () => {
     });
 
     it('lets the kind wait that fails by itself, and the others go on', () => {
-      const letters = waiting.takeForTransaction(0).entries;
-      waiting.transactionFailed(letters, 1000);
-      waiting.returnToFront(letters);
+      const deadLetters = waiting.takeForTransaction(0).entries;
+      waiting.transactionFailed(deadLetters, 1000);
+      waiting.returnToFront(deadLetters);
       const outcomes = waiting.takeForTransaction(0).entries;
       expect(outcomes.flatMap(({ offsets }) => offsets)).toEqual([2, 3]);
       waiting.transactionCommitted(outcomes);
@@ -229,7 +229,7 @@ describe('PendingEntries', () => {
       waiting.removeAll();
       room.items = 0;
       waiting.addEntry(entry(4, { isLast: false, item: 0 }), 0);
-      waiting.addEntry(entry(4, { topics: [LETTERS, OUTCOMES] }), 0);
+      waiting.addEntry(entry(4, { topics: [DEAD_LETTERS, OUTCOMES] }), 0);
       const { entries: whole } = waiting.takeForTransaction(0);
       expect(whole).toHaveLength(2);
       waiting.transactionFailed(whole, 1000);
@@ -240,9 +240,9 @@ describe('PendingEntries', () => {
     });
 
     it('tries the kind again that failed, though there is no room for the others', () => {
-      const [letter, ...others] = waiting.removeAll();
-      waiting.transactionFailed([letter!], 1000);
-      for (const each of [...others, letter!]) waiting.addEntry(each, 0);
+      const [deadLetter, ...others] = waiting.removeAll();
+      waiting.transactionFailed([deadLetter!], 1000);
+      for (const each of [...others, deadLetter!]) waiting.addEntry(each, 0);
       room.upTo = 1;
       expect(offsetsTaken()).toEqual([]);
       expect(waiting.dueMs(0)).toBe(1000);
@@ -251,11 +251,11 @@ describe('PendingEntries', () => {
     });
 
     it('ends no message before what was said of it has gone', () => {
-      const letters = waiting.takeForTransaction(0).entries;
-      waiting.transactionFailed(letters, 1000);
-      waiting.returnToFront(letters);
+      const deadLetters = waiting.takeForTransaction(0).entries;
+      waiting.transactionFailed(deadLetters, 1000);
+      waiting.returnToFront(deadLetters);
       waiting.transactionCommitted(waiting.takeForTransaction(0).entries);
-      waiting.addEntry(entry(5, { topics: [LETTERS, OUTCOMES], isLast: false, item: 0 }), 10);
+      waiting.addEntry(entry(5, { topics: [DEAD_LETTERS, OUTCOMES], isLast: false, item: 0 }), 10);
       waiting.addEntry(entry(5), 10);
       expect(waiting.dueMs(10)).toBe(1000);
       expect(offsetsTaken(10)).toEqual([]);
@@ -267,7 +267,7 @@ describe('PendingEntries', () => {
     it('has all go together again once none fails', () => {
       for (const nowMs of [0, 1])
         waiting.transactionCommitted(waiting.takeForTransaction(nowMs).entries);
-      waiting.addEntry(entry(5, { topics: [LETTERS, OUTCOMES] }), 2);
+      waiting.addEntry(entry(5, { topics: [DEAD_LETTERS, OUTCOMES] }), 2);
       waiting.addEntry(entry(6), 2);
       expect(offsetsTaken(2)).toEqual([5, 6]);
     });
@@ -281,7 +281,7 @@ describe('PendingEntries', () => {
 
   describe('the leaner form of a refused entry', () => {
     const refusal = new RecordRefusedError('too-large', new Error('1 MB'));
-    const whole = { topic: LETTERS, key: null, value: 'whole', headers: {} };
+    const whole = { topic: DEAD_LETTERS, key: null, value: 'whole', headers: {} };
 
     const taken = (records: TransactionEntry['records']) => {
       waiting.addEntry(entry(1, { records }), 0);

@@ -40,7 +40,7 @@ class Member {
     group: {
       log: string[];
       name: string;
-      rest?: (deadlineMs: number) => Promise<void>;
+      drain?: (deadlineMs: number) => Promise<void>;
       onBatch?: (payload: EachBatchPayload) => void;
     },
   ) {
@@ -54,8 +54,8 @@ class Member {
         note(`owns ${[...assignment.values()].flat().sort().join(',')}`);
       },
       onRevoking: async (deadlineMs) => {
-        note('comes to rest');
-        await group.rest?.(deadlineMs);
+        note('drains');
+        await group.drain?.(deadlineMs);
         note('has drained');
       },
       onMembershipConfirmed: () => undefined,
@@ -89,7 +89,7 @@ describe('SupervisedConsumer', () => {
   const join = (
     name: string,
     more: {
-      rest?: (deadlineMs: number) => Promise<void>;
+      drain?: (deadlineMs: number) => Promise<void>;
       onBatch?: (payload: EachBatchPayload) => void;
       kafka?: Kafka;
     } = {},
@@ -209,9 +209,9 @@ describe('SupervisedConsumer', () => {
 
   it('leaves joining to its successor once it is given up, though its coordinator sends it to join', async () => {
     let isSilent = false;
-    let rest: () => void = () => undefined;
+    let end: () => void = () => undefined;
     const member = join('A', {
-      rest: () => (isSilent ? new Promise<void>((resolve) => (rest = resolve)) : Promise.resolve()),
+      drain: () => (isSilent ? new Promise<void>((resolve) => (end = resolve)) : Promise.resolve()),
     });
     await member.untilOwns('0,1');
     isSilent = true;
@@ -224,24 +224,24 @@ describe('SupervisedConsumer', () => {
       if (request.groupId === topic) joins += 1;
       return joinGroup.call(this, request);
     };
-    await eventually(() => member.log.at(-1) === 'comes to rest', 'it is given up');
+    await eventually(() => member.log.at(-1) === 'drains', 'it is given up');
     isSilent = false;
     answerAll();
-    rest();
+    end();
     await member.untilOwns('');
     await member.untilOwns('0,1');
     expect(joins).toBe(1);
   });
 
-  it('comes to rest before it leaves the group because it has crashed', async () => {
+  it('drains before it leaves the group because it has crashed', async () => {
     let isPoisoned = false;
-    let rest: () => void = () => undefined;
+    let end: () => void = () => undefined;
     const first = join('A', {
       onBatch: () => {
         if (isPoisoned) throw new TypeError('as an unknown codec would');
       },
-      rest: () =>
-        isPoisoned ? new Promise<void>((resolve) => (rest = resolve)) : Promise.resolve(),
+      drain: () =>
+        isPoisoned ? new Promise<void>((resolve) => (end = resolve)) : Promise.resolve(),
     });
     await first.untilOwns('0,1');
     const second = join('B');
@@ -252,10 +252,10 @@ describe('SupervisedConsumer', () => {
     );
     isPoisoned = true;
     await sendWithStock(topic, { partition: 0, value: 'x' }, { partition: 1, value: 'x' });
-    await eventually(() => first.log.at(-1) === 'comes to rest', 'the first has crashed');
+    await eventually(() => first.log.at(-1) === 'drains', 'the first has crashed');
     expect(await membersOfGroup()).toBe(2);
     isPoisoned = false;
-    rest();
+    end();
     await eventually(() => first.log.includes('owns '), 'the first is out', 40_000);
     const drained = log.lastIndexOf('A has drained', log.lastIndexOf('A owns '));
     const taken = log.indexOf('B owns 0,1');
@@ -276,7 +276,7 @@ describe('SupervisedConsumer', () => {
         onBatch: () => {
           if (isPoisoned) throw new TypeError('as an unknown codec would');
         },
-        rest: (deadlineMs) => {
+        drain: (deadlineMs) => {
           if (isPoisoned) deadlines.push(deadlineMs);
           return Promise.resolve();
         },
@@ -349,7 +349,7 @@ describe('watchConsumer', () => {
   let isCurrent: boolean;
   let joined: string[];
   let emptyUpTo: string[];
-  let rest: RevocationBarrier;
+  let barrier: RevocationBarrier;
   let callsEnd: () => void;
   let end: Promise<string>;
   let stop: () => void;
@@ -360,7 +360,7 @@ describe('watchConsumer', () => {
     isCurrent = true;
     joined = [];
     emptyUpTo = [];
-    rest = new RevocationBarrier(
+    barrier = new RevocationBarrier(
       () =>
         new Promise((resolve) => {
           callsEnd = resolve;
@@ -369,7 +369,7 @@ describe('watchConsumer', () => {
     );
     ({ end, stop } = watchConsumer(consumer as unknown as Consumer, {
       lease,
-      barrier: rest,
+      barrier,
       isCurrent: () => isCurrent,
       isJoined: () => true,
       onMembershipConfirmed: () => undefined,
@@ -421,7 +421,7 @@ describe('watchConsumer', () => {
     // another broker's fetches go on for as long as a call lasts
     expect(await heartbeatIn(4000)).toBeUndefined();
     callsEnd();
-    await rest.raiseBarrier().drained;
+    await barrier.raiseBarrier().drained;
     expect(await heartbeatIn(500)).toBeUndefined();
     expect(await heartbeatIn(4000)).toBe('a rebalance was not gone through with');
   });

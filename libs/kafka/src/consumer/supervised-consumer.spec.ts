@@ -81,7 +81,7 @@ describe('RevocationBarrier', () => {
     expect(refusal()).toBeUndefined();
   });
 
-  it('does not take the end of an earlier rest for that of a later one', async () => {
+  it('does not take the end of an earlier drain for that of a later one', async () => {
     const earlier = barrier.raiseBarrier();
     const endEarlier = drain;
     barrier.lowerBarrier();

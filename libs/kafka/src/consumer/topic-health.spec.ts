@@ -37,7 +37,7 @@ describe('TopicHealth', () => {
     expect(health.suspects(writer, new Set(['b']))).toEqual(['b']);
   });
 
-  it('tells of a topic that has failed for a while, until it is written', () => {
+  it('reports a topic that has failed for a while, until it is written', () => {
     expect(failed(['a'])).toBe(1);
     expect(problems()).toEqual([]);
     jest.advanceTimersByTime(6000);
@@ -60,7 +60,7 @@ describe('TopicHealth', () => {
     expect(problems()).toEqual([['a', 'gone']]);
   });
 
-  it('goes on telling of a topic while others fail by themselves', () => {
+  it('goes on reporting a topic while others fail by themselves', () => {
     failed(['a', 'b']);
     jest.advanceTimersByTime(6000);
     failed(['a', 'b']);

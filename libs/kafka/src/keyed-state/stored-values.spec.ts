@@ -65,7 +65,7 @@ describe.each([
     expect([...values.entries()]).toEqual([['M-1', 1]]);
   });
 
-  it('tells the keys without reading what they stand for', () => {
+  it('lists the keys without reading what they stand for', () => {
     expect([...values.keys()]).toEqual(['M-1', 'M-2', 'M-3']);
   });
 

@@ -28,7 +28,7 @@ describe('batchesOf', () => {
 const headers = { 'content-type': 'application/json' };
 
 describe('toTopicMessages', () => {
-  it('gathers the records of each topic in their order', () => {
+  it('groups the records of each topic in their order', () => {
     const records = ['a 1', 'b 1', 'a 2', 'b 2', 'a 3'].map((value) => ({
       topic: value.charAt(0),
       key: 'M-1',

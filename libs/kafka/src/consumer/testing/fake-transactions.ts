@@ -3,7 +3,7 @@ import type { PartitionProgress, CommitPosition } from '../partition-progress.js
 import type { TransactionListener } from '../partition-transactions.js';
 import type { TransactionEntry } from '../pending-entries.js';
 
-/** Commits what it is given at once, or when it is told to, and nowhere. */
+/** Commits entries at once, or on {@link commit}, without Kafka. */
 export class FakeTransactions implements Transactions {
   readonly problem = undefined;
   readonly fenced = Promise.resolve();
