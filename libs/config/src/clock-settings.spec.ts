@@ -8,7 +8,7 @@ function read(environment: Environment) {
 }
 
 describe('readClockSettings', () => {
-  it('runs at real speed from this moment unless told otherwise', () => {
+  it('runs at real speed from this moment by default', () => {
     const { settings, problems } = read({});
     expect(problems).toEqual([]);
     expect(settings.speed).toBe(1);

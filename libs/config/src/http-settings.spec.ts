@@ -7,7 +7,7 @@ function read(environment: Environment) {
 }
 
 describe('readHttpSettings', () => {
-  it('listens on loopback, port 3000, without a token unless told otherwise', () => {
+  it('listens on loopback, port 3000, without a token by default', () => {
     expect(read({})).toEqual({ settings: { host: '127.0.0.1', port: 3000 }, problems: [] });
   });
 

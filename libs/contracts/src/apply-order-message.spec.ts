@@ -243,10 +243,10 @@ describe('a change that replaces operations', () => {
         const after = orderAfter(
           applyOrderMessage(order(before), change({ operations, replaces })),
         ).operations;
-        const isUntold = (each: OperationChange) => !replaces.includes(numberOf(each));
+        const isUnnamed = (each: OperationChange) => !replaces.includes(numberOf(each));
 
-        expect(after.filter(isUntold)).toEqual(before.filter(isUntold));
-        expect(after.filter((each) => !isUntold(each))).toHaveLength(operations.length);
+        expect(after.filter(isUnnamed)).toEqual(before.filter(isUnnamed));
+        expect(after.filter((each) => !isUnnamed(each))).toHaveLength(operations.length);
       }),
     );
   });

@@ -86,7 +86,7 @@ function begin(change: OrderChange): OrderApplication {
   const nothing: OrderSnapshot = { orderId, changedAt, status, operations: [] };
   const result = applied(nothing, change);
   if (isOver(status) || result.kind !== 'applied' || hasWorkLeft(result.order)) return result;
-  return tellsOfDoneAlone(change)
+  return namesDoneAlone(change)
     ? { kind: 'nothing-left', order: result.order }
     : { kind: 'unknown-order' };
 }
@@ -96,7 +96,7 @@ function hasWorkLeft({ operations }: OrderSnapshot): boolean {
 }
 
 /** Operations that are done say nothing of the others: taken for the whole order, they would make it finished. */
-function tellsOfDoneAlone({ operations = [] }: OrderChange): boolean {
+function namesDoneAlone({ operations = [] }: OrderChange): boolean {
   return (
     operations.length > 0 &&
     operations.every(({ status }) => status !== undefined && isOver(status))

@@ -3,7 +3,7 @@ import { deadLetterFields, originalHeaders } from './dead-letter-fields.js';
 import { deadLetterHeaders, type DeadLetter } from './dead-letter-headers.js';
 import type { MessageHeaders } from './envelope.js';
 
-const letter: DeadLetter = {
+const deadLetter: DeadLetter = {
   code: 'unknown-machine',
   detail: 'the service lists no machine M-9',
   sourceTopic: 'p1.erp.work-order-lists.v1',
@@ -19,7 +19,7 @@ const asBytes = (headers: Record<string, string>): MessageHeaders =>
 
 describe('deadLetterFields', () => {
   it('reads back what was written', () => {
-    expect(deadLetterFields(asBytes(deadLetterHeaders(letter)))).toEqual({
+    expect(deadLetterFields(asBytes(deadLetterHeaders(deadLetter)))).toEqual({
       code: 'unknown-machine',
       detail: 'the service lists no machine M-9',
       sourceTopic: 'p1.erp.work-order-lists.v1',
@@ -38,7 +38,7 @@ describe('deadLetterFields', () => {
     const ids = fc.array(fc.string({ minLength: 1 }), { minLength: 1 });
     fc.assert(
       fc.property(ids, (machineIds) => {
-        const headers = asBytes(deadLetterHeaders({ ...letter, machineIds }));
+        const headers = asBytes(deadLetterHeaders({ ...deadLetter, machineIds }));
         expect(deadLetterFields(headers).machineIds).toEqual(machineIds);
       }),
     );
@@ -68,7 +68,7 @@ describe('originalHeaders', () => {
       ['9', ''],
       ['trace', 'd'],
     ];
-    const why = deadLetterHeaders({ ...letter, httpStatus: 422, machineIds: ['M-1'] });
+    const why = deadLetterHeaders({ ...deadLetter, httpStatus: 422, machineIds: ['M-1'] });
     const added: MessageHeaders = [...Object.entries(why), ['dlq-value-omitted', '7']];
     expect(originalHeaders([...original, ...added])).toEqual(original);
     expect(originalHeaders([...added, ...original])).toEqual(original);

@@ -126,7 +126,7 @@ describe('CallSlots', () => {
     expect(given).toEqual(['a', 'b']);
   });
 
-  it('tells when no call is under way any more, though others wait for their turn', async () => {
+  it('says when no call is under way any more, though others wait for their turn', async () => {
     const slots = new CallSlots(2);
     const { given, ask } = askers(slots);
     await slots.idle();
@@ -143,7 +143,7 @@ describe('CallSlots', () => {
     expect(given).toEqual(['a', 'b']);
   });
 
-  it('tells everyone who waits for that', async () => {
+  it('says so to everyone who waits for that', async () => {
     const slots = new CallSlots(1);
     askers(slots).ask('a');
     const waiting = [slots.idle(), slots.idle()];

@@ -75,7 +75,7 @@ export class BoundedExpressions implements Expressions {
     try {
       this.evaluator = used ?? new EvaluatorProcess(this.limits, this.program);
     } catch (error) {
-      // for want of memory Node throws, for want of processes it tells of it
+      // for want of memory Node throws, for want of processes it emits an error
       return { kind: 'not-started', how: (error as Error).message };
     }
     return this.evaluator.evaluate(request);

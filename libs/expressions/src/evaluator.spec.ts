@@ -8,7 +8,7 @@ import { LIMITS } from './limits.js';
 
 const PROGRAM = join(import.meta.dirname, 'evaluator.js');
 
-/** A process that asks for an evaluation without end and then tells the evaluator's id. */
+/** A process that asks for an evaluation without end and then sends the evaluator's id. */
 const ASKER = `
   import { fork } from 'node:child_process';
   const limits = ${JSON.stringify(JSON.stringify(LIMITS))};

@@ -27,14 +27,14 @@ class Ledger {
   }
 
   takeIn(
-    told: readonly OrderMessage[],
+    messages: readonly OrderMessage[],
     offset = this.offset + 1,
     position = { partition: 0, recordedAt: offset },
     refused: readonly string[] = [],
   ): Taken {
     this.offset = Math.max(this.offset, offset);
-    const { orderId } = told[0]!.order;
-    const arrived = { messages: told, position: { ...position, offset }, refused };
+    const { orderId } = messages[0]!.order;
+    const arrived = { messages, position: { ...position, offset }, refused };
     const { known, assignments, findings } = applyToOrder(
       arrived,
       this.orders.get(orderId),
@@ -184,7 +184,7 @@ describe('a change of an order', () => {
   });
 });
 
-describe('a change that tells of done operations alone, of an order that nobody has sent', () => {
+describe('a change that names done operations alone, of an order that nobody has sent', () => {
   const done = { operationId: '0010', machineId: 'M-1', status: 'completed' as const };
 
   it('concerns their machines, and leaves the order to what may still come of it', () => {
@@ -265,23 +265,23 @@ describe('a snapshot of an order', () => {
     expect(ledger.listOf('M-1')).toEqual([]);
   });
 
-  it('may be told twice by a document: the later one counts, and a machine is answered once', () => {
+  it('may be in a document twice: the later one counts, and a machine is answered once', () => {
     const ledger = ledgerOf(onFirst);
-    const told = [{ ...onFirst, changedAt: 99 }, onFirst, onSecond].map((each) => ({
+    const messages = [{ ...onFirst, changedAt: 99 }, onFirst, onSecond].map((each) => ({
       ...{ kind: 'snapshot' as const, order: each },
     }));
-    expect(ledger.takeIn(told)).toEqual({ touched: ['M-1', 'M-2'], findings: [] });
+    expect(ledger.takeIn(messages)).toEqual({ touched: ['M-1', 'M-2'], findings: [] });
     expect(listsOf(ledger)).toEqual([[], ['4711'], []]);
   });
 
-  it('may be told ten thousand times, older and of another machine each time: that stops nothing', () => {
-    const told = Array.from({ length: 10_000 }, (_, index): OrderMessage => {
+  it('may be in a document ten thousand times, older and of another machine each time: that stops nothing', () => {
+    const messages = Array.from({ length: 10_000 }, (_, index): OrderMessage => {
       const operations = [operation('0010', { machineId: `M-${index}` })];
       return { kind: 'snapshot', order: order('4711', operations, { changedAt: 99 }) };
     });
     const ledger = ledgerOf(order('4711', []));
     const beganMs = performance.now();
-    const { findings } = ledger.takeIn(told);
+    const { findings } = ledger.takeIn(messages);
     expect(performance.now() - beganMs).toBeLessThan(1000);
     expect(findings).toHaveLength(10_000);
   });
@@ -293,22 +293,22 @@ describe('a snapshot of an order', () => {
       kind: 'change',
       order: { orderId: '4711', changedAt: 100, status: 'held' },
     };
-    const told = (times: number): OrderMessage[] => [
+    const repeated = (times: number): OrderMessage[] => [
       whole,
       ...Array<OrderMessage>(times).fill(held),
     ];
 
-    it('is applied where a document tells of it some times more', () => {
+    it('is applied where a document repeats it some times', () => {
       const ledger = new Ledger();
-      expect(ledger.takeIn(told(50))).toEqual({ touched: ['M-1'], findings: [] });
+      expect(ledger.takeIn(repeated(50))).toEqual({ touched: ['M-1'], findings: [] });
       expect(ledger.orders.get('4711')?.status).toBe('held');
     });
 
     it.each([
-      ['by the same document', new Ledger(), told(2000)],
-      ['by one before', ledgerOf(whole.order), told(2000).slice(1)],
+      ['by the same document', new Ledger(), repeated(2000)],
+      ['by one before', ledgerOf(whole.order), repeated(2000).slice(1)],
     ])(
-      'is rejected where a document goes on and on about it, told of them %s',
+      'is rejected where a document repeats it too often, its operations named %s',
       (_, ledger, all) => {
         const beganMs = performance.now();
         const { touched, findings } = ledger.takeIn(all);
@@ -348,12 +348,12 @@ describe('a message that concerns no machine', () => {
     expect(findings).toEqual([{ kind: 'superseded', machineId: null, detail }]);
   });
 
-  it('is taken in when a document tells of the order twice, older and newer', () => {
-    const told = [older, order('4711', [])].map((each) => ({
+  it('is taken in when a document has the order twice, older and newer', () => {
+    const messages = [older, order('4711', [])].map((each) => ({
       ...{ kind: 'snapshot' as const, order: each },
     }));
     const ledger = ledgerOf(order('4711', [planned]));
-    expect(ledger.takeIn(told).findings).toEqual([{ kind: 'taken-in' }]);
+    expect(ledger.takeIn(messages).findings).toEqual([{ kind: 'taken-in' }]);
   });
 });
 

@@ -90,7 +90,7 @@ describe('a change of a request', () => {
       ]);
     });
 
-    it('counts only where there is nothing else to tell', () => {
+    it('counts only where the message says nothing else', () => {
       expect(statusesAfter('<RequestState>Running</RequestState>', state('00', 'Held'))).toEqual([
         ...['010/M1 started', '010/M2 started', '020 started', '03 started'],
       ]);
@@ -103,7 +103,7 @@ describe('a change of a request', () => {
       expect(statusesAfter(state('03', 'Running'), state('03', 'Held')).at(-1)).toBe('03 held');
     });
 
-    it('says nothing of segments that nobody has told of, or that have no id', () => {
+    it('says nothing of segments that no message has named, or that have no id', () => {
       const unnamed = '<SegmentRequirement><ProcessSegmentID>020</ProcessSegmentID>';
       const held = '<SegmentState>Held</SegmentState></SegmentRequirement>';
       expect(statusesAfter(state('0', 'Held'), state('010/M', 'Held'), unnamed + held)).toEqual([
@@ -111,7 +111,7 @@ describe('a change of a request', () => {
       ]);
     });
 
-    it('is not enough of an order that nobody has told of', () => {
+    it('is not enough of an order that no message has named', () => {
       const change = read('Change', request(state('010', 'Running')));
       expect(applyOrderMessage(undefined, change)).toEqual({ kind: 'unknown-order' });
     });
@@ -121,10 +121,10 @@ describe('a change of a request', () => {
     const places = fc.uniqueArray(fc.constantFrom('M1', 'M2', 'M3'), { minLength: 1 });
     const changes = fc.tuple(fc.constantFrom('010', '020'), places);
     fc.assert(
-      fc.property(fc.array(changes, { maxLength: 6 }), (told) => {
-        const last = new Map([['010', ['M1']], ['020', ['M1', 'M2']], ...told]);
+      fc.property(fc.array(changes, { maxLength: 6 }), (changed) => {
+        const last = new Map([['010', ['M1']], ['020', ['M1', 'M2']], ...changed]);
         const whole = request(segment('010', ['M1']), segment('020', ['M1', 'M2']));
-        const messages = told.map(([id, machines], index) =>
+        const messages = changed.map(([id, machines], index) =>
           read('Change', request(segment(id, machines)), index + 1),
         );
 

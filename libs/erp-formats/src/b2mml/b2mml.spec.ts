@@ -20,7 +20,7 @@ const read = (body: string, recordedAt = PUBLISHED): OrderMessage => {
 };
 
 describe('a production schedule of V04', () => {
-  it('tells of each of its requests, in the time of the plant', () => {
+  it('yields each of its requests, in the time of the plant', () => {
     const body = fixture('b2mml-v04-production-schedule.xml');
     const segment = { plant: 'North', plannedStart: epochSeconds('2024-03-20T06:00:00+01:00') };
 
@@ -82,7 +82,7 @@ describe('a work schedule of V07', () => {
     { kind: 'change', order: { orderId: 'JO-3', changedAt: PUBLISHED, status: 'cancelled' } },
   ];
 
-  it.each(['xml', 'json'])('tells of its job orders in %s', (syntax) => {
+  it.each(['xml', 'json'])('yields its job orders in %s', (syntax) => {
     expect(readMessages(fixture(`b2mml-v07-sync-work-schedule.${syntax}`))).toEqual(expected);
   });
 
@@ -400,11 +400,11 @@ describe('the verb of an envelope', () => {
   const response = (...codes: string[]): string =>
     `<ResponseCriteria>${codes.map((code) => `<ResponseExpression actionCode="${code}"/>`).join('')}</ResponseCriteria>`;
 
-  it.each([['Accepted'], ['Modified'], ['']])('Respond that is %j tells of orders', (code) => {
+  it.each([['Accepted'], ['Modified'], ['']])('Respond that is %j yields orders', (code) => {
     expect(read(envelope('Respond', EQUIPMENT, response(code))).kind).toBe('snapshot');
   });
 
-  it('Respond that rejects tells of no order', () => {
+  it('Respond that rejects yields no order', () => {
     const refusal = '/RespondWorkSchedule asks, answers or rejects';
     const responseExpression = [{ '@actionCode': 'Rejected' }];
     const respond = { responseCriteria: [{ responseExpression }] };
@@ -418,7 +418,7 @@ describe('the verb of an envelope', () => {
     );
   });
 
-  it.each(['Get', 'Acknowledge', 'Confirm'])('%s tells of no order', (verb) => {
+  it.each(['Get', 'Acknowledge', 'Confirm'])('%s yields no order', (verb) => {
     expect(() => read(envelope(verb))).toThrow(`/${verb}WorkSchedule asks, answers or rejects`);
   });
 });

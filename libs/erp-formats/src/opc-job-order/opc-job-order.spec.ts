@@ -153,7 +153,7 @@ describe('a job order of OPC 10031-4', () => {
     expect(() => read(document)).toThrow(`invalid-message: OPC UA job orders: ${why}`);
   });
 
-  it('is told from one of B2MML by its id', () => {
+  it('is distinguished from one of B2MML by its id', () => {
     const b2mml = { JobOrder: { ID: 'WO-7', EquipmentRequirement: { EquipmentID: 'FR01' } } };
 
     expect(read(b2mml)[0]?.order.orderId).toBe('WO-7');

@@ -70,7 +70,7 @@ describe('an order IDoc', () => {
   it.each([
     ['SERIAL', '<SERIAL>20231128083400000001</SERIAL>', '20231128083400000001'],
     ['DOCNUM', '<CREDAT>20231128</CREDAT><SERIAL>17</SERIAL>', '0000000000430094'],
-  ])('is told apart from others of the same second by %s', (field, fields, value) => {
+  ])('is distinguished from others of the same second by %s', (field, fields, value) => {
     const control = `<EDI_DC40><DOCNUM>0000000000430094</DOCNUM><SNDPRN>S4</SNDPRN>${fields}</EDI_DC40>`;
 
     expect(readOrder('', '', control).fence).toEqual({ counter: `${field} of S4`, value });

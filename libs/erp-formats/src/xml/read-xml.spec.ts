@@ -90,11 +90,11 @@ describe('encodings of XML', () => {
     ['UTF-16 BE without a mark', utf16be(declared('utf-16'))],
     ['windows-1252', bytes(declared('Windows-1252'), 0x80)],
     ['ISO 8859-15', bytes(declared('ISO-8859-15'), 0xa4)],
-  ])('are told by mark and declaration: %s', (_name, body) => {
+  ])('are recognised by mark and declaration: %s', (_name, body) => {
     expect(textOf(read(body), 'n')).toBe('ä€');
   });
 
-  it('are told of Latin 1 too', () => {
+  it('include Latin 1', () => {
     const body = Buffer.from(declared('ISO-8859-1').replace('€', ''), 'latin1');
 
     expect(textOf(read(body), 'n')).toBe('ä');

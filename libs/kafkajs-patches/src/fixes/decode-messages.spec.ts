@@ -214,7 +214,7 @@ describe('a record batch whose end compaction has taken', () => {
     ['nothing', [], []],
     ['what has been read before', [5], []],
     ['a record', [6], ['6']],
-  ])('tells kafkajs where it ends when %s is left in it', async (_, left, expected) => {
+  ])('gives kafkajs its last offset when %s is left in it', async (_, left, expected) => {
     const batch = await read(answerWith(...left));
     expect(batch.messages.map(({ offset }) => offset)).toEqual(expected);
     expect(batch.isEmptyDueToFiltering()).toBe(expected.length === 0);

@@ -80,7 +80,7 @@ describe('a decoded record', () => {
     expect(read({ value }).bytes).toBe(1 + 1 + 1 + 1 + 2 + 1000 + 1);
   });
 
-  it('tells key and value that are not there from empty ones', () => {
+  it('distinguishes absent keys and values from empty ones', () => {
     expect(read({ value: null })).toMatchObject({ key: null, value: null });
     const empty = { key: Buffer.alloc(0), value: Buffer.alloc(0) };
     expect(read({ key: '', value: '' })).toMatchObject(empty);
