@@ -51,7 +51,7 @@ describe('BatchScheduler', () => {
     status.failed({ ...failure, ...noToken });
   };
 
-  it('wait for company, which leaves in one call', () => {
+  it('wait for others, to leave in one call', () => {
     submit('a');
     jest.advanceTimersByTime(LINGER_MS - 1);
     submit('b');
@@ -65,7 +65,7 @@ describe('BatchScheduler', () => {
     expect(calls).toEqual([['a', 'b', 'c', 'd']]);
   });
 
-  it('do not count as company what has to wait for its time, and come when that is there', () => {
+  it('do not wait for others whose time has not come, and those leave once it has', () => {
     submit('a', 'b', 'c');
     jest.advanceTimersByTime(LINGER_MS);
     for (const machineId of ['a', 'b', 'c']) {
@@ -101,7 +101,7 @@ describe('BatchScheduler', () => {
     expect(calls).toEqual([['a']]);
   });
 
-  it('wait for a slot, for all that has gathered by then', () => {
+  it('wait for a slot, and share it with all that wait by then', () => {
     for (let slot = 0; slot < 8; slot += 1) slots.ask(() => undefined);
     submit('a');
     jest.advanceTimersByTime(LINGER_MS);

@@ -32,7 +32,7 @@ const refused: ServiceAnswer = { kind: 'rejected', status: 422, detail: 'not of 
 const notFound: ServiceAnswer = { kind: 'rejected', status: 404, detail: 'HTTP 404' };
 const noToken: ServiceAnswer = { kind: 'unauthorised', status: 401 };
 const noRight: ServiceAnswer = { kind: 'unauthorised', status: 403 };
-const untold: Admission = { kind: 'unavailable', why: 'getMachineInfo: HTTP 503', afterMs: null };
+const noInfo: Admission = { kind: 'unavailable', why: 'getMachineInfo: HTTP 503', afterMs: null };
 const stopping = new Error('the partition is lost');
 
 function awayFor(afterMs: number): ServiceAnswer {
@@ -382,21 +382,21 @@ describe('CommandDispatcher', () => {
           expect(flow.dispatcher.calls.retries.service).toBe(0);
         });
 
-        it('waits, without a call, while it cannot be told', async () => {
+        it('waits, without a call, while the look-up fails', async () => {
           let asked = 0;
-          flow.admit = () => answer((asked += 1) < 4 ? untold : GO);
+          flow.admit = () => answer((asked += 1) < 4 ? noInfo : GO);
           const [mill] = await submitted('mill1');
           await pass(100);
           expect(mill).toMatchObject({ results: [{ kind: 'applied', attempts: 1 }] });
           expect({ asked, calls: flow.calls }).toEqual({ asked: 4, calls: [['mill1']] });
         });
 
-        it('waits longer from time to time while it cannot be told', async () => {
+        it('waits longer from time to time while the look-up fails', async () => {
           jest.spyOn(Math, 'random').mockReturnValue(1);
           const askedMs: number[] = [];
           flow.admit = () => {
             askedMs.push(realNowMs());
-            return answer(untold);
+            return answer(noInfo);
           };
           await submitted('mill1');
           await pass(2000);
@@ -406,11 +406,11 @@ describe('CommandDispatcher', () => {
           expect(fourth - third).toBeGreaterThanOrEqual(800);
         });
 
-        it('does not ask again before the time that a look-up was told to wait', async () => {
+        it('does not ask again before the time that a look-up was asked to wait', async () => {
           const askedMs: number[] = [];
           flow.admit = () => {
             askedMs.push(realNowMs());
-            return answer({ ...untold, afterMs: 25_000 });
+            return answer({ ...noInfo, afterMs: 25_000 });
           };
           await submitted('mill1');
           await pass(60_000);
@@ -420,8 +420,8 @@ describe('CommandDispatcher', () => {
           expect(askedMs).toHaveLength(3);
         });
 
-        it('keeps nobody else waiting for the time that look-ups were told to wait', async () => {
-          flow.admit = (name) => answer(name === 'good1' ? GO : { ...untold, afterMs: AN_HOUR_MS });
+        it('keeps nobody else waiting for the time that look-ups were asked to wait', async () => {
+          flow.admit = (name) => answer(name === 'good1' ? GO : { ...noInfo, afterMs: AN_HOUR_MS });
           await submitted('a1', 'b1', 'c1', 'd1', 'e1');
           expect(flow.dispatcher.status.isPaused).toBe(true);
           const [good] = await submitted('good1');
@@ -430,11 +430,11 @@ describe('CommandDispatcher', () => {
           expect(flow.dispatcher.status.isPaused).toBe(false);
         });
 
-        it('counts no look-up as a call, neither for what is told nor for the wait after a call', async () => {
+        it('counts no look-up as a call, neither in what is published nor for the wait after a call', async () => {
           jest.spyOn(Math, 'random').mockReturnValue(1);
           flow = new Flow({ deferredAfterMs: 1000 });
           let asked = 0;
-          flow.admit = () => answer((asked += 1) < 5 ? untold : GO);
+          flow.admit = () => answer((asked += 1) < 5 ? noInfo : GO);
           const calledMs: number[] = [];
           flow.service = () => {
             calledMs.push(realNowMs());
@@ -457,8 +457,8 @@ describe('CommandDispatcher', () => {
           expect(mill).toMatchObject({ results: [{ kind: 'rejected', attempts: 1 }] });
         });
 
-        it('pauses when nothing can be told for several machines', async () => {
-          flow.admit = () => answer(untold);
+        it('pauses when look-ups fail for several machines', async () => {
+          flow.admit = () => answer(noInfo);
           await submitted('a1', 'b1', 'c1');
           await pass(100);
           expect(flow.dispatcher.status.pausedBecause).toBe('getMachineInfo: HTTP 503');
@@ -853,7 +853,7 @@ describe('CommandDispatcher', () => {
       const TWENTY = Array.from('abcdefghijklmnopqrst', (letter) => `${letter}1`);
       const sizes = (): number[] => flow.calls.map((names) => names.length);
 
-      const gathered = async (options: Partial<DispatcherOptions<string>> = {}): Promise<void> => {
+      const steadily = async (options: Partial<DispatcherOptions<string>> = {}): Promise<void> => {
         flow = new Flow({ ...sharedCalls({ maxMachines: 100 }), ...options });
         for (let call = 1; call <= 10; call += 1) {
           flow.submit(`mill${call}`);
@@ -863,7 +863,7 @@ describe('CommandDispatcher', () => {
       };
 
       it('makes some side by side while commands keep coming, for fewer to share the fate of a bad machine', async () => {
-        await gathered();
+        await steadily();
         for (const name of TWENTY) flow.submit(name);
         await pass(LINGER_MS);
         expect(sizes()).toEqual([7, 7, 6]);
@@ -871,7 +871,7 @@ describe('CommandDispatcher', () => {
       });
 
       it('makes one for commands that come together after a while without any', async () => {
-        await gathered();
+        await steadily();
         await pass(1000);
         for (const name of TWENTY) flow.submit(name);
         await pass(LINGER_MS);
@@ -879,7 +879,7 @@ describe('CommandDispatcher', () => {
       });
 
       it('sends what finds no slot together later', async () => {
-        await gathered({ slots: new CallSlots(1) });
+        await steadily({ slots: new CallSlots(1) });
         flow.service = hang;
         for (const name of TWENTY) flow.submit(name);
         await pass(LINGER_MS);
@@ -899,7 +899,7 @@ describe('CommandDispatcher', () => {
       expect(flow.calls).toEqual([['mill1', 'lathe1'], ['press1'], ['saw1']]);
     });
 
-    it('sends what has gathered meanwhile together once a slot is free', async () => {
+    it('sends what has come meanwhile together once a slot is free', async () => {
       flow = new Flow({ ...sharedCalls(), slots: new CallSlots(1) });
       flow.service = hang;
       flow.submit('mill1');
@@ -1339,7 +1339,7 @@ describe('CommandDispatcher', () => {
       },
     );
 
-    it('makes another call to see when the one that was to tell is cut off', async () => {
+    it('probes again when the probe is cut off', async () => {
       await paused();
       await pass(PROBE_WAIT_MS);
       flow.slots.cutOff(new Error('the partitions may be lost'));
@@ -1347,7 +1347,7 @@ describe('CommandDispatcher', () => {
       expect(flow.underWay).toHaveLength(1);
     });
 
-    it('makes another call to see when the partition of the one that was to tell is lost', async () => {
+    it('probes again when the partition of the probe is lost', async () => {
       const elsewhere = new AbortController();
       await paused({ ownership: elsewhere });
       const looked = new Promise<never>((_, reject) => {
@@ -1397,7 +1397,7 @@ describe('CommandDispatcher', () => {
     });
 
     it('makes no second call to see because one from before the pause fails as well', async () => {
-      for (const name of [...MACHINES, 'old1', 'elder1']) flow.submit(name);
+      for (const name of [...MACHINES, 'old1', 'older1']) flow.submit(name);
       const [last, ...others] = MACHINES;
       for (const name of others) await flow.reply(name, awayFor(6000));
       await pass(4990);
@@ -1408,7 +1408,7 @@ describe('CommandDispatcher', () => {
       await flow.reply('old1', away);
       await pass(AN_HOUR_MS);
       expect(flow.underWay).toHaveLength(2);
-      await flow.reply('elder1', applied);
+      await flow.reply('older1', applied);
       expect(flow.dispatcher.status.isPaused).toBe(true);
       await flow.reply(flow.underWay.flat()[0]!, applied);
       expect(flow.dispatcher.status.isPaused).toBe(false);
@@ -1419,7 +1419,7 @@ describe('CommandDispatcher', () => {
       flow = new Flow(SINGLE_CALLS);
       flow.service = hang;
       flow.admit = (name) => {
-        return BAD.includes(name) ? Promise.resolve(untold) : GO;
+        return BAD.includes(name) ? Promise.resolve(noInfo) : GO;
       };
       for (const name of ['f1', 'g1', 'h1', ...BAD]) flow.submit(name);
       await pass(0);
@@ -1491,7 +1491,7 @@ describe('CommandDispatcher', () => {
       expect(flow.calls.at(-1)).toHaveLength(8);
     });
 
-    it('goes on trying when the call that was to tell is too large, and its parts fail', async () => {
+    it('goes on trying when the probe is too large, and its parts fail', async () => {
       flow = new Flow(sharedCalls());
       flow.service = () => noToken;
       flow.submit('mill1');

@@ -190,7 +190,7 @@ export class CommandDispatcher<P> {
     try {
       for (const command of commands) if (command.isLost) this.lanes.drop(command);
       const parts = wanted.length > 0 ? await this.calls.makeCall(wanted, isProbe) : [];
-      // What a probe is split into has to tell in its place: no other probe begins before.
+      // The parts of a probe stand in its place: no other probe begins before.
       for (const part of parts) this.options.slots.ask(() => void this.run(part, isProbe));
       if (wanted.length === 0 && isProbe) this.status.probeWasVoid();
     } catch (error) {

@@ -34,7 +34,7 @@ const invalid = rejection({ code: 'invalid-json', detail: 'no JSON' });
 const isList = (headers: OutboundRecord['headers']): headers is MessageHeaders =>
   Array.isArray(headers);
 
-/** Its type, or, of a dead letter, why and for which machines it was set aside. */
+/** The type and value of an outcome; of a dead letter, its topic, why it was written and for which machines. */
 function read({ topic, headers, value }: OutboundRecord): Record<string, unknown> {
   const said = new Map(isList(headers) ? headers : Object.entries(headers));
   const of = (name: string): string | undefined => said.get(name)?.toString();
@@ -58,8 +58,8 @@ describe('CommandOutcomes', () => {
     message = inboundMessage({ topic: TOPIC, partition: 2, offset: 7 });
     answered = { message, messageId: 'm-1' };
     const clock = new ManualClock();
-    const letters = new DeadLetters(clock, '');
-    outcomes = new CommandOutcomes(settings, clock, letters);
+    const deadLetters = new DeadLetters(clock, '');
+    outcomes = new CommandOutcomes(settings, clock, deadLetters);
   });
 
   const recordsOf = (
@@ -73,28 +73,28 @@ describe('CommandOutcomes', () => {
     ['work-order-list', applied, 'work-order-list.applied.v1'],
     ['work-order-list', superseded, 'work-order-list.superseded.v1'],
     ['downtime-reason', applied, 'downtime-reason.applied.v1'],
-  ])('tells of a %s what became of it', (family, result, type) => {
+  ])('publishes the outcome of a %s', (family, result, type) => {
     expect(recordsOf(family, [result]).map((record) => record.type)).toEqual([type]);
     expect(outcomes.recentOf('M-1')).toHaveLength(1);
     expect(outcomes.totals()).toMatchObject([{ outcome: result.kind, code: '', count: 1 }]);
   });
 
-  it('tells of a deferral as of something that is not over: no code, no time, the calls so far', () => {
+  it('publishes a deferral as an outcome that is not final: no code, no time, the calls so far', () => {
     const answers = outcomes.answersTo('downtime-reason', answered, 1, []);
     const waiter = new CommandWaiter('M-1', answers, 0);
     waiter.calls = 3;
     outcomes.publishDeferred('downtime-reason', waiter);
     const detail = 'waits for the service to take it';
     const value = { machineId: 'M-1', source, code: null, detail, attempts: 3, appliedAt: null };
-    expect(message.told.map(({ records }) => records.map(read))).toEqual([
+    expect(message.published.map(({ records }) => records.map(read))).toEqual([
       [{ type: 'downtime-reason.deferred.v1', value }],
     ]);
     // its command is not done by that: delivered again, it is to be called
-    expect(message.told.every(({ item }) => item === undefined)).toBe(true);
+    expect(message.published.every(({ item }) => item === undefined)).toBe(true);
     expect(message.ends).toEqual([]);
   });
 
-  it('sets a message aside that is at fault, and tells so beside it', () => {
+  it('publishes a dead letter of a message at fault, and a rejection beside it', () => {
     const outcome = { ...{ machineId: null, source, attempts: 0, appliedAt: null } };
     expect(recordsOf('downtime-reason', [invalid])).toEqual([
       {
@@ -140,28 +140,28 @@ describe('CommandOutcomes', () => {
 
   it('says in a dead letter what is to be remarked of it', () => {
     const remark = 'the message itself is gone';
-    const [letter] = recordsOf('work-order-list', [invalid], { remark });
-    expect(letter).toMatchObject({ detail: 'no JSON; the message itself is gone' });
+    const [deadLetter] = recordsOf('work-order-list', [invalid], { remark });
+    expect(deadLetter).toMatchObject({ detail: 'no JSON; the message itself is gone' });
   });
 
   it('names the machine at fault of a message that names others beside', () => {
     const fault = rejection({ code: 'unknown-machine', detail: 'no M-3' }, 'M-3');
-    const lettersOf = (more: Partial<Answered>): unknown =>
+    const machineIdsOf = (more: Partial<Answered>): unknown =>
       recordsOf('work-order-list', [fault], more)[0]?.machineIds;
-    expect(lettersOf({})).toBeUndefined();
-    expect(lettersOf({ namesOthers: true })).toBe('M-3');
+    expect(machineIdsOf({})).toBeUndefined();
+    expect(machineIdsOf({ namesOthers: true })).toBe('M-3');
   });
 
-  it('tells nothing of a message for which another tells, not that it waits either', () => {
-    const untold = { ...answered, isAnswered: true };
-    expect(recordsOf('work-order-list', [applied, invalid], untold)).toEqual([]);
-    const answers = outcomes.answersTo('work-order-list', untold, 1, []);
+  it('publishes nothing of a message for which another answers, not that it waits either', () => {
+    const answeredByAnother = { ...answered, isAnswered: true };
+    expect(recordsOf('work-order-list', [applied, invalid], answeredByAnother)).toEqual([]);
+    const answers = outcomes.answersTo('work-order-list', answeredByAnother, 1, []);
     outcomes.publishDeferred('work-order-list', new CommandWaiter('M-1', answers, 0));
-    expect(message.told).toEqual([]);
+    expect(message.published).toEqual([]);
     expect(outcomes.totals()).toEqual([]);
   });
 
-  it('leaves the faults of a message that came of another to whoever sets that one aside', () => {
+  it('leaves the faults of a message that came of another to whoever dead-letters that one', () => {
     const fault = rejection({ code: 'unknown-machine', detail: 'no M-3' }, 'M-3');
     const origin = { topic: 'erp.work-orders.v1', partition: 0, offset: 3, messageId: 'm-0' };
     const refusal = (faults: readonly RejectedResult[]): OutboundRecord => {
@@ -178,7 +178,7 @@ describe('CommandOutcomes', () => {
     expect(outcomes.totals()).toMatchObject([{ outcome: 'applied', count: 1 }]);
   });
 
-  it('names the order that is answered, and tells outcomes of different orders apart', () => {
+  it('names the order that is answered, and has an id of its own for the outcome of each order', () => {
     const records = [
       ...outcomes.recordsOf('work-order-list', { ...answered, orderId: '4711' }, [applied]),
       ...outcomes.recordsOf('work-order-list', answered, [{ ...applied, orderId: '4712' }]),
@@ -212,7 +212,7 @@ describe('CommandOutcomes', () => {
     const other: CommandResult = { ...applied, machineId: 'M-2' };
     const fault = rejection({ code: 'unknown-machine', detail: 'no M-3' }, 'M-3');
 
-    it('tells of each, and sets the message aside once, with those at fault', () => {
+    it('publishes an outcome of each, and one dead letter, with those at fault', () => {
       const records = recordsOf('work-order-list', [applied, fault, other]);
       expect(records.filter(({ topic }) => topic !== undefined)).toMatchObject([
         { machineIds: 'M-3' },
@@ -226,17 +226,17 @@ describe('CommandOutcomes', () => {
 
     it('names all machines at fault in the one dead letter', () => {
       const faults = [fault, rejection({ code: 'unknown-machine', detail: 'no M-4' }, 'M-4')];
-      const letters = recordsOf('work-order-list', faults).filter(({ type }) => !type);
-      expect(letters).toMatchObject([{ code: 'unknown-machine', machineIds: 'M-3,M-4' }]);
+      const deadLetters = recordsOf('work-order-list', faults).filter(({ type }) => !type);
+      expect(deadLetters).toMatchObject([{ code: 'unknown-machine', machineIds: 'M-3,M-4' }]);
     });
 
-    it('names the fault that a map can mend: the letter is found by it, to be replayed', () => {
+    it('names the fault that a map can mend: the dead letter is found by it, to be replayed', () => {
       const unmapped = rejection({ code: 'unmapped-work-centre', detail: 'no machine for 1/X' });
-      const [letter] = recordsOf('work-order-list', [fault, unmapped]);
-      expect(letter).toMatchObject({ code: 'unmapped-work-centre' });
+      const [deadLetter] = recordsOf('work-order-list', [fault, unmapped]);
+      expect(deadLetter).toMatchObject({ code: 'unmapped-work-centre' });
     });
 
-    it('sets nothing aside when none is at fault', () => {
+    it('publishes no dead letter when none is at fault', () => {
       const records = recordsOf('work-order-list', [applied, other]);
       expect(records.map(({ topic }) => topic)).toEqual([undefined, undefined]);
     });
@@ -244,9 +244,9 @@ describe('CommandOutcomes', () => {
     it('answers each machine with one outcome, the last of them with the end of the message', () => {
       const answers = outcomes.answersTo('work-order-list', answered, 2, [superseded]);
       answers.settleCommand(other, 1);
-      const [told] = message.told;
-      expect(told?.records.map(read)).toMatchObject([{ value: { machineId: 'M-2' } }]);
-      expect([told?.item, message.ends]).toEqual([1, []]);
+      const [published] = message.published;
+      expect(published?.records.map(read)).toMatchObject([{ value: { machineId: 'M-2' } }]);
+      expect([published?.item, message.ends]).toEqual([1, []]);
       answers.settleCommand(applied, 0);
       expect(message.last.map(read)).toMatchObject([
         { value: { machineId: 'M-1', appliedAt: 100 } },

@@ -41,18 +41,18 @@ describe('MessageAnswers', () => {
       return results.map(recordOf);
     });
 
-  it('tells by its item what is applied or superseded before the last, and finishes with the last', () => {
+  it('publishes by its item what is applied or superseded before the last, and finishes with the last', () => {
     const answers = answersTo(3, []);
     answers.settleCommand(superseded, 2);
     answers.settleCommand(applied, 0);
-    expect(message.told).toEqual([
+    expect(message.published).toEqual([
       { records: [recordOf(superseded)], item: 2 },
       { records: [recordOf(applied)], item: 0 },
     ]);
     expect(message.ends).toEqual([]);
     const last = { ...applied, machineId: 'M-5' };
     answers.settleCommand(last, 1);
-    expect(message.told).toHaveLength(2);
+    expect(message.published).toHaveLength(2);
     expect(message.last).toEqual([recordOf(last)]);
     expect(message.ends).toEqual(['finished']);
   });
@@ -60,18 +60,18 @@ describe('MessageAnswers', () => {
   it('keeps rejections until the end, for they share one dead letter', () => {
     const answers = answersTo(3, []);
     answers.settleCommand(faulty, 0);
-    expect({ asked, told: message.told, ends: message.ends }).toEqual({
-      ...{ asked: [], told: [], ends: [] },
+    expect({ asked, published: message.published, ends: message.ends }).toEqual({
+      ...{ asked: [], published: [], ends: [] },
     });
     answers.settleCommand(applied, 1);
-    expect(message.told).toEqual([{ records: [recordOf(applied)], item: 1 }]);
+    expect(message.published).toEqual([{ records: [recordOf(applied)], item: 1 }]);
     answers.settleCommand(faultyToo, 2);
     expect(asked).toEqual([[applied], [faulty, faultyToo]]);
     expect(message.last).toEqual([faulty, faultyToo].map(recordOf));
     expect(message.isItemDone(0)).toBe(false);
   });
 
-  it('tells with the last what was known before', () => {
+  it('publishes with the last what was known before', () => {
     answersTo(1, [faulty]).settleCommand(applied, 0);
     expect(asked).toEqual([[faulty, applied]]);
     expect(message.last).toEqual([faulty, applied].map(recordOf));
@@ -89,23 +89,23 @@ describe('MessageAnswers', () => {
     expect(message.ends).toEqual(['finished']);
   });
 
-  it('has a message set aside of which the last cannot be written: its calls are not made again', () => {
+  it('has a message dead-lettered whose last outcome cannot be written: its calls are not made again', () => {
     asking = () => {
       throw new Error('a bug');
     };
     answersTo(1, []).settleCommand(applied, 0);
-    expect(message.ends).toEqual(['set aside']);
+    expect(message.ends).toEqual(['dead-lettered']);
     expect(message.last).toEqual([]);
   });
 
-  it('has it set aside also where what comes before the last cannot be written', () => {
+  it('has it dead-lettered also where an outcome before the last cannot be written', () => {
     const answers = answersTo(2, []);
     asking = () => {
       throw new Error('a bug');
     };
     answers.settleCommand(applied, 0);
-    expect(message.told).toEqual([]);
-    expect(message.ends).toEqual(['set aside']);
+    expect(message.published).toEqual([]);
+    expect(message.ends).toEqual(['dead-lettered']);
   });
 });
 

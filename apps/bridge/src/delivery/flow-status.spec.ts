@@ -517,7 +517,7 @@ describe('Breaker', () => {
     expect(breaker.nextProbeMs).toBe(2500);
   });
 
-  it('may probe again at once when the probe came to nothing that tells', () => {
+  it('may probe again at once when the probe was void', () => {
     const breaker = openBreaker(longest);
     const atMs = probe(breaker);
     breaker.probeWasVoid();
@@ -584,7 +584,7 @@ describe('machines that something has to do with', () => {
     expect(machines.areSeveral).toBe(true);
   });
 
-  it('are several where one stands for a company', () => {
+  it('are several where one has failed in a shared call', () => {
     machines.note('a', true);
     expect(machines.areSeveral).toBe(true);
   });

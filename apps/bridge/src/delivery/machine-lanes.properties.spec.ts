@@ -206,14 +206,14 @@ class Traffic {
       return;
     }
     const { machineId, waiting } = machine!;
-    const younger =
+    const newer =
       this.use === 'the newest counts' ? this.queue.waitingOf(machineId).at(-1) : undefined;
-    if (younger === undefined) {
+    if (newer === undefined) {
       this.queue.putBack(entry, conduct, this.nowMs + waitMs);
       waiting.unshift(entry);
       this.note(machine!, conduct, this.nowMs + waitMs);
     } else {
-      const kept = this.keepOne(entry, younger);
+      const kept = this.keepOne(entry, newer);
       this.queue.replaceAll(machineId, [kept]);
       waiting.splice(0, 1, kept);
       this.free(machine!, conduct, this.nowMs + waitMs);
@@ -256,8 +256,8 @@ class Traffic {
     if (machine.underWay === undefined) machine.notBeforeMs = 0;
   }
 
-  private keepOne(older: Entry, younger: Entry): Entry {
-    const [kept, other] = older.issuedAt > younger.issuedAt ? [older, younger] : [younger, older];
+  private keepOne(older: Entry, newer: Entry): Entry {
+    const [kept, other] = older.issuedAt > newer.issuedAt ? [older, newer] : [newer, older];
     this.ends.push({ entry: other, how: 'superseded' });
     return kept;
   }

@@ -106,14 +106,14 @@ describe('CommandLanes', () => {
       ['both', 'second', []],
     ])(
       'does so after a failed call, too: %s, no sooner than that lets it',
-      (precedence, kept, told) => {
+      (precedence, kept, ended) => {
         lanes = lanesWith(precedence);
         submit('first');
         const first = take()!;
         submit('second');
         expect(ends).toEqual([]);
         lanes.postpone(first, 'suspect', NOW_MS + 500);
-        expect(ends).toEqual(told);
+        expect(ends).toEqual(ended);
         expect(take(NOW_MS + 499)).toBeUndefined();
         expect(take(NOW_MS + 500)?.payload).toBe(kept);
       },
@@ -366,7 +366,7 @@ describe('LaneQueue', () => {
   };
 
   /** Of sixteen in a call, this one alone is suspected afterwards. */
-  const suspectInFullCompany = (machineId: string): void => {
+  const suspectInFullBatch = (machineId: string): void => {
     const others = Array.from({ length: 15 }, (_, number) => `other-${number}`);
     add(machineId, ...others);
     expect(idsOf(queue.takeBatch(0))).toHaveLength(16);
@@ -449,7 +449,7 @@ describe('LaneQueue', () => {
       expect(queue.nextDueMs).toBeUndefined();
     });
 
-    it('of a machine whose entry has failed for good while a younger one waits', () => {
+    it('of a machine whose entry has failed for good while a newer one waits', () => {
       add('a', 'a');
       queue.takeBatch(0);
       queue.releaseMachine('a', 'ok', 500);
@@ -480,7 +480,7 @@ describe('LaneQueue', () => {
       queue = new LaneQueue({ maxMachines: 16, maxBytes: 100 });
     });
 
-    it('and leaves an eighth of the company each time that its batch goes wrong', () => {
+    it('and leaves an eighth of its batch each time that goes wrong', () => {
       queue = new LaneQueue({ maxMachines: 128, maxBytes: 1000 });
       const others = Array.from({ length: 200 }, (_, number) => `good-${number}`);
       const sizes = [1, 2, 3, 4, 5].map(() => {
@@ -497,7 +497,7 @@ describe('LaneQueue', () => {
       expect(sizes).toEqual([128, 16, 2, 1, 1]);
     });
 
-    it('and an eighth of the company it really had, not of what it could have had', () => {
+    it('and an eighth of the batch it really had, not of what it could have had', () => {
       add('bad', 'a', 'b');
       for (const machineId of idsOf(queue.takeBatch(0))) queue.releaseMachine(machineId, 'suspect');
       add('bad', 'a', 'c');
@@ -506,15 +506,15 @@ describe('LaneQueue', () => {
     });
 
     it('wherever it stands: who may join fewer than there are waits for the next batch', () => {
-      suspectInFullCompany('bad');
+      suspectInFullBatch('bad');
       add('a', 'b', 'bad', 'c', 'd');
       expect(idsOf(queue.takeBatch(0))).toEqual(['a', 'b', 'c', 'd']);
       add('e', 'f');
       expect(idsOf(queue.takeBatch(0))).toEqual(['bad', 'e']);
     });
 
-    it('and lets nobody join it beyond the company it may keep', () => {
-      suspectInFullCompany('bad');
+    it('and lets nobody join it beyond its batch limit', () => {
+      suspectInFullBatch('bad');
       add('a', 'bad', 'c');
       expect(idsOf(queue.takeBatch(0))).toEqual(['a', 'bad']);
       expect(idsOf(queue.takeBatch(0))).toEqual(['c']);
@@ -535,7 +535,7 @@ describe('LaneQueue', () => {
 
     it('no more and no less after a call that says nothing of it', () => {
       sendAlone('good', 'unknown');
-      suspectInFullCompany('bad');
+      suspectInFullBatch('bad');
       sendAlone('bad', 'unknown');
       add('good', 'bad', 'c', 'd');
       expect(idsOf(queue.takeBatch(0))).toEqual(['good', 'bad']);
@@ -610,7 +610,7 @@ describe('LaneQueue', () => {
   });
 
   describe('of the entries that wait', () => {
-    it('tells which there are, and puts others in their place', () => {
+    it('lists them, and puts others in their place', () => {
       expect(queue.waitingOf('a').at(-1)).toBeUndefined();
       queue.replaceAll('a', [entry('a', 0)]);
       queue.replaceAll('a', [entry('a', 1), entry('a', 2)]);
@@ -624,7 +624,7 @@ describe('LaneQueue', () => {
       expect(queue.waitingOf('a').at(-1)).toBeUndefined();
     });
 
-    it('does not take one under way for the youngest', () => {
+    it('does not take one under way for the newest', () => {
       queue.enqueue(entry('a', 1));
       queue.takeBatch(0);
       expect(queue.waitingOf('a').at(-1)).toBeUndefined();
@@ -734,9 +734,9 @@ describe('batchLimitAfter', () => {
     expect(afterSlow(100, 10)).toBe(5);
     fc.assert(
       fc.property(had, slowness, (machines, times) => {
-        const company = afterSlow(machines, times);
+        const limit = afterSlow(machines, times);
         // rounding to whole machines may double the calls
-        expect(machines / company).toBeLessThanOrEqual(2 * 2 * times);
+        expect(machines / limit).toBeLessThanOrEqual(2 * 2 * times);
       }),
     );
   });

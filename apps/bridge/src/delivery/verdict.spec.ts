@@ -41,7 +41,7 @@ describe('classifyAnswer', () => {
     expect(classifyAnswer(retry(0), 1, longest)).toHaveProperty('waitMs', 200);
   });
 
-  it('tells what the service asked for apart from its own back-off, which asks for nothing', () => {
+  it('distinguishes what the service asked for from its own back-off, which asks for nothing', () => {
     expect(classifyAnswer(retry(60_000), 1, longest)).toHaveProperty('retryAfterMs', 60_000);
     expect(classifyAnswer(retry(50), 1, longest)).toMatchObject({ retryAfterMs: 50, waitMs: 200 });
     expect(classifyAnswer(retry(null), 9, longest)).toHaveProperty('retryAfterMs', 0);
@@ -214,7 +214,7 @@ describe('a machine that is answered 403', () => {
     });
   });
 
-  describe('in company first', () => {
+  describe('in a shared call first', () => {
     const ids = ['M-1', 'M-2', 'M-3'];
     let others: ForbiddenAttribution[];
     let alone: StartedCall[];
@@ -232,7 +232,7 @@ describe('a machine that is answered 403', () => {
       calls.goesWell(alone[index + 1]!);
     };
 
-    it('is at fault when all others of that company go well, though nobody else calls any more', () => {
+    it('is at fault when all others of that call go well, though nobody else calls any more', () => {
       expect(refused(alone[0])).toBe(forbidden);
       goesWell(0);
       goesWell(1);

@@ -4,25 +4,25 @@ import { NO_SPAN } from '#libs/tracing';
 /** A message without Kafka that keeps what was said of it. */
 export interface KeptMessage extends InboundMessage {
   /** How it ended, in order: it should do so once. */
-  readonly ends: ('finished' | 'abandoned' | 'set aside' | Error)[];
-  /** What was told before its end, and the item that is done by it. */
-  readonly told: { readonly records: readonly OutboundRecord[]; readonly item?: number }[];
+  readonly ends: ('finished' | 'abandoned' | 'dead-lettered' | Error)[];
+  /** What was published before its end, and the item that is done by it. */
+  readonly published: { readonly records: readonly OutboundRecord[]; readonly item?: number }[];
   /** What its last transaction writes. */
   readonly last: OutboundRecord[];
 }
 
 /**
- * @param said what is known of it; what it is told goes to `ends`, `told` and `last` unless that is said otherwise here
+ * @param said what is known of it. Methods that are not given here write to `ends`, `published` and `last`.
  */
 export function inboundMessage(said: Partial<InboundMessage> = {}): KeptMessage {
-  const kept: Pick<KeptMessage, 'ends' | 'told' | 'last'> = { ends: [], told: [], last: [] };
-  const isDone = (item: number): boolean => kept.told.some((told) => told.item === item);
+  const kept: Omit<KeptMessage, keyof InboundMessage> = { ends: [], published: [], last: [] };
   const message: KeptMessage = {
     ...{ topic: 'a-topic', partition: 0, offset: 0, timestamp: '0', bytes: 1 },
     ...{ key: null, value: null, headers: [], revoked: new AbortController().signal },
     span: NO_SPAN,
-    isItemDone: isDone,
-    publish: (records, item) => kept.told.push({ records, ...(item !== undefined && { item }) }),
+    isItemDone: (item) => kept.published.some((each) => each.item === item),
+    publish: (records, item) =>
+      kept.published.push({ records, ...(item !== undefined && { item }) }),
     finish: (records = []) => {
       kept.last.push(...records);
       kept.ends.push('finished');
@@ -33,7 +33,7 @@ export function inboundMessage(said: Partial<InboundMessage> = {}): KeptMessage 
     },
     abandon: () => kept.ends.push('abandoned'),
     fail: (error, isAnswered) =>
-      kept.ends.push(isAnswered === true ? 'set aside' : (error as Error)),
+      kept.ends.push(isAnswered === true ? 'dead-lettered' : (error as Error)),
     ...said,
     ...kept,
   };

@@ -116,8 +116,8 @@ describe('WorkOrderLists', () => {
       value: Buffer.from(JSON.stringify(body)),
       isItemDone: (item) => done.includes(item),
       finish: (records = []) => {
-        const told = message.told.flatMap((each) => each.records);
-        for (const { topic, key, value } of [...told, ...records]) {
+        const published = message.published.flatMap((each) => each.records);
+        for (const { topic, key, value } of [...published, ...records]) {
           if (topic === INTERNAL_TOPICS.workOrderListFences)
             watermarks.set(String(key), Number(value));
         }
@@ -201,7 +201,7 @@ describe('WorkOrderLists', () => {
       const { end, message } = send({ machines: [first, second] });
       expect(await end).toBe('finished');
       // that of the last is told with its end
-      expect(message.told).toMatchObject([{ records: [{ key: 'M-1' }], item: 0 }]);
+      expect(message.published).toMatchObject([{ records: [{ key: 'M-1' }], item: 0 }]);
     });
   });
 
