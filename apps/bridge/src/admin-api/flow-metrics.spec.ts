@@ -39,7 +39,7 @@ describe('flowMetrics', () => {
     return text.split('\n').filter((line) => line !== '' && !line.startsWith('#'));
   };
 
-  it('tells of each flow what waits, for how long, and whether it gets anything through', async () => {
+  it('reports of each flow what waits, for how long, and whether it gets anything through', async () => {
     expect(await samples()).toEqual(
       expect.arrayContaining([
         'machine_bridge_waiting_commands{flow="work-orders"} 7',

@@ -19,7 +19,7 @@ describe('the details of a machine that the service does not list', () => {
     expect(machineDetails('M-1', undefined, NOTHING)).toBeUndefined();
   });
 
-  it('tell of the list and the outcomes it has all the same, as where the token may not read machines', () => {
+  it('have its list and its outcomes all the same, as where the token may not read machines', () => {
     const unnamed = { machineId: 'M-1', displayName: 'M-1', factoryId: '', factoryName: '' };
     expect(machineDetails('M-1', undefined, { ...NOTHING, list })).toEqual({
       ...{ ...unnamed, state: null, workOrderList: list, lastOutcomes: [] },

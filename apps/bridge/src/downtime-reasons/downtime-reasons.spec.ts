@@ -16,7 +16,7 @@ import { DowntimeReasonsModule } from './downtime-reasons.module.js';
 
 /** A second of the plant is a millisecond here. */
 const CLOCK_SPEED = 1000;
-/** Where a call must take much less than the seconds that are told apart. */
+/** Where a call must take much less than the seconds that are distinguished. */
 const SLOWER_CLOCK_SPEED = 20;
 /** Where it must take less than two minutes, which are waited for. */
 const MINUTE_A_SECOND = 60;
@@ -35,20 +35,20 @@ describe('DowntimeReasons', () => {
   /** Reasons set, with the time of the plant at which they came to the service. */
   let requests: { reasonId: string; atSeconds: number; isFuture: boolean }[];
   let status: number;
-  /** How far the service's clock is ahead of the bridge's, and whether its answers tell. */
-  let serviceClock: { aheadSeconds: number; isTold: boolean };
+  /** How far the service's clock is ahead of the bridge's, and whether its answers have a date. */
+  let serviceClock: { aheadSeconds: number; isDated: boolean };
   let results: CommandResult[];
 
   beforeEach(async () => {
     [requests, results, status] = [[], [], 200];
-    serviceClock = { aheadSeconds: 0, isTold: true };
+    serviceClock = { aheadSeconds: 0, isDated: true };
     server = createServer((request, response) => {
       void (async () => {
         const chunks: Buffer[] = [];
         for await (const chunk of request) chunks.push(chunk as Buffer);
         const path = request.url ?? '';
         const isSetting = path.endsWith('machineClassification');
-        const { aheadSeconds, isTold } = serviceClock;
+        const { aheadSeconds, isDated } = serviceClock;
         const nowSeconds = clock.nowMs() / 1000 + aheadSeconds;
         let isFuture = false;
         let answered = 200;
@@ -66,7 +66,7 @@ describe('DowntimeReasons', () => {
             requests.push({ reasonId, atSeconds: clock.nowMs() / 1000, isFuture });
         }
         response.sendDate = false;
-        if (isTold) response.setHeader('date', new Date(nowSeconds * 1000).toUTCString());
+        if (isDated) response.setHeader('date', new Date(nowSeconds * 1000).toUTCString());
         response.writeHead(isFuture ? 422 : answered, {
           'content-type': 'application/json',
         });
@@ -211,9 +211,9 @@ describe('DowntimeReasons', () => {
   describe.each([-30, -2, -0.3, 0.3, 2, 30])(
     'of a service whose clock is %d s ahead',
     (aheadSeconds) => {
-      const restart = async (isTold: boolean): Promise<void> => {
+      const restart = async (isDated: boolean): Promise<void> => {
         await bridge.close();
-        serviceClock = { aheadSeconds, isTold };
+        serviceClock = { aheadSeconds, isDated };
         await startBridge(SLOWER_CLOCK_SPEED);
       };
       const lastSeconds = () => {

@@ -67,7 +67,7 @@ describe('the file of the equipment map', () => {
   });
 
   it.each(['moved away and back', 'written anew'])(
-    'is told of each time it is gone and each time it is back, where it is %s',
+    'is reported each time it is gone and each time it is back, where it is %s',
     async (how) => {
       const content = JSON.stringify([{ ...mill, machineId: 'M-1' }]);
       await file.readIfChanged();
@@ -115,16 +115,16 @@ describe('the file of the equipment map', () => {
     });
   });
 
-  it('is told of anew when it is back and still makes no sense', async () => {
-    const tellings: (string | undefined)[] = [];
+  it('is reported anew when it is back and still makes no sense', async () => {
+    const reported: (string | undefined)[] = [];
     for (const content of ['no map', undefined, 'no map', undefined]) {
       if (content === undefined) rmSync(path);
       else writeFileSync(path, content);
-      await file.readIfChanged().then((told) => tellings.push(told?.kind));
-      await file.readIfChanged().then((told) => tellings.push(told?.kind));
+      await file.readIfChanged().then((read) => reported.push(read?.kind));
+      await file.readIfChanged().then((read) => reported.push(read?.kind));
     }
     const [no, yes] = [undefined, 'unreadable'];
-    expect(tellings).toEqual([no, yes, yes, no, no, yes, yes, no]);
+    expect(reported).toEqual([no, yes, yes, no, no, yes, yes, no]);
   });
 
   it('is not taken when there is nothing in it', async () => {

@@ -105,7 +105,7 @@ describe('MachineDirectory', () => {
   });
 
   it.each([429, 500, 503])(
-    'cannot tell for now of a machine when the look-up is answered %i',
+    'cannot check a machine for now when the look-up is answered %i',
     async (status) => {
       machines = { status };
       const why = `getMachineInfo: HTTP ${status}`;
@@ -203,7 +203,7 @@ describe('MachineDirectory', () => {
     expect(calls).toHaveLength(2);
   });
 
-  it('leaves every unlisted machine to the service for a while once a look-up told nothing', async () => {
+  it('leaves every unlisted machine to the service for a while once a look-up was refused', async () => {
     machines = { status: 403 };
     for (let message = 0; message < 100; message += 1) {
       expect(await directory.checkMachine(`M-${message}`, never)).toBe('unverifiable');
@@ -299,7 +299,7 @@ describe('MachineDirectory', () => {
     });
   });
 
-  it('tells its listeners of every list', async () => {
+  it('calls its listeners with every list', async () => {
     const sizes: number[] = [];
     const unsubscribe = directory.onRefresh((known) => sizes.push(known.size));
     await list.refresh();
@@ -388,7 +388,7 @@ describe('MachineDirectory', () => {
     expect(calls).toHaveLength(1);
   });
 
-  it("leaves a machine's reasons to the service for a while once a look-up told nothing", async () => {
+  it("leaves a machine's reasons to the service for a while once a look-up was refused", async () => {
     reasonList = { status: 403 };
     for (let message = 0; message < 100; message += 1) {
       expect(await directory.checkReason('M-1', String(message), never)).toBe('unverifiable');
@@ -432,7 +432,7 @@ describe('MachineDirectory', () => {
     expect(await directory.checkReason('M-1', '22', never)).toBe('unknown');
   });
 
-  it('cannot tell for now of a reason while the service is away', async () => {
+  it('cannot check a reason for now while the service is away', async () => {
     reasonList = { status: 503 };
     expect(await directory.checkReason('M-1', '22', never)).toEqual({
       kind: 'unavailable',

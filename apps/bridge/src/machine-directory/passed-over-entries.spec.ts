@@ -6,12 +6,12 @@ import { PassedOverEntries } from './passed-over-entries.js';
 const lacking = (count: number, why: string): IncompleteEntries => ({ count, why, ids: ['M-7'] });
 
 describe('PassedOverEntries', () => {
-  let told: unknown[];
+  let logged: unknown[];
 
   beforeEach(() => {
-    told = [];
+    logged = [];
     for (const level of ['log', 'warn'] as const) {
-      jest.spyOn(Logger.prototype, level).mockImplementation((line: unknown) => told.push(line));
+      jest.spyOn(Logger.prototype, level).mockImplementation((line: unknown) => logged.push(line));
     }
   });
 
@@ -19,23 +19,23 @@ describe('PassedOverEntries', () => {
     jest.restoreAllMocks();
   });
 
-  it('tells of entries once, however often and in whatever order the list is read', () => {
+  it('logs entries once, however often and in whatever order the list is read', () => {
     const entries = new PassedOverEntries('machines');
     entries.note('', undefined);
     entries.note('', lacking(1, '[4].factoryId is absent'));
     entries.note('', lacking(1, '[7].factoryId is absent'));
     const why = '[4].factoryId is absent';
     const msg = 'incomplete entries are passed over';
-    expect(told).toEqual([{ msg, list: 'machines', count: 1, why }]);
+    expect(logged).toEqual([{ msg, list: 'machines', count: 1, why }]);
   });
 
-  it('tells when there are more of them, when they lack something else, and when they are mended', () => {
+  it('logs when there are more of them, when they lack something else, and when they are mended', () => {
     const entries = new PassedOverEntries('reasons');
     entries.note('M-1', lacking(1, '[4].code is absent'));
     entries.note('M-1', lacking(2, '[4].code is absent'));
     entries.note('M-1', lacking(2, '[4] is null'));
     entries.note('M-1', undefined);
-    expect(told).toMatchObject([
+    expect(logged).toMatchObject([
       { machineId: 'M-1', count: 1, why: '[4].code is absent' },
       { machineId: 'M-1', count: 2, why: '[4].code is absent' },
       { machineId: 'M-1', count: 2, why: '[4] is null' },

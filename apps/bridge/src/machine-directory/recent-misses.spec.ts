@@ -58,7 +58,7 @@ describe('RecentMisses', () => {
       { kind: 'unavailable', why: 'getMachineInfo: HTTP 503', afterMs: null },
       1000,
     ],
-  ] as const)('can tell of no name for a while after a look-up that %s', (_, failure, ms) => {
+  ] as const)('can verify no name for a while after a look-up that %s', (_, failure, ms) => {
     misses.failed(failure);
     nowMs += ms - 1;
     expect(misses.answerTo('M-1')).toBe(failure);
@@ -66,7 +66,7 @@ describe('RecentMisses', () => {
     expect(misses.answerTo('M-1')).toBeUndefined();
   });
 
-  it('can verify again as soon as a look-up tells something', () => {
+  it('can verify again as soon as a look-up succeeds', () => {
     misses.failed('unverifiable');
     misses.found(new Set());
     expect(misses.answerTo('M-1')).toBeUndefined();

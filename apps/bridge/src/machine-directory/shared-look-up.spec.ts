@@ -7,7 +7,7 @@ const GAP_MS = 60;
 
 type Answer = CloudAnswer<number>;
 
-const told = (data: number): Answer => ({ kind: 'data', data });
+const data = (value: number): Answer => ({ kind: 'data', data: value });
 
 function countedLookUp(signal = new AbortController().signal) {
   const startedAt: number[] = [];
@@ -20,7 +20,7 @@ function countedLookUp(signal = new AbortController().signal) {
       startedAt.push(realNowMs());
       hasStarted();
       await realDelayMs(5);
-      return told(startedAt.length);
+      return data(startedAt.length);
     },
     signal,
     GAP_MS,
@@ -32,7 +32,7 @@ describe('a shared look-up', () => {
   it('is made once for everybody who asks before it starts', async () => {
     const { lookUp } = countedLookUp();
     expect(await Promise.all([lookUp.ask(), lookUp.ask(), lookUp.ask()])).toEqual(
-      [1, 1, 1].map(told),
+      [1, 1, 1].map(data),
     );
   });
 
@@ -40,7 +40,7 @@ describe('a shared look-up', () => {
     const { lookUp, startedAt, started } = countedLookUp();
     const first = lookUp.ask();
     await started;
-    expect(await Promise.all([first, lookUp.ask(), lookUp.ask()])).toEqual([1, 2, 2].map(told));
+    expect(await Promise.all([first, lookUp.ask(), lookUp.ask()])).toEqual([1, 2, 2].map(data));
     expect(startedAt[1]! - startedAt[0]!).toBeGreaterThanOrEqual(GAP_MS - 2);
   });
 
@@ -80,7 +80,7 @@ describe('a shared look-up', () => {
       const finished = new Promise<void>((resolve) => (finish = resolve));
       lookUp = new SharedLookUp<number>(
         async () => {
-          if ((asked += 1) > 1) return told(asked);
+          if ((asked += 1) > 1) return data(asked);
           start();
           await finished;
           const error = new CloudError('http-status', 'getMachineInfo', 'HTTP 429', {
@@ -116,7 +116,7 @@ describe('a shared look-up', () => {
       const first = lookUp.ask();
       finish();
       await realDelayMs(afterMsOf(await first) + 1);
-      expect(await lookUp.ask()).toEqual(told(2));
+      expect(await lookUp.ask()).toEqual(data(2));
       expect(lookUp.isBackingOff).toBe(false);
     });
   });

@@ -61,7 +61,7 @@ const aStep = fc.oneof(
   {
     weight: 3,
     arbitrary: fc.record({
-      ...{ kind: fc.constant('told' as const), order: anOrder },
+      ...{ kind: fc.constant('sent' as const), order: anOrder },
       partition: fc.constantFrom(...PARTITIONS),
     }),
   },
@@ -94,7 +94,7 @@ const kafka = createKafka(settings.kafka);
 const mapping = new OrderMapping([], new BoundedExpressions());
 const unmapped = {} as UnmappedWorkCentres;
 const equipment = { machineOf: ({ machineId }: OrderOperation) => machineId } as Equipment;
-const homes = {
+const partitioner = {
   known: () => Promise.resolve(),
   ofOrder: (id: string) => partitionOf(ORDERS, id),
   ofMachine: (id: string) => partitionOf(MACHINES, id),
@@ -148,7 +148,7 @@ class OrderFlow {
   readonly service = new Map<string, readonly string[]>();
   readonly outcomes: string[] = [];
   readonly failed: unknown[] = [];
-  private told = 0;
+  private sent = 0;
   private readonly waiting: { list: ListToSet; answers: MessageAnswers }[] = [];
   private readonly inputs = new Map<string, InputPartition>();
   private readonly ledger: OrderLedger;
@@ -164,27 +164,27 @@ class OrderFlow {
     };
     const lists = { flow } as unknown as WorkOrderLists;
     this.ledger = new OrderLedger(
-      ...([settings, kafka, clock, equipment, unmapped, outcomes, homes, retention] as const),
+      ...([settings, kafka, clock, equipment, unmapped, outcomes, partitioner, retention] as const),
     );
     this.assignments = new Assignments(settings, kafka, lists, outcomes, retention);
     const directory = { hasMachine: () => true } as unknown as MachineDirectory;
-    const relay = new OrderRelay(settings, clock, equipment, unmapped, directory, homes);
+    const relay = new OrderRelay(settings, clock, equipment, unmapped, directory, partitioner);
     this.orders = new WorkOrdersController(
-      ...([settings, clock, mapping, relay, homes, outcomes] as const),
+      ...([settings, clock, mapping, relay, partitioner, outcomes] as const),
     );
     const deadLetters = {} as DeadLetterAggregator;
     this.queues = new QueuesController(
-      ...([homes, this.ledger, this.assignments, deadLetters, {} as OrderRequests] as const),
+      ...([partitioner, this.ledger, this.assignments, deadLetters, {} as OrderRequests] as const),
     );
     for (const stage of STAGES) for (const partition of PARTITIONS) this.own(stage, partition);
   }
 
   async step(step: Step): Promise<void> {
     switch (step.kind) {
-      case 'told': {
-        this.told += 1;
+      case 'sent': {
+        this.sent += 1;
         const value = Buffer.from(JSON.stringify(step.order));
-        const record = { key: null, value, timestamp: String(this.told) };
+        const record = { key: null, value, timestamp: String(this.sent) };
         this.input(STAGES[0], step.partition).log.push(record);
         return;
       }
@@ -327,7 +327,7 @@ function listsOf(history: readonly OrderSnapshot[]): (readonly string[])[] {
 }
 
 describe('any history of orders, with crashes between any two steps', () => {
-  it('ends in the lists that follow from the newest of each order, and tells of each machine once', async () => {
+  it('ends in the lists that follow from the newest of each order, and publishes each outcome once', async () => {
     Logger.overrideLogger(false);
     await fc.assert(
       fc.asyncProperty(
@@ -336,12 +336,12 @@ describe('any history of orders, with crashes between any two steps', () => {
           const flow = new OrderFlow();
           for (const step of steps) await flow.step(step);
           await flow.finish();
-          const told = steps.flatMap((step) => (step.kind === 'told' ? step.order : []));
+          const sent = steps.flatMap((step) => (step.kind === 'sent' ? step.order : []));
           expect(flow.failed).toEqual([]);
           const lists = MACHINES.map((machineId) => flow.service.get(machineId) ?? []);
-          expect(lists).toEqual(listsOf(told));
+          expect(lists).toEqual(listsOf(sent));
           expect(new Set(flow.outcomes).size).toBe(flow.outcomes.length);
-          expect(flow.outcomes.length).toBeGreaterThanOrEqual(told.length);
+          expect(flow.outcomes.length).toBeGreaterThanOrEqual(sent.length);
         },
       ),
       { numRuns: 200 * Number(process.env.PROPERTY_DEPTH ?? 1) },

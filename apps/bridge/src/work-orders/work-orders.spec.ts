@@ -62,7 +62,7 @@ function loiproOf(orders: readonly { orderId: string; changed: string }[]): Buff
 }
 
 /** All orders go to partition 0, but for those that begin with a 9. */
-const homeOf = (orderId: string): number => (orderId.startsWith('9') ? 1 : 0);
+const partitionOf = (orderId: string): number => (orderId.startsWith('9') ? 1 : 0);
 
 const nextTurn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
@@ -77,7 +77,7 @@ describe('orders on their way to the lists of machines', () => {
   let lists: { list: ListToSet; answers: MessageAnswers }[];
   let outcomes: string[];
   /** Why dead letters were written, and the machines they name. */
-  let letters: {
+  let deadLetters: {
     code: string | undefined;
     detail: string | undefined;
     machineIds?: readonly string[];
@@ -88,7 +88,7 @@ describe('orders on their way to the lists of machines', () => {
 
   beforeEach(async () => {
     bridge = await NestFactory.createApplicationContext(WorkOrdersAlone, { logger: false });
-    [lists, outcomes, letters, finished, failed] = [[], [], [], [], []];
+    [lists, outcomes, deadLetters, finished, failed] = [[], [], [], [], []];
     unwritable = undefined;
     jest.spyOn(bridge.get(MachineDirectory), 'hasMachine').mockReturnValue(true);
     const { flow } = bridge.get(WorkOrderLists);
@@ -98,7 +98,7 @@ describe('orders on their way to the lists of machines', () => {
     jest.spyOn(bridge.get(QueueRetention), 'endOf').mockReturnValue([]);
     const partitioner = bridge.get(OrderPartitioner);
     jest.spyOn(partitioner, 'known').mockResolvedValue();
-    Object.assign(partitioner, { ofOrder: homeOf, ofMachine: () => 0 });
+    Object.assign(partitioner, { ofOrder: partitionOf, ofMachine: () => 0 });
     for (const partition of [0, 1]) {
       bridge.get(OrderLedger).own(ownedState<KnownOrder>(undefined, { partition }));
     }
@@ -145,7 +145,7 @@ describe('orders on their way to the lists of machines', () => {
   };
 
   let delivered = 0;
-  /** What the bridge writes: for itself, what became of messages, and those it sets aside. */
+  /** What the bridge writes: for itself, what became of messages, and dead letters. */
   const deliver = (records: readonly OutboundRecord[]): void => {
     const messagesOf = (topic: string): InboundMessage[] =>
       records
@@ -164,7 +164,7 @@ describe('orders on their way to the lists of machines', () => {
       if (topic.endsWith('.dlq')) {
         const machineIds = said.get('dlq-machine-ids')?.split(',');
         const [code, detail] = [said.get('dlq-code'), said.get('dlq-detail')];
-        letters.push({ code, detail, ...(machineIds && { machineIds }) });
+        deadLetters.push({ code, detail, ...(machineIds && { machineIds }) });
       } else if (topic.includes('outcomes')) {
         const { orderId, machineId, source } = JSON.parse(String(value)) as CommandOutcome;
         const type = said.get('ce_type')?.replace(/^work-order-list[.](.*)[.]v1$/, '$1');
@@ -221,7 +221,7 @@ describe('orders on their way to the lists of machines', () => {
     const abandoned = jest.spyOn(lost, 'abandon');
     await handle(lost);
     expect(abandoned).toHaveBeenCalledTimes(1);
-    expect({ letters, outcomes, finished }).toEqual({ letters: [], outcomes: [], finished: [] });
+    expect([deadLetters, outcomes, finished]).toEqual([[], [], []]);
   });
 
   describe('in a document of several', () => {
@@ -231,7 +231,7 @@ describe('orders on their way to the lists of machines', () => {
       { orderId: '9712', changed: '20231128083400000000' },
     ]);
 
-    it('are answered each by itself, and once, however often the document tells of it', async () => {
+    it('are answered each by itself, and once, however often the document names it', async () => {
       await handle(orderMessage(document));
       expect(lists.map(({ list }) => [list.machineId, list.workingOrders()])).toEqual(
         Array(2).fill(['M-1', ['4711', '9712']]),
@@ -241,7 +241,7 @@ describe('orders on their way to the lists of machines', () => {
       expect(finished).toEqual([7]);
     });
 
-    it('are known, whichever partition tells of them next', async () => {
+    it('are known, whichever partition has their next message', async () => {
       await handle(orderMessage(document));
       await applyAll();
       await handle(orderMessage({ orderId: '9712', changedAt: 10, machines: ['M-1'] }, 8));
@@ -255,7 +255,7 @@ describe('orders on their way to the lists of machines', () => {
         .mockImplementation((operation) => mapped.machineOf(operation));
       await handle(orderMessage(document));
       const detail = 'no machine is mapped for plant/work centre 1000/M-1 of order 4711';
-      expect(letters).toMatchObject([{ code: 'unmapped-work-centre', detail }]);
+      expect(deadLetters).toMatchObject([{ code: 'unmapped-work-centre', detail }]);
       expect(outcomes).toEqual(['7: rejected 4711 on null', '7: rejected 9712 on null']);
       expect(finished).toEqual([7]);
     });
@@ -272,7 +272,7 @@ describe('orders on their way to the lists of machines', () => {
   it.each([
     ['to be relayed', RELAYED_ORDERS],
     ['to be kept', 'a-ledger'],
-  ])('are set aside where they are too large %s', async (_what, topic) => {
+  ])('become dead letters where they are too large %s', async (_what, topic) => {
     jest.spyOn(BatchedRecordReader.prototype, 'read').mockResolvedValue(undefined);
     for (const partition of [0, 1]) {
       bridge
@@ -281,8 +281,8 @@ describe('orders on their way to the lists of machines', () => {
     }
     unwritable = topic;
     await handle(orderMessage({ orderId: '4711', changedAt: 20, machines: ['M-1'] }));
-    while (letters.length === 0) await realDelayMs(20);
-    expect(letters).toMatchObject([{ code: 'too-large' }]);
+    while (deadLetters.length === 0) await realDelayMs(20);
+    expect(deadLetters).toMatchObject([{ code: 'too-large' }]);
     expect({ lists, failed }).toEqual({ lists: [], failed: [] });
     // what cannot be kept is not known
     unwritable = undefined;
@@ -329,7 +329,7 @@ describe('orders on their way to the lists of machines', () => {
     await handle(orderMessage({ orderId: '4711', changedAt: 1, machines: ['FR01', 'FR99'] }));
     expect(lists.map(({ list }) => list.machineId)).toEqual(['M-1']);
     await applyAll();
-    expect(letters).toMatchObject([{ code: 'unmapped-work-centre' }]);
+    expect(deadLetters).toMatchObject([{ code: 'unmapped-work-centre' }]);
     expect(finished).toEqual([7]);
   });
 
@@ -369,7 +369,7 @@ describe('orders on their way to the lists of machines', () => {
     jest.spyOn(directory, 'checkMachine').mockResolvedValue('unknown');
     await handle(orderMessage({ orderId: '4711', changedAt: 1, machines: ['M-1', 'X-1', 'X-2'] }));
     expect(lists.map(({ list }) => list.machineId)).toEqual(['M-1']);
-    expect(letters).toMatchObject([{ code: 'unknown-machine', machineIds: ['X-1', 'X-2'] }]);
+    expect(deadLetters).toMatchObject([{ code: 'unknown-machine', machineIds: ['X-1', 'X-2'] }]);
   });
 
   it('names the one machine that does not exist where the order has others', async () => {
@@ -377,7 +377,7 @@ describe('orders on their way to the lists of machines', () => {
     jest.spyOn(directory, 'hasMachine').mockImplementation((machineId) => machineId === 'M-1');
     jest.spyOn(directory, 'checkMachine').mockResolvedValue('unknown');
     await handle(orderMessage({ orderId: '4711', changedAt: 1, machines: ['M-1', 'X-1'] }));
-    expect(letters).toMatchObject([{ code: 'unknown-machine', machineIds: ['X-1'] }]);
+    expect(deadLetters).toMatchObject([{ code: 'unknown-machine', machineIds: ['X-1'] }]);
   });
 
   it('leaves it to the call whether a machine exists when nobody can be asked', async () => {
@@ -403,7 +403,7 @@ describe('orders on their way to the lists of machines', () => {
     await applyAll();
     while (outcomes.length === 0) await realDelayMs(20);
     expect(outcomes).toEqual(['7: rejected 4711 on M-1']);
-    expect(letters).toMatchObject([{ code: 'too-large', machineIds: ['M-1'] }]);
+    expect(deadLetters).toMatchObject([{ code: 'too-large', machineIds: ['M-1'] }]);
     expect({ failed, list: first?.list.workingOrders() }).toEqual({ failed: [], list: [] });
   });
 
@@ -413,7 +413,7 @@ describe('orders on their way to the lists of machines', () => {
       orderMessage({ orderId: '4711', changedAt: 1, machines: ['M-1'] }, 8),
     );
     expect(outcomes).toEqual(['7: rejected undefined on null']);
-    expect(letters).toMatchObject([{ code: 'invalid-json' }]);
+    expect(deadLetters).toMatchObject([{ code: 'invalid-json' }]);
     expect(lists).toHaveLength(1);
     expect(finished.toSorted()).toEqual([7, 8]);
     expect(failed).toEqual([]);

@@ -47,9 +47,9 @@ function poll(tracked: TrackedMachine, minute: number, ...log: Stretch[]): Deriv
   );
 }
 
-type Told = [kind: string, state: MachineState, from: number, previous: string, revision: number];
+type Row = [kind: string, state: MachineState, from: number, previous: string, revision: number];
 
-function told({ events }: Derivation): Told[] {
+function rowsOf({ events }: Derivation): Row[] {
   return events.map(({ event }) => {
     if (!('startTime' in event.data)) throw new Error(`${event.type} was not expected`);
     const { state, startTime, previousState, previousStartTime, revision } = event.data;
@@ -92,7 +92,7 @@ describe('a published period that the settled log', () => {
   it('has with another state is corrected, and so is what the next one says of it', () => {
     const before = published(['OFF', 0], ['IDLE', 5], ['OFF', 6]);
     const derivation = poll(before, 12, ['OFF', 0, 5], ['OPERATING', 5, 6], ['OFF', 6, 12]);
-    expect(told(derivation)).toEqual([
+    expect(rowsOf(derivation)).toEqual([
       ['corrected', 'OPERATING', 5, 'OFF 0', 1],
       ['corrected', 'OFF', 6, 'OPERATING 5', 1],
     ]);
@@ -105,7 +105,7 @@ describe('a published period that the settled log', () => {
   it('does not have becomes one with the period before it', () => {
     const before = published(['OFF', 0], ['IDLE', 5], ['OPERATING', 6]);
     const derivation = poll(before, 12, ['OFF', 0, 6], ['OPERATING', 6, 12]);
-    expect(told(derivation)).toEqual([
+    expect(rowsOf(derivation)).toEqual([
       ['corrected', 'OFF', 0, 'OFF 0', 1],
       ['corrected', 'OPERATING', 6, 'OFF 0', 1],
     ]);
@@ -114,12 +114,12 @@ describe('a published period that the settled log', () => {
   it('does not have, any more than the next, leaves the state as it was before', () => {
     const before = published(['OFF', 0], ['IDLE', 5], ['OFF', 6]);
     const { next, ...derivation } = poll(before, 12, ['OFF', 0, 12]);
-    expect(told({ next, ...derivation })).toEqual([
+    expect(rowsOf({ next, ...derivation })).toEqual([
       ['corrected', 'OFF', 0, 'OFF 0', 1],
       ['corrected', 'OFF', 0, 'OFF 0', 2],
     ]);
     expect(poll(next, 20, ['OFF', 0, 20]).events).toEqual([]);
-    expect(told(poll(next, 20, ['OFF', 0, 19], ['IDLE', 19, 20]))).toEqual([
+    expect(rowsOf(poll(next, 20, ['OFF', 0, 19], ['IDLE', 19, 20]))).toEqual([
       ['changed', 'IDLE', 19, 'OFF 0', 0],
     ]);
   });
@@ -147,7 +147,7 @@ describe('a published period that the settled log', () => {
 
 it('corrects nothing that began before the log was read', () => {
   const before = published(['OFF', -30], ['IDLE', -20], ['OPERATING', -15]);
-  expect(told(poll(before, 12, ['OFF', -10, 5], ['OPERATING', 5, 12]))).toEqual([
+  expect(rowsOf(poll(before, 12, ['OFF', -10, 5], ['OPERATING', 5, 12]))).toEqual([
     ['changed', 'OFF', -10, 'OPERATING -15', 0],
     ['changed', 'OPERATING', 5, 'OFF -10', 0],
   ]);
@@ -157,7 +157,7 @@ describe('a period that was missed', () => {
   it('between two published ones is published late', () => {
     const before = published(['OFF', 0], ['IDLE', 6]);
     const derivation = poll(before, 12, ['OFF', 0, 5], ['OPERATING', 5, 6], ['IDLE', 6, 12]);
-    expect(told(derivation)).toEqual([
+    expect(rowsOf(derivation)).toEqual([
       ['changed', 'OPERATING', 5, 'OFF 0', 0],
       ['corrected', 'IDLE', 6, 'OPERATING 5', 1],
     ]);
@@ -190,7 +190,7 @@ it('corrects no more than differs', () => {
     ['OPERATING', 8, 14],
   ];
   const derivation = poll(before, 14, ...log);
-  expect(told(derivation)).toEqual([
+  expect(rowsOf(derivation)).toEqual([
     ['changed', 'OFF', 3, 'OPERATING 0', 0],
     ['changed', 'OPERATING', 4, 'OFF 3', 0],
     ['corrected', 'IDLE', 5, 'OPERATING 4', 1],
@@ -215,7 +215,7 @@ describe('a log that may still change', () => {
       ['IDLE', 10, 11],
       ['OFF', 11, 12],
     ];
-    expect(told(poll(before, 12, ...log))).toEqual([
+    expect(rowsOf(poll(before, 12, ...log))).toEqual([
       ['corrected', 'IDLE', 10, 'OFF 0', 1],
       ['changed', 'OFF', 11, 'IDLE 10', 0],
     ]);
@@ -294,7 +294,7 @@ describe('settledUntil', () => {
       ['IDLE', 7, 8],
       ['OFF', 8, 14],
     ];
-    expect(told(poll(before, 14, ...rewritten))).toEqual([]);
+    expect(rowsOf(poll(before, 14, ...rewritten))).toEqual([]);
   });
 
   it.each([

@@ -184,7 +184,7 @@ describe('a fleet of which a part fails', () => {
     await clock.sleepSeconds(4 * MINUTE);
     const healthy = service.pollsOf('A').map(({ longest }) => longest);
     expect(healthy).toHaveLength(150);
-    // 60 to 70 on a machine at rest; turns that are passed on to hanging machines would make it 500.
+    // 60 to 70 on an idle computer; turns that are passed on to hanging machines would make it 500.
     expect(Math.max(...healthy)).toBeLessThan(2 * MINUTE);
     const perHanging = service.pollsOf('H').reduce((sum, { count }) => sum + count, 0) / 250;
     expect(perHanging).toBeLessThan(1);

@@ -10,14 +10,14 @@ function reading(lastUpdateTime: number, durationInMinutes = 10): MachineStateRe
 }
 
 describe('ReadingIntake', () => {
-  let told: number[];
+  let reported: number[];
   let intake: ReadingIntake;
 
   const take = (stated: MachineStateReading, now: number): MachineStateReading =>
-    intake.take(stated, now, () => told.push(stated.lastUpdateTime));
+    intake.take(stated, now, () => reported.push(stated.lastUpdateTime));
 
   beforeEach(() => {
-    told = [];
+    reported = [];
     intake = new ReadingIntake();
   });
 
@@ -25,7 +25,7 @@ describe('ReadingIntake', () => {
     'leaves a reading alone that is %i s ahead',
     (ahead) => {
       expect(take(reading(NOW + ahead), NOW)).toEqual(reading(NOW + ahead));
-      expect(told).toEqual([]);
+      expect(reported).toEqual([]);
     },
   );
 
@@ -41,10 +41,10 @@ describe('ReadingIntake', () => {
     expect(take(reading(NOW + HOUR, 11), NOW + 60)).toEqual(reading(NOW + 60, 11));
   });
 
-  it('tells of the first reading in a row that is too far ahead', () => {
+  it('reports the first reading in a row that is too far ahead', () => {
     for (const seconds of [0, 60]) take(reading(NOW + seconds + HOUR), NOW + seconds);
     take(reading(NOW + 120), NOW + 120);
     take(reading(NOW + 2 * HOUR), NOW + 180);
-    expect(told).toEqual([NOW + HOUR, NOW + 2 * HOUR]);
+    expect(reported).toEqual([NOW + HOUR, NOW + 2 * HOUR]);
   });
 });

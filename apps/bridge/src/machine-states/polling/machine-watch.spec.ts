@@ -682,7 +682,7 @@ describe('MachineWatch', () => {
       expect(published[0]?.event.data).toMatchObject({ since: T0 + 60, detectedAt: T0 + 60 });
     });
 
-    describe('because ours is an hour behind, as the dates of its answers tell', () => {
+    describe('because ours is an hour behind, as the dates of its answers show', () => {
       const dated = (answer: Answer): Answer => {
         const date = new Date(clock.nowMs() + HOUR * 1000).toUTCString();
         return { ...answer, headers: { date } };

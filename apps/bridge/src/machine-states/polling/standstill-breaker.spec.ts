@@ -101,7 +101,7 @@ describe('StandstillBreaker', () => {
     expect(failures(breaker, 10, 12_000, 1000)).not.toContain('refused');
   });
 
-  it('makes another probe for one that told nothing', () => {
+  it('makes another probe for one that was void', () => {
     const breaker = opened();
     const nowMs = breaker.nextProbeMs!;
     breaker.end(breaker.begin(nowMs, false)!, 'void', nowMs);

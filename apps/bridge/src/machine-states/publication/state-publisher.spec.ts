@@ -212,7 +212,7 @@ describe('StatePublisher', () => {
     return held.commits.at(-1)!;
   };
 
-  it('tells of a machine in the registry when it is new, is called otherwise, or comes back', async () => {
+  it('publishes a machine in the registry when it is new, is called otherwise, or comes back', async () => {
     const held = new HeldState();
     const { next } = derivation('M-1');
     const names = { machineId: 'M-1', displayName: 'M-1', factoryId: 'F 1', factoryName: 'Plant' };
@@ -240,14 +240,14 @@ describe('StatePublisher', () => {
     expect(recordsOn(await publish(held, next), TOPICS.states)).toHaveLength(1);
   });
 
-  it('tells of a machine with the first step of a long history: what is remembered after it says that it is told', async () => {
+  it('publishes a machine in the registry with the first step of a long history, and no other', async () => {
     const held = new HeldState();
     const publisher = new StatePublisher(held.state, '');
     const publication = publisher.publish(derivation('M-1', 1500));
     await held.releaseUntil(publication);
-    const told = held.commits.map((commit) => recordsOn(commit, TOPICS.registry).length);
-    expect(told).toEqual([1, ...told.slice(1).map(() => 0)]);
-    expect(told.length).toBeGreaterThan(1);
+    const counts = held.commits.map((commit) => recordsOn(commit, TOPICS.registry).length);
+    expect(counts).toEqual([1, ...counts.slice(1).map(() => 0)]);
+    expect(counts.length).toBeGreaterThan(1);
   });
 
   it('fails everything that waits when a commit fails', async () => {

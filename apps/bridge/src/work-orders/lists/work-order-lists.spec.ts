@@ -171,7 +171,7 @@ describe('WorkOrderLists', () => {
       ...{ machineId, workingOrders: ['4711'] },
     }));
 
-    it('makes no call for what an earlier owner has done of a message, and tells of it no more', async () => {
+    it('makes no call for what an earlier owner has done of a message, and publishes no more of it', async () => {
       const { end, results } = send({ machines: [first, second] }, [0]);
       expect(await end).toBe('finished');
       expect(requests).toEqual([[second]]);
@@ -197,10 +197,10 @@ describe('WorkOrderLists', () => {
       expect({ requests, results }).toEqual({ requests: [], results: [] });
     });
 
-    it('is told by that place what is done of it', async () => {
+    it('has what is done of it published with that place', async () => {
       const { end, message } = send({ machines: [first, second] });
       expect(await end).toBe('finished');
-      // that of the last is told with its end
+      // that of the last is published with its end
       expect(message.published).toMatchObject([{ records: [{ key: 'M-1' }], item: 0 }]);
     });
   });
@@ -403,7 +403,7 @@ describe('a list that waits while another one comes', () => {
     [{ issuedAt: 10 }, { issuedAt: 10 }],
     [{ issuedAt: 20 }, {}],
     [{}, { issuedAt: 10 }],
-  ])('goes by the order of arrival where times do not tell otherwise: %j, %j', (first, second) => {
+  ])('goes by the order of arrival where times do not say otherwise: %j, %j', (first, second) => {
     expect(between(listOf(first), listOf(second))).toBe('newer');
   });
 

@@ -34,7 +34,7 @@ const faultAt = (machineId: string): RejectedResult => ({
   rejection: { code: 'unknown-machine', detail: `no ${machineId}` },
 });
 
-describe('RefusedOrders', () => {
+describe('DeadLetterAggregator', () => {
   let orders: DeadLetterAggregator;
   let read: jest.SpiedFunction<BatchedRecordReader['read']>;
 
@@ -73,7 +73,7 @@ describe('RefusedOrders', () => {
     while (messages.some(({ ends }) => ends.length === 0)) await realDelayMs(10);
   };
 
-  const lettersIn = (records: readonly OutboundRecord[]): Map<string, string>[] =>
+  const deadLettersIn = (records: readonly OutboundRecord[]): Map<string, string>[] =>
     records
       .filter(({ topic }) => topic.endsWith('.dlq'))
       .map(({ headers }) => {
@@ -89,10 +89,10 @@ describe('RefusedOrders', () => {
     const [first, second] = [refuse(1, 'M-1'), refuse(2, 'M-2')];
     await endOf(first, second);
     expect([first.ends, second.ends]).toEqual([['finished'], ['finished']]);
-    expect(lettersIn(second.last)).toEqual([]);
-    const [letter, ...more] = lettersIn(first.last);
+    expect(deadLettersIn(second.last)).toEqual([]);
+    const [deadLetter, ...more] = deadLettersIn(first.last);
     expect(more).toEqual([]);
-    expect(letter?.get('dlq-machine-ids')).toBe('M-1,M-2');
+    expect(deadLetter?.get('dlq-machine-ids')).toBe('M-1,M-2');
     expect(first.last.find(({ topic }) => topic.endsWith('.dlq'))).toMatchObject({
       topic: `${ORDERS}.dlq`,
       value: Buffer.from('an order'),
@@ -122,11 +122,11 @@ describe('RefusedOrders', () => {
     });
     const first = refuse(1, 'M-1');
     await endOf(first);
-    expect(lettersIn(first.last)[0]?.get('dlq-machine-ids')).toBe('M-1,M-2');
+    expect(deadLettersIn(first.last)[0]?.get('dlq-machine-ids')).toBe('M-1,M-2');
     expect(second?.ends).toEqual(['finished']);
   });
 
-  it('leaves a tombstone of each refusal, written with the letter', async () => {
+  it('leaves a tombstone of each refusal, written with the dead letter', async () => {
     const [first, second] = [refuse(1, 'M-1'), refuse(2, 'M-2')];
     await endOf(first, second);
     expect(first.last.slice(-2)).toEqual([tombstone(first), tombstone(second)]);
@@ -135,26 +135,26 @@ describe('RefusedOrders', () => {
   it('names the machine also where one alone was refused: the order may stand at others', async () => {
     const message = refuse(1, 'M-1');
     await endOf(message);
-    expect(lettersIn(message.last)[0]?.get('dlq-machine-ids')).toBe('M-1');
+    expect(deadLettersIn(message.last)[0]?.get('dlq-machine-ids')).toBe('M-1');
   });
 
   it('says what it knows of a message that is gone from its topic', async () => {
     read.mockResolvedValue(undefined);
     const message = refuse(1, 'M-1');
     await endOf(message);
-    const [letter] = lettersIn(message.last);
-    expect(letter?.get('dlq-detail')).toBe('no M-1; the message itself is no longer in its topic');
-    expect(letter?.get('message-id')).toBe('m-1');
+    const [found] = deadLettersIn(message.last);
+    expect(found?.get('dlq-detail')).toBe('no M-1; the message itself is no longer in its topic');
+    expect(found?.get('message-id')).toBe('m-1');
     const record = message.last.find(({ topic }) => topic.endsWith('.dlq'));
     expect(record).toMatchObject({ key: Buffer.from('4711'), value: null });
   });
 
-  it('writes what comes later in a letter of its own', async () => {
+  it('writes what comes later in a dead letter of its own', async () => {
     const first = refuse(1, 'M-1');
     await endOf(first);
     const second = refuse(2, 'M-2');
     await endOf(second);
-    expect(lettersIn(second.last)[0]?.get('dlq-machine-ids')).toBe('M-2');
+    expect(deadLettersIn(second.last)[0]?.get('dlq-machine-ids')).toBe('M-2');
   });
 
   it('leaves a refusal that was revoked to its redelivery, which it may share the wait with', async () => {
@@ -197,7 +197,7 @@ const recordAt = (where: RecordPlace): StoredRecord => ({
   headers: [],
 });
 
-describe('reads that are gathered', () => {
+describe('reads that are batched', () => {
   /** Offsets of each read. */
   let asked: number[][];
   let answer: (
@@ -218,13 +218,13 @@ describe('reads that are gathered', () => {
   const valueAt = async (offset: number, signal = never): Promise<string | undefined> =>
     (await reads.read(place(offset), signal))?.value?.toString();
 
-  it('are one read, which asks for each place once and tells everybody of his own', async () => {
+  it('are one read, which asks for each place once and gives everybody his own', async () => {
     const values = await Promise.all([7, 8, 7, 9].map((offset) => valueAt(offset)));
     expect(values).toEqual(['value 7', 'value 8', 'value 7', 'value 9']);
     expect(asked).toEqual([[7, 8, 9]]);
   });
 
-  it('tell of a record that is lost', async () => {
+  it('answer nothing for a record that is lost', async () => {
     answer = (places) =>
       Promise.resolve(places.map((each) => (each.offset === 7 ? undefined : recordAt(each))));
     expect(await Promise.all([valueAt(7), valueAt(8)])).toEqual([undefined, 'value 8']);

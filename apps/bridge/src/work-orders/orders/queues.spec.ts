@@ -12,7 +12,7 @@ import { messageAt } from '../testing/message-at.js';
 const source = { topic: 'a.erp.work-orders.v1', partition: 3, offset: 7, messageId: 'm-1' };
 const change = { machineId: 'M-1', orderId: '4711', operations: [], source };
 
-describe('what one part of the flow tells another', () => {
+describe('a record between parts of the flow', () => {
   const taken: unknown[] = [];
   const take = (_message: InboundMessage, content: unknown): void => {
     taken.push(content);

@@ -18,7 +18,7 @@ export const RELAYED_ORDERS = WORK_ORDER_QUEUES.relayedOrders;
 /** {@link AssignmentChange}, in the partition of the hash of the machine's id. */
 export const ASSIGNMENT_CHANGES = WORK_ORDER_QUEUES.assignmentChanges;
 /**
- * {@link OrderRefusal}, in the partition that the message came through, whose owner alone sets it aside. As wide as
+ * {@link OrderRefusal}, in the partition that the message came through, whose owner alone dead-letters it. As wide as
  * that topic.
  */
 export const ORDER_REFUSALS = WORK_ORDER_QUEUES.orderRefusals;
