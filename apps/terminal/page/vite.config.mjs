@@ -1,4 +1,4 @@
-// The terminal's page into dist/apps/terminal/page: hashed names, nothing inline, and the service worker told what
+// The terminal's page into dist/apps/terminal/page: hashed names, nothing inline, and the service worker knows what
 // the shell consists of.
 import { createHash } from 'node:crypto';
 import { readdirSync } from 'node:fs';

@@ -391,7 +391,7 @@ function ReasonsOfMachine(props: {
         ))}
         {given.map((entry) => (
           <li key={entry.entryId}>
-            <ToldReason
+            <SentReason
               entry={entry}
               own={own.get(entry.entryId)}
               machineName={machineName}
@@ -405,7 +405,7 @@ function ReasonsOfMachine(props: {
   );
 }
 
-function ToldReason(props: {
+function SentReason(props: {
   entry: Entry;
   own: OutgoingReason | undefined;
   machineName: string;
