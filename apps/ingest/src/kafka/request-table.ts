@@ -126,7 +126,7 @@ export class RequestTable {
     this.count -= 1;
   }
 
-  /** Forgets the oldest, up to the first that is younger. */
+  /** Forgets the oldest, up to the first that is newer. */
   forgetUntil(timestampMs: number): void {
     while (this.begin < this.end) {
       const index = this.begin % this.capacity;
