@@ -184,7 +184,7 @@ describe('showValue', () => {
     expect(shown(Buffer.alloc(70_000, 0xff)).lines).toHaveLength(4096);
   });
 
-  it('tells an empty value from none', () => {
+  it('distinguishes an empty value from none', () => {
     expect(showValue(null)).toEqual({ heading: 'no value', lines: [] });
     expect(shown('').heading).toBe('value, text, 0 bytes');
   });

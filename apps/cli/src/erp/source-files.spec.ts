@@ -40,7 +40,7 @@ describe('documents to preview', () => {
     expect(files).toEqual(names.map((name) => ({ name, path: join(folder, name) })));
   });
 
-  it('are told apart by the folder where several paths are given, in the order of these', async () => {
+  it('are distinguished by the folder where several paths are given, in the order of these', async () => {
     const sap = join(folder, 'sap');
     expect(await namesIn(join(folder, '1.json'))).toEqual([join(folder, '1.json')]);
     expect(await namesIn(sap, join(folder, '1.json'))).toEqual(

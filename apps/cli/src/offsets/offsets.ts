@@ -77,7 +77,7 @@ ${KAFKA_HELP}`,
     });
 }
 
-/** Digits are an offset: epoch seconds could not be told from it. @throws InvalidArgumentError */
+/** Digits are an offset: epoch seconds could not be distinguished from it. @throws InvalidArgumentError */
 function readTarget(text: string): ResetTarget {
   if (text === 'earliest' || text === 'latest') return { kind: text };
   if (/^\d{1,15}$/.test(text)) return { kind: 'offset', offset: Number(text) };
