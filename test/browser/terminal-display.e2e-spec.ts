@@ -84,7 +84,7 @@ describe("what the terminal's page shows", () => {
     await shown.page.locator('dialog').waitFor({ state: 'detached' });
   });
 
-  it('is told apart where the system chooses the colours: the view, and what is pressed', async () => {
+  it('is distinguished where the system chooses the colours: the view, and what is pressed', async () => {
     await shown.open();
     await shown.page.emulateMedia({ forcedColors: 'active' });
     const looks = async (locator: Locator): Promise<string[]> => {

@@ -622,7 +622,7 @@ describe("the terminal's page", () => {
       await rowOf(NAME).first().waitFor();
     });
 
-    it('is told when to try again where too many wrong tokens were sent', async () => {
+    it('is shown when to try again where too many wrong tokens were sent', async () => {
       await start();
       terminal.token = 'station-token';
       terminal.wrongTokensWaitSeconds = 6;

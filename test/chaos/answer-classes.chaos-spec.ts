@@ -121,7 +121,7 @@ describe.each(FLOWS)('what follows from an answer to a $what', (flow) => {
     );
 
   describe.each([404, 413, 422])('%i', (status) => {
-    it(`sets the ${what} aside that is at fault, and no other`, async () => {
+    it(`dead-letters the ${what} that is at fault, and no other`, async () => {
       const [bad, ...good] = Array.from({ length: 4 }, nextMachine);
       await plant.sandbox.addFault({ operation, machineId: bad, status });
       await send(bad!, ...good);
@@ -177,7 +177,7 @@ describe.each(FLOWS)('what follows from an answer to a $what', (flow) => {
     expect(deadLettersOf(machineId)).toEqual([]);
   });
 
-  it(`sets the only ${what} there is aside, when 404 is the answer to it alone`, async () => {
+  it(`dead-letters the only ${what} there is, when 404 is the answer to it alone`, async () => {
     const machineId = nextMachine();
     await plant.sandbox.addFault({ operation, machineId, status: 404 });
     await send(machineId);
@@ -251,7 +251,7 @@ describe.each(FLOWS)('what follows from an answer to a $what', (flow) => {
     },
   );
 
-  it(`403 sets a ${what} aside that alone is forbidden, while the others get through`, async () => {
+  it(`403 dead-letters a ${what} that alone is forbidden, while the others get through`, async () => {
     const [forbidden, ...others] = Array.from({ length: 4 }, nextMachine);
     await plant.sandbox.addFault({ operation, machineId: forbidden, status: 403 });
     await send(forbidden!, ...others);

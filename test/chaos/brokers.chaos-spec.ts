@@ -100,7 +100,7 @@ describe('brokers that end and come back one after the other, while commands and
     expect(answers.orders.contradictions()).toEqual([]);
   });
 
-  it('set nothing aside', async () => {
+  it('cause no dead letter', async () => {
     expect(await commands.countDeadLetters()).toBe(0);
     expect(await orders.kafka.topics.count(`${TOPICS.workOrders}.dlq`)).toBe(0);
   });

@@ -4,7 +4,7 @@ import { ChaosPlant } from '../support/chaos/chaos-plant.js';
 import { eventually } from '../support/eventually.js';
 import { header } from '../support/topic-reader.js';
 
-const LETTERS = deadLetterTopic(TOPICS.workOrderLists);
+const DEAD_LETTERS = deadLetterTopic(TOPICS.workOrderLists);
 const SESSION_MS = 8000;
 /** By then the session lasts for less than the five seconds that calls are waited for at most. */
 const SILENCE_MS = 5000;
@@ -27,8 +27,8 @@ const DEFECTS = `
     if (!id.endsWith('/broker') || produce === undefined || found.isDefective) return found;
     found.isDefective = true;
     found.prototype.produce = async function (request) {
-      const isLetter = request.topicData.some(({ topic }) => topic.endsWith('.dlq'));
-      const Passing = isLetter ? passing.shift() : undefined;
+      const isDeadLetter = request.topicData.some(({ topic }) => topic.endsWith('.dlq'));
+      const Passing = isDeadLetter ? passing.shift() : undefined;
       if (Passing !== undefined) throw new Passing('of undefined');
       return produce.call(this, request);
     };
@@ -73,7 +73,7 @@ describe('a Kafka client with defects', () => {
 
   it('costs a dead letter neither its value nor a second record, and the bridge no call', async () => {
     const { kafka } = plant;
-    const letters = await kafka.read(LETTERS);
+    const deadLetters = await kafka.read(DEAD_LETTERS);
     const value = '{"machineId":"M-001","machineId":"M-002","workingOrders":[]}';
     await kafka.send(TOPICS.workOrderLists, { key: 'M-001', value });
     await sendList('behind');
@@ -83,13 +83,13 @@ describe('a Kafka client with defects', () => {
       { what: 'both are committed', timeoutMs: 60_000 },
     );
     for (const error of ['TypeError', 'RangeError']) expect(bridge.output).toContain(error);
-    expect(letters.records).toHaveLength(1);
-    const letter = await letters.find(() => true, 'the dead letter');
-    expect(letter.value?.toString()).toBe(value);
+    expect(deadLetters.records).toHaveLength(1);
+    const deadLetter = await deadLetters.find(() => true, 'the dead letter');
+    expect(deadLetter.value?.toString()).toBe(value);
     // A key that is there twice.
-    expect(header(letter, 'dlq-code')).toBe('invalid-message');
-    expect(header(letter, 'dlq-detail')).toContain('"machineId" is there twice');
-    expect(header(letter, 'dlq-value-omitted')).toBeUndefined();
+    expect(header(deadLetter, 'dlq-code')).toBe('invalid-message');
+    expect(header(deadLetter, 'dlq-detail')).toContain('"machineId" is there twice');
+    expect(header(deadLetter, 'dlq-value-omitted')).toBeUndefined();
     expect(await kafka.topics.count(TOPICS.commandOutcomes)).toBe(2);
     expect(await plant.sandbox.calls('setWorkOrderList')).toHaveLength(1);
   }, 120_000);

@@ -104,7 +104,7 @@ describe('several bridges in one group, under load with slow calls', () => {
     }
   });
 
-  it('give each message a final outcome and set nothing aside', async () => {
+  it('give each message a final outcome and write no dead letter', async () => {
     expect(answers.unanswered(plant.load.messageIds)).toEqual([]);
     expect(await plant.countDeadLetters()).toBe(0);
   });

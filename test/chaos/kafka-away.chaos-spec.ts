@@ -73,7 +73,7 @@ describe('a Kafka that is stopped and killed while commands stream through', () 
     expect(overlaps(calls)).toEqual([]);
   });
 
-  it('leaves no message without a final outcome, and sets none aside', async () => {
+  it('leaves no message without a final outcome, and causes no dead letter', async () => {
     expect(answers.unanswered(plant.load.messageIds)).toEqual([]);
     expect(await plant.countDeadLetters()).toBe(0);
   });

@@ -10,16 +10,16 @@ const PARTITIONS = 6;
 const ROUND = 8;
 const ROUND_MS = 50;
 /** How many dead letters there may be more before the next kill. */
-const LETTERS_BEFORE_KILL = [60, 300, 30];
+const DEAD_LETTERS_BEFORE_KILL = [60, 300, 30];
 const DEAD_LETTERS = deadLetterTopic(TOPICS.workOrderLists);
 
-describe('the bridge killed again and again while it sets messages aside', () => {
+describe('the bridge killed again and again while it rejects messages', () => {
   const sent: string[] = [];
   let plant: ChaosPlant;
   let deadLetters: TopicReader;
   let answers: Answers;
 
-  const idsOfLetters = (): string[] =>
+  const idsOfDeadLetters = (): string[] =>
     deadLetters.records.map((deadLetter) => header(deadLetter, 'message-id') ?? '');
 
   /** Sends what nobody can read until the returned function is called. */
@@ -51,7 +51,7 @@ describe('the bridge killed again and again while it sets messages aside', () =>
     deadLetters = await kafka.read(DEAD_LETTERS);
     const stopLoad = await startLoad();
     let bridge = plant.startBridge();
-    for (const more of LETTERS_BEFORE_KILL) {
+    for (const more of DEAD_LETTERS_BEFORE_KILL) {
       const enough = deadLetters.records.length + more;
       await eventually(() => deadLetters.records.length >= enough, {
         what: `${more} more dead letters`,
@@ -65,7 +65,7 @@ describe('the bridge killed again and again while it sets messages aside', () =>
     await stopLoad();
     answers = new Answers(await kafka.read(TOPICS.commandOutcomes));
     await answers.untilAll(sent, 60_000);
-    await eventually(() => new Set(idsOfLetters()).size === sent.length, {
+    await eventually(() => new Set(idsOfDeadLetters()).size === sent.length, {
       what: 'a dead letter of each message',
     });
   }, 180_000);
@@ -73,7 +73,7 @@ describe('the bridge killed again and again while it sets messages aside', () =>
   afterAll(() => plant.close());
 
   it('writes exactly one dead letter a message', async () => {
-    const ids = idsOfLetters();
+    const ids = idsOfDeadLetters();
     const again = ids.filter((id, index) => ids.indexOf(id) !== index);
     expect(inBrief(again)).toEqual([]);
     expect(await plant.kafka.topics.count(DEAD_LETTERS)).toBe(sent.length);

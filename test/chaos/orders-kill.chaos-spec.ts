@@ -113,7 +113,7 @@ describe('orders that move from machine to machine, while one of two bridges is 
     expect(overlaps(calls.filter(({ operation }) => operation === 'setWorkOrderList'))).toEqual([]);
   });
 
-  it('sets nothing aside', async () => {
+  it('writes no dead letter', async () => {
     expect(await plant.kafka.topics.count(`${TOPICS.workOrders}.dlq`)).toBe(0);
   });
 });

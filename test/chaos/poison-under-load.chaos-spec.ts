@@ -76,7 +76,7 @@ describe('hostile messages among sound ones', () => {
     expect(deliveryFaults(plant.load, await plant.sandbox.allCalls())).toEqual([]);
   });
 
-  it('sets every hostile one aside, once and byte for byte', () => {
+  it('dead-letters every hostile one, once and byte for byte', () => {
     for (const { messageId, key, poison } of hostile) {
       const [deadLetter, ...others] = deadLettersOf(messageId);
       expect([poison.name, deadLetter?.topic, others]).toEqual([
@@ -92,7 +92,7 @@ describe('hostile messages among sound ones', () => {
     }
   });
 
-  it('sets nothing else aside', async () => {
+  it('dead-letters nothing else', async () => {
     const counts = Object.values(TOPIC_OF).map((topic) => plant.kafka.topics.count(`${topic}.dlq`));
     const sum = (await Promise.all(counts)).reduce((total, count) => total + count, 0);
     expect(sum).toBe(hostile.length);

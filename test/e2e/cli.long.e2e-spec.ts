@@ -259,7 +259,7 @@ describe('machine-bridge, beside a running bridge', () => {
     expect([exitCode, finding[0]]).toEqual([69, 'fail']);
   });
 
-  it('tells what cannot be reached from what is wrong', async () => {
+  it('distinguishes what cannot be reached from what is wrong', async () => {
     const noKafka = { ...settings(), KAFKA_BROKERS: '127.0.0.1:1' };
     expect((await bridgeCommand(['config', 'check'], noKafka)).exitCode).toBe(69);
     expect(await bridgeCommand(['topics', 'list'], noKafka)).toMatchObject({
@@ -431,7 +431,7 @@ describe('machine-bridge topics create', () => {
   const topics = (...args: string[]): Promise<CommandResult> =>
     runCommand(['topics', ...args], { topicPrefix, env: { KAFKA_TOPIC_PARTITIONS: '2' } });
 
-  it('only says what it would create, unless it is told to', async () => {
+  it('only says what it would create, unless --yes is given', async () => {
     const planned = await topics('create');
     expect(planned.exitCode).toBe(0);
     expect(planned.stdout).toContain(`${topicPrefix}${TOPICS.workOrders}: planned\n`);

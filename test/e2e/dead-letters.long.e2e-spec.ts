@@ -21,7 +21,7 @@ const BINARY_HEADERS = {
   bytes: Buffer.from([0xfe, 0x01]),
 };
 
-interface ListedLetter {
+interface ListedDeadLetter {
   topic: string;
   partition: number;
   offset: number;
@@ -30,7 +30,7 @@ interface ListedLetter {
   replayedAt: number | null;
 }
 
-interface ShownLetter {
+interface ShownDeadLetter {
   partition: number;
   offset: number;
   headers: [name: string, value: string | null][];
@@ -69,13 +69,13 @@ describe('npm run dlq', () => {
   const dlq = (...args: string[]): Promise<CommandResult> =>
     runCommand(['dlq', ...args], { topicPrefix: plant.kafka.topicPrefix });
 
-  const listedIn = async (topics: string[], ...args: string[]): Promise<ListedLetter[]> => {
+  const listedIn = async (topics: string[], ...args: string[]): Promise<ListedDeadLetter[]> => {
     const { stdout } = await dlq('list', ...topics, '--json', ...args);
     const lines = stdout.split('\n').filter((line) => line !== '');
-    return lines.map((line) => JSON.parse(line) as ListedLetter);
+    return lines.map((line) => JSON.parse(line) as ListedDeadLetter);
   };
 
-  const listed = (...args: string[]): Promise<ListedLetter[]> => listedIn([LISTS], ...args);
+  const listed = (...args: string[]): Promise<ListedDeadLetter[]> => listedIn([LISTS], ...args);
 
   const placeOf = async (code: string): Promise<string[]> => {
     const [deadLetter] = await listed('--code', code);
@@ -87,7 +87,7 @@ describe('npm run dlq', () => {
     eventually(
       async () => {
         const shown = jsonLines((await dlq('show', LISTS, '--limit', '100', '--json')).stdout);
-        const own = (shown as ShownLetter[]).filter(({ headers }) =>
+        const own = (shown as ShownDeadLetter[]).filter(({ headers }) =>
           headers.some(([name, value]) => name === 'dlq-replay-count' && value === count),
         );
         return (

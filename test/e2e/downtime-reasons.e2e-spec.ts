@@ -94,7 +94,7 @@ describe('downtime reasons', () => {
       () => ({ reasonId, startTime: plant.clock.nowSeconds() + 86_400 }),
     ],
     ['invalid-message', 'M-008', () => ({ reasonId, startTime: 1_700_000_000_000 })],
-  ])('sets a reason aside as %s', async (code, machineId, reason) => {
+  ])('dead-letters a reason as %s', async (code, machineId, reason) => {
     await send(machineId, reason());
     const deadLetter = await deadLetterOf(machineId);
     expect(header(deadLetter, 'dlq-code')).toBe(code);

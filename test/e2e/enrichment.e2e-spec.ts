@@ -59,7 +59,7 @@ describe('a message that only names its order', () => {
   });
 
   /** Returns the id of the message. */
-  const tell = async (
+  const sendEvent = async (
     orderId: string,
     more: object = {},
     headers: Record<string, string> = {},
@@ -89,7 +89,7 @@ describe('a message that only names its order', () => {
 
   it('is completed by its ERP, and goes on as if it had held the order', async () => {
     erp.orders.set('4711', { machineId: 'M-001', changed: '20240318091502' });
-    const id = await tell('4711');
+    const id = await sendEvent('4711');
     const outcome = await outcomeOf(id, 'applied');
     expect(json(outcome)).toMatchObject({
       ...{ machineId: 'M-001', orderId: '4711', workingOrders: ['4711'] },
@@ -101,11 +101,11 @@ describe('a message that only names its order', () => {
 
   it('never takes the order back to an older state, and is asked for again by a newer event', async () => {
     erp.orders.set('4712', { machineId: 'M-002', changed: '20240318100000' });
-    await outcomeOf(await tell('4712'), 'applied');
+    await outcomeOf(await sendEvent('4712'), 'applied');
     erp.orders.set('4712', { machineId: 'M-003', changed: '20240318090000' });
-    await outcomeOf(await tell('4712'), 'superseded');
+    await outcomeOf(await sendEvent('4712'), 'superseded');
     erp.orders.set('4712', { machineId: 'M-003', changed: '20240318110000' });
-    await outcomeOf(await tell('4712'), 'applied');
+    await outcomeOf(await sendEvent('4712'), 'applied');
     await plant.sandbox.listBecomes('M-003', ['4712']);
     await plant.sandbox.listBecomes('M-002', []);
   });
@@ -120,12 +120,12 @@ describe('a message that only names its order', () => {
         response.setHeader('content-type', 'application/json').end(JSON.stringify(entity));
       };
     });
-    const first = await tell('4713');
+    const first = await sendEvent('4713');
     const answer = await eventually(() => release, { what: 'the first GET is under way' });
     erp.faults.clear();
     erp.orders.set('4713', { machineId: 'M-005' });
     const ids = [];
-    for (let event = 0; event < 5; event += 1) ids.push(await tell('4713'));
+    for (let event = 0; event < 5; event += 1) ids.push(await sendEvent('4713'));
     // all but the newest are answered by the same GET, which has not begun
     for (const id of ids.slice(0, -1)) await outcomeOf(id, 'superseded');
     expect(erp.askedFor('4713')).toBe(1);
@@ -139,10 +139,10 @@ describe('a message that only names its order', () => {
 
   it('is answered by what is known where its version is', async () => {
     erp.orders.set('4714', { machineId: 'M-006', changed: '20240318091502' });
-    await outcomeOf(await tell('4714', { Version: 'v1' }), 'applied');
-    await outcomeOf(await tell('4714', { Version: 'v1' }), 'applied');
+    await outcomeOf(await sendEvent('4714', { Version: 'v1' }), 'applied');
+    await outcomeOf(await sendEvent('4714', { Version: 'v1' }), 'applied');
     expect(erp.askedFor('4714')).toBe(1);
-    await outcomeOf(await tell('4714', { Version: 'v2' }), 'applied');
+    await outcomeOf(await sendEvent('4714', { Version: 'v2' }), 'applied');
     expect(erp.askedFor('4714')).toBe(2);
   });
 
@@ -178,20 +178,20 @@ describe('a message that only names its order', () => {
     const { of, answer, code, detail } = bad;
     const orderId = `bad ${of}`;
     erp.faults.set(orderId, answer);
-    const id = await tell(orderId);
-    const letter = await deadLetterOf(id);
-    expect(header(letter, 'dlq-code')).toBe(code);
-    expect(header(letter, 'dlq-detail')).toContain(`enrichment s4: ${detail}`);
-    expect(header(letter, 'dlq-http-status')).toBe(of === '400' ? '400' : undefined);
-    expect(header(letter, 'dlq-attempts')).toBe('1');
-    expect(json(letter)).toEqual({ ProductionOrder: orderId });
+    const id = await sendEvent(orderId);
+    const deadLetter = await deadLetterOf(id);
+    expect(header(deadLetter, 'dlq-code')).toBe(code);
+    expect(header(deadLetter, 'dlq-detail')).toContain(`enrichment s4: ${detail}`);
+    expect(header(deadLetter, 'dlq-http-status')).toBe(of === '400' ? '400' : undefined);
+    expect(header(deadLetter, 'dlq-attempts')).toBe('1');
+    expect(json(deadLetter)).toEqual({ ProductionOrder: orderId });
     expect(json(await outcomeOf(id, 'rejected'))).toMatchObject({ code, orderId });
   });
 
   it('goes on once its dead letter is replayed and the ERP answers', async () => {
     erp.orders.set('replayed', { machineId: 'M-001' });
     erp.faults.set('replayed', answering(400));
-    const id = await tell('replayed');
+    const id = await sendEvent('replayed');
     await deadLetterOf(id);
     erp.faults.clear();
     const args = ['dlq', 'replay', TOPICS.workOrders, '--code', 'rejected-by-service', '--yes'];
@@ -223,7 +223,7 @@ describe('a message that only names its order', () => {
         response.writeHead(isGood ? 200 : 401, { 'content-type': 'application/json' });
         response.end(isGood ? entity : '{}');
       });
-      await outcomeOf(await tell(orderId, {}, { ce_type: 'order.by-oauth' }), 'applied');
+      await outcomeOf(await sendEvent(orderId, {}, { ce_type: 'order.by-oauth' }), 'applied');
     }
     expect(issued).toBe(2);
     expect(new Set(forms)).toEqual(new Set(['grant_type=client_credentials&scope=orders']));
@@ -244,7 +244,7 @@ describe('a message that only names its order', () => {
       const trace = `0af7651916cd43dd8448eb211c80319${index}`;
       const traceparent = `00-${trace}-b7ad6b7169203331-01`;
       await outcomeOf(
-        await tell(orderId, {}, { ce_type: 'order.by-file', traceparent }),
+        await sendEvent(orderId, {}, { ce_type: 'order.by-file', traceparent }),
         'applied',
       );
       const last = erp.asked.findLast((each) => each.orderId === orderId);
@@ -253,8 +253,8 @@ describe('a message that only names its order', () => {
   });
 
   it('is dead-lettered when it names no order, or one that no address can carry', async () => {
-    const letter = await deadLetterOf(await tell("1' or '1' eq '1"));
-    expect(header(letter, 'dlq-code')).toBe('invalid-message');
+    const deadLetter = await deadLetterOf(await sendEvent("1' or '1' eq '1"));
+    expect(header(deadLetter, 'dlq-code')).toBe('invalid-message');
     expect(erp.askedFor("1' or '1' eq '1")).toBe(0);
   });
 
@@ -267,7 +267,7 @@ describe('a message that only names its order', () => {
     const orderId = `later ${name}`;
     erp.orders.set(orderId, { machineId: 'M-007' });
     erp.faults.set(orderId, answer);
-    const id = await tell(orderId);
+    const id = await sendEvent(orderId);
     expect(json(await outcomeOf(id, 'deferred'))).toMatchObject({ machineId: null, orderId });
     erp.faults.clear();
     await outcomeOf(id, 'applied');
@@ -280,10 +280,10 @@ describe('a message that only names its order', () => {
 
   it('takes the order off its machine once the ERP has not had it for a while', async () => {
     erp.orders.set('gone', { machineId: 'M-008' });
-    await outcomeOf(await tell('gone'), 'applied');
+    await outcomeOf(await sendEvent('gone'), 'applied');
     await plant.sandbox.listBecomes('M-008', ['gone']);
     erp.orders.delete('gone');
-    await outcomeOf(await tell('gone'), 'applied');
+    await outcomeOf(await sendEvent('gone'), 'applied');
     await plant.sandbox.listBecomes('M-008', []);
   });
 
@@ -291,28 +291,28 @@ describe('a message that only names its order', () => {
     const operations = [{ operationId: '0010', machineId: 'M-011' }];
     const order = { orderId: '000815', changedAt: 1_710_753_302, status: 'released', operations };
     erp.faults.set('000815', answering(200, JSON.stringify(order)));
-    await outcomeOf(await tell('000815'), 'applied');
+    await outcomeOf(await sendEvent('000815'), 'applied');
     await plant.sandbox.listBecomes('M-011', ['000815']);
     erp.faults.set('000815', answering(410));
-    await tell('000815');
+    await sendEvent('000815');
     await plant.sandbox.listBecomes('M-011', []);
   });
 
   it('leaves an order unknown that the ERP does not have yet, and says so', async () => {
-    const outcome = await outcomeOf(await tell('early'), 'superseded');
+    const outcome = await outcomeOf(await sendEvent('early'), 'superseded');
     expect(json(outcome)['detail']).toBe(
       'enrichment s4: the ERP does not have order early: it answered 404',
     );
     erp.orders.set('early', { machineId: 'M-009', changed: '20240318091502' });
-    await outcomeOf(await tell('early'), 'applied');
+    await outcomeOf(await sendEvent('early'), 'applied');
     await plant.sandbox.listBecomes('M-009', ['early']);
   });
 
   it('believes no 404 that is answered to every order', async () => {
     erp.orders.set('stays', { machineId: 'M-010' });
-    await outcomeOf(await tell('stays'), 'applied');
+    await outcomeOf(await sendEvent('stays'), 'applied');
     erp.faults.set('*', answering(404));
-    const id = await tell('stays');
+    const id = await sendEvent('stays');
     await outcomeOf(id, 'deferred');
     const why = 'the ERP answers 404, and has had no other order since';
     await eventually(
@@ -327,7 +327,7 @@ describe('a message that only names its order', () => {
   it('believes no 404 from before the ERP has another order again', async () => {
     for (const orderId of ['other', 'back']) {
       erp.orders.set(orderId, { machineId: 'M-012' });
-      await outcomeOf(await tell(orderId), 'applied');
+      await outcomeOf(await sendEvent(orderId), 'applied');
     }
     const from = erp.asked.length;
     erp.faults.set('back', answering(404));
@@ -336,7 +336,7 @@ describe('a message that only names its order', () => {
       erp.faults.clear();
       erp.handle(request, response);
     });
-    await outcomeOf(await tell('back'), 'applied');
+    await outcomeOf(await sendEvent('back'), 'applied');
     await plant.sandbox.listBecomes('M-012', ['back', 'other']);
     const asked = erp.asked.slice(from).map(({ orderId }) => orderId);
     expect(asked.at(-1)).toBe('back');
@@ -345,7 +345,7 @@ describe('a message that only names its order', () => {
 
   it('is seen in metrics and in health while it waits', async () => {
     erp.faults.set('*', answering(500));
-    const id = await tell('seen');
+    const id = await sendEvent('seen');
     await eventually(
       async () => {
         const ready = await fetch(`${plant.bridgeUrl}/health/ready`);
@@ -374,7 +374,7 @@ describe('a message that only names its order', () => {
       });
     expect((await control('pause', { reason: 'upgrade', by: 'test' })).ok).toBe(true);
     erp.orders.set('paused', { machineId: 'M-012' });
-    const id = await tell('paused');
+    const id = await sendEvent('paused');
     await outcomeOf(id, 'deferred');
     expect(erp.askedFor('paused')).toBe(0);
     expect((await control('resume', { by: 'test' })).ok).toBe(true);

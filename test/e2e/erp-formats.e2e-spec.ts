@@ -41,7 +41,7 @@ describe('a document of an ERP, as a record on Kafka', () => {
     },
   );
 
-  it('releases a work order of Odoo that its webhook tells of', async () => {
+  it('releases a work order of Odoo that its webhook sends', async () => {
     const value = JSON.parse((await fixture('odoo-workorder-webhook')).toString()) as object;
     await plant.kafka.send(TOPICS.workOrders, {
       key: 'WH/MO/00301',
@@ -56,12 +56,12 @@ describe('a document of an ERP, as a record on Kafka', () => {
   it('that only names an order becomes a dead letter, which says what is missing', async () => {
     const value = await fixture('dynamics-business-event');
     await plant.kafka.send(TOPICS.workOrders, { key: 'P000301', value });
-    const letter = await deadLetters.find(
+    const deadLetter = await deadLetters.find(
       (record) => record.key?.toString() === 'P000301',
       'the dead letter of the event',
     );
-    expect(header(letter, 'dlq-code')).toBe('invalid-message');
-    expect(header(letter, 'dlq-detail')).toBe(
+    expect(header(deadLetter, 'dlq-code')).toBe('invalid-message');
+    expect(header(deadLetter, 'dlq-detail')).toBe(
       'Dynamics 365 production orders: the document only names an order: ' +
         'ProductionOrderStatus and ProdutionOrderRouteOperations are missing',
     );

@@ -26,7 +26,7 @@ describe('the idempotent producer', () => {
 
   const record = (key: string, value: Buffer | string) => ({ topic, key, value, headers: {} });
 
-  it('sends the others when one among them is too large, in order, and tells that one', async () => {
+  it('sends the others when one among them is too large, in order, and reports that one', async () => {
     const sent = [
       ...['a', 'b', 'c'].map((key) => record(key, key)),
       record('large', randomBytes(200_000)),
@@ -56,7 +56,7 @@ describe('the idempotent producer', () => {
       'unencodable',
       { ...record('e', ''), headers: { bad: null as unknown as string } },
     ],
-  ])('tells at once of %s, and goes on with the others', async (_, code, refused) => {
+  ])('reports at once %s, and goes on with the others', async (_, code, refused) => {
     const [first, second] = await Promise.allSettled([
       producer.send(refused),
       producer.send(record('g', 'small')),
@@ -66,7 +66,7 @@ describe('the idempotent producer', () => {
     expect(producer.problem).toBeUndefined();
   });
 
-  it('sends a record with its own time, and tells at once when the topic takes none of it', async () => {
+  it('sends a record with its own time, and reports at once when the topic takes none of it', async () => {
     const timestamp = '1763680000123';
     const own = { 'cleanup.policy': 'delete', 'message.timestamp.before.max.ms': '60000' };
     await kafka.topics.createCompacted('recent', own);

@@ -62,13 +62,13 @@ describe('the machine directory', () => {
 
   afterAll(() => plant.close());
 
-  it('tells of each machine the token may see', async () => {
+  it('publishes each machine the token may see', async () => {
     const names = { displayName: 'Mill', factoryId: 'F-1', factoryName: 'F-1' };
     await seen(TOPICS.registry, 'M-1', { machineId: 'M-1', ...names });
     await seen(TOPICS.registry, 'M-2', { machineId: 'M-2', ...names, displayName: 'Lathe' });
   });
 
-  it('tells which reasons may be set for it', async () => {
+  it('publishes which reasons may be set for it', async () => {
     await seen(TOPICS.classificationReasons, 'M-1', {
       machineId: 'M-1',
       reasons: REASONS,
@@ -96,7 +96,7 @@ describe('the machine directory', () => {
     await seen(TOPICS.states, 'M-2', null);
   });
 
-  it('tells of a machine that comes back, and of its reasons, as if it were new', async () => {
+  it('publishes a machine that comes back, and its reasons, as if it were new', async () => {
     await plant.sandbox.playTimeline(
       plantOf({ 'M-2': { displayName: 'Lathe', factoryId: 'F-1' } }),
     );

@@ -15,8 +15,8 @@ describe('the order ledger, with two processes in a group', () => {
 
   afterAll(() => plant.close());
 
-  /** Tells of each order's next state, and waits until the lists follow. */
-  const tellAll = async (state: number): Promise<void> => {
+  /** Sends each order's next state, and waits until the lists follow. */
+  const sendAll = async (state: number): Promise<void> => {
     const { kafka, sandbox, load } = plant;
     const orders = Array.from({ length: ORDERS }, (_, order) => {
       return sentOrder(order, state, load.machineIds);
@@ -34,15 +34,15 @@ describe('the order ledger, with two processes in a group', () => {
   it('keeps one ledger, whichever of them owns an order and whichever owns its machine', async () => {
     const first = plant.startBridge();
     await first.ready();
-    await tellAll(1);
+    await sendAll(1);
     const second = plant.startBridge();
     await plant.untilShared(2);
     await second.ready();
-    await tellAll(2);
-    await tellAll(3);
+    await sendAll(2);
+    await sendAll(3);
     first.kill('SIGTERM');
     expect(await first.exitCode()).toBe(0);
     await plant.untilShared(1);
-    await tellAll(4);
+    await sendAll(4);
   }, 120_000);
 });

@@ -111,7 +111,7 @@ describe('the order ledger', () => {
     await plant.sandbox.listBecomes('M-007', ['H']);
   });
 
-  it('sets aside, byte for byte, an order that the service refuses for a machine', async () => {
+  it('dead-letters, byte for byte, an order that the service refuses for a machine', async () => {
     const refused = { operation: 'setWorkOrderList', machineId: 'M-008', status: 422 };
     await plant.sandbox.addFault(refused);
     const order = orderOf('I', 100, [{ machineId: 'M-008' }, { machineId: 'M-009' }], 'released');
@@ -140,7 +140,7 @@ describe('the order ledger', () => {
     expect(header(deadLetter, 'dlq-source-offset')).toBe(String(offset));
   });
 
-  it('sets an order aside once that the service refuses for several machines', async () => {
+  it('dead-letters an order once that the service refuses for several machines', async () => {
     const machineIds = ['M-011', 'M-012'];
     for (const machineId of machineIds) {
       await plant.sandbox.addFault({ operation: 'setWorkOrderList', machineId, status: 422 });
@@ -164,11 +164,11 @@ describe('the order ledger', () => {
         .flatMap((record) => header(record, 'dlq-machine-ids')?.split(',') ?? [])
         .sort();
     // in one dead letter, unless the two refusals are far apart, as they may be on a busy machine
-    await eventually(() => atFault().length >= machineIds.length, { what: 'both are set aside' });
+    await eventually(() => atFault().length >= machineIds.length, { what: 'the dead letters' });
     expect(atFault()).toEqual(machineIds);
   });
 
-  it('sets aside what is known of an order that its topic has lost by the time it is refused', async () => {
+  it('dead-letters what is known of an order that its topic has lost by the time it is refused', async () => {
     const fault = { operation: 'setWorkOrderList', machineId: 'M-010' };
     await plant.sandbox.addFault({ ...fault, status: 503 });
     const calls = await callsFor('M-010');

@@ -52,7 +52,7 @@ describe('a service that fails', () => {
     await plant.sandbox.listBecomes('M-004', ['late']);
   });
 
-  it('tells how much waits in Kafka, also while it fetches no more', async () => {
+  it('reports how much waits in Kafka, also while it fetches no more', async () => {
     const lag = async (): Promise<number> => {
       const metrics = await (await fetch(`${plant.bridgeUrl}/metrics`)).text();
       const lines = metrics.split('\n').filter((line) => line.includes('input_lag_messages{'));

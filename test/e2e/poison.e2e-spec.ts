@@ -29,7 +29,7 @@ describe('hostile input', () => {
   afterAll(() => plant.close());
 
   it.each(POISON_CORPUS.map((message, number) => [message.name, number, message] as const))(
-    'sets aside byte for byte: %s',
+    'dead-letters byte for byte: %s',
     async (_name, number, message) => {
       const deadLetter = await deadLetters.find(
         (record) => header(record, NUMBER) === String(number),
@@ -47,7 +47,7 @@ describe('hostile input', () => {
     },
   );
 
-  it('sets aside a message whose header is named like what every object has', async () => {
+  it('dead-letters a message whose header is named like what every object has', async () => {
     const headers = { constructor: 'x', [NUMBER]: 'inherited' };
     await plant.kafka.send(TOPICS.workOrderLists, { key: 'M-001', value: '{', headers });
     const deadLetter = await deadLetters.find(

@@ -35,7 +35,7 @@ describe('the read API', () => {
     return (await response.json()) as T;
   };
 
-  it('tells of a machine its state, the list last applied and what became of messages, and no more', async () => {
+  it('shows of a machine its state, the list last applied and what became of messages, and no more', async () => {
     const machine = await eventually(
       async () => {
         const details = await get<Answer>('/api/machines/M-001');
@@ -57,7 +57,7 @@ describe('the read API', () => {
     expect(keysOf(outcomes[0]?.['source'])).toEqual(['messageId', 'offset', 'partition', 'topic']);
   });
 
-  it('tells what became of messages for a machine that is not listed', async () => {
+  it('shows what became of messages for a machine that is not listed', async () => {
     const list = { machineId: 'M-999', workingOrders: [] };
     await plant.kafka.sendJson(TOPICS.workOrderLists, 'M-999', list);
     const path = `${plant.bridgeUrl}/api/machines/M-999`;
@@ -88,7 +88,7 @@ describe('the read API', () => {
     for (const machine of machines) expect(keysOf(machine)).toEqual(MACHINE_KEYS);
   });
 
-  it('tells of work centres that no machine is mapped for', async () => {
+  it('shows work centres that no machine is mapped for', async () => {
     const places = await eventually(
       async () => {
         const unmapped = await get<Answer[]>('/api/equipment/unmapped');

@@ -197,12 +197,12 @@ describe('input in the frame of a schema registry', () => {
       code: 'invalid-message',
       detail: expect.stringContaining(why) as string,
     });
-    const letter = await published.find(
+    const deadLetter = await published.find(
       (record) => header(record, 'message-id') === 'unknown-schema',
       'the dead letter',
     );
-    expect(letter.value).toEqual(value);
-    expect(header(letter, 'dlq-code')).toBe('invalid-message');
+    expect(deadLetter.value).toEqual(value);
+    expect(header(deadLetter, 'dlq-code')).toBe('invalid-message');
   });
 
   it('waits in its order while the registry is away, and nothing else does', async () => {

@@ -21,7 +21,7 @@ describe('an ERP with a certificate of a private authority', () => {
   let proxy: ConnectProxy;
   let folder: string;
   let plant: Plant;
-  let told = 0;
+  let sent = 0;
   let env: Record<string, string>;
 
   beforeAll(async () => {
@@ -69,8 +69,8 @@ describe('an ERP with a certificate of a private authority', () => {
   });
 
   /** Has a rule ask for an order of its own; returns the order. */
-  const tell = async (rule: string): Promise<string> => {
-    const order = `${rule}-${(told += 1)}`;
+  const sendEvent = async (rule: string): Promise<string> => {
+    const order = `${rule}-${(sent += 1)}`;
     erp.orders.set(order, { machineId: MACHINE });
     await plant.kafka.sendJson(
       TOPICS.workOrders,
@@ -98,14 +98,14 @@ describe('an ERP with a certificate of a private authority', () => {
   };
 
   it('is asked where its authority is that of caFile, on loopback without the proxy', async () => {
-    await reaches(await tell('direct'));
+    await reaches(await sendEvent('direct'));
     expect(proxy.asked).toBe(0);
   });
 
   it('is asked through tunnels of the proxy, each of which carries several GETs', async () => {
     const orders = [];
     for (let order = 0; order < 6; order += 1) {
-      orders.push(await tell('proxied'));
+      orders.push(await sendEvent('proxied'));
       await reaches(orders.at(-1) ?? '');
     }
     expect(new Set(proxy.opened)).toEqual(new Set([PROXIED]));
@@ -118,7 +118,7 @@ describe('an ERP with a certificate of a private authority', () => {
       response.writeHead(isRight ? 200 : 401, { 'content-type': 'application/json' });
       response.end(JSON.stringify({ access_token: 'token-of-the-erp-0', token_type: 'Bearer' }));
     });
-    const order = await tell('by-oauth');
+    const order = await sendEvent('by-oauth');
     await reaches(order);
     const asked = erp.asked.filter(({ orderId }) => orderId === order);
     expect(asked.map(({ authorization }) => authorization)).toEqual(['Bearer token-of-the-erp-0']);
@@ -130,7 +130,7 @@ describe('an ERP with a certificate of a private authority', () => {
     await proxy.stop();
     await proxy.start();
     proxy.fault = 407;
-    const order = await tell('proxied');
+    const order = await sendEvent('proxied');
     const why = await readyOf('proxied');
     expect(why).toMatch(/proxy http:\S+ does not accept the login .*\(407\)/);
     expect(why).not.toContain(PROXY_PASSWORD);
@@ -141,7 +141,7 @@ describe('an ERP with a certificate of a private authority', () => {
   it('is not asked through the proxy where the host or the rule is excepted', async () => {
     const before = proxy.asked;
     const rules = ['excepted', 'unproxied'];
-    await Promise.all(rules.map(tell));
+    await Promise.all(rules.map(sendEvent));
     for (const why of await Promise.all(rules.map(readyOf))) {
       expect(why).toMatch(/ENOTFOUND|EAI_AGAIN/);
     }
@@ -149,7 +149,7 @@ describe('an ERP with a certificate of a private authority', () => {
   });
 
   it('is not asked, and the certificate named, where its authority is not trusted', async () => {
-    const order = await tell('untrusted');
+    const order = await sendEvent('untrusted');
     expect(await readyOf('untrusted')).toMatch(/certificate/);
     expect(erp.askedFor(order)).toBe(0);
   });

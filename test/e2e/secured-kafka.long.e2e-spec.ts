@@ -174,7 +174,7 @@ describe('a Kafka that asks for TLS and logins', () => {
     expectNoSecret(await allOutputOf(bridge));
   });
 
-  describe('tells a command which setting is at fault', () => {
+  describe('shows a command which setting is at fault', () => {
     const none = { KAFKA_SASL_MECHANISM: '', KAFKA_SASL_USERNAME: '', KAFKA_SASL_PASSWORD: '' };
     const wrong = { KAFKA_SASL_PASSWORD: WRONG_PASSWORD };
     const renamed = (address: string): Environment => ({
@@ -272,7 +272,7 @@ describe('a Kafka that asks for TLS and logins', () => {
       'KAFKA_SSL_CA_FILE must hold',
       () => byLogin({ KAFKA_SSL_CA_FILE: files.foreignCa }),
     ],
-  ])('is waited for with %s, which ready and log tell and nothing gives away', async (...of) => {
+  ])('is waited for with %s, which ready and log report, without a secret', async (...of) => {
     const [, says, settings] = of;
     const bridge = start(settings());
     const url = await bridge.url();

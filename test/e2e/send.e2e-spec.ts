@@ -47,7 +47,7 @@ describe('npm run send', () => {
     await plant.sandbox.listBecomes('M-001', ['1895938-0060', '1895938-0070', '1895938-0080']);
   });
 
-  it('tells lists and reasons apart and sends several files at once', async () => {
+  it('distinguishes lists and reasons and sends several files at once', async () => {
     const list = await file('list.json', { machineId: 'M-002', workingOrders: ['A-17'] });
     const startTime = plant.clock.nowSeconds() - 600;
     const reason = await file('reason.json', { machineId: 'M-002', reasonId: '11', startTime });

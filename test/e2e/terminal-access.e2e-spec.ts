@@ -175,7 +175,7 @@ describe('who may use the terminal', () => {
     expect((await terminal.request('GET', '/metrics')).status).toBe(200);
   });
 
-  it('is told by HEAD that there are events, and waits for none', async () => {
+  it('learns by HEAD that there are events, and waits for none', async () => {
     const terminal = await start();
     const method = 'HEAD';
     const signal = AbortSignal.timeout(5000);

@@ -85,7 +85,7 @@ describe('the terminal', () => {
     await kafka.close().catch(() => undefined);
   });
 
-  it('tells of a stop, takes its reason, and shows what became of it', async () => {
+  it('shows a stop, takes its reason, and shows what became of it', async () => {
     const terminal = await start();
     const events = await terminal.follow();
     await stoppedMachine();
@@ -339,7 +339,7 @@ describe('the terminal', () => {
     expect(await kafka.topics.count(TOPICS.downtimeNotes)).toBe(1);
   });
 
-  it('tells a page that comes back what it has missed, and one it does not know everything', async () => {
+  it('sends a page that comes back what it has missed, and one it does not know everything', async () => {
     const machine = await stoppedMachine();
     const terminal = await start();
     const events = await terminal.follow();
@@ -358,7 +358,7 @@ describe('the terminal', () => {
     await eventually(() => unknown[0]?.type === 'snapshot', { what: 'everything anew' });
   });
 
-  it('tells a page of one factory of that factory alone', async () => {
+  it('sends a page of one factory that factory alone', async () => {
     const terminal = await start();
     const events = await terminal.follow('/api/events?factoryId=F-2');
     await stoppedMachine();
@@ -397,7 +397,7 @@ describe('the terminal', () => {
     await eventually(() => events.some(isGone), { what: 'it is gone', timeoutMs: 10_000 });
   });
 
-  it('tells pages of reasons when they are read first, and when they change, once', async () => {
+  it('sends pages reasons when they are read first, and when they change, once', async () => {
     const terminal = await start();
     const [all, other] = [
       await terminal.follow(),

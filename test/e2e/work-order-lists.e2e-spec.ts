@@ -36,7 +36,7 @@ describe('work order lists', () => {
     });
   });
 
-  it('tells no more than the first hundred orders of a list', async () => {
+  it('publishes no more than the first hundred orders of a list', async () => {
     const workingOrders = Array.from({ length: 101 }, (_, index) => String(index));
     const list = { machineId: 'M-009', workingOrders };
     await plant.kafka.sendJson(TOPICS.workOrderLists, 'M-009', list);
@@ -60,7 +60,7 @@ describe('work order lists', () => {
     await plant.sandbox.listBecomes('M-003', []);
   });
 
-  it('applies the lists of those that exist and sets the message aside for the one that does not', async () => {
+  it('applies the lists of those that exist and dead-letters the message for the one that does not', async () => {
     const machines = [
       { machineId: 'M-004', workingOrders: ['9'] },
       { machineId: 'M-999', workingOrders: ['9'] },

@@ -88,7 +88,7 @@ describe('work orders', () => {
     await plant.sandbox.listBecomes('M-008', ['C']);
   });
 
-  it('applies what is mapped of an order and sets it aside for what is not', async () => {
+  it('applies what is mapped of an order and dead-letters it for what is not', async () => {
     await sendOrder('D', 300, [
       { operationId: '0010', plant: '1000', workCentre: 'FR02' },
       { operationId: '0020', plant: '1000', workCentre: 'NOWHERE' },

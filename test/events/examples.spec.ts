@@ -19,7 +19,7 @@ const PARSERS: Record<string, (body: Buffer) => Parsed<unknown>> = {
   [TOPICS.downtimeReasons]: parseDowntimeReason,
 };
 
-/** The contract's own examples of input, to the letter. */
+/** The contract's own examples of input, word for word. */
 const OF_THE_CONTRACT: [string, string][] = [
   [
     TOPICS.workOrderLists,

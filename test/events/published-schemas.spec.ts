@@ -111,7 +111,7 @@ describe('the schemas of outcomes', () => {
     ['outcome-rejected', { code: null }],
     ['outcome-rejected', { detail: null }],
     ['outcome-deferred', { code: 'too-large' }],
-  ])('tell one from another: no %s with %j', (schema, change) => {
+  ])('distinguish one from another: no %s with %j', (schema, change) => {
     const value = PUBLISHED.find(([name]) => name === schema)?.[1];
     expect(faultsOf(schema, { ...value, ...change })).not.toEqual([]);
   });

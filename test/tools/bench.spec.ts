@@ -259,7 +259,7 @@ describe('how polls are judged', () => {
     ).toEqual([0, 3000, null]);
   });
 
-  it('tells machines that have moved from those that have not', async () => {
+  it('distinguishes machines that have moved from those that have not', async () => {
     const given = polls(
       [0, 900, 0],
       [1, 950, 0],

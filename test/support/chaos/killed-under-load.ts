@@ -122,7 +122,7 @@ export function describeKills(name: string, { groups, callsBeforeKill }: Kills):
       }
     });
 
-    it('sets nothing aside', async () => {
+    it('writes no dead letter', async () => {
       for (const { plant } of aftermaths) expect(await plant.countDeadLetters()).toBe(0);
     });
   });

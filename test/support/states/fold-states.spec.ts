@@ -24,7 +24,7 @@ function corrected(id: string, corrects: string, period: Period, previous: Perio
 const FIRST = changed('a', ['IDLE', 0], null);
 const SECOND = changed('b', ['OPERATING', 10], ['IDLE', 0]);
 
-describe('the timeline that events tell', () => {
+describe('the timeline that events describe', () => {
   it('lets each period last until the next one begins', () => {
     expect(foldStates([FIRST, SECOND])).toEqual([
       { state: 'IDLE', startTime: at(0), endTime: at(10) },

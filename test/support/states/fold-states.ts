@@ -17,7 +17,7 @@ interface PublishedPeriod extends StateChanged {
 }
 
 /**
- * The timeline that a machine's events tell, whoever reads them: without overlap, in order of time, the
+ * The timeline that a machine's events describe, whoever reads them: without overlap, in order of time, the
  * last period open (Infinity). Seconds within a minute are below what the service knows.
  *
  * @param records of one machine from `machine.state-changes.v1`, in their order; lost and restored are passed over

@@ -72,7 +72,7 @@ export class StatesPlant {
     return bridge;
   }
 
-  /** Waits until the group is at rest with so many processes. */
+  /** Waits until the group is stable with so many processes. */
   async untilShared(processes: number): Promise<void> {
     await this.kafka.groups.untilMembers(processes, groupIdOf(this.kafka.topicPrefix));
   }

@@ -18,7 +18,7 @@ describe('a machine’s events', () => {
     expect(numberingFaults('M', [idle(1, 'a'), { ...idle(2, 'b'), partition: 1 }])).toHaveLength(1);
   });
 
-  it('tell of loss and return by turns', () => {
+  it('report loss and return by turns', () => {
     const turns = [lost('stale', 60), lost('noData', 60), restored(60), lost('noData', 300)];
     expect(observationFaults('M', turns)).toEqual([]);
     expect(observationFaults('M', [restored(60)])).toHaveLength(1);

@@ -46,7 +46,7 @@ export function observationFaults(machineId: string, records: readonly ReadRecor
   return faults;
 }
 
-/** In words, how the latest state of a machine departs from the latest its events tell. */
+/** In words, how the latest state of a machine departs from the latest that its events report. */
 export function latestStateFaults(
   machineId: string,
   records: readonly ReadRecord[],

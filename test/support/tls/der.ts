@@ -19,7 +19,7 @@ export function der(tag: Tag | number, ...content: readonly Uint8Array[]): Buffe
   return Buffer.concat([Buffer.from([first, ...lengthOf(body.length)]), body]);
 }
 
-/** The value's tag tells which of the alternatives it is. */
+/** The value's tag says which of the alternatives it is. */
 export function contextTag(number: number, kind: 'primitive' | 'constructed'): number {
   return (kind === 'primitive' ? 0x80 : 0xa0) + number;
 }
