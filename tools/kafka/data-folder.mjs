@@ -35,7 +35,7 @@ export async function prepareFolder({ dir, java, classPath, scramUsers, clusterI
 }
 
 /** Moves data that Kafka cannot start from out of the way; of earlier such data nothing is kept. */
-export async function setDataAside(dir) {
+export async function moveDataAside(dir) {
   const { data } = layoutOf(dir);
   const aside = `${data}.unreadable`;
   await rm(aside, { recursive: true, force: true });

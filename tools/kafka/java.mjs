@@ -11,8 +11,8 @@ export async function findJava(env = process.env) {
 
 /** The first Maven that runs; undefined when there is none. */
 export async function findMaven(env = process.env) {
-  const homes = [env.MAVEN_HOME, env.M2_HOME].filter(Boolean);
-  const candidates = [...homes.map((home) => join(home, 'bin/mvn')), 'mvn'];
+  const folders = [env.MAVEN_HOME, env.M2_HOME].filter(Boolean);
+  const candidates = [...folders.map((home) => join(home, 'bin/mvn')), 'mvn'];
   return first(candidates, async (maven) => (await probe(maven, ['-v'], { env })) !== undefined);
 }
 

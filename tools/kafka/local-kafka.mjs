@@ -4,7 +4,7 @@ import { anyFreePort, nextFreePort } from '../process/ports.mjs';
 import { SetupError, say } from '../setup/steps.mjs';
 import { fetchArtifacts, hasArtifacts } from './artifacts.mjs';
 import { BrokerEndedError, startBroker } from './broker-process.mjs';
-import { hasData, newClusterId, prepareFolder, setDataAside } from './data-folder.mjs';
+import { hasData, newClusterId, prepareFolder, moveDataAside } from './data-folder.mjs';
 import { endEarlierBroker } from './earlier-broker.mjs';
 import { findJava, findMaven } from './java.mjs';
 
@@ -105,7 +105,7 @@ async function startOnOldOrNewData(node) {
     return await startNode(node);
   } catch (error) {
     if (!hadData || !(error instanceof BrokerEndedError)) throw error;
-    const aside = await setDataAside(node.dir);
+    const aside = await moveDataAside(node.dir);
     say(
       `  ! Kafka could not start from its earlier data; that is now in ${aside}, starting afresh`,
     );

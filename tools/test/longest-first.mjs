@@ -1,6 +1,6 @@
 // Jest's order of files. Without times of an earlier run it goes by their size, and what takes minutes may come last.
 
-/** By what a path tells of its tier, longest first. */
+/** By what a path says of its tier, longest first. */
 const KINDS = [/\.chaos-spec\./, /\/test\/browser\//, /\.long\./, /\.e2e-spec\./, /\.properties\./];
 const kindOf = ({ path }) => {
   const kind = KINDS.findIndex((pattern) => pattern.test(path));

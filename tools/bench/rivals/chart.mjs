@@ -8,7 +8,7 @@ const PANELS = [
   },
   { figure: 'highest RSS, MB', title: 'highest RSS, MB: less is better' },
 ];
-/** Told apart with any colour vision, and in grey. */
+/** Distinguishable with any colour vision, and in grey. */
 const COLOURS = ['#0b6e4f', '#d98324', '#8a8f98'];
 const [WIDTH, LEFT, RIGHT] = [760, 180, 90];
 const [TOP, BAR, GAP, TITLE] = [56, 14, 10, 30];

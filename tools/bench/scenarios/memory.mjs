@@ -37,7 +37,7 @@ export const memory = {
         Promise.all(OUTAGES.map((outage) => runOutage(trial, outage))),
       );
       OUTAGES.forEach(({ of }, index) => addFound(figures, of, found[index], bench));
-      await requireNoneSetAside(trial);
+      await requireNoDeadLetters(trial);
     });
   },
 };
@@ -69,9 +69,9 @@ async function sampleMemory(app, forMs) {
   return samples;
 }
 
-async function requireNoneSetAside({ admin, input }) {
+async function requireNoDeadLetters({ admin, input }) {
   const deadLetters = await countRecords(admin, `${input}.dlq`);
-  if (deadLetters > 0) throw new WrongResult(`  ${deadLetters} messages were set aside`);
+  if (deadLetters > 0) throw new WrongResult(`  ${deadLetters} messages became dead letters`);
 }
 
 function addFound(figures, of, { memoryMb, resumedAfterSeconds, corePercent }, bench) {

@@ -61,7 +61,7 @@ async function addRun(bench, figures, load, name, start) {
   if (load.fault !== undefined) figures.add(of, 'of the others, left after a minute', found.left);
   figures.add(of, 'calls out of order', found.disorders);
   figures.add(of, 'machines without their last message', found.missing);
-  // a rival may lose what it is told to lose; the bridge may not
+  // a rival may lose messages; the bridge may not
   if (found.isOfBridge && found.disorders + found.missing > 0) throw new WrongResult(`  ${of}`);
   return found;
 }
