@@ -164,7 +164,7 @@ describe('DeadLetterAggregator', () => {
     await endOf(former, again);
     expect([former.ends, former.last]).toEqual([['abandoned'], []]);
     expect(again.ends).toEqual(['finished']);
-    expect(lettersIn(again.last)).toHaveLength(1);
+    expect(deadLettersIn(again.last)).toHaveLength(1);
   });
 
   it('leaves all to the new owner of the partition where it is lost meanwhile', async () => {
