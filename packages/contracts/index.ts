@@ -1,8 +1,8 @@
-export { DEAD_LETTER_HEADERS } from '../../libs/contracts/src/dead-letter-headers.js';
+export { DEAD_LETTER_HEADERS } from '../../libs/contracts/src/dead-letters.js';
 export {
   type ClassificationReasonsRecord,
   type MachineRegistryRecord,
-} from '../../libs/contracts/src/machine-directory-records.js';
+} from '../../libs/contracts/src/machine-records.js';
 export {
   type CommandOutcome,
   OUTCOME_TYPES,
@@ -21,7 +21,7 @@ export {
   type StateCorrected,
   type StateEvent,
   type StateEventType,
-} from '../../libs/contracts/src/machine-state-events.js';
+} from '../../libs/contracts/src/machine-records.js';
 export { REJECTION_CODES, type RejectionCode } from '../../libs/contracts/src/rejection.js';
 export {
   deadLetterTopic,

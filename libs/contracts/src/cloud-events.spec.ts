@@ -1,8 +1,42 @@
 import fc from 'fast-check';
 import { createHash } from 'node:crypto';
-import { outcomeId, stateChangeId } from './cloud-events.js';
+import {
+  cloudEventHeaders,
+  factorySource,
+  outcomeId,
+  SEQUENCE_EXTENSION,
+  stateChangeId,
+} from './cloud-events.js';
 import { OUTCOME_TYPES } from './command-outcomes.js';
 import { anyCharacter } from './testing/any-character.js';
+
+describe('headers of an event', () => {
+  it('are those of CloudEvents in binary mode', () => {
+    const headers = cloudEventHeaders({
+      id: 'e-1',
+      source: factorySource('F 1/ä'),
+      type: 'machine.state.changed.v1',
+      time: 1763680000,
+      subject: 'M-1',
+      extensions: { [SEQUENCE_EXTENSION]: '7' },
+    });
+
+    expect(headers).toEqual({
+      ce_specversion: '1.0',
+      ce_id: 'e-1',
+      ce_source: '/machine-bridge/factories/F%201%2F%C3%A4',
+      ce_type: 'machine.state.changed.v1',
+      ce_time: '2025-11-20T23:06:40Z',
+      ce_subject: 'M-1',
+      ce_sequence: '7',
+      'content-type': 'application/json',
+    });
+  });
+
+  it('can name a factory whose id is broken text', () => {
+    expect(factorySource('\ud800')).toBe('/machine-bridge/factories/%EF%BF%BD');
+  });
+});
 
 describe('event ids', () => {
   it('give the same state change the same id, and every other one another', () => {

@@ -1,7 +1,7 @@
 import { hash as digest } from 'node:crypto';
 import { type OutcomeSource, type OutcomeType, quoted } from './command-outcomes.js';
 import { rfc3339 } from './epoch-seconds.js';
-import type { MachineState } from './machine-state-events.js';
+import type { MachineState } from './machine-records.js';
 
 interface CloudEventAttributes {
   id: string;

@@ -1,18 +1,10 @@
-export { applyOrderMessage, type OrderApplication } from './apply-order-message.js';
-export {
-  type BridgeTopic,
-  bridgeTopics,
-  CONSUMED_TOPICS,
-  consumedTopics,
-} from './bridge-topics.js';
 export * from './cloud-events.js';
 export * from './command-outcomes.js';
-export { deadLetterFields, type DeadLetterFields, originalHeaders } from './dead-letter-fields.js';
-export * from './dead-letter-headers.js';
+export * from './dead-letters.js';
 export { type DowntimeReason, parseDowntimeReason, startInFuture } from './downtime-reason.js';
 export * from './envelope.js';
 export { describeAhead, readEpochSeconds, rfc3339 } from './epoch-seconds.js';
-export type { ControlledFlow, FlowShare, GroupFlow } from './flow-states.js';
+export * from './flows.js';
 export {
   describeJson,
   field,
@@ -22,8 +14,7 @@ export {
   readJson,
   tooLarge,
 } from './json.js';
-export * from './machine-directory-records.js';
-export * from './machine-state-events.js';
+export * from './machine-records.js';
 export { isIdentifier, MAX_LIST_LENGTH } from './message-fields.js';
 export {
   isOlderVersion,
@@ -39,6 +30,7 @@ export {
   type OrderVersion,
   parseOrderChange,
   parseOrderMessage,
+  type ReplacedOperations,
   type SourceSequence,
 } from './order-message.js';
 export {

@@ -1,13 +1,12 @@
 import {
-  applyOrderMessage,
   isOlderVersion,
-  type OrderApplication,
   type OrderMessage,
   type OrderOperation,
   type OrderSnapshot,
   type OrderVersion,
   type Rejection,
 } from '#libs/contracts';
+import { applyOrderMessage, type OrderApplication } from './apply-order-message.js';
 import type { AssignedOperation } from './assignment-table.js';
 import {
   believedOf,

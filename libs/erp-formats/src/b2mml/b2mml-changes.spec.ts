@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 
-import { applyOrderMessage, type OrderMessage, type OrderSnapshot } from '#libs/contracts';
+import type { OrderMessage, OrderSnapshot } from '#libs/contracts';
+import { applyOrderMessage } from '#libs/order-ledger';
 
 import { epochSeconds, readMessages } from '../../test/read-messages.js';
 

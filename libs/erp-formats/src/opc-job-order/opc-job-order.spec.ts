@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
-import { applyOrderMessage, type OrderSnapshot } from '#libs/contracts';
+import type { OrderSnapshot } from '#libs/contracts';
+import { applyOrderMessage } from '#libs/order-ledger';
 import { epochSeconds, readMessages } from '../../test/read-messages.js';
 
 const JOB = { JobOrderID: 'J-7', EquipmentRequirements: [{ ID: 'FR01' }] };

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 
 import fc from 'fast-check';
 
-import { applyOrderMessage } from '#libs/contracts';
+import { applyOrderMessage } from '#libs/order-ledger';
 
 import { epochSeconds, readMessages, readSnapshots } from '../../test/read-messages.js';
 

@@ -9,7 +9,7 @@ import {
   type OrderSnapshot,
   type OrderStatus,
   type ReplacedOperations,
-} from './order-message.js';
+} from '#libs/contracts';
 
 export type OrderApplication =
   | { kind: 'applied'; order: OrderSnapshot }

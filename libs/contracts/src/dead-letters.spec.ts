@@ -1,6 +1,10 @@
 import fc from 'fast-check';
-import { deadLetterFields, originalHeaders } from './dead-letter-fields.js';
-import { deadLetterHeaders, type DeadLetter } from './dead-letter-headers.js';
+import {
+  type DeadLetter,
+  deadLetterFields,
+  deadLetterHeaders,
+  originalHeaders,
+} from './dead-letters.js';
 import type { MessageHeaders } from './envelope.js';
 
 const deadLetter: DeadLetter = {
@@ -16,6 +20,28 @@ const deadLetter: DeadLetter = {
 
 const asBytes = (headers: Record<string, string>): MessageHeaders =>
   Object.entries(headers).map(([name, value]) => [name, Buffer.from(value)]);
+
+describe('deadLetterHeaders', () => {
+  it('say what, where, when and why', () => {
+    expect(deadLetterHeaders({ ...letter, detail: 'a line\nand another' })).toEqual({
+      'dlq-code': 'unknown-machine',
+      'dlq-detail': 'a line\ufffdand another',
+      'dlq-source-topic': 'p1.erp.work-order-lists.v1',
+      'dlq-source-partition': '2',
+      'dlq-source-offset': '41',
+      'dlq-source-timestamp': '1763680000123',
+      'dlq-failed-at': '1763680060',
+      'dlq-attempts': '0',
+    });
+  });
+
+  it('list the machines at fault, commas in their ids or not', () => {
+    const headers = deadLetterHeaders({ ...letter, httpStatus: 422, machineIds: ['a,b', 'c'] });
+
+    expect(headers['dlq-http-status']).toBe('422');
+    expect(headers['dlq-machine-ids']).toBe('a%2Cb,c');
+  });
+});
 
 describe('deadLetterFields', () => {
   it('reads back what was written', () => {

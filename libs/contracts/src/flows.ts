@@ -1,4 +1,6 @@
-import type { Flow } from './topics.js';
+/** The parts of the bridge's work that `BRIDGE_FLOWS` switches. */
+export const FLOWS = ['work-orders', 'downtime-reasons', 'machine-states'] as const;
+export type Flow = (typeof FLOWS)[number];
 
 /** What one process has of a flow. */
 export interface FlowShare {

@@ -1,5 +1,5 @@
+import { ORDER_STATUSES, type OrderStatus } from '#libs/contracts';
 import { applyOrderMessage } from './apply-order-message.js';
-import { ORDER_STATUSES, type OrderStatus } from './order-message.js';
 
 type Statuses = readonly OrderStatus[];
 

@@ -85,3 +85,19 @@ export interface MachineStateRecord {
   /** Epoch seconds: what began before does not change any more; null while anything still may. */
   settledUntil: number | null;
 }
+
+/** Value of `machine.registry.v1`; a machine that is gone is a tombstone. */
+export interface MachineRegistryRecord {
+  machineId: string;
+  displayName: string;
+  factoryId: string;
+  factoryName: string;
+}
+
+/** Value of `machine.classification-reasons.v1`. */
+export interface ClassificationReasonsRecord {
+  machineId: string;
+  reasons: { name: string; code: string }[];
+  /** Epoch seconds. */
+  updatedAt: number;
+}

@@ -1,6 +1,5 @@
 import fc from 'fast-check';
 
-import { applyOrderMessage, type OrderApplication } from './apply-order-message.js';
 import {
   isOver,
   type OperationChange,
@@ -10,7 +9,8 @@ import {
   type OrderOperation,
   type OrderSnapshot,
   type OrderStatus,
-} from './order-message.js';
+} from '#libs/contracts';
+import { applyOrderMessage, type OrderApplication } from './apply-order-message.js';
 
 function operation(operationId: string, more: Partial<OrderOperation> = {}): OrderOperation {
   return { operationId, workCentre: 'FR01', plant: '1000', status: 'released', ...more };
