@@ -1,4 +1,5 @@
 import { createPrivateKey, type KeyObject, X509Certificate } from 'node:crypto';
+import { FRAMED_OUTPUTS, type FramedOutput } from '#libs/contracts';
 import {
   type Environment,
   type EnvironmentReader,
@@ -6,7 +7,7 @@ import {
   readSettings,
 } from './environment-reader.js';
 import { type ProxySettings, readProxySettings } from './proxy-settings.js';
-import { readServiceUrl } from './service-url.js';
+import { isLoopback, readServiceUrl } from './service-url.js';
 
 export type KafkaSaslSettings =
   | {
@@ -244,4 +245,75 @@ function parsePrivateKey(pem: string): KeyObject | undefined {
   } catch {
     return undefined;
   }
+}
+
+export interface SchemaRegistrySettings {
+  /** With the path that its API is below. */
+  url: string;
+  /** Value of `Authorization`. */
+  authorization?: string;
+  proxy?: ProxySettings;
+  /** Published in frames. */
+  outputs: readonly FramedOutput[];
+}
+
+const REGISTRY_URL = 'KAFKA_SCHEMA_REGISTRY_URL';
+const REGISTRY_USERNAME = 'KAFKA_SCHEMA_REGISTRY_USERNAME';
+const REGISTRY_PASSWORD = 'KAFKA_SCHEMA_REGISTRY_PASSWORD';
+const REGISTRY_OUTPUTS = 'KAFKA_SCHEMA_REGISTRY_OUTPUTS';
+
+/** Undefined without a URL; a login or outputs without one are a problem. */
+export function readSchemaRegistrySettings(
+  env: EnvironmentReader,
+): SchemaRegistrySettings | undefined {
+  const login = [REGISTRY_USERNAME, REGISTRY_PASSWORD, `${REGISTRY_PASSWORD}_FILE`].filter((name) =>
+    env.isSet(name),
+  );
+  const outputs = readFramedOutputs(env);
+  const given = env.optional(REGISTRY_URL);
+  if (given === undefined) {
+    const beside = [...login, ...(outputs.length > 0 ? [REGISTRY_OUTPUTS] : [])];
+    if (beside.length > 0) env.problem(REGISTRY_URL, `is required beside ${beside.join(', ')}`);
+    return undefined;
+  }
+  const fault = registryFault(given, login.length > 0);
+  if (fault !== undefined) env.problem(REGISTRY_URL, fault);
+  const proxy = readProxySettings(env);
+  const authorization = login.length > 0 ? readRegistryLogin(env) : undefined;
+  return {
+    url: given,
+    ...(authorization !== undefined && { authorization }),
+    ...(proxy && { proxy }),
+    outputs,
+  };
+}
+
+function readFramedOutputs(env: EnvironmentReader): FramedOutput[] {
+  const known = Object.keys(FRAMED_OUTPUTS) as FramedOutput[];
+  const given = env.list(REGISTRY_OUTPUTS, []);
+  const isKnown = (name: string): boolean => known.some((output) => output === name);
+  if (!given.every(isKnown)) env.problem(REGISTRY_OUTPUTS, `must be of ${known.join(', ')}`);
+  return known.filter((output) => given.includes(output));
+}
+
+function readRegistryLogin(env: EnvironmentReader): string {
+  const username = env.required(REGISTRY_USERNAME, `${REGISTRY_PASSWORD} is set`);
+  const password = env.requiredSecret(REGISTRY_PASSWORD, `${REGISTRY_USERNAME} is set`);
+  if (username.includes(':')) env.problem(REGISTRY_USERNAME, 'must not hold a colon');
+  return `Basic ${Buffer.from(`${username}:${password}`).toString('base64')}`;
+}
+
+/** Schemas are no secrets: as Kafka itself, the registry may be reached in the clear, but not with a password. */
+function registryFault(raw: string, hasLogin: boolean): string | undefined {
+  const url = URL.canParse(raw) && !/\s/.test(raw) ? new URL(raw) : undefined;
+  if (url === undefined || !/^https?:$/.test(url.protocol)) {
+    return 'must be one URL such as https://registry.example.com:8081';
+  }
+  if (url.username !== '' || url.password !== '') {
+    return `must not carry a user name or password: set ${REGISTRY_USERNAME} and ${REGISTRY_PASSWORD}`;
+  }
+  if (hasLogin && url.protocol === 'http:' && !isLoopback(url.hostname)) {
+    return 'must be https where a login is sent to it';
+  }
+  return /[?#]/.test(raw) ? 'must not carry a query or fragment' : undefined;
 }

@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type Environment, EnvironmentReader } from './environment-reader.js';
-import { readMachineCloudSettings, readToken } from './machine-cloud-settings.js';
+import { readMachineCloudSettings } from './bridge-settings.js';
 
 const BASE_URL = 'MACHINE_CLOUD_BASE_URL';
 const NEEDED = { [BASE_URL]: 'https://cloud.example.com', MACHINE_CLOUD_TOKEN: 'a-token' };
@@ -139,8 +139,8 @@ const OAUTH = {
 };
 
 function readTokenOf(environment: Environment) {
-  const env = new EnvironmentReader(environment);
-  return { settings: readToken(env), problems: env.problems };
+  const { settings, problems } = read({ MACHINE_CLOUD_TOKEN: '', ...environment });
+  return { settings: settings.token, problems };
 }
 
 describe('the way to a token', () => {

@@ -1,8 +1,5 @@
 import { EnvironmentReader } from './environment-reader.js';
-import {
-  readSchemaRegistrySettings,
-  type SchemaRegistrySettings,
-} from './schema-registry-settings.js';
+import { readSchemaRegistrySettings, type SchemaRegistrySettings } from './kafka-settings.js';
 
 function read(
   given: Record<string, string>,
