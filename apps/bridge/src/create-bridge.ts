@@ -1,13 +1,13 @@
-import { Logger } from '@nestjs/common';
-import { NestFactory } from '@nestjs/core';
+import { type ArgumentsHost, Catch, type ExceptionFilter, Logger } from '@nestjs/common';
+import { BaseExceptionFilter, NestFactory } from '@nestjs/core';
 import { FastifyAdapter, type NestFastifyApplication } from '@nestjs/platform-fastify';
+import { throwError } from 'rxjs';
 import type { BridgeSettings } from '#libs/config';
 import { DATA_HEADERS, SERVER_CHECKS, SERVER_TIMEOUT } from '#libs/http-api';
 import { KafkaConsumerStrategy } from '#libs/kafka';
 import { jsonLogger } from '#libs/logging';
 import { openTracing } from '#libs/tracing';
 import { BridgeModule } from './bridge.module.js';
-import { HandOnExceptionsFilter } from './hand-on-exceptions.filter.js';
 
 export interface Bridge {
   /** Where its HTTP listens; known once {@link start} has resolved. */
@@ -73,4 +73,17 @@ export async function createBridge(settings: BridgeSettings): Promise<Bridge> {
       await tracing.close();
     },
   };
+}
+
+/**
+ * Hands what a message handler throws back to the consumer, which knows an abort from a bug; Nest's own
+ * filter would log every message that a stop cuts short as an error. HTTP keeps Nest's answers.
+ */
+@Catch()
+class HandOnExceptionsFilter extends BaseExceptionFilter implements ExceptionFilter {
+  override catch(error: unknown, host: ArgumentsHost): unknown {
+    if (host.getType() === 'rpc') return throwError(() => error);
+    super.catch(error, host);
+    return undefined;
+  }
 }

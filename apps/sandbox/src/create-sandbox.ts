@@ -13,16 +13,15 @@ import {
 } from '#libs/config';
 import { ServiceGate } from './control/service-gate.js';
 import { errorBody, ErrorBodyFilter } from './http/error-body.js';
-import { acceptJsonBodies, BODY_LIMIT } from './http/json-body.js';
-import { SandboxModule, type SandboxWorld } from './sandbox.module.js';
-import { AnswerOptions, ServiceClock } from './service/answer-options.js';
-import { followTokensFile, readTokensFile } from './service/tokens-file.js';
-import { TokenRegistry } from './service/token-registry.js';
-import { METHODS_OF, OPERATIONS, PATHS_OF } from './service/operations.js';
 import { Plant, type PlantMachine } from './plant/plant.js';
 import { readTimelineScript } from './plant/read-timeline-script.js';
 import { simulateMachines } from './plant/simulate-machines.js';
+import { SandboxModule, type SandboxWorld } from './sandbox.module.js';
+import { AnswerOptions, ServiceClock } from './service/answer-options.js';
+import { METHODS_OF, OPERATIONS, PATHS_OF } from './service/operations.js';
 import { ServiceModule } from './service/service.module.js';
+import { TokenRegistry } from './service/token-registry.js';
+import { followTokensFile, readTokensFile } from './service/tokens-file.js';
 
 /** Fastify's own limit of 100 characters would hide machines with longer ids from the control API. */
 const LONGEST_PATH_PARAMETER = 1024;
@@ -186,4 +185,24 @@ function describeService(app: NestFastifyApplication): OpenAPIObject {
     include: [ServiceModule],
     operationIdFactory: (_, methodKey) => methodKey,
   });
+}
+
+/** 1 MiB; a larger body is answered with 413. */
+const BODY_LIMIT = 1024 * 1024;
+
+/**
+ * Accepts JSON bodies alone (anything else is a 415) and takes an empty one for none: the
+ * interface's sample for the reason list is a POST with a JSON content type and an empty body.
+ */
+function acceptJsonBodies(instance: FastifyInstance): void {
+  const parseJson = instance.getDefaultJsonParser('error', 'error');
+  instance.removeContentTypeParser(['text/plain']);
+  instance.addContentTypeParser(
+    'application/json',
+    { parseAs: 'string', bodyLimit: BODY_LIMIT },
+    (request, body: string, done) => {
+      if (body === '') done(null, undefined);
+      else void parseJson(request, body, done);
+    },
+  );
 }

@@ -6,7 +6,6 @@ import type { TerminalSettings } from '#libs/config';
 import { ApiErrorFilter, SERVER_CHECKS, SERVER_TIMEOUT } from '#libs/http-api';
 import { jsonLogger } from '#libs/logging';
 import { servePage } from './http/page-files.js';
-import { addSecurityHeaders } from './http/security-headers.js';
 import { PlantFeed } from './kafka/plant-feed.js';
 import { LiveUpdates } from './live/live-updates.js';
 import { TerminalModule } from './terminal.module.js';
@@ -29,6 +28,16 @@ const BODY_LIMIT = 64 * 1024;
 const MAX_CONNECTIONS = 2_000;
 /** Fastify's own limit of 100 characters would hide machines with longer ids; they have up to 256. */
 const LONGEST_PATH_PARAMETER = 1024;
+/** The page is of one piece and of this server alone: nothing inline, nothing from elsewhere, in nobody's frame. */
+const HEADERS = {
+  'content-security-policy':
+    "default-src 'self'; object-src 'none'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'",
+  'x-content-type-options': 'nosniff',
+  'x-frame-options': 'DENY',
+  'referrer-policy': 'no-referrer',
+  'cross-origin-opener-policy': 'same-origin',
+  'cross-origin-resource-policy': 'same-origin',
+};
 const logger = new Logger('Terminal');
 
 /** Puts a terminal together from its settings; nothing runs before {@link Terminal.start}. */
@@ -50,7 +59,11 @@ export async function createTerminal(settings: TerminalSettings): Promise<Termin
   app.useGlobalFilters(new ApiErrorFilter());
   const instance = app.getHttpAdapter().getInstance();
   instance.server.maxConnections = MAX_CONNECTIONS;
-  addSecurityHeaders(instance);
+  instance.addHook('onRequest', (request, reply, done) => {
+    void reply.headers(HEADERS);
+    if (request.url.startsWith('/api/')) void reply.header('cache-control', 'no-store');
+    done();
+  });
   servePage(instance);
   return {
     url: () => app.getUrl(),

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { hostname } from 'node:os';
 import type { ClockOptions } from '#libs/clock';
+import { isJsonObject } from '#libs/contracts';
 import { expressionFault } from '#libs/expressions';
 import { readClockSettings } from './clock-settings.js';
 import {
@@ -156,8 +157,8 @@ function readSenders(env: EnvironmentReader): readonly IngestSender[] | undefine
   const path = env.optional(SENDERS_FILE);
   if (path === undefined) return undefined;
   const json = parseJson(env.fileContent(SENDERS_FILE, path) ?? '{}');
-  const senders = isObject(json) ? json['senders'] : undefined;
-  if (!isObject(senders) || Object.keys(senders).length === 0) {
+  const senders = isJsonObject(json) ? json['senders'] : undefined;
+  if (!isJsonObject(senders) || Object.keys(senders).length === 0) {
     env.problem(SENDERS_FILE, 'must hold a JSON object {"senders": {"<name>": {...}}}');
     return [];
   }
@@ -175,7 +176,7 @@ function readSender(env: EnvironmentReader, name: string, value: unknown): Inges
     env.problem(setting, what);
   };
   if (!NAME.test(name)) problem('must be named with 1 to 100 letters, digits, ., - or _');
-  const fields = isObject(value) ? value : {};
+  const fields = isJsonObject(value) ? value : {};
   const known = new Set([
     ...['token', 'tokenFile', 'tokenSha256', 'hmacSecret', 'hmacSecretFile'],
     ...['certificateSha256', 'paths', 'events', 'requestsPerSecond', 'maxBodyBytes'],
@@ -273,7 +274,7 @@ const CALLBACK_FIELDS = new Set([
 const CONTENT_TYPE = /^[\w.+-]+\/[\w.+-]+(; *charset=utf-8)?$/i;
 
 function readCallback(env: EnvironmentReader, value: unknown, setting: string): IngestCallback {
-  const fields = isObject(value) ? value : {};
+  const fields = isJsonObject(value) ? value : {};
   const problem: Problem = (what) => {
     env.problem(setting, `has a callback that ${what}`);
   };
@@ -328,10 +329,10 @@ function readPaths(value: unknown, problem: Problem): ReadonlySet<SenderPath> {
 
 function readEventTypes(value: unknown, problem: Problem): IngestSender['eventTypes'] {
   if (value === undefined) return [];
-  const entries = isObject(value) ? Object.entries(value) : [];
+  const entries = isJsonObject(value) ? Object.entries(value) : [];
   const isDocument = (path: unknown): path is DocumentPath =>
     path === '/orders' || path === '/lists' || path === '/reasons';
-  if (!isObject(value) || !entries.every(([, path]) => isDocument(path))) {
+  if (!isJsonObject(value) || !entries.every(([, path]) => isDocument(path))) {
     problem('must have an object {"<type>": "/orders", "/lists" or "/reasons"} in events');
   }
   return entries.flatMap(([pattern, path]) => (isDocument(path) ? [[pattern, path] as const] : []));
@@ -343,8 +344,4 @@ function parseJson(text: string): unknown {
   } catch {
     return undefined;
   }
-}
-
-function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

@@ -1,5 +1,6 @@
 import { isIP } from 'node:net';
 import type { ClockOptions } from '#libs/clock';
+import { isJsonObject } from '#libs/contracts';
 import { readClockSettings } from './clock-settings.js';
 import { type Environment, type EnvironmentReader, readSettings } from './environment-reader.js';
 import { type KafkaSettings, readKafkaSettings } from './kafka-settings.js';
@@ -122,7 +123,7 @@ function isNetwork(text: string): boolean {
 function readTokens(env: EnvironmentReader): ReadonlyMap<string, string> {
   const json = readJsonFile(env, TOKENS_FILE);
   if (json === undefined) return new Map();
-  const entries = isObject(json) ? Object.entries(json) : [];
+  const entries = isJsonObject(json) ? Object.entries(json) : [];
   if (entries.length === 0) {
     env.problem(TOKENS_FILE, 'must hold a JSON object {"<token>": "<station>"} that is not empty');
   }
@@ -141,20 +142,20 @@ function readReasonLooks(env: EnvironmentReader): ReasonLooks {
   const json = env.isSet(REASONS_FILE) ? readJsonFile(env, REASONS_FILE) : {};
   const looks: ReasonLooks = { groups: [], reasons: {} };
   if (json === undefined) return looks;
-  const { groups = [], reasons = {} } = isObject(json) ? json : { groups: undefined };
-  if (!Array.isArray(groups) || !isObject(reasons) || !isObject(json)) {
+  const { groups = [], reasons = {} } = isJsonObject(json) ? json : { groups: undefined };
+  if (!Array.isArray(groups) || !isJsonObject(reasons) || !isJsonObject(json)) {
     env.problem(REASONS_FILE, 'must hold a JSON object {"groups": [...], "reasons": {...}}');
     return looks;
   }
   for (const [index, group] of groups.entries()) {
     const look = readLook(env, `groups[${index}]`, group);
-    const name = isObject(group) ? group['group'] : undefined;
+    const name = isJsonObject(group) ? group['group'] : undefined;
     if (typeof name === 'string' && name !== '') looks.groups.push({ group: name, ...look });
     else env.problem(REASONS_FILE, `groups[${index}] must have its name in "group"`);
   }
   for (const [code, reason] of Object.entries(reasons)) {
     const look = readLook(env, `reasons.${code}`, reason);
-    const group = isObject(reason) ? reason['group'] : undefined;
+    const group = isJsonObject(reason) ? reason['group'] : undefined;
     const isKnown = looks.groups.some((known) => known.group === group);
     if (group !== undefined && !isKnown) {
       env.problem(REASONS_FILE, `reasons.${code} names a group that is not in "groups"`);
@@ -165,14 +166,14 @@ function readReasonLooks(env: EnvironmentReader): ReasonLooks {
 }
 
 function readLook(env: EnvironmentReader, where: string, value: unknown): Look {
-  const { colour, names } = isObject(value) ? value : {};
+  const { colour, names } = isJsonObject(value) ? value : {};
   const look: Look = {};
   if (colour !== undefined) {
     if (typeof colour === 'string' && COLOUR.test(colour)) look.colour = colour;
     else env.problem(REASONS_FILE, `${where}.colour must be a colour such as #c62828`);
   }
   if (names !== undefined) {
-    if (isObject(names) && Object.values(names).every((name) => typeof name === 'string')) {
+    if (isJsonObject(names) && Object.values(names).every((name) => typeof name === 'string')) {
       look.names = names as Record<string, string>;
     } else env.problem(REASONS_FILE, `${where}.names must hold names by language`);
   }
@@ -189,8 +190,4 @@ function readJsonFile(env: EnvironmentReader, name: string): unknown {
     env.problem(name, 'names a file that is not JSON');
     return undefined;
   }
-}
-
-function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

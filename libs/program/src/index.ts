@@ -1,2 +1,1 @@
 export * from './run-program.js';
-export { VERSION } from './version.js';

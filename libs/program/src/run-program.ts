@@ -1,6 +1,11 @@
+import { createRequire } from 'node:module';
 import { Logger } from '@nestjs/common';
 import { afterRealMs } from '#libs/clock';
 import { EXIT_CODE_BAD_SETTINGS, SettingsError } from '#libs/config';
+
+/** The project's own, from its package.json, wherever the app is built to. */
+export const VERSION = (createRequire(import.meta.url)('#package.json') as { version: string })
+  .version;
 
 /** What serves HTTP until it is stopped. */
 interface Server {

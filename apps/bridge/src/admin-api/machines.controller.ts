@@ -8,12 +8,13 @@ import {
   StreamableFile,
   UseGuards,
 } from '@nestjs/common';
-import { CommandOutcomes } from '../delivery/index.js';
+import type { MachineInfo } from '#libs/cloud-client';
+import type { MachineStateRecord } from '#libs/contracts';
+import { CommandOutcomes, type RecentOutcome } from '../delivery/index.js';
 import { MachineDirectory } from '../machine-directory/index.js';
 import { MachineStates } from '../machine-states/index.js';
-import { WorkOrderLists } from '../work-orders/index.js';
+import { type AppliedList, WorkOrderLists } from '../work-orders/index.js';
 import { ApiTokenGuard } from './api-token.guard.js';
-import { type MachineDetails, machineDetails, machineSummary } from './read-views.js';
 
 const CHUNK_CHARACTERS = 64 * 1024;
 
@@ -61,4 +62,55 @@ export class MachinesController {
     }
     yield `${chunk}]`;
   }
+}
+
+/** The answers of the read API about machines. */
+interface MachineSummary extends MachineInfo {
+  /** Null while this process does not know it: another one may own the machine. */
+  state: MachineStateRecord | null;
+}
+
+interface MachineDetails extends MachineSummary {
+  /** As this process last set it; `appliedAt` in epoch seconds. */
+  workOrderList: AppliedList | null;
+  /** Newest first. */
+  lastOutcomes: readonly RecentOutcome[];
+}
+
+export interface KnownOfMachine {
+  state: MachineStateRecord | undefined;
+  list: AppliedList | undefined;
+  outcomes: readonly RecentOutcome[];
+}
+
+function machineSummary(
+  { machineId, displayName, factoryId, factoryName }: MachineInfo,
+  state: MachineStateRecord | undefined,
+): MachineSummary {
+  return { machineId, displayName, factoryId, factoryName, state: state ?? null };
+}
+
+/**
+ * Undefined when nothing is known of the machine.
+ *
+ * @param listed as the service lists it; where the token may not read machines, it lists none
+ */
+export function machineDetails(
+  machineId: string,
+  listed: MachineInfo | undefined,
+  known: KnownOfMachine,
+): MachineDetails | undefined {
+  const { state, list, outcomes } = known;
+  const isKnown = listed ?? state ?? list ?? outcomes[0];
+  if (isKnown === undefined) return undefined;
+  return {
+    ...machineSummary(listed ?? unlisted(machineId, state), state),
+    workOrderList: list ?? null,
+    lastOutcomes: outcomes,
+  };
+}
+
+function unlisted(machineId: string, state: MachineStateRecord | undefined): MachineInfo {
+  const { displayName = machineId, factoryId = '' } = state ?? {};
+  return { machineId, displayName, factoryId, factoryName: '' };
 }

@@ -1,6 +1,6 @@
 import { type MachineStateRecord, OUTCOME_TYPES } from '#libs/contracts';
 import type { RecentOutcome } from '../delivery/index.js';
-import { type KnownOfMachine, machineDetails } from './read-views.js';
+import { type KnownOfMachine, machineDetails } from './machines.controller.js';
 
 const NOTHING: KnownOfMachine = { state: undefined, list: undefined, outcomes: [] };
 const list = { workingOrders: ['4711'], appliedAt: 100 };

@@ -2,7 +2,7 @@ import { createHash, createHmac, timingSafeEqual } from 'node:crypto';
 import { TLSSocket } from 'node:tls';
 import { Inject, Injectable, Logger, type OnApplicationShutdown } from '@nestjs/common';
 import type { FastifyRequest } from 'fastify';
-import { everyRealMs, RateLimit, realEpochMs } from '#libs/clock';
+import { everyRealMs, realEpochMs } from '#libs/clock';
 import {
   type FromFiles,
   type IngestSender,
@@ -12,7 +12,7 @@ import {
   SettingsError,
   versionOf,
 } from '#libs/config';
-import { ApiError } from '#libs/http-api';
+import { ApiError, RateLimit } from '#libs/http-api';
 import { INGEST_SETTINGS } from '../platform/tokens.js';
 
 /** A request of a known sender, or of one whose signature is still to be verified. */

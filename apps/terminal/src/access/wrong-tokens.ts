@@ -1,7 +1,6 @@
 import { isIPv6 } from 'node:net';
 import { Injectable, Logger } from '@nestjs/common';
-import { RateLimit } from '#libs/clock';
-import { ApiError } from '#libs/http-api';
+import { ApiError, RateLimit } from '#libs/http-api';
 
 /** Ten at once, and ten a minute after that. */
 const BURST = 10;

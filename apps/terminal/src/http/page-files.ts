@@ -52,7 +52,8 @@ class PageFile {
 }
 
 /** Serves the built page from memory: what was there at the start, and nothing else of the disk. */
-export function servePage(instance: FastifyInstance, folder = builtPage()): void {
+export function servePage(instance: FastifyInstance): void {
+  const folder = builtPage();
   const files = readFiles(folder);
   for (const file of files) {
     instance.get(file.path, (request, reply) => file.send(request, reply));

@@ -2,7 +2,7 @@ import { Clock } from '#libs/clock';
 import type { TerminalSettings } from '#libs/config';
 import type { KafkaClient } from '#libs/kafka';
 import type { NewEntry, NewNote } from '../api/index.js';
-import type { KnownEntry } from '../plant/known-entry.js';
+import type { KnownEntry } from '../plant/entries.js';
 import type { Plant } from '../plant/index.js';
 import type { PlantFeed } from './plant-feed.js';
 import { Submissions } from './submissions.js';

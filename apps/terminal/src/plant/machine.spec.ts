@@ -1,11 +1,9 @@
 import fc from 'fast-check';
 import { ShiftCalendar } from '#libs/clock';
 import { type MachineState, STATE_EVENT_TYPES } from '#libs/contracts';
-import { handOverOf } from './hand-over.js';
-import type { KnownEntry } from './known-entry.js';
-import { classify, dueFollowUps, type Evaluation, Machine } from './machine.js';
-import { lengthOf, uncovered } from './period.js';
-import { refuseEntry } from './refuse-entry.js';
+import { classify, dueFollowUps, type Evaluation, handOverOf, Machine } from './machine.js';
+import { type KnownEntry, refuseEntry } from './entries.js';
+import { lengthOf, uncovered } from './periods.js';
 
 const calendar = new ShiftCalendar({ timeZone: 'UTC', startTimes: ['06:00', '14:00', '22:00'] });
 const SIX = Date.parse('2025-11-21T06:00:00Z') / 1000;

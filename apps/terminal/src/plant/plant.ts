@@ -17,9 +17,9 @@ import {
 } from '#libs/contracts';
 import type { RecordPlace, StoredRecord } from '#libs/kafka';
 import type { Entry, Note, ReasonLists } from '../api/index.js';
-import type { KnownEntry } from './known-entry.js';
+import type { KnownEntry } from './entries.js';
 import { type Evaluation, Machine, type ReasonList } from './machine.js';
-import type { Span } from './period.js';
+import type { Span } from './periods.js';
 
 /** `ce_source` of what terminals send begins with it; the station follows, percent-encoded. */
 export const STATION_SOURCE = '/machine-terminal/';
@@ -280,7 +280,7 @@ export class Plant {
   }
 
   private takeEntry(record: StoredRecord): void {
-    const { topic, partition, offset, headers } = record;
+    const { partition, offset, headers } = record;
     const envelope = openEnvelope(record);
     const reason = envelope.ok ? parseDowntimeReason(envelope.value.body) : envelope;
     if (!reason.ok) return;
@@ -302,7 +302,7 @@ export class Plant {
       operator: headerText(headers, 'operator'),
       sentAt: this.sentAt(record, isOurs),
       ...{ status: 'sent', code: null, detail: null, moved: false },
-      source: { topic, partition, offset: String(offset) },
+      source: sourceOf(record),
     };
     const machine = this.machine(machineId);
     entry.moved = machine.isMoved(entry);
@@ -318,7 +318,7 @@ export class Plant {
   }
 
   private takeNote(record: StoredRecord): void {
-    const { topic, partition, offset, key, value, headers } = record;
+    const { partition, offset, key, value, headers } = record;
     const machine = this.machineOf(key);
     const data = value === null ? undefined : (objectOf(value) as Partial<Note> | undefined);
     if (machine === undefined || typeof data?.text !== 'string') return;
@@ -327,7 +327,7 @@ export class Plant {
     const { startTime = 0, endTime = null, text, operator = '', station = '', at = 0 } = data;
     const { machineId } = machine;
     const note = { noteId, machineId, startTime, endTime, text, operator, station, at };
-    this.noteIds.set(noteId, { topic, partition, offset: String(offset) });
+    this.noteIds.set(noteId, sourceOf(record));
     const forgotten = machine.addNote(note);
     if (forgotten !== undefined) this.noteIds.delete(forgotten.noteId);
     this.changed.notes.push(note);

@@ -7,7 +7,7 @@ import {
   type StateChanged,
   type StateEvent,
 } from '#libs/contracts';
-import type { Period } from './period.js';
+import type { Period } from './periods.js';
 import { Timeline } from './timeline.js';
 
 interface Row {

@@ -4,7 +4,7 @@ import {
   STATE_EVENT_TYPES,
   type StateEvent,
 } from '#libs/contracts';
-import type { Period } from './period.js';
+import type { Period } from './periods.js';
 
 /** What stands of a period: the latest event on it. */
 interface Row {

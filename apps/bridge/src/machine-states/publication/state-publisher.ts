@@ -1,14 +1,17 @@
 import { realDelayMs } from '#libs/clock';
-import type { OwnedState, StateChange } from '#libs/kafka';
+import { byteLength, type OutboundRecord, type OwnedState, type StateChange } from '#libs/kafka';
 import { OutputFrames } from '#libs/schema-registry';
-import type { TraceContext } from '#libs/tracing';
-import type { Derivation } from '../derivation/derive-state-changes.js';
-import type { TrackedMachine } from '../derivation/tracked-machine.js';
+import { type TraceContext, traceHeaders } from '#libs/tracing';
 import {
-  MAX_TRANSACTION_BYTES,
-  type PublicationStep,
-  publicationSteps,
-} from './publication-steps.js';
+  cloudEventHeaders,
+  factorySource,
+  type MachineRegistryRecord,
+  SEQUENCE_EXTENSION,
+  TOPICS,
+} from '#libs/contracts';
+import type { Derivation } from '../derivation/derive-state-changes.js';
+import type { SequencedEvent } from '../derivation/sequenced-event.js';
+import { namesOf, stateRecord, type TrackedMachine } from '../derivation/tracked-machine.js';
 
 interface Submission extends PublicationStep {
   resolve: () => void;
@@ -17,6 +20,11 @@ interface Submission extends PublicationStep {
 
 /** Bounds how long a transaction lasts, however small its records. */
 const MAX_RECORDS = 1000;
+/**
+ * Half of what Kafka takes as a batch by default (1 MB): a transaction that is refused would be derived
+ * again as it was, and refused again, for ever.
+ */
+const MAX_TRANSACTION_BYTES = 512 * 1024;
 /** A transaction costs as much as a hundred records: what becomes ready within this time shares one. */
 const LINGER_MS = 100;
 
@@ -83,4 +91,151 @@ export class StatePublisher {
     }
     return this.waiting.splice(0, count);
   }
+}
+
+/** What must be committed together. */
+interface PublicationStep {
+  tracked: TrackedMachine;
+  records: readonly OutboundRecord[];
+  /** Of the records and of what is remembered. */
+  bytes: number;
+}
+
+/** What records are given on their way out. */
+interface PublicationWay {
+  readonly topicPrefix: string;
+  readonly frames: OutputFrames;
+}
+
+/** A machine that comes back after a month may have thousands of changes to publish. */
+const MAX_EVENTS_PER_STEP = 200;
+
+/**
+ * Cuts a derivation into steps small enough for a transaction each. Every step carries what is
+ * remembered after it and what the directory says of that, so that a crash between two of them repeats
+ * nothing and leaves nothing out.
+ *
+ * @param before what is remembered of the machine now
+ * @param trace that the events belong to
+ */
+function publicationSteps(
+  { events, next }: Derivation,
+  before: TrackedMachine | undefined,
+  way: PublicationWay,
+  trace?: TraceContext,
+): PublicationStep[] {
+  const changes = events.map((event) => ({
+    event,
+    record: stateEventRecord(event, way, trace),
+  }));
+  const closing = (from: TrackedMachine | undefined, tracked: TrackedMachine): PublicationStep => {
+    const latest = latestStateRecord(tracked, way);
+    const directory = directoryRecords(from, tracked, way.topicPrefix);
+    const records = latest === undefined ? directory : [latest, ...directory];
+    // with what is remembered, as it is stored
+    const stored = byteLength({ key: tracked.machineId, value: JSON.stringify(tracked) });
+    const bytes = records.reduce((sum, record) => sum + byteLength(record), stored);
+    return { tracked, records, bytes };
+  };
+  const room = MAX_TRANSACTION_BYTES - closing(before, next).bytes;
+  const parts = cut(changes, room);
+  let published = before;
+  return parts.map((part, index) => {
+    const isLast = index === parts.length - 1;
+    const step = closing(published, isLast ? next : (part.at(-1)?.event.after ?? next));
+    published = step.tracked;
+    const records = part.map(({ record }) => record);
+    const bytes = records.reduce((sum, record) => sum + byteLength(record), step.bytes);
+    return { ...step, records: [...records, ...step.records], bytes };
+  });
+}
+
+interface Change {
+  event: SequencedEvent;
+  record: OutboundRecord;
+}
+
+/** At least one part, which may be empty; an event too large for any part has one to itself. */
+function cut(changes: readonly Change[], maxBytes: number): Change[][] {
+  let part: Change[] = [];
+  let bytes = 0;
+  const parts = [part];
+  for (const change of changes) {
+    const size = byteLength(change.record);
+    if (part.length === MAX_EVENTS_PER_STEP || (part.length > 0 && bytes + size > maxBytes)) {
+      part = [];
+      bytes = 0;
+      parts.push(part);
+    }
+    part.push(change);
+    bytes += size;
+  }
+  return parts;
+}
+
+/**
+ * Records of the directory: a machine that is new or has another name than before on `machine.registry.v1`; of one that
+ * is gone, tombstones there and for its reasons.
+ */
+function directoryRecords(
+  before: TrackedMachine | undefined,
+  after: TrackedMachine,
+  topicPrefix: string,
+): OutboundRecord[] {
+  const { machineId } = after;
+  const listed = before === undefined || before.observation === 'removed' ? null : namesOf(before);
+  const names = after.observation === 'removed' ? null : namesOf(after);
+  const record = (topic: string, value: MachineRegistryRecord | null): OutboundRecord => ({
+    topic: `${topicPrefix}${topic}`,
+    key: machineId,
+    value: value === null ? null : JSON.stringify(value),
+    headers: value === null ? {} : { 'content-type': 'application/json' },
+  });
+  if (names === null) {
+    const topics = [TOPICS.registry, TOPICS.classificationReasons];
+    return before?.observation === 'removed' ? [] : topics.map((topic) => record(topic, null));
+  }
+  const isKnown = listed !== null && JSON.stringify(listed) === JSON.stringify(names);
+  return isKnown ? [] : [record(TOPICS.registry, names)];
+}
+
+/** The event as a record of `machine.state-changes.v1`. */
+function stateEventRecord(
+  published: SequencedEvent,
+  { topicPrefix, frames }: PublicationWay,
+  trace: TraceContext | undefined,
+): OutboundRecord {
+  const { id, time, sequence, event } = published;
+  const { machineId, factoryId } = event.data;
+  return {
+    topic: `${topicPrefix}${TOPICS.stateChanges}`,
+    key: machineId,
+    value: frames.valueOf(TOPICS.stateChanges, JSON.stringify(event.data)),
+    headers: {
+      ...cloudEventHeaders({
+        id,
+        source: factorySource(factoryId),
+        type: event.type,
+        time,
+        subject: machineId,
+        extensions: { [SEQUENCE_EXTENSION]: String(sequence) },
+      }),
+      ...traceHeaders(trace),
+    },
+  };
+}
+
+/** The latest state as a record of `machine.states.v1`; none before the machine's first event, with which it begins. */
+function latestStateRecord(
+  tracked: TrackedMachine,
+  { topicPrefix, frames }: PublicationWay,
+): OutboundRecord | undefined {
+  if (tracked.sequence === 0) return undefined;
+  const record = stateRecord(tracked);
+  return {
+    topic: `${topicPrefix}${TOPICS.states}`,
+    key: tracked.machineId,
+    value: record === null ? null : frames.valueOf(TOPICS.states, JSON.stringify(record)),
+    headers: record === null ? {} : { 'content-type': 'application/json' },
+  };
 }

@@ -1,4 +1,4 @@
-import { RateLimit } from './rate-limit.js';
+import { RateLimit } from './limits.js';
 
 describe('a rate limit', () => {
   it('lets a burst through, then so much a second, for each sender', () => {

@@ -1,4 +1,4 @@
-import { withDeadline } from './deadline.js';
+import { withDeadline } from './real-time.js';
 
 const AN_HOUR_MS = 3_600_000;
 

@@ -1,8 +1,23 @@
-import type { NewEntry } from '../api/index.js';
-import type { Machine } from './machine.js';
-import type { Period } from './period.js';
+import type { Entry, MachineView, NewEntry } from '../api/index.js';
+import type { Period } from './periods.js';
 
-export interface EntryRefusal {
+/** A reason on its topic, and what is known of it. */
+export interface KnownEntry extends Entry {
+  /** Whether a terminal sent it. */
+  isOurs: boolean;
+  /** When the service took it, epoch seconds. */
+  appliedAt: number | null;
+}
+
+/** As pages have it. */
+export function entryView(entry: KnownEntry): Entry {
+  const { entryId, machineId, reasonId, startTime, endTime, station, operator, sentAt } = entry;
+  const { status, code, detail, moved, source } = entry;
+  const what = { entryId, machineId, reasonId, startTime, endTime };
+  return { ...what, station, operator, sentAt, status, code, detail, moved, source };
+}
+
+interface EntryRefusal {
   code:
     | 'unknown-machine'
     | 'unknown-reason'
@@ -22,7 +37,7 @@ const MOST_OVER_OPERATING_SECONDS = 60;
 /** Why a reason would be refused, as far as it is known here; the service has the last word. */
 export function refuseEntry(
   entry: NewEntry,
-  machine: Machine | undefined,
+  machine: { isListed: boolean; reasons: MachineView['reasons'] } | undefined,
   periods: readonly Period[],
   now: number,
 ): EntryRefusal | undefined {
