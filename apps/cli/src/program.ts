@@ -1,12 +1,11 @@
 import { loadSettingsFile, SettingsError } from '#libs/config';
 import { VERSION } from '#libs/program';
-import { addCheckCommands } from './checks/commands.js';
+import { addCheckCommands } from './checks/doctor.js';
 import { CliCommand } from './command-line/command.js';
 import { addCompletionCommand } from './command-line/completion.js';
 import { readPath, unreadableBecause } from './command-line/option-values.js';
-import { addListCommand } from './dlq/list.js';
-import { addReplayCommand } from './dlq/replay-command.js';
-import { addShowCommand } from './dlq/show.js';
+import { addListCommand, addShowCommand } from './dlq/list-and-show.js';
+import { addReplayCommand } from './dlq/replay.js';
 import { addMapCommand } from './erp/map.js';
 import { addPreviewCommand } from './erp/preview.js';
 import { addFlowsCommands } from './flows/flows.js';

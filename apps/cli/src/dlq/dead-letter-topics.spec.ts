@@ -32,10 +32,7 @@ describe("the bridge's topics", () => {
     'p1.erp.work-orders.v1',
     'p1.erp.work-orders.v1.dlq',
   ])('are found as %s', (name) => {
-    expect(findDeadLetterTopic(name, listing)).toEqual({
-      ok: true,
-      topic: 'p1.erp.work-orders.v1.dlq',
-    });
+    expect(findDeadLetterTopic(name, listing)).toBe('p1.erp.work-orders.v1.dlq');
   });
 
   it('are also those of its own that it keeps dead letters for', () => {
@@ -43,20 +40,18 @@ describe("the bridge's topics", () => {
     const others = ['p2.machine-bridge.relayed-orders.v1.dlq', 'p1.machine-bridge.x.dlq'];
     const topics = [...listing.topics, ...others, internal];
     expect(internalDeadLetterTopics({ ...listing, topics })).toEqual([internal]);
-    expect(findDeadLetterTopic('machine-bridge.relayed-orders.v1', { ...listing, topics })).toEqual(
-      { ok: true, topic: internal },
+    expect(findDeadLetterTopic('machine-bridge.relayed-orders.v1', { ...listing, topics })).toBe(
+      internal,
     );
   });
 
   it.each(['p2.mes.downtime-reasons.v1', 'erp.work-order-lists.v1', 'of-somebody-else'])(
     'are named where %s is none of them',
     (name) => {
-      expect(findDeadLetterTopic(name, listing)).toEqual({
-        ok: false,
-        problem:
-          `no dead-letter topic is called ${name}; ` +
+      expect(() => findDeadLetterTopic(name, listing)).toThrow(
+        `no dead-letter topic is called ${name}; ` +
           'there are: p1.erp.work-orders.v1.dlq, p1.mes.downtime-reasons.v1.dlq',
-      });
+      );
     },
   );
 });

@@ -1,7 +1,5 @@
 import { deadLetterTopic, INPUT_TOPICS, WORK_ORDER_QUEUES } from '#libs/contracts';
 
-export type FoundTopic = { ok: true; topic: string } | { ok: false; problem: string };
-
 /** The topics in Kafka, and the prefix of the bridge's own. */
 export interface TopicListing {
   topics: readonly string[];
@@ -23,15 +21,19 @@ export function internalDeadLetterTopics(listing: TopicListing): string[] {
   return existing(listing, Object.values(WORK_ORDER_QUEUES).map(deadLetterTopic));
 }
 
-/** Finds a dead-letter topic by its own name or that of its source topic, each with or without the prefix. */
-export function findDeadLetterTopic(name: string, listing: TopicListing): FoundTopic {
+/**
+ * Finds a dead-letter topic by its own name or that of its source topic, each with or without the prefix.
+ *
+ * @throws Error that lists the existing topics
+ */
+export function findDeadLetterTopic(name: string, listing: TopicListing): string {
   const { topicPrefix } = listing;
   const there = [...deadLetterTopics(listing), ...internalDeadLetterTopics(listing)];
   const candidates = [name, deadLetterTopic(name)].flatMap((one) => [one, `${topicPrefix}${one}`]);
   const topic = there.find((one) => candidates.includes(one));
-  if (topic !== undefined) return { ok: true, topic };
+  if (topic !== undefined) return topic;
   const others = there.length === 0 ? 'there are none at all' : `there are: ${there.join(', ')}`;
-  return { ok: false, problem: `no dead-letter topic is called ${name}; ${others}` };
+  throw new Error(`no dead-letter topic is called ${name}; ${others}`);
 }
 
 function existing({ topics, topicPrefix }: TopicListing, names: readonly string[]): string[] {

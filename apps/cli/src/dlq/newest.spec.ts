@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { Newest } from './newest.js';
+import { Newest } from './list-and-show.js';
 import { deadLetter } from './testing/dead-letter.js';
 
 const failing = (failedAt: number, offset: number) =>

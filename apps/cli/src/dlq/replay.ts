@@ -1,3 +1,5 @@
+import { afterRealMs, realDelayMs, realEpochMs, realNowMs } from '#libs/clock';
+import { ensureTopics, IdempotentProducer, type OutboundRecord, type TopicSpan } from '#libs/kafka';
 import {
   DEAD_LETTER_HEADERS,
   headerText,
@@ -6,12 +8,272 @@ import {
   originalHeaders,
   REPLAY_HEADERS,
 } from '#libs/contracts';
-import type { IdempotentProducer, OutboundRecord } from '#libs/kafka';
-import type { DeadLetter } from './dead-letter.js';
+import { type CliCommand, JSON_OPTION } from '../command-line/command.js';
+import { interruption } from '../command-line/interruption.js';
+import { commandKafkaSettings } from '../command-line/kafka.js';
+import { readPositive, readRate, whoCalls } from '../command-line/option-values.js';
+import { print, visible, visibleJson } from '../command-line/output.js';
+import { DeadLetterLog } from './dead-letter-log.js';
+import { findDeadLetterTopic, inputTopics } from './dead-letter-topics.js';
+import { type DeadLetter, positionOf } from './dead-letter.js';
+import { formatLine, LINE_HEADING } from './format-dead-letter.js';
 import { markTombstone, replayMark } from './replay-marks.js';
-import { isSelected, type Selection } from './selection.js';
+import { isSelected, selectedSpans, type Selection, withSelection } from './selection.js';
 
-export interface ReplayRequest {
+/** How long Kafka may take, after an interruption, to acknowledge what was sent before it. */
+const FINISH_DEADLINE_MS = 5000;
+const UNKNOWN_END =
+  'stopped while Kafka did not answer: some dead letters may have been replayed without being marked';
+/** There may be millions: the first ones show what is meant. */
+const MAX_LINES = 20;
+
+/** A message that comes back so often will come back again. */
+const DEFAULT_MAX_REPLAYS = 5;
+
+interface ReplayOptions extends Selection {
+  all?: boolean;
+  again?: boolean;
+  yes?: boolean;
+  rate?: number;
+  maxReplays: number;
+  force?: boolean;
+  by?: string;
+  json?: boolean;
+}
+
+interface ReplayTask {
+  log: DeadLetterLog;
+  /** Of the whole topic. */
+  spans: readonly TopicSpan[];
+  request: ReplayRequest;
+  /** Messages a second. */
+  rate: number;
+  signal: AbortSignal;
+  report: ReplayReport;
+}
+
+/** `dlq replay <topic>`: puts messages back where they came from. */
+export function addReplayCommand(dlq: CliCommand): void {
+  const command = withSelection(dlq.command('replay'))
+    .argument('<topic>')
+    .description(
+      'Puts the messages of dead letters back on the topic they came from, byte for byte, and marks ' +
+        'the dead letters as replayed. Without --yes it only says what it would do.',
+    )
+    .option('--all', 'every dead letter of the topic')
+    .option('--again', 'also those that have been replayed before')
+    .option('--rate <number>', 'messages a second at most', readRate)
+    .option(
+      '--max-replays <number>',
+      'leaves alone what has come back from so many replays',
+      readPositive,
+      DEFAULT_MAX_REPLAYS,
+    )
+    .option('--force', 'also those, however often they have come back')
+    .option('--by <name>', 'who replays, for the message and the mark; user@host unless given')
+    .option('--yes', 'really does it')
+    .option(...JSON_OPTION)
+    .action((name: string, options: ReplayOptions) => replayDeadLetters(command, name, options));
+}
+
+async function replayDeadLetters(
+  command: CliCommand,
+  name: string,
+  options: ReplayOptions,
+): Promise<void> {
+  const {
+    all,
+    again = false,
+    yes = false,
+    rate = Infinity,
+    maxReplays,
+    force,
+    by,
+    json,
+    ...selection
+  } = options;
+  if (all !== true && Object.keys(selection).length === 0) {
+    command.refuse('select dead letters, for instance with --code, or take all of them with --all');
+  }
+  const log = new DeadLetterLog(commandKafkaSettings());
+  const listing = await log.topics();
+  const spans = await log.spans(findDeadLetterTopic(name, listing));
+  const request = {
+    selection,
+    again,
+    inputTopics: new Set(inputTopics(listing)),
+    maxReplays: force === true ? undefined : maxReplays,
+    by: by ?? whoCalls(),
+  };
+  const report = new ReplayReport(json === true, !yes);
+  const signal = interruption();
+  const task = { log, spans, request, rate, signal, report };
+  try {
+    await (yes ? replay(task) : rehearse(task));
+  } finally {
+    report.printSummary();
+  }
+  if (signal.aborted && yes) throw new Error('stopped early: the same command goes on from here');
+  if (signal.aborted) throw new Error('stopped before everything was read');
+  if (!yes && json !== true) print('Nothing has been sent: add --yes to do it.');
+  else if (yes && report.impossible > 0) throw new Error('not everything could be replayed');
+}
+
+/** Says what a replay would do, and does nothing. */
+async function rehearse({ log, spans, request, signal, report }: ReplayTask): Promise<void> {
+  await log.read(selectedSpans(spans, request.selection), {
+    signal,
+    onBatch: (deadLetters) => {
+      const { replays, replayedBefore, impossible } = planReplay(deadLetters, request);
+      report.showPlanned(replays);
+      report.count(replays, replayedBefore, impossible);
+    },
+  });
+}
+
+/**
+ * Puts messages back, batch by batch: each is marked before the next one is begun.
+ *
+ * @throws also when interrupted while Kafka no longer acknowledges anything
+ */
+async function replay(task: ReplayTask): Promise<void> {
+  const { log, spans, request, rate, signal, report } = task;
+  const marksTopic = { name: log.marksTopic, cleanupPolicy: 'compact' as const };
+  // One partition: every command reads all of it, and there is little in it.
+  await ensureTopics(log.kafka, [marksTopic], { create: log.settings.createTopics, partitions: 1 });
+  const producer = new IdempotentProducer(log.kafka);
+  const nowSeconds = (): number => Math.floor(realEpochMs() / 1000);
+  const replayer = new Replayer(producer, log.marksTopic, nowSeconds, request.by);
+  const pace = new Pace(rate, signal);
+  const givenUp = afterInterruption(signal);
+  let outlivedMarks: readonly string[] | undefined;
+  try {
+    await log.read(selectedSpans(spans, request.selection), {
+      signal,
+      progress: () => `, ${report.replayed} replayed`,
+      onBatch: async (deadLetters, marks) => {
+        outlivedMarks ??= marks.outlived(spans);
+        const { replays, replayedBefore, impossible } = planReplay(deadLetters, request);
+        report.count([], replayedBefore, impossible);
+        for await (const some of pace.portions(replays)) {
+          const refused = await Promise.race([replayer.replay(some), givenUp]);
+          const failed = new Set(refused.map(({ deadLetter }) => deadLetter));
+          const replayed = some.filter(({ deadLetter }) => !failed.has(deadLetter));
+          report.count(replayed, 0, refused);
+        }
+      },
+    });
+    if (!signal.aborted) await replayer.deleteMarks(outlivedMarks ?? []);
+  } finally {
+    await producer.close();
+  }
+}
+
+/** Rejects a while after an interruption: a producer waits for Kafka for ever. */
+function afterInterruption(signal: AbortSignal): Promise<never> {
+  const givenUp = new Promise<never>((_, reject) => {
+    const giveUp = (): void => {
+      reject(new Error(UNKNOWN_END));
+    };
+    signal.addEventListener('abort', () => afterRealMs(FINISH_DEADLINE_MS, giveUp));
+  });
+  givenUp.catch(() => undefined);
+  return givenUp;
+}
+
+/** Ten portions a second at most, each marked before the next. */
+const PORTIONS_PER_SECOND = 10;
+
+/** Hands items out in portions, no more of them a second than the rate. */
+class Pace {
+  private dueMs = 0;
+
+  constructor(
+    private readonly rate: number,
+    private readonly signal: AbortSignal,
+  ) {}
+
+  /** Ends early when the signal aborts. */
+  async *portions<T>(items: readonly T[]): AsyncGenerator<readonly T[]> {
+    const size = Math.max(1, Math.floor(this.rate / PORTIONS_PER_SECOND));
+    for (let start = 0; start < items.length; start += size) {
+      const waitMs = this.dueMs - realNowMs();
+      if (waitMs > 0) await realDelayMs(waitMs, this.signal).catch(() => undefined);
+      // An interruption without a rate ends behind the batch.
+      if (this.signal.aborted && this.rate !== Infinity) return;
+      const some = items.slice(start, start + size);
+      this.dueMs = Math.max(this.dueMs, realNowMs()) + (some.length / this.rate) * 1000;
+      yield some;
+    }
+  }
+}
+
+/** Prints and counts what becomes of dead letters while they are read. */
+class ReplayReport {
+  replayed = 0;
+  impossible = 0;
+  private replayedBefore = 0;
+  private shown = 0;
+
+  constructor(
+    private readonly json: boolean,
+    private readonly isRehearsal: boolean,
+  ) {}
+
+  showPlanned(replays: readonly PlannedReplay[]): void {
+    if (this.json) return;
+    for (const { deadLetter } of replays) {
+      this.shown += 1;
+      if (this.shown === 1) print(LINE_HEADING);
+      if (this.shown <= MAX_LINES) print(formatLine(deadLetter));
+      if (this.shown === MAX_LINES + 1) print('…');
+    }
+  }
+
+  count(
+    replays: readonly PlannedReplay[],
+    replayedBefore: number,
+    impossible: readonly ImpossibleReplay[],
+  ): void {
+    const room = Math.max(0, MAX_LINES - this.impossible);
+    if (this.json) {
+      const result = this.isRehearsal ? 'planned' : 'replayed';
+      for (const { deadLetter } of replays) this.printJson(deadLetter, { result });
+      for (const { deadLetter, why } of impossible) {
+        this.printJson(deadLetter, { result: 'impossible', why });
+      }
+    } else {
+      for (const { deadLetter, why } of impossible.slice(0, room)) {
+        print(`${positionOf(deadLetter)} cannot be replayed: ${visible(why)}`);
+      }
+    }
+    this.replayed += replays.length;
+    this.replayedBefore += replayedBefore;
+    this.impossible += impossible.length;
+  }
+
+  printSummary(): void {
+    const { replayed, replayedBefore, impossible, isRehearsal } = this;
+    if (this.json) {
+      print(visibleJson({ dryRun: isRehearsal, replayed, replayedBefore, impossible }));
+      return;
+    }
+    const deadLetters = `${replayed} dead letter${replayed === 1 ? '' : 's'}`;
+    const parts = [`${isRehearsal ? 'would replay' : 'replayed'} ${deadLetters}`];
+    if (replayedBefore > 0) {
+      parts.push(`${replayedBefore} replayed before (--again takes them too)`);
+    }
+    if (impossible > 0) parts.push(`${impossible} cannot be replayed`);
+    print(parts.join('; '));
+  }
+
+  private printJson({ record, fields }: DeadLetter, what: object): void {
+    const { topic, partition, offset } = record;
+    print(visibleJson({ topic, partition, offset, toTopic: fields.sourceTopic ?? null, ...what }));
+  }
+}
+
+interface ReplayRequest {
   selection: Selection;
   /** Replay those that have been replayed before, too. */
   again: boolean;
@@ -24,17 +286,17 @@ export interface ReplayRequest {
 }
 
 /** A dead letter and its original message. */
-export interface PlannedReplay {
+interface PlannedReplay {
   deadLetter: DeadLetter;
   original: OutboundRecord;
 }
 
-export interface ImpossibleReplay {
+interface ImpossibleReplay {
   deadLetter: DeadLetter;
   why: string;
 }
 
-export interface ReplayPlan {
+interface ReplayPlan {
   /** In the order of the dead letters. */
   replays: PlannedReplay[];
   /** How many are skipped because they have been replayed. */

@@ -1,5 +1,9 @@
-import type { RejectionCode } from '#libs/contracts';
+import { Option } from 'commander';
+import { REJECTION_CODES, type RejectionCode } from '#libs/contracts';
 import type { TopicSpan } from '#libs/kafka';
+import type { CliCommand } from '../command-line/command.js';
+import { KAFKA_HELP } from '../command-line/kafka.js';
+import { readCount, readTime } from '../command-line/option-values.js';
 import { type DeadLetter, machineIdsOf } from './dead-letter.js';
 
 /** Criteria for dead letters of a topic: all that are given must apply. */
@@ -56,4 +60,21 @@ export function offsetCount(spans: readonly TopicSpan[]): number {
 function spanOfOffset(span: TopicSpan, offset: number): TopicSpan {
   const isInside = offset >= span.from && offset < span.until;
   return { ...span, from: offset, until: isInside ? offset + 1 : offset };
+}
+
+const TOPIC_HELP = `
+The topic is an input topic or its dead-letter topic, with or without KAFKA_TOPIC_PREFIX. A dead letter must
+match all options that are given.
+${KAFKA_HELP}`;
+
+/** Adds the options that select dead letters; their names are the fields of a Selection. */
+export function withSelection(command: CliCommand): CliCommand {
+  return command
+    .addOption(new Option('--code <code>', 'rejected with this code').choices(REJECTION_CODES))
+    .option('--machine <machineId>', 'concerns this machine')
+    .option('--partition <number>', 'in this partition', readCount)
+    .option('--offset <number>', 'at this offset', readCount)
+    .option('--since <time>', 'failed then or later: RFC 3339 or epoch seconds', readTime)
+    .option('--until <time>', 'failed before: RFC 3339 or epoch seconds', readTime)
+    .addHelpText('after', TOPIC_HELP);
 }

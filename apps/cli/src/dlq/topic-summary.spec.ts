@@ -1,5 +1,5 @@
 import { deadLetter, TOPIC } from './testing/dead-letter.js';
-import { TopicSummary } from './topic-summary.js';
+import { TopicSummary } from './list-and-show.js';
 
 describe('TopicSummary', () => {
   it('counts by code and by what was replayed, and gives the span of time', () => {

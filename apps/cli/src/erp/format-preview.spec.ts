@@ -1,6 +1,6 @@
 import type { OperationChange } from '#libs/contracts';
 import { EquipmentMap } from '#libs/erp-formats';
-import { clockIn, documentLines } from './format-preview.js';
+import { clockIn, documentLines } from './preview.js';
 
 describe('the lines of a previewed document', () => {
   const linesOf = (timeZone: string, ...operations: OperationChange[]) => {

@@ -1,12 +1,6 @@
 import { askBridge } from '../command-line/bridge.js';
 import { BRIDGE_OPTION, type CliCommand, JSON_OPTION } from '../command-line/command.js';
 import { print, printStatus, visible, visibleJson } from '../command-line/output.js';
-import {
-  isClear,
-  type ListedMachine,
-  type MachineProposal,
-  MachineProposals,
-} from './propose-machines.js';
 
 /** An answer of `GET /api/equipment/unmapped`. */
 interface UnmappedWorkCentre {
@@ -95,4 +89,163 @@ function choices(
     const why = visible(`${score.toFixed(2)} ${reason}: ${displayName}`);
     return `${clear ? '' : '# '}- { ${fields.join(', ')} } # ${why}`;
   });
+}
+
+/** A place that orders name. */
+interface WorkCentre {
+  plant: string | null;
+  workCentre: string;
+}
+
+/** What the service lists of a machine. */
+interface ListedMachine {
+  machineId: string;
+  displayName: string;
+  factoryId: string;
+  factoryName: string;
+}
+
+/** A machine that a work centre may be. */
+interface MachineProposal {
+  machineId: string;
+  displayName: string;
+  /** From 0 to 1: 0.9 and more is the same text but for its spelling. */
+  score: number;
+  reason: string;
+}
+
+const LEAST_SCORE = 0.5;
+const MOST_PROPOSALS = 5;
+/** Of the score, where the machine's factory is the plant. */
+const SAME_FACTORY = 0.04;
+const BEST_OF_SIMILAR = 0.85;
+const SAME_NUMBER_ALONE = 0.6;
+/** A number of fewer digits says little by itself. */
+const DIGITS_OF_A_NUMBER = 3;
+
+/**
+ * Finds machines whose id or name is like that of a work centre: the same, the same but for case, accents, separators
+ * and leading zeros, or similar. Numbers are never taken for similar: FR01 is not FR02.
+ */
+export class MachineProposals {
+  /** By their numbers, so that a work centre is compared with few of 100,000 machines. */
+  private readonly byNumbers = new Map<string, Named[]>();
+
+  constructor(machines: Iterable<ListedMachine>) {
+    for (const machine of machines) {
+      const { machineId, displayName, factoryId, factoryName } = machine;
+      const factories = [factoryId, factoryName].map((name) => fold(name).whole);
+      const names = new Set([machineId, displayName]);
+      for (const text of names) {
+        const what = text === machineId ? ('id' as const) : ('name' as const);
+        const named = { machine, factories, text, what, folded: fold(text) };
+        const { numbers } = named.folded;
+        const alike = this.byNumbers.get(numbers);
+        if (alike === undefined) this.byNumbers.set(numbers, [named]);
+        else alike.push(named);
+      }
+    }
+  }
+
+  /** The best first, one for each machine. */
+  of({ plant, workCentre }: WorkCentre): MachineProposal[] {
+    const folded = fold(workCentre);
+    const factory = fold(plant ?? '').whole;
+    const best = new Map<string, MachineProposal>();
+    for (const named of this.byNumbers.get(folded.numbers) ?? []) {
+      const likeness = likenessOf(workCentre, folded, named);
+      if (likeness === undefined) continue;
+      const { machineId, displayName } = named.machine;
+      const isThere = factory !== '' && named.factories.includes(factory);
+      const score = round(likeness.score + (isThere && likeness.score < 1 ? SAME_FACTORY : 0));
+      const reason = isThere ? `${likeness.reason}, in its factory` : likeness.reason;
+      if ((best.get(machineId)?.score ?? 0) >= score) continue;
+      best.set(machineId, { machineId, displayName, score, reason });
+    }
+    return [...best.values()]
+      .sort((a, b) => b.score - a.score || (a.machineId < b.machineId ? -1 : 1))
+      .slice(0, MOST_PROPOSALS);
+  }
+}
+
+/** Whether one is so much better than all others that it need not be chosen. */
+export function isClear([first, second]: readonly MachineProposal[]): boolean {
+  if (first === undefined || first.score < 0.9) return false;
+  return second === undefined || round(first.score - second.score) >= SAME_FACTORY;
+}
+
+interface Named {
+  machine: ListedMachine;
+  factories: string[];
+  text: string;
+  what: 'id' | 'name';
+  folded: Folded;
+}
+
+interface Folded {
+  /** Words and numbers, in their order. */
+  whole: string;
+  /** Its words without the numbers, as one. */
+  words: string;
+  /** Its numbers without leading zeros. */
+  numbers: string;
+}
+
+/** Case, accents, separators and leading zeros do not count. */
+function fold(text: string): Folded {
+  const plain = text.normalize('NFKD').replace(/\p{M}/gu, '').toLowerCase().replaceAll('ß', 'ss');
+  const parts = (plain.match(/\p{Nd}+|\p{L}+/gu) ?? []).map((part) =>
+    part.replace(/^0+(?=\d)/, ''),
+  );
+  const isNumber = (part: string): boolean => /^\p{Nd}/u.test(part);
+  return {
+    whole: parts.join(' ').replace(/(?<=\p{L}) (?=\p{L})/gu, ''),
+    words: parts.filter((part) => !isNumber(part)).join(''),
+    numbers: parts.filter(isNumber).join(' '),
+  };
+}
+
+/** Of texts with the same numbers. */
+function likenessOf(
+  workCentre: string,
+  folded: Folded,
+  { text, what, folded: other }: Named,
+): { score: number; reason: string } | undefined {
+  if (workCentre === text) return { score: what === 'id' ? 1 : 0.98, reason: `the same ${what}` };
+  if (folded.whole !== '' && folded.whole === other.whole) {
+    return { score: what === 'id' ? 0.95 : 0.9, reason: `the same ${what} but for its spelling` };
+  }
+  if (folded.words === '' || other.words === '') {
+    const isLong = folded.numbers.replaceAll(' ', '').length >= DIGITS_OF_A_NUMBER;
+    return isLong
+      ? { score: SAME_NUMBER_ALONE, reason: `the same number in the ${what}` }
+      : undefined;
+  }
+  const score = BEST_OF_SIMILAR * diceOf(folded.words, other.words);
+  return score < LEAST_SCORE ? undefined : { score, reason: `a similar ${what}` };
+}
+
+/** Sørensen and Dice: which share of their bigrams two texts have in common. */
+function diceOf(one: string, other: string): number {
+  if (one === other) return 1;
+  const bigrams = bigramsOf(one);
+  const others = bigramsOf(other);
+  let common = 0;
+  for (const bigram of bigrams) {
+    const at = others.indexOf(bigram);
+    if (at < 0) continue;
+    others[at] = '';
+    common += 1;
+  }
+  const all = bigrams.length + others.length;
+  return all === 0 ? 0 : (2 * common) / all;
+}
+
+function bigramsOf(text: string): string[] {
+  const characters = Array.from(text);
+  return characters.slice(1).map((second, index) => `${characters[index]}${second}`);
+}
+
+function round(score: number): number {
+  return Math.min(1, Math.round(score * 100) / 100);
 }

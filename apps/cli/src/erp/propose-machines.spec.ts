@@ -1,4 +1,4 @@
-import { isClear, MachineProposals } from './propose-machines.js';
+import { isClear, MachineProposals } from './map.js';
 
 const machine = (machineId: string, displayName: string, factory = 'F-1') => ({
   ...{ machineId, displayName },

@@ -1,5 +1,5 @@
 import { TOPICS } from '#libs/contracts';
-import { identifyDocument } from './identify-document.js';
+import { identifyDocument } from './send.js';
 
 describe('a file to send', () => {
   const order = (ManufacturingOrder: string) => ({ ManufacturingOrder, OrderIsReleased: 'X' });
