@@ -1,24 +1,26 @@
 import { createRequire } from 'node:module';
 import { type DecodeMessages, withBatchesOfAnySize } from './fixes/decode-messages.js';
-import { committedBatch, type RecoveringGroupClass, withLeaderMoves } from './fixes/consumer.js';
-import { type JoiningGroupClass, withGrouplessReaders } from './fixes/groupless-reader.js';
+import {
+  committedBatch,
+  type JoiningGroupClass,
+  type RecoveringGroupClass,
+  withGrouplessReaders,
+  withLeaderMoves,
+} from './fixes/consumer.js';
 import {
   asksForNoTopic,
-  type CreateMetadataRequest,
-  type MetadataPoolClass,
-  withBrokersAlone,
-} from './fixes/metadata-of-no-topic.js';
-import { parseProduced } from './fixes/produce-batches.js';
-import { createSendMessages } from './fixes/send-messages.js';
-import {
   type ConnectionClass,
+  type CreateMetadataRequest,
   type CreateSocketFactory,
+  type MetadataPoolClass,
   openedInTurn,
   type RequestQueueClass,
   unreferencedOnce,
+  withBrokersAlone,
   withoutIdleTimers,
   withSessions,
 } from './fixes/network.js';
+import { createSendMessages, parseProduced } from './fixes/send-messages.js';
 import { type CreateManager, withCachedCoordinator } from './speed/cached-coordinator.js';
 import { produceRequest } from './speed/produce-request.js';
 import { type GroupClass, withAdaptiveMaxWait } from './speed/adaptive-max-wait.js';

@@ -1,8 +1,9 @@
 import { createRequire } from 'node:module';
 import fc from 'fast-check';
-import { type BatchClass, committedBatch } from './consumer.js';
 import {
   type AbortedTransaction,
+  type BatchClass,
+  committedBatch,
   committedMessages,
   type TransactionalMessage,
 } from './consumer.js';

@@ -4,7 +4,7 @@ import { Logger } from '@nestjs/common';
 import { loadKafkaSettings, readEnvironment } from '#libs/config';
 import { createKafka, ensureTopics, partitionCount } from '#libs/kafka';
 import type { Consumer, Producer, RequestEvent } from '#libs/kafkajs-patches';
-import { withoutGroup } from './groupless-reader.js';
+import { withoutGroup } from './consumer.js';
 
 const OF_GROUPS = ['GroupCoordinator', 'JoinGroup', 'SyncGroup', 'Heartbeat', 'OffsetFetch'];
 
