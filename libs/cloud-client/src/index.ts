@@ -1,15 +1,13 @@
 // The Machine Data Service: its six operations and their dialects.
-export { fixedToken, type TokenWay } from '#libs/access-tokens';
+export { fixedToken } from '#libs/access-tokens';
 export {
   type CloudAnswer,
   type CloudCall,
   CloudError,
-  type CloudErrorCode,
   describeUnauthorised,
   type IncompleteEntries,
   type Unauthorised,
 } from '#libs/http-calls';
-export { type CloudClientOptions } from './cloud-client-options.js';
 export { MachineCloudClient } from './machine-cloud-client.js';
 export {
   type ActivityLogEntry,

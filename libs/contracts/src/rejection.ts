@@ -49,10 +49,8 @@ export function parsedEach<I, T>(items: Iterable<I>, read: (item: I) => Parsed<T
   return parsed(values);
 }
 
-export function rejected(code: RejectionCode, detail: string, machineId?: string): Refused {
-  const rejection: Rejection = { code, detail: printable(detail) };
-  if (machineId !== undefined) rejection.machineId = machineId;
-  return { ok: false, rejection };
+export function rejected(code: RejectionCode, detail: string): Refused {
+  return { ok: false, rejection: { code, detail: printable(detail) } };
 }
 
 /** The same refusal, said to be at the fault of this machine, where one could be read. */

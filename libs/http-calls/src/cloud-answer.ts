@@ -61,7 +61,6 @@ export class CloudError extends Error {
   override readonly name = 'CloudError';
   readonly code: CloudErrorCode;
   readonly operation: string;
-  readonly retryable = true;
   readonly status?: number;
   readonly field?: string;
   override readonly cause?: CloudErrorCause;

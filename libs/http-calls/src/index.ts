@@ -2,7 +2,6 @@
 export {
   type CloudAnswer,
   CloudError,
-  type CloudErrorCode,
   describeUnauthorised,
   type IncompleteEntries,
   type ListEntries,

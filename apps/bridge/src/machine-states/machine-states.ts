@@ -66,13 +66,6 @@ export class MachineStates {
     return tracked === undefined ? undefined : (stateRecord(tracked) ?? undefined);
   }
 
-  /** Of all machines in the partitions this process owns. */
-  all(): MachineStateRecord[] {
-    return this.machines.watches
-      .map(({ tracked }) => (tracked === undefined ? null : stateRecord(tracked)))
-      .filter((record) => record !== null);
-  }
-
   get lastError(): { why: string; at: number } | null {
     return this.health.lastError;
   }

@@ -27,7 +27,7 @@ export interface Session {
 }
 
 export type MachineState = 'OPERATING' | 'IDLE' | 'OFF';
-export type Observation = 'ok' | 'noData' | 'stale' | 'unreachable' | 'forbidden';
+type Observation = 'ok' | 'noData' | 'stale' | 'unreachable' | 'forbidden';
 
 /** What no applied or pending reason covers of a stop longer than the threshold. endTime null: still going. */
 export interface OpenStop {

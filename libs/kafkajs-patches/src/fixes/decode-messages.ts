@@ -94,7 +94,7 @@ async function recordsOf(batches: Fetched, mostBytes: number): Promise<DecodedBa
  */
 function endOf(batch: DecodedBatch, offset: string): DecodedBatch['records'][number] {
   const marker = { isControlRecord: true, batchContext: batch };
-  return { ...marker, ...{ offset, key: null, value: null, headers: {} } };
+  return { ...marker, ...{ offset, key: null, value: null } };
 }
 
 /** As much of kafkajs's decoder as reading goes by. */

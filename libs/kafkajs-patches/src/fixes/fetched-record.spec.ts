@@ -6,6 +6,7 @@ import { FrameWriter } from '../speed/frame-writer.js';
 import {
   anyCharacter,
   encodeRecord,
+  type KafkajsRecord,
   plainRecord,
   recordFields,
   type RecordFields,
@@ -19,7 +20,7 @@ const Decoder = require('kafkajs/src/protocol/decoder.js') as new (bytes: Buffer
 const decodeByKafkajs = require('kafkajs/src/protocol/recordBatch/record/v0/decoder.js') as (
   decoder: object,
   batch: BatchContext,
-) => DecodedRecord;
+) => KafkajsRecord;
 
 const batch: fc.Arbitrary<BatchContext> = fc.record({
   firstOffset: fc.maxSafeNat().map((offset) => String(Math.floor(offset / 4))),
@@ -56,7 +57,7 @@ function readBack(headers: MessageHeaders): DecodedRecord {
   return new DecodedRecord(encoded, cursor.at, encoded.length, context);
 }
 
-function byKafkajs(encoded: Buffer, batchContext = context): DecodedRecord {
+function byKafkajs(encoded: Buffer, batchContext: BatchContext): KafkajsRecord {
   return decodeByKafkajs(new Decoder(new Decoder(encoded).readVarIntBytes()), batchContext);
 }
 
@@ -84,17 +85,6 @@ describe('a decoded record', () => {
     expect(read({ value: null })).toMatchObject({ key: null, value: null });
     const empty = { key: Buffer.alloc(0), value: Buffer.alloc(0) };
     expect(read({ key: '', value: '' })).toMatchObject(empty);
-  });
-
-  it('takes no header for another because every object has it', () => {
-    const names = ['constructor', 'toString', '__proto__'];
-    const { headers } = read({
-      value: 'v',
-      headers: Object.fromEntries(names.map((it) => [it, it])),
-    });
-    expect(Object.entries(headers).map(([it, value]) => [it, String(value)])).toEqual(
-      names.map((it) => [it, it]),
-    );
   });
 
   it.each([
@@ -132,18 +122,6 @@ describe('a decoded record', () => {
       fc.assert(
         fc.property(headerList, (headers) => {
           expect(readBack(headers).headerList).toEqual(headers);
-        }),
-        { numRuns: 300 },
-      );
-    });
-
-    it('hands them on by name as kafkajs does, a null as well', () => {
-      // What an object inherits under such a name is taken for a header by kafkajs.
-      const those = headerList.map((headers) => headers.filter(([it]) => !(it in {})));
-      fc.assert(
-        fc.property(those, (headers) => {
-          const expected = plainRecord(byKafkajs(encodeWith(headers)));
-          expect(plainRecord(readBack(headers))).toEqual(expected);
         }),
         { numRuns: 300 },
       );

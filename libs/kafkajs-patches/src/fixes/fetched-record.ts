@@ -43,10 +43,6 @@ export interface BatchContext {
   isControlBatch?: boolean;
 }
 
-type HeaderValue = MessageHeader[1];
-/** kafkajs's own type of them, which is not to be had before it is loaded; the nulls it hands on are not in it. */
-type HeadersByName = Record<string, Buffer | string | (Buffer | string)[] | undefined>;
-
 const LOG_APPEND_TIME = 1;
 /** Shared by all records without headers. */
 export const NO_HEADERS: MessageHeaders = [];
@@ -88,16 +84,8 @@ export class DecodedRecord implements FetchedRecord {
     return String(this.position);
   }
 
-  get magicByte(): number | undefined {
-    return this.batchContext.magicByte;
-  }
-
   get isControlRecord(): boolean {
     return this.batchContext.isControlBatch ?? false;
-  }
-
-  get attributes(): number {
-    return this.buffer.readInt8(this.start);
   }
 
   /** Exact for as long as milliseconds since the epoch are: up to 2^52 of them. */
@@ -129,20 +117,6 @@ export class DecodedRecord implements FetchedRecord {
     if (excess === undefined) return undefined;
     const { rejection } = rejected('too-large', `the message has ${excess}: left out`);
     return { rejection, omittedBytes: undefined };
-  }
-
-  /**
-   * By name, for who has them from kafkajs: several values under one name are a list, and the order of names is
-   * that of an object. Without a prototype.
-   */
-  get headers(): HeadersByName {
-    const byName = Object.create(null) as Record<string, HeaderValue | HeaderValue[]>;
-    for (const [name, value] of this.headerList) {
-      const before = byName[name];
-      if (before === undefined) byName[name] = value;
-      else byName[name] = Array.isArray(before) ? [...before, value] : [before, value];
-    }
-    return byName as HeadersByName;
   }
 
   private exceed(factor: number): string | undefined {
@@ -244,7 +218,6 @@ const MOST_REJECTED_EACH = 10_000;
 export class UnreadableRecord implements FetchedRecord {
   readonly key = null;
   readonly value = null;
-  readonly headers = {};
   readonly headerList = NO_HEADERS;
   readonly bytes = 0;
   readonly isControlRecord = false;

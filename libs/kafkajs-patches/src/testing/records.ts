@@ -1,5 +1,6 @@
 import { createRequire } from 'node:module';
 import fc from 'fast-check';
+import type { MessageHeaders } from '#libs/contracts';
 import type { DecodedRecord } from '../fixes/fetched-record.js';
 import type { MessageFields } from '../speed/frame-writer.js';
 
@@ -43,21 +44,37 @@ export const recordFields: fc.Arbitrary<RecordFields> = fc.record(
   { requiredKeys: ['value'] },
 );
 
-type Value = Buffer | string | (Buffer | string)[] | null | undefined;
+type Value = Buffer | string | null | undefined;
+type HeadersByName = Record<string, Value | Value[]>;
+
+/** A record as kafkajs reads it. */
+export type KafkajsRecord = Pick<
+  DecodedRecord,
+  'timestamp' | 'offset' | 'key' | 'value' | 'isControlRecord' | 'batchContext'
+> & { headers: HeadersByName };
 
 /** What a record says, read in any way; bytes as text, which is compared much faster. */
-export function plainRecord(record: DecodedRecord): object {
-  const { magicByte, attributes, timestamp, offset, key, value, isControlRecord } = record;
-  const { headers, batchContext } = record;
+export function plainRecord(record: DecodedRecord | KafkajsRecord): object {
+  const { timestamp, offset, key, value, isControlRecord, batchContext } = record;
+  const headers = 'headers' in record ? record.headers : byName(record.headerList);
   return {
-    ...{ magicByte, attributes, timestamp, offset, isControlRecord, batchContext },
+    ...{ timestamp, offset, isControlRecord, batchContext },
     key: textOf(key),
     value: textOf(value),
     headers: Object.entries(headers).map(([name, one]) => [name, textOf(one)]),
   };
 }
 
-function textOf(value: Value): unknown {
+/** As kafkajs has headers: several values under one name are a list. */
+function byName(headers: MessageHeaders): HeadersByName {
+  const named = new Map<string, Value[]>();
+  for (const [name, value] of headers) named.set(name, [...(named.get(name) ?? []), value]);
+  return Object.fromEntries(
+    [...named].map(([name, values]) => [name, values.length === 1 ? values[0] : values]),
+  );
+}
+
+function textOf(value: Value | Value[]): unknown {
   if (Array.isArray(value)) return value.map(textOf);
   return Buffer.isBuffer(value) ? `bytes ${value.toString('latin1')}` : value;
 }

@@ -173,12 +173,13 @@ function within(view: Shift, shift: Shift): Shift {
   return { startTime, endTime: startTime + length };
 }
 
+const MIN_GAP_PX = 76;
 const STEPS_SECONDS = [60, 300, 600, 900, 1800, 3600, 7200, 14_400];
 
 /** Times for the axis: round ones in the plant's zone (whole quarters of an hour are the same in every zone). */
-export function ticksOf(view: Shift, widthPx: number, minGapPx = 76): number[] {
+export function ticksOf(view: Shift, widthPx: number): number[] {
   const length = view.endTime - view.startTime;
-  const fits = (step: number): boolean => (step / length) * widthPx >= minGapPx;
+  const fits = (step: number): boolean => (step / length) * widthPx >= MIN_GAP_PX;
   const step = STEPS_SECONDS.find(fits) ?? 28_800;
   const ticks: number[] = [];
   for (let at = Math.ceil(view.startTime / step) * step; at <= view.endTime; at += step)
