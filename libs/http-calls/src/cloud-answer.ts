@@ -1,4 +1,5 @@
-import type { CloudErrorCause } from './exchange.js';
+import type { CloudErrorCause, Exchange, ServiceReply } from './exchange.js';
+import { FieldReader, MalformedField } from './field-reader.js';
 
 /** Entries that lack what they are identified by. */
 export interface IncompleteEntries {
@@ -78,4 +79,200 @@ export class CloudError extends Error {
     if (details.field !== undefined) this.field = details.field;
     if (details.cause !== undefined) this.cause = details.cause;
   }
+}
+
+/** A document, perhaps behind a byte order mark, an XML declaration and comments. */
+const WEB_PAGE =
+  /^\uFEFF?\s*(<\?xml[^>]*>\s*)?(<!--(?:(?!-->)[^])*-->\s*)*<(!doctype\s+html|html)\b/i;
+/** Characters within which a page says what it is. */
+const PAGE_HEAD = 2000;
+
+/** What a 2xx means to an operation: a body to be read, or that the command was applied. */
+export type SuccessMeaning<T> = (operation: string, reply: ServiceReply) => CloudAnswer<T>;
+
+/**
+ * Turns what became of a request into the operation's answer.
+ *
+ * @param nowMs real epoch milliseconds, for a `Retry-After` date in an answer without `Date`
+ */
+export function toAnswer<T>(
+  operation: string,
+  exchange: Exchange,
+  meaning: SuccessMeaning<T>,
+  nowMs: number,
+): CloudAnswer<T> {
+  if (exchange.kind === 'failed') {
+    const { code, cause } = exchange;
+    return repeat(new CloudError(code, operation, cause.message, { cause }));
+  }
+  const { status } = exchange;
+  const statusClass = classifyStatus(status);
+  switch (statusClass) {
+    case 'success':
+    case 'noContent':
+      return meaning(operation, exchange);
+    case 'unauthorised':
+      return { kind: 'unauthorised', status: status === 401 ? 401 : 403 };
+    case 'rejected':
+      return { kind: 'rejected', status, detail: describeRejection(status, exchange.body) };
+    case 'retry': {
+      const error = new CloudError('http-status', operation, describeRejection(status, ''), {
+        status,
+      });
+      return repeat(error, readRetryAfter(exchange.headers, nowMs));
+    }
+    default:
+      return statusClass satisfies never;
+  }
+}
+
+/** A read: 204 is no data, any other success has a JSON body that `parse` understands. */
+export function bodyRead<T>(parse: (answer: FieldReader) => T): SuccessMeaning<T> {
+  return reading((answer) => ({ kind: 'data', data: parse(answer) }));
+}
+
+/** The same of a list, whose incomplete entries are left out. */
+export function listRead<T>(parse: (answer: FieldReader) => ListEntries<T>): SuccessMeaning<T[]> {
+  return reading((answer) => {
+    const { entries, incomplete } = parse(answer);
+    return { kind: 'data', data: entries, ...(incomplete && { incomplete }) };
+  });
+}
+
+function reading<T>(read: (answer: FieldReader) => CloudAnswer<T>): SuccessMeaning<T> {
+  return (operation, reply) => {
+    const { status, bodyFault } = reply;
+    if (classifyStatus(status) === 'noContent') return { kind: 'noData' };
+    if (bodyFault) {
+      const { code, cause } = bodyFault;
+      const field = code === 'malformed-answer' ? { field: 'body' } : {};
+      return repeat(new CloudError(code, operation, cause.message, { status, cause, ...field }));
+    }
+    try {
+      return read(new FieldReader(parseJson(reply.body)));
+    } catch (error) {
+      if (!(error instanceof MalformedField)) throw error;
+      const { field, message } = error;
+      return repeat(
+        new CloudError('malformed-answer', operation, `malformed answer: ${message}`, {
+          status,
+          field,
+        }),
+      );
+    }
+  };
+}
+
+/**
+ * A command: the interface does not show the body of its success, so the status alone counts, and any body will do but
+ * a web page. That is what a gateway or a proxy shows, under maintenance for instance; its content type alone does not
+ * decide, for web frameworks send a plain `OK` as text/html, too.
+ */
+export const applied: SuccessMeaning<null> = (operation, { status, body, beginning }) => {
+  // A page that hangs or breaks off has no body.
+  const head = body === '' ? (beginning?.toString('utf8', 0, PAGE_HEAD) ?? '') : body;
+  if (!WEB_PAGE.test(head.slice(0, PAGE_HEAD))) return { kind: 'data', data: null };
+  const problem = `HTTP ${status} with a web page, which is none of the service's answers`;
+  return repeat(new CloudError('malformed-answer', operation, problem, { status, field: 'body' }));
+};
+
+function parseJson(body: string): unknown {
+  if (body.trim() === '') throw new MalformedField('body', 'is empty');
+  try {
+    return JSON.parse(body);
+  } catch {
+    // the parser's own message quotes the body
+    throw new MalformedField('body', 'is not JSON');
+  }
+}
+
+function repeat(error: CloudError, afterMs: number | null = null): CloudAnswer<never> {
+  return { kind: 'retry', afterMs, error };
+}
+
+export type StatusClass = 'success' | 'noContent' | 'unauthorised' | 'rejected' | 'retry';
+
+/**
+ * Statuses that mean a faulty request. Any other client error, and a redirect, may come from the path to the service (a
+ * gateway, a proxy, a maintenance page, a method or path that is not served there) and may pass; a message must not be
+ * given up for it.
+ */
+const FAULTS_OF_THE_REQUEST = new Set([400, 404, 409, 413, 415, 422]);
+const NO_CONTENT = new Set([204, 205]);
+
+/**
+ * Sorts an HTTP status by what has to follow. A redirect is never followed, since the token would travel
+ * to another host.
+ */
+export function classifyStatus(status: number): StatusClass {
+  if (NO_CONTENT.has(status)) return 'noContent';
+  if (status >= 200 && status < 300) return 'success';
+  if (status === 401 || status === 403) return 'unauthorised';
+  return FAULTS_OF_THE_REQUEST.has(status) ? 'rejected' : 'retry';
+}
+
+const LONGEST_DETAIL = 300;
+/** Where services commonly put the sentence; the interface does not show the shape of an error body. */
+const SENTENCE_FIELDS = ['message', 'detail', 'error', 'reason', 'title'];
+
+/** One printable line on why the service refused, from its status and error body. */
+export function describeRejection(status: number, body: string): string {
+  if (status >= 300 && status < 400) return `HTTP ${status}: redirects are not followed`;
+  const sentence = (sentenceOf(body) ?? body).replace(/[\s\p{Cc}]+/gu, ' ').trim();
+  return shorten(sentence === '' ? `HTTP ${status}` : `HTTP ${status}: ${sentence}`);
+}
+
+function sentenceOf(body: string): string | undefined {
+  try {
+    const json: unknown = JSON.parse(body);
+    if (typeof json === 'string') return json;
+    if (typeof json !== 'object' || json === null) return undefined;
+    const fields = json as Record<string, unknown>;
+    return SENTENCE_FIELDS.map((name) => fields[name]).find((value) => typeof value === 'string');
+  } catch {
+    return undefined;
+  }
+}
+
+function shorten(text: string): string {
+  return text.length <= LONGEST_DETAIL ? text : `${text.slice(0, LONGEST_DETAIL - 1)}…`;
+}
+
+/** A day. A larger figure is a mistake, and would overflow the timer that waits for it. */
+const LONGEST_WAIT_MS = 86_400_000;
+
+const SECONDS = /^\d+(\.\d+)?$/;
+/** The three date forms of HTTP begin with a weekday; `Date.parse` alone would take "-5" for a date. */
+const HTTP_DATE = /^[A-Za-z]{3,9},? /;
+
+/**
+ * Reads `Retry-After`, which is either seconds or an HTTP date.
+ *
+ * A date is compared with the answer's own `Date` when it has one, so that a difference between the
+ * service's clock and ours does not matter.
+ *
+ * @param nowMs real epoch milliseconds, for an answer without `Date`
+ * @returns real milliseconds to wait, 0 when the date has passed, null without a readable header
+ */
+export function readRetryAfter(
+  headers: { retryAfter?: string | undefined; date?: string | undefined },
+  nowMs: number,
+): number | null {
+  const value = headers.retryAfter?.trim() ?? '';
+  if (SECONDS.test(value)) return boundWait(Number(value) * 1000);
+  const until = parseHttpDate(value);
+  if (until === null) return null;
+  return boundWait(until - (parseHttpDate(headers.date ?? '') ?? nowMs));
+}
+
+/** Epoch milliseconds of an HTTP date in any of its three forms, else null. */
+export function parseHttpDate(value: string): number | null {
+  if (!HTTP_DATE.test(value)) return null;
+  // the oldest of the three forms leaves the zone out and would be read as local time
+  const time = Date.parse(value.endsWith('GMT') ? value : `${value} GMT`);
+  return Number.isNaN(time) ? null : time;
+}
+
+function boundWait(ms: number): number {
+  return Math.min(Math.max(Math.ceil(ms), 0), LONGEST_WAIT_MS);
 }

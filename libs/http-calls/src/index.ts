@@ -1,10 +1,17 @@
 // HTTP requests to one host: kept connections, through a proxy or not, each with a deadline; every failure is a value.
 export {
+  applied,
+  bodyRead,
   type CloudAnswer,
   CloudError,
   describeUnauthorised,
   type IncompleteEntries,
   type ListEntries,
+  listRead,
+  parseHttpDate,
+  readRetryAfter,
+  type SuccessMeaning,
+  toAnswer,
   type Unauthorised,
 } from './cloud-answer.js';
 export {
@@ -23,12 +30,3 @@ export { HttpTransport } from './http-transport.js';
 export { type HttpsProxy } from './https-proxy.js';
 export { RememberedForm } from './remembered-form.js';
 export { resettingConnector } from './resetting-connector.js';
-export {
-  applied,
-  bodyRead,
-  listRead,
-  parseHttpDate,
-  readRetryAfter,
-  type SuccessMeaning,
-  toAnswer,
-} from './to-answer.js';

@@ -4,9 +4,8 @@ import type { AddressInfo } from 'node:net';
 import { Logger } from '@nestjs/common';
 import { realDelayMs } from '#libs/clock';
 import type { Parsed } from '#libs/contracts';
-import { OutputFrames } from './output-frames.js';
+import { OutputFrames, SchemaRegistry } from './schema-registry.js';
 import { reachRegistry, type SchemaRegistryOptions } from './registry-requests.js';
-import { SchemaRegistry } from './schema-registry.js';
 
 /** A tenth of those in operation and less, but for the time that a busy machine may take to answer. */
 const TIMINGS = {

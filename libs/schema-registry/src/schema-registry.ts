@@ -4,7 +4,10 @@ import {
   carriesJson,
   describeSchema,
   field,
+  framed,
+  FRAMED_OUTPUTS,
   type FramedMessage,
+  type FramedOutput,
   isJsonObject,
   type JsonObject,
   MAX_BODY_BYTES,
@@ -18,6 +21,7 @@ import {
 import { backOffMs } from '#libs/delivery';
 import { avroReader } from './avro.js';
 import { TooLargeError, UnreadableError } from './json-output.js';
+import { OUTPUT_SCHEMAS } from './output-schemas.js';
 import {
   MAX_ANSWER_BYTES,
   type RegistryAnswer,
@@ -351,5 +355,51 @@ function read({ schema, payload }: SchemaFrame, known: KnownSchema): Parsed<Buff
     // of the reader of Protobuf: what it says has no part of the value
     const why = error instanceof UnreadableError ? error.message : 'it is not of this schema';
     return rejected('invalid-message', `${what}: ${why}`);
+  }
+}
+
+/**
+ * Puts values of the outputs that are to be framed into the frame of their schema. Nothing of them is published before
+ * the registry has it: a reader that expects frames stops at the first value without one.
+ */
+export class OutputFrames {
+  private readonly topics: ReadonlySet<string>;
+  /** By topic, without the prefix. */
+  private readonly ids = new Map<string, number>();
+
+  constructor(
+    private readonly registry?: SchemaRegistry,
+    private readonly outputs: readonly FramedOutput[] = [],
+  ) {
+    this.topics = new Set(outputs.map((output) => FRAMED_OUTPUTS[output]));
+  }
+
+  /**
+   * Resolves once the registry has the schemas of all outputs that are published, under the names of Confluent's
+   * serializers. May be called again: what is registered is not asked for once more.
+   *
+   * @param published full names of topics
+   * @throws the reason of the signal
+   */
+  async register(
+    topicPrefix: string,
+    published: ReadonlySet<string>,
+    signal: AbortSignal,
+  ): Promise<void> {
+    for (const output of this.outputs) {
+      const topic = FRAMED_OUTPUTS[output];
+      const name = `${topicPrefix}${topic}`;
+      if (this.registry === undefined || !published.has(name) || this.ids.has(topic)) continue;
+      const schema = OUTPUT_SCHEMAS[output];
+      this.ids.set(topic, await this.registry.registeredId(`${name}-value`, schema, signal));
+    }
+  }
+
+  /** @param topic without the prefix */
+  valueOf(topic: string, json: string): Buffer | string {
+    if (!this.topics.has(topic)) return json;
+    const id = this.ids.get(topic);
+    if (id === undefined) throw new Error(`the schema of ${topic} is not registered`);
+    return framed(id, json);
   }
 }
