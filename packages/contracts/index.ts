@@ -1,16 +1,14 @@
 export { DEAD_LETTER_HEADERS } from '../../libs/contracts/src/dead-letters.js';
 export {
-  type ClassificationReasonsRecord,
-  type MachineRegistryRecord,
-} from '../../libs/contracts/src/machine-records.js';
-export {
   type CommandOutcome,
   OUTCOME_TYPES,
   type OutcomeSource,
   type OutcomeType,
 } from '../../libs/contracts/src/command-outcomes.js';
 export {
+  type ClassificationReasonsRecord,
   MACHINE_STATES,
+  type MachineRegistryRecord,
   type MachineState,
   type MachineStateRecord,
   type ObservationLossReason,

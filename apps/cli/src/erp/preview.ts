@@ -70,9 +70,10 @@ async function previewFiles(files: string[], options: PreviewOptions): Promise<v
         record instanceof Error || !record.ok
           ? record
           : await preview.previewDocument(record.value);
-      const shown = show(name, document, erp);
-      shown.lines.forEach(print);
-      rejections += shown.rejections;
+      show(name, document, erp).forEach(print);
+      // an unreadable file counts as one
+      const isRead = !(document instanceof Error) && document.ok;
+      rejections += isRead ? document.value.rejections.length : 1;
     }
     showLists(preview, options.json === true);
     if (rejections === 0) return;
@@ -83,36 +84,22 @@ async function previewFiles(files: string[], options: PreviewOptions): Promise<v
   }
 }
 
-/** What is printed of a document, and its number of rejections; an unreadable file counts as one. */
-interface ShownDocument {
-  lines: readonly string[];
-  rejections: number;
-}
-
 type ReadDocument = Parsed<PreviewedDocument> | Error;
 
-function linesOf(name: string, document: ReadDocument, erp: ErpSettings): ShownDocument {
+function linesOf(name: string, document: ReadDocument, erp: ErpSettings): string[] {
   if (document instanceof Error) {
-    return { lines: [visible(name), unreadableLine(document)], rejections: 1 };
+    return [visible(name), `  ! cannot be read: ${visible(document.message)}`];
   }
-  if (!document.ok) {
-    return { lines: [visible(name), rejectionLine(document.rejection)], rejections: 1 };
-  }
-  return {
-    lines: [visible(name), ...documentLines(document.value, erp)],
-    rejections: document.value.rejections.length,
-  };
+  const lines = document.ok
+    ? documentLines(document.value, erp)
+    : [rejectionLine(document.rejection)];
+  return [visible(name), ...lines];
 }
 
-function jsonOf(file: string, document: ReadDocument): ShownDocument {
-  if (document instanceof Error) {
-    return { lines: [visibleJson({ file, unreadable: document.message })], rejections: 1 };
-  }
+function jsonOf(file: string, document: ReadDocument): string[] {
+  if (document instanceof Error) return [visibleJson({ file, unreadable: document.message })];
   const preview = document.ok ? document.value : { rejections: [document.rejection] };
-  return {
-    lines: [visibleJson({ file, ...preview })],
-    rejections: preview.rejections.length,
-  };
+  return [visibleJson({ file, ...preview })];
 }
 
 function showLists(preview: OrderPreview, json: boolean): void {
@@ -153,10 +140,6 @@ export function documentLines(
 function rejectionLine({ code, detail }: Rejection): string {
   const remedy = detail.endsWith(UMH_TOPIC_MISSING) ? '; --topic gives it here' : '';
   return `  ! rejected as ${code}: ${visible(detail)}${remedy}`;
-}
-
-function unreadableLine({ message }: Error): string {
-  return `  ! cannot be read: ${visible(message)}`;
 }
 
 function listLine(machineId: string, workingOrders: readonly string[]): string {
