@@ -23,7 +23,7 @@ const asBytes = (headers: Record<string, string>): MessageHeaders =>
 
 describe('deadLetterHeaders', () => {
   it('say what, where, when and why', () => {
-    expect(deadLetterHeaders({ ...letter, detail: 'a line\nand another' })).toEqual({
+    expect(deadLetterHeaders({ ...deadLetter, detail: 'a line\nand another' })).toEqual({
       'dlq-code': 'unknown-machine',
       'dlq-detail': 'a line\ufffdand another',
       'dlq-source-topic': 'p1.erp.work-order-lists.v1',
@@ -36,7 +36,7 @@ describe('deadLetterHeaders', () => {
   });
 
   it('list the machines at fault, commas in their ids or not', () => {
-    const headers = deadLetterHeaders({ ...letter, httpStatus: 422, machineIds: ['a,b', 'c'] });
+    const headers = deadLetterHeaders({ ...deadLetter, httpStatus: 422, machineIds: ['a,b', 'c'] });
 
     expect(headers['dlq-http-status']).toBe('422');
     expect(headers['dlq-machine-ids']).toBe('a%2Cb,c');
