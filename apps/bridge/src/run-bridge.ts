@@ -1,11 +1,7 @@
 import { Logger } from '@nestjs/common';
 import { realDelayMs } from '#libs/clock';
-import {
-  EXIT_CODE_BAD_SETTINGS,
-  loadBridgeSettings,
-  readEnvironment,
-  SettingsError,
-} from '#libs/config';
+import { loadBridgeSettings, readEnvironment } from '#libs/config';
+import { exitBecause } from '#libs/program';
 import { createBridge } from './create-bridge.js';
 import type { ExitOnSignals } from './exit-on-signals.js';
 
@@ -21,7 +17,9 @@ export async function runBridge(signals: ExitOnSignals): Promise<void> {
     await start(signals);
   } catch (error) {
     // What cannot start because it is being stopped is no failure: the stop ends the process.
-    if (!signals.isStopping) exitBecause(error);
+    if (!signals.isStopping) {
+      exitBecause(error, { title: 'The bridge', portSetting: 'BRIDGE_HTTP_PORT' });
+    }
   }
 }
 
@@ -35,18 +33,6 @@ async function start(signals: ExitOnSignals): Promise<void> {
   await bridge.start();
   const { flows, kafka } = settings;
   logger.log({ msg: 'consuming', flows: [...flows], topicPrefix: kafka.topicPrefix });
-}
-
-function exitBecause(error: unknown): never {
-  if (error instanceof SettingsError) {
-    process.stderr.write(`${error.message}\n`);
-    process.exit(EXIT_CODE_BAD_SETTINGS);
-  }
-  const message = error instanceof Error ? error.message : String(error);
-  const isTaken = error instanceof Error && 'code' in error && error.code === 'EADDRINUSE';
-  const remedy = isTaken ? ': set BRIDGE_HTTP_PORT to another port' : '';
-  process.stderr.write(`The bridge cannot start: ${message}${remedy}\n`);
-  process.exit(1);
 }
 
 /** Ten seconds for calls in flight and a little for leaving; a stop never takes longer, broker or no broker. */

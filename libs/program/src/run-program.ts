@@ -59,7 +59,11 @@ export async function runProgram(options: ProgramOptions): Promise<void> {
   }
 }
 
-function exitBecause(error: unknown, { title, portSetting }: ProgramOptions): never {
+/** Says on stderr what keeps a program from starting, and ends it: with 78 for wrong settings, else with 1. */
+export function exitBecause(
+  error: unknown,
+  { title, portSetting }: Pick<ProgramOptions, 'title' | 'portSetting'>,
+): never {
   const message = error instanceof Error ? error.message : String(error);
   if (error instanceof SettingsError) {
     process.stderr.write(`${message}\n`);
