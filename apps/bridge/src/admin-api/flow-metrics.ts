@@ -1,6 +1,6 @@
 import type { Metric } from 'prom-client';
 import { realNowMs } from '#libs/clock';
-import { scrapedCounter, scrapedGauge } from '../platform/index.js';
+import { scrapedCounter, scrapedGauge } from '#libs/http-api';
 import { type OrderRequests, REQUEST_RESULTS } from '../work-orders/index.js';
 
 /** A flow of commands, as far as it is counted. */
@@ -36,7 +36,7 @@ export function flowMetrics(flows: readonly Flow[]): Metric[] {
       ({ pausedBecause }) => (pausedBecause === undefined ? 0 : 1),
     ),
     scrapedCounter(
-      'call_retries_total',
+      'machine_bridge_call_retries_total',
       'Calls to be made again, by cause',
       ['flow', 'cause'],
       (counter) => {
@@ -48,7 +48,7 @@ export function flowMetrics(flows: readonly Flow[]): Metric[] {
       },
     ),
     scrapedCounter(
-      'split_calls_total',
+      'machine_bridge_split_calls_total',
       'Calls refused as a whole and split',
       ['flow'],
       (counter) => {
@@ -64,7 +64,7 @@ function ofEach(
   flows: readonly Flow[],
   value: (flow: Flow) => number,
 ): Metric {
-  return scrapedGauge(name, help, ['flow'], (gauge) => {
+  return scrapedGauge(`machine_bridge_${name}`, help, ['flow'], (gauge) => {
     for (const flow of flows) gauge.set({ flow: flow.name }, value(flow));
   });
 }
@@ -76,12 +76,12 @@ export function enrichmentMetrics(requests: OrderRequests): Metric[] {
     help: string,
     value: (status: ReturnType<OrderRequests['statuses']>[number]) => number,
   ): Metric =>
-    scrapedGauge(name, help, ['rule'], (gauge) => {
+    scrapedGauge(`machine_bridge_${name}`, help, ['rule'], (gauge) => {
       for (const status of requests.statuses()) gauge.set({ rule: status.rule }, value(status));
     });
   return [
     scrapedCounter(
-      'enrichment_requests_total',
+      'machine_bridge_enrichment_requests_total',
       'GETs for orders by what they came to, and requests that were answered by what was known',
       ['rule', 'result'],
       (counter) => {

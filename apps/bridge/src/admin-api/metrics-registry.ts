@@ -2,6 +2,7 @@ import { Inject, Injectable, Optional } from '@nestjs/common';
 import { collectDefaultMetrics, type Metric, Registry } from 'prom-client';
 import type { BridgeSettings } from '#libs/config';
 import type { Flow } from '#libs/contracts';
+import { scrapedCounter, scrapedGauge } from '#libs/http-api';
 import { type ConfiguredKafka, KafkaConsumerStrategy } from '#libs/kafka';
 import { VERSION } from '#libs/program';
 import { SchemaRegistry } from '#libs/schema-registry';
@@ -15,8 +16,6 @@ import {
   BRIDGE_SETTINGS,
   CloudCalls,
   KAFKA,
-  scrapedCounter,
-  scrapedGauge,
   ServiceClockWatch,
   TRACING,
 } from '../platform/index.js';
@@ -70,11 +69,16 @@ export class MetricsRegistry {
     const { controls, outcomes, readiness, schemas, tracing } = this;
     const { consumer } = this.strategy;
     return [
-      scrapedGauge('build_info', '1; its label says which version runs', ['version'], (it) => {
-        it.set({ version: VERSION }, 1);
-      }),
+      scrapedGauge(
+        'machine_bridge_build_info',
+        '1; its label says which version runs',
+        ['version'],
+        (it) => {
+          it.set({ version: VERSION }, 1);
+        },
+      ),
       scrapedCounter(
-        'command_outcomes_total',
+        'machine_bridge_command_outcomes_total',
         'Input messages by machine, by flow and by what became of them',
         ['flow', 'outcome', 'code'],
         (it) => {
@@ -82,7 +86,7 @@ export class MetricsRegistry {
         },
       ),
       scrapedGauge(
-        'input_lag_messages',
+        'machine_bridge_input_lag_messages',
         'Messages from the lowest not final to the end',
         ['topic', 'partition'],
         async (it) => {
@@ -91,7 +95,7 @@ export class MetricsRegistry {
         },
       ),
       scrapedGauge(
-        'input_in_progress_messages',
+        'machine_bridge_input_in_progress_messages',
         'Messages fetched, not yet final',
         ['topic', 'partition'],
         (it) => {
@@ -100,7 +104,7 @@ export class MetricsRegistry {
         },
       ),
       scrapedGauge(
-        'topic_unwritable',
+        'machine_bridge_topic_unwritable',
         '1 while the topic, or a partition of it, does not take records',
         ['topic'],
         (it) => {
@@ -110,7 +114,7 @@ export class MetricsRegistry {
         },
       ),
       scrapedCounter(
-        'trace_spans_total',
+        'machine_bridge_trace_spans_total',
         'Spans by what became of them: exported, failed, dropped',
         ['result'],
         (it) => {
@@ -118,7 +122,7 @@ export class MetricsRegistry {
         },
       ),
       scrapedCounter(
-        'schema_registry_requests_total',
+        'machine_bridge_schema_registry_requests_total',
         'Requests to the schema registry by what came of them: found, unknown, unavailable, refused',
         ['result'],
         (it) => {
@@ -128,7 +132,7 @@ export class MetricsRegistry {
         },
       ),
       scrapedGauge(
-        'flow_paused_by_hand',
+        'machine_bridge_flow_paused_by_hand',
         '1 while operators have paused the flow, in all processes of the group',
         ['flow'],
         (it) => {
@@ -136,14 +140,14 @@ export class MetricsRegistry {
         },
       ),
       scrapedGauge(
-        'kafka_files_unusable',
+        'machine_bridge_kafka_files_unusable',
         'Changed files of the Kafka login that cannot be used; what they held before is',
         [],
         (it) => {
           it.set(this.kafka.fileProblems().length);
         },
       ),
-      scrapedGauge('ready', '1 while the condition holds', ['condition'], (it) => {
+      scrapedGauge('machine_bridge_ready', '1 while the condition holds', ['condition'], (it) => {
         for (const { name, problem } of readiness.conditions()) {
           it.set({ condition: name }, problem === undefined ? 1 : 0);
         }

@@ -10,7 +10,8 @@ import { abortable, Clock, realDelayMs } from '#libs/clock';
 import type { CloudAnswer, MachineInfo } from '#libs/cloud-client';
 import type { BridgeSettings } from '#libs/config';
 import { backOffMs } from '#libs/delivery';
-import { BRIDGE_SETTINGS, scrapedGauge } from '../platform/index.js';
+import { scrapedGauge } from '#libs/http-api';
+import { BRIDGE_SETTINGS } from '../platform/index.js';
 import {
   describeFailure,
   type DirectoryAnswer,
@@ -141,11 +142,11 @@ export class MachineDirectory implements OnApplicationBootstrap, BeforeApplicati
 /** Gauges that are collected at each scrape. */
 function directoryMetrics(list: MachineList, reasons: ReasonLists, clock: Clock): Metric[] {
   return [
-    scrapedGauge('directory_machines', 'Machines the token may see', [], (gauge) => {
+    scrapedGauge('machine_bridge_directory_machines', 'Machines the token may see', [], (gauge) => {
       gauge.set(list.machines.size);
     }),
     scrapedGauge(
-      'directory_age_seconds',
+      'machine_bridge_directory_age_seconds',
       'Age of the machine list in seconds of the clock; -1 before the first',
       [],
       (gauge) => {
@@ -154,7 +155,7 @@ function directoryMetrics(list: MachineList, reasons: ReasonLists, clock: Clock)
       },
     ),
     scrapedGauge(
-      'directory_incomplete_entries',
+      'machine_bridge_directory_incomplete_entries',
       'Entries passed over because they lack an id or a code, by list',
       ['list'],
       (gauge) => {

@@ -2,8 +2,8 @@ import { Injectable } from '@nestjs/common';
 import type { Metric } from 'prom-client';
 import { Clock } from '#libs/clock';
 import type { MachineStateRecord } from '#libs/contracts';
+import { scrapedGauge } from '#libs/http-api';
 import { MachineDirectory } from '../machine-directory/index.js';
-import { scrapedGauge } from '../platform/index.js';
 import { stateRecord } from './derivation/tracked-machine.js';
 import { ActivityLogReader } from './polling/activity-log-reader.js';
 import { OwnedMachines } from './polling/owned-machines.js';
@@ -28,11 +28,16 @@ export class MachineStates {
     const { machines, health, activityLog } = this;
     return [
       ...this.polling.all,
-      scrapedGauge('machines', 'Machines of this process by observation', ['observation'], (it) => {
-        for (const { observation = 'unknown' } of machines.watches) it.inc({ observation });
-      }),
       scrapedGauge(
-        'failing_machines',
+        'machine_bridge_machines',
+        'Machines of this process by observation',
+        ['observation'],
+        (it) => {
+          for (const { observation = 'unknown' } of machines.watches) it.inc({ observation });
+        },
+      ),
+      scrapedGauge(
+        'machine_bridge_failing_machines',
         'Machines of this process whose latest poll failed, by factory',
         ['factory'],
         (it) => {
@@ -42,7 +47,7 @@ export class MachineStates {
         },
       ),
       scrapedGauge(
-        'polls_paused',
+        'machine_bridge_polls_paused',
         '1 while no poll is answered and only one now and then is made',
         [],
         (it) => {
@@ -50,7 +55,7 @@ export class MachineStates {
         },
       ),
       scrapedGauge(
-        'activity_logs_behind',
+        'machine_bridge_activity_logs_behind',
         'Machines of this process whose activity log is refused, fails, or lags by more than it takes to settle',
         [],
         (it) => {

@@ -3,6 +3,5 @@ export { BoundedMap } from './bounded-map.js';
 export { reasonLookUpsAtOnce } from './calls-at-once.js';
 export { CloudCalls } from './cloud-calls.js';
 export { PlatformModule } from './platform.module.js';
-export { scrapedCounter, scrapedGauge } from './scraped-metrics.js';
 export { ServiceClockWatch } from './service-clock-watch.js';
 export { BRIDGE_SETTINGS, KAFKA, TRACING } from './tokens.js';

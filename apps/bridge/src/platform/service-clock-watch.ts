@@ -2,7 +2,7 @@ import { Injectable, Logger, type OnModuleDestroy } from '@nestjs/common';
 import type { Metric } from 'prom-client';
 import { everyRealMs } from '#libs/clock';
 import { type ClockOffset, MachineCloudClient } from '#libs/cloud-client';
-import { scrapedGauge } from './scraped-metrics.js';
+import { scrapedGauge } from '#libs/http-api';
 
 const REVIEW_MS = 10_000;
 /** What a reason has to wait for is felt from here on; clocks that NTP keeps differ by less than a second. */
@@ -21,7 +21,7 @@ export class ServiceClockWatch implements OnModuleDestroy {
   constructor(private readonly cloud: MachineCloudClient) {
     this.metrics = [
       scrapedGauge(
-        'service_clock_offset_seconds',
+        'machine_bridge_service_clock_offset_seconds',
         "How far the service's clock is ahead of ours, by the Date of its answers; NaN while unknown",
         [],
         (gauge) => {

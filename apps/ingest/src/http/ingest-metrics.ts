@@ -1,5 +1,6 @@
 import { Injectable } from '@nestjs/common';
-import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client';
+import { collectDefaultMetrics, Counter, Histogram, Registry } from 'prom-client';
+import { scrapedCounter, scrapedGauge } from '#libs/http-api';
 import { SenderAccess } from '../access/sender-access.js';
 import { Callbacks } from '../callbacks/callbacks.js';
 import { Submissions } from '../kafka/submissions.js';
@@ -23,106 +24,79 @@ export class IngestMetrics {
   });
 
   constructor(submissions: Submissions, access: SenderAccess, callbacks: Callbacks) {
-    const { registers } = this;
     collectDefaultMetrics({ register: this.registry });
     const { log, counts } = submissions;
-    new Gauge({
-      ...{ name: 'machine_ingest_kafka_up', help: '1 while records can be written', registers },
-      collect() {
-        this.set(Number(submissions.problem === undefined));
-      },
-    });
-    new Gauge({
-      ...{ name: 'machine_ingest_waiting', help: 'Records that Kafka has not yet', registers },
-      collect() {
-        this.set(submissions.waiting);
-      },
-    });
-    new Gauge({
-      ...{ name: 'machine_ingest_remembered_ids', help: 'Ids of the last day', registers },
-      collect() {
-        this.set(log.size);
-      },
-    });
-    new Counter({
-      ...{ name: 'machine_ingest_ids_forgotten_early_total', registers },
-      help: 'Ids forgotten before their day was over, as there were too many',
-      collect() {
-        this.reset();
-        this.inc(log.forgottenEarly);
-      },
-    });
-    new Counter({
-      ...{ name: 'machine_ingest_records_written_total', help: 'Records written', registers },
-      collect() {
-        this.reset();
-        this.inc(counts.written);
-      },
-    });
-    new Counter({
-      ...{ name: 'machine_ingest_records_repeated_total', registers },
-      help: 'Records that had been written before under the same id',
-      collect() {
-        this.reset();
-        this.inc(counts.repeated);
-      },
-    });
-    new Counter({
-      ...{
-        name: 'machine_ingest_unknown_senders_total',
-        help: 'Requests of nobody known',
-        registers,
-      },
-      collect() {
-        this.reset();
-        this.inc(access.refused);
-      },
-    });
-    new Counter({
-      name: 'machine_ingest_callback_calls_total',
-      help: 'Calls of callbacks',
-      labelNames: ['sender', 'status'],
-      registers,
-      collect() {
-        this.reset();
-        for (const { sender, calls } of callbacks.flows) {
-          for (const [status, count] of calls) this.inc({ sender, status }, count);
-        }
-      },
-    });
-    new Counter({
-      name: 'machine_ingest_callback_outcomes_total',
-      help: 'Outcomes of messages of senders with a callback, by what became of them',
-      labelNames: ['sender', 'result'],
-      registers,
-      collect() {
-        this.reset();
-        for (const { sender, outcomes } of callbacks.flows) {
-          for (const [result, count] of outcomes) this.inc({ sender, result }, count);
-        }
-      },
-    });
-    new Gauge({
-      name: 'machine_ingest_callback_waiting',
-      help: 'Outcomes that wait',
-      labelNames: ['sender'],
-      registers,
-      collect() {
-        this.reset();
-        for (const { sender, waitingCount } of callbacks.flows) this.set({ sender }, waitingCount);
-      },
-    });
-    new Gauge({
-      name: 'machine_ingest_callback_oldest_seconds',
-      help: 'Age of the oldest outcome that waits',
-      labelNames: ['sender'],
-      registers,
-      collect() {
-        this.reset();
-        for (const { sender, oldestSeconds } of callbacks.flows)
-          this.set({ sender }, oldestSeconds);
-      },
-    });
+    const metrics = [
+      scrapedGauge('machine_ingest_kafka_up', '1 while records can be written', [], (it) => {
+        it.set(Number(submissions.problem === undefined));
+      }),
+      scrapedGauge('machine_ingest_waiting', 'Records that Kafka has not yet', [], (it) => {
+        it.set(submissions.waiting);
+      }),
+      scrapedGauge('machine_ingest_remembered_ids', 'Ids of the last day', [], (it) => {
+        it.set(log.size);
+      }),
+      scrapedCounter(
+        'machine_ingest_ids_forgotten_early_total',
+        'Ids forgotten before their day was over, as there were too many',
+        [],
+        (it) => {
+          it.inc(log.forgottenEarly);
+        },
+      ),
+      scrapedCounter('machine_ingest_records_written_total', 'Records written', [], (it) => {
+        it.inc(counts.written);
+      }),
+      scrapedCounter(
+        'machine_ingest_records_repeated_total',
+        'Records that had been written before under the same id',
+        [],
+        (it) => {
+          it.inc(counts.repeated);
+        },
+      ),
+      scrapedCounter(
+        'machine_ingest_unknown_senders_total',
+        'Requests of nobody known',
+        [],
+        (it) => {
+          it.inc(access.refused);
+        },
+      ),
+      scrapedCounter(
+        'machine_ingest_callback_calls_total',
+        'Calls of callbacks',
+        ['sender', 'status'],
+        (it) => {
+          for (const { sender, calls } of callbacks.flows) {
+            for (const [status, count] of calls) it.inc({ sender, status }, count);
+          }
+        },
+      ),
+      scrapedCounter(
+        'machine_ingest_callback_outcomes_total',
+        'Outcomes of messages of senders with a callback, by what became of them',
+        ['sender', 'result'],
+        (it) => {
+          for (const { sender, outcomes } of callbacks.flows) {
+            for (const [result, count] of outcomes) it.inc({ sender, result }, count);
+          }
+        },
+      ),
+      scrapedGauge('machine_ingest_callback_waiting', 'Outcomes that wait', ['sender'], (it) => {
+        for (const { sender, waitingCount } of callbacks.flows) it.set({ sender }, waitingCount);
+      }),
+      scrapedGauge(
+        'machine_ingest_callback_oldest_seconds',
+        'Age of the oldest outcome that waits',
+        ['sender'],
+        (it) => {
+          for (const { sender, oldestSeconds } of callbacks.flows)
+            it.set({ sender }, oldestSeconds);
+        },
+      ),
+    ];
+    for (const metric of metrics) this.registry.registerMetric(metric);
   }
 
   answered(sender: string, path: string, status: number, seconds: number): void {

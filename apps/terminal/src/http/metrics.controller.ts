@@ -1,5 +1,6 @@
 import { Controller, Get, Header, UseGuards } from '@nestjs/common';
-import { collectDefaultMetrics, Counter, Gauge, Registry } from 'prom-client';
+import { collectDefaultMetrics, Registry } from 'prom-client';
+import { scrapedCounter, scrapedGauge } from '#libs/http-api';
 import { AccessGuard } from '../access/access.guard.js';
 import { WrongTokens } from '../access/wrong-tokens.js';
 import { PlantFeed } from '../kafka/plant-feed.js';
@@ -53,23 +54,16 @@ export class MetricsController {
 
   private gauge(name: string, help: string, read: () => number): void {
     this.registry.registerMetric(
-      new Gauge({
-        ...{ name: `machine_terminal_${name}`, help, registers: [] },
-        collect() {
-          this.set(read());
-        },
+      scrapedGauge(`machine_terminal_${name}`, help, [], (it) => {
+        it.set(read());
       }),
     );
   }
 
   private counter(name: string, help: string, read: () => number): void {
     this.registry.registerMetric(
-      new Counter({
-        ...{ name: `machine_terminal_${name}`, help, registers: [] },
-        collect() {
-          this.reset();
-          this.inc(read());
-        },
+      scrapedCounter(`machine_terminal_${name}`, help, [], (it) => {
+        it.inc(read());
       }),
     );
   }

@@ -8,10 +8,7 @@ export function scrapedGauge(
   read: (gauge: Gauge) => void | Promise<void>,
 ): Metric {
   return new Gauge({
-    name: `machine_bridge_${name}`,
-    help,
-    labelNames,
-    registers: [],
+    ...{ name, help, labelNames, registers: [] },
     async collect() {
       this.reset();
       await read(this);
@@ -27,10 +24,7 @@ export function scrapedCounter(
   read: (counter: Counter) => void,
 ): Metric {
   return new Counter({
-    name: `machine_bridge_${name}`,
-    help,
-    labelNames,
-    registers: [],
+    ...{ name, help, labelNames, registers: [] },
     collect() {
       this.reset();
       read(this);
