@@ -6,6 +6,7 @@
  * `CommandOutcomes` turns that into records. Touches the service through the options of the flow alone, and Kafka not
  * at all.
  */
+export { WakeTimer } from './batch-scheduler.js';
 export { CommandDispatcher } from './command-dispatcher.js';
 export { CommandOutcomes, type RecentOutcome } from './command-outcomes.js';
 export {
@@ -29,4 +30,5 @@ export {
 } from './command.js';
 export { DeliveryModule } from './delivery.module.js';
 export { Breaker } from './flow-status.js';
+export { type LaneEntry, LaneQueue } from './machine-lanes.js';
 export { RETRY_BACK_OFF, type RetryCause } from './verdict.js';

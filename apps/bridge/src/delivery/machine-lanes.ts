@@ -242,6 +242,11 @@ export class LaneQueue<T extends LaneEntry> {
     return this.lanes.get(machineId)?.waiting ?? [];
   }
 
+  /** Machine by machine. */
+  *allWaiting(): Iterable<T> {
+    for (const { waiting } of this.lanes.values()) yield* waiting;
+  }
+
   /** Whether that is true of an entry that is first in its lane, with none of its machine under way. */
   someFirst(isMeant: (entry: T) => boolean): boolean {
     for (const { first, inFlight } of this.lanes.values()) {

@@ -1,5 +1,5 @@
 import { Logger } from '@nestjs/common';
-import { afterRealMs, type Clock, realNowMs } from '#libs/clock';
+import { type Clock, realNowMs } from '#libs/clock';
 import type { BridgeSettings } from '#libs/config';
 import {
   isJsonObject,
@@ -24,6 +24,7 @@ import {
   type RejectedResult,
   RETRY_BACK_OFF,
   type RetryCause,
+  WakeTimer,
 } from '../../delivery/index.js';
 import type { FlowHold } from '../../flow-control/index.js';
 import { BoundedMap } from '../../platform/index.js';
@@ -138,7 +139,9 @@ export class ErpRequests {
    * about an order or about the way.
    */
   private readonly lastThere = new BoundedMap<string, Exchange>(MOST_CONTROLS);
-  private stopTimer: (() => void) | undefined;
+  private readonly timer = new WakeTimer(() => {
+    this.begin();
+  });
 
   constructor(
     private readonly rule: EnrichmentRule,
@@ -164,9 +167,8 @@ export class ErpRequests {
       this.reply(waiting, known);
       return;
     }
-    const added = this.lanes.add(waiting);
-    if (added.kind === 'contained') this.supersede(waiting, CONTAINED);
-    else if (added.superseded !== undefined) this.supersede(added.superseded, SUPERSEDED);
+    const other = this.lanes.add(waiting);
+    if (other !== undefined) this.supersede(other, other === waiting ? CONTAINED : SUPERSEDED);
     this.begin();
   }
 
@@ -187,7 +189,7 @@ export class ErpRequests {
   }
 
   async close(): Promise<void> {
-    this.stopTimer?.();
+    this.notBeforeMs = Infinity;
     await this.client.close();
   }
 
@@ -204,20 +206,14 @@ export class ErpRequests {
     while (mayBegin && lanes.callsUnderWay < rule.concurrency && breaker.admits(nowMs)) {
       const waiting = lanes.take(nowMs);
       if (waiting === undefined) break;
-      const isProbe = breaker.callBegins();
-      void this.ask(waiting, isProbe);
+      void this.ask(waiting, breaker.callBegins());
     }
-    this.stopTimer?.();
-    this.stopTimer = undefined;
     // the end of a GET, and the release of a hold, come back as well
     if (this.isHeld || lanes.callsUnderWay >= rule.concurrency) return;
-    const dueMs = lanes.hasReady ? nowMs : (lanes.nextDueMs ?? Infinity);
-    const atMs = Math.max(dueMs, this.notBeforeMs, breaker.nextProbeMs ?? 0);
+    const dueMs = lanes.nextDueMs(nowMs);
     const isProbing = breaker.openBecause !== undefined && breaker.nextProbeMs === undefined;
-    if (atMs === Infinity || isProbing) return;
-    this.stopTimer = afterRealMs(Math.max(1, Math.ceil(atMs - nowMs)), () => {
-      this.begin();
-    });
+    if (dueMs === undefined || isProbing) return;
+    this.timer.wakeAt(Math.max(dueMs, this.notBeforeMs, breaker.nextProbeMs ?? 0));
   }
 
   private async ask(waiting: WaitingRequest, isProbe: boolean): Promise<void> {

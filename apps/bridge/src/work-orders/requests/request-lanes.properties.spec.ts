@@ -141,9 +141,8 @@ class Enrichment {
       this.ended.push({ ...event, answer });
       return;
     }
-    const added = this.lanes.add(event);
-    if (added.kind === 'contained') this.ended.push(event);
-    else if (added.superseded !== undefined) this.ended.push(added.superseded);
+    const other = this.lanes.add(event);
+    if (other !== undefined) this.ended.push(other);
   }
 
   private ask(): void {

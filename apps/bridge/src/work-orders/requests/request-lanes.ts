@@ -1,4 +1,4 @@
-import { DueQueue } from '#libs/delivery';
+import { type LaneEntry, LaneQueue } from '../../delivery/index.js';
 
 /** What waits for the answer to a GET. */
 export interface Waiting {
@@ -8,104 +8,73 @@ export interface Waiting {
   readonly version: string | undefined;
 }
 
-/** What became of a request that was added. */
-export type Added<W> =
-  /** It waits; the older one that waited is answered by the same GET, and need not. */
-  | { kind: 'waits'; superseded: W | undefined }
-  /** The GET under way is for the same version: its answer is this one's as well. */
-  | { kind: 'contained' };
-
-interface Lane<W> {
-  /** The newest that a GET has yet to begin for. */
-  waiting: W | undefined;
-  inCall: W | undefined;
+/** A request in the lane of its order, with what is known of the order's GETs. */
+interface Entry<W> extends LaneEntry {
+  request: W;
   /** GETs that have failed since the last that did not. */
   failures: number;
-  /** Real milliseconds. */
-  notBeforeMs: number;
   /** Real milliseconds of the first answer in a row that the order is not there. */
   goneSinceMs: number | undefined;
 }
 
 /**
- * The orders to ask an ERP for, each in a lane of its own with at most one GET under way. Pure: times are handed in.
+ * The orders to ask an ERP for, each in a lane of its own ({@link LaneQueue}, which an order is a machine to) with at
+ * most one GET under way. Pure: times are handed in.
  *
- * A lane is *ready* (a request waits, its time has come), *postponed* (a GET has failed, its time has not come), *in
- * call*, or gone. A request that comes in while a GET is under way waits for the next one: the GET may have been
- * answered before the change that the request announces. Of several that wait the newest stays: one answer holds the
- * changes of all.
+ * A request that comes in while a GET is under way waits for the next one: the GET may have been answered before the
+ * change that the request announces. Of several that wait the newest stays: one answer holds the changes of all.
  */
 export class RequestLanes<W extends Waiting> {
-  private readonly lanes = new Map<string, Lane<W>>();
-  /** Keys in the order of their turns. */
-  private readonly ready = new Set<string>();
-  private readonly postponed = new DueQueue<string>();
-  private inCall = 0;
+  private readonly queue = new LaneQueue<Entry<W>>({ maxMachines: 1, maxBytes: Infinity });
+  /** By order. */
+  private readonly inCall = new Map<string, Entry<W>>();
 
-  /** Requests that no GET is under way for. */
+  /** Orders that no GET is under way for. */
   get waiting(): number {
-    return this.lanes.size - this.inCall;
+    return this.queue.busyMachines - this.callsUnderWay;
   }
 
   get callsUnderWay(): number {
-    return this.inCall;
+    return this.inCall.size;
   }
 
-  /** Real milliseconds at which the next postponed lane becomes ready; undefined while one is, or none waits. */
-  get nextDueMs(): number | undefined {
-    return this.ready.size > 0 ? undefined : this.postponed.earliestMs;
-  }
-
-  get hasReady(): boolean {
-    return this.ready.size > 0;
+  /** Real milliseconds at which the next GET may begin; undefined while none waits for its time. */
+  nextDueMs(nowMs: number): number | undefined {
+    return this.queue.readyMachines(nowMs) > 0 ? nowMs : this.queue.nextDueMs;
   }
 
   /** All that wait, those in a call left out. */
   *waitingRequests(): Iterable<W> {
-    for (const { waiting } of this.lanes.values()) if (waiting !== undefined) yield waiting;
+    for (const { request } of this.queue.allWaiting()) yield request;
   }
 
-  add(request: W): Added<W> {
+  /**
+   * Returns the request that need not wait: the older one that waited is answered by the same GET; the one that is
+   * added, by the GET under way for the same version.
+   */
+  add(request: W): W | undefined {
     const { key, version } = request;
-    const lane = this.lanes.get(key);
-    if (lane === undefined) {
-      this.lanes.set(key, {
-        ...{ waiting: request, inCall: undefined, failures: 0 },
-        ...{ notBeforeMs: 0, goneSinceMs: undefined },
-      });
-      this.ready.add(key);
-      return { kind: 'waits', superseded: undefined };
+    if (version !== undefined && this.inCall.get(key)?.request.version === version) return request;
+    const [waiting] = this.queue.waitingOf(key);
+    const older = waiting?.request;
+    if (waiting !== undefined) waiting.request = request;
+    else {
+      const entry = { machineId: key, bytes: 0, request };
+      this.queue.enqueue({ ...entry, failures: 0, goneSinceMs: undefined });
     }
-    if (version !== undefined && lane.inCall?.version === version) return { kind: 'contained' };
-    const superseded = lane.waiting;
-    lane.waiting = request;
-    return { kind: 'waits', superseded };
+    return older;
   }
 
-  /** Begins a GET for the lane whose turn it is; undefined where none is ready. */
+  /** Begins a GET for the order whose turn it is; undefined where none is ready. */
   take(nowMs: number): W | undefined {
-    this.wake(nowMs);
-    for (const key of this.ready) {
-      this.ready.delete(key);
-      const lane = this.lanes.get(key);
-      // it may have been dropped, or have become ready twice
-      if (lane?.waiting === undefined || lane.inCall !== undefined) continue;
-      lane.inCall = lane.waiting;
-      lane.waiting = undefined;
-      this.inCall += 1;
-      return lane.inCall;
-    }
-    return undefined;
+    const [entry] = this.queue.takeBatch(nowMs);
+    if (entry !== undefined) this.inCall.set(entry.machineId, entry);
+    return entry?.request;
   }
 
   /** The GET for the order has an answer; a request that came meanwhile is ready for the next. */
   answered(key: string): void {
-    const lane = this.endCall(key);
-    if (lane === undefined) return;
-    lane.failures = 0;
-    lane.goneSinceMs = undefined;
-    if (lane.waiting === undefined) this.lanes.delete(key);
-    else this.makeReady(key, lane, 0);
+    if (this.inCall.delete(key)) this.queue.releaseMachine(key, 'unknown');
   }
 
   /**
@@ -113,69 +82,37 @@ export class RequestLanes<W extends Waiting> {
    * since a newer one does.
    */
   postpone(key: string, notBeforeMs: number, hasFailed: boolean): W | undefined {
-    const lane = this.lanes.get(key);
-    const older = lane?.inCall;
-    this.endCall(key);
-    if (lane === undefined || older === undefined) return undefined;
-    if (hasFailed) lane.failures += 1;
-    const superseded = lane.waiting === undefined ? undefined : older;
-    lane.waiting ??= older;
-    this.makeReady(key, lane, notBeforeMs);
-    return superseded;
+    const entry = this.inCall.get(key);
+    if (entry === undefined) return undefined;
+    this.inCall.delete(key);
+    if (hasFailed) entry.failures += 1;
+    const [newer] = this.queue.waitingOf(key);
+    if (newer === undefined) {
+      this.queue.putBack(entry, 'unknown', notBeforeMs);
+      return undefined;
+    }
+    this.queue.replaceAll(key, [{ ...entry, request: newer.request }]);
+    this.queue.releaseMachine(key, 'unknown', notBeforeMs);
+    return entry.request;
   }
 
+  /** Of an order that a GET is under way for. */
   failuresOf(key: string): number {
-    return this.lanes.get(key)?.failures ?? 0;
+    return this.inCall.get(key)?.failures ?? 0;
   }
 
   /** The ERP says that the order is not there; returns for how many real milliseconds it has been saying so. */
   gone(key: string, nowMs: number): number {
-    const lane = this.lanes.get(key);
-    if (lane === undefined) return 0;
-    lane.goneSinceMs ??= nowMs;
-    return nowMs - lane.goneSinceMs;
+    const entry = this.inCall.get(key);
+    if (entry === undefined) return 0;
+    entry.goneSinceMs ??= nowMs;
+    return nowMs - entry.goneSinceMs;
   }
 
   /** Takes out what waits and is wanted no more. A GET under way goes on; its request is dropped as it ends. */
   drop(isDropped: (request: W) => boolean): W[] {
-    const dropped: W[] = [];
-    for (const [key, lane] of this.lanes) {
-      if (lane.waiting === undefined || !isDropped(lane.waiting)) continue;
-      dropped.push(lane.waiting);
-      lane.waiting = undefined;
-      if (lane.inCall === undefined) this.forget(key);
-    }
-    return dropped;
-  }
-
-  private forget(key: string): void {
-    this.lanes.delete(key);
-    this.ready.delete(key);
-  }
-
-  private endCall(key: string): Lane<W> | undefined {
-    const lane = this.lanes.get(key);
-    if (lane?.inCall === undefined) return undefined;
-    lane.inCall = undefined;
-    this.inCall -= 1;
-    return lane;
-  }
-
-  private makeReady(key: string, lane: Lane<W>, notBeforeMs: number): void {
-    lane.notBeforeMs = notBeforeMs;
-    if (notBeforeMs <= 0) this.ready.add(key);
-    else this.postponed.add(notBeforeMs, key);
-  }
-
-  /** Lanes whose time has come get their turn behind those that are ready. */
-  private wake(nowMs: number): void {
-    while ((this.postponed.earliestMs ?? Infinity) <= nowMs) {
-      const key = this.postponed.take();
-      const lane = key === undefined ? undefined : this.lanes.get(key);
-      if (key === undefined || lane === undefined || lane.inCall !== undefined) continue;
-      // a lane that was dropped and came again has another time
-      if (lane.notBeforeMs <= nowMs) this.ready.add(key);
-    }
+    const dropped = this.queue.removeWaiting(({ request }) => isDropped(request));
+    return dropped.map(({ request }) => request);
   }
 }
 
