@@ -137,9 +137,9 @@ const forbidden = [
     to: { path: CLIENT('axios') },
   },
   {
-    name: 'undici-only-in-clients',
-    comment: 'Requests have bounds, deadlines and secrets that stay secret, in two places alone.',
-    from: { path: '^(apps|libs)/', pathNot: '^libs/(http-calls|erp-client)/' },
+    name: 'undici-only-in-http-calls',
+    comment: 'Requests have bounds, deadlines and secrets that stay secret, in one place alone.',
+    from: { path: '^(apps|libs)/', pathNot: '^libs/http-calls/' },
     to: { path: CLIENT('undici') },
   },
   {

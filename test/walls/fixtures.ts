@@ -138,7 +138,7 @@ export const BROKEN_WALLS: BrokenWall[] = [
   },
   { rule: 'axios-only-in-http-calls', files: { 'apps/bridge/src/index.ts': imports('axios') } },
   { rule: 'axios-only-in-http-calls', files: { 'libs/erp-client/src/a.ts': imports('axios') } },
-  { rule: 'undici-only-in-clients', files: { 'libs/kafka/src/a.ts': imports('undici') } },
+  { rule: 'undici-only-in-http-calls', files: { 'libs/kafka/src/a.ts': imports('undici') } },
   {
     rule: 'pure-libs-without-nest',
     files: { 'libs/delivery/src/index.ts': imports('@nestjs/common') },
@@ -200,7 +200,7 @@ export const SOUND_HOUSE: Record<string, string> = {
   'libs/contracts/src/index.ts': imports('node:crypto'),
   'libs/delivery/src/index.ts': imports('#libs/contracts', 'node:util'),
   'libs/erp-formats/src/index.ts': imports('#libs/contracts', 'saxes'),
-  'libs/erp-client/src/index.ts': imports('undici', '#libs/http-calls'),
+  'libs/erp-client/src/index.ts': imports('#libs/http-calls'),
   'libs/http-calls/src/index.ts': imports('axios', 'undici', '#libs/clock'),
   'libs/kafka/src/index.ts': imports('#libs/kafkajs-patches', 'node:crypto', '#libs/contracts'),
   'libs/kafkajs-patches/src/index.ts': imports('kafkajs', '#libs/contracts'),

@@ -1,3 +1,4 @@
+import type { TokenSettings } from '#libs/config';
 import {
   type CloudAnswer,
   type FieldReader,
@@ -8,12 +9,7 @@ import {
 import { RenewedTokenSource, type TokenIssuer } from './renewed-token-source.js';
 import { TokenFileSource } from './token-file-source.js';
 import { readToken, type TokenGrant, TokenRequests } from './token-requests.js';
-import {
-  type TokenAnswer,
-  type TokenSource,
-  type TokenWay,
-  whyUnsendable,
-} from './token-source.js';
+import { type TokenAnswer, type TokenSource, whyUnsendable } from './token-source.js';
 
 interface TokenSurroundings {
   exchanges: TimedExchanges;
@@ -30,14 +26,23 @@ interface LoginSurroundings extends TokenSurroundings {
 }
 
 /** The source of the service's tokens; nothing is sent before the first is asked for. */
-export function openTokenSource(way: TokenWay, surroundings: LoginSurroundings): TokenSource {
+export function openServiceTokens(
+  way: TokenSettings,
+  surroundings: LoginSurroundings,
+): TokenSource {
+  return way.kind === 'login' ? loginSource(way, surroundings) : openTokenSource(way, surroundings);
+}
+
+/** The source of tokens for any server. */
+export function openTokenSource(
+  way: Exclude<TokenSettings, { kind: 'login' }>,
+  surroundings: TokenSurroundings,
+): TokenSource {
   switch (way.kind) {
     case 'fixed':
       return new FixedTokenSource(way.token);
     case 'file':
       return new TokenFileSource(way.path);
-    case 'login':
-      return loginSource(way, surroundings);
     case 'oauth':
       return clientCredentialsSource(way, surroundings);
     default:
@@ -46,7 +51,7 @@ export function openTokenSource(way: TokenWay, surroundings: LoginSurroundings):
 }
 
 function loginSource(
-  { email, password }: Extract<TokenWay, { kind: 'login' }>,
+  { email, password }: Extract<TokenSettings, { kind: 'login' }>,
   { login, ...surroundings }: LoginSurroundings,
 ): TokenSource {
   const requests = new TokenRequests({
@@ -100,7 +105,7 @@ function renewed(requests: TokenRequests, issue: TokenIssuer['issue']): RenewedT
 /** Where the credentials go (RFC 6749, section 2.3.1): every server should take the first, many want the second. */
 type CredentialsForm = 'basic' | 'body';
 
-type ClientCredentials = Extract<TokenWay, { kind: 'oauth' }>;
+type ClientCredentials = Extract<TokenSettings, { kind: 'oauth' }>;
 
 /**
  * Reads `access_token`, `token_type` (Bearer, in any case, or absent) and `expires_in` in seconds.

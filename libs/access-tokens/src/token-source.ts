@@ -1,21 +1,8 @@
-/** The ways to an access token; one of them is taken. */
-export type TokenWay =
-  | { kind: 'fixed'; token: string }
-  /** Read again whenever the file changes. */
-  | { kind: 'file'; path: string }
-  /** The service's own login. */
-  | { kind: 'login'; email: string; password: string }
-  /** OAuth 2.0 client credentials (RFC 6749, section 4.4). */
-  | {
-      kind: 'oauth';
-      tokenUrl: string;
-      clientId: string;
-      clientSecret: string;
-      scope?: string | undefined;
-    };
+import type { TokenSettings } from '#libs/config';
+import { TIMED_OUT, withTimeout } from '#libs/http-calls';
 
 /** The way of a token that never changes. */
-export function fixedToken(token: string): TokenWay {
+export function fixedToken(token: string): Extract<TokenSettings, { kind: 'fixed' }> {
   return { kind: 'fixed', token };
 }
 
@@ -41,6 +28,57 @@ export interface TokenSource {
 
   /** Gives up a renewal that is under way. */
   close(): Promise<void>;
+}
+
+/** A request that is made with a token. */
+interface TokenCall<A> {
+  tokens: TokenSource;
+  /** Of a request, in real milliseconds. */
+  timeoutMs: number;
+  signal: AbortSignal | undefined;
+  /** Awaited before the request, and before it is made again. */
+  turn?: ((isAgain: boolean) => Promise<void>) | undefined;
+  send: (token: string) => Promise<A>;
+  /** The answer where there is no token. */
+  without: (reason: NoToken) => A;
+}
+
+/**
+ * Makes a request; again, once, when its token was refused (`unauthorised`) and there is another.
+ *
+ * @throws the signal's reason, and what `turn` and `send` throw
+ */
+export async function callWithToken<A extends { kind: string; status?: number | null }>(
+  call: TokenCall<A>,
+): Promise<A> {
+  const { tokens, timeoutMs, signal, turn, send, without } = call;
+  // a way to a token takes two requests at most, each with its own deadline
+  const deadlineMs = 2 * timeoutMs;
+  // a caller that gives up leaves the renewal to the others
+  const inTime = async <T>(work: () => Promise<T>): Promise<T | NoToken> => {
+    const answer = await withTimeout(deadlineMs, { signal }, work);
+    if (answer !== TIMED_OUT) return answer;
+    return { kind: 'unavailable', why: `none in ${deadlineMs} ms`, afterMs: null };
+  };
+  signal?.throwIfAborted();
+  let token = tokens.current();
+  if (token === undefined) {
+    const obtained = await inTime(() => tokens.obtain());
+    if (obtained.kind !== 'token') return without(obtained);
+    ({ token } = obtained);
+  }
+  if (turn !== undefined) await turn(false);
+  // it may have been renewed meanwhile
+  const sent = tokens.current() ?? token;
+  const answer = await send(sent);
+  if (answer.kind !== 'unauthorised') return answer;
+  const status = answer.status === 403 ? 403 : 401;
+  const other = await inTime(() => tokens.replace(sent, status));
+  // a 403 says something of the request, even while no other token can be had
+  if (other === null || (other.kind !== 'token' && status === 403)) return answer;
+  if (other.kind !== 'token') return without(other);
+  if (turn !== undefined) await turn(true);
+  return send(other.token);
 }
 
 /** Anything else would fail in the HTTP library, with the token in its message. */

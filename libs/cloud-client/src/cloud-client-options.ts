@@ -1,12 +1,12 @@
-import type { TokenWay } from '#libs/access-tokens';
 import type { Clock } from '#libs/clock';
+import type { TokenSettings } from '#libs/config';
 import type { CloudCall, HttpsProxy } from '#libs/http-calls';
 import type { Tracing } from '#libs/tracing';
 
 export interface CloudClientOptions {
   /** Without `/api/v1`. */
   baseUrl: string;
-  token: TokenWay;
+  token: TokenSettings;
   /** How the service wants the reason named in setMachineClassification; default `reasonId`. */
   reasonField?: 'reasonId' | 'reason';
   /** Spelling of the machine list's path to begin with; default `mahcineInfo`. */

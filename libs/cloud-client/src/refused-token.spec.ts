@@ -1,13 +1,14 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { fixedToken, type TokenWay } from '#libs/access-tokens';
+import { fixedToken } from '#libs/access-tokens';
+import type { TokenSettings } from '#libs/config';
 import { captureLogs, type CapturedLogs } from '../../logging/test/captured-logs.js';
 import { ServiceWithLogin } from '../test/service-with-login.js';
 import { respond } from '../test/stub-service.js';
 import { MachineCloudClient } from './machine-cloud-client.js';
 
-const LOGIN: TokenWay = { kind: 'login', email: 'me@example.com', password: 'hunter2' };
+const LOGIN: TokenSettings = { kind: 'login', email: 'me@example.com', password: 'hunter2' };
 const APPLIED = { kind: 'data', data: null };
 
 describe('a token that the service refuses', () => {
@@ -27,7 +28,7 @@ describe('a token that the service refuses', () => {
     logs.release();
   });
 
-  function connect(token: TokenWay): MachineCloudClient {
+  function connect(token: TokenSettings): MachineCloudClient {
     return new MachineCloudClient({ baseUrl: service.stub.baseUrl, token });
   }
 

@@ -6,7 +6,12 @@ import {
   traceHeaders,
   type Tracing,
 } from '#libs/tracing';
-import { openTokenSource, type NoToken, type TokenSource } from '#libs/access-tokens';
+import {
+  callWithToken,
+  openServiceTokens,
+  type NoToken,
+  type TokenSource,
+} from '#libs/access-tokens';
 import {
   ASKED_FOR,
   type Caller as HttpCaller,
@@ -16,10 +21,8 @@ import {
   type HttpRequest,
   HttpTransport,
   type SuccessMeaning,
-  TIMED_OUT,
   TimedExchanges,
   toAnswer,
-  withTimeout,
 } from '#libs/http-calls';
 import type { CloudClientOptions } from './cloud-client-options.js';
 import { RequestPace } from './request-pace.js';
@@ -74,7 +77,7 @@ export function openServiceCalls(options: CloudClientOptions): ServiceCalls {
       proxy,
     }),
     exchanges,
-    tokens: openTokenSource(token, {
+    tokens: openServiceTokens(token, {
       login: new URL(`${apiPath(baseUrl)}/security/getAPIToken`, baseUrl),
       exchanges,
       proxy,
@@ -99,13 +102,9 @@ interface ServiceCallsOptions {
 
 /** One authorised request and its answer; made again, once, when its token was refused and there is another. */
 export class ServiceCalls {
-  /** A way to a token takes two requests at most, each with its own deadline. */
-  private readonly tokenDeadlineMs: number;
   private readonly serviceClock = new ServiceClock();
 
-  constructor(private readonly options: ServiceCallsOptions) {
-    this.tokenDeadlineMs = 2 * options.exchanges.timeoutMs;
-  }
+  constructor(private readonly options: ServiceCallsOptions) {}
 
   /** @throws the reason of the caller's signal when that aborts, or the caller's objection; nothing else */
   async call<T>(
@@ -114,22 +113,19 @@ export class ServiceCalls {
     caller: Caller,
   ): Promise<CloudAnswer<T>> {
     const { signal } = caller;
-    const { tokens, pace } = this.options;
-    signal?.throwIfAborted();
-    let token = tokens.current() ?? (await this.obtain(caller));
-    if (typeof token !== 'string') return withoutToken(request.operation, token);
-    if (pace !== undefined && caller.hasTurn !== true) {
-      await pace.awaitTurn(signal);
-      // it may have been renewed meanwhile
-      token = tokens.current() ?? token;
-    }
-    const answer = await this.send(request, token, meaning, caller);
-    if (answer.kind !== 'unauthorised') return answer;
-    const other = await this.replace(token, answer.status, caller);
-    if (other === null) return answer;
-    if (typeof other !== 'string') return withoutToken(request.operation, other);
-    await pace?.awaitTurn(signal);
-    return this.send(request, other, meaning, caller);
+    const { tokens, pace, exchanges } = this.options;
+    return callWithToken<CloudAnswer<T>>({
+      tokens,
+      timeoutMs: exchanges.timeoutMs,
+      signal,
+      turn:
+        pace &&
+        (async (isAgain) => {
+          if (isAgain || caller.hasTurn !== true) await pace.awaitTurn(signal);
+        }),
+      send: (token) => this.send(request, token, meaning, caller),
+      without: (reason) => withoutToken(request.operation, reason),
+    });
   }
 
   /** The rate limit; undefined where there is none. */
@@ -171,32 +167,6 @@ export class ServiceCalls {
     if (exchange.kind === 'reply')
       this.serviceClock.observe(exchange.headers.date, sentMs, clock.nowMs());
     return toAnswer(request.operation, exchange, meaning, realEpochMs());
-  }
-
-  private async obtain({ signal }: Caller): Promise<string | NoToken> {
-    const answer = await this.inTime(signal, () => this.options.tokens.obtain());
-    return answer.kind === 'token' ? answer.token : answer;
-  }
-
-  private async replace(
-    refused: string,
-    status: 401 | 403,
-    { signal }: Caller,
-  ): Promise<string | NoToken | null> {
-    const answer = await this.inTime(signal, () => this.options.tokens.replace(refused, status));
-    if (answer?.kind === 'token') return answer.token;
-    // a 403 says something of the request, even while no other token can be had
-    return status === 403 ? null : answer;
-  }
-
-  /** A caller that gives up leaves the renewal to the others. */
-  private async inTime<A>(
-    signal: AbortSignal | undefined,
-    work: () => Promise<A>,
-  ): Promise<A | NoToken> {
-    const answer = await withTimeout(this.tokenDeadlineMs, { signal }, work);
-    if (answer !== TIMED_OUT) return answer;
-    return { kind: 'unavailable', why: `none in ${this.tokenDeadlineMs} ms`, afterMs: null };
   }
 }
 

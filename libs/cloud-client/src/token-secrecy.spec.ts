@@ -1,5 +1,6 @@
 import { inspect } from 'node:util';
-import { fixedToken, type TokenWay } from '#libs/access-tokens';
+import { fixedToken } from '#libs/access-tokens';
+import type { TokenSettings } from '#libs/config';
 import type { CloudAnswer } from '#libs/http-calls';
 import type { CloudCall } from '#libs/http-calls';
 import { captureLogs, type CapturedLogs } from '../../logging/test/captured-logs.js';
@@ -25,7 +26,7 @@ afterEach(async () => {
   logs.release();
 });
 
-function connect(token: TokenWay, baseUrl = service.baseUrl): MachineCloudClient {
+function connect(token: TokenSettings, baseUrl = service.baseUrl): MachineCloudClient {
   const onCall = (call: CloudCall): number => calls.push(call);
   return (client = new MachineCloudClient({ baseUrl, token, timeoutMs: 1_000, onCall }));
 }
@@ -112,7 +113,7 @@ describe('the credentials of a login', () => {
       const echoed = { error: password, error_description: [authorization, body, decoded] };
       respond(status, { token: 7, token_type: password, ...echoed })({} as never, response);
     };
-  const ways: [string, () => TokenWay][] = [
+  const ways: [string, () => TokenSettings][] = [
     ['login', () => ({ kind: 'login', email: 'me', password })],
     [
       'OAuth client',

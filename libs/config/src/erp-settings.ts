@@ -11,6 +11,7 @@ import {
 } from '#libs/erp-formats';
 import { expressionFault } from '#libs/expressions';
 import { type Environment, type EnvironmentReader, readSettings } from './environment-reader.js';
+import type { TokenSettings } from './token-settings.js';
 
 /** A day: a larger skew would accept any time. */
 const LARGEST_SKEW_SECONDS = 86_400;
@@ -102,11 +103,8 @@ function readList<T>(
 /** How a request of an enrichment rule says who asks. */
 type ErpCredentials =
   | { kind: 'none' }
-  | { kind: 'bearer'; token: string }
-  /** Read again whenever the file changes. */
-  | { kind: 'bearerFile'; path: string }
   | { kind: 'basic'; username: string; password: string }
-  | { kind: 'oauth'; tokenUrl: string; clientId: string; clientSecret: string; scope?: string };
+  | Exclude<TokenSettings, { kind: 'login' }>;
 
 /** What the requests of an enrichment rule need beside it. */
 export interface ErpAccess {
@@ -140,8 +138,8 @@ function readCredentials(env: EnvironmentReader, { name, auth }: EnrichmentRule)
       return auth;
     case 'bearer':
       return 'file' in auth.token
-        ? { kind: 'bearerFile', path: auth.token.file }
-        : { kind: 'bearer', token: secret(auth.token) };
+        ? { kind: 'file', path: auth.token.file }
+        : { kind: 'fixed', token: secret(auth.token) };
     case 'basic':
       return { ...auth, password: secret(auth.password) };
     case 'oauth':

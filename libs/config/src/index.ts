@@ -14,7 +14,7 @@ export {
   SettingsError,
   versionOf,
 } from './environment-reader.js';
-export { type ErpSettings, loadErpSettings } from './erp-settings.js';
+export { type ErpAccess, type ErpSettings, loadErpSettings } from './erp-settings.js';
 export { loadBridgeAddress } from './http-settings.js';
 export {
   type DocumentPath,
@@ -40,4 +40,5 @@ export {
   type TerminalAccess,
   type TerminalSettings,
 } from './terminal-settings.js';
+export { type TokenSettings } from './token-settings.js';
 export { type TracingSettings } from './tracing-settings.js';

@@ -28,7 +28,7 @@ describe('ErpClient', () => {
   };
   const clientOf = (origin: string, more: Partial<ErpClientOptions> = {}): ErpClient => {
     const client = new ErpClient({
-      ...{ origin, credentials: { kind: 'bearer', token: SECRET } },
+      ...{ origin, credentials: { kind: 'fixed', token: SECRET } },
       ...{ headers: { accept: 'application/json' }, ca: undefined, proxy: undefined },
       ...{ maxConnections: 2, timeoutMs: 5000, maxAnswerBytes: 10_000 },
       ...more,
@@ -143,7 +143,7 @@ describe('ErpClient', () => {
 
   it('gives up an answer that does not end in time, whether it has begun or not', async () => {
     const silent = await asking(() => undefined, { timeoutMs: 200 });
-    expect(silent).toMatchObject({ kind: 'retry', why: 'no whole answer in 200 ms' });
+    expect(silent).toMatchObject({ kind: 'retry', why: 'no answer in 200 ms' });
     const slow = await asking((_, response) => void response.write('{'), { timeoutMs: 200 });
     expect(slow).toMatchObject({ kind: 'retry', why: 'no whole answer in 200 ms' });
   });

@@ -1,38 +1,47 @@
 import { promisify } from 'node:util';
 import { gunzip } from 'node:zlib';
-import { type Dispatcher, Pool } from 'undici';
-import { afterRealMs, onAbort, realEpochMs } from '#libs/clock';
 import {
-  openClientCredentials,
-  type TokenAnswer,
-  TokenFileSource,
+  callWithToken,
+  fixedToken,
+  type NoToken,
+  openTokenSource,
   type TokenSource,
 } from '#libs/access-tokens';
-import { type HttpsProxy, readRetryAfter, resettingConnector } from '#libs/http-calls';
+import { realEpochMs } from '#libs/clock';
+import type { BridgeSettings, ErpAccess } from '#libs/config';
+import { type EnrichmentRule, enrichmentUrl } from '#libs/erp-formats';
+import {
+  type HttpsProxy,
+  HttpTransport,
+  readRetryAfter,
+  type ServiceReply,
+  TimedExchanges,
+} from '#libs/http-calls';
 
-/** How a request says who asks. */
-type Credentials =
-  | { kind: 'none' }
-  | { kind: 'bearer'; token: string }
-  | { kind: 'bearerFile'; path: string }
-  | { kind: 'basic'; username: string; password: string }
-  | { kind: 'oauth'; tokenUrl: string; clientId: string; clientSecret: string; scope?: string };
+/** The client of the ERP that a rule asks. */
+export function openErpClient(
+  rule: EnrichmentRule,
+  { erpAccess, machineCloud }: Pick<BridgeSettings, 'erpAccess' | 'machineCloud'>,
+): ErpClient {
+  const { headers, timeoutMs, maxAnswerBytes, concurrency } = rule;
+  const access = erpAccess.get(rule.name);
+  return new ErpClient({
+    ...{ origin: new URL(enrichmentUrl(rule, {})).origin, headers, timeoutMs, maxAnswerBytes },
+    maxConnections: concurrency,
+    credentials: access?.credentials ?? { kind: 'none' },
+    ca: access?.ca,
+    proxy: rule.proxy ? machineCloud.proxy : undefined,
+  });
+}
 
-export interface ErpClientOptions {
+/** The deadline is that of a whole answer, and of a token; an answer is bounded unpacked, too. */
+export interface ErpClientOptions
+  extends ErpAccess, Pick<EnrichmentRule, 'headers' | 'timeoutMs' | 'maxAnswerBytes'> {
   /** `https://host:port` */
   origin: string;
-  credentials: Credentials;
-  /** Sent with every request; names in lower case. */
-  headers: Readonly<Record<string, string>>;
-  /** Trusted in place of the system's certificates, in PEM; also for the token's server if on the same host. */
-  ca: string | undefined;
   /** Of https alone. */
   proxy: HttpsProxy | undefined;
   maxConnections: number;
-  /** Real milliseconds from the request to the end of the answer; a token has as long again. */
-  timeoutMs: number;
-  /** Of the body, unpacked too. */
-  maxAnswerBytes: number;
 }
 
 /** What a GET came to. No text of the answer or of a secret is in `why`. */
@@ -55,28 +64,18 @@ export type ErpAnswer =
 
 /** Statuses that pass; so does what a gateway answers in place of the ERP. */
 const PASSING = new Set([408, 425, 429]);
-/** Of an answer whose body does not matter, so that its connection can be used again. */
-const MOST_DUMPED_BYTES = 65_536;
-
 const unzip = promisify(gunzip);
 
 /** Asks one ERP. Follows no redirect, since credentials would travel to another host. */
 export class ErpClient {
-  private readonly pool: Pool;
+  private readonly transport: HttpTransport;
+  private readonly exchanges: TimedExchanges;
   private readonly tokens: TokenSource | undefined;
-  private readonly fixed: string | undefined;
 
   constructor(private readonly options: ErpClientOptions) {
-    const { origin, credentials, proxy, ca, timeoutMs } = options;
-    this.pool = new Pool(origin, {
-      connections: options.maxConnections,
-      connect: resettingConnector(timeoutMs, proxy, ca),
-      // these two watch for inactivity; the deadline covers the whole request
-      headersTimeout: 0,
-      bodyTimeout: 0,
-    });
-    this.tokens = tokensOf(options);
-    this.fixed = fixedAuthorization(credentials);
+    this.transport = new HttpTransport(options);
+    this.exchanges = new TimedExchanges(options.timeoutMs);
+    this.tokens = tokensOf(options, this.exchanges);
   }
 
   /**
@@ -86,195 +85,126 @@ export class ErpClient {
   async get(
     path: string,
     signal: AbortSignal,
-    headers: Readonly<Record<string, string>> = {},
+    more: Readonly<Record<string, string>> = {},
   ): Promise<ErpAnswer> {
-    const first = await this.authorise(signal);
-    if (first.kind !== 'authorised') return first;
-    const answer = await this.send(path, first.authorization, signal, headers);
-    if (answer.kind !== 'unauthorised' || this.tokens === undefined) return answer;
-    const other = await this.tokens.replace(first.token, answer.status);
-    signal.throwIfAborted();
-    if (other === null) return answer;
-    const again = authorised(other);
-    return again.kind === 'authorised'
-      ? this.send(path, again.authorization, signal, headers)
-      : again;
+    const { tokens, exchanges } = this;
+    const { credentials, headers } = this.options;
+    const sent = { ...headers, ...more, 'accept-encoding': 'identity' };
+    if (tokens === undefined) return this.send(path, sent, signal);
+    const scheme = credentials.kind === 'basic' ? 'Basic' : 'Bearer';
+    return callWithToken<ErpAnswer>({
+      tokens,
+      timeoutMs: exchanges.timeoutMs,
+      signal,
+      send: (token) => this.send(path, { ...sent, authorization: `${scheme} ${token}` }, signal),
+      without: withoutToken,
+    });
   }
 
   /** Requests in flight fail. */
   async close(): Promise<void> {
-    await Promise.all([this.pool.destroy(), this.tokens?.close()]);
-  }
-
-  private async authorise(signal: AbortSignal): Promise<Authorised | ErpAnswer> {
-    const { tokens, fixed } = this;
-    if (tokens === undefined) return { kind: 'authorised', authorization: fixed, token: '' };
-    const token = tokens.current();
-    const answer: TokenAnswer =
-      token === undefined ? await tokens.obtain() : { kind: 'token', token };
-    signal.throwIfAborted();
-    return authorised(answer);
+    await Promise.all([this.transport.destroy(), this.tokens?.close()]);
   }
 
   private async send(
     path: string,
-    authorization: string | undefined,
+    headers: Readonly<Record<string, string>>,
     signal: AbortSignal,
-    more: Readonly<Record<string, string>>,
   ): Promise<ErpAnswer> {
-    signal.throwIfAborted();
-    const { timeoutMs, headers } = this.options;
-    const end = new AbortController();
-    const late = new Error(`no whole answer in ${timeoutMs} ms`);
-    const stopTimer = afterRealMs(timeoutMs, () => {
-      end.abort(late);
-    });
-    const leave = onAbort(signal, () => {
-      end.abort(signal.reason);
-    });
-    try {
-      const response = await this.pool.request({
-        ...{ method: 'GET', path, signal: end.signal },
-        headers: {
-          ...headers,
-          ...more,
-          'accept-encoding': 'identity',
-          ...(authorization !== undefined && { authorization }),
-        },
-      });
-      return await this.read(response);
-    } catch (error) {
-      signal.throwIfAborted();
-      const { code, message } = error as NodeJS.ErrnoException;
-      const why = end.signal.aborted ? late.message : message || code;
-      return { kind: 'retry', status: null, why: why ?? 'no answer', afterMs: null };
-    } finally {
-      stopTimer();
-      leave();
-    }
+    const request = { path, headers: Object.entries(headers).flat(), body: null, isBinary: true };
+    const exchange = await this.exchanges.run('getErpOrder', { signal }, (end) =>
+      this.transport.send({ method: 'GET', ...request }, end),
+    );
+    return exchange.kind === 'failed' ? retry(null, exchange.cause.message) : this.read(exchange);
   }
 
-  private async read(response: Dispatcher.ResponseData): Promise<ErpAnswer> {
-    const { statusCode: status, headers, body } = response;
-    const contentType = firstOf(headers['content-type']) ?? null;
-    if (status === 200) return this.readBody(response, contentType);
-    await body.dump({ limit: MOST_DUMPED_BYTES });
-    if (status === 204) return { kind: 'nothing' };
+  private async read({ status, headers, chunks, bodyFault }: ServiceReply): Promise<ErpAnswer> {
+    const { maxAnswerBytes } = this.options;
+    const isTooLarge = bodyFault?.code === 'malformed-answer';
+    if (bodyFault !== undefined && !isTooLarge) return retry(null, bodyFault.cause.message);
+    const { contentType = null, contentEncoding = '' } = headers;
+    const isWebPage = /^\s*(text\/html|application\/xhtml\+xml)\b/i.test(contentType ?? '');
     const why = `the ERP answered ${status}`;
-    // the page of a gateway is not the ERP's word for an order that is not there
-    if (status === 410 || (status === 404 && !isWebPage(contentType))) {
-      return { kind: 'gone', status };
+    if (status === 200) {
+      const page = 'the ERP answered with a web page, as of a login or of maintenance';
+      if (isWebPage) return retry(status, page);
+      if (isTooLarge) return tooLarge(maxAnswerBytes);
+      const body = Buffer.concat(chunks ?? []);
+      return unpacked(body, contentEncoding.trim().toLowerCase(), contentType, maxAnswerBytes);
     }
+    if (status === 204) return { kind: 'nothing' };
+    // the page of a gateway is not the ERP's word for an order that is not there
+    if (status === 410 || (status === 404 && !isWebPage)) return { kind: 'gone', status };
     if (status === 401 || status === 403) return { kind: 'unauthorised', status, why };
     if (status >= 400 && status < 500 && status !== 404 && !PASSING.has(status)) {
       return { kind: 'refused', code: 'status', status, why };
     }
-    const retryAfter = firstOf(headers['retry-after']);
-    const afterMs = readRetryAfter({ retryAfter, date: firstOf(headers['date']) }, realEpochMs());
     const isRedirect = status >= 300 && status < 400;
-    return {
-      ...{ kind: 'retry', status, afterMs },
-      why: isRedirect ? `${why}: redirects are not followed` : why,
-    };
-  }
-
-  private async readBody(
-    { headers, body }: Dispatcher.ResponseData,
-    contentType: string | null,
-  ): Promise<ErpAnswer> {
-    const status = 200;
-    if (isWebPage(contentType)) {
-      await body.dump({ limit: MOST_DUMPED_BYTES });
-      const why = 'the ERP answered with a web page, as of a login or of maintenance';
-      return { kind: 'retry', status, why, afterMs: null };
-    }
-    const { maxAnswerBytes } = this.options;
-    const chunks: Buffer[] = [];
-    let bytes = 0;
-    for await (const chunk of body as AsyncIterable<Buffer>) {
-      bytes += chunk.length;
-      if (bytes > maxAnswerBytes) return tooLarge(maxAnswerBytes);
-      chunks.push(chunk);
-    }
-    const whole = Buffer.concat(chunks);
-    const encoding = firstOf(headers['content-encoding'])?.trim().toLowerCase() ?? 'identity';
-    if (encoding === 'identity' || encoding === '') {
-      return { kind: 'document', contentType, body: whole };
-    }
-    if (encoding !== 'gzip' && encoding !== 'x-gzip') {
-      const why = 'the ERP answered in an encoding that it was not asked for';
-      return { kind: 'refused', code: 'invalid-message', status, why };
-    }
-    return unzipped(whole, contentType, maxAnswerBytes);
+    return retry(
+      status,
+      isRedirect ? `${why}: redirects are not followed` : why,
+      readRetryAfter(headers, realEpochMs()),
+    );
   }
 }
 
-interface Authorised {
-  kind: 'authorised';
-  authorization: string | undefined;
-  /** Empty where it is none that could be replaced. */
-  token: string;
+function retry(status: number | null, why: string, afterMs: number | null = null): ErpAnswer {
+  return { kind: 'retry', status, why, afterMs };
 }
 
-function authorised(answer: TokenAnswer): Authorised | ErpAnswer {
-  switch (answer.kind) {
-    case 'token': {
-      const { token } = answer;
-      return { kind: 'authorised', authorization: `Bearer ${token}`, token };
+function withoutToken(reason: NoToken): ErpAnswer {
+  return reason.kind === 'refused'
+    ? { kind: 'unauthorised', status: 401, why: reason.why }
+    : retry(null, reason.why, reason.afterMs);
+}
+
+/** What `Authorization` says behind its scheme; undefined without a login. */
+function tokensOf(
+  { origin, credentials, proxy, ca }: ErpClientOptions,
+  exchanges: TimedExchanges,
+): TokenSource | undefined {
+  switch (credentials.kind) {
+    case 'none':
+      return undefined;
+    case 'basic': {
+      const { username, password } = credentials;
+      const token = Buffer.from(`${username}:${password}`).toString('base64');
+      return openTokenSource(fixedToken(token), { exchanges, proxy });
     }
-    case 'refused':
-      return { kind: 'unauthorised', status: 401, why: answer.why };
-    case 'unavailable':
-      return { kind: 'retry', status: null, why: answer.why, afterMs: answer.afterMs };
+    case 'oauth': {
+      // An ERP's own token server has its authority; another host, as of a cloud's logins, has one that all know.
+      const isItsOwn = new URL(credentials.tokenUrl).hostname === new URL(origin).hostname;
+      return openTokenSource(credentials, { exchanges, proxy, ca: isItsOwn ? ca : undefined });
+    }
     default:
-      return answer satisfies never;
+      return openTokenSource(credentials, { exchanges, proxy });
   }
-}
-
-function tokensOf(options: ErpClientOptions): TokenSource | undefined {
-  const { origin, credentials, proxy, ca, timeoutMs } = options;
-  if (credentials.kind === 'bearerFile') return new TokenFileSource(credentials.path);
-  if (credentials.kind !== 'oauth') return undefined;
-  const { tokenUrl, clientId, clientSecret, scope } = credentials;
-  const client = { tokenUrl, clientId, clientSecret, ...(scope !== undefined && { scope }) };
-  // An ERP's own token server has its authority; another host, as of a cloud's logins, has one of those that all know.
-  const isItsOwn = new URL(tokenUrl).hostname === new URL(origin).hostname;
-  return openClientCredentials(client, { timeoutMs, proxy, ca: isItsOwn ? ca : undefined });
-}
-
-function fixedAuthorization(credentials: Credentials): string | undefined {
-  if (credentials.kind === 'bearer') return `Bearer ${credentials.token}`;
-  if (credentials.kind !== 'basic') return undefined;
-  const { username, password } = credentials;
-  return `Basic ${Buffer.from(`${username}:${password}`).toString('base64')}`;
 }
 
 /** Some servers pack what they were asked not to; what unpacks to more than its limit is not unpacked to its end. */
-async function unzipped(
-  packed: Buffer,
+async function unpacked(
+  body: Buffer,
+  encoding: string,
   contentType: string | null,
   maxOutputLength: number,
 ): Promise<ErpAnswer> {
+  if (encoding === 'identity' || encoding === '') return { kind: 'document', contentType, body };
+  const fault = { kind: 'refused', code: 'invalid-message', status: 200 } as const;
+  if (encoding !== 'gzip' && encoding !== 'x-gzip') {
+    const why = 'the ERP answered in an encoding that it was not asked for';
+    return { ...fault, why };
+  }
   try {
-    return { kind: 'document', contentType, body: await unzip(packed, { maxOutputLength }) };
+    return { kind: 'document', contentType, body: await unzip(body, { maxOutputLength }) };
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'ERR_BUFFER_TOO_LARGE') {
       return tooLarge(maxOutputLength);
     }
-    const why = 'the ERP answered with gzip that cannot be unpacked';
-    return { kind: 'refused', code: 'invalid-message', status: 200, why };
+    return { ...fault, why: 'the ERP answered with gzip that cannot be unpacked' };
   }
 }
 
 function tooLarge(maxAnswerBytes: number): ErpAnswer {
   const why = `the ERP answered with more than ${maxAnswerBytes} bytes`;
   return { kind: 'refused', code: 'too-large', status: 200, why };
-}
-
-function isWebPage(contentType: string | null): boolean {
-  return /^\s*(text\/html|application\/xhtml\+xml)\b/i.test(contentType ?? '');
-}
-
-function firstOf(header: string | string[] | undefined): string | undefined {
-  return Array.isArray(header) ? header[0] : header;
 }

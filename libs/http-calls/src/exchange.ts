@@ -31,6 +31,8 @@ export interface HttpRequest {
   body: string | null;
   /** Taken out of an error body that echoes it. */
   token?: string;
+  /** The answer is wanted as it comes, in {@link ServiceReply.chunks}. */
+  isBinary?: boolean;
 }
 
 /** What is kept of the underlying failure: an HTTP library's own error carries the request's headers. */
@@ -42,9 +44,13 @@ export interface CloudErrorCause {
 export interface ServiceReply {
   kind: 'reply';
   status: number;
-  headers: { retryAfter?: string | undefined; date?: string | undefined };
+  headers: Partial<
+    Record<'retryAfter' | 'date' | 'contentType' | 'contentEncoding', string | undefined>
+  >;
   /** Empty when `bodyFault` is set. */
   body: string;
+  /** The body of a binary request, which has none in `body`. */
+  chunks?: Buffer[] | undefined;
   /** The first piece of the body, which is all that may be known of one with a fault. */
   beginning: Buffer | undefined;
   /** The status arrived but the body did not: the connection broke, time was up, or it was larger than allowed. */

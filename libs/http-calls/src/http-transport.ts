@@ -152,19 +152,28 @@ class Answer implements Dispatcher.DispatchHandler {
   ): void {
     // Informational answers come before the one that counts.
     if (status < 200) return;
-    const retryAfter = firstValue(headers['retry-after']);
-    const date = firstValue(headers['date']);
     this.reply = {
       kind: 'reply',
       status,
-      headers: { retryAfter, date },
+      headers: {
+        retryAfter: firstValue(headers['retry-after']),
+        date: firstValue(headers['date']),
+        contentType: firstValue(headers['content-type']),
+        contentEncoding: firstValue(headers['content-encoding']),
+      },
       body: '',
       beginning: undefined,
+      chunks: this.sending.request.isBinary === true ? [] : undefined,
     };
     this.sending.end.arrived = this.reply;
   }
 
   onResponseData(_controller: Dispatcher.DispatchController, chunk: Buffer): void {
+    const chunks = this.reply?.chunks;
+    if (chunks !== undefined) {
+      chunks.push(chunk);
+      return;
+    }
     if (this.first === undefined) {
       this.first = chunk;
       if (this.reply !== undefined) this.reply.beginning = chunk;

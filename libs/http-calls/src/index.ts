@@ -21,6 +21,7 @@ export {
   type Exchange,
   type HeaderList,
   type HttpRequest,
+  type ServiceReply,
   TIMED_OUT,
   TimedExchanges,
   withTimeout,
@@ -29,4 +30,3 @@ export { FieldReader, MalformedField } from './field-reader.js';
 export { HttpTransport } from './http-transport.js';
 export { type HttpsProxy } from './https-proxy.js';
 export { RememberedForm } from './remembered-form.js';
-export { resettingConnector } from './resetting-connector.js';

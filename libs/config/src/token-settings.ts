@@ -1,0 +1,100 @@
+import type { EnvironmentReader } from './environment-reader.js';
+import { readServiceUrl } from './service-url.js';
+
+/** Where an access token comes from; exactly one way is configured. */
+export type TokenSettings =
+  | { kind: 'fixed'; token: string }
+  /** Read again whenever the file changes. */
+  | { kind: 'file'; path: string }
+  /** The service's own login. */
+  | { kind: 'login'; email: string; password: string }
+  /** OAuth 2.0 client credentials (RFC 6749, section 4.4). */
+  | {
+      kind: 'oauth';
+      tokenUrl: string;
+      clientId: string;
+      clientSecret: string;
+      scope?: string | undefined;
+    };
+
+interface TokenWay {
+  names: readonly string[];
+  read: (env: EnvironmentReader) => TokenSettings;
+}
+
+/** RFC 6750 allows fewer still. */
+const TOKEN_IN_HEADER = /^[\x21-\x7e]*$/;
+const LOGIN = 'MACHINE_CLOUD_LOGIN';
+const OAUTH = 'MACHINE_CLOUD_OAUTH';
+
+const WAYS: readonly TokenWay[] = [
+  { names: ['MACHINE_CLOUD_TOKEN'], read: readFixed },
+  { names: ['MACHINE_CLOUD_TOKEN_FILE'], read: readFile },
+  {
+    names: [`${LOGIN}_EMAIL`, `${LOGIN}_PASSWORD`, `${LOGIN}_PASSWORD_FILE`],
+    read: readLogin,
+  },
+  {
+    names: ['TOKEN_URL', 'CLIENT_ID', 'CLIENT_SECRET', 'CLIENT_SECRET_FILE', 'SCOPE'].map(
+      (name) => `${OAUTH}_${name}`,
+    ),
+    read: readOAuth,
+  },
+];
+
+/** One setting chooses a way: it is a problem when others of that way are missing, or a second way is chosen. */
+export function readToken(env: EnvironmentReader): TokenSettings {
+  const isSet = (name: string): boolean => env.isSet(name);
+  const begun = WAYS.filter(({ names }) => names.some(isSet));
+  if (begun.length === 0) {
+    env.problem(
+      'MACHINE_CLOUD_TOKEN',
+      `is required, or another way to a token: MACHINE_CLOUD_TOKEN_FILE, ${LOGIN}_EMAIL with ` +
+        `${LOGIN}_PASSWORD, or ${OAUTH}_TOKEN_URL with ${OAUTH}_CLIENT_ID and ${OAUTH}_CLIENT_SECRET`,
+    );
+  } else if (begun.length > 1) {
+    const ways = begun.map(({ names }) => names.filter(isSet).join(' + '));
+    env.problem(ways.join(' and '), 'are different ways to a token: keep one, unset the others');
+  }
+  const [settings = { kind: 'fixed', token: '' }] = begun.map(({ read }) => read(env));
+  return settings;
+}
+
+function readFixed(env: EnvironmentReader): TokenSettings {
+  const name = 'MACHINE_CLOUD_TOKEN';
+  const token = env.text(name, '');
+  // Each call would fail, with the token in the library's message.
+  if (!TOKEN_IN_HEADER.test(token)) {
+    env.problem(
+      name,
+      'holds a line break, a blank or another character that no token in a header can have',
+    );
+  }
+  return { kind: 'fixed', token };
+}
+
+/** The file may be corrected while the bridge runs: it must only exist, and not be empty. */
+function readFile(env: EnvironmentReader): TokenSettings {
+  const name = 'MACHINE_CLOUD_TOKEN_FILE';
+  const path = env.text(name, '');
+  env.fileContent(name, path);
+  return { kind: 'file', path };
+}
+
+function readLogin(env: EnvironmentReader): TokenSettings {
+  return {
+    kind: 'login',
+    email: env.required(`${LOGIN}_EMAIL`, 'whom to log in'),
+    password: env.requiredSecret(`${LOGIN}_PASSWORD`, 'the password of the login'),
+  };
+}
+
+function readOAuth(env: EnvironmentReader): TokenSettings {
+  return {
+    kind: 'oauth',
+    scope: env.optional(`${OAUTH}_SCOPE`),
+    tokenUrl: readServiceUrl(env, `${OAUTH}_TOKEN_URL`, 'where OAuth tokens are handed out'),
+    clientId: env.required(`${OAUTH}_CLIENT_ID`, 'the client that OAuth tokens are handed out to'),
+    clientSecret: env.requiredSecret(`${OAUTH}_CLIENT_SECRET`, 'the secret of the OAuth client'),
+  };
+}
