@@ -10,14 +10,13 @@ export {
   type Expressions,
   type MappingEntry,
   OrderMapping,
+  parseOrderMapping,
 } from './mapping/order-mapping.js';
-export { parseOrderMapping } from './mapping/parse-order-mapping.js';
 export type { OrderDocument } from './document/order-format.js';
 export { YAML_OPTIONS } from './document/settings-file.js';
 export { readOrderDocument, readOrders } from './read-orders.js';
 export { offsetSeconds } from './time/local-time.js';
-export { sourceTopicOf } from './umh/umh-topic.js';
-export { UMH_TOPIC_MISSING } from './umh/umh.format.js';
+export { sourceTopicOf, UMH_TOPIC_MISSING } from './umh/umh.format.js';
 export {
   type EnrichmentRule,
   EnrichmentRules,

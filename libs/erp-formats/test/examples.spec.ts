@@ -2,8 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import type { OrderMessage } from '#libs/contracts';
 import { BoundedExpressions, expressionFault } from '#libs/expressions';
 import { FORMATS, readOrderDocument } from '../src/read-orders.js';
-import { OrderMapping } from '../src/mapping/order-mapping.js';
-import { parseOrderMapping } from '../src/mapping/parse-order-mapping.js';
+import { OrderMapping, parseOrderMapping } from '../src/mapping/order-mapping.js';
 import type { OrderDocument } from '../src/document/order-format.js';
 
 const OTHER_PAGES = new Set(['index.md', 'enrichment.md']);

@@ -2,8 +2,7 @@ import type { OrderMessage, Parsed } from '#libs/contracts';
 import { BoundedExpressions, expressionFault } from '#libs/expressions';
 
 import { readXml } from '../xml/read-xml.js';
-import { OrderMapping, plainValue } from './order-mapping.js';
-import { parseOrderMapping } from './parse-order-mapping.js';
+import { OrderMapping, parseOrderMapping, plainValue } from './order-mapping.js';
 import { SettingsFileError } from '../document/settings-file.js';
 
 const TYPE = 'application/vnd.acme.job+json';
