@@ -5,6 +5,7 @@ export { type DowntimeReason, parseDowntimeReason, startInFuture } from './downt
 export * from './envelope.js';
 export { describeAhead, readEpochSeconds, rfc3339 } from './epoch-seconds.js';
 export * from './flows.js';
+export { groupBy } from './group-by.js';
 export {
   describeJson,
   field,

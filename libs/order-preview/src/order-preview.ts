@@ -1,6 +1,6 @@
 import { Clock } from '#libs/clock';
 import type { ErpSettings } from '#libs/config';
-import { type OrderMessage, parsed, type Parsed, type Rejection } from '#libs/contracts';
+import { groupBy, type OrderMessage, parsed, type Parsed, type Rejection } from '#libs/contracts';
 import { type OrderDocument, type OrderMapping, readOrders } from '#libs/erp-formats';
 import {
   type AssignedOperation,
@@ -47,13 +47,7 @@ export class OrderPreview {
     const touched = new Set<string>();
     const rejections: Rejection[] = [];
     const superseded: string[] = [];
-    const byOrder = new Map<string, OrderMessage[]>();
-    for (const message of messages.value) {
-      const { orderId } = message.order;
-      const ofOrder = byOrder.get(orderId);
-      if (ofOrder === undefined) byOrder.set(orderId, [message]);
-      else ofOrder.push(message);
-    }
+    const byOrder = groupBy(messages.value, ({ order }) => order.orderId);
     for (const [orderId, ofOrder] of byOrder) {
       const unmapped = ofOrder.flatMap((message) => this.unmappedOf(message));
       rejections.push(...unmapped);

@@ -25,7 +25,7 @@ import type { DeadLetterAggregator } from './orders/dead-letter-aggregator.js';
 import { WorkOrdersController } from './orders/work-orders.controller.js';
 import type { OrderRequests } from './requests/order-requests.js';
 import { QueuesController } from './queues.controller.js';
-import { messageAt } from './testing/message-at.js';
+import { inboundMessage } from '../delivery/testing/inbound-message.js';
 import { ownedState } from './testing/owned-state.js';
 
 const PARTITIONS = [0, 1] as const;
@@ -250,9 +250,9 @@ class OrderFlow {
     const input = this.input(stage, partition);
     const { signal: revoked } = input.ownership;
     const messages = input.next(most).map((offset) =>
-      messageAt(offset, {
+      inboundMessage({
         ...input.log[offset],
-        ...{ topic: `machine-bridge.${stage}.v1`, partition, revoked },
+        ...{ offset, topic: `machine-bridge.${stage}.v1`, partition, revoked },
         finish: (records = []) => {
           if (!revoked.aborted) input.ended.push({ offsets: [offset], records });
         },

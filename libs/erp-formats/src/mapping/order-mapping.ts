@@ -1,4 +1,5 @@
 import {
+  groupBy,
   isIdentifier,
   isJsonObject,
   type JsonObject,
@@ -20,7 +21,7 @@ import type {
 import { placed } from '../document/checked-message.js';
 import { readContent } from '../document/read-content.js';
 import { readSettingsText, SettingsFileError } from '../document/settings-file.js';
-import { type DocumentElement, groupBy } from '../xml/document-element.js';
+import type { DocumentElement } from '../xml/document-element.js';
 
 /** An expression and the documents it is for; what a criterion leaves out does not matter. */
 export interface MappingEntry {

@@ -1,4 +1,4 @@
-import { parsed, type Parsed, rejected } from '#libs/contracts';
+import { groupBy, parsed, type Parsed, rejected } from '#libs/contracts';
 
 /**
  * An element of a document, its name without a namespace prefix. XML and, where a format is written in both,
@@ -104,15 +104,4 @@ const NESTED = new Map([
 /** The name an element is read by, whichever release wrote it: rules and paths have one for all of them. */
 export function elementName(written: string): string {
   return written.endsWith('Child') ? (NESTED.get(written) ?? written) : written;
-}
-
-/** As Map.groupBy of later runtimes: groups by key, in order of their first member. */
-export function groupBy<K, T>(items: readonly T[], keyOf: (item: T) => K): Map<K, T[]> {
-  const groups = new Map<K, T[]>();
-  for (const item of items) {
-    const group = groups.get(keyOf(item));
-    if (group === undefined) groups.set(keyOf(item), [item]);
-    else group.push(item);
-  }
-  return groups;
 }

@@ -11,8 +11,7 @@ import {
   type StoredRecord,
 } from '#libs/kafka';
 import { CommandOutcomes, type RejectedResult } from '../../delivery/index.js';
-import type { KeptMessage } from '../../delivery/testing/inbound-message.js';
-import { messageAt } from '../testing/message-at.js';
+import { inboundMessage, type KeptMessage } from '../../delivery/testing/inbound-message.js';
 import { ORDER_REFUSALS } from './queues.js';
 import { BatchedRecordReader, DeadLetterAggregator } from './dead-letter-aggregator.js';
 import type { QueueRetention } from './queue-retention.js';
@@ -62,8 +61,8 @@ describe('DeadLetterAggregator', () => {
     machineId: string,
     { signal: revoked } = new AbortController(),
   ): KeptMessage => {
-    const place = { topic: ORDER_REFUSALS, partition: 3, key: Buffer.from('a-key'), revoked };
-    const message = messageAt(offset, place);
+    const place = { topic: ORDER_REFUSALS, partition: 3, offset, key: Buffer.from('a-key') };
+    const message = inboundMessage({ ...place, revoked });
     const faults = [faultAt(machineId)];
     orders.takeRefusal(message, { orderId: '4711', source, faults });
     return message;

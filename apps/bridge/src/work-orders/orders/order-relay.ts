@@ -1,7 +1,7 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { afterRealMs, Clock } from '#libs/clock';
 import type { BridgeSettings } from '#libs/config';
-import type { OrderMessage, Rejection } from '#libs/contracts';
+import { groupBy, type OrderMessage, type Rejection } from '#libs/contracts';
 import type { OutboundRecord } from '#libs/kafka';
 import { placeOrder, rejectUnmapped } from '#libs/order-ledger';
 import { type CommandResult, rejection } from '../../delivery/index.js';
@@ -77,8 +77,7 @@ export class OrderRelay {
     from: RelayedFrom,
     unknown: Unknown,
   ): { relayed: RelayedOrder[]; faults: CommandResult[] } {
-    const byOrder = new Map<string, OrderMessage[]>();
-    for (const each of orders) append(byOrder, each.order.orderId, each);
+    const byOrder = groupBy(orders, ({ order }) => order.orderId);
     const faults: CommandResult[] = [];
     const relayed = [...byOrder].map(([orderId, messages]): RelayedOrder => {
       const found = this.faultsOf(orderId, messages, unknown);
@@ -100,10 +99,7 @@ export class OrderRelay {
   /** One for each partition. */
   recordsOf(relayed: readonly RelayedOrder[]): OutboundRecord[] {
     const { topicPrefix } = this.settings.kafka;
-    const byPartition = new Map<number, RelayedOrder[]>();
-    for (const order of relayed) {
-      append(byPartition, this.partitioner.ofOrder(order.orderId), order);
-    }
+    const byPartition = groupBy(relayed, ({ orderId }) => this.partitioner.ofOrder(orderId));
     return [...byPartition].map(([partition, orders]) =>
       queueRecord(topicPrefix, RELAYED_ORDERS, partition, { orders }),
     );
@@ -130,10 +126,4 @@ export class OrderRelay {
     }
     return faults;
   }
-}
-
-function append<K, T>(lists: Map<K, T[]>, key: K, item: T): void {
-  const list = lists.get(key);
-  if (list === undefined) lists.set(key, [item]);
-  else list.push(item);
 }

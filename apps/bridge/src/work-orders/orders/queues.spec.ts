@@ -7,7 +7,7 @@ import {
   RELAYED_ORDERS,
   takeEach,
 } from './queues.js';
-import { messageAt } from '../testing/message-at.js';
+import { inboundMessage } from '../../delivery/testing/inbound-message.js';
 
 const source = { topic: 'a.erp.work-orders.v1', partition: 3, offset: 7, messageId: 'm-1' };
 const change = { machineId: 'M-1', orderId: '4711', operations: [], source };
@@ -27,12 +27,12 @@ describe('a record between parts of the flow', () => {
     expect(record).toMatchObject({ topic: `a.${ASSIGNMENT_CHANGES}`, partition: 5 });
     expect(record?.key).not.toBe(other?.key);
     const value = Buffer.from(String(record?.value));
-    takeEach(ASSIGNMENT_CHANGES, [messageAt(1, { value })], take);
+    takeEach(ASSIGNMENT_CHANGES, [inboundMessage({ value })], take);
     expect(taken).toEqual([change]);
   });
 
   it('is done at once where it is the tombstone of one that has ended', () => {
-    const message = messageAt(1);
+    const message = inboundMessage();
     takeEach(RELAYED_ORDERS, [message], take);
     expect([taken, message.ends]).toEqual([[], ['finished']]);
   });
@@ -41,7 +41,7 @@ describe('a record between parts of the flow', () => {
 
   it('fails where its value could not be unpacked: it is no tombstone', () => {
     const rejection = { code: 'too-large', detail: 'beyond the bound' } as const;
-    const message = messageAt(1, { unreadable: { rejection, omittedBytes: 1 } });
+    const message = inboundMessage({ unreadable: { rejection, omittedBytes: 1 } });
     takeEach(RELAYED_ORDERS, [message], take);
     expect([taken, message.ends]).toEqual([[], [unreadable]]);
   });
@@ -53,19 +53,19 @@ describe('a record between parts of the flow', () => {
     ['{"orderId":"4711","source":{},"messages":[]}', ASSIGNMENT_CHANGES],
     ['{"orderId":"4711","source":{}}', ORDER_REFUSALS],
   ] as const)('fails where this version has not written it: %s', (text, queue) => {
-    const message = messageAt(1, { value: Buffer.from(text) });
+    const message = inboundMessage({ value: Buffer.from(text) });
     takeEach(queue, [message], take);
     expect([taken, message.ends]).toEqual([[], [unreadable]]);
   });
 
   it('takes what is refused of an order back to the partition of its message', () => {
-    const answered = answeredBy('a.', messageAt(1), change);
+    const answered = answeredBy('a.', inboundMessage(), change);
     expect(answered).toMatchObject({ messageId: 'm-1', orderId: '4711' });
     const rejection = { code: 'unknown-machine', detail: 'no M-1' } as const;
     const fault = { kind: 'rejected', machineId: 'M-1', attempts: 1, rejection } as const;
     const record = answered.origin!.refusal([fault]);
     expect(record).toMatchObject({ topic: `a.${ORDER_REFUSALS}`, partition: 3 });
-    takeEach(ORDER_REFUSALS, [messageAt(1, { value: Buffer.from(String(record.value)) })], take);
+    takeEach(ORDER_REFUSALS, [inboundMessage({ value: Buffer.from(String(record.value)) })], take);
     const faults = [{ ...fault, orderId: '4711' }];
     expect(taken).toEqual([{ orderId: '4711', source, faults }]);
   });

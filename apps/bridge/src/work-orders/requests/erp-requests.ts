@@ -97,9 +97,13 @@ interface Surroundings {
   clock: Clock;
 }
 
-/** When a GET began: real milliseconds, and epoch milliseconds of the clock. */
-interface Begun {
-  nowMs: number;
+/** A GET that is made for a request. */
+interface Call {
+  path: string;
+  isProbe: boolean;
+  /** Real milliseconds. */
+  begunMs: number;
+  /** The same in epoch milliseconds of the clock. */
   askedAt: number;
 }
 
@@ -218,13 +222,14 @@ export class ErpRequests {
 
   private async ask(waiting: WaitingRequest, isProbe: boolean): Promise<void> {
     const { message, request } = waiting;
-    const begun = { nowMs: realNowMs(), askedAt: Math.floor(this.surroundings.clock.nowMs()) };
+    const begunMs = realNowMs();
+    const askedAt = Math.floor(this.surroundings.clock.nowMs());
     const { pathname, search } = new URL(enrichmentUrl(this.rule, request.values));
     const path = `${pathname}${search}`;
     waiting.calls += 1;
     try {
       const answer = await this.get(path, waiting);
-      await this.conclude(waiting, answer, { begun, path, isProbe });
+      await this.conclude(waiting, answer, { path, isProbe, begunMs, askedAt });
     } catch (error) {
       if (isProbe) this.breaker.probeWasVoid();
       this.lanes.answered(waiting.key);
@@ -252,11 +257,7 @@ export class ErpRequests {
     }
   }
 
-  private async conclude(
-    waiting: WaitingRequest,
-    answer: ErpAnswer,
-    call: { begun: Begun; path: string; isProbe: boolean },
-  ): Promise<void> {
+  private async conclude(waiting: WaitingRequest, answer: ErpAnswer, call: Call): Promise<void> {
     switch (answer.kind) {
       case 'document': {
         if (isEmptyList(answer.body)) {
@@ -266,9 +267,9 @@ export class ErpRequests {
         this.works(call);
         this.results.document += 1;
         const answeredMs = realNowMs();
-        const reply = await this.read(waiting, answer, call.begun);
+        const reply = await this.read(waiting, answer, call);
         if (reply.kind === 'orders') {
-          this.lastThere.set(call.path, { begunMs: call.begun.nowMs, answeredMs });
+          this.lastThere.set(call.path, { begunMs: call.begunMs, answeredMs });
         }
         this.answer(waiting, reply, answer.body.length);
         return;
@@ -311,8 +312,8 @@ export class ErpRequests {
   }
 
   /** The ERP has answered for the order, well or not. */
-  private works({ begun }: { begun: Begun }): void {
-    if (this.breaker.succeeded(begun.nowMs)) {
+  private works({ begunMs }: Call): void {
+    if (this.breaker.succeeded(begunMs)) {
       this.logger.log({ msg: 'enrichment moves again', rule: this.rule.name });
     }
   }
@@ -330,7 +331,7 @@ export class ErpRequests {
   private async read(
     waiting: WaitingRequest,
     { contentType, body }: Extract<ErpAnswer, { kind: 'document' }>,
-    { askedAt }: Begun,
+    { askedAt }: Call,
   ): Promise<Reply> {
     const { settings, mapping, clock } = this.surroundings;
     const { request } = waiting;
@@ -365,7 +366,7 @@ export class ErpRequests {
   private async notThere(
     waiting: WaitingRequest,
     status: 404 | 410 | undefined,
-    call: { begun: Begun; path: string; isProbe: boolean },
+    call: Call,
   ): Promise<void> {
     const { lanes, rule } = this;
     const { key } = waiting;
@@ -389,7 +390,7 @@ export class ErpRequests {
       return;
     }
     this.works(call);
-    const { askedAt } = call.begun;
+    const { askedAt } = call;
     const changedAt = Math.floor(askedAt / 1000);
     const { orderId, values } = waiting.request;
     const said = status === undefined ? 'answered without it' : `answered ${status}`;
@@ -405,13 +406,10 @@ export class ErpRequests {
   }
 
   /** Whether the ERP had another order after `sinceMs` and before the call was made. */
-  private hadOtherBetween(
-    sinceMs: number,
-    { path, begun }: { path: string; begun: Begun },
-  ): boolean {
+  private hadOtherBetween(sinceMs: number, call: Call): boolean {
     return [...this.lastThere].some(
       ([other, { begunMs, answeredMs }]) =>
-        other !== path && begunMs >= sinceMs && answeredMs <= begun.nowMs,
+        other !== call.path && begunMs >= sinceMs && answeredMs <= call.begunMs,
     );
   }
 
@@ -431,7 +429,7 @@ export class ErpRequests {
   private failed(
     waiting: WaitingRequest,
     why: string,
-    { isProbe }: { isProbe: boolean },
+    { isProbe }: Call,
     { cause = 'service', afterMs = 0 }: { cause?: RetryCause; afterMs?: number } = {},
   ): void {
     const { lanes, rule } = this;

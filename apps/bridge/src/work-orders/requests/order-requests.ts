@@ -1,6 +1,7 @@
 import { Inject, Injectable, Logger, type OnModuleDestroy } from '@nestjs/common';
 import { Clock, everyRealMs, realEpochMs, realNowMs } from '#libs/clock';
 import type { BridgeSettings } from '#libs/config';
+import { groupBy } from '#libs/contracts';
 import { OrderMapping } from '#libs/erp-formats';
 import type { InboundMessage, OutboundRecord } from '#libs/kafka';
 import type { Tracing } from '#libs/tracing';
@@ -176,23 +177,16 @@ export class OrderRequests implements OnModuleDestroy {
 
   /** Writes again what waits longest in a partition of which too much waits. Order does not matter between requests. */
   private letOthersGoFirst(): void {
-    const byPartition = new Map<number, WaitingRequest[]>();
-    for (const erp of this.erps.values()) {
-      if (erp.isHeld) return;
-      for (const waiting of erp.lanes.waitingRequests()) {
-        const { partition } = waiting.message;
-        const all = byPartition.get(partition);
-        if (all === undefined) byPartition.set(partition, [waiting]);
-        else all.push(waiting);
-      }
-    }
-    for (const [partition, all] of byPartition) {
+    const erps = [...this.erps.values()];
+    if (erps.some(({ isHeld }) => isHeld)) return;
+    const waiting = erps.flatMap(({ lanes }) => [...lanes.waitingRequests()]);
+    for (const [partition, all] of groupBy(waiting, ({ message }) => message.partition)) {
       if (all.length <= MOST_WAITING) continue;
       const byOffset = all.sort((one, other) => one.message.offset - other.message.offset);
       const moved = new Set(byOffset.slice(0, all.length - MOST_WAITING));
       this.logger.log({ msg: 'order requests written again', partition, count: moved.size });
-      for (const erp of this.erps.values()) {
-        for (const waiting of erp.lanes.drop((each) => moved.has(each))) this.writeAgain(waiting);
+      for (const { lanes } of erps) {
+        for (const each of lanes.drop((other) => moved.has(other))) this.writeAgain(each);
       }
     }
   }
