@@ -2,13 +2,7 @@ import { Controller, Inject } from '@nestjs/common';
 import { EventPattern } from '@nestjs/microservices';
 import { Clock } from '#libs/clock';
 import type { BridgeSettings } from '#libs/config';
-import {
-  openMessage,
-  parseWorkOrderLists,
-  refuseIssuedAhead,
-  TOPICS,
-  type WorkOrderAssignment,
-} from '#libs/contracts';
+import { openMessage, parseWorkOrderLists, refuseIssuedAhead, TOPICS } from '#libs/contracts';
 import type { InboundMessage } from '#libs/kafka';
 import {
   acceptEach,
@@ -50,14 +44,18 @@ export class WorkOrderListsController {
       this.settings.erp.commandMaxSkewSeconds,
     );
     const faulty = faults.map((fault) => rejection(fault.rejection, fault.machineId));
-    // items that an earlier owner has published are not done again; item numbers do not depend on the clock
-    const itemOf = (of: WorkOrderAssignment): number => parsed.value.assignments.indexOf(of);
-    const open = assignments.filter((assignment) => !message.isItemDone(itemOf(assignment)));
+    const open: { list: ReplacementList; item: number }[] = [];
+    let item = -1;
+    for (const assignment of assignments) {
+      // its number does not depend on the clock; it stands behind that of the one before
+      item = parsed.value.assignments.indexOf(assignment, item + 1);
+      // what an earlier owner has published is not done again
+      if (!message.isItemDone(item)) open.push({ list: new ReplacementList(assignment), item });
+    }
     if (assignments.length + faults.length > 1) answered.namesOthers = true;
     const answers = this.outcomes.answersTo('work-order-list', answered, open.length, faulty);
-    for (const assignment of open) {
-      const list = new ReplacementList(assignment);
-      this.lists.flow.submitCommand(list.machineId, list, answers, itemOf(assignment));
+    for (const { list, item: place } of open) {
+      this.lists.flow.submitCommand(list.machineId, list, answers, place);
     }
   }
 }
