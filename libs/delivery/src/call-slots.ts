@@ -16,32 +16,20 @@ export interface CallTurns {
   returnTurn: () => void;
 }
 
-/**
- * The calls that may be under way at once, whatever flow they belong to. Whoever wants to call asks
- * for a slot, first come, first served. While paused, no call begins: partitions may be on their way to
- * another process, and the machines in them must not be called by two. Under a rate limit the first to ask waits for
- * a turn: it chooses what to send when it has the slot, which is then what is newest.
- */
-export class CallSlots {
+/** So many tasks at once: whoever wants to begin one asks for a slot, first come, first served. */
+export class Semaphore {
   private readonly asking: (() => void)[] = [];
   /** Those who are first, the very first last: to shift tens of thousands would move all of them each time. */
   private upNext: (() => void)[] = [];
   private inUse = 0;
-  private isAwaitingTurn = false;
-  private isPaused = false;
-  private whenIdle: (() => void)[] = [];
-  private mayBegin: () => boolean = () => true;
-  private calls = new AbortController();
 
-  constructor(
-    private readonly limit: number,
-    private readonly turns?: CallTurns,
-  ) {}
+  constructor(private readonly limit: number) {}
 
-  /**
-   * Calls back with the slot, at once when one is free and there is no rate limit; it must be given back by
-   * {@link release}, or {@link releaseUnused}.
-   */
+  get underWay(): number {
+    return this.inUse;
+  }
+
+  /** Calls back with the slot, at once when one is free; it must be given back by {@link release}. */
   ask(onSlot: () => void): void {
     this.asking.push(onSlot);
     this.serve();
@@ -49,14 +37,7 @@ export class CallSlots {
 
   release(): void {
     this.inUse -= 1;
-    if (this.inUse === 0) for (const resolve of this.whenIdle.splice(0)) resolve();
     this.serve();
-  }
-
-  /** Gives back a slot in which no call has been made. */
-  releaseUnused(): void {
-    this.turns?.returnTurn();
-    this.release();
   }
 
   /** Does the task in a slot. */
@@ -69,6 +50,48 @@ export class CallSlots {
     } finally {
       this.release();
     }
+  }
+
+  protected serve(): void {
+    while (this.mayGive()) this.give();
+  }
+
+  protected mayGive(): boolean {
+    const isAsked = this.upNext.length > 0 || this.asking.length > 0;
+    return isAsked && this.inUse < this.limit;
+  }
+
+  protected give(): void {
+    if (this.upNext.length === 0) this.upNext = this.asking.splice(0).reverse();
+    const next = this.upNext.pop();
+    this.inUse += 1;
+    next?.();
+  }
+}
+
+/**
+ * The calls that may be under way at once, whatever flow they belong to. While paused, no call begins: partitions may be
+ * on their way to another process, and the machines in them must not be called by two. Under a rate limit the first to
+ * ask waits for a turn: it chooses what to send when it has the slot, which is then what is newest.
+ */
+export class CallSlots extends Semaphore {
+  private isAwaitingTurn = false;
+  private isPaused = false;
+  private whenIdle: (() => void)[] = [];
+  private mayBegin: () => boolean = () => true;
+  private calls = new AbortController();
+
+  constructor(
+    limit: number,
+    private readonly turns?: CallTurns,
+  ) {
+    super(limit);
+  }
+
+  /** Gives back a slot in which no call has been made. */
+  releaseUnused(): void {
+    this.turns?.returnTurn();
+    this.release();
   }
 
   /** No call begins from now on. */
@@ -90,10 +113,6 @@ export class CallSlots {
     this.serve();
   }
 
-  get underWay(): number {
-    return this.inUse;
-  }
-
   /** For a call that begins now. */
   permit(): CallPermit {
     return { signal: this.calls.signal, objection: this.objection };
@@ -106,7 +125,7 @@ export class CallSlots {
 
   /** Resolves once no call is under way; at once when none is. */
   idle(): Promise<void> {
-    if (this.inUse === 0) return Promise.resolve();
+    if (this.underWay === 0) return Promise.resolve();
     return new Promise((resolve) => this.whenIdle.push(resolve));
   }
 
@@ -118,10 +137,11 @@ export class CallSlots {
     return !this.isPaused && this.mayBegin();
   }
 
-  private serve(): void {
+  protected override serve(): void {
+    if (this.underWay === 0) for (const resolve of this.whenIdle.splice(0)) resolve();
     const { turns } = this;
     if (turns === undefined) {
-      while (this.mayGive()) this.give();
+      super.serve();
     } else if (!this.isAwaitingTurn && this.mayGive()) {
       this.isAwaitingTurn = true;
       void turns.awaitCommandTurn().then(() => {
@@ -134,15 +154,7 @@ export class CallSlots {
     }
   }
 
-  private mayGive(): boolean {
-    const isAsked = this.upNext.length > 0 || this.asking.length > 0;
-    return isAsked && this.inUse < this.limit && this.isOpen();
-  }
-
-  private give(): void {
-    if (this.upNext.length === 0) this.upNext = this.asking.splice(0).reverse();
-    const next = this.upNext.pop();
-    this.inUse += 1;
-    next?.();
+  protected override mayGive(): boolean {
+    return super.mayGive() && this.isOpen();
   }
 }

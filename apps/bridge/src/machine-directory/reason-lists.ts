@@ -7,7 +7,7 @@ import {
   MachineCloudClient,
 } from '#libs/cloud-client';
 import type { BridgeSettings } from '#libs/config';
-import { CallSlots } from '#libs/delivery';
+import { Semaphore } from '#libs/delivery';
 import { BoundedMap, BRIDGE_SETTINGS, reasonLookUpsAtOnce } from '../platform/index.js';
 import { type DirectoryAnswer, isFailure, lookUpFailure } from './directory-answer.js';
 import { PassedOverEntries } from './passed-over-entries.js';
@@ -30,9 +30,9 @@ export class ReasonLists implements OnApplicationShutdown {
   /** Entries of the lists that are passed over. */
   readonly incomplete = new PassedOverEntries('reasons');
   private readonly stopping = new AbortController();
-  private readonly lookUps: CallSlots;
+  private readonly lookUps: Semaphore;
   /** Where thousands of machines are to be looked up at once, all but a few wait here, before they take 5 kB each. */
-  private readonly firstLookUps: CallSlots;
+  private readonly firstLookUps: Semaphore;
   /** Of the machines that were asked for last. */
   private readonly lists = new BoundedMap<string, ReasonList>(MAX_LISTS);
   /**
@@ -52,8 +52,8 @@ export class ReasonLists implements OnApplicationShutdown {
     private readonly clock: Clock,
   ) {
     const atOnce = reasonLookUpsAtOnce(settings.machineCloud.maxConcurrency);
-    this.lookUps = new CallSlots(atOnce);
-    this.firstLookUps = new CallSlots(atOnce);
+    this.lookUps = new Semaphore(atOnce);
+    this.firstLookUps = new Semaphore(atOnce);
     // As many look-ups as machines listen to it; that is no leak.
     setMaxListeners(0, this.stopping.signal);
   }

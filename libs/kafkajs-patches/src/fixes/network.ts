@@ -1,7 +1,7 @@
 import type { Socket } from 'node:net';
 import { createRequire } from 'node:module';
 import { afterRealMs } from '#libs/clock';
-import { CallSlots } from '#libs/delivery';
+import { Semaphore } from '#libs/delivery';
 
 const require = createRequire(import.meta.url);
 
@@ -125,9 +125,9 @@ const LONGEST_TURN_MS = 1000;
  */
 export function openedInTurn<C extends ConnectionClass>(ConnectionOfKafkajs: C): C {
   const Base: ConnectionClass = ConnectionOfKafkajs;
-  const turns = new Map<string, CallSlots>();
-  const turnsAt = (address: string): CallSlots => {
-    const known = turns.get(address) ?? new CallSlots(MOST_OPENED_AT_ONCE);
+  const turns = new Map<string, Semaphore>();
+  const turnsAt = (address: string): Semaphore => {
+    const known = turns.get(address) ?? new Semaphore(MOST_OPENED_AT_ONCE);
     turns.set(address, known);
     return known;
   };

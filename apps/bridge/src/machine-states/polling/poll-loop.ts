@@ -7,7 +7,7 @@ import {
 } from '@nestjs/common';
 import { Clock } from '#libs/clock';
 import type { BridgeSettings } from '#libs/config';
-import { CallSlots } from '#libs/delivery';
+import { Semaphore } from '#libs/delivery';
 import { type FlowHold, FlowControls } from '../../flow-control/index.js';
 import type { FailedAnswer } from '../../machine-directory/index.js';
 import { BRIDGE_SETTINGS } from '../../platform/index.js';
@@ -52,7 +52,7 @@ export class PollLoop implements OnApplicationBootstrap, BeforeApplicationShutdo
   private readonly logger = new Logger('PollLoop');
   private readonly stopping = new AbortController();
   private readonly queue: PollQueue<Polled>;
-  private readonly conclusions = new CallSlots(MOST_CONCLUSIONS);
+  private readonly conclusions = new Semaphore(MOST_CONCLUSIONS);
   private readonly turns: PollTurns<Polled>;
   private readonly intervalMs: number;
   private readonly hold: FlowHold;
