@@ -1,6 +1,6 @@
 import { Logger } from '@nestjs/common';
 import { everyRealMs, realNowMs } from '#libs/clock';
-import { backOffMs, type BackOffOptions } from '#libs/delivery';
+import { ProbingBreaker } from '#libs/delivery';
 import type { FlowHold } from '../flow-control/index.js';
 import type { FlowCalls, RetryCause, StartedCall } from './verdict.js';
 
@@ -41,7 +41,7 @@ export class FlowStatus implements FlowCalls {
   }
 
   get isPaused(): boolean {
-    return this.breaker.openBecause !== undefined;
+    return this.breaker.isOpen;
   }
 
   /** Real milliseconds at which the paused flow may try a call; undefined while it moves, or tries one. */
@@ -256,50 +256,18 @@ export class DistinctMachines {
   }
 }
 
-const PROBE_BACK_OFF: BackOffOptions = { baseMs: 500, capMs: 5000 };
-/** A probe's wait is never shorter than this: full jitter alone could come to nothing. */
-const LEAST_PROBE_WAIT_MS = 200;
-
 /**
- * Stops a flow when nothing gets through any more, so that a service that is down is asked now and
- * then rather than for every machine that waits: while it is open, one call at a time is let through to
- * see, and the first that goes well closes it. One machine that fails while others get through never
- * opens it. Pure: times are real milliseconds handed in.
+ * Stops a flow when nothing gets through any more, so that a service that is down is asked now and then rather than for
+ * every machine that waits. The first call that goes well closes it. One machine that fails while others get through
+ * never opens it.
  */
-export class Breaker {
+export class Breaker extends ProbingBreaker {
   private failures = new ConsecutiveFailures();
   private latestWhy = '';
-  private isOpen = false;
-  private isProbing = false;
-  private probes = 0;
-  private nextProbeAtMs = 0;
-
-  constructor(private readonly random: () => number = Math.random) {}
 
   /** Why it is open, in words; undefined while it is closed. */
   get openBecause(): string | undefined {
     return this.isOpen ? this.latestWhy : undefined;
-  }
-
-  /** Real milliseconds at which the next call may be tried; undefined while closed or while one is tried. */
-  get nextProbeMs(): number | undefined {
-    return this.isOpen && !this.isProbing ? this.nextProbeAtMs : undefined;
-  }
-
-  /** Whether a call may begin. */
-  admits(nowMs: number): boolean {
-    return !this.isOpen || (!this.isProbing && nowMs >= this.nextProbeAtMs);
-  }
-
-  /** A call begins that {@link admits} allowed; returns whether it is a probe. */
-  callBegins(): boolean {
-    this.isProbing = this.isOpen;
-    return this.isProbing;
-  }
-
-  /** The probe was not made or says nothing: another one may be made at once. */
-  probeWasVoid(): void {
-    this.isProbing = false;
   }
 
   /**
@@ -313,24 +281,24 @@ export class Breaker {
     const wasOpen = this.isOpen;
     if (wasOpen && startedMs <= this.failures.sinceMs) return false;
     if (this.failures.areAny) this.failures = new ConsecutiveFailures();
-    this.isOpen = false;
-    this.isProbing = false;
-    this.probes = 0;
+    this.close();
     return wasOpen;
   }
 
   /** Returns whether that opened the breaker. */
   failed(failure: CallFailure, nowMs: number): boolean {
+    const wasOpen = this.isOpen;
     this.latestWhy = failure.why;
     this.failures.add(failure, nowMs);
     const askedMs = this.failures.askedOfAll(failure);
-    if (this.isOpen && !failure.isProbe) {
+    if (wasOpen && !failure.isProbe) {
       // Calls from before the pause say nothing new, but for how long the service asks to be left alone.
       this.nextProbeAtMs = Math.max(this.nextProbeAtMs, nowMs + askedMs);
       return false;
     }
-    if (!this.isOpen && !this.failures.areStandstill(failure, nowMs)) return false;
-    return this.open(nowMs, askedMs);
+    if (!wasOpen && !this.failures.areStandstill(failure, nowMs)) return false;
+    this.waitForProbe(nowMs, askedMs);
+    return !wasOpen;
   }
 
   /** Something has failed, and nothing has gone well since: {@link review} may find that nothing moves. */
@@ -344,17 +312,7 @@ export class Breaker {
    */
   review(nowMs: number): boolean {
     if (this.isOpen || !this.failures.haveBecomeStandstill(nowMs)) return false;
-    return this.open(nowMs, 0);
-  }
-
-  /** Returns whether it was closed before. */
-  private open(nowMs: number, askedMs: number): boolean {
-    const wasOpen = this.isOpen;
-    this.isOpen = true;
-    this.isProbing = false;
-    this.probes += 1;
-    const waitMs = backOffMs(this.probes, PROBE_BACK_OFF, this.random);
-    this.nextProbeAtMs = nowMs + Math.max(LEAST_PROBE_WAIT_MS, waitMs, askedMs);
-    return !wasOpen;
+    this.waitForProbe(nowMs);
+    return true;
   }
 }
