@@ -103,7 +103,7 @@ export class CommandDispatcher<P> {
       return;
     }
     this.scheduler.begun(nowMs, batch.length);
-    const isProbe = this.status.callBegins();
+    const isProbe = this.status.beginsProbe();
     // The machines of these alone wait for them.
     const lookUps: Promise<void>[] = [];
     const admitted = batch.filter((command) => {

@@ -18,7 +18,7 @@ const forbidden: CallFailure = { ...timeOut, cause: 'forbidden', why: '403' };
 describe('what FlowStatus knows of calls', () => {
   it('is when the latest that went well began, and who else was forbidden since when', () => {
     const status = new FlowStatus('work-orders');
-    const [first, second] = [status.callStarts(), status.callStarts()];
+    const [first, second] = [status.numberCall(), status.numberCall()];
     expect(status.latestAppliedMs).toBe(-Infinity);
     status.succeeded({ ...second, startedMs: 200 }, true, []);
     status.succeeded({ ...first, startedMs: 100 }, true, []);
@@ -69,7 +69,7 @@ describe('FlowStatus', () => {
 
   const goesWell = (): boolean => {
     nowMs += 1;
-    const isResumed = status.succeeded(status.callStarts(), true, []);
+    const isResumed = status.succeeded(status.numberCall(), true, []);
     status.callEnded();
     return isResumed;
   };
@@ -117,7 +117,7 @@ describe('FlowStatus', () => {
     });
 
     it('does not stand still while another call is under way', () => {
-      status.callStarts();
+      status.numberCall();
       for (const machineId of ['M-1', 'M-2']) status.failed({ ...asked, machineId });
       passSeconds(10);
       expect(status.pausedBecause).toBeUndefined();
@@ -141,13 +141,13 @@ describe('FlowStatus', () => {
   });
 
   it('numbers calls as they start, and knows the latest to have started of those that went well', () => {
-    const [first, second, third] = [1, 2, 3].map(() => status.callStarts());
+    const [first, second, third] = [1, 2, 3].map(() => status.numberCall());
     expect(first).toEqual({ number: 1, latestApplied: 0, startedMs: nowMs });
     status.succeeded(second!, true, []);
     status.succeeded(first!, true, []);
     status.succeeded(third!, false, []);
     expect(status.latestBegun).toBe(3);
-    expect(status.callStarts()).toMatchObject({ number: 4, latestApplied: 2 });
+    expect(status.numberCall()).toMatchObject({ number: 4, latestApplied: 2 });
   });
 
   describe('in the log', () => {
@@ -166,7 +166,7 @@ describe('FlowStatus', () => {
       failOften();
       failOften();
       nowMs += 200;
-      status.callBegins();
+      status.beginsProbe();
       status.failed(timeOut);
       for (let call = 0; call < 3; call += 1) goesWell();
       const flow = 'work-orders';

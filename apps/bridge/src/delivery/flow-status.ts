@@ -61,13 +61,13 @@ export class FlowStatus implements FlowCalls {
     return this.isHeld ? new Error('the flow is paused by hand') : undefined;
   }
 
-  /** Returns whether the call is a probe of a paused flow. */
-  callBegins(): boolean {
+  /** Before each call; returns whether it is a probe of the flow, which is paused. */
+  beginsProbe(): boolean {
     return this.breaker.callBegins();
   }
 
   /** Numbers a call that is about to be made; {@link callEnded} follows. */
-  callStarts(): StartedCall {
+  numberCall(): StartedCall {
     this.latestBegun += 1;
     this.underWay += 1;
     return { number: this.latestBegun, latestApplied: this.latestApplied, startedMs: realNowMs() };
@@ -181,7 +181,7 @@ const STANDSTILL_MS = 5000;
 
 /** A call that has to be made again. */
 export interface CallFailure {
-  /** One of the machines the call was for. */
+  /** The machine that the call was for, or one of them; of a call to an ERP, the order. */
   machineId: string;
   /** Machines with something to send. */
   busyMachines: number;
@@ -189,7 +189,7 @@ export interface CallFailure {
   isShared: boolean;
   cause: RetryCause;
   why: string;
-  /** The call was a probe, by {@link Breaker.callBegins}; one from before the pause says nothing new. */
+  /** The call was a probe; one from before the pause says nothing new. */
   isProbe: boolean;
   /** What the service asked to wait, in milliseconds; 0 when it asked for nothing. */
   retryAfterMs: number;
@@ -199,7 +199,7 @@ export interface CallFailure {
  * The calls of a flow that have failed since the last one that went well, and what they say together: that nothing
  * gets through any more, or only that some machines have trouble of their own. Pure: times are handed in.
  */
-class ConsecutiveFailures {
+class FlowFailures {
   /** Real milliseconds at which the first of them was counted. */
   sinceMs = 0;
   private count = 0;
@@ -262,7 +262,7 @@ export class DistinctMachines {
  * never opens it.
  */
 export class Breaker extends ProbingBreaker {
-  private failures = new ConsecutiveFailures();
+  private failures = new FlowFailures();
   private latestWhy = '';
 
   /** Why it is open, in words; undefined while it is closed. */
@@ -280,7 +280,7 @@ export class Breaker extends ProbingBreaker {
   succeeded(startedMs = Infinity): boolean {
     const wasOpen = this.isOpen;
     if (wasOpen && startedMs <= this.failures.sinceMs) return false;
-    if (this.failures.areAny) this.failures = new ConsecutiveFailures();
+    if (this.failures.areAny) this.failures = new FlowFailures();
     this.close();
     return wasOpen;
   }

@@ -46,7 +46,7 @@ export class ServiceCaller<P> {
       command.isAdmitted = false;
     }
     countCall(commands, 1);
-    const call = this.status.callStarts();
+    const call = this.status.numberCall();
     const answer = await this.ask(commands, this.options.call);
     if (answer === 'not made' || answer === 'cut off') {
       // It is made again where its machines still belong here.
@@ -130,7 +130,7 @@ export class ServiceCaller<P> {
 
   /** Sees whether the way to the operation is right, where no other command of the flow shows it. */
   private async callEmpty(commands: readonly Command<P>[]): Promise<void> {
-    const call = this.status.callStarts();
+    const call = this.status.numberCall();
     const { callEmpty } = this.options;
     const answer = await this.ask(commands, (_, permit) =>
       callEmpty({ ...permit, hasTurn: false }),

@@ -214,12 +214,8 @@ function isTextOrNull(value: unknown): value is string | null {
 
 /** Whether calls of one flow may begin, as far as operators have a say; asked before each call. */
 export class FlowHold {
+  isHeld = true;
   private readonly released: (() => void)[] = [];
-  private held = true;
-
-  get isHeld(): boolean {
-    return this.held;
-  }
 
   /** Calls back each time that calls may begin again. */
   onRelease(begin: () => void): void {
@@ -227,8 +223,8 @@ export class FlowHold {
   }
 
   set(isHeld: boolean): void {
-    const wasHeld = this.held;
-    this.held = isHeld;
+    const wasHeld = this.isHeld;
+    this.isHeld = isHeld;
     if (wasHeld && !isHeld) for (const begin of this.released) begin();
   }
 }
