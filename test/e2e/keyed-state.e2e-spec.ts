@@ -5,7 +5,7 @@ import {
   ensureTopics,
   KafkaConsumerStrategy,
   KeyedState,
-  type OwnedState,
+  type TransactedState,
   partitionOf,
   readSpans,
   topicSpans,
@@ -52,7 +52,7 @@ function configure(topic: string, name: string, value: string): Promise<void> {
 
 /** A process's share of keyed state, without the rest of the bridge. */
 class Member {
-  readonly owned = new Map<number, OwnedState<Counted>>();
+  readonly owned = new Map<number, TransactedState<Counted>>();
   readonly strategy: KafkaConsumerStrategy;
 
   /** @param isHashed whether a key's hash decides on its partition */
@@ -97,7 +97,7 @@ class Member {
     this.strategy.listen(() => undefined);
   }
 
-  async ownedPartition(partition: number): Promise<OwnedState<Counted>> {
+  async ownedPartition(partition: number): Promise<TransactedState<Counted>> {
     return eventually(() => this.owned.get(partition), { what: `partition ${partition} is owned` });
   }
 
@@ -256,7 +256,7 @@ describe('keyed state', () => {
       member.listen();
     };
 
-    const isOf = ({ partition, partitions = 0 }: OwnedState<Counted>, key: string): boolean =>
+    const isOf = ({ partition, partitions = 0 }: TransactedState<Counted>, key: string): boolean =>
       partitionOf(key, partitions) === partition;
 
     const ownKeys = (): string[] =>

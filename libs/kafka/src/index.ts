@@ -31,7 +31,11 @@ export {
   setGroupOffsets,
 } from './consumer/group-offsets.js';
 export { KafkaConsumer, KafkaConsumerStrategy } from './consumer/kafka-consumer.js';
-export { type OwnedState, type StateChange } from './keyed-state/keyed-state-options.js';
+export {
+  type InputState,
+  type StateChange,
+  type TransactedState,
+} from './keyed-state/keyed-state-options.js';
 export { KeyedState, type KeyedStateTopic } from './keyed-state/keyed-state-topic.js';
 export { type DeadLetterReason, DeadLetters } from './producer/dead-letters.js';
 export { IdempotentProducer } from './producer/idempotent-producer.js';

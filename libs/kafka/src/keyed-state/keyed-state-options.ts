@@ -20,7 +20,7 @@ export interface KeyedStateOptions<V> {
   /** Turns what is stored back into the value, each time it is asked for; undefined for what cannot be read. */
   parse: (json: unknown) => V | undefined;
   /** Called each time a partition is owned and restored; `state.signal` aborts when that ends. */
-  onOwned: (state: OwnedState<V>) => void;
+  onOwned: (state: InputState<V> & TransactedState<V>) => void;
 }
 
 /** A change of state: the new value of a key, or null to forget it. */
@@ -30,7 +30,7 @@ export type StateChange<V> = readonly [key: string, value: V | null];
  * The state of one partition for as long as this process owns it. Single writer: whoever was handed
  * it by `onOwned`, until `signal` aborts.
  */
-export interface OwnedState<V> {
+interface OwnedState<V> {
   readonly partition: number;
   readonly signal: AbortSignal;
   /** Aborts when the partition is revoked; `signal` alone aborts when it is only restored again. */
@@ -41,14 +41,22 @@ export interface OwnedState<V> {
   /** Cheaper than {@link entries}, which reads the values as well. */
   keys(): IterableIterator<string>;
   entries(): IterableIterator<[string, V]>;
+}
+
+/** State that follows from messages of {@link KeyedStateOptions.inputs}, and is written with what becomes of them. */
+export interface InputState<V> extends OwnedState<V> {
   /**
    * Changes what {@link get} shows at once, and returns the record of it: to be written in the transaction of the
-   * message of {@link KeyedStateOptions.inputs} that led to it. Until that is committed the message is not done, and
-   * whoever owns the partition next begins without both.
+   * message that led to it. Until that is committed the message is not done, and whoever owns the partition next begins
+   * without both.
    *
    * @param value null to forget the key
    */
   put(key: string, value: V | null): OutboundRecord;
+}
+
+/** State that is written in transactions of its own. */
+export interface TransactedState<V> extends OwnedState<V> {
   /**
    * Writes changes and the records they led to in one transaction: all of it becomes visible, or
    * none. On success the changes show in {@link get}.

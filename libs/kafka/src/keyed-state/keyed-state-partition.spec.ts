@@ -6,7 +6,7 @@ import { withDeadline } from '#libs/clock';
 import { loadKafkaSettings } from '#libs/config';
 import type { Kafka, KafkaMessage, ProducerBatch } from '#libs/kafkajs-patches';
 import { createKafka } from '../client/kafka-client.js';
-import type { FetchControl, OwnedState } from './keyed-state-options.js';
+import type { FetchControl, InputState, TransactedState } from './keyed-state-options.js';
 import { KeyedStatePartition } from './keyed-state-partition.js';
 
 /** A time-out of the client is many times as long. */
@@ -19,10 +19,12 @@ const fetchControl: FetchControl = {
   seek: () => undefined,
 };
 
+type Owned = InputState<number> & TransactedState<number>;
+
 /** A partition of a process that is no member of its group. */
 function partitionOf(
   kafka: Kafka,
-  onOwned: (state: OwnedState<number>) => void = () => undefined,
+  onOwned: (state: Owned) => void = () => undefined,
   delay?: (ms: number) => Promise<void>,
   inputsFenced?: () => Promise<void>,
 ): KeyedStatePartition<number> {
@@ -143,7 +145,7 @@ describe('a partition of state that Kafka takes no writes of', () => {
   let pauses: number[];
   let warnings: unknown[];
   let partition: KeyedStatePartition<number>;
-  let owned: OwnedState<number>;
+  let owned: Owned;
   let whenOwned: () => void;
 
   /** Kafka takes what goes to the partition itself, and has it read back. */

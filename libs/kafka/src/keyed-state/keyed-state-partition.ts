@@ -9,9 +9,10 @@ import { TransactionalWriter } from '../producer/transactional-writer.js';
 import { partitionCount, topicSpans } from '../reading/topics.js';
 import type {
   FetchControl,
+  InputState,
   KeyedStateOptions,
-  OwnedState,
   StateChange,
+  TransactedState,
 } from './keyed-state-options.js';
 import { Repartition, Restore, TopicGrownError } from './restore.js';
 import { StoredValues } from './stored-values.js';
@@ -259,7 +260,7 @@ interface FailedWrite {
 }
 
 /** A partition from the moment it is restored; ends with the first write that fails. */
-class OwnedPartition<V> implements OwnedState<V> {
+class OwnedPartition<V> implements InputState<V>, TransactedState<V> {
   readonly signal: AbortSignal;
   failed: FailedWrite | undefined;
   private readonly broken = new AbortController();

@@ -44,9 +44,6 @@ describe('OwnedMachines', () => {
       entries: () => {
         throw failure;
       },
-      put: () => {
-        throw new Error('written by a transaction of its own');
-      },
       commit: () => Promise.resolve(),
     });
     expect(await logged).toEqual({ msg: 'not watched', partition: 0, err: failure });

@@ -1,6 +1,6 @@
 import { Injectable, Logger } from '@nestjs/common';
 import type { MachineInfo } from '#libs/cloud-client';
-import { type OwnedState, partitionOf } from '#libs/kafka';
+import { type TransactedState, partitionOf } from '#libs/kafka';
 import { MachineDirectory, ReasonRefresh } from '../../machine-directory/index.js';
 import { mostUnreadPeriods, type TrackedMachine } from '../derivation/tracked-machine.js';
 import type { MachineWatch } from './machine-watch.js';
@@ -35,7 +35,7 @@ export class OwnedMachines {
   }
 
   /** Watches the partition's machines until `state.signal` aborts. */
-  own(state: OwnedState<TrackedMachine>): void {
+  own(state: TransactedState<TrackedMachine>): void {
     try {
       this.watch(state);
     } catch (error) {
@@ -43,7 +43,7 @@ export class OwnedMachines {
     }
   }
 
-  private watch(state: OwnedState<TrackedMachine>): void {
+  private watch(state: TransactedState<TrackedMachine>): void {
     const { partition: number, partitions } = state;
     if (partitions === undefined) throw new Error('machines belong to a partition by their hash');
     const partition = new PartitionWatch(state, partitions, this.loop, this.context);

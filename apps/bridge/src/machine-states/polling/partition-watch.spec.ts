@@ -1,7 +1,7 @@
 import { ManualClock, realDelayMs } from '#libs/clock';
 import { fixedToken, MachineCloudClient } from '#libs/cloud-client';
 import { loadBridgeSettings } from '#libs/config';
-import { type OwnedState, partitionOf } from '#libs/kafka';
+import { type TransactedState, partitionOf } from '#libs/kafka';
 import { newlyTracked, type TrackedMachine } from '../derivation/tracked-machine.js';
 import { unpausedFlows } from '../../flow-control/testing/unpaused-flows.js';
 import { ActivityLogReader } from './activity-log-reader.js';
@@ -52,16 +52,13 @@ describe('PartitionWatch', () => {
       forget: (machineId) => forgotten.push(machineId),
     });
     const loop = new PollLoop(settings, clock, health, metrics, unpausedFlows());
-    const state: OwnedState<TrackedMachine> = {
+    const state: TransactedState<TrackedMachine> = {
       partition: PARTITION,
       signal: new AbortController().signal,
       lost: new AbortController().signal,
       get: (key) => remembered.get(key),
       keys: () => remembered.keys(),
       entries: () => remembered.entries(),
-      put: () => {
-        throw new Error('written by a transaction of its own');
-      },
       commit: (changes) => {
         for (const [key, value] of changes) if (value !== null) remembered.set(key, value);
         return Promise.resolve();

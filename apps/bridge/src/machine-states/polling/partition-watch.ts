@@ -1,5 +1,5 @@
 import type { MachineInfo } from '#libs/cloud-client';
-import { type OwnedState, partitionOf } from '#libs/kafka';
+import { type TransactedState, partitionOf } from '#libs/kafka';
 import { namesOf, newlyTracked, type TrackedMachine } from '../derivation/tracked-machine.js';
 import { StatePublisher } from '../publication/state-publisher.js';
 import { MachineWatch, type StoredMachines } from './machine-watch.js';
@@ -26,7 +26,7 @@ export class PartitionWatch {
   private readonly stored: StoredMachines;
 
   constructor(
-    private readonly state: OwnedState<TrackedMachine>,
+    private readonly state: TransactedState<TrackedMachine>,
     private readonly partitions: number,
     private readonly loop: PollLoop,
     private readonly context: WatchContext,

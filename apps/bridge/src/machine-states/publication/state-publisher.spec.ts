@@ -1,6 +1,6 @@
 import { realDelayMs } from '#libs/clock';
 import { TOPICS } from '#libs/contracts';
-import type { OutboundRecord, OwnedState, StateChange } from '#libs/kafka';
+import type { OutboundRecord, TransactedState, StateChange } from '#libs/kafka';
 import { type Derivation, deriveStateChanges } from '../derivation/derive-state-changes.js';
 import type { TrackedMachine } from '../derivation/tracked-machine.js';
 import { StatePublisher } from './state-publisher.js';
@@ -65,16 +65,13 @@ class HeldState {
   readonly remembered = new Map<string, TrackedMachine>();
   private readonly releases: ((error?: Error) => void)[] = [];
 
-  readonly state: OwnedState<TrackedMachine> = {
+  readonly state: TransactedState<TrackedMachine> = {
     partition: 0,
     signal: new AbortController().signal,
     lost: new AbortController().signal,
     get: (machineId) => this.remembered.get(machineId),
     keys: () => this.remembered.keys(),
     entries: () => this.remembered.entries(),
-    put: () => {
-      throw new Error('written by a transaction of its own');
-    },
     commit: (changes, records) => {
       this.commits.push({ changes, records });
       return new Promise((resolve, reject) => {

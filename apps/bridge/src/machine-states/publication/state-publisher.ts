@@ -1,5 +1,10 @@
 import { realDelayMs } from '#libs/clock';
-import { byteLength, type OutboundRecord, type OwnedState, type StateChange } from '#libs/kafka';
+import {
+  byteLength,
+  type OutboundRecord,
+  type StateChange,
+  type TransactedState,
+} from '#libs/kafka';
 import { OutputFrames } from '#libs/schema-registry';
 import { type TraceContext, traceHeaders } from '#libs/tracing';
 import {
@@ -34,7 +39,7 @@ export class StatePublisher {
   private isCommitting = false;
 
   constructor(
-    private readonly state: OwnedState<TrackedMachine>,
+    private readonly state: TransactedState<TrackedMachine>,
     readonly topicPrefix: string,
     readonly frames = new OutputFrames(),
   ) {}

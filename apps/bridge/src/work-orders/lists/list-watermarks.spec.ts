@@ -3,7 +3,7 @@ import { Logger } from '@nestjs/common';
 import { ManualClock } from '#libs/clock';
 import type { BridgeSettings } from '#libs/config';
 import { INTERNAL_TOPICS } from '#libs/contracts';
-import type { KafkaClient, OwnedState } from '#libs/kafka';
+import type { KafkaClient, InputState } from '#libs/kafka';
 import { ownedState } from '../testing/owned-state.js';
 import { ListWatermarks } from './list-watermarks.js';
 
@@ -23,7 +23,7 @@ const restored = (
   partition: number,
   watermarks: [string, number][],
   lost?: AbortSignal,
-): OwnedState<number> =>
+): InputState<number> =>
   ownedState(new Map(watermarks), {
     partition,
     name: INTERNAL_TOPICS.workOrderListFences,

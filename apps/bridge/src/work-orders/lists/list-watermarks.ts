@@ -7,7 +7,7 @@ import {
   KeyedState,
   type KeyedStateTopic,
   type OutboundRecord,
-  type OwnedState,
+  type InputState,
 } from '#libs/kafka';
 import { BRIDGE_SETTINGS, KAFKA } from '../../platform/index.js';
 import { OwnedPartitions, warnOfTimesAhead } from '../state/owned-partitions.js';
@@ -22,8 +22,8 @@ import { OwnedPartitions, warnOfTimesAhead } from '../state/owned-partitions.js'
 export class ListWatermarks {
   /** Epoch seconds by machine, in the partition its lists come through. */
   readonly topic: KeyedStateTopic;
-  private readonly logger = new Logger('ListFences');
-  private readonly partitions = new OwnedPartitions((state: OwnedState<number>) => {
+  private readonly logger = new Logger('ListWatermarks');
+  private readonly partitions = new OwnedPartitions((state: InputState<number>) => {
     const ahead = [...state.entries()].filter(([, issuedAt]) => this.isAhead(issuedAt));
     const machineIds = ahead.map(([machineId]) => machineId);
     warnOfTimesAhead(this.logger, state.partition, 'machineIds', machineIds);
@@ -60,7 +60,8 @@ export class ListWatermarks {
 
   /**
    * From now on no list passes that was issued before the one that has just been applied. Returns what is to be written
-   * with its outcome, for it to be so after a restart too; nothing where a later list was applied before.
+   * with its outcome, for it to be so after a restart too; nothing where a later list was applied before. It is not taken
+   * back, whatever becomes of the records: the service has the list.
    */
   raise(partition: number, machineId: string, issuedAt: number): readonly OutboundRecord[] {
     const state = this.partitions.get(partition);
@@ -68,7 +69,7 @@ export class ListWatermarks {
     return issuedAt < this.watermarkIn(state, machineId) ? [] : [state.put(machineId, issuedAt)];
   }
 
-  private watermarkIn(state: OwnedState<number>, machineId: string): number {
+  private watermarkIn(state: InputState<number>, machineId: string): number {
     const issuedAt = state.get(machineId);
     return issuedAt === undefined || this.isAhead(issuedAt) ? -Infinity : issuedAt;
   }

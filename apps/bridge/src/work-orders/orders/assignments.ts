@@ -8,7 +8,7 @@ import {
   KeyedState,
   type KeyedStateTopic,
   type OutboundRecord,
-  type OwnedState,
+  type InputState,
 } from '#libs/kafka';
 import {
   type AssignedOperation,
@@ -38,7 +38,7 @@ export class Assignments {
   /** Operations by machine and order, in the partition their changes come through. */
   readonly topic: KeyedStateTopic;
   private readonly partitions = new OwnedPartitions(
-    (state: OwnedState<Operations>) => new OwnedAssignments(state),
+    (state: InputState<Operations>) => new OwnedAssignments(state),
   );
   /** Takes over a partition that has just been restored. */
   readonly own = this.partitions.own;
@@ -95,7 +95,7 @@ export class Assignments {
 class OwnedAssignments {
   readonly table: AssignmentTable;
 
-  constructor(private readonly state: OwnedState<Operations>) {
+  constructor(private readonly state: InputState<Operations>) {
     this.table = new AssignmentTable(
       (machineId, orderId) => state.get(assignmentKey(machineId, orderId)) ?? [],
     );

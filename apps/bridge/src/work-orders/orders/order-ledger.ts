@@ -8,7 +8,7 @@ import {
   KeyedState,
   type KeyedStateTopic,
   type OutboundRecord,
-  type OwnedState,
+  type InputState,
 } from '#libs/kafka';
 import {
   FinishedOrders,
@@ -46,7 +46,7 @@ import { QueueRetention } from './queue-retention.js';
 
 /** The orders of one partition, and the order in which the finished ones were finished. */
 interface PartitionOrders {
-  readonly state: OwnedState<KnownOrder>;
+  readonly state: InputState<KnownOrder>;
   readonly finished: FinishedOrders;
 }
 
@@ -60,7 +60,7 @@ export class OrderLedger {
   /** Orders by id, in the partition they are relayed to. */
   readonly topic: KeyedStateTopic;
   private readonly logger = new Logger('OrderLedger');
-  private readonly partitions = new OwnedPartitions((state: OwnedState<KnownOrder>) =>
+  private readonly partitions = new OwnedPartitions((state: InputState<KnownOrder>) =>
     this.restored(state),
   );
   /** Takes over a partition that has just been restored. */
@@ -171,7 +171,7 @@ export class OrderLedger {
     return this.clock.nowSeconds() + this.settings.erp.commandMaxSkewSeconds;
   }
 
-  private restored(state: OwnedState<KnownOrder>): PartitionOrders {
+  private restored(state: InputState<KnownOrder>): PartitionOrders {
     const { latestSeconds } = this;
     const ahead: string[] = [];
     const finished: [orderId: string, changedAt: number][] = [];

@@ -1,14 +1,14 @@
 import type { Logger } from '@nestjs/common';
-import type { OwnedState } from '#libs/kafka';
+import type { InputState } from '#libs/kafka';
 
 /** One holder for each partition of keyed state, from when that is restored until it is lost. */
 export class OwnedPartitions<V, H> {
   private readonly holders = new Map<number, H>();
 
-  constructor(private readonly create: (state: OwnedState<V>) => H) {}
+  constructor(private readonly create: (state: InputState<V>) => H) {}
 
   /** Takes over a partition that has just been restored. */
-  readonly own = (state: OwnedState<V>): void => {
+  readonly own = (state: InputState<V>): void => {
     const { partition, lost } = state;
     const holder = this.create(state);
     this.holders.set(partition, holder);

@@ -1,4 +1,4 @@
-import type { OutboundRecord, OwnedState } from '#libs/kafka';
+import type { OutboundRecord, InputState } from '#libs/kafka';
 
 /**
  * One partition of state as the bridge gives it out, without Kafka.
@@ -9,7 +9,7 @@ import type { OutboundRecord, OwnedState } from '#libs/kafka';
 export function ownedState<V>(
   values: ReadonlyMap<string, V> = new Map(),
   { partition = 0, name = 'a-state', lost = new AbortController().signal } = {},
-): OwnedState<V> {
+): InputState<V> {
   const now = new Map(values);
   return {
     ...{ partition, signal: lost, lost },
@@ -22,6 +22,5 @@ export function ownedState<V>(
       const text = value === null ? null : JSON.stringify(value);
       return { topic: name, partition, key, value: text, headers: {}, isState: true };
     },
-    commit: () => Promise.reject(new Error('written with what becomes of a message')),
   };
 }
