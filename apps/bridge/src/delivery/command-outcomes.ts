@@ -90,8 +90,17 @@ export class CommandOutcomes {
     answered: Answered,
     found: readonly CommandResult[],
   ): OutboundRecord[] {
-    const records =
-      answered.isAnswered === true ? [] : this.answersOf(family, answered, oneOfEach(found));
+    const { origin } = answered;
+    const results = answered.isAnswered === true ? [] : oneOfEach(found);
+    const faults = results.filter(isRejected);
+    const published = origin === undefined ? results : results.filter((each) => !isRejected(each));
+    const records = this.outcomesOf(family, answered, published);
+    if (faults.length > 0) {
+      const namesOthers = results.length > 1 || answered.namesOthers;
+      records.unshift(
+        origin?.refusal(faults) ?? this.deadLetterOf({ ...answered, namesOthers }, faults),
+      );
+    }
     if (answered.records !== undefined) records.push(...answered.records);
     for (const result of found) {
       if (result.kind === 'applied' && result.records !== undefined) {
@@ -99,22 +108,6 @@ export class CommandOutcomes {
       }
     }
     return records;
-  }
-
-  private answersOf(
-    family: CommandFamily,
-    answered: Answered,
-    results: readonly CommandResult[],
-  ): OutboundRecord[] {
-    if (!results.some(isRejected)) return this.outcomesOf(family, answered, results);
-    const { origin } = answered;
-    const faults = results.filter(isRejected);
-    const publishedHere =
-      origin === undefined ? results : results.filter((each) => !isRejected(each));
-    const namesOthers = results.length > 1 || answered.namesOthers;
-    const refusal =
-      origin?.refusal(faults) ?? this.deadLetterOf({ ...answered, namesOthers }, faults);
-    return [refusal, ...this.outcomesOf(family, answered, publishedHere)];
   }
 
   outcomesOf(
