@@ -1,6 +1,6 @@
-import { CommitInterval } from './commit-interval.js';
+import { CommitInterval } from './partition-transactions.js';
 
-describe('CommitPace', () => {
+describe('CommitInterval', () => {
   const begin = (pace: CommitInterval, partitions: object[], nowMs: number): void => {
     for (const partition of partitions) pace.transactionBegins(partition, nowMs);
   };

@@ -10,7 +10,6 @@ import { type KeyedStateTopic, StateTopics } from '../keyed-state/keyed-state-to
 import { topicSpans } from '../reading/topics.js';
 import type { PartitionBacklog } from './assigned-partition.js';
 import { AssignedPartitions } from './assigned-partitions.js';
-import { CommitInterval } from './commit-interval.js';
 import { CommittedOffsets } from './committed-offsets.js';
 import {
   decodeFirst,
@@ -18,7 +17,7 @@ import {
   type MessageHandler,
   type ValueDecoder,
 } from './inbound-message.js';
-import { PartitionTransactions } from './partition-transactions.js';
+import { CommitInterval, PartitionTransactions } from './partition-transactions.js';
 import {
   type ConsumerCallbacks,
   type ConsumerState,

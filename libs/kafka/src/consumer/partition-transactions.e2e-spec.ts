@@ -6,11 +6,10 @@ import { type Admin, ConfigResourceTypes, Kafka, logLevel } from '#libs/kafkajs-
 import { ensureTopics } from '../client/ensure-topics.js';
 import type { OutboundRecord } from '../producer/outbound-record.js';
 import { sendWithStock, stockKafka, testBrokers } from '../testing/stock-client.js';
-import { CommitInterval } from './commit-interval.js';
 import { CommittedOffsets } from './committed-offsets.js';
 import { parseOffsetMetadata } from './offset-metadata.js';
 import { PartitionProgress } from './partition-progress.js';
-import { PartitionTransactions } from './partition-transactions.js';
+import { CommitInterval, PartitionTransactions } from './partition-transactions.js';
 import { TestEntry } from './testing/entry.js';
 import { TopicHealth } from './topic-health.js';
 import { eventually } from './testing/wait.js';

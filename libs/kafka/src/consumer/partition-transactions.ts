@@ -5,19 +5,13 @@ import { backOffMs } from '#libs/delivery';
 import { ConsecutiveFailures } from '../client/consecutive-failures.js';
 import { describeKafkaFailure } from '../client/describe-kafka-failure.js';
 import type { KafkaClient } from '../client/kafka-port.js';
-import {
-  assertSendable,
-  byteLength,
-  compressionOf,
-  MAX_BATCH_BYTES,
-} from '../producer/record-batches.js';
+import { byteLength, MAX_BATCH_BYTES } from '../producer/record-batches.js';
 import {
   type OutboundRecord,
   type RecordRefusedError,
   refusalOf,
 } from '../producer/outbound-record.js';
 import { TransactionalWriter } from '../producer/transactional-writer.js';
-import type { CommitInterval } from './commit-interval.js';
 import type { CommittedOffsets, CommittedProgress } from './committed-offsets.js';
 import { formatOffsetMetadata } from './offset-metadata.js';
 import type { PartitionProgress, CommitPosition } from './partition-progress.js';
@@ -259,8 +253,7 @@ export class PartitionTransactions {
     const { topic, partition } = this;
     const { groupId } = this.options;
     const records = entries.flatMap((entry) => entry.records);
-    for (const record of records) assertSendable(record);
-    const compression = compressionOf(isToCompress(entries));
+    const isCompressed = isToCompress(entries);
     const commit = place && {
       groupId,
       offset: {
@@ -269,7 +262,7 @@ export class PartitionTransactions {
       },
     };
     const { maxBatchBytes } = this;
-    const written = writer.writeTransaction(records, { compression, commit, maxBatchBytes });
+    const written = writer.writeTransaction(records, { isCompressed, commit, maxBatchBytes });
     await abortable(written, this.closing.signal);
   }
 
@@ -358,5 +351,32 @@ export class PartitionTransactions {
     if (this.uncertain !== undefined) return;
     this.isHurried = false;
     for (const resolve of this.whenIdle.splice(0)) resolve();
+  }
+}
+
+const BUSY_MS = 1000;
+/** So many busy partitions commit at the configured interval: any commit costs about a millisecond of CPU. */
+const FEW_PARTITIONS = 12;
+const MOST_STRETCHED = 2.5;
+
+/** The interval between the transactions of a partition: longer while many partitions are busy. */
+export class CommitInterval {
+  private readonly beganMs = new Map<object, number>();
+
+  /** @param baseMs real milliseconds, for few partitions */
+  constructor(private readonly baseMs: number) {}
+
+  transactionBegins(partition: object, nowMs: number): void {
+    this.beganMs.delete(partition);
+    this.beganMs.set(partition, nowMs);
+    for (const [other, atMs] of this.beganMs) {
+      if (atMs > nowMs - BUSY_MS) break;
+      this.beganMs.delete(other);
+    }
+  }
+
+  get intervalMs(): number {
+    const stretch = this.beganMs.size / FEW_PARTITIONS;
+    return this.baseMs * Math.min(MOST_STRETCHED, Math.max(1, stretch));
   }
 }

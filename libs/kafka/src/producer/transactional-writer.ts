@@ -1,6 +1,5 @@
 import { realDelayMs, withDeadline } from '#libs/clock';
 import { backOffMs } from '#libs/delivery';
-import { CompressionTypes } from '#libs/kafkajs-patches';
 import type {
   KafkaClient,
   Producer,
@@ -10,7 +9,13 @@ import type {
 import type { RecordPlace } from '../reading/stored-record.js';
 import type { OutboundRecord } from './outbound-record.js';
 import { partitionByKey } from './partition-of.js';
-import { batchesOf, MAX_BATCH_BYTES, toTopicMessages } from './record-batches.js';
+import {
+  assertSendable,
+  batchesOf,
+  compressionOf,
+  MAX_BATCH_BYTES,
+  toTopicMessages,
+} from './record-batches.js';
 
 const FINISH_DEADLINE_MS = 800;
 const DISCONNECT_DEADLINE_MS = 2000;
@@ -30,7 +35,7 @@ interface WriteOptions {
    * it throws, the transaction is aborted.
    */
   withPlaces?: (places: readonly RecordPlace[]) => Promise<readonly OutboundRecord[]>;
-  compression?: CompressionTypes;
+  isCompressed?: boolean;
   /** Of the records that are sent together, roughly. */
   maxBatchBytes?: number;
 }
@@ -103,6 +108,7 @@ export class TransactionalWriter {
     records: readonly OutboundRecord[],
     { commit, withPlaces, ...together }: WriteOptions,
   ): Promise<void> {
+    for (const record of records) assertSendable(record);
     const transaction = await this.producer.transaction();
     try {
       const sent = await sendRecords(transaction, records, together);
@@ -129,8 +135,9 @@ interface SentBatch {
 async function sendRecords(
   transaction: Transaction,
   records: readonly OutboundRecord[],
-  { compression = CompressionTypes.None, maxBatchBytes = MAX_BATCH_BYTES }: WriteOptions,
+  { isCompressed = false, maxBatchBytes = MAX_BATCH_BYTES }: WriteOptions,
 ): Promise<SentBatch[]> {
+  const compression = compressionOf(isCompressed);
   const sent: SentBatch[] = [];
   for (const batch of batchesOf(records, maxBatchBytes)) {
     const topicMessages = toTopicMessages(batch);
