@@ -93,7 +93,7 @@ describe('FlowStatus', () => {
     beforeEach(() => {
       jest.useFakeTimers({ doNotFake: ['performance'] });
       isStuck = true;
-      status.reviewWhile(() => isStuck);
+      status = new FlowStatus('work-orders', undefined, undefined, () => isStuck);
     });
 
     afterEach(() => {

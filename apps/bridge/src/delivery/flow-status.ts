@@ -22,12 +22,13 @@ export class FlowStatus implements FlowCalls {
   /** The machine that was answered 403 last, in a call of its own, and when; and when another before it was. */
   private latestForbidden = { machineId: '', atMs: -Infinity };
   private otherForbiddenMs = -Infinity;
-  private isStuck: () => boolean = () => false;
 
+  /** @param isStuck whether there is something that has failed, and nothing that may be sent now */
   constructor(
     private readonly flow: string,
     private readonly breaker = new Breaker(),
     private readonly hold?: Pick<FlowHold, 'isHeld'>,
+    private readonly isStuck: () => boolean = () => false,
   ) {}
 
   /** Whether operators have paused the flow, or it is not known yet that they have not. */
@@ -81,11 +82,6 @@ export class FlowStatus implements FlowCalls {
   /** The probe has not been made after all, or was cut off. */
   probeWasVoid(): void {
     this.breaker.probeWasVoid();
-  }
-
-  /** @param isStuck whether there is something that has failed, and nothing that may be sent now */
-  reviewWhile(isStuck: () => boolean): void {
-    this.isStuck = isStuck;
   }
 
   /** A call for one machine alone was answered 403. */

@@ -131,11 +131,7 @@ export class FlowControls implements OnModuleDestroy {
   readToEnd(): void {
     if (this.isRead) return;
     this.isRead = true;
-    for (const flow of FLOWS) {
-      const pause = this.pauseOf(flow);
-      if (pause !== undefined) this.logPaused(flow, pause);
-      this.holdOf(flow).set(pause !== undefined);
-    }
+    for (const flow of FLOWS) this.holdOrRelease(flow, false);
   }
 
   private accept(records: readonly StoredRecord[]): void {
@@ -150,17 +146,14 @@ export class FlowControls implements OnModuleDestroy {
     const wasPaused = this.pauseOf(flow) !== undefined;
     if (control === undefined) this.latest.delete(flow);
     else this.latest.set(flow, control);
-    if (!this.isRead) return;
-    const pause = this.pauseOf(flow);
-    if (pause !== undefined) this.logPaused(flow, pause);
-    else if (wasPaused) {
-      this.logger.log({ msg: 'flow resumed by hand', flow, by: control?.by ?? null });
-    }
-    this.holdOf(flow).set(pause !== undefined);
+    if (this.isRead) this.holdOrRelease(flow, wasPaused);
   }
 
-  private logPaused(flow: Flow, { reason, by, since }: FlowControl): void {
-    this.logger.log({ msg: 'flow paused by hand', flow, reason, by, since });
+  private holdOrRelease(flow: Flow, wasPaused: boolean): void {
+    const { paused = false, reason, by = null, since } = this.latest.get(flow) ?? {};
+    if (paused) this.logger.log({ msg: 'flow paused by hand', flow, reason, by, since });
+    else if (wasPaused) this.logger.log({ msg: 'flow resumed by hand', flow, by });
+    this.holdOf(flow).set(paused);
   }
 
   /** Returns once Kafka has the control and this process goes by it. */

@@ -113,7 +113,8 @@ export class AssignedPartition {
   readonly progress = new PartitionProgress();
   readonly transactions: Transactions;
   private readonly pauseReasons = new Set<PauseReason>();
-  private isPaused = false;
+  /** Back-pressure: too much is unfinished, nothing more is fetched. */
+  isFetchPaused = false;
   private isHandingOver = false;
   /** As many messages are in flight as may be. */
   private isFull = false;
@@ -215,8 +216,8 @@ export class AssignedPartition {
     this.highWatermark = highWatermark;
     this.progress.addFetched(records, end);
     this.handOver();
-    this.isPaused ||= this.isBeyond(1);
-    return this.isPaused;
+    this.isFetchPaused ||= this.isBeyond(1);
+    return this.isFetchPaused;
   }
 
   /** Takes the end of the partition as an admin request has it, which may be older than the latest fetch. */
@@ -229,11 +230,6 @@ export class AssignedPartition {
     const { position, size: messages } = this.progress;
     const lag = position === undefined ? 0 : Math.max(0, highWatermark - position);
     return { topic, partition, messages, lag };
-  }
-
-  /** Back-pressure: too much is unfinished, nothing more is fetched. */
-  get isFetchPaused(): boolean {
-    return this.isPaused;
   }
 
   /** Messages wait for state or progress. A rebalance does not count: it is over in a moment. */
@@ -358,8 +354,8 @@ export class AssignedPartition {
 
   /** Resumes the fetch where it is paused, and little enough is unfinished. */
   resumeIfShort(): void {
-    if (!this.isPaused || this.isBeyond(RESUME_AT)) return;
-    this.isPaused = false;
+    if (!this.isFetchPaused || this.isBeyond(RESUME_AT)) return;
+    this.isFetchPaused = false;
     this.context.resume(this.topic, this.partition);
   }
 

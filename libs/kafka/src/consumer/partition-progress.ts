@@ -31,12 +31,13 @@ export class PartitionProgress {
   /** Inherited items are of another log where delivery begins below this. */
   private itemsFrom = 0;
   private readonly waiting = new WaitingRecords();
-  private unfinishedBytes = 0;
+  /** Bytes of the fetched messages that have not ended. */
+  bytes = 0;
 
   /** @param end the offset behind the fetch, including transaction markers */
   addFetched(records: readonly FetchedRecord[], end: number): void {
     for (const record of records) {
-      if (this.waiting.add(record)) this.unfinishedBytes += record.bytes;
+      if (this.waiting.add(record)) this.bytes += record.bytes;
     }
     // The end of the fetch may lie behind its last record.
     this.waiting.fetchedEnd = Math.max(this.waiting.fetchedEnd, end);
@@ -50,7 +51,7 @@ export class PartitionProgress {
         this.itemsFrom = 0;
         return record;
       }
-      this.unfinishedBytes -= record.bytes;
+      this.bytes -= record.bytes;
     }
     this.offsets.passUpTo(this.waiting.takenUpTo);
     return undefined;
@@ -64,7 +65,7 @@ export class PartitionProgress {
   /** Forgets the fetched records, which will be fetched again; only before any is handed over. */
   forgetFetched(): void {
     this.waiting.reset();
-    this.unfinishedBytes = 0;
+    this.bytes = 0;
   }
 
   isItemDone(offset: number, item: number): boolean {
@@ -85,7 +86,7 @@ export class PartitionProgress {
       this.items.delete(offset);
     }
     this.offsets.passUpTo(this.waiting.takenUpTo);
-    this.unfinishedBytes -= bytes;
+    this.bytes -= bytes;
   }
 
   /** Takes over what earlier owners have finished, and the items that they have done. */
@@ -133,11 +134,6 @@ export class PartitionProgress {
   /** Those of them that many later ones have finished ahead of. */
   get overtaken(): number {
     return this.offsets.overtakenSize;
-  }
-
-  /** Bytes of the fetched messages that have not ended. */
-  get bytes(): number {
-    return this.unfinishedBytes;
   }
 
   /** From the lowest unfinished offset to the highest handed over. */

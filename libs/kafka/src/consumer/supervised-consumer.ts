@@ -65,6 +65,7 @@ const JOIN_DUE_MS = 1000;
  */
 export class SupervisedConsumer {
   readonly member = new GroupMember();
+  state: ConsumerState = 'starting';
   /** Why it ended the last time, in words. */
   endedBecause: string | undefined;
   private readonly logger = new Logger('Consumer');
@@ -77,7 +78,6 @@ export class SupervisedConsumer {
   private generation: number | undefined;
   private joinedGeneration: number | undefined;
   private topics: string[] = [];
-  private currentState: ConsumerState = 'starting';
 
   constructor(
     private readonly kafka: KafkaClient,
@@ -88,10 +88,6 @@ export class SupervisedConsumer {
       (ms) => callbacks.onRevoking(ms),
       () => Math.min(DRAIN_DEADLINE_MS, this.sessionLeftMs),
     );
-  }
-
-  get state(): ConsumerState {
-    return this.currentState;
   }
 
   /**
@@ -113,7 +109,7 @@ export class SupervisedConsumer {
   }
 
   async stop(): Promise<void> {
-    this.currentState = 'stopped';
+    this.state = 'stopped';
     this.stopping.abort(new Error('the consumer is stopping'));
     await this.dispose();
   }
@@ -130,7 +126,7 @@ export class SupervisedConsumer {
       );
       this.member.leave();
       if (this.isStopping()) return;
-      this.currentState = 'broken';
+      this.state = 'broken';
       this.endedBecause = end;
       this.logger.error({ msg: 'consumer ended, starting anew', why: end });
       await this.drain();
@@ -188,7 +184,7 @@ export class SupervisedConsumer {
   }
 
   private joined(consumer: Consumer, memberId: string, assignment: PartitionAssignment): void {
-    this.currentState = 'running';
+    this.state = 'running';
     this.barrier.lowerBarrier();
     this.member.join(consumer);
     // Otherwise other members have owned the partitions, if only in a generation that this one missed between its join

@@ -29,7 +29,7 @@ export class KeyedStatePartition<V> {
   private readonly closing = new AbortController();
   private lifecycle: Promise<void> | undefined;
   private restore: Restore | undefined;
-  private restored = false;
+  isRestored = false;
   /** Partitions that keys are hashed over, as the present round knows; undefined where keys are not hashed. */
   private partitions: number | undefined;
   private fewestPartitions = 0;
@@ -45,10 +45,6 @@ export class KeyedStatePartition<V> {
     private readonly delay: typeof realDelayMs = realDelayMs,
   ) {
     this.failures = new StateFailures(options.name, partition);
-  }
-
-  get isRestored(): boolean {
-    return this.restored;
   }
 
   /** Why it can be neither restored nor written for a while now, in words. */
@@ -120,7 +116,7 @@ export class KeyedStatePartition<V> {
       const { format, parse } = this.options;
       return await this.own(new StoredValues(texts, parse, format === undefined), writer);
     } finally {
-      this.restored = false;
+      this.isRestored = false;
       this.restore = undefined;
       this.partitions = undefined;
       await writer.closeWriter();
@@ -178,7 +174,7 @@ export class KeyedStatePartition<V> {
     );
     const { signal } = owned;
     failures.restored();
-    this.restored = true;
+    this.isRestored = true;
     options.onOwned(owned);
     await new Promise<void>((resolve) => {
       if (signal.aborted) resolve();
