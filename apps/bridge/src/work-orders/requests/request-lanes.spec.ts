@@ -18,13 +18,17 @@ describe('RequestLanes', () => {
     expect(lanes.waiting + lanes.callsUnderWay).toBe(0);
   });
 
-  it('asks once for two requests of one version, but anew for one without', () => {
+  it('asks once for two requests of one version, but anew for one without, and where the first is lost', () => {
     const lanes = new RequestLanes();
     lanes.add(event('1', 'v1'));
     lanes.take(0);
     const again = event('1', 'v1');
     expect(lanes.add(again)).toBe(again);
     expect(lanes.add(event('1', 'v2'))).toBeUndefined();
+    const lost = new RequestLanes();
+    lost.add({ ...event('1', 'v1'), isLost: true });
+    lost.take(0);
+    expect(lost.add(event('1', 'v1'))).toBeUndefined();
     const unversioned = new RequestLanes();
     unversioned.add(event('1'));
     unversioned.take(0);

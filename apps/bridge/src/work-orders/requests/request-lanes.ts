@@ -6,6 +6,8 @@ export interface Waiting {
   readonly key: string;
   /** Two requests of the same version need one answer; undefined where events do not say it. */
   readonly version: string | undefined;
+  /** Its partition was revoked: nobody takes the answer. */
+  readonly isLost?: boolean;
 }
 
 /** A request in the lane of its order, with what is known of the order's GETs. */
@@ -50,11 +52,14 @@ export class RequestLanes<W extends Waiting> {
 
   /**
    * Returns the request that need not wait: the older one that waited is answered by the same GET; the one that is
-   * added, by the GET under way for the same version.
+   * added, by the GET under way for the same version, unless that is lost.
    */
   add(request: W): W | undefined {
     const { key, version } = request;
-    if (version !== undefined && this.inCall.get(key)?.request.version === version) return request;
+    const asked = this.inCall.get(key)?.request;
+    if (version !== undefined && asked?.version === version && asked.isLost !== true) {
+      return request;
+    }
     const [waiting] = this.queue.waitingOf(key);
     const older = waiting?.request;
     if (waiting !== undefined) waiting.request = request;
