@@ -20,6 +20,34 @@ describe("entries of the terminal's page", () => {
     await shown.page.clock.runFor(11_000);
   };
 
+  it('are made once by a double tap, with both parts of a stop that is split', async () => {
+    const { page, terminal } = shown;
+    await shown.rowOf(NAME).locator('button.stop-main').first().click();
+    await page.locator('.reason-button[data-code="13"]').first().dblclick();
+    await shown.status(NAME, 'undo').waitFor();
+    await shown.rowOf(OTHERS[0]!).locator('button.stop-main').first().click();
+    await page.getByRole('button', { name: 'Split' }).click();
+    await page.locator('.reason-button[data-code="20"]').first().click();
+    await page.locator('.reason-button[data-code="14"]').first().dblclick();
+    await shown.status(OTHERS[0]!, 'undo').first().waitFor();
+    await page.clock.runFor(11_000);
+    await shown.status(NAME, 'applied').waitFor();
+    const given = terminal.posts.flat().map(({ reasonId }) => reasonId);
+    expect(given.sort()).toEqual(['13', '14', '20']);
+  });
+
+  it('of which one is a note are made once by a double tap', async () => {
+    const { page, terminal } = shown;
+    await page.goto(`${terminal.url}#/machine/M-001`);
+    await page.getByRole('button', { name: 'Add a note' }).click();
+    await page.getByRole('textbox').fill('Spindle is loud');
+    await page.getByRole('button', { name: 'Save' }).dblclick();
+    await page.clock.runFor(2_000);
+    await page.locator('.note-list').getByText('Spindle is loud').first().waitFor();
+    await page.clock.runFor(2_000);
+    expect(terminal.notes).toHaveLength(1);
+  });
+
   it('are refused one by one where a request of several is too large', async () => {
     const refused: number[] = [];
     shown.terminal.refusesRequest = (entries) => {

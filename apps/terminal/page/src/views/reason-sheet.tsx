@@ -35,6 +35,7 @@ export function ReasonSheet({ targets }: { targets: readonly Target[] }): JSX.El
   const [split, setSplit] = useState<Split | null>(null);
   const [armed, setArmed] = useState<string | null>(null);
   const body = useRef<HTMLDivElement>(null);
+  const isGiven = useRef(false);
   const only = targets.length === 1 ? targets[0] : undefined;
   const period = only?.left.length === 1 ? withEndByNow(only, only.left[0]) : undefined;
   const now = plantNow.value;
@@ -42,6 +43,9 @@ export function ReasonSheet({ targets }: { targets: readonly Target[] }): JSX.El
   const isOpenEnded = targets.some(({ left }) => left.some(({ endTime }) => endTime === null));
 
   const finish = async (sendAll: () => Promise<void>): Promise<void> => {
+    // a double tap comes while the entries of the first are written, before the sheet is closed
+    if (isGiven.current) return;
+    isGiven.current = true;
     await sendAll();
     selection.value = null;
     body.current?.closest('dialog')?.close();

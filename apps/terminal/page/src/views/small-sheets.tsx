@@ -1,5 +1,5 @@
 import type { JSX } from 'preact';
-import { useState } from 'preact/hooks';
+import { useRef, useState } from 'preact/hooks';
 import type { Session } from '../../../src/api/index.js';
 import { closeSheet, registerOperator, submitNote } from '../state/actions.js';
 import { type Failure, get, send } from '../state/api-client.js';
@@ -71,6 +71,7 @@ export function NoteSheet({
   machineName: string;
 }): JSX.Element {
   const words = strings.value;
+  const isSaved = useRef(false);
   return (
     <Sheet name="note" title={`${words.addNote}: ${machineName}`} onClose={closeSheet}>
       <form
@@ -79,6 +80,9 @@ export function NoteSheet({
           event.preventDefault();
           const text = new FormData(event.currentTarget).get('text');
           if (typeof text !== 'string' || text.trim() === '') return;
+          // a double tap comes while the note of the first is written, before the sheet is closed
+          if (isSaved.current) return;
+          isSaved.current = true;
           void submitNote(machineId, machineName, text.trim()).then(() => {
             closeDialog(event);
           });
