@@ -1,8 +1,15 @@
 import { eventually } from '../support/eventually.js';
+import type { ReasonLists } from '../../apps/terminal/src/index.js';
+import { APPLIED } from '../support/terminal-page/fake-terminal.js';
 import { PageUnderTest } from '../support/terminal-page/page-under-test.js';
 
 const NAME = 'Grinder 1';
 const OTHERS = ['Laser cutter 1', 'Grinder 2'];
+
+function withoutMachine({ lists, machines }: ReasonLists, machineId: string): ReasonLists {
+  const left = Object.entries(machines).filter(([id]) => id !== machineId);
+  return { lists, machines: Object.fromEntries(left) };
+}
 
 describe("entries of the terminal's page", () => {
   const shown = new PageUnderTest();
@@ -60,6 +67,46 @@ describe("entries of the terminal's page", () => {
     await shown.status(NAME, 'applied').waitFor();
     await shown.status(OTHERS[1]!, 'applied').waitFor();
     expect(refused.at(-1)).toBe(1);
+  });
+
+  /** A reason that is sent, and a page that is closed before its answer comes. */
+  const leaveUnanswered = async (): Promise<string> => {
+    const { page, terminal } = shown;
+    terminal.verdict = undefined;
+    await shown.giveReason(NAME, '13');
+    await page.clock.runFor(11_000);
+    await shown.status(NAME, 'sent').waitFor();
+    await page.goto('about:blank');
+    return terminal.posts[0]![0]!.entryId;
+  };
+
+  it('have their answer, and their names, though their machine was gone when the page came back', async () => {
+    const { page, terminal } = shown;
+    const entryId = await leaveUnanswered();
+    terminal.answer(entryId, APPLIED);
+    const { machineId } = terminal.posts[0]![0]!;
+    terminal.plant.tiles = terminal.plant.tiles.filter((tile) => tile.machineId !== machineId);
+    terminal.plant.reasons = withoutMachine(terminal.plant.reasons, machineId);
+    await page.goto(terminal.url);
+    await shown.status(NAME, 'applied').waitFor();
+    await shown.rowOf(NAME).getByText('Set-up').waitFor();
+  });
+
+  it('are not sent for ever where the server has forgotten them, and can be dismissed', async () => {
+    const { page, terminal } = shown;
+    terminal.forget(await leaveUnanswered());
+    await page.goto(terminal.url);
+    await shown.status(NAME, 'sent').waitFor();
+    const { session } = terminal.plant;
+    session.shifts = session.shifts.map(({ startTime, endTime }) => ({
+      ...{ startTime: startTime + 86_400, endTime: endTime + 86_400 },
+    }));
+    terminal.sendSession();
+    await page.clock.runFor(21_000);
+    await shown.status(NAME, 'unanswered').waitFor();
+    await shown.rowOf(NAME).getByText('no longer known').waitFor();
+    await shown.rowOf(NAME).getByRole('button', { name: 'Dismiss' }).click();
+    await shown.status(NAME, 'unanswered').waitFor({ state: 'detached' });
   });
 
   it('wait, and are not lost, while a proxy refuses what it is sent', async () => {

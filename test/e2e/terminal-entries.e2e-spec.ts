@@ -1,6 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { Logger } from '@nestjs/common';
-import { TOPICS } from '#libs/contracts';
+import { OUTCOME_TYPES, TOPICS } from '#libs/contracts';
+import type { Entry } from '../../apps/terminal/src/index.js';
+import { eventually } from '../support/eventually.js';
 import { KafkaRelay } from '../support/kafka-relay.js';
 import { testBrokers, TestKafka, uniqueTopicPrefix } from '../support/kafka.js';
 import { PublishedMachine, RunningTerminal } from '../support/running-terminal.js';
@@ -88,6 +90,49 @@ describe('entries that a tablet sends late or that Kafka refuses', () => {
     expect((await post('/api/notes', [old])).status).toBe(202);
     expect(await kafka.topics.count(TOPICS.downtimeReasons)).toBe(1);
     expect(await kafka.topics.count(TOPICS.downtimeNotes)).toBe(1);
+  });
+
+  it('are answered for by their ids when their machine is gone, with what has ended them', async () => {
+    await start();
+    const reason = { ...oldReason(600), endTime: null };
+    const posted = await post('/api/reasons', [reason]);
+    const { results } = (await posted.json()) as { results: { source: object }[] };
+    const { source } = results[0]!;
+    const outcome = { machineId: 'M-1', source, code: null, detail: null, appliedAt: now() };
+    const headers = { ce_type: OUTCOME_TYPES.downtimeReasonApplied };
+    await kafka.sendJson(TOPICS.commandOutcomes, 'M-1', outcome, headers);
+    await new PublishedMachine(kafka, 'M-1').enter('OPERATING', now() - 60);
+    const path = `/api/entries?ids=${randomUUID()},${reason.entryId}`;
+    const answered = async (): Promise<unknown[][]> => {
+      const { entries } = (await terminal.json('GET', path)) as { entries: Entry[] };
+      return entries.map(({ status, endTime }) => [status, endTime === null]);
+    };
+    const withItsEnd = [
+      ['applied', true],
+      ['sent', false],
+    ];
+    await eventually(async () => (await answered()).length === 2, { what: 'it is ended' });
+    for (const topic of [TOPICS.registry, TOPICS.states, TOPICS.classificationReasons]) {
+      await kafka.send(topic, { key: 'M-1', value: null });
+    }
+    await eventually(
+      async () => (await terminal.request('GET', '/api/machines/M-1')).status === 404,
+      { what: 'the machine is gone' },
+    );
+    expect(await answered()).toEqual(withItsEnd);
+    expect((await terminal.request('GET', '/api/entries')).status).toBe(400);
+  });
+
+  it('are refused where others of the same moment have their id', async () => {
+    await start();
+    const reason = oldReason(600);
+    const other = { ...reason, endTime: reason.endTime + 60 };
+    const posted = await post('/api/reasons', [reason, other, reason]);
+    expect(posted.status).toBe(202);
+    expect(await codesOf(posted)).toEqual(['ok', 'entry-id-reused', 'ok']);
+    const written = note(now(), 'hose is leaking');
+    const notes = [written, { ...written, text: 'hose is tight' }, written];
+    expect(await codesOf(await post('/api/notes', notes))).toEqual(['ok', 'entry-id-reused', 'ok']);
   });
 
   it('are refused one by one where the topic does not take them', async () => {

@@ -165,6 +165,11 @@ export class FakeTerminal {
     this.takeEntry({ ...known, ...verdict });
   }
 
+  /** As of an entry that was written before the last shift. */
+  forget(entryId: string): void {
+    this.entries.delete(entryId);
+  }
+
   takeEntry(entry: Entry): void {
     this.entries.set(entry.entryId, entry);
     const view = this.viewOf(entry.machineId);
@@ -229,6 +234,11 @@ export class FakeTerminal {
       case 'GET reasons':
         json(200, this.plant.reasons);
         return;
+      case 'GET entries': {
+        const ids = searchParams.get('ids')?.split(',') ?? [];
+        json(200, { entries: ids.flatMap((each) => this.entries.get(each) ?? []) });
+        return;
+      }
       case 'GET machines':
         json(200, this.viewOf(decodeURIComponent(id ?? '')));
         return;

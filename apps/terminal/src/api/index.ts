@@ -119,6 +119,15 @@ export interface Entry {
   source: { topic: string; partition: number; offset: string };
 }
 
+/**
+ * GET /api/entries?ids=<entryId>,… → what became of these and of those that end them, whether or not their machines are
+ * still there. One that is missing is not known: it was written before the last shift, or is about to be read. 503 while
+ * topics are being read.
+ */
+export interface Entries {
+  entries: Entry[];
+}
+
 export interface Note {
   noteId: string;
   machineId: string;

@@ -6,15 +6,17 @@ import { isIdentifier, isJsonObject } from '#libs/contracts';
 import { AccessGuard, type IdentifiedRequest } from '../access/access.guard.js';
 import { type Identity, isOperatorName } from '../access/identity.js';
 import { StationAccess } from '../access/station-access.js';
-import type { Entry, NewEntry, NewNote, ReasonLists } from '../api/index.js';
-import { type Sender, Submissions } from '../kafka/submissions.js';
-import { MAX_AGE_SECONDS, Plant, refuseEntry } from '../plant/index.js';
+import type { Entries, Entry, NewEntry, NewNote, ReasonLists } from '../api/index.js';
+import { ID_REUSED, type Sender, Submissions } from '../kafka/submissions.js';
+import { entryView, idOfEnd, MAX_AGE_SECONDS, Plant, refuseEntry } from '../plant/index.js';
 
 type Result = { ok: true; source: Entry['source'] } | { ok: false; code: string; message: string };
 
 /** A tablet that was away all day comes back with a few hundred. */
 const BURST_RECORDS = 600;
 const RECORDS_PER_SECOND = 10;
+/** Refusals of {@link Submissions}, of one record. */
+const FOR_GOOD = new Set(['too-large', 'entry-id-reused']);
 
 /** What pages send on. 202 once Kafka has it; what can be refused already is refused one by one. */
 @Controller('api')
@@ -35,6 +37,15 @@ export class ReasonsController {
       (machine) => machine.isListed && (factoryId === undefined || machine.factoryId === factoryId),
     );
     return this.plant.reasons(machines);
+  }
+
+  /** What became of reasons, and of those that end them; also of machines that are gone. */
+  @Get('entries')
+  entriesOf(@Query('ids') ids: unknown): Entries {
+    if (typeof ids !== 'string') throw new ApiError(400, 'invalid-request', 'ids is missing');
+    this.submissions.assertOpen();
+    const named = [...new Set(ids.split(','))].flatMap((id) => [id, idOfEnd(id)]);
+    return { entries: named.flatMap((id) => this.plant.entry(id) ?? []).map(entryView) };
   }
 
   @Post('reasons')
@@ -79,8 +90,7 @@ export class ReasonsController {
   private async sendReason(entry: NewEntry, sender: Sender): Promise<Result> {
     const found = await this.submissions.find(entry);
     if (found === 'reused') {
-      const message = 'another reason was sent under this id';
-      return { ok: false, code: 'entry-id-reused', message };
+      return { ok: false, code: 'entry-id-reused', message: ID_REUSED };
     }
     if (found !== undefined) return { ok: true, source: found };
     const now = this.clock.nowSeconds();
@@ -127,8 +137,8 @@ async function all<T>(
   return settled.map((result) => {
     if (result.status === 'fulfilled') return result.value;
     const error: unknown = result.reason;
-    // what Kafka refuses for good is at fault alone
-    if (!(error instanceof ApiError) || error.code !== 'too-large') throw error;
+    // what is refused for good is at fault alone
+    if (!(error instanceof ApiError) || !FOR_GOOD.has(error.code)) throw error;
     return { ok: false, code: error.code, message: error.message };
   });
 }

@@ -38,6 +38,7 @@ interface LookUp {
   places: Promise<ReadonlyMap<string, Place>>;
 }
 
+export const ID_REUSED = 'another one was sent under this id';
 /** A page gives up later, and tries the same again. */
 const ANSWER_WITHIN_MS = 5000;
 const RETRY_AFTER_SECONDS = 3;
@@ -136,7 +137,7 @@ export class Submissions implements OnApplicationShutdown {
     this.written.notes += 1;
     const value = { machineId, startTime, endTime, text, operator: operator ?? '', station, at };
     return inTime(
-      this.write(noteId, text, {
+      this.write(noteId, JSON.stringify([machineId, startTime, endTime, text]), {
         topic: this.prefix + TOPICS.downtimeNotes,
         key: machineId,
         value: JSON.stringify(value),
@@ -155,7 +156,10 @@ export class Submissions implements OnApplicationShutdown {
 
   private write(id: string, content: string, record: OutboundRecord): Promise<Place> {
     const before = this.underWay.get(id);
-    if (before !== undefined) return before.place;
+    if (before !== undefined) {
+      if (before.content === content) return before.place;
+      throw new ApiError(422, 'entry-id-reused', ID_REUSED);
+    }
     const place = this.producer.send(record).then(sourceOf);
     this.underWay.set(id, { content, place });
     place.catch(() => this.underWay.delete(id));

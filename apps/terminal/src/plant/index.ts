@@ -4,5 +4,5 @@
  * reader writes (see ../kafka).
  */
 export { entryView, MAX_AGE_SECONDS, refuseEntry } from './entries.js';
-export { dueFollowUps, type FollowUp, handOverOf, type Machine } from './machine.js';
+export { dueFollowUps, type FollowUp, handOverOf, idOfEnd, type Machine } from './machine.js';
 export { Plant, sourceOf, STATION_SOURCE } from './plant.js';

@@ -257,9 +257,14 @@ export function dueFollowUps(
         return [{ entryId, open, endTime: null }];
       }
       if (endTime < span.startTime || endTime >= span.endTime) return [];
-      return [{ entryId: nameBasedUuid(open.entryId, 'end'), open, endTime }];
+      return [{ entryId: idOfEnd(open.entryId), open, endTime }];
     })
     .filter(({ entryId }) => !isKnown(entryId));
+}
+
+/** The id of the reason that a terminal sends with the end of an open-ended one. */
+export function idOfEnd(entryId: string): string {
+  return nameBasedUuid(entryId, 'end');
 }
 
 /** Made once at random; what it names are reasons that the terminal sends by itself. */

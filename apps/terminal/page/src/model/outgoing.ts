@@ -11,10 +11,18 @@ export interface Stop extends Period {
 /**
  * `waiting` to be sent (for its undo time first) → `sent`: Kafka has it → `applied` | `rejected` by the bridge, by
  * way of `deferred` where the service is away. `unconfirmed`: the machine ran in that time, the operator has to say so
- * again. `refused`: the terminal's server will never take it.
+ * again. `refused`: the terminal's server will never take it. `unanswered`: it was sent so long ago that the server has
+ * forgotten it, and no answer was heard.
  */
 export type OutgoingStatus =
-  'waiting' | 'sent' | 'deferred' | 'applied' | 'rejected' | 'unconfirmed' | 'refused';
+  | 'waiting'
+  | 'sent'
+  | 'deferred'
+  | 'applied'
+  | 'rejected'
+  | 'unconfirmed'
+  | 'refused'
+  | 'unanswered';
 
 /** A reason or note that was made on this page, as IndexedDB keeps it. */
 interface OutgoingBase extends Period {
@@ -107,7 +115,22 @@ export function undoableBatch(entries: readonly Outgoing[], nowMs: number): Outg
 const NONE: ReadonlySet<string> = new Set();
 
 export function isFinal({ status }: { status: OutgoingStatus }): boolean {
-  return status === 'applied' || status === 'rejected' || status === 'refused';
+  return ['applied', 'rejected', 'refused', 'unanswered'].includes(status);
+}
+
+/** Whether it is on Kafka, and its answer is still to come. */
+export function isUnderWay({ status }: { status: OutgoingStatus }): boolean {
+  return status === 'sent' || status === 'deferred';
+}
+
+/** An entry that was sent and that the server does not know: it forgets what it read before the last shift. */
+export function withoutAnswer(
+  entry: Outgoing,
+  { lastShiftStart, sentAt, nowMs }: { lastShiftStart: number; sentAt: number; nowMs: number },
+): Outgoing {
+  const latest = Math.max(entry.startTime, entry.endTime ?? 0, sentAt);
+  if (!isUnderWay(entry) || latest >= lastShiftStart) return entry;
+  return { ...entry, status: 'unanswered', settledAtMs: nowMs };
 }
 
 /** What has not reached Kafka and is past its undo time: the "12 not sent since 13:58". */
@@ -158,7 +181,7 @@ export function withAnswer(entry: Outgoing, answer: Entry, nowMs: number): Outgo
   if (entry.id !== answer.entryId) return withFollowUp(entry, answer);
   if (entry.status === answer.status) return entry;
   // an answer that was overtaken by the final one says nothing
-  if (isFinal(entry)) return entry;
+  if (isFinal(entry) && entry.status !== 'unanswered') return entry;
   return {
     ...entry,
     status: answer.status,

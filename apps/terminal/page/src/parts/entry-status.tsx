@@ -16,6 +16,7 @@ const ICONS: Record<RowStatus, IconName> = {
   rejected: 'attention',
   refused: 'attention',
   unconfirmed: 'attention',
+  unanswered: 'attention',
 };
 
 export function statusOf(entry: Outgoing): RowStatus {

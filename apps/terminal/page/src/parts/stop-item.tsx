@@ -5,7 +5,7 @@ import { isFinal, type OutgoingReason, stands } from '../model/outgoing.js';
 import { type Period, secondsOf } from '../model/periods.js';
 import type { StopRow } from '../model/stop-rows.js';
 import { confirmOverOperating, discardEntry, takeBack } from '../state/outbox.js';
-import { formats, nameOfReason, plantMinute, reasonsOf, strings } from '../state/store.js';
+import { formats, nameOfReason, plantMinute, strings } from '../state/store.js';
 import { OutgoingStatus, statusOf } from './entry-status.js';
 import { Icon, StateBlock } from './icons.js';
 
@@ -125,9 +125,10 @@ export function StopItem(props: {
   );
 }
 
-/** While the lists have not been received, by the name it had when it was given. */
+/** While the lists have not been received, or its own is gone with its machine, by the name it had when it was given. */
 function nameOfGiven({ machineId, reasonId, reasonName }: OutgoingReason): string {
-  return reasonsOf(machineId) === null ? reasonName : nameOfReason(machineId, reasonId);
+  const name = nameOfReason(machineId, reasonId);
+  return name === reasonId ? reasonName : name;
 }
 
 export function GivenReason(props: {
@@ -192,10 +193,10 @@ function GivenActions({
       </>
     );
   }
-  if (status === 'refused' || status === 'rejected') {
+  if (status === 'refused' || status === 'rejected' || status === 'unanswered') {
     return (
       <>
-        {!isAsked && correct(words.tryAnother)}
+        {!isAsked && status !== 'unanswered' && correct(words.tryAnother)}
         <button class="button" type="button" onClick={() => void discardEntry(entry.id)}>
           {words.dismiss}
         </button>

@@ -5,9 +5,9 @@
  */
 import { batch } from '@preact/signals';
 import type {
+  Entries,
   Entry,
   Link,
-  MachineView,
   Note,
   ReasonLists,
   Session,
@@ -15,6 +15,7 @@ import type {
 } from '../../../src/api/index.js';
 import { failureOf, get } from './api-client.js';
 import { createEventParser, type StreamEvent } from '../model/event-stream.js';
+import { isUnderWay } from '../model/outgoing.js';
 import { withReasons } from '../model/reason-choices.js';
 import { outgoing, sendSoon, takeAnswers } from './outbox.js';
 import * as store from './store.js';
@@ -25,6 +26,8 @@ const MIN_RETRY_MS = 1_000;
 const MAX_RETRY_MS = 15_000;
 const REASONS_EVERY_MS = 300_000;
 const ANSWERS_EVERY_MS = 20_000;
+/** Their ids come to 4 kB of a request's address. */
+const ASKED_AT_ONCE = 100;
 const CLOCK_JUMP_MS = 2_000;
 
 type Update =
@@ -274,10 +277,14 @@ async function loadReasons(): Promise<void> {
 /** Asks what became of entries of which nothing was heard: after a gap, or of machines of another factory. */
 async function askForAnswers(): Promise<void> {
   if (store.connection.peek().state !== 'live') return;
-  const open = outgoing.peek().filter(({ status }) => status === 'sent' || status === 'deferred');
-  for (const machineId of new Set(open.map((entry) => entry.machineId))) {
-    const answer = await get<MachineView>(`/api/machines/${encodeURIComponent(machineId)}`);
-    if (answer.ok) await takeAnswers(answer.value.entries);
+  const ids = outgoing
+    .peek()
+    .filter(isUnderWay)
+    .map(({ id }) => id);
+  for (let start = 0; start < ids.length; start += ASKED_AT_ONCE) {
+    const asked = ids.slice(start, start + ASKED_AT_ONCE);
+    const answer = await get<Entries>(`/api/entries?ids=${asked.join()}`);
+    if (answer.ok) await takeAnswers(answer.value.entries, asked);
   }
 }
 

@@ -20,8 +20,18 @@ import {
   unsent,
   withAnswer,
   withKnownEnd,
+  withoutAnswer,
 } from '../model/outgoing.js';
-import { connection, showToast, signInNeeded, strings, tick, tileOf } from './store.js';
+import {
+  connection,
+  plantSeconds,
+  session,
+  showToast,
+  signInNeeded,
+  strings,
+  tick,
+  tileOf,
+} from './store.js';
 
 const LOCK = 'machine-terminal-outbox';
 /** A request's body may have 64 kB, and names and texts of the longest have to fit. */
@@ -102,10 +112,26 @@ export async function confirmOverOperating(id: string): Promise<void> {
   sendSoon();
 }
 
-/** What the server says of entries made here, and of those that end them. */
-export async function takeAnswers(answers: readonly Entry[]): Promise<void> {
-  const answered = (entry: Outgoing): Outgoing =>
-    answers.reduce((latest, answer) => withAnswer(latest, answer, Date.now()), entry);
+/**
+ * What the server says of entries made here, and of those that end them.
+ *
+ * @param asked ids of which it was asked, and has said all that it knows
+ */
+export async function takeAnswers(
+  answers: readonly Entry[],
+  asked: readonly string[] = [],
+): Promise<void> {
+  const unknown = new Set(asked);
+  for (const { entryId } of answers) unknown.delete(entryId);
+  const lastShiftStart = session.peek()?.shifts[1]?.startTime ?? -Infinity;
+  const answered = (entry: Outgoing): Outgoing => {
+    const nowMs = Date.now();
+    if (unknown.has(entry.id)) {
+      const sentAt = entry.settledAtMs === null ? entry.madeAt : plantSeconds(entry.settledAtMs);
+      return withoutAnswer(entry, { lastShiftStart, sentAt, nowMs });
+    }
+    return answers.reduce((latest, answer) => withAnswer(latest, answer, nowMs), entry);
+  };
   if (outgoing.peek().every((entry) => answered(entry) === entry)) return;
   await change((entries) =>
     entries.flatMap((entry) => {

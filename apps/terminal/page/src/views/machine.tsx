@@ -197,7 +197,12 @@ function Course({
         endTime,
         sentAt: madeAt,
         moved: false,
-        status: status === 'unconfirmed' || status === 'refused' ? ('rejected' as const) : status,
+        status:
+          status === 'unconfirmed' || status === 'refused'
+            ? ('rejected' as const)
+            : status === 'unanswered'
+              ? ('sent' as const)
+              : status,
       }));
     return reasonBars([...(view?.entries ?? []), ...local], shift, now);
   }, [view, mine, shift, now]);
