@@ -74,6 +74,16 @@ describe("what the terminal's page shows", () => {
     expect(await choices.count()).toBe(1);
   });
 
+  it('is within its sheet, however long the codes of reasons are', async () => {
+    shown.terminal.plant.reasons.lists[0] = [{ code: 'C'.repeat(200), name: 'Set-up' }];
+    await shown.open('#/stops', { viewport: PHONE });
+    await buttons().first().click();
+    const sheet = shown.page.locator('dialog[open]');
+    await sheet.locator('.reason-button').first().waitFor();
+    const [content, screen] = await sheet.evaluate((it) => [it.scrollWidth, it.clientWidth]);
+    expect(content).toBe(screen);
+  });
+
   it('is no sheet any more once its view was left by the back button', async () => {
     await shown.open('#/wall');
     await shown.page.getByRole('link', { name: 'Needs a reason' }).click();
