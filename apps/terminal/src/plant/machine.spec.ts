@@ -123,6 +123,19 @@ describe('the stops of a machine that need a reason', () => {
     ]);
   });
 
+  it.each([
+    ['a reason with an end', entry(100, 110)],
+    ['one that went on to the end of the shift', entry(100, null, { sentAt: at(101) })],
+  ])('are open again, once longer than the threshold, behind %s', (_, given) => {
+    const one = machine(changes, [given]);
+    const end = given.endTime ?? SHIFT.endTime;
+    // looked at when something comes, and then each time it is due
+    let now = at(105);
+    while (now < end + 121) now = evaluate(one, now).nextAt;
+    expect(now).toBe(end + 121);
+    expect(openMinutes(one, now)).toContainEqual([(end - SIX) / 60, null]);
+  });
+
   it('never hold time in which the machine operated or a reason applies, and miss no more than the threshold a piece', () => {
     const times = fc.integer({ min: 0, max: 119 });
     const states = fc.constantFrom<MachineState>('OPERATING', 'IDLE', 'OFF');

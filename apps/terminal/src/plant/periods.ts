@@ -46,7 +46,7 @@ export interface Stop extends Span {
 export interface Stops {
   open: OpenStop[];
   short: Tile['shortStops'];
-  /** When a stop that goes on comes to be longer than the threshold; epoch seconds. */
+  /** When a stop that goes on, or what follows the reason that covers it now, is longer than the threshold. */
   nextAt: number | undefined;
 }
 
@@ -79,11 +79,25 @@ export function openStops(
       const goesOn = stop.isGoingOn && endTime === stop.endTime;
       if (endTime - startTime > thresholdSeconds) {
         found.open.push({ startTime, endTime: goesOn ? null : endTime, state });
-      } else if (goesOn) found.nextAt = startTime + thresholdSeconds + 1;
+      }
+    }
+    if (stop.isGoingOn) {
+      const from = uncoveredFrom(stop, parts.at(-1), covers);
+      if (stop.endTime - from <= thresholdSeconds) found.nextAt = from + thresholdSeconds + 1;
     }
     if (length > thresholdSeconds || stop.isGoingOn || parts.length === 0) continue;
     found.short.count += 1;
     found.short.seconds += lengthOf(parts);
   }
   return found;
+}
+
+/** From when on a stop that goes on needs a reason: behind the covers that reach to now, or beyond. */
+function uncoveredFrom(stop: Stop, lastPart: Span | undefined, covers: readonly Span[]): number {
+  if (lastPart?.endTime === stop.endTime) return lastPart.startTime;
+  let from = stop.endTime;
+  for (const { startTime, endTime } of covers) {
+    if (startTime <= from && from < endTime) from = endTime;
+  }
+  return from;
 }

@@ -2,6 +2,8 @@ import fc from 'fast-check';
 import { barsOf, currentEntries, entriesIn, moved, reasonBars, ticksOf, zoomed } from './strip.js';
 
 const shift = { startTime: 0, endTime: 28_800 };
+
+const known = { shifts: [shift], goingOn: null };
 const idle = (startTime: number, endTime: number | null, revision = 0) => ({
   state: 'IDLE' as const,
   startTime,
@@ -56,7 +58,7 @@ describe('the strip of a shift', () => {
       moved: false,
       status: 'applied' as const,
     });
-    const bars = reasonBars([said('b', 300, 600, 20), said('a', 0, 1200, 10)], shift, 3600);
+    const bars = reasonBars([said('b', 300, 600, 20), said('a', 0, 1200, 10)], shift, 3600, known);
     expect(bars.map(({ entryId, startTime, endTime }) => [entryId, startTime, endTime])).toEqual([
       ['a', 0, 300],
       ['b', 300, 600],
@@ -74,11 +76,11 @@ describe('the strip of a shift', () => {
       moved: false,
       status: 'applied' as const,
     };
-    expect(reasonBars([open], shift, 3600)).toMatchObject([
+    expect(reasonBars([open], shift, 3600, known)).toMatchObject([
       { startTime: 0, endTime: 3600, isOpen: true },
     ]);
     const ending = { ...open, entryId: 'b', reasonId: 'b', endTime: 900, sentAt: 1000 };
-    const bars = reasonBars([open, ending], shift, 3600);
+    const bars = reasonBars([open, ending], shift, 3600, known);
     expect(bars.map(({ entryId, endTime }) => [entryId, endTime])).toEqual([
       ['b', 900],
       ['a', 1000],
@@ -96,9 +98,31 @@ describe('the strip of a shift', () => {
       status: 'applied' as const,
     };
     const followUp = { ...open, entryId: 'b', endTime: 900, sentAt: 1000 };
-    expect(reasonBars([open, followUp], shift, 3600)).toMatchObject([
+    expect(reasonBars([open, followUp], shift, 3600, known)).toMatchObject([
       { entryId: 'b', startTime: 0, endTime: 900 },
     ]);
+  });
+
+  it('ends what is open-ended with the shift in which it was sent', () => {
+    const open = {
+      ...{ entryId: 'a', reasonId: 'a', startTime: 600, endTime: null, sentAt: 900 },
+      ...{ moved: false, status: 'applied' as const },
+    };
+    const next = { startTime: 28_800, endTime: 57_600 };
+    const later = { startTime: 57_600, endTime: 86_400 };
+    expect(
+      reasonBars([open], shift, 30_000, { shifts: [next, shift], goingOn: null }),
+    ).toMatchObject([{ startTime: 600, endTime: 28_800, isOpen: false }]);
+    expect(reasonBars([open], next, 30_000, { shifts: [next, shift], goingOn: null })).toEqual([]);
+    expect(reasonBars([open], later, 60_000, { shifts: [later, next], goingOn: null })).toEqual([]);
+    const appliedLater = { shifts: [next, shift], goingOn: 'a' };
+    expect(reasonBars([open], next, 30_000, appliedLater)).toMatchObject([
+      { startTime: 28_800, endTime: 30_000, isOpen: true },
+    ]);
+    const sentLater = { ...open, sentAt: 29_000 };
+    expect(
+      reasonBars([sentLater], next, 30_000, { shifts: [next, shift], goingOn: null }),
+    ).toMatchObject([{ startTime: 28_800, endTime: 30_000, isOpen: true }]);
   });
 
   it('does not list for the next shift what ended in the one before', () => {
@@ -120,7 +144,7 @@ describe('the strip of a shift', () => {
       moved: false,
       status: 'rejected' as const,
     };
-    expect(reasonBars([refused], shift, 3600)).toEqual([]);
+    expect(reasonBars([refused], shift, 3600, known)).toEqual([]);
   });
 
   it('lists a reason that was sent again from the same start in its last form, and what was refused', () => {

@@ -98,9 +98,17 @@ type Said = Pick<Entry, 'entryId' | 'reasonId' | 'startTime' | 'endTime' | 'sent
 
 /**
  * Which reason applies when, by the rules of the interface: of two that overlap the one sent later applies; an
- * open-ended one runs to the end of the shift or until a later one with an end was sent.
+ * open-ended one runs to the end of the shift in which it was sent, or until a later one with an end was.
+ *
+ * @param known the shifts, and the open-ended reason that the server says is in force now: it may have been sent before the
+ * shift and applied in it
  */
-export function reasonBars(entries: readonly Said[], shift: Shift, now: number): ReasonBar[] {
+export function reasonBars(
+  entries: readonly Said[],
+  shift: Shift,
+  now: number,
+  known: { shifts: readonly Shift[]; goingOn: string | null },
+): ReasonBar[] {
   const inOrder = entries
     .filter((entry) => stands({ status: entry.status }))
     .sort((a, b) => a.sentAt - b.sentAt);
@@ -116,14 +124,10 @@ export function reasonBars(entries: readonly Said[], shift: Shift, now: number):
           bar.isOpen ? { ...bar, endTime: Math.min(bar.endTime, sentAt), isOpen: false } : bar,
         );
     }
-    const added = {
-      entryId,
-      reasonId,
-      startTime,
-      endTime: endTime ?? Infinity,
-      isOpen: endTime === null,
-      moved,
-    };
+    const goesOn = entryId === known.goingOn;
+    const until = endTime ?? (goesOn ? Infinity : shiftEnd(sentAt, known.shifts));
+    const isOpen = endTime === null && until > now;
+    const added = { entryId, reasonId, startTime, endTime: until, isOpen, moved };
     bars = [...bars.flatMap((bar) => outside(bar, added)), added];
   }
   const until = Math.min(shift.endTime, now);
@@ -135,6 +139,13 @@ export function reasonBars(entries: readonly Said[], shift: Shift, now: number):
     }))
     .filter(({ startTime, endTime }) => startTime < endTime)
     .sort((a, b) => a.startTime - b.startTime);
+}
+
+/** Of the shift of that time, or a later one where that shift is not known any more. */
+function shiftEnd(time: number, shifts: readonly Shift[]): number {
+  const of = shifts.find(({ startTime, endTime }) => startTime <= time && time < endTime);
+  const next = shifts.filter(({ startTime }) => time < startTime).map(({ startTime }) => startTime);
+  return of?.endTime ?? Math.min(...next);
 }
 
 function outside(bar: ReasonBar, added: Shift): ReasonBar[] {

@@ -29,6 +29,7 @@ import { rows } from './stops.js';
 
 /** At most one question a second, however often the machine changes. */
 const REFRESH_MS = 1000;
+const NO_SHIFTS: readonly Shift[] = [];
 
 export function Machine({ machineId }: { machineId: string }): JSX.Element {
   const words = strings.value;
@@ -186,6 +187,8 @@ function Course({
   // time of which nothing is known would be drawn before the answer has come
   const bars = view === null ? [] : barsOf(periods, shift, now, earlier);
   before.current = { of: shift.startTime, bars };
+  const shifts = session.value?.shifts ?? NO_SHIFTS;
+  const goingOn = tileOf(machineId)?.value.goingOn?.entryId ?? null;
   const reasons = useMemo(() => {
     const known = new Set(view?.entries.map(({ entryId }) => entryId));
     const local = mine
@@ -195,7 +198,8 @@ function Course({
         reasonId,
         startTime,
         endTime,
-        sentAt: madeAt,
+        // what waits applies to the shift in which it is sent
+        sentAt: status === 'waiting' ? now : madeAt,
         moved: false,
         status:
           status === 'unconfirmed' || status === 'refused'
@@ -204,8 +208,8 @@ function Course({
               ? ('sent' as const)
               : status,
       }));
-    return reasonBars([...(view?.entries ?? []), ...local], shift, now);
-  }, [view, mine, shift, now]);
+    return reasonBars([...(view?.entries ?? []), ...local], shift, now, { shifts, goingOn });
+  }, [view, mine, shift, now, shifts, goingOn]);
   const looks = session.value;
   const coloured = reasons.map((reason) => {
     const look = looks?.reasonLooks[reason.reasonId];
