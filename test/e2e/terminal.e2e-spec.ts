@@ -283,6 +283,24 @@ describe('the terminal', () => {
     expect(await kafka.topics.count(TOPICS.downtimeReasons)).toBe(1);
   });
 
+  it('passes over records that are none of their topic, before its start and after it', async () => {
+    await stoppedMachine();
+    const strayRecords = async (): Promise<void> => {
+      const headers = { ce_type: OUTCOME_TYPES.downtimeReasonApplied };
+      await kafka.sendJson(TOPICS.commandOutcomes, 'M-1', {}, headers);
+      await kafka.sendJson(TOPICS.classificationReasons, 'M-2', { reasons: 'none' });
+    };
+    await strayRecords();
+    const terminal = await start();
+    const events = await terminal.follow();
+    await strayRecords();
+    await stoppedMachine('M-3');
+    await eventually(() => events.some((event) => tileOf(event, 'M-3') !== undefined), {
+      what: 'a machine that came behind them',
+    });
+    expect((await terminal.request('GET', '/health/ready')).status).toBe(200);
+  });
+
   it('takes no reason over time in which the machine operated, unless it is meant', async () => {
     await stoppedMachine();
     const terminal = await start();

@@ -10,6 +10,7 @@ import {
   followTopics,
   type KafkaClient,
   MissingTopicsError,
+  type StoredRecord,
   type TopicSpecification,
 } from '#libs/kafka';
 import type { Link } from '../api/index.js';
@@ -60,7 +61,7 @@ export class PlantFeed implements OnApplicationShutdown {
     this.running = followTopics(this.kafka, this.topics(), {
       signal,
       onRecords: (records) => {
-        for (const record of records) this.plant.take(record);
+        for (const record of records) this.take(record);
       },
       onState: (state, problem) => {
         if (state === 'up' && !this.isRestored) this.restored(realNowMs() - startMs);
@@ -72,6 +73,16 @@ export class PlantFeed implements OnApplicationShutdown {
   async onApplicationShutdown(): Promise<void> {
     this.stopping.abort(new Error('the terminal is stopping'));
     await this.running;
+  }
+
+  /** One that the plant cannot read must not stop what lies behind it. */
+  private take(record: StoredRecord): void {
+    try {
+      this.plant.take(record);
+    } catch (err) {
+      const { topic, partition, offset } = record;
+      this.logger.error({ msg: 'a record is passed over', topic, partition, offset, err });
+    }
   }
 
   private topics(): FollowedTopic[] {
