@@ -27,20 +27,25 @@ describe("entries of the terminal's page", () => {
     await shown.page.clock.runFor(11_000);
   };
 
-  it('are made once by a double tap, with both parts of a stop that is split', async () => {
+  it('are made once by a double tap, each part of a stop that is split by one of its own', async () => {
     const { page, terminal } = shown;
     await shown.rowOf(NAME).locator('button.stop-main').first().click();
     await page.locator('.reason-button[data-code="13"]').first().dblclick();
     await shown.status(NAME, 'undo').waitFor();
     await shown.rowOf(OTHERS[0]!).locator('button.stop-main').first().click();
     await page.getByRole('button', { name: 'Split' }).click();
-    await page.locator('.reason-button[data-code="20"]').first().click();
+    await page.locator('.reason-button[data-code="20"]').first().dblclick();
     await page.locator('.reason-button[data-code="14"]').first().dblclick();
     await shown.status(OTHERS[0]!, 'undo').first().waitFor();
-    await page.clock.runFor(11_000);
-    await shown.status(NAME, 'applied').waitFor();
-    const given = terminal.posts.flat().map(({ reasonId }) => reasonId);
-    expect(given.sort()).toEqual(['13', '14', '20']);
+    const given = (): string[] => terminal.posts.flat().map(({ reasonId }) => reasonId);
+    await eventually(
+      async () => {
+        await page.clock.runFor(1_000);
+        return given().includes('13') && given().includes('14');
+      },
+      { what: 'they are sent' },
+    );
+    expect(given().sort()).toEqual(['13', '14', '20']);
   });
 
   it('of which one is a note are made once by a double tap', async () => {
@@ -49,9 +54,14 @@ describe("entries of the terminal's page", () => {
     await page.getByRole('button', { name: 'Add a note' }).click();
     await page.getByRole('textbox').fill('Spindle is loud');
     await page.getByRole('button', { name: 'Save' }).dblclick();
-    await page.clock.runFor(2_000);
-    await page.locator('.note-list').getByText('Spindle is loud').first().waitFor();
-    await page.clock.runFor(2_000);
+    // what is written at once is sent together, or in the next round
+    await eventually(
+      async () => {
+        await page.clock.runFor(1_000);
+        return (await page.locator('.note-list [data-status]').count()) === 0 && terminal.notes[0];
+      },
+      { what: 'it is saved' },
+    );
     expect(terminal.notes).toHaveLength(1);
   });
 

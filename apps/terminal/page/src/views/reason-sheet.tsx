@@ -320,7 +320,9 @@ function ReasonButton(props: {
       class={`reason-button ${isLarge ? 'large' : ''} ${isArmed ? 'armed' : ''}`}
       type="button"
       data-code={choice.code}
-      onClick={() => {
+      onClick={({ detail }) => {
+        // the second of a double tap: it must not confirm what the first has asked for, nor be for the other part
+        if (detail > 1) return;
         onChoose(choice.code);
       }}
     >
