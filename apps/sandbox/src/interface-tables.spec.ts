@@ -194,6 +194,11 @@ describe('the Machine Data Service, as its interface describes it', () => {
       expect(answer.json).toMatchObject({ message: `${field} is missing` });
     });
 
+    it('answers 422 to a time in quotes, and says so', async () => {
+      const answer = await ask({ ...window, startTime: `${window.startTime}` });
+      expect(answer.json).toMatchObject({ message: 'startTime must be an integer number' });
+    });
+
     it('answers 422 when times are in milliseconds', async () => {
       expect((await ask({ ...window, endTime: NOW * 1000 })).status).toBe(422);
     });
@@ -335,6 +340,27 @@ describe('the Machine Data Service, as its interface describes it', () => {
         expect((await put(body)).status).toBe(422);
       },
     );
+
+    it.each([
+      [{}, 'machines is missing'],
+      [{ machines: {} }, 'machines must be an array'],
+      [{ machines: [{ workingOrders: [] }] }, 'machines.0.machineId is missing'],
+      [
+        { machines: [{ machineId: 7, workingOrders: [] }] },
+        'machines.0.machineId must be a string',
+      ],
+      [{ machines: [{ machineId: MACHINE }] }, 'machines.0.workingOrders is missing'],
+      [
+        { machines: [{ machineId: MACHINE, workingOrders: 'a' }] },
+        'machines.0.workingOrders must be an array',
+      ],
+      [
+        { machines: [{ machineId: MACHINE, workingOrders: ['x'.repeat(257)] }] },
+        'machines.0.each value in workingOrders must be shorter than or equal to 256 characters',
+      ],
+    ])('says of the body %j what is wrong with it', async (body, message) => {
+      expect((await put(body)).json).toMatchObject({ message });
+    });
   });
 
   describe('where the interface is silent', () => {

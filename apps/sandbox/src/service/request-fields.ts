@@ -12,9 +12,9 @@ export function Identifier(options: { example: string; each?: boolean }): Proper
     each
       ? ApiProperty({ ...schema, isArray: true, example: [options.example] })
       : ApiProperty({ ...schema, example: options.example }),
+    IsString(checks), // first, since the first fault of a field is the one that is named
     IsNotEmpty(checks),
     MaxLength(LONGEST_IDENTIFIER, checks),
-    IsString(checks),
   );
 }
 
@@ -29,9 +29,9 @@ export function EpochSeconds(description: string, example = 1_763_680_000): Prop
       example,
       description,
     }),
+    IsInt(),
     Min(0),
     Max(LATEST_EPOCH_SECONDS),
-    IsInt(),
   );
 }
 

@@ -18,8 +18,8 @@ class WorkOrderAssignment {
   machineId!: string;
 
   /** Kept in the order given; empty clears the list. */
-  @IsArray()
   @ArrayMaxSize(MOST_WORKING_ORDERS)
+  @IsArray()
   @Identifier({ example: '4711', each: true })
   workingOrders!: string[];
 }
@@ -27,8 +27,8 @@ class WorkOrderAssignment {
 /** Request of setWorkOrderList. */
 class WorkOrderListRequest {
   @ApiProperty({ type: WorkOrderAssignment, isArray: true })
-  @IsArray()
   @ArrayMaxSize(MOST_MACHINES)
+  @IsArray()
   @ValidateNested({ each: true })
   @Type(() => WorkOrderAssignment)
   machines!: WorkOrderAssignment[];
