@@ -380,6 +380,21 @@ describe('orders on their way to the lists of machines', () => {
     expect(deadLetters).toMatchObject([{ code: 'unknown-machine', machineIds: ['X-1'] }]);
   });
 
+  it('sets no message aside for a machine that is gone, and that its order has left', async () => {
+    jest.spyOn(BatchedRecordReader.prototype, 'read').mockResolvedValue(undefined);
+    await handle(orderMessage({ orderId: '4711', changedAt: 1, machines: ['M-1'] }, 7));
+    await applyAll();
+    await handle(orderMessage({ orderId: '4711', changedAt: 2, machines: ['M-2'] }, 8));
+    const [left] = lists.splice(0, 1);
+    const detail = 'the service lists no machine M-1';
+    const refusal = { code: 'unknown-machine', detail } as const;
+    const result = { kind: 'rejected', machineId: 'M-1', attempts: 0, rejection: refusal } as const;
+    left?.answers.settleCommand(result, 0);
+    await applyAll();
+    expect(outcomes.slice(1)).toEqual(['8: superseded 4711 on M-1', '8: applied 4711 on M-2']);
+    expect(deadLetters).toEqual([]);
+  });
+
   it('leaves it to the call whether a machine exists when nobody can be asked', async () => {
     const directory = bridge.get(MachineDirectory);
     jest.spyOn(directory, 'hasMachine').mockReturnValue(false);

@@ -18,7 +18,14 @@ import {
   placeOfKey,
   toStoredAssignment,
 } from '#libs/order-ledger';
-import { type AnsweredMessage, CommandOutcomes, notTaken } from '../../delivery/index.js';
+import {
+  type AnsweredMessage,
+  CommandOutcomes,
+  type CommandResult,
+  MessageAnswers,
+  notTaken,
+  type RecordsOf,
+} from '../../delivery/index.js';
 import { BRIDGE_SETTINGS, KAFKA } from '../../platform/index.js';
 import { WorkOrderLists } from '../lists/work-order-lists.js';
 import { LEDGER_BEGINS_ANEW } from './order-partitioner.js';
@@ -42,6 +49,9 @@ export class Assignments {
   );
   /** Takes over a partition that has just been restored. */
   readonly own = this.partitions.own;
+  /** Of an order that has left the machine. */
+  private readonly recordsOfLeft: RecordsOf = (answered, results) =>
+    this.outcomes.recordsOf('work-order-list', answered, results.map(goneWithMachine));
 
   constructor(
     @Inject(BRIDGE_SETTINGS) private readonly settings: BridgeSettings,
@@ -84,11 +94,24 @@ export class Assignments {
         return [...this.outcomes.recordsOf('work-order-list', answered, faults), ...ending];
       },
     };
-    const answers = this.outcomes.answersTo('work-order-list', remembering, 1, []);
+    const answers =
+      change.operations.length > 0
+        ? this.outcomes.answersTo('work-order-list', remembering, 1, [])
+        : new MessageAnswers(remembering, 1, [], this.recordsOfLeft);
     const workingOrders = (): readonly string[] => assignments.table.listOf(machineId);
     const list = { machineId, workingOrders, cumulative: true };
     this.lists.flow.submitCommand(machineId, list, answers);
   };
+}
+
+/**
+ * A machine that the service no longer lists has no list to take the order off: a message that says where the order is
+ * now, or that it is over, is not at fault for that.
+ */
+function goneWithMachine(result: CommandResult): CommandResult {
+  if (result.kind !== 'rejected' || result.rejection.code !== 'unknown-machine') return result;
+  const { machineId, attempts, rejection } = result;
+  return { kind: 'superseded', machineId, attempts, detail: rejection.detail };
 }
 
 /** The assignments in an owned partition, as they are stored and as machines' lists are drawn from them. */
