@@ -13,6 +13,7 @@ import { bridgeHttp } from '../command-line/bridge.js';
 import { type CliCommand, JSON_OPTION } from '../command-line/command.js';
 import { EXIT_CODES, UnreachableError } from '../command-line/exit-codes.js';
 import { exitCodeOf, type Finding, printFindings } from '../command-line/findings.js';
+import { readUrl } from '../command-line/option-values.js';
 import { print, printProgress, tableLines, visible, visibleJson } from '../command-line/output.js';
 import { checkGroup, checkKafka } from './check-kafka.js';
 import { checkService } from './check-service.js';
@@ -45,7 +46,11 @@ export function addCheckCommands(program: CliCommand): void {
     .description(
       'Checks Kafka, the schema registry, the service, ERPs and a running bridge, and says what to do.',
     )
-    .option('--url <url>', 'of the bridge, in place of BRIDGE_HTTP_HOST and BRIDGE_HTTP_PORT')
+    .option(
+      '--url <url>',
+      'of the bridge, in place of BRIDGE_HTTP_HOST and BRIDGE_HTTP_PORT',
+      readUrl,
+    )
     .option(...JSON_OPTION)
     .addHelpText('after', HELP)
     .action(diagnose);

@@ -1,5 +1,6 @@
 import { Command, type Option } from 'commander';
 import { npmUsage } from './npm-usage.js';
+import { readUrl } from './option-values.js';
 
 /** The option of every command whose result is for a program, too. */
 export const JSON_OPTION = ['--json', 'one JSON object a line, for a program'] as const;
@@ -8,6 +9,7 @@ export const JSON_OPTION = ['--json', 'one JSON object a line, for a program'] a
 export const BRIDGE_OPTION = [
   '--bridge <url>',
   'of any process of the group, in place of BRIDGE_HTTP_HOST and BRIDGE_HTTP_PORT',
+  readUrl,
 ] as const;
 
 /**
@@ -26,6 +28,11 @@ export class CliCommand extends Command {
 
   override createCommand(name?: string): CliCommand {
     return new CliCommand(name);
+  }
+
+  /** A command of a group would take any number of arguments, as the group does. */
+  override copyInheritedSettings(source: Command): this {
+    return super.copyInheritedSettings(source).allowExcessArguments(false);
   }
 
   /**

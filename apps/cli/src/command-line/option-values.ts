@@ -45,6 +45,12 @@ export function readLimit(text: string): number {
   return limit;
 }
 
+/** Of a bridge. @throws InvalidArgumentError */
+export function readUrl(text: string): string {
+  if (URL.canParse(text) && /^https?:$/.test(new URL(text).protocol)) return text;
+  throw new InvalidArgumentError('It must be a URL such as http://127.0.0.1:3000.');
+}
+
 /**
  * A path, relative to the folder in which npm was called: npm runs scripts in the package's folder, and INIT_CWD is
  * where it was called. Relative paths in settings stay those of the process.

@@ -11,6 +11,7 @@ import { askBridge } from '../command-line/bridge.js';
 import { type CliCommand, JSON_OPTION } from '../command-line/command.js';
 import { interruption } from '../command-line/interruption.js';
 import { KAFKA_HELP, openKafka } from '../command-line/kafka.js';
+import { readUrl } from '../command-line/option-values.js';
 import { print, printProgress, printRecords } from '../command-line/output.js';
 import { timeText } from '../dlq/format-dead-letter.js';
 
@@ -41,7 +42,11 @@ export function addMachinesCommand(program: CliCommand): void {
     .option('--factory <factoryId>', 'of this factory')
     .addOption(new Option('--state <state>', 'in this state').choices(MACHINE_STATES))
     .addOption(new Option('--observation <observation>', 'observed so').choices(OBSERVATIONS))
-    .option('--bridge [url]', 'asks a running bridge, which knows the states of its own machines')
+    .option(
+      '--bridge [url]',
+      'asks a running bridge, which knows the states of its own machines',
+      readUrl,
+    )
     .option(...JSON_OPTION)
     .addHelpText(
       'after',

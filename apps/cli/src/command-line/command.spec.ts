@@ -1,0 +1,35 @@
+import { jest } from '@jest/globals';
+import { createProgram } from '../program.js';
+
+describe('what a command is called with', () => {
+  beforeEach(() => {
+    jest.spyOn(process.stderr, 'write').mockReturnValue(true);
+  });
+  afterEach(() => {
+    jest.restoreAllMocks();
+  });
+
+  const called = async (...words: string[]): Promise<unknown> => {
+    const program = createProgram();
+    return program.parseAsync(words, { from: 'user' }).catch((error: unknown) => error);
+  };
+
+  it.each(['dlq list a b', 'dlq replay a b --all --yes', 'topics create a', 'config check a'])(
+    'is refused where it is more than the command takes: %s',
+    async (words) => {
+      expect(await called(...words.split(' '))).toMatchObject({
+        code: 'commander.excessArguments',
+      });
+    },
+  );
+
+  it.each([
+    'flows --bridge 127.0.0.1:3000',
+    'outcomes --order 1 --bridge ftp://bridge',
+    'machines --bridge localhost',
+    'doctor --url localhost:3000',
+  ])('is refused where it is no URL of a bridge: %s', async (words) => {
+    const message = expect.stringContaining('must be a URL') as string;
+    expect(await called(...words.split(' '))).toMatchObject({ message });
+  });
+});
