@@ -372,13 +372,16 @@ describe('orders on their way to the lists of machines', () => {
     expect(deadLetters).toMatchObject([{ code: 'unknown-machine', machineIds: ['X-1', 'X-2'] }]);
   });
 
-  it('names the one machine that does not exist where the order has others', async () => {
-    const directory = bridge.get(MachineDirectory);
-    jest.spyOn(directory, 'hasMachine').mockImplementation((machineId) => machineId === 'M-1');
-    jest.spyOn(directory, 'checkMachine').mockResolvedValue('unknown');
-    await handle(orderMessage({ orderId: '4711', changedAt: 1, machines: ['M-1', 'X-1'] }));
-    expect(deadLetters).toMatchObject([{ code: 'unknown-machine', machineIds: ['X-1'] }]);
-  });
+  it.each([[['M-1', 'X-1']], [['X-1']]])(
+    'names the one of %j that does not exist',
+    async (machines) => {
+      const directory = bridge.get(MachineDirectory);
+      jest.spyOn(directory, 'hasMachine').mockImplementation((machineId) => machineId === 'M-1');
+      jest.spyOn(directory, 'checkMachine').mockResolvedValue('unknown');
+      await handle(orderMessage({ orderId: '4711', changedAt: 1, machines }));
+      expect(deadLetters).toMatchObject([{ code: 'unknown-machine', machineIds: ['X-1'] }]);
+    },
+  );
 
   it('sets no message aside for a machine that is gone, and that its order has left', async () => {
     jest.spyOn(BatchedRecordReader.prototype, 'read').mockResolvedValue(undefined);

@@ -35,7 +35,7 @@ export class OrderRelay {
     private readonly partitioner: OrderPartitioner,
   ) {}
 
-  machinesOf(orders: readonly OrderMessage[]): Set<string> {
+  private machinesOf(orders: readonly OrderMessage[]): Set<string> {
     const machineIds = new Set<string>();
     for (const { order } of orders) {
       for (const operation of order.operations ?? []) {

@@ -106,7 +106,8 @@ export class WorkOrdersController {
       const { relayed, faults } = this.orderRelay.toRelay(content, from, unknown);
       allRelayed.push(...relayed);
       if (faults.length === 0) continue;
-      answered.namesOthers = this.orderRelay.machinesOf(content).size > 1;
+      // the message itself is about an order, and names machines in its format's way
+      answered.namesOthers = true;
       records.push(...this.outcomesOf(answered, faults));
     }
     records.push(...this.orderRelay.recordsOf(allRelayed));
