@@ -2,7 +2,8 @@ import { readEpochSeconds } from './epoch-seconds.js';
 import { describeJson, field, isJsonObject } from './json.js';
 import { parsed, type Parsed, rejected, type RejectionCode } from './rejection.js';
 
-const MAX_IDENTIFIER_LENGTH = 256;
+/** Of a machine, a reason or a work order, in characters. */
+export const MAX_IDENTIFIER_LENGTH = 256;
 
 // control characters steer terminals and break headers; half a surrogate pair cannot be written as UTF-8
 const UNUSABLE = /[\p{Cc}\p{Cs}]/u;
@@ -98,7 +99,7 @@ export const time = required((value) => {
 export const wholeNumber: FieldReader<number> = (value) =>
   Number.isSafeInteger(value) && Number(value) >= 0
     ? Number(value)
-    : new FieldProblem('must be a whole number, 0 or above');
+    : new FieldProblem(`must be a whole number from 0 to ${Number.MAX_SAFE_INTEGER}`);
 
 export const list = required((value): unknown[] | FieldProblem => {
   if (!Array.isArray(value)) return new FieldProblem('must be a list');

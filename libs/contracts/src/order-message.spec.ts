@@ -68,7 +68,13 @@ describe('orders', () => {
     [{ status: 'done' }, 'operations[0].status must be one of'],
     [{ sequence: -1 }, 'operations[0].sequence must be a whole number'],
     [{ sequence: '10' }, 'operations[0].sequence must be a whole number'],
+    [{ sequence: 2 ** 53 }, 'sequence must be a whole number from 0 to 9007199254740991'],
     [{ plannedStart: 'soon' }, 'operations[0].plannedStart must be epoch seconds'],
+    // 4711-xxx… is the name on a list
+    [
+      { operationId: 'x'.repeat(252) },
+      'orderId and operationId are 1 characters too long together',
+    ],
   ])('refuses an operation with %j', (change, complaint) => {
     expect(() => readOperation(change)).toThrow(complaint);
   });

@@ -3,6 +3,7 @@ import {
   type FieldReader,
   identifier,
   list,
+  MAX_IDENTIFIER_LENGTH,
   optional,
   readFields,
   time,
@@ -142,7 +143,7 @@ export function parseOrderMessage(json: unknown): Parsed<OrderSnapshot> {
   const { orderId, changedAt, status, operations: given } = fields.value;
   if (given === undefined && !isOver(status))
     return rejected('invalid-message', 'operations is missing');
-  const operations = readEach(given ?? [], (entry, path) => {
+  const operations = readEach(orderId, given ?? [], (entry, path) => {
     const operation = readFields<OperationChange>(OPERATION_FIELDS, entry, path);
     if (!operation.ok) return operation;
     const { machineId, workCentre, status: own = status } = operation.value;
@@ -161,7 +162,7 @@ export function parseOrderChange(json: unknown): Parsed<OrderChange> {
   if (!fields.ok) return fields;
   const { operations: given, ...change } = fields.value;
   if (given === undefined) return parsed(change);
-  const operations = readEach(given, (entry, path) =>
+  const operations = readEach(change.orderId, given, (entry, path) =>
     readFields<OperationChange>(OPERATION_FIELDS, entry, path),
   );
   return operations.ok ? parsed({ ...change, operations: operations.value }) : operations;
@@ -177,7 +178,9 @@ const OPERATION_FIELDS = {
   plannedStart: optional(time),
 };
 
+/** On a list an operation is `orderId-operationId`: with one that is too long, no list of its machine would be taken. */
 function readEach<T extends OperationChange>(
+  orderId: string,
   entries: readonly unknown[],
   read: (entry: unknown, path: string) => Parsed<T>,
 ): Parsed<T[]> {
@@ -190,6 +193,11 @@ function readEach<T extends OperationChange>(
     const { operationId } = operation.value;
     if (seen.has(operationId)) {
       return rejected('invalid-message', `${path} repeats operationId ${operationId}`);
+    }
+    const tooLong = orderId.length + 1 + operationId.length - MAX_IDENTIFIER_LENGTH;
+    if (tooLong > 0) {
+      const what = `${path}: orderId and operationId are ${tooLong} characters too long together`;
+      return rejected('invalid-message', what);
     }
     seen.add(operationId);
     operations.push(operation.value);

@@ -117,7 +117,8 @@ function thinEvent(rule: EnrichmentRule, event: EventPlaces): Parsed<ThinEvent> 
   for (const [key, place] of Object.entries({ ...rule.values, orderId: rule.orderId })) {
     const value = event.textAt(place);
     if (value === undefined) {
-      return rejected('invalid-message', `enrichment ${name}: ${place} is missing in the event`);
+      const why = 'is missing in the event, or neither text nor a number that can be read exactly';
+      return rejected('invalid-message', `enrichment ${name}: ${place} ${why}`);
     }
     if (!PLAIN_VALUE.test(value) || CLIMBS.test(value)) {
       const why = 'has a character that no address takes, or is too long';
