@@ -344,6 +344,7 @@ describe('the Machine Data Service, as its interface describes it', () => {
     it.each([
       [{}, 'machines is missing'],
       [{ machines: {} }, 'machines must be an array'],
+      [{ machines: [[]] }, 'each value in machines must be an object'],
       [{ machines: [{ workingOrders: [] }] }, 'machines.0.machineId is missing'],
       [
         { machines: [{ machineId: 7, workingOrders: [] }] },

@@ -59,6 +59,7 @@ describe('a timeline script', () => {
       'overlaps the next one',
     ],
     [{ machines: [...script().machines, ...script().machines] }, 'listed twice'],
+    [{ machines: [{ ...script().machines[0], reason: [] }] }, 'reason should not exist'],
   ])('is refused with the reason: %j', (json, why) => {
     expect(problemsOf(json)).toContain(why);
   });

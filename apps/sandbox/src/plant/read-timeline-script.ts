@@ -85,7 +85,8 @@ export function readTimelineScript(json: unknown): ReadScript {
     return { ok: false, problems: ['must be a JSON object with a list "machines"'] };
   }
   const script = plainToInstance(TimelineScript, json);
-  const problems = validationProblems(validateSync(script));
+  const unknown = { whitelist: true, forbidNonWhitelisted: true };
+  const problems = validationProblems(validateSync(script, unknown));
   if (problems.length === 0) problems.push(...contradictions(script));
   if (problems.length > 0) return { ok: false, problems: problems.slice(0, PROBLEMS_SHOWN) };
   return { ok: true, machines: script.machines.map(toMachine) };

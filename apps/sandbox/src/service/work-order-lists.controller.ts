@@ -1,7 +1,7 @@
 import { Body, Put } from '@nestjs/common';
 import { ApiOkResponse, ApiProperty } from '@nestjs/swagger';
 import { Type } from 'class-transformer';
-import { ArrayMaxSize, IsArray, ValidateNested } from 'class-validator';
+import { ArrayMaxSize, IsArray, IsObject, ValidateNested } from 'class-validator';
 import { Clock } from '#libs/clock';
 import { MachineLookup } from './machine-lookup.js';
 import { PATHS_OF } from './operations.js';
@@ -29,6 +29,8 @@ class WorkOrderListRequest {
   @ApiProperty({ type: WorkOrderAssignment, isArray: true })
   @ArrayMaxSize(MOST_MACHINES)
   @IsArray()
+  // a list in the place of an object has no fields to be checked
+  @IsObject({ each: true })
   @ValidateNested({ each: true })
   @Type(() => WorkOrderAssignment)
   machines!: WorkOrderAssignment[];
