@@ -26,6 +26,7 @@ export function createProgram(): CliCommand {
     .version(VERSION, '-V, --version', 'prints the version')
     .option('--settings-file <file>', 'adds settings of a file such as .env to the environment')
     .on('option:settings-file', loadSettings)
+    .helpCommand('help [command]', 'shows this, or what a command takes')
     .usage('[options] <command>');
   addCheckCommands(program);
   addMachinesCommand(program);

@@ -23,6 +23,11 @@ describe('what a command is called with', () => {
     },
   );
 
+  it.each(['help', 'help dlq'])('may be %s', async (words) => {
+    jest.spyOn(process.stdout, 'write').mockReturnValue(true);
+    expect(await called(...words.split(' '))).toMatchObject({ exitCode: 0 });
+  });
+
   it.each([
     'flows --bridge 127.0.0.1:3000',
     'outcomes --order 1 --bridge ftp://bridge',
