@@ -20,6 +20,7 @@ import {
   type HeaderList,
   type HttpRequest,
   HttpTransport,
+  parseHttpDate,
   type SuccessMeaning,
   TimedExchanges,
   toAnswer,
@@ -95,7 +96,7 @@ interface ServiceCallsOptions {
   exchanges: TimedExchanges;
   tokens: TokenSource;
   pace: RequestPace | undefined;
-  /** Ours, with which the service's is compared: with `CLOCK_SPEED` both are accelerated. */
+  /** Ours, with which the service's is compared. */
   clock: Clock;
   tracing: Tracing;
 }
@@ -164,10 +165,20 @@ export class ServiceCalls {
       (end) => transport.send(http, end),
       span,
     );
-    if (exchange.kind === 'reply')
+    if (exchange.kind === 'reply' && isDatedBy(clock, exchange.headers.date))
       this.serviceClock.observe(exchange.headers.date, sentMs, clock.nowMs());
     return toAnswer(request.operation, exchange, meaning, realEpochMs());
   }
+}
+
+/**
+ * Whether an answer's `Date` follows the clock. Beside an accelerated one (`CLOCK_SPEED`) the sandbox's does; a service that
+ * dates by the real time says nothing of the plant's: compared with it, each reason would be held until that has come.
+ */
+function isDatedBy(clock: Clock, date = ''): boolean {
+  const dateMs = clock.speed === 1 ? null : parseHttpDate(date);
+  if (dateMs === null) return true;
+  return Math.abs(dateMs - clock.nowMs()) <= Math.abs(dateMs - realEpochMs());
 }
 
 /** The service's path prefix, below whatever path the base URL has. */

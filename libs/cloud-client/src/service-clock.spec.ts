@@ -1,4 +1,6 @@
 import fc from 'fast-check';
+import { Clock, realEpochMs } from '#libs/clock';
+import { client, connect, service } from '../test/stubbed-client.js';
 import { ServiceClock } from './service-clock.js';
 
 const START_MS = 1_763_680_000_000;
@@ -84,6 +86,30 @@ describe('ServiceClock', () => {
     const nowMs = answers(clock, 1, { fromMs: START_MS + 3000 });
     expect(clock.offset(nowMs)).toBeDefined();
     expect(clock.offset(nowMs + 601_000)).toBeUndefined();
+  });
+});
+
+describe('the clock of a service beside an accelerated one', () => {
+  const clock = new Clock({ speed: 60, originSeconds: realEpochMs() / 1000 - 60 });
+
+  it('is not known by dates of the real time', async () => {
+    const accelerated = connect({ clock });
+    await accelerated.getMachineInfo();
+    expect(accelerated.clockOffset).toBeUndefined();
+    await client.getMachineInfo();
+    expect(client.clockOffset).toBeDefined();
+    await accelerated.close();
+  });
+
+  it('is known by dates that are accelerated as well', async () => {
+    service.answers((_, response) => {
+      response.writeHead(200, { date: dateOf(clock.nowMs() - 30_000) }).end('[]');
+    });
+    const accelerated = connect({ clock });
+    await accelerated.getMachineInfo();
+    const { offsetMs, errorMs } = accelerated.clockOffset!;
+    expect(Math.abs(offsetMs + 30_000)).toBeLessThanOrEqual(errorMs);
+    await accelerated.close();
   });
 });
 
