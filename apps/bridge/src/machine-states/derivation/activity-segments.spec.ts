@@ -57,6 +57,11 @@ describe('activitySegments', () => {
     ]);
   });
 
+  it('drops an entry without length where one with a length has just begun', () => {
+    const begun = [segment('IDLE', 0, 120), segment('OPERATING', 120, 180)];
+    expect(activitySegments(entries(...begun, segment('OFF', 120, 120)))).toEqual(begun);
+  });
+
   it('always yields segments in order, without overlap, and nothing the log did not say', () => {
     const entry = fc
       .record({

@@ -30,17 +30,29 @@ export function activitySegments(entries: readonly ActivityLogEntry[]): Activity
   return segments;
 }
 
-/** A period that began this very minute may be listed with no length yet; elsewhere that is an artefact of clipping. */
+/**
+ * A period that began this very minute may be listed with no length yet; elsewhere, and beside one that has a length,
+ * that is an artefact of clipping.
+ */
 function sorted(entries: readonly ActivityLogEntry[]): ActivitySegment[] {
   const latestStart = entries.reduce((latest, entry) => Math.max(latest, entry.startTime), 0);
+  const isLatest = ({ startTime }: ActivityLogEntry): boolean => startTime === latestStart;
+  const hasBegun = !entries.some((entry) => isLatest(entry) && hasLength(entry));
   return entries
-    .map(({ state, startTime, endTime }) => ({
-      state,
-      startTime,
-      endTime: startTime === latestStart ? Math.max(endTime, startTime + 1) : endTime,
-    }))
-    .filter(({ startTime, endTime }) => endTime > startTime)
+    .map((entry) => {
+      const { state, startTime } = entry;
+      const endTime = hasBegun && isLatest(entry) ? startTime + 1 : entry.endTime;
+      return { state, startTime, endTime };
+    })
+    .filter(hasLength)
     .sort((a, b) => a.startTime - b.startTime || b.endTime - a.endTime);
+}
+
+function hasLength({
+  startTime,
+  endTime,
+}: Pick<ActivitySegment, 'startTime' | 'endTime'>): boolean {
+  return endTime > startTime;
 }
 
 function withoutOverlap(entries: readonly ActivitySegment[]): ActivitySegment[] {
