@@ -1,3 +1,4 @@
+import { jest } from '@jest/globals';
 import { Logger } from '@nestjs/common';
 import { ManualClock } from '#libs/clock';
 import { loadBridgeSettings } from '#libs/config';
@@ -92,6 +93,15 @@ describe('CommandOutcomes', () => {
     // its command is not done by that: delivered again, it is to be called
     expect(message.published.every(({ item }) => item === undefined)).toBe(true);
     expect(message.ends).toEqual([]);
+  });
+
+  it('logs the machine of a dead letter, also where its headers need not name it', () => {
+    const warned = jest.spyOn(Logger.prototype, 'warn').mockReturnValue(undefined);
+    const [deadLetter] = recordsOf('downtime-reason', [rejected]);
+    const [line] = warned.mock.calls.map(([logged]) => logged as object);
+    warned.mockRestore();
+    expect(deadLetter).toMatchObject({ topic: `${TOPIC}.dlq`, machineIds: undefined });
+    expect(line).toMatchObject({ msg: 'dead letter', machineIds: ['M-1'] });
   });
 
   it('publishes a dead letter of a message at fault, and a rejection beside it', () => {

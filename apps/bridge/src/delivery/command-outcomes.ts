@@ -241,10 +241,11 @@ function reasonOf(
   const unmapped = faults.find(({ rejection: { code } }) => code === 'unmapped-work-centre');
   const named = unmapped ?? faults[0];
   if (named === undefined) throw new Error('a dead letter without a fault');
-  const { rejection, attempts, httpStatus } = named;
+  const { rejection, attempts, httpStatus, machineId } = named;
   const machineIds = new Set(faults.flatMap(({ machineId }) => machineId ?? []));
   return {
     ...rejection,
+    ...(machineId !== null && { machineId }),
     ...(remark !== undefined && { detail: `${rejection.detail}; ${remark}` }),
     attempts,
     ...(httpStatus !== undefined && { httpStatus }),

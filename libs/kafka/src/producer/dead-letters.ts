@@ -55,7 +55,7 @@ export class DeadLetters {
    */
   deadLetterOf(message: InboundRecord, reason: DeadLetterReason): OutboundRecord {
     const { topic, partition, offset } = message;
-    const { code, detail, machineIds } = reason;
+    const { code, detail, machineId, machineIds = machineId && [machineId] } = reason;
     this.logDeadLetter({ topic, partition, offset, code, detail, machineIds });
     const why = this.headersOf(message, reason);
     const omitted = message.unreadable?.omittedBytes;
