@@ -38,6 +38,22 @@ describe('a service that fails', () => {
     ]);
   });
 
+  it('has a list deferred once, also when another bridge takes over', async () => {
+    await plant.sandbox.addFault({ operation: '*', status: 500 });
+    const deferred = 'work-order-list.deferred.v1';
+    await sendList('M-003', '4712');
+    await eventually(() => outcomesOf('M-003').includes(deferred), { what: 'it is deferred' });
+    await plant.restartBridge({}, { untilReady: false });
+    await sendList('M-005', '4713');
+    await eventually(() => outcomesOf('M-005').includes(deferred), { what: 'a later one as well' });
+    await plant.sandbox.clearFaults();
+    await plant.sandbox.listBecomes('M-003', ['4712']);
+    await eventually(() => outcomesOf('M-003').includes('work-order-list.applied.v1'), {
+      what: 'it is applied',
+    });
+    expect(outcomesOf('M-003')).toEqual([deferred, 'work-order-list.applied.v1']);
+  });
+
   it('does not hold up other machines for one that it keeps failing', async () => {
     await plant.sandbox.addFault({
       operation: 'setWorkOrderList',

@@ -165,10 +165,11 @@ export class CommandOutcomes {
     attempts: number,
     detail: string,
   ): void {
-    const { orderId } = answered;
+    const { orderId, message } = answered;
+    if (message.wasDeferred) return;
     const source = this.sourceOf(answered);
     const outcome = { machineId, orderId, source, code: null, detail, attempts, appliedAt: null };
-    answered.message.publish([this.recordOf(family, answered, 'deferred', outcome)]);
+    message.publishDeferral([this.recordOf(family, answered, 'deferred', outcome)]);
   }
 
   /** Where the message that is answered stands, under its topic's full name. */

@@ -453,6 +453,17 @@ export class PartitionMessage implements InboundMessage {
     );
   }
 
+  get wasDeferred(): boolean {
+    return this.assigned.progress.wasDeferred(this.offset);
+  }
+
+  publishDeferral(records: readonly OutboundRecord[]): void {
+    if (this.hasEnded) return;
+    this.assigned.transactions.addToTransaction(
+      new PublishedRecords(this.assigned, this, records, undefined, true),
+    );
+  }
+
   finish(records: readonly OutboundRecord[] = [], orElse?: WhenRefused): void {
     if (this.hasEnded) return;
     const whenRefused: EndRefused =
@@ -525,13 +536,15 @@ class PublishedRecords extends TransactionEntry {
     private readonly message: PartitionMessage,
     records: readonly OutboundRecord[],
     item: number | undefined,
+    isDeferral = false,
   ) {
-    super([message.offset], records, false, item);
+    super([message.offset], records, false, item, isDeferral);
   }
 
   override entryCommitted(): void {
     const { partition, message, item } = this;
     if (item !== undefined) partition.progress.itemDone(message.offset, item);
+    if (this.isDeferral) partition.progress.messageDeferred(message.offset);
   }
 
   override entryDropped(): void {

@@ -24,7 +24,8 @@ const from = (topic: string, partition: number, highWatermark = 0, end = 0) => (
 });
 
 const inherited = (finished: FinishedAhead | undefined): CommittedProgress => ({
-  ...{ finished, items: new DoneItems(), transaction: undefined, begin: 0, floor: 0 },
+  ...{ finished, items: new DoneItems(), transaction: undefined },
+  ...{ deferredUpTo: undefined, begin: 0, floor: 0 },
 });
 
 const nobodyWaits = (): boolean => false;

@@ -92,8 +92,11 @@ export class CommittedOffsets {
       if (commit === undefined || span === undefined) return undefined;
       const offset = Number(commit.offset);
       const begin = Math.max(offset, span.from);
-      const floor = offset <= span.until ? Math.max(offset, 0) : 0;
-      return { ...parseOffsetMetadata(offset, commit.metadata), begin, floor };
+      const isOfLog = offset <= span.until;
+      const floor = isOfLog ? Math.max(offset, 0) : 0;
+      const metadata = parseOffsetMetadata(offset, commit.metadata);
+      const deferredUpTo = isOfLog ? metadata.deferredUpTo : undefined;
+      return { ...metadata, deferredUpTo, begin, floor };
     });
   }
 }

@@ -25,6 +25,10 @@ export interface InboundMessage extends InboundRecord {
    * @param item the item that is done with them, and not to be done again after a redelivery
    */
   publish(records: readonly OutboundRecord[], item?: number): void;
+  /** Whether an earlier owner has published that it waits. */
+  readonly wasDeferred: boolean;
+  /** Publishes that it waits, which the next owner need not do again. */
+  publishDeferral(records: readonly OutboundRecord[]): void;
   /**
    * Finishes it: its offset is committed in the transaction of these records.
    *

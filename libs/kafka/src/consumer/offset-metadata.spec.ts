@@ -13,17 +13,18 @@ function finishedOf({ finished }: ReturnType<typeof parseOffsetMetadata>): numbe
 }
 
 describe('the metadata of a commit', () => {
-  it('carries what is finished ahead, what is done in part, and by which transaction', () => {
+  it('carries what is finished ahead, done in part and deferred, and by which transaction', () => {
     const items = new DoneItems();
     items.add(7, 2);
-    const read = parseOffsetMetadata(7, formatOffsetMetadata('w.3', items.compose() ?? '', AHEAD));
+    const place = { items: items.compose(), ahead: AHEAD, deferredUpTo: 41 };
+    const read = parseOffsetMetadata(7, formatOffsetMetadata('w.3', place));
     expect(finishedOf(read)).toEqual([8, 10]);
     expect([read.items.has(7, 2), read.items.has(7, 1)]).toEqual([true, false]);
-    expect(read.transaction).toBe('w.3');
+    expect([read.transaction, read.deferredUpTo]).toEqual(['w.3', 41]);
   });
 
   it('may say nothing but its transaction', () => {
-    const read = parseOffsetMetadata(7, formatOffsetMetadata('w.3', '', ''));
+    const read = parseOffsetMetadata(7, formatOffsetMetadata('w.3', { ahead: '' }));
     expect([finishedOf(read), read.items.isEmpty, read.transaction]).toEqual([[], true, 'w.3']);
   });
 

@@ -8,28 +8,39 @@ export interface OffsetMetadata {
   items: DoneItems;
   /** The transaction that has committed it; undefined where it was none of the bridge's. */
   transaction: string | undefined;
+  /** All messages up to it that are unfinished have been deferred; undefined where none has. */
+  deferredUpTo: number | undefined;
 }
 
 const NONE = '-';
-const FORM = /^tx\/1 (\S{1,64}) (\S+)(?: (.+))?$/;
+/** Versions before `deferred` was kept take what follows the colon for a part of the transaction's name. */
+const FORM = /^tx\/1 ([^\s:]{1,64})(?::([0-9a-z]{1,11}))? (\S+)(?: (.+))?$/;
 /** Before offsets were committed in transactions. */
 const EARLIER_FORM = /^told\/1 \S+ (.+)$/;
 
 /**
- * @param ahead the metadata of {@link FinishedAhead.compose}; may be empty
- * @param items of {@link DoneItems.compose}; may be empty
+ * `ahead` is the metadata of {@link FinishedAhead.compose}, `items` of {@link DoneItems.compose}; both may be empty.
  */
-export function formatOffsetMetadata(transaction: string, items: string, ahead: string): string {
-  return `tx/1 ${transaction} ${items || NONE}${ahead && ` ${ahead}`}`;
+export function formatOffsetMetadata(
+  transaction: string,
+  {
+    items = '',
+    ahead,
+    deferredUpTo,
+  }: { items?: string | undefined; ahead: string; deferredUpTo?: number | undefined },
+): string {
+  const deferred = deferredUpTo === undefined ? '' : `:${deferredUpTo.toString(36)}`;
+  return `tx/1 ${transaction}${deferred} ${items || NONE}${ahead && ` ${ahead}`}`;
 }
 
 export function parseOffsetMetadata(committed: number, metadata: string | null): OffsetMetadata {
-  const [, transaction, items = '', ahead] = FORM.exec(metadata ?? '') ?? [];
+  const [, transaction, deferredUpTo, items = '', ahead] = FORM.exec(metadata ?? '') ?? [];
   const [, aheadBefore] = EARLIER_FORM.exec(metadata ?? '') ?? [];
   return {
     finished: FinishedAhead.read(committed, ahead ?? aheadBefore ?? null),
     items: DoneItems.read(items),
     transaction,
+    deferredUpTo: deferredUpTo === undefined ? undefined : fromBase36(deferredUpTo),
   };
 }
 

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
-import { FinishedAhead } from './offset-metadata.js';
-import { ContiguousOffsets } from './partition-progress.js';
+import { DoneItems, FinishedAhead } from './offset-metadata.js';
+import { ContiguousOffsets, PartitionProgress } from './partition-progress.js';
 
 /** Ascending offsets with gaps, as compaction and transaction markers leave them. */
 const ascending = fc
@@ -197,5 +197,51 @@ describe('ContiguousOffsets', () => {
         }),
       );
     });
+  });
+});
+
+describe('what is deferred', () => {
+  const handedOver = (count: number, deferredUpTo?: number): PartitionProgress => {
+    const progress = new PartitionProgress();
+    progress.inheritProgress({
+      finished: undefined,
+      floor: 0,
+      begin: 0,
+      items: new DoneItems(),
+      deferredUpTo,
+    });
+    const record = { timestamp: '0', key: null, value: null, headerList: [], bytes: 1 };
+    progress.addFetched(
+      Array.from({ length: count }, (_, position) => ({ ...record, position })),
+      count,
+    );
+    while (progress.nextRecord() !== undefined);
+    return progress;
+  };
+  const deferredUpTo = (progress: PartitionProgress, ...now: number[]): number | undefined =>
+    progress.positionAfter(NONE, [], new Set(now))?.deferredUpTo;
+
+  it('is committed up to the first that is not, with what the transaction adds', () => {
+    const progress = handedOver(5);
+    expect(deferredUpTo(progress)).toBeUndefined();
+    progress.messageDeferred(0);
+    progress.messageDeferred(3);
+    expect(deferredUpTo(progress)).toBe(0);
+    expect(deferredUpTo(progress, 1)).toBe(1);
+    progress.recordEnded({ offset: 1, bytes: 1 }, 'finished');
+    expect(deferredUpTo(progress, 2)).toBe(3);
+  });
+
+  it('is not deferred by the next owner, who commits it as well', () => {
+    const progress = handedOver(3, 5);
+    expect([2, 5, 6].map((offset) => progress.wasDeferred(offset))).toEqual([true, true, false]);
+    expect(deferredUpTo(progress)).toBe(5);
+  });
+
+  it('counts no more once it is finished', () => {
+    const progress = handedOver(2);
+    progress.messageDeferred(0);
+    progress.recordEnded({ offset: 0, bytes: 1 }, 'finished');
+    expect(deferredUpTo(progress)).toBeUndefined();
   });
 });

@@ -10,6 +10,7 @@ const FORGET_AT = 1000;
  * wait behind the last that has finished: fewer than those at which a paused partition is resumed.
  */
 const OVERTAKEN_BY = 250;
+const NONE: ReadonlySet<number> = new Set();
 
 /** The progress that a commit records: its offset, and what its metadata says. */
 export interface CommitPosition {
@@ -20,6 +21,8 @@ export interface CommitPosition {
   upTo: number;
   /** Items that are done of unfinished messages; undefined where the metadata has no room for them. */
   items: string | undefined;
+  /** All unfinished messages up to it have been deferred; undefined where the first has not. */
+  deferredUpTo?: number | undefined;
 }
 
 /**
@@ -30,6 +33,9 @@ export class PartitionProgress {
   private items = new DoneItems();
   /** Inherited items are of another log where delivery begins below this. */
   private itemsFrom = 0;
+  /** Unfinished messages that have been deferred here, and up to where all have been by earlier owners. */
+  private readonly deferred = new Set<number>();
+  private deferredBefore = -1;
   private readonly waiting = new WaitingRecords();
   /** Bytes of the fetched messages that have not ended. */
   bytes = 0;
@@ -76,6 +82,15 @@ export class PartitionProgress {
     this.items.add(offset, item);
   }
 
+  /** Whether an earlier owner has deferred it. */
+  wasDeferred(offset: number): boolean {
+    return offset <= this.deferredBefore;
+  }
+
+  messageDeferred(offset: number): void {
+    this.deferred.add(offset);
+  }
+
   /** Takes the end of a message; an abandoned one stays unfinished. */
   recordEnded(
     { offset, bytes }: Pick<InboundRecord, 'offset' | 'bytes'>,
@@ -85,6 +100,7 @@ export class PartitionProgress {
       this.offsets.finish(offset);
       this.items.delete(offset);
     }
+    this.deferred.delete(offset);
     this.offsets.passUpTo(this.waiting.takenUpTo);
     this.bytes -= bytes;
   }
@@ -95,25 +111,49 @@ export class PartitionProgress {
     floor,
     items,
     begin,
-  }: Pick<CommittedProgress, 'finished' | 'floor' | 'items' | 'begin'>): void {
+    deferredUpTo = -1,
+  }: Pick<CommittedProgress, 'finished' | 'floor' | 'items' | 'begin'> &
+    Partial<Pick<CommittedProgress, 'deferredUpTo'>>): void {
     this.offsets.inherit(finished, floor);
     this.items = items;
     // without a floor, the log ends before what was committed of it
     if (floor === 0) this.itemsFrom = begin;
+    this.deferredBefore = deferredUpTo;
   }
 
-  /** What to commit once these messages are finished and these items done; undefined before anything is handed over. */
+  /**
+   * What to commit once these messages are finished, these items done and these messages deferred; undefined before
+   * anything is handed over.
+   */
   positionAfter(
     finished: ReadonlySet<number>,
     done: readonly { offset: number; item: number }[],
+    deferred: ReadonlySet<number> = NONE,
   ): CommitPosition | undefined {
-    const place = this.offsets.after(finished);
+    const place = this.withDeferred(this.offsets.after(finished), finished, deferred);
     if (place === undefined) return undefined;
     if (this.items.isEmpty && done.length === 0) return { ...place, items: '' };
     const items = this.items.copy();
     for (const { offset, item } of done) items.add(offset, item);
     for (const offset of finished) items.delete(offset);
     return { ...place, items: items.compose() };
+  }
+
+  /** A message behind one that is not deferred yet may be deferred twice, rather than that one never. */
+  private withDeferred<P extends { offset: number }>(
+    place: P | undefined,
+    finished: ReadonlySet<number>,
+    deferred: ReadonlySet<number>,
+  ): (P & { deferredUpTo?: number }) | undefined {
+    const isNone = this.deferred.size === 0 && deferred.size === 0;
+    if (place === undefined || (isNone && this.deferredBefore < place.offset)) return place;
+    let deferredUpTo = Math.max(this.deferredBefore, place.offset - 1);
+    for (const offset of this.offsets.unfinishedWithout(finished)) {
+      if (offset <= deferredUpTo) continue;
+      if (!this.deferred.has(offset) && !deferred.has(offset)) break;
+      deferredUpTo = offset;
+    }
+    return deferredUpTo < place.offset ? place : { ...place, deferredUpTo };
   }
 
   /** The lowest unfinished offset; undefined before the first fetch. */
@@ -275,7 +315,7 @@ export class ContiguousOffsets {
     if (highest === undefined) return undefined;
     const before =
       this.before !== undefined && this.before.upTo > highest ? this.before : undefined;
-    const left = [...this.overtaken, ...this.unfinished].filter((offset) => !finished.has(offset));
+    const left = this.unfinishedWithout(finished);
     const [offset = highest + 1] = left;
     if (left.length === 0 && before === undefined) return { offset, ahead: '', upTo: highest };
     const own = left.length === 0 ? [offset] : left;
@@ -285,6 +325,11 @@ export class ContiguousOffsets {
       before?.upTo ?? highest,
     );
     return { offset, ahead, upTo };
+  }
+
+  /** In ascending order. */
+  unfinishedWithout(finished: ReadonlySet<number>): number[] {
+    return [...this.overtaken, ...this.unfinished].filter((offset) => !finished.has(offset));
   }
 
   get lowestUnfinished(): number | undefined {

@@ -258,7 +258,7 @@ export class PartitionTransactions {
       groupId,
       offset: {
         ...{ topic, partition, offset: String(place.offset) },
-        metadata: formatOffsetMetadata(id, place.items ?? '', place.ahead),
+        metadata: formatOffsetMetadata(id, place),
       },
     };
     const { maxBatchBytes } = this;

@@ -19,12 +19,14 @@ export abstract class TransactionEntry {
    * @param offsets of the message, or of several that are finished together
    * @param isLast whether it finishes its messages
    * @param item the item of the message that it finishes, where it does not finish the message
+   * @param isDeferral whether it says that its message waits
    */
   constructor(
     readonly offsets: readonly number[],
     public records: readonly OutboundRecord[],
     readonly isLast: boolean,
     readonly item?: number,
+    readonly isDeferral = false,
   ) {
     this.bytes = bytesOf(records);
   }
@@ -295,7 +297,8 @@ export class PendingEntries {
     const items = entries.flatMap(({ offsets: [offset = 0], item }) =>
       item === undefined || finished.has(offset) ? [] : [{ offset, item }],
     );
-    return this.progress.positionAfter(finished, items);
+    const deferred = entries.flatMap(({ isDeferral, offsets }) => (isDeferral ? offsets : []));
+    return this.progress.positionAfter(finished, items, new Set(deferred));
   }
 }
 

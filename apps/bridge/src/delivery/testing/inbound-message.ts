@@ -23,6 +23,8 @@ export function inboundMessage(said: Partial<InboundMessage> = {}): KeptMessage 
     isItemDone: (item) => kept.published.some((each) => each.item === item),
     publish: (records, item) =>
       kept.published.push({ records, ...(item !== undefined && { item }) }),
+    wasDeferred: false,
+    publishDeferral: (records) => kept.published.push({ records }),
     finish: (records = []) => {
       kept.last.push(...records);
       kept.ends.push('finished');
