@@ -1,3 +1,4 @@
+import { gzipSync } from 'node:zlib';
 import { realDelayMs } from '#libs/clock';
 import { CloudError } from '#libs/http-calls';
 import { hang, respond, StubService } from '../test/stub-service.js';
@@ -102,6 +103,22 @@ describe('a body', () => {
     const error = await retryError(client.setWorkOrderList(PUT_NOTHING));
     expect(error).toMatchObject({ code: 'malformed-answer', field: 'body', status: 200 });
     expect(error.message).toContain('web page');
+  });
+
+  it('that is a compressed web page is no answer of the service either, while other encodings are', async () => {
+    const page = gzipSync('<html><body>Maintenance</body></html>');
+    service.answers((_request, response) => {
+      response
+        .writeHead(200, { 'content-type': 'text/html', 'content-encoding': 'gzip' })
+        .end(page);
+    });
+    const error = await retryError(client.setWorkOrderList(PUT_NOTHING));
+    expect(error.message).toContain('web page');
+    service.answers((_request, response) => {
+      response.writeHead(200, { 'content-type': 'application/json', 'content-encoding': 'gzip' });
+      response.end(gzipSync('{}'));
+    });
+    expect(await client.setWorkOrderList(PUT_NOTHING)).toEqual({ kind: 'data', data: null });
   });
 
   it('with a wrong field is malformed, naming the operation and the field but no value', async () => {

@@ -166,15 +166,24 @@ function reading<T>(read: (answer: FieldReader) => CloudAnswer<T>): SuccessMeani
 /**
  * A command: the interface does not show the body of its success, so the status alone counts, and any body will do but
  * a web page. That is what a gateway or a proxy shows, under maintenance for instance; its content type alone does not
- * decide, for web frameworks send a plain `OK` as text/html, too.
+ * decide, for web frameworks send a plain `OK` as text/html, too; but none compresses that, least of all for who asks
+ * for no encoding.
  */
-export const applied: SuccessMeaning<null> = (operation, { status, body, beginning }) => {
+export const applied: SuccessMeaning<null> = (operation, reply) => {
+  const { status, body, beginning } = reply;
   // A page that hangs or breaks off has no body.
   const head = body === '' ? (beginning?.toString('utf8', 0, PAGE_HEAD) ?? '') : body;
-  if (!WEB_PAGE.test(head.slice(0, PAGE_HEAD))) return { kind: 'data', data: null };
+  if (!isCompressedPage(reply) && !WEB_PAGE.test(head.slice(0, PAGE_HEAD))) {
+    return { kind: 'data', data: null };
+  }
   const problem = `HTTP ${status} with a web page, which is none of the service's answers`;
   return repeat(new CloudError('malformed-answer', operation, problem, { status, field: 'body' }));
 };
+
+function isCompressedPage({ headers }: ServiceReply): boolean {
+  const { contentEncoding = 'identity', contentType = '' } = headers;
+  return contentEncoding !== 'identity' && /^text\/html\b/i.test(contentType);
+}
 
 function parseJson(body: string): unknown {
   if (body.trim() === '') throw new MalformedField('body', 'is empty');
