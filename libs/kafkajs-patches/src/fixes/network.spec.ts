@@ -159,6 +159,7 @@ describe('connections to a broker', () => {
         logger: silent,
         socketFactory,
         connectionTimeout: 60_000,
+        requestTimeout: 60_000,
       };
       const connection = new Class(options as never);
       const connected = connection.connect();
