@@ -1,13 +1,16 @@
 import { execFile } from 'node:child_process';
 
+const CTRL_C_MS = 1000;
+
 /**
  * What a program prints, `{stdout, stderr}`; undefined where it is not there, fails or takes longer than 20 s. Does not
- * block: a Ctrl-C ends the program as well, and its failure is then no answer.
+ * block: a Ctrl-C ends the program as well, and its failure is then no answer. It may come before the Ctrl-C does.
  */
 export function probe(command, args, options = {}) {
   return new Promise((resolve) => {
     execFile(command, args, { timeout: 20_000, ...options }, (error, stdout, stderr) => {
-      resolve(error ? undefined : { stdout, stderr });
+      if (error?.signal === 'SIGINT') setTimeout(resolve, CTRL_C_MS);
+      else resolve(error ? undefined : { stdout, stderr });
     });
   });
 }
