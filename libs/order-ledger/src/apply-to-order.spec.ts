@@ -280,9 +280,9 @@ describe('a snapshot of an order', () => {
       return { kind: 'snapshot', order: order('4711', operations, { changedAt: 99 }) };
     });
     const ledger = ledgerOf(order('4711', []));
-    const beganMs = performance.now();
+    const before = process.cpuUsage();
     const { findings } = ledger.takeIn(messages);
-    expect(performance.now() - beganMs).toBeLessThan(1000);
+    expect(process.cpuUsage(before).user / 1000).toBeLessThan(1000);
     expect(findings).toHaveLength(10_000);
   });
 
@@ -310,9 +310,9 @@ describe('a snapshot of an order', () => {
     ])(
       'is rejected where a document repeats it too often, its operations named %s',
       (_, ledger, all) => {
-        const beganMs = performance.now();
+        const before = process.cpuUsage();
         const { touched, findings } = ledger.takeIn(all);
-        expect(performance.now() - beganMs).toBeLessThan(1000);
+        expect(process.cpuUsage(before).user / 1000).toBeLessThan(1000);
         expect(findings).toMatchObject([{ kind: 'rejected', rejection: { code: 'too-large' } }]);
         expect({ touched, status: ledger.orders.get('4711')?.status }).not.toMatchObject({
           status: 'held',
