@@ -251,7 +251,10 @@ describe('PartitionTransactions', () => {
   });
 
   it('lets a topic that is gone hold back what is to be written to it, and no other machine', async () => {
-    await admin.deleteTopics({ topics: [`${prefix}dead-letters`] });
+    const name = `${prefix}dead-letters`;
+    await admin.deleteTopics({ topics: [name] });
+    // until then the broker takes records for it
+    await eventually(async () => !(await admin.listTopics()).includes(name), 'the topic is gone');
     const owner = new Owner();
     await owner.takes(3);
     owner.write(0, [record('dead-letter', 'dead-letters'), record('rejected')]);
@@ -261,7 +264,7 @@ describe('PartitionTransactions', () => {
     await eventually(() => owner.ends.includes('2 committed'), 'so is what comes later');
     expect(owner.ends).not.toContain('0 committed');
     await untilCommitted(0);
-    const deadLetters = [{ name: `${prefix}dead-letters`, cleanupPolicy: 'delete' as const }];
+    const deadLetters = [{ name, cleanupPolicy: 'delete' as const }];
     await ensureTopics(kafka, deadLetters, { create: true, partitions: 1 });
     await eventually(() => owner.ends.includes('0 committed'), 'it is committed at last');
     await untilWritten('outcomes', ['one', 'two', 'rejected']);
