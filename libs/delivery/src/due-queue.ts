@@ -3,13 +3,16 @@
  * holds both, made anew a hundred thousand times a minute, would leave the heap of the process in shreds.
  */
 export class DueQueue<T> {
-  /** Undefined when empty. A field: it is asked for far more often than it changes. */
-  earliestMs: number | undefined;
   private readonly times: number[] = [];
   private readonly items: T[] = [];
 
   get size(): number {
     return this.items.length;
+  }
+
+  /** Undefined when empty. */
+  get earliestMs(): number | undefined {
+    return this.times[0];
   }
 
   countDue(nowMs: number): number {
@@ -22,13 +25,12 @@ export class DueQueue<T> {
     let index = this.size;
     this.times.push(dueMs);
     this.items.push(item);
-    let parent = (index - 1) >> 1;
-    while (index > 0 && this.isEarlier(index, parent)) {
+    while (index > 0) {
+      const parent = (index - 1) >> 1;
+      if (!this.isEarlier(index, parent)) return;
       this.swap(index, parent);
       index = parent;
-      parent = (index - 1) >> 1;
     }
-    this.earliestMs = this.times[0];
   }
 
   /** The one due at {@link earliestMs}; undefined when empty. */
@@ -38,7 +40,6 @@ export class DueQueue<T> {
     this.times.pop();
     const first = this.items.pop();
     this.sink();
-    this.earliestMs = this.times[0];
     return first;
   }
 

@@ -10,26 +10,30 @@ const LEAST_PROBE_WAIT_MS = 200;
  * milliseconds handed in.
  */
 export abstract class ProbingBreaker {
-  isOpen = false;
   protected nextProbeAtMs = 0;
+  private open = false;
   private isProbing = false;
   private probes = 0;
 
   constructor(private readonly random: () => number = Math.random) {}
 
+  get isOpen(): boolean {
+    return this.open;
+  }
+
   /** When the next probe may begin; undefined while closed, and while one is under way. */
   get nextProbeMs(): number | undefined {
-    return this.isOpen && !this.isProbing ? this.nextProbeAtMs : undefined;
+    return this.open && !this.isProbing ? this.nextProbeAtMs : undefined;
   }
 
   /** Whether a call may begin. */
   admits(nowMs: number): boolean {
-    return !this.isOpen || (!this.isProbing && nowMs >= this.nextProbeAtMs);
+    return !this.open || (!this.isProbing && nowMs >= this.nextProbeAtMs);
   }
 
   /** A call begins that {@link admits} allowed; returns whether it is a probe. */
   callBegins(): boolean {
-    this.isProbing = this.isOpen;
+    this.isProbing = this.open;
     return this.isProbing;
   }
 
@@ -40,7 +44,7 @@ export abstract class ProbingBreaker {
 
   /** Opens it, if need be, until a probe goes well: the next begins after `leastMs` or later. */
   protected waitForProbe(nowMs: number, leastMs = 0): void {
-    this.isOpen = true;
+    this.open = true;
     this.isProbing = false;
     this.probes += 1;
     const waitMs = backOffMs(this.probes, PROBE_BACK_OFF, this.random);
@@ -48,7 +52,7 @@ export abstract class ProbingBreaker {
   }
 
   protected close(): void {
-    this.isOpen = false;
+    this.open = false;
     this.isProbing = false;
     this.probes = 0;
   }

@@ -2,7 +2,7 @@ import { jest } from '@jest/globals';
 import { Logger } from '@nestjs/common';
 import { realNowMs } from '#libs/clock';
 import { CallSlots } from '#libs/delivery';
-import { BatchScheduler, CallSpread, WakeTimer } from './command-dispatcher.js';
+import { BatchScheduler, CallSpread, WakeTimer } from './batch-scheduler.js';
 import { Breaker, FlowStatus } from './flow-status.js';
 import { LaneQueue } from './machine-lanes.js';
 

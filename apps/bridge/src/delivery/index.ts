@@ -6,7 +6,8 @@
  * `CommandOutcomes` turns that into records. Touches the service through the options of the flow alone, and Kafka not
  * at all.
  */
-export { CommandDispatcher, WakeTimer } from './command-dispatcher.js';
+export { WakeTimer } from './batch-scheduler.js';
+export { CommandDispatcher } from './command-dispatcher.js';
 export { CommandOutcomes, type RecentOutcome } from './command-outcomes.js';
 export {
   acceptEach,

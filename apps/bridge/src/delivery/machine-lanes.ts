@@ -359,8 +359,9 @@ export class LaneQueue<T extends LaneEntry> {
 
   /** Lanes that may send at `nowMs`, the one whose turn it is first. */
   private readyAt(nowMs: number): ReadonlySet<Lane<T>> {
-    while ((this.blocked.earliestMs ?? Infinity) <= nowMs) {
+    for (let due = this.blocked.earliestMs; due !== undefined && due <= nowMs;) {
       const lane = this.blocked.take();
+      due = this.blocked.earliestMs;
       if (lane === undefined || lane.inFlight || lane.waiting.length === 0) continue;
       if (lane.notBeforeMs <= nowMs) this.ready.add(lane);
     }
