@@ -56,7 +56,7 @@ describe('a machine whose reasons the service keeps failing', () => {
     });
     bridge.kill('SIGKILL');
     await bridge.exitCode();
-    killedAfter = await sandbox.newestCall();
+    killedAfter = await sandbox.newestCallOfEnded();
   }, 2 * TIMEOUT_MS);
 
   afterAll(() => plant.close());

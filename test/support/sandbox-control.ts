@@ -1,3 +1,4 @@
+import { realDelayMs } from '#libs/clock';
 import { eventually } from './eventually.js';
 
 /** A call as the sandbox's log has it; only what tests look at. */
@@ -20,6 +21,7 @@ export interface LoggedCall {
 }
 
 const CALLS_PER_PAGE = 2000;
+const ANSWERS_WITHOUT_A_CALL = 20;
 
 /** What the sandbox knows of one machine: only what tests look at. */
 export interface SandboxMachine {
@@ -42,6 +44,21 @@ export class SandboxControl {
   /** Sequence number of the latest call. */
   async newestCall(): Promise<number> {
     return (await this.get<{ newest: number }>('/sandbox/calls/extent')).newest;
+  }
+
+  /**
+   * The same once all that ended processes had sent has been read. A busy sandbox may answer before it has accepted
+   * the connections of a process killed just now, and so is asked until nothing comes between many answers.
+   */
+  async newestCallOfEnded(): Promise<number> {
+    let newest = await this.newestCall();
+    for (let unchanged = 0; unchanged < ANSWERS_WITHOUT_A_CALL;) {
+      await realDelayMs(10);
+      const latest = await this.newestCall();
+      unchanged = latest === newest ? unchanged + 1 : 0;
+      newest = latest;
+    }
+    return newest;
   }
 
   /** How many calls of an operation there were after a sequence number; stops counting at `most`. */

@@ -47,7 +47,7 @@ async function killUnderLoad(
     await bridge.exitCode();
     committed.push(await committedBy(plant));
     // what the last one had sent has arrived, and the next one has sent nothing yet
-    takeovers.push(await sandbox.newestCall());
+    takeovers.push(await sandbox.newestCallOfEnded());
     bridge = plant.startBridge();
   }
   await bridge.ready();
