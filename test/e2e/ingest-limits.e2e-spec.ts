@@ -49,8 +49,8 @@ describe('what ingest takes at most', () => {
 
   const statusOf = async (path: string) => (await fetch(ingest.url + path)).status;
 
-  const head = (bytes: number) => [
-    ...['POST /lists HTTP/1.1', 'host: 127.0.0.1', 'content-type: application/json'],
+  const head = (bytes: number, path = '/lists') => [
+    ...[`POST ${path} HTTP/1.1`, 'host: 127.0.0.1', 'content-type: application/json'],
     ...[`content-length: ${bytes}`, ''],
   ];
 
@@ -60,6 +60,12 @@ describe('what ingest takes at most', () => {
     await eventually(() => received().includes('\r\n\r\n'), { what: 'one too many is answered' });
     expect(received()).toMatch(/^HTTP\/1.1 503 [^]*retry-after: 1\r\n/i);
     expect(await statusOf('/metrics')).toBe(200);
+  });
+
+  it('receives no body for a path that it has not', async () => {
+    const { received } = await open(...head(MEBIBYTE, '/nothing'));
+    await eventually(() => received() !== '', { what: 'it is answered before the body' });
+    expect(received()).toMatch(/^HTTP\/1.1 404 [^]*"code":"not-found"/);
   });
 
   it('has room again for bodies whose senders were gone before their answer', async () => {

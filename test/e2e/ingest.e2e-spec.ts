@@ -283,7 +283,7 @@ describe('ingest', () => {
     const key = Buffer.from('a key of thirty-two bytes, or so');
     const tokenSha256 = createHash('sha256').update('the-token-of-the-mes').digest('hex');
     const mes = { tokenSha256, paths: ['/reasons'], maxBodyBytes: 200, requestsPerSecond: 2 };
-    const hook = { hmacSecret: `whsec_${key.toString('base64')}`, paths: ['/lists'] };
+    const hook = { hmacSecret: `whsec_${key.toString('base64')}`, paths: ['/lists', '/metrics'] };
     writeFileSync(sendersFile, JSON.stringify({ senders: { mes, hook } }));
     const { url } = await start('e', { INGEST_SENDERS_FILE: sendersFile });
     const bearer = { authorization: 'Bearer the-token-of-the-mes' };
@@ -323,6 +323,10 @@ describe('ingest', () => {
     expect(await statusOf('/lists', body, { ...signed('w-5', now, body), 'webhook-id': 'w' })).toBe(
       401,
     );
+    // who asks for the metrics sends no body to sign
+    for (const headers of [{ 'webhook-signature': 'v1,' }, signed('w-6', now, '')]) {
+      expect((await fetch(`${url}/metrics`, { headers })).status).toBe(401);
+    }
     // what has been signed is taken once, whatever is said beside the signature
     const other = { ...signed('w-1', now, body), 'idempotency-key': 'other' };
     expect(await statusOf('/lists', body, other)).toBe(200);
@@ -330,7 +334,7 @@ describe('ingest', () => {
     const binary = (id: string) => ({ ...signed('w-1', now, body), ...event, 'ce-id': id });
     expect(await statusOf('/lists', body, binary('other'))).toBe(200);
 
-    const renewed = { ...hook, token: 'the-new-token-of-hook' };
+    const renewed = { ...hook, token: 'the-new-token-of-hook', paths: ['/lists'] };
     writeFileSync(sendersFile, JSON.stringify({ senders: { hook: renewed } }));
     const newToken = { authorization: `Bearer ${renewed.token}` };
     await eventually(async () => (await statusOf('/lists', LIST, newToken)) === 202, {

@@ -89,6 +89,11 @@ export class SenderAccess implements OnApplicationShutdown {
     if (!sender.paths.has(path)) {
       throw new ApiError(403, 'path-not-allowed', `sender ${sender.name} may not use ${path}`);
     }
+    if (admission.needsSignature && path === '/metrics') {
+      const message =
+        'a signature is that of a body: /metrics takes a token or a client certificate';
+      throw this.refusal(request, message);
+    }
     assertSize(sender, Number(request.headers['content-length'] ?? 0));
     // what is signed may be of anyone: it takes none of the sender's rate before it is verified
     if (!admission.needsSignature) this.takeRate(sender, 1);

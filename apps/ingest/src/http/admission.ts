@@ -18,6 +18,14 @@ export function addAdmission(app: NestFastifyApplication): void {
   const reserved = new WeakMap<object, number>();
   let bodiesBytes = 0;
   instance.addHook('onRequest', (request: AdmittedRequest, reply, done) => {
+    if (request.is404) {
+      // Later its body would be received first, of whoever sends it.
+      answerWithError(
+        reply,
+        new ApiError(404, 'not-found', `Cannot ${request.method} ${request.url}`),
+      );
+      return;
+    }
     const path = senderPath(request.routeOptions.url);
     if (path === undefined) {
       done();
