@@ -5,11 +5,11 @@ import {
   readEnvironment,
 } from '#libs/config';
 import { VERSION } from '#libs/program';
-import { FRAMED_OUTPUTS, type FramedOutput } from '#libs/contracts';
+import { FRAMED_OUTPUTS, type FramedOutput, isJsonObject } from '#libs/contracts';
 import { OUTPUT_SCHEMAS, reachRegistry, trySchema } from '#libs/schema-registry';
 import { type ErpAnswer, openErpClient } from '#libs/erp-client';
 import { type EnrichmentRule, enrichmentUrl } from '#libs/erp-formats';
-import { bridgeHttp } from '../command-line/bridge.js';
+import { type BridgeAnswer, bridgeHttp, jsonOf } from '../command-line/bridge.js';
 import { type CliCommand, JSON_OPTION } from '../command-line/command.js';
 import { EXIT_CODES, UnreachableError } from '../command-line/exit-codes.js';
 import { exitCodeOf, type Finding, printFindings } from '../command-line/findings.js';
@@ -136,13 +136,15 @@ async function checkBridge(url: string | undefined): Promise<Finding[]> {
     detail: `machine-bridge ${VERSION}, Node.js ${process.version} (of this command)`,
   };
   try {
-    const ready = await bridge.get('/health/ready');
-    const { details = {} } = (await ready.json()) as Readiness;
+    const ready = jsonOf(await bridge.request('/health/ready'));
+    if (!isJsonObject(ready))
+      throw new Error(`${bridge.url} is no bridge: it answers without JSON`);
+    const { details = {} } = ready as Readiness;
     return [
       versions,
       { check: 'bridge', status: 'ok', detail: `answers at ${bridge.url}` },
       ...Object.entries(details).map(([name, condition]) => conditionFinding(name, condition)),
-      ...(await metricsFindings(await bridge.get('/metrics'))),
+      ...metricsFindings(await bridge.request('/metrics')),
     ];
   } catch (error) {
     const isUnreachable = error instanceof UnreachableError;
@@ -151,7 +153,7 @@ async function checkBridge(url: string | undefined): Promise<Finding[]> {
       {
         check: 'bridge',
         status: 'fail',
-        detail: isUnreachable ? error.message : `${bridge.url} is no bridge: ${String(error)}`,
+        detail: (error as Error).message,
         remedy: 'start it, or name another one with --url',
         ...(isUnreachable && { isUnreachable }),
       },
@@ -173,18 +175,17 @@ function conditionFinding(
   return { check, status: 'fail', detail: message, remedy };
 }
 
-async function metricsFindings(answer: Response): Promise<Finding[]> {
+function metricsFindings({ status, body }: BridgeAnswer): Finding[] {
   const check = 'bridge metrics';
-  if (!answer.ok) {
-    const detail = `/metrics answers with ${answer.status}`;
+  if (status !== 200) {
+    const detail = `/metrics answers with ${status}`;
     const remedy = 'set BRIDGE_API_TOKEN to that of the bridge';
     return [{ check, status: 'warn', detail, remedy }];
   }
-  const text = await answer.text();
   const [, offset = 'NaN'] =
-    /^machine_bridge_service_clock_offset_seconds (\S+)$/m.exec(text) ?? [];
+    /^machine_bridge_service_clock_offset_seconds (\S+)$/m.exec(body) ?? [];
   return [
-    versionFinding(text),
+    versionFinding(body),
     { check, status: 'ok', detail: `its offset of the service's clock is ${offset} s` },
   ];
 }

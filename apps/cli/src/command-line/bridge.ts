@@ -1,16 +1,20 @@
 import { loadBridgeAddress, readEnvironment } from '#libs/config';
+import { HttpTransport, type ServiceReply, TimedExchanges } from '#libs/http-calls';
 import { UnreachableError } from './exit-codes.js';
 
 /** A bridge's HTTP surfaces, at the address of its settings or another one. */
 export interface BridgeHttp {
   url: string;
-  /** @throws UnreachableError */
-  get: (path: string) => Promise<Response>;
-  /** Sends JSON. @throws UnreachableError */
-  post: (path: string, body: object) => Promise<Response>;
+  /** A GET, or a POST of JSON. @throws UnreachableError where there is no whole answer */
+  request: (path: string, json?: object) => Promise<BridgeAnswer>;
 }
 
+export type BridgeAnswer = Pick<ServiceReply, 'status' | 'body'>;
+
+/** Of a whole answer. */
 const TIMEOUT_MS = 10_000;
+/** Far more than a hundred thousand machines take. */
+const MAX_ANSWER_BYTES = 256 * 1024 * 1024;
 /** A host that stands for all addresses of this one. */
 const ANY_HOST = ['0.0.0.0', '::'];
 
@@ -19,27 +23,33 @@ export function bridgeHttp(given?: string): BridgeHttp {
   const { host, port, apiToken } = loadBridgeAddress(readEnvironment());
   const own = ANY_HOST.includes(host) ? '127.0.0.1' : host.includes(':') ? `[${host}]` : host;
   const url = (given ?? `http://${own}:${port}`).replace(/\/+$/, '');
-  const request = async (path: string, init: RequestInit): Promise<Response> => {
-    try {
-      return await fetch(`${url}${path}`, {
-        ...init,
-        headers: {
-          ...(apiToken !== undefined && { authorization: `Bearer ${apiToken}` }),
-          ...(init.body !== undefined && { 'content-type': 'application/json' }),
+  const { origin, pathname } = new URL(url);
+  const transport = new HttpTransport({
+    ...{ origin, maxConnections: 1, timeoutMs: TIMEOUT_MS },
+    ...{ maxAnswerBytes: MAX_ANSWER_BYTES, proxy: undefined },
+  });
+  const exchanges = new TimedExchanges(TIMEOUT_MS);
+  const request = async (path: string, json?: object): Promise<BridgeAnswer> => {
+    const headers = [
+      ...(apiToken === undefined ? [] : ['authorization', `Bearer ${apiToken}`]),
+      ...(json === undefined ? [] : ['content-type', 'application/json']),
+    ];
+    const exchange = await exchanges.run('bridge', undefined, (end) =>
+      transport.send(
+        {
+          method: json === undefined ? 'GET' : 'POST',
+          path: pathname.replace(/\/$/, '') + path,
+          headers,
+          body: json === undefined ? null : JSON.stringify(json),
         },
-        signal: AbortSignal.timeout(TIMEOUT_MS),
-      });
-    } catch (error) {
-      const { cause = error } = error as Error;
-      const why = cause instanceof Error ? cause.message : String(cause);
-      throw new UnreachableError(`no bridge answers at ${url}: ${why}`, { cause: error });
-    }
+        end,
+      ),
+    );
+    const fault = exchange.kind === 'failed' ? exchange : exchange.bodyFault;
+    if (exchange.kind === 'reply' && fault === undefined) return exchange;
+    throw new UnreachableError(`no bridge answers at ${url}: ${fault?.cause.message}`);
   };
-  return {
-    url,
-    get: (path) => request(path, {}),
-    post: (path, body) => request(path, { method: 'POST', body: JSON.stringify(body) }),
-  };
+  return { url, request };
 }
 
 /**
@@ -53,13 +63,23 @@ export async function askBridge(
   body?: object,
 ): Promise<unknown> {
   const bridge = bridgeHttp(url);
-  const answer = await (body === undefined ? bridge.get(path) : bridge.post(path, body));
-  if (answer.ok) return answer.json();
-  const { message = 'it is no bridge of this version' } = (await answer
-    .json()
-    .catch(() => ({}))) as { message?: string };
-  const why = `${bridge.url}${path} answers with ${answer.status}: ${message}`;
-  if (answer.status === 503) throw new UnreachableError(why);
-  const remedy = answer.status === 401 ? '; BRIDGE_API_TOKEN must be that of the bridge' : '';
+  const answer = await bridge.request(path, body);
+  const { status } = answer;
+  const json = jsonOf(answer);
+  const isTaken = status >= 200 && status < 300;
+  if (isTaken && json !== undefined) return json;
+  const { message = 'it is no bridge of this version' } = (json ?? {}) as { message?: string };
+  const why = `${bridge.url}${path} answers with ${status}${isTaken ? ' and no JSON' : ''}: ${message}`;
+  if (status === 503) throw new UnreachableError(why);
+  const remedy = status === 401 ? '; BRIDGE_API_TOKEN must be that of the bridge' : '';
   throw new Error(`${why}${remedy}`);
+}
+
+/** Undefined where an answer has none. */
+export function jsonOf({ body }: BridgeAnswer): unknown {
+  try {
+    return JSON.parse(body);
+  } catch {
+    return undefined;
+  }
 }

@@ -1,5 +1,5 @@
 import { readFile } from 'node:fs/promises';
-import { readPath, unreadableBecause } from './option-values.js';
+import { readPath, readUrl, unreadableBecause } from './option-values.js';
 
 describe('a path from the command line', () => {
   it.each([
@@ -23,4 +23,17 @@ describe('a file that cannot be read', () => {
   ])('%s: says why in words', async (path, why) => {
     expect(unreadableBecause(await readFile(path).catch((error: unknown) => error))).toBe(why);
   });
+});
+
+describe('the URL of a bridge', () => {
+  it.each(['http://127.0.0.1:3000', 'https://bridge.example.com/a'])('is taken: %s', (url) => {
+    expect(readUrl(url)).toBe(url);
+  });
+
+  it.each(['bridge:3000', 'ftp://bridge', 'http://user:password@bridge', ''])(
+    'is refused: %j',
+    (url) => {
+      expect(() => readUrl(url)).toThrow('It must be a URL such as');
+    },
+  );
 });

@@ -45,9 +45,12 @@ export function readLimit(text: string): number {
   return limit;
 }
 
-/** Of a bridge. @throws InvalidArgumentError */
+/** Of a bridge, without a login. @throws InvalidArgumentError */
 export function readUrl(text: string): string {
-  if (URL.canParse(text) && /^https?:$/.test(new URL(text).protocol)) return text;
+  if (URL.canParse(text)) {
+    const { protocol, username, password } = new URL(text);
+    if (/^https?:$/.test(protocol) && username + password === '') return text;
+  }
   throw new InvalidArgumentError('It must be a URL such as http://127.0.0.1:3000.');
 }
 

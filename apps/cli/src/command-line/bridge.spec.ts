@@ -1,0 +1,51 @@
+import { once } from 'node:events';
+import { createServer, type RequestListener, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { askBridge } from './bridge.js';
+import { UnreachableError } from './exit-codes.js';
+
+describe('asking a bridge', () => {
+  const servers: Server[] = [];
+
+  const serving = async (listener: RequestListener): Promise<string> => {
+    const server = createServer(listener).listen(0, '127.0.0.1');
+    servers.push(server);
+    await once(server, 'listening');
+    return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  };
+
+  afterEach(() => {
+    for (const server of servers.splice(0)) server.close().closeAllConnections();
+  });
+
+  it('sends and reads JSON, below the path of its URL', async () => {
+    const url = await serving((request, response) => {
+      request.toArray().then(
+        (body) => response.end(JSON.stringify([request.method, request.url, String(body[0])])),
+        () => undefined,
+      );
+    });
+    expect(await askBridge(`${url}/factory/`, '/api/x', { by: 'me' })).toEqual([
+      ...['POST', '/factory/api/x', '{"by":"me"}'],
+    ]);
+  });
+
+  it('says that a page is of no bridge', async () => {
+    const url = await serving((_, response) => response.end('<!doctype html><title>Login</title>'));
+    await expect(askBridge(url, '/api/flows')).rejects.toThrow(
+      `${url}/api/flows answers with 200 and no JSON: it is no bridge`,
+    );
+  });
+
+  it('follows no redirect', async () => {
+    const url = await serving((_, response) => response.writeHead(307, { location: '/x' }).end());
+    await expect(askBridge(url, '/api/flows')).rejects.toThrow('answers with 307');
+  });
+
+  it('takes an answer that breaks off for none', async () => {
+    const url = await serving((_, response) => {
+      response.write('[', () => response.destroy());
+    });
+    await expect(askBridge(url, '/api/flows')).rejects.toThrow(UnreachableError);
+  });
+});
