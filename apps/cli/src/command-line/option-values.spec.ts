@@ -1,5 +1,5 @@
 import { readFile } from 'node:fs/promises';
-import { readPath, readUrl, unreadableBecause } from './option-values.js';
+import { readPath, readRate, readUrl, unreadableBecause } from './option-values.js';
 
 describe('a path from the command line', () => {
   it.each([
@@ -36,4 +36,13 @@ describe('the URL of a bridge', () => {
       expect(() => readUrl(url)).toThrow('It must be a URL such as');
     },
   );
+});
+
+describe('a rate', () => {
+  it('is not so low that a timer could not wait for the next', () => {
+    expect([readRate('0.001'), readRate('250')]).toEqual([0.001, 250]);
+    for (const text of ['0', '0.0000001', '-1', '1e3']) {
+      expect(() => readRate(text)).toThrow('It must be a number from 0.001.');
+    }
+  });
 });

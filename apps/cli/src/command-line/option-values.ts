@@ -6,6 +6,8 @@ import { readEpochSeconds } from '#libs/contracts';
 
 /** Limited dead letters are kept in memory. */
 const MAX_LIMIT = 100_000;
+/** A timer cannot wait for a month, and would not wait at all. */
+const LEAST_RATE = 0.001;
 
 /** @throws InvalidArgumentError */
 export function readCount(text: string): number {
@@ -23,8 +25,8 @@ export function readPositive(text: string): number {
 /** A number a second, with a fraction or without. @throws InvalidArgumentError */
 export function readRate(text: string): number {
   const rate = Number(text);
-  if (!/^\d+(\.\d+)?$/.test(text) || rate <= 0) {
-    throw new InvalidArgumentError('It must be a number above 0.');
+  if (!/^\d+(\.\d+)?$/.test(text) || rate < LEAST_RATE) {
+    throw new InvalidArgumentError(`It must be a number from ${LEAST_RATE}.`);
   }
   return rate;
 }
