@@ -9,6 +9,7 @@ export {
   type EvaluationRequest,
   type Expressions,
   type MappingEntry,
+  matches,
   OrderMapping,
   parseOrderMapping,
 } from './mapping/order-mapping.js';

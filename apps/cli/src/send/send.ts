@@ -12,7 +12,6 @@ interface SendOptions {
   topic?: string;
   key?: string;
   contentType?: string;
-  timeZone: string;
   json?: boolean;
 }
 
@@ -37,7 +36,6 @@ reads. --topic, --key and --content-type override what was recognised.`,
     .option('--topic <name>', 'the topic, without KAFKA_TOPIC_PREFIX')
     .option('--key <key>', "the record's key")
     .option('--content-type <type>', 'the content-type header')
-    .option('--time-zone <zone>', 'of local times in the documents', 'UTC')
     .option(...JSON_OPTION)
     .addHelpText('after', KAFKA_HELP)
     .showHelpAfterError()
@@ -70,8 +68,7 @@ async function recordOf(
 ): Promise<SentRecord> {
   try {
     const value = await readFile(readPath(file));
-    const found =
-      options.topic === undefined ? identifyDocument(value, options.timeZone) : undefined;
+    const found = options.topic === undefined ? identifyDocument(value) : undefined;
     const topic = `${topicPrefix}${options.topic ?? found?.topic ?? ''}`;
     const key = options.key ?? found?.key ?? null;
     const contentType = options.contentType ?? found?.contentType;
@@ -104,7 +101,7 @@ interface IdentifiedDocument {
  *
  * @throws Error saying what is wrong with a document of neither kind
  */
-export function identifyDocument(body: Buffer, timeZone: string): IdentifiedDocument {
+export function identifyDocument(body: Buffer): IdentifiedDocument {
   const json = readJson(body);
   const fields = json.ok && isJsonObject(json.value) ? json.value : {};
   const contentType = json.ok ? 'application/json' : 'application/xml';
@@ -115,9 +112,10 @@ export function identifyDocument(body: Buffer, timeZone: string): IdentifiedDocu
   if (!isOrder && ('reasonId' in fields || 'reason' in fields)) {
     return { topic: TOPICS.downtimeReasons, key: text(fields['machineId']), contentType };
   }
-  // Without a content type the fault of a broken document is described in the syntax that it begins like. Any
-  // recordedAt will do: Kafka dates the record when it is sent.
-  const orders = readOrderDocument({ contentType: null, body, recordedAt: 0 }, { timeZone });
+  // Without a content type the fault of a broken document is described in the syntax that it begins like. Any zone and
+  // recordedAt will do: the bridge reads times, and Kafka dates the record when it is sent.
+  const document = { contentType: null, body, recordedAt: 0 };
+  const orders = readOrderDocument(document, { timeZone: 'UTC' });
   // It may be a document for the bridge's mapping file, which is not read here.
   if (!orders.ok) throw new Error(`${orders.rejection.detail}; --topic sends it all the same`);
   const key = orders.value[0]?.order.orderId ?? '';

@@ -10,6 +10,7 @@ import {
   rejected,
   TOPICS,
 } from '#libs/contracts';
+import { matches } from '#libs/erp-formats';
 
 /** Headers of a request in lower case; of one that came several times, all values. */
 export type RequestHeaders = Readonly<Record<string, string | string[] | undefined>>;
@@ -198,25 +199,10 @@ function topicOfType(type: unknown, eventTypes: IngestSender['eventTypes']): Par
     return rejected('invalid-message', 'the CloudEvent needs type');
   }
   const own = Object.values(TOPIC_OF).find((topic) => topic === type);
-  const path = eventTypes.find(([pattern]) => isLike(type, pattern))?.[1];
+  const path = eventTypes.find(([pattern]) => matches(pattern, type))?.[1];
   const topic = path === undefined ? own : TOPIC_OF[path];
   if (topic !== undefined) return parsed(topic);
   return rejected('invalid-message', `no path is set for events of type ${type}`);
-}
-
-/** `*` stands for any text; no regular expression, which a pattern could make slow. */
-function isLike(text: string, pattern: string): boolean {
-  const [first = '', ...others] = pattern.split('*');
-  if (others.length === 0) return text === pattern;
-  if (!text.startsWith(first)) return false;
-  const last = others.pop() ?? '';
-  let from = first.length;
-  for (const part of others) {
-    const at = text.indexOf(part, from);
-    if (at < 0) return false;
-    from = at + part.length;
-  }
-  return text.length - last.length >= from && text.endsWith(last);
 }
 
 function passedOn(headers: RequestHeaders): (readonly [string, string])[] {
