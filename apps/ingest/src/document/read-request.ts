@@ -215,5 +215,8 @@ function passedOn(headers: RequestHeaders): (readonly [string, string])[] {
 function headerOf(headers: RequestHeaders, name: string): string | undefined {
   const value = headers[name];
   const text = Array.isArray(value) ? value[0] : value;
-  return text === undefined || text === '' ? undefined : text;
+  if (text === undefined || text === '') return undefined;
+  // Node reads headers as Latin-1, and most senders write UTF-8
+  const utf8 = Buffer.from(text, 'latin1').toString();
+  return utf8.includes('\ufffd') ? text : utf8;
 }
