@@ -74,6 +74,7 @@ describe('parseMachineInfo', () => {
     [{ ...INFO, machineUniqueId: undefined }, '[1].machineUniqueId is absent', []],
     [{ ...INFO, machineUniqueId: '' }, '[1].machineUniqueId is of type string', []],
     [{ ...INFO, machineUniqueId: {} }, '[1].machineUniqueId is of type object', []],
+    [{ ...INFO, machineUniqueId: 2 ** 53 }, '[1].machineUniqueId is of type number', []],
     [{ ...INFO, machineUniqueId: 'M-2', factoryId: null }, '[1].factoryId is absent', ['M-2']],
   ])('leaves %j out, and it alone', (incomplete, why, ids) => {
     const other = { ...INFO, machineUniqueId: 'M-3' };

@@ -51,11 +51,11 @@ export class FieldReader {
     return !isPresent(this.value);
   }
 
-  /** Non-empty text; a number is taken as its digits, since IDs and codes are often sent so. */
+  /** Non-empty text; a number is taken as its digits, since IDs and codes are often sent so, unless JSON has lost some. */
   text(): string {
     const { value } = this;
     if (typeof value === 'string' && value !== '') return value;
-    if (typeof value === 'number') return String(value);
+    if (typeof value === 'number' && Math.abs(value) <= Number.MAX_SAFE_INTEGER) return `${value}`;
     return this.fail('a non-empty string');
   }
 
