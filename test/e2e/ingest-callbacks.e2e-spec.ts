@@ -222,6 +222,14 @@ describe('outcomes on their way back to the sender', () => {
     expect(again.body).toBe(call.body);
   });
 
+  it('are posted again where a redirect leads elsewhere, such as to a page of maintenance', async () => {
+    Object.assign(a, { status: 302, headers: { location: '/maintenance' } });
+    const id = await send('a', machines[0] ?? '');
+    await a.called(id);
+    Object.assign(a, { status: 200, headers: {} });
+    await a.called(id, 2);
+  });
+
   it('are given up where the receiver refuses them, and the next one is posted', async () => {
     a.status = 400;
     // the alert is one of a rise, which begins at 0

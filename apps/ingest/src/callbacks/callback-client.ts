@@ -12,7 +12,10 @@ export type CallbackAnswer =
   | { kind: 'retry'; status: number | 'timeout' | 'network'; why: string; afterMs: number | null };
 
 const MAX_ANSWER_BYTES = 65_536;
-/** Statuses that pass, or that somebody mends: a wrong secret or address, a receiver that is being replaced. */
+/**
+ * Refusals that pass, or that somebody mends: a wrong secret or address, a receiver that is being replaced. So does a
+ * redirect, to a page of maintenance, say.
+ */
 const PASSING = new Set([401, 403, 404, 408, 425, 429]);
 
 /**
@@ -62,7 +65,8 @@ export class CallbackClient {
     const { status } = exchange;
     if (status >= 200 && status < 300) return { kind: 'taken', status };
     const why = `the receiver answered ${status}`;
-    if (status < 500 && !PASSING.has(status)) return { kind: 'refused', status, why };
+    if (status >= 400 && status < 500 && !PASSING.has(status))
+      return { kind: 'refused', status, why };
     return { kind: 'retry', status, why, afterMs: readRetryAfter(exchange.headers, realEpochMs()) };
   }
 
