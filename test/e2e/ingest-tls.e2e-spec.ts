@@ -1,6 +1,8 @@
 import { X509Certificate } from 'node:crypto';
+import { once } from 'node:events';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { request } from 'node:https';
+import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { TLSSocket } from 'node:tls';
@@ -93,5 +95,12 @@ describe('an ingest over https', () => {
     await eventually(async () => (await get('/health/live')).fingerprint === fingerprint256, {
       what: 'the renewed certificate is presented',
     });
+  });
+
+  it('closes a connection whose handshake is not done in ten seconds', async () => {
+    const { hostname, port } = new URL(ingest.url);
+    const socket = connect(Number(port), hostname).on('error', () => undefined);
+    // later on a busy machine, and sooner than Node's own two minutes
+    await once(socket.resume(), 'close', { signal: AbortSignal.timeout(45_000) });
   });
 });

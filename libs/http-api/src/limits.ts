@@ -11,6 +11,7 @@ export const SERVER_TIMEOUT = { requestTimeout: REQUEST_TIMEOUT_MS } as const;
  */
 export const SERVER_CHECKS = {
   headersTimeout: REQUEST_TIMEOUT_MS,
+  handshakeTimeout: REQUEST_TIMEOUT_MS,
   connectionsCheckingInterval: 1_000,
 } as const;
 
