@@ -102,8 +102,11 @@ const IDOC_FIELDS: FieldRules = {
   E1JSTUL: STATUS,
 };
 
+/** Of a SERIAL that is date and time of the plant, as ECC writes it; S/4 writes UTC and six digits more. */
+const LOCAL_SERIAL_LENGTH = 14;
+
 /**
- * Reads which state of the order an IDoc describes. SERIAL starts with the time of serialisation in UTC and counts
+ * Reads which state of the order an IDoc describes. SERIAL starts with the time of serialisation and counts
  * on from there, DOCNUM counts the IDocs of a client. What has no time of its own, as where an integration
  * has left the control record out, is as old as its message. A time that is none is refused: dated by its message, an
  * old state of the order would outrank all that is known. CREDAT and CRETIM are times of the plant.
@@ -121,7 +124,9 @@ function readControlRecord(
   const serialised = readLocalTime(serial.slice(0, 8), serial.slice(8, 14));
   const number = sequenceOf('DOCNUM', control);
   if (typeof serialised === 'object') {
-    return parsed(version(utcSeconds(serialised), sequenceOf('SERIAL', control)));
+    const isLocal = serial.length === LOCAL_SERIAL_LENGTH;
+    const changedAt = isLocal ? epochSecondsOf(serialised, timeZone) : utcSeconds(serialised);
+    return parsed(version(changedAt, sequenceOf('SERIAL', control)));
   }
   const created = readLocalTime(textOf(control, 'CREDAT'), textOf(control, 'CRETIM'));
   if (typeof created === 'object')

@@ -68,6 +68,18 @@ describe('an order IDoc', () => {
   });
 
   it.each([
+    ['14 digits of the plant', '20231128093405', '20231128093405'],
+    ['20 digits of UTC', '20231128083405705437', '20231128083405705437'],
+  ])('is dated by SERIAL with %s', (_name, serial, value) => {
+    const control = `<EDI_DC40><SNDPRN>S4</SNDPRN><SERIAL>${serial}</SERIAL></EDI_DC40>`;
+
+    expect(readOrder('', '', control)).toMatchObject({
+      changedAt: Date.parse('2023-11-28T08:34:05Z') / 1000,
+      fence: { counter: 'SERIAL of S4', value },
+    });
+  });
+
+  it.each([
     ['SERIAL', '<SERIAL>20231128083400000001</SERIAL>', '20231128083400000001'],
     ['DOCNUM', '<CREDAT>20231128</CREDAT><SERIAL>17</SERIAL>', '0000000000430094'],
   ])('is distinguished from others of the same second by %s', (field, fields, value) => {
