@@ -104,6 +104,13 @@ describe('opening a message', () => {
     expect(envelope).toMatchObject({ contentType: 'text/xml', body: Buffer.from('<é/>') });
   });
 
+  it('marks XML of an event as what it is by now, whatever it declares', () => {
+    const data = '<?xml version="1.0" encoding="ISO-8859-1"?><é/>';
+    const envelope = openEvent({ ...EVENT, datacontenttype: 'text/xml', data });
+
+    expect(envelope).toMatchObject({ body: Buffer.from(`\ufeff${data}`) });
+  });
+
   it('keeps text data of JSON content a JSON string', () => {
     expect(openEvent({ ...EVENT, data: 'text' }).body.toString()).toBe('"text"');
   });

@@ -174,7 +174,12 @@ function bodyOf(event: JsonObject, contentType: string): Parsed<Buffer> {
   if (data === undefined) return rejected('invalid-message', 'CloudEvent carries no data');
   // in JSON content a string stays a JSON string; in any other content it is the document itself
   const isText = typeof data === 'string' && !isJsonType(mediaType(contentType));
-  return parsed(Buffer.from(isText ? data : JSON.stringify(data), 'utf8'));
+  return parsed(Buffer.from(isText ? markedAsUtf8(data) : JSON.stringify(data), 'utf8'));
+}
+
+/** With a byte order mark where it is XML that may declare another encoding: the one that it had before it became a text. */
+function markedAsUtf8(text: string): string {
+  return text.startsWith('<?xml') ? `\ufeff${text}` : text;
 }
 
 function decodeBase64(text: unknown): Parsed<Buffer> {
