@@ -21,9 +21,12 @@ export function readEpochSeconds(value: unknown): TimeReading {
   return fromDateTime(value);
 }
 
-/** What is wrong with a time that no clock can have shown yet, to follow the field's name. */
+/**
+ * What is wrong with a time that no clock can have shown yet, to follow the field's name. It is also written as a date: who knows
+ * when the message was sent sees there that a local time was read in the wrong zone.
+ */
 export function describeAhead(seconds: number, maxAheadSeconds: number): string {
-  return `${seconds} lies more than ${maxAheadSeconds} s ahead of the clock`;
+  return `${seconds} (${rfc3339(seconds)}) lies more than ${maxAheadSeconds} s ahead of the clock`;
 }
 
 /** Thousands of events are written in the same second. */

@@ -138,7 +138,7 @@ describe('work order lists', () => {
         machineId: 'M-3',
         rejection: {
           code: 'invalid-message',
-          detail: 'issuedAt 1301 lies more than 300 s ahead of the clock',
+          detail: 'issuedAt 1301 (1970-01-01T00:21:41Z) lies more than 300 s ahead of the clock',
           machineId: 'M-3',
         },
       },

@@ -68,7 +68,7 @@ describe('what an ERP has sent', () => {
       ok: false,
       rejection: {
         code: 'invalid-message',
-        detail: `changedAt of order 1: ${CHANGED_AT} lies more than 300 s ahead of the clock`,
+        detail: `changedAt of order 1: ${CHANGED_AT} (2024-03-18T09:15:02Z) lies more than 300 s ahead of the clock`,
       },
     });
   });
