@@ -382,7 +382,10 @@ describe('a whole order at a place that no machine is mapped for', () => {
   };
 
   it('is refused where the place had a machine when it was read', () => {
-    const rejection = { code: 'unmapped-work-centre' };
+    const detail =
+      'no machine is mapped for plant/work centre ?/FR01 of order 4711, ' +
+      'which names no plant: its work centre has to be that of one plant alone';
+    const rejection = { code: 'unmapped-work-centre', detail };
     expect(found(false)).toMatchObject([{ kind: 'rejected', rejection, unmapped: [place] }]);
   });
 

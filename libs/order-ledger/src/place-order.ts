@@ -46,6 +46,7 @@ export function placeOrder(order: OrderSnapshot, machineOf: MachineOf): PlacedOr
 }
 
 const PLACES_NAMED = 5;
+const WITHOUT_PLANT = ', which names no plant: its work centre has to be that of one plant alone';
 
 /** Why operations that have no machine are refused: one reason for all of an order. */
 export function rejectUnmapped(orderId: string, unmapped: readonly OrderOperation[]): Rejection {
@@ -53,6 +54,8 @@ export function rejectUnmapped(orderId: string, unmapped: readonly OrderOperatio
   const distinct = [...new Set(places)];
   const more = distinct.length - PLACES_NAMED;
   const named = distinct.slice(0, PLACES_NAMED).join(', ') + (more > 0 ? ` and ${more} more` : '');
-  const detail = `no machine is mapped for plant/work centre ${named} of order ${orderId}`;
+  // the map may have the work centre, for several plants
+  const hint = unmapped.some(({ plant }) => plant === undefined) ? WITHOUT_PLANT : '';
+  const detail = `no machine is mapped for plant/work centre ${named} of order ${orderId}${hint}`;
   return { code: 'unmapped-work-centre', detail };
 }
