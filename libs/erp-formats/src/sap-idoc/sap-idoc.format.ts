@@ -20,7 +20,12 @@ import {
 } from '../xml/document-element.js';
 import { epochSecondsOf, readLocalTime, utcSeconds } from '../time/local-time.js';
 import { snapshotMessage } from '../document/checked-message.js';
-import { operationIdOf, orderNumber, statusOf } from '../sap/sap-values.js';
+import {
+  operationIdOf,
+  orderNumber,
+  statusOf,
+  withoutDeletedNamesakes,
+} from '../sap/sap-values.js';
 import { statusWithin } from '../document/status-within.js';
 
 /** The five releases of the basic type differ in fields that are not read here. */
@@ -212,7 +217,7 @@ function readSapOperations(
       operations.push({ ...operation, operationId });
     }
   }
-  return parsed(operations);
+  return parsed(withoutDeletedNamesakes(operations));
 }
 
 /**

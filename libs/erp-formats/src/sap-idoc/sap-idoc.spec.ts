@@ -151,6 +151,17 @@ describe('an order IDoc', () => {
     expect(operations.map(({ operationId }) => operationId)).toEqual(ids);
   });
 
+  it('may have a deleted operation beside others with its number', () => {
+    const at = (place: string, status: string): string =>
+      `<E1AFVOL><VORNR>0010</VORNR><ARBPL>${place}</ARBPL><E1JSTVL><STAT>${status}</STAT></E1JSTVL></E1AFVOL>`;
+    const placesOf = (...operations: string[]) =>
+      readOrder(sequence(operations.join(''))).operations.map(({ workCentre }) => workCentre);
+
+    expect(placesOf(at('FR01', 'I0013'), at('FR02', 'I0002'))).toEqual(['FR02']);
+    expect(placesOf(at('FR02', 'I0002'), at('FR01', 'I0013'))).toEqual(['FR02']);
+    expect(placesOf(at('FR01', 'I0013'), at('FR02', 'I0013'))).toEqual(['FR01']);
+  });
+
   it('lists a sub-operation of its own only at another work centre', () => {
     const subOperations = [
       '<E1AFUVL><UVORN>0010</UVORN><ARBPL>FR02</ARBPL><E1JSTUL><STAT>I0010</STAT></E1JSTUL></E1AFUVL>',

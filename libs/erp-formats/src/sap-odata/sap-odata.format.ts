@@ -20,7 +20,7 @@ import {
   recordsIn,
 } from '../json/json-record.js';
 import { lacking } from '../json/order-table.js';
-import { operationIdOf, orderNumber } from '../sap/sap-values.js';
+import { operationIdOf, orderNumber, withoutDeletedNamesakes } from '../sap/sap-values.js';
 import { epochSecondsOf } from '../time/local-time.js';
 import { statusWithin } from '../document/status-within.js';
 import { checkEntities, checkEntity, ENVELOPES, textField } from './odata-entity.js';
@@ -224,9 +224,10 @@ function readODataOperations(
     const workCentre = textField(entity, 'WorkCenter');
     return workCentre === undefined ? [] : [{ entity, workCentre }];
   });
-  return parsedEach(placed, ({ entity, workCentre }) =>
+  const operations = parsedEach(placed, ({ entity, workCentre }) =>
     readOperation(entity, workCentre, timeZone),
   );
+  return operations.ok ? parsed(withoutDeletedNamesakes(operations.value)) : operations;
 }
 
 /** All but the sub-operations done at the work centre of their operation, which are steps of it. */

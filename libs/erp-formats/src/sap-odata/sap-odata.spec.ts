@@ -68,6 +68,13 @@ describe('production orders of OData V2 with their operations', () => {
       operations: [{ status: 'completed' }],
     });
   });
+
+  it('may have a deleted operation beside another with its number', () => {
+    const deleted = { ...OPERATION, WorkCenter: 'MILL_4', OperationIsDeleted: 'X' };
+    const [order] = read(header({ to_ProductionOrderOperation: [deleted, OPERATION] }));
+
+    expect(order?.operations).toMatchObject([{ operationId: '0010', workCentre: 'SAW_1' }]);
+  });
 });
 
 describe('a production order', () => {

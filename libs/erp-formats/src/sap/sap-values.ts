@@ -1,4 +1,4 @@
-import type { OrderStatus } from '#libs/contracts';
+import type { OperationChange, OrderStatus } from '#libs/contracts';
 
 /**
  * SAP system statuses that say where an order or operation stands, strongest first: an object carries
@@ -29,6 +29,21 @@ export function statusOf(codes: readonly string[]): OrderStatus | undefined {
  */
 export function operationIdOf(number: string, sequence: string | undefined): string {
   return sequence === undefined || /^0*$/.test(sequence) ? number : `${number}/${sequence}`;
+}
+
+/**
+ * Operations without the deleted ones whose number another one has: SAP keeps what is deleted of a released order, and its number is
+ * free again. Such an operation is no work.
+ */
+export function withoutDeletedNamesakes<T extends OperationChange>(operations: readonly T[]): T[] {
+  const isDeleted = ({ status }: T): boolean => status === 'cancelled';
+  const taken = new Set(operations.flatMap((each) => (isDeleted(each) ? [] : each.operationId)));
+  return operations.filter((each) => {
+    if (!isDeleted(each)) return true;
+    if (taken.has(each.operationId)) return false;
+    taken.add(each.operationId);
+    return true;
+  });
 }
 
 /** Numeric order numbers are padded with zeros on the wire and shown without them; others are as they are. */
