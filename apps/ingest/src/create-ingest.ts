@@ -55,11 +55,6 @@ export async function createIngest(settings: IngestSettings): Promise<Ingest> {
     void reply.headers(DATA_HEADERS);
     done();
   });
-  // Bytes as they came: they are what is signed, and what goes to Kafka.
-  instance.removeAllContentTypeParsers();
-  instance.addContentTypeParser('*', { parseAs: 'buffer' }, (_, body, done) => {
-    done(null, body);
-  });
   addAdmission(app);
   // A sender that used its connection again would not know what became of its request.
   let isClosing = false;

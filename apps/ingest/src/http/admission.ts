@@ -1,3 +1,4 @@
+import type { IncomingMessage } from 'node:http';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import { SENDER_PATHS, type SenderPath } from '#libs/config';
 import { answerWithError, ApiError } from '#libs/http-api';
@@ -7,7 +8,7 @@ import type { AdmittedRequest } from './intake.controller.js';
 
 /** The largest body of any sender. */
 export const BODY_LIMIT = 1_048_576;
-/** Bodies that are being received or written, together; those without a length count as the largest. */
+/** What is there of bodies that are being received or written, together. */
 const MAX_BODIES_BYTES = 128 * BODY_LIMIT;
 
 /** Admits requests before their bodies are read, bounds the bodies together, and measures each request. */
@@ -15,7 +16,8 @@ export function addAdmission(app: NestFastifyApplication): void {
   const access = app.get(SenderAccess);
   const metrics = app.get(IngestMetrics);
   const instance = app.getHttpAdapter().getInstance();
-  const reserved = new WeakMap<object, number>();
+  /** Bytes held of each request whose body is not answered yet. */
+  const held = new WeakMap<object, number>();
   let bodiesBytes = 0;
   instance.addHook('onRequest', (request: AdmittedRequest, reply, done) => {
     if (request.is404) {
@@ -36,12 +38,7 @@ export function addAdmission(app: NestFastifyApplication): void {
       if (request.headers['content-encoding'] !== undefined) {
         throw new ApiError(415, 'unsupported-encoding', 'send bodies without content-encoding');
       }
-      const bytes = bodyBytes(request);
-      if (bodiesBytes + bytes > MAX_BODIES_BYTES) {
-        throw new ApiError(503, 'busy', 'too much is being received', 1);
-      }
-      bodiesBytes += bytes;
-      reserved.set(request, bytes);
+      held.set(request, 0);
       done();
     } catch (error) {
       if (!(error instanceof ApiError)) throw error;
@@ -50,9 +47,25 @@ export function addAdmission(app: NestFastifyApplication): void {
     }
   });
   const release = (request: AdmittedRequest): void => {
-    bodiesBytes -= reserved.get(request) ?? 0;
-    reserved.delete(request);
+    bodiesBytes -= held.get(request) ?? 0;
+    held.delete(request);
   };
+  /** By what has come: what a slow sender has only announced is no room that others could not use. */
+  const hold = (request: AdmittedRequest, bytes: number): ApiError | undefined => {
+    if (bodiesBytes + bytes > MAX_BODIES_BYTES) {
+      return new ApiError(503, 'busy', 'too much is being received', 1);
+    }
+    bodiesBytes += bytes;
+    held.set(request, (held.get(request) ?? 0) + bytes);
+    return undefined;
+  };
+  // Bytes as they came: they are what is signed, and what goes to Kafka.
+  instance.removeAllContentTypeParsers();
+  instance.addContentTypeParser('*', (request: AdmittedRequest, payload, done) => {
+    readBody(payload, (bytes) => hold(request, bytes)).then((body) => {
+      done(null, body);
+    }, done);
+  });
   instance.addHook('onRequestAbort', (request: AdmittedRequest, done) => {
     release(request);
     done();
@@ -74,11 +87,32 @@ export function addAdmission(app: NestFastifyApplication): void {
   });
 }
 
-/** A request that names neither length nor encoding has no body. */
-function bodyBytes({ headers }: AdmittedRequest): number {
-  return headers['transfer-encoding'] === undefined
-    ? Number(headers['content-length'] ?? 0)
-    : BODY_LIMIT;
+/** @throws ApiError 413, or what `hold` says; the rest of the body is passed over then */
+function readBody(
+  payload: IncomingMessage,
+  hold: (bytes: number) => ApiError | undefined,
+): Promise<Buffer> {
+  return new Promise((resolve, reject) => {
+    const pieces: Buffer[] = [];
+    let length = 0;
+    const onData = (piece: Buffer): void => {
+      length += piece.length;
+      const refusal =
+        length > BODY_LIMIT
+          ? new ApiError(413, 'too-large', 'the body is too large')
+          : hold(piece.length);
+      pieces.push(piece);
+      if (refusal === undefined) return;
+      pieces.length = 0;
+      payload.off('data', onData).resume();
+      reject(refusal);
+    };
+    payload.on('data', onData);
+    payload.on('end', () => {
+      resolve(Buffer.concat(pieces));
+    });
+    payload.on('error', reject);
+  });
 }
 
 function senderPath(url: string | undefined): SenderPath | undefined {
