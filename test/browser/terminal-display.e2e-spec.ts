@@ -5,6 +5,8 @@ import { PageUnderTest } from '../support/terminal-page/page-under-test.js';
 const STANDING = 'M-003';
 const LONG =
   'Bearbeitungszentrum Donaudampfschifffahrtsgesellschaft, Halle 3 Nord, mit Palettenwechsler';
+const LONG_FACTORY =
+  'Werk Nordost für Getriebegehäuse, Antriebswellen und Sondermaschinen, Gebäudeteile 4 bis 7';
 const ARABIC = 'توقف بسبب عطل';
 
 describe("what the terminal's page shows", () => {
@@ -16,8 +18,11 @@ describe("what the terminal's page shows", () => {
     ['phone', PHONE, 18],
     ['tablet', TABLET, 18],
     ['phone that writes twice as large', PHONE, 36],
+    ['tablet that writes twice as large', TABLET, 36],
+    ['tablet that shows all twice as large', { width: 640, height: 400 }, 18],
   ])('is all on the screen of a %s, however long names are', async (size, viewport, fontSize) => {
     shown.terminal.tileOf(STANDING).displayName = LONG;
+    shown.terminal.plant.session.factories[0]!.factoryName = LONG_FACTORY;
     await shown.open('#/stops', { viewport });
     await shown.page.evaluate((px) => {
       document.documentElement.style.fontSize = `${px}px`;
