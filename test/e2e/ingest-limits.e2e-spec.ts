@@ -121,6 +121,13 @@ describe('what ingest takes at most', () => {
     },
   );
 
+  it('answers an address that cannot be decoded as it answers any fault', async () => {
+    const answer = await ingest.post('/lists%E0%A4%A', LIST);
+    expect(answer.status).toBe(400);
+    const message = expect.stringContaining('/lists%E0%A4%A') as string;
+    expect(await answer.json()).toEqual({ code: 'invalid-request', message });
+  });
+
   it('refuses headers that are too large', async () => {
     const { received } = await open('GET /health/live HTTP/1.1', `x: ${'y'.repeat(20_000)}`, '');
     await eventually(() => received() !== '', { what: 'it is answered' });

@@ -5,7 +5,13 @@ import { NestFactory } from '@nestjs/core';
 import { FastifyAdapter, type NestFastifyApplication } from '@nestjs/platform-fastify';
 import { afterRealMs, everyRealMs } from '#libs/clock';
 import type { IngestSettings, IngestTls } from '#libs/config';
-import { ApiErrorFilter, DATA_HEADERS, SERVER_CHECKS, SERVER_TIMEOUT } from '#libs/http-api';
+import {
+  ApiErrorFilter,
+  DATA_HEADERS,
+  REFUSED_ADDRESSES,
+  SERVER_CHECKS,
+  SERVER_TIMEOUT,
+} from '#libs/http-api';
 import { jsonLogger } from '#libs/logging';
 import { SenderAccess } from './access/sender-access.js';
 import { Callbacks } from './callbacks/callbacks.js';
@@ -39,6 +45,7 @@ export async function createIngest(settings: IngestSettings): Promise<Ingest> {
     new FastifyAdapter({
       bodyLimit: BODY_LIMIT,
       ...SERVER_TIMEOUT,
+      ...REFUSED_ADDRESSES,
       forceCloseConnections: 'idle',
       return503OnClosing: false,
       ...(tls === undefined

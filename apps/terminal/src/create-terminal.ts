@@ -3,7 +3,7 @@ import { Logger } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
 import { FastifyAdapter, type NestFastifyApplication } from '@nestjs/platform-fastify';
 import type { TerminalSettings } from '#libs/config';
-import { ApiErrorFilter, SERVER_CHECKS, SERVER_TIMEOUT } from '#libs/http-api';
+import { ApiErrorFilter, REFUSED_ADDRESSES, SERVER_CHECKS, SERVER_TIMEOUT } from '#libs/http-api';
 import { jsonLogger } from '#libs/logging';
 import { servePage } from './http/page-files.js';
 import { PlantFeed } from './kafka/plant-feed.js';
@@ -48,6 +48,7 @@ export async function createTerminal(settings: TerminalSettings): Promise<Termin
     new FastifyAdapter({
       bodyLimit: BODY_LIMIT,
       ...SERVER_TIMEOUT,
+      ...REFUSED_ADDRESSES,
       http: SERVER_CHECKS,
       // whose X-Forwarded-For is believed
       ...(settings.trustedProxies.length > 0 && { trustProxy: settings.trustedProxies }),

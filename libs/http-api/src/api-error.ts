@@ -5,7 +5,7 @@ import {
   HttpException,
   Logger,
 } from '@nestjs/common';
-import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify';
 
 /** An error as a response: `{code, message}` with its status. */
 export class ApiError extends HttpException {
@@ -46,6 +46,14 @@ export class ApiErrorFilter implements ExceptionFilter {
     void reply.status(status).send(bodyOf(error, status));
   }
 }
+
+/** Of Fastify: what is refused before it comes to a route, such as an address that cannot be decoded. */
+export const REFUSED_ADDRESSES = {
+  frameworkErrors: (error: FastifyError, _: FastifyRequest, reply: FastifyReply): void => {
+    const status = statusOf(error);
+    void reply.status(status).send(bodyOf(error, status));
+  },
+};
 
 export function answerWithError(reply: FastifyReply, error: ApiError): void {
   if (error.retryAfterSeconds !== undefined) {
