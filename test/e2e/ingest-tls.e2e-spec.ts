@@ -26,6 +26,8 @@ describe('an ingest over https', () => {
   const known = senders.identify({ name: 'sap' });
   let folder: string;
   let ingest: RunningIngest;
+  /** The path that the sender may use. */
+  let allow: (path: string) => Promise<void>;
 
   const identify = async ({ certificate, key }: Identity): Promise<void> => {
     await writeFile(join(folder, 'key.pem'), key);
@@ -38,8 +40,11 @@ describe('an ingest over https', () => {
     await writeFile(join(folder, 'ca.pem'), senders.certificate);
     const { fingerprint256 } = new X509Certificate(known.certificate);
     const certificateSha256 = fingerprint256.replaceAll(':', '').toLowerCase();
-    const file = { senders: { sap: { certificateSha256, paths: ['/lists'] } } };
-    await writeFile(join(folder, 'senders.json'), JSON.stringify(file));
+    allow = async (path) => {
+      const file = { senders: { sap: { certificateSha256, paths: [path] } } };
+      await writeFile(join(folder, 'senders.json'), JSON.stringify(file));
+    };
+    await allow('/lists');
     ingest = await RunningIngest.start(uniqueTopicPrefix(), {
       INGEST_SENDERS_FILE: join(folder, 'senders.json'),
       INGEST_TLS_CERT_FILE: join(folder, 'cert.pem'),
@@ -102,5 +107,16 @@ describe('an ingest over https', () => {
     const socket = connect(Number(port), hostname).on('error', () => undefined);
     // later on a busy machine, and sooner than Node's own two minutes
     await once(socket.resume(), 'close', { signal: AbortSignal.timeout(45_000) });
+  });
+
+  it('keeps its certificate where the next one has expired', async () => {
+    const { fingerprint } = await get('/health/live');
+    await identify(servers.identify({ ...SERVER, days: -1 }));
+    // both files are looked at together
+    await allow('/reasons');
+    await eventually(async () => (await send('/lists', 'POST', known)).status === 403, {
+      what: 'the files have been read again',
+    });
+    expect((await get('/health/live')).fingerprint).toBe(fingerprint);
   });
 });

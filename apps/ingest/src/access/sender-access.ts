@@ -1,4 +1,4 @@
-import { createHash, createHmac, timingSafeEqual } from 'node:crypto';
+import { createHash, createHmac, timingSafeEqual, X509Certificate } from 'node:crypto';
 import { TLSSocket } from 'node:tls';
 import { Inject, Injectable, Logger, type OnApplicationShutdown } from '@nestjs/common';
 import type { FastifyRequest } from 'fastify';
@@ -63,6 +63,7 @@ export class SenderAccess implements OnApplicationShutdown {
         }),
       tls &&
         new ReadAgain(tls, (value) => {
+          assertNotExpired(value);
           this.onCertificate(value);
           this.logger.log({ msg: 'certificate read again' });
         }),
@@ -201,6 +202,15 @@ class ReadAgain<T> {
       return error instanceof SettingsError ? error.problems.join('; ') : String(error);
     }
   }
+}
+
+/** The last one may still be good. @throws SettingsError */
+function assertNotExpired({ cert }: IngestTls): void {
+  const { validTo } = new X509Certificate(cert);
+  if (Date.parse(validTo) > realEpochMs()) return;
+  throw new SettingsError([
+    `INGEST_TLS_CERT_FILE names a file whose certificate expired on ${validTo}`,
+  ]);
 }
 
 /** No page of another site may use a name that leads to loopback, or post to it. */
