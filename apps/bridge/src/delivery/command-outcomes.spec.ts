@@ -5,7 +5,6 @@ import { loadBridgeSettings } from '#libs/config';
 import { type CommandOutcome, type MessageHeaders, OUTCOME_TYPES } from '#libs/contracts';
 import { DeadLetters, type OutboundRecord, RecordRefusedError } from '#libs/kafka';
 import {
-  type CommandFamily,
   CommandOutcomes,
   oneOfEach,
   OutcomeCounts,
@@ -21,8 +20,9 @@ const settings = loadBridgeSettings({
   MACHINE_CLOUD_BASE_URL: 'http://localhost:1',
   MACHINE_CLOUD_TOKEN: 'a-token',
 });
-const TOPIC = 'mes.downtime-reasons.v1';
-const source = { topic: TOPIC, partition: 2, offset: 7, messageId: 'm-1' };
+const LISTS = 'erp.work-order-lists.v1';
+const REASONS = 'mes.downtime-reasons.v1';
+const source = { topic: REASONS, partition: 2, offset: 7, messageId: 'm-1' };
 const applied: CommandResult = { kind: 'applied', machineId: 'M-1', attempts: 2, appliedAt: 100 };
 const superseded: CommandResult = {
   kind: 'superseded',
@@ -56,7 +56,7 @@ describe('CommandOutcomes', () => {
   });
 
   beforeEach(() => {
-    message = inboundMessage({ topic: TOPIC, partition: 2, offset: 7 });
+    message = inboundMessage({ topic: REASONS, partition: 2, offset: 7 });
     answered = { message, messageId: 'm-1' };
     const clock = new ManualClock();
     const deadLetters = new DeadLetters(clock, '');
@@ -64,27 +64,28 @@ describe('CommandOutcomes', () => {
   });
 
   const recordsOf = (
-    family: CommandFamily,
     results: readonly CommandResult[],
     more: Partial<Answered> = {},
-  ): Record<string, unknown>[] =>
-    outcomes.recordsOf(family, { ...answered, ...more }, results).map(read);
+  ): Record<string, unknown>[] => outcomes.recordsOf({ ...answered, ...more }, results).map(read);
 
-  it.each<[CommandFamily, CommandResult, string]>([
-    ['work-order-list', applied, 'work-order-list.applied.v1'],
-    ['work-order-list', superseded, 'work-order-list.superseded.v1'],
-    ['downtime-reason', applied, 'downtime-reason.applied.v1'],
-  ])('publishes the outcome of a %s', (family, result, type) => {
-    expect(recordsOf(family, [result]).map((record) => record.type)).toEqual([type]);
+  it.each<[string, CommandResult, string]>([
+    [LISTS, applied, 'work-order-list.applied.v1'],
+    [LISTS, superseded, 'work-order-list.superseded.v1'],
+    ['erp.work-orders.v1', applied, 'work-order-list.applied.v1'],
+    ['machine-bridge.assignment-changes.v1', applied, 'work-order-list.applied.v1'],
+    [REASONS, applied, 'downtime-reason.applied.v1'],
+  ])('publishes the outcome of a message of %s', (topic, result, type) => {
+    message = inboundMessage({ topic });
+    expect(recordsOf([result], { message }).map((record) => record.type)).toEqual([type]);
     expect(outcomes.recentOf('M-1')).toHaveLength(1);
     expect(outcomes.totals()).toMatchObject([{ outcome: result.kind, code: '', count: 1 }]);
   });
 
   it('publishes a deferral as an outcome that is not final: no code, no time, the calls so far', () => {
-    const answers = outcomes.answersTo('downtime-reason', answered, 1, []);
+    const answers = outcomes.answersTo(answered, 1, []);
     const waiter = new CommandWaiter('M-1', answers, 0);
     waiter.calls = 3;
-    outcomes.publishDeferred('downtime-reason', waiter);
+    outcomes.publishDeferred(answered, waiter);
     const detail = 'waits for the service to take it';
     const value = { machineId: 'M-1', source, code: null, detail, attempts: 3, appliedAt: null };
     expect(message.published.map(({ records }) => records.map(read))).toEqual([
@@ -97,18 +98,18 @@ describe('CommandOutcomes', () => {
 
   it('logs the machine of a dead letter, also where its headers need not name it', () => {
     const warned = jest.spyOn(Logger.prototype, 'warn').mockReturnValue(undefined);
-    const [deadLetter] = recordsOf('downtime-reason', [rejected]);
+    const [deadLetter] = recordsOf([rejected]);
     const [line] = warned.mock.calls.map(([logged]) => logged as object);
     warned.mockRestore();
-    expect(deadLetter).toMatchObject({ topic: `${TOPIC}.dlq`, machineIds: undefined });
+    expect(deadLetter).toMatchObject({ topic: `${REASONS}.dlq`, machineIds: undefined });
     expect(line).toMatchObject({ msg: 'dead letter', machineIds: ['M-1'] });
   });
 
   it('publishes a dead letter of a message at fault, and a rejection beside it', () => {
     const outcome = { ...{ machineId: null, source, attempts: 0, appliedAt: null } };
-    expect(recordsOf('downtime-reason', [invalid])).toEqual([
+    expect(recordsOf([invalid])).toEqual([
       {
-        ...{ topic: `${TOPIC}.dlq`, code: 'invalid-json', detail: 'no JSON' },
+        ...{ topic: `${REASONS}.dlq`, code: 'invalid-json', detail: 'no JSON' },
         machineIds: undefined,
       },
       {
@@ -121,7 +122,7 @@ describe('CommandOutcomes', () => {
   it.each([
     ['work-order-list.rejected.v1', 'erp.work-orders.v1'],
     ['work-order-list.rejected.v1', 'erp.work-order-lists.v1'],
-    ['downtime-reason.rejected.v1', TOPIC],
+    ['downtime-reason.rejected.v1', REASONS],
   ])('publishes %s, and a dead letter, of what cannot be handled of %s', (type, topic) => {
     const headers: MessageHeaders = [['ce_id', Buffer.from('m-1')]];
     message = inboundMessage({ topic, partition: 2, offset: 7, headers });
@@ -143,30 +144,30 @@ describe('CommandOutcomes', () => {
     outcomes.giveUp(message, true);
     outcomes.giveUp(between, false);
     expect([...message.last, ...between.last].map(({ topic }) => topic)).toEqual([
-      `${TOPIC}.dlq`,
+      `${REASONS}.dlq`,
       'assignment-changes.dlq',
     ]);
   });
 
   it('says in a dead letter what is to be remarked of it', () => {
     const remark = 'the message itself is gone';
-    const [deadLetter] = recordsOf('work-order-list', [invalid], { remark });
+    const [deadLetter] = recordsOf([invalid], { remark });
     expect(deadLetter).toMatchObject({ detail: 'no JSON; the message itself is gone' });
   });
 
   it('names the machine at fault of a message that names others beside', () => {
     const fault = rejection({ code: 'unknown-machine', detail: 'no M-3' }, 'M-3');
     const machineIdsOf = (more: Partial<Answered>): unknown =>
-      recordsOf('work-order-list', [fault], more)[0]?.machineIds;
+      recordsOf([fault], more)[0]?.machineIds;
     expect(machineIdsOf({})).toBeUndefined();
     expect(machineIdsOf({ namesOthers: true })).toBe('M-3');
   });
 
   it('publishes nothing of a message for which another answers, not that it waits either', () => {
     const answeredByAnother = { ...answered, isAnswered: true };
-    expect(recordsOf('work-order-list', [applied, invalid], answeredByAnother)).toEqual([]);
-    const answers = outcomes.answersTo('work-order-list', answeredByAnother, 1, []);
-    outcomes.publishDeferred('work-order-list', new CommandWaiter('M-1', answers, 0));
+    expect(recordsOf([applied, invalid], answeredByAnother)).toEqual([]);
+    const answers = outcomes.answersTo(answeredByAnother, 1, []);
+    outcomes.publishDeferred(answeredByAnother, new CommandWaiter('M-1', answers, 0));
     expect(message.published).toEqual([]);
     expect(outcomes.totals()).toEqual([]);
   });
@@ -177,7 +178,8 @@ describe('CommandOutcomes', () => {
     const refusal = (faults: readonly RejectedResult[]): OutboundRecord => {
       return { topic: 'back', key: null, value: JSON.stringify(faults), headers: {} };
     };
-    const records = recordsOf('work-order-list', [applied, fault], {
+    const records = recordsOf([applied, fault], {
+      message: inboundMessage({ topic: 'relayed-orders' }),
       origin: { source: origin, refusal },
     });
     expect(records).toMatchObject([
@@ -190,8 +192,8 @@ describe('CommandOutcomes', () => {
 
   it('names the order that is answered, and has an id of its own for the outcome of each order', () => {
     const records = [
-      ...outcomes.recordsOf('work-order-list', { ...answered, orderId: '4711' }, [applied]),
-      ...outcomes.recordsOf('work-order-list', answered, [{ ...applied, orderId: '4712' }]),
+      ...outcomes.recordsOf({ ...answered, orderId: '4711' }, [applied]),
+      ...outcomes.recordsOf(answered, [{ ...applied, orderId: '4712' }]),
     ];
     const found = records.map(({ value }) => JSON.parse(String(value)) as CommandOutcome);
     expect(found).toMatchObject([{ orderId: '4711' }, { orderId: '4712' }]);
@@ -202,28 +204,33 @@ describe('CommandOutcomes', () => {
   it('leaves a long list out where its topic refuses the outcome', () => {
     const refusal = new RecordRefusedError('too-large', new Error('1 MB'));
     const workingOrders = Array.from({ length: 200 }, (_, order) => `order-${order}`);
-    const [long] = outcomes.recordsOf('work-order-list', answered, [{ ...applied, workingOrders }]);
+    const [long] = outcomes.recordsOf(answered, [{ ...applied, workingOrders }]);
     expect(read(long!).value).toMatchObject({ workingOrders: workingOrders.slice(0, 100) });
     const leaner = long!.leaner!(refusal);
     expect(read(leaner).value).toEqual({
       ...{ machineId: 'M-1', source, code: null, detail: null, attempts: 2, appliedAt: 100 },
     });
     expect({ ...long, value: '', leaner: undefined }).toEqual({ ...leaner, value: '' });
-    const [short] = outcomes.recordsOf('work-order-list', answered, [applied]);
+    const [short] = outcomes.recordsOf(answered, [applied]);
     expect(short!.leaner).toBeUndefined();
   });
 
   it('is found by its order where no machine is named', () => {
     const of = { ...applied, machineId: null, orderId: '4711' };
-    expect(outcomes.recordsOf('work-order-list', answered, [of])).toMatchObject([{ key: '4711' }]);
+    expect(outcomes.recordsOf(answered, [of])).toMatchObject([{ key: '4711' }]);
   });
 
   describe('of a message that names several machines', () => {
     const other: CommandResult = { ...applied, machineId: 'M-2' };
     const fault = rejection({ code: 'unknown-machine', detail: 'no M-3' }, 'M-3');
 
+    beforeEach(() => {
+      message = inboundMessage({ topic: LISTS });
+      answered = { message, messageId: 'm-1' };
+    });
+
     it('publishes an outcome of each, and one dead letter, with those at fault', () => {
-      const records = recordsOf('work-order-list', [applied, fault, other]);
+      const records = recordsOf([applied, fault, other]);
       expect(records.filter(({ topic }) => topic !== undefined)).toMatchObject([
         { machineIds: 'M-3' },
       ]);
@@ -236,23 +243,23 @@ describe('CommandOutcomes', () => {
 
     it('names all machines at fault in the one dead letter', () => {
       const faults = [fault, rejection({ code: 'unknown-machine', detail: 'no M-4' }, 'M-4')];
-      const deadLetters = recordsOf('work-order-list', faults).filter(({ type }) => !type);
+      const deadLetters = recordsOf(faults).filter(({ type }) => !type);
       expect(deadLetters).toMatchObject([{ code: 'unknown-machine', machineIds: 'M-3,M-4' }]);
     });
 
     it('names the fault that a map can mend: the dead letter is found by it, to be replayed', () => {
       const unmapped = rejection({ code: 'unmapped-work-centre', detail: 'no machine for 1/X' });
-      const [deadLetter] = recordsOf('work-order-list', [fault, unmapped]);
+      const [deadLetter] = recordsOf([fault, unmapped]);
       expect(deadLetter).toMatchObject({ code: 'unmapped-work-centre' });
     });
 
     it('publishes no dead letter when none is at fault', () => {
-      const records = recordsOf('work-order-list', [applied, other]);
+      const records = recordsOf([applied, other]);
       expect(records.map(({ topic }) => topic)).toEqual([undefined, undefined]);
     });
 
     it('answers each machine with one outcome, the last of them with the end of the message', () => {
-      const answers = outcomes.answersTo('work-order-list', answered, 2, [superseded]);
+      const answers = outcomes.answersTo(answered, 2, [superseded]);
       answers.settleCommand(other, 1);
       const [published] = message.published;
       expect(published?.records.map(read)).toMatchObject([{ value: { machineId: 'M-2' } }]);

@@ -30,7 +30,6 @@ import {
   type Answered,
   type AnsweredMessage,
   type CommandResult,
-  type CommandWaiter,
   MessageAnswers,
   notHandled,
   notPublished,
@@ -49,11 +48,6 @@ export class CommandOutcomes {
   private readonly fullNames = new Map<string, string>();
   private readonly counts = new OutcomeCounts();
   private readonly recent = new RecentOutcomes();
-  /** One of each family, rather than of each message. */
-  private readonly recordsBy: Readonly<Record<CommandFamily, RecordsOf>> = {
-    'work-order-list': (answered, results) => this.recordsOf('work-order-list', answered, results),
-    'downtime-reason': (answered, results) => this.recordsOf('downtime-reason', answered, results),
-  };
 
   constructor(
     @Inject(BRIDGE_SETTINGS) { kafka }: BridgeSettings,
@@ -76,25 +70,20 @@ export class CommandOutcomes {
 
   /** The answers to a message of which `open` commands are still to be settled and some things may be known. */
   answersTo(
-    family: CommandFamily,
     answered: AnsweredMessage,
     open: number,
     known: readonly CommandResult[],
   ): MessageAnswers {
-    return new MessageAnswers(answered, open, known, this.recordsBy[family]);
+    return new MessageAnswers(answered, open, known, this.recordsOf);
   }
 
   /** All there is to write of a message, where nobody else answers it. */
-  recordsOf(
-    family: CommandFamily,
-    answered: Answered,
-    found: readonly CommandResult[],
-  ): OutboundRecord[] {
+  readonly recordsOf: RecordsOf = (answered, found) => {
     const { origin } = answered;
     const results = answered.isAnswered === true ? [] : oneOfEach(found);
     const faults = results.filter(isRejected);
     const published = origin === undefined ? results : results.filter((each) => !isRejected(each));
-    const records = this.outcomesOf(family, answered, published);
+    const records = this.outcomesOf(answered, published);
     if (faults.length > 0) {
       const namesOthers = results.length > 1 || answered.namesOthers;
       records.unshift(
@@ -108,17 +97,13 @@ export class CommandOutcomes {
       }
     }
     return records;
-  }
+  };
 
-  outcomesOf(
-    family: CommandFamily,
-    answered: Answered,
-    results: readonly CommandResult[],
-  ): OutboundRecord[] {
+  outcomesOf(answered: Answered, results: readonly CommandResult[]): OutboundRecord[] {
     const source = this.sourceOf(answered);
     return results.map((result) => {
       const { orderId = answered.orderId } = result;
-      return this.recordOf(family, answered, result.kind, toOutcome(result, orderId, source));
+      return this.recordOf(answered, result.kind, toOutcome(result, orderId, source));
     });
   }
 
@@ -137,39 +122,22 @@ export class CommandOutcomes {
     const fault = isAnswered ? notPublished() : notHandled();
     const answered = { message, messageId: messageIdOf(message.headers) };
     const deadLetter = this.deadLetterOf(answered, [fault]);
-    const family = isAnswered ? undefined : FAMILY_OF.get(message.topic);
-    const outcomes = family === undefined ? [] : this.outcomesOf(family, answered, [fault]);
+    const isPublished = !isAnswered && INPUTS.has(message.topic);
+    const outcomes = isPublished ? this.outcomesOf(answered, [fault]) : [];
     message.finish([deadLetter, ...outcomes], () => [deadLetter]);
   }
 
   /** Publishes the `deferred` outcome of a message; never final. */
-  publishDeferred(family: CommandFamily, { machineId, calls, answers }: CommandWaiter): void {
-    const { answered } = answers;
-    if (answered.isAnswered === true) return;
-    this.defer(family, answered, machineId, calls, 'waits for the service to take it');
-  }
-
-  /**
-   * The same of a message that only names its order, and no machine.
-   *
-   * @param calls made for it
-   */
-  publishOrderDeferred(answered: AnsweredMessage, calls: number, detail: string): void {
-    this.defer('work-order-list', answered, null, calls, detail);
-  }
-
-  private defer(
-    family: CommandFamily,
+  publishDeferred(
     answered: AnsweredMessage,
-    machineId: string | null,
-    attempts: number,
-    detail: string,
+    { machineId, calls: attempts }: { machineId: string | null; calls: number },
+    detail = 'waits for the service to take it',
   ): void {
     const { orderId, message } = answered;
-    if (message.wasDeferred) return;
+    if (answered.isAnswered === true || message.wasDeferred) return;
     const source = this.sourceOf(answered);
     const outcome = { machineId, orderId, source, code: null, detail, attempts, appliedAt: null };
-    message.publishDeferral([this.recordOf(family, answered, 'deferred', outcome)]);
+    message.publishDeferral([this.recordOf(answered, 'deferred', outcome)]);
   }
 
   /** Where the message that is answered stands, under its topic's full name. */
@@ -183,11 +151,11 @@ export class CommandOutcomes {
 
   /** The record of an outcome, which is counted. */
   private recordOf(
-    family: CommandFamily,
     { message, trace = message.span?.context }: Answered,
     kind: Outcome,
     outcome: CommandOutcome,
   ): OutboundRecord {
+    const family = familyOf(message);
     const { machineId, orderId, source, code } = outcome;
     this.counts.add(family, kind, code);
     message.span?.outcome(kind, machineId, code);
@@ -258,14 +226,14 @@ function isRejected(result: CommandResult): result is RejectedResult {
   return result.kind === 'rejected';
 }
 
-export type CommandFamily = 'work-order-list' | 'downtime-reason';
+type CommandFamily = 'work-order-list' | 'downtime-reason';
 
-/** Of the input topics; records of the topics between are answered under the message that they come from. */
-const FAMILY_OF: ReadonlyMap<string, CommandFamily> = new Map([
-  [TOPICS.workOrderLists, 'work-order-list'],
-  [TOPICS.workOrders, 'work-order-list'],
-  [TOPICS.downtimeReasons, 'downtime-reason'],
-]);
+/** Records of the topics between are answered under the message that they come from. */
+const INPUTS = new Set<string>([TOPICS.workOrderLists, TOPICS.workOrders, TOPICS.downtimeReasons]);
+
+function familyOf({ topic }: InboundRecord): CommandFamily {
+  return topic === TOPICS.downtimeReasons ? 'downtime-reason' : 'work-order-list';
+}
 
 /** The flow as settings, readiness and the other metrics name it. */
 const FLOW_OF: Record<CommandFamily, string> = {

@@ -111,7 +111,7 @@ const logger = new Logger('MessageAnswers');
 
 /** The records of a message's results. */
 export type RecordsOf = (
-  answered: AnsweredMessage,
+  answered: Answered,
   results: readonly CommandResult[],
 ) => readonly OutboundRecord[];
 

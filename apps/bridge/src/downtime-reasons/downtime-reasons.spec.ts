@@ -95,7 +95,7 @@ describe('DowntimeReasons', () => {
     bridge = await NestFactory.createApplicationContext(ReasonsAlone, { logger: false });
     bridge.get(FlowControls).readToEnd();
     clock = bridge.get(Clock);
-    jest.spyOn(bridge.get(CommandOutcomes), 'recordsOf').mockImplementation((_, __, all) => {
+    jest.spyOn(bridge.get(CommandOutcomes), 'recordsOf').mockImplementation((_, all) => {
       results.push(...all);
       return [];
     });

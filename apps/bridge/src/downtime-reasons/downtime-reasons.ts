@@ -53,7 +53,7 @@ export class DowntimeReasons {
       callEmpty: (permit) => cloud.setNoMachineClassification(permit),
       retryRefused: (...refused) => this.retryRefused(...refused),
       onDeferred: (waiter) => {
-        outcomes.publishDeferred('downtime-reason', waiter);
+        outcomes.publishDeferred(waiter.answers.answered, waiter);
       },
     });
   }

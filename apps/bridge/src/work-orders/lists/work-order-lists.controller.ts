@@ -35,7 +35,7 @@ export class WorkOrderListsController {
     const answered: AnsweredMessage = { message, messageId };
     const parsed = envelope.ok ? parseWorkOrderLists(envelope.value.body) : envelope;
     if (!parsed.ok) {
-      this.outcomes.answersTo('work-order-list', answered, 0, [rejection(parsed.rejection)]);
+      this.outcomes.answersTo(answered, 0, [rejection(parsed.rejection)]);
       return;
     }
     const { assignments, faults } = refuseIssuedAhead(
@@ -53,7 +53,7 @@ export class WorkOrderListsController {
       if (!message.isItemDone(item)) open.push({ list: new ReplacementList(assignment), item });
     }
     if (assignments.length + faults.length > 1) answered.namesOthers = true;
-    const answers = this.outcomes.answersTo('work-order-list', answered, open.length, faulty);
+    const answers = this.outcomes.answersTo(answered, open.length, faulty);
     for (const { list, item: place } of open) {
       this.lists.flow.submitCommand(list.machineId, list, answers, place);
     }

@@ -84,10 +84,10 @@ describe('WorkOrderLists', () => {
     bridge.get(FlowControls).readToEnd();
     lists = bridge.get(WorkOrderLists);
     const outcomes = bridge.get(CommandOutcomes);
-    const recordsOf = outcomes.recordsOf.bind(outcomes);
-    jest.spyOn(outcomes, 'recordsOf').mockImplementation((family, answered, results) => {
+    const { recordsOf } = outcomes;
+    jest.spyOn(outcomes, 'recordsOf').mockImplementation((answered, results) => {
       answers.get(answered.message)?.push(...results);
-      return recordsOf(family, answered, results);
+      return recordsOf(answered, results);
     });
     bridge
       .get(ListWatermarks)
@@ -243,7 +243,7 @@ describe('WorkOrderLists', () => {
         answers.set(message, results);
         const outcomes = bridge.get(CommandOutcomes);
         const answered = { message, messageId: null };
-        const waiting = outcomes.answersTo('work-order-list', answered, 1, []);
+        const waiting = outcomes.answersTo(answered, 1, []);
         const list = { machineId: 'M-1', workingOrders: () => orders, cumulative: true };
         lists.flow.submitCommand('M-1', list, waiting);
       });

@@ -65,7 +65,7 @@ export class WorkOrderLists {
       call: this.call,
       callEmpty: (permit) => cloud.setWorkOrderList([], permit),
       onDeferred: (waiter) => {
-        outcomes.publishDeferred('work-order-list', waiter);
+        outcomes.publishDeferred(waiter.answers.answered, waiter);
       },
     });
   }

@@ -51,7 +51,7 @@ export class Assignments {
   readonly own = this.partitions.own;
   /** Of an order that has left the machine. */
   private readonly recordsOfLeft: RecordsOf = (answered, results) =>
-    this.outcomes.recordsOf('work-order-list', answered, results.map(goneWithMachine));
+    this.outcomes.recordsOf(answered, results.map(goneWithMachine));
 
   constructor(
     @Inject(BRIDGE_SETTINGS) private readonly settings: BridgeSettings,
@@ -91,12 +91,12 @@ export class Assignments {
       whenRefused: (refusal) => {
         undo();
         const faults = [notTaken(refusal, machineId)];
-        return [...this.outcomes.recordsOf('work-order-list', answered, faults), ...ending];
+        return [...this.outcomes.recordsOf(answered, faults), ...ending];
       },
     };
     const answers =
       change.operations.length > 0
-        ? this.outcomes.answersTo('work-order-list', remembering, 1, [])
+        ? this.outcomes.answersTo(remembering, 1, [])
         : new MessageAnswers(remembering, 1, [], this.recordsOfLeft);
     const workingOrders = (): readonly string[] => assignments.table.listOf(machineId);
     const list = { machineId, workingOrders, cumulative: true };

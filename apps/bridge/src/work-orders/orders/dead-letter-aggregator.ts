@@ -92,7 +92,7 @@ export class DeadLetterAggregator {
     const faults = refusals.flatMap(({ refusal }) => refusal.faults);
     const records = [
       this.outcomes.deadLetterOf(answered, faults),
-      ...this.outcomes.outcomesOf('work-order-list', answered, faults),
+      ...this.outcomes.outcomesOf(answered, faults),
       ...refusals.flatMap(({ message }) => this.retention.endOf(message)),
     ];
     const messages = others.map(({ message }) => message);

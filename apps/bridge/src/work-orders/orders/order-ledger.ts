@@ -22,7 +22,6 @@ import {
   toStoredOrder,
 } from '#libs/order-ledger';
 import {
-  type AnsweredMessage,
   CommandOutcomes,
   type CommandResult,
   notHandled,
@@ -105,7 +104,7 @@ export class OrderLedger {
       const [only] = orders;
       if (orders.length === 1 && only !== undefined) {
         const answered = answeredBy(topicPrefix, message, only);
-        return [...this.outcomesOf(answered, [notTaken(refusal)]), ...ending];
+        return [...this.outcomes.recordsOf(answered, [notTaken(refusal)]), ...ending];
       }
       // to be taken one by one: a later message may come before them, which makes them superseded
       const again = orders.map((order) =>
@@ -135,7 +134,7 @@ export class OrderLedger {
       if (gone !== undefined && before === undefined) {
         const result = { kind: 'superseded', machineId: null, attempts: 0, detail: gone } as const;
         const results = relayed.isAnswered === true ? [] : [result];
-        return { records: this.outcomesOf(answered, results), undo };
+        return { records: this.outcomes.recordsOf(answered, results), undo };
       }
       const { latestSeconds } = this;
       // it goes by when the ERP was asked alone: the clock that the known order is dated by may be ahead
@@ -157,13 +156,13 @@ export class OrderLedger {
         // With the order, those finished orders are written that are forgotten for it.
         else for (const oldest of finished.finished(orderId)) records.push(state.put(oldest, null));
       }
-      if (results.length > 0) records.push(...this.outcomesOf(answered, results));
+      if (results.length > 0) records.push(...this.outcomes.recordsOf(answered, results));
       return { records, undo };
     } catch (error) {
       // A bug of ours that this order brings out.
       const { partition, offset } = message;
       this.logger.error({ msg: 'order not handled', orderId, partition, offset, err: error });
-      return { records: this.outcomesOf(answered, [notHandled()]), undo };
+      return { records: this.outcomes.recordsOf(answered, [notHandled()]), undo };
     }
   }
 
@@ -225,13 +224,6 @@ export class OrderLedger {
       default:
         return finding satisfies never;
     }
-  }
-
-  private outcomesOf(
-    answered: AnsweredMessage,
-    results: readonly CommandResult[],
-  ): readonly OutboundRecord[] {
-    return this.outcomes.recordsOf('work-order-list', answered, results);
   }
 }
 

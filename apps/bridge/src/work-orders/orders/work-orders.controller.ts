@@ -14,7 +14,6 @@ import type { InboundMessage, OutboundRecord } from '#libs/kafka';
 import {
   type AnsweredMessage,
   CommandOutcomes,
-  type CommandResult,
   notTaken,
   rejection,
 } from '../../delivery/index.js';
@@ -64,7 +63,7 @@ export class WorkOrdersController {
         // to wait for what is there already would cost as much as to read it
         const content = reading instanceof Promise ? await reading : reading;
         if (content.ok) read.push({ answered, content: content.value });
-        else message.finish(this.outcomesOf(answered, [rejection(content.rejection)]));
+        else message.finish(this.outcomes.recordsOf(answered, [rejection(content.rejection)]));
       } catch (error) {
         message.fail(error);
       }
@@ -108,14 +107,16 @@ export class WorkOrdersController {
       if (faults.length === 0) continue;
       // the message itself is about an order, and names machines in its format's way
       answered.namesOthers = true;
-      records.push(...this.outcomesOf(answered, faults));
+      records.push(...this.outcomes.recordsOf(answered, faults));
     }
     records.push(...this.orderRelay.recordsOf(allRelayed));
     const [first, ...others] = read;
     if (first === undefined) return;
     const { message } = first.answered;
     if (others.length === 0) {
-      message.finish(records, (refusal) => this.outcomesOf(first.answered, [notTaken(refusal)]));
+      message.finish(records, (refusal) =>
+        this.outcomes.recordsOf(first.answered, [notTaken(refusal)]),
+      );
       return;
     }
     message.finishWith(
@@ -132,12 +133,5 @@ export class WorkOrdersController {
     const partition = this.partitioner.ofOrder(request.orderId);
     const { topicPrefix } = this.settings.kafka;
     return queueRecord(topicPrefix, ORDER_REQUESTS, partition, request, request.trace);
-  }
-
-  private outcomesOf(
-    answered: AnsweredMessage,
-    results: readonly CommandResult[],
-  ): readonly OutboundRecord[] {
-    return this.outcomes.recordsOf('work-order-list', answered, results);
   }
 }

@@ -154,7 +154,7 @@ export class OrderRequests implements OnModuleDestroy {
     waiting: WaitingRequest,
     results: readonly CommandResult[],
   ): readonly OutboundRecord[] {
-    return this.outcomes.recordsOf('work-order-list', this.answeredBy(waiting), results);
+    return this.outcomes.recordsOf(this.answeredBy(waiting), results);
   }
 
   private answeredBy({ message, request }: WaitingRequest): AnsweredMessage {
@@ -168,7 +168,8 @@ export class OrderRequests implements OnModuleDestroy {
         if (waiting.isDeferred || waiting.sinceMs > sinceMs) continue;
         waiting.isDeferred = true;
         const detail = `waits for the ERP (${rule})`;
-        this.outcomes.publishOrderDeferred(this.answeredBy(waiting), waiting.calls, detail);
+        const { calls } = waiting;
+        this.outcomes.publishDeferred(this.answeredBy(waiting), { machineId: null, calls }, detail);
       }
     }
     this.reviews += 1;
