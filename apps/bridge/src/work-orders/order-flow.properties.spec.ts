@@ -239,10 +239,10 @@ class OrderFlow {
     const { signal: lost } = this.input(stage, partition).ownership;
     const of = { partition, name: `state of ${stage}`, lost };
     if (stage === 'relayed-orders')
-      this.ledger.own(ownedState(values as Map<string, KnownOrder>, of));
+      this.ledger.topic.own(ownedState(values as Map<string, KnownOrder>, of));
     if (stage === 'assignment-changes') {
       const operations = values as Map<string, readonly AssignedOperation[]>;
-      this.assignments.own(ownedState(operations, of));
+      this.assignments.topic.own(ownedState(operations, of));
     }
   }
 

@@ -100,9 +100,9 @@ describe('orders on their way to the lists of machines', () => {
     jest.spyOn(partitioner, 'known').mockResolvedValue();
     Object.assign(partitioner, { ofOrder: partitionOf, ofMachine: () => 0 });
     for (const partition of [0, 1]) {
-      bridge.get(OrderLedger).own(ownedState<KnownOrder>(undefined, { partition }));
+      bridge.get(OrderLedger).topic.own(ownedState<KnownOrder>(undefined, { partition }));
     }
-    bridge.get(Assignments).own(ownedState<readonly AssignedOperation[]>());
+    bridge.get(Assignments).topic.own(ownedState<readonly AssignedOperation[]>());
   });
 
   afterEach(async () => {
@@ -277,7 +277,7 @@ describe('orders on their way to the lists of machines', () => {
     for (const partition of [0, 1]) {
       bridge
         .get(OrderLedger)
-        .own(ownedState<KnownOrder>(undefined, { partition, name: 'a-ledger' }));
+        .topic.own(ownedState<KnownOrder>(undefined, { partition, name: 'a-ledger' }));
     }
     unwritable = topic;
     await handle(orderMessage({ orderId: '4711', changedAt: 20, machines: ['M-1'] }));
@@ -414,7 +414,7 @@ describe('orders on their way to the lists of machines', () => {
     jest.spyOn(BatchedRecordReader.prototype, 'read').mockResolvedValue(undefined);
     bridge
       .get(Assignments)
-      .own(ownedState<readonly AssignedOperation[]>(undefined, { name: 'assigned' }));
+      .topic.own(ownedState<readonly AssignedOperation[]>(undefined, { name: 'assigned' }));
     await handle(orderMessage({ orderId: '4711', changedAt: 1, machines: ['M-1'] }));
     unwritable = 'assigned';
     const [first] = lists;

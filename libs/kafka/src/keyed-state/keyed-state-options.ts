@@ -2,7 +2,8 @@ import type { KafkaClient } from '../client/kafka-port.js';
 import type { OutboundRecord } from '../producer/outbound-record.js';
 import type { KeyPlacement } from './restore.js';
 
-export interface KeyedStateOptions<V> {
+/** `H` holds a partition, see `onOwned`. */
+export interface KeyedStateOptions<V, H = void> {
   kafka: KafkaClient;
   /** Full name of a compacted topic of the bridge's own. */
   name: string;
@@ -19,8 +20,11 @@ export interface KeyedStateOptions<V> {
   format?: (value: V) => unknown;
   /** Turns what is stored back into the value, each time it is asked for; undefined for what cannot be read. */
   parse: (json: unknown) => V | undefined;
-  /** Called each time a partition is owned and restored; `state.signal` aborts when that ends. */
-  onOwned: (state: InputState<V> & TransactedState<V>) => void;
+  /**
+   * Called each time a partition is owned and restored; `state.signal` aborts when that ends. Returns what is to hold
+   * the partition until it is lost.
+   */
+  onOwned: (state: InputState<V> & TransactedState<V>) => H;
 }
 
 /** A change of state: the new value of a key, or null to forget it. */

@@ -3,7 +3,12 @@ import { everyRealMs } from '#libs/clock';
 import { describeKafkaFailure } from '../client/describe-kafka-failure.js';
 import type { Batch, KafkaMessage, PartitionAssignment } from '../client/kafka-port.js';
 import { partitionCount } from '../reading/topics.js';
-import type { FetchControl, KeyedStateOptions } from './keyed-state-options.js';
+import type {
+  FetchControl,
+  InputState,
+  KeyedStateOptions,
+  TransactedState,
+} from './keyed-state-options.js';
 import { KeyedStatePartition } from './keyed-state-partition.js';
 
 /** A broker may not know of partitions that were added a moment ago. */
@@ -18,17 +23,19 @@ interface PartitionInputs {
 }
 
 /** State in a compacted topic, assigned by partition within the group. */
-export class KeyedState<V> {
+export class KeyedState<V, H = void> {
   readonly name: string;
   /** Input topics, without the prefix, whose messages need the state of the same partition. */
   readonly inputs: readonly string[];
+  /** What holds each partition, from when it is restored until it is lost: then its messages wait. */
+  readonly holders = new Map<number, H>();
   private readonly partitions = new Map<number, KeyedStatePartition<V>>();
   private readonly logger = new Logger('KeyedState');
   private stopWatching: (() => void) | undefined;
   private member: FetchControl | undefined;
   private stateInputs: PartitionInputs | undefined;
 
-  constructor(private readonly options: KeyedStateOptions<V>) {
+  constructor(private readonly options: KeyedStateOptions<V, H>) {
     this.name = options.name;
     this.inputs = options.inputs ?? [];
   }
@@ -74,7 +81,8 @@ export class KeyedState<V> {
     for (const number of partitions) {
       if (this.partitions.has(number) || this.member === undefined) continue;
       const fenced = async (): Promise<void> => this.stateInputs?.fenced(number);
-      const state = new KeyedStatePartition(number, this.withRelease(), this.member, fenced);
+      const options = { ...this.options, onOwned: this.own.bind(this) };
+      const state = new KeyedStatePartition(number, options, this.member, fenced);
       this.partitions.set(number, state);
       state.start();
     }
@@ -102,14 +110,16 @@ export class KeyedState<V> {
     }
   }
 
-  private withRelease(): KeyedStateOptions<V> {
-    return {
-      ...this.options,
-      onOwned: (state) => {
-        this.options.onOwned(state);
-        this.stateInputs?.restored(state.partition);
-      },
+  /** Takes over a partition that has just been restored. */
+  own(state: InputState<V> & TransactedState<V>): void {
+    const { partition, lost } = state;
+    const holder = this.options.onOwned(state);
+    this.holders.set(partition, holder);
+    const release = (): void => {
+      if (this.holders.get(partition) === holder) this.holders.delete(partition);
     };
+    lost.addEventListener('abort', release, { once: true });
+    this.stateInputs?.restored(partition);
   }
 
   async closeState(): Promise<void> {

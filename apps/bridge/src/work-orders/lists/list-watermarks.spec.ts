@@ -3,7 +3,7 @@ import { Logger } from '@nestjs/common';
 import { ManualClock } from '#libs/clock';
 import type { BridgeSettings } from '#libs/config';
 import { INTERNAL_TOPICS } from '#libs/contracts';
-import type { KafkaClient, InputState } from '#libs/kafka';
+import type { InputState, KafkaClient, TransactedState } from '#libs/kafka';
 import { ownedState } from '../testing/owned-state.js';
 import { ListWatermarks } from './list-watermarks.js';
 
@@ -23,7 +23,7 @@ const restored = (
   partition: number,
   watermarks: [string, number][],
   lost?: AbortSignal,
-): InputState<number> =>
+): InputState<number> & TransactedState<number> =>
   ownedState(new Map(watermarks), {
     partition,
     name: INTERNAL_TOPICS.workOrderListFences,
@@ -33,8 +33,8 @@ const restored = (
 describe('ListWatermarks', () => {
   it('goes by the highest watermark of a machine, whatever partition its lists came through', () => {
     const watermarks = watermarksAt(NOW_SECONDS);
-    watermarks.own(restored(0, [['M-1', 10]]));
-    watermarks.own(restored(1, [['M-2', 20]]));
+    watermarks.topic.own(restored(0, [['M-1', 10]]));
+    watermarks.topic.own(restored(1, [['M-2', 20]]));
     watermarks.raise(1, 'M-1', 30);
     expect(watermarks.issuedAt('M-1')).toBe(30);
     expect(watermarks.issuedAt('M-2')).toBe(20);
@@ -44,14 +44,14 @@ describe('ListWatermarks', () => {
 
   it('is never lowered', () => {
     const watermarks = watermarksAt(NOW_SECONDS);
-    watermarks.own(restored(0, [['M-1', 20]]));
+    watermarks.topic.own(restored(0, [['M-1', 20]]));
     expect(watermarks.raise(0, 'M-1', 10)).toEqual([]);
     expect(watermarks.issuedAt('M-1')).toBe(20);
   });
 
   it('is written to the partition that the list came through', () => {
     const watermarks = watermarksAt(NOW_SECONDS);
-    watermarks.own(restored(4, []));
+    watermarks.topic.own(restored(4, []));
     const record = {
       topic: INTERNAL_TOPICS.workOrderListFences,
       partition: 4,
@@ -70,17 +70,17 @@ describe('ListWatermarks', () => {
   it('forgets those of a partition that is lost: its new owner has them', () => {
     const watermarks = watermarksAt(NOW_SECONDS);
     const losing = new AbortController();
-    watermarks.own(restored(0, [['M-1', 10]], losing.signal));
+    watermarks.topic.own(restored(0, [['M-1', 10]], losing.signal));
     losing.abort();
     expect(watermarks.issuedAt('M-1')).toBeUndefined();
   });
 
   it('goes by what another process has raised meanwhile', () => {
     const watermarks = watermarksAt(NOW_SECONDS);
-    watermarks.own(restored(0, []));
+    watermarks.topic.own(restored(0, []));
     watermarks.raise(0, 'M-1', 10);
     watermarks.raise(0, 'M-2', 20);
-    watermarks.own(restored(0, [['M-1', 30]]));
+    watermarks.topic.own(restored(0, [['M-1', 30]]));
     expect(watermarks.issuedAt('M-1')).toBe(30);
     expect(watermarks.issuedAt('M-2')).toBeUndefined();
   });
@@ -89,7 +89,7 @@ describe('ListWatermarks', () => {
     const warn = jest.spyOn(Logger.prototype, 'warn').mockImplementation(() => undefined);
     const watermarks = watermarksAt(NOW_SECONDS);
     const latest = NOW_SECONDS + MAX_SKEW_SECONDS;
-    watermarks.own(
+    watermarks.topic.own(
       restored(3, [
         ['M-1', latest + 1],
         ['M-2', latest],

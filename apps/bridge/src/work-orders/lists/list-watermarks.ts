@@ -2,15 +2,9 @@ import { Inject, Injectable, Logger } from '@nestjs/common';
 import { Clock } from '#libs/clock';
 import type { BridgeSettings } from '#libs/config';
 import { INTERNAL_TOPICS, TOPICS } from '#libs/contracts';
-import {
-  type KafkaClient,
-  KeyedState,
-  type KeyedStateTopic,
-  type OutboundRecord,
-  type InputState,
-} from '#libs/kafka';
+import { type KafkaClient, KeyedState, type OutboundRecord, type InputState } from '#libs/kafka';
 import { BRIDGE_SETTINGS, KAFKA } from '../../platform/index.js';
-import { OwnedPartitions, warnOfTimesAhead } from '../state/owned-partitions.js';
+import { warnOfTimesAhead } from './times-ahead.js';
 
 /**
  * When the list last applied to each machine was issued, so that no older list follows it, not after a
@@ -21,16 +15,8 @@ import { OwnedPartitions, warnOfTimesAhead } from '../state/owned-partitions.js'
 @Injectable()
 export class ListWatermarks {
   /** Epoch seconds by machine, in the partition its lists come through. */
-  readonly topic: KeyedStateTopic;
+  readonly topic: KeyedState<number, InputState<number>>;
   private readonly logger = new Logger('ListWatermarks');
-  private readonly partitions = new OwnedPartitions((state: InputState<number>) => {
-    const ahead = [...state.entries()].filter(([, issuedAt]) => this.isAhead(issuedAt));
-    const machineIds = ahead.map(([machineId]) => machineId);
-    warnOfTimesAhead(this.logger, state.partition, 'machineIds', machineIds);
-    return state;
-  });
-  /** Takes over a partition that has just been restored. */
-  readonly own = this.partitions.own;
 
   constructor(
     @Inject(BRIDGE_SETTINGS) private readonly settings: BridgeSettings,
@@ -38,20 +24,25 @@ export class ListWatermarks {
     private readonly clock: Clock,
   ) {
     const { topicPrefix, groupId } = settings.kafka;
-    this.topic = new KeyedState<number>({
+    this.topic = new KeyedState<number, InputState<number>>({
       kafka,
       name: `${topicPrefix}${INTERNAL_TOPICS.workOrderListFences}`,
       inputs: [TOPICS.workOrderLists],
       transactionalIdPrefix: groupId,
       parse: (json) => (typeof json === 'number' ? json : undefined),
-      onOwned: this.own,
+      onOwned: (state) => {
+        const ahead = [...state.entries()].filter(([, issuedAt]) => this.isAhead(issuedAt));
+        const machineIds = ahead.map(([machineId]) => machineId);
+        warnOfTimesAhead(this.logger, state.partition, 'machineIds', machineIds);
+        return state;
+      },
     });
   }
 
   /** Epoch seconds at which the list last applied from here was issued; undefined when none said so. */
   issuedAt(machineId: string): number | undefined {
     let latest: number | undefined;
-    for (const state of this.partitions.all()) {
+    for (const state of this.topic.holders.values()) {
       const issuedAt = this.watermarkIn(state, machineId);
       if (issuedAt > (latest ?? -Infinity)) latest = issuedAt;
     }
@@ -64,7 +55,7 @@ export class ListWatermarks {
    * back, whatever becomes of the records: the service has the list.
    */
   raise(partition: number, machineId: string, issuedAt: number): readonly OutboundRecord[] {
-    const state = this.partitions.get(partition);
+    const state = this.topic.holders.get(partition);
     if (state === undefined) return [];
     return issuedAt < this.watermarkIn(state, machineId) ? [] : [state.put(machineId, issuedAt)];
   }

@@ -91,7 +91,7 @@ describe('WorkOrderLists', () => {
     });
     bridge
       .get(ListWatermarks)
-      .own(ownedState(watermarks, { name: INTERNAL_TOPICS.workOrderListFences }));
+      .topic.own(ownedState(watermarks, { name: INTERNAL_TOPICS.workOrderListFences }));
     await bridge.get(MachineDirectory).firstLoad(new AbortController().signal);
   };
 

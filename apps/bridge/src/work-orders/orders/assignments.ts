@@ -6,7 +6,6 @@ import {
   type InboundMessage,
   type KafkaClient,
   KeyedState,
-  type KeyedStateTopic,
   type OutboundRecord,
   type InputState,
 } from '#libs/kafka';
@@ -30,7 +29,6 @@ import { BRIDGE_SETTINGS, KAFKA } from '../../platform/index.js';
 import { WorkOrderLists } from '../lists/work-order-lists.js';
 import { LEDGER_BEGINS_ANEW } from './order-partitioner.js';
 import { QueueRetention } from './queue-retention.js';
-import { OwnedPartitions } from '../state/owned-partitions.js';
 import { answeredBy, ASSIGNMENT_CHANGES, type AssignmentChange } from './queues.js';
 
 type Operations = readonly AssignedOperation[];
@@ -43,12 +41,7 @@ type Operations = readonly AssignedOperation[];
 @Injectable()
 export class Assignments {
   /** Operations by machine and order, in the partition their changes come through. */
-  readonly topic: KeyedStateTopic;
-  private readonly partitions = new OwnedPartitions(
-    (state: InputState<Operations>) => new OwnedAssignments(state),
-  );
-  /** Takes over a partition that has just been restored. */
-  readonly own = this.partitions.own;
+  readonly topic: KeyedState<Operations, OwnedAssignments>;
   /** Of an order that has left the machine. */
   private readonly recordsOfLeft: RecordsOf = (answered, results) =>
     this.outcomes.recordsOf(answered, results.map(goneWithMachine));
@@ -61,7 +54,7 @@ export class Assignments {
     private readonly retention: QueueRetention,
   ) {
     const { topicPrefix, groupId } = settings.kafka;
-    this.topic = new KeyedState<Operations>({
+    this.topic = new KeyedState<Operations, OwnedAssignments>({
       kafka,
       name: `${topicPrefix}${INTERNAL_TOPICS.assignments}`,
       inputs: [ASSIGNMENT_CHANGES],
@@ -69,13 +62,13 @@ export class Assignments {
       transactionalIdPrefix: groupId,
       format: toStoredAssignment,
       parse: fromStoredAssignment,
-      onOwned: this.own,
+      onOwned: (state) => new OwnedAssignments(state),
     });
   }
 
   /** Takes a change, in the order of the partition's offsets; the message ends once the list it leads to is final. */
   readonly takeChange = (message: InboundMessage, change: AssignmentChange): void => {
-    const assignments = this.partitions.get(message.partition);
+    const assignments = this.topic.holders.get(message.partition);
     if (assignments === undefined) {
       message.abandon();
       return;

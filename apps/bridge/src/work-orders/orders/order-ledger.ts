@@ -6,7 +6,6 @@ import {
   type InboundMessage,
   type KafkaClient,
   KeyedState,
-  type KeyedStateTopic,
   type OutboundRecord,
   type InputState,
 } from '#libs/kafka';
@@ -30,7 +29,7 @@ import {
 } from '../../delivery/index.js';
 import { Equipment, UnmappedWorkCentres } from '../../equipment/index.js';
 import { BRIDGE_SETTINGS, KAFKA } from '../../platform/index.js';
-import { OwnedPartitions, warnOfTimesAhead } from '../state/owned-partitions.js';
+import { warnOfTimesAhead } from '../lists/times-ahead.js';
 import {
   answeredBy,
   ASSIGNMENT_CHANGES,
@@ -57,13 +56,8 @@ interface PartitionOrders {
 @Injectable()
 export class OrderLedger {
   /** Orders by id, in the partition they are relayed to. */
-  readonly topic: KeyedStateTopic;
+  readonly topic: KeyedState<KnownOrder, PartitionOrders>;
   private readonly logger = new Logger('OrderLedger');
-  private readonly partitions = new OwnedPartitions((state: InputState<KnownOrder>) =>
-    this.restored(state),
-  );
-  /** Takes over a partition that has just been restored. */
-  readonly own = this.partitions.own;
 
   constructor(
     @Inject(BRIDGE_SETTINGS) private readonly settings: BridgeSettings,
@@ -76,7 +70,7 @@ export class OrderLedger {
     private readonly retention: QueueRetention,
   ) {
     const { topicPrefix, groupId } = settings.kafka;
-    this.topic = new KeyedState<KnownOrder>({
+    this.topic = new KeyedState<KnownOrder, PartitionOrders>({
       kafka,
       name: `${topicPrefix}${INTERNAL_TOPICS.orders}`,
       inputs: [RELAYED_ORDERS],
@@ -84,14 +78,14 @@ export class OrderLedger {
       transactionalIdPrefix: groupId,
       format: toStoredOrder,
       parse: fromStoredOrder,
-      onOwned: this.own,
+      onOwned: (state) => this.restored(state),
     });
   }
 
   /** Applies a record of relayed orders, in the order of the partition's offsets; ends the message. */
   readonly takeOrders = (message: InboundMessage, { orders }: RelayedOrders): void => {
     const { topicPrefix } = this.settings.kafka;
-    const partition = this.partitions.get(message.partition);
+    const partition = this.topic.holders.get(message.partition);
     if (partition === undefined) {
       message.abandon();
       return;

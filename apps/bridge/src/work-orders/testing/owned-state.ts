@@ -1,4 +1,4 @@
-import type { OutboundRecord, InputState } from '#libs/kafka';
+import type { OutboundRecord, InputState, TransactedState } from '#libs/kafka';
 
 /**
  * One partition of state as the bridge gives it out, without Kafka.
@@ -9,13 +9,14 @@ import type { OutboundRecord, InputState } from '#libs/kafka';
 export function ownedState<V>(
   values: ReadonlyMap<string, V> = new Map(),
   { partition = 0, name = 'a-state', lost = new AbortController().signal } = {},
-): InputState<V> {
+): InputState<V> & TransactedState<V> {
   const now = new Map(values);
   return {
     ...{ partition, signal: lost, lost },
     get: (key) => now.get(key),
     keys: () => now.keys(),
     entries: () => now.entries(),
+    commit: () => Promise.reject(new Error('not written in a transaction of its own')),
     put: (key, value): OutboundRecord => {
       if (value === null) now.delete(key);
       else now.set(key, value);
