@@ -32,6 +32,7 @@ export class BatchScheduler<T extends LaneEntry> {
 
   /** Lets ready machines wait that long for others to share their call, unless one is full already. */
   lingerOrAsk(lingerMs: number): void {
+    if (this.queue.waiting === 0) return;
     // Only those that may be sent now count: machines in back-off would make all others go alone.
     const { maxMachines } = this.options.limits;
     const mayGo = lingerMs === 0 || this.queue.readyMachines(realNowMs()) >= maxMachines;
@@ -51,7 +52,7 @@ export class BatchScheduler<T extends LaneEntry> {
     this.isAsking = true;
     let callsLeft = calls;
     try {
-      while (!this.isAsked && this.status.admits() && this.queue.readyMachines(realNowMs()) > 0) {
+      while (!this.isAsked && this.queue.readyMachines(realNowMs()) > 0 && this.status.admits()) {
         this.isAsked = true;
         this.options.slots.ask(() => {
           this.isAsked = false;
@@ -69,8 +70,8 @@ export class BatchScheduler<T extends LaneEntry> {
   }
 
   private wakeForNext(): void {
-    // Its release asks again.
-    if (this.status.isHeld) return;
+    // The release of a hold asks again.
+    if (this.queue.waiting === 0 || this.status.isHeld) return;
     const nowMs = realNowMs();
     const isReady = this.queue.readyMachines(nowMs) > 0;
     const dueMs = isReady ? nowMs : this.queue.nextDueMs;

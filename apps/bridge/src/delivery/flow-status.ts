@@ -52,9 +52,7 @@ export class FlowStatus implements FlowCalls {
 
   /** Whether a call may begin. */
   admits(): boolean {
-    if (this.isHeld) return false;
-    // Asked several times a call: what time it is matters only to a flow that is paused.
-    return !this.isPaused || this.breaker.admits(realNowMs());
+    return !this.isHeld && this.breaker.admits(realNowMs());
   }
 
   /** Why a call that waits to be sent may not be sent any more; undefined while it may. */

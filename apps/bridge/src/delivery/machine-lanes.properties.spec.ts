@@ -21,13 +21,13 @@ type Use = 'every entry counts' | 'the newest counts';
 type Step =
   | { kind: 'add'; machine: number; bytes: number; partition: number; issuedAt: number }
   | { kind: 'take'; afterMs: number }
-  | { kind: 'done'; pick: number; conduct: CallQuality }
-  | { kind: 'again'; pick: number; conduct: CallQuality; waitMs: number }
+  | { kind: 'done'; pick: number; quality: CallQuality }
+  | { kind: 'again'; pick: number; quality: CallQuality; waitMs: number }
   | { kind: 'lose'; partition: number }
   | { kind: 'forgive' };
 
 function stepsWith(...conducts: CallQuality[]): fc.Arbitrary<Step[]> {
-  const conduct = fc.constantFrom(...conducts);
+  const quality = fc.constantFrom(...conducts);
   const pick = fc.nat(9);
   const partition = fc.nat(2);
   const step: fc.Arbitrary<Step> = fc.oneof(
@@ -45,13 +45,13 @@ function stepsWith(...conducts: CallQuality[]): fc.Arbitrary<Step[]> {
       weight: 5,
       arbitrary: fc.record({ kind: fc.constant('take' as const), afterMs: fc.nat(4) }),
     },
-    { weight: 4, arbitrary: fc.record({ kind: fc.constant('done' as const), pick, conduct }) },
+    { weight: 4, arbitrary: fc.record({ kind: fc.constant('done' as const), pick, quality }) },
     {
       weight: 4,
       arbitrary: fc.record({
         kind: fc.constant('again' as const),
         pick,
-        conduct,
+        quality,
         waitMs: fc.nat(30),
       }),
     },
@@ -102,7 +102,7 @@ class Traffic {
     }
     for (let left = 2 * this.added; this.queue.busyMachines > 0; left -= 1) {
       expect(left).toBeGreaterThan(0);
-      while (this.underWay.length > 0) this.done({ pick: 0, conduct: 'ok' });
+      while (this.underWay.length > 0) this.done({ pick: 0, quality: 'ok' });
       this.take(1000);
       this.checkCounts();
     }
@@ -188,35 +188,35 @@ class Traffic {
     }
   }
 
-  private done({ pick, conduct }: { pick: number; conduct: CallQuality }): void {
+  private done({ pick, quality }: { pick: number; quality: CallQuality }): void {
     const machine = this.underWay[pick % this.underWay.length];
     const entry = machine?.underWay;
     if (entry === undefined) return;
     const isLost = this.lost.has(entry);
     this.ends.push({ entry, how: isLost ? 'lost' : 'done' });
-    this.free(machine!, isLost ? 'unknown' : conduct, 0);
+    this.free(machine!, isLost ? 'unknown' : quality, 0);
   }
 
-  private again({ pick, conduct, waitMs }: Extract<Step, { kind: 'again' }>): void {
+  private again({ pick, quality, waitMs }: Extract<Step, { kind: 'again' }>): void {
     const machine = this.underWay[pick % this.underWay.length];
     const entry = machine?.underWay;
     if (entry === undefined) return;
     if (this.lost.has(entry)) {
-      this.done({ pick, conduct });
+      this.done({ pick, quality });
       return;
     }
     const { machineId, waiting } = machine!;
     const newer =
       this.use === 'the newest counts' ? this.queue.waitingOf(machineId).at(-1) : undefined;
     if (newer === undefined) {
-      this.queue.putBack(entry, conduct, this.nowMs + waitMs);
+      this.queue.putBack(entry, quality, this.nowMs + waitMs);
       waiting.unshift(entry);
-      this.note(machine!, conduct, this.nowMs + waitMs);
+      this.note(machine!, quality, this.nowMs + waitMs);
     } else {
       const kept = this.keepOne(entry, newer);
       this.queue.replaceAll(machineId, [kept]);
       waiting.splice(0, 1, kept);
-      this.free(machine!, conduct, this.nowMs + waitMs);
+      this.free(machine!, quality, this.nowMs + waitMs);
     }
   }
 
@@ -235,17 +235,17 @@ class Traffic {
     for (const entry of removed) this.ends.push({ entry, how: 'lost' });
   }
 
-  private free(machine: Machine, conduct: CallQuality, notBeforeMs: number): void {
-    this.queue.releaseMachine(machine.machineId, conduct, notBeforeMs);
-    this.note(machine, conduct, notBeforeMs);
+  private free(machine: Machine, quality: CallQuality, notBeforeMs: number): void {
+    this.queue.releaseMachine(machine.machineId, quality, notBeforeMs);
+    this.note(machine, quality, notBeforeMs);
   }
 
-  private note(machine: Machine, conduct: CallQuality, notBeforeMs: number): void {
+  private note(machine: Machine, quality: CallQuality, notBeforeMs: number): void {
     machine.underWay = undefined;
     machine.notBeforeMs = notBeforeMs;
-    machine.batchLimit = batchLimitAfter(machine.batchLimit, machine.lastBatchSize, conduct);
+    machine.batchLimit = batchLimitAfter(machine.batchLimit, machine.lastBatchSize, quality);
     if (notBeforeMs > 0) machine.hasFailed = true;
-    else if (conduct !== 'unknown') machine.hasFailed = false;
+    else if (quality !== 'unknown') machine.hasFailed = false;
     this.rest(machine);
   }
 

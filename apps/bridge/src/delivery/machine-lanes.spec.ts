@@ -70,11 +70,11 @@ describe('CommandLanes', () => {
 
   it.each<CallQuality>(['ok', 'suspect', 'failed', 'unknown'])(
     'lets a machine go for which nobody waits any more, though it was %s',
-    (conduct) => {
+    (quality) => {
       submit('first');
       const first = take()!;
       ownership.abort(lost);
-      lanes.postpone(first, conduct, NOW_MS + 500);
+      lanes.postpone(first, quality, NOW_MS + 500);
       expect(ends).toEqual(['first abandoned']);
       expect(lanes.queue.busyMachines).toBe(0);
       expect(open.size).toBe(0);
@@ -347,10 +347,10 @@ describe('LaneQueue', () => {
   };
 
   /** Sends the machine's entry alone, and says how that went. */
-  const sendAlone = (machineId: string, conduct: CallQuality, notBeforeMs = 0): void => {
+  const sendAlone = (machineId: string, quality: CallQuality, notBeforeMs = 0): void => {
     add(machineId);
     expect(idsOf(queue.takeBatch(0))).toEqual([machineId]);
-    queue.releaseMachine(machineId, conduct, notBeforeMs);
+    queue.releaseMachine(machineId, quality, notBeforeMs);
   };
 
   /** Sends each alone, which fails. Ten thousand assertions would take seconds. */

@@ -42,19 +42,19 @@ export class CommandLanes<P> {
   }
 
   /** The command is final. */
-  endCommand(command: Command<P>, conduct: CallQuality, end: CommandEnd): void {
-    this.queue.releaseMachine(command.machineId, conduct);
+  endCommand(command: Command<P>, quality: CallQuality, end: CommandEnd): void {
+    this.queue.releaseMachine(command.machineId, quality);
     this.settleWaiters(command, end);
   }
 
   /** The command has to be sent again, unless a newer one has come that replaces it. */
-  postpone(command: Command<P>, conduct: CallQuality, notBeforeMs: number): void {
+  postpone(command: Command<P>, quality: CallQuality, notBeforeMs: number): void {
     this.letGoOfLost(command);
     if (command.waiters.length === 0) {
       this.queue.releaseMachine(command.machineId, 'unknown');
       return;
     }
-    this.queue.putBack(command, conduct, notBeforeMs);
+    this.queue.putBack(command, quality, notBeforeMs);
     if (this.precedence === undefined) return;
     const { machineId } = command;
     const waiting = this.queue.waitingOf(machineId);
@@ -313,17 +313,17 @@ export class LaneQueue<T extends LaneEntry> {
    * Nothing of the machine is under way any more; the next entry that waits goes at `notBeforeMs` at the
    * earliest. With none waiting that is forgotten.
    */
-  releaseMachine(machineId: string, conduct: CallQuality, notBeforeMs = 0): void {
+  releaseMachine(machineId: string, quality: CallQuality, notBeforeMs = 0): void {
     const lane = this.open(machineId);
-    lane.callEnded(conduct, notBeforeMs);
+    lane.callEnded(quality, notBeforeMs);
     this.placeOrForget(lane);
   }
 
   /** As {@link releaseMachine}, with the entry that was under way back at the head of its lane. */
-  putBack(entry: T, conduct: CallQuality, notBeforeMs: number): void {
+  putBack(entry: T, quality: CallQuality, notBeforeMs: number): void {
     this.open(entry.machineId).waiting.unshift(entry);
     this.waitingCount += 1;
-    this.releaseMachine(entry.machineId, conduct, notBeforeMs);
+    this.releaseMachine(entry.machineId, quality, notBeforeMs);
   }
 
   /** Takes out of their lanes all waiting entries of which that is true, and returns them. */
@@ -481,13 +481,13 @@ class Lane<T> {
   }
 
   /** Its call has ended; the next entry goes at `notBeforeMs` at the earliest. */
-  callEnded(conduct: CallQuality, notBeforeMs: number): void {
+  callEnded(quality: CallQuality, notBeforeMs: number): void {
     this.inFlight = false;
     this.notBeforeMs = notBeforeMs;
-    this.batchLimit = batchLimitAfter(this.batchLimit, this.lastBatchSize, conduct);
+    this.batchLimit = batchLimitAfter(this.batchLimit, this.lastBatchSize, quality);
     // whose call went well, or was refused, need not wait
     if (notBeforeMs > 0) this.hasFailed = true;
-    else if (conduct !== 'unknown') this.hasFailed = false;
+    else if (quality !== 'unknown') this.hasFailed = false;
   }
 }
 
@@ -518,9 +518,9 @@ const EFFORT = 2;
  * @param allowed how many could share the last one
  * @param had how many did
  */
-export function batchLimitAfter(allowed: number, had: number, conduct: CallQuality): number {
-  if (typeof conduct === 'object') return partOf(had, EFFORT * conduct.slowness);
-  switch (conduct) {
+export function batchLimitAfter(allowed: number, had: number, quality: CallQuality): number {
+  if (typeof quality === 'object') return partOf(had, EFFORT * quality.slowness);
+  switch (quality) {
     case 'ok':
       return NO_BATCH_LIMIT;
     case 'suspect':
@@ -530,7 +530,7 @@ export function batchLimitAfter(allowed: number, had: number, conduct: CallQuali
     case 'unknown':
       return allowed;
     default:
-      return conduct satisfies never;
+      return quality satisfies never;
   }
 }
 

@@ -153,13 +153,13 @@ export class ServiceCaller<P> {
     }
     if (!isUnlisted(verdict)) this.unlisted.answered(call, isApplied);
     if (verdict.kind === 'rejected') return this.rejected(commands, verdict, call);
-    const conduct = this.pace.qualityOf(realNowMs() - call.startedMs, 'ok');
+    const quality = this.pace.qualityOf(realNowMs() - call.startedMs, 'ok');
     const appliedAt = this.options.clock.nowSeconds();
     commands.forEach((command, index) => {
       command.forbidden?.wentWell();
       const { workingOrders, records } = lists?.[index] ?? {};
       const end = { kind: 'applied', appliedAt, workingOrders, records } as const;
-      this.lanes.endCommand(command, conduct, end);
+      this.lanes.endCommand(command, quality, end);
     });
     return [];
   }
@@ -202,12 +202,12 @@ export class ServiceCaller<P> {
     this.status.failed({ machineId, busyMachines, isShared, isProbe, cause, why, retryAfterMs });
     // The service or one machine may be at fault. So each failure cuts the batch limit of its machines to an eighth, as
     // long as others get through; when it was the service, all limits are lifted as soon as it answers again.
-    const conduct =
+    const quality =
       cause === 'token-refused'
         ? 'unknown'
         : this.pace.qualityOf(realNowMs() - call.startedMs, 'suspect');
     const notBeforeMs = realNowMs() + waitMs;
-    for (const command of commands) this.lanes.postpone(command, conduct, notBeforeMs);
+    for (const command of commands) this.lanes.postpone(command, quality, notBeforeMs);
   }
 }
 

@@ -23,8 +23,6 @@ export interface OutboundRecord {
 
 /** A record that Kafka, or the client, will never take however often it is sent. */
 export class RecordRefusedError extends Error {
-  readonly retryable = false;
-
   constructor(
     /** `too-large` is a broker's answer, `beyond-bound` our own: no setting of a topic changes that. */
     readonly code: 'too-large' | 'beyond-bound' | 'unencodable' | 'ill-dated',
