@@ -10,6 +10,7 @@ import { CommandOutcomes, type CommandResult } from '../delivery/index.js';
 import { inboundMessage } from '../delivery/testing/inbound-message.js';
 import { FlowControls } from '../flow-control/index.js';
 import { MachineDirectory } from '../machine-directory/index.js';
+import { whenListed } from '../machine-directory/testing/when-listed.js';
 import { PlatformModule } from '../platform/index.js';
 import { DowntimeReasonsController } from './downtime-reasons.controller.js';
 import { DowntimeReasonsModule } from './downtime-reasons.module.js';
@@ -99,7 +100,7 @@ describe('DowntimeReasons', () => {
       results.push(...all);
       return [];
     });
-    await bridge.get(MachineDirectory).firstLoad(new AbortController().signal);
+    await whenListed(bridge.get(MachineDirectory));
   };
 
   afterEach(async () => {

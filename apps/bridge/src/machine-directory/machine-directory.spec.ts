@@ -10,6 +10,7 @@ import { MachineDirectory } from './machine-directory.js';
 import { MachineList } from './machine-list.js';
 import { ReasonLists } from './reason-lists.js';
 import { MIN_GAP_MS as LOOK_UP_GAP_MS } from './shared-look-up.js';
+import { whenListed } from './testing/when-listed.js';
 
 const MILL = {
   machineDisplayName: 'Mill',
@@ -86,7 +87,7 @@ describe('MachineDirectory', () => {
 
   it('reads the machines at start', async () => {
     directory.onApplicationBootstrap();
-    await directory.firstLoad(never);
+    await whenListed(directory);
     expect([...directory.machines().keys()]).toEqual(['M-1']);
     expect(directory.status).toEqual({ machines: 1, loadedAt: clock.nowSeconds(), problem: null });
   });
@@ -221,7 +222,7 @@ describe('MachineDirectory', () => {
     const error = jest.spyOn(Logger.prototype, 'error').mockReturnValue(undefined);
     jest.spyOn(list, 'refresh').mockRejectedValueOnce(failure);
     directory.onApplicationBootstrap();
-    await directory.firstLoad(never);
+    await whenListed(directory);
     expect(error).toHaveBeenCalledWith({ msg: 'the machine list is not refreshed', err: failure });
   });
 

@@ -52,18 +52,6 @@ export class MachineDirectory implements OnApplicationBootstrap, BeforeApplicati
     return this.list.subscribe(listener);
   }
 
-  /** Resolves as soon as a list has been read. */
-  async firstLoad(signal: AbortSignal): Promise<void> {
-    if (this.status.loadedAt !== null) return;
-    let unsubscribe = (): void => undefined;
-    const loaded = new Promise<void>((resolve) => {
-      unsubscribe = this.onRefresh(() => {
-        resolve();
-      });
-    });
-    await abortable(loaded, signal).finally(unsubscribe);
-  }
-
   /** Whether the machine was listed when the list was last read. */
   hasMachine(machineId: string): boolean {
     return this.list.machines.has(machineId);

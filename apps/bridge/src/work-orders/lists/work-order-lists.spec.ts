@@ -10,6 +10,7 @@ import { CommandOutcomes, type CommandResult, type Precedence } from '../../deli
 import { inboundMessage, type KeptMessage } from '../../delivery/testing/inbound-message.js';
 import { FlowControls } from '../../flow-control/index.js';
 import { MachineDirectory } from '../../machine-directory/index.js';
+import { whenListed } from '../../machine-directory/testing/when-listed.js';
 import { PlatformModule } from '../../platform/index.js';
 import { ownedState } from '../testing/owned-state.js';
 import { WorkOrdersModule } from '../work-orders.module.js';
@@ -92,7 +93,7 @@ describe('WorkOrderLists', () => {
     bridge
       .get(ListWatermarks)
       .topic.own(ownedState(watermarks, { name: INTERNAL_TOPICS.workOrderListFences }));
-    await bridge.get(MachineDirectory).firstLoad(new AbortController().signal);
+    await whenListed(bridge.get(MachineDirectory));
   };
 
   afterEach(async () => {

@@ -5,6 +5,7 @@ import { type INestApplicationContext, Module } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
 import { loadBridgeSettings } from '#libs/config';
 import { MachineDirectory } from '../../machine-directory/index.js';
+import { whenListed } from '../../machine-directory/testing/when-listed.js';
 import { PlatformModule } from '../../platform/index.js';
 import { WorkOrdersModule } from '../work-orders.module.js';
 import { OrderRelay } from './order-relay.js';
@@ -36,7 +37,7 @@ describe('machines that orders name and the service does not list', () => {
     @Module({ imports: [PlatformModule.with(settings), WorkOrdersModule] })
     class WorkOrdersAlone {}
     bridge = await NestFactory.createApplicationContext(WorkOrdersAlone, { logger: false });
-    await bridge.get(MachineDirectory).firstLoad(new AbortController().signal);
+    await whenListed(bridge.get(MachineDirectory));
   });
 
   afterEach(async () => {
