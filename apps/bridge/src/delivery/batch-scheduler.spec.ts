@@ -4,7 +4,7 @@ import { realNowMs } from '#libs/clock';
 import { CallSlots } from '#libs/delivery';
 import { BatchScheduler, CallSpread, WakeTimer } from './batch-scheduler.js';
 import { Breaker, FlowStatus } from './flow-status.js';
-import { LaneQueue } from './machine-lanes.js';
+import { LaneQueue } from './lane-queue.js';
 
 const LIMITS = { maxMachines: 4, maxBytes: Infinity };
 const LINGER_MS = 20;

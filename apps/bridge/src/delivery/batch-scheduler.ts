@@ -1,7 +1,7 @@
 import { afterRealMs, realNowMs } from '#libs/clock';
 import type { DispatcherOptions } from './command.js';
 import type { FlowStatus } from './flow-status.js';
-import type { LaneEntry, LaneQueue } from './machine-lanes.js';
+import type { LaneEntry, LaneQueue } from './lane-queue.js';
 
 /**
  * Decides when calls of a flow begin. Ready machines wait for the linger time, unless they fill a call; others until

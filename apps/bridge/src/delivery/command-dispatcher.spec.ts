@@ -5,7 +5,6 @@ import { type CallPermit, CallSlots } from '#libs/delivery';
 import { FlowHold } from '../flow-control/index.js';
 import {
   type Admission,
-  type BatchLimits,
   type CallAnswer,
   type Command,
   type CommandResult,
@@ -15,6 +14,7 @@ import {
   MessageAnswers,
   type Precedence,
 } from './command.js';
+import type { BatchLimits } from './lane-queue.js';
 import { CommandDispatcher } from './command-dispatcher.js';
 import { inboundMessage } from './testing/inbound-message.js';
 import type { ServiceAnswer } from './verdict.js';

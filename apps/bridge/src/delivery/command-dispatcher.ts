@@ -12,7 +12,7 @@ import {
   type Unavailable,
 } from './command.js';
 import { FlowStatus } from './flow-status.js';
-import { CommandLanes, OpenCommands } from './machine-lanes.js';
+import { CommandLanes, OpenCommands } from './command-lanes.js';
 import { ServiceCaller } from './service-caller.js';
 import { RETRY_BACK_OFF } from './verdict.js';
 

@@ -12,6 +12,7 @@ import type {
 } from '#libs/kafka';
 import type { TraceContext } from '#libs/tracing';
 import type { FlowHold } from '../flow-control/index.js';
+import type { BatchLimits } from './lane-queue.js';
 import type { ForbiddenAttribution, ServiceAnswer, UnlistedRefusal } from './verdict.js';
 
 /** A list that the service has taken. */
@@ -292,11 +293,6 @@ export type Precedence = 'newer' | 'older' | 'both' | 'apart';
 
 /** @param isCalled a call for the machine is under way, which may make either of them outdated */
 export type Precede<P> = (older: P, newer: P, isCalled: boolean) => Precedence;
-
-export interface BatchLimits {
-  maxMachines: number;
-  maxBytes: number;
-}
 
 /** What distinguishes one flow of commands from another. */
 export interface DispatcherOptions<P> {

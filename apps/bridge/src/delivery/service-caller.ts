@@ -3,7 +3,8 @@ import { backOffMs } from '#libs/delivery';
 import type { Span } from '#libs/tracing';
 import type { CallAnswer, Command, DispatcherOptions, SetList, TracedPermit } from './command.js';
 import type { FlowStatus } from './flow-status.js';
-import type { CommandLanes, SlowCall } from './machine-lanes.js';
+import type { SlowCall } from './lane-queue.js';
+import type { CommandLanes } from './command-lanes.js';
 import {
   classifyAnswer,
   isUnlisted,

@@ -5,7 +5,7 @@ import {
   type LaneEntry,
   LaneQueue,
   NO_BATCH_LIMIT,
-} from './machine-lanes.js';
+} from './lane-queue.js';
 
 const MAX_BYTES = 10;
 

@@ -1,0 +1,195 @@
+import { everyRealMs, realNowMs } from '#libs/clock';
+import {
+  type Command,
+  type CommandEnd,
+  type CommandWaiter,
+  type Precede,
+  type Precedence,
+  resultFor,
+} from './command.js';
+import { type BatchLimits, type CallQuality, LaneQueue } from './lane-queue.js';
+
+const SUPERSEDED: CommandEnd = {
+  kind: 'superseded',
+  detail: 'a newer list of the machine came before this one was taken',
+};
+
+/**
+ * The commands of one flow, machine by machine, and their waiters. A command *waits* in its machine's lane, is *under
+ * way* from {@link LaneQueue.takeBatch} on, and then *final*, or waits again. Where one comes that replaces another,
+ * only one of them stands.
+ */
+export class CommandLanes<P> {
+  readonly queue: LaneQueue<Command<P>>;
+
+  constructor(
+    limits: BatchLimits,
+    private readonly open: OpenCommands,
+    private readonly precedence?: Precede<P>,
+  ) {
+    this.queue = new LaneQueue(limits);
+  }
+
+  enqueueCommand(command: Command<P>): void {
+    for (const waiter of command.waiters) this.open.add(waiter);
+    if (this.precedence === undefined) {
+      this.queue.enqueue(command);
+      return;
+    }
+    const { machineId } = command;
+    this.queue.replaceAll(machineId, this.standing(this.queue.waitingOf(machineId), command));
+  }
+
+  /** The command is final. */
+  endCommand(command: Command<P>, quality: CallQuality, end: CommandEnd): void {
+    this.queue.releaseMachine(command.machineId, quality);
+    this.settleWaiters(command, end);
+  }
+
+  /** The command has to be sent again, unless a newer one has come that replaces it. */
+  postpone(command: Command<P>, quality: CallQuality, notBeforeMs: number): void {
+    this.letGoOfLost(command);
+    if (command.waiters.length === 0) {
+      this.queue.releaseMachine(command.machineId, 'unknown');
+      return;
+    }
+    this.queue.putBack(command, quality, notBeforeMs);
+    if (this.precedence === undefined) return;
+    const { machineId } = command;
+    const waiting = this.queue.waitingOf(machineId);
+    this.queue.replaceAll(
+      machineId,
+      waiting.reduce<readonly Command<P>[]>((all, each) => this.standing(all, each), []),
+    );
+  }
+
+  /** The command's time comes then; what follows it of its machine stays behind it. */
+  delay(command: Command<P>, untilMs: number): void {
+    this.open.delay(command.machineId, untilMs);
+    this.postpone(command, 'unknown', untilMs);
+  }
+
+  /** Nobody waits for the command, which was under way, any more. */
+  drop(command: Command<P>): void {
+    this.queue.releaseMachine(command.machineId, 'unknown');
+    this.abandon(command);
+  }
+
+  /** Drops the waiters of lost partitions, which are another process's now; commands under way are left alone. */
+  dropLost(): void {
+    this.queue.removeWaiting((command) => {
+      this.letGoOfLost(command);
+      return command.waiters.length === 0;
+    });
+  }
+
+  private letGoOfLost(command: Command<P>): void {
+    if (!command.waiters.some(({ isLost }) => isLost)) return;
+    this.abandon(command);
+    command.waiters = command.waiters.filter(({ isLost }) => !isLost);
+  }
+
+  private abandon({ waiters }: Command<P>): void {
+    for (const waiter of waiters) if (waiter.isLost) this.open.abandon(waiter);
+  }
+
+  private settleWaiters(command: Command<P>, end: CommandEnd): void {
+    for (const waiter of command.waiters) this.open.settleWaiter(waiter, end);
+  }
+
+  /** Those of a machine that stand from now on, oldest first, when one more comes behind those that wait. */
+  private standing(waiting: readonly Command<P>[], newest: Command<P>): readonly Command<P>[] {
+    const older = waiting.at(-1);
+    if (older === undefined) return [newest];
+    const isCalled = this.queue.isInFlight(newest.machineId);
+    const precedence = this.precedence?.(older.payload, newest.payload, isCalled) ?? 'newer';
+    if (precedence === 'apart') return [...waiting, newest];
+    const kept = this.settleBetween(older, newest, precedence);
+    return kept === older ? waiting : this.standing(waiting.slice(0, -1), kept);
+  }
+
+  /** The one of two that stands for the machine from now on; the waiters of the other are answered, or join it. */
+  private settleBetween(
+    older: Command<P>,
+    newer: Command<P>,
+    precedence: Exclude<Precedence, 'apart'>,
+  ): Command<P> {
+    const [kept, other] = precedence === 'older' ? [older, newer] : [newer, older];
+    kept.attempts = Math.max(older.attempts, newer.attempts);
+    kept.failedLookUps = Math.max(older.failedLookUps, newer.failedLookUps);
+    kept.forbidden ??= other.forbidden;
+    if (precedence === 'both') kept.waiters = [...older.waiters, ...newer.waiters];
+    else this.settleWaiters(other, SUPERSEDED);
+    return kept;
+  }
+}
+
+const SWEEP_MS = 250;
+
+/** Everyone who waits for a command of one flow, from receipt to the final result. */
+export class OpenCommands {
+  /** A set keeps the order of insertion: the first has waited longest. */
+  private readonly open = new Set<CommandWaiter>();
+  /** Until when, in real milliseconds, a machine's commands waited for something else than the service. */
+  private readonly delayedUntilMs = new Map<string, number>();
+  private stopSweep: (() => void) | undefined;
+
+  /** @param onDeferred called once for each that has waited `deferredAfterMs` of real time for the service */
+  constructor(
+    private readonly deferredAfterMs: number,
+    private readonly onDeferred: (waiter: CommandWaiter) => void,
+  ) {}
+
+  get size(): number {
+    return this.open.size;
+  }
+
+  /** Real milliseconds for which the longest has waited; 0 when nobody waits. */
+  oldestAgeMs(nowMs: number): number {
+    const [oldest] = this.open;
+    return oldest === undefined ? 0 : nowMs - oldest.sinceMs;
+  }
+
+  add(waiter: CommandWaiter): void {
+    this.open.add(waiter);
+    this.stopSweep ??= everyRealMs(SWEEP_MS, () => {
+      this.sweep(realNowMs());
+    });
+  }
+
+  /** The time of the machine's next command has not come: nobody there waits for the service before that. */
+  delay(machineId: string, untilMs: number): void {
+    this.delayedUntilMs.set(machineId, untilMs);
+  }
+
+  settleWaiter(waiter: CommandWaiter, end: CommandEnd): void {
+    if (!this.open.delete(waiter)) return;
+    waiter.answers.settleCommand(resultFor(waiter, end), waiter.item);
+  }
+
+  abandon(waiter: CommandWaiter): void {
+    if (this.open.delete(waiter)) waiter.answers.message.abandon();
+  }
+
+  fail(waiter: CommandWaiter, error: unknown): void {
+    if (this.open.delete(waiter)) waiter.answers.message.fail(error);
+  }
+
+  private sweep(nowMs: number): void {
+    if (this.size === 0) {
+      this.stopSweep?.();
+      this.stopSweep = undefined;
+    }
+    const receivedBeforeMs = nowMs - this.deferredAfterMs;
+    for (const waiter of this.open) {
+      if (waiter.sinceMs > receivedBeforeMs) break;
+      if (waiter.isDeferred) continue;
+      if ((this.delayedUntilMs.get(waiter.machineId) ?? -Infinity) > receivedBeforeMs) continue;
+      waiter.isDeferred = true;
+      this.onDeferred(waiter);
+    }
+    for (const [machineId, untilMs] of this.delayedUntilMs) {
+      if (untilMs <= receivedBeforeMs) this.delayedUntilMs.delete(machineId);
+    }
+  }
+}
