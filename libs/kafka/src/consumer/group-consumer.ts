@@ -1,5 +1,4 @@
 import { Logger } from '@nestjs/common';
-import { realEpochMs, realNowMs } from '#libs/clock';
 import { AssignerProtocol, type Cluster, type PartitionAssigner } from '#libs/kafkajs-patches';
 import type { Consumer, KafkaClient } from '../client/kafka-port.js';
 
@@ -208,26 +207,5 @@ export class GroupMember {
     } catch (error) {
       this.logger.debug({ msg: 'refused by a consumer that is ending', error: String(error) });
     }
-  }
-}
-
-/** The age of the coordinator's latest confirmation that this process is a member. */
-export class SessionLease {
-  private monotonicMs = -Infinity;
-  private wallMs = -Infinity;
-
-  /**
-   * Takes a confirmation, as old as the request that it answers (real epoch milliseconds): the answer may have lain in
-   * a socket while the process was suspended.
-   */
-  renew(sentAtMs = realEpochMs()): void {
-    const ageMs = Math.max(0, realEpochMs() - sentAtMs);
-    this.monotonicMs = realNowMs() - ageMs;
-    this.wallMs = realEpochMs() - ageMs;
-  }
-
-  /** The greater of the ages by two clocks: one stops while the machine is suspended, the other may be set back. */
-  get ageMs(): number {
-    return Math.max(realNowMs() - this.monotonicMs, realEpochMs() - this.wallMs);
   }
 }

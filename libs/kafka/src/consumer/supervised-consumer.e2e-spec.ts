@@ -5,8 +5,13 @@ import { realEpochMs, realNowMs } from '#libs/clock';
 import { type Consumer, type EachBatchPayload, Kafka, logLevel } from '#libs/kafkajs-patches';
 import { ensureTopics } from '../client/ensure-topics.js';
 import { sendWithStock, stockKafka, testBrokers } from '../testing/stock-client.js';
-import { SESSION_TIMEOUT_MS, SessionLease } from './group-consumer.js';
-import { RevocationBarrier, SupervisedConsumer, watchConsumer } from './supervised-consumer.js';
+import { SESSION_TIMEOUT_MS } from './group-consumer.js';
+import {
+  RevocationBarrier,
+  SessionLease,
+  SupervisedConsumer,
+  watchConsumer,
+} from './supervised-consumer.js';
 import { eventually } from './testing/wait.js';
 
 /** Inside kafkajs: where a broker's answers can be replaced by those of a coordinator that moves. */

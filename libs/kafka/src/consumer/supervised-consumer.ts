@@ -9,12 +9,7 @@ import type {
   PartitionAssignment,
   TopicPartition,
 } from '../client/kafka-port.js';
-import {
-  createGroupConsumer,
-  GroupMember,
-  SESSION_TIMEOUT_MS,
-  SessionLease,
-} from './group-consumer.js';
+import { createGroupConsumer, GroupMember, SESSION_TIMEOUT_MS } from './group-consumer.js';
 
 /** A fetch without a message: transaction markers, aborted or compacted records. */
 export interface EmptyFetch extends TopicPartition {
@@ -282,6 +277,27 @@ export function watchConsumer(
     onMembershipConfirmed();
   });
   return { end, stop };
+}
+
+/** The age of the coordinator's latest confirmation that this process is a member. */
+export class SessionLease {
+  private monotonicMs = -Infinity;
+  private wallMs = -Infinity;
+
+  /**
+   * Takes a confirmation, as old as the request that it answers (real epoch milliseconds): the answer may have lain in
+   * a socket while the process was suspended.
+   */
+  renew(sentAtMs = realEpochMs()): void {
+    const ageMs = Math.max(0, realEpochMs() - sentAtMs);
+    this.monotonicMs = realNowMs() - ageMs;
+    this.wallMs = realEpochMs() - ageMs;
+  }
+
+  /** The greater of the ages by two clocks: one stops while the machine is suspended, the other may be set back. */
+  get ageMs(): number {
+    return Math.max(realNowMs() - this.monotonicMs, realEpochMs() - this.wallMs);
+  }
 }
 
 interface Draining {
