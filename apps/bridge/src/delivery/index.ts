@@ -8,7 +8,7 @@
  */
 export { WakeTimer } from './batch-scheduler.js';
 export { CommandDispatcher } from './command-dispatcher.js';
-export { CommandOutcomes, type RecentOutcome } from './command-outcomes.js';
+export { CommandOutcomes } from './command-outcomes.js';
 export {
   acceptEach,
   type Admission,
@@ -32,4 +32,5 @@ export {
 export { DeliveryModule } from './delivery.module.js';
 export { Breaker } from './flow-status.js';
 export { type LaneEntry, LaneQueue } from './lane-queue.js';
+export type { RecentOutcome } from './recent-outcomes.js';
 export { RETRY_BACK_OFF, type RetryCause } from './verdict.js';
