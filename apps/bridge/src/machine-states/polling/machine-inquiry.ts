@@ -1,3 +1,4 @@
+import type { Clock } from '#libs/clock';
 import type { Caller, CloudAnswer, MachineStateReading } from '#libs/cloud-client';
 import type { Span } from '#libs/tracing';
 import { describeFailure, type FailedAnswer } from '../../machine-directory/index.js';
@@ -20,8 +21,6 @@ export interface Finding {
   at: PollTime;
   /** Why the machine was not answered for; null when it was. */
   failure: FailedAnswer | null;
-  /** Real milliseconds the service asked to be left alone for. */
-  restMs: number;
   /** Start of the state as its duration has it, in epoch seconds, once the result is published. */
   durationStart: number | null;
 }
@@ -39,6 +38,8 @@ export class MachineInquiry {
   private answeredMs: number;
   /** Why its latest poll was not answered; null when it was. */
   private unanswered: FailedAnswer | null = null;
+  /** Until when the service asked not to be asked for the machine's state; monotonic milliseconds. */
+  private restsUntilMs = 0;
 
   /** @param signal of the partition: aborts when that is lost */
   constructor(
@@ -47,6 +48,11 @@ export class MachineInquiry {
     private readonly signal: AbortSignal,
   ) {
     this.answeredMs = context.clock.monotonicMs();
+  }
+
+  /** Whether the service asked not to be asked yet; until then the machine is passed over, and so lost in time. */
+  get isResting(): boolean {
+    return this.context.clock.monotonicMs() < this.restsUntilMs;
   }
 
   /**
@@ -71,13 +77,15 @@ export class MachineInquiry {
         metrics.polled(answer.kind === 'rejected' ? 'rejected' : lossReason(answer));
         health.failed(this.machineId, answer);
         this.unanswered = answer;
+        this.restsUntilMs = restedAtMs(answer, this.context.clock);
         return { ...this.without(answer, this.answeredMs), failure: answer };
     }
   }
 
   /**
-   * The machine is not asked for, since the service answers nobody. That alone is no verdict on a machine whose
-   * own latest poll was answered: it is lost once nobody has been answered for as long.
+   * The machine is not asked for, since the service answers nobody or asked not to be asked for it yet. That it answers
+   * nobody is no verdict on a machine whose own latest poll was answered: it is lost once nobody has been answered for as
+   * long.
    */
   passedOver(): Finding {
     const { health } = this.context;
@@ -115,10 +123,7 @@ export class MachineInquiry {
     const { settings, clock } = this.context;
     const silentSeconds = (clock.monotonicMs() - answeredMs) / 1000;
     const isLost = silentSeconds > settings.polling.staleAfterSeconds;
-    const restMs = restAfter(latest);
-    return isLost
-      ? this.finding({ kind: 'lost', reason: lossReason(latest) }, restMs)
-      : this.finding({ kind: 'listed' }, restMs);
+    return this.finding(isLost ? { kind: 'lost', reason: lossReason(latest) } : { kind: 'listed' });
   }
 
   private async read(
@@ -132,18 +137,17 @@ export class MachineInquiry {
     const request = activityLogNeed(tracked, reading, earlier, context);
     const result = { kind: 'reading', reading, log: null } as const;
     const start = durationStart(reading);
-    const finding = { result, at, failure: null, restMs: 0, durationStart: start };
+    const finding = { result, at, failure: null, durationStart: start };
     if (request === null) {
       if ((tracked?.unreadFrom ?? null) === null) this.missedLog?.isNotMissed();
       this.context.health.completed(this.machineId);
       return finding;
     }
     const answer = await this.log.read(request, caller);
-    const restMs = answer.kind === 'retry' ? restAfter(answer) : 0;
     const { purpose, missingFrom } = request;
     if (answer.kind === 'retry' && purpose === 'news' && this.log.isWorthWaitingFor()) {
       this.context.health.failed(this.machineId, answer);
-      return this.finding({ kind: 'listed' }, restMs);
+      return this.finding({ kind: 'listed' });
     }
     this.context.health.completed(this.machineId);
     this.judgeLog(request, answer, reading, tracked);
@@ -152,7 +156,7 @@ export class MachineInquiry {
     }
     // What was to be confirmed is still to be confirmed; nothing else is missing.
     const missing = purpose === 'confirmation' ? {} : { missingFrom };
-    return { ...finding, result: { ...result, ...missing }, restMs };
+    return { ...finding, result: { ...result, ...missing } };
   }
 
   private judgeLog(
@@ -190,11 +194,9 @@ export class MachineInquiry {
     this.unanswered = null;
   }
 
-  private finding(result: PollResult, restMs = 0): Finding {
-    return {
-      ...{ result, at: { now: this.now }, failure: null, restMs },
-      durationStart: this.durationStart,
-    };
+  private finding(result: PollResult): Finding {
+    const { now, durationStart } = this;
+    return { result, at: { now }, failure: null, durationStart };
   }
 
   private get now(): number {
@@ -206,8 +208,10 @@ function lossReason(failure: FailedAnswer): 'forbidden' | 'unreachable' {
   return failure.kind === 'unauthorised' ? 'forbidden' : 'unreachable';
 }
 
-function restAfter(failure: FailedAnswer): number {
-  return failure.kind === 'retry' ? (failure.afterMs ?? 0) : 0;
+/** When what failed may be asked for again, in monotonic milliseconds of the clock; `afterMs` is real time. */
+function restedAtMs(failure: FailedAnswer, clock: Clock): number {
+  const afterMs = failure.kind === 'retry' ? (failure.afterMs ?? 0) : 0;
+  return clock.monotonicMs() + afterMs * clock.speed;
 }
 
 /** Seconds of the clock until a log is asked for again that was asked for in vain; the last one repeats. */
@@ -219,13 +223,16 @@ export type LogAnswer =
   | { kind: 'data'; log: ActivityLog }
   /** Without an entry where there must be one, or by a status: it says nothing of the time that it was asked for. */
   | { kind: 'refused'; why: string }
-  | Extract<CloudAnswer<never>, { kind: 'retry' }>;
+  | FailedRead;
+
+type FailedRead = Extract<CloudAnswer<never>, { kind: 'retry' }>;
 
 /** The activity log of one machine: since when it is missed, and when it is asked for again. */
 export class MachineLog {
   /** Monotonic milliseconds. */
   private missingSinceMs: number | null = null;
-  private hasFailed = false;
+  /** The latest read, if that failed; it is not made again before `restedAtMs`, monotonic. */
+  private failed: { answer: FailedRead; restedAtMs: number } | null = null;
   private inVain: { times: number; at: number } | null = null;
 
   constructor(
@@ -235,10 +242,15 @@ export class MachineLog {
 
   async read(request: LogRequest, caller: Caller): Promise<LogAnswer> {
     const { from, to, purpose } = request;
-    const { machineId, hasFailed } = this;
-    const answer = await this.context.activityLog.read(machineId, from, to, caller, hasFailed);
-    this.hasFailed = answer.kind === 'retry';
-    if (answer.kind === 'retry') return answer;
+    const { machineId, failed } = this;
+    const { activityLog, clock } = this.context;
+    if (failed !== null && clock.monotonicMs() < failed.restedAtMs) return failed.answer;
+    const answer = await activityLog.read(machineId, from, to, caller, failed !== null);
+    if (answer.kind === 'retry') {
+      this.failed = { answer, restedAtMs: restedAtMs(answer, clock) };
+      return answer;
+    }
+    this.failed = null;
     this.isNotMissed();
     if (answer.kind === 'noData') return { kind: 'refused', why: 'no entries' };
     if (answer.kind !== 'data') return { kind: 'refused', why: describeFailure(answer) };
@@ -261,7 +273,7 @@ export class MachineLog {
 
   /** Whether anything is remembered of it that a new one would not know. */
   get isMissed(): boolean {
-    return this.missingSinceMs !== null || this.hasFailed || this.inVain !== null;
+    return this.missingSinceMs !== null || this.failed !== null || this.inVain !== null;
   }
 
   /** Whether it is to be asked for again by now, for what it did not say before. */

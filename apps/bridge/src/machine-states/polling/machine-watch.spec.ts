@@ -41,14 +41,13 @@ describe('MachineWatch', () => {
   let partition: AbortController;
   let forgotten: string[];
   let windows: { startTime: number; endTime: number }[];
+  let statesAsked: number;
   let commit: () => Promise<void>;
   let watchWith: (environment?: Record<string, string>) => MachineWatch;
 
-  /** Returns the real milliseconds the service asked to be left alone for. */
-  const turn = async (): Promise<number> => {
+  const turn = async (): Promise<void> => {
     const poll = await watch.poll();
     await poll.conclude();
-    return poll.restMs;
   };
 
   const kinds = (): string[] =>
@@ -84,13 +83,14 @@ describe('MachineWatch', () => {
     remembered = 'null';
     partition = new AbortController();
     windows = [];
+    statesAsked = 0;
     forgotten = [];
     commit = () => Promise.resolve();
     server = createServer((request, response) => {
       const { status, body, headers } = request.method === 'POST' ? activity : state;
       if (request.method === 'POST') {
         void bodyOf(request).then((json) => windows.push(json as (typeof windows)[number]));
-      }
+      } else statesAsked += 1;
       response.writeHead(status, { 'content-type': 'application/json', ...headers });
       response.end(body === undefined ? undefined : JSON.stringify(body));
     });
@@ -175,9 +175,38 @@ describe('MachineWatch', () => {
     },
   );
 
-  it('passes on how long the service asked to be left alone', async () => {
-    state = { status: 429, headers: { 'retry-after': '7' } };
-    expect(await turn()).toBe(7000);
+  it('leaves a machine alone for as long as the service asks, and publishes its loss meanwhile', async () => {
+    activity = logged(['OPERATING', T0 - 600, T0]);
+    await turn();
+    state = { status: 503, headers: { 'retry-after': '600' } };
+    for (let minute = 1; minute <= 10; minute += 1) {
+      clock.advance(60);
+      await turn();
+    }
+    expect(kinds()).toEqual([STATE_EVENT_TYPES.changed, 'unreachable']);
+    expect(published.at(-1)?.event.data).toMatchObject({ detectedAt: T0 + 60 + 6 * 60 });
+    expect(statesAsked).toBe(2);
+    state = operating(T0 + 660, 21);
+    clock.advance(60);
+    await turn();
+    expect(kinds().at(-1)).toBe(STATE_EVENT_TYPES.observationRestored);
+  });
+
+  it('observes a machine on while its log is to be left alone', async () => {
+    activity = logged(['IDLE', T0 - 660, T0 - 600], ['OPERATING', T0 - 600, T0]);
+    await turn();
+    activity = { status: 429, headers: { 'retry-after': '3600' } };
+    for (let minute = 1; minute <= 7; minute += 1) {
+      clock.advance(60);
+      const duration = { machineState: 'IDLE', durationInMinutes: minute };
+      state = { status: 200, body: { ...duration, astUpdateTime: T0 + minute * 60 } };
+      await turn();
+    }
+    expect(windows).toHaveLength(2);
+    expect(published.map(({ event }) => event.data)).toMatchObject([
+      { state: 'OPERATING' },
+      { state: 'IDLE', startTime: T0, startTimeSource: 'duration' },
+    ]);
   });
 
   it('waits for a log that fails, but not for ever', async () => {
@@ -296,7 +325,7 @@ describe('MachineWatch', () => {
     activity = { status: 503, headers: { 'retry-after': '3' } };
     clock.advance(300);
     state = operating(T0 + 300, 8);
-    expect(await turn()).toBe(3000);
+    await turn();
     expect(watch.tracked?.lastUpdateTime).toBe(T0 + 300);
     expect(health.failingMachines).toBe(0);
     activity = logged(['OPERATING', T0 - 180, T0 + 360]);

@@ -90,11 +90,13 @@ export class MachineWatch implements Polled {
   }
 
   async poll(): Promise<Poll> {
-    if (this.hasLeft) return { failure: undefined, restMs: 0, conclude: () => this.passOver() };
+    if (this.hasLeft || this.inquiry.isResting) {
+      return { failure: undefined, conclude: () => this.passOver() };
+    }
     const span = this.context.tracing.pollStarts(this.machineId);
     const finding = await this.inquiry.ask(this.tracked, span);
-    const { failure, restMs } = finding;
-    return { failure, restMs, conclude: () => this.settle(finding, span) };
+    const { failure } = finding;
+    return { failure, conclude: () => this.settle(finding, span) };
   }
 
   async passOver(): Promise<void> {

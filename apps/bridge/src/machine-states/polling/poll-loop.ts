@@ -20,8 +20,6 @@ import { PollingMetrics } from './polling-metrics.js';
 export interface Poll {
   /** Why the machine was not answered for; null when it was, undefined when it was not asked for. */
   failure: FailedAnswer | null | undefined;
-  /** Real milliseconds the service asked to be left alone for. */
-  restMs: number;
   /** Publishes what the answer brought to light; the next poll begins after it. */
   conclude(): Promise<void>;
 }
@@ -182,11 +180,11 @@ export class PollLoop implements OnApplicationBootstrap, BeforeApplicationShutdo
 
   private move(turn: PollTurn<Polled>, poll: Poll | undefined, tookMs: number): void {
     const nowMs = this.clock.monotonicMs();
-    let restMs = (poll?.restMs ?? 0) * this.clock.speed;
-    if (!poll?.failure) turn.failingSinceMs = undefined;
+    let restMs = 0;
+    if (poll?.failure === null) turn.failingSinceMs = undefined;
     // A probe that fails says nothing of its machine: it is the service.
-    else if (!this.health.isPaused) {
-      restMs = Math.max(restMs, this.turns.failed(turn, nowMs, tookMs));
+    else if (poll?.failure !== undefined && !this.health.isPaused) {
+      restMs = this.turns.failed(turn, nowMs, tookMs);
     }
     this.turns.move(turn, nowMs + restMs, this.wallAheadMs);
     this.queue.add(turn);
