@@ -91,12 +91,13 @@ export class MachineWatch implements Polled {
 
   async poll(): Promise<Poll> {
     if (this.hasLeft || this.inquiry.isResting) {
-      return { failure: undefined, conclude: () => this.passOver() };
+      return { failure: undefined, logEntries: 0, conclude: () => this.passOver() };
     }
     const span = this.context.tracing.pollStarts(this.machineId);
     const finding = await this.inquiry.ask(this.tracked, span);
-    const { failure } = finding;
-    return { failure, conclude: () => this.settle(finding, span) };
+    const { failure, result } = finding;
+    const logEntries = result.kind === 'reading' ? (result.log?.entries.length ?? 0) : 0;
+    return { failure, logEntries, conclude: () => this.settle(finding, span) };
   }
 
   async passOver(): Promise<void> {

@@ -20,6 +20,8 @@ class HeldMachine implements Polled {
   inFlight = 0;
   /** What becomes of its polls. */
   failure: Poll['failure'] = null;
+  logEntries = 0;
+  conclusions = 0;
   /** Settles when Kafka has taken what the polls brought to light. */
   published: Promise<void> = Promise.resolve();
   private answers: (() => void)[] = [];
@@ -34,7 +36,12 @@ class HeldMachine implements Polled {
     this.inFlight += 1;
     await new Promise<void>((resolve) => this.answers.push(resolve));
     this.inFlight -= 1;
-    return { failure: this.failure, conclude: () => this.published };
+    const { failure, logEntries } = this;
+    const conclude = (): Promise<void> => {
+      this.conclusions += 1;
+      return this.published;
+    };
+    return { failure, logEntries, conclude };
   }
 
   passOver(): Promise<void> {
@@ -159,6 +166,24 @@ describe('PollLoop', () => {
     expect(machine.polls).toBe(1);
     await moveTo(T0 + 192);
     expect(machine.polls).toBe(2);
+  });
+
+  it('publishes long activity logs one after the other, since all of their events are in memory', async () => {
+    const machines = machinesUpdatedAt(T0, T0, T0);
+    const published: (() => void)[] = [];
+    for (const machine of machines) {
+      machine.logEntries = 9000;
+      machine.published = new Promise((resolve) => published.push(resolve));
+    }
+    loop.addAll(machines);
+    await moveTo(T0 + 59);
+    for (const machine of machines) machine.answer();
+    const conclusions = (): number => machines.reduce((sum, it) => sum + it.conclusions, 0);
+    for (let rounds = 1; rounds <= 3; rounds += 1) {
+      await settle();
+      expect(conclusions()).toBe(rounds);
+      machines.forEach(({ conclusions: made }, index) => made > 0 && published[index]?.());
+    }
   });
 
   it('never has more polls under way than it may', async () => {
