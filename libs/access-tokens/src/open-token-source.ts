@@ -9,7 +9,7 @@ import {
 import { RenewedTokenSource, type TokenIssuer } from './renewed-token-source.js';
 import { TokenFileSource } from './token-file-source.js';
 import { readToken, type TokenGrant, TokenRequests } from './token-requests.js';
-import { type TokenAnswer, type TokenSource, whyUnsendable } from './token-source.js';
+import { FixedTokenSource, type TokenSource } from './token-source.js';
 
 interface TokenSurroundings {
   exchanges: TimedExchanges;
@@ -149,34 +149,4 @@ function basic({ clientId, clientSecret }: ClientCredentials): string {
 
 function formEncoded(text: string): string {
   return new URLSearchParams({ '': text }).toString().slice(1);
-}
-
-/** A token that never changes. */
-class FixedTokenSource implements TokenSource {
-  private readonly answer: TokenAnswer;
-  private readonly token: string | undefined;
-
-  constructor(text: string) {
-    const token = text.trim();
-    const why = whyUnsendable(token);
-    this.token = why === undefined ? token : undefined;
-    this.answer =
-      why === undefined ? { kind: 'token', token } : { kind: 'unavailable', why, afterMs: null };
-  }
-
-  current(): string | undefined {
-    return this.token;
-  }
-
-  obtain(): Promise<TokenAnswer> {
-    return Promise.resolve(this.answer);
-  }
-
-  replace(): Promise<null> {
-    return Promise.resolve(null);
-  }
-
-  close(): Promise<void> {
-    return Promise.resolve();
-  }
 }
