@@ -6,6 +6,7 @@ import { client, connect, service } from '../test/stubbed-client.js';
 import type { MachineCloudClient } from './machine-cloud-client.js';
 
 const PUT_NOTHING = [{ machineId: 'M-1', workingOrders: [] }];
+const LOG_QUERY = { machineId: 'M-1', startTime: 0, endTime: 1 };
 
 async function retryError(answer: Promise<{ kind: string }>): Promise<CloudError> {
   const outcome = await answer;
@@ -123,9 +124,7 @@ describe('a body', () => {
 
   it('with a wrong field is malformed, naming the operation and the field but no value', async () => {
     service.answers(respond(200, [{ startTime: 'private' }]));
-    const error = await retryError(
-      client.getMachineActivityLog({ machineId: 'M-1', startTime: 0, endTime: 1 }),
-    );
+    const error = await retryError(client.getMachineActivityLog(LOG_QUERY));
     expect(error).toMatchObject({ operation: 'getMachineActivityLog', field: '[0].startTime' });
     expect(error.message).toContain('[0].startTime is of type string');
     expect(error.message).not.toContain('private');
@@ -134,6 +133,36 @@ describe('a body', () => {
   it('that is nested without end is malformed', async () => {
     service.answers(respond(200, '['.repeat(200_000) + ']'.repeat(200_000)));
     expect((await retryError(client.getMachineInfo())).code).toBe('malformed-answer');
+  });
+
+  it.each([
+    ['a state', 1, () => client.getMachineState('M-1')],
+    ['a list of reasons', 4, () => client.getClassificationReasons('M-1')],
+    ['an activity log', 8, () => client.getMachineActivityLog(LOG_QUERY)],
+    ['a list of machines', 32, () => client.getMachineInfo()],
+  ])('that does not end is read up to a limit: %s', async (_what, mebibytes, call) => {
+    let written = 0;
+    const dropped = new Promise((resolve) => {
+      service.answers((_request, response) => {
+        response.on('close', resolve);
+        response.writeHead(200, { 'content-type': 'application/json' });
+        const piece = Buffer.alloc(64 * 1024, ' ');
+        const write = (): void => {
+          while (!response.destroyed) {
+            written += piece.length;
+            if (!response.write(piece)) break;
+          }
+        };
+        response.on('drain', write);
+        write();
+      });
+    });
+    const error = await retryError(call());
+    expect(error).toMatchObject({ code: 'malformed-answer', field: 'body', status: 200 });
+    await dropped;
+    // what lies between both ends of the connection has been written, too
+    expect(written / 2 ** 20).toBeGreaterThan(mebibytes);
+    expect(written / 2 ** 20).toBeLessThan(mebibytes + 12);
   });
 
   it('may come in pieces, cut within a character or a byte order mark', async () => {

@@ -22,6 +22,12 @@ import type { ClockOffset } from './service-clock.js';
 /** As the operation table spells it, as its sample does, and as it was meant. */
 const MACHINE_INFO_PATHS = ['mahcineInfo', 'MahcineInfo', 'machineInfo'];
 
+const MIB = 1024 * 1024;
+/** 100,000 machines are 15 MB; one such list is read at a time. */
+const MAX_MACHINE_INFO_BYTES = 32 * MIB;
+/** 30 days of a machine that changes state every minute are 5 MB. */
+const MAX_ACTIVITY_LOG_BYTES = 8 * MIB;
+const MAX_REASONS_BYTES = 4 * MIB;
 const METHOD_UNKNOWN: readonly (number | undefined)[] = [405, 501];
 const NOBODY: Caller = { signal: undefined };
 const machineInfo = listRead(parseMachineInfo);
@@ -54,8 +60,9 @@ export class MachineCloudClient {
   /** Interface: getMachineInfo. */
   getMachineInfo(signal?: AbortSignal): Promise<CloudAnswer<MachineInfo[]>> {
     const request = { operation: 'getMachineInfo', method: 'GET' } as const;
+    const maxAnswerBytes = MAX_MACHINE_INFO_BYTES;
     return this.machineInfoPath.call((path) =>
-      this.calls.call({ ...request, path }, machineInfo, { signal }),
+      this.calls.call({ ...request, path, maxAnswerBytes }, machineInfo, { signal }),
     );
   }
 
@@ -77,7 +84,8 @@ export class MachineCloudClient {
     const body = { startTime, endTime, machineId };
     const operation = 'getMachineActivityLog';
     const request = { operation, method: 'POST', path: 'machineActivity', body } as const;
-    return this.calls.call(request, activityLog, caller);
+    const maxAnswerBytes = MAX_ACTIVITY_LOG_BYTES;
+    return this.calls.call({ ...request, maxAnswerBytes }, activityLog, caller);
   }
 
   /** Interface: MachineClassification, by GET or, where that is refused, by the sample's empty POST. */
@@ -87,7 +95,8 @@ export class MachineCloudClient {
   ): Promise<CloudAnswer<ClassificationReason[]>> {
     const operation = 'getClassificationReasons';
     // the plural: a POST to the singular path would set a classification
-    const request = { operation, path: 'machineClassifications', machineId } as const;
+    const path = 'machineClassifications';
+    const request = { operation, path, machineId, maxAnswerBytes: MAX_REASONS_BYTES } as const;
     const methods = this.reasonListMethod;
     const ask = (method: 'GET' | 'POST') => {
       const body = method === 'POST' ? { body: null } : {};

@@ -55,10 +55,12 @@ export interface ServiceRequest {
   machineId?: string;
   /** Sent as JSON; `null` is an empty body that still carries the JSON content type. */
   body?: object | null;
+  /** A larger answer is not read to its end; default 1 MiB. */
+  maxAnswerBytes?: number;
 }
 
-/** 30 days of a machine that changes state every minute are 5 MB. */
-const MAX_ANSWER_BYTES = 32 * 1024 * 1024;
+/** Many calls are under way together: a hundred answers without an end must not take gigabytes. */
+const MAX_ANSWER_BYTES = 1024 * 1024;
 
 /** Wires token, rate limit, deadline and transport together; nothing is sent before the first call. */
 export function openServiceCalls(options: CloudClientOptions): ServiceCalls {
@@ -214,7 +216,7 @@ class AuthorisedRequests {
   constructor(readonly basePath: string) {}
 
   of(
-    { method, body }: ServiceRequest,
+    { method, body, maxAnswerBytes }: ServiceRequest,
     path: string,
     token: string,
     context: TraceContext | undefined,
@@ -224,7 +226,8 @@ class AuthorisedRequests {
     const common = body === undefined ? plain : json;
     const headers =
       context === undefined ? common : [...common, ...Object.entries(traceHeaders(context)).flat()];
-    return { path, method, headers, body: body ? JSON.stringify(body) : null, token };
+    const text = body ? JSON.stringify(body) : null;
+    return { path, method, headers, body: text, token, maxAnswerBytes };
   }
 }
 

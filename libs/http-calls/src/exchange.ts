@@ -31,6 +31,8 @@ export interface HttpRequest {
   body: string | null;
   /** Taken out of an error body that echoes it. */
   token?: string;
+  /** In place of the transport's limit. */
+  maxAnswerBytes?: number | undefined;
   /** The answer is wanted as it comes, in {@link ServiceReply.chunks}. */
   isBinary?: boolean;
 }

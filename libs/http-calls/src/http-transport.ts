@@ -23,7 +23,7 @@ interface HttpTransportOptions {
   origin: string;
   maxConnections: number;
   timeoutMs: number;
-  /** A larger answer is not read to its end. */
+  /** A larger answer is not read to its end, unless its request allows for it. */
   maxAnswerBytes: number;
   proxy: HttpsProxy | undefined;
   /** Trusted in place of the system's certificates, in PEM. */
@@ -35,14 +35,13 @@ export class HttpTransport {
   private readonly pool: Pool;
   private readonly http: Axios;
 
-  constructor(options: HttpTransportOptions) {
+  constructor(private readonly options: HttpTransportOptions) {
     this.pool = new Pool(options.origin, {
       connections: options.maxConnections,
       connect: resettingConnector(options.timeoutMs, options.proxy, options.ca),
       // these two watch for inactivity; the caller's deadline covers the whole call
       headersTimeout: 0,
       bodyTimeout: 0,
-      maxResponseSize: options.maxAnswerBytes,
     });
     // Unlike create() this takes none of axios's defaults, which it would merge and validate for every call.
     this.http = new Axios({ adapter: undiciAdapter(this.pool) });
@@ -50,7 +49,8 @@ export class HttpTransport {
 
   async send(request: HttpRequest, end: CallAbort): Promise<Exchange> {
     try {
-      const config: SendingConfig = { sending: new Sending(request, end) };
+      const { maxAnswerBytes = this.options.maxAnswerBytes } = request;
+      const config: SendingConfig = { sending: new Sending(request, end, maxAnswerBytes) };
       const { data } = await this.http.request<ServiceReply>(config);
       if (data.status < 300 || request.token === undefined) return data;
       return { ...data, body: redactToken(data.body, request.token) };
@@ -75,6 +75,7 @@ class Sending {
   constructor(
     readonly request: HttpRequest,
     readonly end: CallAbort,
+    readonly maxAnswerBytes: number,
   ) {}
 }
 
@@ -86,11 +87,13 @@ interface SendingConfig extends AxiosRequestConfig {
   sending: Sending;
 }
 
+const TOO_LARGE = 'ANSWER_TOO_LARGE';
+
 function toFailure(error: unknown): Exchange {
   const { code, message } = error as NodeJS.ErrnoException;
   const cause: CloudErrorCause = { ...(code === undefined ? {} : { code }), message };
   if (isAxiosError<ServiceReply>(error) && error.response) {
-    const fault = code === 'UND_ERR_RES_EXCEEDED_MAX_SIZE' ? 'malformed-answer' : 'network';
+    const fault = code === TOO_LARGE ? 'malformed-answer' : 'network';
     return { ...error.response.data, bodyFault: { code: fault, cause } };
   }
   const kind = code === 'UND_ERR_CONNECT_TIMEOUT' ? 'timeout' : 'network';
@@ -124,6 +127,7 @@ function undiciAdapter(pool: Dispatcher): AxiosAdapter {
 /** Collects one answer; without the stream that undici would otherwise make of each. */
 class Answer implements Dispatcher.DispatchHandler {
   private reply: ServiceReply | undefined;
+  private bytes = 0;
   private first: Buffer | undefined;
   /** What has come of an answer of several chunks: a list of machines may be 15 MB, which need not be kept twice. */
   private text: { decoder: TextDecoder; decoded: string } | undefined;
@@ -168,7 +172,14 @@ class Answer implements Dispatcher.DispatchHandler {
     this.sending.end.arrived = this.reply;
   }
 
-  onResponseData(_controller: Dispatcher.DispatchController, chunk: Buffer): void {
+  onResponseData(controller: Dispatcher.DispatchController, chunk: Buffer): void {
+    const { maxAnswerBytes } = this.sending;
+    this.bytes += chunk.length;
+    if (this.bytes > maxAnswerBytes) {
+      const error = new Error(`the answer has more than ${maxAnswerBytes} bytes`);
+      controller.abort(Object.assign(error, { code: TOO_LARGE }));
+      return;
+    }
     const chunks = this.reply?.chunks;
     if (chunks !== undefined) {
       chunks.push(chunk);
