@@ -15,6 +15,7 @@ const { createErrorFromCode } = require('kafkajs/src/protocol/error.js') as {
   createErrorFromCode: (code: number) => Error;
 };
 
+const UNKNOWN_TOPIC_OR_PARTITION = 3;
 const NOT_LEADER = 6;
 const MESSAGE_TOO_LARGE = 10;
 const NOT_ENOUGH_REPLICAS = 19;
@@ -41,6 +42,7 @@ class TwoBrokers {
   private known: number[];
   private heldUp: { nodeId: number; ms: number } | undefined;
   private failure: { nodeId: number; code: number } | undefined;
+  private unknownFor = 0;
   private readonly brokers = [1, 2].map((nodeId) => ({
     nodeId,
     produce: (request: Produced) => this.produce(nodeId, request),
@@ -59,6 +61,11 @@ class TwoBrokers {
     this.failure = { nodeId, code };
   }
 
+  /** Answers so many requests for the topic's metadata that there is no such topic. */
+  forgetTopic(requests: number): void {
+    this.unknownFor = requests;
+  }
+
   holdUp(nodeId: number, ms: number): void {
     this.heldUp = { nodeId, ms };
   }
@@ -74,7 +81,7 @@ class TwoBrokers {
       logger: { debug: silent, error: silent },
       cluster: this.cluster(),
       partitioner: Partitioners.DefaultPartitioner(),
-      retrier: createRetry({ retries: 5, initialRetryTime: 1 }),
+      retrier: createRetry({ retries: 10, initialRetryTime: 1 }),
       eosManager: {
         isTransactional: () => false,
         getSequence: (_topic: string, partition: number) => this.sequences[partition],
@@ -92,7 +99,11 @@ class TwoBrokers {
     const soon = () => Promise.resolve();
     return {
       ...{ isConnected: () => true, refreshMetadataIfNecessary: soon },
-      addMultipleTargetTopics: soon,
+      addMultipleTargetTopics: () => {
+        this.unknownFor -= 1;
+        const isKnown = this.unknownFor < 0;
+        return isKnown ? soon() : Promise.reject(createErrorFromCode(UNKNOWN_TOPIC_OR_PARTITION));
+      },
       refreshMetadata: () => Promise.resolve((this.known = this.leaders)),
       findTopicPartitionMetadata: () =>
         this.known.map((leader, partitionId) => ({ partitionId, leader })),
@@ -169,6 +180,20 @@ describe('records for partitions of several leaders', () => {
     brokers.failOnce(1, MESSAGE_TOO_LARGE);
     await expect(brokers.send(both)).rejects.toMatchObject({ type: 'MESSAGE_TOO_LARGE' });
     expect(brokers.log).toEqual(['outcome']);
+  });
+
+  it('are sent to a topic that brokers get to know in a moment', async () => {
+    const brokers = new TwoBrokers(1, 2);
+    brokers.forgetTopic(3);
+    await brokers.send(both);
+    expect(brokers.log.sort()).toEqual(['dead letter', 'outcome']);
+  });
+
+  it('are given up soon where their topic is gone', async () => {
+    const brokers = new TwoBrokers(1, 2);
+    brokers.forgetTopic(7);
+    const sent = brokers.send(both);
+    await expect(sent).rejects.toMatchObject({ type: 'UNKNOWN_TOPIC_OR_PARTITION' });
   });
 
   it('are numbered on only by what has been taken', async () => {

@@ -91,9 +91,12 @@ const { createErrorFromCode } = require('kafkajs/src/protocol/error.js') as {
 
 type SendError = Error & { host: string; port: number; type?: string; retriable?: boolean };
 
+const UNKNOWN_TOPIC = 'UNKNOWN_TOPIC_OR_PARTITION';
+/** A topic that is unknown for longer is gone, rather than new: what else waits for its sender must not wait for it. */
+const RETRIES_OF_UNKNOWN = 5;
 /** What other brokers may know better by now. */
 const STALE_METADATA: readonly (string | undefined)[] = [
-  'UNKNOWN_TOPIC_OR_PARTITION',
+  UNKNOWN_TOPIC,
   'LEADER_NOT_AVAILABLE',
   'NOT_LEADER_FOR_PARTITION',
   'KafkaJSMetadataNotLoaded',
@@ -125,7 +128,17 @@ export function unsentBatches(error: unknown): readonly Batch[] | undefined {
 export function createSendMessages(sending: Sending): (request: SendRequest) => Promise<object[]> {
   return (request) => {
     const send = new Send(sending, request);
-    return sending.retrier((bail, ...turn) => send.attempt(bail, turn));
+    return sending.retrier(async (bail, ...turn) => {
+      try {
+        return await send.attempt(bail, turn);
+      } catch (error) {
+        const [retryCount] = turn;
+        if ((error as SendError).type !== UNKNOWN_TOPIC || retryCount < RETRIES_OF_UNKNOWN)
+          throw error;
+        bail(error);
+        return [];
+      }
+    });
   };
 }
 
