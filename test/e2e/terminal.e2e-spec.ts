@@ -250,6 +250,24 @@ describe('the terminal', () => {
     expect(json(records[1]!)['endTime']).toBeDefined();
   });
 
+  it('ends a reason once whose stop was revised away: the machine ran throughout', async () => {
+    const machine = new PublishedMachine(kafka, 'M-1');
+    await machine.list();
+    const ran = now() - 2 * HALF_AN_HOUR;
+    await machine.enter('OPERATING', ran);
+    const entry = reasonOf();
+    const stop = await machine.enter('IDLE', entry.startTime);
+    const terminal = await start();
+    await post(terminal, entry);
+    await machine.revise(stop, 'OPERATING', ran);
+    const [, ending] = await reasonsOnTopic(2);
+    const endTime = entry.startTime + 60;
+    expect(json(ending!)).toMatchObject({ startTime: entry.startTime, endTime });
+    await machine.enter('IDLE', now() - 120);
+    await restart(terminal);
+    expect(await kafka.topics.count(TOPICS.downtimeReasons)).toBe(2);
+  });
+
   it('sends a reason that is going on anew when the reason for an earlier stop has ended it', async () => {
     const machine = new PublishedMachine(kafka, 'M-1');
     await machine.list();

@@ -154,12 +154,29 @@ export class PublishedMachine {
       startTimeSource: 'activityLog',
     };
     await this.publish(STATE_EVENT_TYPES.changed, id, data);
-    this.last = { state, startTime };
-    await this.kafka.sendJson(TOPICS.states, machineId, {
-      ...{ machineId, factoryId, displayName: `Machine ${machineId}`, state, startTime },
-      ...{ observation: 'ok', lastUpdateTime: startTime + 60, sequence: this.sequence },
-    });
+    await this.publishLatest(state, startTime, startTime + 60);
     return id;
+  }
+
+  /** The event was a mistake: the machine has been in that state all the time. */
+  async revise(corrects: string, state: 'OPERATING', startTime: number): Promise<void> {
+    const { machineId, factoryId } = this;
+    const detectedAt = Math.ceil(Date.now() / 1000);
+    this.sequence += 1;
+    await this.publish(STATE_EVENT_TYPES.corrected, `${corrects}-${this.sequence}`, {
+      ...{ machineId, factoryId, state, startTime, detectedAt, corrects, revision: 1 },
+      ...{ previousState: state, previousStartTime: startTime, startTimeSource: 'activityLog' },
+    });
+    await this.publishLatest(state, startTime, detectedAt);
+  }
+
+  private publishLatest(state: string, startTime: number, lastUpdateTime: number): Promise<void> {
+    const { machineId, factoryId, sequence } = this;
+    this.last = { state, startTime };
+    return this.kafka.sendJson(TOPICS.states, machineId, {
+      ...{ machineId, factoryId, displayName: `Machine ${machineId}`, state, startTime },
+      ...{ observation: 'ok', lastUpdateTime, sequence },
+    });
   }
 
   private publish(type: string, id: string, data: object): Promise<void> {

@@ -1,7 +1,14 @@
 import fc from 'fast-check';
 import { ShiftCalendar } from '#libs/clock';
 import { type MachineState, STATE_EVENT_TYPES } from '#libs/contracts';
-import { classify, dueFollowUps, type Evaluation, handOverOf, Machine } from './machine.js';
+import {
+  classify,
+  dueFollowUps,
+  type Evaluation,
+  handOverOf,
+  idOfEnd,
+  Machine,
+} from './machine.js';
 import { type KnownEntry, refuseEntry } from './entries.js';
 import { lengthOf, uncovered } from './periods.js';
 
@@ -243,6 +250,112 @@ describe('a reason that is still going', () => {
         ),
       ),
     ).toEqual([]);
+  });
+});
+
+describe('a reason that is still going when the service revises its stop', () => {
+  /** The row of index 1 becomes a period from another minute on, of another state perhaps. */
+  const revise = (one: Machine, state: MachineState, minute: number, detected = 60): Machine => {
+    one.timeline.apply('revised', {
+      type: STATE_EVENT_TYPES.corrected,
+      data: {
+        ...{ machineId: 'M-1', factoryId: 'F-1', state, startTime: at(minute), revision: 1 },
+        ...{ previousState: 'OPERATING', previousStartTime: at(0), corrects: '1' },
+        ...{ detectedAt: at(detected), startTimeSource: 'activityLog' },
+      },
+    });
+    return one;
+  };
+  const stopped: [MachineState, number][] = [
+    ['OPERATING', 0],
+    ['IDLE', 10],
+  ];
+  const change = (one: Machine, state: MachineState, minute: number, previous: number): void => {
+    one.timeline.apply(`change-${minute}`, {
+      type: STATE_EVENT_TYPES.changed,
+      data: {
+        ...{ machineId: 'M-1', factoryId: 'F-1', state, startTime: at(minute), revision: 0 },
+        ...{ previousState: state === 'IDLE' ? 'OPERATING' : 'IDLE' },
+        ...{ previousStartTime: at(previous), startTimeSource: 'activityLog' },
+        detectedAt: at(minute) + 60,
+      },
+    });
+  };
+  const due = (one: Machine, now = NOW): unknown[] =>
+    dueFollowUps(evaluate(one, now), now, (entryId) =>
+      one.entries.some((known) => known.entryId === entryId),
+    ).map(({ endTime }) => (endTime === null ? null : (endTime - SIX) / 60));
+
+  it('is to be ended a minute after its start where the machine ran throughout, once', () => {
+    const open = entry(10, null);
+    const one = revise(machine(stopped, [open]), 'OPERATING', 0);
+    expect(due(one)).toEqual([11]);
+    one.addEntry(entry(10, 11, { entryId: idOfEnd(open.entryId), sentAt: at(61) }));
+    expect(due(one)).toEqual([]);
+  });
+
+  it('is not sent again when the machine stops later, and runs', () => {
+    const open = entry(10, null);
+    const one = revise(machine(stopped, [open]), 'OPERATING', 0);
+    one.addEntry(entry(10, 11, { entryId: idOfEnd(open.entryId), sentAt: at(61) }));
+    change(one, 'IDLE', 70, 0);
+    expect(due(one)).toEqual([]);
+    change(one, 'OPERATING', 80, 70);
+    expect(due(one)).toEqual([]);
+  });
+
+  it('is to be ended where the stop was before it', () => {
+    const one = revise(
+      machine([...stopped, ['OPERATING', 40]], [entry(10, null, { sentAt: at(45) })]),
+      'IDLE',
+      4,
+      50,
+    );
+    one.timeline.apply('revised-2', {
+      type: STATE_EVENT_TYPES.corrected,
+      data: {
+        ...{ machineId: 'M-1', factoryId: 'F-1', state: 'OPERATING', startTime: at(7) },
+        ...{ previousState: 'IDLE', previousStartTime: at(4), corrects: '2', revision: 1 },
+        ...{ detectedAt: at(50), startTimeSource: 'activityLog' },
+      },
+    });
+    expect(due(one)).toEqual([11]);
+  });
+
+  it('goes on where its stop began later, until the machine runs', () => {
+    const one = revise(machine(stopped, [entry(10, null)]), 'IDLE', 14);
+    expect(due(one)).toEqual([]);
+    change(one, 'OPERATING', 80, 14);
+    expect(due(one)).toEqual([80]);
+  });
+
+  it('goes on where its stop began earlier', () => {
+    expect(due(revise(machine(stopped, [entry(10, null)]), 'IDLE', 4))).toEqual([]);
+  });
+
+  it.each([
+    ['no stop was revised', machine([['OPERATING', 0]], [entry(10, null)])],
+    [
+      'it was given after the stop had been taken back',
+      revise(machine(stopped, [entry(10, null, { sentAt: at(61) })]), 'OPERATING', 0),
+    ],
+    [
+      'the start of a run was revised',
+      revise(
+        machine(
+          [
+            ['OFF', -10],
+            ['OPERATING', 10],
+          ],
+          [entry(10, null)],
+        ),
+        'OPERATING',
+        5,
+      ),
+    ],
+  ])('is left alone over time in which the machine ran where %s', (_, one) => {
+    expect(evaluate(one).periods.at(-1)).toMatchObject({ state: 'OPERATING', endTime: null });
+    expect(due(one)).toEqual([]);
   });
 });
 

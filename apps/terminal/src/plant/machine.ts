@@ -13,7 +13,7 @@ import {
   uncovered,
   within,
 } from './periods.js';
-import { Timeline } from './timeline.js';
+import { type MovedStart, Timeline } from './timeline.js';
 
 export type ReasonList = MachineView['reasons'];
 
@@ -30,6 +30,8 @@ export interface Evaluation {
   periods: readonly Period[];
   /** What reasons apply when, in time order. */
   classified: readonly ClassifiedSpan[];
+  /** What corrections have moved, in the order in which they came. */
+  moves: readonly MovedStart[];
   /** When it has to be worked out again though nothing has come; epoch seconds, Infinity for never. */
   nextAt: number;
 }
@@ -49,6 +51,8 @@ const LATELY_ENTRIES = 50;
 /** Many times what operators send for one machine in two shifts. */
 const MAX_ENTRIES = 1000;
 const MAX_NOTES = 200;
+/** The shortest time that the service can classify. */
+const LEAST_SECONDS = 60;
 /** A correction this close to an entry's edge is one of the stop it was for. */
 const EDGE_SECONDS = 60;
 
@@ -124,7 +128,8 @@ export class Machine {
         startTime <= now && now < endTime && entry.endTime === null,
     );
     const nextAt = Math.min(found.nextAt ?? Infinity, goingOn?.endTime ?? Infinity);
-    return { tile: this.tile(found, goingOn?.entry), periods, classified, nextAt };
+    const { moves } = this.timeline;
+    return { tile: this.tile(found, goingOn?.entry), periods, classified, moves, nextAt };
   }
 
   /** @param evaluation of now */
@@ -233,10 +238,11 @@ export interface FollowUp {
 
 /**
  * What follows from the open-ended reasons that terminals have sent: one whose machine runs again is to be sent with
- * that as its end. One that was ended by the reason for an earlier stop, as the service has it, is to be sent anew.
+ * that as its end, and one whose stop the service has revised away with the earliest. One that was ended by the reason
+ * for an earlier stop, as the service has it, is to be sent anew.
  */
 export function dueFollowUps(
-  { periods, classified }: Pick<Evaluation, 'periods' | 'classified'>,
+  { periods, classified, moves }: Pick<Evaluation, 'periods' | 'classified' | 'moves'>,
   now: number,
   isKnown: (entryId: string) => boolean,
 ): FollowUp[] {
@@ -247,7 +253,9 @@ export function dueFollowUps(
       const running = periods.find(
         ({ state, startTime }) => state === 'OPERATING' && startTime > open.startTime,
       );
-      const endTime = running?.startTime;
+      const ranThrough = periods.at(-1)?.state === 'OPERATING' && isStopRevised(open, moves);
+      const earliest = ranThrough ? open.startTime + LEAST_SECONDS : undefined;
+      const endTime = running?.startTime ?? earliest;
       if (endTime === undefined) {
         if (cut === undefined || cut.endTime <= now) return [];
         const isOfEarlierStop = (cut.by.endTime ?? Infinity) <= open.startTime;
@@ -260,6 +268,16 @@ export function dueFollowUps(
       return [{ entryId: idOfEnd(open.entryId), open, endTime }];
     })
     .filter(({ entryId }) => !isKnown(entryId));
+}
+
+/**
+ * Whether a stop that began with the reason was moved, or taken back. Of a reason that was sent later, the operator has
+ * confirmed that it is for time in which the machine ran.
+ */
+function isStopRevised({ startTime, sentAt }: KnownEntry, moves: readonly MovedStart[]): boolean {
+  return moves.some(
+    ({ state, from, at }) => state !== 'OPERATING' && from === startTime && at >= sentAt,
+  );
 }
 
 /** The id of the reason that a terminal sends with the end of an open-ended one. */

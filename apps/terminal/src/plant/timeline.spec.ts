@@ -106,7 +106,7 @@ describe('a timeline', () => {
       ['IDLE', 300, 480],
       ['OPERATING', 480, null],
     ]);
-    expect(timeline.moves).toEqual([{ from: 360, to: 480, at: 570 }]);
+    expect(timeline.moves).toEqual([{ state: 'OPERATING', from: 360, to: 480, at: 570 }]);
   });
 
   it('leaves out what was published by mistake', () => {

@@ -18,6 +18,8 @@ interface Row {
 
 /** A correction that moved the start of a period, or took back its state. Epoch seconds. */
 export interface MovedStart {
+  /** What the machine was thought to be in from then on. */
+  state: MachineState;
   from: number;
   to: number;
   at: number;
@@ -93,7 +95,7 @@ export class Timeline {
     if (before === undefined) return;
     const isMoved = Math.abs(before.startTime - row.startTime) >= MINUTE;
     if (!isMoved && before.state === row.state) return;
-    this.moves.push({ from: before.startTime, to: row.startTime, at });
+    this.moves.push({ state: before.state, from: before.startTime, to: row.startTime, at });
     if (this.moves.length > MAX_MOVES) this.moves.shift();
   }
 
