@@ -74,6 +74,19 @@ describe('the list of stops', () => {
     expect(stopRows([runs], [given(going)], 0)[0]?.stop.endTime).toBe(1900);
   });
 
+  it('says so where the service has revised the stop away: the machine ran throughout', () => {
+    const isRevisedAway = (given_: OutgoingReason, more: Partial<Tile>): boolean | undefined =>
+      stopRows([{ ...tile('M-1', []), ...more }], [given_], 0)[0]?.isRevisedAway;
+    const going = given({ ...stop, endTime: null });
+    const running = { state: 'OPERATING', startTime: 300 } as const;
+    expect(isRevisedAway(going, running)).toBe(true);
+    expect(isRevisedAway({ ...going, stop: { ...stop, endTime: 660 } }, running)).toBe(true);
+    expect(isRevisedAway(going, { state: 'IDLE', startTime: 600 })).toBe(false);
+    expect(isRevisedAway(going, { state: 'OPERATING', startTime: 1900 })).toBe(false);
+    const meant = { ...going, stop: { ...stop, state: 'OPERATING' as const, endTime: null } };
+    expect(isRevisedAway(meant, running)).toBe(false);
+  });
+
   it('shows the end that the follow-up gave, though the machine stopped again since', () => {
     const part = given({ ...stop, endTime: null }, { endTime: 1200 });
     const ended = given(stop, { id: 'f', startTime: 1200 });

@@ -15,6 +15,8 @@ export interface StopRow {
   machineId: string;
   machineName: string;
   stop: Stop;
+  /** The service has revised the stop away: the machine has run since before it. */
+  isRevisedAway: boolean;
   /** What still needs a reason; empty once everything has been given one. */
   left: Period[];
   /** The reasons given for it on this page, oldest first. */
@@ -48,7 +50,8 @@ export function stopRows(
     }));
     byMachine.delete(tile.machineId);
     if (tile.openStops.length > 0 || given.length > 0)
-      rows.push(...rowsOf(tile.machineId, tile.displayName, tile.openStops, given, nowMs));
+      for (const row of rowsOf(tile.machineId, tile.displayName, tile.openStops, given, nowMs))
+        rows.push({ ...row, isRevisedAway: isRevisedAway(row.stop, tile) });
   }
   // machines that are not among the tiles: another factory's, or nothing was received yet
   for (const [machineId, given] of byMachine) {
@@ -67,6 +70,15 @@ function asEnded(entry: OutgoingReason, { startTime, openStops, goingOn }: Tile)
   const here = openStops.filter((open) => overlap(open, stop));
   if (goingOn?.entryId === entry.id || here.some((open) => mayCover(entry, open))) return stop;
   return { ...stop, endTime: Math.min(startTime, ...here.map((later) => later.startTime)) };
+}
+
+function isRevisedAway(stop: Stop, { state, startTime }: Tile): boolean {
+  return (
+    stop.state !== 'OPERATING' &&
+    state === 'OPERATING' &&
+    startTime !== null &&
+    startTime <= stop.startTime
+  );
 }
 
 /** An applied reason goes once it was seen; a refused one stays until it is dismissed or another was given. */
@@ -92,7 +104,7 @@ function rowsOf(
       return found;
     }
     const key = `${machineId}|${String(stop.startTime)}`;
-    const row = { key, machineId, machineName, stop, left: [], reasons: [] };
+    const row = { key, machineId, machineName, stop, isRevisedAway: false, left: [], reasons: [] };
     rows.set(stop.startTime, row);
     return row;
   };

@@ -69,8 +69,16 @@ export function StopItem(props: {
         <span class="stop-when">
           {words.state[stop.state]} {periodText(stop)}
           {' · '}
-          <span class="stop-length">{formats.value.span(secondsOf(stop, plantMinute.value))}</span>
-          {stop.endTime === null && <span class="still-going"> · {words.stillGoing}</span>}
+          {row.isRevisedAway ? (
+            words.stopRevisedAway
+          ) : (
+            <>
+              <span class="stop-length">
+                {formats.value.span(secondsOf(stop, plantMinute.value))}
+              </span>
+              {stop.endTime === null && <span class="still-going"> · {words.stillGoing}</span>}
+            </>
+          )}
         </span>
         {needs && reasons.some(stands) && (
           <span class="stop-left">{left.map(periodText).join(', ')}</span>
