@@ -7,7 +7,35 @@ const LONG =
   'Bearbeitungszentrum Donaudampfschifffahrtsgesellschaft, Halle 3 Nord, mit Palettenwechsler';
 const LONG_FACTORY =
   'Werk Nordost für Getriebegehäuse, Antriebswellen und Sondermaschinen, Gebäudeteile 4 bis 7';
+const OPERATOR = 'Maximiliane Schneider';
 const ARABIC = 'توقف بسبب عطل';
+
+/** What of the bar lies on something else, or is cut. */
+const overlapsOf = (bar: Locator): Promise<string[]> =>
+  bar.evaluate((element) => {
+    const parts = [...element.querySelectorAll('.tab, .connection, .clock, .top-button')]
+      .map((part) => {
+        const range = document.createRange();
+        range.selectNodeContents(part);
+        return { part, content: range.getBoundingClientRect() };
+      })
+      .filter(({ part }) => part.getClientRects().length > 0);
+    const cut = [...element.querySelectorAll('.connection-text, .top-button-text')]
+      .filter((it) => it.scrollWidth > it.clientWidth + 1 || it.scrollHeight > it.clientHeight + 1)
+      .map((it) => `${it.textContent} is cut`);
+    return parts
+      .flatMap(({ part, content: a }, index) =>
+        parts
+          .slice(index + 1)
+          .filter(
+            ({ content: b }) =>
+              Math.min(a.right, b.right) - Math.max(a.left, b.left) > 1 &&
+              Math.min(a.bottom, b.bottom) - Math.max(a.top, b.top) > 1,
+          )
+          .map((other) => `${other.part.className} lies on ${part.textContent}`),
+      )
+      .concat(cut);
+  });
 
 describe("what the terminal's page shows", () => {
   const shown = new PageUnderTest();
@@ -23,6 +51,7 @@ describe("what the terminal's page shows", () => {
   ])('is all on the screen of a %s, however long names are', async (size, viewport, fontSize) => {
     shown.terminal.tileOf(STANDING).displayName = LONG;
     shown.terminal.plant.session.factories[0]!.factoryName = LONG_FACTORY;
+    shown.terminal.plant.session.operator = OPERATOR;
     await shown.open('#/stops', { viewport });
     await shown.page.evaluate((px) => {
       document.documentElement.style.fontSize = `${px}px`;
@@ -36,6 +65,7 @@ describe("what the terminal's page shows", () => {
         return [scrollWidth, clientWidth];
       });
       expect([hash, content]).toEqual([hash, screen]);
+      expect(await overlapsOf(shown.page.locator('.top'))).toEqual([]);
     }
   });
 
