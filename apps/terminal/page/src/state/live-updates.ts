@@ -266,6 +266,11 @@ function notify(machineId: string): void {
 /** Of each request for all reasons that is under way: the lists received meanwhile, for the answer may be older. */
 const receivedMeanwhile = new Set<ReasonLists[]>();
 
+/** Resolves once names of reasons are known, or have been asked for in vain. */
+export function reasonsAsked(): Promise<void> {
+  return store.reasonLists.peek() === null ? loadReasons() : Promise.resolve();
+}
+
 async function loadReasons(): Promise<void> {
   const received: ReasonLists[] = [];
   receivedMeanwhile.add(received);

@@ -2,6 +2,7 @@ import type { JSX } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
 import type { HandOver as HandOverData } from '../../../src/api/index.js';
 import { get } from '../state/api-client.js';
+import { reasonsAsked } from '../state/live-updates.js';
 import { unsentEntries } from '../state/outbox.js';
 import { FactoryChoice } from '../parts/factory-choice.js';
 import { Icon } from '../parts/icons.js';
@@ -188,7 +189,9 @@ function useHandOver(shift: 0 | 1): LoadedHandOver | null {
   useEffect(() => {
     let isGone = false;
     const load = async (): Promise<void> => {
-      const answer = await get<HandOverData>(`/api/hand-over?${query}`);
+      const asked = get<HandOverData>(`/api/hand-over?${query}`);
+      // names that came after the figures would move the rows
+      const [answer] = await Promise.all([asked, reasonsAsked()]);
       if (!answer.ok || isGone) return;
       setLoaded({ query, at: plantSeconds(Date.now()), data: answer.value });
     };
