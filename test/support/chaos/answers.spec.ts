@@ -14,8 +14,8 @@ describe('the answers to messages', () => {
     answers = new Answers(outcomes);
   });
 
-  const say = (type: string, messageId: string | null, machineId = 'A'): void => {
-    const value = Buffer.from(JSON.stringify({ machineId, source: { messageId } }));
+  const say = (type: string, messageId: string | null, machineId = 'A', orderId?: string): void => {
+    const value = Buffer.from(JSON.stringify({ machineId, orderId, source: { messageId } }));
     const place = { topic: 'outcomes', partition: 0, offset: 0, key: null };
     outcomes.add({ ...place, value, headers: { ce_type: Buffer.from(type) } });
   };
@@ -37,6 +37,13 @@ describe('the answers to messages', () => {
     expect(answers.contradictions()).toEqual([]);
     say(SUPERSEDED, 'm-1');
     expect(answers.contradictions()).toContain(`m-1: ${SUPERSEDED}`);
+  });
+
+  it('may differ for two orders of one message and machine', () => {
+    say(APPLIED, 'm-1', 'A', 'order-1');
+    say(SUPERSEDED, 'm-1', 'A', 'order-2');
+    expect(answers.contradictions()).toEqual([]);
+    expect(answers.repetitions()).toEqual([]);
   });
 
   it('are repeated when the same is said twice of one machine, not of two', () => {

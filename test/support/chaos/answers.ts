@@ -7,6 +7,8 @@ import { inBrief } from './in-brief.js';
 interface FinalAnswer {
   type: string;
   machineId: string | null;
+  /** Of an order message, which has an outcome for each order and machine. */
+  orderId?: string;
 }
 
 /** What the bridge has said became of each message, by `message-id`. */
@@ -40,20 +42,22 @@ export class Answers {
     this.catchUp();
     const faults = [...this.final].flatMap(([id, answers]) =>
       answers
-        .filter(({ machineId, type }) =>
-          answers.some((other) => other.machineId === machineId && other.type !== type),
+        .filter((answer) =>
+          answers.some(
+            (other) => subjectOf(other) === subjectOf(answer) && other.type !== answer.type,
+          ),
         )
         .map(({ type }) => `${id}: ${type}`),
     );
     return inBrief(faults);
   }
 
-  /** In words, the messages that were answered more than once for a machine, as only a crash excuses. */
+  /** In words, the messages that were answered more than once for an order and machine, as only a crash excuses. */
   repetitions(): string[] {
     this.catchUp();
     const faults = [...this.final].flatMap(([id, answers]) => {
-      const machines = new Set(answers.map(({ machineId }) => machineId));
-      return machines.size === answers.length ? [] : [`${id}: ${answers.length} final outcomes`];
+      const subjects = new Set(answers.map(subjectOf));
+      return subjects.size === answers.length ? [] : [`${id}: ${answers.length} final outcomes`];
     });
     return inBrief(faults);
   }
@@ -80,8 +84,9 @@ export class Answers {
       const record = records[this.read];
       const type = record && header(record, 'ce_type');
       if (record?.value == null || type === undefined) continue;
-      const { machineId, source } = JSON.parse(record.value.toString()) as CommandOutcome;
-      if (source.messageId !== null) this.note(source.messageId, { type, machineId });
+      const { machineId, orderId, source } = JSON.parse(record.value.toString()) as CommandOutcome;
+      if (source.messageId === null) continue;
+      this.note(source.messageId, { type, machineId, ...(orderId !== undefined && { orderId }) });
     }
   }
 
@@ -94,4 +99,8 @@ export class Answers {
     answers.push(answer);
     this.final.set(messageId, answers);
   }
+}
+
+function subjectOf({ machineId, orderId }: FinalAnswer): string {
+  return JSON.stringify([machineId, orderId]);
 }
