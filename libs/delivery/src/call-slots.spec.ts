@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { CallSlots } from './call-slots.js';
+import { CallSlots, Semaphore } from './call-slots.js';
 
 const nextTurn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
@@ -230,5 +230,20 @@ describe('CallSlots', () => {
       slots.releaseUnused();
       expect([given, returned, slots.underWay]).toEqual([['a'], 1, 0]);
     });
+  });
+});
+
+describe('Semaphore', () => {
+  it('gives several slots in the order in which they were asked for, and all of them to who wants more', () => {
+    const semaphore = new Semaphore(10);
+    const given: number[] = [];
+    const slotsWanted = [6, 5, 1, 25, 1];
+    for (const slots of slotsWanted) semaphore.ask(() => given.push(slots), slots);
+    const seen = [given.slice()];
+    for (const slots of [6, 5, 1, 25]) {
+      semaphore.release(slots);
+      seen.push(given.slice());
+    }
+    expect(seen).toEqual([[6], [6, 5, 1], [6, 5, 1], [6, 5, 1, 25], slotsWanted]);
   });
 });

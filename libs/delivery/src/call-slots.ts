@@ -16,11 +16,16 @@ export interface CallTurns {
   returnTurn: () => void;
 }
 
-/** So many tasks at once: whoever wants to begin one asks for a slot, first come, first served. */
+interface Asking {
+  slots: number;
+  onSlots: () => void;
+}
+
+/** So many tasks at once: whoever wants to begin one asks for a slot, or several, first come, first served. */
 export class Semaphore {
-  private readonly asking: (() => void)[] = [];
+  private readonly asking: Asking[] = [];
   /** Those who are first, the very first last: to shift tens of thousands would move all of them each time. */
-  private upNext: (() => void)[] = [];
+  private upNext: Asking[] = [];
   private inUse = 0;
 
   constructor(private readonly limit: number) {}
@@ -29,14 +34,17 @@ export class Semaphore {
     return this.inUse;
   }
 
-  /** Calls back with the slot, at once when one is free; it must be given back by {@link release}. */
-  ask(onSlot: () => void): void {
-    this.asking.push(onSlot);
+  /**
+   * Calls back with the slots, at once when they are free; they must be given back by {@link release}. Who asks for more
+   * than there are has all of them alone.
+   */
+  ask(onSlots: () => void, slots = 1): void {
+    this.asking.push({ slots, onSlots });
     this.serve();
   }
 
-  release(): void {
-    this.inUse -= 1;
+  release(slots = 1): void {
+    this.inUse -= slots;
     this.serve();
   }
 
@@ -57,15 +65,16 @@ export class Semaphore {
   }
 
   protected mayGive(): boolean {
-    const isAsked = this.upNext.length > 0 || this.asking.length > 0;
-    return isAsked && this.inUse < this.limit;
+    const next = this.upNext.at(-1) ?? this.asking[0];
+    return next !== undefined && (this.inUse === 0 || this.inUse + next.slots <= this.limit);
   }
 
   protected give(): void {
     if (this.upNext.length === 0) this.upNext = this.asking.splice(0).reverse();
     const next = this.upNext.pop();
-    this.inUse += 1;
-    next?.();
+    if (next === undefined) return;
+    this.inUse += next.slots;
+    next.onSlots();
   }
 }
 

@@ -7,6 +7,7 @@ import {
 } from '@nestjs/common';
 import { Clock } from '#libs/clock';
 import type { BridgeSettings } from '#libs/config';
+import { Semaphore } from '#libs/delivery';
 import { type FlowHold, FlowControls } from '../../flow-control/index.js';
 import type { FailedAnswer } from '../../machine-directory/index.js';
 import { BRIDGE_SETTINGS } from '../../platform/index.js';
@@ -55,7 +56,7 @@ export class PollLoop implements OnApplicationBootstrap, BeforeApplicationShutdo
   private readonly logger = new Logger('PollLoop');
   private readonly stopping = new AbortController();
   private readonly queue: PollQueue<Polled>;
-  private readonly publication = new Room(MOST_ENTRIES);
+  private readonly publication = new Semaphore(MOST_ENTRIES);
   private readonly turns: PollTurns<Polled>;
   private readonly intervalMs: number;
   private readonly hold: FlowHold;
@@ -140,12 +141,14 @@ export class PollLoop implements OnApplicationBootstrap, BeforeApplicationShutdo
     const served = await this.ask(turn);
     const { poll } = served === 'passed-over' ? { poll: undefined } : served;
     const size = ENTRIES_PER_ANSWER + (poll?.logEntries ?? 0);
-    await this.publication.enter(size);
+    await new Promise<void>((hasRoom) => {
+      this.publication.ask(hasRoom, size);
+    });
     // Kafka may take its time; the service is free for others meanwhile.
     this.queue.release(turn);
     this.startDue();
     await this.conclude(turn, served);
-    this.publication.leave(size);
+    this.publication.release(size);
     this.startDue();
   }
 
@@ -197,34 +200,5 @@ export class PollLoop implements OnApplicationBootstrap, BeforeApplicationShutdo
   /** What fails because its partition has been lost is no fault. */
   private logFault(error: unknown, { machineId, hasEnded }: Polled): void {
     if (!hasEnded) this.logger.error({ msg: 'poll failed', machineId, err: error });
-  }
-}
-
-/** Admits, first come, first served, what fits into it; what is larger than all of it has it alone. */
-class Room {
-  private readonly waiting: { size: number; enter: () => void }[] = [];
-  private taken = 0;
-
-  constructor(private readonly size: number) {}
-
-  enter(size: number): Promise<void> {
-    return new Promise((enter) => {
-      this.waiting.push({ size, enter });
-      this.admit();
-    });
-  }
-
-  leave(size: number): void {
-    this.taken -= size;
-    this.admit();
-  }
-
-  private admit(): void {
-    for (let [first] = this.waiting; first !== undefined; [first] = this.waiting) {
-      if (this.taken > 0 && this.taken + first.size > this.size) return;
-      this.waiting.shift();
-      this.taken += first.size;
-      first.enter();
-    }
   }
 }
