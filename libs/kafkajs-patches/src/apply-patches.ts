@@ -25,12 +25,9 @@ import { type CreateManager, withCachedCoordinator } from './speed/cached-coordi
 import { produceRequest } from './speed/produce-request.js';
 import { type GroupClass, withAdaptiveMaxWait } from './speed/adaptive-max-wait.js';
 
-type AnyFunction = ((...given: never[]) => unknown) | (new (...given: never[]) => unknown);
-
 /** What is replaced is what this one has. */
 const VERSION = '2.2.4';
 const require = createRequire(import.meta.url);
-const patched = new Set<string>();
 const PROTOCOL = 'kafkajs/src/protocol/requests';
 const CONSUMER_GROUP = 'kafkajs/src/consumer/consumerGroup.js';
 
@@ -41,11 +38,17 @@ const CONSUMER_GROUP = 'kafkajs/src/consumer/consumerGroup.js';
  * @throws Error when kafkajs is not the version that the patches are made for
  */
 export function applyPatches(): void {
-  assertVersion();
+  const { version } = require('kafkajs/package.json') as { version: string };
+  if (version !== VERSION) {
+    throw new Error(`kafkajs ${version} is installed, but its patches are made for ${VERSION}`);
+  }
   patchModule<DecodeMessages>(`${PROTOCOL}/fetch/v4/decodeMessages.js`, withBatchesOfAnySize);
   patchModule('kafkajs/src/consumer/batch.js', committedBatch);
   // What the broker answers of each partition is for produceBatches to judge: kafkajs throws the first error alone.
-  patchMember(`${PROTOCOL}/produce/v3/response.js`, 'parse', parseProduced);
+  patchModule(`${PROTOCOL}/produce/v3/response.js`, (response: object) => ({
+    ...response,
+    parse: parseProduced,
+  }));
   patchModule('kafkajs/src/producer/sendMessages.js', () => createSendMessages);
   patchModule<RequestQueueClass>('kafkajs/src/network/requestQueue/index.js', withoutIdleTimers);
   patchModule<ConnectionClass>('kafkajs/src/network/connection.js', (Connection) =>
@@ -61,39 +64,15 @@ export function applyPatches(): void {
   patchModule<CreateManager>('kafkajs/src/producer/eosManager/index.js', withCachedCoordinator);
 }
 
-/** @throws Error when another version of kafkajs is installed than the one that the patches are made for */
-function assertVersion(): void {
-  const { version } = require('kafkajs/package.json') as { version: string };
-  if (version === VERSION) return;
-  throw new Error(`kafkajs ${version} is installed, but its patches are made for ${VERSION}`);
-}
-
 /**
- * Puts another function in place of the one that a module of kafkajs is. kafkajs has no setting for it, so
- * that must be done before its first request makes the module known to the rest of it; again it does nothing.
+ * Puts another module in place of one of kafkajs, which has no setting for it.
  *
  * @param path of the module, such as `kafkajs/src/…/encoder.js`
  * @param ours makes the one to put there out of kafkajs's
- * @throws Error when the module is no function
  */
-function patchModule<F extends AnyFunction>(path: string, ours: (kafkajs: F) => F): void {
-  if (patched.has(path)) return;
-  const original: unknown = require(path);
+function patchModule<M>(path: string, ours: (kafkajs: M) => M): void {
+  const original = require(path) as M;
   const module = require.cache[require.resolve(path)];
-  if (typeof original !== 'function' || module === undefined) throw unexpected(path);
-  module.exports = ours(original as F);
-  patched.add(path);
-}
-
-/** The same of one function of a module that has several, before another module takes it from there. */
-function patchMember(path: string, name: string, ours: AnyFunction): void {
-  if (patched.has(path)) return;
-  const members = require(path) as Record<string, unknown>;
-  if (typeof members[name] !== 'function') throw unexpected(path);
-  members[name] = ours;
-  patched.add(path);
-}
-
-function unexpected(path: string): Error {
-  return new Error(`${path} is not what it is in kafkajs ${VERSION}`);
+  if (module === undefined) throw new Error(`${path} is not a module that can be replaced`);
+  module.exports = ours(original);
 }

@@ -198,8 +198,9 @@ function answerWith(...left: number[]): Buffer {
 }
 
 describe('a record batch whose end compaction has taken', () => {
+  beforeAll(applyPatches);
+
   const read = async (answer: Buffer): Promise<Batch> => {
-    applyPatches();
     const decode =
       require('kafkajs/src/protocol/requests/fetch/v4/decodeMessages.js') as DecodeMessages;
     const BatchOf = require('kafkajs/src/consumer/batch.js') as new (

@@ -43,28 +43,15 @@ describe('what a fetch waits for at most', () => {
     return waitsMs.at(-1);
   };
 
-  it('is what was asked for while nothing is paused', async () => {
+  it('is as long as the latest pause has lasted, within limits, and else what was asked for', async () => {
     expect(await fetchAfter(0)).toBe(LONGEST_MS);
-  });
-
-  it('is as long as the pause has lasted, within limits', async () => {
     group.pause([{}]);
     expect(await fetchAfter(0)).toBe(10);
     expect(await fetchAfter(40)).toBe(40);
     expect(await fetchAfter(60)).toBe(100);
     expect(await fetchAfter(3_600_000)).toBe(LONGEST_MS);
-  });
-
-  it('counts from the latest pause', async () => {
-    group.pause([{}]);
-    await fetchAfter(3_600_000);
     group.pause([{}]);
     expect(await fetchAfter(20)).toBe(20);
-  });
-
-  it('is what was asked for again after the pause', async () => {
-    group.pause([{}]);
-    await fetchAfter(0);
     paused = [];
     expect(await fetchAfter(0)).toBe(LONGEST_MS);
   });

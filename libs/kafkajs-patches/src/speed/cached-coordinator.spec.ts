@@ -9,18 +9,14 @@ describe('a coordinator, of transactions or of a group,', () => {
   let failure: Error | undefined;
   let triesTwice: boolean;
 
-  const broker = (nodeId: number) => ({ nodeId });
-  const cluster = {
-    retry: {},
-    refreshMetadataIfNecessary: () => Promise.resolve(),
-    findControllerBroker: () => Promise.resolve(broker(0)),
+  const cluster = () => ({
     findBroker: ({ nodeId }: { nodeId: string | number }) =>
       nodeId === gone ? Promise.reject(new Error('gone')) : Promise.resolve({ nodeId }),
     findGroupCoordinator: ({ coordinatorType }: { coordinatorType?: number }) => {
       lookedUp.push(coordinatorType ?? GROUP);
-      return Promise.resolve(broker(leader));
+      return Promise.resolve({ nodeId: leader });
     },
-  };
+  });
   /** Answers whom each of its requests went to. */
   const createManager: CreateManager = ({ cluster: given }) => {
     const ask = async (coordinatorType: number): Promise<unknown> => {
@@ -43,7 +39,8 @@ describe('a coordinator, of transactions or of a group,', () => {
       abort: request,
     };
   };
-  const manager = () => withCachedCoordinator(createManager)({ cluster });
+  const manager = () =>
+    withCachedCoordinator(createManager)({ cluster: cluster(), transactional: true });
 
   beforeEach(() => {
     leader = 1;

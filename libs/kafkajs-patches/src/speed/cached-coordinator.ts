@@ -1,8 +1,5 @@
-/** As much of kafkajs's cluster as what manages a producer's transactions uses, and a broker by its id. */
+/** As much of kafkajs's cluster as finds a broker. */
 interface Cluster {
-  readonly retry: unknown;
-  refreshMetadataIfNecessary: () => Promise<void>;
-  findControllerBroker: () => Promise<Broker>;
   findBroker: (broker: { nodeId: Broker['nodeId'] }) => Promise<Broker>;
   findGroupCoordinator: (asked: AskedCoordinator) => Promise<Broker>;
 }
@@ -17,7 +14,9 @@ interface AskedCoordinator {
 }
 
 interface ManagerOptions {
+  /** That of one producer. */
   cluster: Cluster;
+  transactional: boolean;
 }
 
 type ManagerMethod = (...given: never[]) => unknown;
@@ -42,69 +41,43 @@ const REQUESTS = [
  */
 export function withCachedCoordinator(createManager: CreateManager): CreateManager {
   return (options) => {
-    const cluster = new CoordinatorCache(options.cluster);
-    const manager = createManager({ ...options, cluster });
-    for (const name of REQUESTS) manager[name] = cluster.watch(manager[name]);
+    const manager = createManager(options);
+    if (!options.transactional) return manager;
+    const { cluster } = options;
+    const known = new Map<string, Broker['nodeId']>();
+    /** Those of the request under way, which has not been answered yet. */
+    const asked = new Map<string, Broker['nodeId']>();
+    const find = cluster.findGroupCoordinator.bind(cluster);
+    cluster.findGroupCoordinator = async (coordinator) => {
+      const of = `${coordinator.coordinatorType ?? ''}/${coordinator.groupId}`;
+      // a request that asks twice tries again, as it was not the coordinator that it was given
+      const nodeId = asked.has(of) ? undefined : known.get(of);
+      // connected again if need be
+      const reached =
+        nodeId === undefined
+          ? undefined
+          : await cluster.findBroker({ nodeId }).catch(() => undefined);
+      const broker = reached ?? (await find(coordinator));
+      asked.set(of, broker.nodeId);
+      return broker;
+    };
+    for (const name of REQUESTS) {
+      const request = manager[name];
+      manager[name] = async (...given) => {
+        asked.clear();
+        try {
+          const answer = await request(...given);
+          for (const [of, nodeId] of asked) known.set(of, nodeId);
+          return answer;
+        } catch (error) {
+          // believes nobody any more once a request has failed
+          if (!isFromCoordinator(error)) known.clear();
+          throw error;
+        }
+      };
+    }
     return manager;
   };
-}
-
-class CoordinatorCache implements Cluster {
-  readonly retry: unknown;
-  private readonly known = new Map<string, Broker['nodeId']>();
-  /** Those of the request under way, which has not been answered yet. */
-  private readonly asked = new Map<string, Broker['nodeId']>();
-
-  constructor(private readonly cluster: Cluster) {
-    this.retry = cluster.retry;
-  }
-
-  refreshMetadataIfNecessary(): Promise<void> {
-    return this.cluster.refreshMetadataIfNecessary();
-  }
-
-  findControllerBroker(): Promise<Broker> {
-    return this.cluster.findControllerBroker();
-  }
-
-  findBroker(broker: { nodeId: Broker['nodeId'] }): Promise<Broker> {
-    return this.cluster.findBroker(broker);
-  }
-
-  async findGroupCoordinator(asked: AskedCoordinator): Promise<Broker> {
-    const of = `${asked.coordinatorType ?? ''}/${asked.groupId}`;
-    // a request that asks twice tries again, as it was not the coordinator that it was given
-    const known = this.asked.has(of) ? undefined : await this.knownBroker(of);
-    const broker = known ?? (await this.cluster.findGroupCoordinator(asked));
-    this.asked.set(of, broker.nodeId);
-    return broker;
-  }
-
-  /** Connected again if need be; undefined if there is none that can be. */
-  private async knownBroker(of: string): Promise<Broker | undefined> {
-    const nodeId = this.known.get(of);
-    if (nodeId === undefined) return undefined;
-    try {
-      return await this.cluster.findBroker({ nodeId });
-    } catch {
-      return undefined;
-    }
-  }
-
-  /** Believes who has answered, and nobody any more once a request has failed. */
-  watch(request: ManagerMethod): ManagerMethod {
-    return async (...given) => {
-      this.asked.clear();
-      try {
-        const answer = await request(...given);
-        for (const [of, nodeId] of this.asked) this.known.set(of, nodeId);
-        return answer;
-      } catch (error) {
-        if (!isFromCoordinator(error)) this.known.clear();
-        throw error;
-      }
-    };
-  }
 }
 
 /** It is still at the end of the transaction before, as it often is for some milliseconds. */
