@@ -12,7 +12,6 @@
  * - `reading` reads topics from one end to the other, or follows them, and commits nothing.
  * - `client` owns the connection settings, the creation of topics, and the description of failures for an operator.
  */
-export { deleteCommitted, MayNotDeleteError } from './client/delete-committed.js';
 export { describeKafkaFailure } from './client/describe-kafka-failure.js';
 export { describeTopics, refusedTopics, type TopicDescription } from './client/describe-topics.js';
 export {
@@ -24,9 +23,11 @@ export { type ConfiguredKafka, createKafka } from './client/kafka-client.js';
 export { type KafkaClient } from './client/kafka-port.js';
 export { type InboundMessage, type WhenRefused } from './consumer/inbound-message.js';
 export {
+  deleteCommitted,
   describeGroup,
   type GroupOffset,
   groupOffsets,
+  MayNotDeleteError,
   offsetsSince,
   setGroupOffsets,
 } from './consumer/group-offsets.js';

@@ -1,7 +1,7 @@
 import { realDelayMs } from '#libs/clock';
 import type { Admin, KafkaClient, TopicPartition } from '../client/kafka-port.js';
-import { allEnded, withAdmin } from '../client/with-admin.js';
-import { fetchSpans } from '../reading/topics.js';
+import { withAdmin } from '../client/with-admin.js';
+import { committedSpans } from '../reading/topics.js';
 import { type OffsetMetadata, parseOffsetMetadata } from './offset-metadata.js';
 
 /** Partitions are assigned by the dozen: so long, in real milliseconds, a request waits for the others to join it. */
@@ -79,22 +79,16 @@ export class CommittedOffsets {
     admin: Admin,
     partitions: readonly TopicPartition[],
   ): Promise<(CommittedProgress | undefined)[]> {
-    const { groupId } = this;
-    const topics = [...new Set(partitions.map(({ topic }) => topic))];
-    const [committed, spans] = await allEnded([
-      admin.fetchOffsets({ groupId, topics }),
-      allEnded(topics.map((topic) => fetchSpans(admin, topic))),
-    ]);
+    const topics = new Set(partitions.map(({ topic }) => topic));
+    const spans = await committedSpans(admin, this.groupId, [...topics]);
     return partitions.map(({ topic, partition }) => {
-      const known = committed.find((it) => it.topic === topic);
-      const commit = known?.partitions.find((it) => it.partition === partition);
-      const span = spans.flat().find((it) => it.topic === topic && it.partition === partition);
-      if (commit === undefined || span === undefined) return undefined;
-      const offset = Number(commit.offset);
-      const begin = Math.max(offset, span.from);
-      const isOfLog = offset <= span.until;
-      const floor = isOfLog ? Math.max(offset, 0) : 0;
-      const metadata = parseOffsetMetadata(offset, commit.metadata);
+      const span = spans.find((it) => it.topic === topic && it.partition === partition);
+      if (span?.committed === undefined) return undefined;
+      const { committed, from, until } = span;
+      const begin = Math.max(committed, from);
+      const isOfLog = committed <= until;
+      const floor = isOfLog ? Math.max(committed, 0) : 0;
+      const metadata = parseOffsetMetadata(committed, span.metadata);
       const deferredUpTo = isOfLog ? metadata.deferredUpTo : undefined;
       return { ...metadata, deferredUpTo, begin, floor };
     });

@@ -1,6 +1,6 @@
 import type { KafkaClient } from '../client/kafka-port.js';
-import { allEnded, withAdmin } from '../client/with-admin.js';
-import { fetchSpans } from '../reading/topics.js';
+import { withAdmin } from '../client/with-admin.js';
+import { committedSpans } from '../reading/topics.js';
 import { parseOffsetMetadata } from './offset-metadata.js';
 
 /** A consumer group as its coordinator knows it. */
@@ -39,25 +39,11 @@ export async function groupOffsets(
   groupId: string,
   topics: readonly string[],
 ): Promise<GroupOffset[]> {
-  const [committed, ...spans] = await withAdmin(kafka, (admin) =>
-    allEnded([
-      admin.fetchOffsets({ groupId, topics: [...topics] }),
-      ...topics.map((topic) => fetchSpans(admin, topic)),
-    ]),
-  );
-  return spans.flat().map(({ topic, partition, from, until }) => {
-    const ofTopic = committed.find((each) => each.topic === topic);
-    const commit = ofTopic?.partitions.find((each) => each.partition === partition);
-    const offset = Number(commit?.offset ?? -1);
-    const { finished } = parseOffsetMetadata(offset, commit?.metadata ?? null);
-    return {
-      topic,
-      partition,
-      committed: offset < 0 ? undefined : offset,
-      finishedAhead: finished === undefined ? 0 : finished.count,
-      first: from,
-      end: until,
-    };
+  const spans = await withAdmin(kafka, (admin) => committedSpans(admin, groupId, topics));
+  return spans.map(({ topic, partition, from: first, until: end, committed = -1, metadata }) => {
+    const finishedAhead = parseOffsetMetadata(committed, metadata).finished?.count ?? 0;
+    const known = committed < 0 ? undefined : committed;
+    return { topic, partition, committed: known, finishedAhead, first, end };
   });
 }
 
@@ -89,4 +75,55 @@ export async function setGroupOffsets(
     offset: String(offset),
   }));
   await withAdmin(kafka, (admin) => admin.setOffsets({ groupId, topic, partitions }));
+}
+
+/** The topic's policy, or a missing right, does not let records be deleted: nothing that passes by itself. */
+export class MayNotDeleteError extends Error {
+  constructor(
+    readonly topic: string,
+    /** The broker's answer. */
+    readonly why: string,
+  ) {
+    super(`records of ${topic} may not be deleted: ${why}`);
+    this.name = 'MayNotDeleteError';
+  }
+}
+
+const NOT_ALLOWED = /^(POLICY_VIOLATION|.*_AUTHORIZATION_FAILED|UNSUPPORTED_VERSION)$/;
+
+/**
+ * Deletes the records of a topic that its only group has finished: in each partition those before the committed offset.
+ *
+ * @throws MayNotDeleteError where the broker does not allow it, also while there is nothing to be deleted
+ */
+export async function deleteCommitted(
+  kafka: KafkaClient,
+  groupId: string,
+  topic: string,
+): Promise<void> {
+  await withAdmin(kafka, async (admin) => {
+    const spans = await committedSpans(admin, groupId, [topic]);
+    const partitions = spans.map(({ partition, from, until, committed = -1 }) => {
+      return { partition, offset: String(Math.max(from, Math.min(until, committed))) };
+    });
+    try {
+      await admin.deleteTopicRecords({ topic, partitions });
+    } catch (error) {
+      const answer = answersIn(error).find((each) => NOT_ALLOWED.test(each));
+      throw answer === undefined ? error : new MayNotDeleteError(topic, answer);
+    }
+  });
+}
+
+/** The broker's answers by partition, which kafkajs has in the cause of its error. */
+function answersIn(error: unknown): string[] {
+  const answers: unknown[] = [];
+  for (let cause = error; cause instanceof Error; cause = cause.cause) {
+    const { type, partitions = [] } = cause as {
+      type?: unknown;
+      partitions?: readonly { error?: { type?: unknown } }[];
+    };
+    answers.push(type, ...partitions.map((each) => each.error?.type));
+  }
+  return answers.map(String);
 }

@@ -55,7 +55,7 @@ export function topicSpans(kafka: KafkaClient, topic: string): Promise<TopicSpan
 }
 
 /** As {@link topicSpans}, over a connection that is there. */
-export async function fetchSpans(admin: Admin, topic: string): Promise<TopicSpan[]> {
+async function fetchSpans(admin: Admin, topic: string): Promise<TopicSpan[]> {
   const partitions = await offsetsOf(admin, topic);
   return partitions
     .map(({ partition, low, high }) => ({
@@ -65,6 +65,31 @@ export async function fetchSpans(admin: Admin, topic: string): Promise<TopicSpan
       until: Number(high),
     }))
     .sort((a, b) => a.partition - b.partition);
+}
+
+/** What a topic holds, and what a group has committed of it; undefined where that is not known of a partition. */
+export interface CommittedSpan extends TopicSpan {
+  /** -1 where nothing is committed. */
+  committed: number | undefined;
+  metadata: string | null;
+}
+
+/** Of all partitions of the topics. @throws when a topic does not exist or Kafka does not answer */
+export async function committedSpans(
+  admin: Admin,
+  groupId: string,
+  topics: readonly string[],
+): Promise<CommittedSpan[]> {
+  const [commits, ...spans] = await allEnded([
+    admin.fetchOffsets({ groupId, topics: [...topics] }),
+    ...topics.map((topic) => fetchSpans(admin, topic)),
+  ]);
+  return spans.flat().map((span) => {
+    const { partitions } = commits.find(({ topic }) => topic === span.topic) ?? {};
+    const commit = partitions?.find(({ partition }) => partition === span.partition);
+    const { offset, metadata = null } = commit ?? {};
+    return { ...span, committed: offset === undefined ? undefined : Number(offset), metadata };
+  });
 }
 
 /** Of each partition what was written since (epoch milliseconds), at most the latest so many records. */

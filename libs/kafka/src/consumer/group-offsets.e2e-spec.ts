@@ -2,8 +2,8 @@ import { randomUUID } from 'node:crypto';
 import { realDelayMs } from '#libs/clock';
 import { type Admin, ConfigResourceTypes, Kafka, logLevel } from '#libs/kafkajs-patches';
 import { sendWithStock, stockKafka, testBrokers } from '../testing/stock-client.js';
-import { deleteCommitted, MayNotDeleteError } from './delete-committed.js';
-import { ensureTopics, type TopicSpecification } from './ensure-topics.js';
+import { ensureTopics, type TopicSpecification } from '../client/ensure-topics.js';
+import { deleteCommitted, MayNotDeleteError } from './group-offsets.js';
 
 describe('what a group is done with', () => {
   const kafka = new Kafka({ brokers: testBrokers, logLevel: logLevel.NOTHING });
