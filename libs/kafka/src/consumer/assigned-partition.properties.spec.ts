@@ -167,7 +167,8 @@ class Partition {
         this.done.add(message.offset);
         message.finish();
       },
-      beginTransactions: (_topic, _partition, progress) => new FakeTransactions(progress),
+      beginTransactions: (_topic, _partition, progress, listener) =>
+        new FakeTransactions(progress, listener),
     };
     return new AssignedPartition('topic', 0, surroundings, false, LIMITS);
   }

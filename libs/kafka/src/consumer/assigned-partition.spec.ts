@@ -5,9 +5,12 @@ import { Logger } from '@nestjs/common';
 import { rejected } from '#libs/contracts';
 import type { FetchedRecord } from '../client/kafka-port.js';
 import { RecordRefusedError } from '../producer/outbound-record.js';
-import { AssignedPartition, type PartitionLimits } from './assigned-partition.js';
+import {
+  AssignedPartition,
+  type PartitionContext,
+  type PartitionLimits,
+} from './assigned-partition.js';
 import type { InboundMessage } from './inbound-message.js';
-import type { PartitionProgress } from './partition-progress.js';
 import { FakeTransactions } from './testing/fake-transactions.js';
 import { nextTurn, until } from './testing/wait.js';
 
@@ -53,8 +56,10 @@ class Handling {
         this.givenUp.push(message.offset);
         this.giveUp(message);
       },
-      beginTransactions: (_topic: string, _partition: number, progress: PartitionProgress) => {
-        this.transactions = new FakeTransactions(progress);
+      beginTransactions: (
+        ...[, , progress, listener]: Parameters<PartitionContext['beginTransactions']>
+      ) => {
+        this.transactions = new FakeTransactions(progress, listener);
         return this.transactions;
       },
     };
@@ -547,8 +552,7 @@ describe('AssignedPartition', () => {
       handling.transactions!.isHeldUp = true;
       handling.queue.bufferFetched(recordsAt(1));
       handling.finish(1);
-      const [entry] = handling.transactions!.entries.splice(0);
-      entry?.entryRefused(new RecordRefusedError('too-large', new Error('1 MB')));
+      handling.transactions!.refuse(new RecordRefusedError('too-large', new Error('1 MB')));
       await until(() => handling.givenUp.length > 0);
       handling.transactions!.commit();
       expect([handling.committable, handling.chunks]).toEqual([2, [[1]]]);
@@ -563,9 +567,9 @@ describe('AssignedPartition', () => {
       const instead = { topic: 'outcomes', key: null, value: 'refused', headers: {} };
       handling.message(1).finish([{ ...instead, value: 'applied' }], () => [instead]);
       const refusal = new RecordRefusedError('too-large', new Error('1 MB'));
-      handling.transactions!.entries.splice(0)[0]?.entryRefused(refusal);
+      handling.transactions!.refuse(refusal);
       expect(handling.transactions!.entries).toMatchObject([{ offsets: [1], records: [instead] }]);
-      handling.transactions!.entries.splice(0)[0]?.entryRefused(refusal);
+      handling.transactions!.refuse(refusal);
       await until(() => handling.givenUp.length > 0);
     });
 

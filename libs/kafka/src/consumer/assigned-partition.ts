@@ -155,6 +155,25 @@ export class AssignedPartition {
         this.acknowledged = offset;
         this.acknowledgedMs = realNowMs();
       },
+      entryCommitted: (entry: MessageEntry) => {
+        this.entryCommitted(entry);
+      },
+      entryDropped: ({ messages, isLast }: MessageEntry) => {
+        // of any other, the handler abandons the message
+        if (isLast) for (const message of messages) this.messageEnded(message, 'abandoned');
+      },
+      entryRefused: ({ messages, isLast }: MessageEntry, err) => {
+        const [first] = messages;
+        logger.error({
+          msg: 'outcome not written',
+          topic: this.input,
+          partition,
+          offset: first?.offset,
+          err,
+        });
+        // they end in the order of offsets, before those behind them
+        for (const message of messages) message.recordsRefused(err, isLast);
+      },
     });
   }
 
@@ -267,6 +286,14 @@ export class AssignedPartition {
     this.resumeIfShort();
     if (this.progress.overtaken < overtaken) this.context.overtakenFell();
     if (this.isFull && this.inFlightShare <= IN_FLIGHT_FACTOR / 2) this.handOver();
+  }
+
+  private entryCommitted({ messages, isLast, item, isDeferral }: MessageEntry): void {
+    for (const message of messages) {
+      if (isLast) this.messageEnded(message, 'finished');
+      if (item !== undefined) this.progress.itemDone(message.offset, item);
+      if (isDeferral) this.progress.messageDeferred(message.offset);
+    }
   }
 
   /** Takes the progress of earlier owners, for which messages have waited since the assignment. */
@@ -389,6 +416,8 @@ export class PartitionMessage implements InboundMessage {
   private hasFailed = false;
   /** Items published here, committed or not. */
   private publishedItems: Set<number> | undefined;
+  /** Ends it in another way than by records that Kafka has refused. */
+  private whenRefused = failRefused;
 
   readonly span: MessageSpan;
 
@@ -448,9 +477,7 @@ export class PartitionMessage implements InboundMessage {
   publish(records: readonly OutboundRecord[], item?: number): void {
     if (this.hasEnded || (item !== undefined && this.isItemDone(item))) return;
     if (item !== undefined) (this.publishedItems ??= new Set()).add(item);
-    this.assigned.transactions.addToTransaction(
-      new PublishedRecords(this.assigned, this, records, item),
-    );
+    this.assigned.transactions.addToTransaction(new TransactionEntry([this], records, false, item));
   }
 
   get wasDeferred(): boolean {
@@ -460,7 +487,7 @@ export class PartitionMessage implements InboundMessage {
   publishDeferral(records: readonly OutboundRecord[]): void {
     if (this.hasEnded) return;
     this.assigned.transactions.addToTransaction(
-      new PublishedRecords(this.assigned, this, records, undefined, true),
+      new TransactionEntry([this], records, false, undefined, true),
     );
   }
 
@@ -489,17 +516,19 @@ export class PartitionMessage implements InboundMessage {
     records: readonly OutboundRecord[],
     whenRefused: EndRefused,
   ): void {
-    const { assigned } = this;
-    for (const message of messages) message.hasEnded = true;
-    assigned.transactions.addToTransaction(
-      new FinishedMessages(assigned, messages, records, whenRefused),
-    );
+    for (const message of messages) {
+      message.hasEnded = true;
+      message.whenRefused = whenRefused;
+    }
+    this.assigned.transactions.addToTransaction(new TransactionEntry(messages, records, true));
   }
 
-  /** Takes back its end, whose records Kafka has refused, for another one. */
-  endRefused(refusal: RecordRefusedError, whenRefused: EndRefused): void {
-    this.hasEnded = false;
-    whenRefused(this, refusal);
+  /** Takes back its end where Kafka has refused the records of that, for another one. */
+  recordsRefused(refusal: RecordRefusedError, areLast: boolean): void {
+    if (areLast) {
+      this.hasEnded = false;
+      this.whenRefused(this, refusal);
+    } else this.fail(refusal, true);
   }
 
   abandon(): void {
@@ -521,7 +550,6 @@ export class PartitionMessage implements InboundMessage {
   }
 }
 
-/** Ends a message in another way than by records that Kafka has refused. */
 type EndRefused = (message: PartitionMessage, refusal: RecordRefusedError) => void;
 
 /** One function for all messages, rather than one of each. */
@@ -529,65 +557,4 @@ const failRefused: EndRefused = (message, refusal) => {
   message.fail(refusal, true);
 };
 
-/** Records that are published before their message is finished. */
-class PublishedRecords extends TransactionEntry {
-  constructor(
-    private readonly partition: AssignedPartition,
-    private readonly message: PartitionMessage,
-    records: readonly OutboundRecord[],
-    item: number | undefined,
-    isDeferral = false,
-  ) {
-    super([message.offset], records, false, item, isDeferral);
-  }
-
-  override entryCommitted(): void {
-    const { partition, message, item } = this;
-    if (item !== undefined) partition.progress.itemDone(message.offset, item);
-    if (this.isDeferral) partition.progress.messageDeferred(message.offset);
-  }
-
-  override entryDropped(): void {
-    // the handler abandons the message
-  }
-
-  override entryRefused(error: RecordRefusedError): void {
-    logRefused(this.message, error);
-    this.message.fail(error, true);
-  }
-}
-
-/** The end of one or several messages. A class, because there are tens of thousands a second. */
-class FinishedMessages extends TransactionEntry {
-  constructor(
-    private readonly partition: AssignedPartition,
-    private readonly messages: readonly PartitionMessage[],
-    records: readonly OutboundRecord[],
-    private readonly whenRefused: EndRefused,
-  ) {
-    super(
-      messages.map(({ offset }) => offset),
-      records,
-      true,
-    );
-  }
-
-  override entryCommitted(): void {
-    for (const message of this.messages) this.partition.messageEnded(message, 'finished');
-  }
-
-  override entryDropped(): void {
-    for (const message of this.messages) this.partition.messageEnded(message, 'abandoned');
-  }
-
-  override entryRefused(error: RecordRefusedError): void {
-    logRefused(this.messages[0], error);
-    // they end in the order of offsets, before those behind them
-    for (const message of this.messages) message.endRefused(error, this.whenRefused);
-  }
-}
-
-function logRefused(message: PartitionMessage | undefined, error: RecordRefusedError): void {
-  const { topic, partition, offset } = message ?? {};
-  logger.error({ msg: 'outcome not written', topic, partition, offset, err: error });
-}
+type MessageEntry = TransactionEntry<PartitionMessage>;

@@ -4,13 +4,13 @@ import { Logger } from '@nestjs/common';
 import { realDelayMs } from '#libs/clock';
 import { type Admin, ConfigResourceTypes, Kafka, logLevel } from '#libs/kafkajs-patches';
 import { ensureTopics } from '../client/ensure-topics.js';
-import type { OutboundRecord } from '../producer/outbound-record.js';
+import type { OutboundRecord, RecordRefusedError } from '../producer/outbound-record.js';
 import { sendWithStock, stockKafka, testBrokers } from '../testing/stock-client.js';
 import { CommittedOffsets } from './committed-offsets.js';
 import { parseOffsetMetadata } from './offset-metadata.js';
 import { PartitionProgress } from './partition-progress.js';
 import { CommitInterval, PartitionTransactions } from './partition-transactions.js';
-import { TestEntry } from './testing/entry.js';
+import { TransactionEntry } from './pending-entries.js';
 import { TopicHealth } from './topic-health.js';
 import { eventually } from './testing/wait.js';
 
@@ -57,6 +57,15 @@ describe('PartitionTransactions', () => {
             this.isRecalled = true;
           },
           offsetCommitted: () => undefined,
+          entryCommitted: (entry) => {
+            this.ended(entry, 'committed');
+          },
+          entryDropped: (entry) => {
+            this.ended(entry, 'dropped');
+          },
+          entryRefused: (entry, error) => {
+            this.whenRefused(entry, error);
+          },
         },
       );
       this.transactions.beginTransactions();
@@ -80,16 +89,20 @@ describe('PartitionTransactions', () => {
       return taken;
     }
 
+    whenRefused = (entry: TransactionEntry, { code }: RecordRefusedError): void => {
+      this.ended(entry, code);
+    };
+
     write(offset: number, records: readonly OutboundRecord[], item?: number): void {
-      const ended = (how: 'committed' | 'dropped' | { code: string }): void => {
-        this.ends.push(`${offset} ${typeof how === 'string' ? how : how.code}`);
-        if (how !== 'committed') return;
-        if (item !== undefined) this.progress.itemDone(offset, item);
-        else this.progress.recordEnded({ offset, bytes: 1 }, 'finished');
-      };
-      this.transactions.addToTransaction(
-        new TestEntry({ offsets: [offset], records, item }, ended),
-      );
+      const entry = new TransactionEntry([{ offset }], records, item === undefined, item);
+      this.transactions.addToTransaction(entry);
+    }
+
+    private ended({ offsets: [offset = 0], item }: TransactionEntry, how: string): void {
+      this.ends.push(`${offset} ${how}`);
+      if (how !== 'committed') return;
+      if (item !== undefined) this.progress.itemDone(offset, item);
+      else this.progress.recordEnded({ offset, bytes: 1 }, 'finished');
     }
   }
 
@@ -194,12 +207,10 @@ describe('PartitionTransactions', () => {
   it('writes what takes the place of a refused record before what lies behind it', async () => {
     const owner = new Owner();
     await owner.takes(2);
-    const tooLarge = { offsets: [0], records: [record(randomBytes(200_000), 'dead-letters')] };
-    owner.transactions.addToTransaction(
-      new TestEntry(tooLarge, () => {
-        owner.write(0, [record('in its place')]);
-      }),
-    );
+    owner.whenRefused = () => {
+      owner.write(0, [record('in its place')]);
+    };
+    owner.write(0, [record(randomBytes(200_000), 'dead-letters')]);
     owner.write(1, [record('behind it')]);
     await owner.transactions.commitPending();
     expect(owner.ends).toEqual(['0 committed', '1 committed']);

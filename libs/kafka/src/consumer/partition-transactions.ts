@@ -47,11 +47,16 @@ interface TransactionOptions {
   mayFence: () => boolean;
 }
 
-/** Receives what Kafka has committed for a partition. */
+/** Receives what Kafka has committed for a partition, and how each entry ends. */
 export interface TransactionListener {
   /** Called once with the progress of earlier owners; undefined where the partition is no more. */
-  progressRead: (left: CommittedProgress | undefined) => void;
-  offsetCommitted: (offset: number) => void;
+  progressRead(left: CommittedProgress | undefined): void;
+  offsetCommitted(offset: number): void;
+  entryCommitted(entry: TransactionEntry): void;
+  /** The partition is revoked before the entry is known to be committed: the next owner does it again. */
+  entryDropped(entry: TransactionEntry): void;
+  /** Kafka will never take it, not even a leaner form. */
+  entryRefused(entry: TransactionEntry, error: RecordRefusedError): void;
 }
 
 /**
@@ -110,7 +115,7 @@ export class PartitionTransactions {
 
   addToTransaction(entry: TransactionEntry): void {
     if (this.closing.signal.aborted) {
-      entry.entryDropped();
+      this.listener.entryDropped(entry);
       return;
     }
     const { mayGoSooner } = this.waiting;
@@ -133,10 +138,10 @@ export class PartitionTransactions {
     this.options.health.forgetWriter(this);
     this.resolveFenced();
     this.wake();
-    for (const entry of this.waiting.removeAll()) entry.entryDropped();
+    for (const entry of this.waiting.removeAll()) this.listener.entryDropped(entry);
     await this.living;
     for (const entry of [...(this.uncertain?.entries ?? []), ...this.waiting.removeAll()])
-      entry.entryDropped();
+      this.listener.entryDropped(entry);
     this.uncertain = undefined;
     this.settleIdle();
   }
@@ -272,7 +277,7 @@ export class PartitionTransactions {
     this.options.health.writeSucceeded(this, topicsOf(entries));
     for (const entry of entries) {
       try {
-        entry.entryCommitted();
+        this.listener.entryCommitted(entry);
       } catch (error) {
         const { topic, partition } = this;
         this.logger.error({ msg: 'a commit was not taken in', topic, partition, err: error });
@@ -330,7 +335,7 @@ export class PartitionTransactions {
     // its replacement goes before the entries behind it
     const behind = this.waiting.removeAll();
     this.waiting.returnToEnd(entries.filter((entry) => entry !== largest));
-    largest.entryRefused(refusal);
+    this.listener.entryRefused(largest, refusal);
     this.waiting.returnToEnd(behind);
     return true;
   }

@@ -1,8 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { type OutboundRecord, RecordRefusedError } from '../producer/outbound-record.js';
 import { type CommitPosition, PartitionProgress } from './partition-progress.js';
-import { type TransactionEntry, PendingEntries } from './pending-entries.js';
-import { TestEntry } from './testing/entry.js';
+import { TransactionEntry, PendingEntries } from './pending-entries.js';
 
 const OUTCOMES = 'outcomes';
 const DEAD_LETTERS = 'dead-letters';
@@ -24,13 +23,20 @@ describe('PendingEntries', () => {
     waiting = new PendingEntries({ positionAfter: after });
   });
 
+  interface Changed {
+    offsets?: number[];
+    topics?: string[];
+    records?: OutboundRecord[];
+    /** Without it, the entry finishes its messages. */
+    item?: number;
+  }
   const entry = (
     offset: number,
-    changed: Partial<TransactionEntry> & { topics?: string[] } = {},
+    { offsets = [offset], topics = [OUTCOMES], records, item }: Changed = {},
   ): TransactionEntry => {
-    const { topics = [OUTCOMES], ...rest } = changed;
-    const records = topics.map((topic) => ({ topic, key: null, value: 'x', headers: {} }));
-    return new TestEntry({ offsets: [offset], records, ...rest });
+    const written = topics.map((topic) => ({ topic, key: null, value: 'x', headers: {} }));
+    const messages = offsets.map((each) => ({ offset: each }));
+    return new TransactionEntry(messages, records ?? written, item === undefined, item);
   };
 
   const offsetsTaken = (nowMs = 0): number[] =>
@@ -75,8 +81,8 @@ describe('PendingEntries', () => {
 
   it('says of nothing that it is done that is kept for want of room', () => {
     room.upTo = 5;
-    waiting.addEntry(entry(1, { isLast: false, item: 0 }), 0);
-    waiting.addEntry(entry(7, { isLast: false, item: 0 }), 0);
+    waiting.addEntry(entry(1, { item: 0 }), 0);
+    waiting.addEntry(entry(7, { item: 0 }), 0);
     expect(waiting.takeForTransaction(0).place?.items).toBe('1');
     room.upTo = Infinity;
     waiting.addEntry(entry(2), 0);
@@ -85,8 +91,8 @@ describe('PendingEntries', () => {
 
   it('has nothing overtake what is done in part and has no room', () => {
     room.items = 1;
-    waiting.addEntry(entry(1, { isLast: false, item: 0 }), 0);
-    waiting.addEntry(entry(2, { isLast: false, item: 0 }), 0);
+    waiting.addEntry(entry(1, { item: 0 }), 0);
+    waiting.addEntry(entry(2, { item: 0 }), 0);
     waiting.addEntry(entry(3), 0);
     expect(offsetsTaken()).toEqual([1]);
     room.items = Infinity;
@@ -95,7 +101,7 @@ describe('PendingEntries', () => {
 
   it('needs no room for what is done of a message that is finished with it', () => {
     room.items = 0;
-    waiting.addEntry(entry(1, { isLast: false, item: 0 }), 0);
+    waiting.addEntry(entry(1, { item: 0 }), 0);
     waiting.addEntry(entry(1), 0);
     expect(offsetsTaken()).toEqual([1, 1]);
   });
@@ -106,7 +112,7 @@ describe('PendingEntries', () => {
 
     const add = (offset: number, machineId: string, item?: number): void => {
       const records = [{ topic: OUTCOMES, key: machineId, value: 'x'.repeat(300), headers: {} }];
-      waiting.addEntry(new TestEntry({ offsets: [offset], records, item }), 0);
+      waiting.addEntry(entry(offset, { records, ...(item !== undefined && { item }) }), 0);
     };
 
     const committed = (): TransactionEntry[] => {
@@ -228,7 +234,7 @@ describe('PendingEntries', () => {
     it('lets a message wait that fails as a whole, for it has no room in part', () => {
       waiting.removeAll();
       room.items = 0;
-      waiting.addEntry(entry(4, { isLast: false, item: 0 }), 0);
+      waiting.addEntry(entry(4, { item: 0 }), 0);
       waiting.addEntry(entry(4, { topics: [DEAD_LETTERS, OUTCOMES] }), 0);
       const { entries: whole } = waiting.takeForTransaction(0);
       expect(whole).toHaveLength(2);
@@ -255,7 +261,7 @@ describe('PendingEntries', () => {
       waiting.transactionFailed(deadLetters, 1000);
       waiting.returnToFront(deadLetters);
       waiting.transactionCommitted(waiting.takeForTransaction(0).entries);
-      waiting.addEntry(entry(5, { topics: [DEAD_LETTERS, OUTCOMES], isLast: false, item: 0 }), 10);
+      waiting.addEntry(entry(5, { topics: [DEAD_LETTERS, OUTCOMES], item: 0 }), 10);
       waiting.addEntry(entry(5), 10);
       expect(waiting.dueMs(10)).toBe(1000);
       expect(offsetsTaken(10)).toEqual([]);
@@ -283,7 +289,7 @@ describe('PendingEntries', () => {
     const refusal = new RecordRefusedError('too-large', new Error('1 MB'));
     const whole = { topic: DEAD_LETTERS, key: null, value: 'whole', headers: {} };
 
-    const taken = (records: TransactionEntry['records']) => {
+    const taken = (records: OutboundRecord[]) => {
       waiting.addEntry(entry(1, { records }), 0);
       return waiting.takeForTransaction(0).entries[0]!;
     };

@@ -9,36 +9,37 @@ import type { PartitionProgress, CommitPosition } from './partition-progress.js'
 
 const MAX_ENTRIES = 2000;
 
-/** Records that belong in one transaction: those that finish messages, with their offsets, or that come before. */
-export abstract class TransactionEntry {
+/** As much of a message as its entries need. */
+export interface TransactedMessage {
+  readonly offset: number;
+}
+
+/**
+ * Records that belong in one transaction: those that finish messages, with their offsets, or that come before. A class,
+ * because there are tens of thousands a second.
+ */
+export class TransactionEntry<M extends TransactedMessage = TransactedMessage> {
+  readonly offsets: readonly number[];
   bytes: number;
   /** A message that came compressed may fit again only when it is compressed. */
   isCompressed = false;
 
   /**
-   * @param offsets of the message, or of several that are finished together
+   * @param messages one, or several that are finished together
    * @param isLast whether it finishes its messages
    * @param item the item of the message that it finishes, where it does not finish the message
    * @param isDeferral whether it says that its message waits
    */
   constructor(
-    readonly offsets: readonly number[],
+    readonly messages: readonly M[],
     public records: readonly OutboundRecord[],
     readonly isLast: boolean,
     readonly item?: number,
     readonly isDeferral = false,
   ) {
+    this.offsets = messages.map(({ offset }) => offset);
     this.bytes = bytesOf(records);
   }
-
-  /** Its transaction is committed. */
-  abstract entryCommitted(): void;
-
-  /** The partition is revoked before its transaction is known to be committed: the next owner does it again. */
-  abstract entryDropped(): void;
-
-  /** Kafka will never take it, not even a leaner form. */
-  abstract entryRefused(error: RecordRefusedError): void;
 
   /** Replaces a refused record by its next form: compressed, then leaner. Returns false where no form is left. */
   makeLeaner(refusal: RecordRefusedError): boolean {

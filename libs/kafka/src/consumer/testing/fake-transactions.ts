@@ -1,3 +1,4 @@
+import type { RecordRefusedError } from '../../producer/outbound-record.js';
 import type { Transactions } from '../assigned-partition.js';
 import type { PartitionProgress, CommitPosition } from '../partition-progress.js';
 import type { TransactionListener } from '../partition-transactions.js';
@@ -13,10 +14,7 @@ export class FakeTransactions implements Transactions {
 
   constructor(
     private readonly progress: PartitionProgress,
-    readonly listener: TransactionListener = {
-      progressRead: () => undefined,
-      offsetCommitted: () => undefined,
-    },
+    readonly listener: TransactionListener,
   ) {}
 
   /** What a commit would say now; undefined while nothing was handed over. */
@@ -26,7 +24,7 @@ export class FakeTransactions implements Transactions {
 
   addToTransaction(entry: TransactionEntry): void {
     if (this.isClosed) {
-      entry.entryDropped();
+      this.listener.entryDropped(entry);
       return;
     }
     this.entries.push(entry);
@@ -34,7 +32,7 @@ export class FakeTransactions implements Transactions {
   }
 
   commit(): void {
-    for (const entry of this.entries.splice(0)) entry.entryCommitted();
+    for (const entry of this.entries.splice(0)) this.listener.entryCommitted(entry);
     if (this.place !== undefined) this.listener.offsetCommitted(this.place.offset);
   }
 
@@ -43,9 +41,15 @@ export class FakeTransactions implements Transactions {
     return Promise.resolve();
   }
 
+  /** Refuses the first entry. */
+  refuse(error: RecordRefusedError): void {
+    const [entry] = this.entries.splice(0, 1);
+    if (entry !== undefined) this.listener.entryRefused(entry, error);
+  }
+
   endTransactions(): Promise<void> {
     this.isClosed = true;
-    for (const entry of this.entries.splice(0)) entry.entryDropped();
+    for (const entry of this.entries.splice(0)) this.listener.entryDropped(entry);
     return Promise.resolve();
   }
 }
