@@ -21,6 +21,13 @@ export interface KafkaClient {
 /** The partitions that a rebalance has assigned to this process, by topic. */
 export type PartitionAssignment = ReadonlyMap<string, readonly number[]>;
 
+/** Control of the fetch of a partition that is assigned. */
+export interface FetchControl {
+  pause(topic: string, partition: number): void;
+  resume(topic: string, partition: number): void;
+  seek(topic: string, partition: number, offset: number): void;
+}
+
 export type Admin = Pick<
   Kafkajs.Admin,
   | 'connect'
@@ -57,7 +64,6 @@ export type Transaction = Pick<
 export type {
   Batch,
   DescribeConfigResponse,
-  EachBatchPayload,
   FetchedRecord,
   ITopicConfig as TopicConfig,
   KafkaJSProtocolError,

@@ -157,10 +157,12 @@ class Partition {
         this.open.push(...messages);
         return Promise.resolve();
       },
-      resume: () => {
-        this.isPaused = false;
+      member: {
+        resume: () => {
+          this.isPaused = false;
+        },
+        seek: () => undefined,
       },
-      seek: () => undefined,
       allOvertaken: () => 0,
       overtakenFell: () => undefined,
       giveUp: (message) => {

@@ -46,10 +46,12 @@ class Handling {
     const context = {
       topicPrefix: 'prefix.',
       handle: (chunk: readonly InboundMessage[]) => this.handle(chunk),
-      resume: () => {
-        this.resumed += 1;
+      member: {
+        resume: () => {
+          this.resumed += 1;
+        },
+        seek: () => undefined,
       },
-      seek: () => undefined,
       allOvertaken: () => this.queue.progress.overtaken,
       overtakenFell: () => undefined,
       giveUp: (message: InboundMessage) => {
@@ -132,35 +134,26 @@ describe('AssignedPartition', () => {
       expect(handling.message(5)).toMatchObject({ headers: [], unreadable });
     });
 
-    it('no more than so many that have not ended, and the rest once half of them have', async () => {
-      const handling = new Handling({ maxUnfinished: 64 });
-      handling.queue.bufferFetched(recordsUpTo(200));
-      await until(() => handling.handed.length === 128);
-      await nextTurn();
-      await nextTurn();
-      expect(handling.handed).toHaveLength(128);
-      handling.finish(...Array.from({ length: 63 }, (_, offset) => offset));
-      await nextTurn();
-      await nextTurn();
-      expect(handling.handed).toHaveLength(128);
-      handling.finish(63);
-      await until(() => handling.handed.length === 192);
-    });
-
-    it('no more bytes than may be in flight, until half of them have ended', async () => {
-      const handling = new Handling({ maxUnfinishedBytes: 400_000 });
-      handling.queue.bufferFetched(recordsUpTo(12, 100_000));
-      await until(() => handling.handed.length >= 8);
-      await nextTurn();
-      await nextTurn();
-      expect(handling.handed).toHaveLength(9);
-      handling.finish(0, 1, 2, 3);
-      await nextTurn();
-      await nextTurn();
-      expect(handling.handed).toHaveLength(9);
-      handling.finish(4);
-      await until(() => handling.handed.length === 12);
-    });
+    it.each([
+      ['messages', { maxUnfinished: 64 }, 1, 128, 64],
+      ['bytes', { maxUnfinishedBytes: 64_000 }, 1000, 128, 64],
+    ])(
+      'no more %s than may be in flight, and the rest once half of them have ended',
+      async (_, limits, bytes, most, half) => {
+        const handling = new Handling(limits);
+        handling.queue.bufferFetched(recordsUpTo(200, bytes));
+        await until(() => handling.handed.length === most);
+        await nextTurn();
+        await nextTurn();
+        expect(handling.handed).toHaveLength(most);
+        handling.finish(...handling.handed.slice(1, half));
+        await nextTurn();
+        await nextTurn();
+        expect(handling.handed).toHaveLength(most);
+        handling.finish(0);
+        await until(() => handling.handed.length > most);
+      },
+    );
 
     it('a large fetch in chunks over several turns of the event loop, in order', async () => {
       const handling = new Handling();
@@ -196,93 +189,40 @@ describe('AssignedPartition', () => {
       expect(handling.chunks[1]).toEqual([64, 65]);
     });
 
-    it('a message before those before it have ended', async () => {
-      const handling = new Handling();
-      handling.queue.bufferFetched(recordsAt(1));
-      handling.queue.bufferFetched(recordsAt(2));
-      await until(() => handling.handed.length === 2);
-      expect(handling.queue.progress.size).toBe(2);
-    });
+    it.each(['state', 'rebalance'] as const)(
+      'nothing while paused for %s, though the fetch goes on as it did, and what came meanwhile once resumed',
+      async (reason) => {
+        const handling = new Handling({ maxUnfinished: 66 });
+        handling.queue.bufferFetched(recordsUpTo(65));
+        handling.queue.pauseHandOver(reason);
+        // a rebalance is over in a moment
+        expect(handling.queue.isWaiting).toBe(reason === 'state');
+        await nextTurn();
+        await nextTurn();
+        expect(handling.queue.bufferFetched(recordsAt(65))).toBe(true);
+        await nextTurn();
+        expect(handling.handed).toHaveLength(64);
+        handling.queue.resumeHandOver(reason);
+        expect(handling.handed).toHaveLength(66);
+        expect(handling.resumed).toBe(0);
+        handling.finish(...handling.handed.slice(0, 34));
+        expect(handling.resumed).toBe(1);
+      },
+    );
 
-    it('nothing while paused, and what came meanwhile once resumed', async () => {
-      const handling = new Handling({ maxUnfinished: 4 });
-      handling.queue.pauseHandOver('state');
-      expect(handling.queue.bufferFetched(recordsAt(1, 2))).toBe(false);
-      expect(handling.queue.bufferFetched(recordsAt(3, 4))).toBe(true);
-      await nextTurn();
-      expect(handling.handed).toEqual([]);
-      expect(handling.queue.progress.size).toBe(4);
-      handling.queue.resumeHandOver('state');
-      expect(handling.handed).toEqual([1, 2, 3, 4]);
-      handling.finish(1, 2, 3);
-      expect(handling.resumed).toBe(1);
-    });
-
-    it('nothing more once paused between two chunks', async () => {
-      const handling = new Handling();
-      handling.queue.bufferFetched(recordsUpTo(65));
-      handling.queue.pauseHandOver('state');
-      await nextTurn();
-      await nextTurn();
-      expect(handling.handed).toHaveLength(64);
-      handling.queue.resumeHandOver('state');
-      await until(() => handling.handed.length === 65);
-    });
-
-    it('nothing during a rebalance, though nothing is lacking and the fetch goes on as it did', async () => {
-      const handling = new Handling({ maxUnfinished: 4 });
-      expect(handling.queue.bufferFetched(recordsAt(1, 2))).toBe(false);
-      handling.queue.pauseHandOver('rebalance');
-      expect(handling.queue.isWaiting).toBe(false);
-      await nextTurn();
-      expect(handling.queue.bufferFetched(recordsAt(3))).toBe(false);
-      expect(handling.queue.bufferFetched(recordsAt(4))).toBe(true);
-      await nextTurn();
-      await nextTurn();
-      expect(handling.handed).toEqual([1, 2]);
-      handling.queue.resumeHandOver('rebalance');
-      expect(handling.handed).toEqual([1, 2, 3, 4]);
-      expect(handling.resumed).toBe(0);
-      handling.finish(1, 2, 3);
-      expect(handling.resumed).toBe(1);
-    });
-
-    it('nothing after a rebalance whose judgement is not there yet', () => {
+    it('nothing after a rebalance while another reason remains', () => {
       const handling = new Handling();
       handling.queue.pauseHandOver('state');
       handling.queue.pauseHandOver('rebalance');
       handling.queue.bufferFetched(recordsAt(1));
       handling.queue.resumeHandOver('rebalance');
-      expect(handling.queue.isWaiting).toBe(true);
       expect(handling.handed).toEqual([]);
       handling.queue.resumeHandOver('state');
       expect(handling.handed).toEqual([1]);
     });
-
-    it('once what Kafka hands out again after a rebalance', async () => {
-      const handling = new Handling();
-      handling.queue.bufferFetched(recordsAt(5, 6, 7));
-      handling.finish(5);
-      handling.queue.bufferFetched(recordsAt(6, 7, 8));
-      await until(() => handling.handed.length === 4);
-      handling.finish(6, 7, 8);
-      expect(handling.handed).toEqual([5, 6, 7, 8]);
-      expect(handling.committable).toBe(9);
-      expect(handling.queue.progress.size).toBe(0);
-    });
   });
 
   describe('commits', () => {
-    it('what lies before the lowest unfinished message, in whatever order they finish', () => {
-      const handling = new Handling();
-      handling.queue.bufferFetched(recordsAt(3, 4, 7, 9));
-      const committable = [7, 3, 9, 4].map((offset) => {
-        handling.finish(offset);
-        return handling.committable;
-      });
-      expect(committable).toEqual([3, 4, 4, 10]);
-    });
-
     it('nothing of what was fetched and not handed over', async () => {
       const handling = new Handling();
       handling.queue.bufferFetched(recordsUpTo(65));
@@ -291,14 +231,6 @@ describe('AssignedPartition', () => {
       await until(() => handling.handed.length === 65);
       handling.finish(64);
       expect(handling.committable).toBe(65);
-    });
-
-    it('nothing of a message that was abandoned, and nothing behind it', () => {
-      const handling = new Handling();
-      handling.queue.bufferFetched(recordsAt(1, 2, 3));
-      handling.finish(1, 3);
-      handling.message(2).abandon();
-      expect(handling.committable).toBe(2);
     });
 
     it('by what ends a message first, whatever is said of it later', () => {
@@ -312,24 +244,6 @@ describe('AssignedPartition', () => {
       expect(handling.queue.progress.size).toBe(3);
       expect(handling.resumed).toBe(0);
       expect(handling.handed).toEqual([1, 2, 3, 4]);
-    });
-  });
-
-  describe('its position', () => {
-    it('is the lowest offset that is not finished, handed over or not', async () => {
-      const handling = new Handling();
-      expect(handling.queue.progress.position).toBeUndefined();
-      handling.queue.pauseHandOver('state');
-      handling.queue.bufferFetched(recordsAt(5, 6));
-      expect(handling.queue.progress.position).toBe(5);
-      handling.queue.resumeHandOver('state');
-      handling.finish(6);
-      expect(handling.queue.progress.position).toBe(5);
-      handling.finish(5);
-      expect(handling.queue.progress.position).toBe(7);
-      handling.queue.bufferFetched(recordsAt(9));
-      await until(() => handling.handed.includes(9));
-      expect(handling.queue.progress.position).toBe(9);
     });
   });
 
@@ -414,19 +328,6 @@ describe('AssignedPartition', () => {
   });
 
   describe('when handling fails', () => {
-    it('handles the message anew, by itself, while the others go their way', async () => {
-      const handling = new Handling();
-      handling.queue.bufferFetched(recordsAt(1, 2, 3));
-      handling.message(2).fail(new TypeError('a bug'));
-      handling.finish(1, 3);
-      expect(handling.committable).toBe(2);
-      await until(() => handling.chunks.length === 2);
-      expect(handling.chunks[1]).toEqual([2]);
-      handling.finish(2);
-      expect(handling.committable).toBe(4);
-      expect(handling.givenUp).toEqual([]);
-    });
-
     it('handles each of a chunk anew by itself when the handler failed with all of them', async () => {
       const handling = new Handling();
       handling.handler = () => Promise.reject(new TypeError('a bug'));
@@ -633,22 +534,15 @@ describe('AssignedPartition', () => {
       expect(handling.handed).toHaveLength(64);
     });
 
-    it('waits for nothing when nothing is under way', async () => {
+    it('waits for nothing when nothing is under way, and not for what was paused', async () => {
       const handling = new Handling();
       handling.queue.bufferFetched(recordsAt(1));
       handling.finish(1);
-      await handling.queue.closeBuffer(new Error('revoked'));
-      handling.queue.bufferFetched(recordsAt(2));
-      expect(handling.handed).toEqual([1]);
-      expect(handling.committable).toBe(2);
-    });
-
-    it('does not wait for what was paused', async () => {
-      const handling = new Handling();
       handling.queue.pauseHandOver('state');
-      handling.queue.bufferFetched(recordsAt(1));
+      handling.queue.bufferFetched(recordsAt(2));
       await handling.queue.closeBuffer(new Error('revoked'));
-      expect(handling.queue.progress.size).toBe(0);
+      expect([handling.queue.progress.size, handling.handed]).toEqual([0, [1]]);
+      expect(handling.committable).toBe(2);
     });
 
     it('lets commit what finished meanwhile, and resumes nothing', async () => {

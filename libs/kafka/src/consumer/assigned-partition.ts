@@ -4,7 +4,7 @@ import { realDelayMs, realNowMs } from '#libs/clock';
 import type { MessageHeaders, Parsed } from '#libs/contracts';
 import { backOffMs } from '#libs/delivery';
 import { type MessageSpan, NO_TRACING, type Tracing } from '#libs/tracing';
-import type { FetchedRecord, Unreadable } from '../client/kafka-port.js';
+import type { FetchControl, FetchedRecord, Unreadable } from '../client/kafka-port.js';
 import type { OutboundRecord, RecordRefusedError } from '../producer/outbound-record.js';
 import type { CommittedProgress } from './committed-offsets.js';
 import type { InboundMessage, MessageHandler, WhenRefused } from './inbound-message.js';
@@ -38,12 +38,9 @@ export interface PartitionContext {
   /** Left out of the topics' names that messages carry. */
   topicPrefix: string;
   handle: MessageHandler;
-  /** Finishes a message that cannot be handled. */
-  giveUp: (message: PartitionMessage) => void;
-  /** Resumes the fetch of a paused partition. */
-  resume: (topic: string, partition: number) => void;
-  /** Fetches a partition from that offset. */
-  seek: (topic: string, partition: number, offset: number) => void;
+  /** Finishes a message that cannot be handled; `isAnswered` as {@link InboundMessage.fail} has it. */
+  giveUp: (message: InboundMessage, isAnswered: boolean) => void;
+  member: Pick<FetchControl, 'resume' | 'seek'>;
   /** How many messages others have overtaken, of all partitions. */
   allOvertaken: () => number;
   /** They have become fewer: other partitions may be resumed. */
@@ -195,7 +192,7 @@ export class AssignedPartition {
       const msg = 'fetched again: a fetch left messages out';
       logger.warn({ msg, topic, partition, begin, first });
       this.hasSought = true;
-      this.context.seek(topic, partition, begin);
+      this.context.member.seek(topic, partition, begin);
     }
     return !isThere;
   }
@@ -323,7 +320,7 @@ export class AssignedPartition {
         message.handledAgain();
         await this.context.handle([message]);
       } else {
-        this.context.giveUp(message);
+        this.context.giveUp(message, message.isAnswered);
       }
     } catch (failure) {
       if (revoked.aborted) {
@@ -383,7 +380,7 @@ export class AssignedPartition {
   resumeIfShort(): void {
     if (!this.isFetchPaused || this.isBeyond(RESUME_AT)) return;
     this.isFetchPaused = false;
-    this.context.resume(this.topic, this.partition);
+    this.context.member.resume(this.topic, this.partition);
   }
 
   /** Whether more is unfinished than this share of the limits. */

@@ -8,8 +8,6 @@ import { DoneItems, FinishedAhead } from './offset-metadata.js';
 import { FakeTransactions } from './testing/fake-transactions.js';
 import { nextTurn, until } from './testing/wait.js';
 
-const MIB = 1024 * 1024;
-
 function recordsUpTo(count: number, first = 0, bytes = 1): FetchedRecord[] {
   const source = { timestamp: '0', key: null, value: null, headerList: [], bytes };
   return Array.from({ length: count }, (_, index) => ({ ...source, position: first + index }));
@@ -33,7 +31,6 @@ const nobodyWaits = (): boolean => false;
 describe('AssignedPartitions', () => {
   let resumed: string[];
   let sought: string[];
-  let givenUp: InboundMessage[];
   let underWay: InboundMessage[];
   let queues: AssignedPartitions;
   /** By topic and partition, the latest of each. */
@@ -75,7 +72,6 @@ describe('AssignedPartitions', () => {
   beforeEach(() => {
     resumed = [];
     sought = [];
-    givenUp = [];
     // A queue of the test before may still be handing over.
     const ofThisTest: InboundMessage[] = [];
     underWay = ofThisTest;
@@ -87,11 +83,12 @@ describe('AssignedPartitions', () => {
         return Promise.resolve();
       },
       giveUp: (message) => {
-        givenUp.push(message);
         message.finish();
       },
-      resume: (topic, partition) => resumed.push(`${topic}/${partition}`),
-      seek: (topic, partition, offset) => sought.push(`${topic}/${partition} ${offset}`),
+      member: {
+        resume: (topic, partition) => resumed.push(`${topic}/${partition}`),
+        seek: (topic, partition, offset) => sought.push(`${topic}/${partition} ${offset}`),
+      },
       beginTransactions: (topic, partition, progress, listener) => {
         const begun = new FakeTransactions(progress, listener);
         transactions.set(`${topic}/${partition}`, begun);
@@ -305,24 +302,6 @@ describe('AssignedPartitions', () => {
       await finishAll();
       expect(resumed).toEqual(['a/0']);
     });
-
-    it('of a partition of few messages that are large', () => {
-      expect(queues.bufferFetched(from('a', 0), recordsUpTo(7, 0, MIB))).toBe(false);
-      expect(queues.bufferFetched(from('a', 0), recordsUpTo(1, 7, MIB))).toBe(true);
-    });
-
-    it('of a partition in which one message keeps too many from being committed', async () => {
-      queues.bufferFetched(from('a', 0), recordsUpTo(1));
-      const [first] = underWay.splice(0);
-      expect(queues.bufferFetched(from('a', 0), recordsUpTo(1, 249_998))).toBe(false);
-      await until(() => underWay.length === 1);
-      underWay.splice(0)[0]?.finish();
-      queues.bufferFetched(from('a', 0), recordsUpTo(1, 249_999));
-      await until(() => underWay.length === 1);
-      expect(queues.bufferFetched(from('a', 0), recordsUpTo(1, 250_000))).toBe(true);
-      first?.finish();
-      expect(resumed).toEqual(['a/0']);
-    });
   });
 
   describe('after a rebalance', () => {
@@ -391,16 +370,6 @@ describe('AssignedPartitions', () => {
       expect(underWay.map(({ offset }) => offset)).toEqual([0, 1]);
     });
 
-    it('starts anew with a partition that comes back', async () => {
-      queues.bufferFetched(from('a', 0), recordsUpTo(2));
-      reassign({});
-      reassign({ a: [0] });
-      queues.bufferFetched(from('a', 0), recordsUpTo(2));
-      expect(underWay.map(({ revoked }) => revoked.aborted)).toEqual([true, true, false, false]);
-      await finishAll();
-      expect(places()).toMatchObject([{ topic: 'a', partition: 0, offset: 2 }]);
-    });
-
     it('takes nothing of a partition that is not its own: the fetch was under way when it was lost', async () => {
       expect(queues.bufferFetched(from('a', 7), recordsUpTo(1, 5500))).toBe(false);
       await finishAll();
@@ -424,13 +393,6 @@ describe('AssignedPartitions', () => {
       expect(underWay.map(({ offset }) => offset)).toEqual([20]);
       queues.stateRestored('a', 3);
       expect(underWay.map(({ offset }) => offset)).toEqual([20, 30]);
-      expect(queues.waitingPartitions).toBe(0);
-    });
-
-    it('counts nothing as waiting that it no longer owns', () => {
-      reassign({ a: [5] }, () => true);
-      expect(queues.waitingPartitions).toBe(1);
-      reassign({});
       expect(queues.waitingPartitions).toBe(0);
     });
   });
@@ -465,37 +427,6 @@ describe('AssignedPartitions', () => {
     queues.bufferFetched(from('a', 1, 2), recordsUpTo(1, 1));
     expect(second?.revoked.aborted).toBe(false);
     expect(underWay).toHaveLength(2);
-  });
-
-  it('gives up a message that fails every time, and commits past it', async () => {
-    queues.bufferFetched(from('a', 0), recordsUpTo(1));
-    await until(() => {
-      for (const message of underWay.splice(0)) message.fail(new TypeError('a bug'));
-      return givenUp.length > 0;
-    });
-    expect(givenUp).toMatchObject([{ topic: 'a', offset: 0 }]);
-    await nextTurn();
-    expect(places()).toMatchObject([{ topic: 'a', partition: 0, offset: 1 }]);
-  });
-
-  it('closes when all that is under way has ended, and still commits what finished', async () => {
-    queues.bufferFetched(from('a', 0), recordsUpTo(2));
-    queues.bufferFetched(from('b', 0), recordsUpTo(1));
-    const log: string[] = [];
-    const closed = queues.closeBuffers().then(() => log.push('closed'));
-    expect(underWay.map(({ revoked }) => revoked.aborted)).toEqual([true, true, true]);
-    const [first, second, third] = underWay;
-    first?.finish();
-    second?.abandon();
-    await nextTurn();
-    log.push('the last one ends');
-    third?.abandon();
-    await closed;
-    expect(log).toEqual(['the last one ends', 'closed']);
-    expect(places()).toMatchObject([
-      { topic: 'a', partition: 0, offset: 1 },
-      { topic: 'b', partition: 0, offset: 0 },
-    ]);
   });
 
   it('reports how much is left: fetched and unfinished, and in Kafka from the lowest unfinished on', async () => {

@@ -45,7 +45,7 @@ export class AssignedPartitions {
       if (assignment.get(topic)?.includes(partition)) continue;
       this.owned.delete(key);
       // kafkajs keeps a pause across assignments: the partition must not be paused when it is assigned again.
-      this.context.resume(topic, partition);
+      this.context.member.resume(topic, partition);
       void owned.closeBuffer(new Error(`${topic}/${partition} went to another process`));
       void owned.transactions.endTransactions();
     }

@@ -1,4 +1,3 @@
-import { Logger } from '@nestjs/common';
 import { AssignerProtocol, type Cluster, type PartitionAssigner } from '#libs/kafkajs-patches';
 import type { Consumer, KafkaClient } from '../client/kafka-port.js';
 
@@ -162,50 +161,4 @@ function subscribersByTopic(
     }
   }
   return subscribers;
-}
-
-/** The consumer while it is a member of the group: before and after, kafkajs refuses to pause and seek. */
-export class GroupMember {
-  private readonly logger = new Logger('Consumer');
-  private consumer: Consumer | undefined;
-
-  is(consumer: Consumer): boolean {
-    return this.consumer === consumer;
-  }
-
-  /** Takes the consumer that partitions have been assigned to. */
-  join(consumer: Consumer): void {
-    this.consumer = consumer;
-  }
-
-  leave(): void {
-    this.consumer = undefined;
-  }
-
-  pause(topic: string, partition: number): void {
-    this.ask((consumer) => {
-      consumer.pause([{ topic, partitions: [partition] }]);
-    });
-  }
-
-  resume(topic: string, partition: number): void {
-    this.ask((consumer) => {
-      consumer.resume([{ topic, partitions: [partition] }]);
-    });
-  }
-
-  seek(topic: string, partition: number, offset: number): void {
-    this.ask((consumer) => {
-      consumer.seek({ topic, partition, offset: String(offset) });
-    });
-  }
-
-  /** Ignores the refusal of a consumer that is ending: its pauses and positions end with it. */
-  private ask(of: (consumer: Consumer) => void): void {
-    try {
-      if (this.consumer !== undefined) of(this.consumer);
-    } catch (error) {
-      this.logger.debug({ msg: 'refused by a consumer that is ending', error: String(error) });
-    }
-  }
 }

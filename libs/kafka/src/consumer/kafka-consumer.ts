@@ -5,7 +5,7 @@ import { withDeadline } from '#libs/clock';
 import { fetchedRecords } from '#libs/kafkajs-patches';
 import type { Tracing } from '#libs/tracing';
 import { describeKafkaFailure } from '../client/describe-kafka-failure.js';
-import type { FetchedRecord, KafkaClient, PartitionAssignment } from '../client/kafka-port.js';
+import type { Batch, KafkaClient, PartitionAssignment } from '../client/kafka-port.js';
 import { type KeyedStateTopic, StateTopics } from '../keyed-state/keyed-state-topic.js';
 import { topicSpans } from '../reading/topics.js';
 import type { PartitionBacklog } from './assigned-partition.js';
@@ -21,7 +21,6 @@ import { CommitInterval, PartitionTransactions } from './partition-transactions.
 import {
   type ConsumerCallbacks,
   type ConsumerState,
-  type EmptyFetch,
   SupervisedConsumer,
 } from './supervised-consumer.js';
 import { TopicHealth, type WrittenTopic } from './topic-health.js';
@@ -100,7 +99,6 @@ export class KafkaConsumer {
     const { kafka, groupId, decode } = options;
     const supervised = new SupervisedConsumer(kafka, groupId, this.callbacks());
     this.supervised = supervised;
-    const { member } = supervised;
     const transactions = {
       ...{ kafka, groupId, health: this.health },
       committedOffsets: new CommittedOffsets(kafka, groupId),
@@ -111,24 +109,14 @@ export class KafkaConsumer {
       tracing: options.tracing,
       topicPrefix: options.topicPrefix,
       handle: decode === undefined ? handle : decodeFirst(decode, handle),
-      giveUp: (message) => {
-        options.giveUp(message, message.isAnswered);
-      },
-      resume: (topic, partition) => {
-        member.resume(topic, partition);
-      },
-      seek: (topic, partition, offset) => {
-        member.seek(topic, partition, offset);
-      },
-      beginTransactions: (topic, partition, progress, listener) => {
-        const begun = new PartitionTransactions(topic, partition, progress, transactions, listener);
-        begun.beginTransactions();
-        return begun;
-      },
+      giveUp: options.giveUp,
+      member: supervised,
+      beginTransactions: (topic, partition, progress, listener) =>
+        new PartitionTransactions(topic, partition, progress, transactions, listener),
     });
     this.drain = new CallDrain(options.calls, this.partitions);
     this.stateTopics = new StateTopics(options.stateTopics, options.topicPrefix);
-    this.stateTopics.attach(member, this.partitions);
+    this.stateTopics.attach(supervised, this.partitions);
   }
 
   /**
@@ -208,12 +196,8 @@ export class KafkaConsumer {
   private callbacks(): ConsumerCallbacks {
     const { signal } = this.stopping;
     return {
-      onBatch: ({ batch }) => {
-        if (signal.aborted || this.stateTopics.acceptStateBatch(batch)) return;
-        this.push(batch, batch.firstOffset(), batch.lastOffset(), fetchedRecords(batch));
-      },
-      onEmptyFetch: (fetch) => {
-        if (!signal.aborted) this.push(fetch, fetch.firstOffset, fetch.lastOffset, []);
+      onBatch: (batch) => {
+        if (!signal.aborted && !this.stateTopics.acceptStateBatch(batch)) this.buffer(batch);
       },
       onAssigned: (assignment) => {
         this.reassign(assignment);
@@ -225,17 +209,14 @@ export class KafkaConsumer {
     };
   }
 
-  private push(
-    { topic, partition, highWatermark }: Pick<EmptyFetch, 'topic' | 'partition' | 'highWatermark'>,
-    firstOffset: string | null,
-    lastOffset: string,
-    messages: readonly FetchedRecord[],
-  ): void {
-    const first = Number(firstOffset ?? lastOffset);
-    const end = Number(lastOffset) + 1;
-    const from = { topic, partition, highWatermark: Number(highWatermark), first, end };
-    if (this.partitions.bufferFetched(from, messages))
-      this.supervised.member.pause(topic, partition);
+  private buffer(batch: Batch): void {
+    const { topic, partition } = batch;
+    // without a first offset, all of the fetch lies before the one that was asked for
+    const first = Number(batch.firstOffset() ?? batch.lastOffset());
+    const end = Number(batch.lastOffset()) + 1;
+    const from = { topic, partition, highWatermark: Number(batch.highWatermark), first, end };
+    if (this.partitions.bufferFetched(from, fetchedRecords(batch)))
+      this.supervised.pause(topic, partition);
   }
 
   /** Gives revoked partitions up before it returns, and pauses the new ones. */

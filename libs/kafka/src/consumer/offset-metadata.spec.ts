@@ -24,7 +24,7 @@ describe('the metadata of a commit', () => {
   });
 
   it('may say nothing but its transaction', () => {
-    const read = parseOffsetMetadata(7, formatOffsetMetadata('w.3', { ahead: '' }));
+    const read = parseOffsetMetadata(7, formatOffsetMetadata('w.3', { ahead: '', items: '' }));
     expect([finishedOf(read), read.items.isEmpty, read.transaction]).toEqual([[], true, 'w.3']);
   });
 

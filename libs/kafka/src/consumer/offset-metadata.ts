@@ -1,5 +1,18 @@
 import { decodeGaps, encodeGaps } from './gap-codes.js';
 
+/** The progress that a commit records: its offset, and what its metadata says. */
+export interface CommitPosition {
+  /** All before it is finished. */
+  offset: number;
+  /** What is finished beyond it, up to `upTo`: the metadata has no room for more. */
+  ahead: string;
+  upTo: number;
+  /** Items that are done of unfinished messages; undefined where the metadata has no room for them. */
+  items: string | undefined;
+  /** All unfinished messages up to it have been deferred; undefined where the first has not. */
+  deferredUpTo?: number | undefined;
+}
+
 /** The metadata of a committed offset, for the next owner of the partition. */
 export interface OffsetMetadata {
   /** What is finished ahead of the offset. */
@@ -23,11 +36,7 @@ const EARLIER_FORM = /^told\/1 \S+ (.+)$/;
  */
 export function formatOffsetMetadata(
   transaction: string,
-  {
-    items = '',
-    ahead,
-    deferredUpTo,
-  }: { items?: string | undefined; ahead: string; deferredUpTo?: number | undefined },
+  { items = '', ahead, deferredUpTo }: Pick<CommitPosition, 'items' | 'ahead' | 'deferredUpTo'>,
 ): string {
   const deferred = deferredUpTo === undefined ? '' : `:${deferredUpTo.toString(36)}`;
   return `tx/1 ${transaction}${deferred} ${items || NONE}${ahead && ` ${ahead}`}`;

@@ -1,7 +1,7 @@
 import type { FetchedRecord } from '../client/kafka-port.js';
 import type { InboundRecord } from '../reading/stored-record.js';
 import type { CommittedProgress } from './committed-offsets.js';
-import { DoneItems, FinishedAhead } from './offset-metadata.js';
+import { type CommitPosition, DoneItems, FinishedAhead } from './offset-metadata.js';
 
 /** Records handed over are removed by the thousand: one by one each would move all that wait. */
 const FORGET_AT = 1000;
@@ -11,19 +11,6 @@ const FORGET_AT = 1000;
  */
 const OVERTAKEN_BY = 250;
 const NONE: ReadonlySet<number> = new Set();
-
-/** The progress that a commit records: its offset, and what its metadata says. */
-export interface CommitPosition {
-  /** All before it is finished. */
-  offset: number;
-  /** What is finished beyond it, up to `upTo`: the metadata has no room for more. */
-  ahead: string;
-  upTo: number;
-  /** Items that are done of unfinished messages; undefined where the metadata has no room for them. */
-  items: string | undefined;
-  /** All unfinished messages up to it have been deferred; undefined where the first has not. */
-  deferredUpTo?: number | undefined;
-}
 
 /**
  * The progress of a partition: which records were fetched, handed over and finished. Pure: it counts and calls nobody.
@@ -106,14 +93,8 @@ export class PartitionProgress {
   }
 
   /** Takes over what earlier owners have finished, and the items that they have done. */
-  inheritProgress({
-    finished,
-    floor,
-    items,
-    begin,
-    deferredUpTo = -1,
-  }: Pick<CommittedProgress, 'finished' | 'floor' | 'items' | 'begin'> &
-    Partial<Pick<CommittedProgress, 'deferredUpTo'>>): void {
+  inheritProgress(left: Omit<CommittedProgress, 'transaction'>): void {
+    const { finished, floor, items, begin, deferredUpTo = -1 } = left;
     this.offsets.inherit(finished, floor);
     this.items = items;
     // without a floor, the log ends before what was committed of it

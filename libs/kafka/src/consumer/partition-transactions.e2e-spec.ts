@@ -68,7 +68,6 @@ describe('PartitionTransactions', () => {
           },
         },
       );
-      this.transactions.beginTransactions();
       owners.push(this);
     }
 

@@ -13,8 +13,8 @@ import {
 } from '../producer/outbound-record.js';
 import { TransactionalWriter } from '../producer/transactional-writer.js';
 import type { CommittedOffsets, CommittedProgress } from './committed-offsets.js';
-import { formatOffsetMetadata } from './offset-metadata.js';
-import type { PartitionProgress, CommitPosition } from './partition-progress.js';
+import { type CommitPosition, formatOffsetMetadata } from './offset-metadata.js';
+import type { PartitionProgress } from './partition-progress.js';
 import {
   type TransactionEntry,
   isToCompress,
@@ -92,7 +92,7 @@ export class PartitionTransactions {
   private resolveFenced: () => void = () => undefined;
   /** Resolves once the transactions of earlier writers are committed or aborted, or when the partition is revoked. */
   readonly fenced = new Promise<void>((resolve) => (this.resolveFenced = resolve));
-  private living: Promise<void> | undefined;
+  private readonly living: Promise<void>;
 
   constructor(
     private readonly topic: string,
@@ -102,9 +102,6 @@ export class PartitionTransactions {
     private readonly listener: TransactionListener,
   ) {
     this.waiting = new PendingEntries(progress);
-  }
-
-  beginTransactions(): void {
     this.living = this.live();
   }
 

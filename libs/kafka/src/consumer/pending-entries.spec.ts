@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { type OutboundRecord, RecordRefusedError } from '../producer/outbound-record.js';
-import { type CommitPosition, PartitionProgress } from './partition-progress.js';
+import type { CommitPosition } from './offset-metadata.js';
+import { PartitionProgress } from './partition-progress.js';
 import { TransactionEntry, PendingEntries } from './pending-entries.js';
 
 const OUTCOMES = 'outcomes';

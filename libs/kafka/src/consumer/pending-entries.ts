@@ -5,7 +5,8 @@ import {
   MAX_RECORD_BYTES,
   mustCompress,
 } from '../producer/record-batches.js';
-import type { PartitionProgress, CommitPosition } from './partition-progress.js';
+import type { CommitPosition } from './offset-metadata.js';
+import type { PartitionProgress } from './partition-progress.js';
 
 const MAX_ENTRIES = 2000;
 

@@ -1,17 +1,12 @@
 import { randomUUID } from 'node:crypto';
 import { createRequire } from 'node:module';
 import { Logger } from '@nestjs/common';
-import { realEpochMs, realNowMs } from '#libs/clock';
-import { type Consumer, type EachBatchPayload, Kafka, logLevel } from '#libs/kafkajs-patches';
+import { realNowMs } from '#libs/clock';
+import { type Batch, Kafka, logLevel } from '#libs/kafkajs-patches';
 import { ensureTopics } from '../client/ensure-topics.js';
 import { sendWithStock, stockKafka, testBrokers } from '../testing/stock-client.js';
 import { SESSION_TIMEOUT_MS } from './group-consumer.js';
-import {
-  RevocationBarrier,
-  SessionLease,
-  SupervisedConsumer,
-  watchConsumer,
-} from './supervised-consumer.js';
+import { SupervisedConsumer } from './supervised-consumer.js';
 import { eventually } from './testing/wait.js';
 
 /** Inside kafkajs: where a broker's answers can be replaced by those of a coordinator that moves. */
@@ -46,7 +41,7 @@ class Member {
       log: string[];
       name: string;
       drain?: (deadlineMs: number) => Promise<void>;
-      onBatch?: (payload: EachBatchPayload) => void;
+      onBatch?: (batch: Batch) => void;
     },
   ) {
     const note = (event: string): void => {
@@ -54,7 +49,7 @@ class Member {
       group.log.push(`${group.name} ${event}`);
     };
     this.consumer = new SupervisedConsumer(kafka, topic, {
-      onBatch: (payload) => group.onBatch?.(payload),
+      onBatch: (batch) => group.onBatch?.(batch),
       onAssigned: (assignment) => {
         note(`owns ${[...assignment.values()].flat().sort().join(',')}`);
       },
@@ -64,7 +59,6 @@ class Member {
         note('has drained');
       },
       onMembershipConfirmed: () => undefined,
-      onEmptyFetch: () => undefined,
     });
     this.consumer.start([topic]);
   }
@@ -95,7 +89,7 @@ describe('SupervisedConsumer', () => {
     name: string,
     more: {
       drain?: (deadlineMs: number) => Promise<void>;
-      onBatch?: (payload: EachBatchPayload) => void;
+      onBatch?: (batch: Batch) => void;
       kafka?: Kafka;
     } = {},
   ) => {
@@ -310,10 +304,10 @@ describe('SupervisedConsumer', () => {
     await sendWithStock(topic, ...messages);
     const handedOn: string[] = [];
     const member = join('A', {
-      onBatch: ({ batch }) => {
+      onBatch: (batch) => {
         const { partition } = batch;
         // the other one's message has come with the same answer
-        if (handedOn.length === 0) member.consumer.member.seek(topic, 1 - partition, 0);
+        if (handedOn.length === 0) member.consumer.seek(topic, 1 - partition, 0);
         handedOn.push(...batch.messages.map(({ offset }) => `${partition}/${offset}`));
       },
     });
@@ -322,119 +316,5 @@ describe('SupervisedConsumer', () => {
     const isThere = (message: string): boolean => handedOn.includes(message);
     await eventually(() => isThere('0/1') && isThere('1/1'), 'what follows is handed on');
     expect([...handedOn].sort()).toEqual(['0/0', '0/1', '1/0', '1/1']);
-  });
-});
-
-const EVENTS = [
-  ...(['CRASH', 'END_BATCH_PROCESS', 'GROUP_JOIN'] as const),
-  ...(['HEARTBEAT', 'REBALANCING', 'REQUEST'] as const),
-];
-type Event = (typeof EVENTS)[number];
-
-/** A kafkajs consumer that says what the test wants it to. */
-class TalkingConsumer {
-  readonly events = Object.fromEntries(EVENTS.map((name) => [name, name]));
-  private readonly listeners = new Map<string, (event: object) => void>();
-
-  on(event: string, listener: (event: object) => void): void {
-    this.listeners.set(event, listener);
-  }
-
-  says(event: Event, payload: object = {}): void {
-    this.listeners.get(event)?.({ payload });
-  }
-}
-
-const SUSPENDED_MS = 20_000;
-const assigned = { memberId: 'A', memberAssignment: {} };
-
-describe('watchConsumer', () => {
-  let consumer: TalkingConsumer;
-  let lease: SessionLease;
-  let isCurrent: boolean;
-  let joined: string[];
-  let emptyUpTo: string[];
-  let barrier: RevocationBarrier;
-  let callsEnd: () => void;
-  let end: Promise<string>;
-  let stop: () => void;
-
-  beforeEach(() => {
-    consumer = new TalkingConsumer();
-    lease = new SessionLease();
-    isCurrent = true;
-    joined = [];
-    emptyUpTo = [];
-    barrier = new RevocationBarrier(
-      () =>
-        new Promise((resolve) => {
-          callsEnd = resolve;
-        }),
-      () => 5000,
-    );
-    ({ end, stop } = watchConsumer(consumer as unknown as Consumer, {
-      lease,
-      barrier,
-      isCurrent: () => isCurrent,
-      isJoined: () => true,
-      onMembershipConfirmed: () => undefined,
-      onEmptyFetch: ({ lastOffset }) => emptyUpTo.push(lastOffset),
-      onJoined: (memberId) => joined.push(memberId),
-    }));
-  });
-
-  afterEach(() => {
-    stop();
-  });
-
-  it.each([
-    ['heartbeat', 'Heartbeat', 'HEARTBEAT', {}],
-    ['assignment', 'SyncGroup', 'GROUP_JOIN', assigned],
-  ] as const)(
-    'holds the session as of when the %s was asked for: its answer may have lain there since',
-    (_, apiName, event, payload) => {
-      consumer.says('REQUEST', { apiName, createdAt: realEpochMs() - SUSPENDED_MS });
-      consumer.says(event, payload);
-      expect(lease.ageMs).toBeGreaterThanOrEqual(SUSPENDED_MS);
-      consumer.says('REQUEST', { apiName, createdAt: realEpochMs() });
-      consumer.says(event, payload);
-      expect(lease.ageMs).toBeLessThan(SUSPENDED_MS);
-    },
-  );
-
-  it('reports fetches with nothing in them for anybody, while the consumer is not given up', () => {
-    consumer.says('END_BATCH_PROCESS', { batchSize: 2, lastOffset: '2' });
-    expect(emptyUpTo).toEqual([]);
-    consumer.says('END_BATCH_PROCESS', { batchSize: 0, lastOffset: '3' });
-    isCurrent = false;
-    consumer.says('END_BATCH_PROCESS', { batchSize: 0, lastOffset: '4' });
-    expect(emptyUpTo).toEqual(['3']);
-  });
-
-  it('gives the consumer up when it does not join though nothing keeps it, and not while calls do', async () => {
-    let why: string | undefined;
-    void end.then((reason) => {
-      why = reason;
-    });
-    consumer.says('REBALANCING');
-    const heartbeatIn = async (ms: number): Promise<string | undefined> => {
-      consumer.says('REQUEST', { apiName: 'Heartbeat', createdAt: realEpochMs() + ms });
-      consumer.says('HEARTBEAT');
-      await Promise.resolve();
-      return why;
-    };
-    // another broker's fetches go on for as long as a call lasts
-    expect(await heartbeatIn(4000)).toBeUndefined();
-    callsEnd();
-    await barrier.raiseBarrier().drained;
-    expect(await heartbeatIn(500)).toBeUndefined();
-    expect(await heartbeatIn(4000)).toBe('a rebalance was not gone through with');
-  });
-
-  it('hears nothing of what is assigned to a consumer that is given up', () => {
-    isCurrent = false;
-    consumer.says('GROUP_JOIN', assigned);
-    expect(joined).toEqual([]);
-    expect(lease.ageMs).toBe(Infinity);
   });
 });

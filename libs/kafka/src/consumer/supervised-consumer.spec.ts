@@ -1,6 +1,96 @@
 import { jest } from '@jest/globals';
+import { Logger } from '@nestjs/common';
 import { realEpochMs } from '#libs/clock';
-import { RevocationBarrier, SessionLease } from './supervised-consumer.js';
+import type { KafkaClient } from '../client/kafka-port.js';
+import { RevocationBarrier, SessionLease, SupervisedConsumer } from './supervised-consumer.js';
+import { eventually, nextTurn } from './testing/wait.js';
+
+/** A kafkajs consumer that says what the test wants it to. */
+class TalkingConsumer {
+  readonly events = Object.fromEntries(
+    ['CRASH', 'GROUP_JOIN', 'HEARTBEAT', 'REBALANCING', 'REQUEST'].map((name) => [name, name]),
+  );
+  readonly connect = (): Promise<void> => Promise.resolve();
+  readonly subscribe = this.connect;
+  readonly run = this.connect;
+  readonly disconnect = this.connect;
+  private readonly listeners = new Map<string, (event: object) => void>();
+
+  on(event: string, listener: (event: object) => void): void {
+    this.listeners.set(event, listener);
+  }
+
+  says(event: string, payload: object = {}): void {
+    this.listeners.get(event)?.({ payload });
+  }
+}
+
+describe('SupervisedConsumer', () => {
+  const SUSPENDED_MS = 20_000;
+  const assigned = { memberId: 'A', memberAssignment: { topic: [0] } };
+  let talking: TalkingConsumer;
+  let consumer: SupervisedConsumer;
+  let owned: number[];
+  let callsEnd: () => void;
+
+  beforeEach(() => {
+    Logger.overrideLogger(false);
+    talking = new TalkingConsumer();
+    owned = [];
+    const kafka = { consumer: () => talking } as unknown as KafkaClient;
+    consumer = new SupervisedConsumer(kafka, 'group', {
+      onBatch: () => undefined,
+      onAssigned: (assignment) => owned.push(assignment.size),
+      onRevoking: () =>
+        new Promise((resolve) => {
+          callsEnd = resolve;
+        }),
+      onMembershipConfirmed: () => undefined,
+    });
+    consumer.start(['topic']);
+  });
+
+  afterEach(() => consumer.stop());
+
+  it.each([
+    ['heartbeat', 'Heartbeat', 'HEARTBEAT', {}],
+    ['assignment', 'SyncGroup', 'GROUP_JOIN', assigned],
+  ])(
+    'holds the session as of when the %s was asked for: its answer may have lain there since',
+    (_, apiName, event, payload) => {
+      talking.says('REQUEST', { apiName, createdAt: realEpochMs() - SUSPENDED_MS });
+      talking.says(event, payload);
+      expect(consumer.holdsSession).toBe(false);
+      talking.says('REQUEST', { apiName, createdAt: realEpochMs() });
+      talking.says(event, payload);
+      expect(consumer.holdsSession).toBe(true);
+    },
+  );
+
+  it('is replaced when it does not join though nothing keeps it, and not while calls do', async () => {
+    const heartbeatIn = async (ms: number): Promise<void> => {
+      talking.says('REQUEST', { apiName: 'Heartbeat', createdAt: realEpochMs() + ms });
+      talking.says('HEARTBEAT');
+      await nextTurn();
+    };
+    talking.says('REBALANCING');
+    // another broker's fetches go on for as long as a call lasts
+    await heartbeatIn(4000);
+    callsEnd();
+    await nextTurn();
+    await heartbeatIn(500);
+    expect(consumer.endedBecause).toBeUndefined();
+    await heartbeatIn(4000);
+    await eventually(() => consumer.endedBecause !== undefined, 'it is replaced');
+    expect(consumer.endedBecause).toBe('a rebalance was not gone through with');
+  });
+
+  it('hears nothing of what is assigned once it is stopped', async () => {
+    await consumer.stop();
+    talking.says('GROUP_JOIN', assigned);
+    expect(owned).toEqual([]);
+  });
+});
 
 describe('RevocationBarrier', () => {
   let deadlines: number[];
@@ -30,53 +120,30 @@ describe('RevocationBarrier', () => {
     }
   };
 
-  it('is not wanted before there is a sign of a rebalance', () => {
-    expect(barrier.isRaised).toBe(false);
-    expect(deadlines).toEqual([]);
-  });
-
   it('keeps the member from joining until nothing is under way, in the way kafkajs tries again after', async () => {
+    expect(barrier.isRaised).toBe(false);
     expect(refusal()).toMatchObject({ type: 'REBALANCE_IN_PROGRESS' });
     expect(refusal()).toBeInstanceOf(Error);
+    expect([barrier.isRaised, barrier.drainedEpochMs]).toEqual([true, Infinity]);
     drain();
     await barrier.raiseBarrier().drained;
     expect(refusal()).toBeUndefined();
     expect(barrier.isRaised).toBe(true);
-  });
-
-  it('begins once, with the first sign of a rebalance, and with the deadline of that', async () => {
-    mayLastMs = 500;
-    const { drained: done } = barrier.raiseBarrier();
-    mayLastMs = 7000;
-    expect(barrier.isRaised).toBe(true);
-    expect(refusal()).toBeDefined();
-    expect(barrier.raiseBarrier().drained).toBe(done);
-    expect(deadlines).toEqual([500]);
-    drain();
-    await done;
-    expect(barrier.raiseBarrier().isDrained).toBe(true);
-    expect(refusal()).toBeUndefined();
-  });
-
-  it('is over at some time from which on the member may join, and not before', async () => {
-    const { drained: done } = barrier.raiseBarrier();
-    expect(barrier.drainedEpochMs).toBe(Infinity);
-    drain();
-    await done;
-    await Promise.resolve();
     expect(barrier.drainedEpochMs).toBeLessThanOrEqual(realEpochMs());
-    barrier.lowerBarrier();
-    expect(barrier.drainedEpochMs).toBe(Infinity);
   });
 
-  it('is wanted anew for each rebalance', async () => {
-    const first = barrier.raiseBarrier();
-    drain();
-    await first.drained;
-    barrier.lowerBarrier();
-    expect(barrier.isRaised).toBe(false);
+  it('begins once, with the first sign of a rebalance and its deadline, and anew for each rebalance', async () => {
+    mayLastMs = 500;
+    const { drained } = barrier.raiseBarrier();
+    mayLastMs = 7000;
     expect(refusal()).toBeDefined();
-    expect(deadlines).toEqual([7000, 7000]);
+    expect(barrier.raiseBarrier().drained).toBe(drained);
+    drain();
+    await drained;
+    barrier.lowerBarrier();
+    expect([barrier.isRaised, barrier.drainedEpochMs]).toEqual([false, Infinity]);
+    expect(refusal()).toBeDefined();
+    expect(deadlines).toEqual([500, 7000]);
     drain();
     await barrier.raiseBarrier().drained;
     expect(refusal()).toBeUndefined();
@@ -115,15 +182,11 @@ describe('SessionLease', () => {
     wallMs += ms;
   };
 
-  it('is infinitely old before anything has been confirmed', () => {
-    expect(lease.ageMs).toBe(Infinity);
-  });
-
   it('counts from when the question was sent, not from when its answer was read', () => {
+    expect(lease.ageMs).toBe(Infinity);
     const sentAtMs = wallMs;
     pass(20_000);
     lease.renew(sentAtMs);
-    expect(lease.ageMs).toBe(20_000);
     pass(500);
     expect(lease.ageMs).toBe(20_500);
   });

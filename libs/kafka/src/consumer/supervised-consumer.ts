@@ -3,26 +3,17 @@ import { everyRealMs, realDelayMs, realEpochMs, realNowMs, withDeadline } from '
 import { backOffMs } from '#libs/delivery';
 import { describeKafkaFailure } from '../client/describe-kafka-failure.js';
 import type {
+  Batch,
   Consumer,
-  EachBatchPayload,
+  FetchControl,
   KafkaClient,
   PartitionAssignment,
-  TopicPartition,
 } from '../client/kafka-port.js';
-import { createGroupConsumer, GroupMember, SESSION_TIMEOUT_MS } from './group-consumer.js';
-
-/** A fetch without a message: transaction markers, aborted or compacted records. */
-export interface EmptyFetch extends TopicPartition {
-  highWatermark: string;
-  /** The first is null where all records of the fetch lie before the requested offset. */
-  firstOffset: string | null;
-  lastOffset: string;
-}
+import { createGroupConsumer, SESSION_TIMEOUT_MS } from './group-consumer.js';
 
 export interface ConsumerCallbacks {
-  onBatch: (payload: EachBatchPayload) => void;
-  /** Instead of {@link onBatch}. */
-  onEmptyFetch: (fetch: EmptyFetch) => void;
+  /** Takes a fetch of one partition: without a message where it is of markers, aborted or compacted records alone. */
+  onBatch: (batch: Batch) => void;
   /** The partitions this process owns from now on, after each rebalance; empty once it is out of the group. */
   onAssigned: (assignment: PartitionAssignment) => void;
   /**
@@ -58,8 +49,7 @@ const JOIN_DUE_MS = 1000;
  * States: *starting*, *running* (partitions are assigned), *broken* (it has ended, and is replaced after a back-off),
  * *stopped*.
  */
-export class SupervisedConsumer {
-  readonly member = new GroupMember();
+export class SupervisedConsumer implements FetchControl {
   state: ConsumerState = 'starting';
   /** Why it ended the last time, in words. */
   endedBecause: string | undefined;
@@ -68,6 +58,8 @@ export class SupervisedConsumer {
   private readonly lease = new SessionLease();
   private readonly barrier: RevocationBarrier;
   private consumer: Consumer | undefined;
+  /** Partitions are assigned: before and after, kafkajs refuses to pause and seek. */
+  private isJoined = false;
   private memberId: string | undefined;
   /** Generations of the group: of the last assignment, and of the last join. */
   private generation: number | undefined;
@@ -109,6 +101,33 @@ export class SupervisedConsumer {
     await this.dispose();
   }
 
+  pause(topic: string, partition: number): void {
+    this.whileJoined((consumer) => {
+      consumer.pause([{ topic, partitions: [partition] }]);
+    });
+  }
+
+  resume(topic: string, partition: number): void {
+    this.whileJoined((consumer) => {
+      consumer.resume([{ topic, partitions: [partition] }]);
+    });
+  }
+
+  seek(topic: string, partition: number, offset: number): void {
+    this.whileJoined((consumer) => {
+      consumer.seek({ topic, partition, offset: String(offset) });
+    });
+  }
+
+  /** Ignores the refusal of a consumer that is ending: its pauses and positions end with it. */
+  private whileJoined(ask: (consumer: Consumer) => void): void {
+    try {
+      if (this.consumer !== undefined && this.isJoined) ask(this.consumer);
+    } catch (error) {
+      this.logger.debug({ msg: 'refused by a consumer that is ending', error: String(error) });
+    }
+  }
+
   private isStopping(): boolean {
     return this.stopping.signal.aborted;
   }
@@ -119,7 +138,7 @@ export class SupervisedConsumer {
       const end = await this.run().catch(
         (error: unknown) => `cannot join: ${describeKafkaFailure(error, { right: 'Read' })}`,
       );
-      this.member.leave();
+      this.isJoined = false;
       if (this.isStopping()) return;
       this.state = 'broken';
       this.endedBecause = end;
@@ -159,17 +178,7 @@ export class SupervisedConsumer {
     });
     this.consumer = consumer;
     this.lease.renew();
-    const { end, stop } = watchConsumer(consumer, {
-      lease: this.lease,
-      barrier: this.barrier,
-      isCurrent,
-      isJoined: () => this.member.is(consumer),
-      onMembershipConfirmed: this.callbacks.onMembershipConfirmed,
-      onEmptyFetch: this.callbacks.onEmptyFetch,
-      onJoined: (memberId, assignment) => {
-        this.joined(consumer, memberId, assignment);
-      },
-    });
+    const { end, stop } = this.watch(consumer, isCurrent);
     try {
       return await Promise.race([end, this.consume(consumer).then(() => end)]);
     } finally {
@@ -178,10 +187,61 @@ export class SupervisedConsumer {
     }
   }
 
-  private joined(consumer: Consumer, memberId: string, assignment: PartitionAssignment): void {
+  /** Listens to a consumer for as long as it is current; `end` resolves with why it must be replaced. */
+  private watch(
+    consumer: Consumer,
+    isCurrent: () => boolean,
+  ): { end: Promise<string>; stop: () => void } {
+    const { lease, barrier, callbacks } = this;
+    const { CRASH, GROUP_JOIN, HEARTBEAT, REBALANCING, REQUEST } = consumer.events;
+    let heartbeatSentAtMs: number | undefined;
+    let syncSentAtMs: number | undefined;
+    let stop = (): void => undefined;
+    const end = new Promise<string>((resolve) => {
+      consumer.on(CRASH, ({ payload }) => {
+        resolve(describeKafkaFailure(payload.error, { right: 'Read' }));
+      });
+      consumer.on(REQUEST, ({ payload: { apiName, createdAt } }) => {
+        // Not `sentAt`, which is read after the request has left: the process may be suspended in between.
+        if (apiName === 'Heartbeat') heartbeatSentAtMs = createdAt;
+        if (apiName === 'SyncGroup') syncSentAtMs = createdAt;
+      });
+      consumer.on(HEARTBEAT, () => {
+        if (!isCurrent()) return;
+        lease.renew(heartbeatSentAtMs);
+        callbacks.onMembershipConfirmed();
+        // kafkajs has given up joining and goes on as before, while calls stay paused.
+        if ((heartbeatSentAtMs ?? 0) > barrier.drainedEpochMs + JOIN_DUE_MS) {
+          resolve('a rebalance was not gone through with');
+        }
+      });
+      stop = everyRealMs(1000, () => {
+        const { isJoined } = this;
+        const silenceMs = !isJoined || barrier.isRaised ? JOIN_TIMEOUT_MS : SESSION_TIMEOUT_MS;
+        if (lease.ageMs > silenceMs) resolve('no sign of the group coordinator');
+        if (isJoined && barrier.raisedForMs > REBALANCE_TIMEOUT_MS)
+          resolve('a rebalance does not end');
+      });
+    });
+    consumer.on(REBALANCING, () => {
+      if (isCurrent()) barrier.raiseBarrier();
+    });
+    consumer.on(GROUP_JOIN, ({ payload: { memberId, memberAssignment } }) => {
+      if (!isCurrent()) return;
+      // The assignment may have lain in the socket while the process was suspended.
+      lease.renew(syncSentAtMs);
+      this.joined(memberId, new Map(Object.entries(memberAssignment)));
+      // Revoked partitions must be known before calls that wait for the session go on.
+      callbacks.onMembershipConfirmed();
+    });
+    return { end, stop };
+  }
+
+  /** `memberId` is another one when the coordinator has removed the member meanwhile. */
+  private joined(memberId: string, assignment: PartitionAssignment): void {
     this.state = 'running';
     this.barrier.lowerBarrier();
-    this.member.join(consumer);
+    this.isJoined = true;
     // Otherwise other members have owned the partitions, if only in a generation that this one missed between its join
     // and its assignment: partitions that are assigned again must be taken over like new ones.
     const hasStayed =
@@ -200,7 +260,7 @@ export class SupervisedConsumer {
       partitionsConsumedConcurrently: 8,
       eachBatch: (payload) => {
         // A batch that was fetched before a seek is stale.
-        if (consumer === this.consumer && !payload.isStale()) this.callbacks.onBatch(payload);
+        if (consumer === this.consumer && !payload.isStale()) this.callbacks.onBatch(payload.batch);
         return Promise.resolve();
       },
     });
@@ -210,73 +270,9 @@ export class SupervisedConsumer {
   private async dispose(): Promise<void> {
     const consumer = this.consumer;
     this.consumer = undefined;
-    this.member.leave();
+    this.isJoined = false;
     await withDeadline(consumer?.disconnect(), DISCONNECT_DEADLINE_MS);
   }
-}
-
-export interface WatchOptions {
-  lease: SessionLease;
-  barrier: RevocationBarrier;
-  /** False once this consumer is replaced: its events are ignored. */
-  isCurrent: () => boolean;
-  isJoined: () => boolean;
-  onMembershipConfirmed: () => void;
-  onEmptyFetch: (fetch: EmptyFetch) => void;
-  /** `memberId` is another one when the coordinator has removed the member meanwhile. */
-  onJoined: (memberId: string, assignment: PartitionAssignment) => void;
-}
-
-/** Listens to the events of a consumer; `end` resolves with why it must be replaced. */
-export function watchConsumer(
-  consumer: Consumer,
-  options: WatchOptions,
-): { end: Promise<string>; stop: () => void } {
-  const { lease, barrier, isCurrent, isJoined, onMembershipConfirmed, onJoined } = options;
-  const { CRASH, END_BATCH_PROCESS, GROUP_JOIN, HEARTBEAT, REBALANCING, REQUEST } = consumer.events;
-  let heartbeatSentAtMs = 0;
-  let syncSentAtMs: number | undefined;
-  let stop = (): void => undefined;
-  const end = new Promise<string>((resolve) => {
-    consumer.on(CRASH, ({ payload }) => {
-      resolve(describeKafkaFailure(payload.error, { right: 'Read' }));
-    });
-    consumer.on(REQUEST, ({ payload: { apiName, createdAt } }) => {
-      // Not `sentAt`, which is read after the request has left: the process may be suspended in between.
-      if (apiName === 'Heartbeat') heartbeatSentAtMs = createdAt;
-      if (apiName === 'SyncGroup') syncSentAtMs = createdAt;
-    });
-    consumer.on(HEARTBEAT, () => {
-      if (!isCurrent()) return;
-      lease.renew(heartbeatSentAtMs === 0 ? undefined : heartbeatSentAtMs);
-      onMembershipConfirmed();
-      // kafkajs has given up joining and goes on as before, while calls stay paused.
-      if (heartbeatSentAtMs > barrier.drainedEpochMs + JOIN_DUE_MS) {
-        resolve('a rebalance was not gone through with');
-      }
-    });
-    stop = everyRealMs(1000, () => {
-      const silenceMs = !isJoined() || barrier.isRaised ? JOIN_TIMEOUT_MS : SESSION_TIMEOUT_MS;
-      if (lease.ageMs > silenceMs) resolve('no sign of the group coordinator');
-      if (isJoined() && barrier.raisedForMs > REBALANCE_TIMEOUT_MS)
-        resolve('a rebalance does not end');
-    });
-  });
-  consumer.on(END_BATCH_PROCESS, ({ payload }) => {
-    if (payload.batchSize === 0 && isCurrent()) options.onEmptyFetch(payload);
-  });
-  consumer.on(REBALANCING, () => {
-    if (isCurrent()) barrier.raiseBarrier();
-  });
-  consumer.on(GROUP_JOIN, ({ payload }) => {
-    if (!isCurrent()) return;
-    // The assignment may have lain in the socket while the process was suspended.
-    lease.renew(syncSentAtMs);
-    onJoined(payload.memberId, new Map(Object.entries(payload.memberAssignment)));
-    // Revoked partitions must be known before calls that wait for the session go on.
-    onMembershipConfirmed();
-  });
-  return { end, stop };
 }
 
 /** The age of the coordinator's latest confirmation that this process is a member. */
@@ -301,11 +297,10 @@ export class SessionLease {
 }
 
 interface Draining {
-  /** No call is in flight, or the deadline has passed. */
-  isDrained: boolean;
+  /** Resolves once no call is in flight, or the deadline has passed. */
   drained: Promise<void>;
   sinceMs: number;
-  /** Real epoch milliseconds; Infinity before. */
+  /** When that was, in real epoch milliseconds; Infinity before. */
   drainedEpochMs: number;
 }
 
@@ -343,13 +338,11 @@ export class RevocationBarrier {
   raiseBarrier(): Draining {
     if (this.current !== undefined) return this.current;
     const draining: Draining = {
-      isDrained: false,
       drained: this.drain(this.deadlineMs()),
       sinceMs: realNowMs(),
       drainedEpochMs: Infinity,
     };
     void draining.drained.finally(() => {
-      draining.isDrained = true;
       draining.drainedEpochMs = realEpochMs();
     });
     this.current = draining;
@@ -368,7 +361,7 @@ export class RevocationBarrier {
    * @throws an error of that kind until nothing is under way
    */
   assertDrained(): void {
-    if (this.raiseBarrier().isDrained) return;
+    if (this.raiseBarrier().drainedEpochMs < Infinity) return;
     throw Object.assign(new Error('calls are still in flight'), { type: 'REBALANCE_IN_PROGRESS' });
   }
 }

@@ -70,10 +70,3 @@ export interface TransactedState<V> extends OwnedState<V> {
    */
   commit(changes: readonly StateChange<V>[], records: readonly OutboundRecord[]): Promise<void>;
 }
-
-/** What the restore of a partition asks of the consumer that fetches it. */
-export interface FetchControl {
-  pause(topic: string, partition: number): void;
-  resume(topic: string, partition: number): void;
-  seek(topic: string, partition: number, offset: number): void;
-}

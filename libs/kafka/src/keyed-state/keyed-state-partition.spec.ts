@@ -6,7 +6,8 @@ import { withDeadline } from '#libs/clock';
 import { loadKafkaSettings } from '#libs/config';
 import type { Kafka, KafkaMessage, ProducerBatch } from '#libs/kafkajs-patches';
 import { createKafka } from '../client/kafka-client.js';
-import type { FetchControl, InputState, TransactedState } from './keyed-state-options.js';
+import type { FetchControl } from '../client/kafka-port.js';
+import type { InputState, TransactedState } from './keyed-state-options.js';
 import { KeyedStatePartition } from './keyed-state-partition.js';
 
 /** A time-out of the client is many times as long. */

@@ -1,25 +1,24 @@
 import { Logger } from '@nestjs/common';
 import { everyRealMs } from '#libs/clock';
 import { describeKafkaFailure } from '../client/describe-kafka-failure.js';
-import type { Batch, KafkaMessage, PartitionAssignment } from '../client/kafka-port.js';
-import { partitionCount } from '../reading/topics.js';
 import type {
+  Batch,
   FetchControl,
-  InputState,
-  KeyedStateOptions,
-  TransactedState,
-} from './keyed-state-options.js';
+  KafkaMessage,
+  PartitionAssignment,
+} from '../client/kafka-port.js';
+import { partitionCount } from '../reading/topics.js';
+import type { InputState, KeyedStateOptions, TransactedState } from './keyed-state-options.js';
 import { KeyedStatePartition } from './keyed-state-partition.js';
 
 /** A broker may not know of partitions that were added a moment ago. */
 const GROWTH_CHECK_MS = 30_000;
 
-/** The partitions of the inputs that belong to a partition of state. */
-interface PartitionInputs {
-  /** Resolves once no earlier owner of the inputs can write to the state any more. */
-  fenced: (partition: number) => Promise<void>;
-  /** Called once the state is restored, for which their messages wait. */
-  restored: (partition: number) => void;
+/** The input partitions, by full name, whose messages wait for state. */
+interface StateInputs {
+  /** Resolves once no earlier owner of the partition can write to the state any more. */
+  untilFenced(topic: string, partition: number): Promise<void>;
+  stateRestored(topic: string, partition: number): void;
 }
 
 /** State in a compacted topic, assigned by partition within the group. */
@@ -33,16 +32,12 @@ export class KeyedState<V, H = void> {
   private readonly logger = new Logger('KeyedState');
   private stopWatching: (() => void) | undefined;
   private member: FetchControl | undefined;
-  private stateInputs: PartitionInputs | undefined;
+  private stateInputs: StateInputs | undefined;
+  private inputTopics: readonly string[] = [];
 
   constructor(private readonly options: KeyedStateOptions<V, H>) {
     this.name = options.name;
     this.inputs = options.inputs ?? [];
-  }
-
-  /** Partitions owned and restored: the only ones whose state may be used. */
-  get restored(): number[] {
-    return [...this.partitions].filter(([, state]) => state.isRestored).map(([number]) => number);
   }
 
   /** Partitions owned, whether restored yet or not. */
@@ -55,9 +50,10 @@ export class KeyedState<V, H = void> {
     return [...this.partitions.values()].map(({ problem }) => problem).find(Boolean);
   }
 
-  attachConsumer(member: FetchControl, inputs: PartitionInputs): void {
+  attachConsumer(member: FetchControl, inputs: StateInputs, topicPrefix: string): void {
     this.member = member;
     this.stateInputs = inputs;
+    this.inputTopics = this.inputs.map((input) => `${topicPrefix}${input}`);
   }
 
   /** Owned, and restored. */
@@ -80,7 +76,12 @@ export class KeyedState<V, H = void> {
     }
     for (const number of partitions) {
       if (this.partitions.has(number) || this.member === undefined) continue;
-      const fenced = async (): Promise<void> => this.stateInputs?.fenced(number);
+      const fenced = async (): Promise<void> => {
+        const { inputTopics, stateInputs } = this;
+        await Promise.all(
+          inputTopics.map(async (topic) => stateInputs?.untilFenced(topic, number)),
+        );
+      };
       const options = { ...this.options, onOwned: this.own.bind(this) };
       const state = new KeyedStatePartition(number, options, this.member, fenced);
       this.partitions.set(number, state);
@@ -119,7 +120,7 @@ export class KeyedState<V, H = void> {
       if (this.holders.get(partition) === holder) this.holders.delete(partition);
     };
     lost.addEventListener('abort', release, { once: true });
-    this.stateInputs?.restored(partition);
+    for (const topic of this.inputTopics) this.stateInputs?.stateRestored(topic, partition);
   }
 
   async closeState(): Promise<void> {
@@ -143,12 +144,6 @@ export type KeyedStateTopic = Pick<
   | 'closeState'
 >;
 
-/** The input partitions, by full name, whose messages wait for state. */
-interface StateInputs {
-  untilFenced(topic: string, partition: number): Promise<void>;
-  stateRestored(topic: string, partition: number): void;
-}
-
 /** The topics of keyed state among those that the consumer subscribes to. */
 export class StateTopics {
   constructor(
@@ -166,17 +161,7 @@ export class StateTopics {
   }
 
   attach(member: FetchControl, inputs: StateInputs): void {
-    for (const state of this.topics) {
-      const topics = state.inputs.map((input) => `${this.topicPrefix}${input}`);
-      state.attachConsumer(member, {
-        fenced: async (partition) => {
-          await Promise.all(topics.map((topic) => inputs.untilFenced(topic, partition)));
-        },
-        restored: (partition) => {
-          for (const topic of topics) inputs.stateRestored(topic, partition);
-        },
-      });
-    }
+    for (const state of this.topics) state.attachConsumer(member, inputs, this.topicPrefix);
   }
 
   /** Returns whether the batch was of a state topic. */

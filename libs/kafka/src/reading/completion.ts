@@ -2,26 +2,18 @@ import { everyRealMs, realNowMs } from '#libs/clock';
 
 /** How something that runs by callbacks comes to its end, once: well, or with an error. */
 export class Completion {
-  /** Resolves or rejects with the first word of how it ended. */
-  readonly reached: Promise<void>;
-  private over = false;
+  isOver = false;
   private settle: (error: Error | undefined) => void = () => undefined;
-
-  constructor() {
-    this.reached = new Promise((resolve, reject) => {
-      this.settle = (error) => {
-        if (error === undefined) resolve();
-        else reject(error);
-      };
-    });
-  }
-
-  get isOver(): boolean {
-    return this.over;
-  }
+  /** Resolves or rejects with the first word of how it ended. */
+  readonly reached = new Promise<void>((resolve, reject) => {
+    this.settle = (error) => {
+      if (error === undefined) resolve();
+      else reject(error);
+    };
+  });
 
   end(error?: Error): void {
-    this.over = true;
+    this.isOver = true;
     this.settle(error);
   }
 }

@@ -1,10 +1,10 @@
-import { everyRealMs, onAbort, realDelayMs, realNowMs, withDeadline } from '#libs/clock';
+import { everyRealMs, onAbort, realDelayMs, realNowMs } from '#libs/clock';
 import { backOffMs } from '#libs/delivery';
 import { fetchedRecords } from '#libs/kafkajs-patches';
 import { describeKafkaFailure } from '../client/describe-kafka-failure.js';
-import type { Consumer, EachBatchPayload, KafkaClient } from '../client/kafka-port.js';
+import type { Batch, Consumer, KafkaClient } from '../client/kafka-port.js';
 import { Completion } from './completion.js';
-import { createReader } from './reader.js';
+import { runReader } from './reader.js';
 import { type StoredRecord, toStoredRecord } from './stored-record.js';
 import { latestSpans, topicSpans } from './topics.js';
 
@@ -31,13 +31,10 @@ export interface FollowOptions {
   onPosition?: (topic: string, partition: number, next: number) => void;
 }
 
-const CHUNK_RECORDS = 500;
 /** A fetch takes 250 ms at most where Kafka answers. */
 const DOWN_AFTER_MS = 3000;
 const GIVE_UP_AFTER_MS = 20_000;
 const CHECK_MS = 500;
-const START_DEADLINE_MS = 5000;
-const CLEAN_UP_DEADLINE_MS = 2000;
 const BACK_OFF = { baseMs: 200, capMs: 3000 };
 
 /**
@@ -82,34 +79,35 @@ class FollowAttempt {
 
   /** Resolves with the failure that ended it, in words; undefined when the signal did. */
   async run(): Promise<string | undefined> {
-    let consumer: Consumer | undefined;
-    let starting: Promise<void> | undefined;
-    const leave = onAbort(this.options.signal, () => {
+    const { signal } = this.options;
+    const topics = this.topics.map(({ topic }) => topic);
+    const leave = onAbort(signal, () => {
       this.ending.end();
     });
     let stopWatching: (() => void) | undefined;
     try {
       await this.findPlaces();
-      if (this.options.signal.aborted) return undefined;
+      if (signal.aborted) return undefined;
       this.setState('restoring', null);
-      consumer = createReader(this.kafka);
       stopWatching = this.watch();
-      starting = this.start(consumer).catch((error: unknown) => {
-        this.ending.end(error as Error);
+      await runReader(this.kafka, {
+        ...{ topics, ending: this.ending },
+        onAssigned: (consumer, assignment) => {
+          this.seekAll(consumer, assignment);
+        },
+        onFetch: () => {
+          this.sign();
+        },
+        onBatch: (_, batch) => {
+          this.take(batch);
+        },
       });
-      await this.ending.reached;
       return undefined;
     } catch (error) {
-      return describeKafkaFailure(error, {
-        right: 'Read',
-        topics: this.topics.map(({ topic }) => topic),
-      });
+      return describeKafkaFailure(error, { right: 'Read', topics });
     } finally {
       stopWatching?.();
       leave();
-      // A consumer that is disconnected while it joins goes on joining, and is left behind.
-      await withDeadline(starting, START_DEADLINE_MS);
-      await withDeadline(consumer?.disconnect(), CLEAN_UP_DEADLINE_MS);
     }
   }
 
@@ -130,33 +128,8 @@ class FollowAttempt {
     }
   }
 
-  private async start(consumer: Consumer): Promise<void> {
-    const { CRASH, GROUP_JOIN, FETCH, END_BATCH_PROCESS } = consumer.events;
-    consumer.on(CRASH, ({ payload }) => {
-      this.ending.end(payload.error);
-    });
-    consumer.on(FETCH, () => {
-      this.sign();
-    });
-    consumer.on(GROUP_JOIN, ({ payload }) => {
-      this.seekAll(consumer, payload.memberAssignment);
-    });
-    consumer.on(END_BATCH_PROCESS, ({ payload }) => {
-      const { topic, partition, batchSize, lastOffset } = payload;
-      // Transaction markers, aborted records and what compaction has taken: not shown to eachBatch.
-      if (batchSize === 0) this.pass(topic, partition, Number(lastOffset) + 1);
-    });
-    await consumer.connect();
-    await consumer.subscribe({
-      topics: this.topics.map(({ topic }) => topic),
-      fromBeginning: true,
-    });
-    if (this.ending.isOver) return;
-    await consumer.run({ autoCommit: false, eachBatch: (payload) => this.onBatch(payload) });
-  }
-
   /** A partition that is not known has come since: it is read from its beginning. */
-  private seekAll(consumer: Consumer, assignment: Record<string, number[]>): void {
+  private seekAll(consumer: Consumer, assignment: Readonly<Record<string, number[]>>): void {
     for (const [topic, partitions] of Object.entries(assignment)) {
       for (const partition of partitions) {
         const position = this.positions.get(keyOf(topic, partition));
@@ -167,21 +140,14 @@ class FollowAttempt {
     this.checkCaughtUp();
   }
 
-  private async onBatch(payload: EachBatchPayload): Promise<void> {
-    const { batch } = payload;
+  private take(batch: Batch): void {
     const { topic, partition } = batch;
     const from = this.positions.get(keyOf(topic, partition)) ?? 0;
     const records = fetchedRecords(batch)
       .filter(({ position }) => position >= from)
       .map((record) => toStoredRecord(topic, partition, record));
-    for (let start = 0; start < records.length; start += CHUNK_RECORDS) {
-      if (this.ending.isOver) return;
-      const chunk = records.slice(start, start + CHUNK_RECORDS);
-      this.options.onRecords(chunk);
-      this.pass(topic, partition, (chunk.at(-1)?.offset ?? 0) + 1);
-      await payload.heartbeat();
-    }
-    // Markers behind the last record.
+    if (this.ending.isOver) return;
+    if (records.length > 0) this.options.onRecords(records);
     this.pass(topic, partition, Number(batch.lastOffset()) + 1);
   }
 
@@ -211,6 +177,7 @@ class FollowAttempt {
   private watch(): () => void {
     this.sign();
     return everyRealMs(CHECK_MS, () => {
+      if (this.ending.isOver) return;
       const silentMs = realNowMs() - this.lastSignMs;
       const problem = `Kafka has not answered for ${Math.round(silentMs / 1000)} s`;
       if (silentMs > GIVE_UP_AFTER_MS) this.ending.end(new Error(problem));

@@ -1,9 +1,9 @@
-import { withDeadline } from '#libs/clock';
+import { onAbort } from '#libs/clock';
 import { fetchedRecords } from '#libs/kafkajs-patches';
-import type { Consumer, EachBatchPayload, KafkaClient } from '../client/kafka-port.js';
+import type { Batch, Consumer, KafkaClient } from '../client/kafka-port.js';
 import { isMissingTopic } from '../client/protocol-error.js';
 import { Completion, SilenceWatch } from './completion.js';
-import { createReader } from './reader.js';
+import { runReader } from './reader.js';
 import { type RecordPlace, type StoredRecord, toStoredRecord } from './stored-record.js';
 import { latestSpans, type TopicSpan, topicSpans } from './topics.js';
 
@@ -13,8 +13,6 @@ export interface ReadOptions {
   /** Takes records of one partition, in order, at most 100. What it throws ends the read. */
   onRecords: (records: readonly StoredRecord[]) => Promise<void> | void;
 }
-
-const CLEAN_UP_DEADLINE_MS = 3000;
 
 /**
  * Reads spans to their ends, one after the other, committed records alone, and disturbs nobody: it joins no consumer
@@ -28,15 +26,8 @@ export async function readSpans(
   spans: readonly TopicSpan[],
   options: ReadOptions,
 ): Promise<void> {
-  const cursor = new SpanCursor(spans);
-  if (cursor.current === undefined || options.signal.aborted) return;
-  const consumer = createReader(kafka);
-  try {
-    const topics = [...new Set(spans.map(({ topic }) => topic))];
-    await new SpanReader(consumer, cursor, options).read(topics);
-  } finally {
-    await withDeadline(consumer.disconnect(), CLEAN_UP_DEADLINE_MS);
-  }
+  const left = spans.filter(({ from, until }) => from < until);
+  if (left.length > 0 && !options.signal.aborted) await new SpanReader(left, options).read(kafka);
 }
 
 export interface LatestRecords {
@@ -119,96 +110,75 @@ function liesAt({ topic, partition, offset }: RecordPlace, place: RecordPlace): 
 
 /** Handed over at a time, so that a read can be stopped, and gives a sign of life, between them. */
 const MAX_RECORDS = 100;
-const START_DEADLINE_MS = 5000;
 
-/** Takes one kafkajs consumer through the spans of a cursor. */
+/** Takes one consumer through spans, one after the other. */
 class SpanReader {
   private readonly ending = new Completion();
+  /** The next offset to be read of the first span that is left. */
+  private next: number;
   /** Records are with `onRecords`, which may take long: the end of the read waits for it. */
   private isDelivering = false;
   private readonly silence = new SilenceWatch(() => {
-    const { current, position } = this.cursor;
-    return `${current?.topic}, partition ${current?.partition}, offset ${position}`;
+    const [span] = this.left;
+    return `${span?.topic}, partition ${span?.partition}, offset ${this.next}`;
   });
 
+  /** @param left spans that hold something; those that are read are removed */
   constructor(
-    private readonly consumer: Consumer,
-    private readonly cursor: SpanCursor,
+    private readonly left: TopicSpan[],
     private readonly options: ReadOptions,
-  ) {}
+  ) {
+    this.next = left[0]?.from ?? 0;
+  }
 
   /** Resolves at the end of the last span, or when the signal has aborted. */
-  async read(topics: string[]): Promise<void> {
-    const { signal } = this.options;
-    const onAbort = (): void => {
-      if (!this.isDelivering) this.ending.end();
-    };
-    signal.addEventListener('abort', onAbort);
-    const stopWatching = this.silence.start((error) => {
+  async read(kafka: KafkaClient): Promise<void> {
+    const end = (error?: Error): void => {
       if (!this.isDelivering) this.ending.end(error);
-    });
-    const starting = this.start(topics).catch((error: unknown) => {
-      this.ending.end(error as Error);
-    });
+    };
+    const leave = onAbort(this.options.signal, end);
+    const stopWatching = this.silence.start(end);
     try {
-      await this.ending.reached;
+      await runReader(kafka, {
+        topics: [...new Set(this.left.map(({ topic }) => topic))],
+        ending: this.ending,
+        onAssigned: (consumer, assigned) => {
+          consumer.pause(
+            Object.entries(assigned).map(([topic, partitions]) => ({ topic, partitions })),
+          );
+          this.goOn(consumer);
+        },
+        onBatch: (consumer, batch) => this.take(consumer, batch),
+      });
     } finally {
       stopWatching();
-      signal.removeEventListener('abort', onAbort);
-      // A consumer that is disconnected while it joins goes on joining, and is left behind.
-      await withDeadline(starting, START_DEADLINE_MS);
+      leave();
     }
   }
 
-  private async start(topics: string[]): Promise<void> {
-    this.listen();
-    await this.consumer.connect();
-    await this.consumer.subscribe({ topics, fromBeginning: true });
-    if (this.ending.isOver) return;
-    await this.consumer.run({ autoCommit: false, eachBatch: (payload) => this.onBatch(payload) });
-  }
-
-  private listen(): void {
-    const { CRASH, GROUP_JOIN, END_BATCH_PROCESS } = this.consumer.events;
-    this.consumer.on(CRASH, ({ payload }) => {
-      this.ending.end(payload.error);
-    });
-    this.consumer.on(GROUP_JOIN, ({ payload }) => {
-      // A member that joins, or joins again after it was thought dead, starts from the beginning of everything.
-      const assigned = Object.entries(payload.memberAssignment);
-      this.consumer.pause(assigned.map(([topic, partitions]) => ({ topic, partitions })));
-      this.goOn();
-    });
-    this.consumer.on(END_BATCH_PROCESS, ({ payload }) => {
-      const { topic, partition, batchSize, lastOffset } = payload;
-      // Transaction markers, aborted records and what compaction has taken: not shown to eachBatch.
-      if (batchSize === 0 && this.cursor.isAt(topic, partition)) this.pass(Number(lastOffset));
-    });
-  }
-
-  private async onBatch(payload: EachBatchPayload): Promise<void> {
-    const { topic, partition } = payload.batch;
+  private async take(consumer: Consumer, batch: Batch): Promise<void> {
+    const { topic, partition } = batch;
     let span: TopicSpan | undefined;
     // A batch may hold what several spans of its partition are for.
-    while (this.cursor.current !== span && this.cursor.isAt(topic, partition)) {
-      span = this.cursor.current;
-      if (this.ending.isOver || !(await this.takeWanted(payload))) return;
+    while (this.left[0] !== span && isOf(this.left[0], topic, partition)) {
+      span = this.left[0];
+      if (this.ending.isOver || !(await this.takeWanted(consumer, batch))) return;
       // Markers behind the last record, unless the span has ended with it.
-      if (this.cursor.current === span) this.pass(Number(payload.batch.lastOffset()));
+      if (this.left[0] === span) this.pass(consumer, Number(batch.lastOffset()));
     }
   }
 
   /** Hands over what the current span is for; returns whether the read goes on. */
-  private async takeWanted(payload: EachBatchPayload): Promise<boolean> {
-    const { topic, partition } = payload.batch;
-    const records = fetchedRecords(payload.batch)
-      .filter(({ position }) => this.cursor.wants(position))
+  private async takeWanted(consumer: Consumer, batch: Batch): Promise<boolean> {
+    const { topic, partition } = batch;
+    const { until = 0 } = this.left[0] ?? {};
+    const records = fetchedRecords(batch)
+      .filter(({ position }) => position >= this.next && position < until)
       .map((record) => toStoredRecord(topic, partition, record));
     for (let start = 0; start < records.length; start += MAX_RECORDS) {
       const some = records.slice(start, start + MAX_RECORDS);
       if (!(await this.deliver(some))) return false;
-      this.pass(some.at(-1)?.offset ?? 0);
-      await payload.heartbeat();
+      this.pass(consumer, some.at(-1)?.offset ?? 0);
     }
     return true;
   }
@@ -227,71 +197,31 @@ class SpanReader {
     return !this.ending.isOver;
   }
 
-  private pass(offset: number): void {
-    const { current } = this.cursor;
+  /** All of the current partition up to this offset has been read. */
+  private pass(consumer: Consumer, offset: number): void {
     this.silence.progressSeen();
-    if (!this.cursor.pass(offset) || current === undefined) return;
-    this.consumer.pause([{ topic: current.topic, partitions: [current.partition] }]);
-    this.goOn();
+    const [span] = this.left;
+    if (span === undefined || offset < this.next) return;
+    this.next = offset + 1;
+    if (this.next < span.until) return;
+    this.left.shift();
+    this.next = this.left[0]?.from ?? 0;
+    consumer.pause([{ topic: span.topic, partitions: [span.partition] }]);
+    this.goOn(consumer);
   }
 
-  private goOn(): void {
-    const { current, position } = this.cursor;
-    if (current === undefined) {
+  private goOn(consumer: Consumer): void {
+    const [span] = this.left;
+    if (span === undefined) {
       this.ending.end();
       return;
     }
-    const { topic, partition } = current;
-    this.consumer.seek({ topic, partition, offset: String(position) });
-    this.consumer.resume([{ topic, partitions: [partition] }]);
+    const { topic, partition } = span;
+    consumer.seek({ topic, partition, offset: String(this.next) });
+    consumer.resume([{ topic, partitions: [partition] }]);
   }
 }
 
-/** How far a read has come through spans that are read one after the other. */
-export class SpanCursor {
-  private readonly waiting: TopicSpan[];
-  private span: TopicSpan | undefined;
-  private next = 0;
-
-  /** Spans of one partition come in the order of their offsets and do not overlap; empty ones are passed over. */
-  constructor(spans: readonly TopicSpan[]) {
-    this.waiting = [...spans];
-    this.openNext();
-  }
-
-  /** The span that is being read; undefined at the end of the last one. */
-  get current(): TopicSpan | undefined {
-    return this.span;
-  }
-
-  /** The next offset to read in the current span. */
-  get position(): number {
-    return this.next;
-  }
-
-  isAt(topic: string, partition: number): boolean {
-    return this.span?.topic === topic && this.span.partition === partition;
-  }
-
-  /** Whether the record at this offset of the current partition belongs to what is still to be read. */
-  wants(offset: number): boolean {
-    return this.span !== undefined && offset >= this.next && offset < this.span.until;
-  }
-
-  /** All of the current partition up to this offset has been read. Returns whether its span ends with it. */
-  pass(offset: number): boolean {
-    if (this.span === undefined || offset < this.next) return false;
-    this.next = offset + 1;
-    if (this.next < this.span.until) return false;
-    this.openNext();
-    return true;
-  }
-
-  private openNext(): void {
-    this.span = this.waiting.shift();
-    while (this.span !== undefined && this.span.from >= this.span.until) {
-      this.span = this.waiting.shift();
-    }
-    this.next = this.span?.from ?? 0;
-  }
+function isOf(span: TopicSpan | undefined, topic: string, partition: number): boolean {
+  return span?.topic === topic && span.partition === partition;
 }

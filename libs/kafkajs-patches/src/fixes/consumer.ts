@@ -11,6 +11,8 @@ interface FetchedData {
 
 /** What kafkajs's consumers are given: a partition's messages out of one fetch. */
 interface FetchedBatch {
+  isEmpty(): boolean;
+  isEmptyDueToFiltering(): boolean;
   rawMessages: readonly TransactionalMessage[];
   messagesWithinOffset: readonly TransactionalMessage[];
   messages: readonly TransactionalMessage[];
@@ -32,6 +34,9 @@ const MOST_MESSAGES = 25_000;
  * messages, which come in the order of their offsets, those before the one that was asked for are left out, control
  * records, and what is in an aborted transaction. kafkajs takes the aborted ones for sorted by where they begin, which
  * they are not, and lets messages through where such transactions overlap.
+ *
+ * A fetch of which nothing is left is handed on like any other, as a batch without messages (to `eachBatch` alone):
+ * kafkajs passes over it, and whoever counts on offsets has to learn of it by an event.
  */
 export function committedBatch(BatchOfKafkajs: BatchClass): BatchClass {
   return class Batch extends BatchOfKafkajs {
@@ -45,6 +50,14 @@ export function committedBatch(BatchOfKafkajs: BatchClass): BatchClass {
       this.rawMessages = data.messages;
       this.messagesWithinOffset = within;
       this.messages = committed.filter((message) => !message.isControlRecord);
+    }
+
+    override isEmptyDueToFiltering(): boolean {
+      return false;
+    }
+
+    override isEmpty(): boolean {
+      return this.rawMessages.length === 0;
     }
   };
 }
@@ -161,24 +174,6 @@ interface TopicPartitions {
   partitions: { partition: number }[];
 }
 
-/** As much of kafkajs's coordinator of a group as a consumer asks that commits nothing by itself. */
-interface Coordinator {
-  isConnected(): boolean;
-  offsetFetch(request: { topics: TopicPartitions[] }): Promise<object>;
-  offsetCommit(request: object): Promise<void>;
-}
-
-interface OffsetManagerOptions {
-  cluster: object;
-  coordinator: Coordinator;
-  memberAssignment: Readonly<Record<string, number[]>>;
-  autoCommit: false;
-  topicConfigurations: object;
-  instrumentationEmitter: object;
-  /** Empty: kafkajs shares what it knows of a group's offsets among all consumers of the group in a process. */
-  groupId: '';
-}
-
 /** As much of kafkajs's part in a consumer group as decides which partitions it has, and from where it reads them. */
 interface JoiningGroup {
   readonly assigners: readonly object[];
@@ -214,9 +209,9 @@ const NO_GROUP: Assigner = {
 export const withoutGroup = (): Assigner => NO_GROUP;
 
 /** Answers as the coordinator of a group that has committed nothing. */
-const NOTHING_COMMITTED: Coordinator = {
+const NOTHING_COMMITTED = {
   isConnected: () => true,
-  offsetFetch: ({ topics }) =>
+  offsetFetch: ({ topics }: { topics: TopicPartitions[] }) =>
     Promise.resolve({
       responses: topics.map(({ topic, partitions }) => ({
         topic,
@@ -236,7 +231,7 @@ const NOTHING_COMMITTED: Coordinator = {
 export function withGrouplessReaders<G extends JoiningGroupClass>(GroupOfKafkajs: G): G {
   const Base: JoiningGroupClass = GroupOfKafkajs;
   const OffsetManager = require('kafkajs/src/consumer/offsetManager/index.js') as new (
-    options: OffsetManagerOptions,
+    options: object,
   ) => object;
   const { GROUP_JOIN } = (
     require('kafkajs/src/consumer/instrumentationEvents.js') as { events: { GROUP_JOIN: string } }
@@ -258,7 +253,9 @@ export function withGrouplessReaders<G extends JoiningGroupClass>(GroupOfKafkajs
       const { cluster, topicConfigurations, instrumentationEmitter } = this;
       this.offsetManager = new OffsetManager({
         ...{ cluster, topicConfigurations, instrumentationEmitter, memberAssignment },
-        ...{ coordinator: NOTHING_COMMITTED, autoCommit: false, groupId: '' },
+        ...{ coordinator: NOTHING_COMMITTED, autoCommit: false },
+        // Empty: kafkajs shares what it knows of a group's offsets among all consumers of the group in a process.
+        groupId: '',
       });
       const { groupId } = this;
       instrumentationEmitter.emit(GROUP_JOIN, { groupId, memberId: '', memberAssignment });

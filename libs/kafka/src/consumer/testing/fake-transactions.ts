@@ -1,6 +1,7 @@
 import type { RecordRefusedError } from '../../producer/outbound-record.js';
 import type { Transactions } from '../assigned-partition.js';
-import type { PartitionProgress, CommitPosition } from '../partition-progress.js';
+import type { CommitPosition } from '../offset-metadata.js';
+import type { PartitionProgress } from '../partition-progress.js';
 import type { TransactionListener } from '../partition-transactions.js';
 import type { TransactionEntry } from '../pending-entries.js';
 
@@ -33,7 +34,8 @@ export class FakeTransactions implements Transactions {
 
   commit(): void {
     for (const entry of this.entries.splice(0)) this.listener.entryCommitted(entry);
-    if (this.place !== undefined) this.listener.offsetCommitted(this.place.offset);
+    const { place } = this;
+    if (place !== undefined) this.listener.offsetCommitted(place.offset);
   }
 
   commitPending(): Promise<void> {
