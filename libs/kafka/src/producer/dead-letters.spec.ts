@@ -146,6 +146,19 @@ describe('DeadLetters', () => {
     logged.mockRestore();
   });
 
+  it.each([
+    ['beyond-bound', 'no setting helps'],
+    ['too-large', 'raise max.message.bytes'],
+  ] as const)('says in the log what helps where it lacks its value: %s', (code, advice) => {
+    const logged = jest.spyOn(Logger.prototype, 'error').mockReturnValue(undefined);
+    const refusal = new RecordRefusedError(code, new Error('no more than that'));
+    deadLetters.deadLetterOf(message, notJson).leaner?.(refusal);
+    expect(logged.mock.calls).toEqual([
+      [expect.objectContaining({ msg: expect.stringContaining(advice) as string })],
+    ]);
+    logged.mockRestore();
+  });
+
   it('leaves the value out, and says so, when the dead-letter topic can never take it', async () => {
     const noValues = refusing(({ value }) => value !== null);
     await publish(deadLetters, noValues, message, notJson);

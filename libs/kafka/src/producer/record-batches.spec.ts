@@ -25,32 +25,17 @@ describe('batchesOf', () => {
   });
 });
 
-const headers = { 'content-type': 'application/json' };
-
 describe('toTopicMessages', () => {
-  it('groups the records of each topic in their order', () => {
-    const records = ['a 1', 'b 1', 'a 2', 'b 2', 'a 3'].map((value) => ({
-      topic: value.charAt(0),
-      key: 'M-1',
-      value,
-      headers,
+  it('groups the records of each topic in their order, as they are', () => {
+    const records = ['a 1', 'b 1', 'a 2', 'b 2', 'a 3'].map((value, partition) => ({
+      ...{ topic: value.charAt(0), key: Buffer.from([0xff]), partition },
+      ...{ value: value === 'b 2' ? null : value, headers: { name: 'of a header' } },
     }));
-    const message = (value: string) => ({ key: 'M-1', value, headers });
+    const [a1, b1, a2, b2, a3] = records;
     expect(toTopicMessages(records)).toMatchObject([
-      { topic: 'a', messages: ['a 1', 'a 2', 'a 3'].map(message) },
-      { topic: 'b', messages: ['b 1', 'b 2'].map(message) },
+      { topic: 'a', messages: [a1, a2, a3] },
+      { topic: 'b', messages: [b1, b2] },
     ]);
-  });
-
-  it('keeps bytes, tombstones and a partition as they are', () => {
-    const key = Buffer.from([0xff]);
-    const record = { topic: 'a', key, value: null, headers: {}, partition: 3 };
-    expect(toTopicMessages([record])).toMatchObject([
-      { topic: 'a', messages: [{ key, value: null, headers: {}, partition: 3 }] },
-    ]);
-  });
-
-  it('makes nothing of nothing', () => {
     expect(toTopicMessages([])).toEqual([]);
   });
 });
