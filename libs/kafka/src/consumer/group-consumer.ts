@@ -4,17 +4,14 @@ import type { Consumer, KafkaClient } from '../client/kafka-port.js';
 /** A member without a heartbeat for this long is dead to the coordinator, and to itself. */
 export const SESSION_TIMEOUT_MS = 8000;
 
-interface CoordinatorGuard {
+/** The moments before a member gives up its partitions, for which kafkajs has no event. */
+interface MembershipHooks {
+  /** Before it joins, at first and in each rebalance; what it throws keeps it from joining. */
+  beforeJoin: () => void;
   /** Before a consumer leaves the group, which gives its partitions up. A crashed one does so by itself. */
   beforeLeave: () => Promise<void>;
   /** Before a member that has joined a generation of the group asks for its assignment. */
   beforeSync: (generation: number) => void;
-}
-
-/** The moments before a member gives up its partitions, for which kafkajs has no event. */
-interface MembershipHooks extends CoordinatorGuard {
-  /** Before it joins, at first and in each rebalance; what it throws keeps it from joining. */
-  beforeJoin: () => void;
 }
 
 /** A member of the group that never restarts by itself: {@link SupervisedConsumer} does that. */
@@ -62,7 +59,10 @@ interface CoordinatedCluster {
 }
 
 /** Calls the guard before a consumer leaves the group or takes an assignment. */
-export function guardCoordinator(cluster: Cluster, guard: CoordinatorGuard): void {
+export function guardCoordinator(
+  cluster: Cluster,
+  guard: Omit<MembershipHooks, 'beforeJoin'>,
+): void {
   const coordinated = cluster as unknown as CoordinatedCluster;
   const guarded = new WeakSet<Coordinator>();
   const find = coordinated.findBroker.bind(cluster);

@@ -16,6 +16,15 @@ import type {
 import { Repartition, Restore, TopicGrownError } from './restore.js';
 import { StoredValues } from './stored-values.js';
 
+const RESTORE_BACK_OFF = { baseMs: 200, capMs: 5000 };
+/**
+ * Each restore has the partition's machines polled that have just missed their turn, which must not happen too often;
+ * and where writes fail for good, each restore reads the whole partition in vain.
+ */
+const SLOW_BACK_OFF = { baseMs: 200, capMs: 30_000 };
+/** A failed write may have been given up by its caller. */
+const WRITES_WORK_AFTER_MS = 120_000;
+
 /**
  * One partition of keyed state, from assignment to revocation.
  *
@@ -33,7 +42,10 @@ export class KeyedStatePartition<V> {
   private partitions: number | undefined;
   private fewestPartitions = 0;
   private outgrown = new AbortController();
-  private readonly failures: StateFailures;
+  private readonly logger = new Logger('KeyedState');
+  /** Counted apart, because a restored partition may fail with every write. */
+  private readonly restoring = new ConsecutiveFailures();
+  private readonly writing = new ConsecutiveFailures({ overAfterMs: WRITES_WORK_AFTER_MS });
 
   constructor(
     private readonly partition: number,
@@ -42,13 +54,13 @@ export class KeyedStatePartition<V> {
     /** Resolves once no earlier owner of the inputs can write here any more. */
     private readonly inputsFenced: () => Promise<void> = () => Promise.resolve(),
     private readonly delay: typeof realDelayMs = realDelayMs,
-  ) {
-    this.failures = new StateFailures(options.name, partition);
-  }
+  ) {}
 
   /** Why it can be neither restored nor written for a while now, in words. */
   get problem(): string | undefined {
-    return this.failures.problem;
+    const nowMs = realNowMs();
+    const why = this.writing.problem(nowMs) ?? this.restoring.problem(nowMs);
+    return why && `${this.options.name}, partition ${this.partition}: ${why}`;
   }
 
   start(): void {
@@ -84,12 +96,31 @@ export class KeyedStatePartition<V> {
   private async live(): Promise<void> {
     while (!this.isClosing()) {
       const pauseMs = await this.round().then(
-        (failed) =>
-          failed === undefined || this.isClosing() ? 0 : this.failures.notWritten(failed),
-        (error: unknown) => (this.isClosing() ? 0 : this.failures.notRestored(error)),
+        (failed) => (failed === undefined || this.isClosing() ? 0 : this.notWritten(failed)),
+        (error: unknown) => (this.isClosing() ? 0 : this.notRestored(error)),
       );
       await this.delay(pauseMs, this.closing.signal).catch(() => undefined);
     }
+  }
+
+  /** Returns the real milliseconds to wait, as {@link notWritten}. */
+  private notRestored(error: unknown): number {
+    const why = describeKafkaFailure(error, { right: 'Write', topics: [this.options.name] });
+    const failures = this.restoring.failed(realNowMs(), why);
+    this.warn('state not available', why, failures);
+    return backOffMs(failures, error instanceof TopicGrownError ? SLOW_BACK_OFF : RESTORE_BACK_OFF);
+  }
+
+  private notWritten({ error, topics }: FailedWrite): number {
+    const why = describeKafkaFailure(error, { right: 'Write', topics });
+    const failures = this.writing.failed(realNowMs(), why, topics);
+    this.warn('state not written', why, failures);
+    return backOffMs(failures, SLOW_BACK_OFF);
+  }
+
+  private warn(msg: string, error: string, failures: number): void {
+    const { partition, options } = this;
+    this.logger.warn({ msg, name: options.name, partition, failures, error });
   }
 
   /** Returns the failed write, or undefined once the partition is revoked; throws when it cannot be restored. */
@@ -158,7 +189,7 @@ export class KeyedStatePartition<V> {
     values: StoredValues<V>,
     writer: TransactionalWriter,
   ): Promise<FailedWrite | undefined> {
-    const { partition, partitions, options, failures } = this;
+    const { partition, partitions, options, writing } = this;
     const lost = this.closing.signal;
     const ending = AbortSignal.any([lost, this.outgrown.signal]);
     const owned = new OwnedPartition(
@@ -169,10 +200,10 @@ export class KeyedStatePartition<V> {
       options,
       values,
       writer,
-      failures,
+      writing,
     );
     const { signal } = owned;
-    failures.restored();
+    this.restoring.succeeded();
     this.isRestored = true;
     options.onOwned(owned);
     await new Promise<void>((resolve) => {
@@ -180,67 +211,6 @@ export class KeyedStatePartition<V> {
       else onAbort(signal, resolve);
     });
     return owned.failed;
-  }
-}
-
-const RESTORE_BACK_OFF = { baseMs: 200, capMs: 5000 };
-/**
- * Each restore has the partition's machines polled that have just missed their turn, which must not happen too often;
- * and where writes fail for good, each restore reads the whole partition in vain.
- */
-const SLOW_BACK_OFF = { baseMs: 200, capMs: 30_000 };
-/** A failed write may have been given up by its caller. */
-const WRITES_WORK_AFTER_MS = 120_000;
-
-/**
- * The failures of a partition of keyed state: logs them, and decides the pause before the next round. Restores and
- * writes are counted apart, because a restored partition may fail with every write.
- */
-class StateFailures {
-  private readonly logger = new Logger('KeyedState');
-  private readonly restoring = new ConsecutiveFailures();
-  private readonly writing = new ConsecutiveFailures({ overAfterMs: WRITES_WORK_AFTER_MS });
-
-  /** @param name of the topic, in full */
-  constructor(
-    private readonly name: string,
-    private readonly partition: number,
-  ) {}
-
-  /** Why it can be neither restored nor written for a while now, in words. */
-  get problem(): string | undefined {
-    const nowMs = realNowMs();
-    const why = this.writing.problem(nowMs) ?? this.restoring.problem(nowMs);
-    return why && `${this.name}, partition ${this.partition}: ${why}`;
-  }
-
-  restored(): void {
-    this.restoring.succeeded();
-  }
-
-  written(topics: ReadonlySet<string>): void {
-    this.writing.succeeded(topics);
-  }
-
-  /** Returns the real milliseconds to wait. */
-  notRestored(error: unknown): number {
-    const why = describeKafkaFailure(error, { right: 'Write', topics: [this.name] });
-    const failures = this.restoring.failed(realNowMs(), why);
-    this.warn('state not available', why, failures);
-    return backOffMs(failures, error instanceof TopicGrownError ? SLOW_BACK_OFF : RESTORE_BACK_OFF);
-  }
-
-  /** Returns the real milliseconds to wait. */
-  notWritten({ error, topics }: FailedWrite): number {
-    const why = describeKafkaFailure(error, { right: 'Write', topics });
-    const failures = this.writing.failed(realNowMs(), why, topics);
-    this.warn('state not written', why, failures);
-    return backOffMs(failures, SLOW_BACK_OFF);
-  }
-
-  private warn(msg: string, error: string, failures: number): void {
-    const { name, partition } = this;
-    this.logger.warn({ msg, name, partition, failures, error });
   }
 }
 
@@ -268,7 +238,7 @@ class OwnedPartition<V> implements InputState<V>, TransactedState<V> {
     private readonly options: Pick<KeyedStateOptions<V>, 'name' | 'format'>,
     private readonly values: StoredValues<V>,
     private readonly writer: TransactionalWriter,
-    private readonly failures: StateFailures,
+    private readonly writing: ConsecutiveFailures,
   ) {
     this.signal = AbortSignal.any([ending, this.broken.signal]);
   }
@@ -309,7 +279,7 @@ class OwnedPartition<V> implements InputState<V>, TransactedState<V> {
       throw error;
     }
     for (const { key, value } of written) this.values.put(key, value);
-    this.failures.written(topics);
+    this.writing.succeeded(topics);
   }
 
   private toRecord([key, value]: StateChange<V>): StateRecord {
