@@ -368,37 +368,31 @@ describe('AssignedPartition', () => {
       expect(handling.committable).toBe(4);
     });
 
-    it('gives up at once, and never handles anew, a message that the service has answered already', async () => {
-      const handling = new Handling();
-      let refusals = 2;
-      handling.giveUp = (message) => {
-        refusals -= 1;
-        if (refusals >= 0) throw new Error('a bug');
-        message.finish();
-      };
-      handling.queue.bufferFetched(recordsAt(1));
-      handling.message(1).fail(new Error('its outcome is too large'), true);
-      await until(() => handling.queue.progress.size === 0);
-      expect(handling.chunks).toEqual([[1]]);
-      expect(handling.givenUp).toEqual([1, 1, 1]);
-    });
-
-    it('does not commit a message before it has been given up, however often that fails', async () => {
-      const handling = new Handling();
-      let refusals = 2;
-      handling.giveUp = (message) => {
-        expect(handling.committable).toBe(1);
-        refusals -= 1;
-        if (refusals >= 0) throw new Error('a bug');
-        message.finish();
-      };
-      handling.handler = () => Promise.reject(new TypeError('a bug'));
-      handling.queue.bufferFetched(recordsAt(1));
-      await until(() => handling.queue.progress.size === 0);
-      expect(handling.chunks).toEqual([[1], [1], [1]]);
-      expect(handling.givenUp).toEqual([1, 1, 1]);
-      expect(handling.committable).toBe(2);
-    });
+    it.each([
+      ['after three failures', false, [[1], [1], [1]]],
+      ['at once, and never handles it anew, where the service has answered it', true, [[1]]],
+    ])(
+      'gives a message up %s, and does not commit it before, however often that fails',
+      async (_, isAnswered, chunks) => {
+        const handling = new Handling();
+        let refusals = 2;
+        handling.giveUp = (message) => {
+          expect(handling.committable).toBe(1);
+          refusals -= 1;
+          if (refusals >= 0) throw new Error('a bug');
+          message.finish();
+        };
+        handling.handler = ([message]) => {
+          message?.fail(new TypeError('a bug'), isAnswered);
+          return Promise.resolve();
+        };
+        handling.queue.bufferFetched(recordsAt(1));
+        await until(() => handling.queue.progress.size === 0);
+        expect(handling.chunks).toEqual(chunks);
+        expect(handling.givenUp).toEqual([1, 1, 1]);
+        expect(handling.committable).toBe(2);
+      },
+    );
 
     it('takes for one failure what is said several times of one attempt', async () => {
       const handling = new Handling();
@@ -410,15 +404,6 @@ describe('AssignedPartition', () => {
       await nextTurn();
       expect(handling.handed.slice(2).sort()).toEqual([1, 2]);
       expect(handling.givenUp).toEqual([]);
-    });
-
-    it('abandons a message when its partition is lost before it is handled anew', async () => {
-      const handling = new Handling();
-      handling.queue.bufferFetched(recordsAt(1));
-      handling.message(1).fail(new TypeError('a bug'));
-      await handling.queue.closeBuffer(new Error('revoked'));
-      expect(handling.chunks).toEqual([[1]]);
-      expect(handling.committable).toBe(1);
     });
 
     it('abandons messages that fail after their partition is lost, and gives none up', async () => {

@@ -399,14 +399,4 @@ describe('PartitionTransactions', () => {
     await eventually(() => owner.ends.length === 2, 'both have ended');
     expect(owner.ends.sort()).toEqual(['0 too-large', '1 committed']);
   });
-
-  it('commits past what is no message', async () => {
-    const owner = new Owner();
-    await owner.takes(2);
-    for (const offset of [0, 1]) owner.write(offset, []);
-    await owner.transactions.commitPending();
-    owner.progress.addFetched([], 7);
-    expect(owner.progress.nextRecord()).toBeUndefined();
-    await eventually(async () => (await commit()).offset === 7, 'what follows is committed');
-  });
 });

@@ -77,28 +77,6 @@ describe('a batch of messages out of one fetch', () => {
     }
     expect(read).toEqual(offsets);
   });
-
-  it('is without what was aborted, also where such transactions overlap', () => {
-    const sent = (offset: number, producerId: string) => {
-      const batchContext = { producerId, inTransaction: true };
-      return { offset: String(offset), key: null, isControlRecord: false, batchContext };
-    };
-    const aborting = (offset: number, producerId: string) => {
-      return { ...sent(offset, producerId), key: Buffer.alloc(4), isControlRecord: true };
-    };
-    const messages = [
-      ...[sent(0, '1'), sent(1, '2'), sent(2, '3')],
-      ...[aborting(3, '2'), sent(4, '1'), aborting(5, '1')],
-    ];
-    const abortedTransactions = [
-      { producerId: '2', firstOffset: '1' },
-      { producerId: '1', firstOffset: '0' },
-    ];
-    const fetched = { partition: 3, highWatermark: '6', messages, abortedTransactions };
-    const batch = new BatchOfOurs('a-topic', '0', fetched);
-    expect(batch.messages.map(({ offset }) => offset)).toEqual(['2']);
-    expect(batch.messagesWithinOffset).toHaveLength(6);
-  });
 });
 
 interface Logged extends TransactionalMessage {
@@ -191,21 +169,6 @@ describe('what of a fetch is committed', () => {
       }),
       { numRuns: 2000 },
     );
-  });
-
-  it('is nothing of two that had both begun before the fetch', () => {
-    const log = new Log();
-    for (const producerId of ['1', '2', '2', '1']) log.send(producerId, null);
-    log.end('2', 'abort');
-    log.end('1', 'abort');
-    expect(messagesOf(log.records.slice(2), log.aborted)).toEqual([]);
-  });
-
-  it('is nothing of what follows a message that has the key of a marker', () => {
-    const log = new Log();
-    for (const key of [Buffer.alloc(4), null]) log.send('1', key);
-    log.end('1', 'abort');
-    expect(messagesOf(log.records, log.aborted)).toEqual([]);
   });
 
   it('does not take another control record for the end of a transaction', () => {

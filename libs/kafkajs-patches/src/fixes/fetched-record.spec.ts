@@ -81,12 +81,6 @@ describe('a decoded record', () => {
     expect(read({ value }).bytes).toBe(1 + 1 + 1 + 1 + 2 + 1000 + 1);
   });
 
-  it('distinguishes absent keys and values from empty ones', () => {
-    expect(read({ value: null })).toMatchObject({ key: null, value: null });
-    const empty = { key: Buffer.alloc(0), value: Buffer.alloc(0) };
-    expect(read({ key: '', value: '' })).toMatchObject(empty);
-  });
-
   it.each([
     [1000, 1000, undefined],
     [1001, 1001, 'the message has 1001 headers, more than 1000: left out'],
