@@ -1,6 +1,8 @@
-import { ExitOnSignals } from './exit-on-signals.js';
-
-// First of all, and before anything else is loaded: a signal must not kill the process meanwhile.
-const signals = new ExitOnSignals();
+// First of all, and before anything else is loaded, which takes most of a second: a signal must not kill the process
+// meanwhile.
+const exit = (): never => process.exit(0);
+process.on('SIGTERM', exit).on('SIGINT', exit);
 const { runBridge } = await import('./run-bridge.js');
-await runBridge(signals);
+const running = runBridge();
+process.off('SIGTERM', exit).off('SIGINT', exit);
+await running;

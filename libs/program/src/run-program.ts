@@ -10,7 +10,7 @@ export const VERSION = (createRequire(import.meta.url)('#package.json') as { ver
 /** What serves HTTP until it is stopped. */
 interface Server {
   start: () => Promise<void>;
-  close: () => Promise<void>;
+  close: (signal: NodeJS.Signals) => Promise<void>;
 }
 
 interface ProgramOptions {
@@ -20,29 +20,30 @@ interface ProgramOptions {
   logContext: string;
   /** Names the port, for whoever finds it taken. */
   portSetting: string;
+  /** Default 10000. */
+  stopDeadlineMs?: number;
   /** @throws SettingsError */
   create: () => Promise<Server>;
 }
 
-const STOP_DEADLINE_MS = 10_000;
-
 /**
- * Runs a server as a program: SIGTERM or SIGINT stops it with exit code 0, within ten seconds; a second one ends it at
+ * Runs a server as a program: SIGTERM or SIGINT stops it with exit code 0, before the deadline; a second one ends it at
  * once with 1. What keeps it from starting goes to stderr, with 78 for wrong settings and else 1.
  */
 export async function runProgram(options: ProgramOptions): Promise<void> {
-  const logger = new Logger(options.logContext);
-  let stop: () => Promise<void> = () => Promise.resolve();
+  const { logContext, stopDeadlineMs: afterMs = 10_000 } = options;
+  const logger = new Logger(logContext);
+  let stop: (signal: NodeJS.Signals) => Promise<void> = () => Promise.resolve();
   const stopping = new AbortController();
-  const onSignal = (): void => {
+  const onSignal = (signal: NodeJS.Signals): void => {
     // the second signal does not wait for anything
     if (stopping.signal.aborted) process.exit(1);
     stopping.abort();
-    afterRealMs(STOP_DEADLINE_MS, () => {
-      logger.warn({ msg: 'the stop took too long and is cut short', afterMs: STOP_DEADLINE_MS });
+    afterRealMs(afterMs, () => {
+      logger.warn({ msg: 'the stop took too long and is cut short', afterMs });
       process.exit(0);
     });
-    void stop().finally(() => process.exit(0));
+    void stop(signal).finally(() => process.exit(0));
   };
   process.on('SIGTERM', onSignal).on('SIGINT', onSignal);
   process.on('unhandledRejection', (error) => {
@@ -51,7 +52,7 @@ export async function runProgram(options: ProgramOptions): Promise<void> {
   });
   try {
     const server = await options.create();
-    stop = () => server.close();
+    stop = (signal) => server.close(signal);
     await server.start();
   } catch (error) {
     // What cannot start because it is being stopped is no failure: the stop ends the process.
@@ -60,7 +61,7 @@ export async function runProgram(options: ProgramOptions): Promise<void> {
 }
 
 /** Says on stderr what keeps a program from starting, and ends it: with 78 for wrong settings, else with 1. */
-export function exitBecause(
+function exitBecause(
   error: unknown,
   { title, portSetting }: Pick<ProgramOptions, 'title' | 'portSetting'>,
 ): never {
