@@ -5,18 +5,43 @@ import {
   type OnApplicationShutdown,
   Optional,
 } from '@nestjs/common';
+import { Histogram, type Metric } from 'prom-client';
 import { Clock } from '#libs/clock';
-import { MachineCloudClient } from '#libs/cloud-client';
+import { type CloudCall, MachineCloudClient } from '#libs/cloud-client';
 import type { BridgeSettings } from '#libs/config';
 import { OrderMapping } from '#libs/erp-formats';
 import { BoundedExpressions } from '#libs/expressions';
 import { createKafka, DeadLetters, IdempotentProducer } from '#libs/kafka';
 import { OutputFrames, SchemaRegistry } from '#libs/schema-registry';
 import { NO_TRACING, type Tracing } from '#libs/tracing';
-import { callsAtOnce } from './calls-at-once.js';
-import { CloudCalls } from './cloud-calls.js';
 import { ServiceClockWatch } from './service-clock-watch.js';
-import { BRIDGE_SETTINGS, KAFKA, TRACING } from './tokens.js';
+
+/** Injects {@link BridgeSettings}. */
+export const BRIDGE_SETTINGS = Symbol('BridgeSettings');
+/** Injects {@link Tracing}. */
+export const TRACING = Symbol('Tracing');
+
+/** Injects the kafkajs client, to be handed on to `#libs/kafka`. */
+export const KAFKA = Symbol('Kafka');
+
+/** Latency of calls to the service by operation and status. */
+export class CloudCalls {
+  private readonly latency = new Histogram({
+    name: 'machine_bridge_cloud_call_duration_seconds',
+    help: 'Duration of calls to the Machine Data Service by operation and status',
+    labelNames: ['operation', 'status'],
+    buckets: [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10],
+    registers: [],
+  });
+
+  get metrics(): Metric[] {
+    return [this.latency];
+  }
+
+  readonly observe = ({ operation, status, durationMs }: CloudCall): void => {
+    this.latency.observe({ operation, status }, durationMs / 1000);
+  };
+}
 
 /** What every flow stands on: settings, the clock, the client of the service, the ways out to Kafka. */
 @Global()
@@ -79,4 +104,24 @@ function createCloudClient(
     tracing,
     onCall: calls.observe,
   });
+}
+
+/** Look-ups of the machine list never overlap. */
+const MACHINE_LIST_LOOK_UPS_AT_ONCE = 1;
+
+/**
+ * Calls of the service that may be under way together, whoever makes them. Each has a connection, so that what
+ * hangs holds up nothing else. Commands and polls each have as many as the setting says.
+ */
+function callsAtOnce(maxConcurrency: number): number {
+  const [commands, polls] = [maxConcurrency, maxConcurrency];
+  return commands + polls + reasonLookUpsAtOnce(maxConcurrency) + MACHINE_LIST_LOOK_UPS_AT_ONCE;
+}
+
+/**
+ * After a start a machine's first reason waits for its list. With 16 look-ups at a time, whatever the setting said,
+ * 1,000 machines took more than a second of it; fewer would be slower than the calls that wait for them.
+ */
+export function reasonLookUpsAtOnce(maxConcurrency: number): number {
+  return Math.max(16, Math.ceil(maxConcurrency / 2));
 }
