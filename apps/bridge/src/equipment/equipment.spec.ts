@@ -5,8 +5,8 @@ import { jest } from '@jest/globals';
 import { type INestApplicationContext, Logger, Module } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
 import { realDelayMs } from '#libs/clock';
-import { loadBridgeSettings } from '#libs/config';
 import { PlatformModule } from '../platform/index.js';
+import { bridgeSettings } from '../platform/testing/bridge-settings.js';
 import { EquipmentMapFile, type EquipmentMapRead } from './equipment-map-file.js';
 import { EquipmentModule } from './equipment.module.js';
 import { Equipment } from './equipment.js';
@@ -32,12 +32,7 @@ describe('Equipment', () => {
 
   beforeEach(async () => {
     writeMap({ ...MILL, machineId: 'M-1' });
-    const settings = loadBridgeSettings({
-      KAFKA_BROKERS: 'localhost:1',
-      MACHINE_CLOUD_BASE_URL: 'http://localhost:1',
-      MACHINE_CLOUD_TOKEN: 'a-token',
-      EQUIPMENT_MAP_FILE: path,
-    });
+    const settings = bridgeSettings({ EQUIPMENT_MAP_FILE: path });
     @Module({ imports: [PlatformModule.with(settings), EquipmentModule] })
     class EquipmentAlone {}
     // looks at the file that often

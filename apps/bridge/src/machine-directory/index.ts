@@ -5,9 +5,8 @@
  * A name that one list alone leaves out is not judged *unknown*: see {@link Absence}. Calls the service and writes
  * `machine.classification-reasons.v1`; knows nothing of commands.
  */
-export { Absence } from './absence.js';
 export { MachineDirectory } from './machine-directory.js';
 export { describeFailure, type FailedAnswer } from './directory-answer.js';
 export { MachineDirectoryModule } from './machine-directory.module.js';
-export { MIN_GAP_MS as LOOK_UP_GAP_MS } from './shared-look-up.js';
+export { Absence, MIN_GAP_MS as LOOK_UP_GAP_MS } from './look-ups.js';
 export { ReasonRefresh } from './reason-refresh.js';

@@ -1,12 +1,11 @@
 import { Module } from '@nestjs/common';
 import { MachineDirectory } from './machine-directory.js';
-import { MachineList } from './machine-list.js';
 import { ReasonLists } from './reason-lists.js';
 import { ReasonRecords } from './reason-records.js';
 import { ReasonRefresh } from './reason-refresh.js';
 
 @Module({
-  providers: [MachineDirectory, MachineList, ReasonLists, ReasonRecords, ReasonRefresh],
+  providers: [MachineDirectory, ReasonLists, ReasonRecords, ReasonRefresh],
   exports: [MachineDirectory, ReasonRefresh],
 })
 export class MachineDirectoryModule {}

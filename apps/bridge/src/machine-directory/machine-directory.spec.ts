@@ -5,11 +5,10 @@ import { Logger } from '@nestjs/common';
 import { Registry } from 'prom-client';
 import { ManualClock } from '#libs/clock';
 import { fixedToken, MachineCloudClient } from '#libs/cloud-client';
-import { loadBridgeSettings } from '#libs/config';
+import { bridgeSettings } from '../platform/testing/bridge-settings.js';
 import { MachineDirectory } from './machine-directory.js';
-import { MachineList } from './machine-list.js';
 import { ReasonLists } from './reason-lists.js';
-import { MIN_GAP_MS as LOOK_UP_GAP_MS } from './shared-look-up.js';
+import { MIN_GAP_MS as LOOK_UP_GAP_MS } from './look-ups.js';
 import { whenListed } from './testing/when-listed.js';
 
 const MILL = {
@@ -29,7 +28,6 @@ interface Answer {
 describe('MachineDirectory', () => {
   let server: Server;
   let client: MachineCloudClient;
-  let list: MachineList;
   let reasons: ReasonLists;
   let directory: MachineDirectory;
   let clock: ManualClock;
@@ -64,22 +62,17 @@ describe('MachineDirectory', () => {
     });
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
     const baseUrl = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-    const settings = loadBridgeSettings({
-      KAFKA_BROKERS: 'localhost:9092',
-      MACHINE_CLOUD_BASE_URL: baseUrl,
-      MACHINE_CLOUD_TOKEN: 'a-token',
-    });
+    const settings = bridgeSettings({ MACHINE_CLOUD_BASE_URL: baseUrl });
     clock = new ManualClock(1_763_680_000_000);
     client = new MachineCloudClient({ baseUrl, token: fixedToken('a-token') });
-    list = new MachineList(settings, client, clock);
     reasons = new ReasonLists(settings, client, clock);
-    directory = new MachineDirectory(settings, clock, list, reasons);
+    directory = new MachineDirectory(settings, client, clock, reasons);
   });
 
   afterEach(async () => {
     jest.restoreAllMocks();
     directory.beforeApplicationShutdown();
-    list.onApplicationShutdown();
+    directory.onApplicationShutdown();
     reasons.onApplicationShutdown();
     await client.close();
     await new Promise((resolve) => server.close(resolve));
@@ -93,7 +86,7 @@ describe('MachineDirectory', () => {
   });
 
   it('knows a listed machine without asking', async () => {
-    await list.refresh();
+    await directory.refresh();
     expect(await directory.checkMachine('M-1', never)).toBe('known');
     expect(calls).toHaveLength(1);
   });
@@ -131,7 +124,7 @@ describe('MachineDirectory', () => {
 
     const readAgain = async (): Promise<void> => {
       passGap();
-      await list.refresh();
+      await directory.refresh();
     };
 
     it.each([
@@ -212,7 +205,7 @@ describe('MachineDirectory', () => {
     expect(calls).toHaveLength(1);
     machines = { status: 200, body: [MILL] };
     passGap();
-    await list.refresh();
+    await directory.refresh();
     passGap();
     expect(await directory.checkMachine('M-99', never)).toBe('unknown');
   });
@@ -220,7 +213,7 @@ describe('MachineDirectory', () => {
   it('goes on reading the list after a defect, and logs its error', async () => {
     const failure = new Error('a defect');
     const error = jest.spyOn(Logger.prototype, 'error').mockReturnValue(undefined);
-    jest.spyOn(list, 'refresh').mockRejectedValueOnce(failure);
+    jest.spyOn(directory, 'refresh').mockRejectedValueOnce(failure);
     directory.onApplicationBootstrap();
     await whenListed(directory);
     expect(error).toHaveBeenCalledWith({ msg: 'the machine list is not refreshed', err: failure });
@@ -250,9 +243,9 @@ describe('MachineDirectory', () => {
     it('knows the machines of the others, and says how many are passed over', async () => {
       const warn = jest.spyOn(Logger.prototype, 'warn').mockReturnValue(undefined);
       machines = { status: 200, body: [null, MILL, homeless] };
-      await list.refresh();
+      await directory.refresh();
       passGap();
-      await list.refresh();
+      await directory.refresh();
       expect([...directory.machines().keys()]).toEqual(['M-1']);
       expect(directory.status.problem).toBeNull();
       const why = '[0] is null, expected an object';
@@ -262,7 +255,7 @@ describe('MachineDirectory', () => {
       expect(await metrics()).toContain(`${gauge}{list="machines"} 2`);
       passGap();
       machines = { status: 200, body: [MILL] };
-      await list.refresh();
+      await directory.refresh();
       expect(await metrics()).toContain(`${gauge}{list="machines"} 0`);
     });
 
@@ -277,20 +270,20 @@ describe('MachineDirectory', () => {
 
     it('does not take a machine for gone whose entry has lost something', async () => {
       machines = { status: 200, body: [MILL, { ...homeless, factoryId }] };
-      await list.refresh();
+      await directory.refresh();
       passGap();
       machines = { status: 200, body: [MILL, homeless] };
-      await list.refresh();
+      await directory.refresh();
       expect(directory.machines().get('M-2')).toMatchObject({ machineId: 'M-2', factoryId: 'F-1' });
       passGap();
       machines = { status: 200, body: [MILL] };
-      await list.refresh();
+      await directory.refresh();
       expect(directory.hasMachine('M-2')).toBe(false);
     });
 
     it('knows the reasons of the others', async () => {
       const warn = jest.spyOn(Logger.prototype, 'warn').mockReturnValue(undefined);
-      await list.refresh();
+      await directory.refresh();
       reasonList = { status: 200, body: { reasons: [{ name: 'No code' }, { code: '22' }] } };
       expect(await directory.checkReason('M-1', '22', never)).toBe('known');
       expect(warn.mock.calls).toEqual([
@@ -303,7 +296,7 @@ describe('MachineDirectory', () => {
   it('calls its listeners with every list', async () => {
     const sizes: number[] = [];
     const unsubscribe = directory.onRefresh((known) => sizes.push(known.size));
-    await list.refresh();
+    await directory.refresh();
     unsubscribe();
     expect(sizes).toEqual([1]);
   });
@@ -453,7 +446,7 @@ describe('MachineDirectory', () => {
       expect(first).toMatchObject({ kind: 'unavailable', afterMs: 25_000 });
       machines = { status: 200, body: [MILL] };
       later(20_000);
-      expect(await list.refresh()).toMatchObject({ kind: 'retry' });
+      expect(await directory.refresh()).toMatchObject({ kind: 'retry' });
       const other = await directory.checkMachine('M-1', never);
       expect(other).toMatchObject({ kind: 'unavailable', why: 'getMachineInfo: HTTP 429' });
       expect(calls).toHaveLength(1);

@@ -19,19 +19,11 @@ describe('PassedOverEntries', () => {
     jest.restoreAllMocks();
   });
 
-  it('logs entries once, however often and in whatever order the list is read', () => {
-    const entries = new PassedOverEntries('machines');
-    entries.note('', undefined);
-    entries.note('', lacking(1, '[4].factoryId is absent'));
-    entries.note('', lacking(1, '[7].factoryId is absent'));
-    const why = '[4].factoryId is absent';
-    const msg = 'incomplete entries are passed over';
-    expect(logged).toEqual([{ msg, list: 'machines', count: 1, why }]);
-  });
-
-  it('logs when there are more of them, when they lack something else, and when they are mended', () => {
+  it('logs entries once in whatever order they come, and when there are more, or others, or none', () => {
     const entries = new PassedOverEntries('reasons');
+    entries.note('M-1', undefined);
     entries.note('M-1', lacking(1, '[4].code is absent'));
+    entries.note('M-1', lacking(1, '[7].code is absent'));
     entries.note('M-1', lacking(2, '[4].code is absent'));
     entries.note('M-1', lacking(2, '[4] is null'));
     entries.note('M-1', undefined);

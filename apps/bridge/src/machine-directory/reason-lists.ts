@@ -10,10 +10,8 @@ import type { BridgeSettings } from '#libs/config';
 import { Semaphore } from '#libs/delivery';
 import { BoundedMap, BRIDGE_SETTINGS, reasonLookUpsAtOnce } from '../platform/index.js';
 import { type DirectoryAnswer, isFailure, lookUpFailure } from './directory-answer.js';
+import { Absence, RecentMisses, SharedLookUp } from './look-ups.js';
 import { PassedOverEntries } from './passed-over-entries.js';
-import { Absence } from './absence.js';
-import { RecentMisses } from './recent-misses.js';
-import { SharedLookUp } from './shared-look-up.js';
 
 /** Called each time a machine's reasons have been read; null when the service does not know the machine. */
 type ReasonListener = (machineId: string, reasons: readonly ClassificationReason[] | null) => void;

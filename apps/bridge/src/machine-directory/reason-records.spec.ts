@@ -2,9 +2,9 @@ import { jest } from '@jest/globals';
 import { Logger } from '@nestjs/common';
 import { ManualClock } from '#libs/clock';
 import type { ClassificationReason } from '#libs/cloud-client';
-import { loadBridgeSettings } from '#libs/config';
 import type { ClassificationReasonsRecord } from '#libs/contracts';
 import { type IdempotentProducer, type OutboundRecord, RecordRefusedError } from '#libs/kafka';
+import { bridgeSettings } from '../platform/testing/bridge-settings.js';
 import type { ReasonLists } from './reason-lists.js';
 import { ReasonRecords } from './reason-records.js';
 
@@ -40,11 +40,7 @@ describe('ReasonRecords', () => {
         };
       });
     };
-    const settings = loadBridgeSettings({
-      KAFKA_BROKERS: 'localhost:1',
-      MACHINE_CLOUD_BASE_URL: 'http://localhost:1',
-      MACHINE_CLOUD_TOKEN: 'a-token',
-    });
+    const settings = bridgeSettings();
     const lists = { onRead: (listener: typeof read) => (read = listener) };
     const producer = { sendAll } as unknown as IdempotentProducer;
     clock = new ManualClock(1_763_680_000_000);

@@ -4,8 +4,8 @@ import { jest } from '@jest/globals';
 import { Logger } from '@nestjs/common';
 import { ManualClock, realDelayMs } from '#libs/clock';
 import { fixedToken, MachineCloudClient } from '#libs/cloud-client';
-import { loadBridgeSettings } from '#libs/config';
 import { createKafka, IdempotentProducer } from '#libs/kafka';
+import { bridgeSettings } from '../platform/testing/bridge-settings.js';
 import { ReasonLists } from './reason-lists.js';
 import { ReasonRecords } from './reason-records.js';
 import { ReasonRefresh } from './reason-refresh.js';
@@ -49,11 +49,7 @@ describe('ReasonRefresh', () => {
     });
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
     const baseUrl = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-    const settings = loadBridgeSettings({
-      KAFKA_BROKERS: 'localhost:1',
-      MACHINE_CLOUD_BASE_URL: baseUrl,
-      MACHINE_CLOUD_TOKEN: 'a-token',
-    });
+    const settings = bridgeSettings({ MACHINE_CLOUD_BASE_URL: baseUrl });
     clock = new ManualClock(1_763_680_000_000);
     client = new MachineCloudClient({ baseUrl, token: fixedToken('a-token') });
     lists = new ReasonLists(settings, client, clock);

@@ -1,5 +1,7 @@
 import { realDelayMs, realNowMs } from '#libs/clock';
 import type { CloudAnswer } from '#libs/cloud-client';
+import { BoundedMap } from '../platform/index.js';
+import type { LookUpFailure } from './directory-answer.js';
 
 /** At most one look-up in this time, however many messages name what is not known. */
 export const MIN_GAP_MS = 2000;
@@ -70,5 +72,75 @@ export class SharedLookUp<T> {
     const { answer, untilMs } = this.backOff;
     const leftMs = Math.ceil(untilMs - realNowMs());
     return leftMs > 0 ? { ...answer, afterMs: leftMs } : undefined;
+  }
+}
+
+/** How long a failed look-up stands: long where the token may not ask, short where the service is away. */
+const FAILURE_MS = { unverifiable: 10_000, unavailable: 1000 };
+
+/**
+ * What the latest look-ups did not find, in real time. Spares messages that repeat the same unknown name
+ * the wait for a look-up each; a name not asked for before is never answered from here as unknown.
+ */
+export class RecentMisses {
+  private readonly unknownUntilMs: BoundedMap<string, number>;
+  private latest: { failure: LookUpFailure; untilMs: number } | undefined;
+
+  /** @param capacity names remembered; messages may carry any number of wrong ones */
+  constructor(capacity: number) {
+    this.unknownUntilMs = new BoundedMap(capacity);
+  }
+
+  /** Undefined when a look-up is needed. */
+  answerTo(name: string): 'unknown' | LookUpFailure | undefined {
+    const nowMs = realNowMs();
+    if (nowMs < (this.unknownUntilMs.get(name) ?? -Infinity)) return 'unknown';
+    const { latest } = this;
+    return latest !== undefined && nowMs < latest.untilMs ? latest.failure : undefined;
+  }
+
+  /** A look-up succeeded and did not find this name, which stays unknown until the next may be made. */
+  missed(name: string): void {
+    this.unknownUntilMs.set(name, realNowMs() + MIN_GAP_MS);
+  }
+
+  /** A look-up succeeded, whoever asked for it: the names it did not find are missing still. */
+  found(names: { has(name: string): boolean }): void {
+    this.latest = undefined;
+    const untilMs = realNowMs() + MIN_GAP_MS;
+    for (const name of [...this.unknownUntilMs.keys()]) {
+      if (names.has(name)) this.unknownUntilMs.delete(name);
+      else this.unknownUntilMs.set(name, untilMs);
+    }
+  }
+
+  /** A look-up failed. */
+  failed(failure: LookUpFailure): void {
+    const forMs = FAILURE_MS[typeof failure === 'string' ? failure : failure.kind];
+    this.latest = { failure, untilMs: realNowMs() + forMs };
+  }
+}
+
+/**
+ * Whether something that a list should name is gone. That may be left out once by mistake, and a gateway may answer
+ * with an empty list; it is gone when another list does not name it either, not before the next is due: a command for a
+ * machine that is not listed has the list read at any time.
+ */
+export class Absence {
+  /** When the first list in a row did not name it, in monotonic milliseconds; null when the latest did. */
+  private sinceMs: number | null = null;
+
+  /** @param refreshSeconds after which a list is read again */
+  constructor(private readonly refreshSeconds: number) {}
+
+  /** The latest list names it. */
+  end(): void {
+    this.sinceMs = null;
+  }
+
+  /** The latest list does not name it; returns whether it is gone. */
+  isLasting(nowMs: number): boolean {
+    this.sinceMs ??= nowMs;
+    return nowMs - this.sinceMs >= this.refreshSeconds * 1000;
   }
 }
