@@ -6,13 +6,10 @@ import { ApiTokenGuard } from './api-token.guard.js';
 import { EquipmentController } from './equipment.controller.js';
 import { FlowsController } from './flows.controller.js';
 import { GroupFlows } from './group-flows.js';
-import { HealthController } from './health.controller.js';
+import { HealthController, Readiness } from './health.controller.js';
 import { MachinesController } from './machines.controller.js';
-import { MetricsController } from './metrics.controller.js';
-import { MetricsRegistry } from './metrics-registry.js';
-import { OutcomeHistory } from './outcome-history.js';
-import { OutcomesController } from './outcomes.controller.js';
-import { Readiness } from './readiness.js';
+import { MetricsController, MetricsRegistry } from './metrics-registry.js';
+import { OutcomeHistory, OutcomesController } from './outcomes.controller.js';
 
 /** What an operator asks the bridge: is it well, what does it count, what does it know of a machine. */
 @Module({})

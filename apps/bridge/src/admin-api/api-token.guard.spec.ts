@@ -1,15 +1,10 @@
 import { UnauthorizedException } from '@nestjs/common';
 import { ExecutionContextHost } from '@nestjs/core/helpers/execution-context-host.js';
-import { loadBridgeSettings } from '#libs/config';
+import { bridgeSettings } from '../platform/testing/bridge-settings.js';
 import { ApiTokenGuard } from './api-token.guard.js';
 
 function guardWith(token: string): ApiTokenGuard {
-  const settings = loadBridgeSettings({
-    KAFKA_BROKERS: 'kafka:9092',
-    MACHINE_CLOUD_BASE_URL: 'https://cloud.example.com',
-    MACHINE_CLOUD_TOKEN: 'a-token',
-    BRIDGE_API_TOKEN: token,
-  });
+  const settings = bridgeSettings({ BRIDGE_API_TOKEN: token });
   return new ApiTokenGuard(settings);
 }
 

@@ -1,11 +1,118 @@
-import { Controller, Get } from '@nestjs/common';
+import { Controller, Get, Injectable, Optional } from '@nestjs/common';
 import {
   HealthCheck,
   type HealthCheckResult,
   HealthCheckService,
   HealthIndicatorService,
 } from '@nestjs/terminus';
-import { Readiness } from './readiness.js';
+import type { Flow } from '#libs/contracts';
+import { IdempotentProducer, KafkaConsumerStrategy } from '#libs/kafka';
+import { SchemaRegistry } from '#libs/schema-registry';
+import { DowntimeReasons } from '../downtime-reasons/index.js';
+import { FlowControls } from '../flow-control/index.js';
+import { MachineStates } from '../machine-states/index.js';
+import { OrderRequests, WorkOrderLists } from '../work-orders/index.js';
+
+/** One thing that must be in order; `problem` says in words what is not. */
+interface Condition {
+  name: string;
+  problem: string | undefined;
+  /** What an operator should know although it is in order. */
+  remark?: string;
+}
+
+/** Collects what keeps the bridge from doing its work. */
+@Injectable()
+export class Readiness {
+  constructor(
+    private readonly strategy: KafkaConsumerStrategy,
+    private readonly producer: IdempotentProducer,
+    private readonly controls: FlowControls,
+    @Optional() private readonly lists?: WorkOrderLists,
+    @Optional() private readonly reasons?: DowntimeReasons,
+    @Optional() private readonly states?: MachineStates,
+    @Optional() private readonly registry?: SchemaRegistry,
+    @Optional() private readonly requests?: OrderRequests,
+  ) {}
+
+  conditions(): Condition[] {
+    const conditions: Condition[] = [
+      { name: 'kafka', problem: this.kafkaProblem() },
+      { name: 'outcomes', problem: this.outcomesProblem() },
+    ];
+    if (this.registry !== undefined) {
+      conditions.push({ name: 'schema-registry', problem: this.registry.problem });
+    }
+    const flows = [
+      ['work-orders', this.lists?.flow],
+      ['downtime-reasons', this.reasons?.flow],
+      ['machine-states', this.states],
+    ] as const;
+    for (const [name, flow] of flows) {
+      if (flow !== undefined) conditions.push(this.flowCondition(name, flow.pausedBecause));
+    }
+    const enrichment = this.enrichmentCondition();
+    if (enrichment !== undefined) conditions.push(enrichment);
+    return conditions;
+  }
+
+  /** Undefined where no rule is configured. */
+  private enrichmentCondition(): Condition | undefined {
+    const rules = this.requests?.statuses() ?? [];
+    if (rules.length === 0) return undefined;
+    const paused = rules.flatMap(({ pausedBecause }) => pausedBecause ?? []);
+    const problem = paused.length === 0 ? undefined : `paused: ${paused.join('; ')}`;
+    const isHeld = this.controls.pauseOf('work-orders') !== undefined;
+    return { name: 'enrichment', problem: isHeld ? undefined : problem };
+  }
+
+  /** Paused by hand it is as it is meant to be, whatever the service has answered before. */
+  private flowCondition(name: Flow, why: string | undefined): Condition {
+    const pause = this.controls.pauseOf(name);
+    if (pause === undefined) return { name, problem: why && `paused: ${why}` };
+    return { name, problem: undefined, remark: `paused by hand: ${pause.reason} (${pause.by})` };
+  }
+
+  private outcomesProblem(): string | undefined {
+    const problems = this.strategy.consumer.writtenTopics.flatMap(({ topic, problem }) =>
+      problem ? [`${topic}: ${problem}`] : [],
+    );
+    const said =
+      problems.length > 0
+        ? [`outcomes and dead letters are not taken: ${problems.join('; ')}`]
+        : [];
+    const { problem } = this.producer;
+    if (problem !== undefined) said.push(`machines' reasons are not taken: ${problem}`);
+    return said.length > 0 ? said.join('; ') : undefined;
+  }
+
+  private kafkaProblem(): string | undefined {
+    const { consumer } = this.strategy;
+    switch (consumer.state) {
+      case 'running':
+        return this.stateProblem() ?? this.controls.problem;
+      case 'starting':
+        return consumer.startProblem ?? 'not yet a member of the consumer group';
+      case 'broken':
+        return `Kafka cannot be reached, or the group coordinator does not answer; trying again: ${consumer.endedBecause}`;
+      case 'stopped':
+        return 'the bridge is stopping';
+      default:
+        return consumer.state satisfies never;
+    }
+  }
+
+  private stateProblem(): string | undefined {
+    const { waitingPartitions: waiting, stateProblem, commitProblem } = this.strategy.consumer;
+    const why = stateProblem ?? commitProblem;
+    if (waiting === 0) {
+      const what = stateProblem ? 'what is remembered cannot be kept' : 'nothing can be committed';
+      return why && `${what}: ${why}`;
+    }
+    const waits = `${waiting} partitions wait until what is remembered is restored`;
+    return why === undefined ? waits : `${waits}: ${why}`;
+  }
+}
 
 /** Terminus would load @nestjs/swagger, 550 modules that the bridge has no use for: a fifth of what it loads. */
 const UNDOCUMENTED = { noCache: true, swaggerDocumentation: false };

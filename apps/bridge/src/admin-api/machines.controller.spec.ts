@@ -4,22 +4,20 @@ import { Module } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
 import { FastifyAdapter, type NestFastifyApplication } from '@nestjs/platform-fastify';
 import { realDelayMs } from '#libs/clock';
-import { loadBridgeSettings } from '#libs/config';
-import { type MachineStateRecord, OUTCOME_TYPES } from '#libs/contracts';
-import { CommandOutcomes, type RecentOutcome } from '../delivery/index.js';
+import type { MachineStateRecord } from '#libs/contracts';
+import { CommandOutcomes } from '../delivery/index.js';
 import { MachineDirectory } from '../machine-directory/index.js';
+import type { MachineStates } from '../machine-states/index.js';
 import { BRIDGE_SETTINGS } from '../platform/index.js';
-import { type KnownOfMachine, machineDetails, MachinesController } from './machines.controller.js';
+import type { WorkOrderLists } from '../work-orders/index.js';
+import { bridgeSettings } from '../platform/testing/bridge-settings.js';
+import { MachinesController } from './machines.controller.js';
 
 const MACHINES = 100_000;
 /** What sockets and streams hold at both ends comes to a few megabytes, the whole list to ten. */
 const MOST_IN_BUFFERS = MACHINES * 0.75;
 
-const settings = loadBridgeSettings({
-  KAFKA_BROKERS: 'localhost:1',
-  MACHINE_CLOUD_BASE_URL: 'http://localhost:1',
-  MACHINE_CLOUD_TOKEN: 'a-token',
-});
+const settings = bridgeSettings();
 
 const machine = (number: number) => ({
   machineId: `M-${number}`,
@@ -97,36 +95,24 @@ describe('the list of machines', () => {
   });
 });
 
-const NOTHING: KnownOfMachine = { state: undefined, list: undefined, outcomes: [] };
-const list = { workingOrders: ['4711'], appliedAt: 100 };
-const outcome: RecentOutcome = {
-  type: OUTCOME_TYPES.workOrderListApplied,
-  ...{ machineId: 'M-1', orderId: '4711', code: null, detail: null, attempts: 1, appliedAt: 100 },
-  source: { topic: 'lists', partition: 0, offset: 7, messageId: null, sender: 'erp' },
-};
-const state: MachineStateRecord = {
-  ...{ machineId: 'M-1', factoryId: 'F-1', displayName: 'Press', state: null, startTime: null },
-  ...{ observation: 'ok', lastUpdateTime: null, sequence: 0, settledUntil: null },
-};
+describe('the details of a machine that the service does not list, as where the token may not read machines', () => {
+  const list = { workingOrders: ['4711'], appliedAt: 100 };
+  const state = { machineId: 'M-1', factoryId: 'F-1', displayName: 'Press' } as MachineStateRecord;
+  const unnamed = { machineId: 'M-1', displayName: 'M-1', factoryId: '', factoryName: '' };
 
-describe('the details of a machine that the service does not list', () => {
-  it('are none when nothing else is known of it', () => {
-    expect(machineDetails('M-1', undefined, NOTHING)).toBeUndefined();
-  });
+  const detailsOf = (known: { list?: typeof list; state?: MachineStateRecord }): unknown =>
+    new MachinesController(
+      { machines: () => new Map() } as unknown as MachineDirectory,
+      { recentOf: () => [] } as unknown as CommandOutcomes,
+      { get: () => known.state } as unknown as MachineStates,
+      { lastApplied: () => known.list } as unknown as WorkOrderLists,
+    ).details('M-1');
 
-  it('have its list and its outcomes all the same, as where the token may not read machines', () => {
-    const unnamed = { machineId: 'M-1', displayName: 'M-1', factoryId: '', factoryName: '' };
-    expect(machineDetails('M-1', undefined, { ...NOTHING, list })).toEqual({
+  it('have its list, and are called as its state is', () => {
+    expect(detailsOf({ list })).toEqual({
       ...{ ...unnamed, state: null, workOrderList: list, lastOutcomes: [] },
     });
-    expect(machineDetails('M-1', undefined, { ...NOTHING, outcomes: [outcome] })).toEqual({
-      ...{ ...unnamed, state: null, workOrderList: null, lastOutcomes: [outcome] },
-    });
-  });
-
-  it('name it as its state does', () => {
-    expect(machineDetails('M-1', undefined, { ...NOTHING, state })).toMatchObject({
-      ...{ machineId: 'M-1', displayName: 'Press', factoryId: 'F-1', state },
-    });
+    expect(detailsOf({ state })).toMatchObject({ displayName: 'Press', factoryId: 'F-1', state });
+    expect(() => detailsOf({})).toThrow('nothing is known');
   });
 });

@@ -36,16 +36,20 @@ export class MachinesController {
     return new StreamableFile(machines, { type: 'application/json; charset=utf-8' });
   }
 
+  /** Where the token may not read machines, the service lists none: what else is known of one is shown all the same. */
   @Get(':machineId')
   details(@Param('machineId') machineId: string): MachineDetails {
-    const known = {
-      state: this.states?.get(machineId),
-      list: this.lists?.lastApplied(machineId),
-      outcomes: this.outcomes.recentOf(machineId),
-    };
-    const details = machineDetails(machineId, this.directory.machines().get(machineId), known);
-    if (details === undefined) throw new NotFoundException('nothing is known of such a machine');
-    return details;
+    const listed = this.directory.machines().get(machineId);
+    const state = this.states?.get(machineId);
+    const list = this.lists?.lastApplied(machineId);
+    const lastOutcomes = this.outcomes.recentOf(machineId);
+    if ((listed ?? state ?? list ?? lastOutcomes[0]) === undefined) {
+      throw new NotFoundException('nothing is known of such a machine');
+    }
+    const { displayName = machineId, factoryId = '' } = state ?? {};
+    const unlisted = { machineId, displayName, factoryId, factoryName: '' };
+    const summary = machineSummary(listed ?? unlisted, state);
+    return { ...summary, workOrderList: list ?? null, lastOutcomes };
   }
 
   /** The JSON of all machines as the directory lists them now. */
@@ -77,40 +81,9 @@ interface MachineDetails extends MachineSummary {
   lastOutcomes: readonly RecentOutcome[];
 }
 
-export interface KnownOfMachine {
-  state: MachineStateRecord | undefined;
-  list: AppliedList | undefined;
-  outcomes: readonly RecentOutcome[];
-}
-
 function machineSummary(
   { machineId, displayName, factoryId, factoryName }: MachineInfo,
   state: MachineStateRecord | undefined,
 ): MachineSummary {
   return { machineId, displayName, factoryId, factoryName, state: state ?? null };
-}
-
-/**
- * Undefined when nothing is known of the machine.
- *
- * @param listed as the service lists it; where the token may not read machines, it lists none
- */
-export function machineDetails(
-  machineId: string,
-  listed: MachineInfo | undefined,
-  known: KnownOfMachine,
-): MachineDetails | undefined {
-  const { state, list, outcomes } = known;
-  const isKnown = listed ?? state ?? list ?? outcomes[0];
-  if (isKnown === undefined) return undefined;
-  return {
-    ...machineSummary(listed ?? unlisted(machineId, state), state),
-    workOrderList: list ?? null,
-    lastOutcomes: outcomes,
-  };
-}
-
-function unlisted(machineId: string, state: MachineStateRecord | undefined): MachineInfo {
-  const { displayName = machineId, factoryId = '' } = state ?? {};
-  return { machineId, displayName, factoryId, factoryName: '' };
 }

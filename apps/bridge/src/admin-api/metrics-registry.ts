@@ -1,4 +1,4 @@
-import { Inject, Injectable, Optional } from '@nestjs/common';
+import { Controller, Get, Header, Inject, Injectable, Optional, UseGuards } from '@nestjs/common';
 import { collectDefaultMetrics, type Metric, Registry } from 'prom-client';
 import type { BridgeSettings } from '#libs/config';
 import type { Flow } from '#libs/contracts';
@@ -20,8 +20,9 @@ import {
   TRACING,
 } from '../platform/index.js';
 import { OrderRequests, WorkOrderLists } from '../work-orders/index.js';
+import { ApiTokenGuard } from './api-token.guard.js';
 import { enrichmentMetrics, flowMetrics } from './flow-metrics.js';
-import { Readiness } from './readiness.js';
+import { Readiness } from './health.controller.js';
 
 /** Everything the rooms count, in one registry of this bridge's own. */
 @Injectable()
@@ -153,5 +154,17 @@ export class MetricsRegistry {
         }
       }),
     ];
+  }
+}
+
+@Controller('metrics')
+@UseGuards(ApiTokenGuard)
+export class MetricsController {
+  constructor(private readonly registry: MetricsRegistry) {}
+
+  @Get()
+  @Header('content-type', Registry.PROMETHEUS_CONTENT_TYPE)
+  metrics(): Promise<string> {
+    return this.registry.text();
   }
 }

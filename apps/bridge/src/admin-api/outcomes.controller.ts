@@ -2,13 +2,221 @@ import {
   BadRequestException,
   Controller,
   Get,
+  Inject,
+  Injectable,
+  type OnModuleDestroy,
   Query,
   ServiceUnavailableException,
   UseGuards,
 } from '@nestjs/common';
-import { readEpochSeconds } from '#libs/contracts';
+import { realDelayMs } from '#libs/clock';
+import type { BridgeSettings } from '#libs/config';
+import {
+  type CommandOutcome,
+  headerText,
+  isJsonObject,
+  type JsonObject,
+  readEpochSeconds,
+  readJson,
+  TOPICS,
+  withoutFrame,
+} from '#libs/contracts';
+import {
+  describeKafkaFailure,
+  type KafkaClient,
+  offsetsSince,
+  readSpans,
+  type StoredRecord,
+  type TopicSpan,
+  topicSpans,
+} from '#libs/kafka';
+import { BRIDGE_SETTINGS, KAFKA } from '../platform/index.js';
 import { ApiTokenGuard } from './api-token.guard.js';
-import { type FoundOutcomes, OutcomeHistory, SearchUnavailableError } from './outcome-history.js';
+
+/** All that is given must hold. */
+interface OutcomeQuery {
+  messageId?: string | undefined;
+  /** Of the outcome, or an entry of the list that it has set, with an operation or without. */
+  orderId?: string | undefined;
+  machineId?: string | undefined;
+  /** Epoch seconds: of those published since then. */
+  since?: number | undefined;
+  limit: number;
+}
+
+/** An outcome as it was published. */
+interface PublishedOutcome extends Omit<CommandOutcome, 'source'> {
+  type: string;
+  /** Epoch seconds, real time. */
+  publishedAt: number;
+  source: unknown;
+}
+
+interface FoundOutcomes {
+  /** Newest first. */
+  outcomes: PublishedOutcome[];
+  /** Why there may be more, in words; null where these are all. */
+  cut: string | null;
+}
+
+/** Kafka does not answer, or another search is under way. */
+class SearchUnavailableError extends Error {}
+
+/** Offsets that one search looks at, over all partitions: two or three seconds. */
+const MOST_OFFSETS = 200_000;
+const READ_DEADLINE_MS = 6000;
+/** For all of it: a command waits no longer than ten seconds. */
+const DEADLINE_MS = 9000;
+
+/** What became of messages, read from `machine.command-outcomes.v1` when it is asked for; one search at a time. */
+@Injectable()
+export class OutcomeHistory implements OnModuleDestroy {
+  private readonly topic: string;
+  private readonly stopping = new AbortController();
+  private isSearching = false;
+
+  constructor(
+    @Inject(BRIDGE_SETTINGS) { kafka: { topicPrefix } }: BridgeSettings,
+    @Inject(KAFKA) private readonly kafka: KafkaClient,
+  ) {
+    this.topic = `${topicPrefix}${TOPICS.commandOutcomes}`;
+  }
+
+  onModuleDestroy(): void {
+    this.stopping.abort(new Error('the bridge is stopping'));
+  }
+
+  /** @throws SearchUnavailableError */
+  async search(query: OutcomeQuery): Promise<FoundOutcomes> {
+    if (this.isSearching) {
+      throw new SearchUnavailableError('another search is under way: try again in some seconds');
+    }
+    this.isSearching = true;
+    const searched = this.read(query).finally(() => {
+      this.isSearching = false;
+    });
+    const deadline = new AbortController();
+    const late = realDelayMs(DEADLINE_MS, deadline.signal).then(() => {
+      throw new SearchUnavailableError(`Kafka has not answered within ${DEADLINE_MS / 1000} s`);
+    });
+    try {
+      return await Promise.race([searched, late]);
+    } catch (error) {
+      if (error instanceof SearchUnavailableError) throw error;
+      const why = describeKafkaFailure(error, { right: 'Read', topics: [this.topic] });
+      throw new SearchUnavailableError(`the outcomes cannot be read: ${why}`);
+    } finally {
+      deadline.abort();
+      for (const each of [searched, late]) each.catch(() => undefined);
+    }
+  }
+
+  private async read(query: OutcomeQuery): Promise<FoundOutcomes> {
+    const { spans, isCut } = await this.spansOf(query);
+    const matches = new NewestMatches(query);
+    const deadline = AbortSignal.timeout(READ_DEADLINE_MS);
+    await readSpans(this.kafka, spans, {
+      signal: AbortSignal.any([this.stopping.signal, deadline]),
+      onRecords: (records) => {
+        matches.accept(records);
+      },
+    });
+    const outcomes = matches.newestFirst();
+    const cuts = [
+      ...(matches.isFull ? [`only the newest ${query.limit}`] : []),
+      ...(isCut ? [`only the newest ${MOST_OFFSETS} offsets of the topic were looked at`] : []),
+      ...(deadline.aborted
+        ? [`reading ended after ${READ_DEADLINE_MS / 1000} s: the newest may be missing`]
+        : []),
+    ];
+    return { outcomes, cut: cuts.length === 0 ? null : cuts.join('; ') };
+  }
+
+  private async spansOf({ since }: OutcomeQuery): Promise<{ spans: TopicSpan[]; isCut: boolean }> {
+    const [all, starts] = await Promise.all([
+      topicSpans(this.kafka, this.topic),
+      since === undefined ? undefined : offsetsSince(this.kafka, this.topic, since * 1000),
+    ]);
+    const most = Math.ceil(MOST_OFFSETS / Math.max(1, all.length));
+    let isCut = false;
+    const spans = all.map((span) => {
+      const wanted = Math.max(span.from, starts?.get(span.partition) ?? 0);
+      const from = Math.max(wanted, span.until - most);
+      isCut ||= from > wanted;
+      return { ...span, from };
+    });
+    return { spans, isCut };
+  }
+}
+
+/** The newest of the outcomes that match, as many as were asked for. */
+class NewestMatches {
+  isFull = false;
+  private found: { outcome: PublishedOutcome; record: StoredRecord }[] = [];
+  /** What the JSON of an outcome that matches holds: most others need not be read for it. */
+  private readonly needles: Buffer[];
+
+  constructor(private readonly query: OutcomeQuery) {
+    const { messageId, orderId, machineId } = query;
+    this.needles = [messageId, orderId, machineId].flatMap((id) =>
+      id === undefined ? [] : [Buffer.from(JSON.stringify(id).slice(0, -1))],
+    );
+  }
+
+  accept(records: readonly StoredRecord[]): void {
+    for (const record of records) {
+      const outcome = this.matching(record);
+      if (outcome === undefined) continue;
+      this.found.push({ outcome, record });
+      if (this.found.length >= 2 * this.query.limit) this.trim();
+    }
+  }
+
+  newestFirst(): PublishedOutcome[] {
+    this.trim();
+    return this.found.map(({ outcome }) => outcome);
+  }
+
+  private trim(): void {
+    const { limit } = this.query;
+    this.found.sort(
+      (a, b) =>
+        Number(b.record.timestamp) - Number(a.record.timestamp) ||
+        b.record.offset - a.record.offset,
+    );
+    this.isFull ||= this.found.length > limit;
+    this.found = this.found.slice(0, limit);
+  }
+
+  private matching(record: StoredRecord): PublishedOutcome | undefined {
+    const { value, headers, timestamp } = record;
+    if (value === null || !this.needles.every((needle) => value.includes(needle))) return undefined;
+    const json = readJson(withoutFrame(value));
+    if (!json.ok || !isJsonObject(json.value) || !isAbout(json.value, this.query)) return undefined;
+    const data = json.value as unknown as CommandOutcome;
+    const { machineId, orderId, source, code, detail, attempts, appliedAt, workingOrders } = data;
+    return {
+      type: headerText(headers, 'ce_type') ?? '',
+      publishedAt: Math.floor(Number(timestamp) / 1000),
+      ...{ machineId, orderId, source, code, detail, attempts, appliedAt, workingOrders },
+    };
+  }
+}
+
+function isAbout(data: JsonObject, { messageId, orderId, machineId }: OutcomeQuery): boolean {
+  const source = isJsonObject(data['source']) ? data['source'] : {};
+  if (messageId !== undefined && source['messageId'] !== messageId) return false;
+  if (machineId !== undefined && data['machineId'] !== machineId) return false;
+  if (orderId === undefined || data['orderId'] === orderId) return true;
+  const entries: unknown = data['workingOrders'];
+  return (
+    Array.isArray(entries) &&
+    entries.some(
+      (entry) =>
+        entry === orderId || (typeof entry === 'string' && entry.startsWith(`${orderId}-`)),
+    )
+  );
+}
 
 const DEFAULT_LIMIT = 100;
 const MOST = 1000;
