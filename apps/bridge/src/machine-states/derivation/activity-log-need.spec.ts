@@ -1,7 +1,6 @@
 import type { MachineState } from '#libs/contracts';
 import { activityLogNeed, type LogRequest } from './activity-log-need.js';
-import type { PublishedPeriod } from './published-period.js';
-import { newlyTracked, type TrackedMachine } from './tracked-machine.js';
+import { newlyTracked, type PublishedPeriod, type TrackedMachine } from './tracked-machine.js';
 
 const MACHINE = { machineId: 'M-1', displayName: 'Mill', factoryId: 'F-1', factoryName: 'Plant' };
 const MINUTE = 60;

@@ -1,10 +1,19 @@
 import type { MachineStateReading } from '#libs/cloud-client';
-import { CALCULATION_INTERVAL_SECONDS } from './activity-segments.js';
-import { durationStart, START_TOLERANCE_SECONDS } from './duration-start.js';
-import type { ActivityLog } from './logged-periods.js';
-import { type Freshness, isOlderThanKnown, isStale } from './observation.js';
-import { finalUntil } from './settled-log.js';
-import { currentPeriod, settledUntil, type TrackedMachine } from './tracked-machine.js';
+import {
+  type ActivityLog,
+  CALCULATION_INTERVAL_SECONDS,
+  durationStart,
+  finalUntil,
+  START_TOLERANCE_SECONDS,
+} from './activity-log.js';
+import {
+  currentPeriod,
+  type Freshness,
+  isOlderThanKnown,
+  isStale,
+  settledUntil,
+  type TrackedMachine,
+} from './tracked-machine.js';
 
 /** Asked for before the start in question, so that a start at the window's edge is known to be clipped. */
 const MARGIN_SECONDS = 600;

@@ -1,7 +1,11 @@
 import { type MachineState, STATE_EVENT_TYPES, stateChangeId } from '#libs/contracts';
 import { deriveStateChanges, type Derivation } from './derive-state-changes.js';
-import type { PublishedPeriod } from './published-period.js';
-import { newlyTracked, stateRecord, type TrackedMachine } from './tracked-machine.js';
+import {
+  newlyTracked,
+  type PublishedPeriod,
+  stateRecord,
+  type TrackedMachine,
+} from './tracked-machine.js';
 
 const MACHINE = { machineId: 'M-1', displayName: 'Mill', factoryId: 'F-1', factoryName: 'Plant' };
 const T0 = 1_763_680_020;

@@ -1,19 +1,25 @@
 import type { MachineInfo, MachineStateReading } from '#libs/cloud-client';
 import type { ObservationLossReason } from '#libs/contracts';
-import { firstPeriods, historyEdge } from './first-periods.js';
-import { type ActivityLog, segmentsUpTo } from './logged-periods.js';
-import { type Freshness, isNewLoss, isOlderThanKnown, isStale } from './observation.js';
-import { asUnpublished } from './period-chain.js';
-import { periodsAfter } from './periods-after.js';
-import { publishChain } from './publish-chain.js';
+import {
+  type ActivityLog,
+  finalUntil,
+  segmentsUpTo,
+  settledPart,
+  unreadAfter,
+} from './activity-log.js';
+import { historyEdge, periodsToPublish } from './periods.js';
 import {
   type Detection,
   observationLost,
   observationRestored,
+  publishChain,
   type SequencedEvent,
-} from './sequenced-event.js';
-import { finalUntil, settledPart, unreadAfter } from './settled-log.js';
+} from './state-events.js';
 import {
+  type Freshness,
+  isNewLoss,
+  isOlderThanKnown,
+  isStale,
   MOST_PERIODS,
   mostUnreadPeriods,
   newlyTracked,
@@ -114,15 +120,7 @@ function afterReading(
     }
     const segments = log === null ? [] : segmentsUpTo(reading, log);
     const settledTime = settledPart(finalUntil(reading, context), segments);
-    const { before, chain } =
-      tracked.periods.length === 0
-        ? { before: null, chain: firstPeriods(reading, log).map(asUnpublished) }
-        : periodsAfter(tracked, reading, {
-            segments,
-            from: log?.from ?? -Infinity,
-            historyFrom: log?.historyFrom,
-            settledTime,
-          });
+    const { before, chain } = periodsToPublish(tracked, reading, { log, segments, settledTime });
     // Those that wait for the log are kept until it has been read, and then until all are corrected.
     const most =
       log === null && unreadFrom !== null

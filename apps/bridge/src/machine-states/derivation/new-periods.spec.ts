@@ -1,9 +1,8 @@
 import type { MachineStateReading } from '#libs/cloud-client';
 import type { MachineState, StateChanged } from '#libs/contracts';
+import type { ActivityLog } from './activity-log.js';
 import { deriveStateChanges } from './derive-state-changes.js';
-import type { ActivityLog } from './logged-periods.js';
-import type { PublishedPeriod } from './published-period.js';
-import { newlyTracked } from './tracked-machine.js';
+import { newlyTracked, type PublishedPeriod } from './tracked-machine.js';
 
 const MACHINE = { machineId: 'M-1', displayName: 'Mill', factoryId: 'F-1', factoryName: 'Plant' };
 const MINUTE = 60;

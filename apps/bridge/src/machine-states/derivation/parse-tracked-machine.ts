@@ -1,6 +1,10 @@
 import { MACHINE_STATES, type MachineState } from '#libs/contracts';
-import type { EventIdentity, PublishedPeriod } from './published-period.js';
-import type { Observation, TrackedMachine } from './tracked-machine.js';
+import type {
+  EventIdentity,
+  Observation,
+  PublishedPeriod,
+  TrackedMachine,
+} from './tracked-machine.js';
 
 type Json = Record<string, unknown>;
 

@@ -1,7 +1,30 @@
 import { isDeepStrictEqual } from 'node:util';
-import type { MachineInfo } from '#libs/cloud-client';
-import type { MachineStateRecord, ObservationLossReason } from '#libs/contracts';
-import type { EventIdentity, PublishedPeriod } from './published-period.js';
+import type { MachineInfo, MachineStateReading } from '#libs/cloud-client';
+import type {
+  MachineState,
+  MachineStateRecord,
+  ObservationLossReason,
+  StateChanged,
+} from '#libs/contracts';
+
+/** A stretch of one state; it lasts until the next one begins. Times are epoch seconds. */
+export interface Period {
+  state: MachineState;
+  startTime: number;
+  startTimeSource: StateChanged['startTimeSource'];
+  /** Where the period before ended, if minutes without data lie between it and this one; else null. */
+  previousEndTime: number | null;
+}
+
+/** A period as the latest of its events has it. */
+export interface PublishedPeriod extends Period {
+  previousState: MachineState | null;
+  previousStartTime: number | null;
+  revision: number;
+}
+
+/** What a `ce_id` is made of, besides the machine. */
+export type EventIdentity = Pick<PublishedPeriod, 'state' | 'startTime' | 'revision'>;
 
 export type Observation = 'ok' | ObservationLossReason;
 
@@ -157,5 +180,63 @@ export function stateRecord(tracked: TrackedMachine): MachineStateRecord | null 
     sequence: tracked.sequence,
     // What is remembered is the last settled moment; readers compare with the first one after it.
     settledUntil: tracked.settledUntil === null ? null : tracked.settledUntil + 1,
+  };
+}
+
+/** What makes an answer fresh; epoch seconds of our clock. */
+export interface Freshness {
+  now: number;
+  staleAfterSeconds: number;
+  /** When the reading's update was seen first; by default it is as old as it says. */
+  updateSeenAt?: number;
+}
+
+/** By its own account, or, where the service's clock is ahead, because no newer one has come for as long. */
+export function isStale(
+  { lastUpdateTime }: Pick<MachineStateReading, 'lastUpdateTime'>,
+  { now, staleAfterSeconds, updateSeenAt = lastUpdateTime }: Freshness,
+): boolean {
+  return now - Math.min(lastUpdateTime, updateSeenAt) > staleAfterSeconds;
+}
+
+/**
+ * One loss stays one, whatever the further reasons: an outage may answer 503 first and 401 later. Only
+ * whether the machine is listed at all is another matter.
+ */
+export function isNewLoss(before: Observation, reason: Exclude<Observation, 'ok'>): boolean {
+  return before === 'ok' || (before === 'removed') !== (reason === 'removed');
+}
+
+/** An answer overtaken by a newer one, as that of a replica that lags, says nothing. */
+export function isOlderThanKnown(
+  { lastUpdateTime }: Pick<TrackedMachine, 'lastUpdateTime'>,
+  reading: MachineStateReading,
+): boolean {
+  return lastUpdateTime !== null && reading.lastUpdateTime < lastUpdateTime;
+}
+
+/** A service's clock may run ahead of ours a little; what is further ahead is no time at all. */
+export const MAX_AHEAD_SECONDS = 300;
+
+/** Both in epoch seconds, `now` of the clock that is later, ours or the service's as far as that is known. */
+export function isTooFarAhead(time: number | null, now: number): boolean {
+  return time !== null && time - now > MAX_AHEAD_SECONDS;
+}
+
+/**
+ * What is remembered, but for times that cannot be: they count as not known. One of them would have every
+ * reading taken for older until that time has come, and a loss begin after it is noticed.
+ */
+export function withoutTimesAhead(tracked: TrackedMachine, now: number): TrackedMachine {
+  const { lastUpdateTime, lostSince } = tracked;
+  const [isUpdateAhead, isLossAhead] = [
+    isTooFarAhead(lastUpdateTime, now),
+    isTooFarAhead(lostSince, now),
+  ];
+  if (!isUpdateAhead && !isLossAhead) return tracked;
+  return {
+    ...tracked,
+    lastUpdateTime: isUpdateAhead ? null : lastUpdateTime,
+    lostSince: isLossAhead ? null : lostSince,
   };
 }

@@ -5,7 +5,7 @@ import { Logger } from '@nestjs/common';
 import fc from 'fast-check';
 import { ManualClock } from '#libs/clock';
 import { fixedToken, MachineCloudClient } from '#libs/cloud-client';
-import { loadBridgeSettings } from '#libs/config';
+import { bridgeSettings } from '../../platform/testing/bridge-settings.js';
 import {
   ActivityLogReader,
   activityWindows,
@@ -14,11 +14,7 @@ import {
 
 const T0 = 1_763_680_020;
 const never = { signal: undefined };
-const SETTINGS = loadBridgeSettings({
-  KAFKA_BROKERS: 'localhost:9092',
-  MACHINE_CLOUD_BASE_URL: 'http://localhost:1',
-  MACHINE_CLOUD_TOKEN: 'a-token',
-});
+const SETTINGS = bridgeSettings();
 const MACHINES = Array.from({ length: 20 }, (_, index) => `M-${index}`);
 
 describe('ActivityLogReader', () => {

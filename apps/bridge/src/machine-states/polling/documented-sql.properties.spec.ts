@@ -3,7 +3,7 @@ import { Logger } from '@nestjs/common';
 import fc from 'fast-check';
 import initSqlJs, { type Database, type SqlJsStatic } from 'sql.js';
 import { MACHINE_STATES, type MachineState, type MachineStateRecord } from '#libs/contracts';
-import type { SequencedEvent } from '../derivation/sequenced-event.js';
+import type { SequencedEvent } from '../derivation/state-events.js';
 import { latestVersions, minuteOf } from './testing/folded-stream.js';
 import { MINUTE, SimulatedService, timeOf, type Timeline } from './testing/simulated-service.js';
 import { LAST_POLL, stories, watched } from './testing/stories.js';

@@ -2,14 +2,22 @@ import type { Clock } from '#libs/clock';
 import type { Caller, CloudAnswer, MachineStateReading } from '#libs/cloud-client';
 import type { Span } from '#libs/tracing';
 import { describeFailure, type FailedAnswer } from '../../machine-directory/index.js';
+import {
+  type ActivityLog,
+  durationStart,
+  finalUntil,
+  logLag,
+  segmentsUpTo,
+  settledPart,
+  unreadAfter,
+} from '../derivation/activity-log.js';
 import { activityLogNeed, type LogRequest } from '../derivation/activity-log-need.js';
 import type { PollResult } from '../derivation/derive-state-changes.js';
-import { durationStart } from '../derivation/duration-start.js';
-import { type ActivityLog, segmentsUpTo } from '../derivation/logged-periods.js';
-import { finalUntil, logLag, settledPart, unreadAfter } from '../derivation/settled-log.js';
-import type { TrackedMachine } from '../derivation/tracked-machine.js';
-import type { Freshness } from '../derivation/observation.js';
-import { isTooFarAhead } from '../derivation/times-ahead.js';
+import {
+  type Freshness,
+  isTooFarAhead,
+  type TrackedMachine,
+} from '../derivation/tracked-machine.js';
 import type { WatchContext } from './watch-context.js';
 
 /** When the service answered, and when the latest update was seen first; epoch seconds of our clock. */
@@ -310,7 +318,7 @@ interface Redated {
 }
 
 /** Where a machine's readings come in: a reading of a time that cannot be counts as of when it came. */
-export class ReadingIntake {
+class ReadingIntake {
   private latestRedated: Redated | null = null;
   private latestTime = 0;
   private isAhead = false;

@@ -1,13 +1,13 @@
 import type { MachineInfo } from '#libs/cloud-client';
 import { NO_SPAN, type PollSpan, type TraceContext } from '#libs/tracing';
 import { Absence } from '../../machine-directory/index.js';
+import { type Derivation, deriveStateChanges } from '../derivation/derive-state-changes.js';
 import {
   isWorthStoring,
   type Observation,
   type TrackedMachine,
+  withoutTimesAhead,
 } from '../derivation/tracked-machine.js';
-import { type Derivation, deriveStateChanges } from '../derivation/derive-state-changes.js';
-import { withoutTimesAhead } from '../derivation/times-ahead.js';
 import { type Finding, MachineInquiry } from './machine-inquiry.js';
 import type { Poll, Polled } from './poll-loop.js';
 import type { WatchContext } from './watch-context.js';

@@ -1,18 +1,22 @@
 import { jest } from '@jest/globals';
 import { type INestApplicationContext, Logger, Module } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
-import type { MachineInfo } from '#libs/cloud-client';
-import { loadBridgeSettings } from '#libs/config';
-import { partitionOf } from '#libs/kafka';
+import { ManualClock, realDelayMs } from '#libs/clock';
+import { fixedToken, MachineCloudClient } from '#libs/cloud-client';
+import { type TransactedState, partitionOf } from '#libs/kafka';
+import { unpausedFlows } from '../../flow-control/testing/unpaused-flows.js';
 import { PlatformModule } from '../../platform/index.js';
+import { bridgeSettings } from '../../platform/testing/bridge-settings.js';
+import { newlyTracked, type TrackedMachine } from '../derivation/tracked-machine.js';
 import { MachineStatesModule } from '../machine-states.module.js';
-import { OwnedMachines, PartitionShares } from './owned-machines.js';
+import { ActivityLogReader } from './activity-log-reader.js';
+import { OwnedMachines, PartitionShares, PartitionWatch } from './owned-machines.js';
+import { PollHealth } from './poll-health.js';
+import { PollLoop } from './poll-loop.js';
+import { PollingMetrics } from './polling-metrics.js';
+import { WatchContext } from './watch-context.js';
 
-const settings = loadBridgeSettings({
-  KAFKA_BROKERS: 'localhost:1',
-  MACHINE_CLOUD_BASE_URL: 'http://localhost:1',
-  MACHINE_CLOUD_TOKEN: 'a-token',
-});
+const settings = bridgeSettings();
 
 @Module({ imports: [PlatformModule.with(settings), MachineStatesModule] })
 class MachineStatesAlone {}
@@ -50,17 +54,163 @@ describe('OwnedMachines', () => {
   });
 });
 
-const listOf = (count: number): Map<string, MachineInfo> =>
-  new Map(
-    Array.from({ length: count }, (_, index) => {
-      const machineId = `M-${index}`;
-      return [machineId, { machineId, displayName: '', factoryId: '', factoryName: '' }];
-    }),
-  );
+const PARTITIONS = 3;
+const PARTITION = 1;
+/** The default of DIRECTORY_REFRESH_SECONDS. */
+const REFRESH_SECONDS = 300;
+
+const machine = (machineId: string) => ({
+  machineId,
+  displayName: machineId,
+  factoryId: 'F-1',
+  factoryName: 'Plant',
+});
+
+const isOurs = (machineId: string): boolean => partitionOf(machineId, PARTITIONS) === PARTITION;
+
+const PLANT = Array.from({ length: 30 }, (_, index) => `M-${index}`);
+const plantOf = (count: number) =>
+  listOf(Array.from({ length: count }, (_, index) => `M-${index}`));
+const OURS = PLANT.filter(isOurs);
+
+const listOf = (ids: readonly string[]) => new Map(ids.map((id) => [id, machine(id)]));
+
+describe('PartitionWatch', () => {
+  let remembered: Map<string, TrackedMachine>;
+  let clock: ManualClock;
+  let forgotten: string[];
+
+  function watchPartition(): PartitionWatch {
+    const metrics = new PollingMetrics();
+    const client = new MachineCloudClient({
+      baseUrl: settings.machineCloud.baseUrl,
+      token: fixedToken('a-token'),
+    });
+    const reader = new ActivityLogReader(client, settings, clock);
+    const health = new PollHealth(clock);
+    const context = new WatchContext(settings, clock, client, reader, health, metrics, {
+      forget: (machineId) => forgotten.push(machineId),
+    });
+    const loop = new PollLoop(settings, clock, health, metrics, unpausedFlows());
+    const state: TransactedState<TrackedMachine> = {
+      partition: PARTITION,
+      signal: new AbortController().signal,
+      lost: new AbortController().signal,
+      get: (key) => remembered.get(key),
+      keys: () => remembered.keys(),
+      entries: () => remembered.entries(),
+      commit: (changes) => {
+        for (const [key, value] of changes) if (value !== null) remembered.set(key, value);
+        return Promise.resolve();
+      },
+    };
+    return new PartitionWatch(state, PARTITIONS, loop, context);
+  }
+
+  const follow = (partition: PartitionWatch, ids: readonly string[]): void => {
+    partition.follow(listOf(ids), ids.filter(isOurs).map(machine));
+  };
+
+  const watched = (partition: PartitionWatch): string[] =>
+    partition.watches.filter(({ hasEnded }) => !hasEnded).map(({ machineId }) => machineId);
+
+  beforeEach(() => {
+    remembered = new Map();
+    clock = new ManualClock();
+    forgotten = [];
+  });
+
+  it('watches the machines of the list that fall into the partition', () => {
+    const partition = watchPartition();
+    follow(partition, PLANT);
+    expect(watched(partition)).toEqual(OURS);
+  });
+
+  it('watches remembered machines before the directory has been read', () => {
+    const id = OURS[0]!;
+    remembered.set(id, newlyTracked(machine(id)));
+    expect(watched(watchPartition())).toEqual([id]);
+  });
+
+  it('lets a machine go that two lists in a row do not name', async () => {
+    const partition = watchPartition();
+    follow(partition, OURS);
+    const gone = partition.find(OURS[0]!)!;
+    for (const listed of [OURS.slice(1), OURS, OURS.slice(1)]) {
+      follow(partition, listed);
+      await (await gone.poll()).conclude();
+      expect(watched(partition)).toContain(OURS[0]);
+      clock.advance(REFRESH_SECONDS);
+    }
+    follow(partition, OURS.slice(1));
+    await (await gone.poll()).conclude();
+    expect(watched(partition)).toEqual(OURS.slice(1));
+  });
+
+  it('takes lists that are read between two refreshes for one: commands have them read at any time', async () => {
+    const partition = watchPartition();
+    follow(partition, OURS);
+    const [missed] = partition.watches;
+    for (let seconds = 0; seconds < REFRESH_SECONDS; seconds += 2) {
+      follow(partition, []);
+      clock.advance(2);
+    }
+    await (await missed!.poll()).conclude();
+    expect(watched(partition)).toContain(missed!.machineId);
+  });
+
+  it('watches a machine again that comes back', async () => {
+    const partition = watchPartition();
+    follow(partition, OURS);
+    const gone = partition.find(OURS[0]!)!;
+    follow(partition, []);
+    clock.advance(REFRESH_SECONDS);
+    follow(partition, []);
+    await (await gone.poll()).conclude();
+    follow(partition, OURS);
+    expect(watched(partition)).toContain(OURS[0]);
+  });
+
+  describe('when it is restored', () => {
+    const [first, second, lost] = OURS as [string, string, string];
+    const observed = (id: string, lastUpdateTime: number): TrackedMachine => ({
+      ...newlyTracked(machine(id)),
+      lastUpdateTime,
+    });
+
+    it('knows up to when all its machines had been seen, however long ago they changed', async () => {
+      clock.set(50_000);
+      remembered.set(first, observed(first, 49_900));
+      remembered.set(second, observed(second, 49_940));
+      remembered.set(lost, { ...observed(lost, 30_000), observation: 'noData', lostSince: 30_000 });
+      watchPartition();
+      // STALE_AFTER_SECONDS
+      clock.advance(300);
+      await realDelayMs(0);
+      remembered.set(first, observed(first, 10_000));
+      remembered.set(second, observed(second, 49_950));
+      const restored = watchPartition();
+      expect(watched(restored).toSorted()).toEqual([first, second, lost].toSorted());
+      const updatedAt = (id: string) => restored.find(id)?.tracked?.lastUpdateTime;
+      expect([first, second, lost].map(updatedAt)).toEqual([49_900, 49_950, 30_000]);
+    });
+  });
+
+  it('ends all its watches with itself', () => {
+    const partition = watchPartition();
+    follow(partition, PLANT);
+    const { watches } = partition;
+    partition.end();
+    expect(watches.every(({ hasEnded }) => hasEnded)).toBe(true);
+    expect(partition.watches).toEqual([]);
+    // Another process publishes from now on what is known of them.
+    expect(forgotten).toEqual(OURS);
+  });
+});
 
 describe('PartitionShares', () => {
   it('gives each machine to the partition of its key', () => {
-    const shares = new PartitionShares().of(listOf(300), 7);
+    const shares = new PartitionShares().of(plantOf(300), 7);
     expect(shares.flat()).toHaveLength(300);
     for (const [partition, share] of shares.entries()) {
       for (const { machineId } of share) expect(partitionOf(machineId, 7)).toBe(partition);
@@ -69,14 +219,14 @@ describe('PartitionShares', () => {
 
   it('shares a list out once, however many partitions ask', () => {
     const shares = new PartitionShares();
-    const listed = listOf(10);
+    const listed = plantOf(10);
     const first = shares.of(listed, 50);
     expect(shares.of(listed, 50)).toBe(first);
   });
 
   it('shares out anew a list that is another, and for another number of partitions', () => {
     const shares = new PartitionShares();
-    const listed = listOf(10);
+    const listed = plantOf(10);
     const first = shares.of(listed, 3);
     expect(shares.of(new Map(listed), 3)).not.toBe(first);
     expect(shares.of(listed, 4)).toHaveLength(4);

@@ -2,9 +2,14 @@ import { Injectable, Logger } from '@nestjs/common';
 import type { MachineInfo } from '#libs/cloud-client';
 import { type TransactedState, partitionOf } from '#libs/kafka';
 import { MachineDirectory, ReasonRefresh } from '../../machine-directory/index.js';
-import { mostUnreadPeriods, type TrackedMachine } from '../derivation/tracked-machine.js';
-import type { MachineWatch } from './machine-watch.js';
-import { PartitionWatch } from './partition-watch.js';
+import {
+  mostUnreadPeriods,
+  namesOf,
+  newlyTracked,
+  type TrackedMachine,
+} from '../derivation/tracked-machine.js';
+import { StatePublisher } from '../publication/state-publisher.js';
+import { MachineWatch, type StoredMachines } from './machine-watch.js';
 import { PollLoop } from './poll-loop.js';
 import { WatchContext } from './watch-context.js';
 
@@ -83,4 +88,122 @@ export class PartitionShares {
     this.shares = shares;
     return shares;
   }
+}
+
+/**
+ * Key of a record that is no machine's, for ids hold no control characters: its update time is one that each
+ * observed machine of the partition had reached when it was written. It hashes into its partition, as all
+ * keys do.
+ */
+function seenUntilKey(partition: number, partitions: number): string {
+  for (let attempt = 0; ; attempt += 1) {
+    const key = `${SEEN_UNTIL}${attempt}`;
+    if (partitionOf(key, partitions) === partition) return key;
+  }
+}
+
+const SEEN_UNTIL = '\u0000seen-until-';
+
+/** The machines of one owned partition, from the moment it is restored until it is lost. */
+export class PartitionWatch {
+  private readonly machines = new Map<string, MachineWatch>();
+  private readonly stored: StoredMachines;
+
+  constructor(
+    private readonly state: TransactedState<TrackedMachine>,
+    private readonly partitions: number,
+    private readonly loop: PollLoop,
+    private readonly context: WatchContext,
+  ) {
+    const { settings, frames } = context;
+    const publisher = new StatePublisher(state, settings.kafka.topicPrefix, frames);
+    const seenUntil = state.get(seenUntilKey(state.partition, partitions))?.lastUpdateTime ?? null;
+    this.stored = {
+      get: (machineId) => asSeenUntil(state.get(machineId), seenUntil),
+      publish: (derivation, trace) => publisher.publish(derivation, trace),
+    };
+    // Remembered machines are polled even while the directory cannot be read.
+    const remembered = [...state.entries()].filter(
+      ([key, it]) => it.observation !== 'removed' && !key.startsWith(SEEN_UNTIL),
+    );
+    this.loop.addAll(remembered.map(([, tracked]) => this.watch(namesOf(tracked))));
+    // Ends with the partition: a write that fails costs it, as any other does.
+    void this.keepSeenUntil().catch(() => undefined);
+  }
+
+  find(machineId: string): MachineWatch | undefined {
+    return this.machines.get(machineId);
+  }
+
+  get watches(): MachineWatch[] {
+    return [...this.machines.values()];
+  }
+
+  /**
+   * Brings the watches into line with a list of machines.
+   *
+   * @param mine those of the list that fall into this partition
+   */
+  follow(listed: ReadonlyMap<string, MachineInfo>, mine: readonly MachineInfo[]): void {
+    for (const [machineId, watch] of this.machines) {
+      if (watch.hasEnded) this.machines.delete(machineId);
+      else if (!listed.has(machineId)) watch.miss();
+    }
+    const fresh: MachineWatch[] = [];
+    for (const info of mine) {
+      const watch = this.machines.get(info.machineId);
+      if (watch === undefined) fresh.push(this.watch(info));
+      else watch.describe(info);
+    }
+    this.loop.addAll(fresh);
+  }
+
+  end(): void {
+    for (const watch of this.machines.values()) watch.end();
+    this.machines.clear();
+  }
+
+  /**
+   * An update time alone is not stored for each machine, yet a loss that a restart falls into must not begin
+   * when the machine last changed. One record a partition says so for all of them, as precisely as a loss is
+   * noticed.
+   */
+  private async keepSeenUntil(): Promise<void> {
+    const { clock, settings } = this.context;
+    const key = seenUntilKey(this.state.partition, this.partitions);
+    const names = { machineId: key, displayName: '', factoryId: '', factoryName: '' };
+    for (let written = 0; ;) {
+      await clock.sleepSeconds(settings.polling.staleAfterSeconds, this.state.signal);
+      const lastUpdateTime = this.seenUntil();
+      if (lastUpdateTime <= written) continue;
+      await this.state.commit([[key, { ...newlyTracked(names), lastUpdateTime }]], []);
+      written = lastUpdateTime;
+    }
+  }
+
+  /** What all observed machines have reached, in epoch seconds; 0 if there are none. */
+  private seenUntil(): number {
+    let earliest = Infinity;
+    for (const { observation, updatedAt } of this.machines.values()) {
+      if (observation === 'ok' && updatedAt !== null) earliest = Math.min(earliest, updatedAt);
+    }
+    return earliest === Infinity ? 0 : earliest;
+  }
+
+  private watch(info: MachineInfo): MachineWatch {
+    const watch = new MachineWatch(info, this.stored, this.context, this.state.signal);
+    this.machines.set(info.machineId, watch);
+    return watch;
+  }
+}
+
+/** A machine that was observed when its record was written has been observed ever since, or it would say so. */
+export function asSeenUntil(
+  tracked: TrackedMachine | undefined,
+  seenUntil: number | null,
+): TrackedMachine | undefined {
+  if (tracked?.observation !== 'ok' || tracked.lastUpdateTime === null || seenUntil === null) {
+    return tracked;
+  }
+  return { ...tracked, lastUpdateTime: Math.max(tracked.lastUpdateTime, seenUntil) };
 }

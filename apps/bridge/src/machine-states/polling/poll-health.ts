@@ -11,16 +11,18 @@ import { type AdmittedCall, StandstillBreaker } from './standstill-breaker.js';
  */
 @Injectable()
 export class PollHealth {
+  /** Why the latest poll that was not answered was not; undefined before the first. */
+  latestFailure: FailedAnswer | undefined;
+  /** When any poll was answered last, in monotonic milliseconds of the clock; at first, when the process began. */
+  answeredMs: number;
   private readonly logger = new Logger('MachineStates');
   private readonly breaker = new StandstillBreaker();
   private readonly failing = new Set<string>();
   private latest: FailedAnswer | undefined;
   private latestAt = 0;
-  private unanswered: FailedAnswer | undefined;
-  private latestAnswerMs: number;
 
   constructor(private readonly clock: Clock) {
-    this.latestAnswerMs = clock.monotonicMs();
+    this.answeredMs = clock.monotonicMs();
   }
 
   get failingMachines(): number {
@@ -30,11 +32,6 @@ export class PollHealth {
   /** Whether the machine's latest poll came to nothing. */
   isFailing(machineId: string): boolean {
     return this.failing.has(machineId);
-  }
-
-  /** Why the latest poll that was not answered was not; undefined before the first. */
-  get latestFailure(): FailedAnswer | undefined {
-    return this.unanswered;
   }
 
   /** Why the latest failed poll failed, in words. */
@@ -54,18 +51,13 @@ export class PollHealth {
 
   /** The same in words; undefined while it answers some. */
   get pausedBecause(): string | undefined {
-    if (!this.isPaused || this.unanswered === undefined) return undefined;
-    return describeFailure(this.unanswered);
+    if (!this.isPaused || this.latestFailure === undefined) return undefined;
+    return describeFailure(this.latestFailure);
   }
 
   /** When the next poll may be tried, in monotonic milliseconds of the clock; Infinity where that does not matter. */
   get nextProbeMs(): number {
     return (this.breaker.nextProbeMs ?? Infinity) * this.clock.speed;
-  }
-
-  /** When any poll was answered last, in monotonic milliseconds of the clock; at first, when the process began. */
-  get answeredMs(): number {
-    return this.latestAnswerMs;
   }
 
   /** Undefined while the machine may not be asked for; each call is followed by one of {@link pollEnds}. */
@@ -81,8 +73,8 @@ export class PollHealth {
     }
     // Refused, the operation works: it is this machine that it has nothing to say of.
     const isAnswered = failure === null || failure.kind === 'rejected';
-    if (isAnswered) this.latestAnswerMs = this.clock.monotonicMs();
-    else this.unanswered = failure;
+    if (isAnswered) this.answeredMs = this.clock.monotonicMs();
+    else this.latestFailure = failure;
     const turned = this.breaker.end(call, isAnswered ? 'answered' : 'failed', this.realMs);
     if (turned === 'opened') this.logger.warn({ msg: 'polls pause', why: this.pausedBecause });
     if (turned === 'closed') this.logger.log({ msg: 'polls go on' });

@@ -2,9 +2,9 @@ import { setImmediate as turn } from 'node:timers/promises';
 import { jest } from '@jest/globals';
 import { Logger } from '@nestjs/common';
 import { ManualClock } from '#libs/clock';
-import { loadBridgeSettings } from '#libs/config';
 import type { FlowHold } from '../../flow-control/index.js';
 import { unpausedFlows } from '../../flow-control/testing/unpaused-flows.js';
+import { bridgeSettings } from '../../platform/testing/bridge-settings.js';
 import { PollHealth } from './poll-health.js';
 import { type Poll, type Polled, PollLoop } from './poll-loop.js';
 import { PollingMetrics } from './polling-metrics.js';
@@ -66,12 +66,7 @@ describe('PollLoop', () => {
   let hold: FlowHold;
 
   function startLoop(maxConcurrency: number): void {
-    const settings = loadBridgeSettings({
-      KAFKA_BROKERS: 'localhost:9092',
-      MACHINE_CLOUD_BASE_URL: 'http://localhost:1',
-      MACHINE_CLOUD_TOKEN: 'a-token',
-      MACHINE_CLOUD_MAX_CONCURRENCY: String(maxConcurrency),
-    });
+    const settings = bridgeSettings({ MACHINE_CLOUD_MAX_CONCURRENCY: String(maxConcurrency) });
     clock = new ManualClock(T0 * 1000);
     health = new PollHealth(clock);
     const controls = unpausedFlows();
@@ -186,23 +181,6 @@ describe('PollLoop', () => {
     }
   });
 
-  it('never has more polls under way than it may', async () => {
-    loop.beforeApplicationShutdown();
-    startLoop(3);
-    const machines = machinesUpdatedAt(...new Array<number>(10).fill(T0));
-    loop.addAll(machines);
-    await moveTo(T0 + 59);
-    let rounds = 0;
-    while (machines.some(({ polls }) => polls === 0)) {
-      const inFlight = machines.reduce((sum, machine) => sum + machine.inFlight, 0);
-      expect(inFlight).toBeLessThanOrEqual(3);
-      for (const machine of machines) machine.answer();
-      await settle();
-      rounds += 1;
-      expect(rounds).toBeLessThan(10);
-    }
-  });
-
   it('lets others be polled while what one poll brought to light is being published', async () => {
     loop.beforeApplicationShutdown();
     startLoop(1);
@@ -309,30 +287,6 @@ describe('PollLoop', () => {
     });
   });
 
-  it('polls machines that answer before those that do not, of which a quarter may be under way', async () => {
-    loop.beforeApplicationShutdown();
-    startLoop(8);
-    const hanging = machinesUpdatedAt(...new Array<number>(20).fill(T0 + 10));
-    const healthy = machinesUpdatedAt(...new Array<number>(20).fill(T0 + 20));
-    loop.addAll([...hanging, ...healthy]);
-    for (const machine of hanging) machine.failure = FORBIDDEN;
-    for (let round = 0; round < 10; round += 1) {
-      await moveTo(T0 + 40 + round);
-      for (const machine of [...hanging, ...healthy]) machine.answer();
-      await settle();
-    }
-    expect(pollsOf([...hanging, ...healthy])).toEqual(new Array<number>(40).fill(1));
-    await moveTo(T0 + 90);
-    for (const machine of healthy) machine.answer();
-    await settle();
-    for (let round = 0; round < 5; round += 1) {
-      for (const machine of healthy) machine.answer();
-      await settle();
-    }
-    expect(pollsOf(healthy)).toEqual(new Array<number>(20).fill(2));
-    expect(hanging.filter(({ inFlight }) => inFlight === 1)).toHaveLength(2);
-  });
-
   it.each([-3600, 3600, -17])(
     'polls each machine once a minute though the wall clock is set by %i seconds',
     async (seconds) => {
@@ -367,23 +321,18 @@ describe('PollLoop', () => {
     jest.restoreAllMocks();
   });
 
-  it('stops polling a machine that has ended', async () => {
-    const machine = new HeldMachine('M-1');
-    loop.addAll([machine]);
-    await settle();
-    machine.hasEnded = true;
-    await moveTo(T0 + 120);
-    expect(machine.polls).toBe(0);
-  });
-
-  it('stops polling when the application stops', async () => {
-    const machine = new HeldMachine('M-1');
-    loop.addAll([machine]);
-    await settle();
-    loop.beforeApplicationShutdown();
-    await moveTo(T0 + 120);
-    expect(machine.polls).toBe(0);
-  });
+  it.each(['a machine that has ended', 'when the application stops'])(
+    'stops polling %s',
+    async (what) => {
+      const machine = new HeldMachine('M-1');
+      loop.addAll([machine]);
+      await settle();
+      if (what === 'a machine that has ended') machine.hasEnded = true;
+      else loop.beforeApplicationShutdown();
+      await moveTo(T0 + 120);
+      expect(machine.polls).toBe(0);
+    },
+  );
 
   it('polls no machine while operators hold the flow, and makes up for it at once afterwards', async () => {
     hold.set(true);

@@ -12,8 +12,7 @@ import { type FlowHold, FlowControls } from '../../flow-control/index.js';
 import type { FailedAnswer } from '../../machine-directory/index.js';
 import { BRIDGE_SETTINGS } from '../../platform/index.js';
 import { PollHealth } from './poll-health.js';
-import { PollQueue } from './poll-queue.js';
-import { type PollTurn, PollTurns } from './poll-turns.js';
+import { PollQueue, type PollTurn, PollTurns } from './poll-turns.js';
 import { PollingMetrics } from './polling-metrics.js';
 
 /** What the service has answered. */

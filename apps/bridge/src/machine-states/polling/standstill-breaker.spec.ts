@@ -27,15 +27,12 @@ describe('StandstillBreaker', () => {
     expect(turns).toEqual([...new Array<undefined>(10).fill(undefined), 'opened']);
   });
 
-  it('stays closed for a thousand failures in a row as long as they do not last', () => {
+  it.each([
+    ['a thousand failures in a row as long as they do not last', 1000, 9],
+    ['a few failures, however long they last', 4, 3_600_000],
+  ])('stays closed for %s', (_, count, apartMs) => {
     const breaker = new StandstillBreaker();
-    failures(breaker, 1000, 0, 9);
-    expect(breaker.isOpen).toBe(false);
-  });
-
-  it('stays closed for a few failures, however long they last', () => {
-    const breaker = new StandstillBreaker();
-    failures(breaker, 4, 0, 3_600_000);
+    failures(breaker, count, 0, apartMs);
     expect(breaker.isOpen).toBe(false);
   });
 

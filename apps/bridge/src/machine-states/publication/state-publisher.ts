@@ -15,7 +15,7 @@ import {
   TOPICS,
 } from '#libs/contracts';
 import type { Derivation } from '../derivation/derive-state-changes.js';
-import type { SequencedEvent } from '../derivation/sequenced-event.js';
+import type { SequencedEvent } from '../derivation/state-events.js';
 import { namesOf, stateRecord, type TrackedMachine } from '../derivation/tracked-machine.js';
 
 interface Submission extends PublicationStep {

@@ -1,5 +1,5 @@
 import { STATE_EVENT_TYPES, type StateChanged } from '#libs/contracts';
-import type { SequencedEvent } from '../../derivation/sequenced-event.js';
+import type { SequencedEvent } from '../../derivation/state-events.js';
 import { MINUTE, timeOf, type Timeline } from './simulated-service.js';
 
 /** The latest version of each published period, as a subscriber keeps them: a correction replaces what it corrects. */

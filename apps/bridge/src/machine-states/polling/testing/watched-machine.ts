@@ -5,17 +5,17 @@ import type {
   MachineCloudClient,
   MachineStateReading,
 } from '#libs/cloud-client';
-import { loadBridgeSettings } from '#libs/config';
 import type { MachineStateRecord } from '#libs/contracts';
 import { parseTrackedMachine } from '../../derivation/parse-tracked-machine.js';
-import type { SequencedEvent } from '../../derivation/sequenced-event.js';
+import type { SequencedEvent } from '../../derivation/state-events.js';
 import { stateRecord, type TrackedMachine } from '../../derivation/tracked-machine.js';
 import { ActivityLogReader } from '../activity-log-reader.js';
 import { MachineWatch, type StoredMachines } from '../machine-watch.js';
-import { asSeenUntil } from '../partition-watch.js';
+import { asSeenUntil } from '../owned-machines.js';
 import { PollHealth } from '../poll-health.js';
 import { PollingMetrics } from '../polling-metrics.js';
 import { WatchContext } from '../watch-context.js';
+import { bridgeSettings } from '../../../platform/testing/bridge-settings.js';
 import { type Conditions, SETTLE_SECONDS, type SimulatedService } from './simulated-service.js';
 
 const MACHINE = { machineId: 'M-1', displayName: 'Mill', factoryId: 'F-1', factoryName: 'Plant' };
@@ -65,10 +65,7 @@ export class WatchedMachine {
     private readonly options: WatchOptions = {},
   ) {
     const { backfillOnFirstStartSeconds = 0, staleAfterSeconds = 300 } = options;
-    const settings = loadBridgeSettings({
-      KAFKA_BROKERS: 'localhost:9092',
-      MACHINE_CLOUD_BASE_URL: 'http://localhost:1',
-      MACHINE_CLOUD_TOKEN: 'a-token',
+    const settings = bridgeSettings({
       STALE_AFTER_SECONDS: String(staleAfterSeconds),
       SETTLE_SECONDS: String(SETTLE_SECONDS),
       BACKFILL_ON_FIRST_START_SECONDS: String(backfillOnFirstStartSeconds),

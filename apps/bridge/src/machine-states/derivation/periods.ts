@@ -1,0 +1,226 @@
+import type { MachineStateReading } from '#libs/cloud-client';
+import {
+  type ActivityLog,
+  type ActivitySegment,
+  activitySegments,
+  CALCULATION_INTERVAL_SECONDS,
+  durationStart,
+  isUnseen,
+  loggedAfter,
+  loggedFrom,
+  loggedPeriods,
+} from './activity-log.js';
+import { type ChainedPeriod, type LoggedPeriods, periodChain } from './period-chain.js';
+import {
+  type Period,
+  type PublishedPeriod,
+  settledUntil,
+  type TrackedMachine,
+} from './tracked-machine.js';
+
+/** What is to be published from now on, and the published period before it that stays as it is, if any. */
+export interface PeriodsToPublish {
+  before: PublishedPeriod | null;
+  chain: readonly ChainedPeriod[];
+}
+
+/** The log up to the reading, in epoch seconds. */
+export interface LogUpToReading {
+  /** Null when none was read. */
+  log: ActivityLog | null;
+  /** None then. */
+  segments: readonly ActivitySegment[];
+  /** What it is final up to. */
+  settledTime: number;
+}
+
+/**
+ * The periods of a machine with those that the log has in addition, and the present one. The log decides about the
+ * past, the reading about the present.
+ *
+ * @param tracked what was remembered before the reading
+ */
+export function periodsToPublish(
+  tracked: TrackedMachine,
+  reading: MachineStateReading,
+  logged: LogUpToReading,
+): PeriodsToPublish {
+  if (tracked.periods.length > 0) return periodsAfter(tracked, reading, logged);
+  const chain = firstPeriods(reading, logged).map(asUnpublished);
+  return { before: null, chain };
+}
+
+function asUnpublished(period: Period): ChainedPeriod {
+  return { published: null, period };
+}
+
+/** The periods of a machine that was observed before. */
+function periodsAfter(
+  tracked: TrackedMachine,
+  reading: MachineStateReading,
+  { log, segments, settledTime }: LogUpToReading,
+): PeriodsToPublish {
+  const { periods } = tracked;
+  const from = log?.from ?? -Infinity;
+  const isBeyondQuestion = ({ startTime }: PublishedPeriod): boolean =>
+    startTime <= settledUntil(tracked) || startTime < from;
+  const last = periods.findLastIndex(isBeyondQuestion);
+  const [before, open] = [periods[last] ?? null, periods.slice(last + 1)];
+  const logged = loggedFor(tracked, reading, before, open[0], segments, log?.historyFrom);
+  const chain = periodChain(open, logged, before, settledTime);
+  const [latest, lastLogged] = [chain.at(-1), segments.at(-1)];
+  const latestPeriod = latest?.period ?? before;
+  if (latestPeriod === null) return { before, chain };
+  const seenUntil = Math.max(
+    tracked.lastUpdateTime ?? reading.lastUpdateTime,
+    lastLogged?.endTime ?? 0,
+  );
+  const settled = settledUntil(tracked);
+  const present = presentPeriod(reading, latestPeriod, lastLogged, seenUntil, settled);
+  if (present === undefined) return { before, chain };
+  const beforeLatest = chain.at(-2)?.period ?? before;
+  const isDenied =
+    latest?.published?.state === present.state &&
+    latest.period.state !== present.state &&
+    latest.period.startTime === beforeLatest?.startTime;
+  if (!isDenied) return { before, chain: [...chain, asUnpublished(present)] };
+  // The settled log has nothing in place of what the reading goes on to say: it was right, but later. From now,
+  // so that it is not denied again before the log has settled once more.
+  const period = { ...present, startTime: reading.lastUpdateTime };
+  return { before, chain: [...chain.slice(0, -1), { published: latest.published, period }] };
+}
+
+/** What the log has of the time that is in question, and where it ends; null when it says nothing. */
+function loggedFor(
+  tracked: TrackedMachine,
+  reading: MachineStateReading,
+  before: PublishedPeriod | null,
+  first: PublishedPeriod | undefined,
+  segments: readonly ActivitySegment[],
+  historyFrom: number | undefined,
+): LoggedPeriods | null {
+  const until = segments.at(-1)?.endTime;
+  if (until === undefined) return null;
+  if (before !== null) {
+    const lastedUntil =
+      first === undefined
+        ? lastedAtLeast(tracked, reading, before)
+        : (first.previousEndTime ?? first.startTime);
+    const periods = loggedAfter(before, segments, lastedUntil);
+    return { periods: unsettledPart(periods, before, settledUntil(tracked)), until };
+  }
+  if (first === undefined) return null;
+  const periods =
+    historyFrom === undefined
+      ? loggedFrom(first, segments)
+      : loggedPeriods(segments.filter(({ endTime }) => endTime > historyFrom));
+  return { periods, until };
+}
+
+/** How long the latest published period is known to have lasted without a log; its duration may vouch for more. */
+function lastedAtLeast(
+  { lastUpdateTime, lostSince }: TrackedMachine,
+  reading: MachineStateReading,
+  latest: PublishedPeriod,
+): number {
+  const seenUntil = lastUpdateTime ?? lostSince ?? latest.startTime;
+  const isVouchedFor =
+    reading.state === latest.state && !isUnseen(seenUntil, durationStart(reading));
+  return isVouchedFor ? reading.lastUpdateTime : seenUntil;
+}
+
+/**
+ * What was settled stays as it was published, though the service may rewrite it later: what it rewrote counts
+ * from then on.
+ */
+function unsettledPart(periods: Period[], before: Period, settledTime: number): Period[] {
+  const settled = periods.findLastIndex(({ startTime }) => startTime <= settledTime);
+  const [held, later] = [periods[settled], periods.slice(settled + 1)];
+  if (held === undefined || held.state === before.state) return later;
+  return [{ ...held, startTime: settledTime + 1, previousEndTime: null }, ...later];
+}
+
+/** What a machine never seen before begins with: its present state, and its history if that is wanted. */
+function firstPeriods(reading: MachineStateReading, { log, segments }: LogUpToReading): Period[] {
+  const history = wantedHistory(segments, log);
+  const [latest, last] = [history.at(-1), segments.at(-1)];
+  if (latest === undefined) return [presentAlone(reading, last, log)];
+  const present = presentPeriod(reading, latest, last, last?.endTime ?? reading.lastUpdateTime);
+  return present === undefined ? history : [...history, present];
+}
+
+/** From the period that was under way then. */
+function wantedHistory(segments: readonly ActivitySegment[], log: ActivityLog | null): Period[] {
+  const historyFrom = log?.historyFrom;
+  if (historyFrom === undefined) return [];
+  return loggedPeriods(segments.filter(({ endTime }) => endTime > historyFrom));
+}
+
+function presentAlone(
+  reading: MachineStateReading,
+  last: ActivitySegment | undefined,
+  log: ActivityLog | null,
+): Period {
+  const { state } = reading;
+  const estimated = durationStart(reading);
+  const period = { state, startTime: estimated, previousEndTime: null };
+  if (log === null || last?.state !== state) return { ...period, startTimeSource: 'duration' };
+  const { startTime } = last;
+  return isClipped(last, log)
+    ? { ...period, startTime: Math.min(estimated, startTime), startTimeSource: 'duration' }
+    : { ...period, startTime, startTimeSource: 'activityLog' };
+}
+
+/** Where the history that was wanted begins, in epoch seconds, if its first period began before that. */
+export function historyEdge(log: ActivityLog): number | undefined {
+  const [first] = wantedHistory(activitySegments(log.entries), log);
+  return first !== undefined && isClipped(first, log) ? first.startTime : undefined;
+}
+
+/** Cut at the window's edge, or at the minute it falls into, a period began at some time before. */
+function isClipped({ startTime }: { startTime: number }, { from }: ActivityLog): boolean {
+  return startTime <= from && from - startTime < CALCULATION_INTERVAL_SECONDS;
+}
+
+/** The log may lag behind the current state, or disagree with it, for this long. */
+const LOG_LAG_SECONDS = 120;
+
+/**
+ * The present state, if it is not the latest known one yet: from the log, else its start is estimated
+ * within what the log leaves open. Never later than the reading's own update. It is another period than the
+ * latest one too if nothing is known of what lies between them.
+ * It begins after what is settled, whatever its duration says.
+ *
+ * @param seenUntil epoch seconds of the latest update before this one, or of the log's end
+ * @param settledUntil epoch seconds up to which nothing is added any more
+ */
+function presentPeriod(
+  reading: MachineStateReading,
+  latest: Pick<Period, 'state' | 'startTime'>,
+  lastLogged: ActivitySegment | undefined,
+  seenUntil: number,
+  settledUntil = -Infinity,
+): Period | undefined {
+  const { state, lastUpdateTime } = reading;
+  const estimated = durationStart(reading);
+  if (latest.state === state && !isUnseen(seenUntil, estimated)) return undefined;
+  if (Math.max(latest.startTime, settledUntil) >= lastUpdateTime) return undefined;
+  if (lastLogged?.state === state && lastLogged.startTime > latest.startTime) {
+    const { startTime } = lastLogged;
+    return { state, startTime, startTimeSource: 'activityLog', previousEndTime: null };
+  }
+  const loggedUntil =
+    lastLogged === undefined || lastLogged.state === state
+      ? 0
+      : Math.min(lastLogged.endTime, lastUpdateTime - LOG_LAG_SECONDS);
+  const startTime = Math.max(
+    estimated,
+    loggedUntil,
+    settledUntil + 1,
+    Math.min(latest.startTime + CALCULATION_INTERVAL_SECONDS, lastUpdateTime),
+  );
+  const previousEndTime = isUnseen(seenUntil, startTime)
+    ? Math.max(seenUntil, latest.startTime)
+    : null;
+  return { state, startTime, startTimeSource: 'duration', previousEndTime };
+}

@@ -1,0 +1,205 @@
+import { createHash } from 'node:crypto';
+import {
+  type ObservationLossReason,
+  STATE_EVENT_TYPES,
+  type StateChanged,
+  type StateEvent,
+  stateChangeId,
+} from '#libs/contracts';
+import type { ChainedPeriod } from './period-chain.js';
+import {
+  currentPeriod,
+  type EventIdentity,
+  type Period,
+  type PublishedPeriod,
+  type TrackedMachine,
+  withPeriods,
+} from './tracked-machine.js';
+
+/** An event with its CloudEvents attributes, and what is remembered once it is published. */
+export interface SequencedEvent {
+  id: string;
+  /** Epoch seconds: the start of what it is about, not the time of its detection. */
+  time: number;
+  sequence: number;
+  event: StateEvent;
+  after: TrackedMachine;
+}
+
+/** When something was noticed, and before when nothing could be read any more, if that is so. */
+export interface Detection {
+  detectedAt: number;
+  historyTruncatedBefore?: number;
+}
+
+/**
+ * @param after what is remembered with the period, but for the sequence
+ * @param corrected what it was published as before, if it was
+ */
+function periodEvent(
+  after: TrackedMachine,
+  period: PublishedPeriod,
+  corrected: EventIdentity | null,
+  detection: Detection,
+): SequencedEvent {
+  const { changed, corrected: type } = STATE_EVENT_TYPES;
+  const data = stateData(after, period, detection);
+  const event: StateEvent =
+    corrected === null
+      ? { type: changed, data }
+      : { type, data: { ...data, corrects: periodEventId(after, corrected) } };
+  return sequenced(after, { id: periodEventId(after, period), time: period.startTime }, event);
+}
+
+export function observationLost(
+  tracked: TrackedMachine,
+  reason: ObservationLossReason,
+  detectedAt: number,
+): SequencedEvent {
+  const { machineId, factoryId } = tracked;
+  const since = tracked.lostSince ?? tracked.lastUpdateTime ?? detectedAt;
+  const lastState = currentPeriod(tracked)?.state ?? null;
+  return sequenced(
+    { ...tracked, observation: reason, lostSince: since },
+    { id: observationEventId(tracked, reason), time: since },
+    {
+      type: STATE_EVENT_TYPES.observationLost,
+      data: { machineId, factoryId, reason, since, detectedAt, lastState },
+    },
+  );
+}
+
+export function observationRestored(
+  tracked: TrackedMachine,
+  lastUpdateTime: number,
+  detection: Detection,
+): SequencedEvent {
+  const { machineId, factoryId } = tracked;
+  const lostSince = tracked.lostSince ?? lastUpdateTime;
+  const restoredAt = Math.max(lastUpdateTime, lostSince);
+  return sequenced(
+    { ...tracked, observation: 'ok', lostSince: null },
+    { id: observationEventId(tracked, 'ok'), time: restoredAt },
+    {
+      type: STATE_EVENT_TYPES.observationRestored,
+      data: { machineId, factoryId, lostSince, restoredAt, ...detection },
+    },
+  );
+}
+
+function stateData(
+  { machineId, factoryId }: TrackedMachine,
+  period: PublishedPeriod,
+  detection: Detection,
+): StateChanged {
+  const { state, previousState, startTime, previousStartTime, revision, startTimeSource } = period;
+  const { previousEndTime } = period;
+  return {
+    machineId,
+    factoryId,
+    state,
+    previousState,
+    startTime,
+    previousStartTime,
+    ...(previousEndTime === null ? {} : { previousEndTime }),
+    ...detection,
+    revision,
+    startTimeSource,
+  };
+}
+
+function sequenced(
+  tracked: TrackedMachine,
+  { id, time }: { id: string; time: number },
+  event: StateEvent,
+): SequencedEvent {
+  const sequence = tracked.sequence + 1;
+  return { id, time, sequence, event, after: { ...tracked, sequence } };
+}
+
+function periodEventId({ machineId }: TrackedMachine, identity: EventIdentity): string {
+  return stateChangeId(machineId, identity.startTime, identity.state, identity.revision);
+}
+
+/** Found again after a crash, the same loss or return is the machine's same event in the same place. */
+function observationEventId(tracked: TrackedMachine, observation: string): string {
+  const { machineId, sequence } = tracked;
+  const parts = [machineId, observation, currentPeriod(tracked)?.startTime ?? null, sequence + 1];
+  return createHash('sha256').update(JSON.stringify(parts)).digest('hex');
+}
+
+/** What an event says of a period and the one before it, but for the revision. */
+type PeriodContent = Omit<PublishedPeriod, 'revision'>;
+
+/**
+ * The events that bring what was published into line with the chain, in its order. What is remembered
+ * after each of them is enough to go on with the rest of them.
+ *
+ * @param before the published period before the chain, which stays as it is
+ * @param nextDetection called once for each event
+ * @param most how many periods to remember
+ */
+export function publishChain(
+  tracked: TrackedMachine,
+  before: PublishedPeriod | null,
+  chain: readonly ChainedPeriod[],
+  nextDetection: () => Detection,
+  most: number,
+): SequencedEvent[] {
+  const events: SequencedEvent[] = [];
+  const notYetReached = chain.flatMap(({ published }) => (published === null ? [] : [published]));
+  let publishedSoFar = before === null ? [] : [before];
+  let next = tracked;
+  for (const { published, period } of chain) {
+    const content = contentOf(period, publishedSoFar.at(-1) ?? null);
+    const known = [...next.replaced, ...publishedSoFar, ...notYetReached];
+    if (published !== null) notYetReached.shift();
+    const isPublished = published !== null && hasContent(published, content);
+    const latest = isPublished ? published : withRevision(content, published, known);
+    publishedSoFar = [...publishedSoFar, latest].slice(-most - 1);
+    if (isPublished) continue;
+    const after = withPeriods(next, [...publishedSoFar, ...notYetReached], published, most);
+    const event = periodEvent(after, latest, published, nextDetection());
+    events.push(event);
+    next = event.after;
+  }
+  return events;
+}
+
+function contentOf(period: Period, previous: PublishedPeriod | null): PeriodContent {
+  const { state, startTime, startTimeSource, previousEndTime } = period;
+  const isApart =
+    previous !== null && previousEndTime !== null && previousEndTime >= previous.startTime;
+  return {
+    state,
+    startTime,
+    startTimeSource,
+    previousEndTime: isApart ? previousEndTime : null,
+    previousState: previous?.state ?? null,
+    previousStartTime: previous?.startTime ?? null,
+  };
+}
+
+/** Where a start was read is not worth a correction. */
+function hasContent(published: PublishedPeriod, content: PeriodContent): boolean {
+  return (
+    published.state === content.state &&
+    published.startTime === content.startTime &&
+    published.previousState === content.previousState &&
+    published.previousStartTime === content.previousStartTime &&
+    published.previousEndTime === content.previousEndTime
+  );
+}
+
+/** One more than before; the id of an event is made of state, start and revision, and must be new. */
+function withRevision(
+  content: PeriodContent,
+  published: PublishedPeriod | null,
+  known: readonly EventIdentity[],
+): PublishedPeriod {
+  const revisions = known
+    .filter((it) => it.state === content.state && it.startTime === content.startTime)
+    .map(({ revision }) => revision);
+  const latest = Math.max(published?.revision ?? -1, ...revisions);
+  return { ...content, revision: latest + 1 };
+}
