@@ -4,7 +4,7 @@ import type { CloudCall } from '#libs/http-calls';
 import { captureLogs, type CapturedLogs } from '../../logging/test/captured-logs.js';
 import { ServiceWithLogin } from '../test/service-with-login.js';
 import { hang, respond, type StubAnswer } from '../test/stub-service.js';
-import type { CloudClientOptions } from './cloud-client-options.js';
+import type { CloudClientOptions } from './service-calls.js';
 import { MachineCloudClient } from './machine-cloud-client.js';
 
 const CREDENTIALS = { email: 'me@example.com', password: 'hunter2' };

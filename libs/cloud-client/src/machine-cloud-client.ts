@@ -1,5 +1,4 @@
 import { applied, bodyRead, type CloudAnswer, listRead, RememberedForm } from '#libs/http-calls';
-import type { CloudClientOptions } from './cloud-client-options.js';
 import type {
   ActivityLogEntry,
   ActivityLogQuery,
@@ -10,7 +9,7 @@ import type {
   WorkOrderListAssignment,
 } from './machine-data.js';
 import type { RequestPace } from './request-pace.js';
-import { type Caller, openServiceCalls, type ServiceCalls } from './service-calls.js';
+import { type Caller, type CloudClientOptions, ServiceCalls } from './service-calls.js';
 import {
   parseActivityLog,
   parseClassificationReasons,
@@ -50,7 +49,7 @@ export class MachineCloudClient {
   private hasReadReasons = false;
 
   constructor(options: CloudClientOptions) {
-    this.calls = openServiceCalls(options);
+    this.calls = new ServiceCalls(options);
     this.reasonField = options.reasonField ?? 'reasonId';
     const configuredPath = options.machineInfoPath?.replace(/^\/+/, '') ?? 'mahcineInfo';
     this.machineInfoPath = new RememberedForm([configuredPath, ...MACHINE_INFO_PATHS], isNotFound);
@@ -117,15 +116,11 @@ export class MachineCloudClient {
 
   /** Interface: setMachineClassification. */
   setMachineClassification(
-    classification: MachineClassification,
+    { machineId, startTime, endTime, reasonId }: MachineClassification,
     caller: Caller = NOBODY,
   ): Promise<CloudAnswer<null>> {
-    const { machineId, startTime, endTime, reasonId } = classification;
     const end = endTime === undefined ? {} : { endTime };
-    const body = { machineId, startTime, ...end, [this.reasonField]: reasonId };
-    const operation = 'setMachineClassification';
-    const request = { operation, method: 'POST', path: 'machineClassification', body } as const;
-    return this.calls.call(request, applied, caller);
+    return this.classify({ machineId, startTime, ...end, [this.reasonField]: reasonId }, caller);
   }
 
   /**
@@ -133,7 +128,10 @@ export class MachineCloudClient {
    * 422. Shows whether the path of the operation is right.
    */
   setNoMachineClassification(caller: Caller = NOBODY): Promise<CloudAnswer<null>> {
-    const body = { machineId: '', [this.reasonField]: '' };
+    return this.classify({ machineId: '', [this.reasonField]: '' }, caller);
+  }
+
+  private classify(body: object, caller: Caller): Promise<CloudAnswer<null>> {
     const operation = 'setMachineClassification';
     const request = { operation, method: 'POST', path: 'machineClassification', body } as const;
     return this.calls.call(request, applied, caller);

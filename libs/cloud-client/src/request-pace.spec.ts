@@ -146,20 +146,4 @@ describe('a client with a limit', () => {
     await client.close();
     await service.stub.stop();
   });
-
-  it('does not count the calls of another', async () => {
-    const service = await ServiceWithLogin.start();
-    service.judge = () => 200;
-    const connect = (): MachineCloudClient =>
-      new MachineCloudClient({
-        baseUrl: service.stub.baseUrl,
-        token: fixedToken('t0k3n'),
-        maxRequestsPerSecond: 0.01,
-      });
-    const clients = [connect(), connect(), connect()];
-    await Promise.all(clients.map((client) => client.getMachineInfo()));
-    await Promise.all(clients.map((client) => client.close()));
-    expect(service.called).toHaveLength(3);
-    await service.stub.stop();
-  });
 });

@@ -1,4 +1,5 @@
 import { Clock, realEpochMs } from '#libs/clock';
+import type { TokenSettings } from '#libs/config';
 import {
   NO_TRACING,
   type Span,
@@ -16,16 +17,17 @@ import {
   ASKED_FOR,
   type Caller as HttpCaller,
   type CloudAnswer,
+  type CloudCall,
   CloudError,
   type HeaderList,
   type HttpRequest,
+  type HttpsProxy,
   HttpTransport,
   parseHttpDate,
   type SuccessMeaning,
   TimedExchanges,
   toAnswer,
 } from '#libs/http-calls';
-import type { CloudClientOptions } from './cloud-client-options.js';
 import { RequestPace } from './request-pace.js';
 import { type ClockOffset, ServiceClock } from './service-clock.js';
 
@@ -59,55 +61,78 @@ export interface ServiceRequest {
   maxAnswerBytes?: number;
 }
 
+export interface CloudClientOptions {
+  /** Without `/api/v1`. */
+  baseUrl: string;
+  token: TokenSettings;
+  /** How the service wants the reason named in setMachineClassification; default `reasonId`. */
+  reasonField?: 'reasonId' | 'reason';
+  /** Spelling of the machine list's path to begin with; default `mahcineInfo`. */
+  machineInfoPath?: string;
+  /** Real milliseconds for a request, a login too, from sending it to the end of the body; default 10000. */
+  timeoutMs?: number;
+  /** Default 64; a login has one of its own. */
+  maxConnections?: number;
+  /** Of all requests to the service together; default no limit. */
+  maxRequestsPerSecond?: number | undefined;
+  /** Of calls to the service and of requests for tokens, unless they go by plain http; default none. */
+  proxy?: HttpsProxy | undefined;
+  /** Ours, with which the service's is compared; default real time. */
+  clock?: Clock;
+  /** Called after every HTTP request; must not throw. */
+  onCall?: (call: CloudCall) => void;
+  /** Default none. */
+  tracing?: Tracing;
+}
+
 /** Many calls are under way together: a hundred answers without an end must not take gigabytes. */
 const MAX_ANSWER_BYTES = 1024 * 1024;
 
-/** Wires token, rate limit, deadline and transport together; nothing is sent before the first call. */
-export function openServiceCalls(options: CloudClientOptions): ServiceCalls {
-  const { baseUrl, token, onCall, maxRequestsPerSecond } = options;
-  const { timeoutMs = 10_000, maxConnections = 64, clock = new Clock() } = options;
-  const { tracing = NO_TRACING, proxy } = options;
-  const exchanges = new TimedExchanges(timeoutMs, onCall);
-  const pace =
-    maxRequestsPerSecond === undefined ? undefined : new RequestPace(maxRequestsPerSecond);
-  return new ServiceCalls({
-    requests: new AuthorisedRequests(apiPath(baseUrl)),
-    transport: new HttpTransport({
-      origin: new URL(baseUrl).origin,
+/**
+ * Authorised requests and their answers; each is made again, once, when its token was refused and there is another.
+ * Nothing is sent before the first call.
+ */
+export class ServiceCalls {
+  /** The rate limit; undefined where there is none. */
+  readonly pace: RequestPace | undefined;
+  private readonly serviceClock = new ServiceClock();
+  private readonly basePath: string;
+  private readonly exchanges: TimedExchanges;
+  private readonly transport: HttpTransport;
+  private readonly tokens: TokenSource;
+  private readonly clock: Clock;
+  private readonly tracing: Tracing;
+  /** Of the token that was used last: made once, not for every call. */
+  private headers = headersWith('');
+
+  constructor(options: CloudClientOptions) {
+    const { baseUrl, token, proxy, maxRequestsPerSecond } = options;
+    const { timeoutMs = 10_000, maxConnections = 64 } = options;
+    const { origin, pathname } = new URL(baseUrl);
+    const exchanges = new TimedExchanges(timeoutMs, options.onCall);
+    const maxAnswerBytes = MAX_ANSWER_BYTES;
+    const pace =
+      maxRequestsPerSecond === undefined ? undefined : new RequestPace(maxRequestsPerSecond);
+    this.pace = pace;
+    // below whatever path the base URL has
+    this.basePath = `${pathname.replace(/\/+$/, '')}/api/v1`;
+    this.exchanges = exchanges;
+    this.transport = new HttpTransport({
+      origin,
       maxConnections,
       timeoutMs,
-      maxAnswerBytes: MAX_ANSWER_BYTES,
+      maxAnswerBytes,
       proxy,
-    }),
-    exchanges,
-    tokens: openServiceTokens(token, {
-      login: new URL(`${apiPath(baseUrl)}/security/getAPIToken`, baseUrl),
+    });
+    this.tokens = openServiceTokens(token, {
+      login: new URL(`${this.basePath}/security/getAPIToken`, baseUrl),
       exchanges,
       proxy,
       ...(pace && { turn: () => pace.awaitTurnAhead() }),
-    }),
-    pace,
-    clock,
-    tracing,
-  });
-}
-
-interface ServiceCallsOptions {
-  requests: AuthorisedRequests;
-  transport: HttpTransport;
-  exchanges: TimedExchanges;
-  tokens: TokenSource;
-  pace: RequestPace | undefined;
-  /** Ours, with which the service's is compared. */
-  clock: Clock;
-  tracing: Tracing;
-}
-
-/** One authorised request and its answer; made again, once, when its token was refused and there is another. */
-export class ServiceCalls {
-  private readonly serviceClock = new ServiceClock();
-
-  constructor(private readonly options: ServiceCallsOptions) {}
+    });
+    this.clock = options.clock ?? new Clock();
+    this.tracing = options.tracing ?? NO_TRACING;
+  }
 
   /** @throws the reason of the caller's signal when that aborts, or the caller's objection; nothing else */
   async call<T>(
@@ -116,7 +141,7 @@ export class ServiceCalls {
     caller: Caller,
   ): Promise<CloudAnswer<T>> {
     const { signal } = caller;
-    const { tokens, pace, exchanges } = this.options;
+    const { tokens, pace, exchanges } = this;
     return callWithToken<CloudAnswer<T>>({
       tokens,
       timeoutMs: exchanges.timeoutMs,
@@ -131,20 +156,14 @@ export class ServiceCalls {
     });
   }
 
-  /** The rate limit; undefined where there is none. */
-  get pace(): RequestPace | undefined {
-    return this.options.pace;
-  }
-
   /** See {@link ServiceClock}. */
   get clockOffset(): ClockOffset | undefined {
-    return this.serviceClock.offset(this.options.clock.nowMs());
+    return this.serviceClock.offset(this.clock.nowMs());
   }
 
   /** Waits for requests in flight and gives up a login that is. */
   async close(): Promise<void> {
-    const { transport, tokens } = this.options;
-    await Promise.all([transport.close(), tokens.close()]);
+    await Promise.all([this.transport.close(), this.tokens.close()]);
   }
 
   private async send<T>(
@@ -153,15 +172,15 @@ export class ServiceCalls {
     meaning: SuccessMeaning<T>,
     caller: Caller,
   ): Promise<CloudAnswer<T>> {
-    const { requests, transport, exchanges, clock, tracing } = this.options;
+    const { transport, clock } = this;
     const { operation, method } = request;
-    const { causes = [] } = caller;
-    const route = `${requests.basePath}/${request.path}`;
+    const route = `${this.basePath}/${request.path}`;
     const path = `${route}${queryOf(request)}`;
-    const span = tracing.requestStarts({ operation, method, route, path }, causes);
-    const http = requests.of(request, path, token, span.context);
+    const { causes = [] } = caller;
+    const span = this.tracing.requestStarts({ operation, method, route, path }, causes);
+    const http = this.authorised(request, path, token, span.context);
     const sentMs = clock.nowMs();
-    const exchange = await exchanges.run(
+    const exchange = await this.exchanges.run(
       operation,
       caller,
       (end) => transport.send(http, end),
@@ -169,7 +188,23 @@ export class ServiceCalls {
     );
     if (exchange.kind === 'reply' && isDatedBy(clock, exchange.headers.date))
       this.serviceClock.observe(exchange.headers.date, sentMs, clock.nowMs());
-    return toAnswer(request.operation, exchange, meaning, realEpochMs());
+    return toAnswer(operation, exchange, meaning, realEpochMs());
+  }
+
+  /** With its token as Bearer (interface: "Authentication"). */
+  private authorised(
+    { method, body, maxAnswerBytes }: ServiceRequest,
+    path: string,
+    token: string,
+    context: TraceContext | undefined,
+  ): HttpRequest {
+    if (this.headers.token !== token) this.headers = headersWith(token);
+    const { plain, json } = this.headers;
+    const common = body === undefined ? plain : json;
+    const headers =
+      context === undefined ? common : [...common, ...Object.entries(traceHeaders(context)).flat()];
+    const text = body ? JSON.stringify(body) : null;
+    return { path, method, headers, body: text, token, maxAnswerBytes };
   }
 }
 
@@ -187,11 +222,6 @@ function isDatedBy(clock: Clock, date = ''): boolean {
   return dateMs === null || Math.abs(dateMs - nowMs) <= Math.abs(dateMs - realMs);
 }
 
-/** The service's path prefix, below whatever path the base URL has. */
-function apiPath(baseUrl: string): string {
-  return `${new URL(baseUrl).pathname.replace(/\/+$/, '')}/api/v1`;
-}
-
 /** The answer of a call that was not made. Nothing reached the service, as after a network failure. */
 function withoutToken(operation: ServiceOperation, reason: NoToken): CloudAnswer<never> {
   if (reason.kind === 'refused') return { kind: 'unauthorised', status: 401, why: reason.why };
@@ -201,36 +231,6 @@ function withoutToken(operation: ServiceOperation, reason: NoToken): CloudAnswer
   return { kind: 'retry', afterMs: reason.afterMs, error };
 }
 
-interface OfToken {
-  token: string;
-  plain: HeaderList;
-  json: HeaderList;
-}
-
-/** How an operation is sent: with its token as Bearer (interface: "Authentication"). */
-class AuthorisedRequests {
-  /** Of the token that was used last: made once, not for every call. */
-  private ofToken = ofToken('');
-
-  /** @param basePath of the service, with `/api/v1` */
-  constructor(readonly basePath: string) {}
-
-  of(
-    { method, body, maxAnswerBytes }: ServiceRequest,
-    path: string,
-    token: string,
-    context: TraceContext | undefined,
-  ): HttpRequest {
-    if (this.ofToken.token !== token) this.ofToken = ofToken(token);
-    const { plain, json } = this.ofToken;
-    const common = body === undefined ? plain : json;
-    const headers =
-      context === undefined ? common : [...common, ...Object.entries(traceHeaders(context)).flat()];
-    const text = body ? JSON.stringify(body) : null;
-    return { path, method, headers, body: text, token, maxAnswerBytes };
-  }
-}
-
 function queryOf({ machineId }: ServiceRequest): string {
   if (machineId === undefined) return '';
   // unlike encodeURIComponent this takes any string; a space as %20 is read alike by every server
@@ -238,8 +238,7 @@ function queryOf({ machineId }: ServiceRequest): string {
   return `?${query.replaceAll('+', '%20')}`;
 }
 
-function ofToken(token: string): OfToken {
+function headersWith(token: string): { token: string; plain: HeaderList; json: HeaderList } {
   const plain = [...ASKED_FOR, 'Authorization', `Bearer ${token}`];
-  const json = [...plain, 'Content-Type', 'application/json'];
-  return { token, plain, json };
+  return { token, plain, json: [...plain, 'Content-Type', 'application/json'] };
 }

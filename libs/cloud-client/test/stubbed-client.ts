@@ -1,5 +1,5 @@
 import { fixedToken } from '#libs/access-tokens';
-import type { CloudClientOptions } from '../src/cloud-client-options.js';
+import type { CloudClientOptions } from '../src/service-calls.js';
 import { MachineCloudClient } from '../src/machine-cloud-client.js';
 import { StubService } from './stub-service.js';
 
