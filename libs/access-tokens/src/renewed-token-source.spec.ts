@@ -6,7 +6,6 @@ import type { TokenGrant } from './token-requests.js';
 
 type Issued = CloudAnswer<TokenGrant>;
 
-const REFUSED: Issued = { kind: 'unauthorised', status: 401 };
 const FAILED: Extract<Issued, { kind: 'retry' }> = {
   kind: 'retry',
   afterMs: null,
@@ -50,15 +49,6 @@ async function hold(token: string, lifeMs: number | null = null): Promise<void> 
 }
 
 describe('a token that is handed out', () => {
-  it('is asked for once by all who wait for it', async () => {
-    const waiting = [source.obtain(), source.obtain(), source.obtain()];
-    expect(source.current()).toBeUndefined();
-    await answer(grant('first'));
-    expect(await Promise.all(waiting)).toEqual(Array(3).fill({ kind: 'token', token: 'first' }));
-    expect(requests).toHaveLength(1);
-    expect(source.current()).toBe('first');
-  });
-
   it('is used for ever when its lifetime is unknown', async () => {
     await hold('first');
     nowMs += 1e12;
@@ -105,13 +95,6 @@ describe('a token that is refused', () => {
     expect(await Promise.all(replaced)).toEqual(Array(2).fill({ kind: 'token', token: 'second' }));
     expect(await source.replace('first', 401)).toEqual({ kind: 'token', token: 'second' });
     expect(requests).toHaveLength(2);
-  });
-
-  it('is not tried again when the login hands out the same', async () => {
-    await hold('first');
-    const replaced = source.replace('first', 401);
-    await answer(grant('first'));
-    expect(await replaced).toBeNull();
   });
 
   it('is not replaced again within five seconds: the service refuses them all', async () => {
@@ -164,12 +147,6 @@ describe('a login that fails', () => {
     await hold('first');
   });
 
-  it('is left alone as long as Retry-After says', async () => {
-    void source.obtain();
-    await answer({ ...FAILED, afterMs: 90_000 });
-    expect(await source.obtain()).toMatchObject({ afterMs: 90_000 });
-  });
-
   it('is not asked for those whose token is refused either', async () => {
     await hold('first');
     const replaced = source.replace('first', 401);
@@ -177,28 +154,6 @@ describe('a login that fails', () => {
     expect(await replaced).toMatchObject({ kind: 'unavailable' });
     expect(await source.replace('first', 401)).toMatchObject({ kind: 'unavailable' });
     expect(requests).toHaveLength(2);
-  });
-
-  it.each<[string, Issued]>([
-    ['401', REFUSED],
-    ['403', { kind: 'unauthorised', status: 403 }],
-    ['400', { kind: 'rejected', status: 400, detail: 'HTTP 400' }],
-  ])('with %s refuses the credentials', async (status, issued) => {
-    const obtained = source.obtain();
-    await answer(issued);
-    const why = `getAPIToken: the credentials are not accepted (HTTP ${status})`;
-    expect(await obtained).toEqual({ kind: 'refused', why });
-    expect(await source.obtain()).toEqual({ kind: 'refused', why });
-    expect(requests).toHaveLength(1);
-  });
-
-  it.each<[string, Issued]>([
-    ['another status', { kind: 'rejected', status: 404, detail: 'HTTP 404' }],
-    ['no content', { kind: 'noData' }],
-  ])('with %s is to be asked again', async (_what, issued) => {
-    const obtained = source.obtain();
-    await answer(issued);
-    expect(await obtained).toMatchObject({ kind: 'unavailable' });
   });
 
   it('is logged when it begins to fail and when it works again', async () => {
@@ -224,21 +179,18 @@ describe('a login that fails', () => {
 });
 
 describe('the pause after a renewal that failed', () => {
-  it('doubles up to a minute', () => {
-    const pauses = [1, 2, 3, 7, 8, 1000].map((count) =>
-      renewalPauseMs(count, 'unavailable', () => 1),
-    );
-    expect(pauses).toEqual([1000, 2000, 4000, 60_000, 60_000, 60_000]);
-  });
-
-  it('is longer when the credentials were refused', () => {
-    expect([1, 2, 5].map((count) => renewalPauseMs(count, 'refused', () => 1))).toEqual([
-      5000, 10_000, 60_000,
-    ]);
-  });
-
-  it('is shortened at random, by half at most', () => {
-    expect(renewalPauseMs(1, 'unavailable', () => 0)).toBe(500);
+  it.each([
+    [
+      'doubles up to a minute',
+      'unavailable',
+      [1, 2, 3, 7, 1000],
+      [1000, 2000, 4000, 60_000, 60_000],
+    ],
+    ['is longer when the credentials were refused', 'refused', [1, 2, 5], [5000, 10_000, 60_000]],
+  ] as const)('%s', (_, kind, failures, pauses) => {
+    expect(failures.map((count) => renewalPauseMs(count, kind, () => 1))).toEqual(pauses);
+    const shortest = failures.map((count) => renewalPauseMs(count, kind, () => 0));
+    expect(shortest).toEqual(pauses.map((pauseMs) => pauseMs / 2));
   });
 });
 

@@ -43,8 +43,13 @@ export class RenewedTokenSource implements TokenSource {
 
   obtain(): Promise<TokenAnswer> {
     if (this.renewing !== undefined) return this.renewing;
-    const known = knownFailure(this.failed, this.nowMs());
-    if (known !== undefined) return Promise.resolve(known);
+    const { failed } = this;
+    const pauseMs = failed === undefined ? 0 : failed.nextAttemptMs - this.nowMs();
+    if (failed !== undefined && pauseMs > 0) {
+      const { latest } = failed;
+      const isRefused = latest.kind === 'refused';
+      return Promise.resolve(isRefused ? latest : { ...latest, afterMs: Math.ceil(pauseMs) });
+    }
     this.renewing = this.renew().finally(() => {
       this.renewing = undefined;
     });
@@ -74,13 +79,15 @@ export class RenewedTokenSource implements TokenSource {
     await this.issuer.close();
   }
 
+  /** Whether the token in use, which the service has refused, is worth a new one. */
   private mayReplace(status: 401 | 403): boolean {
     // a renewal is in progress, or known to fail
     if (this.renewing !== undefined || this.failed !== undefined) return true;
+    const { held, replacedMs } = this;
     const nowMs = this.nowMs();
-    if (this.held === undefined || !isWorthReplacing(status, this.held, this.replacedMs, nowMs)) {
-      return false;
-    }
+    if (held === undefined || nowMs - replacedMs < REPLACED_EVERY_MS) return false;
+    const isKept = held.isForForbidden && nowMs - held.obtainedMs < FORBIDDEN_AFTER_MS;
+    if (status === 403 && isKept) return false;
     this.replacedMs = nowMs;
     this.isForForbidden = status === 403;
     return true;
@@ -92,19 +99,29 @@ export class RenewedTokenSource implements TokenSource {
     if (answer.kind !== 'data') return this.recordFailure(explainRefusal(operation, answer));
     if (this.failed !== undefined) this.logger.log({ msg: 'access token renewed again' });
     this.failed = undefined;
-    this.held = holdToken(answer.data, this.isForForbidden, this.nowMs());
-    this.isForForbidden = false;
     const { token, lifeMs } = answer.data;
+    const obtainedMs = this.nowMs();
+    const { isForForbidden } = this;
+    this.held = {
+      ...{ token, obtainedMs, isForForbidden },
+      renewMs: obtainedMs + (lifeMs === null ? Infinity : renewAfterMs(lifeMs)),
+      expiresMs: obtainedMs + (lifeMs ?? Infinity),
+    };
+    this.isForForbidden = false;
     this.logger.debug({ msg: 'access token obtained', operation, lifeMs });
     return { kind: 'token', token };
   }
 
-  private recordFailure(answer: NoToken): NoToken {
-    const isFirst = this.failed === undefined;
-    this.failed = addFailure(this.failed, answer, this.nowMs());
-    const { why } = answer;
-    if (isFirst && !this.isClosed) this.logger.warn({ msg: 'access token not renewed', why });
-    return answer;
+  /** `Retry-After` is the floor of the pause. */
+  private recordFailure(latest: NoToken): NoToken {
+    if (this.failed === undefined && !this.isClosed) {
+      this.logger.warn({ msg: 'access token not renewed', why: latest.why });
+    }
+    const count = (this.failed?.count ?? 0) + 1;
+    const floorMs = latest.kind === 'unavailable' ? (latest.afterMs ?? 0) : 0;
+    const nextAttemptMs = this.nowMs() + Math.max(renewalPauseMs(count, latest.kind), floorMs);
+    this.failed = { count, latest, nextAttemptMs };
+    return latest;
   }
 }
 
@@ -137,26 +154,6 @@ interface FailedRenewals {
   count: number;
   latest: NoToken;
   nextAttemptMs: number;
-}
-
-/** `Retry-After` is the floor of the pause. */
-function addFailure(
-  earlier: FailedRenewals | undefined,
-  latest: NoToken,
-  nowMs: number,
-): FailedRenewals {
-  const count = (earlier?.count ?? 0) + 1;
-  const floorMs = latest.kind === 'unavailable' ? (latest.afterMs ?? 0) : 0;
-  const pauseMs = Math.max(renewalPauseMs(count, latest.kind), floorMs);
-  return { count, latest, nextAttemptMs: nowMs + pauseMs };
-}
-
-/** The latest failure while no other attempt is due; undefined once it is. */
-function knownFailure(failed: FailedRenewals | undefined, nowMs: number): NoToken | undefined {
-  if (failed === undefined || nowMs >= failed.nextAttemptMs) return undefined;
-  const { latest, nextAttemptMs } = failed;
-  if (latest.kind === 'refused') return latest;
-  return { ...latest, afterMs: Math.ceil(nextAttemptMs - nowMs) };
 }
 
 const LONGEST_PAUSE_MS = 60_000;
@@ -198,32 +195,6 @@ function holding({ token }: HeldToken): TokenAnswer {
 const FORBIDDEN_AFTER_MS = 60_000;
 /** A service that refuses every token costs no more than a login in this time. */
 const REPLACED_EVERY_MS = 5000;
-
-function holdToken(
-  { token, lifeMs }: TokenGrant,
-  isForForbidden: boolean,
-  nowMs: number,
-): HeldToken {
-  const held = { token, obtainedMs: nowMs, isForForbidden };
-  if (lifeMs === null) return { ...held, renewMs: Infinity, expiresMs: Infinity };
-  return { ...held, renewMs: nowMs + renewAfterMs(lifeMs), expiresMs: nowMs + lifeMs };
-}
-
-/**
- * Whether a token that the service has refused is worth a new one.
- *
- * @param replacedMs when a refused token was last replaced
- */
-function isWorthReplacing(
-  status: 401 | 403,
-  held: HeldToken,
-  replacedMs: number,
-  nowMs: number,
-): boolean {
-  if (nowMs - replacedMs < REPLACED_EVERY_MS) return false;
-  if (status === 401 || !held.isForForbidden) return true;
-  return nowMs - held.obtainedMs >= FORBIDDEN_AFTER_MS;
-}
 
 /** How long before a token's end its successor is fetched: a share of short lives, a minute of long ones. */
 const MARGIN_SHARE = 0.2;
