@@ -3,16 +3,12 @@ import { withDeadline } from './real-time.js';
 const AN_HOUR_MS = 3_600_000;
 
 describe('withDeadline', () => {
-  it('does not wait any longer once the work has come to its end', async () => {
-    await expect(withDeadline(Promise.resolve('done'), AN_HOUR_MS)).resolves.toBe(true);
-  });
-
-  it('swallows the failure of the work', async () => {
-    await expect(withDeadline(Promise.reject(new Error('no')), AN_HOUR_MS)).resolves.toBe(true);
-  });
-
-  it('has nothing to wait for where there is no work', async () => {
-    await expect(withDeadline(undefined, AN_HOUR_MS)).resolves.toBe(true);
+  it.each([
+    ['does not wait any longer once the work has come to its end', () => Promise.resolve('done')],
+    ['swallows the failure of the work', () => Promise.reject(new Error('no'))],
+    ['has nothing to wait for where there is no work', () => undefined],
+  ])('%s', async (_, begin) => {
+    await expect(withDeadline(begin(), AN_HOUR_MS)).resolves.toBe(true);
   });
 
   it('gives up on work that does not end', async () => {

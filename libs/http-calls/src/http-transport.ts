@@ -9,6 +9,7 @@ import {
   isAxiosError,
 } from 'axios';
 import { type Dispatcher, Pool } from 'undici';
+import { type HttpsProxy, resettingConnector } from './connections.js';
 import type {
   CallAbort,
   CloudErrorCause,
@@ -16,8 +17,6 @@ import type {
   HttpRequest,
   ServiceReply,
 } from './exchange.js';
-import type { HttpsProxy } from './https-proxy.js';
-import { resettingConnector } from './resetting-connector.js';
 
 interface HttpTransportOptions {
   origin: string;

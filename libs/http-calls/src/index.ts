@@ -14,6 +14,7 @@ export {
   toAnswer,
   type Unauthorised,
 } from './cloud-answer.js';
+export { type HttpsProxy } from './connections.js';
 export {
   ASKED_FOR,
   type Caller,
@@ -28,5 +29,4 @@ export {
 } from './exchange.js';
 export { FieldReader, MalformedField } from './field-reader.js';
 export { HttpTransport } from './http-transport.js';
-export { type HttpsProxy } from './https-proxy.js';
 export { RememberedForm } from './remembered-form.js';

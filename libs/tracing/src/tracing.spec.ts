@@ -1,5 +1,5 @@
 import type { TracingSettings } from '#libs/config';
-import { openTracing } from './open-tracing.js';
+import { openTracing } from './index.js';
 import { type TraceContext, traceHeaders } from './trace-context.js';
 import { NO_TRACING, type Span, type TracedMessage, type Tracing } from './tracing.js';
 

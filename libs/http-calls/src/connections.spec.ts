@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { createServer, type IncomingHttpHeaders, type Server } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
 import { errors } from 'undici';
-import { isProxied, openTunnel } from './https-proxy.js';
+import { isProxied, openTunnel } from './connections.js';
 
 describe('a host', () => {
   const at = (hostname: string, port = 443) => ({ hostname, port });
