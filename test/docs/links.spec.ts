@@ -47,7 +47,7 @@ function sourcesUnder(path: string): string[] {
 }
 
 function isDeclaredIn(path: string, name: string): boolean {
-  const declaration = new RegExp(`\\b(class|function|const|interface|type) ${name}\\b`);
+  const declaration = new RegExp(`\\b(class|function\\*?|const|interface|type) ${name}\\b`);
   return sourcesUnder(path).some((file) => declaration.test(readFileSync(file, 'utf8')));
 }
 

@@ -53,7 +53,7 @@ export class StatePublisher {
   async publish(derivation: Derivation, trace?: TraceContext): Promise<void> {
     const before = this.state.get(derivation.next.machineId);
     const steps = publicationSteps(derivation, before, this, trace);
-    await Promise.all(steps.map((step) => this.submit(step)));
+    await Promise.all(Array.from(steps, (step) => this.submit(step)));
   }
 
   private submit(step: PublicationStep): Promise<void> {
@@ -116,66 +116,54 @@ interface PublicationWay {
 const MAX_EVENTS_PER_STEP = 200;
 
 /**
- * Cuts a derivation into steps small enough for a transaction each. Every step carries what is
- * remembered after it and what the directory says of that, so that a crash between two of them repeats
- * nothing and leaves nothing out.
+ * Cuts a derivation into steps small enough for a transaction each; there is at least one, and an event too large for
+ * any has one to itself. Every step carries what is remembered after it and what the directory says of that, so that a
+ * crash between two of them repeats nothing and leaves nothing out.
  *
  * @param before what is remembered of the machine now
  * @param trace that the events belong to
  */
-function publicationSteps(
+function* publicationSteps(
   { events, next }: Derivation,
   before: TrackedMachine | undefined,
   way: PublicationWay,
   trace?: TraceContext,
-): PublicationStep[] {
-  const changes = events.map((event) => ({
-    event,
-    record: stateEventRecord(event, way, trace),
-  }));
-  const closing = (from: TrackedMachine | undefined, tracked: TrackedMachine): PublicationStep => {
-    const latest = latestStateRecord(tracked, way);
-    const directory = directoryRecords(from, tracked, way.topicPrefix);
-    const records = latest === undefined ? directory : [latest, ...directory];
-    // with what is remembered, as it is stored
-    const stored = byteLength({ key: tracked.machineId, value: JSON.stringify(tracked) });
-    const bytes = records.reduce((sum, record) => sum + byteLength(record), stored);
-    return { tracked, records, bytes };
-  };
-  const room = MAX_TRANSACTION_BYTES - closing(before, next).bytes;
-  const parts = cut(changes, room);
+): Generator<PublicationStep> {
+  const room = MAX_TRANSACTION_BYTES - closingOf(before, next, way).bytes;
   let published = before;
-  return parts.map((part, index) => {
-    const isLast = index === parts.length - 1;
-    const step = closing(published, isLast ? next : (part.at(-1)?.event.after ?? next));
-    published = step.tracked;
-    const records = part.map(({ record }) => record);
-    const bytes = records.reduce((sum, record) => sum + byteLength(record), step.bytes);
-    return { ...step, records: [...records, ...step.records], bytes };
-  });
-}
-
-interface Change {
-  event: SequencedEvent;
-  record: OutboundRecord;
-}
-
-/** At least one part, which may be empty; an event too large for any part has one to itself. */
-function cut(changes: readonly Change[], maxBytes: number): Change[][] {
-  let part: Change[] = [];
+  let records: OutboundRecord[] = [];
   let bytes = 0;
-  const parts = [part];
-  for (const change of changes) {
-    const size = byteLength(change.record);
-    if (part.length === MAX_EVENTS_PER_STEP || (part.length > 0 && bytes + size > maxBytes)) {
-      part = [];
-      bytes = 0;
-      parts.push(part);
-    }
-    part.push(change);
+  const step = (tracked: TrackedMachine): PublicationStep => {
+    const closing = closingOf(published, tracked, way);
+    const all = [...records, ...closing.records];
+    const cut = { tracked, records: all, bytes: bytes + closing.bytes };
+    [published, records, bytes] = [tracked, [], 0];
+    return cut;
+  };
+  let latest = next;
+  for (const event of events) {
+    const record = stateEventRecord(event, way, trace);
+    const size = byteLength(record);
+    const isFull = records.length === MAX_EVENTS_PER_STEP || bytes + size > room;
+    if (isFull && records.length > 0) yield step(latest);
+    records.push(record);
     bytes += size;
+    latest = event.after;
   }
-  return parts;
+  yield step(next);
+}
+
+/** What a step ends with: the latest state, and what the directory says; its bytes are with what is remembered. */
+function closingOf(
+  before: TrackedMachine | undefined,
+  tracked: TrackedMachine,
+  way: PublicationWay,
+): { records: readonly OutboundRecord[]; bytes: number } {
+  const latest = latestStateRecord(tracked, way);
+  const directory = directoryRecords(before, tracked, way.topicPrefix);
+  const records = latest === undefined ? directory : [latest, ...directory];
+  const stored = byteLength({ key: tracked.machineId, value: JSON.stringify(tracked) });
+  return { records, bytes: records.reduce((sum, record) => sum + byteLength(record), stored) };
 }
 
 /**
