@@ -1,4 +1,4 @@
-import { Global, Logger, Module } from '@nestjs/common';
+import { Global, Inject, Injectable, Logger, Module, Optional } from '@nestjs/common';
 import { realDelayMs } from '#libs/clock';
 import type { BridgeSettings } from '#libs/config';
 import { bridgeTopics } from '#libs/contracts';
@@ -22,77 +22,63 @@ import { WorkOrderTopics } from './work-orders/index.js';
 const logger = new Logger('Consumer');
 const BACK_OFF = { baseMs: 200, capMs: 5000 };
 
-/** The way in: the consumer of all flows that are switched on. */
+/** The consumer of all flows that are switched on. */
+@Injectable()
+class BridgeConsumer extends KafkaConsumerStrategy {
+  constructor(
+    @Inject(BRIDGE_SETTINGS) settings: BridgeSettings,
+    @Inject(KAFKA) kafka: KafkaClient,
+    outcomes: CommandOutcomes,
+    calls: CallSlots,
+    @Inject(TRACING) tracing: Tracing,
+    controls: FlowControls,
+    shares: GroupShares,
+    frames: OutputFrames,
+    @Optional() tracking?: MachineTracking,
+    @Optional() workOrders?: WorkOrderTopics,
+    @Optional() registry?: SchemaRegistry,
+  ) {
+    const { groupId, topicPrefix, commitIntervalMs } = settings.kafka;
+    const stateTopics = [
+      ...(tracking === undefined ? [] : [tracking]),
+      ...(workOrders?.states ?? []),
+    ];
+    const topics = bridgeTopics(settings);
+    super({
+      kafka,
+      groupId,
+      topicPrefix,
+      giveUp: (message, isAnswered) => {
+        outcomes.giveUp(message, isAnswered);
+      },
+      stateTopics,
+      calls,
+      commitIntervalMs,
+      tracing,
+      decode: registry && ((message) => registry.readFramed(message, message.revoked)),
+      // Topics, schemas of outputs, then all at once: the two readers, the consumer's join, and with its assignment
+      // producers and state. Calls wait for the end of `controls` (FlowHold), messages for what earlier owners have
+      // committed and for their state.
+      prepare: async (signal, report) => {
+        await prepareTopics(kafka, settings, topics, signal, report);
+        if (signal.aborted) return;
+        report('the schemas of outputs are not registered yet, see schema-registry');
+        await frames.register(topicPrefix, new Set(topics.map(({ name }) => name)), signal);
+        controls.follow();
+        shares.follow();
+      },
+    });
+  }
+}
+
+/** The way in. */
 @Global()
 @Module({
   imports: [DeliveryModule],
-  providers: [
-    {
-      provide: KafkaConsumerStrategy,
-      inject: [
-        BRIDGE_SETTINGS,
-        KAFKA,
-        CommandOutcomes,
-        CallSlots,
-        TRACING,
-        FlowControls,
-        GroupShares,
-        OutputFrames,
-        { token: MachineTracking, optional: true },
-        { token: WorkOrderTopics, optional: true },
-        { token: SchemaRegistry, optional: true },
-      ],
-      useFactory: createConsumerStrategy,
-    },
-  ],
+  providers: [{ provide: KafkaConsumerStrategy, useClass: BridgeConsumer }],
   exports: [KafkaConsumerStrategy],
 })
 export class KafkaConsumerModule {}
-
-function createConsumerStrategy(
-  settings: BridgeSettings,
-  kafka: KafkaClient,
-  outcomes: CommandOutcomes,
-  calls: CallSlots,
-  tracing: Tracing,
-  controls: FlowControls,
-  shares: GroupShares,
-  frames: OutputFrames,
-  tracking?: MachineTracking,
-  workOrders?: WorkOrderTopics,
-  registry?: SchemaRegistry,
-): KafkaConsumerStrategy {
-  const { groupId, topicPrefix, commitIntervalMs } = settings.kafka;
-  const stateTopics = [
-    ...(tracking === undefined ? [] : [tracking]),
-    ...(workOrders?.states ?? []),
-  ];
-  const topics = bridgeTopics(settings);
-  return new KafkaConsumerStrategy({
-    kafka,
-    groupId,
-    topicPrefix,
-    giveUp: (message, isAnswered) => {
-      outcomes.giveUp(message, isAnswered);
-    },
-    stateTopics,
-    calls,
-    commitIntervalMs,
-    tracing,
-    decode: registry && ((message) => registry.readFramed(message, message.revoked)),
-    // Topics, schemas of outputs, then all at once: the two readers, the consumer's join, and with its assignment
-    // producers and state. Calls wait for the end of `controls` (FlowHold), messages for what earlier owners have
-    // committed and for their state.
-    prepare: async (signal, report) => {
-      await prepareTopics(kafka, settings, topics, signal, report);
-      if (signal.aborted) return;
-      report('the schemas of outputs are not registered yet, see schema-registry');
-      await frames.register(topicPrefix, new Set(topics.map(({ name }) => name)), signal);
-      controls.follow();
-      shares.follow();
-    },
-  });
-}
 
 /** Goes on until Kafka answers: a bridge that starts before its broker waits for it. */
 async function prepareTopics(
