@@ -6,7 +6,7 @@ import {
   RememberedForm,
   TimedExchanges,
 } from '#libs/http-calls';
-import { RenewedTokenSource, type TokenIssuer } from './renewed-token-source.js';
+import { RenewedTokenSource } from './renewed-token-source.js';
 import { TokenFileSource } from './token-file-source.js';
 import { readToken, type TokenGrant, TokenRequests } from './token-requests.js';
 import { FixedTokenSource, type TokenSource } from './token-source.js';
@@ -62,7 +62,7 @@ function loginSource(
   });
   const body = JSON.stringify({ userEmail: email, password });
   const headers = { 'Content-Type': 'application/json' };
-  return renewed(requests, () => requests.post(headers, body));
+  return new RenewedTokenSource(requests, () => requests.post(headers, body));
 }
 
 /** Tokens of an OAuth server that are not for the service, each request for one with a deadline of its own. */
@@ -88,18 +88,13 @@ function clientCredentialsSource(
     ca,
   });
   const forms = new RememberedForm<CredentialsForm>(['basic', 'body'], isRefused);
-  return renewed(requests, () =>
+  return new RenewedTokenSource(requests, () =>
     forms.call((form) => {
       const authorization = form === 'basic' ? { Authorization: basic(credentials) } : {};
       const headers = { 'Content-Type': 'application/x-www-form-urlencoded', ...authorization };
       return requests.post(headers, bodyIn(form, credentials));
     }),
   );
-}
-
-function renewed(requests: TokenRequests, issue: TokenIssuer['issue']): RenewedTokenSource {
-  const { operation } = requests;
-  return new RenewedTokenSource({ operation, issue, close: () => requests.close() });
 }
 
 /** Where the credentials go (RFC 6749, section 2.3.1): every server should take the first, many want the second. */

@@ -23,7 +23,8 @@ beforeEach(() => {
   logs = captureLogs();
   const issue = (): Promise<Issued> => new Promise((answer) => requests.push(answer));
   source = new RenewedTokenSource(
-    { operation: 'getAPIToken', issue, close: () => Promise.resolve() },
+    { operation: 'getAPIToken', close: () => Promise.resolve() },
+    issue,
     () => nowMs,
   );
 });

@@ -1,15 +1,8 @@
 import { Logger } from '@nestjs/common';
 import { realNowMs } from '#libs/clock';
 import type { CloudAnswer } from '#libs/http-calls';
-import type { TokenGrant, TokenOperation } from './token-requests.js';
+import type { TokenGrant, TokenOperation, TokenRequests } from './token-requests.js';
 import type { NoToken, TokenAnswer, TokenSource } from './token-source.js';
-
-/** Issues tokens; `issue` never rejects. */
-export interface TokenIssuer {
-  operation: TokenOperation;
-  issue: () => Promise<CloudAnswer<TokenGrant>>;
-  close: () => Promise<void>;
-}
 
 /**
  * Tokens issued for credentials: renewed before they expire or when the service refuses them, by one
@@ -25,8 +18,10 @@ export class RenewedTokenSource implements TokenSource {
   private isForForbidden = false;
   private isClosed = false;
 
+  /** @param issue never rejects */
   constructor(
-    private readonly issuer: TokenIssuer,
+    private readonly requests: Pick<TokenRequests, 'operation' | 'close'>,
+    private readonly issue: () => Promise<CloudAnswer<TokenGrant>>,
     private readonly nowMs: () => number = realNowMs,
   ) {}
 
@@ -76,7 +71,7 @@ export class RenewedTokenSource implements TokenSource {
 
   async close(): Promise<void> {
     this.isClosed = true;
-    await this.issuer.close();
+    await this.requests.close();
   }
 
   /** Whether the token in use, which the service has refused, is worth a new one. */
@@ -94,8 +89,8 @@ export class RenewedTokenSource implements TokenSource {
   }
 
   private async renew(): Promise<TokenAnswer> {
-    const { operation } = this.issuer;
-    const answer = await this.issuer.issue();
+    const { operation } = this.requests;
+    const answer = await this.issue();
     if (answer.kind !== 'data') return this.recordFailure(explainRefusal(operation, answer));
     if (this.failed !== undefined) this.logger.log({ msg: 'access token renewed again' });
     this.failed = undefined;

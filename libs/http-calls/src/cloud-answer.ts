@@ -60,24 +60,18 @@ interface CloudErrorDetails {
 /** Why a call has to be repeated. Holds neither the access token nor any value from the answer. */
 export class CloudError extends Error {
   override readonly name = 'CloudError';
-  readonly code: CloudErrorCode;
-  readonly operation: string;
   readonly status?: number;
   readonly field?: string;
   override readonly cause?: CloudErrorCause;
 
   constructor(
-    code: CloudErrorCode,
-    operation: string,
+    readonly code: CloudErrorCode,
+    readonly operation: string,
     problem: string,
     details: CloudErrorDetails = {},
   ) {
     super(`${operation}: ${problem}`);
-    this.code = code;
-    this.operation = operation;
-    if (details.status !== undefined) this.status = details.status;
-    if (details.field !== undefined) this.field = details.field;
-    if (details.cause !== undefined) this.cause = details.cause;
+    Object.assign(this, details);
   }
 }
 
