@@ -1,13 +1,10 @@
+import { abortable } from './abort.js';
 import { Clock } from './clock.js';
-
-interface Sleeper {
-  untilMs: number;
-  wake: () => void;
-}
 
 /** A clock that tests advance by hand. */
 export class ManualClock extends Clock {
-  private readonly sleepers = new Set<Sleeper>();
+  /** Until when each sleeps, by what wakes it. */
+  private readonly sleepers = new Map<() => void, number>();
   /** How far the wall clock has been set away from where it would be. */
   private shiftMs = 0;
 
@@ -26,9 +23,7 @@ export class ManualClock extends Clock {
   /** Lets time pass until the clock shows `epochSeconds`. */
   set(epochSeconds: number): void {
     this.elapsedMs = epochSeconds * 1000 - this.shiftMs;
-    for (const sleeper of [...this.sleepers]) {
-      if (sleeper.untilMs <= this.elapsedMs) sleeper.wake();
-    }
+    for (const [wake, untilMs] of this.sleepers) if (untilMs <= this.elapsedMs) wake();
   }
 
   advance(seconds: number): void {
@@ -40,28 +35,16 @@ export class ManualClock extends Clock {
     this.shiftMs += seconds * 1000;
   }
 
-  override sleepUntilMonotonicMs(untilMs: number, signal?: AbortSignal): Promise<void> {
+  override async sleepUntilMonotonicMs(untilMs: number, signal?: AbortSignal): Promise<void> {
     signal?.throwIfAborted();
-    if (untilMs <= this.elapsedMs) return Promise.resolve();
-    return new Promise((resolve, reject) => {
-      const sleeper: Sleeper = {
-        untilMs,
-        wake: () => {
-          settle(resolve);
-        },
-      };
-      const onAbort = (): void => {
-        settle(() => {
-          reject(signal?.reason as Error);
-        });
-      };
-      const settle = (then: () => void): void => {
-        this.sleepers.delete(sleeper);
-        signal?.removeEventListener('abort', onAbort);
-        then();
-      };
-      this.sleepers.add(sleeper);
-      signal?.addEventListener('abort', onAbort);
-    });
+    if (untilMs <= this.elapsedMs) return;
+    let wake = (): void => undefined;
+    const woken = new Promise<void>((resolve) => (wake = resolve));
+    this.sleepers.set(wake, untilMs);
+    try {
+      await (signal === undefined ? woken : abortable(woken, signal));
+    } finally {
+      this.sleepers.delete(wake);
+    }
   }
 }

@@ -26,7 +26,7 @@ import {
   TracerProvider,
 } from '@opentelemetry/sdk-trace';
 import { CompressionAlgorithm } from '@opentelemetry/otlp-exporter-base';
-import { afterRealMs, realNowMs } from '#libs/clock';
+import { realNowMs, withDeadline } from '#libs/clock';
 import type { TracingSettings } from '#libs/config';
 import { VERSION } from '#libs/program';
 import { ATTRIBUTES as A, OUTCOME_EVENT } from './attributes.js';
@@ -321,12 +321,7 @@ class SpanDelivery implements SpanProcessor {
   }
 
   async shutdown(): Promise<void> {
-    let cancel: (() => void) | undefined;
-    const late = new Promise<void>((resolve) => {
-      cancel = afterRealMs(CLOSE_DEADLINE_MS, resolve);
-    });
-    await Promise.race([this.batches.shutdown().catch(() => undefined), late]);
-    cancel?.();
+    await withDeadline(this.batches.shutdown(), CLOSE_DEADLINE_MS);
     const left = this.waiting + this.underWay;
     if (left === 0) return;
     this.counts.dropped += left;
