@@ -216,7 +216,7 @@ export function isOlderThanKnown(
 }
 
 /** A service's clock may run ahead of ours a little; what is further ahead is no time at all. */
-export const MAX_AHEAD_SECONDS = 300;
+const MAX_AHEAD_SECONDS = 300;
 
 /** Both in epoch seconds, `now` of the clock that is later, ours or the service's as far as that is known. */
 export function isTooFarAhead(time: number | null, now: number): boolean {

@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util';
 import type { Clock } from '#libs/clock';
 import type { Caller, CloudAnswer, MachineStateReading } from '#libs/cloud-client';
 import type { Span } from '#libs/tracing';
@@ -37,11 +38,13 @@ export interface Finding {
 export class MachineInquiry {
   /** Undefined while nothing is missed: there may be a hundred thousand of these. */
   private missedLog: MachineLog | undefined;
-  private readonly intake = new ReadingIntake();
   private durationStart: number | null = null;
   private lastUpdateTime = 0;
   /** When that was seen first, to distinguish a service that stands from one whose clock is off. */
   private lastUpdateSeenAt = 0;
+  /** The latest reading of a time that cannot be: as the service has it, and as it counts. */
+  private redated: { stated: MachineStateReading; taken: MachineStateReading } | null = null;
+  private isAhead = false;
   /** When the machine's own poll was answered last, at first when it began to be polled; monotonic milliseconds. */
   private answeredMs: number;
   /** Why its latest poll was not answered; null when it was. */
@@ -120,10 +123,27 @@ export class MachineInquiry {
     return (this.missedLog ??= new MachineLog(this.machineId, this.context));
   }
 
+  /** The reading; of a time that cannot be, it counts as of when it came. The first of these in a row is reported. */
   private taken(stated: MachineStateReading): MachineStateReading {
-    return this.intake.take(stated, this.context.latestSeconds, () => {
+    const taken = this.redate(stated);
+    const isAhead = taken !== stated;
+    if (isAhead && !this.isAhead) {
       this.context.health.isAhead(this.machineId, stated.lastUpdateTime);
-    });
+    }
+    this.isAhead = isAhead;
+    return taken;
+  }
+
+  /** The same answer again is no newer: a service that stands would else never become stale. */
+  private redate(stated: MachineStateReading): MachineStateReading {
+    const { redated } = this;
+    if (redated !== null && isDeepStrictEqual(redated.stated, stated)) return redated.taken;
+    const now = this.context.latestSeconds;
+    if (!isTooFarAhead(stated.lastUpdateTime, now)) return stated;
+    // newer than what came before it, from a clock that had not run quite so far ahead
+    const taken = { ...stated, lastUpdateTime: Math.max(now, this.lastUpdateTime + 1) };
+    this.redated = { stated, taken };
+    return taken;
   }
 
   /** Without an answer since `answeredMs`, which may be too long ago: then the machine is lost. */
@@ -227,7 +247,7 @@ const ASK_AGAIN_SECONDS = [60, 300, 900, 3600];
 /** A poll may come a little earlier in its interval than the one before. */
 const EARLY_SECONDS = 30;
 
-export type LogAnswer =
+type LogAnswer =
   | { kind: 'data'; log: ActivityLog }
   /** Without an entry where there must be one, or by a status: it says nothing of the time that it was asked for. */
   | { kind: 'refused'; why: string }
@@ -236,7 +256,7 @@ export type LogAnswer =
 type FailedRead = Extract<CloudAnswer<never>, { kind: 'retry' }>;
 
 /** The activity log of one machine: since when it is missed, and when it is asked for again. */
-export class MachineLog {
+class MachineLog {
   /** Monotonic milliseconds. */
   private missingSinceMs: number | null = null;
   /** The latest read, if that failed; it is not made again before `restedAtMs`, monotonic. */
@@ -309,50 +329,4 @@ export class MachineLog {
   private get now(): number {
     return this.context.clock.nowSeconds();
   }
-}
-
-/** A reading as the service has it, and with the time it counts as of. */
-interface Redated {
-  stated: MachineStateReading;
-  taken: MachineStateReading;
-}
-
-/** Where a machine's readings come in: a reading of a time that cannot be counts as of when it came. */
-class ReadingIntake {
-  private latestRedated: Redated | null = null;
-  private latestTime = 0;
-  private isAhead = false;
-
-  /**
-   * @param now epoch seconds, see {@link WatchContext.latestSeconds}
-   * @param onAhead called for the first reading in a row that is too far ahead; kept by each of a hundred thousand
-   *   machines it would take 11 MB
-   */
-  take(stated: MachineStateReading, now: number, onAhead: () => void): MachineStateReading {
-    const taken = this.redated(stated, now);
-    const isAhead = taken !== stated;
-    if (isAhead && !this.isAhead) onAhead();
-    this.isAhead = isAhead;
-    this.latestTime = taken.lastUpdateTime;
-    return taken;
-  }
-
-  /** The same answer again is no newer: a service that stands would else never become stale. */
-  private redated(stated: MachineStateReading, now: number): MachineStateReading {
-    const latest = this.latestRedated;
-    if (latest !== null && isSame(latest.stated, stated)) return latest.taken;
-    if (!isTooFarAhead(stated.lastUpdateTime, now)) return stated;
-    // newer than what came before it, from a clock that had not run quite so far ahead
-    const taken = { ...stated, lastUpdateTime: Math.max(now, this.latestTime + 1) };
-    this.latestRedated = { stated, taken };
-    return taken;
-  }
-}
-
-function isSame(one: MachineStateReading, other: MachineStateReading): boolean {
-  return (
-    one.lastUpdateTime === other.lastUpdateTime &&
-    one.state === other.state &&
-    one.durationInMinutes === other.durationInMinutes
-  );
 }
