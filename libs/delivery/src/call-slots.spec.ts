@@ -30,6 +30,21 @@ describe('CallSlots', () => {
     expect(slots.underWay).toBe(0);
   });
 
+  it('lets a slot be taken that is free, unless others wait for one', () => {
+    const slots = new CallSlots(2);
+    const { given, ask } = askers(slots);
+    slots.pause();
+    expect(slots.take()).toBe(false);
+    slots.resume();
+    expect([slots.take(), slots.take(), slots.take()]).toEqual([true, true, false]);
+    ask('a');
+    slots.release();
+    expect([given, slots.take()]).toEqual([['a'], false]);
+    slots.release();
+    slots.release();
+    expect(slots.underWay).toBe(0);
+  });
+
   it('is not confused by a slot that is given back while it is being given out', () => {
     const slots = new CallSlots(1);
     const given: string[] = [];
@@ -153,7 +168,7 @@ describe('CallSlots', () => {
 
   it('objects to a call that was given its slot before, for as long as none may begin', () => {
     const slots = new CallSlots(1);
-    const { objection } = slots.permit();
+    const { objection } = slots.permit;
     expect(objection()).toBeUndefined();
     slots.pause();
     expect(objection()).toBeInstanceOf(Error);
@@ -165,11 +180,11 @@ describe('CallSlots', () => {
 
   it('cuts off the calls that have begun, and none that begin afterwards', () => {
     const slots = new CallSlots(2);
-    const before = slots.permit().signal;
+    const before = slots.permit.signal;
     expect(before.aborted).toBe(false);
     slots.cutOff(new Error('the partition may go'));
     expect(before.reason).toEqual(new Error('the partition may go'));
-    expect(slots.permit().signal.aborted).toBe(false);
+    expect(slots.permit.signal.aborted).toBe(false);
     slots.cutOff(new Error('again'));
     expect(before.reason).toEqual(new Error('the partition may go'));
   });
@@ -198,6 +213,7 @@ describe('CallSlots', () => {
 
     it('gives out a slot with each turn, and waits for one turn at a time', async () => {
       const { given, ask } = askers(slots);
+      expect(slots.take()).toBe(false);
       ask('a', 'b', 'c');
       expect([given, come.length, slots.underWay]).toEqual([[], 1, 0]);
       await turnComes();

@@ -43,6 +43,13 @@ export class Semaphore {
     this.serve();
   }
 
+  /** Takes a slot without waiting, and returns whether one was free for it. */
+  take(): boolean {
+    if (this.first !== undefined || !this.isFree(1)) return false;
+    this.inUse += 1;
+    return true;
+  }
+
   release(slots = 1): void {
     this.inUse -= slots;
     this.serve();
@@ -65,8 +72,15 @@ export class Semaphore {
   }
 
   protected mayGive(): boolean {
-    const next = this.upNext.at(-1) ?? this.asking[0];
-    return next !== undefined && (this.inUse === 0 || this.inUse + next.slots <= this.limit);
+    return this.first !== undefined && this.isFree(this.first.slots);
+  }
+
+  private get first(): Asking | undefined {
+    return this.upNext.at(-1) ?? this.asking[0];
+  }
+
+  protected isFree(slots: number): boolean {
+    return this.inUse === 0 || this.inUse + slots <= this.limit;
   }
 
   protected give(): void {
@@ -89,12 +103,23 @@ export class CallSlots extends Semaphore {
   private whenIdle: (() => void)[] = [];
   private mayBegin: () => boolean = () => true;
   private calls = new AbortController();
+  /** For a call that begins now. */
+  permit: CallPermit = {
+    signal: this.calls.signal,
+    objection: () =>
+      this.isOpen() ? undefined : new Error('the partition may belong to another process'),
+  };
 
   constructor(
     limit: number,
     private readonly turns?: CallTurns,
   ) {
     super(limit);
+  }
+
+  /** Not under a rate limit, whose turn has to be waited for. */
+  override take(): boolean {
+    return this.turns === undefined && super.take();
   }
 
   /** Gives back a slot in which no call has been made. */
@@ -122,14 +147,10 @@ export class CallSlots extends Semaphore {
     this.serve();
   }
 
-  /** For a call that begins now. */
-  permit(): CallPermit {
-    return { signal: this.calls.signal, objection: this.objection };
-  }
-
   cutOff(reason: Error): void {
     this.calls.abort(reason);
     this.calls = new AbortController();
+    this.permit = { ...this.permit, signal: this.calls.signal };
   }
 
   /** Resolves once no call is under way; at once when none is. */
@@ -137,10 +158,6 @@ export class CallSlots extends Semaphore {
     if (this.underWay === 0) return Promise.resolve();
     return new Promise((resolve) => this.whenIdle.push(resolve));
   }
-
-  /** One function for all calls; an error is made only where there is something to object to. */
-  private readonly objection = (): Error | undefined =>
-    this.isOpen() ? undefined : new Error('the partition may belong to another process');
 
   private isOpen(): boolean {
     return !this.isPaused && this.mayBegin();
@@ -163,7 +180,7 @@ export class CallSlots extends Semaphore {
     }
   }
 
-  protected override mayGive(): boolean {
-    return super.mayGive() && this.isOpen();
+  protected override isFree(slots: number): boolean {
+    return super.isFree(slots) && this.isOpen();
   }
 }

@@ -3,16 +3,13 @@
  * holds both, made anew a hundred thousand times a minute, would leave the heap of the process in shreds.
  */
 export class DueQueue<T> {
+  /** Infinity when empty. */
+  earliestMs = Infinity;
   private readonly times: number[] = [];
   private readonly items: T[] = [];
 
   get size(): number {
     return this.items.length;
-  }
-
-  /** Undefined when empty. */
-  get earliestMs(): number | undefined {
-    return this.times[0];
   }
 
   countDue(nowMs: number): number {
@@ -23,6 +20,7 @@ export class DueQueue<T> {
 
   add(dueMs: number, item: T): void {
     let index = this.size;
+    this.earliestMs = Math.min(this.earliestMs, dueMs);
     this.times.push(dueMs);
     this.items.push(item);
     while (index > 0) {
@@ -40,6 +38,7 @@ export class DueQueue<T> {
     this.times.pop();
     const first = this.items.pop();
     this.sink();
+    this.earliestMs = this.times[0] ?? Infinity;
     return first;
   }
 

@@ -15,7 +15,6 @@ export class BatchScheduler<T extends LaneEntry> {
     const nowMs = realNowMs();
     this.ask(this.spread.callsFor(this.queue.readyMachines(nowMs), nowMs));
   });
-  private isAsking = false;
   /** A slot has been asked for, and is yet to come. */
   private isAsked = false;
 
@@ -47,24 +46,21 @@ export class BatchScheduler<T extends LaneEntry> {
 
   /** Asks for a slot for what is ready, and for what is not yet when its time has come. */
   ask(calls = 1): void {
-    // A slot that is free is given at once: the loop asks for the next, rather than each slot's taker.
-    if (this.isAsking) return;
-    this.isAsking = true;
+    const { slots } = this.options;
     let callsLeft = calls;
-    try {
-      while (!this.isAsked && this.queue.readyMachines(realNowMs()) > 0 && this.status.admits()) {
-        this.isAsked = true;
-        this.options.slots.ask(() => {
-          this.isAsked = false;
-          this.begin(callsLeft);
-          callsLeft = Math.max(1, callsLeft - 1);
-          this.ask();
-        });
+    while (!this.isAsked && this.queue.readyMachines(realNowMs()) > 0 && this.status.admits()) {
+      if (slots.take()) {
+        this.begin(callsLeft);
+        callsLeft = Math.max(1, callsLeft - 1);
+        continue;
       }
-    } finally {
-      // A slot that comes later is for all machines that are ready by then.
-      callsLeft = 1;
-      this.isAsking = false;
+      this.isAsked = true;
+      slots.ask(() => {
+        this.isAsked = false;
+        // a slot that comes later is for all machines that are ready by then
+        this.begin(1);
+        this.ask();
+      });
     }
     this.wakeForNext();
   }
@@ -73,12 +69,10 @@ export class BatchScheduler<T extends LaneEntry> {
     // The release of a hold asks again.
     if (this.queue.waiting === 0 || this.status.isHeld) return;
     const nowMs = realNowMs();
-    const isReady = this.queue.readyMachines(nowMs) > 0;
-    const dueMs = isReady ? nowMs : this.queue.nextDueMs;
-    if (dueMs === undefined) return;
+    const dueMs = this.queue.nextDueMs(nowMs);
     const { isPaused, nextProbeMs } = this.status;
     // What is ready has its slot asked for, unless it has become so just now, since it was last looked for.
-    if (!isPaused && !(isReady && this.isAsked)) this.timer.wakeAt(dueMs);
+    if (!isPaused && !(dueMs <= nowMs && this.isAsked)) this.timer.wakeAt(dueMs);
     // A probe under way wakes by its end.
     if (nextProbeMs !== undefined) this.timer.wakeAt(Math.max(dueMs, nextProbeMs));
   }

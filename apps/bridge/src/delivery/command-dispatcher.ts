@@ -92,17 +92,19 @@ export class CommandDispatcher<P> {
   private begin(calls: number): void {
     const nowMs = realNowMs();
     const { queue } = this.lanes;
-    let batch: readonly Command<P>[] = [];
+    const isProbe = this.status.beginCall();
     // The flow may have been paused while this waited for its slot.
-    if (this.status.admits()) {
-      batch = this.status.isPaused ? queue.takeProbe(nowMs) : queue.takeBatch(nowMs, calls);
+    if (isProbe === undefined) {
+      this.options.slots.releaseUnused();
+      return;
     }
+    const batch = isProbe ? queue.takeProbe(nowMs) : queue.takeBatch(nowMs, calls);
     if (batch.length === 0) {
+      if (isProbe) this.status.probeWasVoid();
       this.options.slots.releaseUnused();
       return;
     }
     this.scheduler.begun(nowMs, batch.length);
-    const isProbe = this.status.beginsProbe();
     // The machines of these alone wait for them.
     const lookUps: Promise<void>[] = [];
     const admitted = batch.filter((command) => {

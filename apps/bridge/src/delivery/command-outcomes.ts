@@ -162,6 +162,8 @@ export class CommandOutcomes {
     message.span?.outcome(kind, machineId, code);
     const type = TYPE_OF[family][kind];
     if (machineId !== null) this.recent.add(machineId, type, outcome);
+    const topic = this.fullNameOf(TOPICS.commandOutcomes);
+    const key = keyOf(outcome, message);
     const headers = cloudEventHeaders({
       // The same message, order, machine and outcome have the same.
       id: outcomeId(source, machineId, type, orderId),
@@ -170,23 +172,20 @@ export class CommandOutcomes {
       time: this.clock.nowSeconds(),
       subject: machineId ?? undefined,
     });
+    const value = this.frames.valueOf(TOPICS.commandOutcomes, outcomeJson(outcome));
     const record = {
-      topic: this.fullNameOf(TOPICS.commandOutcomes),
-      key: keyOf(outcome, message),
-      value: this.valueOf(outcome),
+      topic,
+      key,
+      value,
       headers: trace === undefined ? headers : { ...headers, ...traceHeaders(trace) },
     };
     const isShort = outcome.workingOrders === undefined || record.value.length <= SHORT_BYTES;
     if (isShort) return record;
-    const leaner = (): OutboundRecord => ({
-      ...record,
-      value: this.valueOf({ ...outcome, workingOrders: undefined }),
-    });
+    const leaner = (): OutboundRecord => {
+      const json = outcomeJson({ ...outcome, workingOrders: undefined });
+      return { ...record, value: this.frames.valueOf(TOPICS.commandOutcomes, json) };
+    };
     return { ...record, leaner };
-  }
-
-  private valueOf(outcome: CommandOutcome): Buffer | string {
-    return this.frames.valueOf(TOPICS.commandOutcomes, outcomeJson(outcome));
   }
 
   private fullNameOf(topic: string): string {

@@ -1,6 +1,6 @@
 import { Logger } from '@nestjs/common';
-import type { InboundMessage, OutboundRecord } from '#libs/kafka';
-import { acceptEach, type CommandResult, MessageAnswers, rejection } from './command.js';
+import type { OutboundRecord } from '#libs/kafka';
+import { type CommandResult, MessageAnswers, rejection } from './command.js';
 import { inboundMessage, type KeptMessage } from './testing/inbound-message.js';
 
 const applied: CommandResult = { kind: 'applied', machineId: 'M-1', attempts: 1, appliedAt: 100 };
@@ -106,34 +106,5 @@ describe('MessageAnswers', () => {
     answers.settleCommand(applied, 0);
     expect(message.published).toEqual([]);
     expect(message.ends).toEqual(['dead-lettered']);
-  });
-});
-
-describe('acceptEach', () => {
-  let failures: [offset: number, error: unknown][];
-
-  beforeEach(() => {
-    failures = [];
-  });
-
-  const messageAt = (offset: number): InboundMessage =>
-    inboundMessage({ offset, fail: (error) => failures.push([offset, error]) });
-
-  it('takes messages in the order they come in', () => {
-    const taken: number[] = [];
-    acceptEach([3, 5, 4].map(messageAt), ({ offset }) => taken.push(offset));
-    expect(taken).toEqual([3, 5, 4]);
-    expect(failures).toEqual([]);
-  });
-
-  it('fails the one message it cannot take, and takes those behind it', () => {
-    const taken: number[] = [];
-    const bug = new Error('a bug');
-    acceptEach([3, 4, 5].map(messageAt), ({ offset }) => {
-      if (offset === 4) throw bug;
-      taken.push(offset);
-    });
-    expect(taken).toEqual([3, 5]);
-    expect(failures).toEqual([[4, bug]]);
   });
 });

@@ -176,20 +176,6 @@ export class MessageAnswers {
   }
 }
 
-/** Accepts messages one by one: one that fails, by a bug of ours, does not keep the others from being accepted. */
-export function acceptEach(
-  messages: readonly InboundMessage[],
-  accept: (message: InboundMessage) => void,
-): void {
-  for (const message of messages) {
-    try {
-      accept(message);
-    } catch (error) {
-      message.fail(error);
-    }
-  }
-}
-
 /** A message that waits for the result of a command. */
 export class CommandWaiter {
   /** Calls made on its behalf. */

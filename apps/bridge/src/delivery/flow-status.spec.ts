@@ -166,7 +166,7 @@ describe('FlowStatus', () => {
       failOften();
       failOften();
       nowMs += 200;
-      status.beginsProbe();
+      expect(status.beginCall()).toBe(true);
       status.failed(timeOut);
       for (let call = 0; call < 3; call += 1) goesWell();
       const flow = 'work-orders';

@@ -60,9 +60,9 @@ export class FlowStatus implements FlowCalls {
     return this.isHeld ? new Error('the flow is paused by hand') : undefined;
   }
 
-  /** Before each call; returns whether it is a probe of the flow, which is paused. */
-  beginsProbe(): boolean {
-    return this.breaker.callBegins();
+  /** Before each call; returns whether it is a probe of the flow, which is paused; undefined where none may begin. */
+  beginCall(): boolean | undefined {
+    return this.admits() ? this.breaker.callBegins() : undefined;
   }
 
   /** Numbers a call that is about to be made; {@link callEnded} follows. */
@@ -272,9 +272,11 @@ export class Breaker extends ProbingBreaker {
    * @returns whether that closed the breaker
    */
   succeeded(startedMs = Infinity): boolean {
+    // It is closed where nothing has failed.
+    if (!this.failures.areAny) return false;
     const wasOpen = this.isOpen;
     if (wasOpen && startedMs <= this.failures.sinceMs) return false;
-    if (this.failures.areAny) this.failures = new FlowFailures();
+    this.failures = new FlowFailures();
     this.close();
     return wasOpen;
   }

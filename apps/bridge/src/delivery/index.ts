@@ -10,7 +10,6 @@ export { WakeTimer } from './batch-scheduler.js';
 export { CommandDispatcher } from './command-dispatcher.js';
 export { CommandOutcomes } from './command-outcomes.js';
 export {
-  acceptEach,
   type Admission,
   type Answered,
   type AnsweredMessage,

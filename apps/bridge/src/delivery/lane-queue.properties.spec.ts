@@ -290,12 +290,14 @@ class Traffic {
   }
 
   private checkNextDue(): void {
-    const blocked = [...this.machines.values()]
-      .filter((it) => it.waiting.length > 0 && it.underWay === undefined && !this.isReady(it))
-      .map(({ notBeforeMs }) => notBeforeMs);
-    if (blocked.length === 0) return;
-    expect(this.queue.nextDueMs).toBeGreaterThan(this.nowMs);
-    expect(this.queue.nextDueMs).toBeLessThanOrEqual(Math.min(...blocked));
+    const waiting = [...this.machines.values()].filter(
+      (it) => it.waiting.length > 0 && it.underWay === undefined,
+    );
+    const dueMs = this.queue.nextDueMs(this.nowMs);
+    expect(dueMs).toBeLessThanOrEqual(
+      Math.min(...waiting.map(({ notBeforeMs }) => Math.max(notBeforeMs, this.nowMs))),
+    );
+    expect(dueMs <= this.nowMs).toBe(waiting.some((it) => this.isReady(it)));
   }
 
   private checkCounts(): void {

@@ -43,9 +43,9 @@ export class LaneQueue<T extends LaneEntry> {
     return this.readyAt(nowMs).size;
   }
 
-  /** When the next blocked machine may send; undefined when none is blocked. */
-  get nextDueMs(): number | undefined {
-    return this.blocked.earliestMs;
+  /** When the next machine may send: `nowMs` where one may already, Infinity where none waits for its time. */
+  nextDueMs(nowMs: number): number {
+    return this.readyAt(nowMs).size > 0 ? nowMs : this.blocked.earliestMs;
   }
 
   /** All entries of a machine that wait, oldest first. */
@@ -170,9 +170,8 @@ export class LaneQueue<T extends LaneEntry> {
 
   /** Lanes that may send at `nowMs`, the one whose turn it is first. */
   private readyAt(nowMs: number): ReadonlySet<Lane<T>> {
-    for (let due = this.blocked.earliestMs; due !== undefined && due <= nowMs;) {
+    while (this.blocked.earliestMs <= nowMs) {
       const lane = this.blocked.take();
-      due = this.blocked.earliestMs;
       if (lane === undefined || lane.inFlight || lane.waiting.length === 0) continue;
       if (lane.notBeforeMs <= nowMs) this.ready.add(lane);
     }
@@ -250,7 +249,8 @@ function chooseBatch<T extends LaneEntry>(
   for (const lane of lanes) {
     if (chosen.length >= batchSize) break;
     if (lane.first === undefined || chosen.length >= lane.batchLimit) continue;
-    bytes += lane.first.bytes;
+    // alone it goes, whatever its size
+    if (batchSize > 1) bytes += lane.first.bytes;
     if (chosen.length > 0 && bytes > maxBytes) break;
     batchSize = Math.min(batchSize, lane.batchLimit);
     chosen.push(lane);

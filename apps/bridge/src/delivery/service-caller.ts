@@ -67,7 +67,7 @@ export class ServiceCaller<P> {
     commands: readonly Command<P>[],
     call: DispatcherOptions<P>['call'],
   ): Promise<CallAnswer | 'not made' | 'cut off'> {
-    const { signal, objection } = this.options.slots.permit();
+    const { signal, objection } = this.options.slots.permit;
     let objected: Error | undefined;
     let isSent = false as boolean;
     const permit: TracedPermit = {

@@ -2,7 +2,7 @@ import { Controller } from '@nestjs/common';
 import { EventPattern } from '@nestjs/microservices';
 import { openMessage, parseDowntimeReason, TOPICS } from '#libs/contracts';
 import type { InboundMessage } from '#libs/kafka';
-import { acceptEach, CommandOutcomes, rejection } from '../delivery/index.js';
+import { CommandOutcomes, rejection } from '../delivery/index.js';
 import { DowntimeReasons } from './downtime-reasons.js';
 
 /** `mes.downtime-reasons.v1`: why a machine stood still, from the operators' terminals. */
@@ -15,9 +15,14 @@ export class DowntimeReasonsController {
 
   @EventPattern(TOPICS.downtimeReasons)
   handle(messages: readonly InboundMessage[]): void {
-    acceptEach(messages, (message) => {
-      this.accept(message);
-    });
+    for (const message of messages) {
+      try {
+        this.accept(message);
+      } catch (error) {
+        // a bug of ours: the others are accepted all the same
+        message.fail(error);
+      }
+    }
   }
 
   private accept(message: InboundMessage): void {

@@ -214,7 +214,7 @@ export class CallbackFlow {
     revoked.throwIfAborted();
     const body = await this.bodyOf(event);
     if (body.kind === 'over') return body;
-    const answer = await this.client.post(event.id, body, this.slots.permit());
+    const answer = await this.client.post(event.id, body, this.slots.permit);
     const status = String(answer.status);
     this.calls.set(status, (this.calls.get(status) ?? 0) + 1);
     switch (answer.kind) {

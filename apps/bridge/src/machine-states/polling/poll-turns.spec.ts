@@ -35,8 +35,8 @@ function pollFor(
       underWay += 1;
     }
     mostUnderWay = Math.max(mostUnderWay, underWay);
-    nowMs = Math.min(queue.nextMs, calls.earliestMs ?? Infinity);
-    while ((calls.earliestMs ?? Infinity) <= nowMs) {
+    nowMs = Math.min(queue.nextMs, calls.earliestMs);
+    while (calls.earliestMs <= nowMs) {
       const turn = calls.take()!;
       underWay -= 1;
       queue.release(turn);

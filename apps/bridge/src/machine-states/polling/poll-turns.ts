@@ -181,7 +181,7 @@ export class PollQueue<T> {
    * @param mayProbe whether a turn that was passed over may be taken before it is to be looked at
    */
   take(nowMs: number, mayProbe: boolean): PollTurn<T> | undefined {
-    const queue = this.openQueues().find(({ earliestMs = Infinity }) => earliestMs <= nowMs);
+    const queue = this.openQueues().find(({ earliestMs }) => earliestMs <= nowMs);
     const turn = queue?.take() ?? this.takePassedOver(nowMs, mayProbe);
     if (turn === undefined) return undefined;
     this.underWay += 1;
@@ -197,13 +197,13 @@ export class PollQueue<T> {
 
   /** When there is something to take, unless a slot is given back or a turn added before. */
   get nextMs(): number {
-    const { earliestMs: lookMs = Infinity } = this.passedOver;
+    const { earliestMs: lookMs } = this.passedOver;
     if (this.underWay >= this.slots) return Infinity;
-    return Math.min(lookMs, ...this.openQueues().map(({ earliestMs = Infinity }) => earliestMs));
+    return Math.min(lookMs, ...this.openQueues().map(({ earliestMs }) => earliestMs));
   }
 
   private takePassedOver(nowMs: number, mayProbe: boolean): PollTurn<T> | undefined {
-    const { earliestMs = Infinity } = this.passedOver;
+    const { earliestMs } = this.passedOver;
     const isFree = this.underWay < this.slots;
     return isFree && (mayProbe || earliestMs <= nowMs) ? this.passedOver.take() : undefined;
   }

@@ -31,7 +31,8 @@ export class ListWatermarks {
       transactionalIdPrefix: groupId,
       parse: (json) => (typeof json === 'number' ? json : undefined),
       onOwned: (state) => {
-        const ahead = [...state.entries()].filter(([, issuedAt]) => this.isAhead(issuedAt));
+        const { latestSeconds } = this;
+        const ahead = [...state.entries()].filter(([, issuedAt]) => issuedAt > latestSeconds);
         const machineIds = ahead.map(([machineId]) => machineId);
         warnOfTimesAhead(this.logger, state.partition, 'machineIds', machineIds);
         return state;
@@ -41,10 +42,11 @@ export class ListWatermarks {
 
   /** Epoch seconds at which the list last applied from here was issued; undefined when none said so. */
   issuedAt(machineId: string): number | undefined {
+    const { latestSeconds } = this;
     let latest: number | undefined;
     for (const state of this.topic.holders.values()) {
-      const issuedAt = this.watermarkIn(state, machineId);
-      if (issuedAt > (latest ?? -Infinity)) latest = issuedAt;
+      const issuedAt = state.get(machineId) ?? Infinity;
+      if (issuedAt <= latestSeconds && issuedAt > (latest ?? -Infinity)) latest = issuedAt;
     }
     return latest;
   }
@@ -57,16 +59,13 @@ export class ListWatermarks {
   raise(partition: number, machineId: string, issuedAt: number): readonly OutboundRecord[] {
     const state = this.topic.holders.get(partition);
     if (state === undefined) return [];
-    return issuedAt < this.watermarkIn(state, machineId) ? [] : [state.put(machineId, issuedAt)];
+    const { latestSeconds } = this;
+    const known = state.get(machineId) ?? -Infinity;
+    return issuedAt < known && known <= latestSeconds ? [] : [state.put(machineId, issuedAt)];
   }
 
-  private watermarkIn(state: InputState<number>, machineId: string): number {
-    const issuedAt = state.get(machineId);
-    return issuedAt === undefined || this.isAhead(issuedAt) ? -Infinity : issuedAt;
-  }
-
-  /** Whether no list can have been issued at that time yet: such a watermark is ignored, and may be lowered. */
-  private isAhead(issuedAt: number): boolean {
-    return issuedAt > this.clock.nowSeconds() + this.settings.erp.commandMaxSkewSeconds;
+  /** No list can have been issued later yet: a watermark that lies behind it is ignored, and may be lowered. */
+  private get latestSeconds(): number {
+    return this.clock.nowSeconds() + this.settings.erp.commandMaxSkewSeconds;
   }
 }

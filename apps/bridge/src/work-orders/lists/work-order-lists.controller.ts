@@ -4,12 +4,7 @@ import { Clock } from '#libs/clock';
 import type { BridgeSettings } from '#libs/config';
 import { openMessage, parseWorkOrderLists, refuseIssuedAhead, TOPICS } from '#libs/contracts';
 import type { InboundMessage } from '#libs/kafka';
-import {
-  acceptEach,
-  type AnsweredMessage,
-  CommandOutcomes,
-  rejection,
-} from '../../delivery/index.js';
+import { type AnsweredMessage, CommandOutcomes, rejection } from '../../delivery/index.js';
 import { BRIDGE_SETTINGS } from '../../platform/index.js';
 import { ReplacementList, WorkOrderLists } from './work-order-lists.js';
 
@@ -25,9 +20,14 @@ export class WorkOrderListsController {
 
   @EventPattern(TOPICS.workOrderLists)
   handle(messages: readonly InboundMessage[]): void {
-    acceptEach(messages, (message) => {
-      this.accept(message);
-    });
+    for (const message of messages) {
+      try {
+        this.accept(message);
+      } catch (error) {
+        // a bug of ours: the others are accepted all the same
+        message.fail(error);
+      }
+    }
   }
 
   private accept(message: InboundMessage): void {

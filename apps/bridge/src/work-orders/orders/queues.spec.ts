@@ -31,6 +31,17 @@ describe('a record between parts of the flow', () => {
     expect(taken).toEqual([change]);
   });
 
+  it('fails alone where a bug of ours does not let it be taken', () => {
+    const bug = new Error('a bug');
+    const value = Buffer.from(String(queueRecord('a.', ASSIGNMENT_CHANGES, 5, change).value));
+    const [first, second] = [inboundMessage({ value }), inboundMessage({ value })];
+    takeEach(ASSIGNMENT_CHANGES, [first, second], (message, content) => {
+      if (message === first) throw bug;
+      take(message, content);
+    });
+    expect([first.ends, taken]).toEqual([[bug], [change]]);
+  });
+
   it('is done at once where it is the tombstone of one that has ended', () => {
     const message = inboundMessage();
     takeEach(RELAYED_ORDERS, [message], take);

@@ -4,7 +4,7 @@ import type { ThinEvent } from '#libs/erp-formats';
 import type { InboundMessage, OutboundRecord } from '#libs/kafka';
 import type { AssignedOperation, MessagePosition } from '#libs/order-ledger';
 import { type TraceContext, traceHeaders } from '#libs/tracing';
-import { acceptEach, type AnsweredMessage, type RejectedResult } from '../../delivery/index.js';
+import type { AnsweredMessage, RejectedResult } from '../../delivery/index.js';
 
 /**
  * Queues between the parts of this flow, without the prefix. Each record has a key of its own, and stays
@@ -127,16 +127,18 @@ export function takeEach<Q extends keyof Queued>(
   messages: readonly InboundMessage[],
   take: (message: InboundMessage, content: Queued[Q]) => void,
 ): void {
-  acceptEach(messages, (message) => {
+  for (const message of messages) {
     const { value, unreadable } = message;
-    if (value === null && unreadable === undefined) {
-      message.finish();
-      return;
-    }
     const content = value === null ? undefined : read(queue, value);
-    if (content !== undefined) take(message, content);
-    else message.fail(new Error('unreadable, or not written by this version of the bridge'));
-  });
+    try {
+      if (content !== undefined) take(message, content);
+      else if (value === null && unreadable === undefined) message.finish();
+      else message.fail(new Error('unreadable, or not written by this version of the bridge'));
+    } catch (error) {
+      // a bug of ours: the others are taken all the same
+      message.fail(error);
+    }
+  }
 }
 
 type Json = Record<string, unknown>;

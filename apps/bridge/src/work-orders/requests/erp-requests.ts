@@ -214,9 +214,8 @@ export class ErpRequests {
     }
     // the end of a GET, and the release of a hold, come back as well
     if (this.isHeld || lanes.callsUnderWay >= rule.concurrency) return;
+    if (breaker.isOpen && breaker.nextProbeMs === undefined) return;
     const dueMs = lanes.nextDueMs(nowMs);
-    const isProbing = breaker.openBecause !== undefined && breaker.nextProbeMs === undefined;
-    if (dueMs === undefined || isProbing) return;
     this.timer.wakeAt(Math.max(dueMs, this.notBeforeMs, breaker.nextProbeMs ?? 0));
   }
 

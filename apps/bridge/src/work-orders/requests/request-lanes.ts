@@ -40,9 +40,9 @@ export class RequestLanes<W extends Waiting> {
     return this.inCall.size;
   }
 
-  /** Real milliseconds at which the next GET may begin; undefined while none waits for its time. */
-  nextDueMs(nowMs: number): number | undefined {
-    return this.queue.readyMachines(nowMs) > 0 ? nowMs : this.queue.nextDueMs;
+  /** Real milliseconds at which the next GET may begin; Infinity while none waits for its time. */
+  nextDueMs(nowMs: number): number {
+    return this.queue.nextDueMs(nowMs);
   }
 
   /** All that wait, those in a call left out. */
