@@ -62,7 +62,7 @@ describe('ErpClient', () => {
   });
 
   it.each([
-    [204, { kind: 'nothing' }],
+    [204, { kind: 'gone', status: 204 }],
     [404, { kind: 'gone', status: 404 }],
     [410, { kind: 'gone', status: 410 }],
     [400, { kind: 'refused', code: 'status', status: 400 }],
@@ -76,6 +76,19 @@ describe('ErpClient', () => {
     [503, { kind: 'retry', status: 503 }],
   ])('sorts %i', async (code, expected) => {
     expect(await asking(status(code))).toMatchObject(expected);
+  });
+
+  it.each([
+    ['[]', 'gone'],
+    ['{"value":[]}', 'gone'],
+    ['{"d":{"results":[]}}', 'gone'],
+    ['{"d":{"d":{"results":[]}}}', 'document'],
+    ['{"value":[],"more":"1"}', 'gone'],
+    ['{"operations":[]}', 'document'],
+    ['[{}]', 'document'],
+    [`${' '.repeat(4096)}[]`, 'document'],
+  ])('sorts the answer 200 by whether it is an empty list: %s', async (text, kind) => {
+    expect(await asking((_, response) => response.end(text))).toMatchObject({ kind });
   });
 
   it('returns how long it is asked to wait', async () => {

@@ -9,6 +9,7 @@ import {
 } from '#libs/access-tokens';
 import { realEpochMs } from '#libs/clock';
 import type { BridgeSettings, ErpAccess } from '#libs/config';
+import { isJsonObject, readJson } from '#libs/contracts';
 import { type EnrichmentRule, enrichmentUrl } from '#libs/erp-formats';
 import {
   type HttpsProxy,
@@ -47,10 +48,8 @@ export interface ErpClientOptions
 /** What a GET came to. No text of the answer or of a secret is in `why`. */
 export type ErpAnswer =
   | { kind: 'document'; contentType: string | null; body: Buffer }
-  /** 204: there is nothing at the address. */
-  | { kind: 'nothing' }
-  /** 404 and 410. */
-  | { kind: 'gone'; status: 404 | 410 }
+  /** There is nothing at the address: 404, 410, 204, or a list without an entry. */
+  | { kind: 'gone'; status: 404 | 410 | 204 | 200 }
   /** The request's own fault, or an answer that cannot be taken: to ask again will not help. */
   | {
       kind: 'refused';
@@ -132,9 +131,10 @@ export class ErpClient {
       const body = Buffer.concat(chunks ?? []);
       return unpacked(body, contentEncoding.trim().toLowerCase(), contentType, maxAnswerBytes);
     }
-    if (status === 204) return { kind: 'nothing' };
     // the page of a gateway is not the ERP's word for an order that is not there
-    if (status === 410 || (status === 404 && !isWebPage)) return { kind: 'gone', status };
+    if (status === 204 || status === 410 || (status === 404 && !isWebPage)) {
+      return { kind: 'gone', status };
+    }
     if (status === 401 || status === 403) return { kind: 'unauthorised', status, why };
     if (status >= 400 && status < 500 && status !== 404 && !PASSING.has(status)) {
       return { kind: 'refused', code: 'status', status, why };
@@ -188,14 +188,14 @@ async function unpacked(
   contentType: string | null,
   maxOutputLength: number,
 ): Promise<ErpAnswer> {
-  if (encoding === 'identity' || encoding === '') return { kind: 'document', contentType, body };
+  if (encoding === 'identity' || encoding === '') return documentOf(contentType, body);
   const fault = { kind: 'refused', code: 'invalid-message', status: 200 } as const;
   if (encoding !== 'gzip' && encoding !== 'x-gzip') {
     const why = 'the ERP answered in an encoding that it was not asked for';
     return { ...fault, why };
   }
   try {
-    return { kind: 'document', contentType, body: await unzip(body, { maxOutputLength }) };
+    return documentOf(contentType, await unzip(body, { maxOutputLength }));
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'ERR_BUFFER_TOO_LARGE') {
       return tooLarge(maxOutputLength);
@@ -207,4 +207,27 @@ async function unpacked(
 function tooLarge(maxAnswerBytes: number): ErpAnswer {
   const why = `the ERP answered with more than ${maxAnswerBytes} bytes`;
   return { kind: 'refused', code: 'too-large', status: 200, why };
+}
+
+function documentOf(contentType: string | null, body: Buffer): ErpAnswer {
+  return isEmptyList(body)
+    ? { kind: 'gone', status: 200 }
+    : { kind: 'document', contentType, body };
+}
+
+/** Beyond that there is something in it. */
+const LARGEST_EMPTY_BYTES = 4096;
+const LISTS = ['d', 'results', 'value', 'items', 'data'];
+
+/** A list without an entry, as a query answers that finds nothing: bare, or as OData and REST services wrap it. */
+function isEmptyList(body: Buffer): boolean {
+  if (body.length > LARGEST_EMPTY_BYTES) return false;
+  const json = readJson(body);
+  return json.ok && isEmpty(json.value, 2);
+}
+
+function isEmpty(json: unknown, levels: number): boolean {
+  if (Array.isArray(json)) return json.length === 0;
+  if (levels === 0 || !isJsonObject(json)) return false;
+  return LISTS.some((name) => Object.hasOwn(json, name) && isEmpty(json[name], levels - 1));
 }

@@ -295,12 +295,14 @@ function findingOf(rule: EnrichmentRule, answer: ErpAnswer): Omit<Finding, 'chec
   const { origin } = new URL(enrichmentUrl(rule, {}));
   switch (answer.kind) {
     case 'document':
-    case 'nothing':
       return { status: 'ok', detail: `${origin} answers` };
     case 'gone':
       return {
         status: 'ok',
-        detail: `${origin} answers ${answer.status} to an order it lacks; a wrong url would have that answer, too`,
+        detail:
+          answer.status < 300
+            ? `${origin} answers`
+            : `${origin} answers ${answer.status} to an order it lacks; a wrong url would have that answer, too`,
       };
     case 'refused':
       // a key that is no number, or a login that the rule does not have: the ERP may mean either

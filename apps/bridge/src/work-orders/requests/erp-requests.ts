@@ -1,13 +1,7 @@
 import { Logger } from '@nestjs/common';
 import { type Clock, realNowMs } from '#libs/clock';
 import type { BridgeSettings } from '#libs/config';
-import {
-  isJsonObject,
-  type OrderMessage,
-  printable,
-  readJson,
-  type RejectionCode,
-} from '#libs/contracts';
+import { type OrderMessage, printable, type RejectionCode } from '#libs/contracts';
 import { backOffMs } from '#libs/delivery';
 import { type ErpAnswer, type ErpClient, openErpClient } from '#libs/erp-client';
 import {
@@ -33,6 +27,11 @@ import { KnownAnswers, RequestLanes, type Waiting } from './request-lanes.js';
 
 /** A message of the queue that waits for its order. */
 export class WaitingRequest implements Waiting {
+  readonly machineId: string;
+  readonly version: string | undefined;
+  readonly bytes = 0;
+  failures = 0;
+  goneSinceMs: number | undefined;
   /** GETs made for it. */
   calls: number;
   isDeferred: boolean;
@@ -43,16 +42,10 @@ export class WaitingRequest implements Waiting {
     readonly message: InboundMessage,
     readonly sinceMs: number,
   ) {
+    this.machineId = request.orderId;
+    this.version = request.version;
     this.calls = request.calls ?? 0;
     this.isDeferred = request.isDeferred === true;
-  }
-
-  get key(): string {
-    return this.request.orderId;
-  }
-
-  get version(): string | undefined {
-    return this.request.version;
   }
 
   get isLost(): boolean {
@@ -99,6 +92,7 @@ interface Surroundings {
 
 /** A GET that is made for a request. */
 interface Call {
+  waiting: WaitingRequest;
   path: string;
   isProbe: boolean;
   /** Real milliseconds. */
@@ -165,7 +159,7 @@ export class ErpRequests {
   }
 
   add(waiting: WaitingRequest): void {
-    const known = this.known.get(waiting.key, waiting.version, realNowMs());
+    const known = this.known.get(waiting.machineId, waiting.version, realNowMs());
     if (known !== undefined) {
       this.knownUsed += 1;
       this.reply(waiting, known);
@@ -228,10 +222,11 @@ export class ErpRequests {
     waiting.calls += 1;
     try {
       const answer = await this.get(path, waiting);
-      await this.conclude(waiting, answer, { path, isProbe, begunMs, askedAt });
+      this.results[answer.kind] += 1;
+      await this.conclude({ waiting, path, isProbe, begunMs, askedAt }, answer);
     } catch (error) {
       if (isProbe) this.breaker.probeWasVoid();
-      this.lanes.answered(waiting.key);
+      this.lanes.answered(waiting);
       if (message.revoked.aborted) message.abandon();
       // a bug of ours: it is asked for again, and dead-lettered when that does not help
       else message.fail(error);
@@ -256,30 +251,22 @@ export class ErpRequests {
     }
   }
 
-  private async conclude(waiting: WaitingRequest, answer: ErpAnswer, call: Call): Promise<void> {
+  private async conclude(call: Call, answer: ErpAnswer): Promise<void> {
+    const { waiting, path, begunMs } = call;
     switch (answer.kind) {
       case 'document': {
-        if (isEmptyList(answer.body)) {
-          await this.notThere(waiting, undefined, call);
-          return;
-        }
         this.works(call);
-        this.results.document += 1;
         const answeredMs = realNowMs();
-        const reply = await this.read(waiting, answer, call);
-        if (reply.kind === 'orders') {
-          this.lastThere.set(call.path, { begunMs: call.begunMs, answeredMs });
-        }
+        const reply = await this.read(call, answer);
+        if (reply.kind === 'orders') this.lastThere.set(path, { begunMs, answeredMs });
         this.answer(waiting, reply, answer.body.length);
         return;
       }
-      case 'nothing':
       case 'gone':
-        await this.notThere(waiting, answer.kind === 'gone' ? answer.status : undefined, call);
+        await this.notThere(call, answer.status);
         return;
       case 'refused': {
         this.works(call);
-        this.results.refused += 1;
         const { code: found, status, why } = answer;
         const code = found === 'status' ? 'rejected-by-service' : found;
         const rejected = this.rejected(waiting, code, why);
@@ -287,14 +274,10 @@ export class ErpRequests {
         return;
       }
       case 'unauthorised':
-        this.results.unauthorised += 1;
-        this.failed(waiting, answer.why, call, {
-          cause: answer.status === 401 ? 'token-refused' : 'forbidden',
-        });
+        this.failed(call, answer.why, answer.status === 401 ? 'token-refused' : 'forbidden');
         return;
       case 'retry':
-        this.results.retry += 1;
-        this.failed(waiting, answer.why, call, { afterMs: answer.afterMs ?? 0 });
+        this.failed(call, answer.why, 'service', answer.afterMs ?? 0);
         return;
       default:
         answer satisfies never;
@@ -318,22 +301,21 @@ export class ErpRequests {
   }
 
   private answer(waiting: WaitingRequest, reply: Reply, bytes = 0): void {
-    const { key, version } = waiting;
+    const { machineId: orderId, version } = waiting;
     // one that is not there may only have been asked for too early
     if (reply.kind === 'orders' && reply.gone === undefined && version !== undefined) {
-      this.known.put(key, { version, answer: reply, bytes, atMs: realNowMs() });
-    } else this.known.forget(key);
-    this.lanes.answered(key);
+      this.known.put(orderId, { version, answer: reply, bytes, atMs: realNowMs() });
+    } else this.known.forget(orderId);
+    this.lanes.answered(waiting);
     this.reply(waiting, reply);
   }
 
   private async read(
-    waiting: WaitingRequest,
+    { waiting, askedAt }: Call,
     { contentType, body }: Extract<ErpAnswer, { kind: 'document' }>,
-    { askedAt }: Call,
   ): Promise<Reply> {
     const { settings, mapping, clock } = this.surroundings;
-    const { request } = waiting;
+    const { orderId } = waiting.request;
     const document = {
       contentType: this.rule.contentType ?? contentType,
       body,
@@ -344,55 +326,47 @@ export class ErpRequests {
       const { code, detail } = read.rejection;
       return this.rejected(waiting, code, `in the answer, ${detail}`);
     }
-    const messages = read.value.filter(({ order }) => this.isOf(request, order.orderId));
+    const messages = read.value.filter(({ order }) => this.isOf(orderId, order.orderId));
     if (messages.length > 0) return { kind: 'orders', messages, askedAt };
     const other = read.value[0]?.order.orderId ?? 'none';
-    const why = `the answer holds order ${other}, and not ${request.orderId}`;
+    const why = `the answer holds order ${other}, and not ${orderId}`;
     return this.rejected(waiting, 'invalid-message', why);
   }
 
-  private isOf({ orderId }: OrderRequest, found: string): boolean {
+  private isOf(orderId: string, found: string): boolean {
     if (found === orderId) return true;
     return !this.rule.keepLeadingZeros && found.replace(/^0+(?=\d+$)/, '') === orderId;
   }
 
   /**
-   * The ERP does not have the order: `status` 404 or 410, undefined where it has answered with nothing. Except for 410,
-   * that counts once it has been so for a while. A 404 counts only after another one, and if the ERP had another order
-   * between the two: a wrong address, or a gateway while the ERP restarts, answers it to everything, and must not take
-   * orders off the machines.
+   * The ERP does not have the order. Except for 410, that counts once it has been so for a while. A 404 counts only
+   * after another one, and if the ERP had another order between the two: a wrong address, or a gateway while the ERP
+   * restarts, answers it to everything, and must not take orders off the machines.
    */
-  private async notThere(
-    waiting: WaitingRequest,
-    status: 404 | 410 | undefined,
-    call: Call,
-  ): Promise<void> {
-    const { lanes, rule } = this;
-    const { key } = waiting;
+  private async notThere(call: Call, status: 404 | 410 | 204 | 200): Promise<void> {
+    const { waiting, path, askedAt } = call;
     const nowMs = realNowMs();
-    this.results.gone += 1;
-    const goneForMs = lanes.gone(key, nowMs);
-    const leftMs = rule.goneAfterSeconds * 1000 - goneForMs;
+    const goneSinceMs = (waiting.goneSinceMs ??= nowMs);
+    const leftMs = goneSinceMs + this.rule.goneAfterSeconds * 1000 - nowMs;
     if (status !== 410 && leftMs > 0) {
       if (call.isProbe) this.breaker.probeWasVoid();
-      this.postpone(waiting, nowMs + Math.min(leftMs, GONE_AGAIN_MS), false);
+      this.postpone(waiting, nowMs + Math.min(leftMs, GONE_AGAIN_MS));
       return;
     }
-    if (status === 404 && !this.hadOtherBetween(nowMs - goneForMs, call)) {
-      if (await this.hasOther(waiting, call.path)) {
+    if (status === 404 && !this.hadOtherBetween(goneSinceMs, call)) {
+      if (await this.hasOther(waiting, path)) {
         this.works(call);
-        this.postpone(waiting, realNowMs(), false);
+        this.postpone(waiting, realNowMs());
         return;
       }
       const why = 'the ERP answers 404, and has had no other order since: the url may be wrong';
-      this.failed(waiting, why, call);
+      this.failed(call, why, 'service');
       return;
     }
     this.works(call);
-    const { askedAt } = call;
     const changedAt = Math.floor(askedAt / 1000);
     const { orderId, values } = waiting.request;
-    const said = status === undefined ? 'answered without it' : `answered ${status}`;
+    const said = status === 404 || status === 410 ? `answered ${status}` : 'answered without it';
     // an answer that keeps leading zeros has put it on its machines under the number that the event has
     const orderIds = new Set([orderId, values['orderId'] ?? orderId]);
     this.answer(waiting, {
@@ -418,58 +392,43 @@ export class ErpRequests {
       if (path === ownPath) continue;
       const begunMs = realNowMs();
       const answer = await this.get(path, waiting);
-      if (answer.kind !== 'document' || isEmptyList(answer.body)) continue;
+      if (answer.kind !== 'document') continue;
       this.lastThere.set(path, { begunMs, answeredMs: realNowMs() });
       return true;
     }
     return false;
   }
 
+  /** @param afterMs for how long the ERP asks to be left alone, in real milliseconds */
   private failed(
-    waiting: WaitingRequest,
-    why: string,
-    { isProbe }: Call,
-    { cause = 'service', afterMs = 0 }: { cause?: RetryCause; afterMs?: number } = {},
+    { waiting, isProbe }: Call,
+    saidWhy: string,
+    cause: RetryCause,
+    afterMs = 0,
   ): void {
     const { lanes, rule } = this;
-    const { key } = waiting;
     const nowMs = realNowMs();
-    this.lastFailure = { why: this.detail(why), atMs: nowMs };
+    const why = this.detail(saidWhy);
+    this.lastFailure = { why, atMs: nowMs };
     if (afterMs > 0) this.notBeforeMs = Math.max(this.notBeforeMs, nowMs + afterMs);
     const busyMachines = lanes.waiting + lanes.callsUnderWay;
-    const failure = { busyMachines, isShared: false, isProbe, cause, why: this.detail(why) };
-    if (this.breaker.failed({ ...failure, machineId: key, retryAfterMs: afterMs }, nowMs)) {
-      this.logger.warn({ msg: 'enrichment paused, probing', rule: rule.name, why, cause });
+    const failure = { busyMachines, isShared: false, isProbe, cause, why, retryAfterMs: afterMs };
+    if (this.breaker.failed({ ...failure, machineId: waiting.machineId }, nowMs)) {
+      this.logger.warn({ msg: 'enrichment paused, probing', rule: rule.name, why: saidWhy, cause });
     }
-    const waitMs = Math.max(afterMs, backOffMs(lanes.failuresOf(key) + 1, RETRY_BACK_OFF), 1);
-    this.postpone(waiting, nowMs + waitMs, true);
+    waiting.failures += 1;
+    this.postpone(
+      waiting,
+      nowMs + Math.max(afterMs, backOffMs(waiting.failures, RETRY_BACK_OFF), 1),
+    );
   }
 
-  private postpone(waiting: WaitingRequest, notBeforeMs: number, hasFailed: boolean): void {
-    const superseded = this.lanes.postpone(waiting.key, notBeforeMs, hasFailed);
-    if (superseded !== undefined) this.supersede(superseded, SUPERSEDED);
+  private postpone(waiting: WaitingRequest, notBeforeMs: number): void {
+    if (this.lanes.postpone(waiting, notBeforeMs)) this.supersede(waiting, SUPERSEDED);
     else if (waiting.isLost) this.dropLost();
   }
 }
 
 function statusOf(answer: ErpAnswer): number | string {
-  if (answer.kind === 'document') return 200;
-  return answer.kind === 'nothing' ? 204 : (answer.status ?? 'network');
-}
-
-/** Beyond that there is something in it. */
-const LARGEST_EMPTY_BYTES = 4096;
-const LISTS = ['d', 'results', 'value', 'items', 'data'];
-
-/** A list without an entry, as a query answers that finds nothing: bare, or as OData and REST services wrap it. */
-function isEmptyList(body: Buffer): boolean {
-  if (body.length > LARGEST_EMPTY_BYTES) return false;
-  const json = readJson(body);
-  return json.ok && isEmpty(json.value, 2);
-}
-
-function isEmpty(json: unknown, levels: number): boolean {
-  if (Array.isArray(json)) return json.length === 0;
-  if (levels === 0 || !isJsonObject(json)) return false;
-  return LISTS.some((name) => Object.hasOwn(json, name) && isEmpty(json[name], levels - 1));
+  return answer.kind === 'document' ? 200 : (answer.status ?? 'network');
 }

@@ -53,13 +53,13 @@ interface Answer {
 class Enrichment {
   /** How often each order has changed, in the ERP. */
   readonly erp = new Map(ORDERS.map((id) => [id, 0]));
-  readonly log: Omit<Event, 'offset'>[] = [];
+  readonly log: Pick<Event, 'machineId' | 'version'>[] = [];
   readonly committed = new Set<number>();
   readonly ledger = new Map<string, KnownOrder>();
   private lanes = new RequestLanes<Event>();
   private known = new KnownAnswers<Answer>();
   private calls: Call[] = [];
-  private ended: { offset: number; key: string; answer?: Answer }[] = [];
+  private ended: { offset: number; machineId: string; answer?: Answer }[] = [];
   private position = 0;
   private nowMs = 1_000_000;
 
@@ -75,7 +75,7 @@ class Enrichment {
         this.erp.set(step.order, state);
         const version = step.isVersioned ? `v${state}` : undefined;
         for (let sent = 0; sent <= step.events; sent += 1) {
-          this.log.push({ key: step.order, version });
+          this.log.push({ machineId: step.order, version });
         }
         return;
       }
@@ -102,9 +102,10 @@ class Enrichment {
         this.position = 0;
         return;
       case 'written again':
-        for (const { offset, key, version } of this.lanes.drop((each) => each.key === step.order)) {
-          this.ended.push({ offset, key });
-          this.log.push({ key, version });
+        for (const event of this.lanes.drop((each) => each.machineId === step.order)) {
+          const { offset, machineId, version } = event;
+          this.ended.push({ offset, machineId });
+          this.log.push({ machineId, version });
         }
         return;
       default:
@@ -131,12 +132,12 @@ class Enrichment {
       const event = this.log[this.position];
       if (event === undefined || this.committed.has(this.position)) continue;
       handed += 1;
-      this.add({ ...event, offset: this.position });
+      this.add({ ...event, offset: this.position, bytes: 0, failures: 0, goneSinceMs: undefined });
     }
   }
 
   private add(event: Event): void {
-    const answer = this.known.get(event.key, event.version, this.nowMs);
+    const answer = this.known.get(event.machineId, event.version, this.nowMs);
     if (answer !== undefined) {
       this.ended.push({ ...event, answer });
       return;
@@ -149,8 +150,8 @@ class Enrichment {
     for (;;) {
       const event = this.lanes.take(this.nowMs);
       if (event === undefined) return;
-      if (this.calls.some((call) => call.event.key === event.key)) {
-        throw new Error(`two GETs for order ${event.key} are under way`);
+      if (this.calls.some((call) => call.event.machineId === event.machineId)) {
+        throw new Error(`two GETs for order ${event.machineId} are under way`);
       }
       this.nowMs += 1;
       this.calls.push({ event, askedAt: this.nowMs, seen: undefined });
@@ -158,7 +159,7 @@ class Enrichment {
   }
 
   private read(call: Call | undefined): void {
-    if (call !== undefined) call.seen ??= this.erp.get(call.event.key) ?? 0;
+    if (call !== undefined) call.seen ??= this.erp.get(call.event.machineId) ?? 0;
   }
 
   private answer(call: Call | undefined, fails: boolean): void {
@@ -166,24 +167,23 @@ class Enrichment {
     this.calls.splice(this.calls.indexOf(call), 1);
     const { event, askedAt } = call;
     if (fails) {
-      const superseded = this.lanes.postpone(event.key, this.nowMs + 2, true);
-      if (superseded !== undefined) this.ended.push(superseded);
+      if (this.lanes.postpone(event, this.nowMs + 2)) this.ended.push(event);
       return;
     }
     this.read(call);
     const answer = { askedAt, state: call.seen ?? 0 };
     if (event.version !== undefined) {
       const known = { version: event.version, answer, bytes: 1, atMs: this.nowMs };
-      this.known.put(event.key, known);
-    } else this.known.forget(event.key);
-    this.lanes.answered(event.key);
+      this.known.put(event.machineId, known);
+    } else this.known.forget(event.machineId);
+    this.lanes.answered(event);
     this.ended.push({ ...event, answer });
   }
 
   private commit(most: number): void {
-    for (const { offset, key, answer } of this.ended.splice(0, most)) {
+    for (const { offset, machineId, answer } of this.ended.splice(0, most)) {
       this.committed.add(offset);
-      if (answer !== undefined) this.apply(key, answer);
+      if (answer !== undefined) this.apply(machineId, answer);
     }
   }
 

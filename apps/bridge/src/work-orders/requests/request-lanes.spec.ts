@@ -1,6 +1,8 @@
 import { KnownAnswers, RequestLanes, type Waiting } from './request-lanes.js';
 
-const event = (key: string, version?: string): Waiting => ({ key, version });
+const event = (machineId: string, version?: string): Waiting => ({
+  ...{ machineId, version, bytes: 0, failures: 0, goneSinceMs: undefined },
+});
 
 describe('RequestLanes', () => {
   it('lets the newest of several requests for an order wait, and the others go', () => {
@@ -11,9 +13,9 @@ describe('RequestLanes', () => {
     expect(lanes.take(0)).toBe(second);
     expect(lanes.add(third)).toBeUndefined();
     expect(lanes.take(0)).toBeUndefined();
-    lanes.answered('1');
+    lanes.answered(second);
     expect(lanes.take(0)).toBe(third);
-    lanes.answered('1');
+    lanes.answered(third);
     expect(lanes.take(0)).toBeUndefined();
     expect(lanes.waiting + lanes.callsUnderWay).toBe(0);
   });
@@ -37,44 +39,40 @@ describe('RequestLanes', () => {
 
   it('takes orders in turns, and those that failed once their time has come', () => {
     const lanes = new RequestLanes();
-    for (const key of ['1', '2', '3']) lanes.add(event(key));
-    expect(lanes.take(0)?.key).toBe('1');
-    expect(lanes.postpone('1', 100, true)).toBeUndefined();
-    expect(lanes.take(0)?.key).toBe('2');
-    expect(lanes.take(0)?.key).toBe('3');
+    const [first, second, third] = [event('1'), event('2'), event('3')];
+    for (const each of [first, second, third]) lanes.add(each);
+    expect(lanes.take(0)).toBe(first);
+    expect(lanes.postpone(first, 100)).toBe(false);
+    expect([lanes.take(0), lanes.take(0)]).toEqual([second, third]);
     expect(lanes.take(99)).toBeUndefined();
     expect(lanes.nextDueMs(99)).toBe(100);
-    expect(lanes.take(100)?.key).toBe('1');
-    expect(lanes.failuresOf('1')).toBe(1);
-    lanes.answered('1');
-    lanes.add(event('1'));
-    expect(lanes.take(100)?.key).toBe('1');
-    expect(lanes.failuresOf('1')).toBe(0);
+    expect(lanes.take(100)).toBe(first);
   });
 
-  it('goes on with the newer request where a GET has failed', () => {
+  it('goes on with the newer request where a GET has failed, and knows what has come of those before', () => {
+    const lanes = new RequestLanes();
+    const [older, newer, newest] = [event('1'), event('1'), event('1')];
+    lanes.add(older);
+    lanes.take(0);
+    lanes.add(newer);
+    Object.assign(older, { failures: 2, goneSinceMs: 5 });
+    expect(lanes.postpone(older, 10)).toBe(true);
+    expect(lanes.take(9)).toBeUndefined();
+    expect(lanes.add(newest)).toBe(newer);
+    expect(lanes.take(10)).toBe(newest);
+    expect(newest).toMatchObject({ failures: 2, goneSinceMs: 5 });
+  });
+
+  it('begins anew with the request that comes behind one that was answered', () => {
     const lanes = new RequestLanes();
     const [older, newer] = [event('1'), event('1')];
     lanes.add(older);
     lanes.take(0);
     lanes.add(newer);
-    expect(lanes.postpone('1', 10, true)).toBe(older);
-    expect(lanes.take(10)).toBe(newer);
-  });
-
-  it('counts for how long an order has not been there, until it is', () => {
-    const lanes = new RequestLanes();
-    lanes.add(event('1'));
-    lanes.take(0);
-    expect(lanes.gone('1', 1000)).toBe(0);
-    lanes.postpone('1', 1500, false);
-    lanes.take(1500);
-    expect(lanes.failuresOf('1')).toBe(0);
-    expect(lanes.gone('1', 1600)).toBe(600);
-    lanes.add(event('1'));
-    lanes.answered('1');
-    lanes.take(1700);
-    expect(lanes.gone('1', 1700)).toBe(0);
+    Object.assign(older, { failures: 2, goneSinceMs: 5 });
+    lanes.answered(older);
+    expect(lanes.take(0)).toBe(newer);
+    expect(newer).toMatchObject({ failures: 0, goneSinceMs: undefined });
   });
 
   it('gives back what is wanted no more, and leaves a GET under way to its end', () => {
@@ -87,10 +85,10 @@ describe('RequestLanes', () => {
     expect(lanes.drop(() => true)).toEqual([waiting, other]);
     expect(lanes.take(0)).toBeUndefined();
     expect(lanes.callsUnderWay).toBe(1);
-    lanes.answered('1');
+    lanes.answered(asked);
     expect(lanes.waiting + lanes.callsUnderWay).toBe(0);
-    lanes.add(event('2'));
-    expect(lanes.take(0)?.key).toBe('2');
+    lanes.add(other);
+    expect(lanes.take(0)).toBe(other);
   });
 });
 

@@ -1,35 +1,27 @@
 import { type LaneEntry, LaneQueue } from '../../delivery/index.js';
 
-/** What waits for the answer to a GET. */
-export interface Waiting {
-  /** Orders are asked for by this. */
-  readonly key: string;
+/** What waits for the answer to a GET, in the lane of its order: `machineId` is the id of that. */
+export interface Waiting extends LaneEntry {
   /** Two requests of the same version need one answer; undefined where events do not say it. */
   readonly version: string | undefined;
   /** Its partition was revoked: nobody takes the answer. */
   readonly isLost?: boolean;
-}
-
-/** A request in the lane of its order, with what is known of the order's GETs. */
-interface Entry<W> extends LaneEntry {
-  request: W;
-  /** GETs that have failed since the last that did not. */
+  /** GETs for the order that have failed since the last that did not. */
   failures: number;
   /** Real milliseconds of the first answer in a row that the order is not there. */
   goneSinceMs: number | undefined;
 }
 
 /**
- * The orders to ask an ERP for, each in a lane of its own ({@link LaneQueue}, which an order is a machine to) with at
- * most one GET under way. Pure: times are handed in.
+ * The orders to ask an ERP for, each in a lane of its own with at most one GET under way. Pure: times are handed in.
  *
  * A request that comes in while a GET is under way waits for the next one: the GET may have been answered before the
  * change that the request announces. Of several that wait the newest stays: one answer holds the changes of all.
  */
 export class RequestLanes<W extends Waiting> {
-  private readonly queue = new LaneQueue<Entry<W>>({ maxMachines: 1, maxBytes: Infinity });
+  private readonly queue = new LaneQueue<W>({ maxMachines: 1, maxBytes: Infinity });
   /** By order. */
-  private readonly inCall = new Map<string, Entry<W>>();
+  private readonly inCall = new Map<string, W>();
 
   /** Orders that no GET is under way for. */
   get waiting(): number {
@@ -46,8 +38,8 @@ export class RequestLanes<W extends Waiting> {
   }
 
   /** All that wait, those in a call left out. */
-  *waitingRequests(): Iterable<W> {
-    for (const { request } of this.queue.allWaiting()) yield request;
+  waitingRequests(): Iterable<W> {
+    return this.queue.allWaiting();
   }
 
   /**
@@ -55,70 +47,54 @@ export class RequestLanes<W extends Waiting> {
    * added, by the GET under way for the same version, unless that is lost.
    */
   add(request: W): W | undefined {
-    const { key, version } = request;
-    const asked = this.inCall.get(key)?.request;
+    const { machineId, version } = request;
+    const asked = this.inCall.get(machineId);
     if (version !== undefined && asked?.version === version && asked.isLost !== true) {
       return request;
     }
-    const [waiting] = this.queue.waitingOf(key);
-    const older = waiting?.request;
-    if (waiting !== undefined) waiting.request = request;
-    else {
-      const entry = { machineId: key, bytes: 0, request };
-      this.queue.enqueue({ ...entry, failures: 0, goneSinceMs: undefined });
-    }
+    const [older] = this.queue.waitingOf(machineId);
+    if (older === undefined) this.queue.enqueue(request);
+    else this.queue.replaceAll(machineId, [inherit(request, older)]);
     return older;
   }
 
   /** Begins a GET for the order whose turn it is; undefined where none is ready. */
   take(nowMs: number): W | undefined {
-    const [entry] = this.queue.takeBatch(nowMs);
-    if (entry !== undefined) this.inCall.set(entry.machineId, entry);
-    return entry?.request;
+    const [request] = this.queue.takeBatch(nowMs);
+    if (request !== undefined) this.inCall.set(request.machineId, request);
+    return request;
   }
 
-  /** The GET for the order has an answer; a request that came meanwhile is ready for the next. */
-  answered(key: string): void {
-    if (this.inCall.delete(key)) this.queue.releaseMachine(key, 'unknown');
+  /** The GET for the request has an answer; one that came meanwhile is ready for the next. */
+  answered({ machineId }: W): void {
+    if (this.inCall.delete(machineId)) this.queue.releaseMachine(machineId, 'unknown');
   }
 
   /**
-   * The GET for the order has to be made again, not before that time. Returns the request that need not wait any more,
-   * since a newer one does.
+   * The GET for the request has to be made again, not before that time: for a newer one where one waits. Returns whether
+   * it is so.
    */
-  postpone(key: string, notBeforeMs: number, hasFailed: boolean): W | undefined {
-    const entry = this.inCall.get(key);
-    if (entry === undefined) return undefined;
-    this.inCall.delete(key);
-    if (hasFailed) entry.failures += 1;
-    const [newer] = this.queue.waitingOf(key);
-    if (newer === undefined) {
-      this.queue.putBack(entry, 'unknown', notBeforeMs);
-      return undefined;
+  postpone(request: W, notBeforeMs: number): boolean {
+    const { machineId } = request;
+    this.inCall.delete(machineId);
+    const [newer] = this.queue.waitingOf(machineId);
+    if (newer === undefined) this.queue.putBack(request, 'unknown', notBeforeMs);
+    else {
+      inherit(newer, request);
+      this.queue.releaseMachine(machineId, 'unknown', notBeforeMs);
     }
-    this.queue.replaceAll(key, [{ ...entry, request: newer.request }]);
-    this.queue.releaseMachine(key, 'unknown', notBeforeMs);
-    return entry.request;
-  }
-
-  /** Of an order that a GET is under way for. */
-  failuresOf(key: string): number {
-    return this.inCall.get(key)?.failures ?? 0;
-  }
-
-  /** The ERP says that the order is not there; returns for how many real milliseconds it has been saying so. */
-  gone(key: string, nowMs: number): number {
-    const entry = this.inCall.get(key);
-    if (entry === undefined) return 0;
-    entry.goneSinceMs ??= nowMs;
-    return nowMs - entry.goneSinceMs;
+    return newer !== undefined;
   }
 
   /** Takes out what waits and is wanted no more. A GET under way goes on; its request is dropped as it ends. */
   drop(isDropped: (request: W) => boolean): W[] {
-    const dropped = this.queue.removeWaiting(({ request }) => isDropped(request));
-    return dropped.map(({ request }) => request);
+    return this.queue.removeWaiting(isDropped);
   }
+}
+
+/** Lets a newer request go on where an older one of its order was. */
+function inherit<W extends Waiting>(newer: W, { failures, goneSinceMs }: W): W {
+  return Object.assign(newer, { failures, goneSinceMs });
 }
 
 /** How long an answer may be used for a request of the same version. */
