@@ -342,28 +342,16 @@ describe('CommandDispatcher', () => {
         ['that is known', atOnce],
         ['that is looked up', byLookUp],
       ])('%s', (__, answer) => {
-        it('sends what may go', async () => {
-          flow.admit = () => answer(GO);
+        it.each<Admission & { kind: 'rejected' | 'superseded' }>([
+          { kind: 'rejected', rejection: unknown },
+          { kind: 'superseded', detail: 'a newer one is applied' },
+        ])('ends without a call what is $kind', async (admission) => {
+          flow.admit = () => answer(admission);
           const [mill] = await submitted('mill1');
-          expect(mill).toMatchObject({ results: [{ kind: 'applied', attempts: 1 }] });
-        });
-
-        it('rejects without a call what is known to be wrong', async () => {
-          flow.admit = () => answer({ kind: 'rejected', rejection: unknown });
-          const [mill] = await submitted('mill1');
-          const result = { kind: 'rejected', machineId: 'mill', attempts: 0, rejection: unknown };
+          const result = { machineId: 'mill', attempts: 0, ...admission };
           expect(mill).toEqual({ results: [result], ends: ['finished'] });
           expect(flow.calls).toEqual([]);
           expect(flow.dispatcher.busyMachines).toBe(0);
-        });
-
-        it('says of what is superseded that it is', async () => {
-          flow.admit = () => answer({ kind: 'superseded', detail: 'a newer one is applied' });
-          const [mill] = await submitted('mill1');
-          const detail = 'a newer one is applied';
-          const result = { kind: 'superseded', machineId: 'mill', attempts: 0, detail };
-          expect(mill).toEqual({ results: [result], ends: ['finished'] });
-          expect(flow.calls).toEqual([]);
         });
 
         it('holds what is not due yet, and asks again then', async () => {
@@ -844,6 +832,23 @@ describe('CommandDispatcher', () => {
       expect(flow.calls).toEqual([['mill1', 'lathe1']]);
     });
 
+    it('does not wait for others whose time has not come, and those leave together once it has', async () => {
+      flow = new Flow(sharedCalls({ maxMachines: 4 }));
+      const dueMs = realNowMs() + 1000;
+      flow.admit = (name) => {
+        const waitMs = dueMs - realNowMs();
+        return name !== 'd1' && waitMs > 0 ? { kind: 'not-yet', waitMs } : GO;
+      };
+      for (const name of ['a1', 'b1', 'c1']) flow.submit(name);
+      await pass(LINGER_MS);
+      flow.submit('d1');
+      expect(flow.calls).toEqual([]);
+      await pass(LINGER_MS);
+      expect(flow.calls).toEqual([['d1']]);
+      await pass(1000);
+      expect(flow.calls.map((names) => names.toSorted())).toEqual([['d1'], ['a1', 'b1', 'c1']]);
+    });
+
     it('waits no longer once a call is full', () => {
       for (const name of EIGHT) flow.submit(name);
       expect(flow.calls).toEqual([EIGHT]);
@@ -1143,16 +1148,6 @@ describe('CommandDispatcher', () => {
           });
         }
         expect(flow.calls).toEqual([['mill2']]);
-      });
-
-      it('supersedes nothing that is under way', async () => {
-        flow.service = hang;
-        const older = flow.submit('mill1');
-        await pass(LINGER_MS);
-        flow.submit('mill2');
-        await flow.reply('mill1', applied);
-        expect(older).toMatchObject({ results: [{ kind: 'applied' }] });
-        expect(flow.underWay).toEqual([['mill2']]);
       });
 
       it.each<[Precedence, string]>([

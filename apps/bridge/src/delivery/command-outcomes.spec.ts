@@ -4,7 +4,7 @@ import { ManualClock } from '#libs/clock';
 import { loadBridgeSettings } from '#libs/config';
 import type { CommandOutcome, MessageHeaders } from '#libs/contracts';
 import { DeadLetters, type OutboundRecord, RecordRefusedError } from '#libs/kafka';
-import { CommandOutcomes, oneOfEach, OutcomeCounts } from './command-outcomes.js';
+import { CommandOutcomes, oneOfEach } from './command-outcomes.js';
 import { CommandWaiter } from './command.js';
 import { type Answered, type CommandResult, type RejectedResult, rejection } from './command.js';
 import { inboundMessage, type KeptMessage } from './testing/inbound-message.js';
@@ -265,26 +265,6 @@ describe('CommandOutcomes', () => {
       expect(message.last).toHaveLength(1);
       expect(message.ends).toEqual(['finished']);
     });
-  });
-});
-
-describe('OutcomeCounts', () => {
-  it('counts by flow, by what became of the message, and rejections by why', () => {
-    const counts = new OutcomeCounts();
-    counts.add('work-order-list', 'applied', null);
-    counts.add('work-order-list', 'applied', null);
-    counts.add('work-order-list', 'superseded', null);
-    counts.add('downtime-reason', 'applied', null);
-    counts.add('downtime-reason', 'rejected', 'unknown-reason');
-    counts.add('downtime-reason', 'rejected', 'invalid-json');
-    counts.add('downtime-reason', 'rejected', 'unknown-reason');
-    expect(counts.totals()).toEqual([
-      { flow: 'work-orders', outcome: 'applied', code: '', count: 2 },
-      { flow: 'work-orders', outcome: 'superseded', code: '', count: 1 },
-      { flow: 'downtime-reasons', outcome: 'applied', code: '', count: 1 },
-      { flow: 'downtime-reasons', outcome: 'rejected', code: 'unknown-reason', count: 2 },
-      { flow: 'downtime-reasons', outcome: 'rejected', code: 'invalid-json', count: 1 },
-    ]);
   });
 });
 

@@ -326,7 +326,7 @@ interface OutcomeTotal {
 }
 
 /** How many outcomes there have been of each kind: plain numbers, since every message is counted. */
-export class OutcomeCounts {
+class OutcomeCounts {
   /** A rejection by its code, anything else by what it is: no code is named like an outcome. */
   private readonly counts: Readonly<Record<CommandFamily, Map<string, OutcomeTotal>>> = {
     'work-order-list': new Map(),

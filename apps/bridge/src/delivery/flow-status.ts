@@ -239,7 +239,7 @@ class FlowFailures {
 }
 
 /** Whether something has to do with several machines, or with one alone for all that is known. */
-export class DistinctMachines {
+class DistinctMachines {
   areSeveral = false;
   private first: string | undefined;
 

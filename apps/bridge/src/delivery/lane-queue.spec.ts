@@ -82,11 +82,6 @@ describe('LaneQueue', () => {
       ]);
     });
 
-    it('no more than its limit, however few requests are to share what is ready', () => {
-      add('a', 'b', 'c', 'd', 'e', 'f', 'g', 'h', 'i', 'j');
-      expect(idsOf(queue.takeBatch(0, 2))).toHaveLength(4);
-    });
-
     it('an entry that is larger than a request may be with nothing else', () => {
       queue.enqueue(entry('a', 0, 500));
       queue.enqueue(entry('b', 0, 0));
@@ -99,59 +94,6 @@ describe('LaneQueue', () => {
         queue.takeBatch(0),
       ];
       expect(batches.map(idsOf)).toEqual([['a'], ['b'], ['c'], ['d']]);
-    });
-  });
-
-  describe('of one machine', () => {
-    it('has one turn, and goes behind all others that wait', () => {
-      queue = new LaneQueue({ maxMachines: 1, maxBytes: 100 });
-      add('a', 'a', 'a', 'b', 'c');
-      const order = [1, 2, 3, 4, 5].map(() => {
-        const [taken] = queue.takeBatch(0);
-        queue.releaseMachine(taken!.machineId, 'ok');
-        return taken!.machineId;
-      });
-      expect(order).toEqual(['a', 'b', 'c', 'a', 'a']);
-    });
-  });
-
-  describe('sends nothing before its time', () => {
-    it('of an entry put back', () => {
-      add('a', 'b');
-      const [a] = queue.takeBatch(0);
-      queue.putBack(a!, 'ok', 500);
-      queue.releaseMachine('b', 'ok');
-      expect(queue.nextDueMs(0)).toBe(500);
-      expect(queue.readyMachines(499)).toBe(0);
-      expect(queue.takeBatch(499)).toEqual([]);
-      expect(queue.readyMachines(500)).toBe(1);
-      expect(idsOf(queue.takeBatch(500))).toEqual(['a']);
-      expect(queue.nextDueMs(500)).toBe(Infinity);
-    });
-
-    it('of a machine whose entry has failed for good while a newer one waits', () => {
-      add('a', 'a');
-      queue.takeBatch(0);
-      queue.releaseMachine('a', 'ok', 500);
-      expect(queue.takeBatch(499)).toEqual([]);
-      expect(idsOf(queue.takeBatch(500))).toEqual(['a']);
-    });
-
-    it('and is not held up by what another machine waits for', () => {
-      add('a', 'b');
-      queue.takeBatch(0);
-      queue.putBack(entry('a'), 'ok', 900);
-      queue.putBack(entry('b'), 'ok', 500);
-      expect(queue.nextDueMs(0)).toBe(500);
-      expect(idsOf(queue.takeBatch(500))).toEqual(['b']);
-      expect(queue.nextDueMs(500)).toBe(900);
-    });
-
-    it('behind those that were ready while it had to wait', () => {
-      add('a');
-      queue.putBack(queue.takeBatch(0)[0]!, 'ok', 500);
-      add('b', 'c');
-      expect(idsOf(queue.takeBatch(500))).toEqual(['b', 'c', 'a']);
     });
   });
 
@@ -304,40 +246,10 @@ describe('LaneQueue', () => {
       expect(queue.waitingOf('a').at(-1)).toBeUndefined();
     });
 
-    it('does not take one under way for the newest', () => {
-      queue.enqueue(entry('a', 1));
-      queue.takeBatch(0);
-      expect(queue.waitingOf('a').at(-1)).toBeUndefined();
-      queue.replaceAll('a', [entry('a', 2)]);
-      expect(queue.takeBatch(0)).toEqual([]);
-      queue.releaseMachine('a', 'ok');
-      expect(queue.takeBatch(0)).toEqual([entry('a', 2)]);
-    });
-
     it('keeps the turn of the one that is replaced', () => {
       add('a', 'b');
       queue.replaceAll('a', [entry('a', 2)]);
       expect(queue.takeBatch(0)).toEqual([entry('a', 2), entry('b')]);
-    });
-
-    it('removes those that are meant, and keeps the others in their order', () => {
-      for (const payload of [1, 2, 3, 4]) queue.enqueue(entry('a', payload));
-      queue.enqueue(entry('b', 2));
-      const removed = queue.removeWaiting(({ payload }) => payload % 2 === 0);
-      expect(removed).toEqual([entry('a', 2), entry('a', 4), entry('b', 2)]);
-      expect(queue.takeBatch(0)).toEqual([entry('a', 1)]);
-      queue.releaseMachine('a', 'ok');
-      expect(queue.takeBatch(0)).toEqual([entry('a', 3)]);
-    });
-
-    it('removes none that is under way, and none of its machine follows while it is', () => {
-      for (const payload of [1, 2]) queue.enqueue(entry('a', payload));
-      queue.takeBatch(0);
-      expect(queue.removeWaiting(() => true)).toEqual([entry('a', 2)]);
-      queue.enqueue(entry('a', 3));
-      expect(queue.takeBatch(0)).toEqual([]);
-      queue.releaseMachine('a', 'unknown');
-      expect(queue.takeBatch(0)).toEqual([entry('a', 3)]);
     });
 
     it('sends none of a machine twice, nor early, for a time that one of those removed had to wait for', () => {
@@ -362,36 +274,12 @@ describe('LaneQueue', () => {
       expect(queue.takeBatch(900)).toEqual([entry('a', 2)]);
     });
 
-    it('removes those whose time has not come, and lets the others of the machine wait for it', () => {
-      for (const payload of [1, 2]) queue.enqueue(entry('a', payload));
-      queue.putBack(queue.takeBatch(0)[0]!, 'ok', 500);
-      expect(queue.removeWaiting(({ payload }) => payload === 1)).toEqual([entry('a', 1)]);
-      expect(queue.takeBatch(499)).toEqual([]);
-      expect(queue.takeBatch(500)).toEqual([entry('a', 2)]);
-      expect(queue.removeWaiting(() => true)).toEqual([]);
-    });
-
     it('remembers the suspicion of a machine of which none is left', () => {
       sendAlone('bad', 'failed');
       add('bad');
       expect(queue.removeWaiting(() => true)).toHaveLength(1);
       add('bad', 'x');
       expect(idsOf(queue.takeBatch(0))).toEqual(['bad']);
-    });
-
-    it('counts them, and the machines they are of', () => {
-      const counts = (): number[] => [queue.waiting, queue.busyMachines, queue.readyMachines(0)];
-      expect(counts()).toEqual([0, 0, 0]);
-      add('a', 'a', 'b', 'c');
-      expect(counts()).toEqual([4, 3, 3]);
-      queue.takeBatch(0);
-      expect(counts()).toEqual([1, 3, 0]);
-      queue.releaseMachine('a', 'ok');
-      queue.releaseMachine('b', 'suspect');
-      queue.putBack(entry('c'), 'ok', 500);
-      expect(counts()).toEqual([2, 2, 1]);
-      expect(queue.removeWaiting(() => true)).toHaveLength(2);
-      expect(counts()).toEqual([0, 0, 0]);
     });
   });
 });

@@ -15,13 +15,7 @@ import { PlatformModule } from '../../platform/index.js';
 import { ownedState } from '../testing/owned-state.js';
 import { WorkOrdersModule } from '../work-orders.module.js';
 import { ListWatermarks } from './list-watermarks.js';
-import {
-  isOlder,
-  type ListToSet,
-  precedenceOf,
-  sizeOf,
-  WorkOrderLists,
-} from './work-order-lists.js';
+import { type ListToSet, precedenceOf, sizeOf, WorkOrderLists } from './work-order-lists.js';
 import { WorkOrderListsController } from './work-order-lists.controller.js';
 
 const LINGER_MS = 5;
@@ -388,67 +382,25 @@ function listOf(more: Partial<ListToSet> = {}): ListToSet {
 }
 
 describe('a list that waits while another one comes', () => {
-  const between = (older: ListToSet, newer: ListToSet): Precedence =>
-    precedenceOf(older, newer, undefined, false);
-
-  it('gives way to the newer one', () => {
-    expect(between(listOf(), listOf())).toBe('newer');
-  });
-
-  it('stays when the other one was issued before it', () => {
-    expect(between(listOf({ issuedAt: 20 }), listOf({ issuedAt: 10 }))).toBe('older');
-  });
-
-  it.each([
-    [{ issuedAt: 10 }, { issuedAt: 20 }],
-    [{ issuedAt: 10 }, { issuedAt: 10 }],
-    [{ issuedAt: 20 }, {}],
-    [{}, { issuedAt: 10 }],
-  ])('goes by the order of arrival where times do not say otherwise: %j, %j', (first, second) => {
-    expect(between(listOf(first), listOf(second))).toBe('newer');
-  });
-
-  describe('and says nothing of when it was issued, while the other one does', () => {
-    const between = (issuedAt: number, applied: number | undefined, isCalled: boolean) =>
-      precedenceOf(listOf(), listOf({ issuedAt }), applied, isCalled);
-
-    it.each([
-      ['newer', 'nothing is known that is newer', undefined, false],
-      ['newer', 'it is as new as what was applied', 10, false],
-      ['apart', 'it is older than what was applied', 11, false],
-      ['apart', 'a list is under way that may be newer', undefined, true],
-    ] as const)('comes to %s where %s', (precedence, _name, applied, isCalled) => {
-      expect(between(10, applied, isCalled)).toBe(precedence);
-    });
-  });
-
-  it('is applied with the later one when both are drawn from the ledger', () => {
-    expect(between(listOf({ cumulative: true }), listOf({ cumulative: true }))).toBe('both');
-  });
-
-  it.each([
-    [{ cumulative: true }, {}],
-    [{}, { cumulative: true }],
-    [{ cumulative: true }, { issuedAt: 10 }],
-    [{ issuedAt: 10 }, { cumulative: true }],
-  ])(
-    'gives way to a list of another source, whichever is drawn from the ledger',
-    (first, second) => {
-      expect(between(listOf(first), listOf(second))).toBe('newer');
-    },
-  );
-});
-
-describe('a list beside the one applied last', () => {
-  it.each([
-    [9, 10, true],
-    [10, 10, false],
-    [11, 10, false],
-    [undefined, 10, false],
-    [9, undefined, false],
-    [0, 1, true],
-  ])('issued at %s is older than one issued at %s: %s', (issuedAt, than, expected) => {
-    expect(isOlder(listOf(issuedAt === undefined ? {} : { issuedAt }), than)).toBe(expected);
+  it.each<[Precedence, Partial<ListToSet>, Partial<ListToSet>, (number | undefined)?, boolean?]>([
+    ['newer', {}, {}],
+    ['newer', { issuedAt: 10 }, { issuedAt: 20 }],
+    ['newer', { issuedAt: 10 }, { issuedAt: 10 }],
+    ['newer', { issuedAt: 20 }, {}],
+    ['older', { issuedAt: 20 }, { issuedAt: 10 }],
+    ['older', { issuedAt: 1 }, { issuedAt: 0 }],
+    ['newer', {}, { issuedAt: 10 }],
+    ['newer', {}, { issuedAt: 10 }, 10],
+    ['apart', {}, { issuedAt: 10 }, 11],
+    ['apart', {}, { issuedAt: 10 }, undefined, true],
+    ['both', { cumulative: true }, { cumulative: true }],
+    ['newer', { cumulative: true }, {}],
+    ['newer', {}, { cumulative: true }],
+    ['newer', { cumulative: true }, { issuedAt: 10 }],
+    ['newer', { issuedAt: 10 }, { cumulative: true }],
+  ])('%s counts, of %j and then %j', (precedence, older, newer, ...[applied, isCalled = false]) => {
+    const [first, second] = [listOf(older), listOf(newer)];
+    expect(precedenceOf(first, second, applied, isCalled)).toBe(precedence);
   });
 });
 

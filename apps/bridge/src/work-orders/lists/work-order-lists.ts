@@ -203,7 +203,7 @@ function issuedOf({ issuedAt, notOlderThan }: ListToSet): number | undefined {
 }
 
 /** Whether a list was issued before another one; without both times the later to come is the newer. */
-export function isOlder({ issuedAt }: ListToSet, than: number | undefined): boolean {
+function isOlder({ issuedAt }: ListToSet, than: number | undefined): boolean {
   return issuedAt !== undefined && than !== undefined && issuedAt < than;
 }
 
