@@ -9,24 +9,37 @@ import {
 import type { DocumentContent } from '../document/order-format.js';
 import { type DocumentElement, elementName } from '../xml/document-element.js';
 import { checkFields, type FieldRules } from '../xml/check-fields.js';
+import { COMMAND, STATE } from './b2mml-status.js';
 
 /** How the names of roots end. */
 export const NOUN =
   /(Production|Operations|Work)Schedule$|(Production|Operations|Work)Request$|JobOrder$|JobOrderList$|JobList$/i;
 const ORDERS = new Set(['ProductionRequest', 'OperationsRequest', 'JobOrder']);
 
+/** Whether its root is one of B2MML. */
+export function isB2mml(content: DocumentContent): boolean {
+  return rootsIn(content).length > 0;
+}
+
+function rootsIn(content: DocumentContent): string[] {
+  const { syntax } = content;
+  const names = syntax === 'xml' ? [content.root.name] : Object.keys(objectOf(content.value));
+  return names.filter((name) => NOUN.test(name));
+}
+
+function objectOf(json: unknown): JsonObject {
+  return isJsonObject(json) ? json : {};
+}
+
 /** The document as elements, or undefined when its root is none of B2MML. */
 export function b2mmlRoot(content: DocumentContent): DocumentElement | undefined {
-  if (content.syntax === 'xml') return NOUN.test(content.root.name) ? content.root : undefined;
-  const { value } = content;
-  if (!isJsonObject(value)) return undefined;
-  const nouns = Object.keys(value).filter((key) => NOUN.test(key));
-  const [only] = nouns;
+  const [only, ...others] = rootsIn(content);
   if (only === undefined) return undefined;
-  const isList = Array.isArray(value[only]);
-  return nouns.length === 1 && !isList
-    ? jsonElement(only, value[only])
-    : jsonElement('document', value);
+  if (content.syntax === 'xml') return content.root;
+  const json = objectOf(content.value);
+  return others.length === 0 && !Array.isArray(json[only])
+    ? jsonElement(only, json[only])
+    : jsonElement('document', json);
 }
 
 /** Orders wherever they are: in a schedule, in a request within it, in a list, or the root itself. */
@@ -42,11 +55,11 @@ function addOrders(element: DocumentElement, orders: DocumentElement[]): void {
 }
 
 const STATES = {
-  DispatchStatus: 'text',
-  RequestState: 'text',
-  SegmentState: 'text',
-  ScheduleState: 'text',
-} as const;
+  DispatchStatus: STATE,
+  RequestState: STATE,
+  SegmentState: STATE,
+  ScheduleState: STATE,
+};
 /** A name for people may stand in their place, which says nothing of equipment. */
 const SCOPES = { HierarchyScope: 'text or element', Location: 'text or element' } as const;
 const REQUIRED = { EquipmentRequirement: 'elements', SegmentRequirement: 'elements' } as const;
@@ -56,7 +69,7 @@ const ORDER = {
   ...ABOVE_ORDERS,
   ...REQUIRED,
   ID: 'text',
-  Command: 'text',
+  Command: COMMAND,
   StartTime: 'text',
 } as const;
 const LEVEL = { EquipmentElementLevel: 'text', EquipmentLevel: 'text' } as const;
@@ -87,14 +100,14 @@ const RULES: FieldRules = {
 };
 
 /**
- * Refuses fields of orders, and of what they stand in, that are given twice or hold what they do not.
- *
- * @param above what {@link elementsAbove} finds
+ * Refuses fields of orders, and of what they stand in, that are given twice or hold what they do not. The schedule of ten
+ * thousand is looked at once.
  */
-export function checkB2mmlFields(
-  orders: readonly DocumentElement[],
-  above: ReadonlySet<DocumentElement>,
-): Parsed<undefined> {
+export function checkB2mml(orders: readonly DocumentElement[]): Parsed<undefined> {
+  const above = new Set<DocumentElement>();
+  for (const { parent } of orders) {
+    for (let at = parent; at !== null && !above.has(at); at = at.parent) above.add(at);
+  }
   for (const element of above) {
     const checked = checkFields(element, RULES, ABOVE_ORDERS);
     if (!checked.ok) return checked;
@@ -104,15 +117,6 @@ export function checkB2mmlFields(
     if (!checked.ok) return checked;
   }
   return parsed(undefined);
-}
-
-/** What orders stand in: the schedule of ten thousand is looked at once. */
-export function elementsAbove(orders: readonly DocumentElement[]): Set<DocumentElement> {
-  const above = new Set<DocumentElement>();
-  for (const { parent } of orders) {
-    for (let at = parent; at !== null && !above.has(at); at = at.parent) above.add(at);
-  }
-  return above;
 }
 
 /** Keys that writers of JSON put the text of an element with attributes under. */

@@ -1,8 +1,7 @@
-import { parsed, rejected, type OrderStatus, type Parsed } from '#libs/contracts';
+import type { OrderStatus } from '#libs/contracts';
 
-import { elements, pathOf, textOf, type DocumentElement } from '../xml/document-element.js';
-
-const STATES = ['DispatchStatus', 'RequestState', 'SegmentState', 'ScheduleState'] as const;
+import type { KnownTexts } from '../xml/check-fields.js';
+import { textOf, type DocumentElement } from '../xml/document-element.js';
 
 /** By what is written, in lower case; undefined for what counts as none. */
 type StatusByValue = ReadonlyMap<string, OrderStatus | undefined>;
@@ -42,42 +41,10 @@ const STATUS_BY_COMMAND: StatusByValue = new Map<string, OrderStatus | undefined
   ['other', undefined],
 ]);
 
-/**
- * Refuses a state or a command that nothing is known of: taken for none, it would put an order on its list, or take
- * it off. Goes for the order and what is within it; {@link checkOwnStates} for what it stands in.
- */
-export function checkStates(order: DocumentElement): Parsed<undefined> {
-  const command = checkValue(order, 'Command', STATUS_BY_COMMAND);
-  return command.ok ? checkStatesWithin(order) : command;
-}
-
-function checkStatesWithin(element: DocumentElement): Parsed<undefined> {
-  const own = checkOwnStates(element);
-  if (!own.ok) return own;
-  for (const segment of elements(element, 'SegmentRequirement')) {
-    const within = checkStatesWithin(segment);
-    if (!within.ok) return within;
-  }
-  return own;
-}
-
-export function checkOwnStates(element: DocumentElement): Parsed<undefined> {
-  for (const name of STATES) {
-    const checked = checkValue(element, name, STATUS_BY_STATE);
-    if (!checked.ok) return checked;
-  }
-  return parsed(undefined);
-}
-
-function checkValue(
-  element: DocumentElement,
-  name: string,
-  known: StatusByValue,
-): Parsed<undefined> {
-  const value = textOf(element, name);
-  if (value === undefined || known.has(value.toLowerCase())) return parsed(undefined);
-  return rejected('invalid-message', `${pathOf(element, name)} is none of B2MML: ${value}`);
-}
+/** Any other, taken for none, would put an order on its list, or take it off. */
+const otherwise = 'is none of B2MML';
+export const STATE: KnownTexts = { known: STATUS_BY_STATE, otherwise };
+export const COMMAND: KnownTexts = { known: STATUS_BY_COMMAND, otherwise };
 
 export function statusOfOrder(order: DocumentElement): OrderStatus | undefined {
   return (

@@ -10,19 +10,24 @@ import {
   rejected,
 } from '#libs/contracts';
 import type { DocumentContent, OrderFormat, ReadingContext } from '../document/order-format.js';
-import { type DocumentElement, pathOf, readText, unlessTwice } from '../xml/document-element.js';
+import {
+  type DocumentElement,
+  elements,
+  pathOf,
+  readText,
+  unlessTwice,
+} from '../xml/document-element.js';
 import { changeMessage, snapshotMessage } from '../document/checked-message.js';
-import { b2mmlRoot, checkB2mmlFields, elementsAbove, ordersIn } from './b2mml-document.js';
-import { type Intent, intentOf } from './b2mml-intent.js';
+import { b2mmlRoot, checkB2mml, isB2mml, NOUN, ordersIn } from './b2mml-document.js';
 import { readDateTime } from './b2mml-time.js';
 import { readB2mmlOperations } from './b2mml-operations.js';
-import { checkOwnStates, checkStates, statusOfOrder } from './b2mml-status.js';
+import { statusOfOrder } from './b2mml-status.js';
 
 /** ISA-95 as B2MML writes it, V04 to V07, in XML or JSON. Orders that a message does not name stay. */
 export const b2mml: OrderFormat = {
   name: 'B2MML schedules and job orders',
   mediaTypes: ['application/b2mml+xml', 'application/b2mml+json'],
-  recognises: (content) => b2mmlRoot(content) !== undefined,
+  recognises: isB2mml,
   read: readB2mml,
 };
 
@@ -43,9 +48,7 @@ function readB2mml(content: DocumentContent, context: ReadingContext): Parsed<Or
   const checked = intent === 'cancel' ? parsed(undefined) : checkB2mml(orders);
   if (!checked.ok) return checked;
   const { timeZone } = context;
-  let made: Parsed<number> | undefined;
-  // by hundreds of orders of one message
-  const madeAt = () => (made ??= readMadeAt(root, context));
+  const madeAt = readMadeAt(root, context);
   const messages = parsedEach(orders, (order) => {
     const changedAt = readChangedAt(order, madeAt, timeZone);
     if (!changedAt.ok) return changedAt;
@@ -55,21 +58,10 @@ function readB2mml(content: DocumentContent, context: ReadingContext): Parsed<Or
   return rejected('invalid-message', `${pathOf(root)} has no request and no job order`);
 }
 
-function checkB2mml(orders: readonly DocumentElement[]): Parsed<undefined> {
-  const above = elementsAbove(orders);
-  const fields = checkB2mmlFields(orders, above);
-  if (!fields.ok) return fields;
-  for (const element of above) {
-    const states = checkOwnStates(element);
-    if (!states.ok) return states;
-  }
-  return fields;
-}
-
 /** When the schedule was published, else when the message was made. */
 function readChangedAt(
   order: DocumentElement,
-  madeAt: () => Parsed<number>,
+  madeAt: Parsed<number>,
   timeZone: string,
 ): Parsed<number> {
   for (let at: DocumentElement | null = order; at !== null; at = at.parent) {
@@ -77,7 +69,7 @@ function readChangedAt(
     if (!published.ok) return published;
     if (published.value !== undefined) return parsed(published.value);
   }
-  return madeAt();
+  return madeAt;
 }
 
 /** When the message was made, else when it was written to Kafka. */
@@ -116,8 +108,6 @@ function readB2mmlOrder(
   if (orderId === undefined)
     return rejected('invalid-message', `${pathOf(order, 'ID')} is missing`);
   if (intent === 'cancel') return changeMessage(where, { orderId, changedAt, status: 'cancelled' });
-  const states = checkStates(order);
-  if (!states.ok) return states;
   const status = statusOfOrder(order);
   const found = readB2mmlOperations(order, timeZone);
   if (!found.ok) return found;
@@ -148,4 +138,85 @@ function readB2mmlOrder(
 /** For operations that have none of their own. */
 function withStatus(operations: readonly OperationChange[], status: OrderStatus): OrderOperation[] {
   return operations.map((operation) => ({ status, ...operation }));
+}
+
+const VERB = /^(process|sync|show|add|change|respond|cancel|get|acknowledge|confirm)(.+)$/i;
+const BELOW_AN_ORDER =
+  /(ProductionRequest|OperationsRequest|JobOrder)(\[[^\]]{0,256}\])?\/+[^/\s]/i;
+
+/** What a message wants done with the orders in it. */
+type Intent = 'whole' | 'change' | 'cancel' | 'none';
+
+/**
+ * By the verb of the envelope and its action codes, whatever their case; a bare noun is the state of what is
+ * in it. Actions that differ from part to part are refused: each would be done to all orders of the message.
+ */
+function intentOf(root: DocumentElement): Parsed<Intent> {
+  const verb = verbOf(root.name);
+  if (verb === 'get' || verb === 'acknowledge' || verb === 'confirm') return parsed('none');
+  const actions = actionsOf(root, verb);
+  const intent = verb === 'cancel' ? parsed('cancel' as const) : intentOfActions(actions, verb);
+  if (!intent.ok) return intent;
+  const partial = intent.value === 'cancel' ? deletionOfPart(actions, root) : undefined;
+  if (partial === undefined) return intent;
+  return rejected('invalid-message', `${pathOf(partial)} deletes a part of what is sent`);
+}
+
+function intentOfActions(actions: readonly DocumentElement[], verb: string): Parsed<Intent> {
+  const ofVerb = verb === 'change' ? 'change' : 'whole';
+  const intents: Intent[] = [];
+  for (const action of actions) {
+    const code = readCode(action);
+    if (!code.ok) return code;
+    intents.push(intentOfCode(code.value ?? '') ?? ofVerb);
+  }
+  const [intent = ofVerb] = intents;
+  const other = actions[intents.findIndex((each) => each !== intent)];
+  if (other === undefined) return parsed(intent);
+  const field = pathOf(other, 'actionCode');
+  return rejected('invalid-message', `${field} is another action than the first`);
+}
+
+/** What follows the verb is a word of its own: `CancelledJobOrderList` has none. */
+function verbOf(name: string): string {
+  const [, verb = '', noun = ''] = VERB.exec(name) ?? [];
+  const isWord = /^[A-Z]/.test(noun) || NOUN.exec(noun)?.index === 0;
+  return isWord ? verb.toLowerCase() : 'sync';
+}
+
+function actionsOf(root: DocumentElement, verb: string): DocumentElement[] {
+  return elements(root, 'DataArea')
+    .flatMap(({ children }) => children.filter(({ name }) => name.toLowerCase() === verb))
+    .flatMap((each) => [
+      ...childrenIn(each, 'ActionCriteria', 'ActionExpression'),
+      ...childrenIn(each, 'ResponseCriteria', 'ResponseExpression'),
+    ]);
+}
+
+function childrenIn(element: DocumentElement, group: string, name: string): DocumentElement[] {
+  return elements(element, group).flatMap((each) => elements(each, name));
+}
+
+function readCode(action: DocumentElement): Parsed<string | undefined> {
+  const attribute = action.attributes['actionCode'];
+  return attribute === undefined ? readText(action, 'actionCode') : parsed(attribute);
+}
+
+/** Undefined for `Add`, `Replace`, `Accepted` and none, say: those do what the verb does. */
+function intentOfCode(code: string): Intent | undefined {
+  // what was asked for is sent back, and is not how the order is
+  if (/^reject/i.test(code)) return 'none';
+  if (/^delete/i.test(code)) return 'cancel';
+  return /^(change|update)/i.test(code) ? 'change' : undefined;
+}
+
+/** By their paths: one that picks from several orders, or goes for something within one. */
+function deletionOfPart(
+  actions: readonly DocumentElement[],
+  root: DocumentElement,
+): DocumentElement | undefined {
+  const hasSeveral = ordersIn(root).length > 1;
+  return actions.find(
+    ({ text }) => BELOW_AN_ORDER.test(text) || (hasSeveral && text.includes('[')),
+  );
 }

@@ -85,7 +85,6 @@ function readRecords(
   table: OrderTable,
   context: ReadingContext,
 ): Parsed<OrderMessage[]> {
-  if (records.length === 0) return rejected('invalid-message', 'the document holds no order');
   const isOperation = (record: JsonRecord) => table.kindOf(record) === 'operation';
   const orders = records.filter((record) => !isOperation(record));
   const messages = parsedEach(orders, (record) => readOrder(record, table, context));

@@ -48,9 +48,6 @@ function camelCase(name: string): string {
   return name.replace(/_(.)/g, (_, initial: string) => initial.toUpperCase());
 }
 
-/** A work order is one piece of work at one place. */
-const OPERATION_ID = '1';
-
 /** By the number in `status`. */
 const STATUSES: readonly OrderStatus[] = ['planned', 'started', 'completed'];
 
@@ -61,11 +58,6 @@ export const UMH_TOPIC_MISSING =
 /** The message is the order: its fields are where they say. */
 const nowhere = () => '';
 
-interface UmhTimes {
-  start: number | undefined;
-  end: number | undefined;
-}
-
 /** A `create` holds the whole order; `start` and `stop` change its status, and say where if their topic does. */
 function readUmhWorkOrder(
   message: JsonObject,
@@ -74,78 +66,50 @@ function readUmhWorkOrder(
   const other = otherMessage(message, sourceTopic);
   if (other !== undefined) return rejected('invalid-message', other);
   const orderId = valueOf(message, ID);
-  if (typeof orderId !== 'string') {
-    return rejected('invalid-message', 'external_work_order_id must be a string');
-  }
-  const times = readTimes(message);
-  if (!times.ok) return times;
-  const action = actionOf(sourceTopic) ?? actionByShape(message, times.value);
-  const status = readStatus(message, action);
-  if (!status.ok) return status;
-  // start_time may lie before a create that came late, and a create has none: the log knows their order
-  const changedAt = recordedAt ?? times.value.end ?? times.value.start;
-  if (changedAt === undefined) {
-    return rejected('invalid-message', 'neither the record nor start_time_unix_ms dates it');
-  }
-  const frame = { orderId, changedAt, status: status.value };
-  const operations = operationsAt(sourceTopic, status.value);
-  if (action !== 'create') {
-    return changeMessage(nowhere, operations.length === 0 ? frame : { ...frame, operations });
-  }
-  if (operations.length === 0) {
-    return rejected('invalid-message', placeMissing(sourceTopic));
-  }
-  return snapshotMessage(nowhere, { ...frame, operations: startingAt(operations, times.value) });
-}
-
-function readTimes(message: JsonObject): Parsed<UmhTimes> {
+  if (typeof orderId !== 'string') return rejected('invalid-message', `${ID} must be a string`);
   const start = readUmhTime(message, 'start_time');
   if (!start.ok) return start;
   const end = readUmhTime(message, 'end_time');
-  return end.ok ? parsed({ start: start.value, end: end.value }) : end;
+  if (!end.ok) return end;
+  const action = actionOf(sourceTopic) ?? actionByShape(message, start.value, end.value);
+  const status = statusAfter(action, message);
+  if (status === undefined) {
+    return rejected('invalid-message', 'status must be 0 (planned), 1 (started) or 2 (completed)');
+  }
+  // start_time may lie before a create that came late, and a create has none: the log knows their order
+  const changedAt = recordedAt ?? end.value ?? start.value;
+  if (changedAt === undefined) {
+    return rejected('invalid-message', 'neither the record nor start_time_unix_ms dates it');
+  }
+  const frame = { orderId, changedAt, status };
+  const location = locationOf(sourceTopic);
+  const operation: OrderOperation | undefined = location && { ...location, status };
+  if (action !== 'create') {
+    return changeMessage(nowhere, operation ? { ...frame, operations: [operation] } : frame);
+  }
+  if (operation === undefined) {
+    const why = `the topic names no place below a site: ${sourceTopic ?? ''}`;
+    return rejected('invalid-message', sourceTopic === null ? UMH_TOPIC_MISSING : why);
+  }
+  if (start.value !== undefined) operation.plannedStart = start.value;
+  return snapshotMessage(nowhere, { ...frame, operations: [operation] });
 }
 
 /** Where no topic says: only a create has a product. */
-function actionByShape(message: JsonObject, { start, end }: UmhTimes): UmhAction {
+function actionByShape(
+  message: JsonObject,
+  start: number | undefined,
+  end: number | undefined,
+): UmhAction {
   if (has(message, 'product') || has(message, 'quantity')) return 'create';
   if (end !== undefined) return 'stop';
   return start === undefined ? 'create' : 'start';
 }
 
-function readStatus(message: JsonObject, action: UmhAction): Parsed<OrderStatus> {
-  switch (action) {
-    case 'start':
-      return parsed('started');
-    case 'stop':
-      return parsed('completed');
-    case 'create': {
-      const number = message['status'] ?? 0;
-      const status = typeof number === 'number' ? STATUSES[number] : undefined;
-      if (status !== undefined) return parsed(status);
-      return rejected(
-        'invalid-message',
-        'status must be 0 (planned), 1 (started) or 2 (completed)',
-      );
-    }
-    default:
-      return action satisfies never;
-  }
-}
-
-function operationsAt(topic: string | null, status: OrderStatus): OrderOperation[] {
-  const location = locationOf(topic);
-  if (location === undefined) return [];
-  const { site, workCentre } = location;
-  return [{ operationId: OPERATION_ID, plant: site, workCentre, status }];
-}
-
-function startingAt(operations: OrderOperation[], { start }: UmhTimes): OrderOperation[] {
-  if (start === undefined) return operations;
-  return operations.map((operation) => ({ ...operation, plannedStart: start }));
-}
-
-function placeMissing(topic: string | null): string {
-  return topic === null ? UMH_TOPIC_MISSING : `the topic names no place below a site: ${topic}`;
+function statusAfter(action: UmhAction, message: JsonObject): OrderStatus | undefined {
+  if (action !== 'create') return action === 'start' ? 'started' : 'completed';
+  const number = message['status'] ?? 0;
+  return typeof number === 'number' ? STATUSES[number] : undefined;
 }
 
 const ALL_THAT_IS_READ =
@@ -206,19 +170,16 @@ export function sourceTopicOf(message: {
   return key.startsWith(ROOT) ? key : null;
 }
 
-/** The location in a topic `umh.v1.<enterprise>.<site>.<area>.<line>.<cell>._analytics.work-order.<action>`. */
-interface UmhLocation {
-  site: string;
-  /** Levels below the site, joined by dots: two lines may name a cell alike. */
-  workCentre: string;
-}
-
-/** Undefined for a topic that ends above the area, or is of something else. */
-function locationOf(topic: string | null): UmhLocation | undefined {
+/**
+ * Of the place in a topic `umh.v1.<enterprise>.<site>.<area>.<line>.<cell>._analytics.work-order.<action>`, its levels below
+ * the site joined by dots: two lines may name a cell alike. Undefined for a topic that ends above the area, or is of
+ * something else. A work order is one piece of work at one place.
+ */
+function locationOf(topic: string | null): Omit<OrderOperation, 'status'> | undefined {
   if (topic?.startsWith(ROOT) !== true || !WORK_ORDER.test(topic)) return undefined;
-  const [, site, ...below] = topic.slice(ROOT.length, topic.search(WORK_ORDER)).split('.');
-  if (site === undefined || below.length === 0) return undefined;
-  return { site, workCentre: below.join('.') };
+  const [, plant, ...below] = topic.slice(ROOT.length, topic.search(WORK_ORDER)).split('.');
+  if (plant === undefined || below.length === 0) return undefined;
+  return { operationId: '1', plant, workCentre: below.join('.') };
 }
 
 type UmhAction = 'create' | 'start' | 'stop';

@@ -2,16 +2,22 @@ import { parsed, rejected, type Parsed } from '#libs/contracts';
 
 import { elements, pathOf, unlessTwice, type DocumentElement } from './document-element.js';
 
+/** Texts by their lower case, and what is said of any other. */
+export interface KnownTexts {
+  known: ReadonlyMap<string, unknown>;
+  otherwise: string;
+}
+
 /** What a child holds: text, further elements, or either. The plural may be given as often as one likes. */
-type FieldRule = 'text' | 'texts' | 'element' | 'elements' | 'text or element';
+type FieldRule = 'text' | 'texts' | 'element' | 'elements' | 'text or element' | KnownTexts;
 type Fields = Readonly<Record<string, FieldRule>>;
 
 /** Children that are read, by the name of the element that they stand in. Others are nobody's business. */
 export type FieldRules = Readonly<Record<string, Fields>>;
 
 /**
- * Refuses what would otherwise count as absent: a field that is given twice where there is one, is no text, or is
- * text where elements are expected. Goes for an element and for those below it that have rules of their own.
+ * Refuses what would otherwise count as absent: a field that is given twice where there is one, is no text, no known one
+ * or is text where elements are expected. Goes for an element and for those below it that have rules of their own.
  */
 export function checkFields(
   element: DocumentElement,
@@ -49,8 +55,10 @@ function faultOf(
       return isLeaf && (text !== '' || notText !== undefined) ? 'must hold elements' : undefined;
     case 'text or element':
       return isLeaf ? noText(notText) : undefined;
-    default:
-      return rule satisfies never;
+    default: {
+      const isKnown = text === '' || rule.known.has(text.toLowerCase());
+      return noText(notText) ?? (isKnown ? undefined : `${rule.otherwise}: ${text}`);
+    }
   }
 }
 
