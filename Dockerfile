@@ -63,6 +63,8 @@ USER 1000:1000
 
 # Start options as in package.json; node itself is the process that gets SIGTERM, not a shell around it.
 FROM runtime AS bridge
+# which it registers
+COPY docs/schemas docs/schemas
 EXPOSE 3000
 HEALTHCHECK --interval=10s --timeout=5s --start-period=60s \
   CMD ["node", "healthcheck.mjs", "BRIDGE_HTTP_PORT", "3000"]

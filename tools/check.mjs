@@ -26,7 +26,6 @@ const CHECKS = [
     script: 'tools/check/architecture.mjs',
     args: [],
   },
-  { name: 'schemas of outputs', script: 'tools/check/output-schemas.mjs', args: [] },
   { name: 'topics and events (asyncapi)', script: 'tools/check/asyncapi.mjs', args: [] },
 ];
 

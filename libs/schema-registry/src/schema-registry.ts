@@ -21,7 +21,7 @@ import {
 import { backOffMs } from '#libs/delivery';
 import { avroReader } from './avro.js';
 import { TooLargeError, UnreadableError } from './json-output.js';
-import { OUTPUT_SCHEMAS } from './output-schemas.js';
+import { outputSchema } from './output-schemas.js';
 import {
   MAX_ANSWER_BYTES,
   type RegistryAnswer,
@@ -390,7 +390,7 @@ export class OutputFrames {
       const topic = FRAMED_OUTPUTS[output];
       const name = `${topicPrefix}${topic}`;
       if (this.registry === undefined || !published.has(name) || this.ids.has(topic)) continue;
-      const schema = OUTPUT_SCHEMAS[output];
+      const schema = outputSchema(output);
       this.ids.set(topic, await this.registry.registeredId(`${name}-value`, schema, signal));
     }
   }

@@ -6,7 +6,7 @@ import {
 } from '#libs/config';
 import { VERSION } from '#libs/program';
 import { FRAMED_OUTPUTS, type FramedOutput, isJsonObject } from '#libs/contracts';
-import { OUTPUT_SCHEMAS, reachRegistry, trySchema } from '#libs/schema-registry';
+import { outputSchema, reachRegistry, trySchema } from '#libs/schema-registry';
 import { type ErpAnswer, openErpClient } from '#libs/erp-client';
 import { type EnrichmentRule, enrichmentUrl } from '#libs/erp-formats';
 import { type BridgeAnswer, bridgeHttp, jsonOf } from '../command-line/bridge.js';
@@ -234,7 +234,7 @@ async function outputFinding(
 ): Promise<Finding> {
   const check = `schema of ${output}`;
   const subject = `${topicPrefix}${FRAMED_OUTPUTS[output]}-value`;
-  const tried = await trySchema(registry, TIMEOUT_MS, { subject, schema: OUTPUT_SCHEMAS[output] });
+  const tried = await trySchema(registry, TIMEOUT_MS, { subject, schema: outputSchema(output) });
   switch (tried.kind) {
     case 'registered':
       return { check, status: 'ok', detail: `registered as ${subject}` };
