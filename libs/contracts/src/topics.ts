@@ -115,6 +115,8 @@ export interface BridgeTopic {
   cleanupPolicy: 'delete' | 'compact' | 'compact,delete';
   /** Whether a bridge with these settings cannot do without it. */
   isNeeded: boolean;
+  /** Whether the bridge commits offsets of it. */
+  isConsumed: boolean;
   maxMessageBytes?: number;
   /** After so long a segment of the log is closed: only closed ones are compacted. */
   segmentMs?: number;
@@ -122,83 +124,82 @@ export interface BridgeTopic {
   createdAsWideAs?: string[];
 }
 
-/** The public topics that a flow cannot do without. */
-const FLOW_TOPICS: Record<Flow, readonly string[]> = {
-  'work-orders': [
-    ...[TOPICS.workOrderLists, TOPICS.workOrders].flatMap((name) => [name, deadLetterTopic(name)]),
-    TOPICS.commandOutcomes,
-  ],
-  'downtime-reasons': [
-    TOPICS.downtimeReasons,
-    deadLetterTopic(TOPICS.downtimeReasons),
-    TOPICS.commandOutcomes,
-    TOPICS.classificationReasons,
-  ],
+/** The topics, without the prefix, whose offsets the bridge commits for a flow. */
+export const CONSUMED_TOPICS: Record<Flow, readonly string[]> = {
+  'work-orders': [TOPICS.workOrderLists, TOPICS.workOrders, ...Object.values(WORK_ORDER_QUEUES)],
+  'downtime-reasons': [TOPICS.downtimeReasons],
+  'machine-states': [],
+};
+
+/** The outputs that a flow cannot do without. */
+const OUTPUTS: Record<Flow, readonly string[]> = {
+  'work-orders': [TOPICS.commandOutcomes],
+  'downtime-reasons': [TOPICS.commandOutcomes, TOPICS.classificationReasons],
   'machine-states': [
     ...[TOPICS.stateChanges, TOPICS.states],
     ...[TOPICS.registry, TOPICS.classificationReasons],
   ],
 };
 
-interface InternalTopic {
-  name: string;
-  purpose: string;
-  flow: Flow;
+/** A topic of the bridge's own, without the prefix; of all flows unless it names one. */
+interface OwnTopic extends Pick<BridgeTopic, 'name' | 'purpose' | 'cleanupPolicy' | 'segmentMs'> {
+  flow?: Flow;
   asWideAs?: readonly string[];
   createdAsWideAs?: readonly string[];
 }
 
+type Widths = Pick<OwnTopic, 'asWideAs' | 'createdAsWideAs'>;
+
+function queue(name: string, purpose: string, widths: Widths): OwnTopic[] {
+  const [flow, deadLetters] = ['work-orders' as const, 'dead letters of that queue'];
+  return [
+    { name, purpose, flow, cleanupPolicy: 'compact,delete', ...widths },
+    // For records that a bug keeps from being handled.
+    { name: deadLetterTopic(name), purpose: deadLetters, flow, cleanupPolicy: 'delete' },
+  ];
+}
+
+function state(
+  name: string,
+  purpose: string,
+  more: Omit<OwnTopic, 'name' | 'purpose' | 'cleanupPolicy'> = {},
+): OwnTopic {
+  return { name, purpose, cleanupPolicy: 'compact', ...more };
+}
+
 const { orderRequests, relayedOrders, assignmentChanges, orderRefusals } = WORK_ORDER_QUEUES;
 
-const STATES: readonly InternalTopic[] = [
-  {
-    name: INTERNAL_TOPICS.machineStates,
-    purpose: 'what is remembered of machines',
+const OWN_TOPICS: readonly OwnTopic[] = [
+  ...queue(relayedOrders, 'orders on their way to the ledger', {
+    createdAsWideAs: [TOPICS.workOrders],
+  }),
+  ...queue(orderRequests, 'orders that an ERP is to be asked for', { asWideAs: [relayedOrders] }),
+  ...queue(orderRefusals, 'refusals on their way to their document', {
+    asWideAs: [TOPICS.workOrders],
+  }),
+  // So that lists and orders of a machine are owned together, where both are keyed by it.
+  ...queue(assignmentChanges, 'changes of assignments on their way to their machine', {
+    createdAsWideAs: [TOPICS.workOrderLists],
+  }),
+  state(INTERNAL_TOPICS.machineStates, 'what is remembered of machines', {
     flow: 'machine-states',
-  },
-  {
-    name: INTERNAL_TOPICS.workOrderListFences,
-    purpose: 'watermarks of lists',
+  }),
+  state(INTERNAL_TOPICS.workOrderListFences, 'watermarks of lists', {
     flow: 'work-orders',
     asWideAs: [TOPICS.workOrderLists],
-  },
-  {
-    name: INTERNAL_TOPICS.orders,
-    purpose: 'orders of the ledger',
+  }),
+  state(INTERNAL_TOPICS.orders, 'orders of the ledger', {
     flow: 'work-orders',
     asWideAs: [relayedOrders],
-  },
-  {
-    name: INTERNAL_TOPICS.assignments,
-    purpose: 'operations on each machine',
+  }),
+  state(INTERNAL_TOPICS.assignments, 'operations on each machine', {
     flow: 'work-orders',
     asWideAs: [assignmentChanges],
-  },
-];
-
-/** Of `work-orders`. */
-const QUEUES: readonly Omit<InternalTopic, 'flow'>[] = [
-  {
-    name: relayedOrders,
-    purpose: 'orders on their way to the ledger',
-    createdAsWideAs: [TOPICS.workOrders],
-  },
-  {
-    name: orderRequests,
-    purpose: 'orders that an ERP is to be asked for',
-    asWideAs: [relayedOrders],
-  },
-  {
-    name: orderRefusals,
-    purpose: 'refusals on their way to their document',
-    asWideAs: [TOPICS.workOrders],
-  },
-  {
-    // So that lists and orders of a machine are owned together, where both are keyed by it.
-    name: assignmentChanges,
-    purpose: 'changes of assignments on their way to their machine',
-    createdAsWideAs: [TOPICS.workOrderLists],
-  },
+  }),
+  state(INTERNAL_TOPICS.flowControls, 'flows that are paused by hand'),
+  state(INTERNAL_TOPICS.flowShares, 'what each process has of the flows', {
+    segmentMs: SHARES_SEGMENT_MS,
+  }),
 ];
 
 /**
@@ -212,59 +213,34 @@ export function bridgeTopics({
   kafka: { topicPrefix: string; createTopics: boolean };
   flows: ReadonlySet<Flow>;
 }): BridgeTopic[] {
-  const needed = new Set([...flows].flatMap((flow) => FLOW_TOPICS[flow]));
+  const consumed = new Set([...flows].flatMap((flow) => CONSUMED_TOPICS[flow]));
+  const needed = new Set([
+    ...[...consumed].flatMap((name) => [name, deadLetterTopic(name)]),
+    ...[...flows].flatMap((flow) => OUTPUTS[flow]),
+  ]);
   const full = (name: string): string => `${topicPrefix}${name}`;
-  const internal = (
-    { name, purpose, asWideAs, createdAsWideAs }: Omit<InternalTopic, 'flow'>,
-    cleanupPolicy: BridgeTopic['cleanupPolicy'],
-  ): BridgeTopic => ({
-    ...{ name: full(name), purpose, direction: 'internal', cleanupPolicy, isNeeded: true },
-    maxMessageBytes: LARGEST_RECORD_BYTES,
-    ...(asWideAs && { asWideAs: asWideAs.map(full) }),
-    ...(createdAsWideAs && { createdAsWideAs: createdAsWideAs.map(full) }),
-  });
+  const large = { maxMessageBytes: LARGEST_RECORD_BYTES };
   return [
     ...TOPIC_DEFINITIONS.filter(({ name }) => createTopics || needed.has(name)).map(
       ({ name, purpose, direction, cleanupPolicy }): BridgeTopic => ({
         ...{ name: full(name), purpose, direction, cleanupPolicy },
-        isNeeded: needed.has(name),
-        ...(name.endsWith(deadLetterTopic('')) && { maxMessageBytes: LARGEST_RECORD_BYTES }),
+        ...{ isNeeded: needed.has(name), isConsumed: direction === 'in' },
+        ...(name.endsWith(DEAD_LETTER_SUFFIX) && large),
       }),
     ),
-    ...(flows.has('work-orders') ? QUEUES : []).flatMap((queue): BridgeTopic[] => [
-      internal(queue, 'compact,delete'),
-      // For records that a bug keeps from being handled.
-      internal(
-        { name: deadLetterTopic(queue.name), purpose: 'dead letters of that queue' },
-        'delete',
-      ),
-    ]),
-    ...STATES.filter(({ flow }) => flows.has(flow)).map((state) => internal(state, 'compact')),
-    internal(
-      { name: INTERNAL_TOPICS.flowControls, purpose: 'flows that are paused by hand' },
-      'compact',
+    ...OWN_TOPICS.filter(({ flow }) => flow === undefined || flows.has(flow)).map(
+      ({ name, purpose, cleanupPolicy, segmentMs, asWideAs, createdAsWideAs }): BridgeTopic => ({
+        ...{ name: full(name), purpose, direction: 'internal', cleanupPolicy, ...large },
+        ...{ isNeeded: true, isConsumed: consumed.has(name) },
+        ...(segmentMs !== undefined && { segmentMs }),
+        ...(asWideAs && { asWideAs: asWideAs.map(full) }),
+        ...(createdAsWideAs && { createdAsWideAs: createdAsWideAs.map(full) }),
+      }),
     ),
-    {
-      ...internal(
-        { name: INTERNAL_TOPICS.flowShares, purpose: 'what each process has of the flows' },
-        'compact',
-      ),
-      segmentMs: SHARES_SEGMENT_MS,
-    },
   ];
 }
 
 /** The topics whose offsets the bridge commits, of those. */
 export function consumedTopics(topics: readonly BridgeTopic[]): BridgeTopic[] {
-  const queues: readonly string[] = Object.values(WORK_ORDER_QUEUES);
-  return topics.filter(
-    ({ name, direction }) => direction === 'in' || queues.some((queue) => name.endsWith(queue)),
-  );
+  return topics.filter(({ isConsumed }) => isConsumed);
 }
-
-/** The topics, without the prefix, whose offsets the bridge commits for a flow. */
-export const CONSUMED_TOPICS: Record<Flow, readonly string[]> = {
-  'work-orders': [TOPICS.workOrderLists, TOPICS.workOrders, ...Object.values(WORK_ORDER_QUEUES)],
-  'downtime-reasons': [TOPICS.downtimeReasons],
-  'machine-states': [],
-};
