@@ -31,6 +31,7 @@ export {
   type KafkaSaslSettings,
   type KafkaSettings,
   loadKafkaSettings,
+  type SchemaRegistrySettings,
 } from './kafka-settings.js';
 export { type LogLevel } from './log-level.js';
 export { misspeltSettings } from './misspelt-settings.js';

@@ -8,6 +8,7 @@ import {
 } from './environment-reader.js';
 import { type ProxySettings, readProxySettings } from './proxy-settings.js';
 import { isLoopback, readServiceUrl } from './service-url.js';
+import type { TokenSettings } from './token-settings.js';
 
 export type KafkaSaslSettings =
   | {
@@ -17,12 +18,7 @@ export type KafkaSaslSettings =
     }
   | { mechanism: 'oauthbearer'; client: KafkaOAuthClient; extensions: Record<string, string> };
 
-/** OAuth 2.0 client credentials (RFC 6749, section 4.4). */
-export interface KafkaOAuthClient {
-  tokenUrl: string;
-  clientId: string;
-  clientSecret: string;
-  scope?: string | undefined;
+export interface KafkaOAuthClient extends Omit<Extract<TokenSettings, { kind: 'oauth' }>, 'kind'> {
   /** Of requests for tokens; Kafka itself is reached without it. */
   proxy?: ProxySettings | undefined;
 }

@@ -105,7 +105,7 @@ class AvroInput {
 const readNull: Read = () => undefined;
 const readInteger: Read = (input) => input.output.integer(input.long());
 const readBytes: Read = (input) => input.output.bytes(input.take(input.count()));
-const readString: Read = (input) => input.output.string(decodeUtf8(input.take(input.count())));
+const readString: ReadAny = (input) => input.output.string(decodeUtf8(input.take(input.count())));
 
 const PRIMITIVES: Readonly<Record<string, Read>> = {
   null: readNull,
@@ -253,32 +253,31 @@ function fixed(schema: JsonObject, scope: Scope): Read {
 }
 
 function array(read: Read): Read {
-  return (input) =>
-    input.output.within('[', () => {
-      const items: string[] = [];
-      for (let left = input.blockItems(); left > 0; left = input.blockItems()) {
-        for (; left > 0; left -= 1) {
-          input.output.step();
-          items.push(read(input) ?? input.output.text('null'));
-        }
-      }
-      return items;
-    });
+  const item = orNull(read);
+  return (input) => input.output.within('[', () => readBlocks(input, item));
 }
 
 function map(read: Read): Read {
-  return (input) =>
-    input.output.within('{', () => {
-      const members: string[] = [];
-      for (let left = input.blockItems(); left > 0; left = input.blockItems()) {
-        for (; left > 0; left -= 1) {
-          input.output.step();
-          const key = readString(input);
-          members.push(`${key}:${read(input) ?? input.output.text('null')}`);
-        }
-      }
-      return members;
-    });
+  const value = orNull(read);
+  const member: ReadAny = (input) => `${readString(input)}:${value(input)}`;
+  return (input) => input.output.within('{', () => readBlocks(input, member));
+}
+
+type ReadAny = (input: AvroInput) => string;
+
+function orNull(read: Read): ReadAny {
+  return (input) => read(input) ?? input.output.text('null');
+}
+
+function readBlocks(input: AvroInput, read: ReadAny): string[] {
+  const texts: string[] = [];
+  for (let left = input.blockItems(); left > 0; left = input.blockItems()) {
+    for (; left > 0; left -= 1) {
+      input.output.step();
+      texts.push(read(input));
+    }
+  }
+  return texts;
 }
 
 /** Makes the name of a type known before its parts are read: they may refer to it. */

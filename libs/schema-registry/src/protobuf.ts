@@ -311,29 +311,23 @@ function toBigInt(value: { toString(): string }): bigint {
   return BigInt(value.toString());
 }
 
-const readLong =
-  (method: 'int64' | 'uint64' | 'sint64' | 'fixed64' | 'sfixed64'): ReadOne =>
-  ({ reader, output }) =>
-    output.integer(toBigInt(reader[method]()));
-
-const readNumber =
-  (method: 'int32' | 'uint32' | 'sint32' | 'fixed32' | 'sfixed32' | 'float' | 'double'): ReadOne =>
-  ({ reader, output }) =>
-    output.number(reader[method]());
+function scalars<M extends string>(methods: readonly M[], read: (method: M) => ReadOne) {
+  return Object.fromEntries(methods.map((method) => [method, read(method)]));
+}
 
 const SCALARS: Readonly<Record<string, ReadOne>> = {
-  int32: readNumber('int32'),
-  uint32: readNumber('uint32'),
-  sint32: readNumber('sint32'),
-  fixed32: readNumber('fixed32'),
-  sfixed32: readNumber('sfixed32'),
-  float: readNumber('float'),
-  double: readNumber('double'),
-  int64: readLong('int64'),
-  uint64: readLong('uint64'),
-  sint64: readLong('sint64'),
-  fixed64: readLong('fixed64'),
-  sfixed64: readLong('sfixed64'),
+  ...scalars(
+    ['int32', 'uint32', 'sint32', 'fixed32', 'sfixed32', 'float', 'double'],
+    (method) =>
+      ({ reader, output }) =>
+        output.number(reader[method]()),
+  ),
+  ...scalars(
+    ['int64', 'uint64', 'sint64', 'fixed64', 'sfixed64'],
+    (method) =>
+      ({ reader, output }) =>
+        output.integer(toBigInt(reader[method]())),
+  ),
   bool: ({ reader, output }) => output.text(String(reader.bool())),
   string: ({ reader, output }) => output.string(decodeUtf8(reader.bytes())),
   bytes: ({ reader, output }) => output.bytes(reader.bytes()),

@@ -1,13 +1,8 @@
-import { HttpTransport, type HttpsProxy, TIMED_OUT, withTimeout } from '#libs/http-calls';
+import type { SchemaRegistrySettings } from '#libs/config';
+import { HttpTransport, TIMED_OUT, withTimeout } from '#libs/http-calls';
 import { field, isJsonObject, type JsonObject } from '#libs/contracts';
 
-export interface SchemaRegistryOptions {
-  /** With the path that its API is below. */
-  url: string;
-  /** Value of `Authorization`. */
-  authorization?: string;
-  proxy?: HttpsProxy;
-}
+export type SchemaRegistryOptions = Omit<SchemaRegistrySettings, 'outputs'>;
 
 /**
  * What the registry makes of a request. `none` is a registry that does not have it, `unavailable` one that does not
