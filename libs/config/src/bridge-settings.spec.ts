@@ -118,12 +118,6 @@ describe('loadBridgeSettings', () => {
     expect(problems[0]?.startsWith(`${name} `)).toBe(true);
   });
 
-  it('accelerates nothing in production', () => {
-    expect(problemsOf({ ...NEEDED, NODE_ENV: 'production', CLOCK_SPEED: '60' })).toEqual([
-      'CLOCK_SPEED other than 1 is refused when NODE_ENV is production',
-    ]);
-  });
-
   it('reports all that is wrong in one message, by name and without a value', () => {
     const secret = 'hunter2-hunter2';
     const error = new SettingsError(

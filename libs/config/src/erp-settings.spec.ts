@@ -54,12 +54,6 @@ describe('readErpSettings', () => {
     expect(problems).toEqual([expect.stringContaining('ENOENT')]);
   });
 
-  it('refuses a time zone that nobody knows', () => {
-    const env = new EnvironmentReader({ ERP_TIME_ZONE: 'Mars/Olympus' });
-    readErpSettings(env);
-    expect(env.problems).toEqual([expect.stringContaining('ERP_TIME_ZONE')]);
-  });
-
   it.each([
     ['mapping.json', '[{"topic": "acme/*", "expression": "job"}]'],
     ['mapping.yml', '- topic: acme/*\n  expression: job\n'],

@@ -56,47 +56,48 @@ export function readErpSettings(env: EnvironmentReader): ErpSettings {
 function readEquipmentMap(
   env: EnvironmentReader,
 ): Pick<ErpSettings, 'equipmentMap' | 'equipmentMapFile'> {
-  const none = { equipmentMap: EquipmentMap.empty(), equipmentMapFile: undefined };
-  const name = 'EQUIPMENT_MAP_FILE';
-  const [path, content] = [env.optional(name), env.file(name)];
-  if (path === undefined || content === undefined) return none;
-  try {
-    const entries = parseEquipmentMap(content, equipmentMapFormat(path));
-    return { equipmentMap: EquipmentMap.of(entries), equipmentMapFile: { path, content } };
-  } catch (error) {
-    env.problem(name, `is no equipment map: ${(error as Error).message}`);
-    return none;
-  }
+  const given = readFile(env, 'EQUIPMENT_MAP_FILE', 'is no equipment map', (content, path) => ({
+    equipmentMap: EquipmentMap.of(parseEquipmentMap(content, equipmentMapFormat(path))),
+    equipmentMapFile: { path, content },
+  }));
+  return given ?? { equipmentMap: EquipmentMap.empty(), equipmentMapFile: undefined };
 }
 
 function readMapping(env: EnvironmentReader): readonly MappingEntry[] {
-  const parse = (text: string, format: 'json' | 'yaml'): readonly MappingEntry[] =>
-    parseOrderMapping(text, format, expressionFault);
-  return readList(env, 'ERP_MAPPING_FILE', 'is no mapping', parse);
+  const entries = readFile(env, 'ERP_MAPPING_FILE', 'is no mapping', (content, path) =>
+    parseOrderMapping(content, formatOf(path), expressionFault),
+  );
+  return entries ?? [];
 }
 
 const ENRICHMENT_FILE = 'ERP_ENRICHMENT_FILE';
 
 function readEnrichment(env: EnvironmentReader): EnrichmentRules {
-  return new EnrichmentRules(
-    readList(env, ENRICHMENT_FILE, 'is no list of enrichment rules', parseEnrichmentRules),
+  const fault = 'is no list of enrichment rules';
+  const rules = readFile(env, ENRICHMENT_FILE, fault, (content, path) =>
+    parseEnrichmentRules(content, formatOf(path)),
   );
+  return new EnrichmentRules(rules);
 }
 
-/** A file whose extension says whether it is JSON or YAML; nothing without one, or where it is wrong. */
-function readList<T>(
+function formatOf(path: string): 'json' | 'yaml' {
+  return /\.ya?ml$/i.test(path) ? 'yaml' : 'json';
+}
+
+/** Undefined where no file is named, or what it holds is wrong. */
+function readFile<T>(
   env: EnvironmentReader,
   name: string,
   fault: string,
-  parse: (text: string, format: 'json' | 'yaml') => readonly T[],
-): readonly T[] {
+  parse: (content: string, path: string) => T,
+): T | undefined {
   const [path, content] = [env.optional(name), env.file(name)];
-  if (path === undefined || content === undefined) return [];
+  if (path === undefined || content === undefined) return undefined;
   try {
-    return parse(content, /\.ya?ml$/i.test(path) ? 'yaml' : 'json');
+    return parse(content, path);
   } catch (error) {
     env.problem(name, `${fault}: ${(error as Error).message}`);
-    return [];
+    return undefined;
   }
 }
 

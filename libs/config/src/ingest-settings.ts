@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { hostname } from 'node:os';
 import type { ClockOptions } from '#libs/clock';
-import { isJsonObject } from '#libs/contracts';
+import { isJsonObject, type JsonObject } from '#libs/contracts';
 import { expressionFault } from '#libs/expressions';
 import { readClockSettings } from './clock-settings.js';
 import {
@@ -97,8 +97,6 @@ const NAME = /^[A-Za-z0-9._-]{1,100}$/;
 const INSTANCE = /^[A-Za-z0-9._-]{1,200}$/;
 const DIGEST = /^[0-9a-f]{64}$/;
 const MEBIBYTE = 1_048_576;
-const DEFAULT_REQUESTS_PER_SECOND = 100;
-const DEFAULT_ANSWER_WITHIN_MS = 5000;
 const DAY_SECONDS = 86_400;
 const STANDARD_SECRET = /^whsec_[A-Za-z0-9+/]+={0,2}$/;
 
@@ -170,144 +168,133 @@ function readSenders(env: EnvironmentReader): readonly IngestSender[] | undefine
   return all;
 }
 
+const SENDER_FIELDS = [
+  ...['token', 'tokenFile', 'tokenSha256', 'hmacSecret', 'hmacSecretFile'],
+  ...['certificateSha256', 'paths', 'events', 'requestsPerSecond', 'maxBodyBytes'],
+  ...['answerWithinMs', 'callback'],
+];
+
 function readSender(env: EnvironmentReader, name: string, value: unknown): IngestSender {
   const setting = `${SENDERS_FILE} ${NAME.test(name) ? `sender ${name}` : 'a sender'}`;
-  const problem: Problem = (what) => {
-    env.problem(setting, what);
-  };
-  if (!NAME.test(name)) problem('must be named with 1 to 100 letters, digits, ., - or _');
-  const fields = isJsonObject(value) ? value : {};
-  const known = new Set([
-    ...['token', 'tokenFile', 'tokenSha256', 'hmacSecret', 'hmacSecretFile'],
-    ...['certificateSha256', 'paths', 'events', 'requestsPerSecond', 'maxBodyBytes'],
-    ...['answerWithinMs', 'callback'],
-  ]);
-  for (const field of Object.keys(fields)) {
-    if (!known.has(field)) problem('has a field that is not known; docs/ingest.md has them all');
+  if (!NAME.test(name)) {
+    env.problem(setting, 'must be named with 1 to 100 letters, digits, ., - or _');
   }
-  const contentOf = (field: string): string | undefined =>
-    fileContentOf(env, fields, field, setting);
-  const secretOf = (field: string): string | undefined =>
-    readSecret(fields, field, contentOf, problem);
-  const digestOf = (field: string): string | undefined => {
-    const given = fields[field];
-    if (given === undefined) return undefined;
-    const digest = typeof given === 'string' ? given.replaceAll(':', '').toLowerCase() : '';
-    if (!DIGEST.test(digest)) problem(`must have 64 hexadecimal digits in ${field}`);
-    return digest;
-  };
-  const wholeNumber = (field: string, fallback: number, max: number): number =>
-    readWholeNumber(fields, field, { fallback, max }, problem);
-  const token = secretOf('token');
+  const fields = new FileFields(env, setting, value, SENDER_FIELDS);
+  const token = fields.secret('token');
   const tokenDigest =
     token === undefined
-      ? digestOf('tokenSha256')
+      ? fields.digest('tokenSha256')
       : createHash('sha256').update(token).digest('hex');
-  const secret = secretOf('hmacSecret');
-  const certificate = digestOf('certificateSha256');
+  const secret = fields.secret('hmacSecret');
+  const certificate = fields.digest('certificateSha256');
   if ([tokenDigest, secret, certificate].every((way) => way === undefined)) {
-    problem('needs token, tokenSha256, hmacSecret or certificateSha256');
+    fields.problem('needs token, tokenSha256, hmacSecret or certificateSha256');
   }
+  const callback = fields.value('callback');
   return {
     name,
     tokenDigest: tokenDigest === undefined ? undefined : Buffer.from(tokenDigest, 'hex'),
     hmacKey: secret === undefined ? undefined : hmacKeyOf(secret),
     certificate,
-    paths: readPaths(fields['paths'], problem),
-    eventTypes: readEventTypes(fields['events'], problem),
-    requestsPerSecond: wholeNumber('requestsPerSecond', DEFAULT_REQUESTS_PER_SECOND, 100_000),
-    maxBodyBytes: wholeNumber('maxBodyBytes', MEBIBYTE, MEBIBYTE),
-    answerWithinMs: wholeNumber(
-      'answerWithinMs',
-      DEFAULT_ANSWER_WITHIN_MS,
-      DEFAULT_ANSWER_WITHIN_MS,
-    ),
-    callback:
-      fields['callback'] === undefined ? undefined : readCallback(env, fields['callback'], setting),
+    paths: readPaths(fields),
+    eventTypes: readEventTypes(fields),
+    requestsPerSecond: fields.wholeNumber('requestsPerSecond', 100, 100_000),
+    maxBodyBytes: fields.wholeNumber('maxBodyBytes', MEBIBYTE, MEBIBYTE),
+    answerWithinMs: fields.wholeNumber('answerWithinMs', 5000, 5000),
+    callback: callback === undefined ? undefined : readCallback(env, callback, setting),
   };
 }
 
-type Fields = Record<string, unknown>;
-type Problem = (what: string) => void;
+/** The fields of a sender, or of a part of it, and what is wrong with them. */
+class FileFields {
+  private readonly fields: JsonObject;
 
-/** Of the file that a field names, if there is one. */
-function fileContentOf(
-  env: EnvironmentReader,
-  fields: Fields,
-  field: string,
-  setting: string,
-): string | undefined {
-  const file = fields[`${field}File`];
-  return typeof file === 'string' ? env.fileContent(`${setting} ${field}File`, file) : undefined;
+  constructor(
+    private readonly env: EnvironmentReader,
+    private readonly setting: string,
+    value: unknown,
+    known: readonly string[],
+    private readonly part?: string,
+  ) {
+    this.fields = isJsonObject(value) ? value : {};
+    if (Object.keys(this.fields).some((field) => !known.includes(field))) {
+      this.problem('has a field that is not known; docs/ingest.md has them all');
+    }
+  }
+
+  problem(what: string): void {
+    this.env.problem(
+      this.setting,
+      this.part === undefined ? what : `has a ${this.part} that ${what}`,
+    );
+  }
+
+  value(name: string): unknown {
+    return this.fields[name];
+  }
+
+  /** The value of a field, or what the file holds that is named in its place. */
+  content(name: string): unknown {
+    const file = this.fields[`${name}File`];
+    if (typeof file !== 'string') return this.fields[name];
+    const part = this.part === undefined ? '' : `${this.part} `;
+    return this.env.fileContent(`${this.setting} ${part}${name}File`, file);
+  }
+
+  secret(name: string): string | undefined {
+    const given = this.content(name);
+    if (given === undefined) return undefined;
+    if (typeof given === 'string' && given.length >= SHORTEST_SECRET) return given;
+    this.problem(`must have a ${name} of ${SHORTEST_SECRET} characters or more`);
+    return undefined;
+  }
+
+  digest(name: string): string | undefined {
+    const given = this.fields[name];
+    if (given === undefined) return undefined;
+    const digest = typeof given === 'string' ? given.replaceAll(':', '').toLowerCase() : '';
+    if (!DIGEST.test(digest)) this.problem(`must have 64 hexadecimal digits in ${name}`);
+    return digest;
+  }
+
+  wholeNumber(name: string, fallback: number, max: number): number {
+    const given = this.fields[name] ?? fallback;
+    if (Number.isInteger(given) && Number(given) >= 1 && Number(given) <= max) return Number(given);
+    this.problem(`must have a whole number from 1 to ${max} in ${name}`);
+    return fallback;
+  }
 }
 
-function readSecret(
-  fields: Fields,
-  field: string,
-  contentOf: (field: string) => string | undefined,
-  problem: Problem,
-): string | undefined {
-  const isInFile = typeof fields[`${field}File`] === 'string';
-  const given = isInFile ? contentOf(field) : fields[field];
-  if (given === undefined) return undefined;
-  if (typeof given === 'string' && given.length >= SHORTEST_SECRET) return given;
-  problem(`must have a ${field} of ${SHORTEST_SECRET} characters or more`);
-  return undefined;
-}
-
-function readWholeNumber(
-  fields: Fields,
-  field: string,
-  { fallback, max }: { fallback: number; max: number },
-  problem: Problem,
-): number {
-  const given = fields[field] ?? fallback;
-  const isValid = Number.isInteger(given) && Number(given) >= 1 && Number(given) <= max;
-  if (!isValid) problem(`must have a whole number from 1 to ${max} in ${field}`);
-  return isValid ? Number(given) : fallback;
-}
-
-const CALLBACK_FIELDS = new Set([
+const CALLBACK_FIELDS = [
   ...['url', 'hmacSecret', 'hmacSecretFile', 'mapping', 'mappingFile', 'contentType'],
   ...['timeoutMs', 'giveUpAfterSeconds'],
-]);
+];
 const CONTENT_TYPE = /^[\w.+-]+\/[\w.+-]+(; *charset=utf-8)?$/i;
 
 function readCallback(env: EnvironmentReader, value: unknown, setting: string): IngestCallback {
-  const fields = isJsonObject(value) ? value : {};
-  const problem: Problem = (what) => {
-    env.problem(setting, `has a callback that ${what}`);
-  };
-  const contentOf = (field: string): string | undefined =>
-    fileContentOf(env, fields, field, `${setting} callback`);
-  if (Object.keys(fields).some((field) => !CALLBACK_FIELDS.has(field))) {
-    problem('has a field that is not known; docs/ingest.md has them all');
-  }
-  const url = typeof fields['url'] === 'string' ? fields['url'] : '';
+  const fields = new FileFields(env, setting, value, CALLBACK_FIELDS, 'callback');
+  const given = fields.value('url');
+  const url = typeof given === 'string' ? given : '';
   const fault = serviceUrlFault(url);
-  if (fault !== undefined) problem(`needs a url that ${fault}`);
-  const isSecretGiven = 'hmacSecret' in fields || 'hmacSecretFile' in fields;
-  if (!isSecretGiven) problem('needs hmacSecret or hmacSecretFile');
-  const secret = readSecret(fields, 'hmacSecret', contentOf, problem) ?? '';
-  const isInFile = typeof fields['mappingFile'] === 'string';
-  const mapping = isInFile ? contentOf('mapping') : fields['mapping'];
+  if (fault !== undefined) fields.problem(`needs a url that ${fault}`);
+  if (['hmacSecret', 'hmacSecretFile'].every((name) => fields.value(name) === undefined)) {
+    fields.problem('needs hmacSecret or hmacSecretFile');
+  }
+  const secret = fields.secret('hmacSecret') ?? '';
+  const mapping = fields.content('mapping');
   const mappingFault = typeof mapping === 'string' ? expressionFault(mapping) : undefined;
-  if (mapping !== undefined && typeof mapping !== 'string')
-    problem('has a mapping that is no text');
-  if (mappingFault !== undefined) problem(`has a wrong mapping: ${mappingFault}`);
-  const contentType = fields['contentType'] ?? 'application/json';
+  if (mapping !== undefined && typeof mapping !== 'string') {
+    fields.problem('has a mapping that is no text');
+  }
+  if (mappingFault !== undefined) fields.problem(`has a wrong mapping: ${mappingFault}`);
+  const contentType = fields.value('contentType') ?? 'application/json';
   const isType = typeof contentType === 'string' && CONTENT_TYPE.test(contentType);
-  if (!isType) problem('has no media type in contentType');
+  if (!isType) fields.problem('has no media type in contentType');
   return {
     ...{ url, hmacKey: hmacKeyOf(secret), contentType: isType ? contentType : '' },
     mapping: typeof mapping === 'string' ? mapping : undefined,
-    timeoutMs: readWholeNumber(fields, 'timeoutMs', { fallback: 10_000, max: 60_000 }, problem),
-    giveUpAfterSeconds: readWholeNumber(
-      fields,
-      'giveUpAfterSeconds',
-      { fallback: DAY_SECONDS, max: 7 * DAY_SECONDS },
-      problem,
-    ),
+    timeoutMs: fields.wholeNumber('timeoutMs', 10_000, 60_000),
+    giveUpAfterSeconds: fields.wholeNumber('giveUpAfterSeconds', DAY_SECONDS, 7 * DAY_SECONDS),
   };
 }
 
@@ -317,23 +304,25 @@ function hmacKeyOf(secret: string): Buffer {
   return Buffer.from(secret.slice('whsec_'.length), 'base64');
 }
 
-function readPaths(value: unknown, problem: Problem): ReadonlySet<SenderPath> {
+function readPaths(fields: FileFields): ReadonlySet<SenderPath> {
+  const value = fields.value('paths');
   const paths = Array.isArray(value) ? (value as unknown[]) : [];
   const isKnown = (path: unknown): path is SenderPath =>
     SENDER_PATHS.some((known) => known === path);
   if (paths.length === 0 || !paths.every(isKnown)) {
-    problem(`must have some of ${SENDER_PATHS.join(', ')} in paths`);
+    fields.problem(`must have some of ${SENDER_PATHS.join(', ')} in paths`);
   }
   return new Set(paths.filter(isKnown));
 }
 
-function readEventTypes(value: unknown, problem: Problem): IngestSender['eventTypes'] {
+function readEventTypes(fields: FileFields): IngestSender['eventTypes'] {
+  const value = fields.value('events');
   if (value === undefined) return [];
   const entries = isJsonObject(value) ? Object.entries(value) : [];
   const isDocument = (path: unknown): path is DocumentPath =>
     path === '/orders' || path === '/lists' || path === '/reasons';
   if (!isJsonObject(value) || !entries.every(([, path]) => isDocument(path))) {
-    problem('must have an object {"<type>": "/orders", "/lists" or "/reasons"} in events');
+    fields.problem('must have an object {"<type>": "/orders", "/lists" or "/reasons"} in events');
   }
   return entries.flatMap(([pattern, path]) => (isDocument(path) ? [[pattern, path] as const] : []));
 }

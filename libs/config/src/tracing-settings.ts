@@ -56,12 +56,12 @@ export function readTracingSettings(
   const settings = {
     exporter: {
       url: url ?? '',
-      format: otel.ofTraces('PROTOCOL', ['http/protobuf', 'http/json']).endsWith('json')
+      format: otel.oneOf(otel.ofTraces('PROTOCOL'), ['http/protobuf', 'http/json']).endsWith('json')
         ? ('json' as const)
         : ('protobuf' as const),
       headers: otel.headers(),
-      timeoutMs: otel.integerOfTraces('TIMEOUT', 10_000, LONGEST_DELAY_MS),
-      isCompressed: otel.ofTraces('COMPRESSION', ['none', 'gzip']) === 'gzip',
+      timeoutMs: otel.integer(otel.ofTraces('TIMEOUT'), 10_000, LONGEST_DELAY_MS),
+      isCompressed: otel.oneOf(otel.ofTraces('COMPRESSION'), ['none', 'gzip']) === 'gzip',
     },
     serviceName: env.text('OTEL_SERVICE_NAME', 'machine-bridge'),
     resourceAttributes: otel.pairs(
@@ -76,7 +76,7 @@ export function readTracingSettings(
     },
   };
   otel.oneOf('OTEL_PROPAGATORS', ['tracecontext', 'tracecontext,baggage']);
-  for (const name of CERTIFICATES) otel.textOfTraces(name);
+  for (const name of CERTIFICATES) otel.ofTraces(name);
   if (isDisabled || isNone || endpoint === undefined) return undefined;
   unsupported.push(...otel.faults, ...unknownSettings(env));
   return url === undefined ? undefined : settings;
@@ -119,21 +119,9 @@ class StandardSettings {
     return fallback;
   }
 
-  ofTraces(name: string, known: readonly [string, ...string[]]): string {
-    return this.oneOf(this.nameOfTraces(name), known);
-  }
-
-  integerOfTraces(name: string, fallback: number, max: number): number {
-    return this.integer(this.nameOfTraces(name), fallback, max);
-  }
-
-  textOfTraces(name: string): string | undefined {
-    return this.env.optional(this.nameOfTraces(name));
-  }
-
   /** The setting that names the collector, and the address of its traces where that is one. */
   url(): [endpoint: string | undefined, url?: string] {
-    const name = this.nameOfTraces('ENDPOINT');
+    const name = this.ofTraces('ENDPOINT');
     const endpoint = this.env.optional(name);
     if (endpoint === undefined) return [undefined];
     const isOfTraces = name.includes('_TRACES_');
@@ -186,7 +174,7 @@ class StandardSettings {
   }
 
   /** The name for traces goes before that for all signals. */
-  private nameOfTraces(name: string): string {
+  ofTraces(name: string): string {
     const ofTraces = `OTEL_EXPORTER_OTLP_TRACES_${name}`;
     const ofAll = `OTEL_EXPORTER_OTLP_${name}`;
     // both are asked for, so that both count as known
