@@ -10,8 +10,7 @@ import {
 } from '#libs/contracts';
 
 import type { DocumentContent, OrderDocument } from './order-format.js';
-import { decodeXml, utf16Of } from '../xml/decode-xml.js';
-import { readXml } from '../xml/read-xml.js';
+import { decodeXml, readXml, utf16Of } from '../xml/read-xml.js';
 
 const UNSPECIFIC = new Set([null, '', 'text/plain', 'application/octet-stream']);
 

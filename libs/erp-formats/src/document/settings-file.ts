@@ -1,5 +1,5 @@
 import { parse as parseYaml } from 'yaml';
-import { printable } from '#libs/contracts';
+import { isIdentifier, isJsonObject, type JsonObject, printable } from '#libs/contracts';
 
 /** A file of settings that cannot be used. The message names the entry and the field, and quotes no value. */
 export class SettingsFileError extends Error {}
@@ -33,4 +33,84 @@ const DRAWING = /:\n\n[^]*\^\n$/;
 /** What a parser of a settings file has to say, on one line. */
 export function syntaxFault(cause: unknown): string {
   return cause instanceof Error ? printable(cause.message.replace(DRAWING, '')) : 'unknown fault';
+}
+
+/** The fields of an object in the file, each asked for once by its name. */
+export class SettingsFields {
+  private readonly json: JsonObject;
+  private readonly asked = new Set<string>();
+
+  constructor(
+    json: unknown,
+    readonly where: string,
+  ) {
+    if (!isJsonObject(json)) throw new SettingsFileError(`${where} must be an object`);
+    this.json = json;
+  }
+
+  fault(name: string, problem: string): SettingsFileError {
+    return new SettingsFileError(`${this.where}: ${name} ${problem}`);
+  }
+
+  optional(name: string): string | undefined {
+    const value = this.value(name);
+    if (value === undefined) return undefined;
+    if (typeof value === 'string' && value.trim() !== '' && value.length <= 2048) return value;
+    throw this.fault(name, 'must be text of 1 to 2048 characters');
+  }
+
+  identifier(name: string): string | undefined {
+    const value = this.value(name);
+    if (value === undefined || isIdentifier(value)) return value;
+    throw this.fault(name, 'must be text of 1 to 256 characters');
+  }
+
+  text(name: string): string {
+    const value = this.optional(name);
+    if (value === undefined) throw this.fault(name, 'is missing');
+    return value;
+  }
+
+  flag(name: string, fallback: boolean): boolean {
+    const value = this.value(name) ?? fallback;
+    if (value === true || value === 'true') return true;
+    if (value === false || value === 'false') return false;
+    throw this.fault(name, 'must be true or false');
+  }
+
+  integer(name: string, fallback: number, min: number, max: number): number {
+    const value = this.value(name) ?? fallback;
+    const isWritten = typeof value === 'number' || typeof value === 'string';
+    const number = isWritten && /^\d+$/.test(String(value)) ? Number(value) : NaN;
+    if (number >= min && number <= max) return number;
+    throw this.fault(name, `must be a whole number from ${min} to ${max}`);
+  }
+
+  object(name: string, problem = 'must be an object'): JsonObject | undefined {
+    const value = this.value(name);
+    if (value === undefined) return undefined;
+    if (isJsonObject(value)) return value;
+    throw this.fault(name, problem);
+  }
+
+  texts(name: string): Record<string, string> {
+    const entries = Object.entries(this.object(name) ?? {});
+    return Object.fromEntries(
+      entries.map(([key, value]) => {
+        if (typeof value === 'string' && value !== '') return [key, value];
+        throw this.fault(`${name}.${key}`, 'must be text');
+      }),
+    );
+  }
+
+  /** A misspelt criterion would make a rule fit other events. */
+  rejectOthers(): void {
+    const other = Object.keys(this.json).find((name) => !this.asked.has(name));
+    if (other !== undefined) throw this.fault(other, 'is no field of it');
+  }
+
+  value(name: string): unknown {
+    this.asked.add(name);
+    return Object.hasOwn(this.json, name) ? this.json[name] : undefined;
+  }
 }

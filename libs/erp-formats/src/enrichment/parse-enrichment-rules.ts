@@ -1,6 +1,6 @@
-import { isIdentifier, isJsonObject, mediaType, type JsonObject } from '#libs/contracts';
+import { isIdentifier, mediaType } from '#libs/contracts';
 
-import { readSettingsText, SettingsFileError } from '../document/settings-file.js';
+import { readSettingsText, SettingsFields, SettingsFileError } from '../document/settings-file.js';
 import {
   type EnrichmentAuth,
   type EnrichmentRule,
@@ -43,7 +43,7 @@ export function parseEnrichmentRules(text: string, format: 'json' | 'yaml'): Enr
 }
 
 function readRule(entry: unknown, position: number): EnrichmentRule {
-  const fields = new Fields(entry, `rule ${position}`);
+  const fields = new SettingsFields(entry, `rule ${position}`);
   const name = fields.text('name');
   if (!NAME.test(name)) {
     throw fields.fault('name', 'must be 1 to 64 letters, digits, dots, dashes and underscores');
@@ -79,12 +79,12 @@ function readRule(entry: unknown, position: number): EnrichmentRule {
   return rule;
 }
 
-function place(fields: Fields, name: string, text: string): string {
+function place(fields: SettingsFields, name: string, text: string): string {
   if (isPlace(text)) return text;
   throw fields.fault(name, 'must be a place such as ce_subject or Order.Lines[0].Number');
 }
 
-function readWhen(fields: Fields): EnrichmentRule['when'] {
+function readWhen(fields: SettingsFields): EnrichmentRule['when'] {
   const criteria = fields.object('when');
   const when = Object.entries(criteria ?? {}).map(([at, value]) => {
     const texts: unknown[] = Array.isArray(value) ? value : [value];
@@ -97,7 +97,7 @@ function readWhen(fields: Fields): EnrichmentRule['when'] {
   throw fields.fault('when', 'must say which events the rule is for');
 }
 
-function readHeaders(fields: Fields): Record<string, string> {
+function readHeaders(fields: SettingsFields): Record<string, string> {
   const headers = fields.texts('headers');
   for (const [name, value] of Object.entries(headers)) {
     if (!HEADER_NAME.test(name) || !HEADER_VALUE.test(value)) {
@@ -113,17 +113,17 @@ function readHeaders(fields: Fields): Record<string, string> {
   );
 }
 
-function readAuth(fields: Fields): EnrichmentAuth {
+function readAuth(fields: SettingsFields): EnrichmentAuth {
   const given = fields.object('auth');
   if (given === undefined) return { kind: 'none' };
-  const auth = new Fields(given, `${fields.where}, auth`);
+  const auth = new SettingsFields(given, `${fields.where}, auth`);
   const kind = auth.text('kind');
   const read = authOf(kind, auth);
   auth.rejectOthers();
   return read;
 }
 
-function authOf(kind: string, auth: Fields): EnrichmentAuth {
+function authOf(kind: string, auth: SettingsFields): EnrichmentAuth {
   switch (kind) {
     case 'none':
       return { kind };
@@ -145,9 +145,9 @@ function authOf(kind: string, auth: Fields): EnrichmentAuth {
   }
 }
 
-function secret(fields: Fields, name: string): SecretPlace {
+function secret(fields: SettingsFields, name: string): SecretPlace {
   const given = fields.object(name, 'must be {env: NAME} or {file: path}: no secret itself');
-  const at = new Fields(given ?? {}, `${fields.where}, ${name}`);
+  const at = new SettingsFields(given ?? {}, `${fields.where}, ${name}`);
   const [env, file] = [at.optional('env'), at.optional('file')];
   at.rejectOthers();
   if (env !== undefined && file === undefined && /^[A-Za-z_]\w*$/.test(env)) return { env };
@@ -155,7 +155,7 @@ function secret(fields: Fields, name: string): SecretPlace {
   throw fields.fault(name, 'must be {env: NAME} or {file: path}: no secret itself');
 }
 
-function checkUrl(fields: Fields, rule: EnrichmentRule): void {
+function checkUrl(fields: SettingsFields, rule: EnrichmentRule): void {
   const { url, values } = rule;
   const names = [...url.matchAll(PLACEHOLDER)].map(([, name = '']) => name);
   const unknown = names.find((name) => name !== 'orderId' && !Object.hasOwn(values, name));
@@ -178,78 +178,4 @@ function addressProblem(address: string): string | undefined {
   const isLocal = url.protocol === 'http:' && LOOPBACK.has(url.hostname);
   if (url.protocol === 'https:' || isLocal) return undefined;
   return 'must be https (http is allowed for localhost, 127.0.0.1 and [::1] alone)';
-}
-
-/** The fields of an object in the file, each asked for once by its name. */
-class Fields {
-  private readonly json: JsonObject;
-  private readonly asked = new Set<string>();
-
-  constructor(
-    json: unknown,
-    readonly where: string,
-  ) {
-    if (!isJsonObject(json)) throw new SettingsFileError(`${where} must be an object`);
-    this.json = json;
-  }
-
-  fault(name: string, problem: string): SettingsFileError {
-    return new SettingsFileError(`${this.where}: ${name} ${problem}`);
-  }
-
-  optional(name: string): string | undefined {
-    const value = this.valueOf(name);
-    if (value === undefined) return undefined;
-    if (typeof value === 'string' && value.trim() !== '' && value.length <= 2048) return value;
-    throw this.fault(name, 'must be text of 1 to 2048 characters');
-  }
-
-  text(name: string): string {
-    const value = this.optional(name);
-    if (value === undefined) throw this.fault(name, 'is missing');
-    return value;
-  }
-
-  flag(name: string, fallback: boolean): boolean {
-    const value = this.valueOf(name) ?? fallback;
-    if (value === true || value === 'true') return true;
-    if (value === false || value === 'false') return false;
-    throw this.fault(name, 'must be true or false');
-  }
-
-  integer(name: string, fallback: number, min: number, max: number): number {
-    const value = this.valueOf(name) ?? fallback;
-    const isWritten = typeof value === 'number' || typeof value === 'string';
-    const number = isWritten && /^\d+$/.test(String(value)) ? Number(value) : NaN;
-    if (number >= min && number <= max) return number;
-    throw this.fault(name, `must be a whole number from ${min} to ${max}`);
-  }
-
-  object(name: string, problem = 'must be an object'): JsonObject | undefined {
-    const value = this.valueOf(name);
-    if (value === undefined) return undefined;
-    if (isJsonObject(value)) return value;
-    throw this.fault(name, problem);
-  }
-
-  texts(name: string): Record<string, string> {
-    const entries = Object.entries(this.object(name) ?? {});
-    return Object.fromEntries(
-      entries.map(([key, value]) => {
-        if (typeof value === 'string' && value !== '') return [key, value];
-        throw this.fault(`${name}.${key}`, 'must be text');
-      }),
-    );
-  }
-
-  /** A misspelt criterion would make a rule fit other events. */
-  rejectOthers(): void {
-    const other = Object.keys(this.json).find((name) => !this.asked.has(name));
-    if (other !== undefined) throw this.fault(other, 'is no field of it');
-  }
-
-  private valueOf(name: string): unknown {
-    this.asked.add(name);
-    return Object.hasOwn(this.json, name) ? this.json[name] : undefined;
-  }
 }

@@ -1,8 +1,5 @@
 import {
   groupBy,
-  isIdentifier,
-  isJsonObject,
-  type JsonObject,
   MAX_LIST_LENGTH,
   mediaType,
   type OrderMessage,
@@ -20,7 +17,7 @@ import type {
 } from '../document/order-format.js';
 import { placed } from '../document/checked-message.js';
 import { readContent } from '../document/read-content.js';
-import { readSettingsText, SettingsFileError } from '../document/settings-file.js';
+import { readSettingsText, SettingsFields, SettingsFileError } from '../document/settings-file.js';
 import type { DocumentElement } from '../xml/document-element.js';
 
 /** An expression and the documents it is for; what a criterion leaves out does not matter. */
@@ -54,9 +51,6 @@ export interface Expressions {
 /** What is wrong with an expression, and the character where; undefined for one that can be evaluated. */
 type ExpressionCheck = (expression: string) => string | undefined;
 
-const CRITERIA = ['contentType', 'topic'] as const;
-const FIELDS = new Set(['name', 'expression', ...CRITERIA]);
-
 /**
  * Reads a list of `{name?, contentType?, topic?, expression}` and checks every expression. Throws
  * {@link SettingsFileError}, so that a mistake is known at start and not with the first document.
@@ -75,40 +69,28 @@ export function parseOrderMapping(
 
 function readEntry(entry: unknown, position: number, check: ExpressionCheck): MappingEntry {
   const where = `entry ${position} of the mapping`;
-  if (!isJsonObject(entry)) throw new SettingsFileError(`${where} must be an object`);
-  const unknown = Object.keys(entry).find((field) => !FIELDS.has(field));
+  const fields = new SettingsFields(entry, where);
+  const name = fields.identifier('name') ?? `${position}`;
+  const contentType = mediaType(fields.identifier('contentType') ?? null);
+  const topic = fields.identifier('topic');
+  const expression = fields.value('expression');
   // a misspelt criterion would make the entry fit every document
-  if (unknown !== undefined) throw new SettingsFileError(`${where}: ${unknown} is no field of it`);
-  const name = textField(entry, 'name', where) ?? `${position}`;
-  const expression = readExpression(entry, where, check);
-  const read: MappingEntry = { name, expression };
-  const contentType = mediaType(textField(entry, 'contentType', where) ?? null);
-  const topic = textField(entry, 'topic', where);
-  if (contentType !== null) read.contentType = contentType;
-  if (topic !== undefined) read.topic = topic;
+  fields.rejectOthers();
+  if (typeof expression !== 'string' || expression.trim() === '') {
+    throw new SettingsFileError(`${where} has no expression`);
+  }
+  const fault = check(expression);
+  if (fault !== undefined) throw new SettingsFileError(`${where}, expression: ${fault}`);
   if (contentType === null && topic === undefined) {
     throw new SettingsFileError(
       `${where} says neither contentType nor topic: it is for no document`,
     );
   }
-  return read;
-}
-
-function readExpression(entry: JsonObject, where: string, check: ExpressionCheck): string {
-  const text = entry['expression'];
-  if (typeof text !== 'string' || text.trim() === '') {
-    throw new SettingsFileError(`${where} has no expression`);
-  }
-  const fault = check(text);
-  if (fault === undefined) return text;
-  throw new SettingsFileError(`${where}, expression: ${fault}`);
-}
-
-function textField(entry: JsonObject, name: string, where: string): string | undefined {
-  const value = entry[name];
-  if (value === undefined) return undefined;
-  if (isIdentifier(value)) return value;
-  throw new SettingsFileError(`${where}: ${name} must be text of 1 to 256 characters`);
+  return {
+    ...{ name, expression },
+    ...(contentType !== null && { contentType }),
+    ...(topic !== undefined && { topic }),
+  };
 }
 
 /** A format that the operator has written down instead of us. */

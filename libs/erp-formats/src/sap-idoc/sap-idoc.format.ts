@@ -189,8 +189,6 @@ interface OrderFrame {
   timeZone: string;
 }
 
-type OperationIdentity = Pick<OrderOperation, 'operationId' | 'status'> & { workCentre: string };
-
 /** Scheduled starts by preference: earliest, then latest. */
 const STARTS = [
   ['FSAVD', 'FSAVZ'],
@@ -232,21 +230,19 @@ function readWithSubOperations(
   if (operationId === undefined) return missing(segment, 'VORNR');
   const workCentre = workCentreOf(segment);
   const status = statusOfSegment(segment, 'E1JSTVL', frame.status, frame.status);
-  const operations: OrderOperation[] = [];
-  if (workCentre !== undefined) {
-    const main = readSegment(segment, { operationId, workCentre, status }, frame);
-    if (!main.ok) return main;
-    operations.push(main.value);
-  }
-  for (const subSegment of elements(segment, 'E1AFUVL')) {
-    const elsewhere = workCentreOf(subSegment);
-    const isStep = elsewhere === workCentre && isInPlantOf(segment, subSegment, frame);
+  const found: [DocumentElement, OrderOperation][] = [];
+  if (workCentre !== undefined) found.push([segment, { operationId, workCentre, status }]);
+  for (const sub of elements(segment, 'E1AFUVL')) {
+    const elsewhere = workCentreOf(sub);
+    const isStep = elsewhere === workCentre && isInPlantOf(segment, sub, frame);
     if (elsewhere === undefined || isStep) continue;
-    const sub = readSubOperation(subSegment, { operationId, workCentre: elsewhere, status }, frame);
-    if (!sub.ok) return sub;
-    operations.push(sub.value);
+    const number = textOf(sub, 'UVORN');
+    if (number === undefined) return missing(sub, 'UVORN');
+    const own = statusOfSegment(sub, 'E1JSTUL', status, frame.status);
+    const id = `${operationId}-${number}`;
+    found.push([sub, { operationId: id, workCentre: elsewhere, status: own }]);
   }
-  return parsed(operations);
+  return parsedEach(found, ([each, operation]) => readOperation(each, operation, frame));
 }
 
 /** Work centres of several plants may have one name. */
@@ -265,29 +261,14 @@ function workCentreOf(segment: DocumentElement): string | undefined {
   return textOf(segment, 'ARBPL') ?? (/^0*$/.test(objectId) ? undefined : objectId);
 }
 
-function readSubOperation(
+/** What a segment of either kind says of its operation beside its id, place and status. */
+function readOperation(
   segment: DocumentElement,
-  parent: OperationIdentity,
-  frame: OrderFrame,
-): Parsed<OrderOperation> {
-  const number = textOf(segment, 'UVORN');
-  if (number === undefined) return missing(segment, 'UVORN');
-  const identity = {
-    operationId: `${parent.operationId}-${number}`,
-    workCentre: parent.workCentre,
-    status: statusOfSegment(segment, 'E1JSTUL', parent.status, frame.status),
-  };
-  return readSegment(segment, identity, frame);
-}
-
-function readSegment(
-  segment: DocumentElement,
-  identity: OperationIdentity,
+  operation: OrderOperation,
   frame: OrderFrame,
 ): Parsed<OrderOperation> {
   const plannedStart = readPlannedStart(segment, frame.timeZone);
   if (!plannedStart.ok) return plannedStart;
-  const operation: OrderOperation = { ...identity };
   const plant = textOf(segment, 'WERKS') ?? frame.plant;
   if (plant !== undefined) operation.plant = plant;
   const sequence = Number(textOf(segment, 'CY_SEQNRV') ?? 0);

@@ -1,6 +1,5 @@
 import { SaxesParser, type SaxesTagPlain } from 'saxes';
 import { MAX_BODY_BYTES, parsed, type Parsed, rejected, type RejectionCode } from '#libs/contracts';
-import { decodeXml } from './decode-xml.js';
 import { type DocumentElement, elementName } from './document-element.js';
 
 /**
@@ -111,4 +110,73 @@ class ElementBuilder {
 
 function placeOf({ line, column }: SaxesParser<{ xmlns: false }>): string {
   return `line ${line}, column ${column}`;
+}
+
+/** Throws a TypeError on bytes that the encoding does not know. */
+type Decode = (body: Buffer) => string;
+
+/** Encodings an ERP writes, by the name it declares; anything else is refused rather than guessed. */
+const DECODERS: ReadonlyMap<string, Decode> = new Map([
+  ...['utf-8', 'utf8', 'utf-16le', 'utf-16be', 'iso-8859-15'].map(standard),
+  ...['windows-1252', 'cp1252', 'iso-8859-1', 'latin1', 'us-ascii', 'ascii'].map(
+    (name) => [name, decodeWindows1252] as const,
+  ),
+]);
+
+/** Characters of the bytes 0x80 to 0x9f; five of them are none. */
+const WINDOWS_1252 = '€\u0081‚ƒ„…†‡ˆ‰Š‹Œ\u008dŽ\u008f\u0090‘’“”•–—˜™š›œ\u009džŸ';
+
+// the declaration is ASCII in every encoding but UTF-16
+const DECLARATION_BYTES = 200;
+
+/** By its byte order mark, else by its declaration, else in `charset`, else in UTF-8. */
+export function decodeXml(body: Buffer, charset?: string): Parsed<string> {
+  const encoding = encodingOf(body, charset);
+  const decode = DECODERS.get(encoding);
+  if (decode === undefined) {
+    return rejected('invalid-message', `the XML is in an encoding that is not read: ${encoding}`);
+  }
+  try {
+    return parsed(decode(body));
+  } catch {
+    return rejected('invalid-message', `the XML is not valid ${encoding}`);
+  }
+}
+
+/** UTF-16 by its byte order mark or, without one, by the zero beside the first bracket. */
+export function utf16Of(body: Buffer): 'utf-16le' | 'utf-16be' | undefined {
+  if (startsWith(body, 0xff, 0xfe) || startsWith(body, 0x3c, 0x00)) return 'utf-16le';
+  if (startsWith(body, 0xfe, 0xff) || startsWith(body, 0x00, 0x3c)) return 'utf-16be';
+  return undefined;
+}
+
+function encodingOf(body: Buffer, charset = 'utf-8'): string {
+  const utf16 = utf16Of(body);
+  if (utf16 !== undefined) return utf16;
+  if (startsWith(body, 0xef, 0xbb) && body[2] === 0xbf) return 'utf-8';
+  const head = body.subarray(0, DECLARATION_BYTES).toString('latin1');
+  const declared = /<\?xml[^>]*\sencoding\s*=\s*["']([A-Za-z0-9._-]+)["']/.exec(head)?.[1];
+  // a header is often set by what knows nothing of the document: one that means nothing here does not count
+  const encoding = declared?.toLowerCase() ?? (DECODERS.has(charset) ? charset : 'utf-8');
+  // it can be read byte by byte, so UTF-16 it is not: a text that declares it was sent as UTF-8
+  return encoding.startsWith('utf-16') ? 'utf-8' : encoding;
+}
+
+function startsWith(body: Buffer, first: number, second: number): boolean {
+  return body[0] === first && body[1] === second;
+}
+
+function standard(encoding: string): [string, Decode] {
+  const decoder = new TextDecoder(encoding, { fatal: true });
+  return [encoding, (body) => decoder.decode(body)];
+}
+
+/**
+ * Stands in for Latin 1 too, as in browsers: where they differ Latin 1 has nothing but controls. By hand,
+ * because the TextDecoder of Node 20 reads windows-1252 as Latin 1.
+ */
+function decodeWindows1252(body: Buffer): string {
+  return body
+    .toString('latin1')
+    .replace(/[\u0080-\u009f]/g, (char) => WINDOWS_1252.charAt(char.charCodeAt(0) - 0x80));
 }
