@@ -76,16 +76,36 @@ describe('a change of an order', () => {
   const after = (more: Partial<OrderChange>): OrderSnapshot =>
     orderAfter(applyOrderMessage(KNOWN, change(more)));
 
-  it('of its status alone goes for its operations, but not for those that are over', () => {
-    expect(after({ status: 'started' })).toEqual({
-      ...KNOWN,
-      changedAt: 101,
-      status: 'started',
-      operations: [
-        operation('0010', { status: 'started' }),
-        operation('0020', { status: 'completed' }),
-      ],
-    });
+  const ALL = ORDER_STATUSES.join(' ');
+
+  it.each<[OrderStatus, string, string, string]>([
+    // partly released, then the part that was is done
+    ['released', 'released planned', 'released', 'released planned'],
+    ['released', 'completed planned', 'started', 'completed planned'],
+    // its operations said so before, or it was held in between
+    ['planned', 'released planned', 'released', 'released planned'],
+    ['released', 'released planned', 'held released', 'released planned'],
+    // nothing of it was released before
+    ['planned', 'planned planned', 'released', 'released released'],
+    ['planned', 'planned cancelled', 'started', 'started cancelled'],
+    ['planned', 'planned', 'held released', 'released'],
+    ['released', ALL, 'held', 'planned held held held completed cancelled'],
+    ['released', ALL, 'held released', 'planned released released released completed cancelled'],
+    ['started', 'started released', 'released', 'started released'],
+    ['released', 'started held completed', 'planned', 'planned planned completed'],
+    ['started', ALL, 'completed', 'completed completed completed completed completed cancelled'],
+    ['started', ALL, 'cancelled', 'cancelled cancelled cancelled cancelled completed cancelled'],
+  ])('of its status alone, %s before, goes for operations %s: %s makes them %s', (...row) => {
+    const [status, operations, statuses, expected] = row;
+    const known = operations
+      .split(' ')
+      .map((each, index) => operation(`${index}`, { status: each as OrderStatus }));
+    let after = order(known, { status });
+    for (const next of statuses.split(' ') as OrderStatus[]) {
+      after = orderAfter(applyOrderMessage(after, change({ status: next })));
+      expect(after).toMatchObject({ changedAt: 101, status: next });
+    }
+    expect(after.operations.map((each) => each.status).join(' ')).toBe(expected);
   });
 
   it('of operations leaves the rest, and what it does not say of them', () => {

@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import { epochSeconds, readMessages, readSnapshots } from '../../test/read-messages.js';
+import { epochSeconds, readMessages } from '../../test/read-messages.js';
 
 const fixture = (name: string): Buffer => readFileSync(`libs/erp-formats/test/fixtures/${name}`);
 const OPERATION = {
@@ -19,39 +19,6 @@ const read = (value: unknown, recordedAt = 17) =>
   readMessages(JSON.stringify(value), { recordedAt, timeZone: 'Europe/Berlin' });
 
 describe('a production order of Dynamics 365', () => {
-  it('with its route operations is a whole order at its site, as of the record', () => {
-    const recordedAt = epochSeconds('2024-03-18T09:15:02Z');
-
-    expect(
-      readSnapshots(fixture('dynamics-production-order.json'), {
-        recordedAt,
-        timeZone: 'Europe/Berlin',
-      }),
-    ).toEqual([
-      {
-        orderId: 'P000301',
-        changedAt: recordedAt,
-        status: 'released',
-        operations: [
-          {
-            operationId: '10',
-            plant: '1000',
-            workCentre: 'FR01',
-            status: 'completed',
-            plannedStart: epochSeconds('2024-03-20T06:00:00+01:00'),
-          },
-          {
-            operationId: '20',
-            plant: '1000',
-            workCentre: 'DR01',
-            status: 'released',
-            plannedStart: epochSeconds('2024-03-20T09:33:00+01:00'),
-          },
-        ],
-      },
-    ]);
-  });
-
   it.each([
     ['Created', 'planned'],
     ['CostEstimated', 'planned'],

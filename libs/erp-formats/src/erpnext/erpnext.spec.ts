@@ -1,5 +1,4 @@
-import { readFileSync } from 'node:fs';
-import { epochSeconds, readMessages, readSnapshots } from '../../test/read-messages.js';
+import { readMessages } from '../../test/read-messages.js';
 
 const OPERATION = { idx: 1, workstation: 'FR01', status: 'Pending' };
 const order = (more: object = {}): object => ({
@@ -13,32 +12,6 @@ const read = (value: unknown, recordedAt = 17) =>
   readMessages(JSON.stringify(value), { recordedAt });
 
 describe('a work order of ERPNext', () => {
-  it('is a whole order in the time of the plant, with all operations that have a workstation', () => {
-    const document = readFileSync('libs/erp-formats/test/fixtures/erpnext-work-order.json');
-
-    expect(readSnapshots(document, { timeZone: 'Europe/Berlin' })).toEqual([
-      {
-        orderId: 'MFG-WO-2024-00301',
-        changedAt: epochSeconds('2024-03-18T09:15:02Z'),
-        status: 'released',
-        operations: [
-          {
-            operationId: '1',
-            workCentre: 'FR01',
-            status: 'released',
-            plannedStart: epochSeconds('2024-03-20T06:00:00+01:00'),
-          },
-          {
-            operationId: '3',
-            workCentre: 'DR01',
-            status: 'released',
-            plannedStart: epochSeconds('2024-03-20T10:30:00+01:00'),
-          },
-        ],
-      },
-    ]);
-  });
-
   it.each([
     ['Draft', 'planned'],
     ['Submitted', 'released'],

@@ -1,39 +1,12 @@
-import { readFileSync } from 'node:fs';
 import type { OrderSnapshot } from '#libs/contracts';
 import { applyOrderMessage } from '#libs/order-ledger';
-import { epochSeconds, readMessages } from '../../test/read-messages.js';
+import { readMessages } from '../../test/read-messages.js';
 
 const JOB = { JobOrderID: 'J-7', EquipmentRequirements: [{ ID: 'FR01' }] };
 const read = (value: unknown, recordedAt = 17) =>
   readMessages(JSON.stringify(value), { recordedAt });
 
 describe('a job order of OPC 10031-4', () => {
-  it('that is stored and started is a whole order, at each piece of equipment', () => {
-    const document = readFileSync(
-      'libs/erp-formats/test/fixtures/opc-job-order-store-and-start.json',
-    );
-    const operation = {
-      status: 'released',
-      sequence: 32_761,
-      plannedStart: epochSeconds('2024-03-20T05:00:00Z'),
-    };
-
-    expect(readMessages(document, { recordedAt: 17 })).toEqual([
-      {
-        kind: 'snapshot',
-        order: {
-          orderId: 'J-301',
-          changedAt: 17,
-          status: 'released',
-          operations: [
-            { operationId: 'FR01', workCentre: 'FR01', ...operation },
-            { operationId: 'FR02', workCentre: 'FR02', ...operation },
-          ],
-        },
-      },
-    ]);
-  });
-
   it.each([
     ['Store', 'planned'],
     ['StoreAndStart', 'released'],

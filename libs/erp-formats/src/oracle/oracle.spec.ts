@@ -1,5 +1,4 @@
-import { readFileSync } from 'node:fs';
-import { epochSeconds, readMessages, readSnapshots } from '../../test/read-messages.js';
+import { epochSeconds, readMessages } from '../../test/read-messages.js';
 
 const OPERATION = { OperationSequenceNumber: 10, WorkCenterCode: 'FR01' };
 const order = (more: object = {}): object => ({
@@ -12,33 +11,6 @@ const read = (value: unknown, recordedAt = 17) =>
   readMessages(JSON.stringify(value), { recordedAt });
 
 describe('a work order of Oracle Fusion', () => {
-  it('with its operations is a whole order in its organization', () => {
-    const document = readFileSync('libs/erp-formats/test/fixtures/oracle-work-orders.json');
-    const operation = { plant: '1000', status: 'released' };
-
-    expect(readSnapshots(document, { recordedAt: 17 })).toEqual([
-      {
-        orderId: '1000-301',
-        changedAt: 17,
-        status: 'released',
-        operations: [
-          {
-            operationId: '10',
-            workCentre: 'FR01',
-            ...operation,
-            plannedStart: epochSeconds('2024-03-20T06:00:00+01:00'),
-          },
-          {
-            operationId: '20',
-            workCentre: 'DR01',
-            ...operation,
-            plannedStart: epochSeconds('2024-03-20T10:30:00+01:00'),
-          },
-        ],
-      },
-    ]);
-  });
-
   it('is dated by its last update where that came along', () => {
     const LastUpdateDate = '2024-03-18T09:15:02.123+00:00';
 

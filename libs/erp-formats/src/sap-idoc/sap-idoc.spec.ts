@@ -17,6 +17,8 @@ const idoc = (sequences: string, header = '', control = CONTROL): string =>
   `<E1JSTKL><STAT>I0002</STAT></E1JSTKL>${header}${sequences}</E1AFKOL></IDOC></LOIPRO01>`;
 const sequence = (operations: string, number = '0'): string =>
   `<E1AFFLL><PLNFL>${number}</PLNFL>${operations}</E1AFFLL>`;
+const statuses = (...codes: string[]): string =>
+  codes.map((code) => `<E1JSTKL><STAT>${code}</STAT></E1JSTKL>`).join('');
 const readOrder = (...parts: Parameters<typeof idoc>): OrderSnapshot => read(idoc(...parts))[0]!;
 
 describe('an order of a real S/4 system', () => {
@@ -206,8 +208,9 @@ describe('an order IDoc', () => {
   });
 
   it.each([
-    ['technically completed', '<E1JSTKL><STAT>I0045</STAT></E1JSTKL>', 'completed'],
-    ['locked', '<E1JSTKL><STAT>I0043</STAT></E1JSTKL>', 'held'],
+    ['locked and technically completed', statuses('I0043', 'I0045'), 'completed'],
+    ['closed, with a deletion flag', statuses('I0045', 'I0046', 'I0076'), 'cancelled'],
+    ['locked', statuses('I0043', 'I0340'), 'held'],
     ['deleted', '<MSGFN>003</MSGFN>', 'cancelled'],
   ])('that is %s takes its operations along', (_name, header, status) => {
     const order = readOrder(sequence(OPERATION), header);
