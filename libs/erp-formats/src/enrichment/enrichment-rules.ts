@@ -81,15 +81,7 @@ const CLIMBS = /(^|\/)\.{1,2}(\/|$)/;
 
 /** The rules in their order; the first that is for an event counts. */
 export class EnrichmentRules {
-  private readonly byName: ReadonlyMap<string, EnrichmentRule>;
-
-  constructor(readonly all: readonly EnrichmentRule[] = []) {
-    this.byName = new Map(all.map((rule) => [rule.name, rule]));
-  }
-
-  named(name: string): EnrichmentRule | undefined {
-    return this.byName.get(name);
-  }
+  constructor(readonly all: readonly EnrichmentRule[] = []) {}
 
   /**
    * What a message asks for; undefined where no rule is for it. Refusal: `invalid-message` (a value is missing, or one
