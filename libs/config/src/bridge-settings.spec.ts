@@ -21,29 +21,6 @@ function problemsOf(environment: Environment): readonly string[] {
 }
 
 describe('loadBridgeSettings', () => {
-  it('has a default for all it can do without', () => {
-    expect(load()).toMatchObject({
-      kafka: { brokers: ['kafka:9092'], groupId: 'machine-bridge' },
-      machineCloud: { baseUrl: 'https://cloud.example.com', maxConcurrency: 64 },
-      http: { host: '127.0.0.1', port: 3000 },
-      flows: new Set(['work-orders', 'downtime-reasons', 'machine-states']),
-      clock: { speed: 1 },
-      polling: {
-        intervalSeconds: 60,
-        staleAfterSeconds: 300,
-        settleSeconds: 300,
-        backfillOnFirstStartSeconds: 0,
-      },
-      directoryRefreshSeconds: 300,
-      reasonsRefreshSeconds: 3600,
-      downtimeReasonMaxSkewSeconds: 120,
-      workOrderList: { maxMachines: 100, lingerMs: 20 },
-      outcomeDeferredAfterSeconds: 60,
-      erp: { timeZone: 'UTC', commandMaxSkewSeconds: 300 },
-      logLevel: 'info',
-    });
-  });
-
   it('takes what is given', () => {
     const settings = load({
       BRIDGE_FLOWS: 'machine-states, work-orders',

@@ -16,22 +16,6 @@ function read(environment: Environment) {
 }
 
 describe('readKafkaSettings', () => {
-  it('has a default for everything but the brokers', () => {
-    expect(read({})).toEqual({
-      settings: {
-        brokers: ['kafka:9092'],
-        clientId: 'machine-bridge',
-        groupId: 'machine-bridge',
-        topicPrefix: '',
-        createTopics: true,
-        topicPartitions: 6,
-        commitIntervalMs: 100,
-        maxUnpackedBatchBytes: 67_108_864,
-      },
-      problems: [],
-    });
-  });
-
   it('takes what is given', () => {
     const { settings, problems } = read({
       KAFKA_BROKERS: 'my_kafka-1.plant:1, 10.0.0.7:65535,',

@@ -13,20 +13,6 @@ function read(environment: Environment) {
 }
 
 describe('readMachineCloudSettings', () => {
-  it('has a default for everything but the address and the token', () => {
-    expect(read({})).toEqual({
-      settings: {
-        baseUrl: 'https://cloud.example.com',
-        token: { kind: 'fixed', token: 'a-token' },
-        reasonField: 'reasonId',
-        machineInfoPath: 'mahcineInfo',
-        timeoutMs: 10_000,
-        maxConcurrency: 64,
-      },
-      problems: [],
-    });
-  });
-
   it('takes what is given', () => {
     const { settings, problems } = read({
       MACHINE_CLOUD_REASON_FIELD: 'reason',

@@ -19,12 +19,6 @@ describe('work order lists', () => {
     expect(read({ ...message, extra: true })).toEqual({ assignments: [message], faults: [] });
   });
 
-  it('reads an empty list, which clears', () => {
-    expect(read({ machineId: 'M-1', workingOrders: [] }).assignments).toEqual([
-      { machineId: 'M-1', workingOrders: [] },
-    ]);
-  });
-
   it('keeps the orders as given, repeated ones too', () => {
     const identifier = fc.stringMatching(/^[A-Z0-9-]{1,20}$/);
     fc.assert(

@@ -170,7 +170,6 @@ describe('hostile JSON', () => {
 
   it.each([
     ['depth', '{"ManufacturingOrder":'.repeat(70) + '1' + '}'.repeat(70), 'nested deeper than 64'],
-    ['depth without an end', '{"d":'.repeat(200_000), 'invalid-json'],
     ['a prototype for an order', '{"__proto__":{"orderId":"1"}}', 'orderId is missing'],
     [
       'a prototype for an operation',
@@ -179,11 +178,6 @@ describe('hostile JSON', () => {
     ],
     ['a prototype for an entity', '{"d":{"__proto__":{"ManufacturingOrder":"1"}}}', 'orderId is'],
     ['a huge number', '{"orderId":"1","changedAt":1e400,"status":"released"}', 'changedAt must be'],
-    [
-      'a sequence beyond exact numbers',
-      withOperation('{"operationId":"1","machineId":"M","sequence":99999999999999999999}'),
-      'operations[0].sequence must be',
-    ],
     ['half a pair', '{"orderId":"\\ud800","changedAt":1,"status":"held"}', 'broken text'],
     [
       'half a pair for a B2MML ID',
@@ -208,11 +202,5 @@ describe('hostile JSON', () => {
     ],
   ])('is refused: %s', (_name, body, complaint) => {
     expect(() => readMessages(body, { recordedAt: 1 })).toThrow(complaint);
-  });
-
-  it('that has a key twice is refused', () => {
-    const body = JSON.stringify(ORDER).replace('{', '{"orderId":"2",');
-
-    expect(() => readMessages(body)).toThrow('the key "orderId" is there twice in one object');
   });
 });

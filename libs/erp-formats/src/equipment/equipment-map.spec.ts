@@ -96,7 +96,6 @@ describe('an equipment map file', () => {
     ['a column twice', 'plant,workCentre,Work-Centre,machineId\n', 'csv', /workCentre twice/],
     ['a key twice', '- plant: 1\n  plant: 2\n', 'yaml', /unique at line 2, column 3$/],
     ['an empty list', '[]', 'json', /no entries/],
-    ['an empty list', '[]', 'yaml', /no entries/],
     ['nothing', '', 'yaml', /must be a list/],
   ] as const)(
     'with %s in it is refused: it is cut, not the map, or not clear (%s, %s)',
@@ -137,7 +136,6 @@ describe('an equipment map file', () => {
     ['CSV without the column', 'plant,machineId\n1000,FR01\n', 'csv'],
     ['CSV with an open quote', 'plant,workCentre,machineId\n1000,"FR01,M-1\n', 'csv'],
     ['aliases', '- &a {plant: p, workCentre: w, machineId: m}\n- *a\n', 'yaml'],
-    ['a key given twice', '- plant: a\n  plant: b\n', 'yaml'],
     ['nesting without end', '['.repeat(100_000), 'yaml'],
     ['more text than any plant has machines', ' '.repeat(5_000_000), 'yaml'],
   ] as const)('is refused with %s', (_name, text, format) => {
