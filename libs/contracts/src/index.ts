@@ -6,34 +6,10 @@ export * from './envelope.js';
 export { describeAhead, readEpochSeconds, rfc3339 } from './epoch-seconds.js';
 export * from './flows.js';
 export { groupBy } from './group-by.js';
-export {
-  describeJson,
-  field,
-  isJsonObject,
-  type JsonObject,
-  MAX_BODY_BYTES,
-  readJson,
-  tooLarge,
-} from './json.js';
+export * from './json.js';
 export * from './machine-records.js';
 export { isIdentifier, MAX_LIST_LENGTH } from './message-fields.js';
-export {
-  isOlderVersion,
-  isOver,
-  type OperationChange,
-  operationIdAt,
-  ORDER_STATUSES,
-  type OrderChange,
-  type OrderMessage,
-  type OrderOperation,
-  type OrderSnapshot,
-  type OrderStatus,
-  type OrderVersion,
-  parseOrderChange,
-  parseOrderMessage,
-  type ReplacedOperations,
-  type SourceSequence,
-} from './order-message.js';
+export * from './order-message.js';
 export {
   parsed,
   type Parsed,

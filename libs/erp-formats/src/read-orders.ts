@@ -57,9 +57,7 @@ export function readOrders(
     const problem = describeAhead(changedAt, commandMaxSkewSeconds);
     return rejected('invalid-message', `changedAt of order ${orderId}: ${problem}`);
   };
-  const read =
-    mapping.find(document)?.read(document, { timeZone }) ??
-    readOrderDocument(document, { timeZone });
+  const read = mapping.read(document, { timeZone }) ?? readOrderDocument(document, { timeZone });
   return read instanceof Promise ? read.then(refuseAhead) : refuseAhead(read);
 }
 

@@ -39,7 +39,7 @@ async function read({ text, settings }: Block, mapping: Block | undefined) {
   const entries = parseOrderMapping(mapping.text, 'yaml', expressionFault);
   const orders = new OrderMapping(entries, new BoundedExpressions());
   try {
-    return await orders.find(document)?.read(document, { timeZone });
+    return await orders.read(document, { timeZone });
   } finally {
     orders.close();
   }

@@ -93,11 +93,6 @@ function readEntry(entry: unknown, position: number, check: ExpressionCheck): Ma
   };
 }
 
-/** A format that the operator has written down instead of us. */
-interface MappedFormat {
-  read(document: OrderDocument, options: OrderDocumentOptions): Promise<Parsed<OrderMessage[]>>;
-}
-
 /** Expressions for formats that have no adapter. They go before the adapters: who names a format means it. */
 export class OrderMapping {
   /** @param expressions evaluates the entries' expressions, and is closed with the mapping */
@@ -106,8 +101,11 @@ export class OrderMapping {
     private readonly expressions: Expressions,
   ) {}
 
-  /** The first entry for a document; undefined when it is for the adapters. */
-  find(document: OrderDocument): MappedFormat | undefined {
+  /** By the first entry that is for the document; undefined when it is for the adapters. */
+  read(
+    document: OrderDocument,
+    options: OrderDocumentOptions,
+  ): Promise<Parsed<OrderMessage[]>> | undefined {
     const type = mediaType(document.contentType) ?? '';
     const topic = topicOf(document);
     const entry = this.entries.find(
@@ -115,8 +113,7 @@ export class OrderMapping {
         (each.contentType === undefined || each.contentType === type) &&
         (each.topic === undefined || matches(each.topic, topic)),
     );
-    if (entry === undefined) return undefined;
-    return { read: (of, options) => readMapped(entry, of, options, this.expressions) };
+    return entry && readMapped(entry, document, options, this.expressions);
   }
 
   /** Ends what evaluates; documents that are being read reject. */
