@@ -59,14 +59,6 @@ describe('a production order of Dynamics 365', () => {
     expect(message?.order.operations?.[0]?.plannedStart).toBe(start && epochSeconds(start));
   });
 
-  it('without its operations changes its status', () => {
-    const header = { ProductionOrderNumber: 'P7', ProductionOrderStatus: 'StartedUp' };
-
-    expect(read({ value: [header] })).toEqual([
-      { kind: 'change', order: { orderId: 'P7', changedAt: 17, status: 'started' } },
-    ]);
-  });
-
   it('may be sent as operations alone, which change it', () => {
     expect(read({ value: [OPERATION, { ...OPERATION, OperationNumber: 20 }] })).toEqual([
       {

@@ -39,14 +39,6 @@ describe('a work order of ERPNext', () => {
     expect(read(order({ operations }))[0]?.order.operations).toMatchObject([{ status }]);
   });
 
-  it('without its operations changes its status', () => {
-    const webhook = { doctype: 'Work Order', name: 'WO-7', status: 'Stopped' };
-
-    expect(read(webhook)).toEqual([
-      { kind: 'change', order: { orderId: 'WO-7', changedAt: 17, status: 'held' } },
-    ]);
-  });
-
   it.each([
     ['an unknown status', order({ status: 'Lost' }), 'status is no known status: Lost'],
     [

@@ -50,18 +50,6 @@ describe('a work order of Oracle Fusion', () => {
     );
   });
 
-  it('without its operations changes its status', () => {
-    const header = {
-      WorkOrderNumber: 'W-7',
-      WorkOrderStatusCode: 'ORA_ON_HOLD',
-      WorkOrderOperation: undefined,
-    };
-
-    expect(read({ items: [header] })).toEqual([
-      { kind: 'change', order: { orderId: 'W-7', changedAt: 17, status: 'held' } },
-    ]);
-  });
-
   it.each([
     [
       'an unknown status',
