@@ -13,19 +13,6 @@ function problemsOf(environment: Environment): readonly string[] {
 }
 
 describe('loadSandboxSettings', () => {
-  it('needs no setting at all', () => {
-    expect(loadSandboxSettings({ CLOCK_ORIGIN: '1763680000' })).toEqual({
-      http: { host: '127.0.0.1', port: 3100 },
-      machines: 12,
-      seed: 'machine-bridge',
-      token: 'sandbox-token',
-      login: { email: 'operator@example.com', password: 'sandbox-password' },
-      shifts: { timeZone: 'UTC', startTimes: ['06:00', '14:00', '22:00'] },
-      clock: { speed: 1, originSeconds: 1_763_680_000 },
-      logLevel: 'info',
-    });
-  });
-
   it('takes what is given, shifts in the order of the day', () => {
     const settings = loadSandboxSettings({
       SANDBOX_HTTP_HOST: '0.0.0.0',

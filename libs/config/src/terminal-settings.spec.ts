@@ -16,16 +16,6 @@ describe('the settings of the terminal', () => {
     rmSync(folder, { recursive: true });
   });
 
-  it('are on loopback, open, with three shifts a day and stops of two minutes', () => {
-    expect(loadTerminalSettings(BASE)).toMatchObject({
-      http: { host: '127.0.0.1', port: 3200 },
-      access: { kind: 'open', station: 'local' },
-      stopThresholdSeconds: 120,
-      shifts: { timeZone: 'UTC', startTimes: ['06:00', '14:00', '22:00'] },
-      reasonLooks: { groups: [], reasons: {} },
-    });
-  });
-
   it('take a token for each station, and are not open beyond loopback', () => {
     const token = 'a-token-of-some-length';
     const TERMINAL_TOKENS_FILE = file('tokens.json', { [token]: 'Press hall' });

@@ -54,7 +54,6 @@ export const opcJobOrder: OrderFormat = {
   lacks: (value) => lacking(firstRecordIn(value, LIST), SIGN),
   read: (content, context) => {
     const jobs = content.syntax === 'json' ? jobsIn(content.value) : [];
-    if (jobs.length === 0) return rejected('invalid-message', 'the document holds no job order');
     return parsedEach(jobs, (job) => readJob(job, context));
   },
 };
