@@ -102,14 +102,23 @@ describe('npm run erp -- preview', () => {
     expect(stdout).toContain('  M-1: A-1\n');
   });
 
-  it('says which setting is wrong', async () => {
-    const { exitCode, stderr } = await preview(
-      file('any.json', {}),
-      '--map',
-      join(folder, 'none.json'),
-    );
-    expect(stderr).toContain('EQUIPMENT_MAP_FILE');
-    expect(exitCode).toBe(78);
+  it('says which option is wrong, and which setting', async () => {
+    const document = file('any.json', {});
+    const none = join(folder, 'none.json');
+    const options = ['--map', none, '--mapping', document, '--time-zone', 'Foo'];
+    const { exitCode, stderr } = await preview(document, ...options);
+    expect({ exitCode, stderr }).toEqual({
+      exitCode: 64,
+      stderr: expect.stringMatching(
+        /^error: --time-zone must be .*\n +--map names a file .*\n +--mapping is no mapping: /,
+      ) as string,
+    });
+    const env = { ERP_TIME_ZONE: 'Foo', EQUIPMENT_MAP_FILE: none };
+    const set = ['erp', 'preview', document, '--map', 'demo/equipment-map.json'];
+    expect(await runCommand(set, { topicPrefix: '', env })).toMatchObject({
+      exitCode: 78,
+      stderr: expect.stringMatching(/^[^]* - ERP_TIME_ZONE must be .*\n$/) as string,
+    });
   });
 
   it('explains itself, and what it does not know', async () => {

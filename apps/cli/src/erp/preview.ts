@@ -1,4 +1,4 @@
-import { type ErpSettings, loadErpSettings, readEnvironment } from '#libs/config';
+import { type ErpSettings, loadErpSettings, readEnvironment, SettingsError } from '#libs/config';
 import type {
   OperationChange,
   OrderMessage,
@@ -16,7 +16,7 @@ import { BoundedExpressions } from '#libs/expressions';
 import { OrderPreview, type PreviewedDocument } from '#libs/order-preview';
 import { type CliCommand, JSON_OPTION } from '../command-line/command.js';
 import { readPath } from '../command-line/option-values.js';
-import { print, printStatus, visible, visibleJson } from '../command-line/output.js';
+import { counted, print, printStatus, visible, visibleJson } from '../command-line/output.js';
 import { FileRecords, findSourceFiles, type RecordOptions } from './source-files.js';
 
 interface PreviewOptions extends RecordOptions {
@@ -53,8 +53,12 @@ Hidden files and links to folders are skipped. docs/erp says what is read of eac
     .action(previewFiles);
 }
 
-async function previewFiles(files: string[], options: PreviewOptions): Promise<void> {
-  const erp = erpSettings(options);
+async function previewFiles(
+  files: string[],
+  options: PreviewOptions,
+  command: CliCommand,
+): Promise<void> {
+  const erp = erpSettings(options, command);
   const mapping = new OrderMapping(erp.mapping, new BoundedExpressions());
   try {
     const { files: found, skipped } = await findSourceFiles(files);
@@ -77,8 +81,7 @@ async function previewFiles(files: string[], options: PreviewOptions): Promise<v
     }
     showLists(preview, options.json === true);
     if (rejections === 0) return;
-    const count = `${rejections} ${rejections === 1 ? 'rejection' : 'rejections'}`;
-    throw new Error(`${count}: see the lines with !`);
+    throw new Error(`${counted(rejections, 'rejection')}: see the lines with !`);
   } finally {
     mapping.close();
   }
@@ -109,13 +112,25 @@ function showLists(preview: OrderPreview, json: boolean): void {
   }
 }
 
-function erpSettings({ map, mapping, timeZone }: PreviewOptions): ErpSettings {
-  return loadErpSettings({
-    ...readEnvironment(),
-    ...(map !== undefined && { EQUIPMENT_MAP_FILE: map }),
-    ...(mapping !== undefined && { ERP_MAPPING_FILE: mapping }),
-    ...(timeZone !== undefined && { ERP_TIME_ZONE: timeZone }),
-  });
+/** A fault of an option is wrong use, and named after the option. @throws SettingsError for those of settings alone */
+function erpSettings({ map, mapping, timeZone }: PreviewOptions, command: CliCommand): ErpSettings {
+  const given = [
+    { setting: 'EQUIPMENT_MAP_FILE', option: '--map', value: map },
+    { setting: 'ERP_MAPPING_FILE', option: '--mapping', value: mapping },
+    { setting: 'ERP_TIME_ZONE', option: '--time-zone', value: timeZone },
+  ].filter(({ value }) => value !== undefined);
+  const settings = given.map(({ setting, value }) => [setting, value]);
+  try {
+    return loadErpSettings({ ...readEnvironment(), ...Object.fromEntries(settings) });
+  } catch (error) {
+    if (!(error instanceof SettingsError)) throw error;
+    const optionOf = new Map(given.map(({ setting, option }) => [setting, option]));
+    const problems = error.problems.map((problem) =>
+      problem.replace(/^\w+/, (setting) => optionOf.get(setting) ?? setting),
+    );
+    if (!problems.some((problem) => problem.startsWith('--'))) throw error;
+    command.refuse(problems.join('\n  '));
+  }
 }
 
 type Operation = OrderOperation | OperationChange;
