@@ -1,10 +1,11 @@
 import { once } from 'node:events';
 import { createServer, type RequestListener, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { askBridge } from './bridge.js';
+import { askBridge, has, isListOf } from './bridge.js';
 import { UnreachableError } from './exit-codes.js';
 
 describe('asking a bridge', () => {
+  const isFlows = isListOf('name', 'processes');
   const servers: Server[] = [];
 
   const serving = async (listener: RequestListener): Promise<string> => {
@@ -25,27 +26,40 @@ describe('asking a bridge', () => {
         () => undefined,
       );
     });
-    expect(await askBridge(`${url}/factory/`, '/api/x', { by: 'me' })).toEqual([
+    expect(await askBridge(`${url}/factory/`, '/api/x', Array.isArray, { by: 'me' })).toEqual([
       ...['POST', '/factory/api/x', '{"by":"me"}'],
     ]);
   });
 
   it('says that a page is of no bridge', async () => {
     const url = await serving((_, response) => response.end('<!doctype html><title>Login</title>'));
-    await expect(askBridge(url, '/api/flows')).rejects.toThrow(
+    await expect(askBridge(url, '/api/flows', isFlows)).rejects.toThrow(
       `${url}/api/flows answers with 200 and no JSON: it is no bridge`,
+    );
+  });
+
+  it.each([
+    ['{"message": "hello"}', isFlows],
+    ['[{"name": "x"}]', isFlows],
+    ['[null]', isFlows],
+    ['[]', (json: unknown) => has(json, 'before')],
+    ['"text"', (json: unknown) => has(json, 'before')],
+  ])('says that JSON of another program is of no bridge: %s', async (body, isAnswer) => {
+    const url = await serving((_, response) => response.end(body));
+    await expect(askBridge(url, '/api/x', isAnswer)).rejects.toThrow(
+      `${url}/api/x answers with 200 and other JSON than a bridge: it is no bridge of this version; --bridge names another address`,
     );
   });
 
   it('follows no redirect', async () => {
     const url = await serving((_, response) => response.writeHead(307, { location: '/x' }).end());
-    await expect(askBridge(url, '/api/flows')).rejects.toThrow('answers with 307');
+    await expect(askBridge(url, '/api/flows', isFlows)).rejects.toThrow('answers with 307');
   });
 
   it('takes an answer that breaks off for none', async () => {
     const url = await serving((_, response) => {
       response.write('[', () => response.destroy());
     });
-    await expect(askBridge(url, '/api/flows')).rejects.toThrow(UnreachableError);
+    await expect(askBridge(url, '/api/flows', isFlows)).rejects.toThrow(UnreachableError);
   });
 });

@@ -1,4 +1,5 @@
 import { loadBridgeAddress, readEnvironment } from '#libs/config';
+import { isJsonObject } from '#libs/contracts';
 import { HttpTransport, type ServiceReply, TimedExchanges } from '#libs/http-calls';
 import { UnreachableError } from './exit-codes.js';
 
@@ -17,6 +18,8 @@ const TIMEOUT_MS = 10_000;
 const MAX_ANSWER_BYTES = 256 * 1024 * 1024;
 /** A host that stands for all addresses of this one. */
 const ANY_HOST = ['0.0.0.0', '::'];
+
+const NO_BRIDGE = 'it is no bridge of this version; --bridge names another address';
 
 /** @throws SettingsError naming everything that is wrong */
 export function bridgeHttp(given?: string): BridgeHttp {
@@ -52,24 +55,37 @@ export function bridgeHttp(given?: string): BridgeHttp {
   return { url, request };
 }
 
+/** Whether an answer is a list of objects with these fields. */
+export function isListOf(...fields: string[]): (json: unknown) => boolean {
+  return (json) => Array.isArray(json) && json.every((entry) => has(entry, ...fields));
+}
+
+/** Whether an answer, or a part of one, is an object with these fields. */
+export function has(json: unknown, ...fields: string[]): boolean {
+  return isJsonObject(json) && fields.every((field) => field in json);
+}
+
 /**
  * The JSON that a running bridge answers; with a body, to a POST.
  *
+ * @param isAnswer whether JSON is of a bridge: any server may answer at that address
  * @throws UnreachableError where nothing answers, or the bridge says that Kafka does not
  */
-export async function askBridge(
+export async function askBridge<T>(
   url: string | undefined,
   path: string,
+  isAnswer: (json: unknown) => boolean,
   body?: object,
-): Promise<unknown> {
+): Promise<T> {
   const bridge = bridgeHttp(url);
   const answer = await bridge.request(path, body);
   const { status } = answer;
   const json = jsonOf(answer);
   const isTaken = status >= 200 && status < 300;
-  if (isTaken && json !== undefined) return json;
-  const { message = 'it is no bridge of this version' } = (json ?? {}) as { message?: string };
-  const why = `${bridge.url}${path} answers with ${status}${isTaken ? ' and no JSON' : ''}: ${message}`;
+  if (isTaken && isAnswer(json)) return json as T;
+  const what = json === undefined ? ' and no JSON' : ' and other JSON than a bridge';
+  const { message = NO_BRIDGE } = (isTaken ? {} : (json ?? {})) as { message?: string };
+  const why = `${bridge.url}${path} answers with ${status}${isTaken ? what : ''}: ${message}`;
   if (status === 503) throw new UnreachableError(why);
   const remedy = status === 401 ? '; BRIDGE_API_TOKEN must be that of the bridge' : '';
   throw new Error(`${why}${remedy}`);

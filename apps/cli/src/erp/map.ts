@@ -1,4 +1,4 @@
-import { askBridge } from '../command-line/bridge.js';
+import { askBridge, isListOf } from '../command-line/bridge.js';
 import { BRIDGE_OPTION, type CliCommand, JSON_OPTION } from '../command-line/command.js';
 import { print, printStatus, visible, visibleJson } from '../command-line/output.js';
 
@@ -42,8 +42,16 @@ Entries that have to be chosen are comments: those whose name is only similar, o
 }
 
 async function proposeMap({ bridge, json = false }: MapOptions): Promise<void> {
-  const unmapped = (await askBridge(bridge, '/api/equipment/unmapped')) as UnmappedWorkCentre[];
-  const machines = (await askBridge(bridge, '/api/machines')) as ListedMachine[];
+  const unmapped = await askBridge<UnmappedWorkCentre[]>(
+    bridge,
+    '/api/equipment/unmapped',
+    isListOf('workCentre', 'orderIds'),
+  );
+  const machines = await askBridge<ListedMachine[]>(
+    bridge,
+    '/api/machines',
+    isListOf('machineId', 'displayName', 'factoryId', 'factoryName'),
+  );
   const proposals = new MachineProposals(machines);
   const entries = unmapped.map((place): ProposedEntry => {
     const { workCentre } = place;

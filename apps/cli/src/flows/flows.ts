@@ -1,6 +1,6 @@
 import { Argument, type Command } from 'commander';
 import { type ControlledFlow, FLOWS, type GroupFlow } from '#libs/contracts';
-import { askBridge } from '../command-line/bridge.js';
+import { askBridge, has, isListOf } from '../command-line/bridge.js';
 import { BRIDGE_OPTION, type CliCommand, JSON_OPTION } from '../command-line/command.js';
 import { whoCalls } from '../command-line/option-values.js';
 import { print, printRecords, visible, visibleJson } from '../command-line/output.js';
@@ -50,7 +50,8 @@ function onFlow(program: CliCommand, name: string): Command {
 }
 
 async function listFlows({ bridge, json = false }: FlowsOptions): Promise<void> {
-  const flows = (await askBridge(bridge, '/api/flows')) as GroupFlow[];
+  const isAnswer = isListOf('name', 'state', 'processes');
+  const flows = await askBridge<GroupFlow[]>(bridge, '/api/flows', isAnswer);
   printRecords(flows, json, {
     heading: ['flow', 'state', 'since', 'lag', 'waiting', 'oldest', 'processes', 'why'],
     cells: ({ name, state, since, lag, waiting, oldestWaitingSeconds, processes, why, by }) => [
@@ -93,6 +94,7 @@ async function control(
   json: boolean,
   describe: (answer: ControlledFlow) => string,
 ): Promise<void> {
-  const answer = (await askBridge(url, `/api/flows/${path}`, body)) as ControlledFlow;
+  const isAnswer = (json: unknown): boolean => has(json, 'name', 'before');
+  const answer = await askBridge<ControlledFlow>(url, `/api/flows/${path}`, isAnswer, body);
   print(json ? visibleJson(answer) : visible(describe(answer)));
 }

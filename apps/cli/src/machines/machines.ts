@@ -7,7 +7,7 @@ import {
   withoutFrame,
 } from '#libs/contracts';
 import { readSpans, type StoredRecord, topicSpans } from '#libs/kafka';
-import { askBridge } from '../command-line/bridge.js';
+import { askBridge, isListOf } from '../command-line/bridge.js';
 import { type CliCommand, JSON_OPTION } from '../command-line/command.js';
 import { interruption } from '../command-line/interruption.js';
 import { KAFKA_HELP, openKafka } from '../command-line/kafka.js';
@@ -64,7 +64,11 @@ async function listMachines(text: string | undefined, options: MachinesOptions):
   const all =
     bridge === undefined
       ? await publishedMachines()
-      : ((await askBridge(bridge === true ? undefined : bridge, '/api/machines')) as Machine[]);
+      : await askBridge<Machine[]>(
+          bridge === true ? undefined : bridge,
+          '/api/machines',
+          isListOf('machineId', 'displayName', 'factoryId', 'state'),
+        );
   const found = all.filter(
     (machine) =>
       (text === undefined || holds(machine, text)) &&

@@ -1,4 +1,5 @@
-import { askBridge } from '../command-line/bridge.js';
+import { isJsonObject } from '#libs/contracts';
+import { askBridge, isListOf } from '../command-line/bridge.js';
 import { BRIDGE_OPTION, type CliCommand, JSON_OPTION } from '../command-line/command.js';
 import { readLimit, readTime } from '../command-line/option-values.js';
 import { printRecords, printStatus } from '../command-line/output.js';
@@ -51,6 +52,10 @@ export function addOutcomesCommand(program: CliCommand): void {
     });
 }
 
+function isFound(json: unknown): boolean {
+  return isJsonObject(json) && isListOf('type', 'publishedAt', 'source')(json['outcomes']);
+}
+
 async function showOutcomes(options: OutcomesOptions): Promise<void> {
   const { message, order, machine, since, limit, bridge, json = false } = options;
   const asked = { messageId: message, orderId: order, machineId: machine, since, limit };
@@ -59,7 +64,7 @@ async function showOutcomes(options: OutcomesOptions): Promise<void> {
     if (value !== undefined) query.set(name, String(value));
   }
   const path = `/api/outcomes?${query.toString()}`;
-  const { outcomes, cut } = (await askBridge(bridge, path)) as FoundOutcomes;
+  const { outcomes, cut } = await askBridge<FoundOutcomes>(bridge, path, isFound);
   printRecords(outcomes, json, {
     heading: ['published', 'outcome', 'machine', 'order', 'message', 'code', 'detail'],
     cells: ({ publishedAt, type, machineId, orderId, source, code, detail }) => [
