@@ -108,27 +108,4 @@ describe('lists that wait', () => {
     expect((await late('held-up'))!.machineIds.length).toBeGreaterThan(2);
     expect((await late('next'))!.machineIds).toEqual([bad]);
   });
-
-  it('never have two calls under way for one machine', async () => {
-    await plant.sandbox.addFault({ operation: 'setWorkOrderList', latencyMs: 30 });
-    const lists = Array.from({ length: 200 }, (_, index): [string, string] => [
-      machine(1 + (index % 5)),
-      `busy-${index}`,
-    ]);
-    for (let first = 0; first < lists.length; first += 20) {
-      await sendLists(...lists.slice(first, first + 20));
-    }
-    for (const [machineId, order] of lists.slice(-5)) {
-      await plant.sandbox.listBecomes(machineId, [order]);
-    }
-    const calls = await plant.sandbox.calls('setWorkOrderList');
-    for (let number = 1; number <= 5; number += 1) {
-      const own = calls.filter(({ machineIds }) => machineIds.includes(machine(number)));
-      own.forEach((call, index) => {
-        const next = own[index + 1];
-        if (next !== undefined)
-          expect(next.startedAtMs).toBeGreaterThanOrEqual(call.endedAtMs ?? 0);
-      });
-    }
-  });
 });

@@ -54,20 +54,6 @@ describe('a service that fails', () => {
     expect(outcomesOf('M-003')).toEqual([deferred, 'work-order-list.applied.v1']);
   });
 
-  it('does not hold up other machines for one that it keeps failing', async () => {
-    await plant.sandbox.addFault({
-      operation: 'setWorkOrderList',
-      machineId: 'M-004',
-      status: 503,
-    });
-    await sendList('M-004', 'late');
-    await sendList('M-005', 'in-time');
-    await plant.sandbox.listBecomes('M-005', ['in-time']);
-    expect((await plant.sandbox.machine('M-004')).workingOrders).toEqual([]);
-    await plant.sandbox.clearFaults();
-    await plant.sandbox.listBecomes('M-004', ['late']);
-  });
-
   it('reports how much waits in Kafka, also while it fetches no more', async () => {
     const lag = async (): Promise<number> => {
       const metrics = await (await fetch(`${plant.bridgeUrl}/metrics`)).text();

@@ -11,7 +11,6 @@ interface Operation {
   machineId?: string;
   plant?: string;
   workCentre?: string;
-  sequence?: number;
 }
 
 function isOf(source: unknown, messageId: string): boolean {
@@ -64,28 +63,6 @@ describe('work orders', () => {
       'an outcome for M-001',
     );
     expect(header(outcome, 'ce_type')).toBe('work-order-list.applied.v1');
-  });
-
-  it('takes an order off the machine it leaves, and keeps the list in working order', async () => {
-    await sendOrder('B', 100, [{ operationId: '0010', machineId: 'M-006', sequence: 20 }]);
-    await sendOrder('A', 100, [{ operationId: '0010', machineId: 'M-006', sequence: 10 }]);
-    await plant.sandbox.listBecomes('M-006', ['A', 'B']);
-    await sendOrder('A', 101, [{ operationId: '0010', machineId: 'M-007' }]);
-    await plant.sandbox.listBecomes('M-006', ['B']);
-    await plant.sandbox.listBecomes('M-007', ['A']);
-    await sendOrder('A', 102, [{ operationId: '0010', machineId: 'M-007' }], 'completed');
-    await plant.sandbox.listBecomes('M-007', []);
-  });
-
-  it('supersedes a change older than the one it knows', async () => {
-    await sendOrder('C', 200, [{ operationId: '0010', machineId: 'M-008' }]);
-    await sendOrder('C', 199, [{ operationId: '0010', machineId: 'M-009' }]);
-    const superseded = await answers.find(
-      (record) => header(record, 'ce_type') === 'work-order-list.superseded.v1',
-      'a superseded order',
-    );
-    expect(json(superseded)).toMatchObject({ machineId: 'M-009', attempts: 0 });
-    await plant.sandbox.listBecomes('M-008', ['C']);
   });
 
   it('applies what is mapped of an order and dead-letters it for what is not', async () => {

@@ -7,18 +7,11 @@ import {
   type Parsed,
   parseWorkOrderLists,
   readJson,
-  TOPICS,
 } from '#libs/contracts';
 import { compileSchema, type FaultsOf } from '../support/events/compile-schema.js';
 import { DOCUMENTED_TOPICS } from '../support/events/event-documents.js';
-import type { PoisonMessage } from '../support/poison/poison-message.js';
+import { POISONED_TOPICS } from '../support/poison/poison-message.js';
 import { POISON_CORPUS } from '../support/poison-corpus.js';
-
-const TOPIC_OF: Record<PoisonMessage['topic'], string> = {
-  lists: TOPICS.workOrderLists,
-  reasons: TOPICS.downtimeReasons,
-  orders: TOPICS.workOrders,
-};
 
 const schemas = new Map<string, FaultsOf>();
 
@@ -157,7 +150,7 @@ describe('the schemas of what is read', () => {
     ['orders', order],
     ['reasons', reason],
   ] as const)('take what the bridge takes, and nothing else: %s', (topic, messages) => {
-    const faultsOf = schemaOf(TOPIC_OF[topic]);
+    const faultsOf = schemaOf(POISONED_TOPICS[topic]);
     const seen = { taken: 0, refused: 0 };
     fc.assert(
       fc.property(messages, (message) => {
@@ -188,6 +181,6 @@ describe('the schemas of what is read', () => {
     },
   );
   it.each(hostile)('refuse what the bridge refuses: %s', (_, topic, message) => {
-    expect(schemaOf(TOPIC_OF[topic])(message)).not.toEqual([]);
+    expect(schemaOf(POISONED_TOPICS[topic])(message)).not.toEqual([]);
   });
 });

@@ -1,9 +1,15 @@
-import type { RejectionCode } from '#libs/contracts';
+import { type RejectionCode, TOPICS } from '#libs/contracts';
+
+export const POISONED_TOPICS = {
+  lists: TOPICS.workOrderLists,
+  reasons: TOPICS.downtimeReasons,
+  orders: TOPICS.workOrders,
+};
 
 /** A message that no correct bridge applies, and the code of the dead letter it ends as. */
 export interface PoisonMessage {
   name: string;
-  topic: 'lists' | 'reasons' | 'orders';
+  topic: keyof typeof POISONED_TOPICS;
   key: string | null;
   value: Buffer | null;
   headers?: Record<string, string>;

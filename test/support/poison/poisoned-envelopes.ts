@@ -36,5 +36,6 @@ export const POISONED_ENVELOPES: readonly PoisonMessage[] = (
       STRUCTURED,
     ),
     poison('a structured event that is no JSON', 'invalid-json', '<event/>', STRUCTURED),
+    poison('a header named like what every object has', 'invalid-json', '{', { constructor: 'x' }),
   ];
 });
