@@ -1,124 +1,79 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { createServer, request, type Server } from 'node:http';
-import type { AddressInfo } from 'node:net';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { Clock, realEpochMs } from '#libs/clock';
+import { realEpochMs } from '#libs/clock';
 import { STATE_EVENT_TYPES, TOPICS } from '#libs/contracts';
-import { BridgeProcess } from '../support/bridge-process.js';
-import { bridgeEnvironment } from '../support/chaos/bridge-environment.js';
 import { eventually } from '../support/eventually.js';
-import { testBrokers, TestKafka, uniqueTopicPrefix } from '../support/kafka.js';
-import { type RunningSandbox, startSandbox } from '../support/running-sandbox.js';
+import { type Plant, startPlant, type PlantOptions } from '../support/plant.js';
 import { header, json, type TopicReader } from '../support/topic-reader.js';
 
 const MINUTE = 60;
-const CLOCK_SPEED = 60;
-const FACTORIES = ['F-1', 'F-2', 'F-3'];
-const MACHINES_EACH = 20;
+const HALF_A_DAY = 12 * 60 * MINUTE;
+const { changed, observationLost, observationRestored } = STATE_EVENT_TYPES;
 
-function writeScript(folder: string): string {
-  const now = Math.floor(realEpochMs() / 1000 / MINUTE) * MINUTE;
-  const periods = [{ startTime: now - 3600, endTime: now + 48 * 3600, state: 'OPERATING' }];
-  const machines = FACTORIES.flatMap((factoryId) =>
-    Array.from({ length: MACHINES_EACH }, (_, index) => {
-      const machineId = `${factoryId}-${index}`;
-      return { machineId, displayName: machineId, factoryId, periods };
-    }),
-  );
-  const file = join(folder, 'timeline.json');
-  writeFileSync(file, JSON.stringify({ machines }));
-  return file;
+/** Factories of machines that have been OPERATING for half a day, and all states as they are published. */
+class Fleet {
+  private constructor(
+    readonly plant: Plant,
+    private readonly published: TopicReader,
+  ) {}
+
+  /** Resolves once each machine has been observed. */
+  static async start(
+    machinesOf: Readonly<Record<string, number>>,
+    { env, ...options }: PlantOptions,
+  ): Promise<Fleet> {
+    const startTime = Math.floor(realEpochMs() / 1000 / MINUTE) * MINUTE - HALF_A_DAY;
+    const periods = [{ startTime, state: 'OPERATING' }];
+    const machines = Object.entries(machinesOf).flatMap(([factoryId, count]) =>
+      Array.from({ length: count }, (_, index) => {
+        return { machineId: `${factoryId}-${index}`, factoryId, periods };
+      }),
+    );
+    const plant = await startPlant({
+      ...options,
+      env: { BRIDGE_FLOWS: 'machine-states', ...env },
+      prepare: (_, sandbox) => sandbox.playTimeline({ machines }),
+    });
+    const fleet = new Fleet(plant, await plant.kafka.read(TOPICS.stateChanges));
+    await eventually(() => new Set(fleet.machinesWith(changed)).size === machines.length, {
+      what: 'all are observed',
+    });
+    return fleet;
+  }
+
+  /** Of each event of a type the machine. */
+  machinesWith(type: string): string[] {
+    return this.published.records
+      .filter((record) => header(record, 'ce_type') === type)
+      .map((record) => json(record)['machineId'] as string);
+  }
 }
 
 describe('a factory of which no machine’s state can be had', () => {
-  const folder = mkdtempSync(join(tmpdir(), 'failing-factory-'));
-  const originSeconds = Math.floor(realEpochMs() / 1000);
-  const clock = new Clock({ speed: CLOCK_SPEED, originSeconds });
-  let sandbox: RunningSandbox;
-  let gateway: Server;
-  /** What the ids of machines begin with whose states cannot be had. */
-  let failing: string | undefined;
-  let kafka: TestKafka;
-  let bridge: BridgeProcess;
-  let bridgeUrl: string;
-  let topics: TopicReader;
+  const MACHINES_EACH = 20;
+  let fleet: Fleet;
+  let plant: Plant;
 
-  /** Hands everything on to the sandbox, but the questions for the states of the failing factory's machines. */
-  async function startGateway(): Promise<string> {
-    gateway = createServer((incoming, response) => {
-      const { pathname, searchParams } = new URL(incoming.url ?? '', 'http://gateway');
-      const machineId = searchParams.get('machineId') ?? '';
-      const isFailing = failing !== undefined && machineId.startsWith(failing);
-      if (pathname.endsWith('/machineState') && isFailing) {
-        response.writeHead(503).end();
-        return;
-      }
-      const { method, headers, url } = incoming;
-      const onward = request(
-        `${sandbox.control.url}${url ?? ''}`,
-        { method, headers },
-        (answer) => {
-          response.writeHead(answer.statusCode ?? 502, answer.headers);
-          answer.pipe(response);
-        },
-      );
-      onward.on('error', () => response.destroy());
-      incoming.pipe(onward);
-    });
-    await new Promise<void>((resolve) => gateway.listen(0, '127.0.0.1', resolve));
-    return `http://127.0.0.1:${(gateway.address() as AddressInfo).port}`;
-  }
+  beforeAll(async () => {
+    const factories = { 'F-1': MACHINES_EACH, 'F-2': MACHINES_EACH, 'F-3': MACHINES_EACH };
+    fleet = await Fleet.start(factories, { clockSpeed: 60 });
+    plant = fleet.plant;
+  });
 
-  const machinesOf = (type: string): string[] =>
-    topics.records
-      .filter((record) => header(record, 'ce_type') === type)
-      .map((record) => json(record)['machineId'] as string);
+  afterAll(() => plant.close());
 
   const metric = async (name: string): Promise<string[]> => {
-    const text = await (await fetch(`${bridgeUrl}/metrics`)).text();
+    const text = await (await fetch(`${plant.bridgeUrl}/metrics`)).text();
     return text.split('\n').filter((line) => line.startsWith(name));
   };
 
-  const isReady = async (): Promise<boolean> => (await fetch(`${bridgeUrl}/health/ready`)).ok;
-
-  beforeAll(async () => {
-    const clockEnv = { CLOCK_SPEED: String(CLOCK_SPEED), CLOCK_ORIGIN: String(originSeconds) };
-    sandbox = await startSandbox({ ...clockEnv, SANDBOX_TIMELINE_FILE: writeScript(folder) });
-    const gatewayUrl = await startGateway();
-    const [brokers, topicPrefix] = [testBrokers(), uniqueTopicPrefix()];
-    kafka = new TestKafka(brokers, topicPrefix);
-    bridge = new BridgeProcess({
-      ...bridgeEnvironment({ brokers, topicPrefix, partitions: 3, sandboxUrl: gatewayUrl }),
-      ...clockEnv,
-      BRIDGE_FLOWS: 'machine-states',
-    });
-    bridgeUrl = await bridge.ready();
-    topics = await kafka.read(TOPICS.stateChanges);
-    const all = FACTORIES.length * MACHINES_EACH;
-    await eventually(() => machinesOf(STATE_EVENT_TYPES.changed).length >= all, {
-      what: 'the first state of every machine',
-      timeoutMs: 60_000,
-    });
-  });
-
-  afterAll(async () => {
-    await bridge.close();
-    await kafka.close();
-    await sandbox.close();
-    gateway.closeAllConnections();
-    await new Promise((resolve) => gateway.close(resolve));
-    rmSync(folder, { recursive: true, force: true });
-  });
+  const isReady = async (): Promise<boolean> => (await fetch(`${plant.bridgeUrl}/health/ready`)).ok;
 
   it('is lost alone, and shown by a metric while the bridge is ready', async () => {
-    failing = 'F-2';
-    await clock.sleepSeconds(8 * MINUTE);
-    await eventually(() => machinesOf(STATE_EVENT_TYPES.observationLost).length >= MACHINES_EACH, {
+    await plant.sandbox.addFault({ operation: 'getMachineState', factoryId: 'F-2', status: 503 });
+    await plant.clock.sleepSeconds(8 * MINUTE);
+    await eventually(() => fleet.machinesWith(observationLost).length >= MACHINES_EACH, {
       what: 'every machine of the factory is lost',
-      timeoutMs: 60_000,
     });
-    const lost = machinesOf(STATE_EVENT_TYPES.observationLost);
+    const lost = fleet.machinesWith(observationLost);
     expect(lost.filter((machineId) => !machineId.startsWith('F-2'))).toEqual([]);
     expect(await metric('machine_bridge_failing_machines')).toEqual(
       expect.arrayContaining([
@@ -132,29 +87,78 @@ describe('a factory of which no machine’s state can be had', () => {
   });
 
   it('is back as soon as it answers again, and nobody was lost twice', async () => {
-    failing = undefined;
-    await eventually(
-      () => machinesOf(STATE_EVENT_TYPES.observationRestored).length >= MACHINES_EACH,
-      { what: 'every machine of the factory is back', timeoutMs: 60_000 },
-    );
-    const lost = machinesOf(STATE_EVENT_TYPES.observationLost);
+    await plant.sandbox.clearFaults();
+    await eventually(() => fleet.machinesWith(observationRestored).length >= MACHINES_EACH, {
+      what: 'every machine of the factory is back',
+    });
+    const lost = fleet.machinesWith(observationLost);
     expect(new Set(lost).size).toBe(lost.length);
     expect(lost).toHaveLength(MACHINES_EACH);
   });
 
   it('makes the bridge say that it is paused when it is every factory', async () => {
-    failing = 'F-';
+    await plant.sandbox.addFault({ operation: 'getMachineState', status: 503 });
     await eventually(async () => !(await isReady()), {
       what: 'the bridge says that no machine is observed',
-      timeoutMs: 60_000,
     });
     await eventually(
       async () =>
         (await metric('machine_bridge_polls_paused')).includes('machine_bridge_polls_paused 1'),
-      { what: 'polls pause', timeoutMs: 60_000 },
+      { what: 'polls pause' },
     );
-    failing = undefined;
-    await eventually(isReady, { what: 'the bridge is ready again', timeoutMs: 60_000 });
+    await plant.sandbox.clearFaults();
+    await eventually(isReady, { what: 'the bridge is ready again' });
     expect(await metric('machine_bridge_polls_paused')).toEqual(['machine_bridge_polls_paused 0']);
   });
+});
+
+describe('a factory whose machines’ polls hang', () => {
+  const CLOCK_SPEED = 15;
+  const HEALTHY = 20;
+  const HANGING = 60;
+  let fleet: Fleet;
+
+  afterAll(async () => {
+    await fleet.plant.sandbox.clearFaults();
+    await fleet.plant.close();
+  });
+
+  it('costs the others no turn, and is asked for less often', async () => {
+    fleet = await Fleet.start(
+      { well: HEALTHY, hung: HANGING },
+      {
+        clockSpeed: CLOCK_SPEED,
+        env: {
+          MACHINE_CLOUD_MAX_CONCURRENCY: '4',
+          // Ten seconds of the plant's.
+          MACHINE_CLOUD_TIMEOUT_MS: String(Math.floor(10_000 / CLOCK_SPEED)),
+        },
+      },
+    );
+    const { sandbox, clock } = fleet.plant;
+    await sandbox.addFault({ operation: 'getMachineState', factoryId: 'hung', hang: true });
+    await eventually(() => new Set(fleet.machinesWith(observationLost)).size === HANGING, {
+      what: 'those that hang are lost',
+      timeoutMs: 120_000,
+    });
+    const since = await sandbox.newestCall();
+    await clock.sleepSeconds(5 * MINUTE);
+    const polls = (await sandbox.allCalls(since)).filter(
+      ({ operation }) => operation === 'getMachineState',
+    );
+    const times = new Map<string, number[]>();
+    for (const { machineIds, startedAtMs } of polls) {
+      const [machineId = ''] = machineIds;
+      times.set(machineId, [...(times.get(machineId) ?? []), startedAtMs]);
+    }
+    const gaps = [...times]
+      .filter(([machineId]) => machineId.startsWith('well-'))
+      .map(([, at]) => Math.max(...at.slice(1).map((ms, index) => ms - at[index]!)));
+    expect(gaps).toHaveLength(HEALTHY);
+    expect((Math.max(...gaps) / 1000) * CLOCK_SPEED).toBeLessThan(2 * MINUTE);
+    const hung = polls.filter(({ machineIds }) => machineIds[0]?.startsWith('hung-'));
+    expect(hung.length / HANGING).toBeLessThan(4);
+    const lost = fleet.machinesWith(observationLost);
+    expect(lost.filter((machineId) => machineId.startsWith('well-'))).toEqual([]);
+  }, 240_000);
 });
