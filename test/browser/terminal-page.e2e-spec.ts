@@ -574,14 +574,13 @@ describe("the terminal's page", () => {
 
     it('presses nothing with spaces in the text of a badge, wherever they are', async () => {
       await start();
-      await open();
+      await withPageClock();
       for (const badge of [' E-4711', 'E 4711', '  47 11']) {
         await rowOf(NAME).locator('button.stop-main').first().focus();
         await scan(page, badge);
         await page.getByText(`${badge.trim()} is registered.`).waitFor();
-        // A held space bar presses after 80 ms. Timers of a page fire in the order in which they are due, however late:
-        // what a key has set fires before this one, which is set later and for longer.
-        await page.evaluate(() => new Promise((resolve) => setTimeout(resolve, 200)));
+        // A held space bar presses after 80 ms.
+        await page.clock.runFor(200);
         await expectCount(page.getByRole('dialog'), 0);
       }
     });
