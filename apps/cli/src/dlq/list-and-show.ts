@@ -4,7 +4,7 @@ import { type CliCommand, JSON_OPTION } from '../command-line/command.js';
 import { interruption } from '../command-line/interruption.js';
 import { commandKafkaSettings } from '../command-line/kafka.js';
 import { readLimit } from '../command-line/option-values.js';
-import { print, visibleJson } from '../command-line/output.js';
+import { counted, print, visibleJson } from '../command-line/output.js';
 import { DeadLetterLog } from './dead-letter-log.js';
 import {
   deadLetterTopics,
@@ -164,7 +164,7 @@ function printNewest(
 
 function closingLine(shown: number, total: number | undefined): string {
   if (shown === 0) return 'no dead letters';
-  if (shown === total) return `${shown} dead letter${shown === 1 ? '' : 's'}`;
+  if (shown === total) return counted(shown, 'dead letter');
   const all = total === undefined ? '' : ` of ${total}`;
   return `the newest ${shown}${all} dead letters; --limit N or --all shows more`;
 }
@@ -199,7 +199,7 @@ export class TopicSummary {
     const { topic, count, replayed } = this;
     if (this.isEmpty) return [`${topic}: no dead letters`];
     return [
-      `${topic}: ${count} dead letter${count === 1 ? '' : 's'}, ${replayed} replayed, ` +
+      `${topic}: ${counted(count, 'dead letter')}, ${replayed} replayed, ` +
         `the oldest of ${timeText(this.oldest)}, the newest of ${timeText(this.newest)}`,
       ...this.codes().map(([code, times]) => `  ${String(times).padStart(8)}  ${code}`),
     ];

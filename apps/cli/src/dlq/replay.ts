@@ -12,7 +12,7 @@ import { type CliCommand, JSON_OPTION } from '../command-line/command.js';
 import { interruption } from '../command-line/interruption.js';
 import { commandKafkaSettings } from '../command-line/kafka.js';
 import { readPositive, readRate, whoCalls } from '../command-line/option-values.js';
-import { print, visible, visibleJson } from '../command-line/output.js';
+import { counted, print, visible, visibleJson } from '../command-line/output.js';
 import { DeadLetterLog } from './dead-letter-log.js';
 import { findDeadLetterTopic, inputTopics } from './dead-letter-topics.js';
 import { type DeadLetter, positionOf } from './dead-letter.js';
@@ -142,8 +142,7 @@ async function replay(task: ReplayTask): Promise<void> {
   // One partition: every command reads all of it, and there is little in it.
   await ensureTopics(log.kafka, [marksTopic], { create: log.settings.createTopics, partitions: 1 });
   const producer = new IdempotentProducer(log.kafka);
-  const nowSeconds = (): number => Math.floor(realEpochMs() / 1000);
-  const replayer = new Replayer(producer, log.marksTopic, nowSeconds, request.by);
+  const by = { marksTopic: log.marksTopic, replayedBy: request.by };
   const pace = new Pace(rate, signal);
   const givenUp = afterInterruption(signal);
   let outlivedMarks: readonly string[] | undefined;
@@ -156,14 +155,18 @@ async function replay(task: ReplayTask): Promise<void> {
         const { replays, replayedBefore, impossible } = planReplay(deadLetters, request);
         report.count([], replayedBefore, impossible);
         for await (const some of pace.portions(replays)) {
-          const refused = await Promise.race([replayer.replay(some), givenUp]);
+          const refused = await Promise.race([putBack(producer, some, by), givenUp]);
           const failed = new Set(refused.map(({ deadLetter }) => deadLetter));
           const replayed = some.filter(({ deadLetter }) => !failed.has(deadLetter));
           report.count(replayed, 0, refused);
         }
       },
     });
-    if (!signal.aborted) await replayer.deleteMarks(outlivedMarks ?? []);
+    if (!signal.aborted) {
+      await producer.sendAll(
+        (outlivedMarks ?? []).map((key) => markTombstone(log.marksTopic, key)),
+      );
+    }
   } finally {
     await producer.close();
   }
@@ -258,8 +261,8 @@ class ReplayReport {
       print(visibleJson({ dryRun: isRehearsal, replayed, replayedBefore, impossible }));
       return;
     }
-    const deadLetters = `${replayed} dead letter${replayed === 1 ? '' : 's'}`;
-    const parts = [`${isRehearsal ? 'would replay' : 'replayed'} ${deadLetters}`];
+    const what = isRehearsal ? 'would replay' : 'replayed';
+    const parts = [`${what} ${counted(replayed, 'dead letter')}`];
     if (replayedBefore > 0) {
       parts.push(`${replayedBefore} replayed before (--again takes them too)`);
     }
@@ -364,43 +367,28 @@ function originalOf({ record, fields }: DeadLetter, by: string): OutboundRecord 
   return sourceTimestamp === 0 ? original : { ...original, timestamp: String(sourceTimestamp) };
 }
 
-/** Puts messages back and marks their dead letters. */
-export class Replayer {
-  constructor(
-    private readonly producer: Pick<IdempotentProducer, 'sendAll'>,
-    private readonly marksTopic: string,
-    private readonly nowSeconds: () => number,
-    private readonly by: string,
-  ) {}
-
-  /**
-   * Resolves once Kafka has acknowledged the messages and then their marks. After a crash in between, a message is put
-   * back once more.
-   *
-   * @returns the dead letters whose messages Kafka refuses for good
-   * @throws when the producer is closed before
-   */
-  async replay(replays: readonly PlannedReplay[]): Promise<ImpossibleReplay[]> {
-    const refused = await this.producer.sendAll(replays.map(({ original }) => original));
-    const accepted = replays.filter(({ original }) => !refused.has(original));
-    await this.producer.sendAll(accepted.map((one) => this.markOf(one)));
-    return replays.flatMap(({ deadLetter, original }) => {
-      const refusal = refused.get(original);
-      return refusal === undefined ? [] : [{ deadLetter, why: refusal.message }];
-    });
-  }
-
-  /** Deletes marks whose dead letters no longer exist. */
-  async deleteMarks(keys: readonly string[]): Promise<void> {
-    await this.producer.sendAll(keys.map((key) => markTombstone(this.marksTopic, key)));
-  }
-
-  private markOf({ deadLetter, original }: PlannedReplay): OutboundRecord {
-    const replay = {
-      toTopic: original.topic,
-      replayedAt: this.nowSeconds(),
-      replayedBy: this.by,
-    };
-    return replayMark(this.marksTopic, deadLetter.record, replay);
-  }
+/**
+ * Puts messages back and marks their dead letters. Resolves once Kafka has acknowledged the messages and then their
+ * marks. After a crash in between, a message is put back once more.
+ *
+ * @returns the dead letters whose messages Kafka refuses for good
+ * @throws when the producer is closed before
+ */
+export async function putBack(
+  producer: Pick<IdempotentProducer, 'sendAll'>,
+  replays: readonly PlannedReplay[],
+  { marksTopic, replayedBy }: { marksTopic: string; replayedBy: string },
+): Promise<ImpossibleReplay[]> {
+  const refused = await producer.sendAll(replays.map(({ original }) => original));
+  const replayedAt = Math.floor(realEpochMs() / 1000);
+  const marks = replays
+    .filter(({ original }) => !refused.has(original))
+    .map(({ deadLetter, original: { topic: toTopic } }) =>
+      replayMark(marksTopic, deadLetter.record, { toTopic, replayedAt, replayedBy }),
+    );
+  await producer.sendAll(marks);
+  return replays.flatMap(({ deadLetter, original }) => {
+    const refusal = refused.get(original);
+    return refusal === undefined ? [] : [{ deadLetter, why: refusal.message }];
+  });
 }
