@@ -316,30 +316,27 @@ describe('PartitionTransactions', () => {
     expect(new Set(owner.ends)).toEqual(new Set(['0 committed']));
   });
 
-  it.each([TypeError, RangeError])(
-    'writes a record again, as it was, after a %p of the client that passes',
-    async (Passing) => {
-      const owner = new Owner();
-      await owner.takes(1);
-      const { produce } = Broker.prototype;
-      let failures = 0;
-      Broker.prototype.produce = function (request) {
-        const isIts = request.topicData.some(({ topic }) => topic === `${prefix}dead-letters`);
-        if (!isIts || failures > 0) return produce.call(this, request);
-        failures += 1;
-        return Promise.reject(new Passing('of undefined'));
-      };
-      owner.write(0, [
-        { ...record('whole', 'dead-letters'), leaner: () => record('lean', 'dead-letters') },
-      ]);
-      await owner.transactions.commitPending().finally(() => {
-        Broker.prototype.produce = produce;
-      });
-      expect(failures).toBe(1);
-      await untilWritten('dead-letters', ['whole']);
-      await untilCommitted(1);
-    },
-  );
+  it('writes a record again, as it was, after an error of the client that passes', async () => {
+    const owner = new Owner();
+    await owner.takes(1);
+    const { produce } = Broker.prototype;
+    let failures = 0;
+    Broker.prototype.produce = function (request) {
+      const isIts = request.topicData.some(({ topic }) => topic === `${prefix}dead-letters`);
+      if (!isIts || failures > 0) return produce.call(this, request);
+      failures += 1;
+      return Promise.reject(new TypeError('of undefined'));
+    };
+    owner.write(0, [
+      { ...record('whole', 'dead-letters'), leaner: () => record('lean', 'dead-letters') },
+    ]);
+    await owner.transactions.commitPending().finally(() => {
+      Broker.prototype.produce = produce;
+    });
+    expect(failures).toBe(1);
+    await untilWritten('dead-letters', ['whole']);
+    await untilCommitted(1);
+  });
 
   /** Of the dead letters. */
   const setMaxMessageBytes = async (bytes: number): Promise<void> => {
