@@ -13,7 +13,6 @@ const BRIDGE = join(ROOT, 'dist/apps/bridge/src/main.js');
 const TERMINAL = join(ROOT, 'dist/apps/terminal/src/main.js');
 const INGEST = join(ROOT, 'dist/apps/ingest/src/main.js');
 const STUB = fileURLToPath(new URL('./service-stub/main.mjs', import.meta.url));
-const BASELINE = fileURLToPath(new URL('./baseline/main.mjs', import.meta.url));
 const BARE = fileURLToPath(new URL('./bare/main.mjs', import.meta.url));
 // what the user has set for a bridge of his own would change what is measured
 const SETTINGS_OF_A_BRIDGE =
@@ -107,13 +106,6 @@ export async function startStub(bench, { machines, latencyMs, updateSeconds = 60
   const url = `http://127.0.0.1:${port}`;
   await untilHealthy(app, `${url}/stub/report`);
   return { ...app, url };
-}
-
-/** Nest's own Kafka transport on a trial's input, see baseline/main.mjs. */
-export async function startBaseline({ input, prefix, service, ...bench }) {
-  const port = await anyFreePort();
-  const args = [BASELINE, bench.brokers, input, `${prefix}baseline`, service.url, String(port)];
-  return { ...start(bench, 'bench-baseline', args, {}), url: `http://127.0.0.1:${port}` };
 }
 
 /** The bridge's libraries without the bridge; `program` is the rest of what bare/main.mjs takes. */
