@@ -4,6 +4,7 @@ import { ChaosPlant } from '../support/chaos/chaos-plant.js';
 import { deliveryFaults } from '../support/chaos/delivery.js';
 import { healthOf } from '../support/chaos/health.js';
 import { eventually } from '../support/eventually.js';
+import type { PartitionedProducer } from '../support/partitioned-producer.js';
 import { type PoisonMessage, POISONED_TOPICS } from '../support/poison/poison-message.js';
 import { POISON_CORPUS } from '../support/poison-corpus.js';
 import type { ReadRecord, TopicReader } from '../support/topic-reader.js';
@@ -25,12 +26,14 @@ describe('hostile messages among sound ones', () => {
   let bridgeUrl: string;
   let answers: Answers;
   let deadLetters: TopicReader;
+  let producer: PartitionedProducer;
 
   beforeAll(async () => {
     plant = await ChaosPlant.open();
     const { load, kafka } = plant;
     bridgeUrl = await plant.startBridge().ready();
     answers = new Answers(await kafka.read(TOPICS.commandOutcomes));
+    producer = await kafka.steadyProducer();
     deadLetters = await kafka.read(
       ...Object.values(POISONED_TOPICS).map((topic) => `${topic}.dlq`),
     );
@@ -44,7 +47,7 @@ describe('hostile messages among sound ones', () => {
     await eventually(() => deadLetters.records.length >= hostile.length, {
       what: 'all dead letters',
     });
-  }, 120_000);
+  }, 240_000);
 
   afterAll(() => plant.close());
 
@@ -59,11 +62,8 @@ describe('hostile messages among sound ones', () => {
     const [key] = machinesOf(step, 1);
     const sent = { messageId: `poison-${step}`, key: key!, poison };
     const headers = { ...poison.headers, 'message-id': sent.messageId };
-    await plant.kafka.send(POISONED_TOPICS[poison.topic], {
-      key: sent.key,
-      value: poison.value,
-      headers,
-    });
+    const topic = `${plant.kafka.topicPrefix}${POISONED_TOPICS[poison.topic]}`;
+    await producer.send({ topic, messages: [{ key: sent.key, value: poison.value, headers }] });
     hostile.push(sent);
   };
 
