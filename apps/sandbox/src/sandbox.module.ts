@@ -1,7 +1,15 @@
 import { Controller, type DynamicModule, Get, Module } from '@nestjs/common';
 import { Clock } from '#libs/clock';
 import type { SandboxSettings } from '#libs/config';
-import { ControlModule } from './control/control.module.js';
+import { CallLog } from './control/call-log.js';
+import { CallsController } from './control/calls.controller.js';
+import { FaultBoard } from './control/fault-board.js';
+import { FaultsController } from './control/faults.controller.js';
+import { MachineReporter } from './control/machine-report.js';
+import { MachinesController } from './control/machines.controller.js';
+import { OptionsController } from './control/options.controller.js';
+import { ServiceGate } from './control/service-gate.js';
+import { TimelineController } from './control/timeline.controller.js';
 import { Plant } from './plant/plant.js';
 import { AnswerOptions } from './service/answer-options.js';
 import { LOGIN } from './service/login.controller.js';
@@ -26,6 +34,7 @@ export interface SandboxWorld {
   login: SandboxSettings['login'];
 }
 
+/** The service, and the sandbox's own API under `/sandbox`: the truth, what was received, and what goes wrong. */
 @Module({})
 export class SandboxModule {
   static of(world: SandboxWorld): DynamicModule {
@@ -39,9 +48,12 @@ export class SandboxModule {
     return {
       module: SandboxModule,
       global: true,
-      imports: [ServiceModule, ControlModule],
-      controllers: [HealthController],
-      providers,
+      imports: [ServiceModule],
+      controllers: [
+        ...[HealthController, MachinesController, TimelineController],
+        ...[OptionsController, CallsController, FaultsController],
+      ],
+      providers: [...providers, MachineReporter, CallLog, FaultBoard, ServiceGate],
       exports: providers,
     };
   }
