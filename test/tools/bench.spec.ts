@@ -4,21 +4,6 @@ import { evaluate } from '../support/evaluate.js';
 const BENCH = resolve(import.meta.dirname, '../../tools/bench');
 
 describe('the statistics of the bench', () => {
-  it('takes the value that a share of all does not exceed', async () => {
-    const values = '[5, 1, 4, 2, 3, 10, 9, 8, 7, 6]';
-    const expression = `[0, 0.5, 0.99, 1].map((q) => percentile(${values}, q))`;
-
-    expect(await evaluate('bench/statistics.mjs', 'percentile', expression)).toEqual([
-      1, 5, 10, 10,
-    ]);
-  });
-
-  it('takes the middle of rounds, or the mean of the two in the middle', async () => {
-    const expression = '[median([30, 10, 20]), median([30, 10])]';
-
-    expect(await evaluate('bench/statistics.mjs', 'median', expression)).toEqual([20, 20]);
-  });
-
   it('takes a rate without the slow beginning and end', async () => {
     const ofOneEnd = Array.from({ length: 10 }, (_, index) => 1000 * index);
     const between = Array.from({ length: 80 }, (_, index) => 20_000 + 10 * index);
@@ -45,23 +30,6 @@ describe('the statistics of the bench', () => {
       ['rate', 100, false],
       ['cost', 100, true],
     ]);
-  });
-});
-
-describe('the chart of rivals', () => {
-  it('has a bar for each program, as long as its figure', async () => {
-    const rows = ['machine-bridge', 'Parallel Consumer with outcomes'].map((program, at) => ({
-      ...{ of: `reasons: ${program}`, figure: 'messages a second', median: 4000 / (at + 1) },
-    }));
-    const expression = `chartOf(${JSON.stringify(rows)}, { cores: 2, node: '24.1.0' })`;
-    const svg = String(await evaluate('bench/rivals/chart.mjs', 'chartOf', expression));
-    const bars = [
-      ...svg.matchAll(/width="(\d+)" height="12" fill="[^"]+"\/><text[^>]*>([\d,]+)</g),
-    ];
-    const [[, longest, most] = [], [, shorter, less] = []] = bars;
-    expect([most, less]).toEqual(['4,000', '2,000']);
-    expect(Number(longest)).toBe(2 * Number(shorter));
-    expect(svg).toContain('2 cores, Node 24.1.0');
   });
 });
 
@@ -235,18 +203,6 @@ describe('how polls are judged', () => {
     expect(turns).toMatchObject({ count: 5, gaps: [60.5, 180, 60], missed: 2 + 2 + 2 + 5 });
   });
 
-  it('holds the busiest second against the mean of all', async () => {
-    const given = polls([0, 100], [1, 200], [2, 900], [3, 3500]);
-    const options = '{ machines: 4, intervalMs: 4000, fromMs: 0, toMs: 4000 }';
-    const turns = await evaluate(
-      'bench/states/poll-turns.mjs',
-      'pollTurns',
-      `pollTurns(${given}, ${options})`,
-    );
-
-    expect(turns).toMatchObject({ missed: 0, busiest: 3 });
-  });
-
   it('finds when a new process began to poll, and when it did so at the full rate', async () => {
     const rows = [0, 1500, 3000, 3400, 3800, 4200, 4600].map((ms): Poll => [0, ms, 1]);
     const given = polls([0, 0, 0], [0, 100, 0], [0, 200, 0], ...rows);
@@ -362,21 +318,5 @@ describe('the check of what the bridge published', () => {
       sinceAnswer: [0.5],
       sinceUpdate: [2],
     });
-  });
-});
-
-describe('npm run bench', () => {
-  it('names a scenario that there is not', async () => {
-    const expression = `(() => {
-      try {
-        return readOptions(['reasons', 'resaons'], [{ name: 'reasons' }]);
-      } catch (error) {
-        return error.message;
-      }
-    })()`;
-
-    expect(await evaluate('bench/options.mjs', 'readOptions', expression)).toContain(
-      'no scenario resaons',
-    );
   });
 });
