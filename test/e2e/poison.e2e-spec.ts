@@ -85,7 +85,10 @@ describe('hostile messages among sound ones', () => {
       expect(deadLetter!.key?.toString()).toBe(key);
       // Not toEqual: to show the difference of a megabyte takes a test half a minute.
       expect([poison.name, isSame(deadLetter!.value, poison.value)]).toEqual([poison.name, true]);
-      expect(deadLetter!.headers).toMatchObject(buffers(poison.headers ?? {}));
+      for (const [name, value] of Object.entries(poison.headers ?? {})) {
+        // the client of the test reads what every object has of that name before it
+        expect([deadLetter!.headers[name]].flat().at(-1)?.toString()).toBe(value);
+      }
       expect(deadLetter!.headers['dlq-code']?.toString()).toBe(poison.expectedCode);
     }
   });
@@ -114,10 +117,4 @@ describe('hostile messages among sound ones', () => {
 
 function isSame(value: Buffer | null, other: Buffer | null): boolean {
   return value === null || other === null ? value === other : value.equals(other);
-}
-
-function buffers(headers: Record<string, string>): Record<string, Buffer> {
-  return Object.fromEntries(
-    Object.entries(headers).map(([name, value]) => [name, Buffer.from(value)]),
-  );
 }
