@@ -33,7 +33,7 @@ export class FollowUps {
     for (const machineId of ids) {
       const machine = this.plant.machines.get(machineId);
       if (machine === undefined || machine.entries.length === 0) continue;
-      const due = dueFollowUps(this.plant.evaluate(machine, now), now, isKnown);
+      const due = dueFollowUps(machine, this.plant.evaluate(machine, now), now, isKnown);
       for (const followUp of due) void this.send(followUp, now);
     }
   }

@@ -1,15 +1,16 @@
 import fc from 'fast-check';
 import { ShiftCalendar } from '#libs/clock';
-import { type MachineState, STATE_EVENT_TYPES } from '#libs/contracts';
+import { type MachineState, STATE_EVENT_TYPES, type StateChanged } from '#libs/contracts';
 import {
   classify,
   dueFollowUps,
   type Evaluation,
+  type FollowUp,
   handOverOf,
   idOfEnd,
   Machine,
 } from './machine.js';
-import { type KnownEntry, refuseEntry } from './entries.js';
+import { type KnownEntry as Entry, refuseEntry } from './entries.js';
 import { lengthOf, uncovered } from './periods.js';
 
 const calendar = new ShiftCalendar({ timeZone: 'UTC', startTimes: ['06:00', '14:00', '22:00'] });
@@ -21,43 +22,60 @@ const NOW = at(120);
 
 let sent = 0;
 
-function entry(
-  startMinute: number,
-  endMinute: number | null,
-  more: Partial<KnownEntry> = {},
-): KnownEntry {
+function entry(startMinute: number, endMinute: number | null, more: Partial<Entry> = {}): Entry {
   sent += 1;
   return {
     ...{
       entryId: `entry-${sent}`,
       machineId: 'M-1',
       reasonId: '22',
-      isOurs: true,
       appliedAt: null,
+      isOurs: true,
     },
     startTime: at(startMinute),
     endTime: endMinute === null ? null : at(endMinute),
-    ...{ station: 'Hall', operator: null, sentAt: at(endMinute ?? startMinute) + 30 },
+    ...{ station: 'Hall', operator: null, sentAt: at(endMinute ?? startMinute) + 90 },
     ...{ status: 'applied', code: null, detail: null, moved: false },
     source: { topic: 'reasons', partition: 0, offset: String(sent) },
     ...more,
   };
 }
 
+type Change = [MachineState, number];
+
+function dataOf([state, minute]: Change, previous?: Change, known = minute + 1): StateChanged {
+  const [previousState, previousMinute] = previous ?? [null, 0];
+  return {
+    ...{ machineId: 'M-1', factoryId: 'F-1', state, startTime: at(minute), revision: 0 },
+    ...{ previousState, previousStartTime: previous === undefined ? null : at(previousMinute) },
+    ...{ startTimeSource: 'activityLog', detectedAt: at(known) },
+  };
+}
+
+/** The machine comes to be in that state; an event is known by its minute. */
+function change(one: Machine, period: Change, previous?: Change, known?: number): void {
+  const data = dataOf(period, previous, known);
+  one.timeline.apply(`${period[1]}`, { type: STATE_EVENT_TYPES.changed, data });
+}
+
+/** The period that began at a minute is another one, as is known an hour after six. */
+function correct(
+  one: Machine,
+  minute: number,
+  period: Change,
+  { previous = ['OPERATING', 0] as Change, known = 60 } = {},
+): Machine {
+  const corrects = `${minute}`;
+  const data = { ...dataOf(period, previous, known), revision: 1, corrects };
+  one.timeline.apply(`corrected-${minute}`, { type: STATE_EVENT_TYPES.corrected, data });
+  return one;
+}
+
 /** A machine that changed at these minutes after six, and has these reasons. */
-function machine(changes: [MachineState, number][], entries: KnownEntry[] = []): Machine {
+function machine(changes: Change[], entries: Entry[] = []): Machine {
   const one = new Machine('M-1');
-  changes.forEach(([state, minute], index) => {
-    const [previousState, previousMinute] = changes[index - 1] ?? [null, 0];
-    const previousStartTime = previousState === null ? null : at(previousMinute);
-    one.timeline.apply(String(index), {
-      type: STATE_EVENT_TYPES.changed,
-      data: {
-        ...{ machineId: 'M-1', factoryId: 'F-1', state, startTime: at(minute), revision: 0 },
-        ...{ previousState, previousStartTime, startTimeSource: 'activityLog' },
-        detectedAt: at(minute) + 60,
-      },
-    });
+  changes.forEach((each, index) => {
+    change(one, each, changes[index - 1]);
   });
   one.registry = { machineId: 'M-1', displayName: 'M', factoryId: 'F-1', factoryName: 'F' };
   for (const each of entries) one.addEntry(each);
@@ -76,7 +94,7 @@ const openMinutes = (one: Machine, now = NOW): unknown[] =>
   ]);
 
 describe('the stops of a machine that need a reason', () => {
-  const changes: [MachineState, number][] = [
+  const changes: Change[] = [
     ['OPERATING', 0],
     ['IDLE', 10],
     ['OPERATING', 20],
@@ -173,7 +191,7 @@ describe('the stops of a machine that need a reason', () => {
 });
 
 describe('the reasons that apply', () => {
-  const inBrief = (entries: KnownEntry[]): unknown[] =>
+  const inBrief = (entries: Entry[]): unknown[] =>
     classify(entries, calendar).map(({ startTime, endTime, entry: { reasonId } }) => [
       ...[reasonId, (startTime - SIX) / 60, (endTime - SIX) / 60],
     ]);
@@ -200,12 +218,12 @@ describe('the reasons that apply', () => {
 });
 
 describe('a reason that is still going', () => {
-  const running: [MachineState, number][] = [
+  const running: Change[] = [
     ['IDLE', 10],
     ['OPERATING', 40],
   ];
   const due = (one: Machine, known: string[] = []): unknown[] =>
-    dueFollowUps(evaluate(one), NOW, (entryId) => known.includes(entryId)).map(
+    dueFollowUps(one, evaluate(one), NOW, (entryId) => known.includes(entryId)).map(
       ({ endTime, open }) => [...[open.reasonId, endTime === null ? null : (endTime - SIX) / 60]],
     );
 
@@ -213,7 +231,7 @@ describe('a reason that is still going', () => {
     const open = entry(10, null);
     const one = machine(running, [open]);
     expect(due(one)).toEqual([['22', 40]]);
-    const [ending] = dueFollowUps(evaluate(one), NOW, () => false);
+    const [ending] = dueFollowUps(one, evaluate(one), NOW, () => false);
     expect(ending?.entryId).toMatch(/^[0-9a-f]{8}-[0-9a-f]{4}-5[0-9a-f]{3}-[89ab][0-9a-f]{3}-/);
     expect(due(one, [ending!.entryId])).toEqual([]);
   });
@@ -254,94 +272,68 @@ describe('a reason that is still going', () => {
 });
 
 describe('a reason that is still going when the service revises its stop', () => {
-  /** The row of index 1 becomes a period from another minute on, of another state perhaps. */
-  const revise = (one: Machine, state: MachineState, minute: number, detected = 60): Machine => {
-    one.timeline.apply('revised', {
-      type: STATE_EVENT_TYPES.corrected,
-      data: {
-        ...{ machineId: 'M-1', factoryId: 'F-1', state, startTime: at(minute), revision: 1 },
-        ...{ previousState: 'OPERATING', previousStartTime: at(0), corrects: '1' },
-        ...{ detectedAt: at(detected), startTimeSource: 'activityLog' },
-      },
-    });
-    return one;
-  };
-  const stopped: [MachineState, number][] = [
-    ['OPERATING', 0],
-    ['IDLE', 10],
-  ];
-  const change = (one: Machine, state: MachineState, minute: number, previous: number): void => {
-    one.timeline.apply(`change-${minute}`, {
-      type: STATE_EVENT_TYPES.changed,
-      data: {
-        ...{ machineId: 'M-1', factoryId: 'F-1', state, startTime: at(minute), revision: 0 },
-        ...{ previousState: state === 'IDLE' ? 'OPERATING' : 'IDLE' },
-        ...{ previousStartTime: at(previous), startTimeSource: 'activityLog' },
-        detectedAt: at(minute) + 60,
-      },
-    });
-  };
-  const due = (one: Machine, now = NOW): unknown[] =>
-    dueFollowUps(evaluate(one, now), now, (entryId) =>
+  const RAN: Change = ['OPERATING', 0];
+  const stopped: Change[] = [RAN, ['IDLE', 10]];
+  const due = (one: Machine): unknown[] =>
+    dueFollowUps(one, evaluate(one), NOW, (entryId) =>
       one.entries.some((known) => known.entryId === entryId),
     ).map(({ endTime }) => (endTime === null ? null : (endTime - SIX) / 60));
 
-  it('is to be ended a minute after its start where the machine ran throughout, once', () => {
+  it('is to be ended a minute after its start where the machine ran throughout, once, though it stops later', () => {
     const open = entry(10, null);
-    const one = revise(machine(stopped, [open]), 'OPERATING', 0);
+    const one = correct(machine(stopped, [open]), 10, RAN);
+    expect(due(one)).toEqual([11]);
+    change(one, ['IDLE', 70], RAN);
     expect(due(one)).toEqual([11]);
     one.addEntry(entry(10, 11, { entryId: idOfEnd(open.entryId), sentAt: at(61) }));
     expect(due(one)).toEqual([]);
+    change(one, ['OPERATING', 80], ['IDLE', 70]);
+    expect(due(one)).toEqual([]);
   });
 
-  it('is not sent again when the machine stops later, and runs', () => {
-    const open = entry(10, null);
-    const one = revise(machine(stopped, [open]), 'OPERATING', 0);
-    one.addEntry(entry(10, 11, { entryId: idOfEnd(open.entryId), sentAt: at(61) }));
-    change(one, 'IDLE', 70, 0);
-    expect(due(one)).toEqual([]);
-    change(one, 'OPERATING', 80, 70);
-    expect(due(one)).toEqual([]);
+  const found: Change[] = [
+    ['OPERATING', 15],
+    ['IDLE', 40],
+  ];
+
+  it.each([
+    ['a part of it', [], [entry(10, 20), entry(20, null)]],
+    ['what was behind a run found in it', found, [entry(40, null, { sentAt: at(52) })]],
+    ['time in which a run was found', found, [entry(20, null)]],
+  ])('is to be ended so where it was for %s', (_, split, entries) => {
+    const one = machine(stopped, entries);
+    split.forEach((each, index) => {
+      change(one, each, split[index - 1] ?? ['IDLE', 10], 50);
+    });
+    for (const [, minute] of [...stopped.slice(1), ...split]) correct(one, minute, RAN);
+    expect(due(one)).toEqual([(entries.at(-1)!.startTime - SIX) / 60 + 1]);
   });
 
   it('is to be ended where the stop was before it', () => {
-    const one = revise(
-      machine([...stopped, ['OPERATING', 40]], [entry(10, null, { sentAt: at(45) })]),
-      'IDLE',
-      4,
-      50,
-    );
-    one.timeline.apply('revised-2', {
-      type: STATE_EVENT_TYPES.corrected,
-      data: {
-        ...{ machineId: 'M-1', factoryId: 'F-1', state: 'OPERATING', startTime: at(7) },
-        ...{ previousState: 'IDLE', previousStartTime: at(4), corrects: '2', revision: 1 },
-        ...{ detectedAt: at(50), startTimeSource: 'activityLog' },
-      },
-    });
+    const entries = [entry(10, null, { sentAt: at(45) })];
+    const one = machine([...stopped, ['OPERATING', 40]], entries);
+    correct(one, 10, ['IDLE', 4], { known: 50 });
+    correct(one, 40, ['OPERATING', 7], { previous: ['IDLE', 4], known: 50 });
     expect(due(one)).toEqual([11]);
   });
 
   it('goes on where its stop began later, until the machine runs', () => {
-    const one = revise(machine(stopped, [entry(10, null)]), 'IDLE', 14);
+    const one = correct(machine(stopped, [entry(10, null)]), 10, ['IDLE', 14]);
     expect(due(one)).toEqual([]);
-    change(one, 'OPERATING', 80, 14);
+    change(one, ['OPERATING', 80], ['IDLE', 14]);
     expect(due(one)).toEqual([80]);
   });
 
-  it('goes on where its stop began earlier', () => {
-    expect(due(revise(machine(stopped, [entry(10, null)]), 'IDLE', 4))).toEqual([]);
-  });
-
   it.each([
-    ['no stop was revised', machine([['OPERATING', 0]], [entry(10, null)])],
+    ['its stop began earlier', correct(machine(stopped, [entry(10, null)]), 10, ['IDLE', 4])],
+    ['no stop was revised', machine([RAN], [entry(10, null)])],
     [
       'it was given after the stop had been taken back',
-      revise(machine(stopped, [entry(10, null, { sentAt: at(61) })]), 'OPERATING', 0),
+      correct(machine(stopped, [entry(10, null, { sentAt: at(61) })]), 10, RAN),
     ],
     [
       'the start of a run was revised',
-      revise(
+      correct(
         machine(
           [
             ['OFF', -10],
@@ -349,35 +341,36 @@ describe('a reason that is still going when the service revises its stop', () =>
           ],
           [entry(10, null)],
         ),
-        'OPERATING',
-        5,
+        10,
+        ['OPERATING', 5],
       ),
     ],
-  ])('is left alone over time in which the machine ran where %s', (_, one) => {
-    expect(evaluate(one).periods.at(-1)).toMatchObject({ state: 'OPERATING', endTime: null });
+  ])('is left alone where %s', (_, one) => {
     expect(due(one)).toEqual([]);
   });
 });
 
 describe('a reason that is still going while an earlier stop is explained', () => {
-  const standing: [MachineState, number][] = [
+  const standing: Change[] = [
     ['IDLE', 2],
     ['OPERATING', 5],
     ['IDLE', 10],
   ];
-  const again = (...entries: KnownEntry[]): unknown[] =>
-    dueFollowUps(evaluate(machine(standing, entries)), NOW, () => false).map(
-      ({ endTime, open }) => [open.reasonId, endTime],
-    );
+  const followUps = (entries: Entry[]): FollowUp[] => {
+    const one = machine(standing, entries);
+    return dueFollowUps(one, evaluate(one), NOW, () => false);
+  };
+  const again = (...entries: Entry[]): unknown[] =>
+    followUps(entries).map(({ endTime, open }) => [open.reasonId, endTime]);
 
   it('is sent anew, for the service has ended it', () => {
     const open = entry(10, null);
     const earlier = entry(2, 5, { reasonId: '23', sentAt: at(60) });
     expect(again(open, earlier)).toEqual([['22', null]]);
     const anew = entry(10, null, { sentAt: at(60) });
-    const [due] = dueFollowUps(evaluate(machine(standing, [open, earlier])), NOW, () => false);
+    const [due] = followUps([open, earlier]);
     const entries = [open, earlier, { ...anew, entryId: due!.entryId }];
-    expect(dueFollowUps(evaluate(machine(standing, entries)), NOW, () => false)).toEqual([]);
+    expect(followUps(entries)).toEqual([]);
   });
 
   it.each([
@@ -401,21 +394,14 @@ describe('an entry', () => {
     ]);
     const [early, other] = [entry(10, 20), entry(60, 70)];
     for (const each of [early, other]) one.addEntry(each);
-    one.timeline.apply('correction', {
-      type: STATE_EVENT_TYPES.corrected,
-      data: {
-        ...{ machineId: 'M-1', factoryId: 'F-1', state: 'IDLE', startTime: at(14), revision: 1 },
-        ...{ previousState: 'OPERATING', previousStartTime: at(0), corrects: '1' },
-        ...{ detectedAt: at(30), startTimeSource: 'activityLog' },
-      },
-    });
+    correct(one, 10, ['IDLE', 14], { known: 30 });
     expect(one.markMoved()).toEqual([early]);
     expect(one.markMoved()).toEqual([]);
     expect(other.moved).toBe(false);
   });
 
   it('counts once for a stop among the reasons used most', () => {
-    const more = (reasonId: string): Partial<KnownEntry> => ({ reasonId });
+    const more = (reasonId: string): Partial<Entry> => ({ reasonId });
     const entries = [entry(1, 2, more('a')), entry(10, null, more('b')), entry(10, 20, more('b'))];
     entries.push(entry(30, 31, more('a')), entry(40, 41, { reasonId: 'c', status: 'rejected' }));
     expect(machine([], entries).favourites()).toEqual(['a', 'b']);

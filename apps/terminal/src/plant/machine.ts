@@ -13,7 +13,7 @@ import {
   uncovered,
   within,
 } from './periods.js';
-import { type MovedStart, Timeline } from './timeline.js';
+import { Timeline } from './timeline.js';
 
 export type ReasonList = MachineView['reasons'];
 
@@ -30,8 +30,6 @@ export interface Evaluation {
   periods: readonly Period[];
   /** What reasons apply when, in time order. */
   classified: readonly ClassifiedSpan[];
-  /** What corrections have moved, in the order in which they came. */
-  moves: readonly MovedStart[];
   /** When it has to be worked out again though nothing has come; epoch seconds, Infinity for never. */
   nextAt: number;
 }
@@ -110,11 +108,12 @@ export class Machine {
   }
 
   isMoved({ startTime, endTime, sentAt }: KnownEntry): boolean {
-    return this.timeline.moves.some(
-      ({ from, at }) =>
+    return this.timeline.revisions.some(
+      ({ was, at }) =>
         at >= sentAt &&
-        (Math.abs(from - startTime) <= EDGE_SECONDS ||
-          (endTime !== null && Math.abs(from - endTime) <= EDGE_SECONDS)),
+        [startTime, endTime].some(
+          (edge) => edge !== null && Math.abs(was.startTime - edge) <= EDGE_SECONDS,
+        ),
     );
   }
 
@@ -128,8 +127,7 @@ export class Machine {
         startTime <= now && now < endTime && entry.endTime === null,
     );
     const nextAt = Math.min(found.nextAt ?? Infinity, goingOn?.endTime ?? Infinity);
-    const { moves } = this.timeline;
-    return { tile: this.tile(found, goingOn?.entry), periods, classified, moves, nextAt };
+    return { tile: this.tile(found, goingOn?.entry), periods, classified, nextAt };
   }
 
   /** @param evaluation of now */
@@ -242,7 +240,8 @@ export interface FollowUp {
  * for an earlier stop, as the service has it, is to be sent anew.
  */
 export function dueFollowUps(
-  { periods, classified, moves }: Pick<Evaluation, 'periods' | 'classified' | 'moves'>,
+  { timeline }: Machine,
+  { periods, classified }: Evaluation,
   now: number,
   isKnown: (entryId: string) => boolean,
 ): FollowUp[] {
@@ -253,9 +252,9 @@ export function dueFollowUps(
       const running = periods.find(
         ({ state, startTime }) => state === 'OPERATING' && startTime > open.startTime,
       );
-      const ranThrough = periods.at(-1)?.state === 'OPERATING' && isStopRevised(open, moves);
-      const earliest = ranThrough ? open.startTime + LEAST_SECONDS : undefined;
-      const endTime = running?.startTime ?? earliest;
+      const endTime = timeline.isTakenBack(open.startTime, open.sentAt)
+        ? open.startTime + LEAST_SECONDS
+        : running?.startTime;
       if (endTime === undefined) {
         if (cut === undefined || cut.endTime <= now) return [];
         const isOfEarlierStop = (cut.by.endTime ?? Infinity) <= open.startTime;
@@ -268,16 +267,6 @@ export function dueFollowUps(
       return [{ entryId: idOfEnd(open.entryId), open, endTime }];
     })
     .filter(({ entryId }) => !isKnown(entryId));
-}
-
-/**
- * Whether a stop that began with the reason was moved, or taken back. Of a reason that was sent later, the operator has
- * confirmed that it is for time in which the machine ran.
- */
-function isStopRevised({ startTime, sentAt }: KnownEntry, moves: readonly MovedStart[]): boolean {
-  return moves.some(
-    ({ state, from, at }) => state !== 'OPERATING' && from === startTime && at >= sentAt,
-  );
 }
 
 /** The id of the reason that a terminal sends with the end of an open-ended one. */

@@ -106,7 +106,9 @@ describe('a timeline', () => {
       ['IDLE', 300, 480],
       ['OPERATING', 480, null],
     ]);
-    expect(timeline.moves).toEqual([{ state: 'OPERATING', from: 360, to: 480, at: 570 }]);
+    expect(timeline.revisions).toMatchObject([
+      { was: { state: 'OPERATING', startTime: 360 }, at: 570 },
+    ]);
   });
 
   it('leaves out what was published by mistake', () => {

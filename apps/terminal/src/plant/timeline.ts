@@ -2,12 +2,17 @@ import {
   type MachineState,
   type MachineStateRecord,
   STATE_EVENT_TYPES,
+  type StateChanged,
   type StateEvent,
 } from '#libs/contracts';
 import type { Period } from './periods.js';
 
 /** What stands of a period: the latest event on it. */
 interface Row {
+  /** Of the first event on it. */
+  id: string;
+  /** Since when this is known, epoch seconds. */
+  knownAt: number;
   state: MachineState;
   startTime: number;
   previousState: MachineState | null;
@@ -16,12 +21,9 @@ interface Row {
   revision: number;
 }
 
-/** A correction that moved the start of a period, or took back its state. Epoch seconds. */
-export interface MovedStart {
-  /** What the machine was thought to be in from then on. */
-  state: MachineState;
-  from: number;
-  to: number;
+/** A period as it was known until a correction moved its start, or took back its state; epoch seconds. */
+interface Revision {
+  was: Row;
   at: number;
 }
 
@@ -29,7 +31,7 @@ export interface MovedStart {
 const MINUTE = 60;
 /** More of one machine in two shifts would be one a minute for longer than they last. */
 const MAX_ROWS = 3000;
-const MAX_MOVES = 200;
+const MAX_REVISIONS = 200;
 
 /**
  * The periods of one machine's events, as docs/machine-states.md says how to read them: a row for each `changed` event,
@@ -37,7 +39,7 @@ const MAX_MOVES = 200;
  * and out of sight here.
  */
 export class Timeline {
-  readonly moves: MovedStart[] = [];
+  readonly revisions: Revision[] = [];
   private readonly rows = new Map<string, Row>();
   /** From when on nothing is known, while that is so. */
   private lostSince: number | undefined;
@@ -48,10 +50,10 @@ export class Timeline {
     this.cached = undefined;
     switch (event.type) {
       case STATE_EVENT_TYPES.changed:
-        this.rows.set(id, rowOf(event.data));
+        this.rows.set(id, rowOf(id, event.data));
         break;
       case STATE_EVENT_TYPES.corrected:
-        this.correct(id, event.data.corrects, rowOf(event.data), event.data.detectedAt);
+        this.correct(id, event.data.corrects, rowOf(id, event.data));
         break;
       case STATE_EVENT_TYPES.observationLost:
         this.lostSince = event.data.since;
@@ -83,20 +85,40 @@ export class Timeline {
       if (next === undefined || next.startTime > time) break;
       this.rows.delete(id);
     }
-    const kept = this.moves.filter(({ at }) => at > time);
-    this.moves.splice(0, this.moves.length, ...kept);
+    const kept = this.revisions.filter(({ at }) => at > time);
+    this.revisions.splice(0, this.revisions.length, ...kept);
     this.cached = undefined;
   }
 
-  private correct(id: string, corrects: string, row: Row, at: number): void {
+  /**
+   * Whether the machine stood still at a time, as far as was known then, and ran, as far as is known now. A stop that
+   * was moved, and begins later, is not taken back.
+   */
+  isTakenBack(time: number, knownAt: number): boolean {
+    const rows = [...this.rows.values()];
+    const revised = this.revisions.filter(({ at }) => knownAt < at).map(({ was }) => was);
+    const stop = rowAt(
+      time,
+      [...rows, ...revised].filter((row) => row.knownAt <= knownAt),
+    );
+    if (stop === undefined || stop.state === 'OPERATING') return false;
+    const isMoved = rows.some(
+      (row) => row.id === stop.id && row.state !== 'OPERATING' && row.startTime > time,
+    );
+    return !isMoved && rowAt(time, rows)?.state === 'OPERATING';
+  }
+
+  private correct(id: string, corrects: string, row: Row): void {
     const before = this.rows.get(corrects);
     this.rows.delete(corrects);
     this.rows.set(id, row);
     if (before === undefined) return;
+    row.id = before.id;
     const isMoved = Math.abs(before.startTime - row.startTime) >= MINUTE;
-    if (!isMoved && before.state === row.state) return;
-    this.moves.push({ state: before.state, from: before.startTime, to: row.startTime, at });
-    if (this.moves.length > MAX_MOVES) this.moves.shift();
+    if (isMoved || before.state !== row.state) {
+      this.revisions.push({ was: before, at: row.knownAt });
+      if (this.revisions.length > MAX_REVISIONS) this.revisions.shift();
+    } else row.knownAt = before.knownAt;
   }
 
   private forgetFirst(): void {
@@ -105,16 +127,25 @@ export class Timeline {
   }
 }
 
-function rowOf(data: Extract<StateEvent, { type: typeof STATE_EVENT_TYPES.changed }>['data']): Row {
+function rowOf(id: string, data: StateChanged): Row {
   const { state, startTime, previousState, previousStartTime, previousEndTime, revision } = data;
-  return { state, startTime, previousState, previousStartTime, previousEndTime, revision };
+  const previous = { previousState, previousStartTime, previousEndTime };
+  return { id, knownAt: data.detectedAt, state, startTime, ...previous, revision };
+}
+
+/** A period that was published by mistake is corrected to be its own predecessor, and lasts no time. */
+function inOrder(rows: readonly Row[]): Row[] {
+  return rows
+    .filter((it) => it.state !== it.previousState || it.startTime !== it.previousStartTime)
+    .sort((a, b) => a.startTime - b.startTime);
+}
+
+function rowAt(time: number, rows: readonly Row[]): Row | undefined {
+  return inOrder(rows).findLast(({ startTime }) => startTime <= time);
 }
 
 function fold(rows: readonly Row[], lostSince: number | undefined): Period[] {
-  const standing = rows
-    // A period that was published by mistake is corrected to be its own predecessor, and lasts no time.
-    .filter((it) => it.state !== it.previousState || it.startTime !== it.previousStartTime)
-    .sort((a, b) => a.startTime - b.startTime);
+  const standing = inOrder(rows);
   const timeline = new PeriodList();
   const [first] = standing;
   if (first?.previousState != null && first.previousStartTime !== null) {
