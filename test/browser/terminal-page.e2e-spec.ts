@@ -3,12 +3,10 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import type axe from 'axe-core';
-import type { Browser, BrowserContextOptions, Locator, Page } from 'playwright-core';
+import type { BrowserContextOptions, Locator, Page } from 'playwright-core';
 import { realEpochMs } from '#libs/clock';
 import { eventually } from '../support/eventually.js';
 import {
-  launchChromium,
-  openPage,
   PHONE,
   PLAIN_HTTP_HOST,
   screenshot,
@@ -17,7 +15,8 @@ import {
   WALL,
 } from '../support/terminal-page/browser.js';
 import { fakePlant, NOW } from '../support/terminal-page/fake-plant.js';
-import { APPLIED, FakeTerminal } from '../support/terminal-page/fake-terminal.js';
+import { APPLIED, type FakeTerminal } from '../support/terminal-page/fake-terminal.js';
+import { PageUnderTest } from '../support/terminal-page/page-under-test.js';
 
 const AXE = createRequire(import.meta.url).resolve('axe-core/axe.min.js');
 const BUILT = join(import.meta.dirname, '../../dist/apps/terminal/page');
@@ -26,61 +25,33 @@ const STANDING = 'M-003';
 const NAME = 'Grinder 1';
 
 describe("the terminal's page", () => {
-  let browser: Browser;
+  const shown = new PageUnderTest();
   let terminal: FakeTerminal;
   let page: Page;
-  let complaints: string[] = [];
 
-  beforeAll(async () => {
-    browser = await launchChromium();
+  beforeEach(() => {
+    ({ terminal } = shown);
   });
-
-  afterAll(() => browser.close());
-
-  const start = async (machines = 12): Promise<void> => {
-    terminal = new FakeTerminal(fakePlant(machines));
-    await terminal.listen();
-  };
 
   const open = async (hash = '#/stops', options: BrowserContextOptions = {}): Promise<void> => {
-    ({ page, complaints } = await openPage(browser, terminal.url + hash, options));
+    await shown.open(hash, options);
+    ({ page } = shown);
   };
 
-  afterEach(async () => {
-    await page.context().close();
-    await terminal.close();
-    expect(complaints).toEqual([]);
-  });
-
-  const rowOf = (name: string): Locator => page.locator('.stop').filter({ hasText: name });
-  const status = (name: string, wanted: string): Locator =>
-    rowOf(name).locator(`[data-status=${wanted}]`);
-
-  const giveReason = async (name: string, code: string): Promise<void> => {
-    await rowOf(name).locator('button.stop-main').first().click();
-    await page.locator(`.reason-button[data-code="${code}"]`).first().click();
+  const openWithClock = async (hash = '#/stops'): Promise<void> => {
+    await shown.openWithClock(hash);
+    ({ page } = shown);
   };
+
+  const rowOf = (name: string): Locator => shown.rowOf(name);
+  const status = (name: string, wanted: string): Locator => shown.status(name, wanted);
+  const giveReason = (name: string, code: string): Promise<void> => shown.giveReason(name, code);
 
   /** Lets real time pass for the page alone: the ten seconds of undo. */
-  const afterUndo = async (): Promise<void> => {
-    await page.clock.runFor(11_000);
-  };
-
-  const withPageClock = async (
-    hash = '#/stops',
-    options: BrowserContextOptions = {},
-  ): Promise<void> => {
-    await open('#/hand-over', options);
-    await page.clock.install();
-    await page.goto('about:blank');
-    await page.goto(terminal.url + hash);
-  };
+  const afterUndo = (): Promise<void> => page.clock.runFor(11_000);
 
   describe('a stop', () => {
-    beforeEach(async () => {
-      await start();
-      await withPageClock();
-    });
+    beforeEach(() => openWithClock());
 
     it('gets its reason by one tap on it and one on the reason; the answer is on its row', async () => {
       await giveReason(NAME, '13');
@@ -90,7 +61,7 @@ describe("the terminal's page", () => {
       await status(NAME, 'applied').waitFor();
       const [[entry] = []] = terminal.posts;
       expect(entry).toMatchObject({ machineId: STANDING, reasonId: '13', endTime: null });
-      await expectText(rowOf(NAME).first(), /Set-up.*Applied/s);
+      await expectText(rowOf(NAME).first(), /\d+\smin.*Set-up.*Applied/s);
     });
 
     it('keeps the focus in its row when it is explained and taken back by keyboard', async () => {
@@ -118,13 +89,6 @@ describe("the terminal's page", () => {
       expect(await page.evaluate(() => document.activeElement?.getAttribute('data-same'))).toBe(
         'yes',
       );
-    });
-
-    it('shows its length when it is explained as well', async () => {
-      await giveReason(NAME, '13');
-      await afterUndo();
-      await status(NAME, 'applied').waitFor();
-      await expectText(rowOf(NAME).first(), /\d+\smin/);
     });
 
     it('is explained by who was registered when it was, though another one is when it is sent', async () => {
@@ -215,28 +179,24 @@ describe("the terminal's page", () => {
       await page.locator('.reason-button[data-code="13"]', { hasText: 'Set-up' }).first().waitFor();
     });
 
-    it('is explained together with others', async () => {
-      await page.getByRole('button', { name: 'Select several' }).click();
-      const machines = ['Grinder 1', 'Laser cutter 1'];
-      for (const name of machines) await rowOf(name).locator('button.stop-main').first().click();
-      await page.getByRole('button', { name: 'Reason for 2 stops' }).click();
-      await page.locator('.reason-button[data-code="19"]').first().click();
+    it('is explained together with others, and taken back with them by one tap', async () => {
+      const giveBoth = async (): Promise<void> => {
+        await page.getByRole('button', { name: 'Select several' }).click();
+        for (const name of [NAME, 'Laser cutter 1'])
+          await rowOf(name).locator('button.stop-main').first().click();
+        await page.getByRole('button', { name: 'Reason for 2 stops' }).click();
+        await page.locator('.reason-button[data-code="19"]').first().click();
+      };
+      await giveBoth();
+      await page.getByRole('button', { name: 'Undo all 2' }).click();
+      await expectCount(page.locator('.stop [data-status=undo]'), 0);
+      await expectCount(page.getByRole('button', { name: /Undo/ }), 0);
+      await afterUndo();
+      expect(terminal.posts).toEqual([]);
+      await giveBoth();
       await afterUndo();
       await eventually(() => terminal.posts.flat().length === 2, { what: 'both were sent' });
       expect(new Set(terminal.posts.flat().map(({ entryId }) => entryId)).size).toBe(2);
-    });
-
-    it('is taken back with all that were given together, by one tap', async () => {
-      await page.getByRole('button', { name: 'Select several' }).click();
-      for (const name of ['Grinder 1', 'Laser cutter 1'])
-        await rowOf(name).locator('button.stop-main').first().click();
-      await page.getByRole('button', { name: 'Reason for 2 stops' }).click();
-      await page.locator('.reason-button[data-code="19"]').first().click();
-      await page.getByRole('button', { name: 'Undo all 2' }).click();
-      await expectCount(page.locator('.stop [data-status=undo]'), 0);
-      await afterUndo();
-      expect(terminal.posts).toEqual([]);
-      await expectCount(page.getByRole('button', { name: /Undo/ }), 0);
     });
 
     it('keeps its place while someone is about to tap, though newer ones come', async () => {
@@ -256,7 +216,6 @@ describe("the terminal's page", () => {
 
   describe('while the server is away', () => {
     it('says so, keeps entries over a reload, and sends each of them once', async () => {
-      await start();
       await open();
       await rowOf(NAME).first().waitFor();
       // the shell is kept once the service worker has it
@@ -290,7 +249,6 @@ describe("the terminal's page", () => {
     });
 
     it('sends each entry once, also from two tabs', async () => {
-      await start();
       await open();
       const second = await page.context().newPage();
       await second.goto(`${terminal.url}#/stops`);
@@ -306,10 +264,10 @@ describe("the terminal's page", () => {
     });
 
     it('keeps entries on plain http as well', async () => {
-      await start();
       const url = new URL(terminal.url);
       url.hostname = PLAIN_HTTP_HOST;
-      ({ page, complaints } = await openPage(browser, `${url.href}#/stops`));
+      await shown.openAt(`${url.href}#/stops`);
+      ({ page } = shown);
       expect(await page.evaluate(() => window.isSecureContext)).toBe(false);
       terminal.setLink('down');
       await page.getByText('Kafka is away').waitFor();
@@ -323,14 +281,12 @@ describe("the terminal's page", () => {
     });
 
     it('says where the browser cannot keep entries, and sends them all the same', async () => {
-      await start();
-      await open('#/hand-over');
+      await openWithClock();
       await page.addInitScript(() => {
         indexedDB.open = () => {
           throw new Error('no database');
         };
       });
-      await page.clock.install();
       await page.goto('about:blank');
       await page.goto(`${terminal.url}#/stops`);
       await page.getByText('Entries are not kept: do not close this page.').waitFor();
@@ -340,20 +296,36 @@ describe("the terminal's page", () => {
     });
 
     it('leaves a stream on which not even a heartbeat comes, as over a dead Wi-Fi', async () => {
-      await start();
-      await withPageClock();
+      await openWithClock();
       await page.getByText('Live').waitFor();
       const before = terminal.streams;
-      await page.clock.runFor(30_000);
+      await page.clock.runFor(17_000);
       await eventually(() => terminal.streams > before, { what: 'another stream' });
       expect(terminal.resumedFrom.at(-1)).toMatch(/^fake-\d+$/);
       await page.getByText('Live').waitFor();
     });
 
+    it.each([
+      ['the browser says that it is offline', () => goOffline(page)],
+      [
+        'what it sends gets no answer',
+        async () => {
+          await giveReason(NAME, '13');
+          await afterUndo();
+        },
+      ],
+    ])('says so at once where %s', async (_, happens) => {
+      await openWithClock();
+      await rowOf(NAME).first().waitFor();
+      await expectText(page.locator('.connection'), /^Live$/);
+      terminal.isCut = true;
+      await happens();
+      await page.locator('[data-connection=bad]').waitFor({ timeout: 10_000 });
+    });
+
     it('takes up the stream where it broke, and asks what was answered in between', async () => {
-      await start();
       terminal.verdict = undefined;
-      await withPageClock();
+      await openWithClock();
       await giveReason(NAME, '13');
       await afterUndo();
       await status(NAME, 'sent').waitFor();
@@ -368,7 +340,7 @@ describe("the terminal's page", () => {
 
   describe('the wall', () => {
     it('shows 500 machines, and draws changes of all of them together', async () => {
-      await start(500);
+      terminal.plant = fakePlant(500);
       await open('#/wall', { viewport: WALL });
       await eventually(async () => (await page.locator('.tile').count()) === 500, {
         what: '500 tiles',
@@ -402,7 +374,6 @@ describe("the terminal's page", () => {
     });
 
     it('is filtered by factory, state and words, and keeps a machine in its place', async () => {
-      await start();
       await open('#/wall');
       await page.locator('.tile').nth(11).waitFor();
       await page.getByRole('button', { name: /^Idle/ }).click();
@@ -417,7 +388,6 @@ describe("the terminal's page", () => {
     });
 
     it('shows orders and the reason that goes on, neither of them cut', async () => {
-      await start();
       const tile = terminal.tileOf('M-003');
       terminal.changeTiles({
         ...tile,
@@ -435,7 +405,6 @@ describe("the terminal's page", () => {
     });
 
     it('shows a machine that is no longer observed as unknown, not as off', async () => {
-      await start();
       await open('#/wall');
       const tile = page.locator('.tile.NO_DATA');
       await tile.waitFor();
@@ -445,7 +414,6 @@ describe("the terminal's page", () => {
 
   describe('the view of a machine', () => {
     it('moves a bar that is corrected, and marks the reason whose stop has moved', async () => {
-      await start();
       await open(`#/machine/${STANDING}`);
       const bar = page.locator('.bar[data-state=IDLE]').last();
       await bar.waitFor();
@@ -478,8 +446,7 @@ describe("the terminal's page", () => {
     });
 
     it('replaces a reason for the same period', async () => {
-      await start();
-      await withPageClock(`#/machine/${STANDING}`);
+      await openWithClock(`#/machine/${STANDING}`);
       const period = { startTime: NOW - 7200, endTime: NOW - 6600 };
       terminal.takeEntry({
         ...{ entryId: 'e-1', machineId: STANDING, reasonId: '16', ...period, station: 'Line 2' },
@@ -498,8 +465,7 @@ describe("the terminal's page", () => {
     });
 
     it('takes a second tap for time in which the machine ran', async () => {
-      await start();
-      await withPageClock(`#/machine/${STANDING}`);
+      await openWithClock(`#/machine/${STANDING}`);
       await page.locator('.bar[data-state=OPERATING]').nth(1).click();
       const button = page.locator('.reason-button[data-code="11"]').first();
       await button.click();
@@ -514,7 +480,6 @@ describe("the terminal's page", () => {
     });
 
     it('is walked, zoomed and used by keyboard alone', async () => {
-      await start();
       await open(`#/machine/${STANDING}`);
       const bars = page.locator('.bar');
       await bars.first().waitFor();
@@ -539,45 +504,30 @@ describe("the terminal's page", () => {
       await expectCount(page.getByRole('dialog'), 0);
     });
 
-    it('takes notes, which it says stay here', async () => {
-      await start();
+    it.each([
+      ['takes notes, which it says stay here', true, 'They are not sent to the service'],
+      ['says of a note that it is saved: it is applied nowhere', false, 'Saved'],
+    ])('%s', async (_, comesBack, text) => {
+      terminal.showsNotes = comesBack;
       await open(`#/machine/${STANDING}`);
       await page.getByRole('button', { name: 'Add a note' }).click();
       await page.getByRole('textbox').fill('Spindle is loud');
       await page.getByRole('button', { name: 'Save' }).click();
       await eventually(() => terminal.notes[0], { what: 'the note was sent' });
-      await page.getByText('Spindle is loud').waitFor();
-      await page.getByText('They are not sent to the service').waitFor();
+      const notes = page.locator('.card', { has: page.locator('.note-list') });
+      await notes.getByText('Spindle is loud').waitFor();
+      await notes.getByText(text).waitFor();
     });
-  });
-
-  it('says of a note that it is saved: it is applied nowhere', async () => {
-    await start();
-    terminal.showsNotes = false;
-    await open(`#/machine/${STANDING}`);
-    await page.getByRole('button', { name: 'Add a note' }).click();
-    await page.getByRole('textbox').fill('Spindle is loud');
-    await page.getByRole('button', { name: 'Save' }).click();
-    await expectText(page.locator('.note-list [data-status=applied]'), /^Saved$/);
   });
 
   describe('an operator', () => {
-    it('is registered by a badge scanned anywhere, which presses no button', async () => {
-      await start();
-      await open();
-      await rowOf(NAME).locator('button.stop-main').first().focus();
-      await scan(page, 'E-4711');
-      await page.getByText('E-4711 is registered.').waitFor();
-      expect(terminal.operators).toEqual(['E-4711']);
-      await expectCount(page.getByRole('dialog'), 0);
-    });
-
-    it('presses nothing with spaces in the text of a badge, wherever they are', async () => {
-      await start();
-      await withPageClock();
-      for (const badge of [' E-4711', 'E 4711', '  47 11']) {
+    it('is registered by a badge scanned anywhere, which presses nothing, wherever it has spaces', async () => {
+      await openWithClock();
+      const badges = ['E-4711', ' E-4711', 'E 4711', '  47 11'];
+      for (const [index, badge] of badges.entries()) {
         await rowOf(NAME).locator('button.stop-main').first().focus();
         await scan(page, badge);
+        await eventually(() => terminal.operators[index] === badge, { what: badge });
         await page.getByText(`${badge.trim()} is registered.`).waitFor();
         // A held space bar presses after 80 ms.
         await page.clock.runFor(200);
@@ -586,7 +536,6 @@ describe("the terminal's page", () => {
     });
 
     it('presses the space bar all the same, once each time', async () => {
-      await start();
       await open();
       const several = page.getByRole('button', { name: 'Select several' });
       await several.focus();
@@ -598,7 +547,6 @@ describe("the terminal's page", () => {
     });
 
     it('is registered by name, and signs off', async () => {
-      await start();
       await open();
       await page.getByRole('button', { name: 'Nobody registered' }).click();
       await page.getByRole('textbox').pressSequentially('A. Kowalski', { delay: 60 });
@@ -609,20 +557,7 @@ describe("the terminal's page", () => {
       expect(terminal.operators).toEqual(['A. Kowalski', null]);
     });
 
-    it('signs the station in where the server asks for its token', async () => {
-      await start();
-      terminal.token = 'station-token';
-      await open();
-      await page.getByLabel('Token of the station').fill('wrong');
-      await page.getByRole('button', { name: 'Sign in this station' }).click();
-      await page.getByText('This token is not known.').waitFor();
-      await page.getByLabel('Token of the station').fill('station-token');
-      await page.getByRole('button', { name: 'Sign in this station' }).click();
-      await rowOf(NAME).first().waitFor();
-    });
-
     it('is shown when to try again where too many wrong tokens were sent', async () => {
-      await start();
       terminal.token = 'station-token';
       terminal.wrongTokensWaitSeconds = 6;
       await open();
@@ -633,12 +568,16 @@ describe("the terminal's page", () => {
         .waitFor();
     });
 
-    it('sees nothing of the plant any more once the station is signed out', async () => {
-      await start();
+    it('signs the station in by its token, and sees nothing of the plant once it is signed out', async () => {
       terminal.token = 'station-token';
+      const signIn = async (token: string): Promise<void> => {
+        await page.getByLabel('Token of the station').fill(token);
+        await page.getByRole('button', { name: 'Sign in this station' }).click();
+      };
       await open();
-      await page.getByLabel('Token of the station').fill('station-token');
-      await page.getByRole('button', { name: 'Sign in this station' }).click();
+      await signIn('wrong');
+      await page.getByText('This token is not known.').waitFor();
+      await signIn('station-token');
       await rowOf(NAME).first().waitFor();
       await page.getByRole('button', { name: 'Settings' }).click();
       await page.getByRole('button', { name: 'Sign out' }).click();
@@ -647,15 +586,13 @@ describe("the terminal's page", () => {
         what: 'no stream is open',
         timeoutMs: 10_000,
       });
-      await page.getByLabel('Token of the station').fill('station-token');
-      await page.getByRole('button', { name: 'Sign in this station' }).click();
+      await signIn('station-token');
       await rowOf(NAME).first().waitFor();
       await eventually(() => terminal.following === 1, { what: 'a stream of the new session' });
     });
 
     it('is no longer named once the shift is over, though no event can say so', async () => {
-      await start();
-      await withPageClock();
+      await openWithClock();
       terminal.plant.session.operator = 'A. Kowalski';
       terminal.sendSession();
       await page.getByRole('button', { name: 'A. Kowalski' }).waitFor();
@@ -666,13 +603,11 @@ describe("the terminal's page", () => {
   });
 
   it('opens where its address names a machine without an encoding', async () => {
-    await start();
     await open('#/machine/100%');
     await page.getByRole('navigation').waitFor({ timeout: 10_000 });
   });
 
   it('speaks German, with the time of the plant wherever the screen is', async () => {
-    await start();
     await open('#/stops', { locale: 'de-DE', timezoneId: 'America/New_York' });
     await page.getByText('Grund angeben').first().waitFor();
     await page.locator('.clock', { hasText: '14:07' }).waitFor();
@@ -683,7 +618,6 @@ describe("the terminal's page", () => {
   });
 
   it('changes its language in the settings, and says what it can and cannot do', async () => {
-    await start();
     await open();
     await page.getByRole('button', { name: 'Settings' }).click();
     await page.getByText('The service cannot show or delete it').waitFor();
@@ -694,7 +628,6 @@ describe("the terminal's page", () => {
   });
 
   it('hands over unexplained minutes by machine, also on paper', async () => {
-    await start();
     await open('#/hand-over');
     await page.getByRole('row', { name: new RegExp(NAME) }).waitFor();
     const first = page.locator('tbody tr').first();
@@ -704,9 +637,22 @@ describe("the terminal's page", () => {
     expect(await first.isVisible()).toBe(true);
   });
 
+  it('hands over the names of reasons, however late they are answered', async () => {
+    let answer!: () => void;
+    terminal.reasonsHeld = new Promise<void>((resolve) => (answer = resolve));
+    takeReasons(terminal);
+    await open('#/stops');
+    const figures = page.waitForResponse((response) => response.url().includes('/api/hand-over'));
+    await page.getByRole('link', { name: 'Hand-over' }).click();
+    await (await figures).finished();
+    await layoutShift(page);
+    await expectCount(page.locator('tbody tr'), 0);
+    answer();
+    await page.getByRole('row', { name: /Set-up/ }).waitFor();
+  });
+
   it('says of when the figures of a hand-over are, and shows none of another shift', async () => {
-    await start();
-    await withPageClock('#/hand-over');
+    await openWithClock('#/hand-over');
     const head = page.locator('h1');
     await expectText(head, /06:00–16:00.*as of 14:07/);
     await terminal.close();
@@ -729,7 +675,7 @@ describe("the terminal's page", () => {
     const look = (name: string): Promise<void> => inspect(page, name, withAxe);
 
     it('is accessible in every view, with targets for gloves, and nothing sticks out', async () => {
-      await start(36);
+      terminal.plant = fakePlant(36);
       const view = terminal.viewOf(STANDING);
       view.notes.push({
         ...{
@@ -765,7 +711,6 @@ describe("the terminal's page", () => {
     });
 
     it('does not jump while it is loaded for the first time', async () => {
-      await start();
       takeReasons(terminal);
       const jumps: Record<string, number> = {};
       for (const hash of ['wall', 'stops', `machine/${STANDING}`, 'hand-over']) {
@@ -788,7 +733,6 @@ describe("the terminal's page", () => {
       (file) => gzipSync(readFileSync(join(file.parentPath, file.name))).length,
     );
     const total = bytes.reduce((sum, size) => sum + size, 0);
-    await start();
     await open();
     const paints: number[] = [];
     // the best of five: the machine that tests run on has other things to do as well
@@ -823,6 +767,10 @@ function takeReasons(terminal: FakeTerminal): void {
       source: { topic: 'mes.downtime-reasons.v1', partition: 0, offset: String(index) },
     });
   });
+}
+
+function goOffline(page: Page): Promise<boolean> {
+  return page.evaluate(() => window.dispatchEvent(new Event('offline')));
 }
 
 /** What Chromium calls cumulative layout shift, from the beginning to the frame after this. */

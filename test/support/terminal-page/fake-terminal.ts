@@ -60,6 +60,10 @@ export class FakeTerminal {
   refusesRequest: (entries: readonly NewEntry[]) => number | undefined = () => undefined;
   /** false: notes are taken and do not come back, as those of another factory */
   showsNotes = true;
+  /** Nothing comes through any more, though streams stay open: as with a tablet out of reach of its Wi-Fi. */
+  isCut = false;
+  /** The reasons of machines are not answered before it resolves. */
+  reasonsHeld: Promise<unknown> = Promise.resolve();
   private link: Link;
   private readonly entries = new Map<string, Entry>();
   private readonly listeners = new Set<ServerResponse>();
@@ -69,7 +73,7 @@ export class FakeTerminal {
   private server = createServer();
   private signedIn = false;
 
-  constructor(readonly plant: FakePlant) {
+  constructor(public plant: FakePlant) {
     const since = plant.session.clock.epochSeconds;
     this.link = { state: 'up', since, problem: null, knownUntil: null };
   }
@@ -179,6 +183,7 @@ export class FakeTerminal {
 
   private pushEvent(event: string, data: unknown): void {
     const text = `id: fake-${++this.eventCount}\nevent: ${event}\ndata: ${JSON.stringify(data)}\n\n`;
+    if (this.isCut) return;
     for (const response of this.listeners) response.write(text);
   }
 
@@ -186,6 +191,10 @@ export class FakeTerminal {
     const { pathname, searchParams } = new URL(request.url ?? '/', this.url);
     if (!pathname.startsWith('/api/')) {
       sendPage(pathname, response);
+      return;
+    }
+    if (this.isCut) {
+      request.socket.destroy();
       return;
     }
     const json = (status: number, body: unknown): void => {
@@ -232,6 +241,7 @@ export class FakeTerminal {
         this.follow(request, response, searchParams.get('factoryId'));
         return;
       case 'GET reasons':
+        await this.reasonsHeld;
         json(200, this.plant.reasons);
         return;
       case 'GET entries': {

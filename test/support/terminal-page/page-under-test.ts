@@ -38,7 +38,7 @@ export class PageUnderTest {
     await this.page.goto(this.terminal.url + hash);
   }
 
-  private async openAt(url: string, options: BrowserContextOptions = {}): Promise<void> {
+  async openAt(url: string, options: BrowserContextOptions = {}): Promise<void> {
     const { page, complaints } = await openPage(this.browser, url, options);
     this.page = page;
     this.complaints = complaints;

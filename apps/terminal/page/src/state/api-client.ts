@@ -1,3 +1,5 @@
+import { signal } from '@preact/signals';
+
 /** The terminal's HTTP API as values: what is expected to fail is an answer, not an exception. */
 export type Answer<T> = { ok: true; value: T } | Failure;
 
@@ -16,6 +18,9 @@ export interface Failure {
 const TIMEOUT_MS = 15_000;
 const AGAIN_LATER = new Set([408, 425, 429]);
 
+/** When something was last sent that got no answer, epoch milliseconds: the connection may be gone. */
+export const unansweredAtMs = signal(0);
+
 export async function get<T>(path: string): Promise<Answer<T>> {
   return call<T>('GET', path);
 }
@@ -29,6 +34,7 @@ export async function send<T>(
 }
 
 async function call<T>(method: string, path: string, body?: unknown): Promise<Answer<T>> {
+  const sentAtMs = Date.now();
   try {
     const response = await fetch(path, {
       method,
@@ -41,6 +47,7 @@ async function call<T>(method: string, path: string, body?: unknown): Promise<An
     if (!response.ok) return await failureOf(response);
     return { ok: true, value: (response.status === 204 ? null : await response.json()) as T };
   } catch {
+    if (method !== 'GET') unansweredAtMs.value = sentAtMs;
     return { ok: false, kind: 'away', code: null, message: null, body: {}, retryAfterMs: 0 };
   }
 }

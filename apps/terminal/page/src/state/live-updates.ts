@@ -13,7 +13,7 @@ import type {
   Session,
   Tile,
 } from '../../../src/api/index.js';
-import { failureOf, get } from './api-client.js';
+import { failureOf, get, unansweredAtMs } from './api-client.js';
 import { createEventParser, type StreamEvent } from '../model/event-stream.js';
 import { isUnderWay } from '../model/outgoing.js';
 import { withReasons } from '../model/reason-choices.js';
@@ -21,7 +21,7 @@ import { outgoing, sendSoon, takeAnswers } from './outbox.js';
 import * as store from './store.js';
 
 /** The server sends a heartbeat every 10 s. */
-const SILENCE_MS = 25_000;
+const SILENCE_MS = 15_000;
 const MIN_RETRY_MS = 1_000;
 const MAX_RETRY_MS = 15_000;
 const REASONS_EVERY_MS = 300_000;
@@ -40,7 +40,11 @@ type Update =
   | { event: 'session'; data: { session: Session } };
 
 let lastEventId: string | null = null;
+/** Ends the stream for another one, at once. */
 let reconnect = new AbortController();
+/** Ends a stream on which nothing comes any more. */
+let lost = new AbortController();
+let heardAtMs = 0;
 const watchers = new Map<string, Set<() => void>>();
 
 /** Calls back when something of this machine has changed, or may have. */
@@ -64,6 +68,12 @@ export function startLiveUpdates(): void {
   });
   window.addEventListener('online', () => {
     reconnect.abort();
+  });
+  window.addEventListener('offline', () => {
+    lost.abort();
+  });
+  unansweredAtMs.subscribe((sentAtMs) => {
+    if (sentAtMs > heardAtMs) lost.abort();
   });
   watchClock();
   setInterval(() => void loadReasons(), REASONS_EVERY_MS);
@@ -111,11 +121,12 @@ async function follow(signal: AbortSignal): Promise<number> {
   const factory = store.factoryId.peek();
   const path =
     factory === null ? '/api/events' : `/api/events?factoryId=${encodeURIComponent(factory)}`;
-  const silence = new AbortController();
+  const ending = (lost = new AbortController());
   const heard = (): void => {
+    heardAtMs = Date.now();
     clearTimeout(timer);
     timer = setTimeout(() => {
-      silence.abort();
+      ending.abort();
     }, SILENCE_MS);
   };
   let timer = 0;
@@ -126,7 +137,7 @@ async function follow(signal: AbortSignal): Promise<number> {
         accept: 'text/event-stream',
         ...(lastEventId === null ? {} : { 'last-event-id': lastEventId }),
       },
-      signal: AbortSignal.any([signal, silence.signal]),
+      signal: AbortSignal.any([signal, ending.signal]),
       cache: 'no-store',
     });
     if (!response.ok || !response.body) return await notFollowed(response);
