@@ -434,6 +434,7 @@ describe("the terminal's page", () => {
         station: null,
         operator: null,
         sentAt: NOW - 60,
+        appliedAt: NOW - 30,
         ...APPLIED,
         moved: true,
         source: { topic: 't', partition: 0, offset: '1' },
@@ -450,7 +451,7 @@ describe("the terminal's page", () => {
       const period = { startTime: NOW - 7200, endTime: NOW - 6600 };
       terminal.takeEntry({
         ...{ entryId: 'e-1', machineId: STANDING, reasonId: '16', ...period, station: 'Line 2' },
-        ...{ operator: 'B. Novak', sentAt: NOW - 6000, ...APPLIED, moved: false },
+        ...{ operator: 'B. Novak', sentAt: NOW - 6000, appliedAt: NOW, ...APPLIED, moved: false },
         source: { topic: 't', partition: 0, offset: '1' },
       });
       await page.getByRole('button', { name: 'Correct' }).click();
@@ -762,7 +763,7 @@ function takeReasons(terminal: FakeTerminal): void {
     terminal.takeEntry({
       ...{ entryId: `e-${index}`, machineId: STANDING, startTime, endTime, sentAt: endTime ?? NOW },
       ...{ reasonId: ['13', '20', '16', '14'][index]!, operator: 'A. Kowalski' },
-      ...{ station: index === 2 ? null : 'Line 1', moved: index === 3 },
+      ...{ station: index === 2 ? null : 'Line 1', moved: index === 3, appliedAt: null },
       ...(index === 1 ? { status: 'rejected', code: 'unknown-reason', detail: null } : APPLIED),
       source: { topic: 'mes.downtime-reasons.v1', partition: 0, offset: String(index) },
     });

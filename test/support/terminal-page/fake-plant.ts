@@ -77,6 +77,7 @@ export function fakePlant(machines: number, speed = 1): FakePlant {
       periods,
       settledUntil: NOW - 600,
       entries: [],
+      classifications: [],
       notes: [],
       reasons: REASONS,
       favourites: [],

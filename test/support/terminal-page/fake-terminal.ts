@@ -154,6 +154,7 @@ export class FakeTerminal {
       periods: [],
       settledUntil: null,
       entries: [],
+      classifications: [],
       notes: [],
       reasons: reasons.lists[list] ?? [],
       favourites,
@@ -178,6 +179,14 @@ export class FakeTerminal {
     this.entries.set(entry.entryId, entry);
     const view = this.viewOf(entry.machineId);
     view.entries = [...view.entries.filter(({ entryId }) => entryId !== entry.entryId), entry];
+    const shiftEnd = this.plant.session.shifts[0]?.endTime ?? 0;
+    view.classifications = view.entries
+      .filter(({ status }) => status !== 'rejected')
+      .map(({ entryId, startTime, endTime }) => ({
+        entryId,
+        startTime,
+        endTime: endTime ?? shiftEnd,
+      }));
     this.pushEvent('entry', { machineId: entry.machineId, entry });
   }
 
@@ -317,6 +326,7 @@ export class FakeTerminal {
         station,
         operator,
         sentAt: clock.epochSeconds,
+        appliedAt: null,
       };
       const source = {
         topic: 'mes.downtime-reasons.v1',

@@ -91,6 +91,8 @@ export interface MachineView {
   }[];
   settledUntil: number | null;
   entries: Entry[];
+  /** What reasons apply when, by the rules of the service, in time order; each is one of `entries`. */
+  classifications: { entryId: string; startTime: number; endTime: number }[];
   notes: Note[];
   /** as the service lists them for this machine */
   reasons: { code: string; name: string }[];
@@ -105,10 +107,13 @@ export interface Entry {
   reasonId: string;
   startTime: number;
   endTime: number | null;
+  /** Which terminal sent it; null for other producers. */
   station: string | null;
   operator: string | null;
   /** When it was written to its topic; when it was entered is its `ce_time`. */
   sentAt: number;
+  /** When the service took it; null before that. */
+  appliedAt: number | null;
   /** sent = on Kafka, no answer yet; deferred = waits for the service */
   status: 'sent' | 'deferred' | 'applied' | 'rejected';
   /** Rejection code (docs/operations.md) and the bridge's words, where rejected. */

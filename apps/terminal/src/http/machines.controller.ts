@@ -31,11 +31,8 @@ export class MachinesController {
     const now = this.clock.nowSeconds();
     const shift = this.plant.shifts(now)[Number(index)];
     if (shift === undefined) throw new ApiError(400, 'invalid-request', 'shift must be 0 or 1');
-    const machines = [...this.plant.machines.values()]
-      .filter(
-        (machine) =>
-          machine.isListed && (factoryId === undefined || machine.factoryId === factoryId),
-      )
+    const machines = this.plant
+      .listed(factoryId ?? null)
       .map((machine) => handOverOf(machine, this.plant.evaluate(machine, now), shift, now))
       .filter((machine) => machine !== undefined);
     return { shift, machines };

@@ -8,7 +8,7 @@ import { type Identity, isOperatorName } from '../access/identity.js';
 import { StationAccess } from '../access/station-access.js';
 import type { Entries, Entry, NewEntry, NewNote, ReasonLists } from '../api/index.js';
 import { ID_REUSED, type Sender, Submissions } from '../kafka/submissions.js';
-import { entryView, idOfEnd, MAX_AGE_SECONDS, Plant, refuseEntry } from '../plant/index.js';
+import { idOfEnd, MAX_AGE_SECONDS, Plant, refuseEntry } from '../plant/index.js';
 
 type Result = { ok: true; source: Entry['source'] } | { ok: false; code: string; message: string };
 
@@ -33,10 +33,7 @@ export class ReasonsController {
 
   @Get('reasons')
   lists(@Query('factoryId') factoryId: string | undefined): ReasonLists {
-    const machines = [...this.plant.machines.values()].filter(
-      (machine) => machine.isListed && (factoryId === undefined || machine.factoryId === factoryId),
-    );
-    return this.plant.reasons(machines);
+    return this.plant.reasons(this.plant.listed(factoryId ?? null));
   }
 
   /** What became of reasons, and of those that end them; also of machines that are gone. */
@@ -45,7 +42,7 @@ export class ReasonsController {
     if (typeof ids !== 'string') throw new ApiError(400, 'invalid-request', 'ids is missing');
     this.submissions.assertOpen();
     const named = [...new Set(ids.split(','))].flatMap((id) => [id, idOfEnd(id)]);
-    return { entries: named.flatMap((id) => this.plant.entry(id) ?? []).map(entryView) };
+    return { entries: named.flatMap((id) => this.plant.entry(id) ?? []) };
   }
 
   @Post('reasons')

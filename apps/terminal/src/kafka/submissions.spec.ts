@@ -1,8 +1,7 @@
 import { Clock } from '#libs/clock';
 import type { TerminalSettings } from '#libs/config';
 import type { KafkaClient } from '#libs/kafka';
-import type { NewEntry, NewNote } from '../api/index.js';
-import type { KnownEntry } from '../plant/entries.js';
+import type { Entry, NewEntry, NewNote } from '../api/index.js';
 import type { Plant } from '../plant/index.js';
 import type { PlantFeed } from './plant-feed.js';
 import { Submissions } from './submissions.js';
@@ -37,7 +36,7 @@ function setUp() {
     disconnect: nothing,
   };
   const plant = {
-    entries: new Map<string, KnownEntry>(),
+    entries: new Map<string, Entry>(),
     notes: new Map<string, typeof PLACE>(),
     window: () => ({ startTime: 5000, endTime: 6000 }),
     entry: (id: string) => plant.entries.get(id),
@@ -61,7 +60,7 @@ describe('what has been read from its topic while an earlier read of it was unde
   ])('is known: %s', async (_, entry, found) => {
     const { submissions, plant, release } = setUp();
     const finding = submissions.find(entry);
-    plant.entries.set('E-1', { ...ENTRY, source: PLACE } as unknown as KnownEntry);
+    plant.entries.set('E-1', { ...ENTRY, source: PLACE } as unknown as Entry);
     release();
     expect(await finding).toEqual(found);
   });

@@ -3,13 +3,7 @@ import { Clock, realDelayMs } from '#libs/clock';
 import type { TerminalSettings } from '#libs/config';
 import { headerText, rfc3339, TOPICS } from '#libs/contracts';
 import { ApiError } from '#libs/http-api';
-import {
-  IdempotentProducer,
-  type KafkaClient,
-  type OutboundRecord,
-  readSince,
-  RecordRefusedError,
-} from '#libs/kafka';
+import { IdempotentProducer, type KafkaClient, readSince, RecordRefusedError } from '#libs/kafka';
 import type { Entry, NewEntry, NewNote } from '../api/index.js';
 import { Plant, sourceOf, STATION_SOURCE } from '../plant/index.js';
 import { KAFKA, TERMINAL_SETTINGS } from '../platform/tokens.js';
@@ -116,14 +110,7 @@ export class Submissions implements OnApplicationShutdown {
     const { entryId, machineId, reasonId, startTime, endTime } = entry;
     const value = { machineId, reasonId, startTime, ...(endTime !== null && { endTime }) };
     this.written.reasons += 1;
-    return inTime(
-      this.write(entryId, contentOf(entry), {
-        topic: this.prefix + TOPICS.downtimeReasons,
-        key: machineId,
-        value: JSON.stringify(value),
-        headers: this.headers(entryId, sender),
-      }),
-    );
+    return this.write(entryId, contentOf(entry), TOPICS.downtimeReasons, value, sender);
   }
 
   async writeNote(note: NewNote, sender: Sender): Promise<Place> {
@@ -136,14 +123,8 @@ export class Submissions implements OnApplicationShutdown {
     const { station, operator, madeAt: at } = sender;
     this.written.notes += 1;
     const value = { machineId, startTime, endTime, text, operator: operator ?? '', station, at };
-    return inTime(
-      this.write(noteId, JSON.stringify([machineId, startTime, endTime, text]), {
-        topic: this.prefix + TOPICS.downtimeNotes,
-        key: machineId,
-        value: JSON.stringify(value),
-        headers: this.headers(noteId, sender),
-      }),
-    );
+    const content = JSON.stringify([machineId, startTime, endTime, text]);
+    return this.write(noteId, content, TOPICS.downtimeNotes, value, sender);
   }
 
   /** Forgets what has been read from its topic meanwhile. */
@@ -154,26 +135,32 @@ export class Submissions implements OnApplicationShutdown {
     }
   }
 
-  private write(id: string, content: string, record: OutboundRecord): Promise<Place> {
+  private write(
+    id: string,
+    content: string,
+    topic: string,
+    value: { machineId: string },
+    { station, operator, madeAt }: Sender,
+  ): Promise<Place> {
     const before = this.underWay.get(id);
-    if (before !== undefined) {
-      if (before.content === content) return before.place;
-      throw new ApiError(422, 'entry-id-reused', ID_REUSED);
-    }
-    const place = this.producer.send(record).then(sourceOf);
+    if (before?.content === content) return inTime(before.place);
+    if (before !== undefined) throw new ApiError(422, 'entry-id-reused', ID_REUSED);
+    const sent = this.producer.send({
+      topic: this.prefix + topic,
+      key: value.machineId,
+      value: JSON.stringify(value),
+      headers: {
+        'message-id': id,
+        ce_source: STATION_SOURCE + encodeURIComponent(station),
+        ce_time: rfc3339(madeAt),
+        'content-type': 'application/json',
+        ...(operator !== null && { operator }),
+      },
+    });
+    const place = sent.then(sourceOf);
     this.underWay.set(id, { content, place });
     place.catch(() => this.underWay.delete(id));
-    return place;
-  }
-
-  private headers(id: string, { station, operator, madeAt }: Sender): Record<string, string> {
-    return {
-      'message-id': id,
-      ce_source: STATION_SOURCE + encodeURIComponent(station),
-      ce_time: rfc3339(madeAt),
-      'content-type': 'application/json',
-      ...(operator !== null && { operator }),
-    };
+    return inTime(place);
   }
 
   /**

@@ -2,11 +2,11 @@ import { Injectable, type OnApplicationShutdown } from '@nestjs/common';
 import { Clock, everyRealMs, realNowMs } from '#libs/clock';
 import type { Identity } from '../access/identity.js';
 import { SessionView } from '../access/session-view.js';
-import type { Link, Tile } from '../api/index.js';
+import type { Link } from '../api/index.js';
 import { PlantFeed } from '../kafka/plant-feed.js';
 import { FollowUps } from '../kafka/follow-ups.js';
 import { Submissions } from '../kafka/submissions.js';
-import { entryView, type Machine, Plant } from '../plant/index.js';
+import { type Machine, Plant } from '../plant/index.js';
 import { EventStream, StreamChunk, type StreamClient } from './event-stream.js';
 
 /** Changes of such a time are published together: about four events a second. */
@@ -16,8 +16,8 @@ const HEARTBEAT_MS = 10_000;
 const KNOWN_UNTIL_MS = 5000;
 /** Pages that come at once, as after a power cut, share what is drawn up once a second. */
 const SNAPSHOT_LASTS_MS = 1000;
-/** Tiles of one event: small enough for a page to draw between two frames. */
-const TILES_PER_EVENT = 500;
+/** Small enough for a page to draw between two frames. */
+const MACHINES_PER_EVENT = 500;
 
 /** A page that follows the events. */
 export interface LiveClient extends StreamClient {
@@ -95,16 +95,12 @@ export class LiveUpdates implements OnApplicationShutdown {
     this.publishTiles(machineIds, now);
     this.publishReasons(reasons);
     for (const entry of entries) {
-      this.stream.publish('entry', this.factoryOf(entry.machineId), {
-        machineId: entry.machineId,
-        entry: entryView(entry),
-      });
+      const { machineId } = entry;
+      this.stream.publish('entry', this.factoryOf(machineId), { machineId, entry });
     }
     for (const note of notes) {
-      this.stream.publish('note', this.factoryOf(note.machineId), {
-        machineId: note.machineId,
-        note,
-      });
+      const { machineId } = note;
+      this.stream.publish('note', this.factoryOf(machineId), { machineId, note });
     }
     this.submissions.forgetRead();
     this.endings.sendDue(machineIds, now);
@@ -151,38 +147,32 @@ export class LiveUpdates implements OnApplicationShutdown {
   }
 
   private publishTiles(machineIds: ReadonlySet<string>, now: number): void {
-    const byFactory = new Map<string | null, { tiles: Tile[]; gone: string[] }>();
-    for (const machineId of machineIds) {
-      const machine = this.plant.machines.get(machineId);
-      const factoryId = machine?.isListed === true ? machine.factoryId : null;
-      let part = byFactory.get(factoryId);
-      if (part === undefined) byFactory.set(factoryId, (part = { tiles: [], gone: [] }));
-      if (machine === undefined || factoryId === null) part.gone.push(machineId);
-      else part.tiles.push(this.plant.evaluate(machine, now).tile);
-    }
-    for (const [factoryId, { tiles, gone }] of byFactory) {
-      if (gone.length > 0) this.stream.publish('tiles', factoryId, { tiles: [], gone });
-      for (let start = 0; start < tiles.length; start += TILES_PER_EVENT) {
-        const some = tiles.slice(start, start + TILES_PER_EVENT);
-        this.stream.publish('tiles', factoryId, { tiles: some, gone: [] });
-      }
+    const gone = [...machineIds].filter((id) => this.factoryOf(id) === null);
+    if (gone.length > 0) this.stream.publish('tiles', null, { tiles: [], gone });
+    for (const [factoryId, machines] of this.inParts(machineIds)) {
+      const tiles = machines.map((machine) => this.plant.evaluate(machine, now).tile);
+      this.stream.publish('tiles', factoryId, { tiles, gone: [] });
     }
   }
 
   private publishReasons(machineIds: ReadonlySet<string>): void {
+    for (const [factoryId, machines] of this.inParts(machineIds)) {
+      this.stream.publish('reasons', factoryId, this.plant.reasons(machines));
+    }
+  }
+
+  /** The machines by factory, as many at once as an event has; without those that are gone. */
+  private *inParts(machineIds: ReadonlySet<string>): Generator<[string, Machine[]]> {
     const byFactory = new Map<string, Machine[]>();
     for (const machineId of machineIds) {
       const machine = this.plant.machines.get(machineId);
       if (machine?.isListed !== true) continue;
       const machines = byFactory.get(machine.factoryId) ?? [];
-      machines.push(machine);
       byFactory.set(machine.factoryId, machines);
+      machines.push(machine);
     }
     for (const [factoryId, machines] of byFactory) {
-      for (let start = 0; start < machines.length; start += TILES_PER_EVENT) {
-        const lists = this.plant.reasons(machines.slice(start, start + TILES_PER_EVENT));
-        this.stream.publish('reasons', factoryId, lists);
-      }
+      while (machines.length > 0) yield [factoryId, machines.splice(0, MACHINES_PER_EVENT)];
     }
   }
 
@@ -210,11 +200,9 @@ export class LiveUpdates implements OnApplicationShutdown {
       this.stream.isKept(before.sequence);
     if (isOfUse) return before;
     const now = this.clock.nowSeconds();
-    const tiles: Tile[] = [];
-    for (const machine of this.plant.machines.values()) {
-      const isAsked = factoryId === null || machine.factoryId === factoryId;
-      if (machine.isListed && isAsked) tiles.push(this.plant.evaluate(machine, now).tile);
-    }
+    const tiles = this.plant
+      .listed(factoryId)
+      .map((machine) => this.plant.evaluate(machine, now).tile);
     const chunk = StreamChunk.of(JSON.stringify(tiles));
     const tilesAsOf = { sequence: this.stream.latest, atMs: nowMs, chunk };
     // Names that lead to no factory must not fill it.

@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { ShiftCalendar } from '#libs/clock';
 import { type MachineState, STATE_EVENT_TYPES, type StateChanged } from '#libs/contracts';
+import type { Entry } from '../api/index.js';
 import {
   classify,
   dueFollowUps,
@@ -10,7 +11,7 @@ import {
   idOfEnd,
   Machine,
 } from './machine.js';
-import { type KnownEntry as Entry, refuseEntry } from './entries.js';
+import { refuseEntry } from './entries.js';
 import { lengthOf, uncovered } from './periods.js';
 
 const calendar = new ShiftCalendar({ timeZone: 'UTC', startTimes: ['06:00', '14:00', '22:00'] });
@@ -25,13 +26,7 @@ let sent = 0;
 function entry(startMinute: number, endMinute: number | null, more: Partial<Entry> = {}): Entry {
   sent += 1;
   return {
-    ...{
-      entryId: `entry-${sent}`,
-      machineId: 'M-1',
-      reasonId: '22',
-      appliedAt: null,
-      isOurs: true,
-    },
+    ...{ entryId: `entry-${sent}`, machineId: 'M-1', reasonId: '22', appliedAt: null },
     startTime: at(startMinute),
     endTime: endMinute === null ? null : at(endMinute),
     ...{ station: 'Hall', operator: null, sentAt: at(endMinute ?? startMinute) + 90 },
@@ -217,6 +212,17 @@ describe('the reasons that apply', () => {
   });
 });
 
+describe('what pages are shown of reasons', () => {
+  it('is an open-ended one up to its end, once it was sent again with that', () => {
+    const entries = [entry(10, null), entry(10, 40, { sentAt: at(60) })];
+    const one = machine([['IDLE', 10]], entries);
+    const { classifications } = one.view(evaluate(one), SHIFT);
+    expect(classifications).toEqual([
+      { entryId: entries[1]!.entryId, startTime: at(10), endTime: at(40) },
+    ]);
+  });
+});
+
 describe('a reason that is still going', () => {
   const running: Change[] = [
     ['IDLE', 10],
@@ -244,7 +250,7 @@ describe('a reason that is still going', () => {
   });
 
   it.each([
-    ['was not sent by a terminal', entry(10, null, { isOurs: false })],
+    ['was not sent by a terminal', entry(10, null, { station: null })],
     ['was rejected', entry(10, null, { status: 'rejected' })],
     ['ended with its shift before', entry(-300, null)],
   ])('is left alone where it %s', (_, open) => {

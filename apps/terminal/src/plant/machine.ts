@@ -1,8 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { ShiftCalendar } from '#libs/clock';
 import type { MachineRegistryRecord, MachineStateRecord } from '#libs/contracts';
-import type { HandOver, MachineView, Note, Tile } from '../api/index.js';
-import { entryView, type KnownEntry } from './entries.js';
+import type { Entry, HandOver, MachineView, Note, Tile } from '../api/index.js';
 import {
   lengthOf,
   openStops,
@@ -19,9 +18,9 @@ export type ReasonList = MachineView['reasons'];
 
 /** A stretch of time with the reason that applies to it. */
 interface ClassifiedSpan extends Span {
-  entry: KnownEntry;
+  entry: Entry;
   /** The later reason that an open-ended one was ended by, and when it would have ended without. */
-  cut?: { by: KnownEntry; endTime: number };
+  cut?: { by: Entry; endTime: number };
 }
 
 /** A machine as it is by now, worked out of what its topics say. */
@@ -62,7 +61,7 @@ export class Machine {
   workingOrders: string[] | null = null;
   readonly timeline = new Timeline();
   /** In the order in which they were sent. */
-  readonly entries: KnownEntry[] = [];
+  readonly entries: Entry[] = [];
   readonly notes: Note[] = [];
   private workingOrdersAt = -Infinity;
 
@@ -88,7 +87,7 @@ export class Machine {
   }
 
   /** Returns what there is no room for any more. */
-  addEntry(entry: KnownEntry): KnownEntry | undefined {
+  addEntry(entry: Entry): Entry | undefined {
     this.entries.push(entry);
     return this.entries.length > MAX_ENTRIES ? this.entries.shift() : undefined;
   }
@@ -99,7 +98,7 @@ export class Machine {
   }
 
   /** Marks the entries whose stop has been moved by a correction. Returns those that had not been marked. */
-  markMoved(): KnownEntry[] {
+  markMoved(): Entry[] {
     return this.entries.filter((entry) => {
       if (entry.moved || !this.isMoved(entry)) return false;
       entry.moved = true;
@@ -107,7 +106,7 @@ export class Machine {
     });
   }
 
-  isMoved({ startTime, endTime, sentAt }: KnownEntry): boolean {
+  isMoved({ startTime, endTime, sentAt }: Entry): boolean {
     return this.timeline.revisions.some(
       ({ was, at }) =>
         at >= sentAt &&
@@ -131,14 +130,17 @@ export class Machine {
   }
 
   /** @param evaluation of now */
-  view({ tile, periods }: Evaluation, window: Span): MachineView {
+  view({ tile, periods, classified }: Evaluation, window: Span): MachineView {
     return {
       tile,
       periods: periods
         .filter(({ endTime }) => endTime === null || endTime > window.startTime)
         .map((period) => ({ ...period, startTime: Math.max(period.startTime, window.startTime) })),
       settledUntil: this.latest?.settledUntil ?? null,
-      entries: this.entries.map(entryView),
+      entries: this.entries,
+      classifications: classified
+        .filter((span) => span.endTime > window.startTime && !isSentAgain(span))
+        .map(({ startTime, endTime, entry: { entryId } }) => ({ entryId, startTime, endTime })),
       notes: this.notes,
       reasons: this.reasons,
       favourites: this.favourites(),
@@ -161,7 +163,7 @@ export class Machine {
       .map(([reasonId]) => reasonId);
   }
 
-  private tile({ open, short }: Stops, goingOn: KnownEntry | undefined): Tile {
+  private tile({ open, short }: Stops, goingOn: Entry | undefined): Tile {
     const { latest } = this;
     return {
       machineId: this.machineId,
@@ -179,7 +181,7 @@ export class Machine {
   }
 }
 
-function goingOnOf({ entryId, reasonId, startTime }: KnownEntry): NonNullable<Tile['goingOn']> {
+function goingOnOf({ entryId, reasonId, startTime }: Entry): NonNullable<Tile['goingOn']> {
   return { entryId, reasonId, startTime };
 }
 
@@ -191,10 +193,7 @@ function goingOnOf({ entryId, reasonId, startTime }: KnownEntry): NonNullable<Ti
  *
  * @param entries in the order in which they were sent
  */
-export function classify(
-  entries: readonly KnownEntry[],
-  calendar: ShiftCalendar,
-): ClassifiedSpan[] {
+export function classify(entries: readonly Entry[], calendar: ShiftCalendar): ClassifiedSpan[] {
   let spans: ClassifiedSpan[] = [];
   for (const entry of entries) {
     if (entry.status === 'rejected') continue;
@@ -208,9 +207,14 @@ export function classify(
   return spans.sort((a, b) => a.startTime - b.startTime);
 }
 
-function endedBy(span: ClassifiedSpan, by: KnownEntry, receivedAt: number): ClassifiedSpan {
+function endedBy(span: ClassifiedSpan, by: Entry, receivedAt: number): ClassifiedSpan {
   if (span.entry.endTime !== null || span.endTime <= receivedAt) return span;
   return { ...span, endTime: receivedAt, cut: { by, endTime: span.endTime } };
+}
+
+/** Whether it is left of an open-ended reason that was sent again with its end. */
+function isSentAgain({ entry: { reasonId, startTime }, cut }: ClassifiedSpan): boolean {
+  return cut?.by.reasonId === reasonId && cut.by.startTime === startTime;
 }
 
 function outside(span: ClassifiedSpan, { startTime, endTime }: Span): ClassifiedSpan[] {
@@ -229,7 +233,7 @@ function isNotEmpty({ startTime, endTime }: Span): boolean {
 export interface FollowUp {
   /** Always the same for one occasion, so that it is sent once, whoever finds it due, and how often. */
   entryId: string;
-  open: KnownEntry;
+  open: Entry;
   /** null: sent anew as it was. */
   endTime: number | null;
 }
@@ -246,7 +250,7 @@ export function dueFollowUps(
   isKnown: (entryId: string) => boolean,
 ): FollowUp[] {
   return classified
-    .filter(({ entry }) => entry.isOurs && entry.endTime === null)
+    .filter(({ entry }) => entry.station !== null && entry.endTime === null)
     .flatMap((span): FollowUp[] => {
       const { entry: open, cut } = span;
       const running = periods.find(

@@ -17,7 +17,6 @@ import {
 } from '#libs/contracts';
 import type { RecordPlace, StoredRecord } from '#libs/kafka';
 import type { Entry, Note, ReasonLists } from '../api/index.js';
-import type { KnownEntry } from './entries.js';
 import { type Evaluation, Machine, type ReasonList } from './machine.js';
 import type { Span } from './periods.js';
 
@@ -37,14 +36,18 @@ export interface PlantOptions {
 }
 
 /** What has changed since it was asked last. */
-export interface PlantChanges {
-  machineIds: ReadonlySet<string>;
-  /** Machines whose list of reasons is another one. */
-  reasons: ReadonlySet<string>;
-  entries: readonly KnownEntry[];
-  notes: readonly Note[];
-  /** Factories that machines belong to no more. */
-  left: readonly { machineId: string; factoryId: string }[];
+type PlantChanges = ReturnType<typeof noChanges>;
+
+function noChanges() {
+  return {
+    machineIds: new Set<string>(),
+    /** Machines whose list of reasons is another one. */
+    reasons: new Set<string>(),
+    entries: new Set<Entry>(),
+    notes: [] as Note[],
+    /** Factories that machines belong to no more. */
+    left: [] as { machineId: string; factoryId: string }[],
+  };
 }
 
 interface Outcome {
@@ -62,45 +65,25 @@ export class Plant {
   knownUntil: number | null = null;
   private readonly evaluations = new Map<string, Evaluation>();
   /** By `message-id`, or place where there is none. */
-  private readonly entryIds = new Map<string, KnownEntry>();
+  private readonly entryIds = new Map<string, Entry>();
   private readonly noteIds = new Map<string, Entry['source']>();
   /** By partition and offset on the topic of reasons. */
-  private readonly places = new Map<string, KnownEntry>();
+  private readonly places = new Map<string, Entry>();
   private readonly earlyOutcomes = new Map<string, Outcome>();
   /** Most machines of a kind have the same reasons: each list is kept once. */
   private readonly reasonLists = new Map<string, ReasonList>();
-  private changed = {
-    machineIds: new Set<string>(),
-    reasons: new Set<string>(),
-    entries: new Set<KnownEntry>(),
-    notes: [] as Note[],
-    left: [] as { machineId: string; factoryId: string }[],
-  };
+  private changed = noChanges();
   private readonly takers: Record<string, (record: StoredRecord) => void>;
 
   constructor(private readonly options: PlantOptions) {
     this.takers = {
-      [TOPICS.registry]: (record) => {
-        this.takeRegistry(record);
-      },
-      [TOPICS.states]: (record) => {
-        this.takeState(record);
-      },
-      [TOPICS.classificationReasons]: (record) => {
-        this.takeReasons(record);
-      },
-      [TOPICS.stateChanges]: (record) => {
-        this.takeStateEvent(record);
-      },
-      [TOPICS.commandOutcomes]: (record) => {
-        this.takeOutcome(record);
-      },
-      [TOPICS.downtimeReasons]: (record) => {
-        this.takeEntry(record);
-      },
-      [TOPICS.downtimeNotes]: (record) => {
-        this.takeNote(record);
-      },
+      [TOPICS.registry]: this.takeRegistry.bind(this),
+      [TOPICS.states]: this.takeState.bind(this),
+      [TOPICS.classificationReasons]: this.takeReasons.bind(this),
+      [TOPICS.stateChanges]: this.takeStateEvent.bind(this),
+      [TOPICS.commandOutcomes]: this.takeOutcome.bind(this),
+      [TOPICS.downtimeReasons]: this.takeEntry.bind(this),
+      [TOPICS.downtimeNotes]: this.takeNote.bind(this),
     };
   }
 
@@ -111,15 +94,19 @@ export class Plant {
 
   /** What has changed since the last call. */
   takeChanges(): PlantChanges {
-    const { entries, ...changed } = this.changed;
-    this.changed = {
-      ...{ machineIds: new Set(), reasons: new Set(), entries: new Set() },
-      ...{ notes: [], left: [] },
-    };
-    return { ...changed, entries: [...entries] };
+    const { changed } = this;
+    this.changed = noChanges();
+    return changed;
   }
 
-  entry(entryId: string): KnownEntry | undefined {
+  /** The machines of a factory that the service has, or of all. */
+  listed(factoryId: string | null): Machine[] {
+    return [...this.machines.values()].filter(
+      (machine) => machine.isListed && (factoryId === null || machine.factoryId === factoryId),
+    );
+  }
+
+  entry(entryId: string): Entry | undefined {
     return this.entryIds.get(entryId);
   }
 
@@ -164,7 +151,7 @@ export class Plant {
   forgetBefore(time: number): void {
     for (const machine of this.machines.values()) {
       machine.timeline.forgetBefore(time);
-      const isOver = ({ startTime, endTime, sentAt }: KnownEntry): boolean =>
+      const isOver = ({ startTime, endTime, sentAt }: Entry): boolean =>
         Math.max(startTime, endTime ?? 0, sentAt) < time;
       for (const entry of removed(machine.entries, isOver)) this.forgetEntry(entry);
       for (const { noteId } of removed(
@@ -209,8 +196,7 @@ export class Plant {
     if (machine === undefined) return;
     const wasListed = machine.isListed;
     const formerFactory = wasListed ? machine.factoryId : undefined;
-    machine.registry =
-      value === null ? undefined : (objectOf(value) as MachineRegistryRecord | undefined);
+    machine.registry = objectOf(value) as MachineRegistryRecord | undefined;
     // Its reasons may have been read before: those of an unknown machine were not published to pages.
     if (!wasListed && machine.reasons.length > 0) this.changed.reasons.add(machine.machineId);
     if (formerFactory !== undefined && formerFactory !== machine.factoryId) {
@@ -222,8 +208,7 @@ export class Plant {
   private takeState({ key, value }: StoredRecord): void {
     const machine = this.machineOf(key);
     if (machine === undefined) return;
-    machine.latest =
-      value === null ? undefined : (objectOf(value) as MachineStateRecord | undefined);
+    machine.latest = objectOf(value) as MachineStateRecord | undefined;
     const { observation, lastUpdateTime } = machine.latest ?? {};
     if (observation === 'ok' && lastUpdateTime != null) {
       this.knownUntil = Math.max(this.knownUntil ?? 0, lastUpdateTime);
@@ -233,8 +218,7 @@ export class Plant {
 
   private takeReasons({ key, value }: StoredRecord): void {
     const machine = this.machineOf(key);
-    const record =
-      value === null ? undefined : (objectOf(value) as ClassificationReasonsRecord | undefined);
+    const record = objectOf(value) as ClassificationReasonsRecord | undefined;
     if (machine === undefined) return;
     const reasons = (record?.reasons ?? []).map(({ code, name }) => ({ code, name }));
     const text = JSON.stringify(reasons);
@@ -249,7 +233,7 @@ export class Plant {
     const type = headerText(headers, 'ce_type') ?? '';
     const id = headerText(headers, 'ce_id');
     const machine = this.machineOf(key);
-    const data = value === null ? undefined : objectOf(value);
+    const data = objectOf(value);
     if (machine === undefined || id === null || data === undefined || !STATE_EVENTS.has(type))
       return;
     machine.timeline.apply(id, { type, data } as unknown as StateEvent);
@@ -261,7 +245,7 @@ export class Plant {
 
   private takeOutcome({ value, headers }: StoredRecord): void {
     const type = headerText(headers, 'ce_type');
-    const data = value === null ? undefined : (objectOf(value) as CommandOutcome | undefined);
+    const data = objectOf(value) as CommandOutcome | undefined;
     if (data === undefined) return;
     if (type === OUTCOME_TYPES.workOrderListApplied) {
       const { machineId, workingOrders, appliedAt } = data;
@@ -296,8 +280,8 @@ export class Plant {
       this.places.set(place, known);
       return;
     }
-    const entry: KnownEntry = {
-      ...{ entryId, machineId, reasonId, startTime, endTime, isOurs, appliedAt: null },
+    const entry: Entry = {
+      ...{ entryId, machineId, reasonId, startTime, endTime, appliedAt: null },
       station: isOurs ? decoded(ceSource.slice(STATION_SOURCE.length)) : null,
       operator: headerText(headers, 'operator'),
       sentAt: this.sentAt(record, isOurs),
@@ -320,7 +304,7 @@ export class Plant {
   private takeNote(record: StoredRecord): void {
     const { partition, offset, key, value, headers } = record;
     const machine = this.machineOf(key);
-    const data = value === null ? undefined : (objectOf(value) as Partial<Note> | undefined);
+    const data = objectOf(value) as Partial<Note> | undefined;
     if (machine === undefined || typeof data?.text !== 'string') return;
     const noteId = headerText(headers, 'message-id') ?? `${partition}-${offset}`;
     if (this.noteIds.has(noteId)) return;
@@ -333,7 +317,7 @@ export class Plant {
     this.changed.notes.push(note);
   }
 
-  private answer(entry: KnownEntry, { status, data }: Outcome): void {
+  private answer(entry: Entry, { status, data }: Outcome): void {
     const isFinal = entry.status === 'applied' || entry.status === 'rejected';
     if (isFinal && status === 'deferred') return;
     entry.status = status;
@@ -354,7 +338,7 @@ export class Plant {
     }
   }
 
-  private forgetEntry({ entryId, source }: KnownEntry): void {
+  private forgetEntry({ entryId, source }: Entry): void {
     this.entryIds.delete(entryId);
     this.places.delete(`${source.partition}-${source.offset}`);
   }
@@ -399,7 +383,8 @@ function spanOf({ startTime, endTime }: Span): Span {
 }
 
 /** What the bridge has written, which needs no checking; undefined for what somebody else has. */
-function objectOf(value: Buffer): object | undefined {
+function objectOf(value: Buffer | null): object | undefined {
+  if (value === null) return undefined;
   try {
     const json: unknown = JSON.parse(withoutFrame(value).toString('utf8'));
     return typeof json === 'object' && json !== null ? json : undefined;

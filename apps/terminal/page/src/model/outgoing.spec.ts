@@ -12,41 +12,10 @@ import {
   withAnswer,
   withKnownEnd,
 } from './outgoing.js';
-
-const reason: OutgoingReason = {
-  kind: 'reason',
-  id: 'e-1',
-  machineId: 'M-1',
-  machineName: 'Lathe 1',
-  reasonId: '13',
-  reasonName: 'Set-up',
-  overOperating: false,
-  stop: { startTime: 600, endTime: null, state: 'IDLE' },
-  startTime: 600,
-  endTime: null,
-  status: 'waiting',
-  madeAt: 700,
-  sendAfterMs: 10_000,
-  tried: false,
-  code: null,
-  detail: null,
-  settledAtMs: null,
-};
+import { ENTRY, REASON as reason } from './testing/entries.js';
 
 const answer = (status: Entry['status'], code: string | null = null): Entry => ({
-  entryId: 'e-1',
-  machineId: 'M-1',
-  reasonId: '13',
-  startTime: 600,
-  endTime: null,
-  station: 'S',
-  operator: null,
-  sentAt: 700,
-  status,
-  code,
-  detail: null,
-  moved: false,
-  source: { topic: 't', partition: 0, offset: '1' },
+  ...{ ...ENTRY, status, code },
 });
 
 describe('an entry on its way', () => {

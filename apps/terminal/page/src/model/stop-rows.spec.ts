@@ -1,40 +1,15 @@
 import type { Tile } from '../../../src/api/index.js';
 import type { OutgoingReason, Stop } from './outgoing.js';
+import { REASON, TILE } from './testing/entries.js';
 import { compareRows, heldRows, stopRows } from './stop-rows.js';
 
 const tile = (machineId: string, openStops: Tile['openStops']): Tile => ({
-  machineId,
-  displayName: machineId,
-  factoryId: 'F',
-  state: 'IDLE',
-  startTime: 0,
-  observation: 'ok',
-  knownUntil: 0,
-  workingOrders: null,
-  openStops,
-  shortStops: { count: 0, seconds: 0 },
-  goingOn: null,
+  ...{ ...TILE, machineId, displayName: machineId, openStops },
 });
 
 const given = (stop: Stop, more: Partial<OutgoingReason> = {}): OutgoingReason => ({
-  kind: 'reason',
-  id: 'e',
-  machineId: 'M-1',
-  machineName: 'M-1',
-  reasonId: '13',
-  reasonName: 'Set-up',
-  overOperating: false,
-  stop,
-  startTime: stop.startTime,
-  endTime: stop.endTime,
-  status: 'sent',
-  madeAt: 0,
-  sendAfterMs: 0,
-  tried: true,
-  code: null,
-  detail: null,
-  settledAtMs: null,
-  ...more,
+  ...{ ...REASON, id: 'e', stop, startTime: stop.startTime, endTime: stop.endTime },
+  ...{ status: 'sent', madeAt: 0, tried: true, ...more },
 });
 
 const stop = { startTime: 600, endTime: 1800, state: 'IDLE' } as const;

@@ -1,19 +1,9 @@
 import type { Tile } from '../../../src/api/index.js';
+import { TILE } from './testing/entries.js';
 import { ALL_TILES, compareTiles, lookOf, matches, ordersWithin } from './tiles.js';
 
 const tile = (more: Partial<Tile>): Tile => ({
-  machineId: 'M-1',
-  displayName: 'Lathe 1',
-  factoryId: 'F-1',
-  state: 'IDLE',
-  startTime: 0,
-  observation: 'ok',
-  knownUntil: 0,
-  workingOrders: ['4711'],
-  openStops: [],
-  shortStops: { count: 0, seconds: 0 },
-  goingOn: null,
-  ...more,
+  ...{ ...TILE, displayName: 'Lathe 1', workingOrders: ['4711'], ...more },
 });
 
 describe('a tile', () => {
