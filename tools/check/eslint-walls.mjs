@@ -29,8 +29,20 @@ const time = {
 };
 
 const SPECS = ['**/*.spec.ts', '**/*.e2e-spec.ts', '**/*.chaos-spec.ts', 'libs/*/test/**'];
-/** The terminal's page runs in a browser: it has no libs/clock, and gets the plant's time from its server. */
+/** The terminal's page runs in a browser: it has no libs/clock, but a clock of its own, and timers as they are. */
 const PAGE = 'apps/terminal/page/**';
+const PAGE_TIME = 'Only state/clock.ts knows the time in the page.';
+
+const timeOfPage = {
+  ...{ imports: [], globals: [] },
+  properties: [
+    { object: 'Date', property: 'now', message: PAGE_TIME },
+    { object: 'performance', property: 'now', message: PAGE_TIME },
+  ],
+  syntax: [
+    { selector: 'NewExpression[callee.name="Date"][arguments.length=0]', message: PAGE_TIME },
+  ],
+};
 
 /** Blocks of an ESLint configuration; a later block replaces the rules of an earlier one. */
 export const eslintWalls = [
@@ -38,6 +50,11 @@ export const eslintWalls = [
     files: ['apps/**/*.ts', 'libs/**/*.ts'],
     ignores: [...SPECS, PAGE],
     rules: forbid(environment, time),
+  },
+  {
+    files: [`${PAGE}/*.ts`, `${PAGE}/*.tsx`],
+    ignores: [...SPECS, 'apps/terminal/page/src/state/clock.ts'],
+    rules: forbid(timeOfPage),
   },
   { files: ['libs/config/**/*.ts'], ignores: SPECS, rules: forbid(time) },
   { files: ['libs/clock/**/*.ts'], ignores: SPECS, rules: forbid(environment) },

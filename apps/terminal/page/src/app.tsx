@@ -5,18 +5,16 @@ import { isKept, outgoing, takeBack, unsentEntries } from './state/outbox.js';
 import { OutgoingStatus } from './parts/entry-status.js';
 import { Icon, type IconName } from './parts/icons.js';
 import { hrefOf, route } from './state/router.js';
+import { plantMinute, plantNow, tick } from './state/clock.js';
 import {
   connection,
   formats,
   heardUntil,
   link,
   operator,
-  plantMinute,
-  plantNow,
   session,
   signInNeeded,
   strings,
-  tick,
   toast,
 } from './state/store.js';
 import { HandOver } from './views/hand-over.js';
@@ -25,6 +23,7 @@ import { ReasonSheet } from './views/reason-sheet.js';
 import { NoteSheet, OperatorSheet, SettingsSheet, SignIn } from './views/small-sheets.js';
 import { openCount, Stops } from './views/stops.js';
 import { Wall } from './views/wall.js';
+import { Button } from './parts/controls.js';
 
 export function App(): JSX.Element {
   return (
@@ -50,10 +49,9 @@ function UndoBar(): JSX.Element | null {
   if (!first || selection.value) return null;
   return (
     <div class="bottom-bar undo-bar no-print">
-      <button class="button" type="button" onClick={() => void takeBack(batch.map(({ id }) => id))}>
-        <Icon name="undo" />
+      <Button icon="undo" onClick={() => void takeBack(batch.map(({ id }) => id))}>
         {strings.value.undoAll(batch.length)}
-      </button>
+      </Button>
       <OutgoingStatus entry={first} />
     </div>
   );

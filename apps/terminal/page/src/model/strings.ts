@@ -33,22 +33,20 @@ const en = {
   now: 'now',
   noOrders: 'no order',
   ordersUnknown: 'orders not known',
-  more: (count: number) => `+${String(count)}`,
+  more: (count: number) => `+${count}`,
   stopsWithoutReason: (count: number) =>
-    count === 1 ? '1 stop without a reason' : `${String(count)} stops without a reason`,
+    count === 1 ? '1 stop without a reason' : `${count} stops without a reason`,
   goingOn: (reason: string, time: string) => `${reason}, since ${time}`,
   // wall
   allFactories: 'All factories',
   factory: 'Factory',
-  onlyOpen: 'Needs a reason',
   search: 'Search',
   searchMachines: 'Machine or order',
   noMachineMatches: 'No machine matches.',
   showAll: 'Show all machines',
   noMachines:
     'No machines are known yet. They appear as soon as the bridge has read them from the service.',
-  tilesLeftOut: (count: number) =>
-    `${String(count)} more machines: choose a factory, a state or search.`,
+  tilesLeftOut: (count: number) => `${count} more machines: choose a factory, a state or search.`,
   // stops
   newestFirst: 'Newest first',
   longestFirst: 'Longest first',
@@ -57,19 +55,17 @@ const en = {
   cancel: 'Cancel',
   close: 'Close',
   giveReason: 'Give a reason',
-  reasonFor: (count: number) =>
-    count === 1 ? 'Reason for 1 stop' : `Reason for ${String(count)} stops`,
+  reasonFor: (count: number) => (count === 1 ? 'Reason for 1 stop' : `Reason for ${count} stops`),
   nothingToExplain: 'Every stop has its reason.',
   stopsAppear: (minutes: string) =>
     `Stops longer than ${minutes} appear here one to two minutes after they began.`,
   shortStops: (count: number, span: string) =>
     count === 1
       ? `1 short stop, ${span}: needs no reason`
-      : `${String(count)} short stops, ${span} in all: need no reason`,
-  moreStops: (count: number) => (count === 1 ? '1 more stop' : `${String(count)} more stops`),
+      : `${count} short stops, ${span} in all: need no reason`,
+  moreStops: (count: number) => (count === 1 ? '1 more stop' : `${count} more stops`),
   stopOf: (state: string, from: string, to: string) => `${state} ${from} to ${to}`,
-  stopsLeftOut: (count: number) =>
-    `${String(count)} more below these. Choose a factory to see them.`,
+  stopsLeftOut: (count: number) => `${count} more below these. Choose a factory to see them.`,
   // reason sheet
   chooseReason: 'Why did it stop?',
   chooseReasonStanding: 'Why is it standing still?',
@@ -96,9 +92,9 @@ const en = {
   replaces: (reason: string) => `Replaces: ${reason}`,
   // status of an entry
   undo: 'Undo',
-  undoAll: (count: number) => `Undo all ${String(count)}`,
+  undoAll: (count: number) => `Undo all ${count}`,
   status: {
-    undo: (seconds: number) => `Sends in ${String(seconds)} s`,
+    undo: (seconds: number) => `Sends in ${seconds} s`,
     queued: 'Not sent yet',
     sending: 'Sending',
     sent: 'Sent, no answer yet',
@@ -166,11 +162,10 @@ const en = {
   shortStopped: 'Short stops',
   stopped: 'Stopped',
   explained: 'With a reason',
-  reasonsTitle: 'Reasons',
   print: 'Print',
   machine: 'Machine',
   handOverUnsent: (count: number) =>
-    `${String(count)} entries of this device have not been sent yet and are not counted.`,
+    `${count} entries of this device have not been sent yet and are not counted.`,
   asOf: (time: string) => `as of ${time}`,
   // operator, station
   registerOperator: 'Who works here?',
@@ -187,7 +182,7 @@ const en = {
   tokenHint: 'Whoever set up the terminal has it.',
   tokenWrong: 'This token is not known.',
   tooManyTokens: (seconds: number) =>
-    `Too many wrong tokens were sent from here. Try again in ${String(seconds)} s.`,
+    `Too many wrong tokens were sent from here. Try again in ${seconds} s.`,
   signInFailed: 'The server does not answer. Try again.',
   signOut: 'Sign out',
   // settings
@@ -207,7 +202,7 @@ const en = {
   restoring: 'The server is starting',
   kafkaDown: (time: string) => `Kafka is away since ${time}`,
   offline: (time: string) => `No connection since ${time}`,
-  notSent: (count: number, time: string) => `${String(count)} not sent since ${time}`,
+  notSent: (count: number, time: string) => `${count} not sent since ${time}`,
   entriesKept: 'Entries are kept here.',
   unreachable: (time: string | null) =>
     `The server cannot be reached${time === null ? '' : `. It was last heard at ${time}`}. Until it is back, only what was entered here is shown; it is kept, and sent later.`,
@@ -248,21 +243,19 @@ const de: Strings = {
   now: 'jetzt',
   noOrders: 'kein Auftrag',
   ordersUnknown: 'Aufträge nicht bekannt',
-  more: (count) => `+${String(count)}`,
+  more: (count) => `+${count}`,
   stopsWithoutReason: (count) =>
-    count === 1 ? '1 Stopp ohne Grund' : `${String(count)} Stopps ohne Grund`,
+    count === 1 ? '1 Stopp ohne Grund' : `${count} Stopps ohne Grund`,
   goingOn: (reason, time) => `${reason}, seit ${time}`,
   allFactories: 'Alle Werke',
   factory: 'Werk',
-  onlyOpen: 'Ohne Grund',
   search: 'Suche',
   searchMachines: 'Maschine oder Auftrag',
   noMachineMatches: 'Keine Maschine passt dazu.',
   showAll: 'Alle Maschinen zeigen',
   noMachines:
     'Noch sind keine Maschinen bekannt. Sie erscheinen, sobald die Bridge sie vom Dienst gelesen hat.',
-  tilesLeftOut: (count) =>
-    `${String(count)} weitere Maschinen: Werk oder Zustand wählen oder suchen.`,
+  tilesLeftOut: (count) => `${count} weitere Maschinen: Werk oder Zustand wählen oder suchen.`,
   newestFirst: 'Neueste zuerst',
   longestFirst: 'Längste zuerst',
   order: 'Reihenfolge',
@@ -270,17 +263,17 @@ const de: Strings = {
   cancel: 'Abbrechen',
   close: 'Schließen',
   giveReason: 'Grund angeben',
-  reasonFor: (count) => (count === 1 ? 'Grund für 1 Stopp' : `Grund für ${String(count)} Stopps`),
+  reasonFor: (count) => (count === 1 ? 'Grund für 1 Stopp' : `Grund für ${count} Stopps`),
   nothingToExplain: 'Jeder Stopp hat seinen Grund.',
   stopsAppear: (minutes) =>
     `Stopps über ${minutes} erscheinen hier ein bis zwei Minuten nach ihrem Beginn.`,
   shortStops: (count, span) =>
     count === 1
       ? `1 kurzer Stopp, ${span}: braucht keinen Grund`
-      : `${String(count)} kurze Stopps, zusammen ${span}: brauchen keinen Grund`,
-  moreStops: (count) => (count === 1 ? '1 weiterer Stopp' : `${String(count)} weitere Stopps`),
+      : `${count} kurze Stopps, zusammen ${span}: brauchen keinen Grund`,
+  moreStops: (count) => (count === 1 ? '1 weiterer Stopp' : `${count} weitere Stopps`),
   stopOf: (state, from, to) => `${state} ${from} bis ${to}`,
-  stopsLeftOut: (count) => `${String(count)} weitere nicht gezeigt. Werk wählen, um sie zu sehen.`,
+  stopsLeftOut: (count) => `${count} weitere nicht gezeigt. Werk wählen, um sie zu sehen.`,
   chooseReason: 'Warum stand sie?',
   chooseReasonStanding: 'Warum steht sie?',
   chooseReasonOperating: 'Grund für Zeit in Betrieb',
@@ -305,9 +298,9 @@ const de: Strings = {
   tapAgain: 'Noch einmal tippen, um ihn trotzdem zu senden',
   replaces: (reason) => `Ersetzt: ${reason}`,
   undo: 'Zurücknehmen',
-  undoAll: (count) => `Alle ${String(count)} zurücknehmen`,
+  undoAll: (count) => `Alle ${count} zurücknehmen`,
   status: {
-    undo: (seconds) => `Wird in ${String(seconds)} s gesendet`,
+    undo: (seconds) => `Wird in ${seconds} s gesendet`,
     queued: 'Noch nicht gesendet',
     sending: 'Wird gesendet',
     sent: 'Gesendet, noch keine Antwort',
@@ -373,11 +366,10 @@ const de: Strings = {
   shortStopped: 'Kurze Stopps',
   stopped: 'Gestanden',
   explained: 'Mit Grund',
-  reasonsTitle: 'Gründe',
   print: 'Drucken',
   machine: 'Maschine',
   handOverUnsent: (count) =>
-    `${String(count)} Einträge dieses Geräts sind noch nicht gesendet und nicht mitgezählt.`,
+    `${count} Einträge dieses Geräts sind noch nicht gesendet und nicht mitgezählt.`,
   asOf: (time) => `Stand ${time}`,
   registerOperator: 'Wer arbeitet hier?',
   operatorHint: 'Ausweis scannen oder Namen oder Nummer eingeben. Gilt bis Schichtende.',
@@ -393,7 +385,7 @@ const de: Strings = {
   tokenHint: 'Wer das Terminal eingerichtet hat, kennt ihn.',
   tokenWrong: 'Dieser Token ist nicht bekannt.',
   tooManyTokens: (seconds) =>
-    `Von hier kamen zu viele falsche Tokens. In ${String(seconds)} s noch einmal versuchen.`,
+    `Von hier kamen zu viele falsche Tokens. In ${seconds} s noch einmal versuchen.`,
   signInFailed: 'Der Server antwortet nicht. Noch einmal versuchen.',
   signOut: 'Station abmelden',
   settings: 'Einstellungen',
@@ -411,7 +403,7 @@ const de: Strings = {
   restoring: 'Der Server startet',
   kafkaDown: (time) => `Kafka ist weg seit ${time}`,
   offline: (time) => `Keine Verbindung seit ${time}`,
-  notSent: (count, time) => `${String(count)} nicht gesendet seit ${time}`,
+  notSent: (count, time) => `${count} nicht gesendet seit ${time}`,
   entriesKept: 'Einträge bleiben hier erhalten.',
   unreachable: (time) =>
     `Der Server ist nicht erreichbar${time === null ? '' : `. Zuletzt gehört um ${time}`}. Bis er wieder da ist, ist nur zu sehen, was hier eingegeben wurde; es bleibt erhalten und wird später gesendet.`,

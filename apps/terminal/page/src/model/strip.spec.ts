@@ -1,9 +1,12 @@
 import fc from 'fast-check';
+import type { Entry } from '../../../src/api/index.js';
+import type { OutgoingReason } from './outgoing.js';
+import { ENTRY, REASON } from './testing/entries.js';
 import { barsOf, currentEntries, entriesIn, moved, reasonBars, ticksOf, zoomed } from './strip.js';
 
 const shift = { startTime: 0, endTime: 28_800 };
+const next = { startTime: 28_800, endTime: 57_600 };
 
-const known = { shifts: [shift], goingOn: null };
 const idle = (startTime: number, endTime: number | null, revision = 0) => ({
   state: 'IDLE' as const,
   startTime,
@@ -48,103 +51,57 @@ describe('the strip of a shift', () => {
     expect(keys.filter((key) => key === before[0]?.key)).toHaveLength(1);
   });
 
-  it('shows of two reasons that overlap the later sent, and what it leaves of the earlier', () => {
-    const said = (entryId: string, startTime: number, endTime: number | null, sentAt: number) => ({
-      entryId,
-      reasonId: entryId,
-      startTime,
-      endTime,
-      sentAt,
-      moved: false,
-      status: 'applied' as const,
+  describe('shows the reasons', () => {
+    const sent = (entryId: string, startTime: number, endTime: number | null): Entry => ({
+      ...{ ...ENTRY, entryId, startTime, endTime, status: 'applied' },
     });
-    const bars = reasonBars([said('b', 300, 600, 20), said('a', 0, 1200, 10)], shift, 3600, known);
-    expect(bars.map(({ entryId, startTime, endTime }) => [entryId, startTime, endTime])).toEqual([
-      ['a', 0, 300],
-      ['b', 300, 600],
-      ['a', 600, 1200],
-    ]);
-  });
-
-  it('ends an open-ended reason where a later one with an end was sent, else at now', () => {
-    const open = {
-      entryId: 'a',
-      reasonId: 'a',
-      startTime: 0,
-      endTime: null,
-      sentAt: 60,
-      moved: false,
-      status: 'applied' as const,
+    const view = {
+      entries: [sent('a', 0, 1200), sent('open', 1800, null)],
+      classifications: [
+        { entryId: 'a', startTime: 0, endTime: 1200 },
+        { entryId: 'open', startTime: 1800, endTime: 28_800 },
+      ],
     };
-    expect(reasonBars([open], shift, 3600, known)).toMatchObject([
-      { startTime: 0, endTime: 3600, isOpen: true },
-    ]);
-    const ending = { ...open, entryId: 'b', reasonId: 'b', endTime: 900, sentAt: 1000 };
-    const bars = reasonBars([open, ending], shift, 3600, known);
-    expect(bars.map(({ entryId, endTime }) => [entryId, endTime])).toEqual([
-      ['b', 900],
-      ['a', 1000],
-    ]);
-  });
+    const local = (more: Partial<OutgoingReason>): OutgoingReason => ({ ...REASON, ...more });
+    const inBrief = (entries: OutgoingReason[], of = shift, now = 3600): unknown[] =>
+      reasonBars(view, entries, of, now, [next, shift]).map(
+        ({ entryId, startTime, endTime, isOpen }) => [entryId, startTime, endTime, isOpen],
+      );
 
-  it('shows an open-ended reason that was sent again with its end up to that end alone', () => {
-    const open = {
-      entryId: 'a',
-      reasonId: 'a',
-      startTime: 0,
-      endTime: null,
-      sentAt: 60,
-      moved: false,
-      status: 'applied' as const,
-    };
-    const followUp = { ...open, entryId: 'b', endTime: 900, sentAt: 1000 };
-    expect(reasonBars([open, followUp], shift, 3600, known)).toMatchObject([
-      { entryId: 'b', startTime: 0, endTime: 900 },
-    ]);
-  });
+    it('as the server has them, an open-ended one until now', () => {
+      const known = [
+        ['a', 0, 1200, false],
+        ['open', 1800, 3600, true],
+      ];
+      expect(inBrief([])).toEqual(known);
+      expect(inBrief([local({ id: 'a', startTime: 0, endTime: 600 })])).toEqual(known);
+      expect(inBrief([local({ startTime: 0, endTime: 600, status: 'refused' })])).toEqual(known);
+    });
 
-  it('ends what is open-ended with the shift in which it was sent', () => {
-    const open = {
-      ...{ entryId: 'a', reasonId: 'a', startTime: 600, endTime: null, sentAt: 900 },
-      ...{ moved: false, status: 'applied' as const },
-    };
-    const next = { startTime: 28_800, endTime: 57_600 };
-    const later = { startTime: 57_600, endTime: 86_400 };
-    expect(
-      reasonBars([open], shift, 30_000, { shifts: [next, shift], goingOn: null }),
-    ).toMatchObject([{ startTime: 600, endTime: 28_800, isOpen: false }]);
-    expect(reasonBars([open], next, 30_000, { shifts: [next, shift], goingOn: null })).toEqual([]);
-    expect(reasonBars([open], later, 60_000, { shifts: [later, next], goingOn: null })).toEqual([]);
-    const appliedLater = { shifts: [next, shift], goingOn: 'a' };
-    expect(reasonBars([open], next, 30_000, appliedLater)).toMatchObject([
-      { startTime: 28_800, endTime: 30_000, isOpen: true },
-    ]);
-    const sentLater = { ...open, sentAt: 29_000 };
-    expect(
-      reasonBars([sentLater], next, 30_000, { shifts: [next, shift], goingOn: null }),
-    ).toMatchObject([{ startTime: 28_800, endTime: 30_000, isOpen: true }]);
+    it('and over them those that it does not know yet', () => {
+      expect(inBrief([local({ startTime: 300, endTime: 600 })])).toEqual([
+        ['a', 0, 300, false],
+        ['e-1', 300, 600, false],
+        ['a', 600, 1200, false],
+        ['open', 1800, 3600, true],
+      ]);
+    });
+
+    it.each([
+      ['waiting', [['e-1', 28_800, 30_000, true]]],
+      ['sent', []],
+    ] as const)('in this shift an open-ended one of the last that is %s', (status, expected) => {
+      const earlier = local({ startTime: 2000, endTime: null, madeAt: 2000, status });
+      expect(inBrief([earlier], next, 30_000)).toEqual(expected);
+    });
   });
 
   it('does not list for the next shift what ended in the one before', () => {
     const open = { startTime: 0, endTime: null, sentAt: 60, status: 'applied' as const };
     const followUp = { ...open, endTime: 900, sentAt: 1000 };
-    const next = { startTime: 28_800, endTime: 57_600 };
     expect(entriesIn(shift, [open, followUp])).toEqual([followUp]);
     expect(entriesIn(next, [open, followUp])).toEqual([]);
     expect(entriesIn(next, [open])).toEqual([open]);
-  });
-
-  it('does not show what was refused', () => {
-    const refused = {
-      entryId: 'a',
-      reasonId: 'a',
-      startTime: 0,
-      endTime: 60,
-      sentAt: 60,
-      moved: false,
-      status: 'rejected' as const,
-    };
-    expect(reasonBars([refused], shift, 3600, known)).toEqual([]);
   });
 
   it('lists a reason that was sent again from the same start in its last form, and what was refused', () => {

@@ -1,5 +1,5 @@
 import type { Entry, MachineState, MachineView } from '../../../src/api/index.js';
-import { type OutgoingStatus, stands } from './outgoing.js';
+import { type OutgoingReason, type OutgoingStatus, stands } from './outgoing.js';
 import { overlap, type Period } from './periods.js';
 
 type ServerPeriod = MachineView['periods'][number];
@@ -92,42 +92,33 @@ export interface ReasonBar extends Shift {
   moved: boolean;
 }
 
-type Said = Pick<Entry, 'entryId' | 'reasonId' | 'startTime' | 'endTime' | 'sentAt' | 'moved'> & {
-  status: Entry['status'] | 'waiting';
-};
-
 /**
- * Which reason applies when, by the rules of the interface: of two that overlap the one sent later applies; an
- * open-ended one runs to the end of the shift in which it was sent, or until a later one with an end was.
+ * Which reason applies when: as the server has it, and over that what it does not know yet. An open-ended reason that
+ * waits applies in the shift in which it is sent.
  *
- * @param known the shifts, and the open-ended reason that the server says is in force now: it may have been sent before the
- * shift and applied in it
+ * @param local entries of this page, those sent last at the end
  */
 export function reasonBars(
-  entries: readonly Said[],
+  view: Pick<MachineView, 'entries' | 'classifications'> | null,
+  local: readonly OutgoingReason[],
   shift: Shift,
   now: number,
-  known: { shifts: readonly Shift[]; goingOn: string | null },
+  shifts: readonly Shift[],
 ): ReasonBar[] {
-  const inOrder = entries
-    .filter((entry) => stands({ status: entry.status }))
-    .sort((a, b) => a.sentAt - b.sentAt);
-  let bars: ReasonBar[] = [];
-  for (const { entryId, reasonId, startTime, endTime, sentAt, moved } of inOrder) {
-    if (endTime !== null) {
-      // the same reason from the same start is the open-ended one with its end, which is before it was sent
-      const isSentAgain = (bar: ReasonBar): boolean =>
-        bar.isOpen && bar.startTime === startTime && bar.reasonId === reasonId;
-      bars = bars
-        .filter((bar) => !isSentAgain(bar))
-        .map((bar) =>
-          bar.isOpen ? { ...bar, endTime: Math.min(bar.endTime, sentAt), isOpen: false } : bar,
-        );
-    }
-    const goesOn = entryId === known.goingOn;
-    const until = endTime ?? (goesOn ? Infinity : shiftEnd(sentAt, known.shifts));
-    const isOpen = endTime === null && until > now;
-    const added = { entryId, reasonId, startTime, endTime: until, isOpen, moved };
+  const sent = new Map(view?.entries.map((entry) => [entry.entryId, entry]));
+  let bars = (view?.classifications ?? []).flatMap(({ entryId, startTime, endTime }) => {
+    const entry = sent.get(entryId);
+    if (entry === undefined) return [];
+    const isOpen = entry.endTime === null && endTime > now;
+    return [
+      { ...{ entryId, startTime, endTime, isOpen }, reasonId: entry.reasonId, moved: entry.moved },
+    ];
+  });
+  for (const entry of local.filter(({ id }) => !sent.has(id)).filter(stands)) {
+    const { id, reasonId, startTime, status, madeAt } = entry;
+    const endTime = entry.endTime ?? (status === 'waiting' ? Infinity : shiftEnd(madeAt, shifts));
+    const isOpen = entry.endTime === null && endTime > now;
+    const added = { entryId: id, reasonId, startTime, endTime, isOpen, moved: false };
     bars = [...bars.flatMap((bar) => outside(bar, added)), added];
   }
   const until = Math.min(shift.endTime, now);

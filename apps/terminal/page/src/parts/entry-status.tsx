@@ -3,7 +3,8 @@ import type { Entry } from '../../../src/api/index.js';
 import { type Outgoing, rowStatus, type RowStatus, UNDO_MS } from '../model/outgoing.js';
 import { refusalText } from '../model/strings.js';
 import { sending } from '../state/outbox.js';
-import { strings, tick } from '../state/store.js';
+import { tick } from '../state/clock.js';
+import { strings } from '../state/store.js';
 import { Icon, type IconName } from './icons.js';
 
 const ICONS: Record<RowStatus, IconName> = {

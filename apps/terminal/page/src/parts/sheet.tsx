@@ -1,7 +1,7 @@
 import type { ComponentChildren, JSX } from 'preact';
 import { useLayoutEffect, useRef } from 'preact/hooks';
 import { strings } from '../state/store.js';
-import { Icon } from './icons.js';
+import { Button } from './controls.js';
 
 /** A modal sheet: the browser's own dialog keeps the focus inside and gives it back. */
 export function Sheet(props: {
@@ -32,10 +32,9 @@ export function Sheet(props: {
           <h2 id="sheet-title" tabIndex={-1} autofocus>
             {props.title}
           </h2>
-          <button class="button quiet" type="button" onClick={() => dialog.current?.close()}>
-            <Icon name="cross" />
+          <Button kind="quiet" icon="cross" onClick={() => dialog.current?.close()}>
             {strings.value.close}
-          </button>
+          </Button>
         </header>
         {props.children}
       </div>

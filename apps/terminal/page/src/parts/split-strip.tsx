@@ -1,10 +1,12 @@
 import type { JSX, TargetedPointerEvent } from 'preact';
 import { useRef } from 'preact/hooks';
 import { secondsOf, type Period } from '../model/periods.js';
-import { firstSplit, lastSplit, snapSplit } from '../model/split.js';
-import { formats, plantNow, strings } from '../state/store.js';
+import { firstSplit, lastSplit, snapSplit, splitAt } from '../model/split.js';
+import { plantNow } from '../state/clock.js';
+import { formats, strings } from '../state/store.js';
 import { Icon } from './icons.js';
 import { useWidth } from './use-width.js';
+import { Button, Segments } from './controls.js';
 
 const HEIGHT = 76;
 
@@ -54,23 +56,18 @@ export function SplitStrip({
     PageDown: -600,
     PageUp: 600,
   };
-  const parts = [
-    { startTime: period.startTime, endTime: at },
-    { startTime: at, endTime: period.endTime },
-  ];
+  const parts = splitAt(period, at);
   return (
     <div class="split">
       <div class="split-row">
-        <button
-          class="button"
-          type="button"
+        <Button
           onClick={() => {
             moveTo((before) => before - 60);
           }}
         >
           −1 min
           <span class="visually-hidden">, {words.minuteEarlier}</span>
-        </button>
+        </Button>
         <div class="split-frame" ref={frame}>
           <svg
             class="split-strip"
@@ -113,36 +110,30 @@ export function SplitStrip({
             <path class="split-grip" d={`M${String(x - 5)} 28v20M${String(x + 5)} 28v20`} />
           </svg>
         </div>
-        <button
-          class="button"
-          type="button"
+        <Button
           onClick={() => {
             moveTo((before) => before + 60);
           }}
         >
           +1 min
           <span class="visually-hidden">, {words.minuteLater}</span>
-        </button>
+        </Button>
       </div>
-      <div class="segments split-parts" role="group" aria-label={words.split}>
-        {parts.map((piece, index) => (
-          <button
-            key={index}
-            type="button"
-            aria-pressed={part === index}
-            onClick={() => {
-              onPart(index as 0 | 1);
-            }}
-          >
-            {chosen[index] !== null && <Icon name="check" />}
-            <span>
-              {time(piece.startTime)}–{piece.endTime === null ? words.now : time(piece.endTime)} ·{' '}
-              {span(secondsOf(piece, now))}
-              {chosen[index] !== null && <b> {chosen[index]}</b>}
-            </span>
-          </button>
-        ))}
-      </div>
+      <Segments kind="split-parts" label={words.split} of={[0, 1]} chosen={part} onChoose={onPart}>
+        {(index) => {
+          const { startTime, endTime } = parts[index];
+          return (
+            <>
+              {chosen[index] !== null && <Icon name="check" />}
+              <span>
+                {time(startTime)}–{endTime === null ? words.now : time(endTime)} ·{' '}
+                {span(secondsOf(parts[index], now))}
+                {chosen[index] !== null && <b> {chosen[index]}</b>}
+              </span>
+            </>
+          );
+        }}
+      </Segments>
     </div>
   );
 }

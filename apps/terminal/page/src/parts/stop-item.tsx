@@ -5,9 +5,11 @@ import { isFinal, type OutgoingReason, stands } from '../model/outgoing.js';
 import { type Period, secondsOf } from '../model/periods.js';
 import type { StopRow } from '../model/stop-rows.js';
 import { confirmOverOperating, discardEntry, takeBack } from '../state/outbox.js';
-import { formats, nameOfReason, plantMinute, strings } from '../state/store.js';
+import { plantMinute } from '../state/clock.js';
+import { formats, nameOfReason, strings } from '../state/store.js';
 import { OutgoingStatus, statusOf } from './entry-status.js';
 import { Icon, StateBlock } from './icons.js';
+import { Button } from './controls.js';
 
 export function targetOf({ machineId, machineName, stop, left }: StopRow): Target {
   return { machineId, machineName, stop, left, operatingSeconds: 0, replaces: null };
@@ -170,34 +172,27 @@ function GivenActions({
   const words = strings.value;
   const status = statusOf(entry);
   const correct = (label: string): JSX.Element => (
-    <button
-      class="button"
-      type="button"
+    <Button
       onClick={() => {
         openSheet({ kind: 'reason', targets: [correctionOf(entry)] });
       }}
     >
       {label}
-    </button>
+    </Button>
   );
   if (status === 'undo' || status === 'queued') {
     if (entry.tried) return null;
     return (
-      <button class="button" type="button" onClick={() => void takeBack([entry.id])}>
-        <Icon name="undo" />
+      <Button icon="undo" onClick={() => void takeBack([entry.id])}>
         {words.undo}
-      </button>
+      </Button>
     );
   }
   if (status === 'unconfirmed') {
     return (
       <>
-        <button class="button" type="button" onClick={() => void confirmOverOperating(entry.id)}>
-          {words.sendAnyway}
-        </button>
-        <button class="button" type="button" onClick={() => void discardEntry(entry.id)}>
-          {words.discard}
-        </button>
+        <Button onClick={() => void confirmOverOperating(entry.id)}>{words.sendAnyway}</Button>
+        <Button onClick={() => void discardEntry(entry.id)}>{words.discard}</Button>
       </>
     );
   }
@@ -205,9 +200,7 @@ function GivenActions({
     return (
       <>
         {!isAsked && status !== 'unanswered' && correct(words.tryAnother)}
-        <button class="button" type="button" onClick={() => void discardEntry(entry.id)}>
-          {words.dismiss}
-        </button>
+        <Button onClick={() => void discardEntry(entry.id)}>{words.dismiss}</Button>
       </>
     );
   }

@@ -48,7 +48,7 @@ export function Strip(props: StripProps): JSX.Element {
   const words = strings.value;
   const { time, span } = formats.value;
   // by its key: zooming takes bars before it out of view
-  const [focused, setFocused] = useState(-1);
+  const [focusedKey, setFocusedKey] = useState(-1);
   const last = useRef({ view, width });
   const pointers = useRef(new Map<number, number>());
   const dragged = useRef(false);
@@ -62,7 +62,7 @@ export function Strip(props: StripProps): JSX.Element {
   const inView = bars.filter((bar) => overlap(bar, view));
   const current = Math.max(
     0,
-    inView.findIndex(({ key }) => key === focused),
+    inView.findIndex(({ key }) => key === focusedKey),
   );
 
   const labelOf = (bar: Bar): string => {
@@ -90,42 +90,24 @@ export function Strip(props: StripProps): JSX.Element {
       event.currentTarget.querySelectorAll<SVGElement>('.bar')[at]?.focus();
     };
     const bar = inView[current];
-    const actions: Record<string, () => void> = {
-      ArrowRight: () => {
-        focus(current + 1);
-      },
-      ArrowLeft: () => {
-        focus(current - 1);
-      },
-      Home: () => {
-        focus(0);
-      },
-      End: () => {
-        focus(inView.length - 1);
-      },
-      '+': () => {
-        onView(zoomed(view, ZOOM_STEP, bar ? bar.startTime : now, shift));
-      },
-      '-': () => {
-        onView(zoomView(view, shift, false));
-      },
-      PageUp: () => {
-        onView(moveView(view, shift, false));
-      },
-      PageDown: () => {
-        onView(moveView(view, shift, true));
-      },
-      Enter: () => {
-        if (bar) onPick(bar);
-      },
-      ' ': () => {
-        if (bar) onPick(bar);
-      },
+    const focused: Record<string, number> = {
+      ArrowRight: current + 1,
+      ArrowLeft: current - 1,
+      Home: 0,
+      End: inView.length - 1,
     };
-    const action = actions[event.key];
-    if (!action) return;
+    const views: Record<string, Shift> = {
+      '+': zoomed(view, ZOOM_STEP, bar ? bar.startTime : now, shift),
+      '-': zoomView(view, shift, false),
+      PageUp: moveView(view, shift, false),
+      PageDown: moveView(view, shift, true),
+    };
+    const [index, next] = [focused[event.key], views[event.key]];
+    if (index !== undefined) focus(index);
+    else if (next) onView(next);
+    else if (event.key !== 'Enter' && event.key !== ' ') return;
+    else if (bar) onPick(bar);
     event.preventDefault();
-    action();
   };
 
   const onPointerMove = (event: TargetedPointerEvent<SVGSVGElement>): void => {
@@ -215,7 +197,7 @@ export function Strip(props: StripProps): JSX.Element {
               aria-label={labelOf(bar)}
               data-state={look}
               onFocus={() => {
-                setFocused(bar.key);
+                setFocusedKey(bar.key);
               }}
               onClick={() => {
                 if (!dragged.current) onPick(bar);

@@ -1,12 +1,13 @@
 /** What an operator does: reasons and notes into the outbox, who works here, which sheet is open. */
 import { signal } from '@preact/signals';
 import type { Session } from '../../../src/api/index.js';
-import { createId, send } from './api-client.js';
+import { call, createId } from './api-client.js';
 import { operatorAt, type Stop, UNDO_MS } from '../model/outgoing.js';
 import type { Period } from '../model/periods.js';
 import { route } from './router.js';
 import { addEntries } from './outbox.js';
-import { nameOfReason, plantSeconds, session, setSession, showToast, strings } from './store.js';
+import { nowMs, plantSeconds } from './clock.js';
+import { nameOfReason, session, setSession, showToast, strings } from './store.js';
 
 /** A stop that a reason is to be given for. */
 export interface Target {
@@ -47,7 +48,8 @@ export async function submitReason(
   reasonId: string,
   { overOperating = false, periodsOf = (target: Target) => target.left, batchId = createId() } = {},
 ): Promise<void> {
-  const nowMs = Date.now();
+  // of the same moment, so that they are sent in order
+  const fresh = freshEntry(UNDO_MS);
   const entries = targets.flatMap((target) =>
     periodsOf(target).map((period) => ({
       kind: 'reason' as const,
@@ -60,7 +62,7 @@ export async function submitReason(
       stop: target.stop,
       batchId,
       ...period,
-      ...freshEntry(nowMs, nowMs + UNDO_MS),
+      ...fresh,
     })),
   );
   await addEntries(entries);
@@ -71,27 +73,17 @@ export async function submitNote(
   machineName: string,
   text: string,
 ): Promise<void> {
-  const nowMs = Date.now();
-  const startTime = plantSeconds(nowMs);
-  const entry = {
-    kind: 'note' as const,
-    id: createId(),
-    machineId,
-    machineName,
-    text,
-    startTime,
-    endTime: null,
-  };
-  await addEntries([{ ...entry, ...freshEntry(nowMs, nowMs) }]);
+  const entry = { kind: 'note' as const, id: createId(), machineId, machineName, text };
+  await addEntries([{ ...entry, startTime: plantSeconds(), endTime: null, ...freshEntry(0) }]);
 }
 
-function freshEntry(nowMs: number, sendAfterMs: number) {
-  const madeAt = plantSeconds(nowMs);
+function freshEntry(undoMs: number) {
+  const madeAt = plantSeconds();
   return {
     status: 'waiting' as const,
     madeAt,
     operator: operatorAt(session.peek(), madeAt),
-    sendAfterMs,
+    sendAfterMs: nowMs() + undoMs,
     tried: false,
     code: null,
     detail: null,
@@ -100,17 +92,12 @@ function freshEntry(nowMs: number, sendAfterMs: number) {
 }
 
 export async function registerOperator(operator: string | null): Promise<boolean> {
-  const answer = await send<Session | null>('PUT', '/api/session/operator', { operator });
-  const now = session.peek();
-  if (!answer.ok || !now) {
+  const answer = await call<Session>('PUT', '/api/session/operator', { operator });
+  if (!answer.ok) {
     showToast(strings.peek().notRegistered, true);
     return false;
   }
-  setSession(
-    answer.value?.clock
-      ? answer.value
-      : { ...now, operator, clock: { ...now.clock, epochSeconds: plantSeconds(Date.now()) } },
-  );
+  setSession(answer.value);
   if (operator !== null) showToast(strings.peek().registered(operator));
   return true;
 }

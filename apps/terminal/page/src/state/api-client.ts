@@ -1,4 +1,5 @@
 import { signal } from '@preact/signals';
+import { nowMs } from './clock.js';
 
 /** The terminal's HTTP API as values: what is expected to fail is an answer, not an exception. */
 export type Answer<T> = { ok: true; value: T } | Failure;
@@ -21,26 +22,18 @@ const AGAIN_LATER = new Set([408, 425, 429]);
 /** When something was last sent that got no answer, epoch milliseconds: the connection may be gone. */
 export const unansweredAtMs = signal(0);
 
-export async function get<T>(path: string): Promise<Answer<T>> {
-  return call<T>('GET', path);
-}
-
-export async function send<T>(
-  method: 'POST' | 'PUT' | 'DELETE',
+/** @param body of all methods but GET */
+export async function call<T>(
+  method: 'GET' | 'POST' | 'PUT' | 'DELETE',
   path: string,
   body: unknown = {},
 ): Promise<Answer<T>> {
-  return call<T>(method, path, body);
-}
-
-async function call<T>(method: string, path: string, body?: unknown): Promise<Answer<T>> {
-  const sentAtMs = Date.now();
+  const sentAtMs = nowMs();
+  const headers = { 'content-type': 'application/json', 'x-machine-terminal': '1' };
   try {
     const response = await fetch(path, {
       method,
-      headers:
-        body === undefined ? {} : { 'content-type': 'application/json', 'x-machine-terminal': '1' },
-      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+      ...(method !== 'GET' && { headers, body: JSON.stringify(body) }),
       signal: AbortSignal.timeout(TIMEOUT_MS),
       cache: 'no-store',
     });

@@ -13,10 +13,11 @@ import type {
   Session,
   Tile,
 } from '../../../src/api/index.js';
-import { failureOf, get, unansweredAtMs } from './api-client.js';
+import { call, failureOf, unansweredAtMs } from './api-client.js';
 import { createEventParser, type StreamEvent } from '../model/event-stream.js';
 import { isUnderWay } from '../model/outgoing.js';
 import { withReasons } from '../model/reason-choices.js';
+import { nowMs, onClockJump, plantSeconds } from './clock.js';
 import { outgoing, sendSoon, takeAnswers } from './outbox.js';
 import * as store from './store.js';
 
@@ -28,7 +29,6 @@ const REASONS_EVERY_MS = 300_000;
 const ANSWERS_EVERY_MS = 20_000;
 /** Their ids come to 4 kB of a request's address. */
 const ASKED_AT_ONCE = 100;
-const CLOCK_JUMP_MS = 2_000;
 
 type Update =
   | { event: 'snapshot'; data: { kafka: Link; session: Session; tiles: Tile[] } }
@@ -58,10 +58,9 @@ export function watchMachine(machineId: string, changed: () => void): () => void
 }
 
 export function startLiveUpdates(): void {
-  store.factoryId.subscribe(() => {
-    lastEventId = null;
-    reconnect.abort();
-  });
+  store.factoryId.subscribe(beginAnew);
+  // without the plant's time, with which a stream begins
+  onClockJump(beginAnew);
   store.signInNeeded.subscribe((needed) => {
     // signed out, whose stream would go on; or signed in again: here, or in another tab
     if (needed || store.connection.peek().state !== 'live') reconnect.abort();
@@ -75,36 +74,28 @@ export function startLiveUpdates(): void {
   unansweredAtMs.subscribe((sentAtMs) => {
     if (sentAtMs > heardAtMs) lost.abort();
   });
-  watchClock();
   setInterval(() => void loadReasons(), REASONS_EVERY_MS);
   setInterval(() => void askForAnswers(), ANSWERS_EVERY_MS);
   void stayConnected();
 }
 
-/** A device that has slept, or whose clock was set, does not know the plant's time: a new stream begins with it. */
-function watchClock(): void {
-  const offset = (): number => Date.now() - performance.now();
-  let offsetMs = offset();
-  store.tick.subscribe(() => {
-    if (Math.abs(offset() - offsetMs) < CLOCK_JUMP_MS) return;
-    offsetMs = offset();
-    lastEventId = null;
-    reconnect.abort();
-  });
+function beginAnew(): void {
+  lastEventId = null;
+  reconnect.abort();
 }
 
 async function stayConnected(): Promise<never> {
   let failures = 0;
   for (;;) {
     reconnect = new AbortController();
-    const connectedAtMs = Date.now();
+    const connectedAtMs = nowMs();
     const retryAfterMs = await follow(reconnect.signal).catch(() => 0);
     if (reconnect.signal.aborted) {
       failures = 0;
       continue;
     }
     goneOffline();
-    if (Date.now() - connectedAtMs > 10_000) failures = 0;
+    if (nowMs() - connectedAtMs > 10_000) failures = 0;
     const backoffMs =
       Math.min(MAX_RETRY_MS, MIN_RETRY_MS * 2 ** failures++) * (0.75 + Math.random() / 2);
     await pause(Math.max(backoffMs, retryAfterMs), reconnect.signal);
@@ -113,7 +104,7 @@ async function stayConnected(): Promise<never> {
 
 function goneOffline(): void {
   if (store.connection.peek().state === 'offline') return;
-  store.connection.value = { state: 'offline', since: store.plantSeconds(Date.now()) };
+  store.connection.value = { state: 'offline', since: plantSeconds() };
 }
 
 /** Follows one connection to its end; yields how long the server asks to wait before the next. */
@@ -123,7 +114,7 @@ async function follow(signal: AbortSignal): Promise<number> {
     factory === null ? '/api/events' : `/api/events?factoryId=${encodeURIComponent(factory)}`;
   const ending = (lost = new AbortController());
   const heard = (): void => {
-    heardAtMs = Date.now();
+    heardAtMs = nowMs();
     clearTimeout(timer);
     timer = setTimeout(() => {
       ending.abort();
@@ -165,7 +156,7 @@ async function notFollowed(response: Response): Promise<number> {
 function connected(): void {
   batch(() => {
     store.signInNeeded.value = false;
-    store.connection.value = { state: 'live', since: store.plantSeconds(Date.now()) };
+    store.connection.value = { state: 'live', since: plantSeconds() };
   });
   for (const machineId of watchers.keys()) notify(machineId);
 }
@@ -285,7 +276,7 @@ export function reasonsAsked(): Promise<void> {
 async function loadReasons(): Promise<void> {
   const received: ReasonLists[] = [];
   receivedMeanwhile.add(received);
-  const answer = await get<ReasonLists>('/api/reasons');
+  const answer = await call<ReasonLists>('GET', '/api/reasons');
   receivedMeanwhile.delete(received);
   if (answer.ok) store.reasonLists.value = received.reduce(withReasons, answer.value);
 }
@@ -299,7 +290,7 @@ async function askForAnswers(): Promise<void> {
     .map(({ id }) => id);
   for (let start = 0; start < ids.length; start += ASKED_AT_ONCE) {
     const asked = ids.slice(start, start + ASKED_AT_ONCE);
-    const answer = await get<Entries>(`/api/entries?ids=${asked.join()}`);
+    const answer = await call<Entries>('GET', `/api/entries?ids=${asked.join()}`);
     if (answer.ok) await takeAnswers(answer.value.entries, asked);
   }
 }

@@ -9,7 +9,7 @@
  */
 import { computed, signal } from '@preact/signals';
 import type { Entry, MachineView } from '../../../src/api/index.js';
-import { type Answer, get, send } from './api-client.js';
+import { type Answer, call } from './api-client.js';
 import {
   compareSending,
   isDue,
@@ -22,16 +22,8 @@ import {
   withKnownEnd,
   withoutAnswer,
 } from '../model/outgoing.js';
-import {
-  connection,
-  plantSeconds,
-  session,
-  showToast,
-  signInNeeded,
-  strings,
-  tick,
-  tileOf,
-} from './store.js';
+import { nowMs, plantSeconds, tick } from './clock.js';
+import { connection, session, showToast, signInNeeded, strings, tileOf } from './store.js';
 
 const LOCK = 'machine-terminal-outbox';
 /** A request's body may have 64 kB, and names and texts of the longest have to fit. */
@@ -69,7 +61,7 @@ export async function openOutbox(): Promise<void> {
     isKept.value = false;
   }
   await change((entries) =>
-    entries.filter((entry) => isForgotten(entry, Date.now())).map(({ id }) => remove(id)),
+    entries.filter((entry) => isForgotten(entry, nowMs())).map(({ id }) => remove(id)),
   );
   tabs.onmessage = () => void reload();
   tick.subscribe(() => void sendDue());
@@ -125,12 +117,11 @@ export async function takeAnswers(
   for (const { entryId } of answers) unknown.delete(entryId);
   const lastShiftStart = session.peek()?.shifts[1]?.startTime ?? -Infinity;
   const answered = (entry: Outgoing): Outgoing => {
-    const nowMs = Date.now();
     if (unknown.has(entry.id)) {
       const sentAt = entry.settledAtMs === null ? entry.madeAt : plantSeconds(entry.settledAtMs);
-      return withoutAnswer(entry, { lastShiftStart, sentAt, nowMs });
+      return withoutAnswer(entry, { lastShiftStart, sentAt, nowMs: nowMs() });
     }
-    return answers.reduce((latest, answer) => withAnswer(latest, answer, nowMs), entry);
+    return answers.reduce((latest, answer) => withAnswer(latest, answer, nowMs()), entry);
   };
   if (outgoing.peek().every((entry) => answered(entry) === entry)) return;
   await change((entries) =>
@@ -142,7 +133,7 @@ export async function takeAnswers(
 }
 
 async function sendDue(): Promise<void> {
-  const now = Date.now();
+  const now = nowMs();
   if (isSending || now < nextTryAtMs || signInNeeded.peek()) return;
   if (!outgoing.peek().some((entry) => isDue(entry, now))) return;
   isSending = true;
@@ -181,7 +172,7 @@ async function sendBatch(batch: readonly Outgoing[]): Promise<boolean> {
   if (answer.kind !== 'refused') {
     const backoffMs =
       Math.min(MAX_BACKOFF_MS, MIN_BACKOFF_MS * 2 ** failures++) * (0.75 + Math.random() / 2);
-    nextTryAtMs = Date.now() + Math.max(backoffMs, answer.retryAfterMs);
+    nextTryAtMs = nowMs() + Math.max(backoffMs, answer.retryAfterMs);
     if (answer.kind === 'signIn') signInNeeded.value = true;
     return false;
   }
@@ -209,13 +200,13 @@ type Periods = MachineView['periods'];
 async function readPeriods(): Promise<ReadonlyMap<string, Periods>> {
   const found = new Map<string, Periods>();
   if (connection.peek().state !== 'live') return found;
-  const now = Date.now();
+  const now = nowMs();
   const changed = outgoing
     .peek()
     .filter((entry) => isDue(entry, now) && !entry.tried && entry.endTime === null)
     .filter((entry) => (tileOf(entry.machineId)?.peek().startTime ?? 0) > entry.startTime);
   for (const machineId of new Set(changed.map((entry) => entry.machineId))) {
-    const answer = await get<MachineView>(`/api/machines/${encodeURIComponent(machineId)}`);
+    const answer = await call<MachineView>('GET', `/api/machines/${encodeURIComponent(machineId)}`);
     if (answer.ok) found.set(machineId, answer.value.periods);
   }
   return found;
@@ -228,7 +219,7 @@ async function claim(
 ): Promise<Outgoing[]> {
   let claimed: Outgoing[] = [];
   await change((entries) => {
-    const now = Date.now();
+    const now = nowMs();
     claimed = entries
       .filter((entry) => entry.kind === kind && isDue(entry, now))
       .sort(compareSending)
@@ -243,15 +234,15 @@ async function claim(
 function post(batch: readonly Outgoing[]): Promise<Answer<{ results: Result[] }>> {
   const reasons = batch.filter((entry) => entry.kind === 'reason');
   return reasons.length > 0
-    ? send('POST', '/api/reasons', { entries: reasons.map(toNewEntry) })
-    : send('POST', '/api/notes', {
+    ? call('POST', '/api/reasons', { entries: reasons.map(toNewEntry) })
+    : call('POST', '/api/notes', {
         notes: batch.filter((entry) => entry.kind === 'note').map(toNewNote),
       });
 }
 
 async function takeResults(results: readonly Result[]): Promise<void> {
   const byId = new Map(results.map((result) => [result.entryId ?? result.noteId, result]));
-  const now = Date.now();
+  const now = nowMs();
   await change((entries) =>
     entries.flatMap((entry) => {
       const result = byId.get(entry.id);

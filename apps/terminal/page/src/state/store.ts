@@ -9,6 +9,7 @@ import { operatorAt } from '../model/outgoing.js';
 import { reasonName } from '../model/reason-choices.js';
 import { type Language, languageOf, STRINGS } from '../model/strings.js';
 import { compareTiles } from '../model/tiles.js';
+import { nowMs, plantMinute, plantSeconds, setPlantClock } from './clock.js';
 
 const kept = {
   get: (key: string): string | null => {
@@ -42,7 +43,8 @@ export function setLanguage(chosen: Language): void {
 /** The last session is kept for its time zone and clock, so that the page can speak while the server is away. */
 export const session = signal<Session | null>(keptSession());
 export const signInNeeded = signal(false);
-let clockReadAtMs = Number(kept.get('clockReadAtMs') ?? 0);
+const keptClock = session.peek()?.clock;
+if (keptClock) setPlantClock(keptClock, Number(kept.get('clockReadAtMs') ?? 0));
 
 function keptSession(): Session | null {
   try {
@@ -53,32 +55,15 @@ function keptSession(): Session | null {
 }
 
 export function setSession(received: Session): void {
-  clockReadAtMs = Date.now();
+  const readAtMs = nowMs();
   kept.set('session', JSON.stringify(received));
-  kept.set('clockReadAtMs', String(clockReadAtMs));
+  kept.set('clockReadAtMs', String(readAtMs));
   batch(() => {
+    setPlantClock(received.clock, readAtMs);
     session.value = received;
     signInNeeded.value = false;
-    tick.value = Date.now();
   });
 }
-
-/** Real time, epoch milliseconds; moves on once a second. */
-export const tick = signal(Date.now());
-setInterval(() => {
-  tick.value = Date.now();
-}, 1000);
-
-export function plantSeconds(realMs: number): number {
-  const clock = session.value?.clock;
-  if (!clock) return Math.floor(realMs / 1000);
-  return Math.floor(clock.epochSeconds + ((realMs - clockReadAtMs) / 1000) * clock.speed);
-}
-
-/** The plant's time, epoch seconds. */
-export const plantNow = computed(() => plantSeconds(tick.value));
-
-export const plantMinute = computed(() => Math.floor(plantNow.value / 60) * 60);
 
 export const operator = computed(() => operatorAt(session.value, plantMinute.value));
 
@@ -90,7 +75,7 @@ export const link = signal<Link | null>(null);
 /** `since`: plant time at which the connection to the server was lost or first sought. */
 export const connection = signal<{ state: 'connecting' | 'live' | 'offline'; since: number }>({
   state: 'connecting',
-  since: plantSeconds(Date.now()),
+  since: plantSeconds(),
 });
 
 /** Plant time at which the server was last heard, also before this page was loaded. */
@@ -100,7 +85,7 @@ export function heardUntil(): number | null {
 }
 
 export function heardNow(): void {
-  kept.set('heardAtMs', String(Date.now()));
+  kept.set('heardAtMs', String(nowMs()));
 }
 
 export const factoryId = signal<string | null>(kept.get('factoryId'));

@@ -1,24 +1,15 @@
 import type { JSX } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
 import type { HandOver as HandOverData } from '../../../src/api/index.js';
-import { get } from '../state/api-client.js';
+import { call } from '../state/api-client.js';
 import { reasonsAsked } from '../state/live-updates.js';
 import { unsentEntries } from '../state/outbox.js';
-import { FactoryChoice } from '../parts/factory-choice.js';
 import { Icon } from '../parts/icons.js';
-import { ShiftChoice } from '../parts/shift-choice.js';
 import { hrefOf } from '../state/router.js';
-import {
-  connection,
-  factoryId,
-  formats,
-  nameOfReason,
-  plantMinute,
-  plantSeconds,
-  session,
-  strings,
-} from '../state/store.js';
+import { plantMinute, plantSeconds } from '../state/clock.js';
+import { connection, factoryId, formats, nameOfReason, session, strings } from '../state/store.js';
 import { NoteText } from './machine.js';
+import { Button, FactoryChoice, ShiftChoice } from '../parts/controls.js';
 
 const REFRESH_MS = 10_000;
 
@@ -30,25 +21,30 @@ export function HandOver(): JSX.Element {
   const data = loaded?.data;
   const unsentCount = unsentEntries.value?.count ?? 0;
   const { time, timeOn, day, span } = formats.value;
-  const unexplained =
-    data?.machines.reduce((sum, { unexplainedSeconds }) => sum + unexplainedSeconds, 0) ?? 0;
-  const short = data?.machines.reduce((sum, { shortSeconds }) => sum + shortSeconds, 0) ?? 0;
-  const stopped = data?.machines.reduce((sum, { stoppedSeconds }) => sum + stoppedSeconds, 0) ?? 0;
+  const sumOf = (of: (machine: HandOverData['machines'][number]) => number): number =>
+    data?.machines.reduce((sum, machine) => sum + of(machine), 0) ?? 0;
+  const unexplained = sumOf(({ unexplainedSeconds }) => unexplainedSeconds);
+  const short = sumOf(({ shortSeconds }) => shortSeconds);
+  const stopped = sumOf(({ stoppedSeconds }) => stoppedSeconds);
+  const figures = [
+    [words.unexplained, unexplained],
+    [words.explained, Math.max(0, stopped - unexplained - short)],
+    [words.shortStopped, short],
+    [words.stopped, stopped],
+  ] as const;
   return (
     <section class="hand-over" aria-label={words.handOver}>
       <div class="filters no-print">
         <FactoryChoice />
         <ShiftChoice index={shift} onChoose={setShift} />
-        <button
-          class="button"
-          type="button"
+        <Button
+          icon="print"
           onClick={() => {
             window.print();
           }}
         >
-          <Icon name="print" />
           {words.print}
-        </button>
+        </Button>
       </div>
       {loaded && data && (
         <>
@@ -64,22 +60,12 @@ export function HandOver(): JSX.Element {
             </p>
           )}
           <dl class="figures">
-            <div>
-              <dt>{words.unexplained}</dt>
-              <dd>{span(unexplained)}</dd>
-            </div>
-            <div>
-              <dt>{words.explained}</dt>
-              <dd>{span(Math.max(0, stopped - unexplained - short))}</dd>
-            </div>
-            <div>
-              <dt>{words.shortStopped}</dt>
-              <dd class="pale">{span(short)}</dd>
-            </div>
-            <div>
-              <dt>{words.stopped}</dt>
-              <dd>{span(stopped)}</dd>
-            </div>
+            {figures.map(([what, seconds]) => (
+              <div key={what}>
+                <dt>{what}</dt>
+                <dd class={what === words.shortStopped ? 'pale' : ''}>{span(seconds)}</dd>
+              </div>
+            ))}
           </dl>
           <HandOverTable data={data} />
         </>
@@ -115,7 +101,7 @@ function HandOverTable({ data }: { data: HandOverData }): JSX.Element {
           <th scope="col" class="share no-print">
             <span class="visually-hidden">{words.unexplained}</span>
           </th>
-          <th scope="col">{words.reasonsTitle}</th>
+          <th scope="col">{words.allReasons}</th>
         </tr>
       </thead>
       <tbody>
@@ -189,11 +175,11 @@ function useHandOver(shift: 0 | 1): LoadedHandOver | null {
   useEffect(() => {
     let isGone = false;
     const load = async (): Promise<void> => {
-      const asked = get<HandOverData>(`/api/hand-over?${query}`);
+      const asked = call<HandOverData>('GET', `/api/hand-over?${query}`);
       // names that came after the figures would move the rows
       const [answer] = await Promise.all([asked, reasonsAsked()]);
       if (!answer.ok || isGone) return;
-      setLoaded({ query, at: plantSeconds(Date.now()), data: answer.value });
+      setLoaded({ query, at: plantSeconds(), data: answer.value });
     };
     void load();
     const timer = setInterval(() => void load(), REFRESH_MS);

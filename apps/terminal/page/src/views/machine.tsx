@@ -1,8 +1,8 @@
 import type { JSX } from 'preact';
-import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
+import { useEffect, useRef, useState } from 'preact/hooks';
 import type { Entry, MachineView, Note } from '../../../src/api/index.js';
 import { openSheet, type Target } from '../state/actions.js';
-import { get } from '../state/api-client.js';
+import { call } from '../state/api-client.js';
 import { watchMachine } from '../state/live-updates.js';
 import { type OutgoingNote, type OutgoingReason, unexplained } from '../model/outgoing.js';
 import { operatingSeconds, overlap, type Period } from '../model/periods.js';
@@ -11,36 +11,36 @@ import { lookOf } from '../model/tiles.js';
 import { outgoing } from '../state/outbox.js';
 import { AnswerStatus, OutgoingStatus } from '../parts/entry-status.js';
 import { Icon, StateBlock } from '../parts/icons.js';
-import { ShiftChoice } from '../parts/shift-choice.js';
 import { GivenReason, periodText, StopItem } from '../parts/stop-item.js';
 import { moveView, Strip, zoomView } from '../parts/strip.js';
+import { nowMs, plantMinute } from '../state/clock.js';
 import {
   connection,
   formats,
   knownUntilOf,
   link,
   nameOfReason,
-  plantMinute,
   session,
   strings,
   tileOf,
 } from '../state/store.js';
 import { rows } from './stops.js';
+import { Button, ShiftChoice } from '../parts/controls.js';
 
 /** At most one question a second, however often the machine changes. */
 const REFRESH_MS = 1000;
-const NO_SHIFTS: readonly Shift[] = [];
 
 export function Machine({ machineId }: { machineId: string }): JSX.Element {
   const words = strings.value;
-  const [view, state] = useMachineView(machineId);
+  const answer = useMachineView(machineId);
+  const view = answer ?? null;
   const tile = tileOf(machineId)?.value ?? view?.tile;
   const [shiftIndex, setShiftIndex] = useState<0 | 1>(0);
   const shift = session.value?.shifts[shiftIndex];
   if (!tile || !shift) {
     return (
       <div class="empty">
-        <p>{state === 'unknown' ? words.unknownMachine : `${words.loading} …`}</p>
+        <p>{answer === null ? words.unknownMachine : `${words.loading} …`}</p>
       </div>
     );
   }
@@ -84,16 +84,14 @@ export function Machine({ machineId }: { machineId: string }): JSX.Element {
                 : tile.workingOrders.join(' · ')}
           </dd>
         </dl>
-        <button
-          class="button"
-          type="button"
+        <Button
+          icon="note"
           onClick={() => {
             openSheet({ kind: 'note', machineId, machineName: name });
           }}
         >
-          <Icon name="note" />
           {words.addNote}
-        </button>
+        </Button>
       </header>
       <Course
         machineId={machineId}
@@ -123,28 +121,26 @@ export function Machine({ machineId }: { machineId: string }): JSX.Element {
   );
 }
 
-function useMachineView(machineId: string): [MachineView | null, 'loading' | 'known' | 'unknown'] {
-  const [loaded, setLoaded] = useState<{
-    view: MachineView | null;
-    state: 'loading' | 'known' | 'unknown';
-  }>({
-    view: null,
-    state: 'loading',
-  });
+/** Undefined before the answer has come, null where there is no such machine. */
+function useMachineView(machineId: string): MachineView | null | undefined {
+  const [view, setView] = useState<MachineView | null>();
   useEffect(() => {
     let isGone = false;
     let timer = 0;
     let lastAtMs = 0;
     const load = async (): Promise<void> => {
-      lastAtMs = Date.now();
-      const answer = await get<MachineView>(`/api/machines/${encodeURIComponent(machineId)}`);
+      lastAtMs = nowMs();
+      const answer = await call<MachineView>(
+        'GET',
+        `/api/machines/${encodeURIComponent(machineId)}`,
+      );
       if (isGone) return;
-      if (answer.ok) setLoaded({ view: answer.value, state: 'known' });
-      else if (answer.kind === 'refused') setLoaded({ view: null, state: 'unknown' });
+      if (answer.ok) setView(answer.value);
+      else if (answer.kind === 'refused') setView(null);
     };
     const refresh = (): void => {
       clearTimeout(timer);
-      timer = setTimeout(() => void load(), Math.max(0, lastAtMs + REFRESH_MS - Date.now()));
+      timer = setTimeout(() => void load(), Math.max(0, lastAtMs + REFRESH_MS - nowMs()));
     };
     refresh();
     const stop = watchMachine(machineId, refresh);
@@ -154,7 +150,7 @@ function useMachineView(machineId: string): [MachineView | null, 'loading' | 'kn
       stop();
     };
   }, [machineId]);
-  return [loaded.view, loaded.state];
+  return view;
 }
 
 interface CourseProps {
@@ -187,29 +183,7 @@ function Course({
   // time of which nothing is known would be drawn before the answer has come
   const bars = view === null ? [] : barsOf(periods, shift, now, earlier);
   before.current = { of: shift.startTime, bars };
-  const shifts = session.value?.shifts ?? NO_SHIFTS;
-  const goingOn = tileOf(machineId)?.value.goingOn?.entryId ?? null;
-  const reasons = useMemo(() => {
-    const known = new Set(view?.entries.map(({ entryId }) => entryId));
-    const local = mine
-      .filter(({ id }) => !known.has(id))
-      .map(({ id, reasonId, startTime, endTime, madeAt, status }) => ({
-        entryId: id,
-        reasonId,
-        startTime,
-        endTime,
-        // what waits applies to the shift in which it is sent
-        sentAt: status === 'waiting' ? now : madeAt,
-        moved: false,
-        status:
-          status === 'unconfirmed' || status === 'refused'
-            ? ('rejected' as const)
-            : status === 'unanswered'
-              ? ('sent' as const)
-              : status,
-      }));
-    return reasonBars([...(view?.entries ?? []), ...local], shift, now, { shifts, goingOn });
-  }, [view, mine, shift, now, shifts, goingOn]);
+  const reasons = reasonBars(view, mine, shift, now, session.value?.shifts ?? []);
   const looks = session.value;
   const coloured = reasons.map((reason) => {
     const look = looks?.reasonLooks[reason.reasonId];
@@ -243,6 +217,12 @@ function Course({
     openSheet({ kind: 'reason', targets: [target] });
   };
   const isZoomed = shown.endTime - shown.startTime < shift.endTime - shift.startTime;
+  const zooms = [
+    ['left', words.earlier, isZoomed, moveView(shown, shift, false)],
+    ['right', words.later, isZoomed, moveView(shown, shift, true)],
+    ['minus', words.zoomOut, isZoomed, zoomView(shown, shift, false)],
+    ['plus', words.zoomIn, true, zoomView(shown, shift, true)],
+  ] as const;
   return (
     <section class="course card" aria-label={words.strip}>
       <div class="course-bar">
@@ -252,38 +232,19 @@ function Course({
           {formats.value.time(shift.endTime)}
         </span>
         <span class="course-zoom">
-          <RoundButton
-            icon="left"
-            label={words.earlier}
-            isOff={!isZoomed}
-            onClick={() => {
-              setShown(moveView(shown, shift, false));
-            }}
-          />
-          <RoundButton
-            icon="right"
-            label={words.later}
-            isOff={!isZoomed}
-            onClick={() => {
-              setShown(moveView(shown, shift, true));
-            }}
-          />
-          <RoundButton
-            icon="minus"
-            label={words.zoomOut}
-            isOff={!isZoomed}
-            onClick={() => {
-              setShown(zoomView(shown, shift, false));
-            }}
-          />
-          <RoundButton
-            icon="plus"
-            label={words.zoomIn}
-            isOff={false}
-            onClick={() => {
-              setShown(zoomView(shown, shift, true));
-            }}
-          />
+          {zooms.map(([icon, label, isOn, next]) => (
+            <Button
+              key={icon}
+              kind="square"
+              icon={icon}
+              aria-label={label}
+              title={label}
+              disabled={!isOn}
+              onClick={() => {
+                setShown(next);
+              }}
+            />
+          ))}
         </span>
       </div>
       <Strip
@@ -314,26 +275,6 @@ function leftOf(period: Period, open: readonly Period[]): Period[] {
             : Math.min(stop.endTime, period.endTime),
     }));
   return parts.length > 0 ? parts : [period];
-}
-
-function RoundButton(props: {
-  icon: 'left' | 'right' | 'plus' | 'minus';
-  label: string;
-  isOff: boolean;
-  onClick: () => void;
-}): JSX.Element {
-  return (
-    <button
-      class="button square"
-      type="button"
-      aria-label={props.label}
-      title={props.label}
-      disabled={props.isOff}
-      onClick={props.onClick}
-    >
-      <Icon name={props.icon} />
-    </button>
-  );
 }
 
 function Legend(): JSX.Element {
@@ -455,9 +396,7 @@ function SentReason(props: {
           <bdi>{by}</bdi>, {formats.value.timeOn(entry.sentAt, plantMinute.value)}
         </span>
       </span>
-      <button class="button" type="button" onClick={correct}>
-        {words.correct}
-      </button>
+      <Button onClick={correct}>{words.correct}</Button>
     </div>
   );
 }

@@ -9,17 +9,18 @@ import { Icon, StateBlock } from '../parts/icons.js';
 import { Sheet } from '../parts/sheet.js';
 import { SplitStrip } from '../parts/split-strip.js';
 import { periodText } from '../parts/stop-item.js';
+import { plantNow } from '../state/clock.js';
 import {
   formats,
   language,
   nameOfReason,
-  plantNow,
   reasonLists,
   reasonsOf,
   session,
   strings,
   tileOf,
 } from '../state/store.js';
+import { Button } from '../parts/controls.js';
 
 interface Split {
   at: number;
@@ -88,9 +89,8 @@ export function ReasonSheet({ targets }: { targets: readonly Target[] }): JSX.El
         <div class="sheet-targets">
           <Targets targets={targets} period={period} />
           {period && canSplit(period, now) && (
-            <button
-              class="button"
-              type="button"
+            <Button
+              icon="split"
               aria-pressed={split !== null}
               onClick={() => {
                 const middle = (period.startTime + (period.endTime ?? now)) / 2;
@@ -101,9 +101,8 @@ export function ReasonSheet({ targets }: { targets: readonly Target[] }): JSX.El
                 );
               }}
             >
-              <Icon name="split" />
               {split ? words.dontSplit : words.split}
-            </button>
+            </Button>
           )}
         </div>
         {isOpenEnded && <p class="hint">{words.openEndedHint}</p>}

@@ -2,7 +2,7 @@ import type { JSX } from 'preact';
 import { useRef, useState } from 'preact/hooks';
 import type { Session } from '../../../src/api/index.js';
 import { closeSheet, registerOperator, submitNote } from '../state/actions.js';
-import { type Failure, get, send } from '../state/api-client.js';
+import { type Failure, call } from '../state/api-client.js';
 import { type Language, LANGUAGES } from '../model/strings.js';
 import { Sheet } from '../parts/sheet.js';
 import {
@@ -14,6 +14,7 @@ import {
   signInNeeded,
   strings,
 } from '../state/store.js';
+import { Button, Segments } from '../parts/controls.js';
 
 function closeDialog(event: Event): void {
   (event.target as Element).closest('dialog')?.close();
@@ -50,13 +51,11 @@ export function OperatorSheet(): JSX.Element {
         </label>
         <div class="form-actions">
           {operator.value !== null && (
-            <button class="button" type="button" onClick={(event) => void register(null, event)}>
-              {words.signOff}
-            </button>
+            <Button onClick={(event) => void register(null, event)}>{words.signOff}</Button>
           )}
-          <button class="button primary" type="submit">
+          <Button kind="primary" type="submit">
             {words.register}
-          </button>
+          </Button>
         </div>
       </form>
     </Sheet>
@@ -94,9 +93,9 @@ export function NoteSheet({
         </label>
         <p class="hint">{words.noteHint}</p>
         <div class="form-actions">
-          <button class="button primary" type="submit">
+          <Button kind="primary" type="submit">
             {words.save}
-          </button>
+          </Button>
         </div>
       </form>
     </Sheet>
@@ -111,21 +110,14 @@ export function SettingsSheet(): JSX.Element {
     <Sheet name="settings" title={words.settings} onClose={closeSheet}>
       <div class="form">
         <h3>{words.language}</h3>
-        <div class="segments" role="group" aria-label={words.language}>
-          {LANGUAGES.map((choice) => (
-            <button
-              key={choice}
-              type="button"
-              lang={choice}
-              aria-pressed={language.value === choice}
-              onClick={() => {
-                setLanguage(choice);
-              }}
-            >
-              {LANGUAGE_NAMES[choice]}
-            </button>
-          ))}
-        </div>
+        <Segments
+          label={words.language}
+          of={LANGUAGES}
+          chosen={language.value}
+          onChoose={setLanguage}
+        >
+          {(choice) => <span lang={choice}>{LANGUAGE_NAMES[choice]}</span>}
+        </Segments>
         <h3>{words.about}</h3>
         <ul class="about">
           {words.aboutLines.map((line) => (
@@ -137,16 +129,14 @@ export function SettingsSheet(): JSX.Element {
             <p>
               {words.station}: <b>{session.value.station}</b>
             </p>
-            <button
-              class="button"
-              type="button"
+            <Button
               onClick={(event) => {
                 void signOut();
                 closeDialog(event);
               }}
             >
               {words.signOut}
-            </button>
+            </Button>
           </div>
         )}
       </div>
@@ -155,9 +145,9 @@ export function SettingsSheet(): JSX.Element {
 }
 
 async function signOut(): Promise<void> {
-  await send('DELETE', '/api/session');
+  await call('DELETE', '/api/session');
   // where no token is needed there is nothing to sign out of
-  const answer = await get<Session>('/api/session');
+  const answer = await call<Session>('GET', '/api/session');
   if (answer.ok) setSession(answer.value);
   else signInNeeded.value = true;
 }
@@ -174,7 +164,7 @@ export function SignIn(): JSX.Element {
   const words = strings.value;
   const [problem, setProblem] = useState<string | null>(null);
   const signIn = async (token: string): Promise<void> => {
-    const answer = await send<Session>('POST', '/api/session', { token });
+    const answer = await call<Session>('POST', '/api/session', { token });
     if (answer.ok) setSession(answer.value);
     else setProblem(signInProblem(answer));
   };
@@ -198,9 +188,9 @@ export function SignIn(): JSX.Element {
           {problem}
         </p>
         <div class="form-actions">
-          <button class="button primary" type="submit">
+          <Button kind="primary" type="submit">
             {words.signIn}
-          </button>
+          </Button>
         </div>
       </form>
     </section>

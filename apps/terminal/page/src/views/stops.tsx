@@ -10,21 +10,12 @@ import {
   stopRows,
 } from '../model/stop-rows.js';
 import { outgoing } from '../state/outbox.js';
-import { FactoryChoice } from '../parts/factory-choice.js';
 import { Icon } from '../parts/icons.js';
 import { StopItem, targetOf } from '../parts/stop-item.js';
 import { useGrowing } from '../parts/use-growing.js';
-import {
-  connection,
-  factoryId,
-  formats,
-  link,
-  plantNow,
-  session,
-  strings,
-  tick,
-  tiles,
-} from '../state/store.js';
+import { nowMs, plantNow, tick } from '../state/clock.js';
+import { connection, factoryId, formats, link, session, strings, tiles } from '../state/store.js';
+import { Button, FactoryChoice, Segments } from '../parts/controls.js';
 
 /** More than anyone explains in a shift; the rest is counted. */
 const MAX_ROWS = 150;
@@ -78,33 +69,23 @@ export function Stops(): JSX.Element {
       <h1 class="visually-hidden">{words.needsReason}</h1>
       <div class="filters">
         <FactoryChoice />
-        <div class="segments" role="group" aria-label={words.order}>
-          {(['newest', 'longest'] as const).map((by) => (
-            <button
-              key={by}
-              type="button"
-              aria-pressed={order.value === by}
-              onClick={() => (order.value = by)}
-            >
-              {by === 'newest' ? words.newestFirst : words.longestFirst}
-            </button>
-          ))}
-        </div>
-        <button
-          class="button"
-          type="button"
+        <Segments
+          label={words.order}
+          of={['newest', 'longest']}
+          chosen={order.value}
+          onChoose={(by: RowOrder) => (order.value = by)}
+        >
+          {(by) => (by === 'newest' ? words.newestFirst : words.longestFirst)}
+        </Segments>
+        <Button
+          icon={picked ? 'cross' : 'several'}
           aria-pressed={picked !== null}
           onClick={() => (selection.value = picked ? null : new Set())}
         >
-          <Icon name={picked ? 'cross' : 'several'} />
           {picked ? words.cancel : words.selectSeveral}
-        </button>
+        </Button>
         <span class="more-stops" role="status">
-          {more > 0 && (
-            <button class="button" type="button" onClick={release}>
-              {words.moreStops(more)}
-            </button>
-          )}
+          {more > 0 && <Button onClick={release}>{words.moreStops(more)}</Button>}
         </span>
       </div>
       {list.length > 0 ? (
@@ -135,16 +116,15 @@ export function Stops(): JSX.Element {
       )}
       {picked && (
         <div class="bottom-bar select-bar">
-          <button
-            class="button primary"
-            type="button"
+          <Button
+            kind="primary"
             disabled={chosen.length === 0}
             onClick={() => {
               openSheet({ kind: 'reason', targets: chosen.map(targetOf) });
             }}
           >
             {words.reasonFor(chosen.length)}
-          </button>
+          </Button>
         </div>
       )}
     </section>
@@ -179,7 +159,7 @@ function useHeldRows(): { list: StopRow[]; more: number; release: () => void; ho
   const shown = useRef<StopRow[]>(wanted);
   const [heldUntilMs, setHeldUntilMs] = useState(0);
   const hold = (): void => {
-    const until = Date.now() + HOLD_MS;
+    const until = nowMs() + HOLD_MS;
     // a moving finger must not draw the list anew with every pixel
     if (until - heldUntilMs > 500) setHeldUntilMs(until);
   };

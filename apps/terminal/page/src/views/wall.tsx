@@ -11,21 +11,20 @@ import {
   type TileFilter,
 } from '../model/tiles.js';
 import { hrefOf } from '../state/router.js';
+import { plantMinute, plantNow } from '../state/clock.js';
 import {
   factoryId,
   formats,
   knownUntilOf,
   machineIds,
   nameOfReason,
-  plantMinute,
-  plantNow,
   session,
   strings,
   tileOf,
   tiles,
 } from '../state/store.js';
-import { FactoryChoice } from '../parts/factory-choice.js';
 import { useGrowing } from '../parts/use-growing.js';
+import { Button, FactoryChoice } from '../parts/controls.js';
 
 const LOOKS: readonly Look[] = ['OPERATING', 'IDLE', 'OFF', 'NO_DATA'];
 /** More tiles than anyone can look at; beyond it the page asks for a filter. */
@@ -82,9 +81,7 @@ export function Wall(): JSX.Element {
         <div class="empty">
           <p>{machineIds.value.length > 0 ? words.noMachineMatches : words.noMachines}</p>
           {machineIds.value.length > 0 && (
-            <button class="button" type="button" onClick={() => (filter.value = ALL_TILES)}>
-              {words.showAll}
-            </button>
+            <Button onClick={() => (filter.value = ALL_TILES)}>{words.showAll}</Button>
           )}
         </div>
       )}
@@ -130,7 +127,7 @@ function Filters(): JSX.Element {
         onClick={() => (filter.value = { ...filter.value, onlyOpen: !onlyOpen })}
       >
         <Icon name="attention" />
-        {words.onlyOpen} <b>{counts.value.open}</b>
+        {words.needsReason} <b>{counts.value.open}</b>
       </button>
       <label class="search">
         <Icon name="search" />

@@ -1,0 +1,80 @@
+import type { ComponentChildren, JSX } from 'preact';
+import { factoryId, session, setFactory, strings } from '../state/store.js';
+import { Icon, type IconName } from './icons.js';
+
+type ButtonProps = JSX.IntrinsicElements['button'] & {
+  icon?: IconName;
+  kind?: 'primary' | 'quiet' | 'square';
+};
+
+export function Button({ icon, kind, children, ...rest }: ButtonProps): JSX.Element {
+  return (
+    <button type="button" {...rest} class={kind ? `button ${kind}` : 'button'}>
+      {icon && <Icon name={icon} />}
+      {children}
+    </button>
+  );
+}
+
+/** A choice of a few things, all of them to be seen. */
+export function Segments<T extends string | number>(props: {
+  label: string;
+  kind?: string;
+  of: readonly T[];
+  chosen: T;
+  onChoose: (choice: T) => void;
+  children: (choice: T) => ComponentChildren;
+}): JSX.Element {
+  const { label, kind = '', of, chosen, onChoose, children } = props;
+  return (
+    <div class={`segments ${kind}`} role="group" aria-label={label}>
+      {of.map((choice) => (
+        <button
+          key={choice}
+          type="button"
+          aria-pressed={choice === chosen}
+          onClick={() => {
+            onChoose(choice);
+          }}
+        >
+          {children(choice)}
+        </button>
+      ))}
+    </div>
+  );
+}
+
+/** This shift, or the last. */
+export function ShiftChoice(props: {
+  index: 0 | 1;
+  onChoose: (index: 0 | 1) => void;
+}): JSX.Element {
+  const words = strings.value;
+  return (
+    <Segments label={words.shift} of={[1, 0]} chosen={props.index} onChoose={props.onChoose}>
+      {(shift) => (shift === 0 ? words.thisShift : words.lastShift)}
+    </Segments>
+  );
+}
+
+export function FactoryChoice(): JSX.Element | null {
+  const factories = session.value?.factories ?? [];
+  if (factories.length < 2 && factoryId.value === null) return null;
+  return (
+    <select
+      class="select"
+      aria-label={strings.value.factory}
+      value={factoryId.value ?? ''}
+      onChange={({ currentTarget }) => {
+        setFactory(currentTarget.value || null);
+      }}
+    >
+      <option value="">{strings.value.allFactories}</option>
+      {factories.map((factory) => (
+        <option key={factory.factoryId} value={factory.factoryId}>
+          {factory.factoryName}
+        </option>
+      ))}
+    </select>
+  );
+}

@@ -1,0 +1,46 @@
+/** The only clock of the page, and the plant's time by it. */
+import { computed, signal } from '@preact/signals';
+import type { Session } from '../../../src/api/index.js';
+
+const JUMP_MS = 2_000;
+
+/** Real time, epoch milliseconds. */
+export function nowMs(): number {
+  return Date.now();
+}
+
+/** Real time, epoch milliseconds; moves on once a second. */
+export const tick = signal(nowMs());
+setInterval(() => {
+  tick.value = nowMs();
+}, 1000);
+
+const plantClock = signal<(Session['clock'] & { readAtMs: number }) | null>(null);
+
+/** @param readAtMs when the server said so */
+export function setPlantClock(clock: Session['clock'], readAtMs: number): void {
+  plantClock.value = { ...clock, readAtMs };
+  tick.value = nowMs();
+}
+
+/** The plant's time at a real one, epoch seconds; real time as long as no server was heard. */
+export function plantSeconds(realMs = nowMs()): number {
+  const { epochSeconds, speed, readAtMs } = plantClock.value ?? REAL_TIME;
+  return Math.floor(epochSeconds + ((realMs - readAtMs) / 1000) * speed);
+}
+const REAL_TIME = { epochSeconds: 0, speed: 1, readAtMs: 0 };
+
+export const plantNow = computed(() => plantSeconds(tick.value));
+
+export const plantMinute = computed(() => Math.floor(plantNow.value / 60) * 60);
+
+/** Calls back when the device has slept or its clock was set, and the plant's time is not known any more. */
+export function onClockJump(jumped: () => void): void {
+  const offset = (): number => nowMs() - performance.now();
+  let offsetMs = offset();
+  tick.subscribe(() => {
+    if (Math.abs(offset() - offsetMs) < JUMP_MS) return;
+    offsetMs = offset();
+    jumped();
+  });
+}
