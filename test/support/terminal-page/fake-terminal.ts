@@ -16,6 +16,7 @@ import type {
 } from '../../../apps/terminal/src/index.js';
 
 const PAGE = join(import.meta.dirname, '../../../dist/apps/terminal/page');
+const HEARTBEAT_MS = 5_000;
 const TYPES: Record<string, string> = {
   '.html': 'text/html; charset=utf-8',
   '.js': 'text/javascript',
@@ -72,6 +73,7 @@ export class FakeTerminal {
   private port = 0;
   private server = createServer();
   private signedIn = false;
+  private heartbeats: NodeJS.Timeout | undefined;
 
   constructor(public plant: FakePlant) {
     const since = plant.session.clock.epochSeconds;
@@ -90,6 +92,9 @@ export class FakeTerminal {
     });
     await new Promise<void>((resolve) => this.server.listen(this.port, '127.0.0.1', resolve));
     this.port = (this.server.address() as AddressInfo).port;
+    this.heartbeats = setInterval(() => {
+      this.write(': heartbeat\n\n');
+    }, HEARTBEAT_MS);
   }
 
   get url(): string {
@@ -103,6 +108,7 @@ export class FakeTerminal {
 
   /** Away from one moment to the next, as with a pulled cable; {@link listen} brings it back on the same port. */
   async close(): Promise<void> {
+    clearInterval(this.heartbeats);
     const closed = new Promise((resolve) => this.server.close(resolve));
     for (const socket of this.sockets) socket.destroy();
     this.listeners.clear();
@@ -191,7 +197,10 @@ export class FakeTerminal {
   }
 
   private pushEvent(event: string, data: unknown): void {
-    const text = `id: fake-${++this.eventCount}\nevent: ${event}\ndata: ${JSON.stringify(data)}\n\n`;
+    this.write(`id: fake-${++this.eventCount}\nevent: ${event}\ndata: ${JSON.stringify(data)}\n\n`);
+  }
+
+  private write(text: string): void {
     if (this.isCut) return;
     for (const response of this.listeners) response.write(text);
   }
