@@ -96,7 +96,7 @@ export class Timeline {
    */
   isTakenBack(time: number, knownAt: number): boolean {
     const rows = [...this.rows.values()];
-    const revised = this.revisions.filter(({ at }) => knownAt < at).map(({ was }) => was);
+    const revised = this.revisions.filter(({ at }) => at >= knownAt).map(({ was }) => was);
     const stop = rowAt(
       time,
       [...rows, ...revised].filter((row) => row.knownAt <= knownAt),
