@@ -51,6 +51,15 @@ describe('asking a bridge', () => {
     );
   });
 
+  it('says what to do where nothing listens', async () => {
+    const url = await serving(() => undefined);
+    const [server] = servers.splice(0);
+    await new Promise((closed) => server?.close(closed));
+    await expect(askBridge(url, '/api/flows', isFlows)).rejects.toThrow(
+      /^no bridge answers at .*ECONNREFUSED .*: start it, or name another one with --bridge$/,
+    );
+  });
+
   it('follows no redirect', async () => {
     const url = await serving((_, response) => response.writeHead(307, { location: '/x' }).end());
     await expect(askBridge(url, '/api/flows', isFlows)).rejects.toThrow('answers with 307');

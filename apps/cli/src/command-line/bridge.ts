@@ -78,7 +78,11 @@ export async function askBridge<T>(
   body?: object,
 ): Promise<T> {
   const bridge = bridgeHttp(url);
-  const answer = await bridge.request(path, body);
+  const answer = await bridge.request(path, body).catch((error: unknown) => {
+    if (!(error instanceof UnreachableError)) throw error;
+    const remedy = 'start it, or name another one with --bridge';
+    throw new UnreachableError(`${error.message}: ${remedy}`, { cause: error });
+  });
   const { status } = answer;
   const json = jsonOf(answer);
   const isTaken = status >= 200 && status < 300;

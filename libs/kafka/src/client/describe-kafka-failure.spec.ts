@@ -25,6 +25,12 @@ describe('describeKafkaFailure', () => {
     expect(describeKafkaFailure(failure('it broke', marks))).toContain(setting);
   });
 
+  it.each(['Broker not connected', 'Connection timeout'])('says what to look at: %s', (message) => {
+    expect(describeKafkaFailure(failure(message))).toBe(
+      `no broker answers there: if that goes on, look at it and at the way to it, or correct KAFKA_BROKERS (${message})`,
+    );
+  });
+
   it('looks behind the error that reports the last of many tries', () => {
     const refused = failure('SASL PLAIN authentication failed', {
       name: 'KafkaJSSASLAuthenticationError',

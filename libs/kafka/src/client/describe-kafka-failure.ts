@@ -8,6 +8,8 @@ const NO_SASL =
 const CLIENT_CERTIFICATE =
   'the broker asks for a certificate, or does not accept this one: ' +
   'see KAFKA_SSL_CERT_FILE and KAFKA_SSL_KEY_FILE';
+const SILENT =
+  'no broker answers there: if that goes on, look at it and at the way to it, or correct KAFKA_BROKERS';
 const NO_TLS =
   'no TLS could be agreed on: if that goes on, the port is one without TLS, see KAFKA_SSL and KAFKA_BROKERS';
 
@@ -89,7 +91,11 @@ export function describeKafkaFailure(error: unknown, asked: Asked = {}): string 
   return String(error);
 }
 
+/** kafkajs's errors of a broker that takes the connection and is silent, and of one that does not even do that. */
+const NO_ANSWER: readonly string[] = ['Broker not connected', 'Connection timeout'];
+
 function adviceOf(error: KafkaFailure): string | undefined {
+  if (NO_ANSWER.includes(error.message)) return SILENT;
   // Node reports it by the code of a connection that broke, which may be anything.
   if (error.message.includes('before secure TLS connection was established')) return NO_TLS;
   const marks = [error.code, error.type, error.name].filter((mark) => typeof mark === 'string');
