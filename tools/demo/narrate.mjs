@@ -7,6 +7,8 @@ const COLOURS = {
   reason: 35,
   callback: 34,
 };
+/** Of demo/sap-loipro05-order-1895938.xml. */
+const DEMO_ORDER = '1895938';
 const SHORT_PERIOD_SECONDS = 6 * 60;
 const SHORT_PERIODS_SHOWN = 4;
 const useColour = process.stdout.isTTY === true && !process.env.NO_COLOR;
@@ -74,13 +76,11 @@ export function narrator({ machines, sandboxUrl, clock, readJson, print }) {
     return count > SHORT_PERIODS_SHOWN;
   }
 
-  async function listApplied({ machineId, source }) {
+  async function listApplied({ machineId, orderId, source }) {
     // of an order that concerns no machine
     if (machineId === null) return;
     const { workingOrders } = await readJson(`${sandboxUrl}/sandbox/machines/${machineId}`);
-    const from = source.topic.endsWith('erp.work-orders.v1')
-      ? 'SAP order (IDoc LOIPRO05)'
-      : 'ERP list';
+    const from = source.topic.endsWith('erp.work-orders.v1') ? nameOf(orderId) : 'ERP list';
     line('list', machineId, `${from} → the service shows [${workingOrders.join(', ')}]`);
   }
 
@@ -103,6 +103,10 @@ export function narrator({ machines, sandboxUrl, clock, readJson, print }) {
     const detail = `${headers['dlq-code']}: ${headers['dlq-detail']}; kept on ${topic}`;
     line('refused', key?.toString() ?? '', detail);
   }
+}
+
+function nameOf(orderId) {
+  return orderId === DEMO_ORDER ? 'SAP order (IDoc LOIPRO05)' : `order ${orderId}`;
 }
 
 function timeOfDay(epochSeconds) {
