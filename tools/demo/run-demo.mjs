@@ -1,7 +1,7 @@
 // The demo of npm start: an ERP and operators that talk to the bridge over Kafka, and a live log of what comes of it.
 import { setMaxListeners } from 'node:events';
 import { setTimeout as delay } from 'node:timers/promises';
-import { Kafka, logLevel, Partitioners } from 'kafkajs';
+import { Kafka, logLevel, Partitioners } from '#libs/kafkajs-patches';
 import { narrator } from './narrate.mjs';
 import { createErp } from './erp.mjs';
 import { receiveCallbacks } from './erp-callbacks.mjs';
@@ -65,9 +65,11 @@ export async function runDemo({ brokers, sandboxUrl, clock, topicPrefix, sinceMs
   const joined = new Promise((resolve) => consumer.on(consumer.events.GROUP_JOIN, resolve));
   await consumer.run({
     eachMessage: async ({ topic, message }) => {
+      const { key, headerList } = message;
       // with KAFKA_SCHEMA_REGISTRY_OUTPUTS the id of a schema stands before the JSON
       const value = message.value?.[0] === 0 ? message.value.subarray(5) : message.value;
-      const record = { topic: topic.slice(topicPrefix.length), message: { ...message, value } };
+      const headers = Object.fromEntries(headerList);
+      const record = { topic: topic.slice(topicPrefix.length), message: { key, value, headers } };
       await narrate(record).catch(() => undefined);
       await operators.onRecord(record).catch(() => undefined);
     },
