@@ -215,6 +215,15 @@ describe('the bridge as a process', () => {
     expect(await bridge.exitCode()).toBe(0);
   });
 
+  it('calls no flow running before it is known which are paused by hand', async () => {
+    const bridge = start({ KAFKA_BROKERS: '127.0.0.1:1', BRIDGE_FLOWS: 'work-orders' });
+    const response = await fetch(`${await bridge.url()}/api/flows`);
+    const why = expect.stringContaining(
+      'until it is read which flows are paused by hand',
+    ) as string;
+    expect(await response.json()).toMatchObject([{ name: 'work-orders', state: 'paused', why }]);
+  });
+
   it('says at start that it sends nothing to a collector whose address holds a login', async () => {
     const bridge = start({
       KAFKA_BROKERS: '127.0.0.1:1',

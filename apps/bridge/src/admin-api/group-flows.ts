@@ -59,9 +59,13 @@ export class GroupFlows {
   async all(): Promise<GroupFlow[]> {
     const lags = await this.lags();
     const processes = this.shares.all();
+    // Kept out of the share that this process reports: the others know better, and it lasts a moment.
+    const unread = this.controls.problem;
     return FLOWS.flatMap((flow) => {
       const pause = this.controls.pauseOf(flow);
-      return groupFlow(flow, pause, processes, lags.get(flow) ?? null) ?? [];
+      const answer = groupFlow(flow, pause, processes, lags.get(flow) ?? null);
+      if (answer === undefined) return [];
+      return unread === undefined ? answer : { ...answer, state: 'paused', why: unread };
     });
   }
 

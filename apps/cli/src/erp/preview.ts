@@ -119,7 +119,7 @@ function erpSettings({ map, mapping, timeZone }: PreviewOptions, command: CliCom
     { setting: 'ERP_MAPPING_FILE', option: '--mapping', value: mapping },
     { setting: 'ERP_TIME_ZONE', option: '--time-zone', value: timeZone },
   ].filter(({ value }) => value !== undefined);
-  const settings = given.map(({ setting, value }) => [setting, value]);
+  const settings = given.map(({ setting, value }) => [setting, value] as const);
   try {
     return loadErpSettings({ ...readEnvironment(), ...Object.fromEntries(settings) });
   } catch (error) {
