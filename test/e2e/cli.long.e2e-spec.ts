@@ -279,7 +279,8 @@ describe('machine-bridge, beside a running bridge', () => {
     expect((await bridgeCommand(['offsets', 'reset', 'x', '--to', 'noon'])).exitCode).toBe(64);
     expect((await bridgeCommand(['send'])).exitCode).toBe(64);
     expect((await bridgeCommand(['machines', '--state', 'RUNNING'])).exitCode).toBe(64);
-  });
+    // a dozen commands, one after the other
+  }, 300_000);
 
   it('names a misspelt setting, and takes no other Kafka for the one that it was to name', async () => {
     const misspelt = { KAFKA_BROKERS: '', KAFKA_BROKER: 'kafka.example.com:9092' };
