@@ -115,7 +115,7 @@ export interface BridgeTopic {
   cleanupPolicy: 'delete' | 'compact' | 'compact,delete';
   /** Whether a bridge with these settings cannot do without it. */
   isNeeded: boolean;
-  /** Whether the bridge commits offsets of it. */
+  /** Whether bridges commit offsets of it; of an input, also where this one does not run its flow. */
   isConsumed: boolean;
   maxMessageBytes?: number;
   /** After so long a segment of the log is closed: only closed ones are compacted. */
