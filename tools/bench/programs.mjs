@@ -13,7 +13,6 @@ const BRIDGE = join(ROOT, 'dist/apps/bridge/src/main.js');
 const TERMINAL = join(ROOT, 'dist/apps/terminal/src/main.js');
 const INGEST = join(ROOT, 'dist/apps/ingest/src/main.js');
 const STUB = fileURLToPath(new URL('./service-stub/main.mjs', import.meta.url));
-const BARE = fileURLToPath(new URL('./bare/main.mjs', import.meta.url));
 // what the user has set for a bridge of his own would change what is measured
 const SETTINGS_OF_A_BRIDGE =
   /^(KAFKA|MACHINE_CLOUD|BRIDGE|CLOCK|POLL|OTEL|TERMINAL|INGEST|STALE|SETTLE|DIRECTORY|BACKFILL)_/;
@@ -106,15 +105,6 @@ export async function startStub(bench, { machines, latencyMs, updateSeconds = 60
   const url = `http://127.0.0.1:${port}`;
   await untilHealthy(app, `${url}/stub/report`);
   return { ...app, url };
-}
-
-/** The bridge's libraries without the bridge; `program` is the rest of what bare/main.mjs takes. */
-export async function startBare({ brokers, input, outcomes, prefix, service, ...bench }, program) {
-  const port = await anyFreePort();
-  const topics = { brokers, input, outcomes, groupId: `${prefix}bare` };
-  const options = { ...topics, ...program, serviceUrl: service.url, port };
-  const app = start(bench, 'bench-bare', [BARE, JSON.stringify(options)], {});
-  return { ...app, url: `http://127.0.0.1:${port}` };
 }
 
 /** Confluent's Parallel Consumer on a trial's input; `program` is what else rivals/ParallelConsumer.java takes. */

@@ -1,4 +1,3 @@
-import { addBareRuns } from '../bare-run.mjs';
 import { addLoad, drain } from '../drain.mjs';
 import { LISTS, machineIdsOf } from '../load.mjs';
 import { countByKind, ratePerSecond } from '../outcomes.mjs';
@@ -6,18 +5,11 @@ import { withTrial } from '../trial.mjs';
 
 const MACHINES = 20_000;
 const LISTS_A_MACHINE = 10;
-// as the bridge by itself
-const CALLS_AT_A_TIME = 64;
 const CPU_US = { atMost: 30, digits: 1 };
 
 /** Which machine a message is for: the lists of a machine come far apart, or one right after the other. */
 const CASES = [
-  {
-    of: 'in waves',
-    perSecond: 45_000,
-    indexOf: (number, machines) => number % machines,
-    isCompared: true,
-  },
+  { of: 'in waves', perSecond: 45_000, indexOf: (number, machines) => number % machines },
   {
     of: 'ten in a row',
     perSecond: 60_000,
@@ -31,7 +23,7 @@ export const lists = {
   async round(bench, figures) {
     const machines = bench.scaled(MACHINES);
     const machineIds = machineIdsOf(machines);
-    for (const { of, perSecond, indexOf, isCompared } of CASES) {
+    for (const { of, perSecond, indexOf } of CASES) {
       const machineOf = (number) => machineIds[indexOf(number, machines)];
       const count = machines * LISTS_A_MACHINE;
       const run = await bench.step(of, () =>
@@ -40,10 +32,6 @@ export const lists = {
         ),
       );
       addRun(figures, of, run, perSecond);
-      if (isCompared) {
-        const load = { kind: 'lists', flow: LISTS, machines, machineOf, count };
-        await addBareRuns(bench, figures, { ...load, calls: CALLS_AT_A_TIME, bridge: run });
-      }
     }
   },
 };

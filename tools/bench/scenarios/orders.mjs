@@ -1,4 +1,3 @@
-import { addBareRuns } from '../bare-run.mjs';
 import { readMetrics } from '../costs.mjs';
 import { addLoad, costsOf, untilAllPublished } from '../drain.mjs';
 import { IDOC_BYTES, idocOf } from '../idoc.mjs';
@@ -15,8 +14,6 @@ const MACHINES = 5000;
 const ORDERS_IN_ALL = 100_000;
 const IDOCS = 6000;
 const IDOCS_AT_ONCE = 60;
-// as the bridge by itself
-const CALLS_AT_A_TIME = 64;
 // orders alone are what is started with, and what its memory holds
 const SETTINGS = { BRIDGE_FLOWS: 'work-orders' };
 
@@ -27,15 +24,12 @@ export const orders = {
     const machineIds = machineIdsOf(MACHINES);
     const count = bench.scaled(ORDERS_IN_ALL);
     const machineOf = (number) => machineIds[number % MACHINES];
-    const bridge = await withTrial(bench, { flow: ORDERS, machines: MACHINES }, async (trial) => {
-      const run = await bench.step('taken in', () =>
+    await withTrial(bench, { flow: ORDERS, machines: MACHINES }, async (trial) => {
+      await bench.step('taken in', () =>
         takeIn(trial, figures, { count, machineOf, ...CANONICAL }),
       );
       await bench.step('restored', () => restore(trial, figures, count));
-      return run;
     });
-    const load = { kind: 'orders', flow: ORDERS, machines: MACHINES, machineOf, count };
-    await addBareRuns(bench, figures, { ...load, calls: CALLS_AT_A_TIME, bridge });
     await withTrial(bench, { flow: ORDERS, machines: MACHINES }, (trial) => {
       const idocs = { count: bench.scaled(IDOCS), machineOf, ...AS_IDOC };
       return bench.step(AS_IDOC.of, () => takeIn(trial, figures, idocs));
@@ -78,7 +72,6 @@ async function takeIn(trial, figures, { of, atLeast, count, machineOf, valueOf, 
   figures.add(of, 'RSS, MB', (await readMetrics(app.url)).rssMb);
   addLoad(figures, of, { ...run, report });
   await app.stop();
-  return run;
 }
 
 /** From the start of the process until it is ready: joining the group is in it, as in every restart. */

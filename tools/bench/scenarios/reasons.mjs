@@ -1,4 +1,3 @@
-import { addBareRuns } from '../bare-run.mjs';
 import { addLoad, drain } from '../drain.mjs';
 import { machineIdsOf, REASONS } from '../load.mjs';
 import { ratePerSecond } from '../outcomes.mjs';
@@ -19,7 +18,6 @@ export const reasons = {
   async round(bench, figures) {
     const machineIds = machineIdsOf(MACHINES);
     const load = { flow: REASONS, machineOf: (number) => machineIds[number % MACHINES] };
-    let last;
     for (const { concurrency, perSecond, messages } of CASES) {
       const of = `${concurrency} calls at a time`;
       const settings = { MACHINE_CLOUD_MAX_CONCURRENCY: String(concurrency) };
@@ -30,16 +28,7 @@ export const reasons = {
         ),
       );
       addRun(figures, of, run, perSecond);
-      last = {
-        ...load,
-        kind: 'reasons',
-        machines: MACHINES,
-        count,
-        calls: concurrency,
-        bridge: run,
-      };
     }
-    await addBareRuns(bench, figures, last);
   },
 };
 
