@@ -1,6 +1,3 @@
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { TOPICS } from '#libs/contracts';
 import { type LocalCluster, startLocalCluster } from '../../tools/kafka/local-kafka.mjs';
 import { Answers } from '../support/chaos/answers.js';
@@ -12,6 +9,7 @@ import { OrderLoad, SEVERAL_ORDERS } from '../support/chaos/order-load.js';
 import { overlaps } from '../support/chaos/overlaps.js';
 import { untilAllMove } from '../support/chaos/until-called.js';
 import { eventually } from '../support/eventually.js';
+import { temporaryFile, temporaryFolder } from '../support/temporary-files.js';
 
 const MACHINES = 30;
 const ORDERS = 60;
@@ -21,7 +19,6 @@ const BROKERS = 3;
 const ENDS = ['stop', 'kill'] as const;
 
 describe('brokers that end and come back one after the other, while commands and orders stream through', () => {
-  let folder: string;
   let cluster: LocalCluster;
   let commands: ChaosPlant;
   let orders: ChaosPlant;
@@ -29,10 +26,8 @@ describe('brokers that end and come back one after the other, while commands and
   let answers: { commands: Answers; orders: Answers };
 
   beforeAll(async () => {
-    folder = await mkdtemp(join(tmpdir(), 'brokers-'));
-    const mapping = join(folder, 'mapping.json');
-    await writeFile(mapping, JSON.stringify([SEVERAL_ORDERS]));
-    cluster = await startLocalCluster({ dir: folder, nodes: BROKERS });
+    const mapping = temporaryFile('mapping.json', [SEVERAL_ORDERS]);
+    cluster = await startLocalCluster({ dir: temporaryFolder(), nodes: BROKERS });
     const brokers = cluster.brokers.split(',');
     commands = await ChaosPlant.open({ brokers, machines: MACHINES });
     orders = await ChaosPlant.open({
@@ -67,7 +62,6 @@ describe('brokers that end and come back one after the other, while commands and
     await load.stop();
     await Promise.all([commands.close(), orders.close()]);
     await cluster.kill();
-    await rm(folder, { recursive: true, force: true });
   });
 
   it('cost no command and no order of commands', async () => {

@@ -1,10 +1,8 @@
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { TOPICS } from '#libs/contracts';
 import { ChaosPlant } from '../support/chaos/chaos-plant.js';
 import { answering, ErpServer } from '../support/erp-server.js';
 import { eventually } from '../support/eventually.js';
+import { temporaryFile } from '../support/temporary-files.js';
 import { header, json, type ReadRecord, type TopicReader } from '../support/topic-reader.js';
 
 const TOKEN = 'token-of-the-dead-erp';
@@ -15,7 +13,6 @@ const THIN_EVENTS = 6000;
 describe('orders that ERPs are asked for, by processes', () => {
   let erp: ErpServer;
   let dead: ErpServer;
-  let folder: string;
   let plant: ChaosPlant;
   let answers: TopicReader;
 
@@ -23,14 +20,13 @@ describe('orders that ERPs are asked for, by processes', () => {
     erp = await ErpServer.start();
     dead = await ErpServer.start();
     dead.faults.set('*', answering(503));
-    folder = await mkdtemp(join(tmpdir(), 'enrichment-'));
-    const file = join(folder, 'rules.json');
     const rule = (name: string, { url }: ErpServer, auth: object): object => ({
       ...{ name, when: { erp: name }, orderId: 'order', url: `${url}/orders/{orderId}`, auth },
     });
     const basic = { kind: 'basic', username: 'bridge', password: { env: 'ERP_PASSWORD' } };
     const bearer = { kind: 'bearer', token: { env: 'DEAD_ERP_TOKEN' } };
-    await writeFile(file, JSON.stringify([rule('one', erp, basic), rule('dead', dead, bearer)]));
+    const rules = [rule('one', erp, basic), rule('dead', dead, bearer)];
+    const file = temporaryFile('rules.json', rules);
     plant = await ChaosPlant.open({
       ...{ machines: 12, partitions: 1 },
       env: {
@@ -45,7 +41,6 @@ describe('orders that ERPs are asked for, by processes', () => {
     // fails where the output of a process holds one of the secrets
     await plant.close();
     await Promise.all([erp.close(), dead.close()]);
-    await rm(folder, { recursive: true });
   });
 
   const eventOf = (name: string, order: string) => ({

@@ -1,6 +1,3 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import type { Environment } from '#libs/config';
 import { TOPICS } from '#libs/contracts';
 import { AppProcess } from '../support/app-process.js';
@@ -8,6 +5,7 @@ import { CallbackReceiver } from '../support/callback-receiver.js';
 import { ChaosPlant } from '../support/chaos/chaos-plant.js';
 import { eventually } from '../support/eventually.js';
 import { ingestSettings, post, untilReady } from '../support/running-ingest.js';
+import { temporaryFile } from '../support/temporary-files.js';
 import { header, json, type ReadRecord, type TopicReader } from '../support/topic-reader.js';
 
 const TOKEN = 'token-of-the-erp-of-callbacks';
@@ -17,8 +15,7 @@ const LONG_COMMIT_INTERVAL_MS = '60000';
 const ANSWERED_BEFORE_KILL = 12;
 
 describe('callbacks of an ingest that is killed', () => {
-  const folder = mkdtempSync(join(tmpdir(), 'ingest-callbacks-'));
-  const sendersFile = join(folder, 'senders.json');
+  let sendersFile: string;
   let erp: CallbackReceiver;
   let plant: ChaosPlant;
   let outcomes: TopicReader;
@@ -29,7 +26,7 @@ describe('callbacks of an ingest that is killed', () => {
     erp = await CallbackReceiver.start();
     const callback = { url: erp.url, hmacSecret: 'secret-of-the-callbacks' };
     const senders = { erp: { token: TOKEN, paths: ['/orders'], callback } };
-    writeFileSync(sendersFile, JSON.stringify({ senders }));
+    sendersFile = temporaryFile('senders.json', { senders });
     const env = { BRIDGE_FLOWS: 'work-orders' };
     plant = await ChaosPlant.open({ machines: MACHINES, partitions, env });
     outcomes = await plant.kafka.read(TOPICS.commandOutcomes);
@@ -41,10 +38,6 @@ describe('callbacks of an ingest that is killed', () => {
     await Promise.all(processes.map((process) => process.close()));
     await plant.close();
     await erp.close();
-  });
-
-  afterAll(() => {
-    rmSync(folder, { recursive: true });
   });
 
   const callbackGroup = (): string => `${plant.groupId}-callback-erp`;

@@ -1,11 +1,9 @@
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { realDelayMs } from '#libs/clock';
 import { type LocalKafka, startLocalKafka } from '../../tools/kafka/local-kafka.mjs';
 import { eventually } from '../support/eventually.js';
 import { TestKafka, uniqueTopicPrefix } from '../support/kafka.js';
 import { type Place, RunningIngest } from '../support/running-ingest.js';
+import { temporaryFolder } from '../support/temporary-files.js';
 import { header } from '../support/topic-reader.js';
 
 const TOPIC = 'erp.work-order-lists.v1';
@@ -13,7 +11,6 @@ const SENDERS = 10;
 
 describe('a Kafka that is killed while requests stream into ingest', () => {
   const prefix = uniqueTopicPrefix();
-  let folder: string;
   let broker: LocalKafka;
   let ingest: RunningIngest;
   let kafka: TestKafka;
@@ -21,8 +18,7 @@ describe('a Kafka that is killed while requests stream into ingest', () => {
   const refusals: { status: number; retryAfter: string | null; afterMs: number }[] = [];
 
   beforeAll(async () => {
-    folder = await mkdtemp(join(tmpdir(), 'ingest-kafka-'));
-    broker = await startLocalKafka({ dir: folder });
+    broker = await startLocalKafka({ dir: temporaryFolder() });
     kafka = new TestKafka([broker.brokers], prefix);
     ingest = await RunningIngest.start(prefix, { KAFKA_BROKERS: broker.brokers });
     await ingest.ready();
@@ -47,7 +43,6 @@ describe('a Kafka that is killed while requests stream into ingest', () => {
     await ingest.close();
     await kafka.close();
     await broker.stop();
-    await rm(folder, { recursive: true, force: true });
   });
 
   async function send(sender: number, ending: AbortSignal): Promise<void> {

@@ -1,11 +1,9 @@
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { type LocalCluster, startLocalCluster } from '../../tools/kafka/local-kafka.mjs';
 import { eventually } from '../support/eventually.js';
 import { TestKafka, uniqueTopicPrefix } from '../support/kafka.js';
 import { KafkaRelay } from '../support/kafka-relay.js';
 import { type Place, RunningIngest } from '../support/running-ingest.js';
+import { temporaryFolder } from '../support/temporary-files.js';
 
 const TOPIC = 'erp.work-order-lists.v1';
 const LIST = { machineId: 'M-1', workingOrders: ['4711'] };
@@ -15,7 +13,6 @@ const LIST_OFFSETS = 2;
 /** With one broker, whoever has read its own claim has read all receipts that were committed before. */
 describe('an ingest that reads claims from one broker, and receipts late from another', () => {
   const prefix = uniqueTopicPrefix();
-  let folder: string;
   let cluster: LocalCluster;
   let kafka: TestKafka;
   let relay: KafkaRelay;
@@ -29,8 +26,7 @@ describe('an ingest that reads claims from one broker, and receipts late from an
   }
 
   beforeAll(async () => {
-    folder = await mkdtemp(join(tmpdir(), 'ingest-receipts-'));
-    cluster = await startLocalCluster({ dir: folder, nodes: 2 });
+    cluster = await startLocalCluster({ dir: temporaryFolder(), nodes: 2 });
     kafka = new TestKafka(cluster.brokers.split(','), prefix);
     await kafka.topics.createPlaced('machine-bridge.ingest-claims.v1', [[1]], {});
     await kafka.topics.createPlaced('machine-bridge.ingest-receipts.v1', [[2]], {});
@@ -42,7 +38,6 @@ describe('an ingest that reads claims from one broker, and receipts late from an
     await relay.close();
     await kafka.close();
     await cluster.kill();
-    await rm(folder, { recursive: true, force: true });
   });
 
   it('waits for those of a process that it has fenced before it claims what that held', async () => {

@@ -1,6 +1,3 @@
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { TOPICS } from '#libs/contracts';
 import { type LocalKafka, startLocalKafka } from '../../tools/kafka/local-kafka.mjs';
 import { Answers } from '../support/chaos/answers.js';
@@ -11,6 +8,7 @@ import { untilReady, untilUnready } from '../support/chaos/health.js';
 import { overlaps } from '../support/chaos/overlaps.js';
 import { untilAllMove } from '../support/chaos/until-called.js';
 import type { LoggedCall } from '../support/sandbox-control.js';
+import { temporaryFolder } from '../support/temporary-files.js';
 
 const ENDS = ['stop', 'kill'] as const;
 
@@ -25,15 +23,13 @@ async function pauseOf(url: string): Promise<unknown> {
 }
 
 describe('a Kafka that is stopped and killed while commands stream through', () => {
-  let folder: string;
   let broker: LocalKafka;
   let plant: ChaosPlant;
   let answers: Answers;
   let calls: LoggedCall[];
 
   beforeAll(async () => {
-    folder = await mkdtemp(join(tmpdir(), 'kafka-away-'));
-    broker = await startLocalKafka({ dir: folder });
+    broker = await startLocalKafka({ dir: temporaryFolder() });
     plant = await ChaosPlant.open({ brokers: [broker.brokers] });
     const { load, sandbox, kafka } = plant;
     await sandbox.addFault({ operation: '*', latencyMs: 100 });
@@ -61,7 +57,6 @@ describe('a Kafka that is stopped and killed while commands stream through', () 
   afterAll(async () => {
     await plant.close();
     await broker.kill();
-    await rm(folder, { recursive: true, force: true });
   });
 
   it('costs no command and no order', () => {

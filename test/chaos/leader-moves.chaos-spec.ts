@@ -1,25 +1,21 @@
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { TOPICS } from '#libs/contracts';
 import { type LocalCluster, startLocalCluster } from '../../tools/kafka/local-kafka.mjs';
 import type { BridgeProcess } from '../support/bridge-process.js';
 import { ChaosPlant } from '../support/chaos/chaos-plant.js';
 import { eventually } from '../support/eventually.js';
+import { temporaryFolder } from '../support/temporary-files.js';
 
 const BROKERS = 2;
 /** Longer than calls are waited for in a rebalance, which would cut this one off. */
 const CALL_MS = 8000;
 
 describe('a partition that gets another leader while a call is under way', () => {
-  let folder: string;
   let cluster: LocalCluster;
   let plant: ChaosPlant;
   let bridge: BridgeProcess;
 
   beforeAll(async () => {
-    folder = await mkdtemp(join(tmpdir(), 'leader-moves-'));
-    cluster = await startLocalCluster({ dir: folder, nodes: BROKERS });
+    cluster = await startLocalCluster({ dir: temporaryFolder(), nodes: BROKERS });
     const brokers = cluster.brokers.split(',');
     const env = { MACHINE_CLOUD_TIMEOUT_MS: '60000' };
     plant = await ChaosPlant.open({ brokers, machines: 3, partitions: 1, env });
@@ -30,7 +26,6 @@ describe('a partition that gets another leader while a call is under way', () =>
   afterAll(async () => {
     await plant.close();
     await cluster.kill();
-    await rm(folder, { recursive: true, force: true });
   }, 60_000);
 
   const setList = (machineId: string, order: string): Promise<void> =>

@@ -1,6 +1,3 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { TOPICS } from '#libs/contracts';
 import type { BridgeProcess } from '../support/bridge-process.js';
 import { Answers } from '../support/chaos/answers.js';
@@ -9,6 +6,7 @@ import { OrderLoad, SEVERAL_ORDERS } from '../support/chaos/order-load.js';
 import { overlaps } from '../support/chaos/overlaps.js';
 import { eventually } from '../support/eventually.js';
 import type { LoggedCall } from '../support/sandbox-control.js';
+import { temporaryFile } from '../support/temporary-files.js';
 
 const MACHINES = 30;
 const ORDERS = 120;
@@ -17,8 +15,6 @@ const CALLS_BEFORE_KILL = [40, 3, 150, 1, 80];
 const LATENCY_MS = 40;
 
 describe('orders that move from machine to machine, while one of two bridges is killed again and again', () => {
-  const folder = mkdtempSync(join(tmpdir(), 'orders-kill-'));
-  const mapping = join(folder, 'mapping.json');
   let plant: ChaosPlant;
   let load: OrderLoad;
   let answers: Answers;
@@ -33,13 +29,12 @@ describe('orders that move from machine to machine, while one of two bridges is 
   };
 
   beforeAll(async () => {
-    writeFileSync(mapping, JSON.stringify([SEVERAL_ORDERS]));
     plant = await ChaosPlant.open({
       machines: MACHINES,
       env: {
         BRIDGE_FLOWS: 'work-orders',
         WORK_ORDER_LIST_MAX_MACHINES: '3',
-        ERP_MAPPING_FILE: mapping,
+        ERP_MAPPING_FILE: temporaryFile('mapping.json', [SEVERAL_ORDERS]),
       },
     });
     const { kafka, sandbox } = plant;
@@ -67,7 +62,6 @@ describe('orders that move from machine to machine, while one of two bridges is 
   afterAll(async () => {
     await load.stop();
     await plant.close();
-    rmSync(folder, { recursive: true });
   });
 
   it('leaves every machine with the list that follows from the newest of each order', async () => {

@@ -1,12 +1,10 @@
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { type MachineState, type MachineStateRecord, STATE_EVENT_TYPES } from '#libs/contracts';
 import { type LocalKafka, startLocalKafka } from '../../tools/kafka/local-kafka.mjs';
 import type { BridgeProcess } from '../support/bridge-process.js';
 import { inBrief } from '../support/chaos/in-brief.js';
 import { untilReady, untilUnready } from '../support/chaos/health.js';
 import { eventually } from '../support/eventually.js';
+import { temporaryFolder } from '../support/temporary-files.js';
 import { header, type ReadRecord } from '../support/topic-reader.js';
 import { type TimelinePeriod, brokenLinks, foldStates } from '../support/states/fold-states.js';
 import { readStateStream, type StateStream } from '../support/states/state-stream.js';
@@ -46,7 +44,6 @@ async function untilPublished(url: string, machineId: string, since: number): Pr
 }
 
 describe('machine states through crashes, outages and rebalances', () => {
-  let folder: string;
   let broker: LocalKafka;
   let plant: StatesPlant;
   let stream: StateStream;
@@ -157,8 +154,7 @@ describe('machine states through crashes, outages and rebalances', () => {
     inBrief(plant.machineIds.flatMap((machineId) => check(machineId, published(machineId))));
 
   beforeAll(async () => {
-    folder = await mkdtemp(join(tmpdir(), 'states-chaos-'));
-    broker = await startLocalKafka({ dir: folder });
+    broker = await startLocalKafka({ dir: temporaryFolder() });
     const brokers = [broker.brokers];
     const env = { SETTLE_SECONDS: String(SETTLE_MINUTES * MINUTE) };
     plant = await StatesPlant.open({ brokers, machines: MACHINES, clockSpeed: CLOCK_SPEED, env });
@@ -187,12 +183,7 @@ describe('machine states through crashes, outages and rebalances', () => {
   }, 400_000);
 
   afterAll(async () => {
-    try {
-      await plant.close();
-    } finally {
-      await broker.kill();
-      await rm(folder, { recursive: true, force: true });
-    }
+    await plant.close().finally(() => broker.kill());
   });
 
   it('are published by the minute as the service has them', () => {

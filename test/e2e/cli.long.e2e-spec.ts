@@ -1,10 +1,7 @@
 import { execFile } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { type Environment, loadKafkaSettings } from '#libs/config';
 import { TOPICS } from '#libs/contracts';
@@ -14,6 +11,7 @@ import { eventually } from '../support/eventually.js';
 import { testBrokers, uniqueTopicPrefix } from '../support/kafka.js';
 import { type Plant, startPlant } from '../support/plant.js';
 import { type CommandResult, runCommand, RunningCommand } from '../support/run-command.js';
+import { temporaryFile } from '../support/temporary-files.js';
 import type { TopicReader } from '../support/topic-reader.js';
 
 const run = promisify(execFile);
@@ -39,20 +37,14 @@ function lines<T>({ stdout }: CommandResult): T[] {
 describe('machine-bridge, beside a running bridge', () => {
   let plant: Plant;
   let outcomes: TopicReader;
-  let folder: string;
 
   beforeAll(async () => {
-    folder = await mkdtemp(join(tmpdir(), 'cli-'));
-    const tokens = join(folder, 'tokens.json');
-    await writeFile(tokens, JSON.stringify({ reader: ['machine-info', 'machine-state'] }));
+    const tokens = temporaryFile('tokens.json', { reader: ['machine-info', 'machine-state'] });
     plant = await startPlant({ sandboxEnv: { SANDBOX_TOKENS_FILE: tokens } });
     outcomes = await plant.kafka.read(TOPICS.commandOutcomes);
   });
 
-  afterAll(async () => {
-    await plant.close();
-    await rm(folder, { recursive: true });
-  });
+  afterAll(() => plant.close());
 
   const settings = (): Environment => ({
     KAFKA_GROUP_ID: plant.groupId,
@@ -119,8 +111,7 @@ describe('machine-bridge, beside a running bridge', () => {
   });
 
   it('reads settings of a file, below those of the environment', async () => {
-    const file = join(folder, '.env');
-    await writeFile(file, 'STALE_AFTER_SECONDS=900\nKAFKA_GROUP_ID=other\n');
+    const file = temporaryFile('.env', 'STALE_AFTER_SECONDS=900\nKAFKA_GROUP_ID=other\n');
     const result = await bridgeCommand(['config', 'check', '--json', '--settings-file', file]);
     const found = lines<Finding>(result);
     expect(found.find(({ name }) => name === 'STALE_AFTER_SECONDS')).toMatchObject({
@@ -131,7 +122,7 @@ describe('machine-bridge, beside a running bridge', () => {
       value: plant.groupId,
       source: 'environment',
     });
-    const none = await bridgeCommand(['config', 'check', '--settings-file', join(folder, 'none')]);
+    const none = await bridgeCommand(['config', 'check', '--settings-file', `${file}.none`]);
     expect(none).toMatchObject({ exitCode: 78, stdout: '' });
   });
 
@@ -219,12 +210,11 @@ describe('machine-bridge, beside a running bridge', () => {
 
   it('asks each ERP that completes orders, and says what is wrong with its login', async () => {
     const erp = await ErpServer.start();
-    const file = join(folder, 'enrichment.json');
     const clientSecret = { env: 'ERP_CLIENT_SECRET' };
     const auth = { kind: 'oauth', tokenUrl: `${erp.url}/token`, clientId: 'bridge', clientSecret };
     const url = `${erp.url}/orders(company='{company}',order='{orderId}')`;
     const rule = { name: 'erp-1', when: { a: 'b' }, orderId: 'o', values: { company: 'c' }, url };
-    await writeFile(file, JSON.stringify([{ ...rule, auth }]));
+    const file = temporaryFile('enrichment.json', [{ ...rule, auth }]);
     let status = 404;
     erp.faults.set('token', (request, response) => {
       const login = `Basic ${btoa('bridge:secret-of-the-client')}`;

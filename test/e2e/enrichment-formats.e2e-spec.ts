@@ -1,9 +1,8 @@
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { readFile } from 'node:fs/promises';
 import { TOPICS } from '#libs/contracts';
 import { ErpServer } from '../support/erp-server.js';
 import { type Plant, startPlant } from '../support/plant.js';
+import { temporaryFile } from '../support/temporary-files.js';
 import { header, json, type TopicReader } from '../support/topic-reader.js';
 
 const fixture = (name: string): Promise<Buffer> =>
@@ -32,16 +31,13 @@ const MACHINE = 'M-005';
 
 describe('an event that names an order of another ERP than SAP', () => {
   let erp: ErpServer;
-  let folder: string;
   let plant: Plant;
   let outcomes: TopicReader;
 
   beforeAll(async () => {
     erp = await ErpServer.start();
-    folder = await mkdtemp(join(tmpdir(), 'enrichment-formats-'));
-    const file = join(folder, 'rules.json');
     const rules = [D365, ORACLE].map(({ path, ...rule }) => ({ ...rule, url: erp.url + path }));
-    await writeFile(file, JSON.stringify(rules));
+    const file = temporaryFile('rules.json', rules);
     plant = await startPlant({
       env: {
         ...{ ERP_ENRICHMENT_FILE: file, EQUIPMENT_MAP_FILE: 'demo/equipment-map.json' },
@@ -54,7 +50,6 @@ describe('an event that names an order of another ERP than SAP', () => {
   afterAll(async () => {
     await plant.close();
     await erp.close();
-    await rm(folder, { recursive: true });
   });
 
   it.each([

@@ -1,44 +1,41 @@
-import { mkdtemp, rename, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { rename, writeFile } from 'node:fs/promises';
 import { gzipSync } from 'node:zlib';
 import { TOPICS } from '#libs/contracts';
 import { answering, ErpServer, orderEntity } from '../support/erp-server.js';
 import { eventually } from '../support/eventually.js';
 import { type Plant, startPlant } from '../support/plant.js';
 import { runCommand } from '../support/run-command.js';
+import { temporaryFile } from '../support/temporary-files.js';
 import { header, json, type ReadRecord, type TopicReader } from '../support/topic-reader.js';
 
 const DEAD_LETTERS = `${TOPICS.workOrders}.dlq`;
 
 describe('a message that only names its order', () => {
   let erp: ErpServer;
-  let folder: string;
+  let tokenFile: string;
   let plant: Plant;
   let answers: TopicReader;
   let sent = 0;
 
   beforeAll(async () => {
     erp = await ErpServer.start();
-    folder = await mkdtemp(join(tmpdir(), 'enrichment-'));
-    const file = join(folder, 'rules.json');
+    const passwordFile = temporaryFile('password', 'password-of-the-erp\n');
+    tokenFile = temporaryFile('token', 'token-of-file-1\n');
     const rule = {
       ...{ name: 's4', when: { ce_type: 'order.changed' }, orderId: 'ProductionOrder' },
       ...{ url: `${erp.url}/orders/{orderId}`, version: 'Version', goneAfterSeconds: 1 },
-      auth: { kind: 'basic', username: 'bridge', password: { file: join(folder, 'password') } },
+      auth: { kind: 'basic', username: 'bridge', password: { file: passwordFile } },
     };
-    const client = { clientId: 'bridge', clientSecret: { file: join(folder, 'password') } };
+    const client = { clientId: 'bridge', clientSecret: { file: passwordFile } };
     const byOAuth = {
       ...{ ...rule, name: 'oauth', when: { ce_type: 'order.by-oauth' } },
       auth: { kind: 'oauth', tokenUrl: `${erp.url}/token`, ...client, scope: 'orders' },
     };
     const byFile = {
       ...{ ...rule, name: 'file', when: { ce_type: 'order.by-file' } },
-      auth: { kind: 'bearer', token: { file: join(folder, 'token') } },
+      auth: { kind: 'bearer', token: { file: tokenFile } },
     };
-    await writeFile(join(folder, 'password'), 'password-of-the-erp\n');
-    await writeFile(join(folder, 'token'), 'token-of-file-1\n');
-    await writeFile(file, JSON.stringify([rule, byOAuth, byFile]));
+    const file = temporaryFile('rules.json', [rule, byOAuth, byFile]);
     plant = await startPlant({
       env: {
         ...{ ERP_ENRICHMENT_FILE: file, OUTCOME_DEFERRED_AFTER_SECONDS: '1' },
@@ -51,7 +48,6 @@ describe('a message that only names its order', () => {
   afterAll(async () => {
     await plant.close();
     await erp.close();
-    await rm(folder, { recursive: true });
   });
 
   beforeEach(() => {
@@ -230,11 +226,10 @@ describe('a message that only names its order', () => {
   });
 
   it('is asked for with the token that its file has by now, in the trace of the message', async () => {
-    const file = join(folder, 'token');
     for (const [index, token] of ['token-of-file-1', 'token-of-file-2'].entries()) {
       const orderId = `by-file-${index}`;
-      await writeFile(`${file}.new`, `${token}\n`);
-      await rename(`${file}.new`, file);
+      await writeFile(`${tokenFile}.new`, `${token}\n`);
+      await rename(`${tokenFile}.new`, tokenFile);
       erp.faults.set(orderId, (request, response) => {
         const isGood = request.headers.authorization === `Bearer ${token}`;
         const entity = JSON.stringify(orderEntity(orderId, { machineId: 'M-004' }));

@@ -1,5 +1,4 @@
-import { mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { jest } from '@jest/globals';
 import { Logger } from '@nestjs/common';
@@ -8,6 +7,7 @@ import { TOPICS } from '#libs/contracts';
 import { eventually } from '../support/eventually.js';
 import { type Plant, startPlant } from '../support/plant.js';
 import { runCommand } from '../support/run-command.js';
+import { temporaryFolder } from '../support/temporary-files.js';
 
 interface Entry {
   plant: string;
@@ -25,8 +25,7 @@ async function machinesOf({ sandbox }: Plant, orderId: string): Promise<string> 
 }
 
 describe('the equipment map', () => {
-  const folder = mkdtempSync(join(tmpdir(), 'erp-map-'));
-  const file = join(folder, 'map.yaml');
+  const file = join(temporaryFolder(), 'map.yaml');
   let plant: Plant;
   let changedAt = 1_763_680_000;
 
@@ -54,10 +53,7 @@ describe('the equipment map', () => {
     plant = await startPlant({ env: { EQUIPMENT_MAP_FILE: file } });
   });
 
-  afterAll(async () => {
-    await plant.close();
-    rmSync(folder, { recursive: true });
-  });
+  afterAll(() => plant.close());
 
   it('has entries proposed for work centres that orders name, and is read with them', async () => {
     await sendOrder('P-1', 'm_02', 'NOWHERE');
@@ -118,8 +114,7 @@ describe.each(['json', 'yaml'])(
   'a %s map of 50,000 entries that is replaced while orders come',
   (type) => {
     const ENTRIES = 50_000;
-    const folder = mkdtempSync(join(tmpdir(), 'large-map-'));
-    const file = join(folder, `map.${type}`);
+    const file = join(temporaryFolder(), `map.${type}`);
     let plant: Plant;
 
     /** The first and the last work centre have machines of their own, so that half a map would show. */
@@ -148,7 +143,6 @@ describe.each(['json', 'yaml'])(
     afterAll(async () => {
       jest.restoreAllMocks();
       await plant.close();
-      rmSync(folder, { recursive: true });
     });
 
     it('places each order by one of the maps, and stays in use where the file is broken', async () => {

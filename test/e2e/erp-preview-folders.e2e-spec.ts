@@ -1,10 +1,9 @@
-import { mkdirSync, mkdtempSync, rmSync, symlinkSync, truncateSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { mkdirSync, symlinkSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { runCommand } from '../support/run-command.js';
+import { temporaryFile, temporaryFolder } from '../support/temporary-files.js';
 
 describe('npm run erp -- preview, of folders', () => {
-  const folder = mkdtempSync(join(tmpdir(), 'erp-preview-'));
   const preview = (...args: string[]) =>
     runCommand(['erp', 'preview', ...args], { topicPrefix: '' });
   const order = (changedAt: number, ...workCentres: string[]) => ({
@@ -18,20 +17,16 @@ describe('npm run erp -- preview, of folders', () => {
     })),
   });
 
-  afterAll(() => {
-    rmSync(folder, { recursive: true });
-  });
-
   it('takes the documents of a folder one after the other, and says what would be rejected', async () => {
-    const documents = mkdtempSync(join(folder, 'documents-'));
+    const documents = temporaryFolder();
     const put = (name: string, content: unknown) => {
       writeFileSync(join(documents, name), JSON.stringify(content));
     };
     put('1.json', order(1_763_680_000, 'FR01'));
     put('2.json', order(1_763_680_060, 'FR02', 'FR99'));
     put('3.json', order(1_763_680_030, 'FR01'));
-    const map = join(folder, 'map.csv');
-    writeFileSync(map, 'plant,workCentre,machineId\n1000,FR01,M-1\n1000,FR02,M-2\n');
+    const entries = 'plant,workCentre,machineId\n1000,FR01,M-1\n1000,FR02,M-2\n';
+    const map = temporaryFile('map.csv', entries);
     const { exitCode, stdout, stderr } = await preview(documents, '--map', map);
     expect(stdout).toContain('0020: released on 1000/FR99, not mapped');
     expect(stdout).toContain('! rejected as unmapped-work-centre');
@@ -42,7 +37,7 @@ describe('npm run erp -- preview, of folders', () => {
   });
 
   it('reads the folders in a folder, and fails where there is no file in any', async () => {
-    const outer = mkdtempSync(join(folder, 'outer-'));
+    const outer = temporaryFolder();
     mkdirSync(join(outer, 'mes', 'empty'), { recursive: true });
     const none = await preview(outer);
     expect(none).toMatchObject({ exitCode: 1, stdout: '' });
@@ -54,7 +49,7 @@ describe('npm run erp -- preview, of folders', () => {
   });
 
   it('says of a file that it cannot be read, and goes on', async () => {
-    const mixed = mkdtempSync(join(folder, 'unreadable-'));
+    const mixed = temporaryFolder();
     makeUnreadable(join(mixed, '1.json'));
     writeFileSync(join(mixed, '2.json'), JSON.stringify(order(1_763_680_000, 'FR01')));
     const { exitCode, stdout, stderr } = await preview(mixed);
@@ -65,7 +60,7 @@ describe('npm run erp -- preview, of folders', () => {
   });
 
   it('does not load what is too large, and goes on', async () => {
-    const mixed = mkdtempSync(join(folder, 'mixed-'));
+    const mixed = temporaryFolder();
     writeFileSync(join(mixed, '1.dump'), '');
     truncateSync(join(mixed, '1.dump'), 3 * 2 ** 30);
     writeFileSync(join(mixed, '2.json'), JSON.stringify(order(1_763_680_000, 'FR01')));

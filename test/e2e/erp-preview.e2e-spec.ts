@@ -1,10 +1,10 @@
-import { mkdtempSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { runCommand } from '../support/run-command.js';
+import { temporaryFolder } from '../support/temporary-files.js';
 
 describe('npm run erp -- preview', () => {
-  const folder = mkdtempSync(join(tmpdir(), 'erp-preview-'));
+  const folder = temporaryFolder();
   const preview = (...args: string[]) =>
     runCommand(['erp', 'preview', ...args], { topicPrefix: '' });
   const file = (name: string, content: unknown): string => {
@@ -12,10 +12,6 @@ describe('npm run erp -- preview', () => {
     writeFileSync(path, typeof content === 'string' ? content : JSON.stringify(content));
     return path;
   };
-
-  afterAll(() => {
-    rmSync(folder, { recursive: true });
-  });
 
   it('shows the orders of a real IDoc, the machines, and the lists', async () => {
     const { exitCode, stdout } = await preview(

@@ -1,11 +1,9 @@
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { realEpochMs } from '#libs/clock';
 import { TOPICS } from '#libs/contracts';
 import { testBrokers } from '../support/kafka.js';
 import { type PrintedRecord, readAsForeigner } from '../support/foreign-client.js';
 import { type Plant, startPlant } from '../support/plant.js';
+import { temporaryFile } from '../support/temporary-files.js';
 import { json, type TopicReader } from '../support/topic-reader.js';
 
 const MINUTE = 60;
@@ -18,7 +16,6 @@ const LATHE = {
 const GHOST = { key: LATHE.machineId, value: '{"state":"OFF"}', headers: { ce_id: 'ghost' } };
 
 describe('a client of another make', () => {
-  let folder: string;
   let plant: Plant;
   let topics: TopicReader;
 
@@ -34,9 +31,7 @@ describe('a client of another make', () => {
   };
 
   beforeAll(async () => {
-    folder = await mkdtemp(join(tmpdir(), 'foreign-client-'));
-    const script = join(folder, 'timeline.json');
-    await writeFile(script, JSON.stringify({ machines: [LATHE] }));
+    const script = temporaryFile('timeline.json', { machines: [LATHE] });
     plant = await startPlant({
       clockSpeed: 240,
       sandboxEnv: { SANDBOX_TIMELINE_FILE: script },
@@ -50,10 +45,7 @@ describe('a client of another make', () => {
     await seeChange('IDLE');
   });
 
-  afterAll(async () => {
-    await plant.close();
-    await rm(folder, { recursive: true, force: true });
-  });
+  afterAll(() => plant.close());
 
   it('finds a change of state as the contract describes it', async () => {
     const [, change] = await read('read_committed', 2);

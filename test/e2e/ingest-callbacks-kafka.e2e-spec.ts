@@ -1,11 +1,9 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { INPUT_TOPICS, INTERNAL_TOPICS, TOPICS } from '#libs/contracts';
 import { CallbackReceiver } from '../support/callback-receiver.js';
 import { eventually } from '../support/eventually.js';
 import { testBrokers, TestKafka, uniqueTopicPrefix } from '../support/kafka.js';
 import { RunningIngest } from '../support/running-ingest.js';
+import { temporaryFile } from '../support/temporary-files.js';
 
 const TOKEN = 'token-of-the-erp-with-callback';
 const POISON = 'message-that-shows-the-bug';
@@ -17,7 +15,6 @@ interface SearchedBytes {
 describe('callbacks of an ingest that may create no topics', () => {
   const prefix = uniqueTopicPrefix();
   const kafka = new TestKafka(testBrokers(), prefix);
-  const folder = mkdtempSync(join(tmpdir(), 'callbacks-kafka-'));
   let receiver: CallbackReceiver;
   let ingest: RunningIngest;
 
@@ -25,10 +22,9 @@ describe('callbacks of an ingest that may create no topics', () => {
     receiver = await CallbackReceiver.start();
     const { ingestClaims, ingestReceipts } = INTERNAL_TOPICS;
     await kafka.topics.create(1, ...INPUT_TOPICS, ingestClaims, ingestReceipts);
-    const sendersFile = join(folder, 'senders.json');
     const callback = { url: receiver.url, hmacSecret: TOKEN };
     const erp = { token: TOKEN, paths: ['/lists', '/metrics'], callback };
-    writeFileSync(sendersFile, JSON.stringify({ senders: { erp } }));
+    const sendersFile = temporaryFile('senders.json', { senders: { erp } });
     const env = { INGEST_SENDERS_FILE: sendersFile, KAFKA_CREATE_TOPICS: 'false' };
     ingest = await (await RunningIngest.start(prefix, env)).ready();
   });
@@ -37,7 +33,6 @@ describe('callbacks of an ingest that may create no topics', () => {
     await ingest.close();
     await kafka.close();
     await receiver.close();
-    rmSync(folder, { recursive: true });
   });
 
   const problem = async (): Promise<string> => {

@@ -1,12 +1,11 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { writeFileSync } from 'node:fs';
 import { realEpochMs } from '#libs/clock';
 import { CallbackReceiver, isSigned } from '../support/callback-receiver.js';
 import { eventually } from '../support/eventually.js';
 import { testBrokers } from '../support/kafka.js';
 import { type Plant, startPlant } from '../support/plant.js';
 import { RunningIngest } from '../support/running-ingest.js';
+import { temporaryFile } from '../support/temporary-files.js';
 
 const SECRET = 'secret-of-the-callbacks';
 const KEY_OF_B = Buffer.from('key of the callbacks of b');
@@ -14,8 +13,7 @@ const KEY_OF_B = Buffer.from('key of the callbacks of b');
 const TOKENS = { a: 'token-of-sender-a-0', b: 'token-of-sender-b-0', c: 'token-of-sender-c-0' };
 
 describe('outcomes on their way back to the sender', () => {
-  const folder = mkdtempSync(join(tmpdir(), 'callbacks-'));
-  const sendersFile = join(folder, 'senders.json');
+  let sendersFile: string;
   let plant: Plant;
   let ingest: RunningIngest;
   let a: CallbackReceiver;
@@ -73,18 +71,18 @@ describe('outcomes on their way back to the sender', () => {
     plant = await startPlant({ env: { BRIDGE_FLOWS: 'work-orders' } });
     machines = (await plant.sandbox.machines()).map(({ machineId }) => machineId);
     const paths = ['/lists', '/orders', '/metrics'];
-    writeFileSync(join(folder, 'key-of-b'), `whsec_${KEY_OF_B.toString('base64')}`);
+    const keyFile = temporaryFile('key-of-b', `whsec_${KEY_OF_B.toString('base64')}`);
     const mapping = `{"AUFNR": data.workingOrders[0], "ref": data.source.messageId,
       "STATUS": type = "work-order-list.applied.v1" ? "OK" : data.code}`;
     const senders = {
       a: { token: TOKENS.a, paths, callback: { url: a.url, hmacSecret: SECRET, timeoutMs: 2000 } },
       b: {
         ...{ token: TOKENS.b, paths },
-        callback: { url: b.url, hmacSecretFile: join(folder, 'key-of-b'), mapping },
+        callback: { url: b.url, hmacSecretFile: keyFile, mapping },
       },
       c: { token: TOKENS.c, paths },
     };
-    writeFileSync(sendersFile, JSON.stringify({ senders }));
+    sendersFile = temporaryFile('senders.json', { senders });
     await startIngest();
   });
 
@@ -92,7 +90,6 @@ describe('outcomes on their way back to the sender', () => {
     await ingest.close();
     await plant.close();
     await Promise.all([a.close(), b.close()]);
-    rmSync(folder, { recursive: true });
   });
 
   beforeEach(() => {

@@ -1,12 +1,10 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { connect } from 'node:net';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { everyRealMs } from '#libs/clock';
 import { eventually } from '../support/eventually.js';
 import { testBrokers, TestKafka, uniqueTopicPrefix } from '../support/kafka.js';
 import { KafkaRelay } from '../support/kafka-relay.js';
 import { type Place, RunningIngest } from '../support/running-ingest.js';
+import { temporaryFile } from '../support/temporary-files.js';
 
 const TOPIC = 'erp.work-order-lists.v1';
 const LIST = { machineId: 'M-1', workingOrders: ['4711'] };
@@ -93,9 +91,7 @@ describe('an ingest whose transaction does not end', () => {
     const senders = {
       odoo: { token: 'the-token-of-odoo', paths: ['/lists'], answerWithinMs: 700 },
     };
-    const folder = mkdtempSync(join(tmpdir(), 'ingest-'));
-    const file = join(folder, 'senders.json');
-    writeFileSync(file, JSON.stringify({ senders }));
+    const file = temporaryFile('senders.json', { senders });
     const impatient = await RunningIngest.start(prefix, {
       ...{ KAFKA_BROKERS: relay.address, INGEST_INSTANCE: 'impatient', INGEST_SENDERS_FILE: file },
     });
@@ -117,7 +113,6 @@ describe('an ingest whose transaction does not end', () => {
     );
     expect(answer.status).toBe(200);
     await impatient.close();
-    rmSync(folder, { recursive: true });
     written += 1;
     expect(await kafka.topics.count(TOPIC)).toBe(written);
   });

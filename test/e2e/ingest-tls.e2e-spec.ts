@@ -1,14 +1,14 @@
 import { X509Certificate } from 'node:crypto';
 import { once } from 'node:events';
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { writeFile } from 'node:fs/promises';
 import { request } from 'node:https';
 import { connect } from 'node:net';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { TLSSocket } from 'node:tls';
 import { eventually } from '../support/eventually.js';
 import { uniqueTopicPrefix } from '../support/kafka.js';
 import { RunningIngest } from '../support/running-ingest.js';
+import { temporaryFolder } from '../support/temporary-files.js';
 import { Authority, type Identity } from '../support/tls/authority.js';
 
 const SERVER = { name: 'ingest', hosts: ['127.0.0.1'] };
@@ -24,7 +24,7 @@ describe('an ingest over https', () => {
   const servers = new Authority('servers');
   const senders = new Authority('senders');
   const known = senders.identify({ name: 'sap' });
-  let folder: string;
+  const folder = temporaryFolder();
   let ingest: RunningIngest;
   /** The path that the sender may use. */
   let allow: (path: string) => Promise<void>;
@@ -35,7 +35,6 @@ describe('an ingest over https', () => {
   };
 
   beforeAll(async () => {
-    folder = await mkdtemp(join(tmpdir(), 'ingest-tls-'));
     await identify(servers.identify(SERVER));
     await writeFile(join(folder, 'ca.pem'), senders.certificate);
     const { fingerprint256 } = new X509Certificate(known.certificate);
@@ -54,10 +53,7 @@ describe('an ingest over https', () => {
     await eventually(async () => (await get('/health/ready')).status === 200, { what: 'ready' });
   });
 
-  afterAll(async () => {
-    await ingest.close();
-    await rm(folder, { recursive: true });
-  });
+  afterAll(() => ingest.close());
 
   function send(path: string, method: string, identity?: Identity): Promise<Answered> {
     return new Promise((resolve, reject) => {

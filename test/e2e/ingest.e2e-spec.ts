@@ -1,10 +1,10 @@
 import { createHash, createHmac } from 'node:crypto';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { eventually } from '../support/eventually.js';
 import { testBrokers, TestKafka, uniqueTopicPrefix } from '../support/kafka.js';
 import { type Place, post, RunningIngest } from '../support/running-ingest.js';
+import { temporaryFolder } from '../support/temporary-files.js';
 import { header, json, type ReadRecord, type TopicReader } from '../support/topic-reader.js';
 
 const ORDER = {
@@ -21,8 +21,7 @@ const EVENT = { specversion: '1.0', source: '/erp', type: 'com.example.list.chan
 describe('ingest', () => {
   const prefix = uniqueTopicPrefix();
   const kafka = new TestKafka(testBrokers(), prefix);
-  const folder = mkdtempSync(join(tmpdir(), 'ingest-'));
-  const sendersFile = join(folder, 'senders.json');
+  const sendersFile = join(temporaryFolder(), 'senders.json');
   const running: RunningIngest[] = [];
   let ingest: RunningIngest;
   let topics: TopicReader;
@@ -58,7 +57,6 @@ describe('ingest', () => {
   afterAll(async () => {
     await Promise.all(running.map((it) => it.close()));
     await kafka.close();
-    rmSync(folder, { recursive: true });
   });
 
   it.each([

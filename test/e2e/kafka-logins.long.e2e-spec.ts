@@ -1,5 +1,4 @@
-import { mkdir, mkdtemp, rename, rm, symlink, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { mkdir, rename, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { realEpochMs } from '#libs/clock';
 import type { Environment } from '#libs/config';
@@ -11,6 +10,7 @@ import { eventually } from '../support/eventually.js';
 import { TestKafka, uniqueTopicPrefix } from '../support/kafka.js';
 import { runCommand } from '../support/run-command.js';
 import { type RunningSandbox, startSandbox } from '../support/running-sandbox.js';
+import { temporaryFolder } from '../support/temporary-files.js';
 import { Authority } from '../support/tls/authority.js';
 import { PASSWORD, type SecuredKafka, startSecuredKafka } from '../support/tls/secured-kafka.js';
 import {
@@ -26,7 +26,7 @@ const MAX_REAUTH_MS = 5000;
 
 describe('logins to Kafka that end or change while the bridge runs', () => {
   const topicPrefix = uniqueTopicPrefix();
-  let folder: string;
+  const folder = temporaryFolder();
   let tokens: TokenServer;
   let secured: SecuredKafka;
   let sandbox: RunningSandbox;
@@ -34,7 +34,6 @@ describe('logins to Kafka that end or change while the bridge runs', () => {
   let lists = 0;
 
   beforeAll(async () => {
-    folder = await mkdtemp(join(tmpdir(), 'kafka-logins-'));
     tokens = await startTokenServer(TOKEN_LIFE_SECONDS);
     secured = await startSecuredKafka(folder, { tokens, maxReauthMs: MAX_REAUTH_MS });
     sandbox = await startSandbox();
@@ -46,7 +45,6 @@ describe('logins to Kafka that end or change while the bridge runs', () => {
     await sandbox.close();
     await secured.broker.kill();
     await tokens.close();
-    await rm(folder, { recursive: true, force: true });
   });
 
   const start = (env: Environment): BridgeProcess => {

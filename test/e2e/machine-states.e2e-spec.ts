@@ -1,10 +1,8 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { realEpochMs } from '#libs/clock';
 import { STATE_EVENT_TYPES, TOPICS } from '#libs/contracts';
 import { eventually } from '../support/eventually.js';
 import { type Plant, startPlant } from '../support/plant.js';
+import { temporaryFile } from '../support/temporary-files.js';
 import { header, json, type ReadRecord, type TopicReader } from '../support/topic-reader.js';
 
 const MINUTE = 60;
@@ -42,20 +40,17 @@ const SCRIPT = {
   silent: [],
 };
 
-function writeScript(folder: string): string {
+function writeScript(): string {
   const machines = Object.entries(SCRIPT).map(([machineId, periods]) => ({
     machineId,
     displayName: `The ${machineId} one`,
     factoryId: 'F-7',
     periods: periods.filter(({ state }) => state !== null),
   }));
-  const file = join(folder, 'timeline.json');
-  writeFileSync(file, JSON.stringify({ machines }));
-  return file;
+  return temporaryFile('timeline.json', { machines });
 }
 
 describe('machine states', () => {
-  const folder = mkdtempSync(join(tmpdir(), 'machine-states-'));
   let plant: Plant;
   let topics: TopicReader;
 
@@ -88,17 +83,14 @@ describe('machine states', () => {
   beforeAll(async () => {
     plant = await startPlant({
       clockSpeed: CLOCK_SPEED,
-      sandboxEnv: { SANDBOX_TIMELINE_FILE: writeScript(folder) },
+      sandboxEnv: { SANDBOX_TIMELINE_FILE: writeScript() },
       env: { BRIDGE_FLOWS: 'machine-states', SETTLE_SECONDS: String(20 * MINUTE) },
     });
     await plant.sandbox.setOptions({ durationJitter: true });
     topics = await plant.kafka.read(TOPICS.stateChanges, TOPICS.states);
   });
 
-  afterAll(async () => {
-    await plant.close();
-    rmSync(folder, { recursive: true, force: true });
-  });
+  afterAll(() => plant.close());
 
   it('publishes every period with its start from the activity log, in order', async () => {
     await seeChanges('steady', 4);

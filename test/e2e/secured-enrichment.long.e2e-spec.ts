@@ -1,11 +1,9 @@
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { TOPICS } from '#libs/contracts';
 import { ErpServer } from '../support/erp-server.js';
 import { eventually } from '../support/eventually.js';
 import { type Plant, startPlant } from '../support/plant.js';
 import { runCommand } from '../support/run-command.js';
+import { temporaryFile } from '../support/temporary-files.js';
 import { Authority } from '../support/tls/authority.js';
 import { ConnectProxy, PROXY_PASSWORD } from '../support/tls/connect-proxy.js';
 import { type ServiceGateway, startServiceGateway } from '../support/tls/service-gateway.js';
@@ -19,7 +17,6 @@ describe('an ERP with a certificate of a private authority', () => {
   let erp: ErpServer;
   let gateway: ServiceGateway;
   let proxy: ConnectProxy;
-  let folder: string;
   let plant: Plant;
   let sent = 0;
   let env: Record<string, string>;
@@ -32,9 +29,7 @@ describe('an ERP with a certificate of a private authority', () => {
     proxy = await ConnectProxy.start({
       ...{ [PROXIED]: gateway.url, [LOGIN]: gateway.url, 'excepted.test:443': gateway.url },
     });
-    folder = await mkdtemp(join(tmpdir(), 'secured-enrichment-'));
-    const caFile = join(folder, 'ca.pem');
-    await writeFile(caFile, authority.certificate);
+    const caFile = temporaryFile('ca.pem', authority.certificate);
     const ruleOf = (name: string, origin: string, more: object = { caFile }): object => ({
       ...{ name, when: { ce_type: name }, orderId: 'order', timeoutMs: 5000 },
       ...{ url: `${origin}/orders/{orderId}`, ...more },
@@ -43,16 +38,14 @@ describe('an ERP with a certificate of a private authority', () => {
       ...{ kind: 'oauth', tokenUrl: `https://${LOGIN}/token`, clientId: 'bridge' },
       clientSecret: { env: 'ERP_CLIENT_SECRET' },
     };
-    const file = join(folder, 'rules.json');
-    const rules = [
+    const file = temporaryFile('rules.json', [
       ruleOf('direct', gateway.url),
       ruleOf('untrusted', gateway.url, {}),
       ruleOf('proxied', 'https://erp.test'),
       ruleOf('by-oauth', 'https://erp.test', { caFile, auth: oauth }),
       ruleOf('excepted', 'https://excepted.test'),
       ruleOf('unproxied', 'https://erp.test', { caFile, proxy: false }),
-    ];
-    await writeFile(file, JSON.stringify(rules));
+    ]);
     env = {
       ...{ ERP_ENRICHMENT_FILE: file, ERP_CLIENT_SECRET: SECRET, BRIDGE_FLOWS: 'work-orders' },
       ...{ HTTPS_PROXY: proxy.url(), NO_PROXY: 'excepted.test' },
@@ -65,7 +58,6 @@ describe('an ERP with a certificate of a private authority', () => {
     await proxy.stop();
     await gateway.close();
     await erp.close();
-    await rm(folder, { recursive: true });
   });
 
   /** Has a rule ask for an order of its own; returns the order. */

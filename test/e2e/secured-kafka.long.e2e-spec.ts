@@ -1,6 +1,3 @@
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { realEpochMs } from '#libs/clock';
 import type { Environment } from '#libs/config';
 import { TOPICS } from '#libs/contracts';
@@ -11,6 +8,7 @@ import { eventually } from '../support/eventually.js';
 import { TestKafka, uniqueTopicPrefix } from '../support/kafka.js';
 import { type CommandResult, runCommand } from '../support/run-command.js';
 import { type RunningSandbox, startSandbox } from '../support/running-sandbox.js';
+import { temporaryFolder } from '../support/temporary-files.js';
 import { header, type TopicReader } from '../support/topic-reader.js';
 import { Authority } from '../support/tls/authority.js';
 import {
@@ -29,7 +27,6 @@ const SECRETS = [PASSWORD, WRONG_PASSWORD].flatMap((password) => [
 
 describe('a Kafka that asks for TLS and logins', () => {
   const topicPrefix = uniqueTopicPrefix();
-  let folder: string;
   let secured: SecuredKafka;
   let sandbox: RunningSandbox;
   /** On the plain port. */
@@ -44,8 +41,7 @@ describe('a Kafka that asks for TLS and logins', () => {
   };
 
   beforeAll(async () => {
-    folder = await mkdtemp(join(tmpdir(), 'secured-kafka-'));
-    secured = await startSecuredKafka(folder);
+    secured = await startSecuredKafka(temporaryFolder());
     sandbox = await startSandbox();
     kafka = new TestKafka([secured.broker.brokers], topicPrefix);
     const { authority, write } = secured;
@@ -64,7 +60,6 @@ describe('a Kafka that asks for TLS and logins', () => {
     await kafka.close();
     await sandbox.close();
     await secured.broker.kill();
-    await rm(folder, { recursive: true, force: true });
   });
 
   /** A client's certificate and key, as the settings name them. */

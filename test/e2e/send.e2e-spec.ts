@@ -1,27 +1,21 @@
 import { execFile } from 'node:child_process';
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname } from 'node:path';
 import { promisify } from 'node:util';
 import { eventually } from '../support/eventually.js';
 import { testBrokers } from '../support/kafka.js';
 import { type Plant, startPlant } from '../support/plant.js';
+import { temporaryFile } from '../support/temporary-files.js';
 
 const run = promisify(execFile);
 
 describe('npm run send', () => {
   let plant: Plant;
-  let folder: string;
 
   beforeAll(async () => {
     plant = await startPlant({ env: { EQUIPMENT_MAP_FILE: 'demo/equipment-map.json' } });
-    folder = await mkdtemp(join(tmpdir(), 'send-'));
   });
 
-  afterAll(async () => {
-    await plant.close();
-    await rm(folder, { recursive: true });
-  });
+  afterAll(() => plant.close());
 
   const send = (...args: string[]) => sendFrom({}, ...args);
   const sendFrom = async (from: NodeJS.ProcessEnv, ...args: string[]): Promise<string> => {
@@ -35,12 +29,6 @@ describe('npm run send', () => {
     return (await run(process.execPath, command, { env })).stdout;
   };
 
-  const file = async (name: string, content: unknown): Promise<string> => {
-    const path = join(folder, name);
-    await writeFile(path, typeof content === 'string' ? content : JSON.stringify(content));
-    return path;
-  };
-
   it('puts an SAP order on its topic, where the bridge turns it into a list', async () => {
     const output = await send('demo/sap-loipro05-order-1895938.xml');
     expect(output).toContain('erp.work-orders.v1, key 1895938');
@@ -48,9 +36,9 @@ describe('npm run send', () => {
   });
 
   it('distinguishes lists and reasons and sends several files at once', async () => {
-    const list = await file('list.json', { machineId: 'M-002', workingOrders: ['A-17'] });
+    const list = temporaryFile('list.json', { machineId: 'M-002', workingOrders: ['A-17'] });
     const startTime = plant.clock.nowSeconds() - 600;
-    const reason = await file('reason.json', { machineId: 'M-002', reasonId: '11', startTime });
+    const reason = temporaryFile('reason.json', { machineId: 'M-002', reasonId: '11', startTime });
     const output = await send(list, reason);
     expect(output).toContain('erp.work-order-lists.v1, key M-002');
     expect(output).toContain('mes.downtime-reasons.v1, key M-002');
@@ -62,21 +50,21 @@ describe('npm run send', () => {
   });
 
   it('finds a file from where npm was called', async () => {
-    await file('from-here.json', { machineId: 'M-003', workingOrders: ['A-19'] });
-    const output = await sendFrom({ INIT_CWD: folder }, './from-here.json');
+    const path = temporaryFile('from-here.json', { machineId: 'M-003', workingOrders: ['A-19'] });
+    const output = await sendFrom({ INIT_CWD: dirname(path) }, './from-here.json');
     expect(output).toContain('./from-here.json → ');
     await plant.sandbox.listBecomes('M-003', ['A-19']);
   });
 
   it('says what is wrong with a document it does not know, and how it is used', async () => {
-    const unknown = await file('unknown.json', { hello: 'world' });
+    const unknown = temporaryFile('unknown.json', { hello: 'world' });
     await expect(send(unknown)).rejects.toMatchObject({ code: 1, stderr: /unknown.json: orderId/ });
     await expect(send()).rejects.toMatchObject({ code: 64, stderr: /npm run send/ });
     expect(await send('--help')).toContain('npm run send');
   });
 
   it('ends where there is no such topic, and says what it may be called', async () => {
-    const list = await file('of-another.json', { machineId: 'M-002', workingOrders: [] });
+    const list = temporaryFile('of-another.json', { machineId: 'M-002', workingOrders: [] });
     await expect(sendFrom({ KAFKA_TOPIC_PREFIX: 'none.' }, list)).rejects.toMatchObject({
       code: 1,
       stderr: /no topic none\.erp\.work-order-lists\.v1: .*KAFKA_TOPIC_PREFIX/,

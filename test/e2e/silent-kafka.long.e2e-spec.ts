@@ -1,26 +1,21 @@
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { TOPICS } from '#libs/contracts';
 import { startLocalKafka, type LocalKafka } from '../../tools/kafka/local-kafka.mjs';
 import { eventually } from '../support/eventually.js';
 import { type Plant, startPlant } from '../support/plant.js';
+import { temporaryFolder } from '../support/temporary-files.js';
 
 describe('a Kafka that falls silent', () => {
-  let folder: string;
   let broker: LocalKafka;
   let plant: Plant;
 
   beforeAll(async () => {
-    folder = await mkdtemp(join(tmpdir(), 'kafka-restart-'));
-    broker = await startLocalKafka({ dir: folder });
+    broker = await startLocalKafka({ dir: temporaryFolder() });
     plant = await startPlant({ brokers: [broker.brokers] });
   });
 
   afterAll(async () => {
     await plant.close();
     await broker.kill();
-    await rm(folder, { recursive: true, force: true });
   });
 
   const readiness = async (): Promise<number> =>

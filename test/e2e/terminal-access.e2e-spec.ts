@@ -1,16 +1,13 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { request as httpRequest } from 'node:http';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { gunzipSync, constants } from 'node:zlib';
 import { Logger } from '@nestjs/common';
 import { eventually } from '../support/eventually.js';
 import { testBrokers, TestKafka, uniqueTopicPrefix } from '../support/kafka.js';
 import { RunningTerminal } from '../support/running-terminal.js';
+import { temporaryFile } from '../support/temporary-files.js';
 
 const TOKEN = 'a-token-of-the-press-hall';
-const folder = mkdtempSync(join(tmpdir(), 'terminal-access-'));
-const TERMINAL_TOKENS_FILE = join(folder, 'tokens.json');
+const TERMINAL_TOKENS_FILE = temporaryFile('tokens.json', { [TOKEN]: 'Press hall' });
 
 describe('who may use the terminal', () => {
   const kafka = new TestKafka(testBrokers(), uniqueTopicPrefix());
@@ -24,17 +21,13 @@ describe('who may use the terminal', () => {
 
   beforeAll(() => {
     Logger.overrideLogger(false);
-    writeFileSync(TERMINAL_TOKENS_FILE, JSON.stringify({ [TOKEN]: 'Press hall' }));
   });
 
   afterEach(async () => {
     await Promise.all(terminals.splice(0).map((terminal) => terminal.close()));
   });
 
-  afterAll(async () => {
-    rmSync(folder, { recursive: true });
-    await kafka.close();
-  });
+  afterAll(() => kafka.close());
 
   it('is who knows the token of a station, in a session that outlives a restart', async () => {
     const terminal = await start({ TERMINAL_TOKENS_FILE });
@@ -66,8 +59,7 @@ describe('who may use the terminal', () => {
     const terminal = await start({ TERMINAL_TOKENS_FILE });
     const opened = await terminal.request('POST', '/api/session', { token: TOKEN });
     const [cookie = ''] = opened.headers.getSetCookie()[0]?.split(';') ?? [];
-    const file = join(folder, 'others.json');
-    writeFileSync(file, JSON.stringify({ 'another-token-entirely': 'Press hall' }));
+    const file = temporaryFile('others.json', { 'another-token-entirely': 'Press hall' });
     const other = await start({ TERMINAL_TOKENS_FILE: file });
     expect((await other.request('GET', '/api/session', undefined, { cookie })).status).toBe(401);
   });

@@ -1,10 +1,10 @@
-import { mkdtemp, rename, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { rename, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { TOPICS } from '#libs/contracts';
 import { eventually } from '../support/eventually.js';
 import { type Plant, startPlant } from '../support/plant.js';
 import { type CommandResult, runCommand } from '../support/run-command.js';
+import { temporaryFolder } from '../support/temporary-files.js';
 import { header, json, type ReadRecord, type TopicReader } from '../support/topic-reader.js';
 
 const DEAD_LETTERS = `${TOPICS.workOrders}.dlq`;
@@ -28,8 +28,7 @@ interface WorkOrder {
 describe('work orders of UMH', () => {
   let plant: Plant;
   let answers: TopicReader;
-  let folder: string;
-  let mapFile: string;
+  const mapFile = join(temporaryFolder(), 'map.csv');
   let begin: number;
 
   /** In one go, so that the bridge finds either map whole. */
@@ -42,18 +41,13 @@ describe('work orders of UMH', () => {
   };
 
   beforeAll(async () => {
-    folder = await mkdtemp(join(tmpdir(), 'umh-work-orders-'));
-    mapFile = join(folder, 'map.csv');
     await writeMap({ 'cell-1': 'M-001' });
     plant = await startPlant({ env: { EQUIPMENT_MAP_FILE: mapFile } });
     answers = await plant.kafka.read(TOPICS.commandOutcomes, DEAD_LETTERS);
     begin = plant.clock.nowSeconds();
   });
 
-  afterAll(async () => {
-    await plant.close();
-    await rm(folder, { recursive: true });
-  });
+  afterAll(() => plant.close());
 
   const send = ({ action, orderId, cell, at, status }: WorkOrder): Promise<void> => {
     const fields = { external_work_order_id: orderId, ...FIELDS[action] };

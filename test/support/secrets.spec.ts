@@ -1,32 +1,23 @@
 import { once } from 'node:events';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { rememberSecrets, secretIn } from './secrets.js';
 import { watchServedHttp } from './served-http.mjs';
+import { temporaryFile } from './temporary-files.js';
 
 describe('the secrets of settings', () => {
-  const folder = mkdtempSync(join(tmpdir(), 'secrets-'));
-  const file = (name: string, content: string): string => {
-    const path = join(folder, name);
-    writeFileSync(path, content);
-    return path;
-  };
-
-  afterAll(() => {
-    rmSync(folder, { recursive: true });
-  });
-
   it.each([
     ['MACHINE_CLOUD_TOKEN', 'token-in-a-setting', 'token-in-a-setting'],
-    ['KAFKA_SASL_PASSWORD_FILE', file('a', 'password-in-a-file\n'), 'password-in-a-file'],
-    ['INGEST_TLS_KEY_FILE', file('b', '-----BEGIN KEY-----\nMIIEvQIBADAN\n'), 'MIIEvQIBADAN'],
-    ['TERMINAL_TOKENS_FILE', file('c', '{"token-of-a-hall": "Hall"}'), 'token-of-a-hall'],
+    ['KAFKA_SASL_PASSWORD_FILE', temporaryFile('a', 'password-in-a-file\n'), 'password-in-a-file'],
+    [
+      'INGEST_TLS_KEY_FILE',
+      temporaryFile('b', '-----BEGIN KEY-----\nMIIEvQIBADAN\n'),
+      'MIIEvQIBADAN',
+    ],
+    ['TERMINAL_TOKENS_FILE', temporaryFile('c', '{"token-of-a-hall": "Hall"}'), 'token-of-a-hall'],
     [
       'INGEST_SENDERS_FILE',
-      file('d', '{"senders": {"erp": {"hmacSecret": "whsec_of-the-erp"}}}'),
+      temporaryFile('d', '{"senders": {"erp": {"hmacSecret": "whsec_of-the-erp"}}}'),
       'whsec_of-the-erp',
     ],
     ['OTEL_EXPORTER_OTLP_HEADERS', 'team=mes,api-key=key%20of%20telemetry', 'key of telemetry'],

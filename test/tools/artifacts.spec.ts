@@ -1,18 +1,10 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import {
-  cpSync,
-  existsSync,
-  mkdirSync,
-  mkdtempSync,
-  readdirSync,
-  rmSync,
-  writeFileSync,
-} from 'node:fs';
-import { tmpdir } from 'node:os';
+import { cpSync, existsSync, mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { eventually } from '../support/eventually.js';
+import { temporaryFolder } from '../support/temporary-files.js';
 
 const TOOLS = resolve(import.meta.dirname, '../../tools');
 
@@ -30,7 +22,7 @@ describe('what Maven fetches of Kafka', () => {
   let folder: string;
 
   beforeEach(() => {
-    root = mkdtempSync(join(tmpdir(), 'artifacts-'));
+    root = temporaryFolder();
     // a copy of the tools keeps what it fetches beside itself
     for (const part of ['kafka', 'process', 'setup']) {
       cpSync(join(TOOLS, part), join(root, 'tools', part), { recursive: true });
@@ -38,10 +30,6 @@ describe('what Maven fetches of Kafka', () => {
     folder = join(root, '.local/kafka');
     maven = join(root, 'mvn');
     writeFileSync(maven, MAVEN, { mode: 0o755 });
-  });
-
-  afterEach(() => {
-    rmSync(root, { recursive: true });
   });
 
   const fetchArtifacts = () => {

@@ -1,21 +1,16 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, mkdtempSync, readFileSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { existsSync, readFileSync, utimesSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { eventually } from '../support/eventually.js';
+import { temporaryFolder } from '../support/temporary-files.js';
 
 const LOCK = resolve(import.meta.dirname, '../../tools/setup/lock.mjs');
 const LONG_AGO = new Date(Date.now() - 60_000);
 
 describe('the lock that a set-up takes', () => {
-  const folder = mkdtempSync(join(tmpdir(), 'setup-lock-'));
-  const file = join(folder, 'setup.lock');
-
-  afterAll(() => {
-    rmSync(folder, { recursive: true });
-  });
+  const file = join(temporaryFolder(), 'setup.lock');
 
   /** Holds the lock until its input ends; resolves with what it has said. */
   const setUp = () => {

@@ -1,6 +1,3 @@
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import type { Environment } from '#libs/config';
 import { TOPICS } from '#libs/contracts';
 import { BridgeProcess } from '../bridge-process.js';
@@ -9,6 +6,7 @@ import { testBrokers, TestKafka, uniqueTopicPrefix } from '../kafka.js';
 import { type RunningSandbox, startSandbox } from '../running-sandbox.js';
 import { Authority, type Identity } from './authority.js';
 import { type ServiceGateway, startServiceGateway } from './service-gateway.js';
+import { temporaryFile } from '../temporary-files.js';
 
 /** A sandbox that is reached by TLS, and bridges with its lists for one machine. */
 export class ServiceBehindTls {
@@ -23,7 +21,6 @@ export class ServiceBehindTls {
     readonly gateway: ServiceGateway,
     /** The certificate, which bridges trust. */
     readonly identity: Identity,
-    private readonly folder: string,
     caFile: string,
   ) {
     const { topicPrefix } = kafka;
@@ -40,14 +37,12 @@ export class ServiceBehindTls {
   static async start(...hosts: string[]): Promise<ServiceBehindTls> {
     const authority = new Authority('Cloud CA');
     const identity = authority.identify({ name: 'cloud', hosts });
-    const folder = await mkdtemp(join(tmpdir(), 'service-behind-tls-'));
-    const caFile = join(folder, 'ca.pem');
-    await writeFile(caFile, authority.certificate);
+    const caFile = temporaryFile('ca.pem', authority.certificate);
     const sandbox = await startSandbox();
     const gateway = await startServiceGateway(sandbox.control.url, identity);
     const kafka = new TestKafka(testBrokers(), uniqueTopicPrefix());
     await kafka.topics.create(1, TOPICS.workOrderLists, TOPICS.commandOutcomes);
-    return new ServiceBehindTls(kafka, sandbox, gateway, identity, folder, caFile);
+    return new ServiceBehindTls(kafka, sandbox, gateway, identity, caFile);
   }
 
   startBridge(extra: Environment = {}): BridgeProcess {
@@ -72,6 +67,5 @@ export class ServiceBehindTls {
     await this.gateway.close();
     await this.sandbox.close();
     await this.kafka.close();
-    await rm(this.folder, { recursive: true });
   }
 }
