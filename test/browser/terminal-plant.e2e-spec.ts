@@ -93,10 +93,7 @@ describe("a stop explained on the terminal's page", () => {
     await page.locator('.reason-button[data-code="16"]').first().click();
     const last = await eventually(
       async () => (await received()).find(({ reasonId }) => reasonId === '16'),
-      {
-        what: 'the service has the other reason',
-        timeoutMs: 60_000,
-      },
+      { what: 'the service has the other reason' },
     );
     expect(last.startTime).toBe((await received())[0]?.startTime);
     await page
@@ -115,7 +112,7 @@ describe("a stop explained on the terminal's page", () => {
         (await received()).find(
           ({ reasonId, endTime }) => reasonId === '16' && endTime !== undefined,
         ),
-      { what: 'the reason has an end', timeoutMs: 60_000 },
+      { what: 'the reason has an end' },
     );
     expect(ending.startTime).toBe((await received())[0]?.startTime);
   });

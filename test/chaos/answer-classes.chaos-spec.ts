@@ -1,7 +1,7 @@
 import { realEpochMs } from '#libs/clock';
 import { TOPICS } from '#libs/contracts';
 import { Answers } from '../support/chaos/answers.js';
-import { healthOf, untilReady, untilUnready } from '../support/chaos/health.js';
+import { healthOf, untilReady, untilUnready } from '../support/health.js';
 import { eventually } from '../support/eventually.js';
 import { type Plant, startPlant } from '../support/plant.js';
 import type { LoggedCall } from '../support/sandbox-control.js';

@@ -1,5 +1,5 @@
 import { deadLetterTopic, TOPICS } from '#libs/contracts';
-import type { BridgeProcess } from '../support/bridge-process.js';
+import type { AppProcess } from '../support/app-process.js';
 import { ChaosPlant } from '../support/chaos/chaos-plant.js';
 import { eventually } from '../support/eventually.js';
 import { header } from '../support/topic-reader.js';
@@ -48,7 +48,7 @@ const DEFECTS = `
 
 describe('a Kafka client with defects', () => {
   let plant: ChaosPlant;
-  let bridge: BridgeProcess;
+  let bridge: AppProcess;
 
   beforeAll(async () => {
     plant = await ChaosPlant.open({
@@ -80,7 +80,7 @@ describe('a Kafka client with defects', () => {
     await plant.sandbox.listBecomes('M-001', ['behind']);
     await eventually(
       async () => (await kafka.groups.committed(plant.groupId, TOPICS.workOrderLists)) === 2,
-      { what: 'both are committed', timeoutMs: 60_000 },
+      { what: 'both are committed' },
     );
     for (const error of ['TypeError', 'RangeError']) expect(bridge.output).toContain(error);
     expect(deadLetters.records).toHaveLength(1);

@@ -1,7 +1,7 @@
 import { deadLetterTopic, TOPICS } from '#libs/contracts';
 import { Answers } from '../support/chaos/answers.js';
 import { ChaosPlant } from '../support/chaos/chaos-plant.js';
-import { healthOf, untilReady } from '../support/chaos/health.js';
+import { healthOf, untilReady } from '../support/health.js';
 import { eventually } from '../support/eventually.js';
 
 /** Kafka takes records that lie an hour ahead, by default. */
@@ -87,7 +87,7 @@ describe('a bridge whose clock is two hours ahead', () => {
         const { problems } = await healthOf(url);
         return problems['kafka']?.includes(SAYING) === true;
       },
-      { what: 'the clock is named', timeoutMs: 60_000 },
+      { what: 'the clock is named' },
     );
     expect(await plant.sandbox.calls('setWorkOrderList')).toEqual([]);
   }, 120_000);

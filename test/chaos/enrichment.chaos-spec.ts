@@ -126,7 +126,7 @@ describe('orders that ERPs are asked for, by processes', () => {
           const { workingOrders } = await plant.sandbox.machine(machineId);
           return JSON.stringify([...workingOrders].sort()) === JSON.stringify(its);
         },
-        { what: `the list of ${machineId} is as the ERP has it`, timeoutMs: 60_000 },
+        { what: `the list of ${machineId} is as the ERP has it` },
       );
     }
   }, 180_000);

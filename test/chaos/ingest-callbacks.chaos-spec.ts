@@ -4,7 +4,7 @@ import { AppProcess } from '../support/app-process.js';
 import { CallbackReceiver } from '../support/callback-receiver.js';
 import { ChaosPlant } from '../support/chaos/chaos-plant.js';
 import { eventually } from '../support/eventually.js';
-import { ingestSettings, post, untilReady } from '../support/running-ingest.js';
+import { ingestSettings, post } from '../support/running-ingest.js';
 import { temporaryFile } from '../support/temporary-files.js';
 import { header, json, type ReadRecord, type TopicReader } from '../support/topic-reader.js';
 
@@ -51,9 +51,7 @@ describe('callbacks of an ingest that is killed', () => {
     });
     const process = new AppProcess('ingest', settings);
     processes.push(process);
-    const url = await process.saying(/"url":"(http:[^"]+)"/, 'it says where it listens');
-    await untilReady(url);
-    return { process, url };
+    return { process, url: await process.ready() };
   };
 
   /** Posts an order for the next machine; returns the id of the message. */

@@ -31,10 +31,7 @@ describe('a Kafka that is killed while requests stream into ingest', () => {
     await broker.restart();
     await ingest.ready();
     const before = answered.size;
-    await eventually(() => answered.size > before + 100, {
-      what: 'lists are taken again',
-      timeoutMs: 60_000,
-    });
+    await eventually(() => answered.size > before + 100, { what: 'lists are taken again' });
     ending.abort();
     await Promise.all(sending);
   }, 300_000);

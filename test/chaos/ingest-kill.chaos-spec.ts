@@ -1,7 +1,8 @@
 import { AppProcess } from '../support/app-process.js';
 import { eventually } from '../support/eventually.js';
+import { untilReady } from '../support/health.js';
 import { testBrokers, TestKafka, uniqueTopicPrefix } from '../support/kafka.js';
-import { ingestSettings, type Place, post, untilReady } from '../support/running-ingest.js';
+import { ingestSettings, type Place, post } from '../support/running-ingest.js';
 import { header } from '../support/topic-reader.js';
 
 const TOPIC = 'erp.work-order-lists.v1';
@@ -16,7 +17,7 @@ class Pair {
   async start(instance: string): Promise<void> {
     const settings = ingestSettings(this.prefix, { INGEST_INSTANCE: instance });
     const process = new AppProcess('ingest', settings);
-    const url = await process.saying(/"url":"(http:[^"]+)"/, 'it says where it listens');
+    const url = await process.url();
     this.processes.set(instance, { process, url });
     await untilReady(url);
   }

@@ -4,7 +4,7 @@ import { Answers } from '../support/chaos/answers.js';
 import { ChaosPlant } from '../support/chaos/chaos-plant.js';
 import { deliveryFaults } from '../support/chaos/delivery.js';
 import { atMostRepeats, type MayRepeat } from '../support/chaos/delivery-faults.js';
-import { untilReady, untilUnready } from '../support/chaos/health.js';
+import { untilReady, untilUnready } from '../support/health.js';
 import { overlaps } from '../support/chaos/overlaps.js';
 import { untilAllMove } from '../support/chaos/until-called.js';
 import type { LoggedCall } from '../support/sandbox-control.js';

@@ -1,6 +1,6 @@
 import { TOPICS } from '#libs/contracts';
 import { type LocalCluster, startLocalCluster } from '../../tools/kafka/local-kafka.mjs';
-import type { BridgeProcess } from '../support/bridge-process.js';
+import type { AppProcess } from '../support/app-process.js';
 import { ChaosPlant } from '../support/chaos/chaos-plant.js';
 import { eventually } from '../support/eventually.js';
 import { temporaryFolder } from '../support/temporary-files.js';
@@ -12,7 +12,7 @@ const CALL_MS = 8000;
 describe('a partition that gets another leader while a call is under way', () => {
   let cluster: LocalCluster;
   let plant: ChaosPlant;
-  let bridge: BridgeProcess;
+  let bridge: AppProcess;
 
   beforeAll(async () => {
     cluster = await startLocalCluster({ dir: temporaryFolder(), nodes: BROKERS });

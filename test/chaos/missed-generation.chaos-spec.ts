@@ -1,8 +1,8 @@
 import { realEpochMs } from '#libs/clock';
 import { TOPICS } from '#libs/contracts';
-import { BridgeProcess } from '../support/bridge-process.js';
+import { AppProcess } from '../support/app-process.js';
 import { Answers } from '../support/chaos/answers.js';
-import { bridgeEnvironment } from '../support/chaos/bridge-environment.js';
+import { bridgeEnvironment } from '../support/bridge-environment.js';
 import { ChaosPlant } from '../support/chaos/chaos-plant.js';
 import { eventually } from '../support/eventually.js';
 import { KafkaRelay } from '../support/kafka-relay.js';
@@ -16,7 +16,7 @@ const isSyncGroup = (request: Buffer): boolean => request.readInt16BE(4) === SYN
 describe('a bridge that is held up between joining the group and its assignment', () => {
   let plant: ChaosPlant;
   let relay: KafkaRelay;
-  let held: BridgeProcess;
+  let held: AppProcess;
   let answers: Answers;
   const startSeconds = Math.floor(realEpochMs() / 1000);
 
@@ -30,7 +30,7 @@ describe('a bridge that is held up between joining the group and its assignment'
     const sandboxUrl = plant.sandbox.url;
     const brokers = [relay.address];
     const surroundings = { brokers, topicPrefix, partitions: PARTITIONS, sandboxUrl };
-    held = new BridgeProcess({ ...bridgeEnvironment(surroundings), ...env });
+    held = new AppProcess('bridge', { ...bridgeEnvironment(surroundings), ...env });
     await held.ready();
     await plant.untilShared(2);
   }, 120_000);
@@ -60,15 +60,11 @@ describe('a bridge that is held up between joining the group and its assignment'
     await answers.untilAll(await send('first', 300), 60_000);
     relay.holdBack(isSyncGroup);
     const third = plant.startBridge();
-    await eventually(() => relay.heldBack > 0, {
-      what: 'the one has joined and is held up',
-      timeoutMs: 60_000,
-    });
+    await eventually(() => relay.heldBack > 0, { what: 'the one has joined and is held up' });
     const newest = await send('newest', 10);
     // The held one has two of the six partitions, and before had three.
     await eventually(() => answers.unanswered(newest).length < newest.length / 2, {
       what: 'the others work',
-      timeoutMs: 60_000,
     });
     third.kill('SIGTERM');
     expect(await third.exitCode()).toBe(0);

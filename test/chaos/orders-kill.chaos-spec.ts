@@ -1,5 +1,5 @@
 import { TOPICS } from '#libs/contracts';
-import type { BridgeProcess } from '../support/bridge-process.js';
+import type { AppProcess } from '../support/app-process.js';
 import { Answers } from '../support/chaos/answers.js';
 import { ChaosPlant } from '../support/chaos/chaos-plant.js';
 import { OrderLoad, SEVERAL_ORDERS } from '../support/chaos/order-load.js';
@@ -24,7 +24,7 @@ describe('orders that move from machine to machine, while one of two bridges is 
     const { sandbox } = plant;
     await eventually(
       async () => (await sandbox.countCalls('setWorkOrderList', since, times)) === times,
-      { what: `${times} calls for lists`, timeoutMs: 60_000 },
+      { what: `${times} calls for lists` },
     );
   };
 
@@ -42,7 +42,7 @@ describe('orders that move from machine to machine, while one of two bridges is 
     load = new OrderLoad(await kafka.steadyProducer(), kafka.topicPrefix, machineIds, ORDERS);
     await sandbox.addFault({ operation: 'setWorkOrderList', latencyMs: LATENCY_MS });
     load.start({ perSecond: 60 });
-    const bridges: BridgeProcess[] = [plant.startBridge(), plant.startBridge()];
+    const bridges: AppProcess[] = [plant.startBridge(), plant.startBridge()];
     for (const times of CALLS_BEFORE_KILL) {
       await plant.untilShared(2);
       await untilCalled(times, await sandbox.newestCall());

@@ -3,7 +3,7 @@ import { Answers } from '../support/chaos/answers.js';
 import { ChaosPlant } from '../support/chaos/chaos-plant.js';
 import { deliveryFaults } from '../support/chaos/delivery.js';
 import { sameAgain } from '../support/chaos/delivery-faults.js';
-import { type Health, untilReady, untilUnready } from '../support/chaos/health.js';
+import { type Health, untilReady, untilUnready } from '../support/health.js';
 import type { LoggedCall } from '../support/sandbox-control.js';
 
 const FLOWS = ['work-orders', 'downtime-reasons'];

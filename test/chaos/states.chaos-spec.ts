@@ -1,8 +1,8 @@
 import { type MachineState, type MachineStateRecord, STATE_EVENT_TYPES } from '#libs/contracts';
 import { type LocalKafka, startLocalKafka } from '../../tools/kafka/local-kafka.mjs';
-import type { BridgeProcess } from '../support/bridge-process.js';
+import type { AppProcess } from '../support/app-process.js';
 import { inBrief } from '../support/chaos/in-brief.js';
-import { untilReady, untilUnready } from '../support/chaos/health.js';
+import { untilReady, untilUnready } from '../support/health.js';
 import { eventually } from '../support/eventually.js';
 import { temporaryFolder } from '../support/temporary-files.js';
 import { header, type ReadRecord } from '../support/topic-reader.js';
@@ -52,14 +52,14 @@ describe('machine states through crashes, outages and rebalances', () => {
   const rewritten: string[] = [];
   const truths = new Map<string, TimelinePeriod[]>();
 
-  const killed = async (bridge: BridgeProcess): Promise<void> => {
+  const killed = async (bridge: AppProcess): Promise<void> => {
     bridge.kill('SIGKILL');
     await bridge.exitCode();
     kills += 1;
   };
 
   /** Three machines turn to another state; once that is published, the service says it was otherwise. */
-  const changeItsMind = async (bridge: BridgeProcess): Promise<void> => {
+  const changeItsMind = async (bridge: AppProcess): Promise<void> => {
     const { sandbox, clock } = plant;
     const turning = plant.life.machineIds('steady').slice(rewritten.length).slice(0, 3);
     rewritten.push(...turning);
@@ -79,7 +79,7 @@ describe('machine states through crashes, outages and rebalances', () => {
   };
 
   /** Each takes over from one that was killed, and is killed in turn. */
-  const killOneAfterTheOther = async (first: BridgeProcess): Promise<BridgeProcess> => {
+  const killOneAfterTheOther = async (first: AppProcess): Promise<AppProcess> => {
     let bridge = first;
     for (const polls of POLLS_BEFORE_KILL) {
       await plant.untilPolled(polls);
@@ -99,7 +99,7 @@ describe('machine states through crashes, outages and rebalances', () => {
   };
 
   /** The one that comes back to a service that answers again is killed while it makes up for the outage. */
-  const outage = async (bridge: BridgeProcess): Promise<BridgeProcess> => {
+  const outage = async (bridge: AppProcess): Promise<AppProcess> => {
     await changeItsMind(bridge);
     await plant.sandbox.addFault({ operation: '*', status: 503 });
     await plant.clock.sleepSeconds(OUTAGE_MINUTES * MINUTE);
@@ -112,7 +112,7 @@ describe('machine states through crashes, outages and rebalances', () => {
   };
 
   /** The process lives through it, and is killed when it has just found its feet. */
-  const kafkaRestart = async (bridge: BridgeProcess): Promise<BridgeProcess> => {
+  const kafkaRestart = async (bridge: AppProcess): Promise<AppProcess> => {
     const url = await bridge.ready();
     await changeItsMind(bridge);
     await broker.kill();
@@ -127,7 +127,7 @@ describe('machine states through crashes, outages and rebalances', () => {
   };
 
   /** Two that share the machines are killed within the same rebalance. */
-  const killTwoAtOnce = async (bridge: BridgeProcess): Promise<BridgeProcess> => {
+  const killTwoAtOnce = async (bridge: AppProcess): Promise<AppProcess> => {
     const other = plant.startBridge();
     await plant.untilShared(2);
     await plant.untilPolled(40);

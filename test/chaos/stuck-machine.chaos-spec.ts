@@ -80,7 +80,6 @@ describe('a machine whose reasons the service keeps failing', () => {
       const total = OTHERS * REASONS_OF_EACH + REASONS_OF_THE_STUCK;
       await eventually(async () => (await committed()) === total, {
         what: 'everything is committed',
-        timeoutMs: 60_000,
       });
       const calls = await sandbox.allCalls();
       // Of each of the others the first message lies before the offset that was held.

@@ -1,5 +1,5 @@
 import { TOPICS } from '#libs/contracts';
-import type { BridgeProcess } from '../support/bridge-process.js';
+import type { AppProcess } from '../support/app-process.js';
 import { ChaosPlant } from '../support/chaos/chaos-plant.js';
 import { VitalsWatch } from '../support/chaos/vitals-watch.js';
 import { eventually } from '../support/eventually.js';
@@ -22,7 +22,7 @@ const MOST_GROWTH_BYTES = 200 * 1000 * 1000;
 describe('record batches that unpack to far more than they are', () => {
   const TOPIC = TOPICS.workOrderLists;
   let plant: ChaosPlant;
-  let bridge: BridgeProcess;
+  let bridge: AppProcess;
   let vitals: VitalsWatch;
   let deadLetters: TopicReader;
   let outcomes: TopicReader;
@@ -166,7 +166,7 @@ describe('record batches of many records, or of many bytes', () => {
         const committed = await plant.kafka.groups.committedOffsets(plant.groupId, TOPIC);
         return committed.get(0) === (await plant.kafka.topics.end(TOPIC));
       },
-      { what: 'all is committed', timeoutMs: 60_000 },
+      { what: 'all is committed' },
     );
 
   it.each([

@@ -1,7 +1,7 @@
 import { deadLetterTopic, TOPICS } from '#libs/contracts';
 import { Answers } from '../support/chaos/answers.js';
 import { ChaosPlant } from '../support/chaos/chaos-plant.js';
-import { healthOf, untilReady, untilUnready } from '../support/chaos/health.js';
+import { healthOf, untilReady, untilUnready } from '../support/health.js';
 import { eventually } from '../support/eventually.js';
 import { header } from '../support/topic-reader.js';
 

@@ -122,7 +122,6 @@ describe('a topic of changes', () => {
     const { topics } = plant.kafka;
     await eventually(async () => (await topics.count(CHANGES)) === 1, {
       what: 'one change is left',
-      timeoutMs: 60_000,
     });
     await plant.restartBridge();
     await plant.sandbox.clearFaults();
@@ -158,7 +157,7 @@ describe('a topic of changes', () => {
         changes = texts.map((text) => JSON.parse(text) as Record<string, unknown>);
         return texts.some((text) => text.includes(`"orderId":"${orderId}"`));
       },
-      { what: `the change of order ${orderId} is there`, timeoutMs: 60_000 },
+      { what: `the change of order ${orderId} is there` },
     );
     return changes.map(({ machineId }) => machineId);
   };
@@ -187,7 +186,7 @@ describe('a topic of changes', () => {
         held = await machinesWithChange(orderId);
         return !held.includes('M-002');
       },
-      { what: 'what is final is gone', timeoutMs: 60_000 },
+      { what: 'what is final is gone' },
     );
     expect(held[0]).toBe('M-001');
     await plant.restartBridge();

@@ -2,7 +2,8 @@ import { once } from 'node:events';
 import { connect } from 'node:net';
 import type { Environment } from '#libs/config';
 import { TOPICS } from '#libs/contracts';
-import { BridgeProcess } from '../support/bridge-process.js';
+import { AppProcess } from '../support/app-process.js';
+import { bridgeEnvironment } from '../support/bridge-environment.js';
 import { eventually } from '../support/eventually.js';
 import { testBrokers, TestKafka, uniqueTopicPrefix } from '../support/kafka.js';
 import { type RunningSandbox, startSandbox } from '../support/running-sandbox.js';
@@ -24,7 +25,7 @@ describe('the bridge as a process', () => {
   const kafka = new TestKafka(testBrokers(), topicPrefix);
   const groupId = `${topicPrefix}bridge`;
   let sandbox: RunningSandbox;
-  let running: BridgeProcess | undefined;
+  let running: AppProcess | undefined;
 
   beforeAll(async () => {
     sandbox = await startSandbox();
@@ -40,17 +41,9 @@ describe('the bridge as a process', () => {
     await sandbox.close();
   });
 
-  const start = (env: Environment = {}): BridgeProcess => {
-    running = new BridgeProcess({
-      KAFKA_BROKERS: testBrokers().join(','),
-      KAFKA_TOPIC_PREFIX: topicPrefix,
-      KAFKA_GROUP_ID: groupId,
-      MACHINE_CLOUD_BASE_URL: sandbox.control.url,
-      MACHINE_CLOUD_TOKEN: 'sandbox-token',
-      BRIDGE_HTTP_PORT: '0',
-      ...env,
-    });
-    return running;
+  const start = (env: Environment = {}): AppProcess => {
+    const common = bridgeEnvironment({ topicPrefix, sandboxUrl: sandbox.control.url });
+    return (running = new AppProcess('bridge', { ...common, ...env }));
   };
 
   /** A call is logged when it arrives: from then on it is under way, or answered. */

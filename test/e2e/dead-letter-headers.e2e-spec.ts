@@ -2,7 +2,8 @@ import { Logger } from '@nestjs/common';
 import { loadKafkaSettings } from '#libs/config';
 import { type MessageHeaders, TOPICS } from '#libs/contracts';
 import { createKafka, IdempotentProducer } from '#libs/kafka';
-import { BridgeProcess } from '../support/bridge-process.js';
+import { AppProcess } from '../support/app-process.js';
+import { bridgeEnvironment } from '../support/bridge-environment.js';
 import { type PrintedRecord, readAsForeigner } from '../support/foreign-client.js';
 import { testBrokers, TestKafka, uniqueTopicPrefix } from '../support/kafka.js';
 import { runCommand } from '../support/run-command.js';
@@ -26,7 +27,7 @@ describe('the headers of a message that is rejected and replayed', () => {
   const topicPrefix = uniqueTopicPrefix();
   const kafka = new TestKafka(testBrokers(), topicPrefix);
   let sandbox: RunningSandbox;
-  let bridge: BridgeProcess;
+  let bridge: AppProcess;
 
   const send = async (): Promise<void> => {
     const client = createKafka(loadKafkaSettings({ KAFKA_BROKERS: testBrokers().join(',') }));
@@ -45,13 +46,8 @@ describe('the headers of a message that is rejected and replayed', () => {
     sandbox = await startSandbox();
     await kafka.topics.create(1, REASONS, DEAD_LETTERS);
     await send();
-    bridge = new BridgeProcess({
-      KAFKA_BROKERS: testBrokers().join(','),
-      KAFKA_TOPIC_PREFIX: topicPrefix,
-      KAFKA_GROUP_ID: `${topicPrefix}bridge`,
-      MACHINE_CLOUD_BASE_URL: sandbox.control.url,
-      MACHINE_CLOUD_TOKEN: 'sandbox-token',
-      BRIDGE_HTTP_PORT: '0',
+    bridge = new AppProcess('bridge', {
+      ...bridgeEnvironment({ topicPrefix, sandboxUrl: sandbox.control.url }),
       BRIDGE_FLOWS: 'downtime-reasons',
     });
     const deadLetters = await kafka.read(DEAD_LETTERS);

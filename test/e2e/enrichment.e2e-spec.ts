@@ -3,6 +3,7 @@ import { gzipSync } from 'node:zlib';
 import { TOPICS } from '#libs/contracts';
 import { answering, ErpServer, orderEntity } from '../support/erp-server.js';
 import { eventually } from '../support/eventually.js';
+import { untilReady } from '../support/health.js';
 import { type Plant, startPlant } from '../support/plant.js';
 import { runCommand } from '../support/run-command.js';
 import { temporaryFile } from '../support/temporary-files.js';
@@ -356,9 +357,7 @@ describe('a message that only names its order', () => {
     erp.orders.set('seen', { machineId: 'M-011' });
     erp.faults.clear();
     await outcomeOf(id, 'applied');
-    await eventually(async () => (await fetch(`${plant.bridgeUrl}/health/ready`)).ok, {
-      what: 'the bridge is ready again',
-    });
+    await untilReady(plant.bridgeUrl);
   });
 
   it('waits while the flow is paused by hand', async () => {

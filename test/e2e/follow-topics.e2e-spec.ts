@@ -98,7 +98,7 @@ describe('following topics', () => {
     await eventually(() => states.at(-1) === 'down', { what: 'Kafka is away' });
     await plant.send('away', { key: 'a', value: '2' });
     relay.restore();
-    await eventually(() => states.at(-1) === 'up', { what: 'Kafka is back', timeoutMs: 60_000 });
+    await eventually(() => states.at(-1) === 'up', { what: 'Kafka is back' });
     expect(read).toEqual(['1', '2']);
   });
 

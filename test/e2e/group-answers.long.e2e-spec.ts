@@ -1,6 +1,6 @@
 import type { GroupFlow } from '#libs/contracts';
 import { TOPICS } from '#libs/contracts';
-import type { BridgeProcess } from '../support/bridge-process.js';
+import type { AppProcess } from '../support/app-process.js';
 import { ChaosPlant } from '../support/chaos/chaos-plant.js';
 import { eventually } from '../support/eventually.js';
 
@@ -17,7 +17,7 @@ interface Outcome {
 describe('what two processes answer for their group', () => {
   let plant: ChaosPlant;
   let machineIds: string[];
-  let bridges: BridgeProcess[];
+  let bridges: AppProcess[];
 
   beforeAll(async () => {
     plant = await ChaosPlant.open({ machines: MACHINES, partitions: PARTITIONS });
@@ -89,7 +89,7 @@ describe('what two processes answer for their group', () => {
     );
 
   const control = async (
-    bridge: BridgeProcess | undefined,
+    bridge: AppProcess | undefined,
     what: 'pause' | 'resume',
     body: unknown,
   ): Promise<GroupFlow> => {

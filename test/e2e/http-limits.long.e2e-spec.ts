@@ -30,8 +30,7 @@ describe.each([
         MACHINE_CLOUD_TOKEN: 'token-of-no-service',
       },
     });
-    const said = await running.saying(/"url":"(http:[^"]+)"/, 'it says where it listens');
-    url = new URL(said.replace('[::1]', '127.0.0.1'));
+    url = new URL(await running.url());
   });
 
   afterEach(() => {

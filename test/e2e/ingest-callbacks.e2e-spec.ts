@@ -260,6 +260,6 @@ describe('outcomes on their way back to the sender', () => {
     const calls = [await a.called(waiting, 2), await a.called(id)];
     expect(calls.map((call) => isSigned(call, 'another-secret-by-now'))).toEqual([true, true]);
     const line = /^machine_ingest_callback_outcomes_total\{sender="a",result="expired"\} 2$/m;
-    await eventually(() => metric(line), { what: 'it is given up', timeoutMs: 60_000 });
+    await eventually(() => metric(line), { what: 'it is given up' });
   });
 });

@@ -1,7 +1,7 @@
 import { AppProcess } from '../support/app-process.js';
 import { eventually } from '../support/eventually.js';
 import { uniqueTopicPrefix } from '../support/kafka.js';
-import { ingestSettings, post, untilReady } from '../support/running-ingest.js';
+import { ingestSettings, post } from '../support/running-ingest.js';
 
 const LIST = { machineId: 'M-1', workingOrders: ['4711'] };
 
@@ -9,8 +9,6 @@ describe('ingest as a process', () => {
   let ingest: AppProcess | undefined;
 
   afterEach(() => ingest?.close());
-
-  const urlOf = (app: AppProcess) => app.saying(/"url":"(http:[^"]+)"/, 'it says where it listens');
 
   it('says everything that is wrong with its settings, and exits 78', async () => {
     ingest = new AppProcess('ingest', {
@@ -27,7 +25,7 @@ describe('ingest as a process', () => {
 
   it('answers 503 with Retry-After while Kafka is away, and stops with 0 though it never came', async () => {
     ingest = new AppProcess('ingest', { KAFKA_BROKERS: '127.0.0.1:1', INGEST_HTTP_PORT: '0' });
-    const url = await urlOf(ingest);
+    const url = await ingest.url();
     const answer = await post(url, '/lists', LIST);
     expect([answer.status, answer.headers.get('retry-after')]).toEqual([503, '2']);
     expect((await fetch(`${url}/health/live`)).status).toBe(200);
@@ -38,8 +36,7 @@ describe('ingest as a process', () => {
 
   it('answers what is under way when it is stopped, and exits 0', async () => {
     ingest = new AppProcess('ingest', ingestSettings(uniqueTopicPrefix()));
-    const url = await urlOf(ingest);
-    await untilReady(url);
+    const url = await ingest.ready();
     const answers = Array.from({ length: 20 }, () => post(url, '/lists', LIST));
     await eventually(
       async () => {

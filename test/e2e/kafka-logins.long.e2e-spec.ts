@@ -3,9 +3,9 @@ import { join } from 'node:path';
 import { realEpochMs } from '#libs/clock';
 import type { Environment } from '#libs/config';
 import { TOPICS } from '#libs/contracts';
-import { BridgeProcess } from '../support/bridge-process.js';
-import { bridgeEnvironment } from '../support/chaos/bridge-environment.js';
-import { untilReady, untilUnreadyBecause } from '../support/chaos/health.js';
+import { AppProcess } from '../support/app-process.js';
+import { bridgeEnvironment } from '../support/bridge-environment.js';
+import { untilReady, untilUnreadyBecause } from '../support/health.js';
 import { eventually } from '../support/eventually.js';
 import { TestKafka, uniqueTopicPrefix } from '../support/kafka.js';
 import { runCommand } from '../support/run-command.js';
@@ -30,7 +30,7 @@ describe('logins to Kafka that end or change while the bridge runs', () => {
   let tokens: TokenServer;
   let secured: SecuredKafka;
   let sandbox: RunningSandbox;
-  let running: BridgeProcess | undefined;
+  let running: AppProcess | undefined;
   let lists = 0;
 
   beforeAll(async () => {
@@ -47,10 +47,10 @@ describe('logins to Kafka that end or change while the bridge runs', () => {
     await tokens.close();
   });
 
-  const start = (env: Environment): BridgeProcess => {
+  const start = (env: Environment): AppProcess => {
     const sandboxUrl = sandbox.control.url;
     const common = bridgeEnvironment({ brokers: [], topicPrefix, partitions: 1, sandboxUrl });
-    return (running = new BridgeProcess({ ...common, LOG_LEVEL: 'trace', ...env }));
+    return (running = new AppProcess('bridge', { ...common, LOG_LEVEL: 'trace', ...env }));
   };
 
   /** A new list is sent over the plain port, and arrives at the machine. */
@@ -68,7 +68,7 @@ describe('logins to Kafka that end or change while the bridge runs', () => {
     return /^machine_bridge_kafka_files_unusable (\S+)$/m.exec(text)?.[1];
   };
 
-  const timesSaid = (bridge: BridgeProcess, what: string): number =>
+  const timesSaid = (bridge: AppProcess, what: string): number =>
     bridge.output.split(what).length - 1;
 
   const restartBroker = async (): Promise<void> => {
@@ -76,7 +76,7 @@ describe('logins to Kafka that end or change while the bridge runs', () => {
     await secured.broker.restart();
   };
 
-  const endsWell = async (bridge: BridgeProcess): Promise<void> => {
+  const endsWell = async (bridge: AppProcess): Promise<void> => {
     bridge.kill('SIGTERM');
     expect(await bridge.exitCode()).toBe(0);
   };

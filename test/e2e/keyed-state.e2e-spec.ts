@@ -231,13 +231,13 @@ describe('keyed state', () => {
     await allow(100);
     const problem = await eventually(
       async () => !(await write()) && member.strategy.consumer.stateProblem,
-      { what: 'the problem is reported', timeoutMs: 60_000 },
+      { what: 'the problem is reported' },
     );
     expect(problem).toContain(`${counts}, partition 0: larger than max.message.bytes`);
     expect(problem).toContain(events);
 
     await allow(1_000_000);
-    await eventually(write, { what: 'it is written', timeoutMs: 60_000 });
+    await eventually(write, { what: 'it is written' });
     expect(member.strategy.consumer.stateProblem).toBeUndefined();
     const state = await member.ownedPartition(0);
     expect([...state.entries()]).toEqual([['a', { count: 1 }]]);
@@ -320,10 +320,7 @@ describe('keyed state', () => {
       for (const count of numbers(5)) await send(countOfA(count, 'x'.repeat(SEGMENT_BYTES - 400)));
       await eventually(
         async () => (await offsetsAsForeigner(testBrokers(), fullName)).join() === '0,54,55',
-        {
-          what: 'the topic begins with batches whose end is missing',
-          timeoutMs: 60_000,
-        },
+        { what: 'the topic begins with batches whose end is missing' },
       );
     });
 

@@ -1,6 +1,6 @@
 import { TOPICS } from '#libs/contracts';
-import type { BridgeProcess } from '../support/bridge-process.js';
-import { healthOf } from '../support/chaos/health.js';
+import type { AppProcess } from '../support/app-process.js';
+import { healthOf } from '../support/health.js';
 import { eventually } from '../support/eventually.js';
 import { testBrokers } from '../support/kafka.js';
 import { type Plant, startPlant } from '../support/plant.js';
@@ -17,7 +17,7 @@ const SETTLE_MINUTES = 10;
 
 describe('machines that two processes remember', () => {
   let plant: StatesPlant;
-  let bridges: BridgeProcess[];
+  let bridges: AppProcess[];
 
   beforeAll(async () => {
     plant = await StatesPlant.open({
@@ -46,7 +46,7 @@ describe('machines that two processes remember', () => {
     const published = await plant.kafka.read(TOPICS.states);
     await eventually(
       () => new Set(published.records.map(({ key }) => String(key))).size === MACHINES,
-      { what: 'the state of each machine is published', timeoutMs: 60_000 },
+      { what: 'the state of each machine is published' },
     );
   };
 
@@ -59,7 +59,7 @@ describe('machines that two processes remember', () => {
             new RegExp(`watching machines.*"partition":${partition}\\b`).test(output),
           ),
         ),
-      { what: `machines of partitions ${partitions.join()} are watched`, timeoutMs: 60_000 },
+      { what: `machines of partitions ${partitions.join()} are watched` },
     );
   };
 
@@ -120,7 +120,7 @@ describe('the order ledger', () => {
       const wanted = `${topic} has 6 partitions and had 3`;
       await eventually(
         async () => (await healthOf(plant.bridgeUrl)).problems['kafka']?.includes(wanted),
-        { what: 'the bridge says that it cannot go on', timeoutMs: 60_000 },
+        { what: 'the bridge says that it cannot go on' },
       );
     },
     90_000,

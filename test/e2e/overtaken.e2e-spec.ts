@@ -46,7 +46,6 @@ describe('a machine whose calls keep failing', () => {
     }
     await eventually(() => ofOthers().length === OTHERS, {
       what: 'the outcomes of the others are published',
-      timeoutMs: 60_000,
     });
 
     await plant.restartBridge();

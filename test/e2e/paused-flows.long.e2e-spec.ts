@@ -1,5 +1,5 @@
 import { TOPICS } from '#libs/contracts';
-import type { BridgeProcess } from '../support/bridge-process.js';
+import type { AppProcess } from '../support/app-process.js';
 import { inBrief } from '../support/chaos/in-brief.js';
 import { eventually } from '../support/eventually.js';
 import { testBrokers } from '../support/kafka.js';
@@ -43,17 +43,17 @@ interface Flow {
 describe('flows that are paused by hand, of two processes', () => {
   let plant: StatesPlant;
   let outcomes: TopicReader;
-  let [first, second]: BridgeProcess[] = [];
+  let [first, second]: AppProcess[] = [];
   let watchedSince: number;
   let sent = 0;
 
-  const bridge = (which: BridgeProcess | undefined): BridgeProcess => {
+  const bridge = (which: AppProcess | undefined): AppProcess => {
     if (which === undefined) throw new Error('no such bridge');
     return which;
   };
 
   const post = async (
-    to: BridgeProcess | undefined,
+    to: AppProcess | undefined,
     path: string,
     body?: unknown,
     headers: Record<string, string> = {},
@@ -73,14 +73,14 @@ describe('flows that are paused by hand, of two processes', () => {
     };
   };
 
-  const readyOf = async (which: BridgeProcess | undefined): Promise<Ready> => {
+  const readyOf = async (which: AppProcess | undefined): Promise<Ready> => {
     const response = await fetch(`${await bridge(which).url()}/health/ready`);
     const { details } = (await response.json()) as Pick<Ready, 'details'>;
     return { status: response.status, details };
   };
 
   /** Waits until the process goes by the pause; it stays ready. */
-  const untilPaused = async (which: BridgeProcess | undefined, flow: string): Promise<void> => {
+  const untilPaused = async (which: AppProcess | undefined, flow: string): Promise<void> => {
     const ready = await eventually(
       async () => {
         const { status, details } = await readyOf(which);
@@ -91,7 +91,7 @@ describe('flows that are paused by hand, of two processes', () => {
     expect(ready[flow]).toEqual({ status: 'up', message: 'paused by hand: an audit (Ada)' });
   };
 
-  const metricOf = async (which: BridgeProcess | undefined, flow: string): Promise<string> => {
+  const metricOf = async (which: AppProcess | undefined, flow: string): Promise<string> => {
     const response = await fetch(`${await bridge(which).url()}/metrics`, {
       headers: { authorization: `Bearer ${TOKEN}` },
     });
@@ -101,7 +101,7 @@ describe('flows that are paused by hand, of two processes', () => {
   };
 
   const command = async (
-    which: BridgeProcess | undefined,
+    which: AppProcess | undefined,
     ...args: string[]
   ): Promise<CommandResult> =>
     runCommand([...args, '--bridge', await bridge(which).url()], {
@@ -109,7 +109,7 @@ describe('flows that are paused by hand, of two processes', () => {
       env: { BRIDGE_API_TOKEN: TOKEN },
     });
 
-  const flowsOf = async (which: BridgeProcess | undefined): Promise<Flow[]> => {
+  const flowsOf = async (which: AppProcess | undefined): Promise<Flow[]> => {
     const { stdout } = await command(which, 'flows', '--json');
     return stdout
       .trim()

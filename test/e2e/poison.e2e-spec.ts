@@ -2,7 +2,7 @@ import { TOPICS } from '#libs/contracts';
 import { Answers } from '../support/chaos/answers.js';
 import { ChaosPlant } from '../support/chaos/chaos-plant.js';
 import { deliveryFaults } from '../support/chaos/delivery.js';
-import { healthOf } from '../support/chaos/health.js';
+import { healthOf } from '../support/health.js';
 import { eventually } from '../support/eventually.js';
 import type { PartitionedProducer } from '../support/partitioned-producer.js';
 import { type PoisonMessage, POISONED_TOPICS } from '../support/poison/poison-message.js';

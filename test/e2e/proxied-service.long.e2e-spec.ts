@@ -1,5 +1,5 @@
 import { TOPICS } from '#libs/contracts';
-import { untilUnready } from '../support/chaos/health.js';
+import { untilUnready } from '../support/health.js';
 import { eventually } from '../support/eventually.js';
 import { runCommand } from '../support/run-command.js';
 import { ConnectProxy, PROXY_PASSWORD } from '../support/tls/connect-proxy.js';

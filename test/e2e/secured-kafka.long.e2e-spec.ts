@@ -1,9 +1,9 @@
 import { realEpochMs } from '#libs/clock';
 import type { Environment } from '#libs/config';
 import { TOPICS } from '#libs/contracts';
-import { BridgeProcess } from '../support/bridge-process.js';
-import { bridgeEnvironment } from '../support/chaos/bridge-environment.js';
-import { untilUnreadyBecause } from '../support/chaos/health.js';
+import { AppProcess } from '../support/app-process.js';
+import { bridgeEnvironment } from '../support/bridge-environment.js';
+import { untilUnreadyBecause } from '../support/health.js';
 import { eventually } from '../support/eventually.js';
 import { TestKafka, uniqueTopicPrefix } from '../support/kafka.js';
 import { type CommandResult, runCommand } from '../support/run-command.js';
@@ -32,7 +32,7 @@ describe('a Kafka that asks for TLS and logins', () => {
   /** On the plain port. */
   let kafka: TestKafka;
   let published: TopicReader;
-  let running: BridgeProcess | undefined;
+  let running: AppProcess | undefined;
   let files: {
     foreignCa: string;
     password: string;
@@ -92,10 +92,10 @@ describe('a Kafka that asks for TLS and logins', () => {
     ...env,
   });
 
-  const start = (env: Environment): BridgeProcess => {
+  const start = (env: Environment): AppProcess => {
     const sandboxUrl = sandbox.control.url;
     const common = bridgeEnvironment({ brokers: [], topicPrefix, partitions: 1, sandboxUrl });
-    return (running = new BridgeProcess({ ...common, LOG_LEVEL: 'trace', ...env }));
+    return (running = new AppProcess('bridge', { ...common, LOG_LEVEL: 'trace', ...env }));
   };
 
   const command = (env: Environment, ...args: string[]): Promise<CommandResult> =>
@@ -107,7 +107,7 @@ describe('a Kafka that asks for TLS and logins', () => {
   };
 
   /** All that somebody could see of a bridge that runs. */
-  const allOutputOf = async (bridge: BridgeProcess): Promise<string> => {
+  const allOutputOf = async (bridge: AppProcess): Promise<string> => {
     const url = await bridge.url();
     const paths = ['/health/ready', '/health/live', '/metrics', '/api/machines'];
     const answers = paths.map(async (path) => (await fetch(`${url}${path}`)).text());

@@ -1,4 +1,4 @@
-import { untilUnready } from '../support/chaos/health.js';
+import { untilUnready } from '../support/health.js';
 import { eventually } from '../support/eventually.js';
 import { startEndlessAnswers } from '../support/tls/endless-answers.js';
 import { ServiceBehindTls } from '../support/tls/service-behind-tls.js';

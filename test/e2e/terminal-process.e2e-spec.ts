@@ -24,7 +24,7 @@ describe('the terminal as a process', () => {
       KAFKA_BROKERS: '127.0.0.1:1',
       TERMINAL_HTTP_PORT: '0',
     });
-    const url = await terminal.saying(/"url":"(http:[^"]+)"/, 'it says where it listens');
+    const url = await terminal.url();
     const live = await fetch(`${url}/api/events`);
     expect(live.status).toBe(200);
     await eventually(async () => (await fetch(`${url}/health/ready`)).status === 503, {
@@ -56,11 +56,7 @@ describe('the terminal as a process', () => {
       KAFKA_GROUP_ID: `${prefix}terminal`,
       TERMINAL_HTTP_PORT: '0',
     });
-    const url = await terminal.saying(/"url":"(http:[^"]+)"/, 'it says where it listens');
-    await eventually(async () => (await fetch(`${url}/health/ready`)).ok, {
-      what: 'it is ready',
-      timeoutMs: 60_000,
-    });
+    await terminal.ready();
     terminal.kill('SIGTERM');
     expect(await terminal.exitCode()).toBe(0);
     expect(terminal.output).not.toContain('cut short');

@@ -452,9 +452,7 @@ describe('the terminal', () => {
     }
     await eventually(
       () => reasonsIn(all).some(({ data }) => JSON.stringify(data['lists']) === listed),
-      {
-        what: 'the reasons that changed',
-      },
+      { what: 'the reasons that changed' },
     );
     // what comes later is sent later
     await machine.enter('IDLE', now() - 60);
@@ -484,7 +482,6 @@ describe('the terminal', () => {
       relay.restore();
       await eventually(async () => (await post(terminal, entry)).status === 202, {
         what: 'it is taken',
-        timeoutMs: 60_000,
       });
       expect(await kafka.topics.count(TOPICS.downtimeReasons)).toBe(1);
       await eventually(() => linkOf(events.at(-1)?.data ?? {}) !== 'down', { what: 'it is back' });

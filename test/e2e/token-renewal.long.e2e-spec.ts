@@ -1,5 +1,6 @@
 import { TOPICS } from '#libs/contracts';
-import { BridgeProcess } from '../support/bridge-process.js';
+import { AppProcess } from '../support/app-process.js';
+import { bridgeEnvironment } from '../support/bridge-environment.js';
 import { eventually } from '../support/eventually.js';
 import { testBrokers, TestKafka, uniqueTopicPrefix } from '../support/kafka.js';
 import { type RunningSandbox, startSandbox } from '../support/running-sandbox.js';
@@ -12,7 +13,7 @@ describe('a bridge that logs in', () => {
   const topicPrefix = uniqueTopicPrefix();
   const kafka = new TestKafka(testBrokers(), topicPrefix);
   let sandbox: RunningSandbox;
-  let running: BridgeProcess | undefined;
+  let running: AppProcess | undefined;
 
   beforeAll(async () => {
     sandbox = await startSandbox({ SANDBOX_LOGIN_PASSWORD: PASSWORD });
@@ -24,15 +25,12 @@ describe('a bridge that logs in', () => {
     await kafka.close().finally(() => sandbox.close());
   });
 
-  const start = (password: string): BridgeProcess => {
-    running = new BridgeProcess({
-      KAFKA_BROKERS: testBrokers().join(','),
-      KAFKA_TOPIC_PREFIX: topicPrefix,
-      KAFKA_GROUP_ID: `${topicPrefix}bridge`,
-      MACHINE_CLOUD_BASE_URL: sandbox.control.url,
+  const start = (password: string): AppProcess => {
+    running = new AppProcess('bridge', {
+      ...bridgeEnvironment({ topicPrefix, sandboxUrl: sandbox.control.url }),
+      MACHINE_CLOUD_TOKEN: '',
       MACHINE_CLOUD_LOGIN_EMAIL: 'operator@example.com',
       MACHINE_CLOUD_LOGIN_PASSWORD: password,
-      BRIDGE_HTTP_PORT: '0',
       LOG_LEVEL: 'trace',
     });
     return running;

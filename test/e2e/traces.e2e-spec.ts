@@ -2,7 +2,8 @@ import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 import type { Environment } from '#libs/config';
 import { TOPICS } from '#libs/contracts';
-import { BridgeProcess } from '../support/bridge-process.js';
+import { AppProcess } from '../support/app-process.js';
+import { bridgeEnvironment } from '../support/bridge-environment.js';
 import { eventually } from '../support/eventually.js';
 import { testBrokers, TestKafka, uniqueTopicPrefix } from '../support/kafka.js';
 import { OtlpReceiver, type ReceivedSpan } from '../support/otlp-receiver.js';
@@ -70,7 +71,7 @@ describe('traces', () => {
   let sandbox: RunningSandbox;
   let receiver: OtlpReceiver;
   let kafka: TestKafka;
-  let bridge: BridgeProcess;
+  let bridge: AppProcess;
   let outcomes: TopicReader;
   let deadLetters: TopicReader;
 
@@ -80,14 +81,8 @@ describe('traces', () => {
     await receiver.start();
     const topicPrefix = uniqueTopicPrefix();
     kafka = new TestKafka(testBrokers(), topicPrefix);
-    bridge = new BridgeProcess({
-      KAFKA_BROKERS: testBrokers().join(','),
-      KAFKA_TOPIC_PREFIX: topicPrefix,
-      KAFKA_GROUP_ID: `${topicPrefix}bridge`,
-      KAFKA_TOPIC_PARTITIONS: '1',
-      MACHINE_CLOUD_BASE_URL: sandbox.control.url,
-      MACHINE_CLOUD_TOKEN: 'sandbox-token',
-      BRIDGE_HTTP_PORT: '0',
+    bridge = new AppProcess('bridge', {
+      ...bridgeEnvironment({ topicPrefix, partitions: 1, sandboxUrl: sandbox.control.url }),
       WORK_ORDER_LIST_LINGER_MS: '300',
       OTEL_EXPORTER_OTLP_PROTOCOL: 'http/json',
       OTEL_BSP_SCHEDULE_DELAY: '50',

@@ -74,7 +74,6 @@ describe('an activity log that gives odd answers after an outage', () => {
     topics = await plant.kafka.read(TOPICS.stateChanges, TOPICS.states);
     await eventually(() => MACHINES.every((machineId) => eventsOf(machineId).length > 0), {
       what: 'all machines are observed',
-      timeoutMs: 60_000,
     });
     watchedSince = clock.nowSeconds();
 
@@ -115,7 +114,7 @@ describe('an activity log that gives odd answers after an outage', () => {
   it('is read by the next process, if it was not before', async () => {
     await eventually(
       () => eventsOf('restarted').some((record) => 'previousEndTime' in json(record)),
-      { what: 'the present state is published from its duration', timeoutMs: 60_000 },
+      { what: 'the present state is published from its duration' },
     );
     await plant.restartBridge();
     await untilTrue('restarted');
@@ -130,7 +129,6 @@ describe('an activity log that gives odd answers after an outage', () => {
     await plant.restartBridge();
     await eventually(() => lost('forbidden', 'noData') !== undefined, {
       what: 'the loss is reported',
-      timeoutMs: 60_000,
     });
     const { since } = json(lost('forbidden', 'noData')!);
     expect(since).toBeGreaterThan(forced - 30 * MINUTE);

@@ -5,7 +5,10 @@ import type { Environment } from '#libs/config';
 import { NODE_OPTIONS } from '../../tools/start/node-options.mjs';
 import { askOnceMore } from './ask-once-more.js';
 import { eventually } from './eventually.js';
+import { untilReady } from './health.js';
 import { rememberSecrets, secretIn } from './secrets.js';
+
+const URL_SAID = /"url":"(http:[^"]+)"/;
 
 /** A built app as a process of its own, as it runs in a plant. */
 export class AppProcess {
@@ -48,7 +51,20 @@ export class AppProcess {
 
   /** The first group of `pattern`, once the output has it. */
   saying(pattern: RegExp, what: string): Promise<string> {
-    return eventually(() => pattern.exec(this.output)?.[1], { what, timeoutMs: 60_000 });
+    return eventually(() => pattern.exec(this.output)?.[1], { what });
+  }
+
+  /** Where its HTTP listens, once it says so. */
+  async url(): Promise<string> {
+    const url = await this.saying(URL_SAID, 'it says where it listens');
+    return url.replace('[::1]', '127.0.0.1');
+  }
+
+  /** Where it listens, once it is ready. */
+  async ready(): Promise<string> {
+    const url = await this.url();
+    await untilReady(url);
+    return url;
   }
 
   kill(signal: NodeJS.Signals): void {
@@ -86,8 +102,8 @@ export class AppProcess {
 
   private async askOnceMore(): Promise<void> {
     const { app, env, child, output } = this;
-    const url = /"url":"(http:[^"]+)"/.exec(output)?.[1]?.replace('[::1]', '127.0.0.1');
     const hasEnded = child.exitCode !== null || child.signalCode !== null;
-    if (app !== 'sandbox' && url !== undefined && !hasEnded) await askOnceMore(app, url, env);
+    if (app === 'sandbox' || hasEnded || !URL_SAID.test(output)) return;
+    await askOnceMore(app, await this.url(), env);
   }
 }

@@ -63,7 +63,6 @@ export class CallbackReceiver {
   called(messageId: string, times = 1): Promise<CallbackCall> {
     return eventually(() => this.about(messageId)[times - 1], {
       what: `${times} calls about ${messageId}`,
-      timeoutMs: 60_000,
     });
   }
 

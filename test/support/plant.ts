@@ -2,13 +2,13 @@ import { Clock, realEpochMs } from '#libs/clock';
 import { type Environment, loadBridgeSettings } from '#libs/config';
 import { type Bridge, createBridge } from '../../apps/bridge/src/index.js';
 import { askOnceMore } from './ask-once-more.js';
+import { bridgeEnvironment, groupIdOf } from './bridge-environment.js';
 import { eventually } from './eventually.js';
+import { untilReady } from './health.js';
 import { testBrokers, TestKafka, uniqueTopicPrefix } from './kafka.js';
 import { startSandbox } from './running-sandbox.js';
 import type { SandboxControl } from './sandbox-control.js';
 import { rememberSecrets } from './secrets.js';
-
-const TEST_TOKEN = 'sandbox-token';
 
 /** A sandbox, a bridge in this process and a Kafka client of one's own, all on topics of this test alone. */
 export interface Plant {
@@ -46,15 +46,9 @@ export async function startPlant(options: PlantOptions = {}): Promise<Plant> {
     ...clockEnv,
     ...options.sandboxEnv,
   });
-  const groupId = `${topicPrefix}bridge`;
+  const groupId = groupIdOf(topicPrefix);
   const environment = {
-    KAFKA_BROKERS: brokers.join(','),
-    KAFKA_TOPIC_PREFIX: topicPrefix,
-    KAFKA_GROUP_ID: groupId,
-    KAFKA_TOPIC_PARTITIONS: '3',
-    MACHINE_CLOUD_BASE_URL: sandbox.url,
-    MACHINE_CLOUD_TOKEN: TEST_TOKEN,
-    BRIDGE_HTTP_PORT: '0',
+    ...bridgeEnvironment({ brokers, topicPrefix, partitions: 3, sandboxUrl: sandbox.url }),
     LOG_LEVEL: 'silent',
     ...clockEnv,
     ...options.env,
@@ -69,9 +63,9 @@ export async function startPlant(options: PlantOptions = {}): Promise<Plant> {
     ...(await runBridge(environment)),
     clock: new Clock({ speed, originSeconds }),
     clockEnv,
-    restartBridge: async (env, { untilReady = true } = {}) => {
+    restartBridge: async (env, options) => {
       await plant.bridge.close();
-      Object.assign(plant, await runBridge({ ...environment, ...env }, untilReady));
+      Object.assign(plant, await runBridge({ ...environment, ...env }, options?.untilReady));
     },
     close: async () => {
       await askOnceMore('bridge', plant.bridgeUrl, environment);
@@ -85,21 +79,16 @@ export async function startPlant(options: PlantOptions = {}): Promise<Plant> {
 
 async function runBridge(
   environment: Environment,
-  untilReady = true,
+  isAwaited = true,
 ): Promise<Pick<Plant, 'bridge' | 'bridgeUrl'>> {
   const bridge = await createBridge(loadBridgeSettings(environment));
   const starting = bridge.start();
-  if (untilReady) await starting;
+  if (isAwaited) await starting;
   // it has ended by itself, or is closed
   else starting.catch(() => undefined);
   const bridgeUrl = await eventually(() => bridge.url().catch(() => ''), {
     what: 'the bridge answers',
   });
-  if (!untilReady) return { bridge, bridgeUrl };
-  await eventually(async () => (await fetch(`${bridgeUrl}/health/ready`)).ok, {
-    what: 'the bridge is ready',
-    // It may have to give up reading outcomes published before, for which it tries for 30 s.
-    timeoutMs: 60_000,
-  });
+  if (isAwaited) await untilReady(bridgeUrl);
   return { bridge, bridgeUrl };
 }

@@ -1,7 +1,7 @@
 import { type Environment, loadIngestSettings } from '#libs/config';
 import { createIngest, type Ingest } from '../../apps/ingest/src/index.js';
 import { askOnceMore } from './ask-once-more.js';
-import { eventually } from './eventually.js';
+import { untilReady } from './health.js';
 import { testBrokers } from './kafka.js';
 import { rememberSecrets } from './secrets.js';
 
@@ -56,13 +56,6 @@ export class RunningIngest {
     await askOnceMore('ingest', this.url);
     await this.ingest.close();
   }
-}
-
-export async function untilReady(url: string): Promise<void> {
-  await eventually(async () => (await fetch(`${url}/health/ready`)).ok, {
-    what: 'ingest is ready',
-    timeoutMs: 60_000,
-  });
 }
 
 /** Posts JSON, or text and bytes as they are. */

@@ -2,7 +2,7 @@ import { type Environment, loadTerminalSettings } from '#libs/config';
 import { STATE_EVENT_TYPES, TOPICS } from '#libs/contracts';
 import { createTerminal, type Terminal } from '../../apps/terminal/src/index.js';
 import { askOnceMore } from './ask-once-more.js';
-import { eventually } from './eventually.js';
+import { untilReady } from './health.js';
 import { testBrokers, type TestKafka } from './kafka.js';
 import { rememberSecrets } from './secrets.js';
 
@@ -41,10 +41,7 @@ export class RunningTerminal {
   }
 
   async ready(): Promise<this> {
-    await eventually(async () => (await fetch(`${this.url}/health/ready`)).ok, {
-      what: 'the terminal is ready',
-      timeoutMs: 60_000,
-    });
+    await untilReady(this.url);
     return this;
   }
 

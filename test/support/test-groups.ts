@@ -35,7 +35,7 @@ export class TestGroups {
           const [group] = (await admin.describeGroups([groupId])).groups;
           return group?.state === 'Stable' && group.members.length === count;
         },
-        { what: `a stable group of ${count}`, timeoutMs: 60_000 },
+        { what: `a stable group of ${count}` },
       ),
     );
   }

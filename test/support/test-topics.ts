@@ -180,7 +180,7 @@ export class TestTopics {
           const partitions = topics.flatMap((topic) => topic.partitions);
           return partitions.every(({ isr }) => isr.length === brokers);
         },
-        { what: `${brokers} brokers in sync`, timeoutMs: 60_000 },
+        { what: `${brokers} brokers in sync` },
       ),
     );
   }

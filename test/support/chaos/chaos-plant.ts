@@ -1,10 +1,10 @@
 import type { Environment } from '#libs/config';
 import { TOPICS } from '#libs/contracts';
-import { BridgeProcess } from '../bridge-process.js';
+import { AppProcess } from '../app-process.js';
 import { testBrokers, TestKafka, uniqueTopicPrefix } from '../kafka.js';
 import { startSandbox } from '../running-sandbox.js';
 import type { SandboxControl } from '../sandbox-control.js';
-import { bridgeEnvironment, groupIdOf } from './bridge-environment.js';
+import { bridgeEnvironment, groupIdOf } from '../bridge-environment.js';
 import { CommandLoad } from './command-load.js';
 import { COMMAND_KINDS, TOPIC_OF } from './commands.js';
 
@@ -29,7 +29,7 @@ const TOPICS_OF_TESTS = [
 
 /** A sandbox and topics of one's own, and bridges as processes that may be killed. */
 export class ChaosPlant {
-  private readonly bridges: BridgeProcess[] = [];
+  private readonly bridges: AppProcess[] = [];
 
   private constructor(
     readonly kafka: TestKafka,
@@ -73,8 +73,8 @@ export class ChaosPlant {
   }
 
   /** One more process of the same group. */
-  startBridge(): BridgeProcess {
-    const bridge = new BridgeProcess(this.bridgeEnv);
+  startBridge(): AppProcess {
+    const bridge = new AppProcess('bridge', this.bridgeEnv);
     this.bridges.push(bridge);
     return bridge;
   }

@@ -11,7 +11,6 @@ export async function untilCalled(
   const operation = OPERATION_OF[kind];
   await eventually(async () => (await sandbox.countCalls(operation, since, times)) === times, {
     what: `${times} calls of ${operation}`,
-    timeoutMs: 60_000,
   });
 }
 
@@ -27,6 +26,6 @@ export async function untilAllMove({ sandbox, load }: ChaosPlant): Promise<void>
       }
       return standing.size === 0;
     },
-    { what: 'a call is made for every machine', timeoutMs: 60_000 },
+    { what: 'a call is made for every machine' },
   );
 }

@@ -1,7 +1,7 @@
 import { Clock, realEpochMs } from '#libs/clock';
 import type { Environment } from '#libs/config';
-import { BridgeProcess } from '../bridge-process.js';
-import { bridgeEnvironment, groupIdOf } from '../chaos/bridge-environment.js';
+import { AppProcess } from '../app-process.js';
+import { bridgeEnvironment, groupIdOf } from '../bridge-environment.js';
 import { eventually } from '../eventually.js';
 import { TestKafka, uniqueTopicPrefix } from '../kafka.js';
 import { startSandbox } from '../running-sandbox.js';
@@ -22,7 +22,7 @@ export interface StatesPlantOptions {
 
 /** A sandbox with an eventful life, and bridges that watch it as processes that may be killed. */
 export class StatesPlant {
-  private readonly bridges: BridgeProcess[] = [];
+  private readonly bridges: AppProcess[] = [];
 
   private constructor(
     readonly kafka: TestKafka,
@@ -47,12 +47,7 @@ export class StatesPlant {
     await sandbox.setOptions({ durationJitter: true });
     const kafka = new TestKafka([...brokers], topicPrefix);
     const bridgeEnv = {
-      ...bridgeEnvironment({
-        brokers,
-        topicPrefix,
-        partitions,
-        sandboxUrl: sandbox.url,
-      }),
+      ...bridgeEnvironment({ brokers, topicPrefix, partitions, sandboxUrl: sandbox.url }),
       BRIDGE_FLOWS: 'machine-states',
       ...clockEnv,
       ...env,
@@ -66,8 +61,8 @@ export class StatesPlant {
   }
 
   /** One more process of the same group. */
-  startBridge(): BridgeProcess {
-    const bridge = new BridgeProcess(this.bridgeEnv);
+  startBridge(): AppProcess {
+    const bridge = new AppProcess('bridge', this.bridgeEnv);
     this.bridges.push(bridge);
     return bridge;
   }
@@ -82,7 +77,7 @@ export class StatesPlant {
     const since = await this.sandbox.newestCall();
     await eventually(
       async () => (await this.sandbox.countCalls('getMachineState', since, times)) === times,
-      { what: `${times} polls`, timeoutMs: 60_000 },
+      { what: `${times} polls` },
     );
   }
 
@@ -102,7 +97,7 @@ export class StatesPlant {
           throw new Error(`${missing.size} wait, like ${[...missing][0] ?? ''}`);
         return true;
       },
-      { what: 'the service answers for every machine', timeoutMs: 60_000 },
+      { what: 'the service answers for every machine' },
     );
   }
 

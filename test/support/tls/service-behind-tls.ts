@@ -1,7 +1,7 @@
 import type { Environment } from '#libs/config';
 import { TOPICS } from '#libs/contracts';
-import { BridgeProcess } from '../bridge-process.js';
-import { bridgeEnvironment } from '../chaos/bridge-environment.js';
+import { AppProcess } from '../app-process.js';
+import { bridgeEnvironment } from '../bridge-environment.js';
 import { testBrokers, TestKafka, uniqueTopicPrefix } from '../kafka.js';
 import { type RunningSandbox, startSandbox } from '../running-sandbox.js';
 import { Authority, type Identity } from './authority.js';
@@ -13,7 +13,7 @@ export class ServiceBehindTls {
   readonly machineId = 'M-001';
   /** Of bridges beyond these. */
   env: Environment;
-  private running: BridgeProcess | undefined;
+  private running: AppProcess | undefined;
 
   private constructor(
     readonly kafka: TestKafka,
@@ -26,7 +26,7 @@ export class ServiceBehindTls {
     const { topicPrefix } = kafka;
     const sandboxUrl = gateway.url;
     this.env = {
-      ...bridgeEnvironment({ brokers: testBrokers(), topicPrefix, partitions: 1, sandboxUrl }),
+      ...bridgeEnvironment({ topicPrefix, partitions: 1, sandboxUrl }),
       BRIDGE_FLOWS: 'work-orders',
       MACHINE_CLOUD_TIMEOUT_MS: '5000',
       NODE_EXTRA_CA_CERTS: caFile,
@@ -45,8 +45,8 @@ export class ServiceBehindTls {
     return new ServiceBehindTls(kafka, sandbox, gateway, identity, caFile);
   }
 
-  startBridge(extra: Environment = {}): BridgeProcess {
-    return (this.running = new BridgeProcess({ ...this.env, ...extra }));
+  startBridge(extra: Environment = {}): AppProcess {
+    return (this.running = new AppProcess('bridge', { ...this.env, ...extra }));
   }
 
   async stopBridge(): Promise<void> {

@@ -1,4 +1,4 @@
-import { eventually } from '../eventually.js';
+import { eventually } from './eventually.js';
 
 interface HealthBody {
   error: Record<string, { message?: string }>;
@@ -37,13 +37,13 @@ export function untilUnreadyBecause(bridgeUrl: string, why: string): Promise<str
       const text = await response.text();
       return response.status === 503 && text.includes(why) && text;
     },
-    { what: `the bridge is not ready: ${why}`, timeoutMs: 60_000 },
+    { what: `the bridge is not ready: ${why}` },
   );
 }
 
-export async function untilReady(bridgeUrl: string): Promise<void> {
-  await eventually(async () => (await healthOf(bridgeUrl)).status === 200, {
-    what: 'the bridge is ready',
-    timeoutMs: 60_000,
+/** Waits until an app is ready. */
+export async function untilReady(url: string): Promise<void> {
+  await eventually(async () => (await fetch(`${url}/health/ready`)).ok, {
+    what: 'the app is ready',
   });
 }

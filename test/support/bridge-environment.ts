@@ -1,15 +1,18 @@
 import type { Environment } from '#libs/config';
+import { testBrokers } from './kafka.js';
 
 interface BridgeSurroundings {
-  brokers: readonly string[];
+  /** Those of the tests if absent. */
+  brokers?: readonly string[];
   topicPrefix: string;
-  partitions: number;
+  /** Of topics that it creates; 6 if absent. */
+  partitions?: number;
   sandboxUrl: string;
 }
 
 /** The settings that every process of a group needs, on any free port. */
 export function bridgeEnvironment(surroundings: BridgeSurroundings): Environment {
-  const { brokers, topicPrefix, partitions, sandboxUrl } = surroundings;
+  const { brokers = testBrokers(), topicPrefix, partitions = 6, sandboxUrl } = surroundings;
   return {
     KAFKA_BROKERS: brokers.join(','),
     KAFKA_TOPIC_PREFIX: topicPrefix,
