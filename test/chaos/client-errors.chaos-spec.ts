@@ -65,11 +65,7 @@ describe('a Kafka client with defects', () => {
 
   afterAll(() => plant.close());
 
-  const sendList = (order: string): Promise<void> =>
-    plant.kafka.sendJson(TOPICS.workOrderLists, 'M-001', {
-      machineId: 'M-001',
-      workingOrders: [order],
-    });
+  const sendList = (order: string): Promise<void> => plant.kafka.sendList('M-001', [order]);
 
   it('costs a dead letter neither its value nor a second record, and the bridge no call', async () => {
     const { kafka } = plant;
@@ -78,10 +74,7 @@ describe('a Kafka client with defects', () => {
     await kafka.send(TOPICS.workOrderLists, { key: 'M-001', value });
     await sendList('behind');
     await plant.sandbox.listBecomes('M-001', ['behind']);
-    await eventually(
-      async () => (await kafka.groups.committed(plant.groupId, TOPICS.workOrderLists)) === 2,
-      { what: 'both are committed' },
-    );
+    await kafka.groups.untilAllCommitted(plant.groupId, TOPICS.workOrderLists);
     for (const error of ['TypeError', 'RangeError']) expect(bridge.output).toContain(error);
     expect(deadLetters.records).toHaveLength(1);
     const deadLetter = await deadLetters.find(() => true, 'the dead letter');

@@ -70,12 +70,7 @@ describe('a bridge whose clock is two hours ahead', () => {
     await untilReady(url);
     expect(answers.repetitions()).toEqual([]);
     expect(await startTimesCalled()).toEqual(startTimes);
-    await eventually(
-      async () =>
-        (await kafka.groups.committed(plant.groupId, TOPICS.downtimeReasons)) ===
-        REASONS.length + 1,
-      { what: 'all is committed' },
-    );
+    await kafka.groups.untilAllCommitted(plant.groupId, TOPICS.downtimeReasons);
     expect(await kafka.topics.count(DEAD_LETTERS)).toBe(1);
   }, 120_000);
 

@@ -3,7 +3,7 @@ import { ChaosPlant } from '../support/chaos/chaos-plant.js';
 import { answering, ErpServer } from '../support/erp-server.js';
 import { eventually } from '../support/eventually.js';
 import { temporaryFile } from '../support/temporary-files.js';
-import { header, json, type ReadRecord, type TopicReader } from '../support/topic-reader.js';
+import { header, isOutcomeOf, type ReadRecord, type TopicReader } from '../support/topic-reader.js';
 
 const TOKEN = 'token-of-the-dead-erp';
 const PASSWORD = 'password-of-the-erp';
@@ -50,8 +50,7 @@ describe('orders that ERPs are asked for, by processes', () => {
   const outcomesOf = (id: string): ReadRecord[] =>
     answers.records.filter(
       (record) =>
-        (json(record)['source'] as { messageId: string }).messageId === id &&
-        header(record, 'ce_type') !== 'work-order-list.deferred.v1',
+        isOutcomeOf(record, id) && header(record, 'ce_type') !== 'work-order-list.deferred.v1',
     );
   const answered = (id: string): Promise<ReadRecord[]> =>
     eventually(() => (outcomesOf(id).length > 0 ? outcomesOf(id) : undefined), {

@@ -6,7 +6,7 @@ import { ChaosPlant } from '../support/chaos/chaos-plant.js';
 import { eventually } from '../support/eventually.js';
 import { ingestSettings, post } from '../support/running-ingest.js';
 import { temporaryFile } from '../support/temporary-files.js';
-import { header, json, type ReadRecord, type TopicReader } from '../support/topic-reader.js';
+import { header, messageIdOf, type ReadRecord, type TopicReader } from '../support/topic-reader.js';
 
 const TOKEN = 'token-of-the-erp-of-callbacks';
 const MACHINES = 12;
@@ -68,16 +68,12 @@ describe('callbacks of an ingest that is killed', () => {
     return id;
   };
 
-  const messageIdOf = (outcome: ReadRecord): unknown =>
-    (json(outcome)['source'] as { messageId: unknown }).messageId;
-
   it('come again with the same id where it dies between an answer and its commit, and none is missed', async () => {
     await open(1);
     const env = { COMMIT_INTERVAL_MS: LONG_COMMIT_INTERVAL_MS };
     const committed = (): Promise<number> =>
       plant.kafka.groups.committed(callbackGroup(), TOPICS.commandOutcomes);
-    const offsetOf = async (id: string): Promise<number> =>
-      (await outcomes.find((outcome) => messageIdOf(outcome) === id, `an outcome of ${id}`)).offset;
+    const offsetOf = async (id: string): Promise<number> => (await outcomes.outcomeOf(id)).offset;
 
     const { process, url } = await startIngest('a', env);
     const first = await postOrder(url);

@@ -28,8 +28,8 @@ describe('an ingest that reads claims from one broker, and receipts late from an
   beforeAll(async () => {
     cluster = await startLocalCluster({ dir: temporaryFolder(), nodes: 2 });
     kafka = new TestKafka(cluster.brokers.split(','), prefix);
-    await kafka.topics.createPlaced('machine-bridge.ingest-claims.v1', [[1]], {});
-    await kafka.topics.createPlaced('machine-bridge.ingest-receipts.v1', [[2]], {});
+    await kafka.topics.createPlaced('machine-bridge.ingest-claims.v1', [1]);
+    await kafka.topics.createPlaced('machine-bridge.ingest-receipts.v1', [2]);
     relay = await KafkaRelay.to(cluster.nodes[1]!.brokers);
   }, 120_000);
 

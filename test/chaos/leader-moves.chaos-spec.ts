@@ -29,7 +29,7 @@ describe('a partition that gets another leader while a call is under way', () =>
   }, 60_000);
 
   const setList = (machineId: string, order: string): Promise<void> =>
-    plant.kafka.sendJson(TOPICS.workOrderLists, machineId, { machineId, workingOrders: [order] });
+    plant.kafka.sendList(machineId, [order]);
 
   it('goes on being fetched by the same consumer, and the call is made once', async () => {
     await setList('M-001', 'before');

@@ -102,8 +102,7 @@ describe('messages of far more than a megabyte, once they are unpacked', () => {
     const [large, huge] = [30_000_000, 120_000_000];
     await unpackedTo(large);
     await unpackedTo(huge);
-    const list = { machineId: 'M-002', workingOrders: ['behind'] };
-    await plant.kafka.sendJson(TOPICS.workOrderLists, 'M-002', list);
+    await plant.kafka.sendList('M-002', ['behind']);
     await plant.sandbox.listBecomes('M-002', ['behind']);
     const deadLetters = await (
       await plant.kafka.read(DEAD_LETTERS)

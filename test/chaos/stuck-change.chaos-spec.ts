@@ -82,12 +82,7 @@ describe('an order on several machines, of which one is stuck while its bridge i
       plant.startBridge();
       await plant.untilShared(1);
       await sandbox.listBecomes(stuck, ['A']);
-      await eventually(
-        async () =>
-          (await kafka.groups.committed(plant.groupId, CHANGES)) ===
-          (await kafka.topics.end(CHANGES)),
-        { what: 'all changes are committed' },
-      );
+      await kafka.groups.untilAllCommitted(plant.groupId, CHANGES);
       expect(published()).toEqual(appliedTo([stuck, ...others]));
       expect(await kafka.topics.count(`${TOPICS.workOrders}.dlq`)).toBe(0);
     },

@@ -77,10 +77,7 @@ describe('a machine whose reasons the service keeps failing', () => {
       await sandbox.clearFaults();
       await plant.startBridge().ready();
       await answers.untilAll(load.messageIds, TIMEOUT_MS);
-      const total = OTHERS * REASONS_OF_EACH + REASONS_OF_THE_STUCK;
-      await eventually(async () => (await committed()) === total, {
-        what: 'everything is committed',
-      });
+      await plant.kafka.groups.untilAllCommitted(plant.groupId, TOPICS.downtimeReasons);
       const calls = await sandbox.allCalls();
       // Of each of the others the first message lies before the offset that was held.
       const floor = new Map(others.map((machineId) => [machineId, 1]));

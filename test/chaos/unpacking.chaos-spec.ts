@@ -160,14 +160,8 @@ describe('record batches of many records, or of many bytes', () => {
     await plant.close();
   });
 
-  const untilCommitted = (): Promise<unknown> =>
-    eventually(
-      async () => {
-        const committed = await plant.kafka.groups.committedOffsets(plant.groupId, TOPIC);
-        return committed.get(0) === (await plant.kafka.topics.end(TOPIC));
-      },
-      { what: 'all is committed' },
-    );
+  const untilCommitted = (): Promise<void> =>
+    plant.kafka.groups.untilAllCommitted(plant.groupId, TOPIC);
 
   it.each([
     ['5,000 tiny ones in gzip', () => batchOfRecords('gzip', 5000)],

@@ -117,8 +117,7 @@ describe('the bridge as a process', () => {
     const bridge = start();
     await bridge.ready();
     await sandbox.control.addFault({ operation: 'setWorkOrderList', latencyMs: 1500 });
-    const list = { machineId: 'M-001', workingOrders: ['in-flight'] };
-    await kafka.sendJson(TOPICS.workOrderLists, 'M-001', list);
+    await kafka.sendList('M-001', ['in-flight']);
     await untilCalledFor('M-001');
     bridge.kill('SIGTERM');
     expect(await bridge.exitCode()).toBe(0);
@@ -139,8 +138,7 @@ describe('the bridge as a process', () => {
     const bridge = start({ MACHINE_CLOUD_TIMEOUT_MS: '60000' });
     await bridge.ready();
     await sandbox.control.addFault({ operation: 'setWorkOrderList', hang: true });
-    const list = { machineId: 'M-005', workingOrders: ['hanging'] };
-    await kafka.sendJson(TOPICS.workOrderLists, 'M-005', list);
+    await kafka.sendList('M-005', ['hanging']);
     await untilCalledFor('M-005');
     const committed = await kafka.groups.committed(groupId, TOPICS.workOrderLists);
     bridge.kill('SIGTERM');
@@ -170,8 +168,7 @@ describe('the bridge as a process', () => {
     const bridge = start();
     const url = await bridge.ready();
     await sandbox.control.addFault({ operation: 'setWorkOrderList', latencyMs: 8000 });
-    const list = { machineId: 'M-002', workingOrders: ['slow'] };
-    await kafka.sendJson(TOPICS.workOrderLists, 'M-002', list);
+    await kafka.sendList('M-002', ['slow']);
     await untilCalledFor('M-002');
     bridge.kill('SIGTERM');
     await eventually(() => bridge.output.includes('stopping'), { what: 'the bridge is stopping' });
@@ -187,8 +184,7 @@ describe('the bridge as a process', () => {
     const first = start();
     await first.ready();
     await sandbox.control.addFault({ operation: 'setWorkOrderList', status: 503 });
-    const list = { machineId: 'M-003', workingOrders: ['survivor'] };
-    await kafka.sendJson(TOPICS.workOrderLists, 'M-003', list);
+    await kafka.sendList('M-003', ['survivor']);
     await untilCalledFor('M-003');
     first.kill('SIGKILL');
     await first.exitCode();

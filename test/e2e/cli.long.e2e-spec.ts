@@ -356,14 +356,8 @@ describe('machine-bridge, beside a running bridge', () => {
       env: settings(),
     });
     await watching.saying(/watching; Ctrl-C ends it/);
-    await plant.kafka.sendJson(TOPICS.workOrderLists, 'M-002', {
-      machineId: 'M-002',
-      workingOrders: ['1'],
-    });
-    await plant.kafka.sendJson(TOPICS.workOrderLists, 'M-001', {
-      machineId: 'M-001',
-      workingOrders: ['2'],
-    });
+    await plant.kafka.sendList('M-002', ['1']);
+    await plant.kafka.sendList('M-001', ['2']);
     await watching.saying(/work-order-list\.applied\.v1/);
     watching.kill('SIGINT');
     const result = await watching.result();

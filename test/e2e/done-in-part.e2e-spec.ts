@@ -38,10 +38,7 @@ describe('a message for several machines, one of which the service keeps failing
     await sandbox.clearFaults();
     await plant.restartBridge();
     await sandbox.listBecomes('M-002', ['other']);
-    await eventually(
-      async () => (await plant.kafka.groups.committed(plant.groupId, TOPICS.workOrderLists)) === 2,
-      { what: 'all is committed' },
-    );
+    await plant.kafka.groups.untilAllCommitted(plant.groupId, TOPICS.workOrderLists);
 
     expect((await sandbox.machine('M-001')).workingOrders).toEqual(['new']);
     expect(outcomesByMessage(outcomes)['newer']).toEqual(['M-001 applied']);

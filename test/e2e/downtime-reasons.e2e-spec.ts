@@ -46,10 +46,7 @@ describe('downtime reasons', () => {
       { what: 'the sandbox has a classification of M-001' },
     );
     expect(classification).toMatchObject({ reasonId, startTime, endTime: startTime + 600 });
-    const outcome = await answers.find(
-      (record) => header(record, 'ce_subject') === 'M-001',
-      'an outcome for M-001',
-    );
+    const outcome = await answers.about('M-001');
     expect(header(outcome, 'ce_type')).toBe('downtime-reason.applied.v1');
   });
 
@@ -59,10 +56,7 @@ describe('downtime reasons', () => {
       startTime: plant.clock.nowSeconds() - 60,
       endTime: '',
     });
-    await answers.find(
-      (record) => header(record, 'ce_subject') === 'M-002',
-      'an outcome for M-002',
-    );
+    await answers.about('M-002');
     const calls = await plant.sandbox.calls('setMachineClassification');
     const call = calls.find(({ machineIds }) => machineIds.includes('M-002'));
     expect(call?.body).not.toHaveProperty('endTime');
@@ -71,10 +65,7 @@ describe('downtime reasons', () => {
   it('holds a reason that starts a little ahead of the clock until it has started', async () => {
     const startTime = plant.clock.nowSeconds() + 120;
     await send('M-003', { reasonId, startTime });
-    const outcome = await answers.find(
-      (record) => header(record, 'ce_subject') === 'M-003',
-      'an outcome for M-003',
-    );
+    const outcome = await answers.about('M-003');
     expect(header(outcome, 'ce_type')).toBe('downtime-reason.applied.v1');
     expect(Number(json(outcome)['appliedAt'])).toBeGreaterThanOrEqual(startTime);
   });

@@ -70,14 +70,8 @@ describe('a message that only names its order', () => {
     });
     return id;
   };
-  const isOf = (record: ReadRecord, id: string): boolean =>
-    record.topic === TOPICS.commandOutcomes &&
-    (json(record)['source'] as { messageId: string }).messageId === id;
   const outcomeOf = (id: string, kind: string): Promise<ReadRecord> =>
-    answers.find(
-      (record) => isOf(record, id) && header(record, 'ce_type') === `work-order-list.${kind}.v1`,
-      `the outcome ${kind} of ${id}`,
-    );
+    answers.outcomeOf(id, `work-order-list.${kind}.v1`);
   const deadLetterOf = (id: string): Promise<ReadRecord> =>
     answers.find(
       (record) => record.topic === DEAD_LETTERS && header(record, 'ce_id') === id,

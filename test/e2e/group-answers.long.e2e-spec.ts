@@ -81,12 +81,7 @@ describe('what two processes answer for their group', () => {
   };
 
   const sendList = (machineId: string, order: string): Promise<void> =>
-    plant.kafka.sendJson(
-      TOPICS.workOrderLists,
-      machineId,
-      { machineId, workingOrders: [order] },
-      { 'message-id': `${order}-${machineId}` },
-    );
+    plant.kafka.sendList(machineId, [order], { 'message-id': `${order}-${machineId}` });
 
   const control = async (
     bridge: AppProcess | undefined,

@@ -41,10 +41,7 @@ describe('a service whose reads hang', () => {
       { what: 'a poll and all look-ups hang' },
     );
     const machineId = 'M-020';
-    await plant.kafka.sendJson(TOPICS.workOrderLists, machineId, {
-      machineId,
-      workingOrders: ['4711'],
-    });
+    await plant.kafka.sendList(machineId, ['4711']);
     await plant.sandbox.listBecomes(machineId, ['4711']);
     const since = await plant.sandbox.newestCall();
     await eventually(async () => (await plant.sandbox.countCalls('getMachineInfo', since, 1)) > 0, {

@@ -2,7 +2,6 @@ import { mkdir, rename, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { realEpochMs } from '#libs/clock';
 import type { Environment } from '#libs/config';
-import { TOPICS } from '#libs/contracts';
 import { AppProcess } from '../support/app-process.js';
 import { bridgeEnvironment } from '../support/bridge-environment.js';
 import { untilReady, untilUnreadyBecause } from '../support/health.js';
@@ -58,7 +57,7 @@ describe('logins to Kafka that end or change while the bridge runs', () => {
     lists += 1;
     const workingOrders = [`order-${lists}`];
     const kafka = new TestKafka([secured.broker.brokers], topicPrefix);
-    await kafka.sendJson(TOPICS.workOrderLists, 'M-001', { machineId: 'M-001', workingOrders });
+    await kafka.sendList('M-001', workingOrders);
     await kafka.close();
     await sandbox.control.listBecomes('M-001', workingOrders);
   };

@@ -14,8 +14,8 @@ describe('messages that a bridge has answered', () => {
   const send = (messageId: string, list: unknown): Promise<void> =>
     plant.kafka.sendJson(TOPICS.workOrderLists, 'key', list, { 'message-id': messageId });
 
-  const committed = (): Promise<number> =>
-    plant.kafka.groups.committed(plant.groupId, TOPICS.workOrderLists);
+  const untilCommitted = (): Promise<void> =>
+    plant.kafka.groups.untilAllCommitted(plant.groupId, TOPICS.workOrderLists);
 
   beforeAll(async () => {
     plant = await startPlant();
@@ -27,7 +27,7 @@ describe('messages that a bridge has answered', () => {
         { machineId: 'M-999', workingOrders: ['2'] },
       ],
     });
-    await eventually(async () => (await committed()) === 2, { what: 'all is committed' });
+    await untilCommitted();
   });
 
   afterAll(() => plant.close());
@@ -44,7 +44,7 @@ describe('messages that a bridge has answered', () => {
   it('are not answered by the next owner', async () => {
     await plant.restartBridge();
     await send('three', { machineId: 'M-001', workingOrders: ['3'] });
-    await eventually(async () => (await committed()) === 3, { what: 'the third is committed' });
+    await untilCommitted();
     await eventually(() => outcomesByMessage(outcomes)['three'] !== undefined, {
       what: 'the third is published',
     });

@@ -1,7 +1,13 @@
 import { TOPICS } from '#libs/contracts';
 import { eventually } from '../support/eventually.js';
 import { type Plant, startPlant } from '../support/plant.js';
-import { header, json, type ReadRecord, type TopicReader } from '../support/topic-reader.js';
+import {
+  header,
+  isOutcomeOf,
+  json,
+  type ReadRecord,
+  type TopicReader,
+} from '../support/topic-reader.js';
 
 const DEAD_LETTERS = `${TOPICS.workOrders}.dlq`;
 
@@ -46,15 +52,10 @@ describe('the order ledger', () => {
     const id = `${orderId}/${changedAt}`;
     const order = orderOf(orderId, changedAt, operations, status);
     await plant.kafka.sendJson(TOPICS.workOrders, orderId, order, { 'message-id': id });
-    const messageIdOf = (record: ReadRecord): unknown =>
-      (json(record)['source'] as { messageId: string }).messageId;
     return Promise.all(
       answeredFor.map((machineId) =>
         answers.find(
-          (record) =>
-            record.topic === TOPICS.commandOutcomes &&
-            header(record, 'ce_subject') === machineId &&
-            messageIdOf(record) === id,
+          (record) => isOutcomeOf(record, id) && header(record, 'ce_subject') === machineId,
           `an outcome of ${id} for ${machineId}`,
         ),
       ),
@@ -104,8 +105,7 @@ describe('the order ledger', () => {
 
   it('sets the list anew when something else has been set meanwhile', async () => {
     await send('H', 100, [{ machineId: 'M-007' }]);
-    const other = { machineId: 'M-007', workingOrders: ['other'] };
-    await plant.kafka.sendJson(TOPICS.workOrderLists, 'M-007', other);
+    await plant.kafka.sendList('M-007', ['other']);
     await plant.sandbox.listBecomes('M-007', ['other']);
     await send('H', 101, [{ machineId: 'M-007' }]);
     await plant.sandbox.listBecomes('M-007', ['H']);

@@ -1,7 +1,7 @@
 import { TOPICS } from '#libs/contracts';
 import { eventually } from '../support/eventually.js';
 import { type Plant, startPlant } from '../support/plant.js';
-import { header, json, type ReadRecord, type TopicReader } from '../support/topic-reader.js';
+import { header, isOutcomeOf, json, type TopicReader } from '../support/topic-reader.js';
 
 const DEAD_LETTERS = `${TOPICS.workOrders}.dlq`;
 const QUEUES = ['relayed-orders', 'order-refusals', 'assignment-changes'].map(
@@ -46,16 +46,12 @@ describe('orders that come through any partition', () => {
 
   const answersTo = (id: string): string[] =>
     answers.records
-      .filter((record) => isAnswerTo(record, id))
+      .filter((record) => isOutcomeOf(record, id))
       .map((record) => {
         const { orderId, machineId } = json(record);
         return `${header(record, 'ce_type')?.split('.')[1]} ${String(orderId)} ${String(machineId)}`;
       })
       .sort();
-
-  const isAnswerTo = (record: ReadRecord, id: string): boolean =>
-    record.topic === TOPICS.commandOutcomes &&
-    (json(record)['source'] as { messageId: string }).messageId === id;
 
   const untilAnswered = async (id: string, expected: readonly string[]): Promise<void> => {
     await eventually(() => answersTo(id).length >= expected.length, { what: `answers to ${id}` });
@@ -125,11 +121,7 @@ describe('orders that come through any partition', () => {
   it('leave nothing open behind them', async () => {
     const { kafka, groupId } = plant;
     for (const topic of [TOPICS.workOrders, ...QUEUES]) {
-      await eventually(
-        async () =>
-          (await kafka.groups.committed(groupId, topic)) === (await kafka.topics.end(topic)),
-        { what: `all of ${topic} is committed` },
-      );
+      await kafka.groups.untilAllCommitted(groupId, topic);
     }
     expect(await kafka.topics.count(DEAD_LETTERS)).toBe(1);
   });

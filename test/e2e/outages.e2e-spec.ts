@@ -15,9 +15,6 @@ describe('a service that fails', () => {
   afterEach(() => plant.sandbox.clearFaults());
   afterAll(() => plant.close());
 
-  const sendList = (machineId: string, ...workingOrders: string[]): Promise<void> =>
-    plant.kafka.sendJson(TOPICS.workOrderLists, machineId, { machineId, workingOrders });
-
   const outcomesOf = (machineId: string): (string | undefined)[] =>
     answers.records
       .filter((record) => header(record, 'ce_subject') === machineId)
@@ -25,7 +22,7 @@ describe('a service that fails', () => {
 
   it('says once that a list is deferred, and that it is applied when the service is back', async () => {
     await plant.sandbox.addFault({ operation: '*', status: 500 });
-    await sendList('M-002', '4711');
+    await plant.kafka.sendList('M-002', ['4711']);
     await eventually(() => outcomesOf('M-002').includes('work-order-list.deferred.v1'), {
       what: 'the list is deferred',
     });
@@ -41,10 +38,10 @@ describe('a service that fails', () => {
   it('has a list deferred once, also when another bridge takes over', async () => {
     await plant.sandbox.addFault({ operation: '*', status: 500 });
     const deferred = 'work-order-list.deferred.v1';
-    await sendList('M-003', '4712');
+    await plant.kafka.sendList('M-003', ['4712']);
     await eventually(() => outcomesOf('M-003').includes(deferred), { what: 'it is deferred' });
     await plant.restartBridge({}, { untilReady: false });
-    await sendList('M-005', '4713');
+    await plant.kafka.sendList('M-005', ['4713']);
     await eventually(() => outcomesOf('M-005').includes(deferred), { what: 'a later one as well' });
     await plant.sandbox.clearFaults();
     await plant.sandbox.listBecomes('M-003', ['4712']);

@@ -9,7 +9,7 @@ import { readStateStream } from '../support/states/state-stream.js';
 import { StatesPlant } from '../support/states/states-plant.js';
 import { numberingFaults } from '../support/states/stream-faults.js';
 import { truthOf, untruth } from '../support/states/truth-of.js';
-import { header, json, type TopicReader } from '../support/topic-reader.js';
+import { header, messageIdOf, type TopicReader } from '../support/topic-reader.js';
 
 const MINUTE = 60;
 /** A minute of the plant is a second of the test, and so is the interval of polling. */
@@ -122,10 +122,8 @@ describe('flows that are paused by hand, of two processes', () => {
     sent += 1;
     const startTime = plant.clock.nowSeconds() - 10 * MINUTE - sent;
     for (const machineId of plant.machineIds) {
-      const list = { machineId, workingOrders: [`round-${sent}`] };
-      await plant.kafka.sendJson(TOPICS.workOrderLists, machineId, list, {
-        'message-id': `list-${sent}-${machineId}`,
-      });
+      const listId = { 'message-id': `list-${sent}-${machineId}` };
+      await plant.kafka.sendList(machineId, [`round-${sent}`], listId);
       const reason = { machineId, reasonId: '1', startTime, endTime: startTime + MINUTE };
       await plant.kafka.sendJson(TOPICS.downtimeReasons, machineId, reason, {
         'message-id': `reason-${sent}-${machineId}`,
@@ -140,10 +138,10 @@ describe('flows that are paused by hand, of two processes', () => {
   const finalOf = (idPrefix: string): Map<string, string[]> => {
     const final = new Map<string, string[]>();
     for (const record of outcomes.records) {
-      const { source } = json(record) as { source: { messageId: string } };
+      const id = messageIdOf(record);
       const what = header(record, 'ce_type')?.split('.')[1] ?? '';
-      if (what === 'deferred' || !source.messageId.startsWith(idPrefix)) continue;
-      final.set(source.messageId, [...(final.get(source.messageId) ?? []), what]);
+      if (what === 'deferred' || !id.startsWith(idPrefix)) continue;
+      final.set(id, [...(final.get(id) ?? []), what]);
     }
     return final;
   };

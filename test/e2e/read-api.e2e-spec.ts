@@ -19,8 +19,7 @@ describe('the read API', () => {
 
   beforeAll(async () => {
     plant = await startPlant({ env: { EQUIPMENT_MAP_FILE: 'demo/equipment-map.json' } });
-    const list = { machineId: 'M-001', workingOrders: ['4711', '4712'] };
-    await plant.kafka.sendJson(TOPICS.workOrderLists, 'M-001', list);
+    await plant.kafka.sendList('M-001', ['4711', '4712']);
     const operation = { operationId: '0010', plant: '1000', workCentre: 'NOWHERE' };
     const operations = [{ ...operation, status: 'released' }];
     const order = { orderId: 'A-1', changedAt: 100, status: 'released', operations };
@@ -58,8 +57,7 @@ describe('the read API', () => {
   });
 
   it('shows what became of messages for a machine that is not listed', async () => {
-    const list = { machineId: 'M-999', workingOrders: [] };
-    await plant.kafka.sendJson(TOPICS.workOrderLists, 'M-999', list);
+    await plant.kafka.sendList('M-999', []);
     const path = `${plant.bridgeUrl}/api/machines/M-999`;
     await eventually(async () => (await fetch(path)).status === 200, { what: 'it is listed' });
     expect(await get('/api/machines/M-999')).toMatchObject({

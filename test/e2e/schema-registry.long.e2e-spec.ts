@@ -146,15 +146,8 @@ describe('input in the frame of a schema registry', () => {
     });
   });
 
-  const outcomeOf = async (messageId: string): Promise<Record<string, unknown>> => {
-    const found = await published.find(
-      (record) =>
-        record.topic === TOPICS.commandOutcomes &&
-        (json(record)['source'] as { messageId: string }).messageId === messageId,
-      `the outcome of ${messageId}`,
-    );
-    return json(found);
-  };
+  const outcomeOf = async (messageId: string): Promise<Record<string, unknown>> =>
+    json(await published.outcomeOf(messageId));
 
   it('is applied where it is Protobuf, with schemas that it refers to', async () => {
     await register('list.proto', { schemaType: 'PROTOBUF', schema: PROTO_LIST });
@@ -283,19 +276,7 @@ describe('outputs in the frame of a schema registry', () => {
     });
 
   const sendList = (machineId: string, id: string) =>
-    plant.kafka.send(TOPICS.workOrderLists, {
-      key: machineId,
-      value: JSON.stringify({ machineId, workingOrders: [id] }),
-      headers: { 'message-id': id },
-    });
-
-  const outcomeOf = (messageId: string) =>
-    published.find(
-      (record) =>
-        record.topic === TOPICS.commandOutcomes &&
-        (json(record)['source'] as { messageId: string }).messageId === messageId,
-      `the outcome of ${messageId}`,
-    );
+    plant.kafka.sendList(machineId, [id], { 'message-id': id });
 
   const settings = (): Record<string, string> => ({
     KAFKA_GROUP_ID: plant.groupId,
@@ -336,9 +317,9 @@ describe('outputs in the frame of a schema registry', () => {
 
   it('have the id that the registry has given their schema, and are of it', async () => {
     await sendList('M-001', 'framed');
-    const outcome = await outcomeOf('framed');
+    const outcome = await published.outcomeOf('framed');
     await sendList('no such machine', 'refused');
-    await outcomeOf('refused');
+    await published.outcomeOf('refused');
     await published.take(12, ({ topic }) => topic === TOPICS.stateChanges, 'state event');
     await published.take(12, ({ topic }) => topic === TOPICS.states, 'latest state');
     await expectFramed(published.records);
@@ -396,7 +377,7 @@ describe('outputs in the frame of a schema registry', () => {
     });
     const before = published.records.length;
     way.restore();
-    await outcomeOf('while away');
+    await published.outcomeOf('while away');
     expect(published.records.length).toBeGreaterThan(before);
     await expectFramed(published.records);
   });
@@ -421,7 +402,7 @@ describe('outputs in the frame of a schema registry', () => {
       { what: 'it says that it is refused' },
     );
     expect((await level('NONE')).status).toBe(200);
-    const outcome = await outcomeOf('after a refusal');
+    const outcome = await published.outcomeOf('after a refusal');
     await expectFramed([outcome]);
     const checkedAgain = await command('config', 'check');
     expect(checkedAgain.stdout).toMatch(/ok {4}schema of outcomes +registered as /);

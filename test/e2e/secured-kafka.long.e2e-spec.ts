@@ -152,8 +152,7 @@ describe('a Kafka that asks for TLS and logins', () => {
   it('is served with a certificate in place of a login, dead letters and their replay included', async () => {
     const bridge = start(byCertificate());
     await bridge.ready();
-    const list = { machineId: 'nobody', workingOrders: ['4713'] };
-    await kafka.sendJson(TOPICS.workOrderLists, 'nobody', list);
+    await kafka.sendList('nobody', ['4713']);
     await outcomeOf('nobody', 'work-order-list.rejected.v1');
     const deadLetters = await command(byCertificate(), 'dlq', 'list', TOPICS.workOrderLists);
     expect(deadLetters).toMatchObject({ exitCode: 0, stderr: '' });

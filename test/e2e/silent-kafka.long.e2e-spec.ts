@@ -1,4 +1,3 @@
-import { TOPICS } from '#libs/contracts';
 import { startLocalKafka, type LocalKafka } from '../../tools/kafka/local-kafka.mjs';
 import { eventually } from '../support/eventually.js';
 import { type Plant, startPlant } from '../support/plant.js';
@@ -34,8 +33,7 @@ describe('a Kafka that falls silent', () => {
       what: 'the bridge is ready again',
       timeoutMs: 90_000,
     });
-    const list = { machineId: 'M-001', workingOrders: ['after-silence'] };
-    await plant.kafka.sendJson(TOPICS.workOrderLists, 'M-001', list);
+    await plant.kafka.sendList('M-001', ['after-silence']);
     await plant.sandbox.listBecomes('M-001', ['after-silence']);
   }, 180_000);
 });

@@ -36,9 +36,6 @@ describe('a bridge that logs in', () => {
     return running;
   };
 
-  const sendList = (machineId: string, order: string): Promise<void> =>
-    kafka.sendJson(TOPICS.workOrderLists, machineId, { machineId, workingOrders: [order] });
-
   const statuses = async (operation: string): Promise<(number | null)[]> =>
     (await sandbox.control.calls(operation)).map(({ status }) => status);
 
@@ -52,7 +49,7 @@ describe('a bridge that logs in', () => {
       (await statuses('getAPIToken')).length >= 3 &&
       (await statuses('setWorkOrderList')).includes(401);
     while (!(await isRenewed())) {
-      for (const machineId of MACHINES) await sendList(machineId, `order-${(sent += 1)}`);
+      for (const machineId of MACHINES) await kafka.sendList(machineId, [`order-${(sent += 1)}`]);
     }
     await eventually(() => answers.records.length >= sent, { what: 'an outcome of each list' });
     const types = answers.records.map((record) => header(record, 'ce_type'));
@@ -75,7 +72,7 @@ describe('a bridge that logs in', () => {
     const wrong = 'wrong-password';
     const bridge = start(wrong);
     const url = await bridge.url();
-    await sendList('M-005', 'waiting');
+    await kafka.sendList('M-005', ['waiting']);
     const health = await eventually(
       async () => {
         const text = await (await fetch(`${url}/health/ready`)).text();

@@ -10,7 +10,7 @@ import { OtlpReceiver, type ReceivedSpan } from '../support/otlp-receiver.js';
 import { runCommand } from '../support/run-command.js';
 import { type RunningSandbox, startSandbox } from '../support/running-sandbox.js';
 import type { LoggedCall } from '../support/sandbox-control.js';
-import { header, type ReadRecord, type TopicReader } from '../support/topic-reader.js';
+import { header, type TopicReader } from '../support/topic-reader.js';
 
 const CONSUMER = 5;
 const CLIENT = 3;
@@ -105,18 +105,7 @@ describe('traces', () => {
   afterAll(() => sandbox.close());
 
   const sendList = (machineId: string, order: string, headers: Record<string, string> = {}) =>
-    kafka.sendJson(
-      TOPICS.workOrderLists,
-      machineId,
-      { machineId, workingOrders: [order] },
-      { 'message-id': order, ...headers },
-    );
-
-  const outcomeOf = (messageId: string): Promise<ReadRecord> =>
-    outcomes.find(
-      ({ value }) => value?.toString().includes(`"messageId":"${messageId}"`) === true,
-      `the outcome of ${messageId}`,
-    );
+    kafka.sendList(machineId, [order], { 'message-id': order, ...headers });
 
   const callWith = async (order: string): Promise<LoggedCall> =>
     eventually(
@@ -155,7 +144,7 @@ describe('traces', () => {
     it('go on from the producer through message and call to the outcome', async () => {
       const { traceId, spanId, traceparent } = producerTrace(1);
       await sendList('M-001', 'traced-1', { traceparent, tracestate: 'erp=1,mes=2' });
-      const outcome = await outcomeOf('traced-1');
+      const outcome = await outcomes.outcomeOf('traced-1');
       const message = await messageSpan(traceId);
       expect(message).toMatchObject({
         name: `process ${kafka.topicPrefix}${TOPICS.workOrderLists}`,
@@ -339,7 +328,9 @@ describe('traces', () => {
       await sendList('M-007', 'odd-7', { traceparent, tracestate: 'a=1\r\nx-injected: 1' });
       await sendList('M-008', 'odd-8', { traceparent: 'not-one' });
       for (const order of ['odd-7', 'odd-8']) {
-        expect(header(await outcomeOf(order), 'ce_type')).toBe('work-order-list.applied.v1');
+        expect(header(await outcomes.outcomeOf(order), 'ce_type')).toBe(
+          'work-order-list.applied.v1',
+        );
         expect((await callWith(order)).traceparent).toMatch(/^00-[\da-f-]+-01$/);
       }
     });
@@ -385,10 +376,10 @@ describe('traces', () => {
     it('have no spans, but go on where they have begun', async () => {
       const { traceparent } = producerTrace(10, '00');
       await sendList('M-001', 'unsampled-1', { traceparent });
-      expect(header(await outcomeOf('unsampled-1'), 'traceparent')).toBe(traceparent);
+      expect(header(await outcomes.outcomeOf('unsampled-1'), 'traceparent')).toBe(traceparent);
       expect((await callWith('unsampled-1')).traceparent).toBe(traceparent);
       await sendList('M-002', 'unsampled-2');
-      expect(header(await outcomeOf('unsampled-2'), 'traceparent')).toBeUndefined();
+      expect(header(await outcomes.outcomeOf('unsampled-2'), 'traceparent')).toBeUndefined();
       expect((await callWith('unsampled-2')).traceparent).toBeNull();
       bridge.kill('SIGTERM');
       expect(await bridge.exitCode()).toBe(0);
@@ -403,7 +394,7 @@ describe('traces', () => {
     it('are passed on as they came', async () => {
       const { traceparent } = producerTrace(11);
       await sendList('M-001', 'passed-1', { traceparent, tracestate: 'erp=1' });
-      const applied = await outcomeOf('passed-1');
+      const applied = await outcomes.outcomeOf('passed-1');
       expect(header(applied, 'traceparent')).toBe(traceparent);
       expect(header(applied, 'tracestate')).toBe('erp=1');
       expect((await callWith('passed-1')).traceparent).toBe(traceparent);
@@ -412,7 +403,7 @@ describe('traces', () => {
       expect(header(deadLetter, 'traceparent')).toBe(traceparent);
       expect(header(deadLetter, 'dlq-traceparent')).toBeUndefined();
       await sendList('M-002', 'passed-3');
-      expect(header(await outcomeOf('passed-3'), 'traceparent')).toBeUndefined();
+      expect(header(await outcomes.outcomeOf('passed-3'), 'traceparent')).toBeUndefined();
       expect((await callWith('passed-3')).traceparent).toBeNull();
     });
   });
@@ -432,7 +423,9 @@ describe('traces', () => {
     it('cost spans and nothing else, and delay a stop by no more than its deadline', async () => {
       for (let list = 1; list <= 5; list += 1) {
         await sendList(`M-00${list}`, `${conduct}-${list}`);
-        expect(header(await outcomeOf(`${conduct}-${list}`), 'ce_type')).toContain('applied');
+        expect(header(await outcomes.outcomeOf(`${conduct}-${list}`), 'ce_type')).toContain(
+          'applied',
+        );
       }
       const lost = conduct === 'hangs' ? 'dropped' : 'failed';
       await eventually(async () => (await spansExported(lost)) > 20, { what: `${lost} spans` });

@@ -63,12 +63,7 @@ describe('work orders of UMH', () => {
   };
 
   const outcomeOf = (orderId: string, action: string, type: string): Promise<ReadRecord> =>
-    answers.find(
-      (record) =>
-        header(record, 'ce_type') === `work-order-list.${type}.v1` &&
-        (json(record)['source'] as { messageId: string }).messageId === `${orderId}/${action}`,
-      `${orderId}/${action} is ${type}`,
-    );
+    answers.outcomeOf(`${orderId}/${action}`, `work-order-list.${type}.v1`);
 
   const replay = (): Promise<CommandResult> =>
     runCommand(

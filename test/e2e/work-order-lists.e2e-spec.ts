@@ -16,13 +16,9 @@ describe('work order lists', () => {
   afterAll(() => plant.close());
 
   it('sets a list that names one machine, in the order given', async () => {
-    const list = { machineId: 'M-001', workingOrders: ['4712', '4711', '4713'] };
-    await plant.kafka.sendJson(TOPICS.workOrderLists, 'M-001', list, { 'message-id': 'erp-1' });
+    await plant.kafka.sendList('M-001', ['4712', '4711', '4713'], { 'message-id': 'erp-1' });
     await plant.sandbox.listBecomes('M-001', ['4712', '4711', '4713']);
-    const outcome = await outcomes.find(
-      (record) => header(record, 'ce_subject') === 'M-001',
-      'an outcome for M-001',
-    );
+    const outcome = await outcomes.about('M-001');
     expect(header(outcome, 'ce_type')).toBe('work-order-list.applied.v1');
     expect(header(outcome, 'ce_source')).toBe('/machine-bridge');
     expect(header(outcome, 'content-type')).toBe('application/json');
@@ -38,12 +34,8 @@ describe('work order lists', () => {
 
   it('publishes no more than the first hundred orders of a list', async () => {
     const workingOrders = Array.from({ length: 101 }, (_, index) => String(index));
-    const list = { machineId: 'M-009', workingOrders };
-    await plant.kafka.sendJson(TOPICS.workOrderLists, 'M-009', list);
-    const outcome = await outcomes.find(
-      (record) => header(record, 'ce_subject') === 'M-009',
-      'an outcome for M-009',
-    );
+    await plant.kafka.sendList('M-009', workingOrders);
+    const outcome = await outcomes.about('M-009');
     expect(json(outcome)['workingOrders']).toEqual(workingOrders.slice(0, 100));
   });
 
@@ -75,10 +67,7 @@ describe('work order lists', () => {
     expect(header(deadLetter, 'dlq-code')).toBe('unknown-machine');
     expect(header(deadLetter, 'dlq-machine-ids')).toContain('M-999');
     expect(header(deadLetter, 'dlq-machine-ids')).not.toContain('M-004');
-    const rejected = await outcomes.find(
-      (record) => header(record, 'ce_subject') === 'M-999',
-      'an outcome for M-999',
-    );
+    const rejected = await outcomes.about('M-999');
     expect(header(rejected, 'ce_type')).toBe('work-order-list.rejected.v1');
     expect(json(rejected)).toMatchObject({ machineId: 'M-999', code: 'unknown-machine' });
   });
@@ -116,10 +105,7 @@ describe('work order lists', () => {
     await plant.kafka.sendJson(TOPICS.workOrderLists, 'M-006', event, {
       'content-type': 'application/cloudevents+json; charset=utf-8',
     });
-    const outcome = await outcomes.find(
-      (record) => header(record, 'ce_subject') === 'M-006',
-      'an outcome for M-006',
-    );
+    const outcome = await outcomes.about('M-006');
     expect(json(outcome)).toMatchObject({ source: { messageId: 'event-77' } });
   });
 });

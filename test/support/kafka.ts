@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { TOPICS } from '#libs/contracts';
 import { CommittedReader } from './committed-reader.js';
 import { registerCompressingCodecs } from './compressing-codecs.js';
 import { PartitionedProducer } from './partitioned-producer.js';
@@ -47,7 +48,7 @@ export class TestKafka {
       retry: { retries: 10 },
     });
     this.topics = new TestTopics(this.kafka, topicPrefix);
-    this.groups = new TestGroups(this.kafka, topicPrefix);
+    this.groups = new TestGroups(this.kafka, this.topics, topicPrefix);
   }
 
   /** Sends to a topic named without its prefix. */
@@ -75,6 +76,14 @@ export class TestKafka {
 
   sendJson(topic: string, key: string, value: unknown, headers: IHeaders = {}): Promise<void> {
     return this.send(topic, { key, value: JSON.stringify(value), headers });
+  }
+
+  sendList(
+    machineId: string,
+    workingOrders: readonly string[],
+    headers: IHeaders = {},
+  ): Promise<void> {
+    return this.sendJson(TOPICS.workOrderLists, machineId, { machineId, workingOrders }, headers);
   }
 
   /** Sends within a transaction that is then committed or aborted. */

@@ -12,4 +12,4 @@ export const { CompressionCodecs, CompressionTypes, ConfigResourceTypes } = kafk
 export const { Kafka, logLevel, Partitioners } = kafkajs;
 export type CompressionTypes = Kafkajs.CompressionTypes;
 export type Kafka = Kafkajs.Kafka;
-export type { Admin, Consumer, IHeaders, Message, Producer } from 'kafkajs';
+export type { Admin, Consumer, IHeaders, ITopicConfig, Message, Producer } from 'kafkajs';

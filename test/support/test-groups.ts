@@ -1,11 +1,13 @@
 import { eventually } from './eventually.js';
 import type { Kafka } from './stock-kafkajs.js';
+import type { TestTopics } from './test-topics.js';
 import { withAdmin } from './with-admin.js';
 
 /** Consumer groups, and what they have committed of the topics of one test, named without their prefix. */
 export class TestGroups {
   constructor(
     private readonly kafka: Kafka,
+    private readonly topics: TestTopics,
     private readonly topicPrefix: string,
   ) {}
 
@@ -13,6 +15,14 @@ export class TestGroups {
   async committed(groupId: string, topic: string): Promise<number> {
     const offsets = await this.committedOffsets(groupId, topic);
     return [...offsets.values()].reduce((sum, offset) => sum + offset, 0);
+  }
+
+  /** Waits until a group has committed all of a topic. */
+  async untilAllCommitted(groupId: string, topic: string): Promise<void> {
+    await eventually(
+      async () => (await this.committed(groupId, topic)) === (await this.topics.end(topic)),
+      { what: `all of ${topic} is committed` },
+    );
   }
 
   /** The committed offset of each partition of a topic; 0 where nothing is committed. */

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { realDelayMs } from '#libs/clock';
 import { CommittedReader } from './committed-reader.js';
 import { eventually } from './eventually.js';
-import { ConfigResourceTypes, type Kafka } from './stock-kafkajs.js';
+import { ConfigResourceTypes, type ITopicConfig, type Kafka } from './stock-kafkajs.js';
 import { withAdmin } from './with-admin.js';
 
 const SHOWN_AFTER_MS = 150;
@@ -17,46 +17,35 @@ export class TestTopics {
 
   /** Creates those that are not there, before a bridge does. */
   async create(numPartitions: number, ...names: string[]): Promise<void> {
-    const all = names.map((name) => `${this.prefix}${name}`);
-    const topics = all.map((topic) => ({ topic, numPartitions }));
+    await this.createAll(
+      ...names.map((name) => ({ topic: `${this.prefix}${name}`, numPartitions })),
+    );
+  }
+
+  /** Creates one topic of one partition that is cleaned up as `config` says. */
+  async createCompacted(name: string, config: Record<string, string>): Promise<void> {
+    const configEntries = entriesOf({ 'cleanup.policy': 'compact', ...config });
+    await this.createAll({ topic: `${this.prefix}${name}`, numPartitions: 1, configEntries });
+  }
+
+  /** Creates one topic whose partitions lie on these nodes, each led by its first. */
+  async createPlaced(name: string, ...replicas: number[][]): Promise<void> {
+    const replicaAssignment = replicas.map((nodes, partition) => ({ partition, replicas: nodes }));
+    await this.createAll({ topic: `${this.prefix}${name}`, replicaAssignment });
+  }
+
+  private async createAll(...topics: ITopicConfig[]): Promise<void> {
     await withAdmin(this.kafka, async (admin) => {
       await admin.createTopics({ topics, waitForLeaders: false });
-      for (const topic of all) {
+      for (const { topic } of topics) {
         await eventually(() => admin.fetchTopicOffsets(topic), { what: `${topic} has leaders` });
       }
     });
   }
 
-  /** Creates one topic of one partition that is cleaned up as `config` says. */
-  async createCompacted(name: string, config: Record<string, string>): Promise<void> {
-    const entries = { 'cleanup.policy': 'compact', ...config };
-    const configEntries = Object.entries(entries).map(([key, value]) => ({ name: key, value }));
-    const topic = `${this.prefix}${name}`;
-    const topics = [{ topic, numPartitions: 1, configEntries }];
-    await withAdmin(this.kafka, async (admin) => {
-      await admin.createTopics({ topics, waitForLeaders: false });
-      await eventually(() => admin.fetchTopicOffsets(topic), { what: `${topic} has a leader` });
-    });
-  }
-
-  /** Creates one topic whose partitions lie on these nodes, each led by its first. */
-  async createPlaced(
-    name: string,
-    replicas: readonly number[][],
-    config: Record<string, string>,
-  ): Promise<void> {
-    const topic = `${this.prefix}${name}`;
-    const replicaAssignment = replicas.map((nodes, partition) => ({ partition, replicas: nodes }));
-    const configEntries = Object.entries(config).map(([key, value]) => ({ name: key, value }));
-    await withAdmin(this.kafka, async (admin) => {
-      await admin.createTopics({ topics: [{ topic, replicaAssignment, configEntries }] });
-      await eventually(() => admin.fetchTopicOffsets(topic), { what: `${topic} has leaders` });
-    });
-  }
-
   /** Changes settings of a topic; returns once the broker goes by them. */
   async configure(name: string, config: Record<string, string>): Promise<void> {
-    const configEntries = Object.entries(config).map(([key, value]) => ({ name: key, value }));
+    const configEntries = entriesOf(config);
     const topic = { type: ConfigResourceTypes.TOPIC, name: `${this.prefix}${name}` };
     await withAdmin(this.kafka, async (admin) => {
       const resources = [{ ...topic, configEntries }];
@@ -184,4 +173,8 @@ export class TestTopics {
       ),
     );
   }
+}
+
+function entriesOf(config: Record<string, string>): { name: string; value: string }[] {
+  return Object.entries(config).map(([name, value]) => ({ name, value }));
 }

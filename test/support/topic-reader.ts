@@ -1,4 +1,4 @@
-import { withoutFrame } from '#libs/contracts';
+import { TOPICS, withoutFrame } from '#libs/contracts';
 import {
   type InvalidEventError,
   invalidity,
@@ -42,6 +42,24 @@ export class TopicReader {
     return eventually(() => this.records.find(matches), { what });
   }
 
+  /** What is read first about a machine. */
+  about(machineId: string): Promise<ReadRecord> {
+    return this.find(
+      (record) => header(record, 'ce_subject') === machineId,
+      `an outcome for ${machineId}`,
+    );
+  }
+
+  /** An outcome of a message, of that type if one is given. */
+  outcomeOf(messageId: string, type?: string): Promise<ReadRecord> {
+    return this.find(
+      (record) =>
+        isOutcomeOf(record, messageId) &&
+        (type === undefined || header(record, 'ce_type') === type),
+      `an outcome ${type ?? ''} of ${messageId}`,
+    );
+  }
+
   /** At least `count` records that match, waiting for them if need be. */
   async take(
     count: number,
@@ -53,6 +71,15 @@ export class TopicReader {
     });
     return this.records.filter(matches);
   }
+}
+
+export function isOutcomeOf(record: ReadRecord, messageId: string): boolean {
+  return record.topic === TOPICS.commandOutcomes && messageIdOf(record) === messageId;
+}
+
+/** The id of the message that an outcome is of. */
+export function messageIdOf(outcome: ReadRecord): string {
+  return (json(outcome)['source'] as { messageId: string }).messageId;
 }
 
 export function header(record: ReadRecord, name: string): string | undefined {

@@ -54,8 +54,7 @@ export class ServiceBehindTls {
   }
 
   sendList(...workingOrders: string[]): Promise<void> {
-    const { kafka, machineId } = this;
-    return kafka.sendJson(TOPICS.workOrderLists, machineId, { machineId, workingOrders });
+    return this.kafka.sendList(this.machineId, workingOrders);
   }
 
   /** Waits until the service has taken it. */
