@@ -27,9 +27,9 @@ export async function readCosts({ service, brokerPid }, app, count) {
 }
 
 /**
- * Between two readings: messages done, CPU seconds of each process, and these as percent of one core. Messages are
- * those that the bridge has counted, where it is one: offsets of its outcomes count the ends of its transactions as
- * well.
+ * Between two readings: messages done, CPU seconds of each process, the measured one's microseconds a message, and CPU
+ * as percent of one core. Messages are those that the bridge has counted, where it is one: offsets of its outcomes
+ * count the ends of its transactions as well.
  */
 export function costsBetween(start, end) {
   const seconds = (end.atMs - start.atMs) / 1000;
@@ -41,7 +41,8 @@ export function costsBetween(start, end) {
     return [name, (value / seconds) * 100];
   });
   const messages = end.outcomes - start.outcomes || end.done - start.done;
-  return { messages, cpuSeconds, corePercent: Object.fromEntries(shares) };
+  const cpuUs = (cpuSeconds.process * 1e6) / messages;
+  return { messages, cpuSeconds, cpuUs, corePercent: Object.fromEntries(shares) };
 }
 
 /**

@@ -7,6 +7,12 @@ export function machineIdsOf(machines) {
   return Array.from({ length: machines }, (_, index) => machineIdOf(index));
 }
 
+/** The machine of each number, by turns. */
+export function machinesByTurns(machines) {
+  const machineIds = machineIdsOf(machines);
+  return (number) => machineIds[number % machines];
+}
+
 export function machineIdOf(index) {
   return `M-${String(index + 1).padStart(5, '0')}`;
 }

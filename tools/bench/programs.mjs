@@ -9,9 +9,6 @@ import { startCommand, startProgram, untilHealthy } from '../start/app-process.m
 import { NODE_OPTIONS } from '../start/node-options.mjs';
 import { prepareParallelConsumer } from './rivals/prepare.mjs';
 
-const BRIDGE = join(ROOT, 'dist/apps/bridge/src/main.js');
-const TERMINAL = join(ROOT, 'dist/apps/terminal/src/main.js');
-const INGEST = join(ROOT, 'dist/apps/ingest/src/main.js');
 const STUB = fileURLToPath(new URL('./service-stub/main.mjs', import.meta.url));
 // what the user has set for a bridge of his own would change what is measured
 const SETTINGS_OF_A_BRIDGE =
@@ -21,51 +18,43 @@ const SETTINGS_OF_A_BRIDGE =
  * The bridge on a trial's topics, as its user would run it; `settings` go over the bench's own.
  * Several of a group need a `name` each: the log is called after it.
  */
-export async function startBridge(
+export function startBridge(
   trial,
   { group = 'bridge', name = group, service = trial.service, settings },
 ) {
-  const port = String(await anyFreePort());
-  const app = start(trial, `bench-${name}`, [...NODE_OPTIONS.bridge, BRIDGE], {
-    KAFKA_BROKERS: trial.brokers,
-    KAFKA_TOPIC_PREFIX: trial.prefix,
+  return startBuilt(trial, 'bridge', trial.prefix, {
+    name,
     KAFKA_GROUP_ID: `${trial.prefix}${group}`,
     MACHINE_CLOUD_BASE_URL: service.url,
     MACHINE_CLOUD_TOKEN: 'bench-token',
     BRIDGE_FLOWS: 'work-orders,downtime-reasons',
-    BRIDGE_HTTP_PORT: port,
-    LOG_LEVEL: 'warn',
     // done is what has an outcome: on a slow machine, those that only say "not yet" would be counted too
     OUTCOME_DEFERRED_AFTER_SECONDS: '3600',
     ...settings,
   });
-  return { ...app, url: `http://127.0.0.1:${port}` };
 }
 
 /** The terminal on the topics with a prefix, as its user would run it. */
-export async function startTerminal(bench, prefix) {
-  const port = String(await anyFreePort());
-  const app = start(bench, 'bench-terminal', [TERMINAL], {
-    KAFKA_BROKERS: bench.brokers,
-    KAFKA_TOPIC_PREFIX: prefix,
-    KAFKA_GROUP_ID: `${prefix}terminal`,
-    TERMINAL_HTTP_PORT: port,
-    LOG_LEVEL: 'warn',
-  });
-  return { ...app, url: `http://127.0.0.1:${port}` };
+export function startTerminal(bench, prefix) {
+  return startBuilt(bench, 'terminal', prefix, { KAFKA_GROUP_ID: `${prefix}terminal` });
 }
 
 /** Ingest on the topics with a prefix, as its user would run it on this computer. */
-export async function startIngest(bench, prefix) {
-  const port = String(await anyFreePort());
-  const app = start(bench, 'bench-ingest', [...NODE_OPTIONS.ingest, INGEST], {
+export function startIngest(bench, prefix) {
+  return startBuilt(bench, 'ingest', prefix, { KAFKA_GROUP_ID: `${prefix}bridge` });
+}
+
+async function startBuilt(bench, app, prefix, { name = app, ...settings }) {
+  const port = await anyFreePort();
+  const main = join(ROOT, `dist/apps/${app}/src/main.js`);
+  const started = start(bench, `bench-${name}`, [...(NODE_OPTIONS[app] ?? []), main], {
     KAFKA_BROKERS: bench.brokers,
     KAFKA_TOPIC_PREFIX: prefix,
-    KAFKA_GROUP_ID: `${prefix}bridge`,
-    INGEST_HTTP_PORT: port,
+    [`${app.toUpperCase()}_HTTP_PORT`]: String(port),
     LOG_LEVEL: 'warn',
+    ...settings,
   });
-  return { ...app, url: `http://127.0.0.1:${port}` };
+  return { ...started, url: `http://127.0.0.1:${port}` };
 }
 
 /** Whether a program is kept there: `taskset` is of Linux. */

@@ -1,7 +1,7 @@
 import { untilHealthy } from '../../start/app-process.mjs';
 import { readMetrics } from '../costs.mjs';
 import { addLoad, drain, untilAllPublished } from '../drain.mjs';
-import { lastOrdinals, machineIdsOf, REASONS } from '../load.mjs';
+import { lastOrdinals, machinesByTurns, REASONS } from '../load.mjs';
 import { steadyRatePerSecond } from '../outcomes.mjs';
 import { startBridge } from '../programs.mjs';
 import { outcomeCount, untilCount } from '../progress.mjs';
@@ -41,10 +41,10 @@ export const growth = {
     let usualUs;
     for (const { of, ...load } of CASES) {
       const run = await bench.step(of, () => drainSome(bench, load));
-      const cpuUs = (run.cpuSeconds.process * 1e6) / run.messages;
-      usualUs ??= cpuUs;
-      figures.add(of, 'CPU a message, µs', cpuUs, { digits: 1 });
-      if (of !== CASES[0].of) figures.add(of, 'times the CPU', cpuUs / usualUs, MOST_TIMES_THE_CPU);
+      usualUs ??= run.cpuUs;
+      figures.add(of, 'CPU a message, µs', run.cpuUs, { digits: 1 });
+      if (of !== CASES[0].of)
+        figures.add(of, 'times the CPU', run.cpuUs / usualUs, MOST_TIMES_THE_CPU);
       figures.add(of, 'highest RSS, MB', run.rssMb);
       addLoad(figures, of, run);
     }
@@ -62,17 +62,17 @@ export const growth = {
   },
 };
 
-function drainSome(bench, { machines, partitions, calls = CALLS_AT_A_TIME }) {
-  const machineIds = machineIdsOf(Math.max(CALLS_AT_A_TIME, bench.scaled(machines)));
-  const before = Math.max(machineIds.length, bench.scaled(BEFORE));
+function drainSome(bench, { machines: inAll, partitions, calls = CALLS_AT_A_TIME }) {
+  const machines = Math.max(CALLS_AT_A_TIME, bench.scaled(inAll));
+  const before = Math.max(machines, bench.scaled(BEFORE));
   const load = {
     flow: REASONS,
-    machineOf: (number) => machineIds[number % machineIds.length],
+    machineOf: machinesByTurns(machines),
     count: before + bench.scaled(COUNTED),
     countedFrom: before,
     settings: { MACHINE_CLOUD_MAX_CONCURRENCY: String(calls) },
   };
-  const needed = { flow: REASONS, machines: machineIds.length, partitions, latencyMs: LATENCY_MS };
+  const needed = { flow: REASONS, machines, partitions, latencyMs: LATENCY_MS };
   return withTrial(bench, needed, (trial) => {
     // a call is a reason; many small transactions would make offsets of outcomes count half as many again
     const progress = async () => (await trial.service.report()).calls;
@@ -83,8 +83,7 @@ function drainSome(bench, { machines, partitions, calls = CALLS_AT_A_TIME }) {
 /** Of processes that have their partitions before the first reason is there. */
 function rateOf(bench, processes) {
   const { machines } = USUAL;
-  const machineIds = machineIdsOf(machines);
-  const machineOf = (number) => machineIds[number % machines];
+  const machineOf = machinesByTurns(machines);
   const count = bench.scaled(REASONS_FOR_PROCESSES);
   const needed = { flow: REASONS, machines, partitions: PARTITIONS_OF_PROCESSES };
   return withTrial(bench, needed, async (trial) => {

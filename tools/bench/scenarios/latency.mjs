@@ -2,7 +2,7 @@ import { untilHealthy } from '../../start/app-process.mjs';
 import { addLoad, costsOf } from '../drain.mjs';
 import { followRecords } from '../kafka/follow-records.mjs';
 import { producePaced } from '../kafka/produce.mjs';
-import { lastOrdinals, LISTS, machineIdsOf, REASONS, recordsOf } from '../load.mjs';
+import { lastOrdinals, LISTS, machinesByTurns, REASONS, recordsOf } from '../load.mjs';
 import { readOutcome } from '../outcomes.mjs';
 import { startBridge } from '../programs.mjs';
 import { outcomeCount, untilCount } from '../progress.mjs';
@@ -25,8 +25,7 @@ export const latency = {
   name: 'latency',
   title: `from the service's answer to the readable outcome, at ${MESSAGES_PER_SECOND} messages a second`,
   async round(bench, figures) {
-    const machineIds = machineIdsOf(MACHINES);
-    const machineOf = (number) => machineIds[number % MACHINES];
+    const machineOf = machinesByTurns(MACHINES);
     for (const { name, flow } of FLOWS) {
       const { latencies, ...run } = await bench.step(name, () =>
         withTrial(bench, { flow, machines: MACHINES }, (trial) =>
@@ -37,7 +36,7 @@ export const latency = {
         const value = percentile(latencies, q);
         figures.add(name, `${figure} from answer to readable outcome, ms`, value, TARGETS[figure]);
       }
-      figures.add(name, 'CPU a message, µs', (run.cpuSeconds.process * 1e6) / run.messages);
+      figures.add(name, 'CPU a message, µs', run.cpuUs);
       addLoad(figures, name, run);
     }
   },

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { costsBetween, readCosts, readMetrics } from '../costs.mjs';
 import { countRecords } from '../kafka/topics.mjs';
-import { machineIdsOf, REASONS } from '../load.mjs';
+import { machinesByTurns, REASONS } from '../load.mjs';
 import { startBridge } from '../programs.mjs';
 import { untilCount } from '../progress.mjs';
 import { startService } from '../service.mjs';
@@ -27,10 +27,9 @@ export const memory = {
   rounds: 1,
   title: `memory while ${MESSAGES.toLocaleString('en-US')} reasons wait and the service is down`,
   async round(bench, figures) {
-    const machineIds = machineIdsOf(MACHINES);
     await withTrial(bench, { flow: REASONS, machines: MACHINES }, async (trial) => {
       const count = bench.scaled(MESSAGES);
-      const machineOf = (number) => machineIds[number % MACHINES];
+      const machineOf = machinesByTurns(MACHINES);
       await bench.step('producing', () => fill(trial, REASONS, count, machineOf));
       // at the same time, for neither has much to do; each is a group of its own
       const found = await bench.step('both outages', () =>

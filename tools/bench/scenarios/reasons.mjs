@@ -1,5 +1,5 @@
 import { addLoad, drain } from '../drain.mjs';
-import { machineIdsOf, REASONS } from '../load.mjs';
+import { machinesByTurns, REASONS } from '../load.mjs';
 import { ratePerSecond } from '../outcomes.mjs';
 import { withTrial } from '../trial.mjs';
 
@@ -16,8 +16,7 @@ export const reasons = {
   name: 'reasons',
   title: `downtime reasons of ${MACHINES.toLocaleString('en-US')} machines, each a call of 20 ms, 6 partitions`,
   async round(bench, figures) {
-    const machineIds = machineIdsOf(MACHINES);
-    const load = { flow: REASONS, machineOf: (number) => machineIds[number % MACHINES] };
+    const load = { flow: REASONS, machineOf: machinesByTurns(MACHINES) };
     for (const { concurrency, perSecond, messages } of CASES) {
       const of = `${concurrency} calls at a time`;
       const settings = { MACHINE_CLOUD_MAX_CONCURRENCY: String(concurrency) };
@@ -34,7 +33,7 @@ export const reasons = {
 
 function addRun(figures, of, run, atLeast) {
   figures.add(of, 'messages a second', ratePerSecond(run.outcomes), { atLeast });
-  figures.add(of, 'CPU a call, ms', (run.cpuSeconds.process * 1000) / run.messages, CPU_MS);
+  figures.add(of, 'CPU a call, ms', run.cpuUs / 1000, CPU_MS);
   figures.add(of, 'most calls in flight', run.report.peakInFlight);
   addLoad(figures, of, run);
 }

@@ -11,7 +11,7 @@ import { untilCount } from '../progress.mjs';
 import { changeSome, untilPublished, withPlant } from '../states/plant-trial.mjs';
 import { CHANGING_ONE_IN } from '../states/plant.mjs';
 import { median } from '../statistics.mjs';
-import { requireNone } from '../verdict.mjs';
+import { callFaults, requireNone } from '../verdict.mjs';
 
 const MINUTES = 30;
 const MACHINES = 3000;
@@ -101,36 +101,24 @@ function addFound(figures, samples, report) {
   const rss = (some) => median(some.map(({ rssMb }) => rssMb));
   const percentMore = (after, before) => (after / before - 1) * 100;
   const costs = (some) => costsBetween(some[0], some.at(-1));
-  const cpuUs = ({ cpuSeconds, messages }) => (cpuSeconds.process * 1e6) / messages;
   const of = 'all flows';
   figures.add(of, 'RSS in the second sixth, MB', rss(early));
   figures.add(of, 'RSS in the last sixth, MB', rss(late));
   figures.add(of, 'RSS: % more', percentMore(rss(late), rss(early)), MAX_DRIFT);
   figures.add(of, 'highest RSS, MB', Math.max(...samples.map(({ rssMb }) => rssMb)));
-  figures.add(of, 'CPU a message with its polls, second sixth, µs', cpuUs(costs(early)));
-  figures.add(of, 'CPU a message with its polls, last sixth, µs', cpuUs(costs(late)));
+  figures.add(of, 'CPU a message with its polls, second sixth, µs', costs(early).cpuUs);
+  figures.add(of, 'CPU a message with its polls, last sixth, µs', costs(late).cpuUs);
   addLoad(figures, of, { ...costs(late), report });
 }
 
 async function requireAllDone(plant, sent) {
-  const [{ overlaps, disorders, repeats }, received] = await Promise.all([
-    plant.service.report(),
-    plant.service.lasts(),
-  ]);
+  const numbered = sent.filter(({ flow }) => flow.ordinal !== undefined);
+  const lasts = numbered.map(({ flow, count, machineOf }) => lastOrdinals(flow, count, machineOf));
+  const faults = await callFaults(plant.service, Object.assign({}, ...lasts));
   const outcomes = await readRecords(plant, plant.prefix + OUTCOMES, readOutcome);
-  const faults = [];
   const expected = sent.reduce((sum, { count }) => sum + count, 0);
   const done = outcomes.filter(({ kind }) => kind === 'applied' || kind === 'superseded').length;
   if (done !== expected) faults.push(`${done} of ${expected} messages applied or superseded`);
   if (outcomes.length !== done) faults.push(`${outcomes.length - done} other outcomes`);
-  if (overlaps > 0) faults.push(`${overlaps} calls for a machine that had one under way`);
-  if (disorders > 0) faults.push(`${disorders} calls out of order`);
-  if (repeats > 0) faults.push(`${repeats} calls made again`);
-  for (const { flow, count, machineOf } of sent) {
-    if (flow.ordinal === undefined) continue;
-    const lasts = Object.entries(lastOrdinals(flow, count, machineOf));
-    const stale = lasts.filter(([machineId, ordinal]) => received[machineId] !== ordinal);
-    if (stale.length > 0) faults.push(`${stale.length} machines without their last message`);
-  }
   requireNone(faults);
 }

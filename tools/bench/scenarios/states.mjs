@@ -52,9 +52,7 @@ function addTurns(figures, { intervalSeconds }, { turns, due, latenessSeconds, l
 
 function addCosts(figures, steady, targets) {
   const of = 'what that takes';
-  figures.add(of, 'CPU a poll, ms', (steady.cpuSeconds.process * 1000) / steady.messages, {
-    digits: 3,
-  });
+  figures.add(of, 'CPU a poll, ms', steady.cpuUs / 1000, { digits: 3 });
   figures.add(of, 'highest RSS, MB', steady.rssMb, targets.rssMb);
   addLoad(figures, of, steady, targets);
 }

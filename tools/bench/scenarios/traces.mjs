@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { createServer } from 'node:http';
 import { addLoad, drain } from '../drain.mjs';
-import { LISTS, machineIdsOf } from '../load.mjs';
+import { LISTS, machinesByTurns } from '../load.mjs';
 import { withTrial } from '../trial.mjs';
 
 const MACHINES = 20_000;
@@ -23,9 +23,8 @@ export const traces = {
       for (const sampled of RUNS) {
         const settings = tracingSettings(sampled, collector.url);
         const run = await bench.step(sampled, () => drainLists(bench, settings));
-        const cpuUs = (run.cpuSeconds.process * 1e6) / run.messages;
-        costs[sampled] += cpuUs;
-        figures.add(sampled, 'CPU a message, µs', cpuUs, { digits: 1 });
+        costs[sampled] += run.cpuUs;
+        figures.add(sampled, 'CPU a message, µs', run.cpuUs, { digits: 1 });
         addLoad(figures, sampled, run);
       }
       const { off, '1 %': few, '10 %': many } = costs;
@@ -48,8 +47,7 @@ function tracingSettings(sampled, collectorUrl) {
 
 function drainLists(bench, settings) {
   const machines = bench.scaled(MACHINES);
-  const machineIds = machineIdsOf(machines);
-  const machineOf = (number) => machineIds[number % machines];
+  const machineOf = machinesByTurns(machines);
   const count = machines * LISTS_A_MACHINE;
   const load = { flow: LISTS, machineOf, count, countedFrom: bench.scaled(COUNTED_FROM), settings };
   return withTrial(bench, { flow: LISTS, machines }, (trial) => drain(trial, load));

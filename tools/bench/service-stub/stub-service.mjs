@@ -1,5 +1,5 @@
+import { createHistogram } from 'node:perf_hooks';
 import { CallClock } from './call-clock.mjs';
-import { LatencyHistogram } from './latency-histogram.mjs';
 import { MachineTimelines } from './machine-timelines.mjs';
 import { operationsOf } from './operations.mjs';
 import { PollAudit } from './poll-audit.mjs';
@@ -29,7 +29,7 @@ export class StubService {
   #clock;
   #timelines;
   #polls;
-  #latency = new LatencyHistogram();
+  #latencyUs = createHistogram();
   #audit = new WriteAudit();
   #misbehaved = 0;
   #answers = {};
@@ -69,7 +69,7 @@ export class StubService {
       ...this.#audit.report(),
       ...this.#polls.report(this.conduct.polledSinceMs),
       misbehaved: this.#misbehaved,
-      medianLatencyMs: this.#latency.median(),
+      medianLatencyMs: this.#latencyUs.count > 0 ? this.#latencyUs.percentile(50) / 1000 : null,
       cpuSeconds: (user + system) / 1_000_000,
     };
   }
@@ -107,7 +107,7 @@ export class StubService {
   }
 
   #respond(response, arrivedMs, status, body) {
-    this.#latency.add(performance.now() - arrivedMs);
+    this.#latencyUs.record(Math.ceil((performance.now() - arrivedMs) * 1000));
     respond(response, status, body);
   }
 

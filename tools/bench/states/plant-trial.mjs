@@ -3,7 +3,7 @@ import { followRecords } from '../kafka/follow-records.mjs';
 import { startBridge } from '../programs.mjs';
 import { untilCount } from '../progress.mjs';
 import { withService } from '../trial.mjs';
-import { WrongResult } from '../verdict.mjs';
+import { requireNone } from '../verdict.mjs';
 import { faultsOfEvents, isChange, readEvent } from './change-events.mjs';
 import { changesOf, changingOf } from './plant.mjs';
 
@@ -79,5 +79,5 @@ async function requireAsPublished({ service, machines, events, firsts }) {
     changes: (machine) => changesOf(machine, firsts),
   });
   if (pollOverlaps > 0) faults.push(`${pollOverlaps} calls for a machine that had one under way`);
-  if (faults.length > 0) throw new WrongResult(faults.map((fault) => `  ${fault}`).join('\n'));
+  requireNone(faults);
 }
