@@ -26,6 +26,7 @@ interface Answer {
 }
 
 describe('MachineDirectory', () => {
+  Logger.overrideLogger(false);
   let server: Server;
   let client: MachineCloudClient;
   let reasons: ReasonLists;

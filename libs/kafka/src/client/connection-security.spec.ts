@@ -1,10 +1,12 @@
 import { mkdirSync, mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { Logger } from '@nestjs/common';
 import { loadBridgeSettings } from '#libs/config';
 import { secureConnections } from './connection-security.js';
 
 describe('the files of the Kafka login', () => {
+  Logger.overrideLogger(false);
   const root = mkdtempSync(join(tmpdir(), 'kafka-login-'));
 
   afterAll(() => {
