@@ -3,7 +3,6 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setImmediate as turn } from 'node:timers/promises';
 import { SettingsError } from '#libs/config';
-import { nestLogLevels } from './create-sandbox.js';
 import { NOW, type RunningSandbox, runSandbox } from './testing/running-sandbox.js';
 
 describe('a sandbox', () => {
@@ -123,10 +122,5 @@ describe('a sandbox', () => {
     while ((await calls()).length === 0) await turn();
     await running.close();
     expect(await hanging).toMatchObject({ message: 'fetch failed' });
-  });
-
-  it('shows more the lower the log level is', () => {
-    const levels = ['silent', 'fatal', 'error', 'warn', 'debug'] as const;
-    expect(levels.map((level) => nestLogLevels(level).length)).toEqual([0, 1, 2, 3, 6]);
   });
 });

@@ -26,6 +26,17 @@ import { followTokensFile, readTokensFile } from './service/tokens-file.js';
 /** Fastify's own limit of 100 characters would hide machines with longer ids from the control API. */
 const LONGEST_PATH_PARAMETER = 1024;
 
+/** The lowest level of Nest's that is shown; its own start-up lines are of level `log`. */
+const SHOWN_FROM: Readonly<Record<LogLevel, NestLogLevel[]>> = {
+  silent: [],
+  fatal: ['fatal'],
+  error: ['error'],
+  warn: ['warn'],
+  info: ['warn'],
+  debug: ['verbose'],
+  trace: ['verbose'],
+};
+
 type LoadedSettings = ReturnType<typeof loadSettings>;
 
 /** @throws SettingsError naming everything that is wrong, with the settings and in their files */
@@ -76,7 +87,7 @@ function createApplication(
     forceCloseConnections: true,
     routerOptions: { maxParamLength: LONGEST_PATH_PARAMETER },
   });
-  const logger = new ConsoleLogger({ logLevels: nestLogLevels(settings.logLevel) });
+  const logger = new ConsoleLogger({ logLevels: SHOWN_FROM[settings.logLevel] });
   return NestFactory.create<NestFastifyApplication>(SandboxModule.of(world), adapter, {
     bodyParser: false,
     abortOnError: false,
@@ -143,26 +154,6 @@ function readTimeline(env: EnvironmentReader, path: string): PlantMachine[] | un
   if (read.ok) return read.machines;
   for (const problem of read.problems) env.problem(`${TIMELINE_FILE}:`, problem);
   return undefined;
-}
-
-/** Nest's own start-up lines are of level `log`: they are shown from debug on. */
-export function nestLogLevels(level: LogLevel): NestLogLevel[] {
-  switch (level) {
-    case 'silent':
-      return [];
-    case 'fatal':
-      return ['fatal'];
-    case 'error':
-      return ['fatal', 'error'];
-    case 'warn':
-    case 'info':
-      return ['fatal', 'error', 'warn'];
-    case 'debug':
-    case 'trace':
-      return ['fatal', 'error', 'warn', 'log', 'debug', 'verbose'];
-    default:
-      return level satisfies never;
-  }
 }
 
 /** Serves the description of the six operations and the login at `/openapi.json`. */
