@@ -10,11 +10,12 @@ const LOG_SECONDS = 3600;
 /** A machine for probes where the token sees none: no scope is missing if the service does not know it. */
 const NO_MACHINE = 'machine-bridge-check';
 
-/** An operation, and the flows that cannot do without it or do less. */
+/** An operation, and the flows that cannot do without it. */
 interface Operation {
   name: string;
-  needed: readonly Flow[];
-  wanted: readonly Flow[];
+  flows: readonly Flow[];
+  /** They can, and do less. */
+  isOptional?: true;
   /** Sent without a machine, so 422 is the answer of a service that has the operation. */
   isEmptyCall?: true;
   call: (
@@ -28,34 +29,30 @@ interface Operation {
 const OPERATIONS: readonly Operation[] = [
   {
     name: 'getMachineState',
-    needed: ['machine-states'],
-    wanted: [],
+    flows: ['machine-states'],
     call: (client, machineId) => client.getMachineState(machineId),
   },
   {
     name: 'getMachineActivityLog',
-    needed: ['machine-states'],
-    wanted: [],
+    flows: ['machine-states'],
     call: (client, machineId, now) =>
       client.getMachineActivityLog({ machineId, startTime: now - LOG_SECONDS, endTime: now }),
   },
   {
     name: 'getClassificationReasons',
-    needed: [],
-    wanted: ['downtime-reasons', 'machine-states'],
+    flows: ['downtime-reasons', 'machine-states'],
+    isOptional: true,
     call: (client, machineId) => client.getClassificationReasons(machineId),
   },
   {
     name: 'setMachineClassification',
-    needed: ['downtime-reasons'],
-    wanted: [],
+    flows: ['downtime-reasons'],
     isEmptyCall: true,
     call: (client) => client.setNoMachineClassification(),
   },
   {
     name: 'setWorkOrderList',
-    needed: ['work-orders'],
-    wanted: [],
+    flows: ['work-orders'],
     isEmptyCall: true,
     call: (client) => client.setWorkOrderList([]),
   },
@@ -91,13 +88,13 @@ export async function checkService({
     const listed: Finding =
       machines.kind === 'data' ? { ...first, detail: `${known.length} machines` } : first;
     const findings = [listed];
-    for (const { name, needed, wanted, isEmptyCall, call } of OPERATIONS) {
-      const asking = [...needed, ...wanted].filter((flow) => flows.has(flow));
+    for (const { name, flows: served, isOptional, isEmptyCall, call } of OPERATIONS) {
+      const asking = served.filter((flow) => flows.has(flow));
       if (asking.length === 0) continue;
       const answer = await call(client, known[0]?.machineId ?? NO_MACHINE, ours.nowSeconds());
       findings.push(
         findingOf(name, answer, {
-          isNeeded: needed.some((flow) => flows.has(flow)),
+          isNeeded: isOptional !== true,
           missing: `the token lacks the scope for it, which ${asking.join(' and ')} asks for`,
           expected: isEmptyCall ? [422] : known.length === 0 ? [404, 422] : [],
         }),

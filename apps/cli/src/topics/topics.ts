@@ -68,17 +68,9 @@ function recordOf(
   { name, purpose, direction, cleanupPolicy }: BridgeTopic,
   actual: TopicDescription | undefined,
 ) {
-  const { partitions = null, replicas = null, config = new Map<string, string>() } = actual ?? {};
-  const real: Record<string, string> = Object.fromEntries(config);
-  return {
-    name,
-    purpose,
-    direction,
-    plannedPolicy: cleanupPolicy,
-    partitions,
-    replicas,
-    config: real,
-  };
+  const { partitions = null, replicas = null } = actual ?? {};
+  const config: Record<string, string> = Object.fromEntries(actual?.config ?? []);
+  return { name, purpose, direction, plannedPolicy: cleanupPolicy, partitions, replicas, config };
 }
 
 async function createTopics({ yes = false, json = false }: CreateOptions): Promise<void> {
