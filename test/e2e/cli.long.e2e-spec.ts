@@ -10,7 +10,12 @@ import { ErpServer } from '../support/erp-server.js';
 import { eventually } from '../support/eventually.js';
 import { testBrokers, uniqueTopicPrefix } from '../support/kafka.js';
 import { type Plant, startPlant } from '../support/plant.js';
-import { type CommandResult, runCommand, RunningCommand } from '../support/run-command.js';
+import {
+  type CommandResult,
+  jsonLines,
+  runCommand,
+  RunningCommand,
+} from '../support/run-command.js';
 import { temporaryFile } from '../support/temporary-files.js';
 import type { TopicReader } from '../support/topic-reader.js';
 
@@ -25,13 +30,6 @@ interface Finding {
   status: string;
   detail: string;
   remedy: string | null;
-}
-
-function lines<T>({ stdout }: CommandResult): T[] {
-  return stdout
-    .split('\n')
-    .filter((line) => line !== '')
-    .map((line) => JSON.parse(line) as T);
 }
 
 describe('machine-bridge, beside a running bridge', () => {
@@ -62,7 +60,7 @@ describe('machine-bridge, beside a running bridge', () => {
     });
 
   const failed = (result: CommandResult): string[] =>
-    lines<Finding>(result).flatMap(({ status, check, detail }) =>
+    jsonLines<Finding>(result).flatMap(({ status, check, detail }) =>
       status === 'fail' ? [`${check}: ${detail}`] : [],
     );
 
@@ -70,7 +68,7 @@ describe('machine-bridge, beside a running bridge', () => {
     const result = await bridgeCommand(['config', 'check', '--json'], { EMPTY: '' });
     expect({ failed: failed(result), stderr: result.stderr }).toEqual({ failed: [], stderr: '' });
     expect(result.exitCode).toBe(0);
-    const found = lines<Finding>(result);
+    const found = jsonLines<Finding>(result);
     const setting = (wanted: string) => found.find(({ name }) => name === wanted);
     expect(setting('MACHINE_CLOUD_TOKEN')).toMatchObject({
       value: '********',
@@ -113,7 +111,7 @@ describe('machine-bridge, beside a running bridge', () => {
   it('reads settings of a file, below those of the environment', async () => {
     const file = temporaryFile('.env', 'STALE_AFTER_SECONDS=900\nKAFKA_GROUP_ID=other\n');
     const result = await bridgeCommand(['config', 'check', '--json', '--settings-file', file]);
-    const found = lines<Finding>(result);
+    const found = jsonLines<Finding>(result);
     expect(found.find(({ name }) => name === 'STALE_AFTER_SECONDS')).toMatchObject({
       value: '900',
       source: 'file',
@@ -127,7 +125,7 @@ describe('machine-bridge, beside a running bridge', () => {
   });
 
   it('plans the very topics that the bridge has made', async () => {
-    const listed = lines<{ name: string; partitions: number; plannedPolicy: string }>(
+    const listed = jsonLines<{ name: string; partitions: number; plannedPolicy: string }>(
       await bridgeCommand(['topics', 'list', '--json']),
     );
     const kafka = createKafka(loadKafkaSettings({ KAFKA_BROKERS: testBrokers().join(',') }));
@@ -189,7 +187,7 @@ describe('machine-bridge, beside a running bridge', () => {
         KAFKA_SCHEMA_REGISTRY_PASSWORD,
       });
       expect(result.stdout + result.stderr).not.toContain('-word');
-      const finding = lines<Finding>(result).find(({ check }) => check === 'schema registry');
+      const finding = jsonLines<Finding>(result).find(({ check }) => check === 'schema registry');
       return [result.exitCode, finding?.status, finding?.detail, finding?.remedy];
     };
     try {
@@ -231,7 +229,7 @@ describe('machine-bridge, beside a running bridge', () => {
       const env = { ERP_ENRICHMENT_FILE: file, ERP_CLIENT_SECRET: secret };
       const result = await bridgeCommand(['config', 'check', '--json'], env);
       expect(result.stdout + result.stderr).not.toMatch(/-of-the-client/);
-      const finding = lines<Finding>(result).find(({ check }) => check === 'erp erp-1');
+      const finding = jsonLines<Finding>(result).find(({ check }) => check === 'erp erp-1');
       return [result.exitCode, finding?.status, finding?.detail, finding?.remedy];
     };
     const containing = (text: string) => expect.stringContaining(text) as string;
@@ -292,11 +290,11 @@ describe('machine-bridge, beside a running bridge', () => {
       failed: [],
       exitCode: 0,
     });
-    const checked = lines<Finding>(result).map(({ check }) => check);
+    const checked = jsonLines<Finding>(result).map(({ check }) => check);
     expect(checked).toEqual(
       expect.arrayContaining(['consumer group', 'lag', 'service clock', 'bridge', 'bridge kafka']),
     );
-    const [version] = lines<Finding>(result).filter(({ check }) => check === 'bridge version');
+    const [version] = jsonLines<Finding>(result).filter(({ check }) => check === 'bridge version');
     expect(version).toMatchObject({
       status: 'ok',
       detail: expect.stringMatching(/^machine-bridge \d+\.\d+\.\d+, Node\.js v\d+/) as string,
@@ -313,7 +311,9 @@ describe('machine-bridge, beside a running bridge', () => {
     try {
       const { port } = other.address() as AddressInfo;
       const result = await bridgeCommand(['doctor', '--json', '--url', `http://127.0.0.1:${port}`]);
-      const [version] = lines<Finding>(result).filter(({ check }) => check === 'bridge version');
+      const [version] = jsonLines<Finding>(result).filter(
+        ({ check }) => check === 'bridge version',
+      );
       expect(version).toMatchObject({
         status: 'warn',
         detail: 'machine-bridge 9.8.7, Node.js unknown',
@@ -331,7 +331,7 @@ describe('machine-bridge, beside a running bridge', () => {
     }
     const machines = await eventually(
       async () => {
-        const all = lines<Machine>(await bridgeCommand(['machines', '--json']));
+        const all = jsonLines<Machine>(await bridgeCommand(['machines', '--json']));
         return all.length === 12 && all.every(({ state }) => state !== null) && all;
       },
       { what: 'all machines are published' },
@@ -341,10 +341,12 @@ describe('machine-bridge, beside a running bridge', () => {
     expect(table.stdout).toMatch(/^machine +state +since +observation/);
     expect(table.stdout).toContain('1 of 12 machines');
     const state = one?.state?.state ?? '';
-    const filtered = lines<Machine>(await bridgeCommand(['machines', '--state', state, '--json']));
+    const filtered = jsonLines<Machine>(
+      await bridgeCommand(['machines', '--state', state, '--json']),
+    );
     expect(filtered.map(({ machineId }) => machineId)).toContain(one?.machineId);
     expect(new Set(filtered.map((machine) => machine.state?.state))).toEqual(new Set([state]));
-    const asked = lines<Machine>(await bridgeCommand(['machines', '--bridge', '--json']));
+    const asked = jsonLines<Machine>(await bridgeCommand(['machines', '--bridge', '--json']));
     expect(asked.map(({ machineId }) => machineId).sort()).toEqual(
       machines.map(({ machineId }) => machineId),
     );
@@ -362,7 +364,9 @@ describe('machine-bridge, beside a running bridge', () => {
     watching.kill('SIGINT');
     const result = await watching.result();
     expect(result.exitCode).toBe(0);
-    const ids = lines<{ data: { machineId: string } }>(result).map(({ data }) => data.machineId);
+    const ids = jsonLines<{ data: { machineId: string } }>(result).map(
+      ({ data }) => data.machineId,
+    );
     expect(new Set(ids)).toEqual(new Set(['M-001']));
   });
 
@@ -399,7 +403,7 @@ describe('machine-bridge, beside a running bridge', () => {
       lag: number;
     }
     const lag = async () =>
-      lines<Offset>(await bridgeCommand(['offsets', 'show', '--json']))
+      jsonLines<Offset>(await bridgeCommand(['offsets', 'show', '--json']))
         .filter(({ topic }) => topic.endsWith(LISTS))
         .reduce((sum, offset) => sum + offset.lag, 0);
     expect(await lag()).toBe(0);
@@ -422,10 +426,10 @@ describe('machine-bridge topics create', () => {
     expect(planned.stdout).toContain(`${topicPrefix}${TOPICS.workOrders}: planned\n`);
     expect(planned.stdout).toContain('Nothing has been created: add --yes');
     expect((await topics('list')).stdout).toMatch(/erp\.work-orders\.v1 +in +delete +\(missing\)/);
-    const created = lines<{ result: string }>(await topics('create', '--yes', '--json'));
+    const created = jsonLines<{ result: string }>(await topics('create', '--yes', '--json'));
     expect(new Set(created.map(({ result }) => result))).toEqual(new Set(['created']));
     expect((await topics('create', '--yes')).stdout).toBe('No topic is missing.\n');
-    const listed = lines<{ partitions: number }>(await topics('list', '--json'));
+    const listed = jsonLines<{ partitions: number }>(await topics('list', '--json'));
     expect(listed).toHaveLength(created.length);
     expect(new Set(listed.map(({ partitions }) => partitions))).toEqual(new Set([2]));
   });

@@ -6,7 +6,12 @@ import { createKafka, ensureTopics } from '#libs/kafka';
 import { eventually } from '../support/eventually.js';
 import { testBrokers, TestKafka, uniqueTopicPrefix } from '../support/kafka.js';
 import { type Plant, startPlant } from '../support/plant.js';
-import { type CommandResult, runCommand, RunningCommand } from '../support/run-command.js';
+import {
+  type CommandResult,
+  jsonLines,
+  runCommand,
+  RunningCommand,
+} from '../support/run-command.js';
 import type { ReadRecord, TopicReader } from '../support/topic-reader.js';
 
 const LISTS = TOPICS.workOrderLists;
@@ -34,11 +39,6 @@ interface ShownDeadLetter {
   partition: number;
   offset: number;
   headers: [name: string, value: string | null][];
-}
-
-function jsonLines(stdout: string): unknown[] {
-  const lines = stdout.split('\n').filter((line) => line !== '');
-  return lines.map((line) => JSON.parse(line) as unknown);
 }
 
 describe('npm run dlq', () => {
@@ -69,11 +69,8 @@ describe('npm run dlq', () => {
   const dlq = (...args: string[]): Promise<CommandResult> =>
     runCommand(['dlq', ...args], { topicPrefix: plant.kafka.topicPrefix });
 
-  const listedIn = async (topics: string[], ...args: string[]): Promise<ListedDeadLetter[]> => {
-    const { stdout } = await dlq('list', ...topics, '--json', ...args);
-    const lines = stdout.split('\n').filter((line) => line !== '');
-    return lines.map((line) => JSON.parse(line) as ListedDeadLetter);
-  };
+  const listedIn = async (topics: string[], ...args: string[]): Promise<ListedDeadLetter[]> =>
+    jsonLines(await dlq('list', ...topics, '--json', ...args));
 
   const listed = (...args: string[]): Promise<ListedDeadLetter[]> => listedIn([LISTS], ...args);
 
@@ -86,8 +83,8 @@ describe('npm run dlq', () => {
   const placesOfReplays = (count: string): Promise<string[][]> =>
     eventually(
       async () => {
-        const shown = jsonLines((await dlq('show', LISTS, '--limit', '100', '--json')).stdout);
-        const own = (shown as ShownDeadLetter[]).filter(({ headers }) =>
+        const shown = await dlq('show', LISTS, '--limit', '100', '--json');
+        const own = jsonLines<ShownDeadLetter>(shown).filter(({ headers }) =>
           headers.some(([name, value]) => name === 'dlq-replay-count' && value === count),
         );
         return (
@@ -220,7 +217,7 @@ describe('npm run dlq', () => {
       'replayed 0 dead letters; 1 replayed before (--again takes them too)\n',
     );
     const again = [...replay, '--again', '--by', 'ann', '--json'];
-    expect(jsonLines((await dlq(...again)).stdout)).toMatchObject([
+    expect(jsonLines(await dlq(...again))).toMatchObject([
       { result: 'replayed', toTopic: `${plant.kafka.topicPrefix}${LISTS}` },
       { dryRun: false, replayed: 1, replayedBefore: 0, impossible: 0 },
     ]);

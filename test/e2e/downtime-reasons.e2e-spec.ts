@@ -73,18 +73,6 @@ describe('downtime reasons', () => {
   it.each([
     ['unknown-reason', 'M-004', () => ({ reasonId: 'no-such', startTime: 1_700_000_000 })],
     ['unknown-machine', 'M-998', () => ({ reasonId, startTime: 1_700_000_000 })],
-    ['missing-times', 'M-005', () => ({ reasonId })],
-    [
-      'start-after-end',
-      'M-006',
-      () => ({ reasonId, startTime: 1_700_000_001, endTime: 1_700_000_000 }),
-    ],
-    [
-      'start-in-future',
-      'M-007',
-      () => ({ reasonId, startTime: plant.clock.nowSeconds() + 86_400 }),
-    ],
-    ['invalid-message', 'M-008', () => ({ reasonId, startTime: 1_700_000_000_000 })],
   ])('dead-letters a reason as %s', async (code, machineId, reason) => {
     await send(machineId, reason());
     const deadLetter = await deadLetterOf(machineId);

@@ -4,7 +4,7 @@ import { inBrief } from '../support/chaos/in-brief.js';
 import { eventually } from '../support/eventually.js';
 import { testBrokers } from '../support/kafka.js';
 import { foldStates } from '../support/states/fold-states.js';
-import { type CommandResult, runCommand } from '../support/run-command.js';
+import { type CommandResult, jsonLines, runCommand } from '../support/run-command.js';
 import { readStateStream } from '../support/states/state-stream.js';
 import { StatesPlant } from '../support/states/states-plant.js';
 import { numberingFaults } from '../support/states/stream-faults.js';
@@ -109,13 +109,8 @@ describe('flows that are paused by hand, of two processes', () => {
       env: { BRIDGE_API_TOKEN: TOKEN },
     });
 
-  const flowsOf = async (which: AppProcess | undefined): Promise<Flow[]> => {
-    const { stdout } = await command(which, 'flows', '--json');
-    return stdout
-      .trim()
-      .split('\n')
-      .map((line) => JSON.parse(line) as Flow);
-  };
+  const flowsOf = async (which: AppProcess | undefined): Promise<Flow[]> =>
+    jsonLines(await command(which, 'flows', '--json'));
 
   /** A list and a reason for each machine; the reasons are applied when it returns. */
   const sendRound = async (): Promise<void> => {

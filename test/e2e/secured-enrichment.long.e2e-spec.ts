@@ -2,7 +2,7 @@ import { TOPICS } from '#libs/contracts';
 import { ErpServer } from '../support/erp-server.js';
 import { eventually } from '../support/eventually.js';
 import { type Plant, startPlant } from '../support/plant.js';
-import { runCommand } from '../support/run-command.js';
+import { jsonLines, runCommand } from '../support/run-command.js';
 import { temporaryFile } from '../support/temporary-files.js';
 import { Authority } from '../support/tls/authority.js';
 import { ConnectProxy, PROXY_PASSWORD } from '../support/tls/connect-proxy.js';
@@ -147,17 +147,14 @@ describe('an ERP with a certificate of a private authority', () => {
   });
 
   it('is asked by config check in the same ways, which says what is wrong with each', async () => {
-    const { stdout } = await runCommand(['config', 'check', '--json'], {
+    const checked = await runCommand(['config', 'check', '--json'], {
       topicPrefix: plant.kafka.topicPrefix,
       env: {
         ...{ ...env, KAFKA_GROUP_ID: plant.groupId },
         ...{ MACHINE_CLOUD_BASE_URL: plant.sandbox.url, MACHINE_CLOUD_TOKEN: 'sandbox-token' },
       },
     });
-    const findings = stdout
-      .trim()
-      .split('\n')
-      .map((line) => JSON.parse(line) as { check?: string; status?: string; detail?: string });
+    const findings = jsonLines<{ check?: string; status?: string; detail?: string }>(checked);
     const of = (rule: string): string => {
       const found = findings.find(({ check }) => check === `erp ${rule}`);
       return `${found?.status}: ${found?.detail}`;

@@ -69,6 +69,12 @@ export class RunningCommand {
   }
 }
 
+/** What a command has printed with `--json`. */
+export function jsonLines<T>({ stdout }: CommandResult): T[] {
+  const lines = stdout.split('\n').filter((line) => line !== '');
+  return lines.map((line) => JSON.parse(line) as T);
+}
+
 /** Runs a command to its end. */
 export function runCommand(
   args: readonly string[],
