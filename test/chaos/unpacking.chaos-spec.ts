@@ -2,7 +2,6 @@ import { TOPICS } from '#libs/contracts';
 import type { AppProcess } from '../support/app-process.js';
 import { ChaosPlant } from '../support/chaos/chaos-plant.js';
 import { VitalsWatch } from '../support/chaos/vitals-watch.js';
-import { eventually } from '../support/eventually.js';
 import { testBrokers } from '../support/kafka.js';
 import {
   batchOfRecords,
@@ -48,15 +47,9 @@ describe('record batches that unpack to far more than they are', () => {
   const listArrives = async (): Promise<void> => {
     lists += 1;
     const workingOrders = [`behind-${lists}`];
-    await plant.kafka.sendJson(TOPIC, 'M-001', { machineId: 'M-001', workingOrders });
+    await plant.kafka.sendList('M-001', workingOrders);
     await plant.sandbox.listBecomes('M-001', workingOrders);
-    await eventually(
-      async () => {
-        const committed = await plant.kafka.groups.committedOffsets(plant.groupId, TOPIC);
-        return committed.get(0) === (await plant.kafka.topics.end(TOPIC));
-      },
-      { what: 'all is committed' },
-    );
+    await plant.kafka.groups.untilAllCommitted(plant.groupId, TOPIC);
   };
 
   const expectWell = async (): Promise<void> => {
