@@ -9,6 +9,8 @@ import type * as Kafkajs from 'kafkajs';
 const kafkajs = createRequire(import.meta.url)('kafkajs-stock') as typeof Kafkajs;
 
 export const { CompressionCodecs, CompressionTypes, ConfigResourceTypes } = kafkajs;
+export const { AclOperationTypes, AclPermissionTypes, AclResourceTypes, ResourcePatternTypes } =
+  kafkajs;
 export const { Kafka, logLevel, Partitioners } = kafkajs;
 export type CompressionTypes = Kafkajs.CompressionTypes;
 export type Kafka = Kafkajs.Kafka;

@@ -50,6 +50,8 @@ export interface LocalKafkaOptions {
   listeners?: readonly SecuredListener[];
   /** Written into new data; a folder that has data keeps those it has. */
   scramUsers?: readonly ScramUser[];
+  /** Kafka's properties of the broker, beside its own. */
+  properties?: Readonly<Record<string, string>>;
   /** Of the broker's Java. */
   systemProperties?: Readonly<Record<string, string>>;
 }

@@ -34,6 +34,7 @@ export async function startLocalKafka({ dir, port, preferredPort, removeWhenStop
     clusterId: newClusterId(),
     listeners: await withPorts(extras.listeners ?? []),
     scramUsers: extras.scramUsers ?? [],
+    further: extras.properties,
     systemProperties: extras.systemProperties,
     afterwards: removeWhenStopped ? [['rm', '-rf', dir]] : [],
   };

@@ -3,7 +3,15 @@
  * (`voters`: id and controller port of each node of the cluster), every topic is on all of them, and writing takes
  * all but one.
  */
-export function serverProperties({ dataDir, port, id, controllerPort, voters, listeners }) {
+export function serverProperties({
+  dataDir,
+  port,
+  id,
+  controllerPort,
+  voters,
+  listeners,
+  further = {},
+}) {
   const clients = [{ name: 'PLAINTEXT', protocol: 'PLAINTEXT', port }, ...listeners];
   const bound = clients.map(({ name, port }) => `${name}://127.0.0.1:${port}`);
   const copies = voters.length;
@@ -43,7 +51,7 @@ export function serverProperties({ dataDir, port, id, controllerPort, voters, li
     // of 256 MB heap the default of 128 MB would be too much
     'log.cleaner.dedupe.buffer.size': 10_485_760,
   };
-  return Object.entries({ ...properties, ...securityOf(listeners) })
+  return Object.entries({ ...properties, ...securityOf(listeners), ...further })
     .map(([name, value]) => `${name}=${value}\n`)
     .join('');
 }

@@ -138,7 +138,7 @@ const run = promisify(execFile);
 
 const MODULES = 'org.apache.kafka.common.security';
 const SCRAM_LOGIN = `${MODULES}.scram.ScramLoginModule required;`;
-const PLAIN_LOGIN = {
+export const PLAIN_LOGIN = {
   'sasl.enabled.mechanisms': 'PLAIN',
   'plain.sasl.jaas.config': `${MODULES}.plain.PlainLoginModule required user_${USER}="${PASSWORD}";`,
 };

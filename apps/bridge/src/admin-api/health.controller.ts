@@ -103,7 +103,9 @@ export class Readiness {
   }
 
   private stateProblem(): string | undefined {
-    const { waitingPartitions: waiting, stateProblem, commitProblem } = this.strategy.consumer;
+    const { consumer } = this.strategy;
+    const { readProblem, waitingPartitions: waiting, stateProblem, commitProblem } = consumer;
+    if (readProblem !== undefined) return `messages wait that cannot be read: ${readProblem}`;
     const why = stateProblem ?? commitProblem;
     if (waiting === 0) {
       const what = stateProblem ? 'what is remembered cannot be kept' : 'nothing can be committed';

@@ -104,9 +104,10 @@ export class CallbackFlow {
    * it: of a call that fails it says no more than the status.
    */
   get problem(): string | undefined {
-    const { state, startProblem, endedBecause, commitProblem } = this.consumer;
+    const { state, startProblem, endedBecause, readProblem, commitProblem } = this.consumer;
     if (startProblem !== undefined) return `no topic to read: ${startProblem}`;
     if (state === 'broken') return `the topic cannot be read: ${endedBecause}`;
+    if (readProblem !== undefined) return `the topic cannot be read: ${readProblem}`;
     if (commitProblem !== undefined) return `nothing can be committed: ${commitProblem}`;
     const { failing } = this;
     // Where nothing waits, its partitions are another process's by now, or what failed was given up.

@@ -1,6 +1,8 @@
+import { jest } from '@jest/globals';
+import { Logger } from '@nestjs/common';
 import fc from 'fast-check';
 import { AssignerProtocol, type Cluster } from '#libs/kafkajs-patches';
-import { coPartitionedAssigner, guardCoordinator } from './group-consumer.js';
+import { coPartitionedAssigner, guardBrokers, UnreadableTopics } from './group-consumer.js';
 
 /** As much of kafkajs's cluster as the assigner asks for; like that, it knows only the topics that were added. */
 function clusterOf(partitions: Readonly<Record<string, number>>, known: string[] = []) {
@@ -113,7 +115,7 @@ describe('coPartitionedAssigner', () => {
   });
 });
 
-describe('guardCoordinator', () => {
+describe('guardBrokers', () => {
   let log: string[];
   let cluster: { findBroker: () => Promise<typeof coordinator> };
   const coordinator = {
@@ -121,13 +123,15 @@ describe('guardCoordinator', () => {
       Promise.resolve(log.push(`${memberId} leaves`)),
     syncGroup: (asked: { generationId: number }) =>
       Promise.resolve(log.push(`asks for ${asked.generationId}`)),
+    fetch: () => Promise.resolve({ responses: [] }),
   };
 
   beforeEach(async () => {
     log = [];
     const found = { ...coordinator };
     cluster = { findBroker: () => Promise.resolve(found) };
-    guardCoordinator(cluster as unknown as Cluster, {
+    guardBrokers(cluster as unknown as Cluster, {
+      unreadable: new UnreadableTopics(),
       beforeLeave: () => {
         log.push('drains');
         return Promise.resolve();
@@ -148,5 +152,44 @@ describe('guardCoordinator', () => {
     const found = await cluster.findBroker();
     await found.syncGroup({ generationId: 7 });
     expect(log).toEqual(['joined 7', 'asks for 7']);
+  });
+});
+
+describe('UnreadableTopics', () => {
+  const FORBIDDEN = 'forbidden';
+  let nowMs = 0;
+
+  afterEach(() => {
+    jest.restoreAllMocks();
+  });
+
+  it('are left out of fetches but for one every five seconds, and named for as long as they are asked for', async () => {
+    Logger.overrideLogger(false);
+    jest.spyOn(performance, 'now').mockImplementation(() => nowMs);
+    const unreadable = new UnreadableTopics();
+    const type = 'TOPIC_AUTHORIZATION_FAILED';
+    const refusal = Object.assign(new Error('no'), { name: 'KafkaJSProtocolError', type });
+    /** Returns the topics of each request to the broker, and of its answer. */
+    const fetched = async (...names: string[]): Promise<string[][]> => {
+      const asked: string[][] = [];
+      const { responses } = await unreadable.fetchOthers(
+        ({ topics }) => {
+          asked.push(topics.map(({ topic }) => topic));
+          const isRefused = topics.some(({ topic }) => topic === FORBIDDEN);
+          return isRefused ? Promise.reject(refusal) : Promise.resolve({ responses: topics });
+        },
+        { maxWaitTime: 0, topics: names.map((topic) => ({ topic })) },
+      );
+      return [...asked, (responses as { topic: string }[]).map(({ topic }) => topic)];
+    };
+    expect(await fetched('a', FORBIDDEN)).toEqual([['a', FORBIDDEN], ['a'], [FORBIDDEN], ['a']]);
+    expect(await fetched('a', FORBIDDEN)).toEqual([['a'], ['a']]);
+    expect(await fetched(FORBIDDEN)).toEqual([[]]);
+    nowMs += 5000;
+    expect(await fetched(FORBIDDEN)).toEqual([[FORBIDDEN], []]);
+    nowMs += 9000;
+    expect(unreadable.problem).toContain(`Read or Describe on ${FORBIDDEN}`);
+    nowMs += 1000;
+    expect(unreadable.problem).toBeUndefined();
   });
 });

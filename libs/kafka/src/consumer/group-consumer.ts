@@ -1,5 +1,9 @@
+import { Logger } from '@nestjs/common';
+import { realDelayMs, realNowMs } from '#libs/clock';
 import { AssignerProtocol, type Cluster, type PartitionAssigner } from '#libs/kafkajs-patches';
+import { describeKafkaFailure } from '../client/describe-kafka-failure.js';
 import type { Consumer, KafkaClient } from '../client/kafka-port.js';
+import { isProtocolError } from '../client/protocol-error.js';
 
 /** A member without a heartbeat for this long is dead to the coordinator, and to itself. */
 export const SESSION_TIMEOUT_MS = 8000;
@@ -12,6 +16,8 @@ interface MembershipHooks {
   beforeLeave: () => Promise<void>;
   /** Before a member that has joined a generation of the group asks for its assignment. */
   beforeSync: (generation: number) => void;
+  /** Keeps what may not be read out of its fetches. */
+  unreadable: UnreadableTopics;
 }
 
 /** A member of the group that never restarts by itself: {@link SupervisedConsumer} does that. */
@@ -25,7 +31,7 @@ export function createGroupConsumer(
     partitionAssigners: [
       (given) => {
         // The only place where kafkajs gives access to the cluster, and with it to the group's coordinator.
-        guardCoordinator(given.cluster, hooks);
+        guardBrokers(given.cluster, hooks);
         return coPartitionedAssigner(hooks.beforeJoin)(given);
       },
     ],
@@ -49,22 +55,27 @@ export function createGroupConsumer(
   });
 }
 
-/** In kafkajs but not in its types: requests to the group's coordinator. */
-interface Coordinator {
+/** In kafkajs but not in its types: requests to a broker, some of them to the group's coordinator. */
+interface Broker {
   leaveGroup(request: { groupId: string; memberId: string }): Promise<unknown>;
   syncGroup(request: { generationId: number }): Promise<unknown>;
+  fetch(request: FetchRequest): Promise<Fetched>;
+}
+interface FetchRequest {
+  maxWaitTime: number;
+  topics: readonly { topic: string }[];
+}
+interface Fetched {
+  responses: readonly object[];
 }
 interface CoordinatedCluster {
-  findBroker(request: { nodeId: string }): Promise<Coordinator>;
+  findBroker(request: { nodeId: string }): Promise<Broker>;
 }
 
-/** Calls the guard before a consumer leaves the group or takes an assignment. */
-export function guardCoordinator(
-  cluster: Cluster,
-  guard: Omit<MembershipHooks, 'beforeJoin'>,
-): void {
+/** Calls the guard before a consumer leaves the group or takes an assignment, and for each fetch. */
+export function guardBrokers(cluster: Cluster, guard: Omit<MembershipHooks, 'beforeJoin'>): void {
   const coordinated = cluster as unknown as CoordinatedCluster;
-  const guarded = new WeakSet<Coordinator>();
+  const guarded = new WeakSet<Broker>();
   const find = coordinated.findBroker.bind(cluster);
   coordinated.findBroker = async (request) => {
     const broker = await find(request);
@@ -80,8 +91,69 @@ export function guardCoordinator(
       guard.beforeSync(request.generationId);
       return syncGroup(request);
     };
+    const fetch = broker.fetch.bind(broker);
+    broker.fetch = (request) => guard.unreadable.fetchOthers(fetch, request);
     return broker;
   };
+}
+
+const ASK_AGAIN_MS = 5000;
+
+/**
+ * The topics that the bridge has no right to read. They are left out of fetches, but for one every five seconds: the
+ * consumer would end by its first refusal, and with it all other topics.
+ */
+export class UnreadableTopics {
+  private readonly logger = new Logger('Consumer');
+  private readonly refused = new Map<string, { atMs: number; why: string }>();
+
+  /** Why some topics are not read, in words. Those that are not asked for any more are another process's. */
+  get problem(): string | undefined {
+    const newest = [...this.refused.values()].filter(({ atMs }) => ageMs(atMs) < 2 * ASK_AGAIN_MS);
+    return newest.length === 0 ? undefined : newest.map(({ why }) => why).join('; ');
+  }
+
+  async fetchOthers(
+    fetch: (request: FetchRequest) => Promise<Fetched>,
+    request: FetchRequest,
+  ): Promise<Fetched> {
+    const { refused } = this;
+    const topics = request.topics.filter(
+      ({ topic }) => ageMs(refused.get(topic)?.atMs ?? -Infinity) >= ASK_AGAIN_MS,
+    );
+    const [first] = topics;
+    if (first === undefined) {
+      await realDelayMs(request.maxWaitTime);
+      return { responses: [] };
+    }
+    try {
+      const fetched = await fetch({ ...request, topics });
+      for (const { topic } of topics) refused.delete(topic);
+      return fetched;
+    } catch (error) {
+      if (!isProtocolError(error) || error.type !== 'TOPIC_AUTHORIZATION_FAILED') throw error;
+      if (topics.length === 1) {
+        this.refuse(first.topic, error);
+        return { responses: [] };
+      }
+      // Kafka's answer does not name the topic.
+      const each: Fetched[] = [];
+      for (const topic of topics) {
+        each.push(await this.fetchOthers(fetch, { ...request, maxWaitTime: 0, topics: [topic] }));
+      }
+      return { responses: each.flatMap(({ responses }) => responses) };
+    }
+  }
+
+  private refuse(topic: string, error: unknown): void {
+    const why = describeKafkaFailure(error, { right: 'Read', topics: [topic] });
+    if (!this.refused.has(topic)) this.logger.error({ msg: 'topic not read', topic, error: why });
+    this.refused.set(topic, { atMs: realNowMs(), why });
+  }
+}
+
+function ageMs(sinceMs: number): number {
+  return realNowMs() - sinceMs;
 }
 
 const { MemberAssignment, MemberMetadata } = AssignerProtocol;

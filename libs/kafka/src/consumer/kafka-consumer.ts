@@ -144,6 +144,11 @@ export class KafkaConsumer {
     return this.supervised.endedBecause;
   }
 
+  /** Which topics may not be read, in words: their messages wait. */
+  get readProblem(): string | undefined {
+    return this.supervised.unreadable.problem;
+  }
+
   get waitingPartitions(): number {
     return this.partitions.waitingPartitions;
   }

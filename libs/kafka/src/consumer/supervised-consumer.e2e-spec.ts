@@ -145,6 +145,13 @@ describe('SupervisedConsumer', () => {
   });
 
   it('goes on where the leader of a partition has moved, and neither joins anew nor ends calls', async () => {
+    let refusals = 0;
+    Broker.prototype.fetch = function (request) {
+      const isIts = request.topics.some((it) => it.topic === topic);
+      if (!isIts || refusals === 0) return fetch.call(this, request);
+      refusals -= 1;
+      return Promise.reject(createErrorFromCode(NOT_LEADER));
+    };
     let fetches = 0;
     const member = join('A', {
       onBatch: () => {
@@ -153,14 +160,8 @@ describe('SupervisedConsumer', () => {
     });
     await member.untilOwns('0,1');
     const eventsBefore = member.log.length;
-    let refused = 0;
-    Broker.prototype.fetch = function (request) {
-      const isIts = request.topics.some((it) => it.topic === topic);
-      if (!isIts || refused === 3) return fetch.call(this, request);
-      refused += 1;
-      return Promise.reject(createErrorFromCode(NOT_LEADER));
-    };
-    await eventually(() => refused === 3, 'three fetches have been refused');
+    refusals = 3;
+    await eventually(() => refusals === 0, 'three fetches have been refused');
     await sendWithStock(topic, { partition: 0, value: 'x' });
     await eventually(() => fetches === 1, 'what is written is fetched');
     expect(member.log.at(-1)).toBe('owns 0,1');

@@ -9,7 +9,7 @@ import type {
   KafkaClient,
   PartitionAssignment,
 } from '../client/kafka-port.js';
-import { createGroupConsumer, SESSION_TIMEOUT_MS } from './group-consumer.js';
+import { createGroupConsumer, SESSION_TIMEOUT_MS, UnreadableTopics } from './group-consumer.js';
 
 export interface ConsumerCallbacks {
   /** Takes a fetch of one partition: without a message where it is of markers, aborted or compacted records alone. */
@@ -53,6 +53,7 @@ export class SupervisedConsumer implements FetchControl {
   state: ConsumerState = 'starting';
   /** Why it ended the last time, in words. */
   endedBecause: string | undefined;
+  readonly unreadable = new UnreadableTopics();
   private readonly logger = new Logger('Consumer');
   private readonly stopping = new AbortController();
   private readonly lease = new SessionLease();
@@ -165,6 +166,7 @@ export class SupervisedConsumer implements FetchControl {
     let isOver = false;
     const isCurrent = (): boolean => !isOver && consumer === this.consumer && !this.isStopping();
     const consumer = createGroupConsumer(this.kafka, this.groupId, {
+      unreadable: this.unreadable,
       beforeJoin: () => {
         // kafkajs goes on by itself until it has stopped: it must neither join nor raise the barrier.
         if (!isCurrent()) throw new Error('this consumer is given up');
