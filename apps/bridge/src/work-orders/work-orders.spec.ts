@@ -14,7 +14,7 @@ import { MachineDirectory } from '../machine-directory/index.js';
 import { PlatformModule } from '../platform/index.js';
 import { type ListToSet, WorkOrderLists } from './lists/work-order-lists.js';
 import { Assignments } from './orders/assignments.js';
-import { BatchedRecordReader } from './orders/dead-letter-aggregator.js';
+import { DeadLetterAggregator } from './orders/dead-letter-aggregator.js';
 import { OrderPartitioner } from './orders/order-partitioner.js';
 import { OrderLedger } from './orders/order-ledger.js';
 import { QueueRetention } from './orders/queue-retention.js';
@@ -273,7 +273,7 @@ describe('orders on their way to the lists of machines', () => {
     ['to be relayed', RELAYED_ORDERS],
     ['to be kept', 'a-ledger'],
   ])('become dead letters where they are too large %s', async (_what, topic) => {
-    jest.spyOn(BatchedRecordReader.prototype, 'read').mockResolvedValue(undefined);
+    jest.spyOn(DeadLetterAggregator.prototype, 'readAll').mockResolvedValue([]);
     for (const partition of [0, 1]) {
       bridge
         .get(OrderLedger)
@@ -384,7 +384,7 @@ describe('orders on their way to the lists of machines', () => {
   );
 
   it('sets no message aside for a machine that is gone, and that its order has left', async () => {
-    jest.spyOn(BatchedRecordReader.prototype, 'read').mockResolvedValue(undefined);
+    jest.spyOn(DeadLetterAggregator.prototype, 'readAll').mockResolvedValue([]);
     await handle(orderMessage({ orderId: '4711', changedAt: 1, machines: ['M-1'] }, 7));
     await applyAll();
     await handle(orderMessage({ orderId: '4711', changedAt: 2, machines: ['M-2'] }, 8));
@@ -411,7 +411,7 @@ describe('orders on their way to the lists of machines', () => {
   });
 
   it('rejects for its machine what is too large to be kept there, and never calls it applied', async () => {
-    jest.spyOn(BatchedRecordReader.prototype, 'read').mockResolvedValue(undefined);
+    jest.spyOn(DeadLetterAggregator.prototype, 'readAll').mockResolvedValue([]);
     bridge
       .get(Assignments)
       .topic.own(ownedState<readonly AssignedOperation[]>(undefined, { name: 'assigned' }));

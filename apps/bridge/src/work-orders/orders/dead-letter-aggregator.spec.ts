@@ -13,7 +13,7 @@ import {
 import { CommandOutcomes, type RejectedResult } from '../../delivery/index.js';
 import { inboundMessage, type KeptMessage } from '../../delivery/testing/inbound-message.js';
 import { ORDER_REFUSALS } from './queues.js';
-import { BatchedRecordReader, DeadLetterAggregator } from './dead-letter-aggregator.js';
+import { DeadLetterAggregator } from './dead-letter-aggregator.js';
 import type { QueueRetention } from './queue-retention.js';
 
 const settings = loadBridgeSettings({
@@ -23,6 +23,10 @@ const settings = loadBridgeSettings({
 });
 const ORDERS = 'erp.work-orders.v1';
 const source = { topic: ORDERS, partition: 3, offset: 7, messageId: 'm-1' };
+const storedAt = (place: RecordPlace): StoredRecord => ({
+  ...{ ...place, timestamp: '5', key: Buffer.from('4711'), headers: [] },
+  value: Buffer.from(`order ${place.offset}`),
+});
 const retention = {
   endOf: ({ topic, partition, key }: InboundMessage) => [
     { topic, partition, key, value: null, headers: {} },
@@ -35,7 +39,7 @@ const faultAt = (machineId: string): RejectedResult => ({
 
 describe('DeadLetterAggregator', () => {
   let orders: DeadLetterAggregator;
-  let read: jest.SpiedFunction<BatchedRecordReader['read']>;
+  let read: jest.SpiedFunction<DeadLetterAggregator['readAll']>;
 
   beforeAll(() => {
     Logger.overrideLogger(false);
@@ -46,9 +50,8 @@ describe('DeadLetterAggregator', () => {
     const clock = new ManualClock();
     const outcomes = new CommandOutcomes(settings, clock, new DeadLetters(clock, ''));
     orders = new DeadLetterAggregator(settings, kafka, outcomes, retention);
-    const stored = { key: Buffer.from('4711'), value: Buffer.from('an order'), headers: [] };
-    read = jest.spyOn(BatchedRecordReader.prototype, 'read');
-    read.mockResolvedValue({ ...source, timestamp: '5', ...stored });
+    read = jest.spyOn(orders, 'readAll');
+    read.mockImplementation((places) => Promise.resolve(places.map(storedAt)));
   });
 
   afterEach(() => {
@@ -60,11 +63,13 @@ describe('DeadLetterAggregator', () => {
     offset: number,
     machineId: string,
     { signal: revoked } = new AbortController(),
+    ofOrder = 7,
   ): KeptMessage => {
     const place = { topic: ORDER_REFUSALS, partition: 3, offset, key: Buffer.from('a-key') };
     const message = inboundMessage({ ...place, revoked });
     const faults = [faultAt(machineId)];
-    orders.takeRefusal(message, { orderId: '4711', source, faults });
+    const its = { ...source, offset: ofOrder };
+    orders.takeRefusal(message, { orderId: '4711', source: its, faults });
     return message;
   };
 
@@ -94,7 +99,7 @@ describe('DeadLetterAggregator', () => {
     expect(deadLetter?.get('dlq-machine-ids')).toBe('M-1,M-2');
     expect(first.last.find(({ topic }) => topic.endsWith('.dlq'))).toMatchObject({
       topic: `${ORDERS}.dlq`,
-      value: Buffer.from('an order'),
+      value: Buffer.from('order 7'),
     });
     const said = first.last.flatMap(({ topic, value }) =>
       topic.includes('outcomes') ? [JSON.parse(String(value)) as object] : [],
@@ -108,16 +113,9 @@ describe('DeadLetterAggregator', () => {
 
   it('names those in it that are refused while the message is read', async () => {
     let second: KeptMessage | undefined;
-    read.mockImplementation((place) => {
+    read.mockImplementation((places) => {
       second = refuse(2, 'M-2');
-      return Promise.resolve({
-        ...source,
-        ...place,
-        timestamp: '5',
-        key: null,
-        value: null,
-        headers: [],
-      });
+      return Promise.resolve(places.map(storedAt));
     });
     const first = refuse(1, 'M-1');
     await endOf(first);
@@ -138,7 +136,7 @@ describe('DeadLetterAggregator', () => {
   });
 
   it('says what it knows of a message that is gone from its topic', async () => {
-    read.mockResolvedValue(undefined);
+    read.mockResolvedValue([undefined]);
     const message = refuse(1, 'M-1');
     await endOf(message);
     const [found] = deadLettersIn(message.last);
@@ -166,120 +164,37 @@ describe('DeadLetterAggregator', () => {
     expect(deadLettersIn(again.last)).toHaveLength(1);
   });
 
-  it('leaves all to the new owner of the partition where it is lost meanwhile', async () => {
-    read.mockImplementation(
-      (_, signal) =>
-        new Promise((_resolve, reject) => {
-          signal.addEventListener('abort', () => {
-            reject(signal.reason as Error);
-          });
-        }),
-    );
-    const revoking = new AbortController();
-    const message = refuse(1, 'M-1', revoking);
-    while (read.mock.calls.length === 0) await realDelayMs(10);
-    revoking.abort(new Error('another process has it'));
-    await endOf(message);
-    expect([message.ends, message.last]).toEqual([['abandoned'], []]);
-  });
-});
-
-const never = new AbortController().signal;
-
-const place = (offset: number): RecordPlace => ({ topic: 'orders', partition: 0, offset });
-
-const recordAt = (where: RecordPlace): StoredRecord => ({
-  ...where,
-  timestamp: '0',
-  key: null,
-  value: Buffer.from(`value ${where.offset}`),
-  headers: [],
-});
-
-describe('reads that are batched', () => {
-  /** Offsets of each read. */
-  let asked: number[][];
-  let answer: (
-    places: readonly RecordPlace[],
-    signal: AbortSignal,
-  ) => Promise<(StoredRecord | undefined)[]>;
-  let reads: BatchedRecordReader;
-
-  beforeEach(() => {
-    asked = [];
-    answer = (places) => Promise.resolve(places.map(recordAt));
-    reads = new BatchedRecordReader((places, signal) => {
-      asked.push(places.map(({ offset }) => offset));
-      return answer(places, signal);
-    });
+  it('reads what is due together once, at most a hundred messages, and goes on until Kafka answers', async () => {
+    read.mockRejectedValueOnce(new Error('Kafka is away'));
+    const offsets = Array.from({ length: 120 }, (_, offset) => offset);
+    const messages = offsets.map((offset) => refuse(offset, 'M-1', undefined, offset));
+    await endOf(...messages);
+    expect(read.mock.calls.map(([places]) => places.length)).toEqual([100, 100, 20]);
+    const values = messages.map(({ last: [deadLetter] }) => String(deadLetter?.value));
+    expect(values).toEqual(offsets.map((offset) => `order ${offset}`));
   });
 
-  const valueAt = async (offset: number, signal = never): Promise<string | undefined> =>
-    (await reads.read(place(offset), signal))?.value?.toString();
-
-  it('are one read, which asks for each place once and gives everybody his own', async () => {
-    const values = await Promise.all([7, 8, 7, 9].map((offset) => valueAt(offset)));
-    expect(values).toEqual(['value 7', 'value 8', 'value 7', 'value 9']);
-    expect(asked).toEqual([[7, 8, 9]]);
-  });
-
-  it('answer nothing for a record that is lost', async () => {
-    answer = (places) =>
-      Promise.resolve(places.map((each) => (each.offset === 7 ? undefined : recordAt(each))));
-    expect(await Promise.all([valueAt(7), valueAt(8)])).toEqual([undefined, 'value 8']);
-  });
-
-  it('hold no more than a hundred messages at once', async () => {
-    await Promise.all(Array.from({ length: 250 }, (_, offset) => valueAt(offset)));
-    expect(asked.map(({ length }) => length)).toEqual([100, 100, 50]);
-  });
-
-  it('follow one another, with all that was asked for meanwhile', async () => {
-    const later: Promise<string | undefined>[] = [];
-    answer = (places) => {
-      if (later.length === 0) later.push(valueAt(8), valueAt(9));
-      return Promise.resolve(places.map(recordAt));
-    };
-    await valueAt(7);
-    expect(await Promise.all(later)).toEqual(['value 8', 'value 9']);
-    expect(asked).toEqual([[7], [8, 9]]);
-  });
-
-  it('go on until Kafka answers', async () => {
-    let failures = 2;
-    answer = (places) => {
-      failures -= 1;
-      return failures < 0
-        ? Promise.resolve(places.map(recordAt))
-        : Promise.reject(new Error('Kafka is away'));
-    };
-    expect(await valueAt(7)).toBe('value 7');
-    expect(asked).toEqual([[7], [7], [7]]);
-  });
-
-  it('end once nobody waits any more, and not before', async () => {
-    const [one, other] = [new AbortController(), new AbortController()];
-    const signals: AbortSignal[] = [];
-    const begun = new Promise<void>((resolve) => {
-      answer = (_, signal) => {
-        signals.push(signal);
-        resolve();
-        return new Promise((__, reject) => {
-          signal.addEventListener('abort', () => {
-            reject(signal.reason as Error);
-          });
+  it('leaves all to the new owners where all partitions are lost meanwhile, and reads what has come since', async () => {
+    const revoked = [new AbortController(), new AbortController()] as const;
+    const messages = revoked.map((controller, offset) => refuse(offset, 'M-1', controller, offset));
+    let since: KeptMessage | undefined;
+    read.mockImplementationOnce((_, signal) => {
+      revoked[0].abort(new Error('another process has it'));
+      expect(signal.aborted).toBe(false);
+      since = refuse(1, 'M-1', undefined, 1);
+      return new Promise((_resolve, reject) => {
+        signal.addEventListener('abort', () => {
+          reject(signal.reason as Error);
         });
-      };
+        revoked[1].abort(new Error('another process has it'));
+      });
     });
-    const waiting = [valueAt(7, one.signal), valueAt(8, other.signal)];
-    await begun;
-    one.abort(new Error('one is lost'));
-    await expect(waiting[0]).rejects.toThrow('one is lost');
-    expect(signals[0]?.aborted).toBe(false);
-    other.abort(new Error('the other is lost'));
-    await expect(waiting[1]).rejects.toThrow('the other is lost');
-    expect(signals[0]?.aborted).toBe(true);
-    answer = (places) => Promise.resolve(places.map(recordAt));
-    expect(await valueAt(9)).toBe('value 9');
+    await endOf(...messages);
+    expect(messages.map(({ ends, last }) => [ends, last])).toEqual([
+      [['abandoned'], []],
+      [['abandoned'], []],
+    ]);
+    await endOf(since!);
+    expect(since!.ends).toEqual(['finished']);
   });
 });

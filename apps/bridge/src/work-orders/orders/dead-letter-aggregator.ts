@@ -1,5 +1,5 @@
 import { Inject, Injectable, Logger } from '@nestjs/common';
-import { abortable, realDelayMs, whenAllAbort } from '#libs/clock';
+import { realDelayMs, realNowMs, whenAllAbort } from '#libs/clock';
 import type { BridgeSettings } from '#libs/config';
 import {
   describeKafkaFailure,
@@ -17,7 +17,12 @@ import { QueueRetention } from './queue-retention.js';
 import type { OrderRefusal } from './queues.js';
 
 /** Long beside what lies between the refusals of calls that one refused call was split into. */
-const REFUSALS_LINGER_MS = 500;
+const LINGER_MS = 500;
+/** What is due so shortly after is read together: short beside a read, long beside an answer that refuses many. */
+const TOGETHER_MS = 50;
+/** Read at once: so many messages are in memory together. */
+const MAX_PLACES = 100;
+const BACK_OFF = { baseMs: 200, capMs: 5000 };
 const NO_LONGER_THERE = 'the message itself is no longer in its topic';
 
 /** A refusal, and the queue record that carries it. */
@@ -26,62 +31,117 @@ interface Arrived {
   refusal: OrderRefusal;
 }
 
+/** The refusals of one message that share a dead letter. */
+interface Gathered {
+  source: OrderRefusal['source'];
+  dueMs: number;
+  refusals: Arrived[];
+}
+
 /**
  * Dead-letters messages of orders for which machines were refused. Refusals that come within half a second, or until the
  * message is read, share one dead letter, written with their outcomes and the end of each refusal. A later one, as after
- * a long look-up, has its own.
+ * a long look-up, has its own. Messages are read together, since a read takes a second or more, however many it is for;
+ * reads follow one another, and each goes on until Kafka answers or all of its partitions are revoked.
  */
 @Injectable()
 export class DeadLetterAggregator {
   private readonly topicPrefix: string;
-  private readonly reads: BatchedRecordReader;
-  private readonly pending = new Map<string, Arrived[]>();
+  private readonly logger = new Logger('DeadLetters');
+  /** By the place of the message, the first that is due before the others. */
+  private readonly pending = new Map<string, Gathered>();
+  private isRunning = false;
 
   constructor(
     @Inject(BRIDGE_SETTINGS) { kafka: { topicPrefix } }: BridgeSettings,
-    @Inject(KAFKA) kafka: KafkaClient,
+    @Inject(KAFKA) private readonly kafka: KafkaClient,
     private readonly outcomes: CommandOutcomes,
     private readonly retention: QueueRetention,
   ) {
     this.topicPrefix = topicPrefix;
-    // Together, because each read is a consumer group of its own: a hundred refused machines must not become a hundred.
-    this.reads = new BatchedRecordReader((places, signal) =>
-      readRecords(kafka, places, { signal }),
-    );
   }
 
   readonly takeRefusal = (message: InboundMessage, refusal: OrderRefusal): void => {
-    const { topic, partition, offset } = refusal.source;
-    const place = `${topic}/${partition}/${offset}`;
-    const refusals = this.pending.get(place);
-    if (refusals !== undefined) {
-      refusals.push({ message, refusal });
+    const { source } = refusal;
+    const place = `${source.topic}/${source.partition}/${source.offset}`;
+    const gathered = this.pending.get(place);
+    if (gathered !== undefined) {
+      gathered.refusals.push({ message, refusal });
       return;
     }
-    this.pending.set(place, [{ message, refusal }]);
-    void realDelayMs(REFUSALS_LINGER_MS).then(() => this.deadLetter(place));
+    const dueMs = realNowMs() + LINGER_MS;
+    this.pending.set(place, { source, dueMs, refusals: [{ message, refusal }] });
+    if (!this.isRunning) void this.deadLetterPending();
   };
 
-  private async deadLetter(place: string): Promise<void> {
-    const refusals = this.pending.get(place) ?? [];
-    const [first] = refusals;
-    if (first === undefined) return;
-    const signals = new Set(refusals.map(({ message }) => message.revoked));
-    const { signal, release } = whenAllAbort(signals);
-    try {
-      const answered = await this.messageOf(first.refusal, signal);
+  private async deadLetterPending(): Promise<void> {
+    this.isRunning = true;
+    for (let next = this.first(); next !== undefined; next = this.first()) {
+      await realDelayMs(next.dueMs + TOGETHER_MS - realNowMs());
+      const due = [...this.pending].filter(([, { dueMs }]) => dueMs <= realNowMs());
+      await this.deadLetterAll(new Map(due.slice(0, MAX_PLACES)));
+    }
+    this.isRunning = false;
+  }
+
+  private first(): Gathered | undefined {
+    const [first] = this.pending.values();
+    return first;
+  }
+
+  private async deadLetterAll(batch: ReadonlyMap<string, Gathered>): Promise<void> {
+    const all = [...batch.values()];
+    const revoked = all.flatMap(({ refusals }) => refusals.map(({ message }) => message.revoked));
+    const { signal, release } = whenAllAbort(new Set(revoked));
+    const sources = all.map(({ source }) => source);
+    const records = await this.readUntilAnswered(sources, signal);
+    release();
+    [...batch].forEach(([place, gathered], index) => {
+      this.pending.delete(place);
+      const { refusals } = gathered;
       // what was revoked may have been delivered again meanwhile, and be here twice
       for (const { message } of refusals) if (message.revoked.aborted) message.abandon();
       const kept = refusals.filter(({ message }) => !message.revoked.aborted);
-      this.end(kept, answered);
-    } catch (error) {
-      for (const { message } of refusals) {
-        if (message.revoked.aborted) message.abandon();
-        else message.fail(error);
+      if (kept.length === 0) return;
+      // of those that came after all others were revoked
+      if (records === undefined) this.pending.set(place, { ...gathered, refusals: kept });
+      else this.deadLetter(kept, records[index]);
+    });
+  }
+
+  /** Undefined where the signal has aborted before. */
+  private async readUntilAnswered(
+    places: readonly RecordPlace[],
+    signal: AbortSignal,
+  ): Promise<(StoredRecord | undefined)[] | undefined> {
+    for (let attempt = 1; !signal.aborted; attempt += 1) {
+      try {
+        return await this.readAll(places, signal);
+      } catch (error) {
+        const why = describeKafkaFailure(error);
+        if (attempt === 1)
+          this.logger.warn({ msg: 'messages to dead-letter not read', error: why });
+        await realDelayMs(backOffMs(attempt, BACK_OFF), signal).catch(() => undefined);
       }
-    } finally {
-      this.pending.delete(place);
-      release();
+    }
+    return undefined;
+  }
+
+  /** In the order of the places; undefined for what is lost. */
+  readAll(
+    places: readonly RecordPlace[],
+    signal: AbortSignal,
+  ): Promise<(StoredRecord | undefined)[]> {
+    return readRecords(this.kafka, places, { signal });
+  }
+
+  /** @param stored the message, undefined where its topic no longer holds it */
+  private deadLetter(refusals: readonly Arrived[], stored: StoredRecord | undefined): void {
+    try {
+      const [first] = refusals;
+      if (first !== undefined) this.end(refusals, this.answeredOf(first.refusal, stored));
+    } catch (error) {
+      for (const { message } of refusals) message.fail(error);
     }
   }
 
@@ -105,10 +165,8 @@ export class DeadLetterAggregator {
     }
   }
 
-  /** The message to dead-letter. */
-  private async messageOf(refusal: OrderRefusal, signal: AbortSignal): Promise<Answered> {
+  private answeredOf(refusal: OrderRefusal, stored: StoredRecord | undefined): Answered {
     const { source } = refusal;
-    const stored = await this.reads.read(source, signal);
     const topic = source.topic.slice(this.topicPrefix.length);
     return {
       message: stored === undefined ? lost(refusal, topic) : { ...stored, topic, bytes: 0 },
@@ -133,85 +191,4 @@ function lost({ source, orderId }: OrderRefusal, topic: string): InboundRecord {
     headers: messageId === null ? [] : [['message-id', messageId] as const],
     bytes: 0,
   };
-}
-
-/** Short beside a read, long beside the time in which one answer refuses many machines. */
-const READS_LINGER_MS = 50;
-/** Read at once: so many messages are in memory together. */
-const MAX_PLACES = 100;
-const BACK_OFF = { baseMs: 200, capMs: 5000 };
-
-/** Reads records where they lie, undefined for those that are lost; rejects when Kafka does not answer. */
-export type ReadAll = (
-  places: readonly RecordPlace[],
-  signal: AbortSignal,
-) => Promise<readonly (StoredRecord | undefined)[]>;
-
-/** Who waits for the record at a place. */
-interface Wanted {
-  place: RecordPlace;
-  waiters: { signal: AbortSignal; resolve: (record: StoredRecord | undefined) => void }[];
-}
-
-/**
- * Reads records together that are asked for one by one, each once: a read takes a second or more, however many
- * it is for. Reads follow one another, and each goes on until Kafka answers or nobody waits.
- */
-export class BatchedRecordReader {
-  private readonly wanted = new Map<string, Wanted>();
-  private readonly logger = new Logger('DeadLetters');
-  private isReading = false;
-
-  constructor(private readonly readAll: ReadAll) {}
-
-  /**
-   * Undefined when the record is lost.
-   *
-   * @throws the signal's reason when it aborts before
-   */
-  read(place: RecordPlace, signal: AbortSignal): Promise<StoredRecord | undefined> {
-    const record = new Promise<StoredRecord | undefined>((resolve) => {
-      const key = `${place.topic}/${place.partition}/${place.offset}`;
-      const wanted = this.wanted.get(key) ?? { place, waiters: [] };
-      wanted.waiters.push({ signal, resolve });
-      this.wanted.set(key, wanted);
-    });
-    void this.readWanted();
-    return abortable(record, signal);
-  }
-
-  private async readWanted(): Promise<void> {
-    if (this.isReading) return;
-    this.isReading = true;
-    await realDelayMs(READS_LINGER_MS);
-    while (this.wanted.size > 0) {
-      const batch = [...this.wanted].slice(0, MAX_PLACES);
-      for (const [key] of batch) this.wanted.delete(key);
-      await this.readUntilAnswered(batch.map(([, wanted]) => wanted));
-    }
-    this.isReading = false;
-  }
-
-  private async readUntilAnswered(batch: readonly Wanted[]): Promise<void> {
-    const waiters = batch.flatMap((wanted) => wanted.waiters);
-    const { signal, release } = whenAllAbort(new Set(waiters.map((waiter) => waiter.signal)));
-    for (let attempt = 1; !signal.aborted; attempt += 1) {
-      try {
-        const records = await this.readAll(
-          batch.map(({ place }) => place),
-          signal,
-        );
-        batch.forEach(({ waiters: those }, index) => {
-          for (const { resolve } of those) resolve(records[index]);
-        });
-        break;
-      } catch (error) {
-        const why = describeKafkaFailure(error);
-        if (attempt === 1)
-          this.logger.warn({ msg: 'messages to dead-letter not read', error: why });
-        await realDelayMs(backOffMs(attempt, BACK_OFF), signal).catch(() => undefined);
-      }
-    }
-    release();
-  }
 }
