@@ -45,10 +45,16 @@ export { partitionOf } from './producer/partition-of.js';
 export { byteLength } from './producer/record-batches.js';
 export { TransactionalWriter } from './producer/transactional-writer.js';
 export { type FollowedTopic, type FollowState, followTopics } from './reading/follow-topics.js';
-export { readRecords, readSince, readSpans } from './reading/read-spans.js';
+export { readRecords, readSpans } from './reading/read-spans.js';
 export {
   type InboundRecord,
   type RecordPlace,
   type StoredRecord,
 } from './reading/stored-record.js';
-export { partitionCount, topicNames, type TopicSpan, topicSpans } from './reading/topics.js';
+export {
+  latestSpans,
+  partitionCount,
+  topicNames,
+  type TopicSpan,
+  topicSpans,
+} from './reading/topics.js';

@@ -3,7 +3,13 @@ import { Clock, realDelayMs } from '#libs/clock';
 import type { TerminalSettings } from '#libs/config';
 import { headerText, rfc3339, TOPICS } from '#libs/contracts';
 import { ApiError } from '#libs/http-api';
-import { IdempotentProducer, type KafkaClient, readSince, RecordRefusedError } from '#libs/kafka';
+import {
+  IdempotentProducer,
+  type KafkaClient,
+  latestSpans,
+  readSpans,
+  RecordRefusedError,
+} from '#libs/kafka';
 import type { Entry, NewEntry, NewNote } from '../api/index.js';
 import { Plant, sourceOf, STATION_SOURCE } from '../plant/index.js';
 import { KAFKA, TERMINAL_SETTINGS } from '../platform/tokens.js';
@@ -196,21 +202,21 @@ export class Submissions implements OnApplicationShutdown {
     const done = new AbortController();
     const late = AbortSignal.timeout(LOOK_UP_WITHIN_MS);
     const topics = [TOPICS.downtimeReasons, TOPICS.downtimeNotes].map((name) => this.prefix + name);
-    const sinceMs = Math.min(...wanted.values()) * 1000;
-    await readSince(
-      this.kafka,
-      { topics, sinceMs, maxPerPartition: MAX_LOOKED_UP },
-      {
-        signal: AbortSignal.any([done.signal, late]),
-        onRecords: (records) => {
-          for (const record of records) {
-            const id = headerText(record.headers, 'message-id') ?? '';
-            if (wanted.has(id)) found.set(id, sourceOf(record));
-          }
-          if (found.size === wanted.size) done.abort();
-        },
+    const latest = {
+      sinceMs: Math.min(...wanted.values()) * 1000,
+      maxPerPartition: MAX_LOOKED_UP,
+    };
+    const spans = await Promise.all(topics.map((topic) => latestSpans(this.kafka, topic, latest)));
+    await readSpans(this.kafka, spans.flat(), {
+      signal: AbortSignal.any([done.signal, late]),
+      onRecords: (records) => {
+        for (const record of records) {
+          const id = headerText(record.headers, 'message-id') ?? '';
+          if (wanted.has(id)) found.set(id, sourceOf(record));
+        }
+        if (found.size === wanted.size) done.abort();
       },
-    );
+    });
     // a read that was cut short has not shown that something is not there
     if (!done.signal.aborted) late.throwIfAborted();
     return found;

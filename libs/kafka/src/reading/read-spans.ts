@@ -5,7 +5,7 @@ import { isMissingTopic } from '../client/protocol-error.js';
 import { Completion, SilenceWatch } from './completion.js';
 import { runReader } from './reader.js';
 import { type RecordPlace, type StoredRecord, toStoredRecord } from './stored-record.js';
-import { latestSpans, type TopicSpan, topicSpans } from './topics.js';
+import { type TopicSpan, topicSpans } from './topics.js';
 
 export interface ReadOptions {
   /** Ends the read early and without an error; a call of onRecords under way is waited for. */
@@ -28,29 +28,6 @@ export async function readSpans(
 ): Promise<void> {
   const left = spans.filter(({ from, until }) => from < until);
   if (left.length > 0 && !options.signal.aborted) await new SpanReader(left, options).read(kafka);
-}
-
-export interface LatestRecords {
-  /** Full names, prefix included; one after the other. */
-  topics: readonly string[];
-  /** Epoch milliseconds; records with an earlier timestamp are left out. */
-  sinceMs: number;
-  /** The latest so many of each partition, however many there are since. */
-  maxPerPartition: number;
-}
-
-/**
- * Reads what has been written to topics since then, as {@link readSpans} does.
- *
- * @throws what onRecords throws, or what keeps Kafka from answering
- */
-export async function readSince(
-  kafka: KafkaClient,
-  { topics, ...latest }: LatestRecords,
-  options: ReadOptions,
-): Promise<void> {
-  const spans = await Promise.all(topics.map((topic) => latestSpans(kafka, topic, latest)));
-  await readSpans(kafka, spans.flat(), options);
 }
 
 /**
