@@ -1,5 +1,4 @@
-import { ConfigResourceTypes } from '#libs/kafkajs-patches';
-import { createTopicConfig, type TopicSpecification } from './ensure-topics.js';
+import { configsOf, createTopicConfig, type TopicSpecification } from './ensure-topics.js';
 import { describeKafkaFailure } from './describe-kafka-failure.js';
 import type { Admin, KafkaClient } from './kafka-port.js';
 import { allEnded, withAdmin } from './with-admin.js';
@@ -20,7 +19,7 @@ const CONFIG_NAMES = [
   'retention.bytes',
   'min.insync.replicas',
   'max.message.bytes',
-] as const;
+];
 
 /**
  * Describes the topics that exist, and that the client may describe.
@@ -37,7 +36,7 @@ export async function describeTopics(
     if (found.length === 0) return new Map();
     const [{ topics }, configs] = await allEnded([
       admin.fetchTopicMetadata({ topics: found }),
-      configsOf(admin, found),
+      readableConfigs(admin, found),
     ]);
     return new Map(
       topics.map(({ name, partitions }) => {
@@ -49,27 +48,16 @@ export async function describeTopics(
   });
 }
 
-async function configsOf(
+async function readableConfigs(
   admin: Admin,
   names: readonly string[],
 ): Promise<ReadonlyMap<string, ReadonlyMap<string, string>>> {
-  const type = ConfigResourceTypes.TOPIC;
-  const configNames = [...CONFIG_NAMES];
   try {
-    const { resources } = await admin.describeConfigs({
-      includeSynonyms: false,
-      resources: names.map((name) => ({ type, name, configNames })),
-    });
-    return new Map(
-      resources.map(({ resourceName, configEntries }) => [
-        resourceName,
-        new Map(configEntries.map(({ configName, configValue }) => [configName, configValue])),
-      ]),
-    );
+    return await configsOf(admin, names, CONFIG_NAMES);
   } catch {
     if (names.length === 1) return new Map();
     // One topic that may not be read fails the request for all.
-    const each = await allEnded(names.map((name) => configsOf(admin, [name])));
+    const each = await allEnded(names.map((name) => readableConfigs(admin, [name])));
     return new Map(each.flatMap((configs) => [...configs]));
   }
 }

@@ -2,7 +2,7 @@ import { Logger } from '@nestjs/common';
 import { realDelayMs, realNowMs } from '#libs/clock';
 import { ConfigResourceTypes } from '#libs/kafkajs-patches';
 import { type AboutTopic, describeKafkaFailure } from './describe-kafka-failure.js';
-import type { Admin, DescribeConfigResponse, KafkaClient, TopicConfig } from './kafka-port.js';
+import type { Admin, KafkaClient, TopicConfig } from './kafka-port.js';
 import { isProtocolError } from './protocol-error.js';
 import { withAdmin } from './with-admin.js';
 
@@ -220,21 +220,36 @@ async function warnOfDeletion(admin: Admin, kept: readonly string[]): Promise<vo
   }
 }
 
+const DELETING = ['cleanup.policy', 'retention.ms', 'retention.bytes'];
 const UNLIMITED = '-1';
 
 async function withDeletion(admin: Admin, kept: readonly string[]): Promise<string[]> {
-  const configNames = ['cleanup.policy', 'retention.ms', 'retention.bytes'];
-  const { resources } = await admin.describeConfigs({
-    includeSynonyms: false,
-    resources: kept.map((name) => ({ type: ConfigResourceTypes.TOPIC, name, configNames })),
+  const configs = await configsOf(admin, kept, DELETING);
+  return kept.filter((name) => {
+    const [policy, ...limits] = DELETING.map((setting) => configs.get(name)?.get(setting));
+    return policy?.split(',').includes('delete') === true && limits.some((it) => it !== UNLIMITED);
   });
-  return resources.filter(isLimited).map(({ resourceName }) => resourceName);
 }
 
-function isLimited({ configEntries }: DescribeConfigResponse['resources'][number]): boolean {
-  const valueOf = new Map(configEntries.map((entry) => [entry.configName, entry.configValue]));
-  if (valueOf.get('cleanup.policy')?.split(',').includes('delete') !== true) return false;
-  return [valueOf.get('retention.ms'), valueOf.get('retention.bytes')].some(
-    (limit) => limit !== UNLIMITED,
+/**
+ * Of each topic the settings with these names.
+ *
+ * @throws also where one of the topics may not be read
+ */
+export async function configsOf(
+  admin: Admin,
+  topics: readonly string[],
+  names: readonly string[],
+): Promise<ReadonlyMap<string, ReadonlyMap<string, string>>> {
+  const type = ConfigResourceTypes.TOPIC;
+  const { resources } = await admin.describeConfigs({
+    includeSynonyms: false,
+    resources: topics.map((name) => ({ type, name, configNames: [...names] })),
+  });
+  return new Map(
+    resources.map(({ resourceName, configEntries }) => [
+      resourceName,
+      new Map(configEntries.map(({ configName, configValue }) => [configName, configValue])),
+    ]),
   );
 }

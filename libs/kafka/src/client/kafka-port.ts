@@ -63,7 +63,6 @@ export type Transaction = Pick<
 
 export type {
   Batch,
-  DescribeConfigResponse,
   FetchedRecord,
   ITopicConfig as TopicConfig,
   KafkaJSProtocolError,
