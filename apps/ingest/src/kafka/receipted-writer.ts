@@ -85,7 +85,6 @@ export class ReceiptedWriter {
   /** Fences earlier incarnations: what they had under way is settled once it resolves. */
   async open(): Promise<void> {
     try {
-      await this.writer.openWriter();
       await this.writer.fenceEarlierWriters();
     } catch (error) {
       await this.close();

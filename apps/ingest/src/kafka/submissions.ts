@@ -258,7 +258,6 @@ export class Submissions implements OnApplicationShutdown {
     this.logger.warn({ msg: 'another process left a request open and is fenced', transactionalId });
     const fence = new TransactionalWriter(this.kafka, transactionalId);
     try {
-      await fence.openWriter();
       await fence.fenceEarlierWriters();
     } finally {
       await fence.closeWriter();

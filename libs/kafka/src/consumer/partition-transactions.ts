@@ -174,7 +174,6 @@ export class PartitionTransactions {
     const writer = new TransactionalWriter(kafka, `${groupId}-${topic}-${partition}`);
     try {
       // A broker that does not answer must not hold up the close of the partition.
-      await abortable(writer.openWriter(), signal);
       await abortable(writer.fenceEarlierWriters(), signal);
       this.resolveFenced();
       const left = await abortable(committedOffsets.fetchProgress(topic, partition), signal);

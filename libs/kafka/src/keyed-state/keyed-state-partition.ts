@@ -132,7 +132,6 @@ export class KeyedStatePartition<V> {
     const writer = new TransactionalWriter(kafka, transactionalId);
     try {
       // A broker that does not answer must not hold up the close of the partition.
-      await abortable(writer.openWriter(), signal);
       await abortable(this.inputsFenced(), signal);
       const repartition = await this.repartition(signal);
       const restore = new Restore(name, partition, repartition);

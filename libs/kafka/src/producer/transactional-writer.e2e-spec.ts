@@ -26,7 +26,6 @@ describe('a writer of transactions', () => {
       const writer = new TransactionalWriter(kafka, randomUUID());
       const producer = makeProducer.mock.results[0]!.value as ReturnType<Kafka['producer']>;
       makeProducer.mockRestore();
-      await writer.openWriter();
       const answered = new Promise<void>((resolve) => {
         producer.on(producer.events.REQUEST, ({ payload }: RequestEvent) => {
           if (payload.apiName === request) resolve();
@@ -44,7 +43,6 @@ describe('a writer of transactions', () => {
   it('commits one offset right after the other, while the brokers still end the transaction before', async () => {
     const writer = new TransactionalWriter(kafka, randomUUID());
     const groupId = `test-${randomUUID()}`;
-    await writer.openWriter();
     const offsets = Array.from({ length: 50 }, (_, index) => String(index));
     await Promise.all(
       offsets.map((offset) =>

@@ -41,14 +41,14 @@ interface WriteOptions {
 }
 
 /**
- * Writes records in transactions, one after the other. Its first write fences every earlier writer
- * with the same transactional id. After a failure it must be closed and another one opened: whether the
+ * Writes records in transactions, one after the other, over a connection that it opens at once. Its first write fences
+ * every earlier writer with the same transactional id. After a failure it must be closed and another one opened: whether the
  * failed transaction was committed is known only to Kafka.
  */
 export class TransactionalWriter {
   private readonly producer: Producer;
-  private opening: Promise<void> = Promise.resolve();
-  private previous: Promise<void> = Promise.resolve();
+  private readonly opening: Promise<void>;
+  private previous: Promise<void>;
 
   /**
    * @param transactionTimeoutMs after which the brokers abort a transaction that has not ended
@@ -70,11 +70,10 @@ export class TransactionalWriter {
       // A transaction right after another is answered CONCURRENT_TRANSACTIONS: retried after this.
       retry: { initialRetryTime: retryAfterMs, maxRetryTime: 2000, retries: 10 },
     });
-  }
-
-  async openWriter(): Promise<void> {
     this.opening = this.producer.connect();
-    await this.opening;
+    this.previous = this.opening;
+    // It is the first write that fails.
+    this.opening.catch(() => undefined);
   }
 
   /**
@@ -94,12 +93,11 @@ export class TransactionalWriter {
 
   /** Lets the writes under way end, for a moment at most. */
   async closeWriter(): Promise<void> {
-    // A producer that is disconnected while it connects would connect all the same, and be left behind.
-    const opened = this.opening.catch(() => undefined);
     // A transaction cut off stays open: until the next writer fences it, or the broker gives it up, who reads
     // what is committed alone sees nothing that comes after it in the partition.
-    const finished = opened.then(() => this.previous);
-    await withDeadline(finished, FINISH_DEADLINE_MS);
+    await withDeadline(this.previous, FINISH_DEADLINE_MS);
+    // A producer that is disconnected while it connects would connect all the same, and be left behind.
+    const opened = this.opening.catch(() => undefined);
     const closed = opened.then(() => this.producer.disconnect());
     await withDeadline(closed, DISCONNECT_DEADLINE_MS);
   }
