@@ -1,10 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import { Logger } from '@nestjs/common';
-import { type Admin, Kafka, logLevel } from '#libs/kafkajs-patches';
+import { Kafka, logLevel, type Message, type Transaction } from '#libs/kafkajs-patches';
 import { ensureTopics } from '../client/ensure-topics.js';
 import { sendWithStock, stockKafka, testBrokers } from '../testing/stock-client.js';
-import type { InboundMessage } from './inbound-message.js';
-import { KafkaConsumer, KafkaConsumerStrategy } from './kafka-consumer.js';
+import type { InboundMessage, MessageHandler } from './inbound-message.js';
+import { type KafkaConsumer, KafkaConsumerStrategy } from './kafka-consumer.js';
 import { TestCalls } from './testing/test-calls.js';
 import { eventually } from './testing/wait.js';
 
@@ -12,75 +12,61 @@ const INPUT = 'input';
 /** More than are handed over at once. */
 const MESSAGES = 100;
 
-/** A process of a group, whose messages need no call. */
-class Member {
-  readonly calls = new TestCalls();
-  readonly handed: InboundMessage[] = [];
-  readonly strategy: KafkaConsumerStrategy;
+describe('KafkaConsumer', () => {
+  Logger.overrideLogger(false);
+  const kafka = new Kafka({ brokers: testBrokers, logLevel: logLevel.NOTHING });
+  const admin = stockKafka.admin();
+  const closers: (() => Promise<void>)[] = [];
+  let topicPrefix: string;
+  let topic: string;
+  let givenUp: number[];
 
-  constructor(kafka: Kafka, topicPrefix: string, onHanded: () => Promise<void>) {
-    this.strategy = new KafkaConsumerStrategy({
-      ...{ kafka, groupId: topicPrefix, topicPrefix, calls: this.calls, stateTopics: [] },
+  beforeAll(() => admin.connect());
+
+  beforeEach(async () => {
+    topicPrefix = `test-${randomUUID().slice(0, 8)}.`;
+    topic = `${topicPrefix}${INPUT}`;
+    givenUp = [];
+    const topics = [{ name: topic, cleanupPolicy: 'delete' as const }];
+    await ensureTopics(kafka, topics, { create: true, partitions: 1 });
+  });
+
+  afterEach(async () => {
+    await Promise.all(closers.splice(0).map((close) => close()));
+  });
+
+  afterAll(() => admin.disconnect());
+
+  /** A process of the group. */
+  const join = (handle: MessageHandler, calls = new TestCalls()): KafkaConsumer => {
+    const strategy = new KafkaConsumerStrategy({
+      ...{ kafka, groupId: topicPrefix, topicPrefix, calls, stateTopics: [] },
       giveUp: (message) => {
+        givenUp.push(message.offset);
         message.finish();
       },
       commitIntervalMs: 100,
       prepare: () => Promise.resolve(),
     });
-    const handle = (messages: readonly InboundMessage[]): Promise<void> => {
-      this.handed.push(...messages);
-      return onHanded();
-    };
-    this.strategy.addHandler(
-      INPUT,
-      handle as Parameters<KafkaConsumerStrategy['addHandler']>[1],
-      true,
-    );
-    this.strategy.listen(() => undefined);
-  }
-}
-
-describe('KafkaConsumerStrategy', () => {
-  let kafka: Kafka;
-  let admin: Admin;
-  let topicPrefix: string;
-  const members: Member[] = [];
-
-  beforeAll(async () => {
-    Logger.overrideLogger(false);
-    kafka = new Kafka({ brokers: testBrokers, logLevel: logLevel.NOTHING });
-    topicPrefix = `test-${randomUUID().slice(0, 8)}.`;
-    const topics = [{ name: `${topicPrefix}${INPUT}`, cleanupPolicy: 'delete' as const }];
-    await ensureTopics(kafka, topics, { create: true, partitions: 1 });
-    admin = stockKafka.admin();
-    await admin.connect();
-  });
-
-  afterAll(async () => {
-    for (const { calls } of members) calls.cutOff(new Error('the test is over'));
-    await Promise.all(members.map(({ strategy }) => strategy.close()));
-    await admin.disconnect();
-  });
+    strategy.addHandler(INPUT, handle as Parameters<KafkaConsumerStrategy['addHandler']>[1], true);
+    closers.unshift(() => strategy.close());
+    strategy.listen(() => undefined);
+    return strategy.consumer;
+  };
 
   const committed = async (): Promise<number> => {
-    const topics = [`${topicPrefix}${INPUT}`];
-    const [offsets] = await admin.fetchOffsets({ groupId: topicPrefix, topics });
+    const [offsets] = await admin.fetchOffsets({ groupId: topicPrefix, topics: [topic] });
     return Number(offsets?.partitions[0]?.offset);
   };
 
-  const untilGroupHas = async (count: number): Promise<void> => {
-    await eventually(async () => {
+  const untilGroup = (isSo: (state: string, members: number) => boolean, what: string) =>
+    eventually(async () => {
       const [group] = (await admin.describeGroups([topicPrefix])).groups;
-      return group?.state === 'Stable' && group.members.length === count;
-    }, `${count} share the group`);
-  };
-
-  const produce = (count: number): Promise<void> => {
-    const messages = Array.from({ length: count }, () => ({ value: 'x' }));
-    return sendWithStock(`${topicPrefix}${INPUT}`, ...messages);
-  };
+      return group !== undefined && isSo(group.state, group.members.length);
+    }, what);
 
   it('hands nothing over as another process still has calls in flight, and goes on once these have ended', async () => {
+    const members: { calls: TestCalls; handed: InboundMessage[] }[] = [];
     const finished: number[] = [];
     const finishAll = (): Promise<void> => {
       for (const { handed } of members) {
@@ -92,12 +78,19 @@ describe('KafkaConsumerStrategy', () => {
       return Promise.resolve();
     };
     let onHanded = finishAll;
-    const join = (): void => {
-      members.push(new Member(kafka, topicPrefix, () => onHanded()));
+    const joinGroup = (): void => {
+      const member = { calls: new TestCalls(), handed: [] as InboundMessage[] };
+      members.push(member);
+      join((messages) => {
+        member.handed.push(...messages);
+        return onHanded();
+      }, member.calls);
     };
-    join();
-    join();
-    await untilGroupHas(2);
+    const produce = (count: number): Promise<void> =>
+      sendWithStock(topic, ...Array.from({ length: count }, () => ({ value: 'x' })));
+    joinGroup();
+    joinGroup();
+    await untilGroup((state, count) => state === 'Stable' && count === 2, 'two share the group');
     await produce(1);
     await eventually(async () => (await committed()) === 1, 'the first is committed');
 
@@ -111,11 +104,8 @@ describe('KafkaConsumerStrategy', () => {
     const [owner, other] = members[0]?.handed.length === 0 ? members.reverse() : members;
     expect(owner!.handed.length).toBeLessThan(MESSAGES);
     await other!.calls.begin();
-    join();
-    await eventually(async () => {
-      const [group] = (await admin.describeGroups([topicPrefix])).groups;
-      return group?.state === 'PreparingRebalance';
-    }, 'partitions are to be shared out anew');
+    joinGroup();
+    await untilGroup((state) => state === 'PreparingRebalance', 'partitions are shared out anew');
     // the owner hears of it by its heartbeat
     await eventually(() => owner!.calls.arePaused, 'the owner has drained');
     onHanded = finishAll;
@@ -130,52 +120,95 @@ describe('KafkaConsumerStrategy', () => {
     await eventually(async () => (await committed()) > MESSAGES, 'all is committed');
     expect(new Set(finished).size).toBe(MESSAGES + 1);
   });
-});
 
-describe('KafkaConsumer', () => {
   it('gives a message up that cannot be handled, and commits behind it, where there is no dead letter', async () => {
-    Logger.overrideLogger(false);
-    const kafka = new Kafka({ brokers: testBrokers, logLevel: logLevel.NOTHING });
-    const topicPrefix = `test-${randomUUID().slice(0, 8)}.`;
-    const name = `${topicPrefix}${INPUT}`;
-    const topics = [{ name, cleanupPolicy: 'delete' as const }];
-    await ensureTopics(kafka, topics, { create: true, partitions: 1 });
-    const givenUp: number[] = [];
     const handled: string[] = [];
-    const consumer = new KafkaConsumer(
-      {
-        ...{ kafka, groupId: topicPrefix, topicPrefix, calls: new TestCalls(), stateTopics: [] },
-        giveUp: (message) => {
-          givenUp.push(message.offset);
-          message.finish();
-        },
-        ...{ commitIntervalMs: 100, prepare: () => Promise.resolve() },
-      },
-      async (messages) => {
-        await Promise.resolve();
-        for (const message of messages) {
-          const text = String(message.value);
-          handled.push(text);
-          if (text === 'bad') throw new Error('a bug');
-          message.finish();
-        }
-      },
-    );
-    const admin = stockKafka.admin();
-    await admin.connect();
-    try {
-      await sendWithStock(name, { value: 'bad' }, { value: 'good' });
-      await consumer.start([INPUT]);
-      await eventually(async () => {
-        const [offsets] = await admin.fetchOffsets({ groupId: topicPrefix, topics: [name] });
-        return Number(offsets?.partitions[0]?.offset) === 2;
-      }, 'both are committed');
-    } finally {
-      await consumer.close();
-      await admin.disconnect();
-    }
+    await sendWithStock(topic, { value: 'bad' }, { value: 'good' });
+    join(async (messages) => {
+      await Promise.resolve();
+      for (const message of messages) {
+        const text = String(message.value);
+        handled.push(text);
+        if (text === 'bad') throw new Error('a bug');
+        message.finish();
+      }
+    });
+    await eventually(async () => (await committed()) === 2, 'both are committed');
     expect(givenUp).toEqual([0]);
     expect(handled.filter((text) => text === 'bad')).toHaveLength(3);
     expect(handled).toContain('good');
+  });
+
+  describe('of input that is written in transactions', () => {
+    /** One that is open, of a producer of its own. */
+    const begin = async (): Promise<Transaction> => {
+      const transactionalId = `${topicPrefix}${randomUUID()}`;
+      const producer = stockKafka.producer({
+        ...{ transactionalId, idempotent: true, maxInFlightRequests: 1 },
+      });
+      closers.push(() => producer.disconnect());
+      await producer.connect();
+      return producer.transaction();
+    };
+
+    const send = async (to: Transaction, ...messages: Message[]): Promise<void> => {
+      await to.send({ topic, messages });
+    };
+
+    /** Finishes each message at once. */
+    const joinAndFinish = (): { consumer: KafkaConsumer; handed: string[] } => {
+      const handed: string[] = [];
+      const consumer = join((messages) => {
+        for (const message of messages) {
+          handed.push(String(message.value));
+          message.finish();
+        }
+        return Promise.resolve();
+      });
+      return { consumer, handed };
+    };
+
+    it.each([
+      ['at the beginning', 0],
+      ['in the middle of those that are aborted later', 2],
+    ])('hands on as much as was committed, read from %s', async (_, offset) => {
+      const [first, second, third] = [await begin(), await begin(), await begin()];
+      // The key is that of an abort marker.
+      await send(first, { key: Buffer.alloc(4), value: 'aborted 0' });
+      await send(second, { value: 'aborted 1' });
+      await send(third, { value: 'committed 2' });
+      await send(second, { value: 'aborted 3' });
+      await second.abort();
+      await send(first, { key: Buffer.alloc(4), value: 'aborted 5' }, { value: 'aborted 6' });
+      await first.abort();
+      await send(third, { value: 'committed 8' });
+      await third.commit();
+      const partitions = [{ partition: 0, offset: String(offset) }];
+      await admin.setOffsets({ groupId: topicPrefix, topic, partitions });
+
+      const { handed } = joinAndFinish();
+      await eventually(() => handed.includes('committed 8'), 'the last is handed over');
+      expect(handed).toEqual(['committed 2', 'committed 8']);
+    });
+
+    it('commits and counts up to its end, past the markers there', async () => {
+      const { consumer, handed } = joinAndFinish();
+      const isAt = (end: number): Promise<void> =>
+        eventually(async () => {
+          const [ends] = await admin.fetchTopicOffsets(topic);
+          const [backlog] = await consumer.measureBacklog();
+          const offsets = [Number(ends?.high), await committed(), backlog?.lag];
+          return offsets.join() === `${end},${end},0`;
+        }, `offset ${end} is committed and nothing lags`);
+      const aborted = await begin();
+      await send(aborted, { value: 'aborted 0' });
+      await aborted.abort();
+      await isAt(2);
+      const transaction = await begin();
+      await send(transaction, { value: 'committed 2' }, { value: 'committed 3' });
+      await transaction.commit();
+      await isAt(5);
+      expect(handed).toEqual(['committed 2', 'committed 3']);
+    });
   });
 });
