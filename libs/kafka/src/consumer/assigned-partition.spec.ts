@@ -223,16 +223,6 @@ describe('AssignedPartition', () => {
   });
 
   describe('commits', () => {
-    it('nothing of what was fetched and not handed over', async () => {
-      const handling = new Handling();
-      handling.queue.bufferFetched(recordsUpTo(65));
-      handling.finish(...handling.handed);
-      expect(handling.committable).toBe(64);
-      await until(() => handling.handed.length === 65);
-      handling.finish(64);
-      expect(handling.committable).toBe(65);
-    });
-
     it('by what ends a message first, whatever is said of it later', () => {
       const handling = new Handling({ maxUnfinished: 4 });
       expect(handling.queue.bufferFetched(recordsAt(1, 2, 3, 4))).toBe(true);
@@ -352,27 +342,11 @@ describe('AssignedPartition', () => {
       expect(handling.chunks[1]).toEqual([2]);
     });
 
-    it('gives up a message that has failed three times, and goes on behind it', async () => {
-      const handling = new Handling();
-      handling.handler = (chunk) => {
-        for (const message of chunk) {
-          if (message.offset === 2) message.fail(new TypeError('a bug'));
-          else message.finish();
-        }
-        return Promise.resolve();
-      };
-      handling.queue.bufferFetched(recordsAt(1, 2, 3));
-      await until(() => handling.queue.progress.size === 0);
-      expect(handling.chunks).toEqual([[1, 2, 3], [2], [2]]);
-      expect(handling.givenUp).toEqual([2]);
-      expect(handling.committable).toBe(4);
-    });
-
     it.each([
-      ['after three failures', false, [[1], [1], [1]]],
-      ['at once, and never handles it anew, where the service has answered it', true, [[1]]],
+      ['after three failures', false, [[1, 2], [1], [1]]],
+      ['at once, and never handles it anew, where the service has answered it', true, [[1, 2]]],
     ])(
-      'gives a message up %s, and does not commit it before, however often that fails',
+      'gives a message up %s, goes on behind it, and does not commit it before, however often that fails',
       async (_, isAnswered, chunks) => {
         const handling = new Handling();
         let refusals = 2;
@@ -382,15 +356,16 @@ describe('AssignedPartition', () => {
           if (refusals >= 0) throw new Error('a bug');
           message.finish();
         };
-        handling.handler = ([message]) => {
+        handling.handler = ([message, behind]) => {
           message?.fail(new TypeError('a bug'), isAnswered);
+          behind?.finish();
           return Promise.resolve();
         };
-        handling.queue.bufferFetched(recordsAt(1));
+        handling.queue.bufferFetched(recordsAt(1, 2));
         await until(() => handling.queue.progress.size === 0);
         expect(handling.chunks).toEqual(chunks);
         expect(handling.givenUp).toEqual([1, 1, 1]);
-        expect(handling.committable).toBe(2);
+        expect(handling.committable).toBe(3);
       },
     );
 
@@ -433,13 +408,16 @@ describe('AssignedPartition', () => {
       expect(handling.committable).toBe(1);
     });
 
-    it('gives up a message whose records can never be written, and does not handle it anew', async () => {
+    it('gives up a message whose records can never be written, again if need be, and does not handle it anew', async () => {
       const handling = new Handling();
       handling.transactions!.isHeldUp = true;
       handling.queue.bufferFetched(recordsAt(1));
       handling.finish(1);
-      handling.transactions!.refuse(new RecordRefusedError('too-large', new Error('1 MB')));
-      await until(() => handling.givenUp.length > 0);
+      const refusal = new RecordRefusedError('too-large', new Error('1 MB'));
+      for (const times of [1, 2]) {
+        handling.transactions!.refuse(refusal);
+        await until(() => handling.givenUp.length === times);
+      }
       handling.transactions!.commit();
       expect([handling.committable, handling.chunks]).toEqual([2, [[1]]]);
     });

@@ -136,7 +136,7 @@ export class AssignedPartition {
   constructor(
     readonly topic: string,
     readonly partition: number,
-    private readonly context: PartitionContext,
+    readonly context: PartitionContext,
     isAnotherLog = false,
     private readonly limits = LIMITS,
   ) {
@@ -303,35 +303,6 @@ export class AssignedPartition {
     this.resumeHandOver('progress');
   }
 
-  /**
-   * Hands a message over again, by itself, after a failure that no message can cause, which is a bug. After
-   * {@link ATTEMPTS} it becomes a dead letter: one message must neither stop those behind it nor end the process. A
-   * message whose calls have been answered becomes one at once. Never rejects.
-   */
-  async messageFailed(message: PartitionMessage, error: unknown): Promise<void> {
-    const { revoked } = this;
-    const { topic, partition, offset, failures } = message;
-    if (!revoked.aborted) {
-      logger.error({ msg: 'handler failed', topic, partition, offset, failures, err: error });
-    }
-    try {
-      await realDelayMs(backOffMs(failures, BACK_OFF), revoked);
-      if (failures < ATTEMPTS && !message.isAnswered) {
-        message.handledAgain();
-        await this.context.handle([message]);
-      } else {
-        this.context.giveUp(message, message.isAnswered);
-      }
-    } catch (failure) {
-      if (revoked.aborted) {
-        message.abandon();
-        return;
-      }
-      message.handledAgain();
-      message.fail(failure);
-    }
-  }
-
   /** Hands over one chunk after the other, in the order of offsets. */
   private handOver(): void {
     if (this.isHandingOver || this.pauseReasons.size > 0 || this.revoked.aborted) return;
@@ -403,9 +374,9 @@ export class AssignedPartition {
  */
 export class PartitionMessage implements InboundMessage {
   /** How often handling it has failed. */
-  failures = 0;
+  private failures = 0;
   /** Its calls have been answered: it must not be handled again. */
-  isAnswered = false;
+  private isAnswered = false;
   decoded: Parsed<Buffer> | undefined;
   /** Its end is decided, and may wait to be written. */
   private hasEnded = false;
@@ -539,11 +510,29 @@ export class PartitionMessage implements InboundMessage {
     if (this.hasEnded || this.hasFailed) return;
     this.hasFailed = true;
     this.failures += 1;
-    void this.assigned.messageFailed(this, error);
+    void this.handleAgain(error);
   }
 
-  handledAgain(): void {
-    this.hasFailed = false;
+  /**
+   * Has it handled again, by itself, after a failure that no message can cause, which is a bug. After {@link ATTEMPTS} it
+   * becomes a dead letter: one message must neither stop those behind it nor end the process. A message whose calls have
+   * been answered becomes one at once. Never rejects.
+   */
+  private async handleAgain(error: unknown): Promise<void> {
+    const { topic, partition, offset, failures, revoked } = this;
+    const { handle, giveUp } = this.assigned.context;
+    if (!revoked.aborted) {
+      logger.error({ msg: 'handler failed', topic, partition, offset, failures, err: error });
+    }
+    try {
+      await realDelayMs(backOffMs(failures, BACK_OFF), revoked);
+      this.hasFailed = false;
+      if (failures < ATTEMPTS && !this.isAnswered) await handle([this]);
+      else giveUp(this, this.isAnswered);
+    } catch (failure) {
+      if (revoked.aborted) this.abandon();
+      else this.fail(failure);
+    }
   }
 }
 
