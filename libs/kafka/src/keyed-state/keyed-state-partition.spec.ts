@@ -1,15 +1,12 @@
-import { once } from 'node:events';
-import { type AddressInfo, createServer, type Server, type Socket } from 'node:net';
 import { jest } from '@jest/globals';
 import { Logger } from '@nestjs/common';
 import { withDeadline } from '#libs/clock';
-import { loadKafkaSettings } from '#libs/config';
-import type { Kafka, KafkaMessage, ProducerBatch } from '#libs/kafkajs-patches';
-import { createKafka } from '../client/kafka-client.js';
-import type { FetchControl } from '../client/kafka-port.js';
+import type { KafkaMessage, ProducerBatch } from '#libs/kafkajs-patches';
+import type { FetchControl, KafkaClient } from '../client/kafka-port.js';
 import type { InputState, TransactedState } from './keyed-state-options.js';
 import { KeyedStatePartition } from './keyed-state-partition.js';
 
+const nextTurn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 /** A time-out of the client is many times as long. */
 const CLOSE_DEADLINE_MS = 4000;
 const NAME = 'machine-bridge.counts.v1';
@@ -24,7 +21,7 @@ type Owned = InputState<number> & TransactedState<number>;
 
 /** A partition of a process that is no member of its group. */
 function partitionOf(
-  kafka: Kafka,
+  kafka: KafkaClient,
   onOwned: (state: Owned) => void = () => undefined,
   delay?: (ms: number) => Promise<void>,
   inputsFenced?: () => Promise<void>,
@@ -39,100 +36,71 @@ function partitionOf(
   return new KeyedStatePartition(0, options, fetchControl, inputsFenced, delay);
 }
 
-describe('a partition of state while Kafka says nothing', () => {
-  let broker: Server;
-  const sockets: Socket[] = [];
-  let settings: ReturnType<typeof loadKafkaSettings>;
+/** Whose producers begin transactions like that. */
+function kafkaOf(
+  transaction: () => object,
+  connect: () => Promise<void> = () => Promise.resolve(),
+): KafkaClient {
+  const producer = { connect, transaction, disconnect: () => Promise.resolve() };
+  return { producer: () => producer } as unknown as KafkaClient;
+}
 
-  beforeAll(async () => {
+const never = new Promise<never>(() => undefined);
+
+describe('a partition of state while Kafka says nothing', () => {
+  beforeAll(() => {
     Logger.overrideLogger(false);
-    broker = createServer((socket) => sockets.push(socket)).listen(0, '127.0.0.1');
-    await once(broker, 'listening');
-    const { port } = broker.address() as AddressInfo;
-    settings = loadKafkaSettings({ KAFKA_BROKERS: `127.0.0.1:${port}` });
   });
 
   afterEach(() => {
     jest.useRealTimers();
   });
 
-  afterAll(() => {
-    for (const socket of sockets) socket.destroy();
-    broker.close();
-  });
-
-  it('is closed without waiting for a connection', async () => {
-    const partition = partitionOf(createKafka(settings));
-    partition.start();
-    await once(broker, 'connection');
-    expect(await withDeadline(partition.close(), CLOSE_DEADLINE_MS)).toBe(true);
-  });
-
-  it('is closed without waiting for its mark to be written', async () => {
-    let producer: object | undefined;
-    const writing = new Promise<void>((begun) => {
-      producer = {
-        connect: () => Promise.resolve(),
-        transaction: () => {
-          begun();
-          return new Promise(() => undefined);
-        },
-        disconnect: () => Promise.resolve(),
+  it.each(['a connection', 'its mark to be written'])(
+    'is closed without waiting for %s',
+    async (what) => {
+      let asked = 0;
+      const ask = (): Promise<never> => {
+        asked += 1;
+        return never;
       };
-    });
-    const partition = partitionOf({ producer: () => producer } as unknown as Kafka);
-    partition.start();
-    await writing;
-    expect(await withDeadline(partition.close(), CLOSE_DEADLINE_MS)).toBe(true);
-  });
+      const kafka = what === 'a connection' ? kafkaOf(() => ({}), ask) : kafkaOf(ask);
+      const partition = partitionOf(kafka);
+      partition.start();
+      while (asked === 0) await nextTurn();
+      expect(await withDeadline(partition.close(), CLOSE_DEADLINE_MS)).toBe(true);
+    },
+  );
 
   it('writes no mark before the earlier owners of its inputs are shut out: they write here as well', async () => {
-    const marks: unknown[] = [];
-    let marked: () => void = () => undefined;
-    const whenMarked = new Promise<void>((resolve) => (marked = resolve));
-    const producer = {
-      connect: () => Promise.resolve(),
-      transaction: () => ({
-        sendBatch: (batch: unknown) => {
-          marks.push(batch);
-          marked();
-        },
-        commit: () => Promise.resolve(),
-      }),
-      disconnect: () => Promise.resolve(),
+    let marks = 0;
+    const sendBatch = (): void => {
+      marks += 1;
     };
     let fenced: () => void = () => undefined;
     const whenFenced = new Promise<void>((resolve) => (fenced = resolve));
-    const kafka = { producer: () => producer } as unknown as Kafka;
+    const kafka = kafkaOf(() => ({ sendBatch, commit: () => Promise.resolve() }));
     const partition = partitionOf(kafka, undefined, undefined, () => whenFenced);
     partition.start();
-    await new Promise((resolve) => setImmediate(resolve));
-    expect(marks).toEqual([]);
+    await nextTurn();
+    expect(marks).toBe(0);
     fenced();
-    await whenMarked;
+    while (marks === 0) await nextTurn();
     await partition.close();
   });
 
   it('writes another mark when nothing comes up to the one before', async () => {
     jest.useFakeTimers({ doNotFake: ['Date', 'nextTick', 'queueMicrotask', 'setImmediate'] });
     let marks = 0;
-    let another: () => void = () => undefined;
-    const secondMark = new Promise<void>((resolve) => (another = resolve));
     const sendBatch = (): void => {
       marks += 1;
-      if (marks > 1) another();
     };
-    const producer = {
-      connect: () => Promise.resolve(),
-      transaction: () => ({ sendBatch, commit: () => Promise.resolve() }),
-      disconnect: () => Promise.resolve(),
-    };
-    const partition = partitionOf({ producer: () => producer } as unknown as Kafka);
+    const partition = partitionOf(kafkaOf(() => ({ sendBatch, commit: () => Promise.resolve() })));
     partition.start();
     await jest.advanceTimersByTimeAsync(29_000);
     expect(marks).toBe(1);
     await jest.advanceTimersByTimeAsync(2000);
-    await secondMark;
+    while (marks === 1) await nextTurn();
     expect(partition.isRestored).toBe(false);
     await partition.close();
   });
@@ -173,8 +141,7 @@ describe('a partition of state that Kafka takes no writes of', () => {
     Logger.overrideLogger({
       log: () => undefined,
       error: () => undefined,
-      // Not kafkajs, which may still be looking for the broker of an earlier test.
-      warn: (entry: object) => 'namespace' in entry || warnings.push(entry),
+      warn: (entry: object) => warnings.push(entry),
     });
     jest.spyOn(performance, 'now').mockImplementation(() => nowMs);
     jest.spyOn(Math, 'random').mockReturnValue(1);
@@ -183,13 +150,8 @@ describe('a partition of state that Kafka takes no writes of', () => {
       commit: () => Promise.resolve(),
       abort: () => Promise.resolve(),
     };
-    const producer = {
-      connect: () => Promise.resolve(),
-      transaction: () => Promise.resolve(transaction),
-      disconnect: () => Promise.resolve(),
-    };
     partition = partitionOf(
-      { producer: () => producer } as unknown as Kafka,
+      kafkaOf(() => transaction),
       (state) => {
         owned = state;
         whenOwned();
@@ -220,19 +182,15 @@ describe('a partition of state that Kafka takes no writes of', () => {
     await anew;
   };
 
-  it('is restored after a pause that grows up to half a minute', async () => {
+  it('is restored after a pause that grows up to half a minute, and says so each time', async () => {
     for (let failures = 1; failures <= 10; failures += 1) await failToWrite();
     expect(pauses).toEqual([200, 400, 800, 1600, 3200, 6400, 12_800, 25_600, 30_000, 30_000]);
-  });
-
-  it('says so each time', async () => {
-    await failToWrite();
-    await failToWrite();
     const said = { msg: 'state not written', name: NAME, partition: 0 };
-    expect(warnings).toEqual([
-      { ...said, failures: 1, error: `Error: ${FORBIDDEN}` },
-      { ...said, failures: 2, error: `Error: ${FORBIDDEN}` },
-    ]);
+    expect(warnings).toEqual(
+      pauses.map((_, index) => {
+        return { ...said, failures: index + 1, error: `Error: ${FORBIDDEN}` };
+      }),
+    );
   });
 
   it('counts as a problem after some seconds, until a write succeeds', async () => {

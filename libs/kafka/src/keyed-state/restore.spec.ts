@@ -28,11 +28,6 @@ describe('Restore', () => {
     jest.useRealTimers();
   });
 
-  it('addresses its mark to the partition it reads', () => {
-    const { mark } = new Restore('machine-bridge.states', 4);
-    expect(mark).toMatchObject({ topic: 'machine-bridge.states', partition: 4 });
-  });
-
   it('yields the last value of each key before its own mark, over as many batches as it takes', async () => {
     const restore = new Restore('topic', 0);
     const earlier = markOf(new Restore('topic', 0));
