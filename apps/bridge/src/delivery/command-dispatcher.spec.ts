@@ -1528,6 +1528,18 @@ describe('CommandDispatcher', () => {
       expect(flow.calls.flat().filter((each) => each === bad).length).toBeGreaterThan(50);
     });
 
+    it('goes on for the others of a shared call that is answered 401 because of it', async () => {
+      flow = new Flow(sharedCalls());
+      flow.service = (names) => (names.includes('a1') ? noToken : applied);
+      const bad = flow.submit('a1');
+      for (let number = 1; number <= 20; number += 1) {
+        const others = EIGHT.slice(1).map((name) => flow.submit(name.replace('1', `${number}`)));
+        await pass(5000);
+        for (const { ends } of others) expect(ends).toEqual(['finished']);
+      }
+      expect(bad.ends).toEqual([]);
+    });
+
     it('takes it for a standstill when there is nothing but that machine', async () => {
       flow = new Flow(SINGLE_CALLS);
       flow.service = () => awayFor(1000);
