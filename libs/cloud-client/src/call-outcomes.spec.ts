@@ -55,6 +55,23 @@ describe('a status', () => {
     expect(await client.getClassificationReasons('M-1')).toEqual({ kind: 'noData' });
   });
 
+  it.each(['100 Continue', '102 Processing', '103 Early Hints'])(
+    'counts that comes after an unasked %s',
+    async (status) => {
+      service.answers((request, response) => {
+        response.socket?.write(`HTTP/1.1 ${status}\r\n\r\n`);
+        respond(422, { message: 'no such machine' })(request, response);
+      });
+      const rejected = { kind: 'rejected', status: 422, detail: 'HTTP 422: no such machine' };
+      const single = connect({ maxConnections: 1 });
+      for (let call = 0; call < 3; call += 1) {
+        expect(await single.setWorkOrderList(PUT_NOTHING)).toEqual(rejected);
+      }
+      expect(service.connections).toBe(1);
+      await single.close();
+    },
+  );
+
   it('of a redirect is not followed', async () => {
     const elsewhere = await StubService.start();
     service.answers(respond(307, '', { location: `${elsewhere.baseUrl}/api/v1/workOrderList` }));

@@ -81,7 +81,28 @@ function resetting(callback: buildConnector.Callback, below?: Socket): buildConn
       };
     }
     callback(...result);
+    if (error === null) passOverContinue(socket);
   };
+}
+
+/** The parser that undici puts to a connection as that is handed to it. */
+interface ResponseParser {
+  onHeadersComplete: (status: number, isUpgrade: boolean, isKept: boolean) => number;
+}
+
+/**
+ * A server or gateway may send `100 Continue` unasked (RFC 9110, section 15.2). undici, which passes over every other
+ * informational answer, takes it for a fault: so its parser is told another one, and that the connection lasts.
+ */
+function passOverContinue(socket: Socket): void {
+  const own = Object.getOwnPropertySymbols(socket).find(
+    ({ description }) => description === 'parser',
+  );
+  const parser = own && (Reflect.get(socket, own) as ResponseParser | null);
+  if (!parser) return;
+  const complete = parser.onHeadersComplete.bind(parser);
+  parser.onHeadersComplete = (status, isUpgrade, isKept) =>
+    complete(status === 100 ? 102 : status, isUpgrade, isKept || status < 200);
 }
 
 /** Node's own reset gives no reason. */
