@@ -1,22 +1,16 @@
 import type { TokenSettings } from '#libs/config';
-import {
-  type CloudAnswer,
-  type FieldReader,
-  type HttpsProxy,
-  RememberedForm,
-  TimedExchanges,
-} from '#libs/http-calls';
+import { type CloudAnswer, type FieldReader, RememberedForm } from '#libs/http-calls';
 import { RenewedTokenSource } from './renewed-token-source.js';
 import { TokenFileSource } from './token-file-source.js';
-import { readToken, type TokenGrant, TokenRequests } from './token-requests.js';
-import { FixedTokenSource, type TokenSource } from './token-source.js';
+import {
+  readToken,
+  type TokenGrant,
+  TokenRequests,
+  type TokenRequestsOptions,
+} from './token-requests.js';
+import { fixedTokenSource, type TokenSource } from './token-source.js';
 
-interface TokenSurroundings {
-  exchanges: TimedExchanges;
-  proxy: HttpsProxy | undefined;
-  /** Trusted in place of the system's certificates, in PEM. */
-  ca?: string | undefined;
-}
+type TokenSurroundings = Pick<TokenRequestsOptions, 'timeoutMs' | 'proxy' | 'ca' | 'onCall'>;
 
 interface LoginSurroundings extends TokenSurroundings {
   /** Of the service. */
@@ -40,11 +34,11 @@ export function openTokenSource(
 ): TokenSource {
   switch (way.kind) {
     case 'fixed':
-      return new FixedTokenSource(way.token);
+      return fixedTokenSource(way.token);
     case 'file':
       return new TokenFileSource(way.path);
     case 'oauth':
-      return clientCredentialsSource(way, surroundings);
+      return openClientCredentials(way, surroundings);
     default:
       return way satisfies never;
   }
@@ -65,27 +59,16 @@ function loginSource(
   return new RenewedTokenSource(requests, () => requests.post(headers, body));
 }
 
-/** Tokens of an OAuth server that are not for the service, each request for one with a deadline of its own. */
+/** Tokens by the client credentials grant (RFC 6749, section 4.4). */
 export function openClientCredentials(
-  credentials: Omit<ClientCredentials, 'kind'>,
-  { timeoutMs, ...way }: Omit<TokenSurroundings, 'exchanges'> & { timeoutMs: number },
-): RenewedTokenSource {
-  const exchanges = new TimedExchanges(timeoutMs);
-  return clientCredentialsSource({ kind: 'oauth', ...credentials }, { exchanges, ...way });
-}
-
-/** The client credentials grant (RFC 6749, section 4.4). */
-function clientCredentialsSource(
   credentials: ClientCredentials,
-  { exchanges, proxy, ca }: TokenSurroundings,
+  surroundings: TokenSurroundings,
 ): RenewedTokenSource {
   const requests = new TokenRequests({
+    ...surroundings,
     operation: 'getOAuthToken',
     url: new URL(credentials.tokenUrl),
     parse: parseGrant,
-    exchanges,
-    proxy,
-    ca,
   });
   const forms = new RememberedForm<CredentialsForm>(['basic', 'body'], isRefused);
   return new RenewedTokenSource(requests, () =>
@@ -100,7 +83,7 @@ function clientCredentialsSource(
 /** Where the credentials go (RFC 6749, section 2.3.1): every server should take the first, many want the second. */
 type CredentialsForm = 'basic' | 'body';
 
-type ClientCredentials = Extract<TokenSettings, { kind: 'oauth' }>;
+type ClientCredentials = Omit<Extract<TokenSettings, { kind: 'oauth' }>, 'kind'>;
 
 /**
  * Reads `access_token`, `token_type` (Bearer, in any case, or absent) and `expires_in` in seconds.

@@ -6,10 +6,9 @@ import {
   type Exchange,
   type FieldReader,
   HttpTransport,
-  type HttpsProxy,
+  type HttpTransportOptions,
   parseHttpDate,
   type SuccessMeaning,
-  type TimedExchanges,
   toAnswer,
 } from '#libs/http-calls';
 import { whyUnsendable } from './token-source.js';
@@ -19,14 +18,13 @@ export type TokenOperation = 'getAPIToken' | 'getOAuthToken';
 
 const MAX_ANSWER_BYTES = 64 * 1024;
 
-export interface TokenRequestsOptions {
+export interface TokenRequestsOptions extends Pick<
+  HttpTransportOptions,
+  'timeoutMs' | 'proxy' | 'ca' | 'onCall'
+> {
   operation: TokenOperation;
   url: URL;
   parse: (answer: FieldReader) => TokenGrant;
-  exchanges: TimedExchanges;
-  proxy: HttpsProxy | undefined;
-  /** Trusted in place of the system's certificates, in PEM. */
-  ca?: string | undefined;
   /** Awaited before each request. */
   turn?: () => Promise<void>;
 }
@@ -37,32 +35,25 @@ export class TokenRequests {
   private readonly transport: HttpTransport;
 
   constructor(private readonly options: TokenRequestsOptions) {
-    const { operation, url, exchanges, proxy, ca } = options;
-    this.operation = operation;
+    this.operation = options.operation;
     this.transport = new HttpTransport({
-      origin: url.origin,
+      ...options,
+      origin: options.url.origin,
       maxConnections: 1,
-      timeoutMs: exchanges.timeoutMs,
       maxAnswerBytes: MAX_ANSWER_BYTES,
-      proxy,
-      ca,
     });
   }
 
   async post(headers: Record<string, string>, body: string): Promise<CloudAnswer<TokenGrant>> {
-    const { operation, url, parse, exchanges, turn } = this.options;
+    const { operation, url, parse, turn } = this.options;
     await turn?.();
-    const exchange = await exchanges.run(operation, undefined, (end) =>
-      this.transport.send(
-        {
-          method: 'POST',
-          path: `${url.pathname}${url.search}`,
-          headers: [...ASKED_FOR, ...Object.entries(headers).flat()],
-          body,
-        },
-        end,
-      ),
-    );
+    const exchange = await this.transport.exchange({
+      operation,
+      method: 'POST',
+      path: `${url.pathname}${url.search}`,
+      headers: [...ASKED_FOR, ...Object.entries(headers).flat()],
+      body,
+    });
     return toAnswer(operation, withoutEcho(exchange), grantRead(parse), realEpochMs());
   }
 

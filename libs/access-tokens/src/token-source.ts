@@ -93,32 +93,16 @@ export function whyUnsendable(token: string): string | undefined {
   return SENDABLE.test(token) ? undefined : WHY;
 }
 
-/** A token that never changes. */
-export class FixedTokenSource implements TokenSource {
-  private readonly answer: TokenAnswer;
-  private readonly token: string | undefined;
-
-  constructor(text: string) {
-    const token = text.trim();
-    const why = whyUnsendable(token);
-    this.token = why === undefined ? token : undefined;
-    this.answer =
-      why === undefined ? { kind: 'token', token } : { kind: 'unavailable', why, afterMs: null };
-  }
-
-  current(): string | undefined {
-    return this.token;
-  }
-
-  obtain(): Promise<TokenAnswer> {
-    return Promise.resolve(this.answer);
-  }
-
-  replace(): Promise<null> {
-    return Promise.resolve(null);
-  }
-
-  close(): Promise<void> {
-    return Promise.resolve();
-  }
+/** Of a token that never changes. */
+export function fixedTokenSource(text: string): TokenSource {
+  const token = text.trim();
+  const why = whyUnsendable(token);
+  const answer: TokenAnswer =
+    why === undefined ? { kind: 'token', token } : { kind: 'unavailable', why, afterMs: null };
+  return {
+    current: () => (why === undefined ? token : undefined),
+    obtain: () => Promise.resolve(answer),
+    replace: () => Promise.resolve(null),
+    close: () => Promise.resolve(),
+  };
 }

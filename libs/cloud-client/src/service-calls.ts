@@ -1,5 +1,5 @@
 import { Clock, realEpochMs } from '#libs/clock';
-import type { TokenSettings } from '#libs/config';
+import type { ProxySettings, TokenSettings } from '#libs/config';
 import {
   NO_TRACING,
   type Span,
@@ -21,11 +21,9 @@ import {
   CloudError,
   type HeaderList,
   type HttpRequest,
-  type HttpsProxy,
   HttpTransport,
   parseHttpDate,
   type SuccessMeaning,
-  TimedExchanges,
   toAnswer,
 } from '#libs/http-calls';
 import { RequestPace } from './request-pace.js';
@@ -76,7 +74,7 @@ export interface CloudClientOptions {
   /** Of all requests to the service together; default no limit. */
   maxRequestsPerSecond?: number | undefined;
   /** Of calls to the service and of requests for tokens, unless they go by plain http; default none. */
-  proxy?: HttpsProxy | undefined;
+  proxy?: ProxySettings | undefined;
   /** Ours, with which the service's is compared; default real time. */
   clock?: Clock;
   /** Called after every HTTP request; must not throw. */
@@ -97,7 +95,7 @@ export class ServiceCalls {
   readonly pace: RequestPace | undefined;
   private readonly serviceClock = new ServiceClock();
   private readonly basePath: string;
-  private readonly exchanges: TimedExchanges;
+  private readonly timeoutMs: number;
   private readonly transport: HttpTransport;
   private readonly tokens: TokenSource;
   private readonly clock: Clock;
@@ -106,28 +104,21 @@ export class ServiceCalls {
   private headers = headersWith('');
 
   constructor(options: CloudClientOptions) {
-    const { baseUrl, token, proxy, maxRequestsPerSecond } = options;
+    const { baseUrl, token, maxRequestsPerSecond, proxy, onCall } = options;
     const { timeoutMs = 10_000, maxConnections = 64 } = options;
     const { origin, pathname } = new URL(baseUrl);
-    const exchanges = new TimedExchanges(timeoutMs, options.onCall);
-    const maxAnswerBytes = MAX_ANSWER_BYTES;
     const pace =
       maxRequestsPerSecond === undefined ? undefined : new RequestPace(maxRequestsPerSecond);
     this.pace = pace;
     // below whatever path the base URL has
     this.basePath = `${pathname.replace(/\/+$/, '')}/api/v1`;
-    this.exchanges = exchanges;
-    this.transport = new HttpTransport({
-      origin,
-      maxConnections,
-      timeoutMs,
-      maxAnswerBytes,
-      proxy,
-    });
+    this.timeoutMs = timeoutMs;
+    const surroundings = { timeoutMs, proxy, onCall };
+    const maxAnswerBytes = MAX_ANSWER_BYTES;
+    this.transport = new HttpTransport({ ...surroundings, origin, maxConnections, maxAnswerBytes });
     this.tokens = openServiceTokens(token, {
+      ...surroundings,
       login: new URL(`${this.basePath}/security/getAPIToken`, baseUrl),
-      exchanges,
-      proxy,
       ...(pace && { turn: () => pace.awaitTurnAhead() }),
     });
     this.clock = options.clock ?? new Clock();
@@ -141,10 +132,10 @@ export class ServiceCalls {
     caller: Caller,
   ): Promise<CloudAnswer<T>> {
     const { signal } = caller;
-    const { tokens, pace, exchanges } = this;
+    const { tokens, pace, timeoutMs } = this;
     return callWithToken<CloudAnswer<T>>({
       tokens,
-      timeoutMs: exchanges.timeoutMs,
+      timeoutMs,
       signal,
       turn:
         pace &&
@@ -172,7 +163,7 @@ export class ServiceCalls {
     meaning: SuccessMeaning<T>,
     caller: Caller,
   ): Promise<CloudAnswer<T>> {
-    const { transport, clock } = this;
+    const { clock } = this;
     const { operation, method } = request;
     const route = `${this.basePath}/${request.path}`;
     const path = `${route}${queryOf(request)}`;
@@ -180,12 +171,7 @@ export class ServiceCalls {
     const span = this.tracing.requestStarts({ operation, method, route, path }, causes);
     const http = this.authorised(request, path, token, span.context);
     const sentMs = clock.nowMs();
-    const exchange = await this.exchanges.run(
-      operation,
-      caller,
-      (end) => transport.send(http, end),
-      span,
-    );
+    const exchange = await this.transport.exchange(http, caller, span);
     if (exchange.kind === 'reply' && isDatedBy(clock, exchange.headers.date))
       this.serviceClock.observe(exchange.headers.date, sentMs, clock.nowMs());
     return toAnswer(operation, exchange, meaning, realEpochMs());
@@ -193,7 +179,7 @@ export class ServiceCalls {
 
   /** With its token as Bearer (interface: "Authentication"). */
   private authorised(
-    { method, body, maxAnswerBytes }: ServiceRequest,
+    { operation, method, body, maxAnswerBytes }: ServiceRequest,
     path: string,
     token: string,
     context: TraceContext | undefined,
@@ -204,7 +190,7 @@ export class ServiceCalls {
     const headers =
       context === undefined ? common : [...common, ...Object.entries(traceHeaders(context)).flat()];
     const text = body ? JSON.stringify(body) : null;
-    return { path, method, headers, body: text, token, maxAnswerBytes };
+    return { operation, path, method, headers, body: text, token, maxAnswerBytes };
   }
 }
 

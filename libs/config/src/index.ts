@@ -35,6 +35,7 @@ export {
 } from './kafka-settings.js';
 export { type LogLevel } from './log-level.js';
 export { misspeltSettings } from './misspelt-settings.js';
+export { type ProxySettings } from './proxy-settings.js';
 export { loadSandboxSettings, type SandboxSettings } from './sandbox-settings.js';
 export {
   loadTerminalSettings,

@@ -6,7 +6,10 @@ export interface ProxySettings {
   origin: string;
   /** Value of `Proxy-Authorization`. */
   authorization?: string | undefined;
-  /** Hosts that are reached without it, as `NO_PROXY` has them. */
+  /**
+   * Hosts that are reached without it: a name covers those below it, with or without a dot before it; `:port` limits an
+   * entry to that port; an address may be a network (`10.0.0.0/8`); `*` is every host.
+   */
   noProxy: string[];
 }
 

@@ -8,16 +8,10 @@ import {
   type TokenSource,
 } from '#libs/access-tokens';
 import { realEpochMs } from '#libs/clock';
-import type { BridgeSettings, ErpAccess } from '#libs/config';
+import type { BridgeSettings, ErpAccess, ProxySettings } from '#libs/config';
 import { isJsonObject, readJson } from '#libs/contracts';
 import { type EnrichmentRule, enrichmentUrl } from '#libs/erp-formats';
-import {
-  type HttpsProxy,
-  HttpTransport,
-  readRetryAfter,
-  type ServiceReply,
-  TimedExchanges,
-} from '#libs/http-calls';
+import { HttpTransport, readRetryAfter, type ServiceReply } from '#libs/http-calls';
 
 /** The client of the ERP that a rule asks. */
 export function openErpClient(
@@ -41,7 +35,7 @@ export interface ErpClientOptions
   /** `https://host:port` */
   origin: string;
   /** Of https alone. */
-  proxy: HttpsProxy | undefined;
+  proxy: ProxySettings | undefined;
   maxConnections: number;
 }
 
@@ -68,13 +62,11 @@ const unzip = promisify(gunzip);
 /** Asks one ERP. Follows no redirect, since credentials would travel to another host. */
 export class ErpClient {
   private readonly transport: HttpTransport;
-  private readonly exchanges: TimedExchanges;
   private readonly tokens: TokenSource | undefined;
 
   constructor(private readonly options: ErpClientOptions) {
     this.transport = new HttpTransport(options);
-    this.exchanges = new TimedExchanges(options.timeoutMs);
-    this.tokens = tokensOf(options, this.exchanges);
+    this.tokens = tokensOf(options);
   }
 
   /**
@@ -86,14 +78,14 @@ export class ErpClient {
     signal: AbortSignal,
     more: Readonly<Record<string, string>> = {},
   ): Promise<ErpAnswer> {
-    const { tokens, exchanges } = this;
-    const { credentials, headers } = this.options;
+    const { tokens } = this;
+    const { credentials, headers, timeoutMs } = this.options;
     const sent = { ...headers, ...more, 'accept-encoding': 'identity' };
     if (tokens === undefined) return this.send(path, sent, signal);
     const scheme = credentials.kind === 'basic' ? 'Basic' : 'Bearer';
     return callWithToken<ErpAnswer>({
       tokens,
-      timeoutMs: exchanges.timeoutMs,
+      timeoutMs,
       signal,
       send: (token) => this.send(path, { ...sent, authorization: `${scheme} ${token}` }, signal),
       without: withoutToken,
@@ -110,9 +102,10 @@ export class ErpClient {
     headers: Readonly<Record<string, string>>,
     signal: AbortSignal,
   ): Promise<ErpAnswer> {
-    const request = { path, headers: Object.entries(headers).flat(), body: null, isBinary: true };
-    const exchange = await this.exchanges.run('getErpOrder', { signal }, (end) =>
-      this.transport.send({ method: 'GET', ...request }, end),
+    const request = { operation: 'getErpOrder', method: 'GET', path, body: null } as const;
+    const exchange = await this.transport.exchange(
+      { ...request, headers: Object.entries(headers).flat(), isBinary: true },
+      { signal },
     );
     return exchange.kind === 'failed' ? retry(null, exchange.cause.message) : this.read(exchange);
   }
@@ -159,25 +152,29 @@ function withoutToken(reason: NoToken): ErpAnswer {
 }
 
 /** What `Authorization` says behind its scheme; undefined without a login. */
-function tokensOf(
-  { origin, credentials, proxy, ca }: ErpClientOptions,
-  exchanges: TimedExchanges,
-): TokenSource | undefined {
+function tokensOf({
+  origin,
+  credentials,
+  timeoutMs,
+  proxy,
+  ca,
+}: ErpClientOptions): TokenSource | undefined {
+  const surroundings = { timeoutMs, proxy };
   switch (credentials.kind) {
     case 'none':
       return undefined;
     case 'basic': {
       const { username, password } = credentials;
       const token = Buffer.from(`${username}:${password}`).toString('base64');
-      return openTokenSource(fixedToken(token), { exchanges, proxy });
+      return openTokenSource(fixedToken(token), surroundings);
     }
     case 'oauth': {
       // An ERP's own token server has its authority; another host, as of a cloud's logins, has one that all know.
       const isItsOwn = new URL(credentials.tokenUrl).hostname === new URL(origin).hostname;
-      return openTokenSource(credentials, { exchanges, proxy, ca: isItsOwn ? ca : undefined });
+      return openTokenSource(credentials, { ...surroundings, ca: isItsOwn ? ca : undefined });
     }
     default:
-      return openTokenSource(credentials, { exchanges, proxy });
+      return openTokenSource(credentials, surroundings);
   }
 }
 

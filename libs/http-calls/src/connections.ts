@@ -2,6 +2,7 @@ import { once } from 'node:events';
 import { BlockList, connect as connectTcp, isIP, isIPv6, Socket } from 'node:net';
 import { buildConnector, Client, errors } from 'undici';
 import { afterRealMs } from '#libs/clock';
+import type { ProxySettings } from '#libs/config';
 
 /**
  * Opens connections that are reset when the request under way on them is given up. Closed in good order, the
@@ -14,7 +15,7 @@ import { afterRealMs } from '#libs/clock';
  */
 export function resettingConnector(
   timeoutMs: number,
-  proxy?: HttpsProxy,
+  proxy?: ProxySettings,
   ca?: string,
 ): buildConnector.connector {
   const connect = buildConnector({ timeout: timeoutMs, ...(ca !== undefined && { ca }) });
@@ -116,19 +117,6 @@ function isGivenUp(reason: NodeJS.ErrnoException | undefined): boolean {
   return reason?.message === 'aborted' || reason instanceof errors.ClientDestroyedError;
 }
 
-/** An HTTP proxy that opens tunnels (CONNECT) to https services. */
-export interface HttpsProxy {
-  /** `http://host:port`, without a login. */
-  origin: string;
-  /** Value of `Proxy-Authorization`. */
-  authorization?: string | undefined;
-  /**
-   * Hosts that are reached without it: a name covers those below it, with or without a dot before it; `:port` limits an
-   * entry to that port; an address may be a network (`10.0.0.0/8`); `*` is every host.
-   */
-  noProxy: readonly string[];
-}
-
 interface Host {
   hostname: string;
   port: number;
@@ -181,7 +169,7 @@ function bare(hostname: string): string {
  * @throws Error that names the proxy, never its login
  */
 export async function openTunnel(
-  { origin, authorization }: HttpsProxy,
+  { origin, authorization }: ProxySettings,
   { hostname, port }: Host,
   timeoutMs: number,
 ): Promise<Socket> {

@@ -1,4 +1,4 @@
-import { afterRealMs, onAbort, realNowMs } from '#libs/clock';
+import { afterRealMs, onAbort } from '#libs/clock';
 
 /** The caller's hold on a call: it may cancel it, or object before it is sent. */
 export interface Caller {
@@ -24,6 +24,8 @@ export const ASKED_FOR: Readonly<HeaderList> = [
 
 /** One HTTP request as it is sent. */
 export interface HttpRequest {
+  /** Name that such requests are counted under. */
+  operation: string;
   method: 'GET' | 'POST' | 'PUT';
   /** From the root of the host, with its query. */
   path: string;
@@ -64,51 +66,10 @@ export type Exchange =
   ServiceReply | { kind: 'failed'; code: 'timeout' | 'network'; cause: CloudErrorCause };
 
 /** One HTTP request as it is counted: its status or why it has none. Logins are counted like calls. */
-export interface CloudCall {
-  /** Name that such requests are counted under. */
-  operation: string;
+export interface CloudCall extends Pick<HttpRequest, 'operation'> {
   status: number | 'timeout' | 'network' | 'aborted';
   /** Real milliseconds; waiting for a token or for its turn comes before. */
   durationMs: number;
-}
-
-/** Gives each HTTP request its deadline and reports its result. */
-export class TimedExchanges {
-  constructor(
-    readonly timeoutMs: number,
-    private readonly onCall?: (call: CloudCall) => void,
-  ) {}
-
-  /** @throws the reason of the caller's signal when that aborts, or the caller's objection; nothing else */
-  async run(
-    operation: string,
-    caller: Caller | undefined,
-    send: (end: CallAbort) => Promise<Exchange>,
-    span?: { end(status: CloudCall['status']): void },
-  ): Promise<Exchange> {
-    const startedMs = realNowMs();
-    let status: CloudCall['status'] = 'aborted';
-    let callEnd: CallAbort | undefined;
-    try {
-      const sent = await withTimeout(this.timeoutMs, caller, (end) => send((callEnd = end)));
-      const exchange = sent === TIMED_OUT ? this.tooLate(callEnd?.arrived) : sent;
-      status = exchange.kind === 'reply' ? exchange.status : exchange.code;
-      return exchange;
-    } finally {
-      this.onCall?.({ operation, status, durationMs: realNowMs() - startedMs });
-      span?.end(status);
-    }
-  }
-
-  /** Keeps an arrived status although the body hangs: for a command the status is the whole answer. */
-  private tooLate(arrived: ServiceReply | undefined): Exchange {
-    if (arrived === undefined) {
-      const cause = { message: `no answer in ${this.timeoutMs} ms` };
-      return { kind: 'failed', code: 'timeout', cause };
-    }
-    const cause = { message: `no whole answer in ${this.timeoutMs} ms` };
-    return { ...arrived, body: '', bodyFault: { code: 'timeout', cause } };
-  }
 }
 
 export const TIMED_OUT = Symbol('timed out');

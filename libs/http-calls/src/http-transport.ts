@@ -9,27 +9,37 @@ import {
   isAxiosError,
 } from 'axios';
 import { type Dispatcher, Pool } from 'undici';
-import { type HttpsProxy, resettingConnector } from './connections.js';
-import type {
-  CallAbort,
-  CloudErrorCause,
-  Exchange,
-  HttpRequest,
-  ServiceReply,
+import { realNowMs } from '#libs/clock';
+import type { ProxySettings } from '#libs/config';
+import { resettingConnector } from './connections.js';
+import {
+  type CallAbort,
+  type Caller,
+  type CloudCall,
+  type CloudErrorCause,
+  type Exchange,
+  type HttpRequest,
+  type ServiceReply,
+  TIMED_OUT,
+  withTimeout,
 } from './exchange.js';
 
-interface HttpTransportOptions {
+export interface HttpTransportOptions {
   origin: string;
   maxConnections: number;
+  /** Of a request from sending it to the end of the body, in real milliseconds. */
   timeoutMs: number;
   /** A larger answer is not read to its end, unless its request allows for it. */
   maxAnswerBytes: number;
-  proxy: HttpsProxy | undefined;
+  /** Of https alone. */
+  proxy: ProxySettings | undefined;
   /** Trusted in place of the system's certificates, in PEM. */
   ca?: string | undefined;
+  /** Called after every request; must not throw. */
+  onCall?: ((call: CloudCall) => void) | undefined;
 }
 
-/** Sends requests over kept-alive connections; every failure is a value. */
+/** Sends requests over kept-alive connections, each with a deadline; every failure is a value. */
 export class HttpTransport {
   private readonly pool: Pool;
   private readonly http: Axios;
@@ -46,7 +56,31 @@ export class HttpTransport {
     this.http = new Axios({ adapter: undiciAdapter(this.pool) });
   }
 
-  async send(request: HttpRequest, end: CallAbort): Promise<Exchange> {
+  /** @throws the reason of the caller's signal when that aborts, or the caller's objection; nothing else */
+  async exchange(
+    request: HttpRequest,
+    caller?: Caller,
+    span?: { end(status: CloudCall['status']): void },
+  ): Promise<Exchange> {
+    const { timeoutMs, onCall } = this.options;
+    const startedMs = realNowMs();
+    let status: CloudCall['status'] = 'aborted';
+    let callEnd: CallAbort | undefined;
+    try {
+      const sent = await withTimeout(timeoutMs, caller, (end) =>
+        this.send(request, (callEnd = end)),
+      );
+      const exchange = sent === TIMED_OUT ? tooLate(timeoutMs, callEnd?.arrived) : sent;
+      status = exchange.kind === 'reply' ? exchange.status : exchange.code;
+      return exchange;
+    } finally {
+      const { operation } = request;
+      onCall?.({ operation, status, durationMs: realNowMs() - startedMs });
+      span?.end(status);
+    }
+  }
+
+  private async send(request: HttpRequest, end: CallAbort): Promise<Exchange> {
     try {
       const { maxAnswerBytes = this.options.maxAnswerBytes } = request;
       const config: SendingConfig = { sending: new Sending(request, end, maxAnswerBytes) };
@@ -67,6 +101,13 @@ export class HttpTransport {
   async destroy(): Promise<void> {
     await this.pool.destroy();
   }
+}
+
+/** Keeps an arrived status although the body hangs: for a command the status is the whole answer. */
+function tooLate(timeoutMs: number, arrived: ServiceReply | undefined): Exchange {
+  const cause = { message: `no ${arrived ? 'whole ' : ''}answer in ${timeoutMs} ms` };
+  if (arrived === undefined) return { kind: 'failed', code: 'timeout', cause };
+  return { ...arrived, body: '', bodyFault: { code: 'timeout', cause } };
 }
 
 /** One request on its way. A class, because axios would copy a plain object, its headers and its body. */

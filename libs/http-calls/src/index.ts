@@ -14,7 +14,6 @@ export {
   toAnswer,
   type Unauthorised,
 } from './cloud-answer.js';
-export { type HttpsProxy } from './connections.js';
 export {
   ASKED_FOR,
   type Caller,
@@ -24,9 +23,8 @@ export {
   type HttpRequest,
   type ServiceReply,
   TIMED_OUT,
-  TimedExchanges,
   withTimeout,
 } from './exchange.js';
 export { FieldReader, MalformedField } from './field-reader.js';
-export { HttpTransport } from './http-transport.js';
+export { HttpTransport, type HttpTransportOptions } from './http-transport.js';
 export { RememberedForm } from './remembered-form.js';

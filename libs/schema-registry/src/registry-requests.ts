@@ -1,5 +1,5 @@
 import type { SchemaRegistrySettings } from '#libs/config';
-import { HttpTransport, TIMED_OUT, withTimeout } from '#libs/http-calls';
+import { HttpTransport } from '#libs/http-calls';
 import { field, isJsonObject, type JsonObject } from '#libs/contracts';
 
 export type SchemaRegistryOptions = Omit<SchemaRegistrySettings, 'outputs'>;
@@ -36,10 +36,7 @@ export class RegistryRequests {
   private readonly headers: readonly string[];
   private readonly token: string | undefined;
 
-  constructor(
-    { url, authorization, proxy }: SchemaRegistryOptions,
-    private readonly timeoutMs: number,
-  ) {
+  constructor({ url, authorization, proxy }: SchemaRegistryOptions, timeoutMs: number) {
     const { origin, pathname } = new URL(url);
     this.path = pathname.replace(/\/+$/, '');
     this.token = authorization;
@@ -86,20 +83,18 @@ export class RegistryRequests {
     body: JsonObject | null,
     signal: AbortSignal,
   ): Promise<RegistryAnswer> {
-    const { headers, timeoutMs, token } = this;
-    const exchange = await withTimeout(timeoutMs, { signal }, (end) =>
-      this.transport.send(
-        {
-          method: body === null ? 'GET' : 'POST',
-          path: `${this.path}${path}`,
-          headers: body === null ? [...headers] : [...headers, 'content-type', CONTENT_TYPE],
-          body: body === null ? null : JSON.stringify(body),
-          ...(token !== undefined && { token }),
-        },
-        end,
-      ),
+    const { headers, token } = this;
+    const exchange = await this.transport.exchange(
+      {
+        operation: 'schema registry',
+        method: body === null ? 'GET' : 'POST',
+        path: `${this.path}${path}`,
+        headers: body === null ? [...headers] : [...headers, 'content-type', CONTENT_TYPE],
+        body: body === null ? null : JSON.stringify(body),
+        ...(token !== undefined && { token }),
+      },
+      { signal },
     );
-    if (exchange === TIMED_OUT) return unavailable('no-answer', `no answer in ${timeoutMs} ms`);
     if (exchange.kind === 'failed') return unavailable('no-answer', exchange.cause.message);
     const { status, bodyFault } = exchange;
     if (REFUSALS.has(status)) {

@@ -1,6 +1,6 @@
 import { loadBridgeAddress, readEnvironment } from '#libs/config';
 import { isJsonObject } from '#libs/contracts';
-import { HttpTransport, type ServiceReply, TimedExchanges } from '#libs/http-calls';
+import { HttpTransport, type ServiceReply } from '#libs/http-calls';
 import { UnreachableError } from './exit-codes.js';
 
 /** A bridge's HTTP surfaces, at the address of its settings or another one. */
@@ -31,23 +31,18 @@ export function bridgeHttp(given?: string): BridgeHttp {
     ...{ origin, maxConnections: 1, timeoutMs: TIMEOUT_MS },
     ...{ maxAnswerBytes: MAX_ANSWER_BYTES, proxy: undefined },
   });
-  const exchanges = new TimedExchanges(TIMEOUT_MS);
   const request = async (path: string, json?: object): Promise<BridgeAnswer> => {
     const headers = [
       ...(apiToken === undefined ? [] : ['authorization', `Bearer ${apiToken}`]),
       ...(json === undefined ? [] : ['content-type', 'application/json']),
     ];
-    const exchange = await exchanges.run('bridge', undefined, (end) =>
-      transport.send(
-        {
-          method: json === undefined ? 'GET' : 'POST',
-          path: pathname.replace(/\/$/, '') + path,
-          headers,
-          body: json === undefined ? null : JSON.stringify(json),
-        },
-        end,
-      ),
-    );
+    const exchange = await transport.exchange({
+      operation: 'bridge',
+      method: json === undefined ? 'GET' : 'POST',
+      path: pathname.replace(/\/$/, '') + path,
+      headers,
+      body: json === undefined ? null : JSON.stringify(json),
+    });
     const fault = exchange.kind === 'failed' ? exchange : exchange.bodyFault;
     if (exchange.kind === 'reply' && fault === undefined) return exchange;
     throw new UnreachableError(`no bridge answers at ${url}: ${fault?.cause.message}`);

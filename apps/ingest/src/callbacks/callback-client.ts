@@ -1,7 +1,7 @@
 import { createHmac } from 'node:crypto';
 import { realEpochMs } from '#libs/clock';
 import type { IngestCallback, IngestSettings } from '#libs/config';
-import { type Caller, HttpTransport, readRetryAfter, TimedExchanges } from '#libs/http-calls';
+import { type Caller, HttpTransport, readRetryAfter } from '#libs/http-calls';
 
 /** What a call came to. No text of the answer is in `why`. */
 export type CallbackAnswer =
@@ -24,7 +24,6 @@ const PASSING = new Set([401, 403, 404, 408, 425, 429]);
  */
 export class CallbackClient {
   private readonly transport: HttpTransport;
-  private readonly exchanges: TimedExchanges;
   private readonly url: URL;
 
   constructor(
@@ -33,7 +32,6 @@ export class CallbackClient {
   ) {
     const { timeoutMs } = callback;
     this.url = new URL(callback.url);
-    this.exchanges = new TimedExchanges(timeoutMs);
     this.transport = new HttpTransport({
       ...{ origin: this.url.origin, maxConnections: 1, timeoutMs },
       ...{ maxAnswerBytes: MAX_ANSWER_BYTES, proxy },
@@ -55,9 +53,8 @@ export class CallbackClient {
       ...['webhook-timestamp', timestamp, 'webhook-signature', `v1,${signature}`],
     ];
     const path = this.url.pathname + this.url.search;
-    const exchange = await this.exchanges.run('callback', caller, (end) =>
-      this.transport.send({ method: 'POST', path, headers, body: text }, end),
-    );
+    const request = { operation: 'callback', method: 'POST', path, headers, body: text } as const;
+    const exchange = await this.transport.exchange(request, caller);
     if (exchange.kind === 'failed') {
       const { code, cause } = exchange;
       return { kind: 'retry', status: code, why: cause.message, afterMs: null };
