@@ -89,15 +89,6 @@ describe('a token that is handed out', () => {
 });
 
 describe('a token that is refused', () => {
-  it('is replaced once for all who met with the refusal', async () => {
-    await hold('first');
-    const replaced = [source.replace('first', 401), source.replace('first', 401)];
-    await answer(grant('second'));
-    expect(await Promise.all(replaced)).toEqual(Array(2).fill({ kind: 'token', token: 'second' }));
-    expect(await source.replace('first', 401)).toEqual({ kind: 'token', token: 'second' });
-    expect(requests).toHaveLength(2);
-  });
-
   it('is not replaced again within five seconds: the service refuses them all', async () => {
     await hold('first');
     void source.replace('first', 401);

@@ -1,30 +1,15 @@
-import { fixedToken } from '#libs/access-tokens';
-import type { CloudCall } from '#libs/http-calls';
-import { hang, respond, StubService } from '../test/stub-service.js';
-import { MachineCloudClient } from './machine-cloud-client.js';
+import { hang, respond } from '../test/stub-service.js';
+import { calls, connect, service } from '../test/stubbed-client.js';
+import type { MachineCloudClient } from './machine-cloud-client.js';
 
 const NO_SIGNAL = { signal: undefined };
 
 describe("the caller's abort", () => {
   const reason = new Error('shutting down');
-  let service: StubService;
   let client: MachineCloudClient;
-  let calls: CloudCall[];
 
-  beforeEach(async () => {
-    service = await StubService.start();
-    calls = [];
-    client = new MachineCloudClient({
-      baseUrl: service.baseUrl,
-      token: fixedToken('t0k3n'),
-      maxConnections: 1,
-      onCall: (call) => calls.push(call),
-    });
-  });
-
-  afterEach(async () => {
-    await client.close();
-    await service.stop();
+  beforeEach(() => {
+    client = connect({ maxConnections: 1 });
   });
 
   it('rejects a call in flight with its reason and drops the connection', async () => {
@@ -95,11 +80,10 @@ describe("the caller's abort", () => {
     const abort = new AbortController();
     const credentials = { email: 'me@example.com', password: 'hunter2' };
     const token = { kind: 'login', ...credentials } as const;
-    const waiting = new MachineCloudClient({ baseUrl: service.baseUrl, token });
+    const waiting = connect({ token });
     service.answers(() => {
       abort.abort(reason);
     });
     await expect(waiting.getMachineInfo(abort.signal)).rejects.toBe(reason);
-    await waiting.close();
   });
 });

@@ -1,49 +1,33 @@
 import { setMaxListeners } from 'node:events';
 import { realDelayMs } from '#libs/clock';
-import type { CloudCall } from '#libs/http-calls';
-import { captureLogs, type CapturedLogs } from '../../logging/test/captured-logs.js';
 import { ServiceWithLogin } from '../test/service-with-login.js';
 import { hang, respond, type StubAnswer } from '../test/stub-service.js';
+import * as stubbed from '../test/stubbed-client.js';
 import type { CloudClientOptions } from './service-calls.js';
-import { MachineCloudClient } from './machine-cloud-client.js';
+import type { MachineCloudClient } from './machine-cloud-client.js';
 
-const CREDENTIALS = { email: 'me@example.com', password: 'hunter2' };
+const token = { kind: 'login', email: 'me@example.com', password: 'hunter2' } as const;
 
 let service: ServiceWithLogin;
 let client: MachineCloudClient;
-let calls: CloudCall[];
-let logs: CapturedLogs;
 
-beforeEach(async () => {
-  logs = captureLogs();
-  service = await ServiceWithLogin.start();
-  calls = [];
+beforeEach(() => {
+  service = new ServiceWithLogin(stubbed.service);
   client = connect();
 });
 
-afterEach(async () => {
-  await client.close();
-  await service.stub.stop();
-  logs.release();
-});
-
 function connect(options: Partial<CloudClientOptions> = {}): MachineCloudClient {
-  return new MachineCloudClient({
-    baseUrl: service.stub.baseUrl,
-    token: { kind: 'login', ...CREDENTIALS },
-    onCall: (call) => calls.push(call),
-    ...options,
-  });
+  return stubbed.connect({ token, ...options });
 }
 
 /** A service whose clock stands at another time than ours hands out a JWT. */
 function grantJwt(lifeSeconds: number): StubAnswer {
   const date = 'Fri, 21 Nov 2025 12:00:00 GMT';
   const exp = Date.parse(date) / 1000 + lifeSeconds;
-  const token = `e30.${Buffer.from(JSON.stringify({ exp })).toString('base64url')}.`;
+  const jwt = `e30.${Buffer.from(JSON.stringify({ exp })).toString('base64url')}.`;
   return (request, response) => {
     service.issued += 1;
-    respond(200, { token }, { date })(request, response);
+    respond(200, { token: jwt }, { date })(request, response);
   };
 }
 
@@ -64,16 +48,7 @@ describe('the login', () => {
     const other = connect({ baseUrl: `${service.stub.baseUrl}/tenant/` });
     service.judge = () => 401;
     await other.getMachineInfo();
-    await other.close();
     expect(service.stub.requests[0]?.url).toBe('/tenant/api/v1/security/getAPIToken');
-  });
-
-  it('is counted beside the calls', async () => {
-    await client.getMachineInfo();
-    expect(calls.map(({ operation, status }) => [operation, status])).toEqual([
-      ['getAPIToken', 200],
-      ['getMachineInfo', 200],
-    ]);
   });
 
   it('is made again before a token whose end is known has expired, while calls go on with it', async () => {
@@ -121,7 +96,6 @@ describe('the login', () => {
     service.login = answer;
     const hurried = connect({ timeoutMs: 500 });
     const outcome = await hurried.getMachineInfo();
-    await hurried.close();
     expect(outcome).toMatchObject({
       kind: 'retry',
       error: { code: 'network', cause: { code: 'NO_TOKEN' } },
@@ -181,7 +155,6 @@ describe('the login', () => {
     }
     over.abort(new Error('over'));
     for (const call of hanging) await expect(call).rejects.toThrow('over');
-    await narrow.close();
     expect(service.called).toHaveLength(1);
   });
 
@@ -194,7 +167,6 @@ describe('the login', () => {
     const call = client.getMachineInfo();
     await asked;
     await client.close();
-    client = connect();
     expect(await call).toMatchObject({ kind: 'retry', error: { cause: { code: 'NO_TOKEN' } } });
   });
 });

@@ -1,5 +1,5 @@
 import { respond } from '../test/stub-service.js';
-import { client, connect, service } from '../test/stubbed-client.js';
+import { calls, client, connect, service } from '../test/stubbed-client.js';
 
 describe('each operation', () => {
   it('getMachineInfo asks without parameters', async () => {
@@ -81,7 +81,6 @@ describe('each operation', () => {
   it('setMachineClassification leaves the end out when it is open, and renames the reason if the settings say so', async () => {
     const other = connect({ reasonField: 'reason' });
     await other.setMachineClassification({ machineId: 'M-1', startTime: 10, reasonId: '22' });
-    await other.close();
     expect(service.lastRequest.body).toBe('{"machineId":"M-1","startTime":10,"reason":"22"}');
   });
 
@@ -113,7 +112,6 @@ describe('every request', () => {
   it('goes below the path of the base URL', async () => {
     const other = connect({ baseUrl: `${service.baseUrl}/tenant/` });
     await other.getMachineInfo();
-    await other.close();
     expect(service.lastRequest.url).toBe('/tenant/api/v1/mahcineInfo');
   });
 
@@ -127,17 +125,13 @@ describe('every request', () => {
   it('keeps to the number of connections allowed', async () => {
     const other = connect({ maxConnections: 3 });
     await Promise.all(Array.from({ length: 20 }, () => other.getMachineInfo()));
-    await other.close();
     expect(service.requests).toHaveLength(20);
     expect(service.connections).toBe(3);
   });
 
   it('is reported with its operation, status and duration', async () => {
-    const calls: unknown[] = [];
-    const other = connect({ onCall: (call) => calls.push(call) });
     service.answers(respond(503));
-    await other.setWorkOrderList([]);
-    await other.close();
+    await client.setWorkOrderList([]);
     expect(calls).toEqual([
       { operation: 'setWorkOrderList', status: 503, durationMs: expect.any(Number) as number },
     ]);

@@ -3,10 +3,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fixedToken } from '#libs/access-tokens';
 import type { TokenSettings } from '#libs/config';
-import { captureLogs, type CapturedLogs } from '../../logging/test/captured-logs.js';
 import { ServiceWithLogin } from '../test/service-with-login.js';
 import { respond } from '../test/stub-service.js';
-import { MachineCloudClient } from './machine-cloud-client.js';
+import * as stubbed from '../test/stubbed-client.js';
+import type { MachineCloudClient } from './machine-cloud-client.js';
 
 const LOGIN: TokenSettings = { kind: 'login', email: 'me@example.com', password: 'hunter2' };
 const APPLIED = { kind: 'data', data: null };
@@ -14,23 +14,11 @@ const APPLIED = { kind: 'data', data: null };
 describe('a token that the service refuses', () => {
   let service: ServiceWithLogin;
   let client: MachineCloudClient;
-  let logs: CapturedLogs;
 
-  beforeEach(async () => {
-    logs = captureLogs();
-    service = await ServiceWithLogin.start();
-    client = connect(LOGIN);
+  beforeEach(() => {
+    service = new ServiceWithLogin(stubbed.service);
+    client = stubbed.connect({ token: LOGIN });
   });
-
-  afterEach(async () => {
-    await client.close();
-    await service.stub.stop();
-    logs.release();
-  });
-
-  function connect(token: TokenSettings): MachineCloudClient {
-    return new MachineCloudClient({ baseUrl: service.stub.baseUrl, token });
-  }
 
   /** The service knows the tokens handed out from now on alone. */
   function withdraw(): void {
@@ -85,10 +73,9 @@ describe('a token that the service refuses', () => {
   });
 
   it('is all there is when it is fixed', async () => {
-    const fixed = connect(fixedToken('the-only-one'));
+    const fixed = stubbed.connect({ token: fixedToken('the-only-one') });
     service.judge = () => 401;
     expect(await fixed.setWorkOrderList([])).toEqual({ kind: 'unauthorised', status: 401 });
-    await fixed.close();
     expect(service.called).toEqual(['the-only-one']);
   });
 
@@ -96,12 +83,11 @@ describe('a token that the service refuses', () => {
     const directory = await mkdtemp(join(tmpdir(), 'refused-token-'));
     const path = join(directory, 'token');
     await writeFile(path, 'old');
-    const fromFile = connect({ kind: 'file', path });
+    const fromFile = stubbed.connect({ token: { kind: 'file', path } });
     service.judge = (token) => (token === 'new-one' ? 200 : status);
     expect(await fromFile.setWorkOrderList([])).toEqual({ kind: 'unauthorised', status });
     await writeFile(path, 'new-one');
     expect(await fromFile.setWorkOrderList([])).toEqual(APPLIED);
-    await fromFile.close();
     await rm(directory, { recursive: true });
     expect(service.called).toEqual(['old', 'old', 'new-one']);
   });

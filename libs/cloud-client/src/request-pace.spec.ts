@@ -1,11 +1,8 @@
 import { jest } from '@jest/globals';
 import fc from 'fast-check';
-import { fixedToken } from '#libs/access-tokens';
 import { realNowMs } from '#libs/clock';
-import type { CloudCall } from '#libs/http-calls';
-import { captureLogs } from '../../logging/test/captured-logs.js';
 import { ServiceWithLogin } from '../test/service-with-login.js';
-import { MachineCloudClient } from './machine-cloud-client.js';
+import { calls, connect, service as stub } from '../test/stubbed-client.js';
 import { nextDueMs, RequestPace } from './request-pace.js';
 
 describe('the next turn', () => {
@@ -99,16 +96,12 @@ describe('a pace', () => {
 
 describe('a client with a limit', () => {
   it('makes calls wait before their time counts, and the login before the calls', async () => {
-    const logs = captureLogs();
-    const service = await ServiceWithLogin.start();
-    const calls: CloudCall[] = [];
-    const client = new MachineCloudClient({
-      baseUrl: service.stub.baseUrl,
+    const service = new ServiceWithLogin(stub);
+    const client = connect({
       token: { kind: 'login', email: 'me@example.com', password: 'hunter2' },
       // less than all of them wait
       timeoutMs: 2000,
       maxRequestsPerSecond: 5,
-      onCall: (call) => calls.push(call),
     });
     await client.getMachineInfo();
     service.judge = (token) => (token === 'token-1' ? 401 : 200);
@@ -118,22 +111,13 @@ describe('a client with a limit', () => {
     // a refused call, the login, and the ten that go well
     expect(realNowMs() - startedMs).toBeGreaterThanOrEqual(11 * 200 - 2);
     expect(calls.every(({ durationMs }) => durationMs < 2000)).toBe(true);
-    expect(service.stub.requests.slice(2, 5).map(({ url }) => url)).toContain(
+    expect(stub.requests.slice(2, 5).map(({ url }) => url)).toContain(
       '/api/v1/security/getAPIToken',
     );
-    await client.close();
-    await service.stub.stop();
-    logs.release();
   });
 
   it('asks the caller of a call once more when its turn has come', async () => {
-    const service = await ServiceWithLogin.start();
-    service.judge = () => 200;
-    const client = new MachineCloudClient({
-      baseUrl: service.stub.baseUrl,
-      token: fixedToken('t0k3n'),
-      maxRequestsPerSecond: 5,
-    });
+    const client = connect({ maxRequestsPerSecond: 5 });
     const lost = new Error('the partition is lost');
     let isLost = false;
     const objection = () => (isLost ? lost : undefined);
@@ -142,8 +126,6 @@ describe('a client with a limit', () => {
     const waiting = setLists();
     isLost = true;
     await expect(waiting).rejects.toBe(lost);
-    expect(service.called).toHaveLength(1);
-    await client.close();
-    await service.stub.stop();
+    expect(stub.requests).toHaveLength(1);
   });
 });

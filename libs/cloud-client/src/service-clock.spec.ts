@@ -98,7 +98,6 @@ describe('the clock of a service beside an accelerated one', () => {
     expect(accelerated.clockOffset).toBeUndefined();
     await client.getMachineInfo();
     expect(client.clockOffset).toBeDefined();
-    await accelerated.close();
   });
 
   it('is known by dates that are accelerated as well', async () => {
@@ -109,7 +108,6 @@ describe('the clock of a service beside an accelerated one', () => {
     await accelerated.getMachineInfo();
     const { offsetMs, errorMs } = accelerated.clockOffset!;
     expect(Math.abs(offsetMs + 30_000)).toBeLessThanOrEqual(errorMs);
-    await accelerated.close();
   });
 });
 

@@ -37,7 +37,6 @@ describe('the path of the machine list', () => {
     const other = connect({ machineInfoPath: '/machines' });
     service.answers(knowsOnly('mahcineInfo'));
     await other.getMachineInfo();
-    await other.close();
     expect(sent()).toEqual(['GET machines', 'GET mahcineInfo']);
   });
 

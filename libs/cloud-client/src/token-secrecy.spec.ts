@@ -2,33 +2,14 @@ import { inspect } from 'node:util';
 import { fixedToken } from '#libs/access-tokens';
 import type { TokenSettings } from '#libs/config';
 import type { CloudAnswer } from '#libs/http-calls';
-import type { CloudCall } from '#libs/http-calls';
-import { captureLogs, type CapturedLogs } from '../../logging/test/captured-logs.js';
 import { hang, respond, type StubAnswer, StubService } from '../test/stub-service.js';
-import { MachineCloudClient } from './machine-cloud-client.js';
+import { calls, connect, logs, service } from '../test/stubbed-client.js';
+import type { MachineCloudClient } from './machine-cloud-client.js';
 
 const dropped: StubAnswer = (_request, response) => response.destroy();
 
-let service: StubService;
-let calls: CloudCall[];
-let logs: CapturedLogs;
-let client: MachineCloudClient | undefined;
-
-beforeEach(async () => {
-  service = await StubService.start();
-  calls = [];
-  logs = captureLogs();
-});
-
-afterEach(async () => {
-  await client?.close();
-  await service.stop();
-  logs.release();
-});
-
-function connect(token: TokenSettings, baseUrl = service.baseUrl): MachineCloudClient {
-  const onCall = (call: CloudCall): number => calls.push(call);
-  return (client = new MachineCloudClient({ baseUrl, token, timeoutMs: 1_000, onCall }));
+function clientWith(token: TokenSettings, baseUrl = service.baseUrl): MachineCloudClient {
+  return connect({ baseUrl, token, timeoutMs: 1000 });
 }
 
 /** All that anybody gets to see of a call: its answer, what was logged and what was counted. */
@@ -50,7 +31,7 @@ describe('the token of a call', () => {
     ['a dropped connection', dropped],
   ])('does not appear after %s', async (_case, answer) => {
     service.answers(answer);
-    const outcome = await connect(fixedToken(secret)).getMachineState('M-1');
+    const outcome = await clientWith(fixedToken(secret)).getMachineState('M-1');
     expect(service.lastRequest.headers.authorization).toBe(`Bearer ${secret}`);
     expect(outcome.kind).toMatch(/retry|rejected|unauthorised/);
     expect(traces(outcome)).not.toContain(secret);
@@ -65,21 +46,21 @@ describe('the token of a call', () => {
   ])('leaves nothing in the detail of a refusal that echoes it %s', async (_case, encode) => {
     const token = `begin0123+${'of0123456/a+token0123/'.repeat(20)}end01234`;
     service.answers(respond(422, `${'.'.repeat(250)} ${encode(`Bearer ${token}`)}`));
-    const outcome = await connect(fixedToken(token)).getMachineState('M-1');
+    const outcome = await clientWith(fixedToken(token)).getMachineState('M-1');
     expect(outcome).toMatchObject({ kind: 'rejected', detail: expect.any(String) as string });
     expect(traces(outcome)).not.toContain('begin0123');
   });
 
   it('leaves the words of a refusal that does not echo it', async () => {
     service.answers(respond(422, { message: 'begin of the period is missing' }));
-    const outcome = await connect(fixedToken('begin0123+end')).getMachineState('M-1');
+    const outcome = await clientWith(fixedToken('begin0123+end')).getMachineState('M-1');
     expect(outcome).toMatchObject({ detail: 'HTTP 422: begin of the period is missing' });
   });
 
   it('does not appear when nobody listens', async () => {
     const gone = await StubService.start();
     await gone.stop();
-    const outcome = await connect(fixedToken(secret), gone.baseUrl).getMachineInfo();
+    const outcome = await clientWith(fixedToken(secret), gone.baseUrl).getMachineInfo();
     expect(outcome.kind).toBe('retry');
     expect(traces(outcome)).not.toContain(secret);
   });
@@ -87,7 +68,7 @@ describe('the token of a call', () => {
   it.each(['two words', 'line\nbreak', 'tökén', ''])(
     'is not sent, nor shown, when no header can carry it: %j',
     async (token) => {
-      const outcome = await connect(fixedToken(token)).getMachineInfo();
+      const outcome = await clientWith(fixedToken(token)).getMachineInfo();
       expect(outcome).toMatchObject({ kind: 'retry', error: { cause: { code: 'NO_TOKEN' } } });
       if (token !== '') expect(traces(outcome)).not.toContain(token);
       expect(service.requests).toHaveLength(0);
@@ -139,7 +120,7 @@ describe('the credentials of a login', () => {
 
   it.each(cases)('of a %s do not appear after %s', async (_name, _what, way, answer) => {
     service.answers(answer);
-    const outcome = await connect(way()).getMachineState('M-1');
+    const outcome = await clientWith(way()).getMachineState('M-1');
     expect(outcome.kind).toMatch(/retry|unauthorised/);
     expect(logs.text()).toContain('access token not renewed');
     const seen = traces(outcome);

@@ -3,7 +3,7 @@ import {
   respond,
   type ReceivedRequest,
   type StubAnswer,
-  StubService,
+  type StubService,
 } from './stub-service.js';
 
 /** A stub that hands out token-1, token-2, … at the login and answers calls by the token they carry. */
@@ -14,15 +14,11 @@ export class ServiceWithLogin {
   login: StubAnswer = this.grant((token) => ({ token }));
   issued = 0;
 
-  private constructor(readonly stub: StubService) {
+  constructor(readonly stub: StubService) {
     stub.answers((request, response) => {
       if (isLogin(request)) this.login(request, response);
       else this.call(request, response);
     });
-  }
-
-  static async start(): Promise<ServiceWithLogin> {
-    return new ServiceWithLogin(await StubService.start());
   }
 
   get newest(): string {

@@ -1,27 +1,41 @@
 import { fixedToken } from '#libs/access-tokens';
+import type { CloudCall } from '#libs/http-calls';
+import { captureLogs, type CapturedLogs } from '../../logging/test/captured-logs.js';
 import type { CloudClientOptions } from '../src/service-calls.js';
 import { MachineCloudClient } from '../src/machine-cloud-client.js';
 import { StubService } from './stub-service.js';
 
-/** Of the test that runs, as is {@link client}. */
+/** Of the test that runs, as is all that follows. */
 export let service: StubService;
+/** With a fixed token. */
 export let client: MachineCloudClient;
+/** The requests of all clients, in order. */
+export let calls: CloudCall[];
+export let logs: CapturedLogs;
+let clients: MachineCloudClient[];
 
 beforeEach(async () => {
+  [calls, clients] = [[], []];
+  logs = captureLogs();
   service = await StubService.start();
   client = connect();
 });
 
 afterEach(async () => {
-  await client.close();
+  // one may have been closed by its test
+  await Promise.allSettled(clients.map((each) => each.close()));
   await service.stop();
+  logs.release();
 });
 
-/** One more client of the test's service. */
+/** One more client of the test's service, closed with it. */
 export function connect(options: Partial<CloudClientOptions> = {}): MachineCloudClient {
-  return new MachineCloudClient({
+  const connected = new MachineCloudClient({
     baseUrl: service.baseUrl,
     token: fixedToken('t0k3n'),
+    onCall: (call) => calls.push(call),
     ...options,
   });
+  clients.push(connected);
+  return connected;
 }

@@ -94,15 +94,6 @@ describe('CallSlots', () => {
     );
   });
 
-  it('gives back the slot of a task that throws before it returns a promise', async () => {
-    const slots = new CallSlots(1);
-    const thrown = slots.run(() => {
-      throw new Error('at once');
-    });
-    await expect(thrown).rejects.toThrow('at once');
-    await expect(slots.run(() => Promise.resolve('behind it'))).resolves.toBe('behind it');
-  });
-
   it('gives out nothing while paused, and everything that was asked for meanwhile once it is resumed', () => {
     const slots = new CallSlots(2);
     const { given, ask } = askers(slots);
