@@ -40,7 +40,7 @@ export class CommandDispatcher<P> {
   constructor(private readonly options: DispatcherOptions<P>) {
     this.name = options.flow;
     const { hold } = options;
-    this.status = new FlowStatus(options.flow, undefined, hold, () => this.isStuck());
+    this.status = new FlowStatus(options.flow, hold, () => this.isStuck());
     this.open = new OpenCommands(options.deferredAfterMs, options.onDeferred);
     this.lanes = new CommandLanes(options.limits, this.open, options.precedence);
     this.calls = new ServiceCaller(this.lanes, this.status, options);

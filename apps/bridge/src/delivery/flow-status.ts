@@ -9,6 +9,7 @@ const REVIEW_MS = 1000;
 /** Whether a flow gets its commands through, in words for `/health/ready`; logs when that turns. */
 export class FlowStatus implements FlowCalls {
   private readonly logger = new Logger('FlowStatus');
+  private readonly breaker = new Breaker();
   /** The number of the latest call to have begun. */
   latestBegun = 0;
   private underWay = 0;
@@ -26,7 +27,6 @@ export class FlowStatus implements FlowCalls {
   /** @param isStuck whether there is something that has failed, and nothing that may be sent now */
   constructor(
     private readonly flow: string,
-    private readonly breaker = new Breaker(),
     private readonly hold?: Pick<FlowHold, 'isHeld'>,
     private readonly isStuck: () => boolean = () => false,
   ) {}

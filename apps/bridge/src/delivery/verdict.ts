@@ -96,24 +96,16 @@ const BESIDE_MS = 1000;
  * call counts: in a quiet plant nothing else may come. One for each command.
  */
 export class ForbiddenAttribution {
-  /** The latest call to have begun when the first 403 came. */
-  private sinceCall: number | undefined;
-  /** When the first call that was answered 403 began. */
-  private firstMs: number | undefined;
-  /** It could be called right before that: the token has lost its right since. */
-  private wasAllowed = false;
-  private shared: SharedRefusal | undefined;
+  /** The machine's first call by itself that was answered 403. */
+  private first: FirstForbidden | undefined;
+  /** The latest of those with others. */
+  shared: SharedForbidden | undefined;
 
   constructor(private readonly machineId: string) {}
 
-  /** A call for this machine and others was answered 403. */
-  wasRefusedWithOthers(refusal: SharedRefusal): void {
-    this.shared = refusal;
-  }
-
   /** The machine's call has gone well. */
   wentWell(): void {
-    this.shared?.clear(this.machineId);
+    this.shared?.suspects.delete(this.machineId);
   }
 
   /**
@@ -122,26 +114,47 @@ export class ForbiddenAttribution {
    * @param flow what is known of the flow's calls by now
    */
   review(verdict: Verdict, call: StartedCall, flow: FlowCalls): Verdict {
-    this.sinceCall ??= flow.latestBegun;
-    if (this.firstMs === undefined) {
-      this.firstMs = call.startedMs;
-      const allowedMs = flow.latestAppliedMsOf(this.machineId);
-      this.wasAllowed = allowedMs >= this.firstMs - BESIDE_MS;
-    }
-    const { shared } = this;
-    const sinceShared = shared?.leaves(this.machineId) === true ? shared.sinceCall : Infinity;
-    const isProven = call.latestApplied > Math.min(this.sinceCall, sinceShared);
-    return isProven || this.isAloneWith403(call, this.firstMs, flow) ? REJECTED : verdict;
+    const { machineId, shared } = this;
+    this.first ??= {
+      sinceCall: flow.latestBegun,
+      startedMs: call.startedMs,
+      wasAllowed: flow.latestAppliedMsOf(machineId) >= call.startedMs - BESIDE_MS,
+    };
+    const { first } = this;
+    const isOnlySuspect = shared?.suspects.size === 1 && shared.suspects.has(machineId);
+    const sinceShared = isOnlySuspect ? shared.sinceCall : Infinity;
+    const isProven = call.latestApplied > Math.min(first.sinceCall, sinceShared);
+    return isProven || this.isAloneWith403(call, first, flow) ? REJECTED : verdict;
   }
 
-  private isAloneWith403({ startedMs }: StartedCall, firstMs: number, flow: FlowCalls): boolean {
+  private isAloneWith403(call: StartedCall, first: FirstForbidden, flow: FlowCalls): boolean {
+    const besideMs = first.startedMs - BESIDE_MS;
     return (
-      !this.wasAllowed &&
-      startedMs - firstMs >= SETTLED_MS &&
-      flow.latestAppliedMs >= firstMs - BESIDE_MS &&
-      !flow.wasAnotherForbidden(this.machineId, firstMs - BESIDE_MS)
+      !first.wasAllowed &&
+      call.startedMs - first.startedMs >= SETTLED_MS &&
+      flow.latestAppliedMs >= besideMs &&
+      !flow.wasAnotherForbidden(this.machineId, besideMs)
     );
   }
+}
+
+interface FirstForbidden {
+  /** The latest call to have begun when the 403 came. */
+  sinceCall: number;
+  startedMs: number;
+  /** The machine could be called right before: the token has lost its right since. */
+  wasAllowed: boolean;
+}
+
+/**
+ * A 403 that a call for several machines was answered. It is the fault of one of them, or of the token;
+ * each that goes well afterwards was not it, and shows that the token was not either.
+ */
+interface SharedForbidden {
+  /** The latest call to have begun when the 403 came. */
+  readonly sinceCall: number;
+  /** Those that have not gone well since. */
+  readonly suspects: Set<string>;
 }
 
 /** The verdict on commands whose call was answered 403, which each of them remembers. */
@@ -157,36 +170,10 @@ export function reviewForbidden(
   const [only] = each;
   if (only !== undefined && each.length === 1) return only.review(verdict, call, flow);
   // Of several machines together nothing can be said yet: they part, and each is judged by itself.
-  const machineIds = commands.map(({ machineId }) => machineId);
-  const refusal = new SharedRefusal(machineIds, flow.latestBegun);
-  for (const forbidden of each) forbidden.wasRefusedWithOthers(refusal);
+  const suspects = new Set(commands.map(({ machineId }) => machineId));
+  const shared = { sinceCall: flow.latestBegun, suspects };
+  for (const forbidden of each) forbidden.shared = shared;
   return verdict;
-}
-
-/**
- * A 403 that a call for several machines was answered. It is the fault of one of them, or of the token;
- * each that goes well afterwards was not it, and shows that the token was not either.
- */
-export class SharedRefusal {
-  private readonly suspects: Set<string>;
-
-  /** @param sinceCall the latest call to have begun when the 403 came */
-  constructor(
-    machineIds: Iterable<string>,
-    readonly sinceCall: number,
-  ) {
-    this.suspects = new Set(machineIds);
-  }
-
-  /** A call for the machine that began after the 403 has gone well. */
-  clear(machineId: string): void {
-    this.suspects.delete(machineId);
-  }
-
-  /** Whether nobody but the machine can have been at fault. */
-  leaves(machineId: string): boolean {
-    return this.suspects.size === 1 && this.suspects.has(machineId);
-  }
 }
 
 type Rejected = Extract<Verdict, { kind: 'rejected' }>;
