@@ -246,25 +246,6 @@ describe('CommandOutcomes', () => {
       const [deadLetter] = recordsOf([fault, unmapped]);
       expect(deadLetter).toMatchObject({ code: 'unmapped-work-centre' });
     });
-
-    it('publishes no dead letter when none is at fault', () => {
-      const records = recordsOf([applied, other]);
-      expect(records.map(({ topic }) => topic)).toEqual([undefined, undefined]);
-    });
-
-    it('answers each machine with one outcome, the last of them with the end of the message', () => {
-      const answers = outcomes.answersTo(answered, 2, [superseded]);
-      answers.settleCommand(other, 1);
-      const [published] = message.published;
-      expect(published?.records.map(read)).toMatchObject([{ value: { machineId: 'M-2' } }]);
-      expect([published?.item, message.ends]).toEqual([1, []]);
-      answers.settleCommand(applied, 0);
-      expect(message.last.map(read)).toMatchObject([
-        { value: { machineId: 'M-1', appliedAt: 100 } },
-      ]);
-      expect(message.last).toHaveLength(1);
-      expect(message.ends).toEqual(['finished']);
-    });
   });
 });
 

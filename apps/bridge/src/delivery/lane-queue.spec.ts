@@ -81,20 +81,6 @@ describe('LaneQueue', () => {
         ['f', 'g'],
       ]);
     });
-
-    it('an entry that is larger than a request may be with nothing else', () => {
-      queue.enqueue(entry('a', 0, 500));
-      queue.enqueue(entry('b', 0, 0));
-      queue.enqueue(entry('c', 0, 500));
-      queue.enqueue(entry('d'));
-      const batches = [
-        queue.takeBatch(0),
-        queue.takeBatch(0),
-        queue.takeBatch(0),
-        queue.takeBatch(0),
-      ];
-      expect(batches.map(idsOf)).toEqual([['a'], ['b'], ['c'], ['d']]);
-    });
   });
 
   describe('keeps a machine away from others', () => {
