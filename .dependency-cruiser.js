@@ -199,8 +199,14 @@ const forbidden = [
   {
     name: 'libs-only-through-index',
     comment: 'The inside of a lib is free to change.',
-    from: { pathNot: '^libs/' },
+    from: { pathNot: '^(libs/|apps/.*\\.spec\\.ts$)' },
     to: { path: '^libs/', pathNot: '^libs/[^/]+/src/index\\.ts$' },
+  },
+  {
+    name: 'libs-only-through-index-in-specs',
+    comment: 'What serves the specs of a lib may serve those of an app.',
+    from: { path: '^apps/.*\\.spec\\.ts$' },
+    to: { path: '^libs/', pathNot: '^libs/[^/]+/(src/index\\.ts$|test/)' },
   },
   {
     name: 'libs-only-through-index-among-libs',

@@ -1,11 +1,11 @@
-import { createServer, type Server } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { jest } from '@jest/globals';
 import { type INestApplicationContext, Module } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
 import { Clock, realEpochMs } from '#libs/clock';
 import { loadBridgeSettings } from '#libs/config';
+import type { DowntimeReason } from '#libs/contracts';
 import type { InboundMessage } from '#libs/kafka';
+import { respond, StubService } from '../../../../libs/cloud-client/test/stub-service.js';
 import { CommandOutcomes, type CommandResult } from '../delivery/index.js';
 import { inboundMessage } from '../delivery/testing/inbound-message.js';
 import { FlowControls } from '../flow-control/index.js';
@@ -30,7 +30,7 @@ const MILL = {
 };
 
 describe('DowntimeReasons', () => {
-  let server: Server;
+  let service: StubService;
   let bridge: INestApplicationContext;
   let clock: Clock;
   /** Reasons set, with the time of the plant at which they came to the service. */
@@ -43,50 +43,30 @@ describe('DowntimeReasons', () => {
   beforeEach(async () => {
     [requests, results, status] = [[], [], 200];
     serviceClock = { aheadSeconds: 0, isDated: true };
-    server = createServer((request, response) => {
-      void (async () => {
-        const chunks: Buffer[] = [];
-        for await (const chunk of request) chunks.push(chunk as Buffer);
-        const path = request.url ?? '';
-        const isSetting = path.endsWith('machineClassification');
-        const { aheadSeconds, isDated } = serviceClock;
-        const nowSeconds = clock.nowMs() / 1000 + aheadSeconds;
-        let isFuture = false;
-        let answered = 200;
-        if (isSetting) {
-          const { machineId, reasonId, startTime } = JSON.parse(
-            Buffer.concat(chunks).toString(),
-          ) as {
-            machineId: string;
-            reasonId: string;
-            startTime: number;
-          };
-          answered = machineId === '' ? 422 : status;
-          isFuture = startTime > nowSeconds;
-          if (machineId !== '')
-            requests.push({ reasonId, atSeconds: clock.nowMs() / 1000, isFuture });
-        }
-        response.sendDate = false;
-        if (isDated) response.setHeader('date', new Date(nowSeconds * 1000).toUTCString());
-        response.writeHead(isFuture ? 422 : answered, {
-          'content-type': 'application/json',
-        });
-        response.end(
-          JSON.stringify(
-            path.includes('lassification') ? { reasons: [{ name: 'Jam', code: '22' }] } : [MILL],
-          ),
-        );
-      })();
+    service = await StubService.start();
+    service.answers((request, response) => {
+      const { url = '', body } = request;
+      const { aheadSeconds, isDated } = serviceClock;
+      const nowSeconds = clock.nowMs() / 1000 + aheadSeconds;
+      response.sendDate = false;
+      if (isDated) response.setHeader('date', new Date(nowSeconds * 1000).toUTCString());
+      const reasons = { reasons: [{ name: 'Jam', code: '22' }] };
+      if (!url.endsWith('machineClassification')) {
+        respond(200, url.includes('lassification') ? reasons : [MILL])(request, response);
+        return;
+      }
+      const { machineId, reasonId, startTime } = JSON.parse(body) as DowntimeReason;
+      const isFuture = startTime > nowSeconds;
+      if (machineId !== '') requests.push({ reasonId, atSeconds: clock.nowMs() / 1000, isFuture });
+      respond(isFuture || machineId === '' ? 422 : status)(request, response);
     });
-    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
     await startBridge();
   });
 
   const startBridge = async (speed = CLOCK_SPEED): Promise<void> => {
-    const baseUrl = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
     const settings = loadBridgeSettings({
       KAFKA_BROKERS: 'localhost:1',
-      MACHINE_CLOUD_BASE_URL: baseUrl,
+      MACHINE_CLOUD_BASE_URL: service.baseUrl,
       MACHINE_CLOUD_TOKEN: 'a-token',
       CLOCK_SPEED: String(speed),
       CLOCK_ORIGIN: String(Math.floor(realEpochMs() / 1000)),
@@ -106,7 +86,7 @@ describe('DowntimeReasons', () => {
   afterEach(async () => {
     jest.restoreAllMocks();
     await bridge.close();
-    await new Promise((resolve) => server.close(resolve));
+    await service.stop();
   });
 
   /** Hands messages over; resolves when all of them have finished. */

@@ -1,11 +1,10 @@
-import { createServer, type Server } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { jest } from '@jest/globals';
 import { type INestApplicationContext, Module } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
 import { loadBridgeSettings } from '#libs/config';
 import { INTERNAL_TOPICS } from '#libs/contracts';
 import type { InboundRecord } from '#libs/kafka';
+import { respond, StubService } from '../../../../../libs/cloud-client/test/stub-service.js';
 import { CommandOutcomes, type CommandResult, type Precedence } from '../../delivery/index.js';
 import { inboundMessage, type KeptMessage } from '../../delivery/testing/inbound-message.js';
 import { FlowControls } from '../../flow-control/index.js';
@@ -36,7 +35,7 @@ interface Sent {
 }
 
 describe('WorkOrderLists', () => {
-  let server: Server;
+  let service: StubService;
   let bridge: INestApplicationContext;
   let lists: WorkOrderLists;
   /** The machines' lists in each request, as the service was sent them. */
@@ -49,27 +48,21 @@ describe('WorkOrderLists', () => {
     requests = [];
     [watermarks, answers] = [new Map<string, number>(), new Map<InboundRecord, CommandResult[]>()];
     answer = () => Promise.resolve();
-    server = createServer((request, response) => {
-      void (async () => {
-        const chunks: Buffer[] = [];
-        for await (const chunk of request) chunks.push(chunk as Buffer);
-        if (request.method === 'PUT') {
-          const body = JSON.parse(Buffer.concat(chunks).toString()) as { machines: never[] };
-          requests.push(body.machines);
-          await answer();
-        }
-        response.writeHead(200, { 'content-type': 'application/json' });
-        response.end(JSON.stringify([machine('M-1'), machine('M-2')]));
-      })();
+    service = await StubService.start();
+    service.answers((request, response) => {
+      const machines = respond(200, [machine('M-1'), machine('M-2')]);
+      if (request.method !== 'PUT') {
+        machines(request, response);
+        return;
+      }
+      requests.push((JSON.parse(request.body) as { machines: never[] }).machines);
+      void answer().then(() => {
+        machines(request, response);
+      });
     });
-    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-    await startBridge(`http://127.0.0.1:${(server.address() as AddressInfo).port}`);
-  });
-
-  const startBridge = async (baseUrl: string): Promise<void> => {
     const settings = loadBridgeSettings({
       KAFKA_BROKERS: 'localhost:1',
-      MACHINE_CLOUD_BASE_URL: baseUrl,
+      MACHINE_CLOUD_BASE_URL: service.baseUrl,
       MACHINE_CLOUD_TOKEN: 'a-token',
       WORK_ORDER_LIST_LINGER_MS: String(LINGER_MS),
     });
@@ -88,12 +81,12 @@ describe('WorkOrderLists', () => {
       .get(ListWatermarks)
       .topic.own(ownedState(watermarks, { name: INTERNAL_TOPICS.workOrderListFences }));
     await whenListed(bridge.get(MachineDirectory));
-  };
+  });
 
   afterEach(async () => {
     jest.restoreAllMocks();
     await bridge.close();
-    await new Promise((resolve) => server.close(resolve));
+    await service.stop();
   });
 
   /** @param done places of what an earlier owner has done of it */
@@ -285,14 +278,6 @@ describe('WorkOrderLists', () => {
     expect(watermarks.get('M-1')).toBe(issuedAt);
   });
 
-  it('supersedes a list issued before one that this process has applied', async () => {
-    const newer = send({ machineId: 'M-1', workingOrders: [], issuedAt: 20 });
-    expect(await newer.end).toBe('finished');
-    const older = send({ machineId: 'M-1', workingOrders: [], issuedAt: 10 });
-    expect(await older.end).toBe('finished');
-    expect(older.results).toMatchObject([{ kind: 'superseded' }]);
-  });
-
   it('writes with the answer of each machine when its list was issued', async () => {
     const machines = ['M-1', 'M-2'].map((machineId) => ({ machineId, workingOrders: [] }));
     expect(await send({ machines, issuedAt: 20 }).end).toBe('finished');
@@ -309,39 +294,27 @@ describe('WorkOrderLists', () => {
     expect(outdated.results).toMatchObject([{ kind: 'superseded' }]);
   });
 
-  it('is not followed by one older than what it took the place of', async () => {
+  it.each([
+    ['one', []],
+    ['either of two', ['first']],
+  ])('is not followed by a list older than %s that it took the place of', async (_, untimed) => {
     const { pass, arrived, open } = gate();
     answer = pass;
-    const busy = send({ machineId: 'M-1', workingOrders: ['busy'] });
+    const set = (order: string, issuedAt?: number): Sent =>
+      send({ machineId: 'M-1', workingOrders: [order], issuedAt });
+    const busy = set('busy');
     await arrived;
-    const timed = send({ machineId: 'M-1', workingOrders: ['timed'], issuedAt: 10 });
-    const newest = send({ machineId: 'M-1', workingOrders: ['newest'] });
-    const outdated = send({ machineId: 'M-1', workingOrders: ['outdated'], issuedAt: 5 });
+    const replaced = [...untimed.map((order) => set(order)), set('timed', 10)];
+    const newest = set('newest');
+    const outdated = set('outdated', 5);
     open();
-    for (const { end } of [busy, timed, newest, outdated]) expect(await end).toBe('finished');
-    expect(timed.results).toMatchObject([{ kind: 'superseded' }]);
-    expect(newest.results).toMatchObject([{ kind: 'applied' }]);
-    expect(outdated.results).toMatchObject([{ kind: 'superseded' }]);
-    const late = send({ machineId: 'M-1', workingOrders: ['late'], issuedAt: 9 });
+    for (const { end } of [busy, ...replaced, newest, outdated]) expect(await end).toBe('finished');
+    const late = set('late', 9);
     expect(await late.end).toBe('finished');
-    expect(late.results).toMatchObject([{ kind: 'superseded' }]);
-  });
-
-  it('is not followed by one older than either of two it took the place of', async () => {
-    const { pass, arrived, open } = gate();
-    answer = pass;
-    const busy = send({ machineId: 'M-1', workingOrders: ['busy'] });
-    await arrived;
-    const first = send({ machineId: 'M-1', workingOrders: ['first'] });
-    const timed = send({ machineId: 'M-1', workingOrders: ['timed'], issuedAt: 10 });
-    const newest = send({ machineId: 'M-1', workingOrders: ['newest'] });
-    const outdated = send({ machineId: 'M-1', workingOrders: ['outdated'], issuedAt: 5 });
-    open();
-    for (const { end } of [busy, first, timed, newest, outdated]) {
-      expect(await end).toBe('finished');
+    expect(newest.results).toMatchObject([{ kind: 'applied' }]);
+    for (const { results } of [...replaced, outdated, late]) {
+      expect(results).toMatchObject([{ kind: 'superseded' }]);
     }
-    const kinds = [first, timed, newest, outdated].map(({ results }) => results[0]?.kind);
-    expect(kinds).toEqual(['superseded', 'superseded', 'applied', 'superseded']);
   });
 
   it('writes no time of issue of a list that says none, or is not applied', async () => {
