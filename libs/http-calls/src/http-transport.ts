@@ -2,11 +2,9 @@ import { TextDecoder } from 'node:util';
 import {
   Axios,
   type AxiosAdapter,
-  AxiosError,
   AxiosHeaders,
   type AxiosRequestConfig,
   type AxiosResponse,
-  isAxiosError,
 } from 'axios';
 import { type Dispatcher, Pool } from 'undici';
 import { realNowMs } from '#libs/clock';
@@ -16,7 +14,6 @@ import {
   type CallAbort,
   type Caller,
   type CloudCall,
-  type CloudErrorCause,
   type Exchange,
   type HttpRequest,
   type ServiceReply,
@@ -81,15 +78,11 @@ export class HttpTransport {
   }
 
   private async send(request: HttpRequest, end: CallAbort): Promise<Exchange> {
-    try {
-      const { maxAnswerBytes = this.options.maxAnswerBytes } = request;
-      const config: SendingConfig = { sending: new Sending(request, end, maxAnswerBytes) };
-      const { data } = await this.http.request<ServiceReply>(config);
-      if (data.status < 300 || request.token === undefined) return data;
-      return { ...data, body: redactToken(data.body, request.token) };
-    } catch (error) {
-      return toFailure(error);
-    }
+    const { token, maxAnswerBytes = this.options.maxAnswerBytes } = request;
+    const config: SendingConfig = { sending: new Sending(request, end, maxAnswerBytes) };
+    const { data } = await this.http.request<Exchange>(config);
+    if (data.kind === 'failed' || data.status < 300 || token === undefined) return data;
+    return { ...data, body: redactToken(data.body, token) };
   }
 
   /** Waits for requests in flight, then closes every connection. */
@@ -129,17 +122,6 @@ interface SendingConfig extends AxiosRequestConfig {
 
 const TOO_LARGE = 'ANSWER_TOO_LARGE';
 
-function toFailure(error: unknown): Exchange {
-  const { code, message } = error as NodeJS.ErrnoException;
-  const cause: CloudErrorCause = { ...(code === undefined ? {} : { code }), message };
-  if (isAxiosError<ServiceReply>(error) && error.response) {
-    const fault = code === TOO_LARGE ? 'malformed-answer' : 'network';
-    return { ...error.response.data, bodyFault: { code: fault, cause } };
-  }
-  const kind = code === 'UND_ERR_CONNECT_TIMEOUT' ? 'timeout' : 'network';
-  return { kind: 'failed', code: kind, cause };
-}
-
 type Config = Parameters<AxiosAdapter>[0] & SendingConfig;
 
 /** What axios is shown of an answer's headers, which it would copy one by one; the reply has those that matter. */
@@ -152,15 +134,13 @@ const MORE_TO_COME = { stream: true };
  * Lets axios send through an undici pool: several times the throughput of its own HTTP adapter at
  * the concurrency the bridge works with. It follows no redirects.
  *
- * `config.sending` is what is sent; the answer's `data` is the reply. Rejects with an `AxiosError`
- * whose `code` is that of the failure; it has a `response` (with an empty body) when the status had
- * arrived.
+ * `config.sending` is what is sent; the answer's `data` is what became of it. Never rejects.
  */
 function undiciAdapter(pool: Dispatcher): AxiosAdapter {
   return (config) =>
-    new Promise((resolve, reject) => {
+    new Promise((resolve) => {
       const { sending } = config as Config;
-      pool.dispatch(sending.request, new Answer(sending, config as Config, resolve, reject));
+      pool.dispatch(sending.request, new Answer(sending, config as Config, resolve));
     });
 }
 
@@ -175,8 +155,7 @@ class Answer implements Dispatcher.DispatchHandler {
   constructor(
     private readonly sending: Sending,
     private readonly config: Config,
-    private readonly resolve: (response: AxiosResponse<ServiceReply>) => void,
-    private readonly reject: (error: AxiosError) => void,
+    private readonly resolve: (response: AxiosResponse<Exchange>) => void,
   ) {}
 
   onRequestStart(controller: Dispatcher.DispatchController): void {
@@ -242,21 +221,25 @@ class Answer implements Dispatcher.DispatchHandler {
     if (reply === undefined) return;
     if (this.text !== undefined) reply.body = this.text.decoded + this.text.decoder.decode();
     else if (this.first !== undefined) reply.body = utf8.decode(this.first);
-    this.resolve(this.responseOf(reply));
+    this.end(reply);
   }
 
   onResponseError(_controller: Dispatcher.DispatchController, error: Error): void {
-    const { code, message } = error as NodeJS.ErrnoException;
-    const { config, reply } = this;
-    const response = reply && this.responseOf(reply);
-    this.reject(
-      // connecting to a name with several addresses fails with an AggregateError without a message
-      new AxiosError(message || code, code ?? AxiosError.ERR_NETWORK, config, null, response),
-    );
+    const { code = 'ERR_NETWORK', message } = error as NodeJS.ErrnoException;
+    // connecting to a name with several addresses fails with an AggregateError without a message
+    const cause = { code, message: message || code };
+    const { reply } = this;
+    if (reply !== undefined) {
+      const fault = code === TOO_LARGE ? 'malformed-answer' : 'network';
+      this.end({ ...reply, bodyFault: { code: fault, cause } });
+      return;
+    }
+    const kind = code === 'UND_ERR_CONNECT_TIMEOUT' ? 'timeout' : 'network';
+    this.end({ kind: 'failed', code: kind, cause });
   }
 
-  private responseOf(data: ServiceReply): AxiosResponse<ServiceReply> {
-    return { data, status: data.status, statusText: '', headers: UNSEEN, config: this.config };
+  private end(data: Exchange): void {
+    this.resolve({ data, status: 0, statusText: '', headers: UNSEEN, config: this.config });
   }
 }
 
