@@ -55,13 +55,6 @@ describe('LaneQueue', () => {
   };
 
   describe('puts together', () => {
-    it('entries of different machines, oldest first, up to its limit', () => {
-      add('a', 'b', 'c', 'd', 'e');
-      expect(idsOf(queue.takeBatch(0))).toEqual(['a', 'b', 'c', 'd']);
-      expect(idsOf(queue.takeBatch(0))).toEqual(['e']);
-      expect(queue.takeBatch(0)).toEqual([]);
-    });
-
     it('no more bytes than a request may have', () => {
       queue.enqueue(entry('a', 0, 60));
       queue.enqueue(entry('b', 0, 40));
@@ -218,20 +211,6 @@ describe('LaneQueue', () => {
   });
 
   describe('of the entries that wait', () => {
-    it('lists them, and puts others in their place', () => {
-      expect(queue.waitingOf('a').at(-1)).toBeUndefined();
-      queue.replaceAll('a', [entry('a', 0)]);
-      queue.replaceAll('a', [entry('a', 1), entry('a', 2)]);
-      expect(queue.waitingOf('a')).toEqual([entry('a', 1), entry('a', 2)]);
-      queue.replaceAll('a', [entry('a', 1), entry('a', 3)]);
-      expect(queue.waitingOf('a').at(-1)).toEqual(entry('a', 3));
-      expect(queue.waiting).toBe(2);
-      expect(queue.takeBatch(0)).toEqual([entry('a', 1)]);
-      queue.releaseMachine('a', 'ok');
-      expect(queue.takeBatch(0)).toEqual([entry('a', 3)]);
-      expect(queue.waitingOf('a').at(-1)).toBeUndefined();
-    });
-
     it('keeps the turn of the one that is replaced', () => {
       add('a', 'b');
       queue.replaceAll('a', [entry('a', 2)]);
