@@ -1,4 +1,4 @@
-import { hang, respond } from '../test/stub-service.js';
+import { hang, respond } from '../../http-calls/test/stub-service.js';
 import { calls, connect, service } from '../test/stubbed-client.js';
 import type { MachineCloudClient } from './machine-cloud-client.js';
 

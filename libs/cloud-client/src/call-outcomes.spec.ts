@@ -1,7 +1,7 @@
 import { gzipSync } from 'node:zlib';
 import { realDelayMs } from '#libs/clock';
 import { CloudError } from '#libs/http-calls';
-import { hang, respond, StubService } from '../test/stub-service.js';
+import { hang, respond, StubService } from '../../http-calls/test/stub-service.js';
 import { calls, client, connect, service } from '../test/stubbed-client.js';
 import type { MachineCloudClient } from './machine-cloud-client.js';
 

@@ -1,5 +1,9 @@
 import { ServiceWithLogin } from '../test/service-with-login.js';
-import { type ReceivedRequest, respond, type StubAnswer } from '../test/stub-service.js';
+import {
+  type ReceivedRequest,
+  respond,
+  type StubAnswer,
+} from '../../http-calls/test/stub-service.js';
 import * as stubbed from '../test/stubbed-client.js';
 import type { MachineCloudClient } from './machine-cloud-client.js';
 

@@ -1,7 +1,7 @@
 import { setMaxListeners } from 'node:events';
 import { realDelayMs } from '#libs/clock';
 import { ServiceWithLogin } from '../test/service-with-login.js';
-import { hang, respond, type StubAnswer } from '../test/stub-service.js';
+import { hang, respond, type StubAnswer } from '../../http-calls/test/stub-service.js';
 import * as stubbed from '../test/stubbed-client.js';
 import type { CloudClientOptions } from './service-calls.js';
 import type { MachineCloudClient } from './machine-cloud-client.js';

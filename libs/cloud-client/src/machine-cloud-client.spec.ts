@@ -1,4 +1,4 @@
-import { respond } from '../test/stub-service.js';
+import { respond } from '../../http-calls/test/stub-service.js';
 import { calls, client, connect, service } from '../test/stubbed-client.js';
 
 describe('each operation', () => {

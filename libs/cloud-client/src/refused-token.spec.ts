@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { fixedToken } from '#libs/access-tokens';
 import type { TokenSettings } from '#libs/config';
 import { ServiceWithLogin } from '../test/service-with-login.js';
-import { respond } from '../test/stub-service.js';
+import { respond } from '../../http-calls/test/stub-service.js';
 import * as stubbed from '../test/stubbed-client.js';
 import type { MachineCloudClient } from './machine-cloud-client.js';
 

@@ -1,4 +1,4 @@
-import { respond, type StubAnswer } from '../test/stub-service.js';
+import { respond, type StubAnswer } from '../../http-calls/test/stub-service.js';
 import { client, connect, service } from '../test/stubbed-client.js';
 
 const REASONS = { reasons: [{ name: 'Tool change', code: '22' }] };

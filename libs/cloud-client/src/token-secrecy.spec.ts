@@ -2,7 +2,7 @@ import { inspect } from 'node:util';
 import { fixedToken } from '#libs/access-tokens';
 import type { TokenSettings } from '#libs/config';
 import type { CloudAnswer } from '#libs/http-calls';
-import { hang, respond, type StubAnswer, StubService } from '../test/stub-service.js';
+import { hang, respond, type StubAnswer, StubService } from '../../http-calls/test/stub-service.js';
 import { calls, connect, logs, service } from '../test/stubbed-client.js';
 import type { MachineCloudClient } from './machine-cloud-client.js';
 

@@ -4,7 +4,7 @@ import {
   type ReceivedRequest,
   type StubAnswer,
   type StubService,
-} from './stub-service.js';
+} from '../../http-calls/test/stub-service.js';
 
 /** A stub that hands out token-1, token-2, … at the login and answers calls by the token they carry. */
 export class ServiceWithLogin {

@@ -3,7 +3,7 @@ import type { CloudCall } from '#libs/http-calls';
 import { captureLogs, type CapturedLogs } from '../../logging/test/captured-logs.js';
 import type { CloudClientOptions } from '../src/service-calls.js';
 import { MachineCloudClient } from '../src/machine-cloud-client.js';
-import { StubService } from './stub-service.js';
+import { StubService } from '../../http-calls/test/stub-service.js';
 
 /** Of the test that runs, as is all that follows. */
 export let service: StubService;

@@ -1,9 +1,7 @@
-import { once } from 'node:events';
-import { createServer, type Server } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { Logger } from '@nestjs/common';
 import { realDelayMs } from '#libs/clock';
 import type { Parsed } from '#libs/contracts';
+import { respond, StubService } from '../../http-calls/test/stub-service.js';
 import { OutputFrames, SchemaRegistry } from './schema-registry.js';
 import { reachRegistry, type SchemaRegistryOptions } from './registry-requests.js';
 
@@ -23,7 +21,7 @@ interface Answer {
 
 describe('a schema registry', () => {
   Logger.overrideLogger(false);
-  let server: Server;
+  let service: StubService;
   let options: SchemaRegistryOptions;
   let registry: SchemaRegistry;
   let asked: string[];
@@ -38,27 +36,22 @@ describe('a schema registry', () => {
     posted = [];
     answers = { '/schemas/types': { body: ['AVRO'] } };
     fault = undefined;
-    server = createServer((request, response) => {
-      const url = request.url ?? '';
+    service = await StubService.start();
+    service.answers((request, response) => {
+      const { url = '' } = request;
       if (url !== '/schemas/types') asked.push(url);
-      if (request.method === 'POST') {
-        request.setEncoding('utf8').on('data', (part: string) => posted.push(part));
-      }
+      if (request.method === 'POST') posted.push(request.body);
       if (fault === 'hang') return;
       const { status = 200, body } = fault ?? answers[url] ?? NOT_FOUND;
-      response.writeHead(status).end(typeof body === 'string' ? body : JSON.stringify(body));
+      respond(status, body)(request, response);
     });
-    server.listen(0, '127.0.0.1');
-    await once(server, 'listening');
-    const { port } = server.address() as AddressInfo;
-    options = { url: `http://127.0.0.1:${port}`, authorization: 'Basic c2U=' };
+    options = { url: service.baseUrl, authorization: 'Basic c2U=' };
     registry = new SchemaRegistry(options, TIMINGS);
   });
 
   afterEach(async () => {
     await registry.close();
-    server.closeAllConnections();
-    server.close();
+    await service.stop();
   });
 
   const framed = (id: number, payload: Buffer): { value: Buffer; headers: [] } => {

@@ -5,7 +5,7 @@ import { Clock, realEpochMs } from '#libs/clock';
 import { loadBridgeSettings } from '#libs/config';
 import type { DowntimeReason } from '#libs/contracts';
 import type { InboundMessage } from '#libs/kafka';
-import { respond, StubService } from '../../../../libs/cloud-client/test/stub-service.js';
+import { respond, StubService } from '../../../../libs/http-calls/test/stub-service.js';
 import { CommandOutcomes, type CommandResult } from '../delivery/index.js';
 import { inboundMessage } from '../delivery/testing/inbound-message.js';
 import { FlowControls } from '../flow-control/index.js';

@@ -1,10 +1,9 @@
-import { createServer, type Server } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { jest } from '@jest/globals';
 import { Logger } from '@nestjs/common';
 import { ManualClock, realDelayMs } from '#libs/clock';
 import { fixedToken, MachineCloudClient } from '#libs/cloud-client';
 import { createKafka, IdempotentProducer } from '#libs/kafka';
+import { StubService } from '../../../../libs/http-calls/test/stub-service.js';
 import { bridgeSettings } from '../platform/testing/bridge-settings.js';
 import { ReasonLists } from './reason-lists.js';
 import { ReasonRecords } from './reason-records.js';
@@ -14,7 +13,7 @@ import { ReasonRefresh } from './reason-refresh.js';
 const A_SECOND_MS = 1000;
 
 describe('ReasonRefresh', () => {
-  let server: Server;
+  let service: StubService;
   let client: MachineCloudClient;
   let clock: ManualClock;
   let lists: ReasonLists;
@@ -39,16 +38,16 @@ describe('ReasonRefresh', () => {
     status = 422;
     asked = [];
     underWay = mostUnderWay = 0;
-    server = createServer((request, response) => {
-      asked.push(new URL(request.url ?? '', 'http://any').searchParams.get('machineId') ?? '');
+    service = await StubService.start();
+    service.answers(({ url = '' }, response) => {
+      asked.push(new URL(url, 'http://any').searchParams.get('machineId') ?? '');
       mostUnderWay = Math.max(mostUnderWay, (underWay += 1));
       setTimeout(() => {
         underWay -= 1;
         response.writeHead(status).end();
       }, 5);
     });
-    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-    const baseUrl = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+    const { baseUrl } = service;
     const settings = bridgeSettings({ MACHINE_CLOUD_BASE_URL: baseUrl });
     clock = new ManualClock(1_763_680_000_000);
     client = new MachineCloudClient({ baseUrl, token: fixedToken('a-token') });
@@ -63,7 +62,7 @@ describe('ReasonRefresh', () => {
     refresh.beforeApplicationShutdown();
     lists.onApplicationShutdown();
     await Promise.all([producer.close(), client.close()]);
-    await new Promise((resolve) => server.close(resolve));
+    await service.stop();
   });
 
   it('reads each machine’s reasons once, a few at a time, and again when they have become old', async () => {

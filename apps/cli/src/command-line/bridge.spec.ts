@@ -1,38 +1,33 @@
-import { once } from 'node:events';
-import { createServer, type RequestListener, type Server } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { type StubAnswer, StubService } from '../../../../libs/http-calls/test/stub-service.js';
 import { askBridge, has, isListOf } from './bridge.js';
 import { UnreachableError } from './exit-codes.js';
 
 describe('asking a bridge', () => {
   const isFlows = isListOf('name', 'processes');
-  const servers: Server[] = [];
+  let service: StubService;
 
-  const serving = async (listener: RequestListener): Promise<string> => {
-    const server = createServer(listener).listen(0, '127.0.0.1');
-    servers.push(server);
-    await once(server, 'listening');
-    return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-  };
-
-  afterEach(() => {
-    for (const server of servers.splice(0)) server.close().closeAllConnections();
+  beforeEach(async () => {
+    service = await StubService.start();
   });
 
+  afterEach(() => service.stop());
+
+  const serving = (answer: StubAnswer): string => {
+    service.answers(answer);
+    return service.baseUrl;
+  };
+
   it('sends and reads JSON, below the path of its URL', async () => {
-    const url = await serving((request, response) => {
-      request.toArray().then(
-        (body) => response.end(JSON.stringify([request.method, request.url, String(body[0])])),
-        () => undefined,
-      );
-    });
+    const url = serving(({ method, url, body }, response) =>
+      response.end(JSON.stringify([method, url, body])),
+    );
     expect(await askBridge(`${url}/factory/`, '/api/x', Array.isArray, { by: 'me' })).toEqual([
       ...['POST', '/factory/api/x', '{"by":"me"}'],
     ]);
   });
 
   it('says that a page is of no bridge', async () => {
-    const url = await serving((_, response) => response.end('<!doctype html><title>Login</title>'));
+    const url = serving((_, response) => response.end('<!doctype html><title>Login</title>'));
     await expect(askBridge(url, '/api/flows', isFlows)).rejects.toThrow(
       `${url}/api/flows answers with 200 and no JSON: it is no bridge`,
     );
@@ -45,28 +40,27 @@ describe('asking a bridge', () => {
     ['[]', (json: unknown) => has(json, 'before')],
     ['"text"', (json: unknown) => has(json, 'before')],
   ])('says that JSON of another program is of no bridge: %s', async (body, isAnswer) => {
-    const url = await serving((_, response) => response.end(body));
+    const url = serving((_, response) => response.end(body));
     await expect(askBridge(url, '/api/x', isAnswer)).rejects.toThrow(
       `${url}/api/x answers with 200 and other JSON than a bridge: it is no bridge of this version; --bridge names another address`,
     );
   });
 
   it('says what to do where nothing listens', async () => {
-    const url = await serving(() => undefined);
-    const [server] = servers.splice(0);
-    await new Promise((closed) => server?.close(closed));
+    const url = service.baseUrl;
+    await service.stop();
     await expect(askBridge(url, '/api/flows', isFlows)).rejects.toThrow(
       /^no bridge answers at .*ECONNREFUSED .*: start it, or name another one with --bridge$/,
     );
   });
 
   it('follows no redirect', async () => {
-    const url = await serving((_, response) => response.writeHead(307, { location: '/x' }).end());
+    const url = serving((_, response) => response.writeHead(307, { location: '/x' }).end());
     await expect(askBridge(url, '/api/flows', isFlows)).rejects.toThrow('answers with 307');
   });
 
   it('takes an answer that breaks off for none', async () => {
-    const url = await serving((_, response) => {
+    const url = serving((_, response) => {
       response.write('[', () => response.destroy());
     });
     await expect(askBridge(url, '/api/flows', isFlows)).rejects.toThrow(UnreachableError);

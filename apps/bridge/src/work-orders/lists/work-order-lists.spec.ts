@@ -4,7 +4,7 @@ import { NestFactory } from '@nestjs/core';
 import { loadBridgeSettings } from '#libs/config';
 import { INTERNAL_TOPICS } from '#libs/contracts';
 import type { InboundRecord } from '#libs/kafka';
-import { respond, StubService } from '../../../../../libs/cloud-client/test/stub-service.js';
+import { respond, StubService } from '../../../../../libs/http-calls/test/stub-service.js';
 import { CommandOutcomes, type CommandResult, type Precedence } from '../../delivery/index.js';
 import { inboundMessage, type KeptMessage } from '../../delivery/testing/inbound-message.js';
 import { FlowControls } from '../../flow-control/index.js';
