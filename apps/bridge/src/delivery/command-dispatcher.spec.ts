@@ -1440,8 +1440,11 @@ describe('CommandDispatcher', () => {
       expect(flow.dispatcher.pausedBecause).toBeUndefined();
     });
 
-    it('pauses where all that waits was asked to wait', async () => {
-      flow = new Flow(SINGLE_CALLS);
+    it.each([
+      ['calls for two machines', SINGLE_CALLS],
+      ['one call for both', sharedCalls()],
+    ])('pauses where all that waits was asked to wait, after %s', async (_, options) => {
+      flow = new Flow(options);
       flow.service = () => awayFor(AN_HOUR_MS);
       for (const name of ['a1', 'b1']) flow.submit(name);
       await pass(10_000);
