@@ -62,7 +62,7 @@ describe('flows that are paused by hand, of two processes', () => {
       method: 'POST',
       headers: {
         authorization: `Bearer ${TOKEN}`,
-        ...(body !== undefined && { 'content-type': 'application/json' }),
+        'content-type': 'application/json',
         ...headers,
       },
       ...(body !== undefined && { body: typeof body === 'string' ? body : JSON.stringify(body) }),

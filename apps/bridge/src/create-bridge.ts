@@ -3,7 +3,7 @@ import { BaseExceptionFilter, NestFactory } from '@nestjs/core';
 import { FastifyAdapter, type NestFastifyApplication } from '@nestjs/platform-fastify';
 import { throwError } from 'rxjs';
 import type { BridgeSettings } from '#libs/config';
-import { DATA_HEADERS, SERVER_CHECKS, SERVER_TIMEOUT } from '#libs/http-api';
+import { acceptEmptyJson, DATA_HEADERS, SERVER_CHECKS, SERVER_TIMEOUT } from '#libs/http-api';
 import { KafkaConsumerStrategy } from '#libs/kafka';
 import { jsonLogger } from '#libs/logging';
 import { openTracing } from '#libs/tracing';
@@ -50,6 +50,7 @@ export async function createBridge(settings: BridgeSettings): Promise<Bridge> {
     }),
     { logger: jsonLogger(settings.logLevel), abortOnError: false },
   );
+  acceptEmptyJson(app);
   const strategy = app.get(KafkaConsumerStrategy);
   const http = app.getHttpAdapter().getInstance();
   http.server.maxConnections = MAX_CONNECTIONS;

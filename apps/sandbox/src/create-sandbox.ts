@@ -11,6 +11,7 @@ import {
   loadSandboxSettings,
   type LogLevel,
 } from '#libs/config';
+import { acceptEmptyJson } from '#libs/http-api';
 import { ServiceGate } from './control/service-gate.js';
 import { errorBody, ErrorBodyFilter } from './http/error-body.js';
 import { Plant, type PlantMachine } from './plant/plant.js';
@@ -68,7 +69,9 @@ export async function createSandbox(
     stopFollowing();
     done();
   });
-  acceptJsonBodies(instance);
+  // JSON alone: anything else is a 415. The interface's sample for the reason list posts an empty body as JSON.
+  instance.removeContentTypeParser(['text/plain']);
+  acceptEmptyJson(app);
   app.useGlobalFilters(new ErrorBodyFilter());
   app.get(ServiceGate).install(instance);
   dateAnswers(instance, world);
@@ -180,20 +183,3 @@ function describeService(app: NestFastifyApplication): OpenAPIObject {
 
 /** 1 MiB; a larger body is answered with 413. */
 const BODY_LIMIT = 1024 * 1024;
-
-/**
- * Accepts JSON bodies alone (anything else is a 415) and takes an empty one for none: the
- * interface's sample for the reason list is a POST with a JSON content type and an empty body.
- */
-function acceptJsonBodies(instance: FastifyInstance): void {
-  const parseJson = instance.getDefaultJsonParser('error', 'error');
-  instance.removeContentTypeParser(['text/plain']);
-  instance.addContentTypeParser(
-    'application/json',
-    { parseAs: 'string', bodyLimit: BODY_LIMIT },
-    (request, body: string, done) => {
-      if (body === '') done(null, undefined);
-      else void parseJson(request, body, done);
-    },
-  );
-}

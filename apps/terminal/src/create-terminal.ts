@@ -3,7 +3,13 @@ import { Logger } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
 import { FastifyAdapter, type NestFastifyApplication } from '@nestjs/platform-fastify';
 import type { TerminalSettings } from '#libs/config';
-import { ApiErrorFilter, REFUSED_ADDRESSES, SERVER_CHECKS, SERVER_TIMEOUT } from '#libs/http-api';
+import {
+  acceptEmptyJson,
+  ApiErrorFilter,
+  REFUSED_ADDRESSES,
+  SERVER_CHECKS,
+  SERVER_TIMEOUT,
+} from '#libs/http-api';
 import { jsonLogger } from '#libs/logging';
 import { servePage } from './http/page-files.js';
 import { PlantFeed } from './kafka/plant-feed.js';
@@ -57,6 +63,7 @@ export async function createTerminal(settings: TerminalSettings): Promise<Termin
     }),
     { logger: jsonLogger(settings.logLevel), abortOnError: false },
   );
+  acceptEmptyJson(app);
   app.useGlobalFilters(new ApiErrorFilter());
   const instance = app.getHttpAdapter().getInstance();
   instance.server.maxConnections = MAX_CONNECTIONS;
