@@ -1,5 +1,6 @@
 import { once } from 'node:events';
 import { get, type IncomingMessage } from 'node:http';
+import { json } from 'node:stream/consumers';
 import { Module } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
 import { FastifyAdapter, type NestFastifyApplication } from '@nestjs/platform-fastify';
@@ -93,6 +94,19 @@ describe('the list of machines', () => {
     while (!hasEnded) await realDelayMs(10);
     expect(taken).toBeLessThan(MACHINES);
   });
+});
+
+it('lists the machines that are observed while the service lists none, as when its list cannot be read', async () => {
+  const listed = new Map<string, unknown>();
+  const controller = new MachinesController(
+    { machines: () => listed } as unknown as MachineDirectory,
+    {} as CommandOutcomes,
+    { observed: [machine(1)], get: () => undefined } as unknown as MachineStates,
+  );
+  const list = async (): Promise<unknown> => json(controller.list().getStream());
+  expect(await list()).toEqual([{ ...machine(1), state: null }]);
+  listed.set('M-2', machine(2));
+  expect(await list()).toEqual([{ ...machine(2), state: null }]);
 });
 
 describe('the details of a machine that the service does not list, as where the token may not read machines', () => {

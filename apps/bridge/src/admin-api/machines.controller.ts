@@ -52,11 +52,13 @@ export class MachinesController {
     return { ...summary, workOrderList: list ?? null, lastOutcomes };
   }
 
-  /** The JSON of all machines as the directory lists them now. */
+  /** The JSON of all machines as the directory lists them now; of those observed, while it lists none. */
   private *listInChunks(): Generator<string> {
     let chunk = '[';
     let separator = '';
-    for (const machine of this.directory.machines().values()) {
+    const listed = this.directory.machines();
+    const observed = listed.size === 0 ? this.states?.observed : undefined;
+    for (const machine of observed ?? listed.values()) {
       const summary = machineSummary(machine, this.states?.get(machine.machineId));
       chunk += separator + JSON.stringify(summary);
       separator = ',';

@@ -1,6 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import type { Metric } from 'prom-client';
 import { Clock } from '#libs/clock';
+import type { MachineInfo } from '#libs/cloud-client';
 import type { MachineStateRecord } from '#libs/contracts';
 import { scrapedGauge } from '#libs/http-api';
 import { MachineDirectory } from '../machine-directory/index.js';
@@ -41,8 +42,8 @@ export class MachineStates {
         'Machines of this process whose latest poll failed, by factory',
         ['factory'],
         (it) => {
-          for (const { machineId, factoryId: factory } of machines.watches) {
-            it.inc({ factory }, health.isFailing(machineId) ? 1 : 0);
+          for (const { machineId, info } of machines.watches) {
+            it.inc({ factory: info.factoryId }, health.isFailing(machineId) ? 1 : 0);
           }
         },
       ),
@@ -63,6 +64,11 @@ export class MachineStates {
         },
       ),
     ];
+  }
+
+  /** Those that this process observes, also while the service lists none. */
+  get observed(): MachineInfo[] {
+    return this.machines.watches.flatMap(({ hasEnded, info }) => (hasEnded ? [] : [info]));
   }
 
   /** Undefined for a machine that another process owns or that was not observed yet. */

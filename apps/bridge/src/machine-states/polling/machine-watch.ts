@@ -30,7 +30,8 @@ export class MachineWatch implements Polled {
 
   /** @param signal of the partition: aborts when that is lost */
   constructor(
-    private info: MachineInfo,
+    /** As the service last described it. */
+    public info: MachineInfo,
     private readonly stored: StoredMachines,
     private readonly context: WatchContext,
     private readonly signal: AbortSignal,
@@ -43,10 +44,6 @@ export class MachineWatch implements Polled {
 
   get machineId(): string {
     return this.info.machineId;
-  }
-
-  get factoryId(): string {
-    return this.info.factoryId;
   }
 
   get hasEnded(): boolean {
