@@ -78,8 +78,8 @@ describe('a sandbox', () => {
     await expect(starting).rejects.toMatchObject({
       problems: [
         'SANDBOX_MACHINES must be a whole number from 1 to 1000000',
-        'SANDBOX_TOKENS_FILE names a file that cannot be read (ENOENT)',
         'SANDBOX_TIMELINE_FILE names a file that is not JSON',
+        'SANDBOX_TOKENS_FILE names a file that cannot be read (ENOENT)',
       ],
     });
   });

@@ -42,9 +42,9 @@ type LoadedSettings = ReturnType<typeof loadSettings>;
 
 /** @throws SettingsError naming everything that is wrong, with the settings and in their files */
 export function loadSettings(environment: Environment) {
-  return loadSandboxSettings(environment, (env, { tokensFile, timelineFile }) => ({
+  return loadSandboxSettings(environment, (env, { tokensFile, timeline }) => ({
     tokens: readTokensFile(env, tokensFile),
-    machines: timelineFile === undefined ? undefined : readTimeline(env, timelineFile),
+    machines: timeline === undefined ? undefined : readTimeline(env, timeline),
   }));
 }
 
@@ -141,21 +141,11 @@ function buildPlant(settings: LoadedSettings): Plant {
   return new Plant(calendar, settings.files?.machines ?? simulateMachines(settings, calendar));
 }
 
-const TIMELINE_FILE = 'SANDBOX_TIMELINE_FILE';
-
-function readTimeline(env: EnvironmentReader, path: string): PlantMachine[] | undefined {
-  const text = env.fileContent(TIMELINE_FILE, path);
-  if (text === undefined) return undefined;
-  let json: unknown;
-  try {
-    json = JSON.parse(text);
-  } catch {
-    env.problem(TIMELINE_FILE, 'names a file that is not JSON');
-    return undefined;
-  }
+/** A scripted timeline in place of the simulation. */
+function readTimeline(env: EnvironmentReader, json: unknown): PlantMachine[] | undefined {
   const read = readTimelineScript(json);
   if (read.ok) return read.machines;
-  for (const problem of read.problems) env.problem(`${TIMELINE_FILE}:`, problem);
+  for (const problem of read.problems) env.problem('SANDBOX_TIMELINE_FILE:', problem);
   return undefined;
 }
 

@@ -1,4 +1,3 @@
-import type { ClockOptions } from '#libs/clock';
 import { type Flow, FLOWS } from '#libs/contracts';
 import { readClockSettings } from './clock-settings.js';
 import {
@@ -9,28 +8,14 @@ import {
   problemsOf,
   readSettings,
 } from './environment-reader.js';
-import {
-  type ErpAccess,
-  type ErpSettings,
-  readErpAccess,
-  readErpSettings,
-} from './erp-settings.js';
-import { type HttpSettings, readHttpSettings } from './http-settings.js';
-import {
-  type KafkaSettings,
-  readKafkaSettings,
-  readSchemaRegistrySettings,
-  type SchemaRegistrySettings,
-} from './kafka-settings.js';
-import { type LogLevel, readLogLevel } from './log-level.js';
-import { type ProxySettings, readProxySettings } from './proxy-settings.js';
+import { readErpAccess, readErpSettings } from './erp-settings.js';
+import { readHttpSettings } from './http-settings.js';
+import { readKafkaSettings, readSchemaRegistrySettings } from './kafka-settings.js';
+import { readLogLevel } from './log-level.js';
+import { readProxySettings } from './proxy-settings.js';
 import { readServiceUrl } from './service-url.js';
-import { readToken, type TokenSettings } from './token-settings.js';
-import {
-  readTracingSettings,
-  type TracingSettings,
-  type UnsupportedSetting,
-} from './tracing-settings.js';
+import { readToken } from './token-settings.js';
+import { readTracingSettings, type UnsupportedSetting } from './tracing-settings.js';
 
 /** setTimeout overflows past 2^31 - 1 ms, and then fires at once. */
 const LONGEST_TIMER_SECONDS = 2_147_483;
@@ -43,34 +28,7 @@ const LARGEST_SKEW_SECONDS = 86_400;
 const MOST_MACHINES = 10_000;
 
 /** The settings of the bridge, see docs/operations.md; `…Seconds` are the clock's time, `…Ms` real time. */
-export interface BridgeSettings {
-  kafka: KafkaSettings;
-  /** Undefined where values in Avro or Protobuf are refused. */
-  schemaRegistry: SchemaRegistrySettings | undefined;
-  machineCloud: MachineCloudSettings;
-  http: HttpSettings;
-  flows: ReadonlySet<Flow>;
-  clock: Required<ClockOptions>;
-  polling: {
-    intervalSeconds: number;
-    staleAfterSeconds: number;
-    settleSeconds: number;
-    backfillOnFirstStartSeconds: number;
-  };
-  directoryRefreshSeconds: number;
-  reasonsRefreshSeconds: number;
-  downtimeReasonMaxSkewSeconds: number;
-  workOrderList: { maxMachines: number; lingerMs: number };
-  outcomeDeferredAfterSeconds: number;
-  erp: ErpSettings;
-  /** Of the enrichment rules, by their names. */
-  erpAccess: ReadonlyMap<string, ErpAccess>;
-  logLevel: LogLevel;
-  /** Undefined where no spans are exported. */
-  tracing: TracingSettings | undefined;
-  /** Settings that are given, but without effect: the log reports them. */
-  unsupported: readonly UnsupportedSetting[];
-}
+export type BridgeSettings = ReturnType<typeof readBridgeSettings>;
 
 /** @throws SettingsError naming everything that is wrong */
 export function loadBridgeSettings(environment: Environment): BridgeSettings {
@@ -121,11 +79,13 @@ function masked(name: string, value: string): string {
   return SECRET.test(name) ? '********' : value.replace(/\/\/[^/@]*@/g, '//********@');
 }
 
-function readBridgeSettings(env: EnvironmentReader): BridgeSettings {
+function readBridgeSettings(env: EnvironmentReader) {
+  /** Settings that are given, but without effect: the log reports them. */
   const unsupported: UnsupportedSetting[] = [];
   const erp = readErpSettings(env);
   return {
     kafka: readKafkaSettings(env),
+    /** Undefined where values in Avro or Protobuf are refused. */
     schemaRegistry: readSchemaRegistrySettings(env),
     machineCloud: readMachineCloudSettings(env),
     http: readHttpSettings(env),
@@ -156,8 +116,10 @@ function readBridgeSettings(env: EnvironmentReader): BridgeSettings {
       max: LONGEST_TIMER_SECONDS,
     }),
     erp,
+    /** Of the enrichment rules, by their names. */
     erpAccess: readErpAccess(env, erp.enrichment),
     logLevel: readLogLevel(env),
+    /** Undefined where no spans are exported. */
     tracing: readTracingSettings(env, unsupported),
     unsupported,
   };
@@ -179,23 +141,12 @@ function readFlows(env: EnvironmentReader): ReadonlySet<Flow> {
   return flows;
 }
 
-export interface MachineCloudSettings {
-  baseUrl: string;
-  token: TokenSettings;
-  reasonField: 'reasonId' | 'reason';
-  machineInfoPath: string;
-  timeoutMs: number;
-  maxConcurrency: number;
-  /** Of all requests to the service together; absent: no limit. */
-  maxRequestsPerSecond?: number | undefined;
-  proxy?: ProxySettings | undefined;
-}
-
 const MACHINE_INFO_PATH = 'MACHINE_CLOUD_MACHINE_INFO_PATH';
 const PATH_SEGMENTS = /^\/?[A-Za-z0-9._~-]+(\/[A-Za-z0-9._~-]+)*$/;
 
-export function readMachineCloudSettings(env: EnvironmentReader): MachineCloudSettings {
+export function readMachineCloudSettings(env: EnvironmentReader) {
   return {
+    /** Of all requests to the service together; undefined: no limit. */
     maxRequestsPerSecond: env.positiveNumber('MACHINE_CLOUD_MAX_REQUESTS_PER_SECOND'),
     proxy: readProxySettings(env),
     baseUrl: readBaseUrl(env),

@@ -230,6 +230,17 @@ export class EnvironmentReader {
     return path === undefined ? undefined : this.fileContent(name, path);
   }
 
+  /** What the file that a setting names holds in JSON; undefined where that is not set, or the file holds none. */
+  json(name: string): unknown {
+    const content = this.file(name);
+    try {
+      return content === undefined ? undefined : JSON.parse(content);
+    } catch {
+      this.problem(name, 'names a file that is not JSON');
+      return undefined;
+    }
+  }
+
   /** The content of a file that a setting names, white space trimmed. */
   fileContent(name: string, path: string): string | undefined {
     this.files.push(path);

@@ -6,7 +6,7 @@ const HOST_NAME = /^[A-Za-z0-9._-]+$/;
 const LOOPBACK_HOST = /^(127\.\d+\.\d+\.\d+|::1|localhost)$/;
 const TOKEN_IN_HEADER = /^[\x20-\x7e]*$/;
 
-export interface HttpSettings {
+interface HttpSettings {
   host: string;
   port: number;
   /** Required as Bearer on `/api` and `/metrics` when set. */

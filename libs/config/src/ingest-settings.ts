@@ -1,25 +1,14 @@
 import { createHash } from 'node:crypto';
 import { hostname } from 'node:os';
-import type { ClockOptions } from '#libs/clock';
 import { isJsonObject, type JsonObject } from '#libs/contracts';
 import { expressionFault } from '#libs/expressions';
 import { readClockSettings } from './clock-settings.js';
-import {
-  type Environment,
-  type EnvironmentReader,
-  type FromFiles,
-  readSettings,
-} from './environment-reader.js';
-import { type ErpSettings, readErpSettings } from './erp-settings.js';
+import { type Environment, type EnvironmentReader, readSettings } from './environment-reader.js';
+import { readErpSettings } from './erp-settings.js';
 import { listenAddress } from './http-settings.js';
-import {
-  checkAuthority,
-  checkPair,
-  type KafkaSettings,
-  readKafkaSettings,
-} from './kafka-settings.js';
-import { type LogLevel, readLogLevel } from './log-level.js';
-import { type ProxySettings, readProxySettings } from './proxy-settings.js';
+import { checkAuthority, checkPair, readKafkaSettings } from './kafka-settings.js';
+import { readLogLevel } from './log-level.js';
+import { readProxySettings } from './proxy-settings.js';
 import { serviceUrlFault } from './service-url.js';
 
 /** Paths that a sender may be allowed. */
@@ -72,20 +61,7 @@ export interface IngestTls {
   clientCa?: string | undefined;
 }
 
-export interface IngestSettings {
-  kafka: KafkaSettings;
-  http: { host: string; port: number };
-  /** Names this process among those of the group; the same after a restart. */
-  instance: string;
-  /** Undefined on loopback without a file: whoever reaches it may post. */
-  senders: FromFiles<readonly IngestSender[]> | undefined;
-  tls: FromFiles<IngestTls> | undefined;
-  erp: ErpSettings;
-  /** Of callbacks. */
-  proxy: ProxySettings | undefined;
-  clock: Required<ClockOptions>;
-  logLevel: LogLevel;
-}
+export type IngestSettings = ReturnType<typeof readIngestSettings>;
 
 const SENDERS_FILE = 'INGEST_SENDERS_FILE';
 const [TLS_CERT, TLS_KEY] = ['INGEST_TLS_CERT_FILE', 'INGEST_TLS_KEY_FILE'];
@@ -105,8 +81,9 @@ export function loadIngestSettings(environment: Environment): IngestSettings {
   return readSettings(environment, readIngestSettings);
 }
 
-function readIngestSettings(env: EnvironmentReader): IngestSettings {
+function readIngestSettings(env: EnvironmentReader) {
   const { isLoopback, ...http } = listenAddress(env, 'INGEST', 3300);
+  /** Undefined on loopback without a file: whoever reaches it may post. */
   const senders = env.fromFiles(readSenders);
   const tls = env.fromFiles(readTls);
   const isTlsByProxy = env.flag(TLS_BY_PROXY, false);
@@ -123,6 +100,7 @@ function readIngestSettings(env: EnvironmentReader): IngestSettings {
   if (needsCertificates === true && tls?.value.clientCa === undefined) {
     env.problem(TLS_CLIENT_CA, `is required: ${SENDERS_FILE} has senders with certificates`);
   }
+  /** Names this process among those of the group; the same after a restart. */
   const instance = env.text('INGEST_INSTANCE', `${hostname()}-${http.port}`);
   if (!INSTANCE.test(instance)) {
     env.problem(
@@ -132,6 +110,7 @@ function readIngestSettings(env: EnvironmentReader): IngestSettings {
   }
   return {
     ...{ kafka: readKafkaSettings(env), http, instance, senders, tls },
+    /** Of callbacks. */
     proxy: readProxySettings(env),
     ...{ erp: readErpSettings(env), clock: readClockSettings(env), logLevel: readLogLevel(env) },
   };
@@ -152,9 +131,8 @@ function readTls(env: EnvironmentReader): IngestTls | undefined {
 }
 
 function readSenders(env: EnvironmentReader): readonly IngestSender[] | undefined {
-  const path = env.optional(SENDERS_FILE);
-  if (path === undefined) return undefined;
-  const json = parseJson(env.fileContent(SENDERS_FILE, path) ?? '{}');
+  const json = env.json(SENDERS_FILE);
+  if (json === undefined) return env.isSet(SENDERS_FILE) ? [] : undefined;
   const senders = isJsonObject(json) ? json['senders'] : undefined;
   if (!isJsonObject(senders) || Object.keys(senders).length === 0) {
     env.problem(SENDERS_FILE, 'must hold a JSON object {"senders": {"<name>": {...}}}');
@@ -325,12 +303,4 @@ function readEventTypes(fields: FileFields): IngestSender['eventTypes'] {
     fields.problem('must have an object {"<type>": "/orders", "/lists" or "/reasons"} in events');
   }
   return entries.flatMap(([pattern, path]) => (isDocument(path) ? [[pattern, path] as const] : []));
-}
-
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }

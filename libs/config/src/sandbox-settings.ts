@@ -1,24 +1,9 @@
-import type { ClockOptions } from '#libs/clock';
 import { readClockSettings } from './clock-settings.js';
 import { type Environment, type EnvironmentReader, readSettings } from './environment-reader.js';
-import { type LogLevel, readLogLevel } from './log-level.js';
-import { readShifts, type ShiftSettings } from './shift-settings.js';
+import { readLogLevel } from './log-level.js';
+import { readShifts } from './shift-settings.js';
 
-export interface SandboxSettings {
-  http: { host: string; port: number };
-  machines: number;
-  seed: string;
-  /** Holds all scopes. */
-  token: string;
-  /** JSON `{token: [scopes]}`. */
-  tokensFile?: string | undefined;
-  /** A scripted timeline in place of the simulation. */
-  timelineFile?: string | undefined;
-  login: { email: string; password: string };
-  shifts: ShiftSettings;
-  clock: Required<ClockOptions>;
-  logLevel: LogLevel;
-}
+export type SandboxSettings = ReturnType<typeof readSandboxSettings>;
 
 /**
  * @param readFiles reads what the files hold; what is wrong with them is named with the settings
@@ -34,16 +19,17 @@ export function loadSandboxSettings<T>(
   });
 }
 
-function readSandboxSettings(env: EnvironmentReader): SandboxSettings {
+function readSandboxSettings(env: EnvironmentReader) {
   return {
+    /** JSON `{token: [scopes]}`. */
     tokensFile: env.optional('SANDBOX_TOKENS_FILE'),
-    timelineFile: env.optional('SANDBOX_TIMELINE_FILE'),
     http: {
       host: env.text('SANDBOX_HTTP_HOST', '127.0.0.1'),
       port: env.integer('SANDBOX_HTTP_PORT', { default: 3100, max: 65_535 }),
     },
     machines: env.integer('SANDBOX_MACHINES', { default: 12, min: 1, max: 1_000_000 }),
     seed: env.text('SANDBOX_SEED', 'machine-bridge'),
+    /** Holds all scopes. */
     token: env.text('SANDBOX_TOKEN', 'sandbox-token'),
     login: {
       email: env.text('SANDBOX_LOGIN_EMAIL', 'operator@example.com'),
@@ -52,5 +38,7 @@ function readSandboxSettings(env: EnvironmentReader): SandboxSettings {
     shifts: readShifts(env, 'SANDBOX_SHIFT_STARTS', 'SANDBOX_TIME_ZONE'),
     clock: readClockSettings(env),
     logLevel: readLogLevel(env),
+    /** A scripted timeline in place of the simulation, not checked yet. */
+    timeline: env.json('SANDBOX_TIMELINE_FILE'),
   };
 }

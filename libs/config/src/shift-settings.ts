@@ -1,6 +1,6 @@
 import type { EnvironmentReader } from './environment-reader.js';
 
-export interface ShiftSettings {
+interface ShiftSettings {
   /** IANA name. */
   timeZone: string;
   /** Local times of day such as `06:00`, sorted; each shift lasts to the next one. */

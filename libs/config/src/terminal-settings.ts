@@ -1,12 +1,11 @@
 import { isIP } from 'node:net';
-import type { ClockOptions } from '#libs/clock';
 import { isJsonObject } from '#libs/contracts';
 import { readClockSettings } from './clock-settings.js';
 import { type Environment, type EnvironmentReader, readSettings } from './environment-reader.js';
-import { type KafkaSettings, readKafkaSettings } from './kafka-settings.js';
+import { readKafkaSettings } from './kafka-settings.js';
 import { listenAddress } from './http-settings.js';
-import { type LogLevel, readLogLevel } from './log-level.js';
-import { readShifts, type ShiftSettings } from './shift-settings.js';
+import { readLogLevel } from './log-level.js';
+import { readShifts } from './shift-settings.js';
 
 /** Who may use the terminal, and as which station. */
 export type TerminalAccess =
@@ -29,18 +28,7 @@ interface ReasonLooks {
   reasons: Record<string, Look & { group?: string }>;
 }
 
-export interface TerminalSettings {
-  kafka: KafkaSettings;
-  http: { host: string; port: number };
-  access: TerminalAccess;
-  /** Addresses and networks (CIDR) whose `X-Forwarded-For` is believed. */
-  trustedProxies: string[];
-  stopThresholdSeconds: number;
-  reasonLooks: ReasonLooks;
-  shifts: ShiftSettings;
-  clock: Required<ClockOptions>;
-  logLevel: LogLevel;
-}
+export type TerminalSettings = ReturnType<typeof readTerminalSettings>;
 
 const TOKENS_FILE = 'TERMINAL_TOKENS_FILE';
 const USER_HEADER = 'TERMINAL_TRUSTED_USER_HEADER';
@@ -60,12 +48,13 @@ export function loadTerminalSettings(environment: Environment): TerminalSettings
   return readSettings(environment, readTerminalSettings);
 }
 
-function readTerminalSettings(env: EnvironmentReader): TerminalSettings {
+function readTerminalSettings(env: EnvironmentReader) {
   const { isLoopback, ...http } = listenAddress(env, 'TERMINAL', 3200);
   return {
     kafka: readKafkaSettings(env),
     http,
     access: readAccess(env, isLoopback),
+    /** Addresses and networks (CIDR) whose `X-Forwarded-For` is believed. */
     trustedProxies: readTrustedProxies(env),
     stopThresholdSeconds: env.integer('TERMINAL_STOP_THRESHOLD_SECONDS', {
       default: 120,
@@ -121,7 +110,7 @@ function isNetwork(text: string): boolean {
 }
 
 function readTokens(env: EnvironmentReader): ReadonlyMap<string, string> {
-  const json = readJsonFile(env, TOKENS_FILE);
+  const json = env.json(TOKENS_FILE);
   if (json === undefined) return new Map();
   const entries = isJsonObject(json) ? Object.entries(json) : [];
   if (entries.length === 0) {
@@ -139,7 +128,7 @@ function readTokens(env: EnvironmentReader): ReadonlyMap<string, string> {
 }
 
 function readReasonLooks(env: EnvironmentReader): ReasonLooks {
-  const json = env.isSet(REASONS_FILE) ? readJsonFile(env, REASONS_FILE) : {};
+  const json = env.isSet(REASONS_FILE) ? env.json(REASONS_FILE) : {};
   const looks: ReasonLooks = { groups: [], reasons: {} };
   if (json === undefined) return looks;
   const { groups = [], reasons = {} } = isJsonObject(json) ? json : { groups: undefined };
@@ -178,16 +167,4 @@ function readLook(env: EnvironmentReader, where: string, value: unknown): Look {
     } else env.problem(REASONS_FILE, `${where}.names must hold names by language`);
   }
   return look;
-}
-
-/** Undefined, and a problem, where the file holds no JSON. */
-function readJsonFile(env: EnvironmentReader, name: string): unknown {
-  const content = env.fileContent(name, env.text(name, ''));
-  if (content === undefined) return undefined;
-  try {
-    return JSON.parse(content);
-  } catch {
-    env.problem(name, 'names a file that is not JSON');
-    return undefined;
-  }
 }
