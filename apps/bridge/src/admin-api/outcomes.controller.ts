@@ -9,7 +9,7 @@ import {
   ServiceUnavailableException,
   UseGuards,
 } from '@nestjs/common';
-import { realDelayMs } from '#libs/clock';
+import { withDeadline } from '#libs/clock';
 import type { BridgeSettings } from '#libs/config';
 import {
   type CommandOutcome,
@@ -95,19 +95,14 @@ export class OutcomeHistory implements OnModuleDestroy {
     const searched = this.read(query).finally(() => {
       this.isSearching = false;
     });
-    const deadline = new AbortController();
-    const late = realDelayMs(DEADLINE_MS, deadline.signal).then(() => {
+    if (!(await withDeadline(searched, DEADLINE_MS))) {
       throw new SearchUnavailableError(`Kafka has not answered within ${DEADLINE_MS / 1000} s`);
-    });
+    }
     try {
-      return await Promise.race([searched, late]);
+      return await searched;
     } catch (error) {
-      if (error instanceof SearchUnavailableError) throw error;
       const why = describeKafkaFailure(error, { right: 'Read', topics: [this.topic] });
       throw new SearchUnavailableError(`the outcomes cannot be read: ${why}`);
-    } finally {
-      deadline.abort();
-      for (const each of [searched, late]) each.catch(() => undefined);
     }
   }
 
