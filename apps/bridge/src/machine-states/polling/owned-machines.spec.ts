@@ -4,13 +4,14 @@ import { NestFactory } from '@nestjs/core';
 import { ManualClock, realDelayMs } from '#libs/clock';
 import { fixedToken, MachineCloudClient } from '#libs/cloud-client';
 import { type TransactedState, partitionOf } from '#libs/kafka';
+import type { MachineDirectory, ReasonRefresh } from '../../machine-directory/index.js';
 import { unpausedFlows } from '../../flow-control/testing/unpaused-flows.js';
 import { PlatformModule } from '../../platform/index.js';
 import { bridgeSettings } from '../../platform/testing/bridge-settings.js';
 import { newlyTracked, type TrackedMachine } from '../derivation/tracked-machine.js';
 import { MachineStatesModule } from '../machine-states.module.js';
 import { ActivityLogReader } from './activity-log-reader.js';
-import { OwnedMachines, PartitionShares, PartitionWatch } from './owned-machines.js';
+import { OwnedMachines, PartitionWatch } from './owned-machines.js';
 import { PollHealth } from './poll-health.js';
 import { PollLoop } from './poll-loop.js';
 import { PollingMetrics } from './polling-metrics.js';
@@ -69,8 +70,6 @@ const machine = (machineId: string) => ({
 const isOurs = (machineId: string): boolean => partitionOf(machineId, PARTITIONS) === PARTITION;
 
 const PLANT = Array.from({ length: 30 }, (_, index) => `M-${index}`);
-const plantOf = (count: number) =>
-  listOf(Array.from({ length: count }, (_, index) => `M-${index}`));
 const OURS = PLANT.filter(isOurs);
 
 const listOf = (ids: readonly string[]) => new Map(ids.map((id) => [id, machine(id)]));
@@ -80,7 +79,7 @@ describe('PartitionWatch', () => {
   let clock: ManualClock;
   let forgotten: string[];
 
-  function watchPartition(): PartitionWatch {
+  function poller(): { loop: PollLoop; context: WatchContext } {
     const metrics = new PollingMetrics();
     const client = new MachineCloudClient({
       baseUrl: settings.machineCloud.baseUrl,
@@ -91,20 +90,26 @@ describe('PartitionWatch', () => {
     const context = new WatchContext(settings, clock, client, reader, health, metrics, {
       forget: (machineId) => forgotten.push(machineId),
     });
-    const loop = new PollLoop(settings, clock, health, metrics, unpausedFlows());
-    const state: TransactedState<TrackedMachine> = {
-      partition: PARTITION,
-      signal: new AbortController().signal,
-      lost: new AbortController().signal,
-      get: (key) => remembered.get(key),
-      keys: () => remembered.keys(),
-      entries: () => remembered.entries(),
-      commit: (changes) => {
-        for (const [key, value] of changes) if (value !== null) remembered.set(key, value);
-        return Promise.resolve();
-      },
-    };
-    return new PartitionWatch(state, PARTITIONS, loop, context);
+    return { loop: new PollLoop(settings, clock, health, metrics, unpausedFlows()), context };
+  }
+
+  const stateOf = (partition: number): TransactedState<TrackedMachine> => ({
+    partition,
+    partitions: PARTITIONS,
+    signal: new AbortController().signal,
+    lost: new AbortController().signal,
+    get: (key) => remembered.get(key),
+    keys: () => remembered.keys(),
+    entries: () => remembered.entries(),
+    commit: (changes) => {
+      for (const [key, value] of changes) if (value !== null) remembered.set(key, value);
+      return Promise.resolve();
+    },
+  });
+
+  function watchPartition(): PartitionWatch {
+    const { loop, context } = poller();
+    return new PartitionWatch(stateOf(PARTITION), PARTITIONS, loop, context);
   }
 
   const follow = (partition: PartitionWatch, ids: readonly string[]): void => {
@@ -124,6 +129,27 @@ describe('PartitionWatch', () => {
     const partition = watchPartition();
     follow(partition, PLANT);
     expect(watched(partition)).toEqual(OURS);
+  });
+
+  it('has its share of a list that is shared out once, however many partitions there are', () => {
+    const { loop, context } = poller();
+    const listed = listOf(PLANT);
+    const values = jest.spyOn(listed, 'values');
+    const directory = {
+      ...{ status: { loadedAt: 1 }, machines: () => listed },
+      onRefresh: () => () => undefined,
+    } as unknown as MachineDirectory;
+    const reasons = { remind: () => undefined } as unknown as ReasonRefresh;
+    const machines = new OwnedMachines(directory, loop, context, reasons);
+    for (let partition = 0; partition < PARTITIONS; partition += 1) {
+      const before = machines.watches.length;
+      machines.own(stateOf(partition));
+      for (const { machineId } of machines.watches.slice(before)) {
+        expect(partitionOf(machineId, PARTITIONS)).toBe(partition);
+      }
+    }
+    expect(machines.watches).toHaveLength(PLANT.length);
+    expect(values).toHaveBeenCalledTimes(1);
   });
 
   it('watches remembered machines before the directory has been read', () => {
@@ -205,30 +231,5 @@ describe('PartitionWatch', () => {
     expect(partition.watches).toEqual([]);
     // Another process publishes from now on what is known of them.
     expect(forgotten).toEqual(OURS);
-  });
-});
-
-describe('PartitionShares', () => {
-  it('gives each machine to the partition of its key', () => {
-    const shares = new PartitionShares().of(plantOf(300), 7);
-    expect(shares.flat()).toHaveLength(300);
-    for (const [partition, share] of shares.entries()) {
-      for (const { machineId } of share) expect(partitionOf(machineId, 7)).toBe(partition);
-    }
-  });
-
-  it('shares a list out once, however many partitions ask', () => {
-    const shares = new PartitionShares();
-    const listed = plantOf(10);
-    const first = shares.of(listed, 50);
-    expect(shares.of(listed, 50)).toBe(first);
-  });
-
-  it('shares out anew a list that is another, and for another number of partitions', () => {
-    const shares = new PartitionShares();
-    const listed = plantOf(10);
-    const first = shares.of(listed, 3);
-    expect(shares.of(new Map(listed), 3)).not.toBe(first);
-    expect(shares.of(listed, 4)).toHaveLength(4);
   });
 });

@@ -18,7 +18,9 @@ import { WatchContext } from './watch-context.js';
 export class OwnedMachines {
   private readonly logger = new Logger('MachineStates');
   private readonly partitions = new Set<PartitionWatch>();
-  private readonly shares = new PartitionShares();
+  private listed: ReadonlyMap<string, MachineInfo> | undefined;
+  /** The machines of `listed` by partition. */
+  private shares: MachineInfo[][] = [];
 
   constructor(
     private readonly directory: MachineDirectory,
@@ -54,7 +56,7 @@ export class OwnedMachines {
     const partition = new PartitionWatch(state, partitions, this.loop, this.context);
     this.partitions.add(partition);
     const follow = (machines: ReadonlyMap<string, MachineInfo>): void => {
-      partition.follow(machines, this.shares.of(machines, partitions)[number] ?? []);
+      partition.follow(machines, this.shareOut(machines, partitions)[number] ?? []);
       this.context.mostUnreadPeriods = mostUnreadPeriods(machines.size);
       for (const { machineId } of partition.watches) this.reasons.remind(machineId);
     };
@@ -69,24 +71,19 @@ export class OwnedMachines {
     };
     state.signal.addEventListener('abort', end, { once: true });
   }
-}
 
-/**
- * A list of machines shared out to partitions. All partitions follow the same list in the same tick: it is hashed
- * once, not by each of them, which for 100,000 machines and 50 partitions took the event loop for seconds.
- */
-export class PartitionShares {
-  private listed: ReadonlyMap<string, MachineInfo> | undefined;
-  private shares: MachineInfo[][] = [];
-
-  /** The machines of each partition; the list is not to be changed any more. */
-  of(listed: ReadonlyMap<string, MachineInfo>, partitions: number): readonly MachineInfo[][] {
+  /**
+   * All partitions follow the same list in the same tick: it is hashed once, not by each of them, which for 100,000
+   * machines and 50 partitions took the event loop for seconds.
+   */
+  private shareOut(listed: ReadonlyMap<string, MachineInfo>, partitions: number): MachineInfo[][] {
     if (listed === this.listed && partitions === this.shares.length) return this.shares;
-    const shares = Array.from({ length: partitions }, (): MachineInfo[] => []);
-    for (const info of listed.values()) shares[partitionOf(info.machineId, partitions)]?.push(info);
     this.listed = listed;
-    this.shares = shares;
-    return shares;
+    this.shares = Array.from({ length: partitions }, () => []);
+    for (const info of listed.values()) {
+      this.shares[partitionOf(info.machineId, partitions)]?.push(info);
+    }
+    return this.shares;
   }
 }
 
