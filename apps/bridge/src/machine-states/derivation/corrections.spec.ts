@@ -33,22 +33,37 @@ function published(...starts: [state: MachineState, from: number][]): TrackedMac
   return { ...newlyTracked(MACHINE), periods, settledUntil, sequence: periods.length };
 }
 
-/** A poll at minute `minute` that finds the state of the log's end. */
-function poll(tracked: TrackedMachine, minute: number, ...log: Stretch[]): Derivation {
-  const state = log.at(-1)![0];
-  const reading = { state, durationInMinutes: 1, lastUpdateTime: at(minute) };
-  const entries = log.map((it) => ({
-    state: it[0],
-    startTime: at(it[1]),
-    endTime: at(it[2]),
-    durationInMinutes: it[2] - it[1],
+const entriesOf = (log: readonly Stretch[]) =>
+  log.map(([state, from, to]) => ({
+    state,
+    startTime: at(from),
+    endTime: at(to),
+    durationInMinutes: to - from,
   }));
+
+/** A poll a minute after minute `minute`, of which its answer is. */
+function read(
+  tracked: TrackedMachine,
+  [state, durationInMinutes, minute]: [
+    state: MachineState,
+    durationInMinutes: number,
+    minute: number,
+  ],
+  log: readonly Stretch[] | null,
+): Derivation {
+  const reading = { state, durationInMinutes, lastUpdateTime: at(minute) };
+  const logged = log === null ? null : { from: at(-10), entries: entriesOf(log) };
   return deriveStateChanges(
     MACHINE,
     tracked,
-    { kind: 'reading', reading, log: { from: at(-10), entries } },
+    { kind: 'reading', reading, log: logged },
     { now: at(minute + 1), staleAfterSeconds: 300, settleSeconds: 300 },
   );
+}
+
+/** A poll that finds the state of the log's end. */
+function poll(tracked: TrackedMachine, minute: number, ...log: Stretch[]): Derivation {
+  return read(tracked, [log.at(-1)![0], 1, minute], log);
 }
 
 type Row = [kind: string, state: MachineState, from: number, previous: string, revision: number];
@@ -247,15 +262,7 @@ it('publishes once per settle time that the state goes on to be what the settled
   let tracked = published(['OPERATING', 0], ['IDLE', 2]);
   const publishedAt: number[] = [];
   for (let minute = 3; minute <= 33; minute += 1) {
-    const reading = { state: 'IDLE', durationInMinutes: 1, lastUpdateTime: at(minute) } as const;
-    const entry = { state: 'OPERATING', startTime: at(0), endTime: at(minute) } as const;
-    const log = { from: at(-10), entries: [{ ...entry, durationInMinutes: minute }] };
-    const { events, next } = deriveStateChanges(
-      MACHINE,
-      tracked,
-      { kind: 'reading', reading, log },
-      { now: at(minute + 1), staleAfterSeconds: 300, settleSeconds: 300 },
-    );
+    const { events, next } = read(tracked, ['IDLE', 1, minute], [['OPERATING', 0, minute]]);
     publishedAt.push(...events.map(() => minute));
     expect(next.periods.at(-1)?.state).toBe('IDLE');
     tracked = next;
@@ -268,17 +275,11 @@ it('keeps what the settled log has in place of a state that ended before the pre
   const [base, latest] = before.periods;
   const periods = [base!, { ...latest!, previousEndTime: at(27) }];
   const tracked = { ...before, periods, lastUpdateTime: at(35) };
-  const entries = [
-    { state: 'IDLE', startTime: at(0), endTime: at(27), durationInMinutes: 27 },
-    { state: 'OPERATING', startTime: at(34), endTime: at(35), durationInMinutes: 1 },
-  ] as const;
-  const reading = { state: 'IDLE', durationInMinutes: 1, lastUpdateTime: at(42) } as const;
-  const { events } = deriveStateChanges(
-    MACHINE,
-    tracked,
-    { kind: 'reading', reading, log: { from: at(-10), entries } },
-    { now: at(43), staleAfterSeconds: 300, settleSeconds: 300 },
-  );
+  const log: Stretch[] = [
+    ['IDLE', 0, 27],
+    ['OPERATING', 34, 35],
+  ];
+  const { events } = read(tracked, ['IDLE', 1, 42], log);
   expect(events.map(({ event }) => event.data)).toMatchObject([
     { state: 'OPERATING', startTime: at(34), previousStartTime: at(0), previousEndTime: at(27) },
     { state: 'IDLE', startTime: at(41), previousStartTime: at(34), previousEndTime: at(35) },
@@ -306,25 +307,12 @@ describe('settledUntil', () => {
     ['is after', 3, at(22)],
   ])('%s a start by the duration, where no log is to be had', (_, durationInMinutes, startTime) => {
     const before = { ...published(['OFF', 0]), settledUntil: at(20), lastUpdateTime: at(24) };
-    const reading = { state: 'IDLE', durationInMinutes, lastUpdateTime: at(25) } as const;
-    const { events } = deriveStateChanges(
-      MACHINE,
-      before,
-      { kind: 'reading', reading, log: null },
-      { now: at(26), staleAfterSeconds: 300, settleSeconds: 300 },
-    );
+    const { events } = read(before, ['IDLE', durationInMinutes, 25], null);
     expect(events.map(({ event }) => event.data)).toMatchObject([{ state: 'IDLE', startTime }]);
   });
 
   it('is not before the start of a state that is dated back, as after our clock was set back', () => {
     const before = { ...published(['OFF', 0]), settledUntil: at(20), lastUpdateTime: null };
-    const reading = { state: 'IDLE', durationInMinutes: 1, lastUpdateTime: at(15) } as const;
-    const { events } = deriveStateChanges(
-      MACHINE,
-      before,
-      { kind: 'reading', reading, log: null },
-      { now: at(15), staleAfterSeconds: 300, settleSeconds: 300 },
-    );
-    expect(events).toEqual([]);
+    expect(read(before, ['IDLE', 1, 15], null).events).toEqual([]);
   });
 });
