@@ -143,6 +143,12 @@ const COST = {
 const SAME_PERIOD_MINUTES = 9;
 
 /**
+ * What the log has after so many for each published period is news: each of them costs one less so than missed, and all
+ * that is published costs no more than that as surplus after the first. To compare 32 with 25,000 took 0.2 s of CPU.
+ */
+const MOST_OF_LOG_PER_PERIOD = COST.surplus + COST.missed;
+
+/**
  * Pairs what was published with what the log has, both in order, so that least must be corrected. Pairs
  * are in order as well.
  */
@@ -151,7 +157,7 @@ function alignPeriods(
   log: LoggedPeriods,
   before: Period | null,
 ): AlignedPeriod[] {
-  const logged = log.periods;
+  const logged = log.periods.slice(0, MOST_OF_LOG_PER_PERIOD * published.length + 1);
   const surplusCost = surplusCosts(log, before);
   const costs = restCosts(published, logged, surplusCost);
   const aligned: AlignedPeriod[] = [];
@@ -171,7 +177,8 @@ function alignPeriods(
       j += 1;
     }
   }
-  return aligned;
+  const news = log.periods.slice(logged.length);
+  return [...aligned, ...news.map((it) => ({ published: null, logged: it }))];
 }
 
 /** The least it costs to bring `published` from i on and `logged` from j on together, for all i and j. */
