@@ -38,6 +38,19 @@ function entry(startMinute: number, endMinute: number | null, more: Partial<Entr
 
 type Change = [MachineState, number];
 
+/** Of `OPERATING 0, IDLE 10`: states, and the minutes after six at which they began. */
+function life(text: string): Change[] {
+  return text.split(', ').map((part): Change => {
+    const [state, minute] = part.split(' ');
+    return [state as MachineState, Number(minute)];
+  });
+}
+
+/** In minutes after six: `10-20`, or `10-` of what has no end. */
+function inBrief({ startTime, endTime }: { startTime: number; endTime: number | null }): string {
+  return `${(startTime - SIX) / 60}-${endTime === null ? '' : (endTime - SIX) / 60}`;
+}
+
 function dataOf([state, minute]: Change, previous?: Change, known = minute + 1): StateChanged {
   const [previousState, previousMinute] = previous ?? [null, 0];
   return {
@@ -66,11 +79,12 @@ function correct(
   return one;
 }
 
-/** A machine that changed at these minutes after six, and has these reasons. */
-function machine(changes: Change[], entries: Entry[] = []): Machine {
+/** A machine with that life, and these reasons. */
+function machine(changes: Change[] | string, entries: Entry[] = []): Machine {
   const one = new Machine('M-1');
-  changes.forEach((each, index) => {
-    change(one, each, changes[index - 1]);
+  const lived = typeof changes === 'string' ? life(changes) : changes;
+  lived.forEach((each, index) => {
+    change(one, each, lived[index - 1]);
   });
   one.registry = { machineId: 'M-1', displayName: 'M', factoryId: 'F-1', factoryName: 'F' };
   for (const each of entries) one.addEntry(each);
@@ -82,42 +96,23 @@ function evaluate(one: Machine, now = NOW): Evaluation {
   return one.evaluate({ now, calendar, stopThresholdSeconds: 120, window });
 }
 
-const openMinutes = (one: Machine, now = NOW): unknown[] =>
-  evaluate(one, now).tile.openStops.map(({ startTime, endTime }) => [
-    (startTime - SIX) / 60,
-    endTime === null ? null : (endTime - SIX) / 60,
-  ]);
+const openMinutes = (one: Machine, now = NOW): string[] =>
+  evaluate(one, now).tile.openStops.map(inBrief);
 
 describe('the stops of a machine that need a reason', () => {
-  const changes: Change[] = [
-    ['OPERATING', 0],
-    ['IDLE', 10],
-    ['OPERATING', 20],
-    ['IDLE', 30],
-    ['OPERATING', 32],
-    ['OFF', 100],
-  ];
+  const changes = 'OPERATING 0, IDLE 10, OPERATING 20, IDLE 30, OPERATING 32, OFF 100';
 
   it('are those longer than the threshold; the others are counted', () => {
     const { tile } = evaluate(machine(changes));
-    expect(openMinutes(machine(changes))).toEqual([
-      [10, 20],
-      [100, null],
-    ]);
+    expect(openMinutes(machine(changes))).toEqual(['10-20', '100-']);
     expect(tile.shortStops).toEqual({ count: 1, seconds: 120 });
   });
 
   it.each([
-    ['applied', [[100, null]]],
-    ['sent', [[100, null]]],
-    ['deferred', [[100, null]]],
-    [
-      'rejected',
-      [
-        [10, 20],
-        [100, null],
-      ],
-    ],
+    ['applied', ['100-']],
+    ['sent', ['100-']],
+    ['deferred', ['100-']],
+    ['rejected', ['10-20', '100-']],
   ] as const)(
     'are no longer open with a reason that is %s, unless it is rejected',
     (status, open) => {
@@ -126,21 +121,15 @@ describe('the stops of a machine that need a reason', () => {
   );
 
   it('stay open for what a reason leaves of them', () => {
-    expect(openMinutes(machine(changes, [entry(10, 15)]))).toEqual([
-      [15, 20],
-      [100, null],
-    ]);
-    expect(openMinutes(machine(changes, [entry(10, 19)]))).toEqual([[100, null]]);
+    expect(openMinutes(machine(changes, [entry(10, 15)]))).toEqual(['15-20', '100-']);
+    expect(openMinutes(machine(changes, [entry(10, 19)]))).toEqual(['100-']);
   });
 
   it('become open when they have lasted for longer than the threshold, to the second', () => {
     const one = machine(changes);
     const { nextAt } = evaluate(one, at(101));
-    expect(openMinutes(one, nextAt - 1)).toEqual([[10, 20]]);
-    expect(openMinutes(one, nextAt)).toEqual([
-      [10, 20],
-      [100, null],
-    ]);
+    expect(openMinutes(one, nextAt - 1)).toEqual(['10-20']);
+    expect(openMinutes(one, nextAt)).toEqual(['10-20', '100-']);
   });
 
   it.each([
@@ -153,7 +142,7 @@ describe('the stops of a machine that need a reason', () => {
     let now = at(105);
     while (now < end + 121) now = evaluate(one, now).nextAt;
     expect(now).toBe(end + 121);
-    expect(openMinutes(one, now)).toContainEqual([(end - SIX) / 60, null]);
+    expect(openMinutes(one, now)).toContain(inBrief({ startTime: end, endTime: null }));
   });
 
   it('never hold time in which the machine operated or a reason applies, and miss no more than the threshold a piece', () => {
@@ -186,36 +175,30 @@ describe('the stops of a machine that need a reason', () => {
 });
 
 describe('the reasons that apply', () => {
-  const inBrief = (entries: Entry[]): unknown[] =>
-    classify(entries, calendar).map(({ startTime, endTime, entry: { reasonId } }) => [
-      ...[reasonId, (startTime - SIX) / 60, (endTime - SIX) / 60],
-    ]);
+  const other = { reasonId: '23', sentAt: at(60) };
 
-  it('go on to the end of the shift, where they have no end', () => {
-    expect(inBrief([entry(10, null)])).toEqual([['22', 10, 480]]);
-  });
-
-  it('end when another one with an end is received', () => {
-    const entries = [entry(10, null), entry(2, 5, { reasonId: '23', sentAt: at(60) })];
-    expect(inBrief(entries)).toEqual([
-      ['23', 2, 5],
-      ['22', 10, 60],
-    ]);
-  });
-
-  it('give way to later ones where they overlap', () => {
-    expect(inBrief([entry(10, 30), entry(15, 20, { reasonId: '23' })])).toEqual([
-      ['22', 10, 15],
-      ['23', 15, 20],
-      ['22', 20, 30],
-    ]);
+  it.each([
+    ['go on to the end of the shift, where they have no end', [entry(10, null)], ['22 10-480']],
+    [
+      'end when another one with an end is received',
+      [entry(10, null), entry(2, 5, other)],
+      ['23 2-5', '22 10-60'],
+    ],
+    [
+      'give way to later ones where they overlap',
+      [entry(10, 30), entry(15, 20, other)],
+      ['22 10-15', '23 15-20', '22 20-30'],
+    ],
+  ])('%s', (_, entries, applying) => {
+    const spans = classify(entries, calendar);
+    expect(spans.map((span) => `${span.entry.reasonId} ${inBrief(span)}`)).toEqual(applying);
   });
 });
 
 describe('what pages are shown of reasons', () => {
   it('is an open-ended one up to its end, once it was sent again with that', () => {
     const entries = [entry(10, null), entry(10, 40, { sentAt: at(60) })];
-    const one = machine([['IDLE', 10]], entries);
+    const one = machine('IDLE 10', entries);
     const { classifications } = one.view(evaluate(one), SHIFT);
     expect(classifications).toEqual([
       { entryId: entries[1]!.entryId, startTime: at(10), endTime: at(40) },
@@ -224,10 +207,7 @@ describe('what pages are shown of reasons', () => {
 });
 
 describe('a reason that is still going', () => {
-  const running: Change[] = [
-    ['IDLE', 10],
-    ['OPERATING', 40],
-  ];
+  const running = 'IDLE 10, OPERATING 40';
   const due = (one: Machine, known: string[] = []): unknown[] =>
     dueFollowUps(one, evaluate(one), NOW, (entryId) => known.includes(entryId)).map(
       ({ endTime, open }) => [...[open.reasonId, endTime === null ? null : (endTime - SIX) / 60]],
@@ -244,7 +224,7 @@ describe('a reason that is still going', () => {
 
   it('shows on the tile until then', () => {
     const open = entry(10, null);
-    expect(evaluate(machine([['IDLE', 10]], [open])).tile.goingOn).toEqual({
+    expect(evaluate(machine('IDLE 10', [open])).tile.goingOn).toEqual({
       ...{ entryId: open.entryId, reasonId: '22', startTime: at(10) },
     });
   });
@@ -263,17 +243,7 @@ describe('a reason that is still going', () => {
   });
 
   it('is left alone while its machine stands still', () => {
-    expect(
-      due(
-        machine(
-          [
-            ['IDLE', 10],
-            ['OFF', 40],
-          ],
-          [entry(10, null)],
-        ),
-      ),
-    ).toEqual([]);
+    expect(due(machine('IDLE 10, OFF 40', [entry(10, null)]))).toEqual([]);
   });
 });
 
@@ -297,10 +267,7 @@ describe('a reason that is still going when the service revises its stop', () =>
     expect(due(one)).toEqual([]);
   });
 
-  const found: Change[] = [
-    ['OPERATING', 15],
-    ['IDLE', 40],
-  ];
+  const found = life('OPERATING 15, IDLE 40');
 
   it.each([
     ['a part of it', [], [entry(10, 20), entry(20, null)]],
@@ -339,17 +306,7 @@ describe('a reason that is still going when the service revises its stop', () =>
     ],
     [
       'the start of a run was revised',
-      correct(
-        machine(
-          [
-            ['OFF', -10],
-            ['OPERATING', 10],
-          ],
-          [entry(10, null)],
-        ),
-        10,
-        ['OPERATING', 5],
-      ),
+      correct(machine('OFF -10, OPERATING 10', [entry(10, null)]), 10, ['OPERATING', 5]),
     ],
   ])('is left alone where %s', (_, one) => {
     expect(due(one)).toEqual([]);
@@ -357,13 +314,8 @@ describe('a reason that is still going when the service revises its stop', () =>
 });
 
 describe('a reason that is still going while an earlier stop is explained', () => {
-  const standing: Change[] = [
-    ['IDLE', 2],
-    ['OPERATING', 5],
-    ['IDLE', 10],
-  ];
   const followUps = (entries: Entry[]): FollowUp[] => {
-    const one = machine(standing, entries);
+    const one = machine('IDLE 2, OPERATING 5, IDLE 10', entries);
     return dueFollowUps(one, evaluate(one), NOW, () => false);
   };
   const again = (...entries: Entry[]): unknown[] =>
@@ -393,11 +345,7 @@ describe('a reason that is still going while an earlier stop is explained', () =
 
 describe('an entry', () => {
   it('is marked when a correction moves the stop it was for', () => {
-    const one = machine([
-      ['OPERATING', 0],
-      ['IDLE', 10],
-      ['OPERATING', 20],
-    ]);
+    const one = machine('OPERATING 0, IDLE 10, OPERATING 20');
     const [early, other] = [entry(10, 20), entry(60, 70)];
     for (const each of [early, other]) one.addEntry(each);
     correct(one, 10, ['IDLE', 14], { known: 30 });
@@ -414,11 +362,7 @@ describe('an entry', () => {
   });
 
   it('is refused over time in which the machine operated, but for a minute, and unless it is meant', () => {
-    const one = machine([
-      ['OPERATING', 0],
-      ['IDLE', 10],
-      ['OPERATING', 20],
-    ]);
+    const one = machine('OPERATING 0, IDLE 10, OPERATING 20');
     const { periods } = evaluate(one);
     const refused = (start: number, end: number | null, overOperating?: true): unknown => {
       const what = { entryId: 'e', machineId: 'M-1', reasonId: '22', startTime: at(start) };
@@ -436,15 +380,7 @@ describe('an entry', () => {
 
 describe('a hand-over', () => {
   it('adds up what is explained of a shift, and what is not', () => {
-    const one = machine(
-      [
-        ['OPERATING', -60],
-        ['IDLE', -10],
-        ['OPERATING', 20],
-        ['OFF', 60],
-      ],
-      [entry(5, 20)],
-    );
+    const one = machine('OPERATING -60, IDLE -10, OPERATING 20, OFF 60', [entry(5, 20)]);
     expect(handOverOf(one, evaluate(one), SHIFT, NOW)).toMatchObject({
       stoppedSeconds: (20 + 60) * 60,
       unexplainedSeconds: (5 + 60) * 60,
@@ -457,18 +393,8 @@ describe('a hand-over', () => {
   });
 
   it('counts short stops, and what reasons leave of long ones, apart from what needs a reason', () => {
-    const one = machine(
-      [
-        ['OPERATING', 0],
-        ['IDLE', 10],
-        ['OPERATING', 12],
-        ['IDLE', 20],
-        ['OPERATING', 30],
-        ['OFF', 60],
-        ['OPERATING', 70],
-      ],
-      [entry(20, 29)],
-    );
+    const lived = 'OPERATING 0, IDLE 10, OPERATING 12, IDLE 20, OPERATING 30, OFF 60, OPERATING 70';
+    const one = machine(lived, [entry(20, 29)]);
     expect(handOverOf(one, evaluate(one), SHIFT, NOW)).toMatchObject({
       ...{ stoppedSeconds: 22 * 60, unexplainedSeconds: 10 * 60, shortSeconds: 3 * 60 },
       reasons: [{ reasonId: '22', seconds: 9 * 60 }],
@@ -476,7 +402,7 @@ describe('a hand-over', () => {
   });
 
   it('leaves out machines without stops and notes', () => {
-    const one = machine([['OPERATING', 0]]);
+    const one = machine('OPERATING 0');
     expect(handOverOf(one, evaluate(one), SHIFT, NOW)).toBeUndefined();
   });
 });
