@@ -63,7 +63,7 @@ function Unreachable(): JSX.Element | null {
   const heard = heardUntil();
   const time = heard === null ? null : formats.value.timeOn(heard, plantMinute.value);
   return (
-    <p class="warning">
+    <p class="warning row">
       <Icon name="offline" />
       {strings.value.unreachable(time)}
     </p>
@@ -164,7 +164,7 @@ function Tab({
 }): JSX.Element {
   const isCurrent = route.value.view === view;
   return (
-    <a class="tab" href={hrefOf({ view })} aria-current={isCurrent ? 'page' : undefined}>
+    <a class="tab row" href={hrefOf({ view })} aria-current={isCurrent ? 'page' : undefined}>
       {label}
       {count !== undefined && <span class={`count ${count > 0 ? '' : 'none'}`}>{count}</span>}
     </a>
@@ -186,7 +186,7 @@ function Connection(): JSX.Element {
     .join(' · ');
   return (
     <div
-      class={`connection ${isBad ? 'bad' : ''}`}
+      class={`connection row ${isBad ? 'bad' : ''}`}
       role="status"
       data-connection={isBad ? 'bad' : 'good'}
     >

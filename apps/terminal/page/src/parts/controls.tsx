@@ -4,7 +4,7 @@ import { Icon, type IconName } from './icons.js';
 
 type ButtonProps = JSX.IntrinsicElements['button'] & {
   icon?: IconName;
-  kind?: 'primary' | 'quiet' | 'square';
+  kind?: 'primary' | 'quiet' | 'square' | `chip ${string}`;
 };
 
 export function Button({ icon, kind, children, ...rest }: ButtonProps): JSX.Element {

@@ -27,8 +27,8 @@ export function Sheet(props: {
         if (event.target === event.currentTarget) event.currentTarget.close();
       }}
     >
-      <div class="sheet-body">
-        <header class="sheet-head">
+      <div class="sheet-body column">
+        <header class="sheet-head row">
           <h2 id="sheet-title" tabIndex={-1} autofocus>
             {props.title}
           </h2>

@@ -58,8 +58,8 @@ export function SplitStrip({
   };
   const parts = splitAt(period, at);
   return (
-    <div class="split">
-      <div class="split-row">
+    <div class="split column">
+      <div class="split-row row">
         <Button
           onClick={() => {
             moveTo((before) => before - 60);

@@ -66,7 +66,7 @@ export function StopItem(props: {
   const title = (
     <>
       <StateBlock look={stop.state} />
-      <span class="stop-what">
+      <span class="stop-what column">
         {withName && <span class="stop-name">{row.machineName}</span>}
         <span class="stop-when">
           {words.state[stop.state]} {periodText(stop)}
@@ -96,7 +96,7 @@ export function StopItem(props: {
     >
       {needs ? (
         <button
-          class="stop-main"
+          class="stop-main row"
           type="button"
           aria-pressed={isSelecting ? selected : undefined}
           onClick={() => {
@@ -117,10 +117,10 @@ export function StopItem(props: {
           </span>
         </button>
       ) : (
-        <div class="stop-main">{title}</div>
+        <div class="stop-main row">{title}</div>
       )}
       {reasons.length > 0 && (
-        <div class="stop-reasons">
+        <div class="stop-reasons column">
           {reasons.map((entry) => (
             <GivenReason
               key={entry.id}
@@ -149,8 +149,8 @@ export function GivenReason(props: {
 }): JSX.Element {
   const { entry, withPeriod, isAsked = false } = props;
   return (
-    <div class="given" data-entry={entry.id}>
-      <span class="given-what">
+    <div class="given row" data-entry={entry.id}>
+      <span class="given-what column">
         <span class="given-name">
           <bdi>{nameOfGiven(entry)}</bdi>
           {withPeriod && <span class="given-when"> {periodText(entry)}</span>}

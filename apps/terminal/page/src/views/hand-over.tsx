@@ -34,7 +34,7 @@ export function HandOver(): JSX.Element {
   ] as const;
   return (
     <section class="hand-over" aria-label={words.handOver}>
-      <div class="filters no-print">
+      <div class="filters row no-print">
         <FactoryChoice />
         <ShiftChoice index={shift} onChoose={setShift} />
         <Button
@@ -54,7 +54,7 @@ export function HandOver(): JSX.Element {
             <small>{words.asOf(timeOn(loaded.at, plantMinute.value))}</small>
           </h1>
           {unsentCount > 0 && (
-            <p class="warning">
+            <p class="warning row">
               <Icon name="attention" />
               {words.handOverUnsent(unsentCount)}
             </p>

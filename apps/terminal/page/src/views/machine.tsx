@@ -51,8 +51,8 @@ export function Machine({ machineId }: { machineId: string }): JSX.Element {
   // drawn before the answer and the stops, one card would push the others away; offline what is known has to do
   const isComing = (view === null || link.value === null) && connection.value.state !== 'offline';
   return (
-    <section class="machine" aria-label={name}>
-      <header class="machine-head">
+    <section class="machine column" aria-label={name}>
+      <header class="machine-head row">
         <StateBlock look={look} />
         <div class="machine-title">
           <h1>{name}</h1>
@@ -224,8 +224,8 @@ function Course({
     ['plus', words.zoomIn, true, zoomView(shown, shift, true)],
   ] as const;
   return (
-    <section class="course card" aria-label={words.strip}>
-      <div class="course-bar">
+    <section class="card" aria-label={words.strip}>
+      <div class="course-bar row">
         {shiftChoice}
         <span class="course-times">
           {formats.value.day(shift.startTime)} {formats.value.time(shift.startTime)}–
@@ -281,7 +281,7 @@ function Legend(): JSX.Element {
   return (
     <ul class="legend">
       {(['OPERATING', 'IDLE', 'OFF', 'NO_DATA'] as const).map((look) => (
-        <li key={look}>
+        <li class="row" key={look}>
           <StateBlock look={look} />
           {strings.value.state[look]}
         </li>
@@ -297,10 +297,10 @@ function StopsOfMachine({ machineId, shift }: { machineId: string; shift: Shift 
     .sort((a, b) => b.stop.startTime - a.stop.startTime);
   const { count, seconds } = tileOf(machineId)?.value.shortStops ?? { count: 0, seconds: 0 };
   return (
-    <section class="card">
+    <section class="card column">
       <h2>{words.stopsInShift}</h2>
       {here.length > 0 ? (
-        <ul class="stop-list compact">
+        <ul class="stop-list column compact">
           {here.map((row) => (
             <StopItem key={row.key} row={row} withName={false} />
           ))}
@@ -330,7 +330,7 @@ function ReasonsOfMachine(props: {
   const waiting = mine.filter((entry) => !known.has(entry.id) && overlap(entry, shift));
   const isEmpty = given.length + waiting.length === 0;
   return (
-    <section class="card">
+    <section class="card column">
       <h2>{words.reasonsGiven}</h2>
       {isEmpty && <p class="pale">{words.noReasonsGiven}</p>}
       <ul class="given-list">
@@ -379,8 +379,8 @@ function SentReason(props: {
   };
   const by = [entry.operator, entry.station ?? words.fromElsewhere].filter(Boolean).join(', ');
   return (
-    <div class={`given ${entry.moved ? 'moved' : ''}`} data-entry={entry.entryId}>
-      <span class="given-what">
+    <div class={`given row ${entry.moved ? 'moved' : ''}`} data-entry={entry.entryId}>
+      <span class="given-what column">
         <span class="given-name">
           <bdi>{nameOfReason(machineId, reasonId)}</bdi>{' '}
           <span class="given-when">{periodText(entry)}</span>
@@ -425,7 +425,7 @@ function NotesOfMachine({
     overlap({ startTime: note.startTime, endTime: note.endTime ?? note.startTime + 1 }, shift),
   );
   return (
-    <section class="card">
+    <section class="card column">
       <h2>{words.notes}</h2>
       {here.length + waiting.length === 0 && <p class="pale">{words.noNotes}</p>}
       <ul class="note-list">

@@ -85,8 +85,8 @@ export function ReasonSheet({ targets }: { targets: readonly Target[] }): JSX.El
 
   return (
     <Sheet name="reason" size="large" title={titleOf(targets)} onClose={closeSheet}>
-      <div class="reason-sheet" ref={body}>
-        <div class="sheet-targets">
+      <div class="reason-sheet column" ref={body}>
+        <div class="sheet-targets row">
           <Targets targets={targets} period={period} />
           {period && canSplit(period, now) && (
             <Button
@@ -107,7 +107,7 @@ export function ReasonSheet({ targets }: { targets: readonly Target[] }): JSX.El
         </div>
         {isOpenEnded && <p class="hint">{words.openEndedHint}</p>}
         {operatingSeconds > 0 && (
-          <p class="warning" role="alert">
+          <p class="warning row" role="alert">
             <Icon name="attention" />
             <span>
               {words.confirmOperating(formats.value.span(operatingSeconds))}
@@ -137,7 +137,7 @@ export function ReasonSheet({ targets }: { targets: readonly Target[] }): JSX.El
           armed={armed}
           onChoose={choose}
         />
-        <footer class="sheet-hints">
+        <footer class="sheet-hints hint">
           {words.setOnlyHint} {words.statesLateHint}
         </footer>
       </div>
@@ -180,9 +180,9 @@ function Targets({
   if (only && targets.length === 1) {
     const shown = period ?? only.stop;
     return (
-      <div class="target">
+      <div class="target row">
         <StateBlock look={only.stop.state} />
-        <span class="stop-what">
+        <span class="stop-what column">
           <span class="stop-name">{only.machineName}</span>
           <span class="stop-when">
             {words.state[only.stop.state]}{' '}
@@ -242,12 +242,12 @@ function Choices(props: {
   return (
     <>
       {choices.favourites.length > 0 && (
-        <section class="reason-group favourites">
+        <section class="reason-group column">
           <h3>{words.favourites}</h3>
           <div class="reason-grid">{choices.favourites.map((choice) => button(choice, true))}</div>
         </section>
       )}
-      <div class="reason-search">
+      <div class="reason-search row">
         <h3>{choices.favourites.length > 0 ? words.otherReasons : words.allReasons}</h3>
         <label class="search">
           <Icon name="search" />
@@ -264,9 +264,12 @@ function Choices(props: {
       </div>
       <div class="reason-groups">
         {choices.groups.map(({ title, colour, choices: members }) => (
-          <section class={`reason-group ${title === null ? 'others' : ''}`} key={title ?? ''}>
+          <section
+            class={`reason-group column ${title === null ? 'others' : ''}`}
+            key={title ?? ''}
+          >
             {title !== null && (
-              <h4>
+              <h4 class="row">
                 <Swatch colour={colour} />
                 {title}
               </h4>
@@ -316,7 +319,7 @@ function ReasonButton(props: {
   return (
     <button
       ref={element}
-      class={`reason-button ${isLarge ? 'large' : ''} ${isArmed ? 'armed' : ''}`}
+      class={`reason-button row ${isLarge ? 'large' : ''} ${isArmed ? 'armed' : ''}`}
       type="button"
       data-code={choice.code}
       onClick={({ detail }) => {

@@ -1,4 +1,4 @@
-import type { JSX } from 'preact';
+import type { ComponentChildren, JSX } from 'preact';
 import { useRef, useState } from 'preact/hooks';
 import type { Session } from '../../../src/api/index.js';
 import { closeSheet, registerOperator, submitNote } from '../state/actions.js';
@@ -16,30 +16,54 @@ import {
 } from '../state/store.js';
 import { Button, Segments } from '../parts/controls.js';
 
-function closeDialog(event: Event): void {
-  (event.target as Element).closest('dialog')?.close();
+/** A form of one field; `onText` gets what was entered, which is not empty, and the dialog that the form is in. */
+function Form(props: {
+  submit: string;
+  onText: (text: string, dialog: HTMLDialogElement | null) => void;
+  actions?: ComponentChildren;
+  children: ComponentChildren;
+}): JSX.Element {
+  return (
+    <form
+      class="form column"
+      onSubmit={(event) => {
+        event.preventDefault();
+        const [entered] = new FormData(event.currentTarget).values();
+        const text = typeof entered === 'string' ? entered.trim() : '';
+        if (text !== '') props.onText(text, event.currentTarget.closest('dialog'));
+      }}
+    >
+      {props.children}
+      <div class="form-actions row">
+        {props.actions}
+        <Button kind="primary" type="submit">
+          {props.submit}
+        </Button>
+      </div>
+    </form>
+  );
 }
 
-async function register(name: string | null, event: Event): Promise<void> {
-  const dialog = (event.target as Element).closest('dialog');
+async function register(name: string | null, dialog: HTMLDialogElement | null): Promise<void> {
   if (await registerOperator(name)) dialog?.close();
 }
 
 export function OperatorSheet(): JSX.Element {
   const words = strings.value;
+  const signOff = (
+    <Button onClick={({ currentTarget }) => void register(null, currentTarget.closest('dialog'))}>
+      {words.signOff}
+    </Button>
+  );
   return (
     <Sheet name="operator" title={words.registerOperator} onClose={closeSheet}>
-      <form
-        class="form"
-        onSubmit={(event) => {
-          event.preventDefault();
-          const name = new FormData(event.currentTarget).get('operator');
-          const typed = typeof name === 'string' ? name.trim() : '';
-          if (typed !== '') void register(typed, event);
-        }}
+      <Form
+        submit={words.register}
+        onText={(name, dialog) => void register(name, dialog)}
+        actions={operator.value !== null && signOff}
       >
         <p>{words.operatorHint}</p>
-        <label class="field">
+        <label class="field column">
           {words.operatorName}
           <input
             name="operator"
@@ -49,55 +73,32 @@ export function OperatorSheet(): JSX.Element {
             required
           />
         </label>
-        <div class="form-actions">
-          {operator.value !== null && (
-            <Button onClick={(event) => void register(null, event)}>{words.signOff}</Button>
-          )}
-          <Button kind="primary" type="submit">
-            {words.register}
-          </Button>
-        </div>
-      </form>
+      </Form>
     </Sheet>
   );
 }
 
-export function NoteSheet({
-  machineId,
-  machineName,
-}: {
-  machineId: string;
-  machineName: string;
-}): JSX.Element {
+export function NoteSheet(props: { machineId: string; machineName: string }): JSX.Element {
+  const { machineId, machineName } = props;
   const words = strings.value;
   const isSaved = useRef(false);
   return (
     <Sheet name="note" title={`${words.addNote}: ${machineName}`} onClose={closeSheet}>
-      <form
-        class="form"
-        onSubmit={(event) => {
-          event.preventDefault();
-          const text = new FormData(event.currentTarget).get('text');
-          if (typeof text !== 'string' || text.trim() === '') return;
+      <Form
+        submit={words.save}
+        onText={(text, dialog) => {
           // a double tap comes while the note of the first is written, before the sheet is closed
           if (isSaved.current) return;
           isSaved.current = true;
-          void submitNote(machineId, machineName, text.trim()).then(() => {
-            closeDialog(event);
-          });
+          void submitNote(machineId, machineName, text).then(() => dialog?.close());
         }}
       >
-        <label class="field">
+        <label class="field column">
           {words.noteText}
           <textarea name="text" rows={4} maxLength={1000} required />
         </label>
         <p class="hint">{words.noteHint}</p>
-        <div class="form-actions">
-          <Button kind="primary" type="submit">
-            {words.save}
-          </Button>
-        </div>
-      </form>
+      </Form>
     </Sheet>
   );
 }
@@ -108,7 +109,7 @@ export function SettingsSheet(): JSX.Element {
   const words = strings.value;
   return (
     <Sheet name="settings" title={words.settings} onClose={closeSheet}>
-      <div class="form">
+      <div class="form column">
         <h3>{words.language}</h3>
         <Segments
           label={words.language}
@@ -119,20 +120,20 @@ export function SettingsSheet(): JSX.Element {
           {(choice) => <span lang={choice}>{LANGUAGE_NAMES[choice]}</span>}
         </Segments>
         <h3>{words.about}</h3>
-        <ul class="about">
+        <ul class="about column">
           {words.aboutLines.map((line) => (
             <li key={line}>{line}</li>
           ))}
         </ul>
         {session.value && (
-          <div class="form-actions spread">
+          <div class="form-actions row spread">
             <p>
               {words.station}: <b>{session.value.station}</b>
             </p>
             <Button
-              onClick={(event) => {
+              onClick={({ currentTarget }) => {
                 void signOut();
-                closeDialog(event);
+                currentTarget.closest('dialog')?.close();
               }}
             >
               {words.signOut}
@@ -169,17 +170,10 @@ export function SignIn(): JSX.Element {
     else setProblem(signInProblem(answer));
   };
   return (
-    <section class="sign-in card">
+    <section class="sign-in card column">
       <h1>{words.signIn}</h1>
-      <form
-        class="form"
-        onSubmit={(event) => {
-          event.preventDefault();
-          const token = new FormData(event.currentTarget).get('token');
-          if (typeof token === 'string') void signIn(token.trim());
-        }}
-      >
-        <label class="field">
+      <Form submit={words.signIn} onText={(token) => void signIn(token)}>
+        <label class="field column">
           {words.token}
           <input name="token" type="password" autocomplete="current-password" required autofocus />
         </label>
@@ -187,12 +181,7 @@ export function SignIn(): JSX.Element {
         <p class="form-problem" role="alert">
           {problem}
         </p>
-        <div class="form-actions">
-          <Button kind="primary" type="submit">
-            {words.signIn}
-          </Button>
-        </div>
-      </form>
+      </Form>
     </section>
   );
 }

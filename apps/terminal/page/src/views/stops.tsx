@@ -67,7 +67,7 @@ export function Stops(): JSX.Element {
   return (
     <section class="stops" aria-label={words.needsReason}>
       <h1 class="visually-hidden">{words.needsReason}</h1>
-      <div class="filters">
+      <div class="filters row">
         <FactoryChoice />
         <Segments
           label={words.order}
@@ -89,7 +89,7 @@ export function Stops(): JSX.Element {
         </span>
       </div>
       {list.length > 0 ? (
-        <ul class="stop-list" {...holdProps}>
+        <ul class="stop-list column" {...holdProps}>
           {inView
             .filter(({ key }) => drawn.has(key))
             .map((row) => (

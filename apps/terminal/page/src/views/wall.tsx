@@ -104,31 +104,29 @@ function Filters(): JSX.Element {
     filter.value = { ...filter.value, looks: next };
   };
   return (
-    <div class="filters" role="group" aria-label={words.search}>
+    <div class="filters row" role="group" aria-label={words.search}>
       <FactoryChoice />
       {LOOKS.map((look) => (
-        <button
+        <Button
           key={look}
-          class={`chip ${look}`}
-          type="button"
+          kind={`chip ${look}`}
+          icon={look}
           aria-pressed={looks.includes(look)}
           onClick={() => {
             toggle(look);
           }}
         >
-          <Icon name={look} />
           {words.state[look]} <b>{counts.value[look]}</b>
-        </button>
+        </Button>
       ))}
-      <button
-        class="chip open"
-        type="button"
+      <Button
+        kind="chip open"
+        icon="attention"
         aria-pressed={onlyOpen}
         onClick={() => (filter.value = { ...filter.value, onlyOpen: !onlyOpen })}
       >
-        <Icon name="attention" />
         {words.needsReason} <b>{counts.value.open}</b>
-      </button>
+      </Button>
       <label class="search">
         <Icon name="search" />
         <input
