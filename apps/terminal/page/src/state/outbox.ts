@@ -60,9 +60,7 @@ export async function openOutbox(): Promise<void> {
   } catch {
     isKept.value = false;
   }
-  await change((entries) =>
-    entries.filter((entry) => isForgotten(entry, nowMs())).map(({ id }) => remove(id)),
-  );
+  await change((entries) => entries.filter((entry) => !isForgotten(entry, nowMs())));
   tabs.onmessage = () => void reload();
   tick.subscribe(() => void sendDue());
   window.addEventListener('online', sendSoon);
@@ -75,30 +73,28 @@ export function sendSoon(): void {
 }
 
 export async function addEntries(entries: readonly Outgoing[]): Promise<void> {
-  await change(() => entries.map(put));
+  await change((known) => [...known, ...entries]);
 }
 
 /** Takes back those of these that were not sent. */
 export async function takeBack(ids: readonly string[]): Promise<void> {
   await change((entries) =>
-    entries
-      .filter(({ id, status, tried }) => ids.includes(id) && status === 'waiting' && !tried)
-      .map(({ id }) => remove(id)),
+    entries.filter(({ id, status, tried }) => !ids.includes(id) || status !== 'waiting' || tried),
   );
 }
 
 /** Forgets an entry that was refused. */
 export async function discardEntry(id: string): Promise<void> {
-  await change(() => [remove(id)]);
+  await change((entries) => entries.filter((entry) => entry.id !== id));
 }
 
 /** Sends an entry over time in which the machine ran, after all. */
 export async function confirmOverOperating(id: string): Promise<void> {
   await change((entries) =>
-    entries.flatMap((entry) =>
+    entries.map((entry) =>
       entry.id === id && entry.kind === 'reason' && entry.status === 'unconfirmed'
-        ? [put({ ...entry, status: 'waiting', overOperating: true, sendAfterMs: 0 })]
-        : [],
+        ? { ...entry, status: 'waiting', overOperating: true, sendAfterMs: 0 }
+        : entry,
     ),
   );
   sendSoon();
@@ -124,12 +120,7 @@ export async function takeAnswers(
     return answers.reduce((latest, answer) => withAnswer(latest, answer, nowMs()), entry);
   };
   if (outgoing.peek().every((entry) => answered(entry) === entry)) return;
-  await change((entries) =>
-    entries.flatMap((entry) => {
-      const next = answered(entry);
-      return next === entry ? [] : [put(next)];
-    }),
-  );
+  await change((entries) => entries.map(answered));
 }
 
 async function sendDue(): Promise<void> {
@@ -226,7 +217,8 @@ async function claim(
       .slice(0, BATCH[kind])
       .map((entry) => withKnownEnd(entry, periods.get(entry.machineId) ?? []))
       .map((entry) => ({ ...entry, tried: true }));
-    return claimed.map(put);
+    const byId = new Map(claimed.map((entry) => [entry.id, entry]));
+    return entries.map((entry) => byId.get(entry.id) ?? entry);
   });
   return claimed;
 }
@@ -244,91 +236,59 @@ async function takeResults(results: readonly Result[]): Promise<void> {
   const byId = new Map(results.map((result) => [result.entryId ?? result.noteId, result]));
   const now = nowMs();
   await change((entries) =>
-    entries.flatMap((entry) => {
+    entries.map((entry) => {
       const result = byId.get(entry.id);
       // the answer of the bridge may have overtaken that of the server
-      if (!result || entry.status !== 'waiting') return [];
+      if (!result || entry.status !== 'waiting') return entry;
       if (result.ok) {
         // nobody answers a note: with Kafka it has arrived
-        return [
-          put({ ...entry, status: entry.kind === 'note' ? 'applied' : 'sent', settledAtMs: now }),
-        ];
+        return { ...entry, status: entry.kind === 'note' ? 'applied' : 'sent', settledAtMs: now };
       }
       const status = result.code === 'over-operating' ? 'unconfirmed' : 'refused';
-      const detail = result.message ?? null;
       if (status === 'refused')
         showToast(`${entry.machineName}: ${strings.peek().status.refused}`, true);
-      return [
-        put({
-          ...entry,
-          status,
-          tried: false,
-          code: result.code ?? null,
-          detail,
-          settledAtMs: now,
-        }),
-      ];
+      const [code, detail] = [result.code ?? null, result.message ?? null];
+      return { ...entry, status, tried: false, code, detail, settledAtMs: now };
     }),
   );
 }
 
-type Change = { put: Outgoing } | { remove: string };
-const put = (entry: Outgoing): Change => ({ put: entry });
-const remove = (id: string): Change => ({ remove: id });
+/** The entries as they are to be, of those that are not to change the same objects. */
+type Change = (entries: readonly Outgoing[]) => readonly Outgoing[];
 
-/** Reads all entries and writes what `decide` makes of them, in one transaction; the page shows it afterwards. */
-async function change(decide: (entries: Outgoing[]) => Change[]): Promise<void> {
-  let kept: Outgoing[];
+/** Reads all entries and writes what becomes of them, in one transaction; the page shows it afterwards. */
+async function change(decide: Change): Promise<void> {
   try {
-    kept = database ? await changeKept(database, decide) : changeShown(decide);
+    show(database ? await changeKept(database, decide) : decide(outgoing.peek()));
   } catch {
     // the disk is full, or the browser has thrown the database away: from now on the page itself keeps them
     database = null;
     isKept.value = false;
-    kept = changeShown(decide);
+    show(decide(outgoing.peek()));
   }
-  outgoing.value = kept.sort((a, b) => a.madeAt - b.madeAt);
   tabs.postMessage('changed');
 }
 
 async function reload(): Promise<void> {
-  if (database)
-    outgoing.value = (await changeKept(database, () => [])).sort((a, b) => a.madeAt - b.madeAt);
+  if (database) show(await changeKept(database, (entries) => entries));
 }
 
-function changeShown(decide: (entries: Outgoing[]) => Change[]): Outgoing[] {
-  return applied([...outgoing.peek()], decide);
+function show(entries: readonly Outgoing[]): void {
+  outgoing.value = [...entries].sort((a, b) => a.madeAt - b.madeAt);
 }
 
-function applied(
-  entries: Outgoing[],
-  decide: (entries: Outgoing[]) => Change[],
-  store?: IDBObjectStore,
-): Outgoing[] {
-  const byId = new Map(entries.map((entry) => [entry.id, entry]));
-  for (const wanted of decide(entries)) {
-    if ('put' in wanted) {
-      byId.set(wanted.put.id, wanted.put);
-      store?.put(wanted.put);
-    } else {
-      byId.delete(wanted.remove);
-      store?.delete(wanted.remove);
-    }
-  }
-  return [...byId.values()];
-}
-
-function changeKept(
-  db: IDBDatabase,
-  decide: (entries: Outgoing[]) => Change[],
-): Promise<Outgoing[]> {
+function changeKept(db: IDBDatabase, decide: Change): Promise<readonly Outgoing[]> {
   return new Promise((resolve, reject) => {
     const transaction = db.transaction('outgoing', 'readwrite', { durability: 'strict' });
     const store = transaction.objectStore('outgoing');
-    let result: Outgoing[] = [];
+    let result: readonly Outgoing[] = [];
     const request = store.getAll() as IDBRequest<Outgoing[]>;
     request.onsuccess = () => {
-      result = applied(request.result, decide, store);
+      const before = request.result;
+      result = decide(before);
+      const ids = new Set(result.map(({ id }) => id));
+      for (const { id } of before) if (!ids.has(id)) store.delete(id);
+      for (const entry of result) if (!before.includes(entry)) store.put(entry);
     };
     transaction.oncomplete = () => {
       resolve(result);
