@@ -395,7 +395,9 @@ export class FakeTerminal {
         notes,
       };
     });
-    return { shift, machines };
+    const isListed = ({ stoppedSeconds, notes }: (typeof machines)[number]): boolean =>
+      stoppedSeconds > 0 || notes.length > 0;
+    return { shift, machines: machines.filter(isListed) };
   }
 }
 

@@ -165,7 +165,10 @@ export interface NewEntry {
   /** When it was entered. Absent: now. Later than now counts as now; 30 days ago is the earliest. */
   madeAt?: number;
 }
-/** GET /api/hand-over?factoryId=&shift=0|1 → minutes with a reason, without, and in short stops, by machine. */
+/**
+ * GET /api/hand-over?factoryId=&shift=0|1 → minutes with a reason, without, and in short stops, of machines that stood
+ * still or have notes.
+ */
 export interface HandOver {
   shift: { startTime: number; endTime: number };
   machines: {
@@ -176,6 +179,7 @@ export interface HandOver {
     unexplainedSeconds: number;
     /** Without a reason, in what is no longer than the threshold. */
     shortSeconds: number;
+    /** Longest first. */
     reasons: { reasonId: string; seconds: number }[];
     openStops: OpenStop[];
     notes: Note[];

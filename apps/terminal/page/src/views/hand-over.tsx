@@ -78,11 +78,9 @@ export function HandOver(): JSX.Element {
 function HandOverTable({ data }: { data: HandOverData }): JSX.Element {
   const words = strings.value;
   const { span } = formats.value;
-  const machines = data.machines
-    .filter(({ stoppedSeconds, notes }) => stoppedSeconds > 0 || notes.length > 0)
-    .sort(
-      (a, b) => b.unexplainedSeconds - a.unexplainedSeconds || b.stoppedSeconds - a.stoppedSeconds,
-    );
+  const machines = [...data.machines].sort(
+    (a, b) => b.unexplainedSeconds - a.unexplainedSeconds || b.stoppedSeconds - a.stoppedSeconds,
+  );
   const most = Math.max(1, ...machines.map(({ stoppedSeconds }) => stoppedSeconds));
   return (
     <table class="hand-over-table">
@@ -134,14 +132,12 @@ function HandOverTable({ data }: { data: HandOverData }): JSX.Element {
               </svg>
             </td>
             <td>
-              {[...machine.reasons]
-                .sort((a, b) => b.seconds - a.seconds)
-                .map(({ reasonId, seconds }, index) => (
-                  <span key={reasonId}>
-                    {index > 0 && ' · '}
-                    <bdi>{nameOfReason(machine.machineId, reasonId)}</bdi> {span(seconds)}
-                  </span>
-                ))}
+              {machine.reasons.map(({ reasonId, seconds }, index) => (
+                <span key={reasonId}>
+                  {index > 0 && ' · '}
+                  <bdi>{nameOfReason(machine.machineId, reasonId)}</bdi> {span(seconds)}
+                </span>
+              ))}
               {machine.notes.map((note) => (
                 <div class="hand-over-note" key={note.noteId}>
                   <NoteText note={note} />
