@@ -137,10 +137,6 @@ describe('who entered a reason', () => {
     expect(toNewEntry({ ...reason, operator: null }).operator).toBeNull();
   });
 
-  it('is left to the server for one that an earlier page kept without', () => {
-    expect(toNewEntry(reason)).not.toHaveProperty('operator');
-  });
-
   it('is nobody once the shift is over in which somebody registered', () => {
     const session = { operator: 'A. Kowalski', shifts: [{ startTime: 0, endTime: 28_800 }] };
     expect(operatorAt(session, 28_799)).toBe('A. Kowalski');
@@ -163,6 +159,5 @@ describe('reasons given together', () => {
     const later = ['e-4', 'e-5'].map((id) => ({ ...reason, id, batchId: 'b-2' }));
     expect(idsOf([...batch, ...later])).toEqual(['e-4', 'e-5']);
     expect(idsOf(batch.slice(0, 1))).toEqual([]);
-    expect(idsOf([reason, { ...reason, id: 'e-2' }])).toEqual([]);
   });
 });

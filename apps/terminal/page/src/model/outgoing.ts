@@ -33,10 +33,8 @@ interface OutgoingBase extends Period {
   status: OutgoingStatus;
   /** Plant time, epoch seconds. */
   madeAt: number;
-  /** Who worked here then; null: nobody was registered. Absent where an earlier version of the page made it. */
-  operator?: string | null;
-  /** Given together with others that have the same: taken back together. Absent where an earlier version made it. */
-  batchId?: string;
+  /** Who worked here then; null: nobody was registered. */
+  operator: string | null;
   /** Real time, epoch milliseconds. */
   sendAfterMs: number;
   /** It may have reached the server: from now on nothing in it changes and it cannot be taken back. */
@@ -51,6 +49,8 @@ export interface OutgoingReason extends OutgoingBase {
   kind: 'reason';
   reasonId: string;
   reasonName: string;
+  /** Given together with others that have the same: taken back together. */
+  batchId: string;
   overOperating: boolean;
   /** The stop that it was made for, as shown then: its row stays where it is until the answer has been seen. */
   stop: Stop;
@@ -109,7 +109,7 @@ export function undoableBatch(entries: readonly Outgoing[], nowMs: number): Outg
   ) as OutgoingReason[];
   const batchId = undoable.at(-1)?.batchId;
   const batch = undoable.filter((entry) => entry.batchId === batchId);
-  return batchId !== undefined && batch.length > 1 ? batch : [];
+  return batch.length > 1 ? batch : [];
 }
 
 const NONE: ReadonlySet<string> = new Set();
@@ -217,16 +217,12 @@ export function operatorAt(
 }
 
 export function toNewEntry(entry: OutgoingReason): NewEntry {
-  const { id, machineId, reasonId, startTime, endTime, overOperating } = entry;
-  const what = { entryId: id, machineId, reasonId, startTime, endTime };
-  return { ...what, ...(overOperating ? { overOperating } : {}), ...makingOf(entry) };
+  const { id: entryId, machineId, reasonId, startTime, endTime, operator, madeAt } = entry;
+  const what = { entryId, machineId, reasonId, startTime, endTime, operator, madeAt };
+  return { ...what, ...(entry.overOperating ? { overOperating: true } : {}) };
 }
 
 export function toNewNote(note: OutgoingNote): NewNote {
-  const { id, machineId, startTime, endTime, text } = note;
-  return { noteId: id, machineId, startTime, endTime, text, ...makingOf(note) };
-}
-
-function makingOf({ operator, madeAt }: Outgoing): Pick<NewEntry, 'operator' | 'madeAt'> {
-  return { madeAt, ...(operator === undefined ? {} : { operator }) };
+  const { id: noteId, machineId, startTime, endTime, text, operator, madeAt } = note;
+  return { noteId, machineId, startTime, endTime, text, operator, madeAt };
 }

@@ -115,12 +115,7 @@ const en = {
     'start-in-future':
       'It begins in the future. Check the clock of this device, then choose the reason again.',
     'start-after-end': 'It ends before it begins. Choose the reason for the stop again.',
-    'missing-times': 'Times are missing. Choose the reason for the stop again.',
     'too-large': 'It is too long. Shorten it and send it again.',
-    'invalid-json': 'The bridge could not read it. Tell the shift lead.',
-    'invalid-message':
-      'The bridge could not read it. Choose the reason again; if it fails again, tell the shift lead.',
-    'unmapped-work-centre': 'The work centre belongs to no machine. Tell the shift lead.',
     'too-old': 'It is older than 30 days. It can no longer be set.',
     'entry-id-reused':
       'It was already sent with other times. Choose the reason for the stop again.',
@@ -321,13 +316,7 @@ const de: Strings = {
     'start-in-future':
       'Er beginnt in der Zukunft. Uhr des Geräts prüfen, dann den Grund erneut wählen.',
     'start-after-end': 'Er endet vor seinem Beginn. Den Grund für den Stopp erneut wählen.',
-    'missing-times': 'Zeiten fehlen. Den Grund für den Stopp erneut wählen.',
     'too-large': 'Zu lang. Kürzen und erneut senden.',
-    'invalid-json': 'Die Bridge konnte ihn nicht lesen. Der Schichtleitung melden.',
-    'invalid-message':
-      'Die Bridge konnte ihn nicht lesen. Erneut wählen; hilft das nicht, der Schichtleitung melden.',
-    'unmapped-work-centre':
-      'Der Arbeitsplatz gehört zu keiner Maschine. Der Schichtleitung melden.',
     'too-old': 'Älter als 30 Tage. Er lässt sich nicht mehr setzen.',
     'entry-id-reused':
       'Er wurde schon mit anderen Zeiten gesendet. Den Grund für den Stopp erneut wählen.',

@@ -4,7 +4,7 @@ import type { OutgoingReason } from '../outgoing.js';
 /** An open-ended reason that waits to be sent, made 100 s after its stop began. */
 export const REASON: OutgoingReason = {
   ...{ kind: 'reason', id: 'e-1', machineId: 'M-1', machineName: 'M-1' },
-  ...{ reasonId: '13', reasonName: 'Set-up', overOperating: false },
+  ...{ reasonId: '13', reasonName: 'Set-up', overOperating: false, batchId: 'b-0', operator: null },
   stop: { startTime: 600, endTime: null, state: 'IDLE' },
   ...{ startTime: 600, endTime: null, madeAt: 700 },
   ...{ status: 'waiting', sendAfterMs: 10_000, tried: false },
