@@ -2,7 +2,6 @@ import { Inject, Injectable, type OnApplicationShutdown } from '@nestjs/common';
 import { Clock, realEpochMs } from '#libs/clock';
 import type { ErpSettings, IngestSettings } from '#libs/config';
 import {
-  type DowntimeReason,
   openEnvelope,
   parsed,
   type Parsed,
@@ -35,94 +34,68 @@ export class BridgeReader implements OnApplicationShutdown {
     this.mapping.close();
   }
 
-  /** The key of the message's record, or the reason why the bridge would refuse it whole. */
-  async keyOf(message: Message): Promise<Parsed<string>> {
-    const contents = contentsOf(message);
-    if (!contents.ok) return contents;
-    const { value } = contents;
-    switch (value.kind) {
-      case 'lists': {
-        const { assignments, faults } = value.lists;
-        const [fault] = faults;
-        if (assignments.length === 0 && fault !== undefined) {
-          return { ok: false, rejection: fault.rejection };
-        }
-        return parsed(assignments[0]?.machineId ?? '');
+  /** The message as the bridge reads it, or the reason why it would refuse it whole. */
+  async read(message: Message): Promise<Parsed<Reading>> {
+    const envelope = openEnvelope(message);
+    if (!envelope.ok) return envelope;
+    const { contentType, body } = envelope.value;
+    switch (message.topic) {
+      case TOPICS.workOrderLists: {
+        const lists = parseWorkOrderLists(body);
+        return lists.ok ? this.listsOf(lists.value) : lists;
       }
-      case 'reason':
-        return parsed(value.reason.machineId);
-      case 'document': {
-        const thin = this.erp.enrichment.find(message, value.document);
-        if (thin !== undefined) return thin.ok ? parsed(thin.value.orderId) : thin;
-        const nowSeconds = this.clock.nowSeconds();
-        const orders = await readOrders(value.document, this.erp, this.mapping, nowSeconds);
-        return orders.ok ? parsed(orders.value[0]?.order.orderId ?? '') : orders;
+      case TOPICS.downtimeReasons: {
+        const reason = parseDowntimeReason(body);
+        if (!reason.ok) return reason;
+        return parsed({ key: reason.value.machineId, preview: () => reason });
+      }
+      case TOPICS.workOrders: {
+        const sourceTopic = sourceTopicOf({ headers: message.headers, key: null });
+        const recordedAt = Math.floor(realEpochMs() / 1000);
+        return this.ordersOf(message, { contentType, body, sourceTopic, recordedAt });
       }
       default:
-        return value satisfies never;
+        return message.topic satisfies never;
     }
   }
 
+  private listsOf(lists: WorkOrderListMessage): Parsed<Reading> {
+    const [first] = lists.assignments;
+    const [fault] = lists.faults;
+    if (first === undefined && fault !== undefined)
+      return { ok: false, rejection: fault.rejection };
+    const { commandMaxSkewSeconds: skew } = this.erp;
+    const preview = () => parsed(refuseIssuedAhead(lists, this.clock.nowSeconds(), skew));
+    return parsed({ key: first?.machineId ?? '', preview });
+  }
+
+  private async ordersOf(message: Message, document: OrderDocument): Promise<Parsed<Reading>> {
+    const thin = this.erp.enrichment.find(message, document);
+    if (thin !== undefined) {
+      if (!thin.ok) return thin;
+      // what the ERP will answer is not known here
+      return parsed({ key: thin.value.orderId, preview: () => parsed({ asksFor: thin.value }) });
+    }
+    const orders = await readOrders(document, this.erp, this.mapping, this.clock.nowSeconds());
+    if (!orders.ok) return orders;
+    const preview = () => this.previewOrders(document);
+    return parsed({ key: orders.value[0]?.order.orderId ?? '', preview });
+  }
+
+  private async previewOrders(document: OrderDocument): Promise<Parsed<unknown>> {
+    const preview = new OrderPreview(this.erp, this.mapping, this.clock);
+    const read = await preview.previewDocument(document);
+    if (!read.ok) return read;
+    const lists = preview
+      .lists()
+      .map(([machineId, workingOrders]) => ({ machineId, workingOrders }));
+    return parsed({ ...read.value, lists });
+  }
+}
+
+interface Reading {
+  /** Of the message's record; empty for none. */
+  key: string;
   /** What the bridge would make of the message alone, as JSON. Machines and reasons are not looked up. */
-  async preview(message: Message): Promise<Parsed<unknown>> {
-    const contents = contentsOf(message);
-    if (!contents.ok) return contents;
-    const { value } = contents;
-    switch (value.kind) {
-      case 'lists': {
-        const { commandMaxSkewSeconds: skew } = this.erp;
-        return parsed(refuseIssuedAhead(value.lists, this.clock.nowSeconds(), skew));
-      }
-      case 'reason':
-        return parsed(value.reason);
-      case 'document': {
-        const thin = this.erp.enrichment.find(message, value.document);
-        // what the ERP will answer is not known here
-        if (thin !== undefined) return thin.ok ? parsed({ asksFor: thin.value }) : thin;
-        const preview = new OrderPreview(this.erp, this.mapping, this.clock);
-        const read = await preview.previewDocument(value.document);
-        if (!read.ok) return read;
-        const lists = preview
-          .lists()
-          .map(([machineId, workingOrders]) => ({ machineId, workingOrders }));
-        return parsed({ ...read.value, lists });
-      }
-      default:
-        return value satisfies never;
-    }
-  }
-}
-
-type Contents =
-  | { kind: 'lists'; lists: WorkOrderListMessage }
-  | { kind: 'reason'; reason: DowntimeReason }
-  /** Not read yet: its format takes settings. */
-  | { kind: 'document'; document: OrderDocument };
-
-function contentsOf(message: Message): Parsed<Contents> {
-  const envelope = openEnvelope(message);
-  if (!envelope.ok) return envelope;
-  const { body } = envelope.value;
-  switch (message.topic) {
-    case TOPICS.workOrderLists: {
-      const lists = parseWorkOrderLists(body);
-      return lists.ok ? parsed({ kind: 'lists', lists: lists.value }) : lists;
-    }
-    case TOPICS.downtimeReasons: {
-      const reason = parseDowntimeReason(body);
-      return reason.ok ? parsed({ kind: 'reason', reason: reason.value }) : reason;
-    }
-    case TOPICS.workOrders:
-      return parsed({ kind: 'document', document: documentOf(message, envelope.value) });
-    default:
-      return message.topic satisfies never;
-  }
-}
-
-function documentOf(
-  { headers }: Message,
-  { contentType, body }: Pick<OrderDocument, 'contentType' | 'body'>,
-): OrderDocument {
-  const sourceTopic = sourceTopicOf({ headers, key: null });
-  return { contentType, body, sourceTopic, recordedAt: Math.floor(realEpochMs() / 1000) };
+  preview: () => Parsed<unknown> | Promise<Parsed<unknown>>;
 }

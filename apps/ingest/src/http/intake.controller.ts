@@ -14,13 +14,6 @@ export interface AdmittedRequest extends FastifyRequest {
   admission?: Admission;
 }
 
-interface Answer {
-  id: string;
-  topic: string;
-  partition: number;
-  offset: number;
-}
-
 type Query = Record<string, unknown>;
 
 /** Takes documents and events: 202 with its place once Kafka has the record, 200 where it was written before. */
@@ -32,19 +25,17 @@ export class IntakeController {
     private readonly submissions: Submissions,
   ) {}
 
-  @Post('orders')
-  orders(@Req() request: AdmittedRequest, @Query() query: Query, @Res() reply: FastifyReply) {
-    return this.takeDocument('/orders', request, query, reply);
-  }
-
-  @Post('lists')
-  lists(@Req() request: AdmittedRequest, @Query() query: Query, @Res() reply: FastifyReply) {
-    return this.takeDocument('/lists', request, query, reply);
-  }
-
-  @Post('reasons')
-  reasons(@Req() request: AdmittedRequest, @Query() query: Query, @Res() reply: FastifyReply) {
-    return this.takeDocument('/reasons', request, query, reply);
+  @Post(['orders', 'lists', 'reasons'])
+  async document(
+    @Req() request: AdmittedRequest,
+    @Query() query: Query,
+    @Res() reply: FastifyReply,
+  ) {
+    const { sender, body, signedId } = this.verified(request);
+    const path = request.routeOptions.url as DocumentPath;
+    const message = valueOf(readDocument(path, request.headers, body, signedId));
+    const [answer] = await this.answerTo([message], sender, isDryRun(query), reply);
+    return reply.send(answer);
   }
 
   @Post('events')
@@ -56,18 +47,6 @@ export class IntakeController {
     if (messages.length > 1) this.access.takeRate(sender, messages.length - 1, 1);
     const answer = await this.answerTo(messages, sender, isDryRun(query), reply);
     return reply.send(isBatch ? answer : answer[0]);
-  }
-
-  private async takeDocument(
-    path: DocumentPath,
-    request: AdmittedRequest,
-    query: Query,
-    reply: FastifyReply,
-  ): Promise<FastifyReply> {
-    const { sender, body, signedId } = this.verified(request);
-    const message = valueOf(readDocument(path, request.headers, body, signedId));
-    const [answer] = await this.answerTo([message], sender, isDryRun(query), reply);
-    return reply.send(answer);
   }
 
   private verified(request: AdmittedRequest): {
@@ -100,7 +79,7 @@ export class IntakeController {
     const submissions: { id: string; submission: Submission; where: string }[] = [];
     for (const [index, message] of messages.entries()) {
       const where = placeOf(index);
-      const key = valueOf(await this.reader.keyOf(message), where);
+      const { key } = valueOf(await this.reader.read(message), where);
       submissions.push({ ...submissionOf(message, key, sender), where });
     }
     const written = await Promise.all(
@@ -108,8 +87,7 @@ export class IntakeController {
         const { place, isRepeated } = await this.submissions
           .submit(submission)
           .catch(placing(where));
-        const { topic, partition, offset } = place;
-        return { answer: { id, topic, partition, offset } satisfies Answer, isRepeated };
+        return { answer: { id, ...place }, isRepeated };
       }),
     );
     void reply.status(written.every(({ isRepeated }) => isRepeated) ? 200 : 202);
@@ -117,9 +95,8 @@ export class IntakeController {
   }
 
   private async preview(message: Message, where: string): Promise<unknown> {
-    const { topic } = message;
-    const key = valueOf(await this.reader.keyOf(message), where);
-    return { topic, key, reading: valueOf(await this.reader.preview(message), where) };
+    const { key, preview } = valueOf(await this.reader.read(message), where);
+    return { topic: message.topic, key, reading: valueOf(await preview(), where) };
   }
 }
 
