@@ -36,8 +36,6 @@ interface Again {
   afterMs: number | null;
 }
 
-type Attempt = Over | Again;
-
 const BACK_OFF = { baseMs: 500, capMs: 60_000 };
 const LONGEST_RETRY_AFTER_MS = 3_600_000;
 const PREPARE_AGAIN_AFTER_MS = 2000;
@@ -190,28 +188,20 @@ export class CallbackFlow {
   private async deliver(message: InboundMessage, event: OutcomeEvent): Promise<void> {
     const { revoked } = message;
     while (!revoked.aborted) {
-      const attempt = await this.slots
-        .run(() => this.attempt(event, revoked))
-        .catch((error: unknown) => ({ kind: 'cut-off' as const, why: String(error) }));
-      if (attempt.kind === 'cut-off') {
-        // Partitions may be lost, or the mapping cannot be evaluated: no answer, by which the outcome could expire.
-        const { kind: status, why } = attempt;
-        await this.backOff({ kind: 'again', status, why, afterMs: null }, revoked);
+      const attempt = await this.slots.run(() => this.attempt(event, revoked)).catch(cutOff);
+      if (attempt.kind === 'again' && !this.isExpired(message, attempt)) {
+        await this.backOff(attempt, revoked);
         continue;
       }
-      const end = attempt.kind === 'over' ? attempt : this.expiryOf(message, attempt.why);
-      if (end !== undefined) {
-        this.count(event, end);
-        message.finish();
-        return;
-      }
-      if (attempt.kind === 'again') await this.backOff(attempt, revoked);
+      this.count(event, attempt.kind === 'over' ? attempt : { ...attempt, result: 'expired' });
+      message.finish();
+      return;
     }
     message.abandon();
   }
 
   /** Rejects when it is cut off. */
-  private async attempt(event: OutcomeEvent, revoked: AbortSignal): Promise<Attempt> {
+  private async attempt(event: OutcomeEvent, revoked: AbortSignal): Promise<Over | Again> {
     revoked.throwIfAborted();
     const body = await this.bodyOf(event);
     if (body.kind === 'over') return body;
@@ -250,20 +240,19 @@ export class CallbackFlow {
     return { kind: 'body', contentType, text: isDocument ? value : mapped.json };
   }
 
-  private expiryOf(message: InboundMessage, why: string): Over | undefined {
-    if (ageMs(message) < this.callback.giveUpAfterSeconds * 1000) return undefined;
-    return { kind: 'over', result: 'expired', why };
+  private isExpired(message: InboundMessage, { status }: Again): boolean {
+    return status !== CUT_OFF && ageMs(message) >= this.callback.giveUpAfterSeconds * 1000;
   }
 
   private giveUp(message: InboundMessage): void {
     const { headers, partition, offset } = message;
     const id = headerText(headers, 'ce_id') ?? `${partition}/${offset}`;
-    this.count({ id }, { kind: 'over', result: 'failed', why: 'a bug; see handler failed' });
+    this.count({ id }, { result: 'failed', why: 'a bug; see handler failed' });
     // it is on its topic, and needs no other record
     message.finish();
   }
 
-  private count({ id }: Pick<OutcomeEvent, 'id'>, { result, why }: Over): void {
+  private count({ id }: Pick<OutcomeEvent, 'id'>, { result, why }: Omit<Over, 'kind'>): void {
     this.outcomes.set(result, (this.outcomes.get(result) ?? 0) + 1);
     if (result === 'delivered' || result === 'skipped') return;
     const { sender } = this;
@@ -293,6 +282,13 @@ export class CallbackFlow {
   private clientOf(callback: IngestCallback): CallbackClient {
     return new CallbackClient(callback, this.settings.proxy);
   }
+}
+
+const CUT_OFF = 'cut-off';
+
+/** Partitions may be lost, or the mapping cannot be evaluated: no answer, by which the outcome could expire. */
+function cutOff(error: unknown): Again {
+  return { kind: 'again', status: CUT_OFF, why: String(error), afterMs: null };
 }
 
 interface Body {
