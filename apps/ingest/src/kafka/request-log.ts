@@ -70,20 +70,20 @@ export class RequestLog {
   readonly claimsTopic: string;
   readonly receiptsTopic: string;
   link: { state: FollowState; problem: string | null } = { state: 'restoring', problem: null };
+  /** All that was there at the start has been read: what is not known by then is new. */
+  isRestored = false;
   /** Ids forgotten before their day was over, since there were too many. */
   forgottenEarly = 0;
   private readonly logger = new Logger('RequestLog');
   private readonly requests: RequestTable;
   /** Next offset of each partition of the receipts. */
   private readonly positions = new Map<number, number>();
+  /** Who waits for a record of a request, by its key, for one of claims, by its nonce, or for POSITIONS. */
   private readonly changes = new Map<string, Set<() => void>>();
-  /** Who waits for a record of claims, by its nonce. */
-  private readonly unread = new Map<string, () => void>();
   private readonly producer: IdempotentProducer;
   private sending: Promise<unknown> = Promise.resolve();
   private following: Promise<void> = Promise.resolve();
   private claimCount = 0;
-  private hasRestored = false;
 
   constructor(
     private readonly kafka: KafkaClient,
@@ -100,11 +100,6 @@ export class RequestLog {
 
   get size(): number {
     return this.requests.size;
-  }
-
-  /** Whether all that was there at the start has been read: what is not known by then is new. */
-  get isRestored(): boolean {
-    return this.hasRestored;
   }
 
   /** Creates the topics, once Kafka is there. @throws MissingTopicsError when they may not be created */
@@ -144,7 +139,7 @@ export class RequestLog {
         for (const record of records) this.take(record);
       },
       onState: (state, problem) => {
-        if (state === 'up') this.hasRestored = true;
+        if (state === 'up') this.isRestored = true;
         this.setLink(state, problem);
       },
       onPosition: (topic, partition, next) => {
@@ -173,7 +168,7 @@ export class RequestLog {
     return this.known(key)?.claim;
   }
 
-  /** Resolves with the next record of that request, or after `withinMs` of real time. */
+  /** Resolves with the next record of that key, or after `withinMs` of real time. */
   change(key: string, withinMs: number): Promise<void> {
     return new Promise((resolve) => {
       const waiting = this.changes.get(key) ?? new Set();
@@ -199,21 +194,13 @@ export class RequestLog {
       claims: claims.map(({ key, after }) => [key, after?.offset ?? null]),
     } satisfies ClaimsRecord);
     const record = { topic: this.claimsTopic, partition: PARTITION, key: null, value, headers: {} };
+    const isRead = this.change(nonce, withinMs);
     const send = async (): Promise<void> => {
-      if (this.unread.has(nonce)) await this.producer.sendAll([record]);
+      if (this.changes.has(nonce)) await this.producer.sendAll([record]);
     };
-    return new Promise((resolve) => {
-      const stopWaiting = afterRealMs(withinMs, () => {
-        this.unread.delete(nonce);
-        resolve();
-      });
-      this.unread.set(nonce, () => {
-        stopWaiting();
-        resolve();
-      });
-      // closed: nobody waits any more
-      this.sending = this.sending.then(send).catch(() => undefined);
-    });
+    // closed: nobody waits any more
+    this.sending = this.sending.then(send).catch(() => undefined);
+    return isRead;
   }
 
   /** What is written in the transaction of the records that it is about. */
@@ -249,8 +236,7 @@ export class RequestLog {
     } else {
       const { claims, nonce, ...by } = json.value as unknown as ClaimsRecord;
       for (const [key, after] of claims) this.takeClaim(key, { ...by, offset }, after, timestampMs);
-      this.unread.get(nonce)?.();
-      this.unread.delete(nonce);
+      this.changed(nonce);
     }
   }
 
@@ -307,7 +293,7 @@ export class RequestLog {
   }
 }
 
-/** Key of those who wait for positions; no hash is like it. */
+/** Neither a hash nor a nonce is like it. */
 const POSITIONS = 'positions';
 
 function isOfTheDay({ timestampMs }: Remembered, nowMs: number): boolean {

@@ -1,6 +1,6 @@
 import { createHash, randomInt, randomUUID } from 'node:crypto';
 import { Inject, Injectable, Logger, type OnApplicationShutdown } from '@nestjs/common';
-import { afterRealMs, everyRealMs, realDelayMs, realNowMs, withDeadline } from '#libs/clock';
+import { everyRealMs, realDelayMs, realNowMs, withDeadline } from '#libs/clock';
 import type { IngestSettings } from '#libs/config';
 import { INPUT_TOPICS, type InputTopic } from '#libs/contracts';
 import { ApiError } from '#libs/http-api';
@@ -67,6 +67,8 @@ export class Submissions implements OnApplicationShutdown {
   readonly log: RequestLog;
   /** Records written since the start, and requests answered with the place of an earlier one. */
   readonly counts = { written: 0, repeated: 0 };
+  /** Requests that are not answered yet. */
+  waiting = 0;
   private readonly logger = new Logger('Submissions');
   private readonly stopping = new AbortController();
   private readonly transactionalId: string;
@@ -78,7 +80,6 @@ export class Submissions implements OnApplicationShutdown {
   private writer: ReceiptedWriter | undefined;
   private opening: Promise<ReceiptedWriter> | undefined;
   private stopCounting = (): void => undefined;
-  private waitingCount = 0;
 
   constructor(
     @Inject(INGEST_SETTINGS) { kafka: settings, instance }: IngestSettings,
@@ -119,10 +120,6 @@ export class Submissions implements OnApplicationShutdown {
     return this.stopping.signal.aborted;
   }
 
-  get waiting(): number {
-    return this.waitingCount;
-  }
-
   /** What keeps requests from being taken; undefined while they are. */
   get problem(): { code: string; message: string } | undefined {
     const { isRestored, link } = this.log;
@@ -140,8 +137,7 @@ export class Submissions implements OnApplicationShutdown {
   assertOpen(): void {
     const { problem } = this;
     if (problem !== undefined) throw unavailable(problem.code, problem.message);
-    if (this.waitingCount >= MAX_WAITING)
-      throw unavailable('busy', 'Kafka takes less than is sent');
+    if (this.waiting >= MAX_WAITING) throw unavailable('busy', 'Kafka takes less than is sent');
   }
 
   /**
@@ -151,11 +147,11 @@ export class Submissions implements OnApplicationShutdown {
    * Kafka will not take
    */
   async submit(submission: Submission): Promise<Submitted> {
-    this.waitingCount += 1;
+    this.waiting += 1;
     try {
       return await this.submitOnce(submission);
     } finally {
-      this.waitingCount -= 1;
+      this.waiting -= 1;
     }
   }
 
@@ -319,21 +315,16 @@ function hashOf(...parts: (string | Buffer)[]): string {
 }
 
 async function inTime<T>(work: Promise<T>, withinMs: number): Promise<T> {
-  let stopWaiting = (): void => undefined;
-  const late = new Promise<never>((_, reject) => {
-    stopWaiting = afterRealMs(withinMs, () => {
-      reject(unavailable('kafka-away', 'Kafka has not answered in time'));
-    });
-  });
+  if (!(await withDeadline(work, withinMs))) {
+    throw unavailable('kafka-away', 'Kafka has not answered in time');
+  }
   try {
-    return await Promise.race([work, late]);
+    return await work;
   } catch (error) {
     if (error instanceof ApiError) throw error;
     if (error instanceof RecordRefusedError) throw new ApiError(413, 'too-large', error.message);
     if (error instanceof NotBegunError) throw unavailable('busy', error.message);
     throw unavailable('kafka-away', describeKafkaFailure(error));
-  } finally {
-    stopWaiting();
   }
 }
 

@@ -1,5 +1,5 @@
 import { Inject, Injectable, type OnApplicationShutdown } from '@nestjs/common';
-import { Clock, realDelayMs } from '#libs/clock';
+import { Clock, withDeadline } from '#libs/clock';
 import type { TerminalSettings } from '#libs/config';
 import { headerText, rfc3339, TOPICS } from '#libs/contracts';
 import { ApiError } from '#libs/http-api';
@@ -228,19 +228,14 @@ function contentOf({ machineId, reasonId, startTime, endTime }: Omit<NewEntry, '
 }
 
 async function inTime<T>(work: Promise<T>, withinMs = ANSWER_WITHIN_MS): Promise<T> {
-  const timer = new AbortController();
-  const late = realDelayMs(withinMs, timer.signal).then(() => {
+  if (!(await withDeadline(work, withinMs))) {
     throw unavailable('kafka-away', 'Kafka has not answered in time');
-  });
-  late.catch(() => undefined);
+  }
   try {
-    return await Promise.race([work, late]);
+    return await work;
   } catch (error) {
     if (error instanceof RecordRefusedError) throw new ApiError(413, 'too-large', error.message);
-    if (error instanceof ApiError) throw error;
     throw unavailable('stopping', 'the terminal is stopping');
-  } finally {
-    timer.abort();
   }
 }
 
