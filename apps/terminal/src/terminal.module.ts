@@ -39,7 +39,7 @@ export class TerminalModule {
         { provide: TERMINAL_SETTINGS, useValue: settings },
         { provide: KAFKA, useValue: createKafka(settings.kafka) },
         { provide: Clock, useValue: clock },
-        { provide: Plant, useValue: createPlant(settings) },
+        { provide: Plant, useValue: createPlant(settings, clock) },
         ...[PlantFeed, Submissions, FollowUps, LiveUpdates],
         ...[StationAccess, WrongTokens, SessionView, AccessGuard, OwnPageGuard],
       ],
@@ -47,16 +47,14 @@ export class TerminalModule {
   }
 }
 
-function createPlant({ clock, kafka, shifts, stopThresholdSeconds }: TerminalSettings): Plant {
-  const { speed, originSeconds } = clock;
-  const calendar = new ShiftCalendar(shifts);
+function createPlant(settings: TerminalSettings, clock: Clock): Plant {
+  const { kafka, shifts, stopThresholdSeconds } = settings;
   return new Plant({
-    ...{ topicPrefix: kafka.topicPrefix, calendar, stopThresholdSeconds },
-    plantSeconds: (timestampMs) => {
-      const realSeconds = timestampMs / 1000;
-      const plant =
-        speed === 1 ? realSeconds : originSeconds + (realSeconds - originSeconds) * speed;
-      return Math.max(0, Math.floor(plant));
+    ...{
+      topicPrefix: kafka.topicPrefix,
+      calendar: new ShiftCalendar(shifts),
+      stopThresholdSeconds,
     },
+    plantSeconds: (timestampMs) => Math.max(0, Math.floor(clock.atMs(timestampMs) / 1000)),
   });
 }

@@ -22,8 +22,12 @@ export class Clock {
 
   /** Epoch milliseconds. */
   nowMs(): number {
-    const real = Date.now();
-    return this.speed === 1 ? real : this.originMs + (real - this.originMs) * this.speed;
+    return this.atMs(Date.now());
+  }
+
+  /** The plant's time at a real one, both in epoch milliseconds. */
+  atMs(realMs: number): number {
+    return this.speed === 1 ? realMs : this.originMs + (realMs - this.originMs) * this.speed;
   }
 
   /** Epoch seconds, rounded down. */
