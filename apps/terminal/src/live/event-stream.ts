@@ -3,9 +3,12 @@ import { constants, deflateRawSync } from 'node:zlib';
 
 /** Something written to pages, as it is and compressed; each made once, for all that get it. */
 export class StreamChunk {
+  readonly plain: Buffer;
   private deflated: Buffer | undefined;
 
-  constructor(readonly plain: Buffer) {}
+  constructor(text: string) {
+    this.plain = Buffer.from(text);
+  }
 
   /**
    * Blocks of a deflate stream that end at a byte and refer to nothing before them: chunks that were compressed
@@ -17,15 +20,11 @@ export class StreamChunk {
       level: 4,
     }));
   }
-
-  static of(text: string): StreamChunk {
-    return new StreamChunk(Buffer.from(text));
-  }
 }
 
 /** Of a gzip stream without name and time (RFC 1952). Its end never comes. */
 const GZIP_HEADER = Buffer.from([0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 0xff]);
-const HEARTBEAT = StreamChunk.of(': heartbeat\n\n');
+const HEARTBEAT = new StreamChunk(': heartbeat\n\n');
 
 /** What a page's connection is written to: a response of Node. */
 interface StreamOutput {
@@ -92,7 +91,7 @@ export class EventStream<C extends StreamClient = StreamClient> {
   /** @param factoryId whom it concerns; null for everybody */
   publish(type: string, factoryId: string | null, data: unknown): void {
     this.sequence += 1;
-    const chunk = StreamChunk.of(`${this.head(type, this.sequence)}${JSON.stringify(data)}\n\n`);
+    const chunk = new StreamChunk(`${this.head(type, this.sequence)}${JSON.stringify(data)}\n\n`);
     this.keep({ sequence: this.sequence, factoryId, chunk });
     for (const client of this.clients) {
       if (concerns(client, factoryId)) this.write(client, chunk);

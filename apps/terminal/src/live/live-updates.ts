@@ -142,7 +142,7 @@ export class LiveUpdates implements OnApplicationShutdown {
     this.stream.sendEach((client) => {
       const session = this.sessions.of(client.identity());
       const head = this.stream.head('session', this.stream.latest);
-      return [StreamChunk.of(`${head}${JSON.stringify({ session })}\n\n`)];
+      return [new StreamChunk(`${head}${JSON.stringify({ session })}\n\n`)];
     });
   }
 
@@ -188,7 +188,7 @@ export class LiveUpdates implements OnApplicationShutdown {
     const own = { kafka: this.link, session: this.sessions.of(identity()) };
     // {"kafka":…,"session":…,"tiles":…}: the tiles are the same for all
     const head = `${this.stream.head('snapshot', sequence)}${JSON.stringify(own).slice(0, -1)},"tiles":`;
-    return [StreamChunk.of(head), chunk, StreamChunk.of('}\n\n')];
+    return [new StreamChunk(head), chunk, new StreamChunk('}\n\n')];
   }
 
   private tilesFor(factoryId: string | null): TilesAsOf {
@@ -203,7 +203,7 @@ export class LiveUpdates implements OnApplicationShutdown {
     const tiles = this.plant
       .listed(factoryId)
       .map((machine) => this.plant.evaluate(machine, now).tile);
-    const chunk = StreamChunk.of(JSON.stringify(tiles));
+    const chunk = new StreamChunk(JSON.stringify(tiles));
     const tilesAsOf = { sequence: this.stream.latest, atMs: nowMs, chunk };
     // Names that lead to no factory must not fill it.
     if (factoryId === null || tiles.length > 0) this.snapshots.set(factoryId, tilesAsOf);

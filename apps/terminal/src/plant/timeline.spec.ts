@@ -16,18 +16,15 @@ interface Row {
   previousEndTime?: number;
 }
 
+const newRow = (state: MachineState, startTime: number): Row => ({ state, startTime });
+
 const about = { machineId: 'M-1', factoryId: 'F-1' };
 
 /** The data of an event that says `row` follows `before`. */
 function dataOf(row: Row, before: Row | undefined, revision = 0): StateChanged {
   return {
-    ...{
-      ...about,
-      ...row,
-      revision,
-      startTimeSource: 'activityLog',
-      detectedAt: row.startTime + 90,
-    },
+    ...{ ...about, ...row, revision, startTimeSource: 'activityLog' },
+    detectedAt: row.startTime + 90,
     previousState: before?.state ?? null,
     previousStartTime: before?.startTime ?? null,
   };
@@ -86,12 +83,8 @@ function expectedOf(rows: readonly Row[]): unknown[] {
 describe('a timeline', () => {
   it('reads the example of docs/machine-states.md', () => {
     const timeline = new Timeline();
-    const minute = (state: MachineState, startTime: number): Row => ({
-      state,
-      startTime: startTime * 60,
-    });
-    const [a, b, c] = [minute('OPERATING', 0), minute('IDLE', 5), minute('OPERATING', 6)];
-    const [d, e, g] = [minute('OFF', 3), minute('OPERATING', 4), minute('OPERATING', 8)];
+    const [a, b, c] = [newRow('OPERATING', 0), newRow('IDLE', 300), newRow('OPERATING', 360)];
+    const [d, e, g] = [newRow('OFF', 180), newRow('OPERATING', 240), newRow('OPERATING', 480)];
     timeline.apply('a', changed(dataOf(a, undefined)));
     timeline.apply('b', changed(dataOf(b, a)));
     timeline.apply('c', changed(dataOf(c, b)));
@@ -113,13 +106,10 @@ describe('a timeline', () => {
 
   it('leaves out what was published by mistake', () => {
     const timeline = new Timeline();
-    const [a, b]: Row[] = [
-      { state: 'OPERATING', startTime: 0 },
-      { state: 'IDLE', startTime: 300 },
-    ];
-    timeline.apply('a', changed(dataOf(a!, undefined)));
-    timeline.apply('b', changed(dataOf(b!, a)));
-    timeline.apply('c', corrected('b', dataOf(a!, a, 1)));
+    const [a, b] = [newRow('OPERATING', 0), newRow('IDLE', 300)];
+    timeline.apply('a', changed(dataOf(a, undefined)));
+    timeline.apply('b', changed(dataOf(b, a)));
+    timeline.apply('c', corrected('b', dataOf(a, a, 1)));
     expect(inBrief(timeline)).toEqual([['OPERATING', 0, null]]);
   });
 
@@ -170,7 +160,7 @@ describe('a timeline', () => {
 
   it('knows nothing from a loss on, until it is over', () => {
     const timeline = new Timeline();
-    timeline.apply('a', changed(dataOf({ state: 'IDLE', startTime: 0 }, undefined)));
+    timeline.apply('a', changed(dataOf(newRow('IDLE', 0), undefined)));
     timeline.apply('b', lost(600));
     expect(inBrief(timeline)).toEqual([
       ['IDLE', 0, 600],
