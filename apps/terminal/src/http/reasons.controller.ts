@@ -162,33 +162,33 @@ function recordsOf<T>(
 }
 
 function readEntry(value: Record<string, unknown>): NewEntry | undefined {
-  const { entryId, machineId, reasonId, startTime, endTime = null, overOperating } = value;
-  if (!isUuid(entryId) || !isIdentifier(machineId) || !isIdentifier(reasonId)) return undefined;
-  if (!isSeconds(startTime) || !isSecondsOrNull(endTime)) return undefined;
-  const making = readMaking(value);
-  if (making === undefined) return undefined;
-  const entry = { entryId: entryId.toLowerCase(), machineId, reasonId, startTime, endTime };
-  return { ...entry, ...(overOperating === true && { overOperating }), ...making };
+  const { entryId, reasonId, overOperating } = value;
+  const common = readCommon(value);
+  if (common === undefined || !isUuid(entryId) || !isIdentifier(reasonId)) return undefined;
+  const entry = { entryId: entryId.toLowerCase(), reasonId, ...common };
+  return { ...entry, ...(overOperating === true && { overOperating }) };
 }
 
 function readNote(value: Record<string, unknown>): NewNote | undefined {
-  const { noteId, machineId, startTime, endTime = null, text } = value;
-  if (!isUuid(noteId) || !isIdentifier(machineId) || typeof text !== 'string') return undefined;
-  if (!isSeconds(startTime) || !isSecondsOrNull(endTime)) return undefined;
+  const { noteId, text } = value;
+  const common = readCommon(value);
+  if (common === undefined || !isUuid(noteId) || typeof text !== 'string') return undefined;
   if (text.trim() === '' || text.length > LONGEST_TEXT) return undefined;
-  const making = readMaking(value);
-  if (making === undefined) return undefined;
-  return { noteId: noteId.toLowerCase(), machineId, startTime, endTime, text, ...making };
+  return { noteId: noteId.toLowerCase(), text, ...common };
 }
 
-/** Who entered it, and when. */
-function readMaking({
-  operator,
-  madeAt,
-}: Record<string, unknown>): Pick<NewEntry, 'operator' | 'madeAt'> | undefined {
+/** Of which time of which machine it is; who entered it, and when. */
+function readCommon(value: Record<string, unknown>): Omit<NewNote, 'noteId' | 'text'> | undefined {
+  const { machineId, startTime, endTime = null, operator, madeAt } = value;
+  if (!isIdentifier(machineId) || !isSeconds(startTime)) return undefined;
+  if (endTime !== null && !isSeconds(endTime)) return undefined;
   if (operator !== undefined && operator !== null && !isOperatorName(operator)) return undefined;
   if (madeAt !== undefined && !isSeconds(madeAt)) return undefined;
-  return { ...(operator !== undefined && { operator }), ...(madeAt !== undefined && { madeAt }) };
+  const making = {
+    ...(operator !== undefined && { operator }),
+    ...(madeAt !== undefined && { madeAt }),
+  };
+  return { machineId, startTime, endTime, ...making };
 }
 
 function isUuid(value: unknown): value is string {
@@ -197,10 +197,6 @@ function isUuid(value: unknown): value is string {
 
 function isSeconds(value: unknown): value is number {
   return Number.isSafeInteger(value) && Number(value) > 0 && Number(value) < 100_000_000_000;
-}
-
-function isSecondsOrNull(value: unknown): value is number | null {
-  return value === null || isSeconds(value);
 }
 
 function invalid(message: string): ApiError {
