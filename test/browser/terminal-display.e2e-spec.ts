@@ -119,6 +119,31 @@ describe("what the terminal's page shows", () => {
     expect(content).toBe(screen);
   });
 
+  it.each([
+    ['en-GB', TABLET],
+    ['de-DE', TABLET],
+    ['de-DE', PHONE],
+  ])(
+    'is a reason in whole words, and where it was, once it asks for a second tap (%s, %o)',
+    async (locale, viewport) => {
+      await shown.open(`#/machine/${STANDING}`, { locale, viewport });
+      await shown.page.locator('.bar[data-state=OPERATING]').first().click();
+      const sheet = shown.page.locator('dialog[open]');
+      // the favourite, and the same in its group
+      const [name, button] = ['.reason-button-name', ''].map((part) =>
+        sheet.locator(`.reason-button[data-code="14"] ${part}`.trim()),
+      );
+      const heights = (locator: Locator): Promise<number[]> =>
+        locator.evaluateAll((all) => all.map((it) => it.getBoundingClientRect().height));
+      await button!.first().waitFor();
+      const before = [await heights(name!), await heights(button!)];
+      await button!.first().click();
+      await sheet.locator('.reason-button.armed').first().waitFor();
+      expect([await heights(name!), await heights(button!)]).toEqual(before);
+      await screenshot(shown.page, `armed-${locale}-${viewport.width}`);
+    },
+  );
+
   it('is no sheet any more once its view was left by the back button', async () => {
     await shown.open('#/wall');
     await shown.page.getByRole('link', { name: 'Needs a reason' }).click();

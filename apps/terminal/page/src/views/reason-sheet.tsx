@@ -111,7 +111,7 @@ export function ReasonSheet({ targets }: { targets: readonly Target[] }): JSX.El
             <Icon name="attention" />
             <span>
               {words.confirmOperating(formats.value.span(operatingSeconds))}
-              {armed !== null && <b> {words.tapAgain}.</b>}
+              {armed !== null && <b> {words.tapAgainToSend}.</b>}
             </span>
           </p>
         )}
