@@ -68,7 +68,7 @@ export function StopItem(props: {
       <StateBlock look={stop.state} />
       <span class="stop-what column">
         {withName && <span class="stop-name">{row.machineName}</span>}
-        <span class="stop-when">
+        <span class="pale">
           {words.state[stop.state]} {periodText(stop)}
           {' · '}
           {row.isRevisedAway ? (

@@ -61,8 +61,8 @@ export function HandOver(): JSX.Element {
           )}
           <dl class="figures">
             {figures.map(([what, seconds]) => (
-              <div key={what}>
-                <dt>{what}</dt>
+              <div class="card" key={what}>
+                <dt class="pale">{what}</dt>
                 <dd class={what === words.shortStopped ? 'pale' : ''}>{span(seconds)}</dd>
               </div>
             ))}

@@ -309,7 +309,7 @@ function StopsOfMachine({ machineId, shift }: { machineId: string; shift: Shift 
         <p class="pale">{words.nothingToExplain}</p>
       )}
       {count > 0 && (
-        <p class="short-stops">{words.shortStops(count, formats.value.span(seconds))}</p>
+        <p class="short-stops pale">{words.shortStops(count, formats.value.span(seconds))}</p>
       )}
     </section>
   );

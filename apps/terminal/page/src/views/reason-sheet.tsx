@@ -184,13 +184,13 @@ function Targets({
         <StateBlock look={only.stop.state} />
         <span class="stop-what column">
           <span class="stop-name">{only.machineName}</span>
-          <span class="stop-when">
+          <span class="pale">
             {words.state[only.stop.state]}{' '}
             {period ? periodText(shown) : only.left.map(periodText).join(', ')}
             {' · '}
             {formats.value.span(secondsOf(shown, plantNow.value))}
           </span>
-          {only.replaces !== null && <span class="stop-when">{words.replaces(only.replaces)}</span>}
+          {only.replaces !== null && <span class="pale">{words.replaces(only.replaces)}</span>}
         </span>
       </div>
     );

@@ -107,10 +107,10 @@ export function Stops(): JSX.Element {
         <NothingToExplain />
       )}
       {list.length > MAX_ROWS && (
-        <p class="left-out">{words.stopsLeftOut(list.length - MAX_ROWS)}</p>
+        <p class="left-out pale">{words.stopsLeftOut(list.length - MAX_ROWS)}</p>
       )}
       {shortStops.value.count > 0 && (
-        <p class="short-stops">
+        <p class="short-stops pale">
           {words.shortStops(shortStops.value.count, formats.value.span(shortStops.value.seconds))}
         </p>
       )}

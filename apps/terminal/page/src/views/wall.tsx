@@ -86,7 +86,7 @@ export function Wall(): JSX.Element {
         </div>
       )}
       {ids.length > inView.length && (
-        <p class="left-out">{words.tilesLeftOut(ids.length - inView.length)}</p>
+        <p class="left-out pale">{words.tilesLeftOut(ids.length - inView.length)}</p>
       )}
     </section>
   );
@@ -178,7 +178,7 @@ function TileItem({ machineId }: { machineId: string }): JSX.Element | null {
               <span class="tile-reason">{words.observation[tile.observation]}</span>
             )
           : tile.goingOn && <GoingOn machineId={machineId} reason={tile.goingOn} />}
-        <span class="tile-foot">
+        <span class="tile-foot pale">
           <KnownUntil tile={tile} />
         </span>
         {open > 0 && (
