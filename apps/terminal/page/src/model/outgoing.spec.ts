@@ -106,16 +106,11 @@ describe('an entry on its way', () => {
   });
 
   it('goes before what was made later, and of those made together the open-ended goes last', () => {
-    const made = (id: string, more: Partial<OutgoingReason>): OutgoingReason => ({
-      ...reason,
-      id,
-      ...more,
-    });
     const entries = [
-      made('later', { sendAfterMs: 10_001, endTime: 900 }),
-      made('open', {}),
-      made('second part', { startTime: 700, endTime: 900 }),
-      made('first part', { endTime: 700 }),
+      { ...reason, id: 'later', sendAfterMs: 10_001, endTime: 900 },
+      { ...reason, id: 'open' },
+      { ...reason, id: 'second part', startTime: 700, endTime: 900 },
+      { ...reason, id: 'first part', endTime: 700 },
     ];
     expect(entries.sort(compareSending).map(({ id }) => id)).toEqual([
       ...['first part', 'second part', 'open', 'later'],

@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import type { Entry } from '../../../src/api/index.js';
+import type { Entry, MachineState } from '../../../src/api/index.js';
 import type { OutgoingReason } from './outgoing.js';
 import { ENTRY, REASON } from './testing/entries.js';
 import { barsOf, currentEntries, entriesIn, moved, reasonBars, ticksOf, zoomed } from './strip.js';
@@ -7,18 +7,12 @@ import { barsOf, currentEntries, entriesIn, moved, reasonBars, ticksOf, zoomed }
 const shift = { startTime: 0, endTime: 28_800 };
 const next = { startTime: 28_800, endTime: 57_600 };
 
-const idle = (startTime: number, endTime: number | null, revision = 0) => ({
-  state: 'IDLE' as const,
-  startTime,
-  endTime,
-  revision,
-});
-const operating = (startTime: number, endTime: number | null, revision = 0) => ({
-  state: 'OPERATING' as const,
-  startTime,
-  endTime,
-  revision,
-});
+const inState =
+  <S extends MachineState>(state: S) =>
+  (startTime: number, endTime: number | null, revision = 0) => ({
+    ...{ state, startTime, endTime, revision },
+  });
+const [idle, operating] = [inState('IDLE'), inState('OPERATING')];
 
 describe('the strip of a shift', () => {
   it('leaves no gap: what nothing is known of is a bar of its own', () => {
@@ -105,25 +99,15 @@ describe('the strip of a shift', () => {
   });
 
   it('lists a reason that was sent again from the same start in its last form, and what was refused', () => {
-    const said = (
-      entryId: string,
-      startTime: number,
-      sentAt: number,
-      status: 'applied' | 'rejected',
-    ) => ({
-      ...{ entryId, startTime, sentAt, status },
-    });
+    const applied = { startTime: 0, status: 'applied' as const };
     const entries = [
-      said('open', 0, 10, 'applied'),
-      said('refused', 0, 15, 'rejected'),
-      said('ended', 0, 20, 'applied'),
-      said('other', 600, 5, 'applied'),
+      { ...applied, entryId: 'open', sentAt: 10 },
+      { ...applied, entryId: 'refused', sentAt: 15, status: 'rejected' as const },
+      { ...applied, entryId: 'ended', sentAt: 20 },
+      { ...applied, entryId: 'other', sentAt: 5, startTime: 600 },
     ];
-    expect(currentEntries(entries).map(({ entryId }) => entryId)).toEqual([
-      'ended',
-      'refused',
-      'other',
-    ]);
+    const current = currentEntries(entries).map(({ entryId }) => entryId);
+    expect(current).toEqual(['ended', 'refused', 'other']);
   });
 
   it('never leaves the shift, however it is zoomed and moved', () => {
