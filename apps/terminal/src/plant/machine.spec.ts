@@ -6,7 +6,6 @@ import {
   classify,
   dueFollowUps,
   type Evaluation,
-  type FollowUp,
   handOverOf,
   idOfEnd,
   Machine,
@@ -206,17 +205,18 @@ describe('what pages are shown of reasons', () => {
   });
 });
 
+/** The reasons that are to be sent for a machine, each with its end in minutes after six, or `anew`. */
+const due = (one: Machine, known = one.entries.map(({ entryId }) => entryId)): string[] =>
+  dueFollowUps(one, evaluate(one), NOW, (entryId) => known.includes(entryId)).map(
+    ({ open, endTime }) => `${open.reasonId} ${endTime === null ? 'anew' : (endTime - SIX) / 60}`,
+  );
+
 describe('a reason that is still going', () => {
   const running = 'IDLE 10, OPERATING 40';
-  const due = (one: Machine, known: string[] = []): unknown[] =>
-    dueFollowUps(one, evaluate(one), NOW, (entryId) => known.includes(entryId)).map(
-      ({ endTime, open }) => [...[open.reasonId, endTime === null ? null : (endTime - SIX) / 60]],
-    );
-
   it('is to be ended where its machine runs again, once', () => {
     const open = entry(10, null);
     const one = machine(running, [open]);
-    expect(due(one)).toEqual([['22', 40]]);
+    expect(due(one)).toEqual(['22 40']);
     const [ending] = dueFollowUps(one, evaluate(one), NOW, () => false);
     expect(ending?.entryId).toMatch(/^[0-9a-f]{8}-[0-9a-f]{4}-5[0-9a-f]{3}-[89ab][0-9a-f]{3}-/);
     expect(due(one, [ending!.entryId])).toEqual([]);
@@ -239,7 +239,7 @@ describe('a reason that is still going', () => {
 
   it('is left alone where another one has taken its place, which is ended', () => {
     const entries = [entry(10, null), entry(10, null, { reasonId: '23' })];
-    expect(due(machine(running, entries))).toEqual([['23', 40]]);
+    expect(due(machine(running, entries))).toEqual(['23 40']);
   });
 
   it('is left alone while its machine stands still', () => {
@@ -250,17 +250,12 @@ describe('a reason that is still going', () => {
 describe('a reason that is still going when the service revises its stop', () => {
   const RAN: Change = ['OPERATING', 0];
   const stopped: Change[] = [RAN, ['IDLE', 10]];
-  const due = (one: Machine): unknown[] =>
-    dueFollowUps(one, evaluate(one), NOW, (entryId) =>
-      one.entries.some((known) => known.entryId === entryId),
-    ).map(({ endTime }) => (endTime === null ? null : (endTime - SIX) / 60));
-
   it('is to be ended a minute after its start where the machine ran throughout, once, though it stops later', () => {
     const open = entry(10, null);
     const one = correct(machine(stopped, [open]), 10, RAN);
-    expect(due(one)).toEqual([11]);
+    expect(due(one)).toEqual(['22 11']);
     change(one, ['IDLE', 70], RAN);
-    expect(due(one)).toEqual([11]);
+    expect(due(one)).toEqual(['22 11']);
     one.addEntry(entry(10, 11, { entryId: idOfEnd(open.entryId), sentAt: at(61) }));
     expect(due(one)).toEqual([]);
     change(one, ['OPERATING', 80], ['IDLE', 70]);
@@ -279,7 +274,7 @@ describe('a reason that is still going when the service revises its stop', () =>
       change(one, each, split[index - 1] ?? ['IDLE', 10], 50);
     });
     for (const [, minute] of [...stopped.slice(1), ...split]) correct(one, minute, RAN);
-    expect(due(one)).toEqual([(entries.at(-1)!.startTime - SIX) / 60 + 1]);
+    expect(due(one)).toEqual([`22 ${(entries.at(-1)!.startTime - SIX) / 60 + 1}`]);
   });
 
   it('is to be ended where the stop was before it', () => {
@@ -287,14 +282,14 @@ describe('a reason that is still going when the service revises its stop', () =>
     const one = machine([...stopped, ['OPERATING', 40]], entries);
     correct(one, 10, ['IDLE', 4], { known: 50 });
     correct(one, 40, ['OPERATING', 7], { previous: ['IDLE', 4], known: 50 });
-    expect(due(one)).toEqual([11]);
+    expect(due(one)).toEqual(['22 11']);
   });
 
   it('goes on where its stop began later, until the machine runs', () => {
     const one = correct(machine(stopped, [entry(10, null)]), 10, ['IDLE', 14]);
     expect(due(one)).toEqual([]);
     change(one, ['OPERATING', 80], ['IDLE', 14]);
-    expect(due(one)).toEqual([80]);
+    expect(due(one)).toEqual(['22 80']);
   });
 
   it.each([
@@ -314,21 +309,14 @@ describe('a reason that is still going when the service revises its stop', () =>
 });
 
 describe('a reason that is still going while an earlier stop is explained', () => {
-  const followUps = (entries: Entry[]): FollowUp[] => {
-    const one = machine('IDLE 2, OPERATING 5, IDLE 10', entries);
-    return dueFollowUps(one, evaluate(one), NOW, () => false);
-  };
-  const again = (...entries: Entry[]): unknown[] =>
-    followUps(entries).map(({ endTime, open }) => [open.reasonId, endTime]);
+  const again = (...entries: Entry[]): string[] =>
+    due(machine('IDLE 2, OPERATING 5, IDLE 10', entries), []);
 
   it('is sent anew, for the service has ended it', () => {
     const open = entry(10, null);
     const earlier = entry(2, 5, { reasonId: '23', sentAt: at(60) });
-    expect(again(open, earlier)).toEqual([['22', null]]);
-    const anew = entry(10, null, { sentAt: at(60) });
-    const [due] = followUps([open, earlier]);
-    const entries = [open, earlier, { ...anew, entryId: due!.entryId }];
-    expect(followUps(entries)).toEqual([]);
+    expect(again(open, earlier)).toEqual(['22 anew']);
+    expect(again(open, earlier, entry(10, null, { sentAt: at(60) }))).toEqual([]);
   });
 
   it.each([
