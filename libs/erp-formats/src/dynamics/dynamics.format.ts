@@ -46,7 +46,7 @@ export const dynamics = orderFormat({
     status: operationStatus(),
     plannedStart: scheduledStart(),
   },
-  orderOfOperation: text('ProductionOrderNumber'),
+  orderOfPart: text('ProductionOrderNumber'),
 });
 
 function operationStatus(): FieldReader<OrderStatus> {

@@ -53,7 +53,7 @@ export function text(...names: string[]): FieldReader<string> {
   return fieldReader(names, textOf);
 }
 
-function textOf(value: unknown): Reading<string> {
+export function textOf(value: unknown): Reading<string> {
   if (typeof value === 'string') return { value: value.trim() };
   return { problem: `must be text, not ${describeJson(value)}` };
 }

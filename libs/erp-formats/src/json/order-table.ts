@@ -4,6 +4,7 @@ import {
   type OrderMessage,
   type OrderOperation,
   type OrderStatus,
+  groupBy,
   parsed,
   type Parsed,
   parsedEach,
@@ -37,23 +38,41 @@ export interface OrderTable {
   /** Fields around the records. */
   envelopes: readonly string[];
   /** What a record is; undefined for one of another format. */
-  kindOf: (record: Pick<JsonRecord, 'fields'>) => 'order' | 'operation' | undefined;
+  kindOf: (record: Pick<JsonRecord, 'fields'>) => 'order' | 'operation' | 'status' | undefined;
   /** A field that a record is known by, and further ones that no other format has. */
   sign: { field: string; besides: readonly string[] };
   order: Readers<OrderFields> & { orderId: FieldReader<string>; status: FieldReader<OrderStatus> };
+  /**
+   * An order need not say where it stands: without a word of it a whole one is planned, and a change is empty. Its
+   * operations may be released all the same.
+   */
+  isStatusOptional?: boolean;
   /** Fields that hold the operations of an order, by preference. */
   operations: readonly string[];
   operation: Readers<OperationChange> & {
     operationId: FieldReader<string>;
     workCentre: FieldReader<string>;
   };
-  /** The order of an operation that came without it. */
-  orderOfOperation?: FieldReader<string>;
+  /** Those of an order's operations that are work of their own; all without it. */
+  ownWork?: (found: readonly FoundOperation[]) => OperationChange[];
+  /** The order of an operation or a status that came without it. */
+  orderOfPart?: FieldReader<string>;
+  /** Of an order's statuses that came without it. */
+  statusOfParts?: (
+    statuses: readonly JsonRecord[],
+    context: ReadingContext,
+  ) => Parsed<OrderStatus | undefined>;
+}
+
+/** An operation with a work centre, and the record that it was read from. */
+export interface FoundOperation {
+  record: JsonRecord;
+  operation: OperationChange;
 }
 
 /**
  * An adapter that reads by a table. Orders with their operations are whole orders; orders without them change a status,
- * operations without their order change these. An operation without a work centre is no work for a machine.
+ * operations and statuses without their order change these. An operation without a work centre is no work for a machine.
  */
 export function orderFormat(table: OrderTable): OrderFormat {
   const { name, envelopes, kindOf, sign } = table;
@@ -85,11 +104,11 @@ function readRecords(
   table: OrderTable,
   context: ReadingContext,
 ): Parsed<OrderMessage[]> {
-  const isOperation = (record: JsonRecord) => table.kindOf(record) === 'operation';
-  const orders = records.filter((record) => !isOperation(record));
+  const isPart = (record: JsonRecord) => (table.kindOf(record) ?? 'order') !== 'order';
+  const orders = records.filter((record) => !isPart(record));
   const messages = parsedEach(orders, (record) => readOrder(record, table, context));
   if (!messages.ok) return messages;
-  const changes = readLoneOperations(records.filter(isOperation), table, context);
+  const changes = readParts(records.filter(isPart), table, context);
   return changes.ok ? parsed([...messages.value, ...changes.value]) : changes;
 }
 
@@ -106,19 +125,23 @@ function readOrder(
   const pages = checkPages(record, table.operations);
   if (!pages.ok) return pages;
   const children = operationsOf(record, table);
+  const { isStatusOptional = false } = table;
   if (children === undefined) {
-    if (status === undefined) return alone(record, table);
-    return changeMessage(() => record.path, { orderId, changedAt, status });
+    if (status === undefined && !isStatusOptional) return alone(record, table);
+    return changeMessage(() => record.path, { orderId, changedAt, ...(status && { status }) });
   }
-  if (status === undefined) return missing(record, nameOf(table.order.status));
+  if (status === undefined && !isStatusOptional) return missing(record, nameOf(table.order.status));
   const found = readOperations(children, table, context);
   if (!found.ok) return found;
-  const operations = found.value.filter(hasPlace).map((operation): OrderOperation => ({
+  const ofWhole = status ?? 'planned';
+  const within = isStatusOptional ? statusWithin : ofOrder;
+  const operations = found.value.map((operation): OrderOperation => ({
     ...(plant !== undefined && { plant }),
     ...operation,
-    status: ofOrder(status, operation.status ?? status),
+    status: within(ofWhole, operation.status ?? ofWhole),
   }));
-  return snapshotMessage(() => record.path, { orderId, changedAt, status, operations });
+  const order = { orderId, changedAt, status: ofWhole, operations };
+  return snapshotMessage(() => record.path, order);
 }
 
 /** Undefined where they did not come along, or as ids alone. */
@@ -137,55 +160,81 @@ function ofOrder(order: OrderStatus, operation: OrderStatus): OrderStatus {
   return order === 'planned' && operation === 'released' ? order : statusWithin(order, operation);
 }
 
-/** Where none of them so much as has the field of the work centre, it was not asked for. */
+/** Those that are work for a machine. Where none so much as has the field of the work centre, it was not asked for. */
 function readOperations(
   records: readonly JsonRecord[],
-  { operation: readers }: OrderTable,
+  { operation: readers, ownWork }: OrderTable,
   context: ReadingContext,
 ): Parsed<OperationChange[]> {
-  const operations = parsedEach(records, (record): Parsed<OperationChange> => {
+  const found = parsedEach(records, (record): Parsed<FoundOperation> => {
     const read = readFields(record, readers, context);
     if (!read.ok) return read;
     const { operationId } = read.value;
     if (operationId === undefined) return missing(record, nameOf(readers.operationId));
-    return parsed({ ...read.value, operationId });
+    return parsed({ record, operation: { ...read.value, operationId } });
   });
+  if (!found.ok) return found;
   const [first] = records;
   const { names } = readers.workCentre;
   const isAsked = records.some(({ fields }) => names.some((name) => Object.hasOwn(fields, name)));
-  return !operations.ok || first === undefined || isAsked
-    ? operations
-    : missing(first, nameOf(readers.workCentre));
+  if (first !== undefined && !isAsked) return missing(first, nameOf(readers.workCentre));
+  const placed = found.value.filter(({ operation }) => operation.workCentre !== undefined);
+  return parsed(ownWork?.(placed) ?? placed.map(({ operation }) => operation));
 }
 
-function hasPlace({ workCentre }: OperationChange): boolean {
-  return workCentre !== undefined;
-}
-
-/** Operations that came without their orders, those of each order as a change of it. */
-function readLoneOperations(
+/** Operations and statuses that came without their orders, those of each order as a change of it. */
+function readParts(
   records: readonly JsonRecord[],
   table: OrderTable,
   context: ReadingContext,
 ): Parsed<OrderMessage[]> {
-  const found = readOperations(records, table, context);
-  if (!found.ok) return found;
-  // their own times are older than that of their order, which was changed with them
-  const changedAt = context.recordedAt;
-  const changes = new Map<string, OrderChange & { operations: OperationChange[] }>();
-  for (const [index, record] of records.entries()) {
-    const read = table.orderOfOperation?.read(record, context);
-    if (read?.ok === false) return read;
-    const orderId = read?.value;
-    if (orderId === undefined) return missing(record, nameOf(table.orderOfOperation));
-    if (changedAt === undefined) return undated(record, table);
-    const change = changes.get(orderId) ?? { orderId, changedAt, operations: [] };
-    change.operations.push(...found.value.slice(index, index + 1).filter(hasPlace));
-    changes.set(orderId, change);
-  }
-  return parsedEach(changes.values(), (change) =>
-    changeMessage(() => records[0]?.path ?? '', change),
-  );
+  const parts = parsedEach(records, (record) => {
+    const orderId = table.orderOfPart?.read(record, context) ?? parsed(undefined);
+    if (!orderId.ok) return orderId;
+    if (orderId.value === undefined) return missing(record, nameOf(table.orderOfPart));
+    return parsed({ orderId: orderId.value, record });
+  });
+  if (!parts.ok) return parts;
+  const byOrder = groupBy(parts.value, ({ orderId }) => orderId);
+  return parsedEach(byOrder, ([orderId, ofOrder]) => {
+    const its = ofOrder.map(({ record }) => record);
+    return readChange(orderId, its, table, context);
+  });
+}
+
+function readChange(
+  orderId: string,
+  parts: readonly JsonRecord[],
+  table: OrderTable,
+  context: ReadingContext,
+): Parsed<OrderMessage> {
+  const [first = { fields: {}, path: '' }] = parts;
+  const isOperation = (record: JsonRecord) => table.kindOf(record) === 'operation';
+  const operations = readOperations(parts.filter(isOperation), table, context);
+  if (!operations.ok) return operations;
+  const dated = datedBy(parts, table, context);
+  if (!dated.ok) return dated;
+  if (dated.value === undefined) return undated(first, table);
+  const statuses = parts.filter((record) => !isOperation(record));
+  const status = table.statusOfParts?.(statuses, context) ?? parsed(undefined);
+  if (!status.ok) return status;
+  const change: OrderChange = { orderId, changedAt: dated.value };
+  if (status.value !== undefined) change.status = status.value;
+  if (operations.value.length > 0) change.operations = operations.value;
+  return changeMessage(() => first.path, change);
+}
+
+/** By the record: their own times are older than that of their order, which was changed with them, and was read before. */
+function datedBy(
+  parts: readonly JsonRecord[],
+  { order: { changedAt } }: OrderTable,
+  context: ReadingContext,
+): Parsed<number | undefined> {
+  if (context.recordedAt !== undefined) return parsed(context.recordedAt);
+  const times = parsedEach(parts, (part) => changedAt?.read(part, context) ?? parsed(undefined));
+  if (!times.ok) return times;
+  const known = times.value.filter((time) => time !== undefined);
+  return parsed(known.length === 0 ? undefined : Math.max(...known));
 }
 
 /** Events say that an order changed, and not how. */

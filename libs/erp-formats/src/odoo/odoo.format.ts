@@ -57,7 +57,7 @@ export const odoo = orderFormat({
     ),
     plannedStart: time('UTC', 'date_start', 'date_planned_start'),
   },
-  orderOfOperation: productionOf('production_id'),
+  orderOfPart: productionOf('production_id'),
 });
 
 /** Webhooks name it; records that were read have fields that no other model has. */

@@ -79,7 +79,9 @@ describe('an entity of OData', () => {
     const complaint = 'must be an object, not a';
 
     expect(() => read(withOperation('0020'))).toThrow(`Operation[1] ${complaint} string`);
-    expect(() => read(order({ to_ProductionOrderOperation: 2 }))).toThrow(`${complaint} number`);
+    expect(() => read(order({ to_ProductionOrderOperation: true }))).toThrow(
+      `${complaint} boolean`,
+    );
     expect(() => read({ value: [order(), 5] })).toThrow(`value[1] ${complaint} number`);
   });
 

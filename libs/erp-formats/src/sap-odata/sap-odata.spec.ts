@@ -254,7 +254,7 @@ describe('a production order', () => {
 
   it.each([
     ['its number', { ManufacturingOrder: '000' }, 'd.results[0].ManufacturingOrder is missing'],
-    ['a time', { LastChangeDateTime: undefined }, 'd.results[0].LastChangeDateTime is missing'],
+    ['a time', { LastChangeDateTime: undefined }, 'd.results[0].LastChangeDateTime dates it'],
     [
       'the field for work centres',
       { to_ProductionOrderOperation: { results: [{ ManufacturingOrderOperation: '0010' }] } },
