@@ -116,8 +116,7 @@ describe('a document of a megabyte', () => {
     });
     const recognising = FORMATS.filter((format) =>
       [value, { value }, { items: value }, { JobOrderList: value }].some(
-        (json) =>
-          format.name.startsWith('B2MML') || format.recognises({ syntax: 'json', value: json }),
+        (json) => format.name.startsWith('B2MML') || format.recognises({ json }),
       ),
     );
     expect(recognising.map(({ name }) => name)).toEqual(['B2MML schedules and job orders']);

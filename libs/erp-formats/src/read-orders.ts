@@ -95,8 +95,8 @@ export function readOrderDocument(
 ): Parsed<OrderMessage[]> {
   const content = readContent(document, NAMED_TYPES);
   if (!content.ok) return content;
-  let unwrapped = content.value;
-  if (unwrapped.syntax === 'xml') unwrapped = { syntax: 'xml', root: unwrapSoap(unwrapped.root) };
+  const { root } = content.value;
+  const unwrapped = root === undefined ? content.value : { root: unwrapSoap(root) };
   const format =
     BY_MEDIA_TYPE.get(mediaType(document.contentType) ?? '') ??
     FORMATS.find((each) => each.recognises(unwrapped));
@@ -110,18 +110,18 @@ export function readOrderDocument(
 }
 
 /** JSON of no known shape, with no field of another format, is most likely the bridge's own with a mistake. */
-function unknownFormat(content: DocumentContent): Refused {
+function unknownFormat({ json, root }: DocumentContent): Refused {
   const known = `formats: ${FORMATS.map(({ name }) => name).join(', ')}`;
-  if (content.syntax === 'xml') {
-    const root = content.root.name.slice(0, 100);
-    return rejected('invalid-message', `the XML root ${root} is not read; ${known}`);
+  if (root !== undefined) {
+    const name = root.name.slice(0, 100);
+    return rejected('invalid-message', `the XML root ${name} is not read; ${known}`);
   }
   for (const format of FORMATS) {
-    const lacked = format.lacks?.(content.value);
+    const lacked = format.lacks?.(json);
     if (lacked === undefined) continue;
     return placed(format.name, rejected('invalid-message', `${lacked} is missing`));
   }
-  const order = parseOrderMessage(content.value);
+  const order = parseOrderMessage(json);
   const fault = order.ok ? 'the JSON is not read' : order.rejection.detail;
   return rejected('invalid-message', `${fault}; ${known}`);
 }

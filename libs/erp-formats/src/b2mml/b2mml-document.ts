@@ -21,9 +21,8 @@ export function isB2mml(content: DocumentContent): boolean {
   return rootsIn(content).length > 0;
 }
 
-function rootsIn(content: DocumentContent): string[] {
-  const { syntax } = content;
-  const names = syntax === 'xml' ? [content.root.name] : Object.keys(objectOf(content.value));
+function rootsIn({ json, root }: DocumentContent): string[] {
+  const names = root === undefined ? Object.keys(objectOf(json)) : [root.name];
   return names.filter((name) => NOUN.test(name));
 }
 
@@ -35,8 +34,8 @@ function objectOf(json: unknown): JsonObject {
 export function b2mmlRoot(content: DocumentContent): DocumentElement | undefined {
   const [only, ...others] = rootsIn(content);
   if (only === undefined) return undefined;
-  if (content.syntax === 'xml') return content.root;
-  const json = objectOf(content.value);
+  if (content.root !== undefined) return content.root;
+  const json = objectOf(content.json);
   return others.length === 0 && !Array.isArray(json[only])
     ? jsonElement(only, json[only])
     : jsonElement('document', json);

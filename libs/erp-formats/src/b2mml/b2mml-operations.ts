@@ -26,7 +26,10 @@ interface B2mmlOperations extends Pick<Required<OrderChange>, 'operations' | 're
 
 type Work = Omit<OperationChange, 'operationId' | keyof Place>;
 
-interface Segment extends NamedSegment {
+interface Segment {
+  id: string;
+  /** Whether the id is its own, or what kind of work it is. */
+  isNamed: boolean;
   places: readonly Place[];
   work: Work;
 }
@@ -104,10 +107,14 @@ function readSegment(
   return parsed({
     id,
     isNamed: ownId !== undefined,
-    idsUnder: (each) => places.map((place) => idAt(each, place, places)),
     places,
     work: workOf(start.value ?? startOfOrder, statusOfSegment(segment)),
   });
+}
+
+/** All that a segment goes by under an id, the id itself included. */
+function idsUnder(id: string, places: readonly Place[]): string[] {
+  return [id, ...places.map((place) => idAt(id, place, places))];
 }
 
 function idAt(id: string, { workCentre }: Place, places: readonly Place[]): string {
@@ -118,40 +125,31 @@ function workOf(plannedStart: number | undefined, status?: OperationChange['stat
   return { ...(plannedStart !== undefined && { plannedStart }), ...(status && { status }) };
 }
 
-/** A segment, whether its id is its own or what kind of work it is, and the ids that it makes under an id. */
-interface NamedSegment {
-  id: string;
-  isNamed: boolean;
-  idsUnder: (id: string) => readonly string[];
-}
-
 /**
  * Segments without an id of their own go by what kind of work they are, and an order may have the same kind
  * several times: `MILL`, `MILL#2`, in order of the document. Ids that segments do have are left as they are;
  * it is a fault to give one twice.
  */
-function numberRepeats<T extends NamedSegment>(segments: readonly T[]): T[] | 'too-many' {
+function numberRepeats(segments: readonly Segment[]): Segment[] | 'too-many' {
   const named = segments.filter(({ isNamed }) => isNamed);
-  const taken = new Set(named.flatMap(({ id, idsUnder }) => [id, ...idsUnder(id)]));
+  const taken = new Set(named.flatMap(({ id, places }) => idsUnder(id, places)));
   const counts = new Map<string, number>();
-  const numbered: T[] = [];
+  const numbered: Segment[] = [];
   let compared = 0;
   for (const segment of segments) {
     if (segment.isNamed) {
       numbered.push(segment);
       continue;
     }
-    const { id: kind, idsUnder } = segment;
+    const { id: kind, places } = segment;
     let count = counts.get(kind) ?? 1;
     let id = count === 1 ? kind : `${kind}#${count}`;
-    let ids = [id, ...idsUnder(id)];
-    while (ids.some((each) => taken.has(each))) {
-      compared += ids.length;
+    while (idsUnder(id, places).some((each) => taken.has(each))) {
+      compared += 1 + places.length;
       if (compared > MOST_COMPARED) return 'too-many';
       id = `${kind}#${(count += 1)}`;
-      ids = [id, ...idsUnder(id)];
     }
-    for (const each of ids) taken.add(each);
+    for (const each of idsUnder(id, places)) taken.add(each);
     counts.set(kind, count);
     numbered.push({ ...segment, id });
   }

@@ -7,12 +7,9 @@ export const canonical: OrderFormat = {
   name: 'order JSON',
   mediaTypes: ['application/vnd.machine-bridge.order+json'],
   // further fields are tolerated, and may be called as those of any other format
-  recognises: (content) =>
-    content.syntax === 'json' &&
-    isJsonObject(content.value) &&
-    Object.hasOwn(content.value, 'orderId'),
-  read: (content) => {
-    const order = parseOrderMessage(content.syntax === 'json' ? content.value : undefined);
+  recognises: ({ json }) => isJsonObject(json) && Object.hasOwn(json, 'orderId'),
+  read: ({ json }) => {
+    const order = parseOrderMessage(json);
     return order.ok ? parsed([{ kind: 'snapshot', order: order.value }]) : order;
   },
 };

@@ -16,9 +16,9 @@ export interface OrderDocumentOptions {
   timeZone: string;
 }
 
-/** A document out of its bytes, whatever format it turns out to be in. */
+/** A document out of its bytes, whatever format it turns out to be in: JSON, or the root element of XML. */
 export type DocumentContent =
-  { syntax: 'json'; value: unknown } | { syntax: 'xml'; root: DocumentElement };
+  { json: unknown; root?: undefined } | { json?: undefined; root: DocumentElement };
 
 /** What an adapter may know beside the content. */
 export interface ReadingContext extends OrderDocumentOptions {
@@ -35,7 +35,7 @@ export interface OrderFormat {
   /** By root element or shape; the first format in the registry that does reads the document. */
   recognises(content: DocumentContent): boolean;
   /** Of JSON that no format recognises and that can be of no other: the field that it would be recognised by. */
-  lacks?(value: unknown): string | undefined;
+  lacks?(json: unknown): string | undefined;
   /** All orders in the document, or the first fault with its place: one bad order refuses it whole. */
   read(content: DocumentContent, context: ReadingContext): Parsed<OrderMessage[]>;
 }

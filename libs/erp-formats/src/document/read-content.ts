@@ -33,12 +33,12 @@ export function readContent(
 
 function readJsonContent(body: Buffer): Parsed<DocumentContent> {
   const json = readJson(body);
-  return json.ok ? parsed({ syntax: 'json', value: json.value }) : json;
+  return json.ok ? parsed({ json: json.value }) : json;
 }
 
 function readXmlContent(body: Buffer, charset: string | undefined): Parsed<DocumentContent> {
   const root = readXml(body, charset);
-  return root.ok ? parsed({ syntax: 'xml', root: root.value }) : root;
+  return root.ok ? parsed({ root: root.value }) : root;
 }
 
 function isXmlType(type: string | null): boolean {

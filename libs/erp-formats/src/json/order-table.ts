@@ -79,15 +79,12 @@ export function orderFormat(table: OrderTable): OrderFormat {
   return {
     name,
     mediaTypes: [],
-    recognises: (content) => {
-      const first = content.syntax === 'json' ? firstRecordIn(content.value, envelopes) : undefined;
+    recognises: ({ json }) => {
+      const first = firstRecordIn(json, envelopes);
       return first !== undefined && kindOf(first) !== undefined;
     },
-    lacks: (value) => lacking(firstRecordIn(value, envelopes), sign),
-    read: (content, context) =>
-      content.syntax === 'json'
-        ? readRecords(recordsIn(content.value, envelopes), table, context)
-        : rejected('invalid-message', 'is read as JSON'),
+    lacks: (json) => lacking(firstRecordIn(json, envelopes), sign),
+    read: ({ json }, context) => readRecords(recordsIn(json, envelopes), table, context),
   };
 }
 

@@ -184,9 +184,8 @@ function readResult(name: string, result: unknown): Parsed<OrderMessage[]> {
  * its attributes with `@` before the name and of its text as `#text`; what repeats is a list. The root is a
  * field of the outermost object.
  */
-export function plainValue(content: DocumentContent): unknown {
-  if (content.syntax === 'json') return content.value;
-  return Object.fromEntries([[content.root.name, plainElement(content.root)]]);
+export function plainValue({ json, root }: DocumentContent): unknown {
+  return root === undefined ? json : Object.fromEntries([[root.name, plainElement(root)]]);
 }
 
 function plainElement({ children, attributes, text }: DocumentElement): unknown {

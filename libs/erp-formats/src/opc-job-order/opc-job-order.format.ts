@@ -50,12 +50,9 @@ const STATUS_BY_METHOD = new Map<string, OrderStatus | undefined>([
 export const opcJobOrder: OrderFormat = {
   name: 'OPC UA job orders',
   mediaTypes: [],
-  recognises: (content) => content.syntax === 'json' && isJobDocument(content.value),
-  lacks: (value) => lacking(firstRecordIn(value, LIST), SIGN),
-  read: (content, context) => {
-    const jobs = content.syntax === 'json' ? jobsIn(content.value) : [];
-    return parsedEach(jobs, (job) => readJob(job, context));
-  },
+  recognises: ({ json }) => isJobDocument(json),
+  lacks: (json) => lacking(firstRecordIn(json, LIST), SIGN),
+  read: ({ json }, context) => parsedEach(jobsIn(json), (job) => readJob(job, context)),
 };
 
 /** The arguments of a method, or an entry of the list of job orders. */

@@ -37,11 +37,11 @@ const DELETED = '003';
 export const sapIdoc: OrderFormat = {
   name: 'SAP LOIPRO01 to LOIPRO05 IDoc XML',
   mediaTypes: ['application/idoc+xml', 'application/x-sap.idoc'],
-  recognises: (content) => content.syntax === 'xml' && isOrderDocument(content.root),
-  read: (content, context) =>
-    content.syntax === 'xml'
-      ? readSapOrders(content.root, context)
-      : rejected('invalid-message', 'an IDoc is XML'),
+  recognises: ({ root }) => root !== undefined && isOrderDocument(root),
+  read: ({ root }, context) =>
+    root === undefined
+      ? rejected('invalid-message', 'an IDoc is XML')
+      : readSapOrders(root, context),
 };
 
 /** By its root, or, for an extended type under a name of its own, by the message type of its control record. */

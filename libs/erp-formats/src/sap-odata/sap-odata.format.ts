@@ -69,16 +69,15 @@ const productionOrders = orderFormat({
 export const sapOData: OrderFormat = {
   ...productionOrders,
   // an envelope with no entity is an answer too
-  recognises: (content) => isEmptyAnswer(content) || productionOrders.recognises(content),
+  recognises: (content) => isEmptyAnswer(content.json) || productionOrders.recognises(content),
   read: (content, context) =>
-    isEmptyAnswer(content)
+    isEmptyAnswer(content.json)
       ? rejected('invalid-message', 'the OData answer holds no order')
       : productionOrders.read(content, context),
 };
 
-function isEmptyAnswer(content: Parameters<OrderFormat['recognises']>[0]): boolean {
-  if (content.syntax !== 'json' || !isJsonObject(content.value)) return false;
-  return firstRecordIn(content.value, ENVELOPES) === undefined;
+function isEmptyAnswer(json: unknown): boolean {
+  return isJsonObject(json) && firstRecordIn(json, ENVELOPES) === undefined;
 }
 
 /** Of an order's indicators and of its statuses, where they came along. */

@@ -21,19 +21,12 @@ const ID = 'external_work_order_id';
 export const umh: OrderFormat = {
   name: 'UMH work orders',
   mediaTypes: [],
-  recognises: (content) => content.syntax === 'json' && isWorkOrder(content.value),
-  read: (content, context) => {
-    if (content.syntax !== 'json' || !isWorkOrder(content.value)) {
-      return rejected('invalid-message', `${ID} is missing`);
-    }
-    const message = readUmhWorkOrder(content.value, context);
+  recognises: ({ json }) => isJsonObject(json) && has(json, ID),
+  read: ({ json }, context) => {
+    const message = readUmhWorkOrder(isJsonObject(json) ? json : {}, context);
     return message.ok ? parsed([message.value]) : message;
   },
 };
-
-function isWorkOrder(value: unknown): value is JsonObject {
-  return isJsonObject(value) && has(value, ID);
-}
 
 function has(message: JsonObject, name: string): boolean {
   return Object.hasOwn(message, name) || Object.hasOwn(message, camelCase(name));
