@@ -42,8 +42,9 @@ class Ledger {
     );
     if (known !== undefined) this.orders.set(orderId, known);
     for (const [machineId, operations] of assignments) {
-      this.operations.set(assignmentKey(machineId, orderId), operations);
-      this.table.changed(machineId, orderId, operations);
+      const key = assignmentKey(machineId, orderId);
+      this.table.changed(machineId, orderId, this.operations.get(key) ?? [], operations);
+      this.operations.set(key, operations);
     }
     return { touched: [...assignments.keys()], findings };
   }

@@ -42,8 +42,9 @@ describe("a machine's list", () => {
         }
         for (const orderId of stored.keys()) table.stands('M-1', orderId);
         for (const { orderId, operations, isAskedFor } of changes) {
+          const before = stored.get(orderId) ?? [];
           stored.set(orderId, operations);
-          table.changed('M-1', orderId, operations);
+          table.changed('M-1', orderId, before, operations);
           if (isAskedFor) expect(table.listOf('M-1')).toEqual(listOf(stored));
         }
         expect(table.listOf('M-1')).toEqual(listOf(stored));
@@ -60,7 +61,7 @@ describe("a machine's list", () => {
     });
     table.stands('M-1', '4711');
     expect(table.listOf('M-1')).toEqual(['4711']);
-    table.changed('M-1', '4710', [{ entry: '4710', operationId: '0010' }]);
+    table.changed('M-1', '4710', [], [{ entry: '4710', operationId: '0010' }]);
     expect(table.listOf('M-1')).toEqual(['4710', '4711']);
     expect(read).toEqual(['4711']);
   });

@@ -12,19 +12,15 @@ type ListedOperation = readonly [orderId: string, AssignedOperation];
 
 interface MachineAssignments {
   readonly orderIds: Set<string>;
-  /** In working order, as when the list was asked for last; undefined before the first time. */
+  /** In working order; undefined until the list is asked for. */
   drawn: ListedOperation[] | undefined;
-  /** What of an order stands there now, where that is not what was drawn. */
-  readonly changed: Map<string, readonly AssignedOperation[]>;
-  /** Something of these may be drawn. */
-  hasReplaced: boolean;
   /** Of what is drawn, with nothing changed since. */
   list: readonly string[] | undefined;
 }
 
 const NO_ORDERS: readonly string[] = [];
-/** So many orders are put in among the others one by one. */
-const FEW = 8;
+/** Fewer operations of an order are put in among the others one by one: to sort all takes twice as long and more. */
+const MANY = 100;
 
 /**
  * Which orders stand on which machine, and the list that makes of each. Once a machine's list has been
@@ -52,47 +48,45 @@ export class AssignmentTable {
   }
 
   /** What of the order stands on the machine has changed; or nothing of it does any more. */
-  changed(machineId: string, orderId: string, operations: readonly AssignedOperation[]): void {
+  changed(
+    machineId: string,
+    orderId: string,
+    before: readonly AssignedOperation[],
+    operations: readonly AssignedOperation[],
+  ): void {
     if (operations.length === 0 && !this.machines.has(machineId)) return;
     const machine = this.machineOf(machineId, []);
+    const { drawn, orderIds } = machine;
     machine.list = undefined;
-    if (machine.drawn !== undefined) {
-      machine.changed.set(orderId, operations);
-      machine.hasReplaced ||= machine.orderIds.has(orderId);
+    if (drawn !== undefined && before.length + operations.length > MANY) {
+      const others = drawn.filter(([id]) => id !== orderId);
+      const its = operations.map((each): ListedOperation => [orderId, each]);
+      machine.drawn = [...others, ...its].sort(inWorkingOrder);
+    } else if (drawn !== undefined) {
+      for (const each of before) takeOut(drawn, [orderId, each]);
+      for (const each of operations) putIn(drawn, [orderId, each]);
     }
-    if (operations.length > 0) machine.orderIds.add(orderId);
-    else machine.orderIds.delete(orderId);
-    if (machine.orderIds.size === 0) this.machines.delete(machineId);
+    if (operations.length > 0) orderIds.add(orderId);
+    else orderIds.delete(orderId);
+    if (orderIds.size === 0) this.machines.delete(machineId);
   }
 
   /** Work order identifiers in the order they are to be worked on. */
   listOf(machineId: string): readonly string[] {
     const machine = this.machines.get(machineId);
     if (machine === undefined) return NO_ORDERS;
-    machine.list ??= this.drawn(machineId, machine).map(([, { entry }]) => entry);
+    machine.drawn ??= this.drawAll(machineId, machine.orderIds);
+    machine.list ??= machine.drawn.map(([, { entry }]) => entry);
     return machine.list;
   }
 
   private machineOf(machineId: string, drawn: MachineAssignments['drawn']): MachineAssignments {
     let machine = this.machines.get(machineId);
     if (machine === undefined) {
-      const changed = new Map<string, readonly AssignedOperation[]>();
-      machine = { orderIds: new Set(), drawn, changed, hasReplaced: false, list: undefined };
+      machine = { orderIds: new Set(), drawn, list: undefined };
       this.machines.set(machineId, machine);
     }
     return machine;
-  }
-
-  private drawn(machineId: string, machine: MachineAssignments): readonly ListedOperation[] {
-    const { drawn, orderIds, changed, hasReplaced } = machine;
-    if (drawn === undefined) machine.drawn = this.drawAll(machineId, orderIds);
-    else {
-      const left = hasReplaced ? drawn.filter(([orderId]) => !changed.has(orderId)) : drawn;
-      machine.drawn = redrawn(left, changed);
-    }
-    changed.clear();
-    machine.hasReplaced = false;
-    return machine.drawn;
   }
 
   private drawAll(machineId: string, orderIds: ReadonlySet<string>): ListedOperation[] {
@@ -106,29 +100,26 @@ export class AssignmentTable {
   }
 }
 
-/** What is drawn, with what has changed put in among it: to sort all anew would take several times as long. */
-function redrawn(
-  all: ListedOperation[],
-  changed: ReadonlyMap<string, readonly AssignedOperation[]>,
-): ListedOperation[] {
-  for (const [orderId, operations] of changed) {
-    for (const operation of operations) {
-      if (changed.size > FEW) all.push([orderId, operation]);
-      else insert(all, [orderId, operation]);
-    }
-  }
-  return changed.size > FEW ? all.sort(inWorkingOrder) : all;
-}
-
-function insert(all: ListedOperation[], listed: ListedOperation): void {
-  let [from, to] = [0, all.length];
+/** Behind all that is not after it. */
+function placeOf(drawn: readonly ListedOperation[], listed: ListedOperation): number {
+  let [from, to] = [0, drawn.length];
   while (from < to) {
     const middle = (from + to) >> 1;
-    const there = all[middle];
+    const there = drawn[middle];
     if (there !== undefined && inWorkingOrder(there, listed) <= 0) from = middle + 1;
     else to = middle;
   }
-  all.splice(from, 0, listed);
+  return from;
+}
+
+function putIn(drawn: ListedOperation[], listed: ListedOperation): void {
+  drawn.splice(placeOf(drawn, listed), 0, listed);
+}
+
+function takeOut(drawn: ListedOperation[], listed: ListedOperation): void {
+  const place = placeOf(drawn, listed) - 1;
+  const there = drawn[place];
+  if (there !== undefined && inWorkingOrder(there, listed) === 0) drawn.splice(place, 1);
 }
 
 /** By sequence, then planned start, then order and operation; what has none of the first two comes last. */

@@ -56,8 +56,9 @@ export class OrderPreview {
       if (taken.known !== undefined) this.orders.set(orderId, taken.known);
       for (const [machineId, operations] of taken.assignments) {
         touched.add(machineId);
-        this.operations.set(assignmentKey(machineId, orderId), operations);
-        this.table.changed(machineId, orderId, operations);
+        const key = assignmentKey(machineId, orderId);
+        this.table.changed(machineId, orderId, this.operations.get(key) ?? [], operations);
+        this.operations.set(key, operations);
       }
       for (const finding of taken.findings) {
         if (finding.kind === 'rejected') rejections.push(finding.rejection);

@@ -320,7 +320,7 @@ function listsOf(history: readonly OrderSnapshot[]): (readonly string[])[] {
   const table = new AssignmentTable((machineId, id) => machinesOf(id).get(machineId) ?? []);
   for (const orderId of newest.keys()) {
     for (const [machineId, operations] of machinesOf(orderId)) {
-      table.changed(machineId, orderId, operations);
+      table.changed(machineId, orderId, [], operations);
     }
   }
   return MACHINES.map((machineId) => table.listOf(machineId));

@@ -128,18 +128,17 @@ class OwnedAssignments {
   } {
     const { state } = this;
     const key = assignmentKey(machineId, orderId);
-    const before = state.get(key);
-    if (before === undefined && operations.length === 0) {
+    const before = state.get(key) ?? [];
+    if (before.length === 0 && operations.length === 0) {
       return { records: [], undo: () => undefined };
     }
-    const put = (now: Operations = []): OutboundRecord => {
-      const record = state.put(key, now.length > 0 ? now : null);
-      this.table.changed(machineId, orderId, now);
-      return record;
+    const put = (now: Operations, was: Operations): OutboundRecord => {
+      this.table.changed(machineId, orderId, was, now);
+      return state.put(key, now.length > 0 ? now : null);
     };
     const undo = (): void => {
-      if (isDeepStrictEqual(state.get(key) ?? [], operations)) put(before);
+      if (isDeepStrictEqual(state.get(key) ?? [], operations)) put(before, operations);
     };
-    return { records: [put(operations)], undo };
+    return { records: [put(operations, before)], undo };
   }
 }
