@@ -55,14 +55,11 @@ describe('Equipment', () => {
     rmSync(folder, { recursive: true });
   });
 
-  it('follows the map as it changes, and says so', async () => {
+  it('follows the map as it changes', async () => {
     jest.spyOn(Logger.prototype, 'log').mockReturnValue();
-    let changes = 0;
-    equipment.onChange(() => (changes += 1));
     writeMap({ ...MILL, machineId: 'M-2' }, { ...LATHE, machineId: 'M-3' });
     await untilMapped(MILL, 'M-2');
     expect(equipment.machineOf(LATHE)).toBe('M-3');
-    expect(changes).toBe(1);
   });
 
   it('keeps the last map while the file cannot be used, and says why', async () => {

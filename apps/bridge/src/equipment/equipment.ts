@@ -19,7 +19,6 @@ const MACHINES_NAMED = 5;
 @Injectable()
 export class Equipment implements OnApplicationBootstrap, BeforeApplicationShutdown {
   private readonly logger = new Logger('Equipment');
-  private readonly listeners: (() => void)[] = [];
   private readonly file: EquipmentMapFile | undefined;
   private map: EquipmentMap;
   private unlisted = '';
@@ -37,11 +36,6 @@ export class Equipment implements OnApplicationBootstrap, BeforeApplicationShutd
 
   /** Undefined for a work centre that is not mapped. */
   readonly machineOf: EquipmentMap['machineOf'] = (operation) => this.map.machineOf(operation);
-
-  /** Calls `listener` each time another map has taken the place of the last one. */
-  onChange(listener: () => void): void {
-    this.listeners.push(listener);
-  }
 
   onApplicationBootstrap(): void {
     this.directory.onRefresh(() => {
@@ -70,7 +64,6 @@ export class Equipment implements OnApplicationBootstrap, BeforeApplicationShutd
     this.map = read.map;
     this.logger.log({ msg: 'equipment map read again', entries: read.map.size });
     this.compareWithDirectory();
-    for (const listener of this.listeners) listener();
   }
 
   /** A machine that the service does not list is a mistake in the map, or one the token may not see. */

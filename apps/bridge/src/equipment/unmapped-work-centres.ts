@@ -22,7 +22,7 @@ export interface UnmappedWorkCentre {
 const MOST_PLACES = 1000;
 const MOST_EXAMPLES = 5;
 
-/** What to put into the equipment map next. Forgotten as soon as it is mapped, and at a restart. */
+/** What to put into the equipment map next. Forgotten once it is found mapped, and at a restart. */
 @Injectable()
 export class UnmappedWorkCentres {
   private readonly places = new BoundedMap<string, UnmappedWorkCentre>(MOST_PLACES);
@@ -30,11 +30,7 @@ export class UnmappedWorkCentres {
   constructor(
     private readonly clock: Clock,
     private readonly equipment: Equipment,
-  ) {
-    equipment.onChange(() => {
-      this.forgetMapped();
-    });
-  }
+  ) {}
 
   note(orderId: string, { plant = null, workCentre = null }: Place): void {
     const now = this.clock.nowSeconds();
@@ -54,10 +50,6 @@ export class UnmappedWorkCentres {
 
   /** Those with the most operations first. */
   list(): UnmappedWorkCentre[] {
-    return [...this.places.values()].sort((a, b) => b.operations - a.operations);
-  }
-
-  private forgetMapped(): void {
     for (const [key, { plant, workCentre }] of this.places) {
       const place = {
         ...(plant !== null && { plant }),
@@ -65,6 +57,7 @@ export class UnmappedWorkCentres {
       };
       if (this.equipment.machineOf(place) !== undefined) this.places.delete(key);
     }
+    return [...this.places.values()].sort((a, b) => b.operations - a.operations);
   }
 }
 
