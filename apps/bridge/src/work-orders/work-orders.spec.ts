@@ -193,6 +193,19 @@ describe('orders on their way to the lists of machines', () => {
     await nextTurn();
   };
 
+  const mapBy = (entries: Parameters<typeof EquipmentMap.of>[0]): void => {
+    const map = EquipmentMap.of(entries);
+    const equipment = bridge.get(Equipment, { strict: false });
+    jest.spyOn(equipment, 'machineOf').mockImplementation((each) => map.machineOf(each));
+  };
+
+  /** The service lists no machine but M-1. */
+  const listFirstAlone = (): void => {
+    const directory = bridge.get(MachineDirectory);
+    jest.spyOn(directory, 'hasMachine').mockImplementation((machineId) => machineId === 'M-1');
+    jest.spyOn(directory, 'checkMachine').mockResolvedValue('unknown');
+  };
+
   it('sets the list of each machine that an order touches, and answers for each by itself', async () => {
     await handle(orderMessage({ orderId: '4711', changedAt: 1, machines: ['M-1', 'M-2'] }));
     expect(lists.map(({ list }) => [list.machineId, list.workingOrders()])).toEqual([
@@ -249,10 +262,7 @@ describe('orders on their way to the lists of machines', () => {
     });
 
     it('share a dead letter where the document is read', async () => {
-      const mapped = EquipmentMap.of([]);
-      jest
-        .spyOn(bridge.get(Equipment, { strict: false }), 'machineOf')
-        .mockImplementation((operation) => mapped.machineOf(operation));
+      mapBy([]);
       await handle(orderMessage(document));
       const detail = 'no machine is mapped for plant/work centre 1000/M-1 of order 4711';
       expect(deadLetters).toMatchObject([{ code: 'unmapped-work-centre', detail }]);
@@ -322,10 +332,7 @@ describe('orders on their way to the lists of machines', () => {
   });
 
   it('rejects the operations that have no machine, and sets the lists of the others', async () => {
-    const mapped = EquipmentMap.of([{ plant: '1000', workCentre: 'FR01', machineId: 'M-1' }]);
-    jest
-      .spyOn(bridge.get(Equipment, { strict: false }), 'machineOf')
-      .mockImplementation((operation) => mapped.machineOf(operation));
+    mapBy([{ plant: '1000', workCentre: 'FR01', machineId: 'M-1' }]);
     await handle(orderMessage({ orderId: '4711', changedAt: 1, machines: ['FR01', 'FR99'] }));
     expect(lists.map(({ list }) => list.machineId)).toEqual(['M-1']);
     await applyAll();
@@ -335,16 +342,11 @@ describe('orders on their way to the lists of machines', () => {
 
   describe('that are older than what is known, and are rejected where they are read', () => {
     beforeEach(async () => {
-      const mapped = EquipmentMap.of([
+      mapBy([
         { plant: '1000', workCentre: 'FR01', machineId: 'M-1' },
         { plant: '1000', workCentre: 'X-1', machineId: 'X-1' },
       ]);
-      jest
-        .spyOn(bridge.get(Equipment, { strict: false }), 'machineOf')
-        .mockImplementation((operation) => mapped.machineOf(operation));
-      const directory = bridge.get(MachineDirectory);
-      jest.spyOn(directory, 'hasMachine').mockImplementation((machineId) => machineId === 'M-1');
-      jest.spyOn(directory, 'checkMachine').mockResolvedValue('unknown');
+      listFirstAlone();
       await handle(orderMessage({ orderId: '4711', changedAt: 20, machines: ['FR01'] }, 7));
       await applyAll();
     });
@@ -363,23 +365,17 @@ describe('orders on their way to the lists of machines', () => {
     });
   });
 
-  it('names all machines that do not exist in one dead letter, and sets the lists of the others', async () => {
-    const directory = bridge.get(MachineDirectory);
-    jest.spyOn(directory, 'hasMachine').mockImplementation((machineId) => machineId === 'M-1');
-    jest.spyOn(directory, 'checkMachine').mockResolvedValue('unknown');
-    await handle(orderMessage({ orderId: '4711', changedAt: 1, machines: ['M-1', 'X-1', 'X-2'] }));
-    expect(lists.map(({ list }) => list.machineId)).toEqual(['M-1']);
-    expect(deadLetters).toMatchObject([{ code: 'unknown-machine', machineIds: ['X-1', 'X-2'] }]);
-  });
-
-  it.each([[['M-1', 'X-1']], [['X-1']]])(
-    'names the one of %j that does not exist',
-    async (machines) => {
-      const directory = bridge.get(MachineDirectory);
-      jest.spyOn(directory, 'hasMachine').mockImplementation((machineId) => machineId === 'M-1');
-      jest.spyOn(directory, 'checkMachine').mockResolvedValue('unknown');
+  it.each([
+    [['M-1', 'X-1', 'X-2'], ['M-1'], ['X-1', 'X-2']],
+    [['M-1', 'X-1'], ['M-1'], ['X-1']],
+    [['X-1'], [], ['X-1']],
+  ])(
+    'of machines %j sets the lists of %j, and names in one dead letter those that do not exist',
+    async (machines, listed, machineIds) => {
+      listFirstAlone();
       await handle(orderMessage({ orderId: '4711', changedAt: 1, machines }));
-      expect(deadLetters).toMatchObject([{ code: 'unknown-machine', machineIds: ['X-1'] }]);
+      expect(lists.map(({ list }) => list.machineId)).toEqual(listed);
+      expect(deadLetters).toMatchObject([{ code: 'unknown-machine', machineIds }]);
     },
   );
 

@@ -190,44 +190,33 @@ export class OrderLedger {
     });
   }
 
-  /** What is left to say is said by whoever owns the machines. */
+  /**
+   * What is left to say is said by whoever owns the machines. An outcome that concerns none is there for a message that
+   * would have none, which one that was answered before has.
+   */
   private resultsOf(
-    { orderId, isAnswered }: RelayedOrder,
+    { orderId, isAnswered = false }: RelayedOrder,
     findings: readonly OrderFinding[],
-  ): readonly CommandResult[] {
-    const results: CommandResult[] = [];
-    for (const finding of findings) {
-      if (finding.kind === 'rejected') {
-        for (const operation of finding.unmapped ?? []) this.unmapped.note(orderId, operation);
+  ): CommandResult[] {
+    return findings.flatMap((finding): CommandResult[] => {
+      switch (finding.kind) {
+        case 'rejected':
+          for (const operation of finding.unmapped ?? []) this.unmapped.note(orderId, operation);
+          return [rejection(finding.rejection)];
+        case 'superseded':
+          return isAnswered && finding.machineId === null ? [] : [{ attempts: 0, ...finding }];
+        case 'taken-in': {
+          const appliedAt = this.clock.nowSeconds();
+          return isAnswered ? [] : [{ kind: 'applied', machineId: null, attempts: 0, appliedAt }];
+        }
+        default:
+          return finding satisfies never;
       }
-      if (isAnswered !== true || !concernsNoMachine(finding)) results.push(this.resultOf(finding));
-    }
-    return results;
-  }
-
-  private resultOf(finding: OrderFinding): CommandResult {
-    switch (finding.kind) {
-      case 'superseded':
-        return { attempts: 0, ...finding };
-      case 'rejected':
-        return rejection(finding.rejection);
-      case 'taken-in': {
-        const appliedAt = this.clock.nowSeconds();
-        return { kind: 'applied', machineId: null, attempts: 0, appliedAt };
-      }
-      default:
-        return finding satisfies never;
-    }
+    });
   }
 }
 
 function datedAtLeast(message: OrderMessage, seconds: number): OrderMessage {
   if (message.kind === 'snapshot' || message.order.changedAt >= seconds) return message;
   return { ...message, order: { ...message.order, changedAt: seconds } };
-}
-
-/** Such an outcome is there for a message that would have none: a rejected one has. */
-function concernsNoMachine(finding: OrderFinding): boolean {
-  if (finding.kind === 'taken-in') return true;
-  return finding.kind === 'superseded' && finding.machineId === null;
 }

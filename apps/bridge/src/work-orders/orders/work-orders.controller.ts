@@ -18,7 +18,7 @@ import {
   rejection,
 } from '../../delivery/index.js';
 import { BRIDGE_SETTINGS } from '../../platform/index.js';
-import { ORDER_REQUESTS, type OrderRequest, queueRecord, type RelayedOrder } from './queues.js';
+import { ORDER_REQUESTS, queueRecord, type RelayedOrder } from './queues.js';
 import { OrderPartitioner } from './order-partitioner.js';
 import { OrderRelay, type Unknown } from './order-relay.js';
 
@@ -92,13 +92,16 @@ export class WorkOrdersController {
 
   /** Ends messages with records of their orders, and with what is refused of them. */
   private relay(read: readonly ReadMessage[], unknown: Unknown): void {
+    const { topicPrefix } = this.settings.kafka;
     const allRelayed: RelayedOrder[] = [];
     const records: OutboundRecord[] = [];
     for (const { answered, content } of read) {
       const source = this.outcomes.sourceOf(answered);
       const trace = answered.message.span.context;
       if (!Array.isArray(content)) {
-        records.push(this.requestOf({ ...content, source, receivedAt: realEpochMs(), trace }));
+        const request = { ...content, source, receivedAt: realEpochMs(), trace };
+        const partition = this.partitioner.ofOrder(content.orderId);
+        records.push(queueRecord(topicPrefix, ORDER_REQUESTS, partition, request, trace));
         continue;
       }
       const from = { source, recordedAt: Number(answered.message.timestamp), trace };
@@ -127,11 +130,5 @@ export class WorkOrdersController {
         this.relay(its, unknown);
       },
     );
-  }
-
-  private requestOf(request: OrderRequest): OutboundRecord {
-    const partition = this.partitioner.ofOrder(request.orderId);
-    const { topicPrefix } = this.settings.kafka;
-    return queueRecord(topicPrefix, ORDER_REQUESTS, partition, request, request.trace);
   }
 }
