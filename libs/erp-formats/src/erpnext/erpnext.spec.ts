@@ -39,28 +39,6 @@ describe('a work order of ERPNext', () => {
     expect(read(order({ operations }))[0]?.order.operations).toMatchObject([{ status }]);
   });
 
-  it.each([
-    ['an unknown status', order({ status: 'Lost' }), 'status is no known status: Lost'],
-    [
-      'no row number',
-      order({ operations: [{ ...OPERATION, idx: null }] }),
-      'operations[0].idx is missing',
-    ],
-    ['a time that is none', order({ modified: 'yesterday' }), 'modified is no date and time'],
-    [
-      'two rows of one number',
-      order({ operations: [OPERATION, OPERATION] }),
-      'operations[1] repeats operationId 1',
-    ],
-    [
-      'its name alone',
-      { doctype: 'Work Order', name: 'WO-7' },
-      'the document only names an order: status and operations are missing',
-    ],
-  ])('with %s is refused', (_name, document, why) => {
-    expect(() => read(document)).toThrow(`invalid-message: ERPNext Work Order: ${why}`);
-  });
-
   it('is none of another document', () => {
     expect(() => read({ ...order(), doctype: 'Job Card' })).toThrow(
       'orderId is missing; formats: ',

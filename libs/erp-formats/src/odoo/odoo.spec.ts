@@ -87,21 +87,11 @@ describe('a manufacturing order of Odoo', () => {
       'workorder_ids[0].id is missing',
     ],
     [
-      'work orders without a work centre',
-      order({ workorder_ids: [{ id: 1 }] }),
-      'workorder_ids[0].workcenter_id is missing',
-    ],
-    [
       'a work centre that is none',
       order({ workorder_ids: [{ ...WORK_ORDER, workcenter_id: [3] }] }),
       'workorder_ids[0].workcenter_id must be an id',
     ],
     ['a webhook without fields', { _model: 'mrp.production', _id: 12 }, 'name is missing'],
-    [
-      'its name alone',
-      { _model: 'mrp.production', name: 'WH/MO/7' },
-      'the document only names an order: state and workorder_ids are missing',
-    ],
   ])('with %s is refused', (_name, document, why) => {
     expect(() => read(document)).toThrow(`invalid-message: Odoo manufacturing orders: ${why}`);
   });

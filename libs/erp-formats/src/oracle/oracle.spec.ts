@@ -52,19 +52,9 @@ describe('a work order of Oracle Fusion', () => {
 
   it.each([
     [
-      'an unknown status',
-      order({ WorkOrderSystemStatusCode: 'ORA_LOST' }),
-      'WorkOrderSystemStatusCode is no known status: ORA_LOST',
-    ],
-    [
       'a further page of operations',
       order({ WorkOrderOperation: { items: [OPERATION], hasMore: true } }),
       'WorkOrderOperation.hasMore leads to a further page',
-    ],
-    [
-      'a number that is none',
-      order({ WorkOrderNumber: 7 }),
-      'WorkOrderNumber must be text, not a number',
     ],
     [
       'half an operation',

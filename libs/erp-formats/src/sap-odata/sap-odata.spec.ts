@@ -364,3 +364,91 @@ describe('parts of production orders', () => {
     }
   });
 });
+
+describe('a field of a production order', () => {
+  const readAt17 = (value: unknown) => readMessages(JSON.stringify(value), { recordedAt: 17 });
+  const withOperation = (fields: unknown): object =>
+    header({ to_ProductionOrderOperation: [OPERATION, fields] });
+
+  it.each([
+    [
+      'a work centre',
+      withOperation({ ...OPERATION, WorkCenter: 4711 }),
+      'to_ProductionOrderOperation[1].WorkCenter must be text, not a number',
+    ],
+    [
+      'a start',
+      withOperation({ ...OPERATION, OpErlstSchedldExecStrtDte: 20240320 }),
+      '[1].OpErlstSchedldExecStrtDte must be text, not a number',
+    ],
+    [
+      'a status',
+      header({ to_ProductionOrderStatus: [{ StatusCode: 45 }] }),
+      'to_ProductionOrderStatus[0].StatusCode must be text, not a number',
+    ],
+    [
+      'a status by itself',
+      { value: [{ ManufacturingOrder: '1', StatusCode: ['I0045'] }] },
+      'value[0].StatusCode must be text, not an array',
+    ],
+    ['a time', header({ LastChangeDateTime: 20240318091502 }), 'LastChangeDateTime must be text'],
+    ['an operation', withOperation('0020'), 'Operation[1] must be an object, not a string'],
+    ['an order', { value: [header(), 5] }, 'value[1] must be an object, not a number'],
+  ])('is refused where it is something else: %s', (_name, value, complaint) => {
+    expect(() => readAt17(value)).toThrow(complaint);
+  });
+
+  it.each([[1], [0], ['yes'], ['-'], [['X']]])(
+    'is refused where an indicator is %j, which is neither set nor not',
+    (flag) => {
+      const complaint = 'must be X, true, false or empty';
+
+      expect(() => readAt17(header({ OrderIsLocked: flag }))).toThrow(`OrderIsLocked ${complaint}`);
+      expect(() => readAt17(withOperation({ ...OPERATION, OperationIsConfirmed: flag }))).toThrow(
+        `to_ProductionOrderOperation[1].OperationIsConfirmed ${complaint}`,
+      );
+    },
+  );
+
+  it.each([
+    ['true', 'held'],
+    ['False', 'released'],
+  ])('may be an indicator %j of what has made JSON out of XML', (flag, status) => {
+    expect(readAt17(header({ OrderIsLocked: flag }))[0]?.order.status).toBe(status);
+  });
+
+  it.each([
+    ...[null, '', '0', '0.0000000'],
+    '0000-00-00T00:00:00',
+    '0000-00-00',
+    '00000000000000',
+    '0001-01-01T00:00:00Z',
+  ])('may be a time that is absent: %j', (LastChangeDateTime) => {
+    expect(readAt17(header({ LastChangeDateTime }))[0]?.order.changedAt).toBe(17);
+  });
+
+  it.each(['yesterday', '2024-03-18 09:15:02', '20240230000000', '2024-13-18T09:15:02Z'])(
+    'is refused where a time of a change is none, for the order would count as new: %s',
+    (LastChangeDateTime) => {
+      const part = { ManufacturingOrder: '1', ...OPERATION, LastChangeDateTime };
+      const complaint = 'LastChangeDateTime is no time';
+
+      expect(() => readAt17(header({ LastChangeDateTime }))).toThrow(complaint);
+      expect(() => readMessages(JSON.stringify(part))).toThrow(complaint);
+    },
+  );
+
+  it('is absent where it is null, and may be a number where it is not read', () => {
+    const nothing = { ProductionPlant: null, OperationIsConfirmed: null, WorkCenter: null };
+    const further = {
+      ...OPERATION,
+      ManufacturingOrderOperation: '0020',
+      OpPlannedTotalQuantity: 5,
+    };
+
+    expect(
+      readAt17({ value: [null, withOperation({ ...OPERATION, ...nothing })] })[0]?.order.operations,
+    ).toHaveLength(1);
+    expect(readAt17(withOperation(further))[0]?.order.operations).toHaveLength(2);
+  });
+});

@@ -58,16 +58,6 @@ describe('a work order of UMH', () => {
     );
   });
 
-  it('that is created with a start is planned for then', () => {
-    const payload = { ...payloadOf('create'), status: 1, start_time: '2024-07-02T14:00:00Z' };
-    const plannedStart = epochSeconds('2024-07-02T14:00:00Z');
-
-    expect(read(payload, `${CELL}.create`)?.order).toMatchObject({
-      status: 'started',
-      operations: [{ ...place, status: 'started', plannedStart }],
-    });
-  });
-
   it.each([
     ['start', 'started'],
     ['stop', 'completed'],
