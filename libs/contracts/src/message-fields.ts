@@ -45,16 +45,14 @@ export type FieldReader<T> = (value: unknown) => T | FieldProblem;
  * so is one that says nothing. The first fault becomes the rejection, its field named from the root.
  *
  * @param path of the entry in the message, such as `machines[3]`
- * @param root is what the message is called
  */
 export function readFields<T extends object>(
   readers: { readonly [K in keyof T]-?: FieldReader<T[K]> },
   message: unknown,
   path = '',
-  root = 'the message',
 ): Parsed<T> {
   if (!isJsonObject(message)) {
-    const what = `${path || root} must be an object, not ${describeJson(message)}`;
+    const what = `${path || 'the message'} must be an object, not ${describeJson(message)}`;
     return rejected('invalid-message', what);
   }
   const fields = {} as T;

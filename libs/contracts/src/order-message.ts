@@ -158,7 +158,7 @@ export function parseOrderMessage(json: unknown): Parsed<OrderSnapshot> {
 
 /** Checks a change by the rules of the canonical form. Refusals: `invalid-message`, `too-large`. */
 export function parseOrderChange(json: unknown): Parsed<OrderChange> {
-  const fields = readFields<OrderFields<OrderChange>>(CHANGE_FIELDS, json, '', 'the change');
+  const fields = readFields<OrderFields<OrderChange>>(CHANGE_FIELDS, json);
   if (!fields.ok) return fields;
   const { operations: given, ...change } = fields.value;
   if (given === undefined) return parsed(change);

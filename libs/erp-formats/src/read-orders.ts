@@ -79,7 +79,7 @@ export const FORMATS: readonly OrderFormat[] = [
 ];
 
 const BY_MEDIA_TYPE = new Map(
-  FORMATS.flatMap((format) => format.mediaTypes.map((type) => [type, format] as const)),
+  FORMATS.flatMap((format) => (format.mediaTypes ?? []).map((type) => [type, format] as const)),
 );
 const NAMED_TYPES = new Set(BY_MEDIA_TYPE.keys());
 

@@ -31,7 +31,7 @@ export interface OrderFormat {
   /** As a rejection lists it. */
   name: string;
   /** Content types that say it is this format and no other. */
-  mediaTypes: readonly string[];
+  mediaTypes?: readonly string[];
   /** By root element or shape; the first format in the registry that does reads the document. */
   recognises(content: DocumentContent): boolean;
   /** Of JSON that no format recognises and that can be of no other: the field that it would be recognised by. */

@@ -135,7 +135,7 @@ function invalid(format: EquipmentMapFormat, cause: unknown): SettingsFileError 
 const READERS: Readonly<Record<EquipmentMapFormat, (text: string) => unknown>> = {
   json: (text): unknown => JSON.parse(text),
   yaml: (text): unknown => parseYaml(text, YAML_OPTIONS),
-  csv: (text): unknown => readCsvMap(text, FIELDS),
+  csv: readCsvMap,
 };
 
 function readEntry(entry: unknown, position: number): EquipmentMapEntry {
@@ -169,13 +169,12 @@ function refuseDuplicates(entries: readonly EquipmentMapEntry[]): void {
 /**
  * Rows by column name. Spreadsheets begin with `sep=;` where so configured, and end in rows of empty cells.
  *
- * @param columns those that must be there, in the names that the rows have them by
  * @throws Error where it is no CSV, or a column is missing or there twice
  */
-function readCsvMap(csv: string, columns: readonly string[]): unknown {
+function readCsvMap(csv: string): unknown {
   const [, separator, table = ''] = /^\s*(?:"?sep=(.)"?\r?\n)?([^]*)$/i.exec(csv) ?? [];
   return parse(table, {
-    columns: (names: string[]) => columnsOf(names, columns),
+    columns: columnsOf,
     delimiter: separator ?? delimiterOf(table),
     skip_empty_lines: true,
     skip_records_with_empty_values: true,
@@ -192,17 +191,17 @@ function delimiterOf(csv: string): string {
   return [';', '\t'].find((delimiter) => names.includes(delimiter)) ?? ',';
 }
 
-function columnsOf(names: readonly string[], columns: readonly string[]): string[] {
-  const found = names.map((name) => columnName(name, columns));
-  const missing = columns.filter((column) => !found.includes(column));
+function columnsOf(names: readonly string[]): string[] {
+  const found = names.map(columnName);
+  const missing = FIELDS.filter((column) => !found.includes(column));
   if (missing.length > 0) throw new Error(`the first line has no column ${missing.join(', ')}`);
-  const twice = columns.find((column) => found.indexOf(column) !== found.lastIndexOf(column));
+  const twice = FIELDS.find((column) => found.indexOf(column) !== found.lastIndexOf(column));
   if (twice !== undefined) throw new Error(`the first line has column ${twice} twice`);
   return found;
 }
 
 /** People write column names as they like. */
-function columnName(name: string, columns: readonly string[]): string {
+function columnName(name: string): string {
   const plain = name.toLowerCase().replace(/[\s_-]/g, '');
-  return columns.find((column) => column.toLowerCase() === plain) ?? name;
+  return FIELDS.find((column) => column.toLowerCase() === plain) ?? name;
 }

@@ -24,19 +24,14 @@ type Reading<T> = { value: T | undefined } | { problem: string };
 /** Of the first field that holds anything. Null, blanks and `false`, which Odoo writes for none, hold nothing. */
 export function fieldReader<T>(
   names: readonly string[],
-  readValue: (
-    value: unknown,
-    context: ReadingContext,
-    fields: JsonObject,
-    name: string,
-  ) => Reading<T>,
+  readValue: (value: unknown, context: ReadingContext, fields: JsonObject) => Reading<T>,
 ): FieldReader<T> {
   return {
     names,
     read: (record, context) => {
       const name = names.find((each) => !isBlank(field(record.fields, each)));
       if (name === undefined) return parsed(undefined);
-      const reading = readValue(field(record.fields, name), context, record.fields, name);
+      const reading = readValue(field(record.fields, name), context, record.fields);
       if ('value' in reading) return parsed(reading.value);
       return rejected('invalid-message', `${pathTo(record, name)} ${reading.problem}`);
     },

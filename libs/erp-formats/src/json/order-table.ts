@@ -78,7 +78,6 @@ export function orderFormat(table: OrderTable): OrderFormat {
   const { name, envelopes, kindOf, sign } = table;
   return {
     name,
-    mediaTypes: [],
     recognises: ({ json }) => {
       const first = firstRecordIn(json, envelopes);
       return first !== undefined && kindOf(first) !== undefined;

@@ -49,7 +49,6 @@ const STATUS_BY_METHOD = new Map<string, OrderStatus | undefined>([
  */
 export const opcJobOrder: OrderFormat = {
   name: 'OPC UA job orders',
-  mediaTypes: [],
   recognises: ({ json }) => isJobDocument(json),
   lacks: (json) => lacking(firstRecordIn(json, LIST), SIGN),
   read: ({ json }, context) => parsedEach(jobsIn(json), (job) => readJob(job, context)),

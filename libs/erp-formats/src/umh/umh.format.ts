@@ -20,7 +20,6 @@ const ID = 'external_work_order_id';
 /** Work orders of the United Manufacturing Hub's `_analytics` contract, snake or camel case: create, start, stop. */
 export const umh: OrderFormat = {
   name: 'UMH work orders',
-  mediaTypes: [],
   recognises: ({ json }) => isJsonObject(json) && has(json, ID),
   read: ({ json }, context) => {
     const message = readUmhWorkOrder(isJsonObject(json) ? json : {}, context);

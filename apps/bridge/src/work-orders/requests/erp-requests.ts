@@ -154,10 +154,6 @@ export class ErpRequests {
     });
   }
 
-  get isHeld(): boolean {
-    return this.surroundings.hold.isHeld;
-  }
-
   add(waiting: WaitingRequest): void {
     const known = this.known.get(waiting.machineId, waiting.version, realNowMs());
     if (known !== undefined) {
@@ -199,15 +195,16 @@ export class ErpRequests {
   /** Begins as many GETs as may be, and comes back when the next may. */
   private begin(): void {
     const { lanes, breaker, rule } = this;
+    const { isHeld } = this.surroundings.hold;
     const nowMs = realNowMs();
-    const mayBegin = !this.isHeld && nowMs >= this.notBeforeMs;
+    const mayBegin = !isHeld && nowMs >= this.notBeforeMs;
     while (mayBegin && lanes.callsUnderWay < rule.concurrency && breaker.admits(nowMs)) {
       const waiting = lanes.take(nowMs);
       if (waiting === undefined) break;
       void this.ask(waiting, breaker.callBegins());
     }
     // the end of a GET, and the release of a hold, come back as well
-    if (this.isHeld || lanes.callsUnderWay >= rule.concurrency) return;
+    if (isHeld || lanes.callsUnderWay >= rule.concurrency) return;
     if (breaker.isOpen && breaker.nextProbeMs === undefined) return;
     const dueMs = lanes.nextDueMs(nowMs);
     this.timer.wakeAt(Math.max(dueMs, this.notBeforeMs, breaker.nextProbeMs ?? 0));

@@ -12,7 +12,7 @@ import {
   notTaken,
   rejection,
 } from '../../delivery/index.js';
-import { FlowControls } from '../../flow-control/index.js';
+import { FlowControls, type FlowHold } from '../../flow-control/index.js';
 import { BRIDGE_SETTINGS, TRACING } from '../../platform/index.js';
 import { OrderPartitioner } from '../orders/order-partitioner.js';
 import { OrderRelay } from '../orders/order-relay.js';
@@ -43,6 +43,7 @@ const MOST_WAITING = 1000;
 @Injectable()
 export class OrderRequests implements OnModuleDestroy {
   private readonly logger = new Logger('Enrichment');
+  private readonly hold: FlowHold;
   private readonly erps: ReadonlyMap<string, ErpRequests>;
   private reviews = 0;
   private readonly stopReviews: () => void;
@@ -58,7 +59,7 @@ export class OrderRequests implements OnModuleDestroy {
     private readonly outcomes: CommandOutcomes,
     private readonly retention: QueueRetention,
   ) {
-    const hold = controls.holdOf('work-orders');
+    const hold = (this.hold = controls.holdOf('work-orders'));
     const { all } = settings.erp.enrichment;
     this.erps = new Map(
       all.map((rule) => {
@@ -178,8 +179,8 @@ export class OrderRequests implements OnModuleDestroy {
 
   /** Writes again what waits longest in a partition of which too much waits. Order does not matter between requests. */
   private letOthersGoFirst(): void {
+    if (this.hold.isHeld) return;
     const erps = [...this.erps.values()];
-    if (erps.some(({ isHeld }) => isHeld)) return;
     const waiting = erps.flatMap(({ lanes }) => [...lanes.waitingRequests()]);
     for (const [partition, all] of groupBy(waiting, ({ message }) => message.partition)) {
       if (all.length <= MOST_WAITING) continue;
