@@ -455,4 +455,16 @@ _machine_bridge; printf '%s\\n' "\${COMPREPLY[@]}"`;
     ]);
     expect(await complete(['completion', 'z'])).toEqual(['zsh']);
   });
+
+  it.each([
+    ['> /dev/full', 1],
+    ['| head -1', 0],
+  ])('says by its exit code whether its script could be written: %s', async (to, code) => {
+    const command = `set -o pipefail; '${process.execPath}' dist/apps/cli/src/main.js completion bash ${to}`;
+    const ended = run('bash', ['-c', command]).then(
+      () => 0,
+      (error: unknown) => (error as { code?: number }).code,
+    );
+    expect(await ended).toBe(code);
+  });
 });

@@ -54,4 +54,6 @@ try {
 }
 
 // Connections and retries to a silent Kafka would keep the process running.
-process.stdout.write('', () => process.exit());
+process.stdout.write('', (error) => {
+  if (!error) process.exit();
+});
