@@ -1,9 +1,16 @@
 import { type ArgumentsHost, Catch, type ExceptionFilter, Logger } from '@nestjs/common';
 import { BaseExceptionFilter, NestFactory } from '@nestjs/core';
 import { FastifyAdapter, type NestFastifyApplication } from '@nestjs/platform-fastify';
+import type { FastifyReply, FastifyRequest } from 'fastify';
 import { throwError } from 'rxjs';
 import type { BridgeSettings } from '#libs/config';
-import { acceptEmptyJson, DATA_HEADERS, SERVER_CHECKS, SERVER_TIMEOUT } from '#libs/http-api';
+import {
+  acceptEmptyJson,
+  DATA_HEADERS,
+  isCutOff,
+  SERVER_CHECKS,
+  SERVER_TIMEOUT,
+} from '#libs/http-api';
 import { KafkaConsumerStrategy } from '#libs/kafka';
 import { jsonLogger } from '#libs/logging';
 import { openTracing } from '#libs/tracing';
@@ -78,13 +85,19 @@ export async function createBridge(settings: BridgeSettings): Promise<Bridge> {
 
 /**
  * Hands what a message handler throws back to the consumer, which knows an abort from a bug; Nest's own
- * filter would log every message that a stop cuts short as an error. HTTP keeps Nest's answers.
+ * filter would log every message that a stop cuts short as an error, and every request that its sender does.
+ * HTTP keeps Nest's answers.
  */
 @Catch()
 class HandOnExceptionsFilter extends BaseExceptionFilter implements ExceptionFilter {
   override catch(error: unknown, host: ArgumentsHost): unknown {
     if (host.getType() === 'rpc') return throwError(() => error);
-    super.catch(error, host);
+    const http = host.switchToHttp();
+    if (isCutOff(error, http.getRequest<FastifyRequest>())) {
+      void http.getResponse<FastifyReply>().status(408).send();
+    } else {
+      super.catch(error, host);
+    }
     return undefined;
   }
 }

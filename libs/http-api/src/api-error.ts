@@ -34,14 +34,14 @@ export class ApiErrorFilter implements ExceptionFilter {
 
   catch(error: unknown, host: ArgumentsHost): void {
     const reply = host.switchToHttp().getResponse<FastifyReply>();
-    const { url } = host.switchToHttp().getRequest<FastifyRequest>();
+    const request = host.switchToHttp().getRequest<FastifyRequest>();
     if (error instanceof ApiError) {
       answerWithError(reply, error);
       return;
     }
     const status = statusOf(error);
-    if (status >= 500 && !(error instanceof HttpException)) {
-      this.logger.error({ msg: 'request failed', url, err: error });
+    if (status >= 500 && !(error instanceof HttpException) && !isCutOff(error, request)) {
+      this.logger.error({ msg: 'request failed', url: request.url, err: error });
     }
     void reply.status(status).send(bodyOf(error, status));
   }
@@ -60,6 +60,11 @@ export function answerWithError(reply: FastifyReply, error: ApiError): void {
     void reply.header('retry-after', String(error.retryAfterSeconds));
   }
   void reply.status(error.getStatus()).send(error.getResponse());
+}
+
+/** Whether its sender has gone amid the body, or was too slow: no bug, and nobody is left to be answered. */
+export function isCutOff(error: unknown, { raw }: FastifyRequest): boolean {
+  return !raw.complete && (error as { code?: unknown }).code === 'ECONNRESET';
 }
 
 function statusOf(error: unknown): number {
