@@ -282,7 +282,8 @@ describe('ingest', () => {
     const tokenSha256 = createHash('sha256').update('the-token-of-the-mes').digest('hex');
     const mes = { tokenSha256, paths: ['/reasons'], maxBodyBytes: 200, requestsPerSecond: 2 };
     const hook = { hmacSecret: `whsec_${key.toString('base64')}`, paths: ['/lists', '/metrics'] };
-    writeFileSync(sendersFile, JSON.stringify({ senders: { mes, hook } }));
+    const prometheus = { token: 'the-token-of-prometheus', paths: ['/metrics'] };
+    writeFileSync(sendersFile, JSON.stringify({ senders: { mes, hook, prometheus } }));
     const { url } = await start('e', { INGEST_SENDERS_FILE: sendersFile });
     const bearer = { authorization: 'Bearer the-token-of-the-mes' };
     const statusOf = async (path: string, body: unknown, headers = {}) =>
@@ -331,6 +332,19 @@ describe('ingest', () => {
     const event = { 'ce-specversion': '1.0', 'ce-source': '/erp', 'ce-type': TOPICS[1]! };
     const binary = (id: string) => ({ ...signed('w-1', now, body), ...event, 'ce-id': id });
     expect(await statusOf('/lists', body, binary('other'))).toBe(200);
+
+    const scrape = { headers: { authorization: `Bearer ${prometheus.token}` } };
+    const metrics = await (await fetch(`${url}/metrics`, scrape)).text();
+    for (const [sender, path, status, count] of [
+      ['mes', 'lists', 403, 1],
+      ['mes', 'reasons', 413, 1],
+      ['mes', 'reasons', 429, slowed.length],
+      ['unknown', 'reasons', 401, 2],
+      ['unknown', 'lists', 401, 4],
+    ] as const) {
+      const labels = `sender="${sender}",path="/${path}",status="${status}"`;
+      expect(metrics).toContain(`machine_ingest_requests_total{${labels}} ${count}\n`);
+    }
 
     const renewed = { ...hook, token: 'the-new-token-of-hook', paths: ['/lists'] };
     writeFileSync(sendersFile, JSON.stringify({ senders: { hook: renewed } }));

@@ -34,7 +34,7 @@ describe('the senders of a file', () => {
     jest.advanceTimersByTime(3000);
     expect(logged).toHaveBeenCalledTimes(1);
     const request = { headers: { authorization: `Bearer ${TOKEN}` } } as FastifyRequest;
-    expect(access.admit(request, '/orders').sender.name).toBe('erp');
+    expect(access.identify(request).sender.name).toBe('erp');
     access.onApplicationShutdown();
   });
 });

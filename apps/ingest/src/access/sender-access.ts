@@ -15,10 +15,12 @@ import {
 import { ApiError, RateLimit } from '#libs/http-api';
 import { INGEST_SETTINGS } from '../platform/tokens.js';
 
-/** A request of a known sender, or of one whose signature is still to be verified. */
+/** Whose request it is. */
 export interface Admission {
   sender: IngestSender;
   needsSignature: boolean;
+  /** False until its signature, where it needs one, is verified. */
+  isKnown: boolean;
 }
 
 const LOOK_EVERY_MS = 1000;
@@ -83,30 +85,50 @@ export class SenderAccess implements OnApplicationShutdown {
     this.stopLooking();
   }
 
-  /** Before the body is read. @throws ApiError 401, 403, 413 or 429 */
-  admit(request: FastifyRequest, path: SenderPath): Admission {
-    const admission = this.identify(request);
-    const { sender } = admission;
+  /** Before the body is read. @throws ApiError 401 */
+  identify(request: FastifyRequest): Admission {
+    const { senders } = this;
+    if (senders === undefined) {
+      assertLocal(request);
+      return known(LOCAL);
+    }
+    const bearer = BEARER.exec(request.headers.authorization ?? '')?.groups?.['token'];
+    if (bearer !== undefined) {
+      const sender = withToken(senders, bearer);
+      if (sender !== undefined) return known(sender);
+      throw this.refusal(request, 'no sender has this token');
+    }
+    const sender = withCertificate(senders, request);
+    if (sender !== undefined) return known(sender);
+    if (request.headers['webhook-signature'] !== undefined) {
+      return { sender: this.signerOf(request, senders), needsSignature: true, isKnown: false };
+    }
+    throw this.refusal(request, 'send a token, a client certificate or a signature');
+  }
+
+  /** Before the body is read, too. @throws ApiError 401, 403, 413 or 429 */
+  admit({ sender, needsSignature }: Admission, request: FastifyRequest, path: SenderPath): void {
     if (!sender.paths.has(path)) {
       throw new ApiError(403, 'path-not-allowed', `sender ${sender.name} may not use ${path}`);
     }
-    if (admission.needsSignature && path === '/metrics') {
+    if (needsSignature && path === '/metrics') {
       const message =
         'a signature is that of a body: /metrics takes a token or a client certificate';
       throw this.refusal(request, message);
     }
     assertSize(sender, Number(request.headers['content-length'] ?? 0));
     // what is signed may be of anyone: it takes none of the sender's rate before it is verified
-    if (!admission.needsSignature) this.takeRate(sender, 1);
-    return admission;
+    if (!needsSignature) this.takeRate(sender, 1);
   }
 
   /** Once the body is read. @throws ApiError 401, 413 or 429 */
-  verify({ sender, needsSignature }: Admission, request: FastifyRequest, body: Buffer): void {
+  verify(admission: Admission, request: FastifyRequest, body: Buffer): void {
+    const { sender, needsSignature } = admission;
     assertSize(sender, body.length);
     if (!needsSignature) return;
     const fault = signatureFault(sender, request, body, realEpochMs() / 1000);
     if (fault !== undefined) throw this.refusal(request, fault);
+    admission.isKnown = true;
     this.takeRate(sender, 1);
   }
 
@@ -122,26 +144,6 @@ export class SenderAccess implements OnApplicationShutdown {
     if (waitSeconds === 0) return;
     const message = `sender ${name} may send ${requestsPerSecond} a second`;
     throw new ApiError(429, 'too-many', message, waitSeconds);
-  }
-
-  private identify(request: FastifyRequest): Admission {
-    const { senders } = this;
-    if (senders === undefined) {
-      assertLocal(request);
-      return { sender: LOCAL, needsSignature: false };
-    }
-    const bearer = BEARER.exec(request.headers.authorization ?? '')?.groups?.['token'];
-    if (bearer !== undefined) {
-      const sender = withToken(senders, bearer);
-      if (sender !== undefined) return { sender, needsSignature: false };
-      throw this.refusal(request, 'no sender has this token');
-    }
-    const sender = withCertificate(senders, request);
-    if (sender !== undefined) return { sender, needsSignature: false };
-    if (request.headers['webhook-signature'] !== undefined) {
-      return { sender: this.signerOf(request, senders), needsSignature: true };
-    }
-    throw this.refusal(request, 'send a token, a client certificate or a signature');
   }
 
   /** Whose signature it is said to be: the sender that `?sender=` names, or the only one with a key. */
@@ -211,6 +213,10 @@ function assertNotExpired({ cert }: IngestTls): void {
   throw new SettingsError([
     `INGEST_TLS_CERT_FILE names a file whose certificate expired on ${validTo}`,
   ]);
+}
+
+function known(sender: IngestSender): Admission {
+  return { sender, needsSignature: false, isKnown: true };
 }
 
 /** No page of another site may use a name that leads to loopback, or post to it. */

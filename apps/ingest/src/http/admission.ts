@@ -34,7 +34,8 @@ export function addAdmission(app: NestFastifyApplication): void {
       return;
     }
     try {
-      request.admission = access.admit(request, path);
+      request.admission = access.identify(request);
+      access.admit(request.admission, request, path);
       if (request.headers['content-encoding'] !== undefined) {
         throw new ApiError(415, 'unsupported-encoding', 'send bodies without content-encoding');
       }
@@ -80,7 +81,8 @@ export function addAdmission(app: NestFastifyApplication): void {
   instance.addHook('onResponse', (request: AdmittedRequest, reply, done) => {
     const path = senderPath(request.routeOptions.url);
     if (path !== undefined && path !== '/metrics') {
-      const sender = request.admission?.sender.name ?? 'unknown';
+      const { admission } = request;
+      const sender = admission?.isKnown ? admission.sender.name : 'unknown';
       metrics.answered(sender, path, reply.statusCode, reply.elapsedTime / 1000);
     }
     done();
