@@ -109,7 +109,8 @@ describe('machine-bridge, beside a running bridge', () => {
   });
 
   it('reads settings of a file, below those of the environment', async () => {
-    const file = temporaryFile('.env', 'STALE_AFTER_SECONDS=900\nKAFKA_GROUP_ID=other\n');
+    const text = '\uFEFFSTALE_AFTER_SECONDS=900\r\nKAFKA_GROUP_ID=other\r\n';
+    const file = temporaryFile('.env', text);
     const result = await bridgeCommand(['config', 'check', '--json', '--settings-file', file]);
     const found = jsonLines<Finding>(result);
     expect(found.find(({ name }) => name === 'STALE_AFTER_SECONDS')).toMatchObject({

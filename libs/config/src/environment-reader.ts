@@ -1,4 +1,5 @@
 import { readFileSync, statSync } from 'node:fs';
+import { parseEnv } from 'node:util';
 import { misspeltSettings } from './misspelt-settings.js';
 
 export type Environment = Readonly<Record<string, string | undefined>>;
@@ -27,9 +28,13 @@ const namesFromFile = new Set<string>();
  * @throws Error when the file cannot be read
  */
 export function loadSettingsFile(path: string): void {
-  const before = new Set(Object.keys(process.env));
-  process.loadEnvFile(path);
-  for (const name of Object.keys(process.env)) if (!before.has(name)) namesFromFile.add(name);
+  // Windows editors write a byte order mark, which would belong to the first name
+  const settings = parseEnv(readFileSync(path, 'utf8').replace(/^\uFEFF/, ''));
+  for (const [name, value] of Object.entries(settings)) {
+    if (name in process.env) continue;
+    process.env[name] = value;
+    namesFromFile.add(name);
+  }
 }
 
 /** Whether {@link loadSettingsFile} has added the setting. */
