@@ -127,9 +127,10 @@ function submissionOf(
   };
 }
 
+/** In any spelling, such as `dryRun`: what is tried out must not be written. */
 function isDryRun(query: Query): boolean {
-  const value = query['dry-run'];
-  return value !== undefined && value !== 'false';
+  const name = Object.keys(query).find((each) => /^dry[-_]?run$/i.test(each));
+  return name !== undefined && query[name] !== 'false';
 }
 
 /** Says which event of a batch it is. */
