@@ -32,7 +32,7 @@ interface Arrived {
 }
 
 /** The refusals of one message that share a dead letter. */
-interface Gathered {
+interface PendingDeadLetter {
   source: OrderRefusal['source'];
   dueMs: number;
   refusals: Arrived[];
@@ -49,7 +49,7 @@ export class DeadLetterAggregator {
   private readonly topicPrefix: string;
   private readonly logger = new Logger('DeadLetters');
   /** By the place of the message, the first that is due before the others. */
-  private readonly pending = new Map<string, Gathered>();
+  private readonly pending = new Map<string, PendingDeadLetter>();
   private isRunning = false;
 
   constructor(
@@ -64,9 +64,9 @@ export class DeadLetterAggregator {
   readonly takeRefusal = (message: InboundMessage, refusal: OrderRefusal): void => {
     const { source } = refusal;
     const place = `${source.topic}/${source.partition}/${source.offset}`;
-    const gathered = this.pending.get(place);
-    if (gathered !== undefined) {
-      gathered.refusals.push({ message, refusal });
+    const deadLetter = this.pending.get(place);
+    if (deadLetter !== undefined) {
+      deadLetter.refusals.push({ message, refusal });
       return;
     }
     const dueMs = realNowMs() + LINGER_MS;
@@ -84,27 +84,27 @@ export class DeadLetterAggregator {
     this.isRunning = false;
   }
 
-  private first(): Gathered | undefined {
+  private first(): PendingDeadLetter | undefined {
     const [first] = this.pending.values();
     return first;
   }
 
-  private async deadLetterAll(batch: ReadonlyMap<string, Gathered>): Promise<void> {
+  private async deadLetterAll(batch: ReadonlyMap<string, PendingDeadLetter>): Promise<void> {
     const all = [...batch.values()];
     const revoked = all.flatMap(({ refusals }) => refusals.map(({ message }) => message.revoked));
     const { signal, release } = whenAllAbort(new Set(revoked));
     const sources = all.map(({ source }) => source);
     const records = await this.readUntilAnswered(sources, signal);
     release();
-    [...batch].forEach(([place, gathered], index) => {
+    [...batch].forEach(([place, deadLetter], index) => {
       this.pending.delete(place);
-      const { refusals } = gathered;
+      const { refusals } = deadLetter;
       // what was revoked may have been delivered again meanwhile, and be here twice
       for (const { message } of refusals) if (message.revoked.aborted) message.abandon();
       const kept = refusals.filter(({ message }) => !message.revoked.aborted);
       if (kept.length === 0) return;
       // of those that came after all others were revoked
-      if (records === undefined) this.pending.set(place, { ...gathered, refusals: kept });
+      if (records === undefined) this.pending.set(place, { ...deadLetter, refusals: kept });
       else this.deadLetter(kept, records[index]);
     });
   }
