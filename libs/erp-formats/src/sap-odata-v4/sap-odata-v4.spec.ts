@@ -67,6 +67,20 @@ describe('a production order of CE_PRODUCTIONORDER_0001', () => {
     expect(message?.order.operations).toMatchObject([{ operationId: '0010', workCentre: 'FR01' }]);
   });
 
+  it('plans an operation by its latest start where the earliest is not set', () => {
+    const starts = {
+      OpErlstSchedldExecStrtDte: '0001-01-01',
+      OpErlstSchedldExecStrtTme: '00:00:00',
+      OpLtstSchedldExecStrtDte: '2024-03-20',
+      OpLtstSchedldExecStrtTme: '06:00:00',
+    };
+    const [message] = read(order({ _Operation: [{ ...OPERATION, ...starts }] }));
+
+    expect(message?.order.operations).toMatchObject([
+      { plannedStart: epochSeconds('2024-03-20T06:00:00+01:00') },
+    ]);
+  });
+
   it.each(['_Operation', '_ProductionOrderOperation'])('has its operations in %s', (name) => {
     const { _Operation, ...header } = order() as { _Operation: object[] };
 
