@@ -3,6 +3,8 @@
 const exit = (): never => process.exit(0);
 process.on('SIGTERM', exit).on('SIGINT', exit);
 const { runBridge } = await import('./run-bridge.js');
+// Node 24 loads in one go: a signal that came meanwhile is handed over now.
+await new Promise(setImmediate);
 const running = runBridge();
 process.off('SIGTERM', exit).off('SIGINT', exit);
 await running;
