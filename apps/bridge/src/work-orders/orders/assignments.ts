@@ -133,8 +133,9 @@ class OwnedAssignments {
       return { records: [], undo: () => undefined };
     }
     const put = (now: Operations, was: Operations): OutboundRecord => {
+      const record = state.put(key, now.length > 0 ? now : null);
       this.table.changed(machineId, orderId, was, now);
-      return state.put(key, now.length > 0 ? now : null);
+      return record;
     };
     const undo = (): void => {
       if (isDeepStrictEqual(state.get(key) ?? [], operations)) put(before, operations);

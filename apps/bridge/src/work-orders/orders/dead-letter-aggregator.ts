@@ -77,7 +77,8 @@ export class DeadLetterAggregator {
   private async deadLetterPending(): Promise<void> {
     this.isRunning = true;
     for (let next = this.first(); next !== undefined; next = this.first()) {
-      await realDelayMs(next.dueMs + TOGETHER_MS - realNowMs());
+      // a read may have taken longer
+      await realDelayMs(Math.max(0, next.dueMs + TOGETHER_MS - realNowMs()));
       const due = [...this.pending].filter(([, { dueMs }]) => dueMs <= realNowMs());
       await this.deadLetterAll(new Map(due.slice(0, MAX_PLACES)));
     }
