@@ -38,6 +38,20 @@ describe('readClockSettings', () => {
     },
   );
 
+  it.each([
+    ['60000', '1763680000'],
+    ['60', '1'],
+    ['2', '99999999999'],
+  ])(
+    'refuses a clock that speed %s and origin %s put beyond all times of the service',
+    (speed, origin) => {
+      expect(read({ CLOCK_SPEED: speed, CLOCK_ORIGIN: origin }).problems).toEqual([
+        'CLOCK_ORIGIN is too far from now: at CLOCK_SPEED the clock is not within 1970 to 5138',
+      ]);
+      expect(read({ CLOCK_ORIGIN: origin }).problems).toEqual([]);
+    },
+  );
+
   it('refuses any speed but the real one, and any origin, in production', () => {
     const production = { NODE_ENV: 'production' };
     expect(read({ ...production, CLOCK_SPEED: '60' }).problems).toEqual([

@@ -1,4 +1,4 @@
-import { type ClockOptions, realEpochMs } from '#libs/clock';
+import { Clock, type ClockOptions, realEpochMs } from '#libs/clock';
 import type { EnvironmentReader } from './environment-reader.js';
 
 const SPEED = 'CLOCK_SPEED';
@@ -20,6 +20,10 @@ export function readClockSettings(env: EnvironmentReader): Required<ClockOptions
     const why = 'refused when NODE_ENV is production';
     if (speed !== 1) env.problem(SPEED, `other than 1 is ${why}`);
     if (env.isSet(ORIGIN)) env.problem(ORIGIN, `is ${why}`);
+  }
+  const nowSeconds = new Clock({ speed, originSeconds }).nowSeconds();
+  if (nowSeconds < 0 || nowSeconds > LARGEST_EPOCH_SECONDS) {
+    env.problem(ORIGIN, `is too far from now: at ${SPEED} the clock is not within 1970 to 5138`);
   }
   return { speed, originSeconds };
 }
