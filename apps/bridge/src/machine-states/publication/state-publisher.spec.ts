@@ -125,6 +125,21 @@ describe('StatePublisher', () => {
     expect(latest).toMatchObject({ topic: `test.${TOPICS.states}`, key: 'M-1' });
   });
 
+  it('writes a long history down a transaction at a time, which keeps the event loop free', async () => {
+    const held = new HeldState();
+    let written = 0;
+    const derived = derivation('M-1', 5000);
+    for (const { event } of derived.events) {
+      const data = { ...event.data };
+      Object.assign(event.data, { toJSON: () => ((written += 1), data) });
+    }
+    const published = new StatePublisher(held.state, '').publish(derived);
+    await held.untilWaiting();
+    expect(written).toBeLessThan(1500);
+    await held.releaseUntil(published);
+    expect(written).toBe(derived.events.length);
+  });
+
   it.each([2 ** 31 - 1, Number.MAX_SAFE_INTEGER, 1e300])(
     'begins no state before 1970, of which a service may say that it has lasted %d minutes',
     async (durationInMinutes) => {
