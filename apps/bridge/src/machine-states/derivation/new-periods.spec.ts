@@ -48,12 +48,13 @@ function newPeriods(
   current: PublishedPeriod | null,
   reading: MachineStateReading,
   log: ActivityLog | null,
+  settleSeconds = 300,
 ): StateChanged[] {
   const before = current
     ? { ...newlyTracked(MACHINE), periods: [current], settledUntil: current.startTime }
     : undefined;
   const result = { kind: 'reading', reading, log } as const;
-  const context = { now: at(1000), staleAfterSeconds: Infinity, settleSeconds: 300 };
+  const context = { now: at(1000), staleAfterSeconds: Infinity, settleSeconds };
   const { events } = deriveStateChanges(MACHINE, before, result, context);
   return events.flatMap(({ event }) => ('startTime' in event.data ? [event.data] : []));
 }
@@ -178,6 +179,15 @@ describe('a change', () => {
     expect(inMinutes(newPeriods(current, reading('IDLE', 1, 10), entries))).toEqual([
       ['IDLE', 9, 'duration'],
     ]);
+  });
+
+  it('does not begin within what is settled already, where SETTLE_SECONDS is short', () => {
+    const entries = log(-10, entry('OPERATING', 0, 12));
+    const starts = [60, 0].map((settleSeconds) => {
+      const [period] = newPeriods(current, reading('IDLE', 4, 12), entries, settleSeconds);
+      return period!.startTime;
+    });
+    expect(starts).toEqual([at(11) + 1, at(12)]);
   });
 
   it('waits for the reading when the log is a minute ahead of it', () => {

@@ -75,7 +75,10 @@ function periodsAfter(
     tracked.lastUpdateTime ?? reading.lastUpdateTime,
     lastLogged?.endTime ?? 0,
   );
-  const settled = settledUntil(tracked);
+  const settled = Math.max(
+    settledUntil(tracked),
+    Math.min(settledTime, reading.lastUpdateTime - 1),
+  );
   const present = presentPeriod(reading, latestPeriod, lastLogged, seenUntil, settled);
   if (present === undefined) return { before, chain };
   const beforeLatest = chain.at(-2)?.period ?? before;
