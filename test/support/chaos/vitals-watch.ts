@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { Worker } from 'node:worker_threads';
 
 export interface Vitals {
-  /** The most of its time on a core that the main thread has used before an answer of `/health/live`. */
+  /** The longest that the main thread has kept `/health/live` waiting. */
   longestMs: number;
   /** How much more than at first the process has had in memory at a time. */
   growthBytes: number;
@@ -10,8 +10,8 @@ export interface Vitals {
 
 /**
  * In a thread of its own: what the test is busy with must not count. Who reads the figures waits for an answer that was
- * asked for after that; the delay is the interval of sampling, which nothing waits for. What keeps the event loop from
- * answering uses a core: counted so, a busy machine that lets the process wait for one adds nothing.
+ * asked for after that; the delay is the interval of sampling, which nothing waits for. Not counted is what either thread
+ * waited for a core: a busy machine adds nothing, a call that blocks the event loop and needs no core shows.
  */
 const WATCH = `
 const { readFileSync } = require('node:fs');
@@ -19,12 +19,10 @@ const { setTimeout: delay } = require('node:timers/promises');
 const { parentPort, workerData: { pid, url } } = require('node:worker_threads');
 const residentBytes = () =>
   Number(/VmRSS:\\s+(\\d+) kB/.exec(readFileSync('/proc/' + pid + '/status', 'utf8'))[1]) * 1024;
-// in hundredths of a second; the name, in parentheses, may hold blanks
-const busyMs = () => {
-  const stat = readFileSync('/proc/' + pid + '/task/' + pid + '/stat', 'utf8');
-  const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
-  return (Number(fields[11]) + Number(fields[12])) * 10;
-};
+// for a core, in its second field in nanoseconds
+const waitedMs = (thread) => Number(readFileSync(thread + '/schedstat', 'utf8').split(' ')[1]) / 1e6;
+const servedMs = () =>
+  performance.now() - waitedMs('/proc/' + pid + '/task/' + pid) - waitedMs('/proc/thread-self');
 let longestMs = 0;
 let mostBytes = 0;
 const firstBytes = residentBytes();
@@ -35,9 +33,9 @@ parentPort.on('message', () => {
 (async () => {
   for (;;) {
     const isLast = isWanted;
-    const busyBefore = busyMs();
+    const askedMs = servedMs();
     await (await fetch(url + '/health/live')).text();
-    longestMs = Math.max(longestMs, busyMs() - busyBefore);
+    longestMs = Math.max(longestMs, servedMs() - askedMs);
     mostBytes = Math.max(mostBytes, residentBytes());
     if (isLast) parentPort.postMessage({ longestMs, growthBytes: mostBytes - firstBytes });
     isWanted &&= !isLast;
