@@ -16,6 +16,7 @@ const CLOCK_AHEAD = `
 const SAYING = "this host's clock and the broker's differ";
 const DEAD_LETTERS = deadLetterTopic(TOPICS.downtimeReasons);
 const MACHINE = 'M-001';
+const ANOTHER_MACHINE = 'M-002';
 const REASONS = [11, 12, 13].map((startTime) => ({ id: `reason ${startTime}`, startTime }));
 
 describe('a bridge whose clock is two hours ahead', () => {
@@ -45,10 +46,11 @@ describe('a bridge whose clock is two hours ahead', () => {
       const reason = { machineId: MACHINE, reasonId: '11', startTime, endTime: startTime + 600 };
       await kafka.sendJson(TOPICS.downtimeReasons, MACHINE, reason, { 'message-id': id });
     }
+    // Of the same machine it would wait behind the others' outcomes, and its dead letter perhaps never be tried.
     await kafka.sendJson(
       TOPICS.downtimeReasons,
-      MACHINE,
-      { machineId: MACHINE },
+      ANOTHER_MACHINE,
+      { machineId: ANOTHER_MACHINE },
       { 'message-id': 'malformed' },
     );
     const waiting = [TOPICS.commandOutcomes, DEAD_LETTERS, TOPICS.classificationReasons];
