@@ -60,6 +60,17 @@ describe('classifications as they apply', () => {
     ]);
   });
 
+  it('leaves to an earlier one what an open-ended one would have covered after its end', () => {
+    const earlier = { startTime: 0, endTime: 800 };
+    expect(spans(earlier, {}, { receivedAt: 300, startTime: 10, endTime: 20 })).toEqual([
+      ['r1', 0, 10],
+      ['r3', 10, 20],
+      ['r1', 20, 100],
+      ['r2', 100, 300],
+      ['r1', 300, 800],
+    ]);
+  });
+
   it('ignores the length of an empty period, but not that it carries an end time', () => {
     expect(spans({}, { receivedAt: 200, startTime: 150, endTime: 150 })).toEqual([
       ['r1', 100, 200],

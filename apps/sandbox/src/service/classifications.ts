@@ -37,11 +37,11 @@ export function classificationPeriods(
   received: readonly ReceivedClassification[],
 ): ClassificationPeriod[] {
   let periods: ClassificationPeriod[] = [];
-  for (const call of received) {
-    if (call.endTime !== null) periods = periods.map((period) => endOpenPeriod(period, call));
+  for (const [index, call] of received.entries()) {
+    const later = received.find((it, at) => at > index && it.endTime !== null);
     const added: ClassificationPeriod = {
       startTime: call.startTime,
-      endTime: call.endTime ?? call.shiftEndTime,
+      endTime: call.endTime ?? Math.min(call.shiftEndTime, later?.receivedAt ?? Infinity),
       reasonId: call.reasonId,
       sequence: call.sequence,
       openEnded: call.endTime === null,
@@ -49,14 +49,6 @@ export function classificationPeriods(
     periods = [...periods.flatMap((period) => outside(period, added)), added].filter(isNotEmpty);
   }
   return periods.sort((a, b) => a.startTime - b.startTime);
-}
-
-function endOpenPeriod(
-  period: ClassificationPeriod,
-  { receivedAt }: ReceivedClassification,
-): ClassificationPeriod {
-  if (!period.openEnded) return period;
-  return { ...period, endTime: Math.min(period.endTime, receivedAt) };
 }
 
 /** The parts of a period that lie before and after another. */
