@@ -38,6 +38,21 @@ describe('the shift calendar', () => {
     expect(hours('2025-03-30T00:30:00Z')).toBe(7);
   });
 
+  it.each([
+    ['America/New_York', '2025-03-09T07:00:00Z', '2025-11-02T07:00:00Z'],
+    ['Europe/Berlin', '2025-03-30T01:00:00Z', '2025-10-26T00:00:00Z'],
+  ])(
+    'begins a shift at an hour that %s skips right after it, and once where it repeats',
+    (timeZone, ...starts) => {
+      const calendar = new ShiftCalendar({ timeZone, startTimes: ['02:00', '14:00'] });
+      for (const start of starts.map(at)) {
+        expect(calendar.shiftAt(start).startTime).toBe(start);
+        expect(calendar.shiftAt(start - 1).endTime).toBe(start);
+        expect(calendar.shiftAt(start + 3600).startTime).toBe(start);
+      }
+    },
+  );
+
   it('lasts the whole day when there is one shift', () => {
     const calendar = new ShiftCalendar({ timeZone: 'UTC', startTimes: ['00:00'] });
     const { startTime, endTime } = calendar.shiftAt(at('2025-11-12T00:00:00Z'));

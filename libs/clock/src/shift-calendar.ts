@@ -71,12 +71,17 @@ function localDayOf(epochSeconds: number, timeZone: string): number {
   return Math.floor((epochSeconds + offsetSeconds(epochSeconds, timeZone)) / SECONDS_OF_DAY);
 }
 
-/** The moment at which clocks in `timeZone` show `seconds` since midnight on the given local day. */
+/**
+ * The moment at which clocks in `timeZone` show `seconds` since midnight on the given local day: the first of two, and
+ * for a time that they skip, as long after the change as it would have been.
+ */
 function localTimeToEpoch(day: number, seconds: number, timeZone: string): number {
   const wanted = day * SECONDS_OF_DAY + seconds;
-  const guess = wanted - offsetSeconds(wanted, timeZone);
-  // the offset at the guess is right except in the hours around a change of the clocks
-  return wanted - offsetSeconds(guess, timeZone);
+  const [before, after] = [-SECONDS_OF_DAY, SECONDS_OF_DAY].map(
+    (side) => wanted - offsetSeconds(wanted + side, timeZone),
+  ) as [number, number];
+  const isShown = (time: number): boolean => time + offsetSeconds(time, timeZone) === wanted;
+  return !isShown(before) && isShown(after) ? after : before;
 }
 
 const formats = new Map<string, Intl.DateTimeFormat>();
