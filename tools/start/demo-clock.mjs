@@ -4,6 +4,8 @@ import { LOCAL } from '../setup/root.mjs';
 
 const FILE = join(LOCAL, 'demo-clock.json');
 const NOTE_EVERY_MS = 1000;
+/** The apps refuse a clock beyond it: settings that put it there once must not keep all later runs from starting. */
+const LATEST_SECONDS = 99_999_999_999;
 
 /**
  * The CLOCK_ORIGIN (epoch seconds) from which an accelerated clock goes on where the last run's clock stood.
@@ -17,7 +19,7 @@ export function originToGoOn(
   realSeconds = Math.floor(Date.now() / 1000),
   last = lastReading(),
 ) {
-  if (last <= realSeconds || speed <= 1) return realSeconds;
+  if (last <= realSeconds || last > LATEST_SECONDS || speed <= 1) return realSeconds;
   return Math.floor((speed * realSeconds - last) / (speed - 1));
 }
 
