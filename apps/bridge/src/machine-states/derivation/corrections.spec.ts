@@ -183,6 +183,21 @@ describe('a period that was missed', () => {
     expect(derivation.next.periods.map(({ startTime }) => startTime)).toEqual([at(6)]);
   });
 
+  it('within the minute of the one after it leaves no two states that begin at once', () => {
+    const before = published(['OFF', 0], ['IDLE', 6.1]);
+    const derivation = poll(
+      before,
+      12,
+      ['OFF', 0, 6.1],
+      ['OPERATING', 6.1, 6.5],
+      ['IDLE', 6.5, 12],
+    );
+    expect(rowsOf(derivation)).toEqual([
+      ['changed', 'OPERATING', 6.1, 'OFF 0', 0],
+      ['corrected', 'IDLE', 6.5, 'OPERATING 6.1', 1],
+    ]);
+  });
+
   it('and had been published once under the same start gets an id of its own', () => {
     const before = published(['OFF', 0], ['IDLE', 5]);
     const moved = poll(before, 11, ['OFF', 0, 7], ['IDLE', 7, 11]).next;

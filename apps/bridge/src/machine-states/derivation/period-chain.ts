@@ -92,7 +92,7 @@ function asLogged(aligned: readonly AlignedPeriod[], before: Period | null): Cha
     const isInOrder =
       published !== null &&
       logged !== null &&
-      published.startTime >= (latest?.startTime ?? -Infinity) &&
+      published.startTime > (latest?.startTime ?? -Infinity) &&
       published.startTime < (nextStarts[at] ?? Infinity);
     const period = isInOrder ? unlessTheSame(published, target) : target;
     links.push({ published, period });
