@@ -242,6 +242,19 @@ describe('a log that may still change', () => {
     expect(poll(before, 11, ['OFF', 0, 7], ['IDLE', 7, 11]).events).toEqual([]);
   });
 
+  it('corrects a start that differs within its minute alone, where the news begins before it', () => {
+    const before = published(['IDLE', 0], ['OFF', 10.5]);
+    const log: Stretch[] = [
+      ['IDLE', 0, 10.1],
+      ['OFF', 10.1, 10.3],
+      ['OPERATING', 10.3, 12],
+    ];
+    expect(rowsOf(poll(before, 12, ...log))).toEqual([
+      ['corrected', 'OFF', 10.1, 'IDLE 0', 1],
+      ['changed', 'OPERATING', 10.3, 'OFF 10.1', 0],
+    ]);
+  });
+
   it('corrects what would be out of order with the news, rather than to invent a second for it', () => {
     const before = published(['OFF', 0], ['IDLE', 11]);
     const log: Stretch[] = [

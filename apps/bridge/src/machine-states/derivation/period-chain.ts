@@ -34,7 +34,7 @@ export function periodChain(
       : alignPeriods(published, log, before);
   const newsAt = aligned.findLastIndex(({ published }) => published !== null) + 1;
   const agreedUntil = whereLogEnds(aligned, newsAt, before, settledTime);
-  const agreed = asLogged(aligned.slice(0, agreedUntil), before);
+  const agreed = asLogged(aligned, before).slice(0, agreedUntil);
   const kept = aligned
     .slice(agreedUntil, newsAt)
     .flatMap(({ published }) => (published === null ? [] : [{ published, period: published }]));
