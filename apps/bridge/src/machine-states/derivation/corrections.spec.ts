@@ -172,6 +172,25 @@ it('corrects nothing that began before the log was read', () => {
   ]);
 });
 
+describe('a log that ends before the present state', () => {
+  it('moves a start within it to its end, not to the present', () => {
+    const before = published(['IDLE', 0], ['OFF', 9]);
+    expect(rowsOf(read(before, ['OFF', 11, 20], [['IDLE', 0, 10]]))).toEqual([
+      ['corrected', 'OFF', 10, 'IDLE 0', 1],
+    ]);
+  });
+
+  it('is no present state, though that is the same after minutes without data', () => {
+    const before = { ...published(['OFF', -5], ['OPERATING', 0.1]), lastUpdateTime: at(5) };
+    const log: Stretch[] = [
+      ['OFF', -5, 0.5],
+      ['OPERATING', 0.5, 5],
+    ];
+    const [event] = read(before, ['OPERATING', 2, 60], log).events;
+    expect(event?.event.data).toMatchObject({ startTime: at(58), previousEndTime: at(5) });
+  });
+});
+
 describe('a period that was missed', () => {
   it('between two published ones is published late', () => {
     const before = published(['OFF', 0], ['IDLE', 6]);

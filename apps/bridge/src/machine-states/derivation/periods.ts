@@ -87,9 +87,10 @@ function periodsAfter(
     latest.period.state !== present.state &&
     latest.period.startTime === beforeLatest?.startTime;
   if (!isDenied) return { before, chain: [...chain, asUnpublished(present)] };
-  // The settled log has nothing in place of what the reading goes on to say: it was right, but later. From now,
-  // so that it is not denied again before the log has settled once more.
-  const period = { ...present, startTime: reading.lastUpdateTime };
+  // The settled log has nothing in place of what the reading goes on to say: it was right, but later. From where the log
+  // ends, if that is settled; else from now, so that it is not denied again before the log has settled once more.
+  const isOver = lastLogged !== undefined && lastLogged.endTime <= settledTime + 1;
+  const period = isOver ? present : { ...present, startTime: reading.lastUpdateTime };
   return { before, chain: [...chain.slice(0, -1), { published: latest.published, period }] };
 }
 
@@ -206,9 +207,10 @@ function presentPeriod(
 ): Period | undefined {
   const { state, lastUpdateTime } = reading;
   const estimated = durationStart(reading);
-  if (latest.state === state && !isUnseen(seenUntil, estimated)) return undefined;
+  const isSame = latest.state === state;
+  if (isSame && !isUnseen(seenUntil, estimated)) return undefined;
   if (Math.max(latest.startTime, settledUntil) >= lastUpdateTime) return undefined;
-  if (lastLogged?.state === state && lastLogged.startTime > latest.startTime) {
+  if (!isSame && lastLogged?.state === state && lastLogged.startTime > latest.startTime) {
     const { startTime } = lastLogged;
     return { state, startTime, startTimeSource: 'activityLog', previousEndTime: null };
   }
