@@ -14,7 +14,7 @@ import {
   textOf,
 } from '../xml/document-element.js';
 import { statusOfSegment } from './b2mml-status.js';
-import { readDateTime } from './b2mml-time.js';
+import { readDateTimeField } from './b2mml-time.js';
 
 const KINDS_OF_WORK = ['ProcessSegmentID', 'ProductSegmentID'] as const;
 
@@ -43,7 +43,7 @@ export function readB2mmlOperations(
   order: DocumentElement,
   timeZone: string,
 ): Parsed<B2mmlOperations> {
-  const start = readDateTime(order, 'StartTime', timeZone);
+  const start = readDateTimeField(order, 'StartTime', timeZone);
   if (!start.ok) return start;
   if (order.name === 'JobOrder') {
     const operations = placesOf(order).map((place) => ({
@@ -102,7 +102,7 @@ function readSegment(
   const ownId = textOf(segment, 'ID');
   const id = ownId ?? KINDS_OF_WORK.map((name) => textOf(segment, name)).find(Boolean);
   if (id === undefined) return rejected('invalid-message', `${pathOf(segment, 'ID')} is missing`);
-  const start = readDateTime(segment, 'EarliestStartTime', timeZone);
+  const start = readDateTimeField(segment, 'EarliestStartTime', timeZone);
   if (!start.ok) return start;
   return parsed({
     id,

@@ -19,7 +19,7 @@ import {
 } from '../xml/document-element.js';
 import { changeMessage, snapshotMessage } from '../document/checked-message.js';
 import { b2mmlRoot, checkB2mml, isB2mml, NOUN, ordersIn } from './b2mml-document.js';
-import { readDateTime } from './b2mml-time.js';
+import { readDateTimeField } from './b2mml-time.js';
 import { readB2mmlOperations } from './b2mml-operations.js';
 import { statusOfOrder } from './b2mml-status.js';
 
@@ -65,7 +65,7 @@ function readChangedAt(
   timeZone: string,
 ): Parsed<number> {
   for (let at: DocumentElement | null = order; at !== null; at = at.parent) {
-    const published = readDateTime(at, 'PublishedDate', timeZone);
+    const published = readDateTimeField(at, 'PublishedDate', timeZone);
     if (!published.ok) return published;
     if (published.value !== undefined) return parsed(published.value);
   }
@@ -79,7 +79,7 @@ function readMadeAt(
 ): Parsed<number> {
   const area = unlessTwice(root, 'ApplicationArea');
   if (!area.ok) return area;
-  const created = area.value && readDateTime(area.value, 'CreationDateTime', timeZone);
+  const created = area.value && readDateTimeField(area.value, 'CreationDateTime', timeZone);
   if (created?.ok === false) return created;
   const changedAt = created?.value ?? recordedAt;
   if (changedAt !== undefined) return parsed(changedAt);

@@ -8,7 +8,7 @@ import {
   rejected,
 } from '#libs/contracts';
 import type { ReadingContext } from '../document/order-format.js';
-import { epochSecondsOf, readLocalTime, utcSeconds } from '../time/local-time.js';
+import { readDateTime } from '../time/local-time.js';
 import { type JsonRecord, pathTo } from './json-record.js';
 
 /** Reads one value out of a record: undefined where it says nothing, a rejection with the place where it is unclear. */
@@ -74,26 +74,16 @@ export function status(
   });
 }
 
-const DATE_TIME =
-  /^(\d{4}-\d{2}-\d{2})(?:[T ](\d{2}:\d{2}:\d{2})(?:\.\d{1,9})?(?:(Z)|([+-])([01]\d|2[0-3]):([0-5]\d))?)?$/i;
-
 /**
  * A date with a time, or a date for its midnight, in epoch seconds. Without an offset it is in UTC or, of the `plant`,
  * in `ERP_TIME_ZONE`. Dates that stand for none are none.
  */
 export function time(zone: 'UTC' | 'plant', ...names: string[]): FieldReader<number> {
   return fieldReader(names, (value, { timeZone }) => {
-    const [whole, date, clock, utc, sign, hours, minutes] =
-      typeof value === 'string' ? (DATE_TIME.exec(value.trim()) ?? []) : [];
-    const local = whole === undefined ? 'invalid' : readLocalTime(date, clock);
-    if (local === 'absent') return { value: undefined };
-    if (local === 'invalid') return { problem: 'is no date and time' };
-    if (sign !== undefined) {
-      const offset = Number(hours) * 3600 + Number(minutes) * 60;
-      return { value: utcSeconds(local) - (sign === '-' ? -offset : offset) };
-    }
-    const isUtc = utc !== undefined || zone === 'UTC';
-    return { value: isUtc ? utcSeconds(local) : epochSecondsOf(local, timeZone) };
+    const text = typeof value === 'string' ? value.trim() : '';
+    const seconds = readDateTime(text, zone === 'UTC' ? 'UTC' : timeZone);
+    if (seconds === 'invalid') return { problem: 'is no date and time' };
+    return { value: seconds === 'absent' ? undefined : seconds };
   });
 }
 

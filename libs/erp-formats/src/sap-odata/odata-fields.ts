@@ -6,6 +6,7 @@ import {
   epochSecondsOf,
   isInitial,
   type LocalTime,
+  readDateTime,
   readLocalTime,
   utcSeconds,
 } from '../time/local-time.js';
@@ -123,7 +124,6 @@ export const plannedStart: FieldReader<number> = {
 
 const V2_DATE = /^\/Date\((-?\d{1,15})(?:[+-]\d{4})?\)\/$/;
 const DURATION = /^PT(?:(\d{1,2})H)?(?:(\d{1,2})M)?(?:(\d{1,2})(?:\.\d+)?S)?$/;
-const ISO_INSTANT = /^(\d{4}-\d{2}-\d{2})T(\d{2}:\d{2}:\d{2})(?:\.\d+)?(Z|[+-]\d{2}:\d{2})?$/;
 
 /**
  * A date and the time beside it, in the plant's zone. V2 writes the date as the milliseconds of its midnight
@@ -139,10 +139,10 @@ function readODataTime(start: { date?: string; time?: string }): LocalTime | 'ab
 function dayOf(text: string): string {
   const milliseconds = V2_DATE.exec(text)?.[1];
   if (milliseconds !== undefined) return utcDay(Number(milliseconds)) ?? text;
-  const [, date, time, offset] = ISO_INSTANT.exec(text) ?? [];
-  if (date === undefined || time === undefined) return text;
   // with an offset it is still the instant of that day's midnight in UTC, said in the zone of a gateway
-  return offset === undefined ? date : (utcDay(Date.parse(`${date}T${time}${offset}`)) ?? text);
+  const seconds = readDateTime(text, 'UTC');
+  if (seconds === 'absent') return '';
+  return seconds === 'invalid' ? text : (utcDay(seconds * 1000) ?? text);
 }
 
 function timeOfDay(text: string): string {
@@ -173,13 +173,9 @@ export const lastChange = fieldReader<number>(['LastChangeDateTime'], (value) =>
 function secondsOf(text: string): number | undefined {
   const milliseconds = V2_DATE.exec(text)?.[1];
   if (milliseconds !== undefined) return Math.floor(Number(milliseconds) / 1000);
-  const [, date, time, offset = 'Z'] = ISO_INSTANT.exec(text) ?? [];
-  if (date !== undefined && time !== undefined) return epochSeconds(`${date}T${time}${offset}`);
+  // a day alone would date the change before those of that day
+  const seconds = text.includes('T') ? readDateTime(text, 'UTC') : 'invalid';
+  if (typeof seconds === 'number') return seconds;
   const local = readLocalTime(text.slice(0, 8), text.slice(8, 14));
   return typeof local === 'object' ? utcSeconds(local) : undefined;
-}
-
-function epochSeconds(iso: string): number | undefined {
-  const milliseconds = Date.parse(iso);
-  return Number.isNaN(milliseconds) ? undefined : Math.floor(milliseconds / 1000);
 }

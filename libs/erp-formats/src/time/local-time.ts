@@ -111,6 +111,22 @@ export function readLocalTime(
   return exists(local) ? local : 'invalid';
 }
 
+const DATE_TIME =
+  /^(\d{4}-\d{2}-\d{2})(?:[T ](\d{2}:\d{2}:\d{2})(?:\.\d+)?(Z|([+-])([01]\d|2[0-3]):([0-5]\d))?)?$/i;
+
+/**
+ * A date with a time (ISO 8601), or a date for its midnight, in epoch seconds. Without an offset it is in the zone.
+ * `absent` and `invalid` as {@link readLocalTime} has them.
+ */
+export function readDateTime(text: string, timeZone: string): number | 'absent' | 'invalid' {
+  const [whole, date, time, offset, sign, hours = 0, minutes = 0] = DATE_TIME.exec(text) ?? [];
+  const local = whole === undefined ? 'invalid' : readLocalTime(date, time);
+  if (typeof local === 'string') return local;
+  if (offset === undefined) return epochSecondsOf(local, timeZone);
+  const ahead = Number(hours) * 3600 + Number(minutes) * 60;
+  return utcSeconds(local) - (sign === '-' ? -ahead : ahead);
+}
+
 /** Nothing, or what stands for it: SAP's zeros, as digits, a decimal number or a date and time, or .NET's year 1. */
 export function isInitial(text: string): boolean {
   return /^(?:0001-01-01T)?[0.:T -]*Z?$/.test(text);
