@@ -34,6 +34,7 @@ export {
 export { KafkaConsumer, KafkaConsumerStrategy } from './consumer/kafka-consumer.js';
 export {
   type InputState,
+  type KeyedStateOptions,
   type StateChange,
   type TransactedState,
 } from './keyed-state/keyed-state-options.js';

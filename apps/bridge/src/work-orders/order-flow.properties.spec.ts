@@ -18,9 +18,8 @@ import type { MachineDirectory } from '../machine-directory/index.js';
 import type { ListToSet, WorkOrderLists } from './lists/work-order-lists.js';
 import { Assignments } from './orders/assignments.js';
 import { OrderRelay } from './orders/order-relay.js';
-import type { OrderPartitioner } from './orders/order-partitioner.js';
+import { OrderQueues } from './orders/order-queues.js';
 import { OrderLedger } from './orders/order-ledger.js';
-import type { QueueRetention } from './orders/queue-retention.js';
 import type { DeadLetterAggregator } from './orders/dead-letter-aggregator.js';
 import { WorkOrdersController } from './orders/work-orders.controller.js';
 import type { OrderRequests } from './requests/order-requests.js';
@@ -94,14 +93,14 @@ const kafka = createKafka(settings.kafka);
 const mapping = new OrderMapping([], new BoundedExpressions());
 const unmapped = {} as UnmappedWorkCentres;
 const equipment = { machineOf: ({ machineId }: OrderOperation) => machineId } as Equipment;
-const partitioner = {
+const queues = new OrderQueues(settings, kafka);
+Object.assign(queues, {
   known: () => Promise.resolve(),
   ofOrder: (id: string) => partitionOf(ORDERS, id),
   ofMachine: (id: string) => partitionOf(MACHINES, id),
-} as unknown as OrderPartitioner;
-
-/** Records that have ended are not looked at again: the topic may do without tombstones. */
-const retention = { endOf: () => [] } as unknown as QueueRetention;
+  /** Records that have ended are not looked at again: the topic may do without tombstones. */
+  endOf: () => [],
+});
 
 interface Ended {
   offsets: readonly number[];
@@ -164,17 +163,17 @@ class OrderFlow {
     };
     const lists = { flow } as unknown as WorkOrderLists;
     this.ledger = new OrderLedger(
-      ...([settings, kafka, clock, equipment, unmapped, outcomes, partitioner, retention] as const),
+      ...([settings, queues, clock, equipment, unmapped, outcomes] as const),
     );
-    this.assignments = new Assignments(settings, kafka, lists, outcomes, retention);
+    this.assignments = new Assignments(queues, lists, outcomes);
     const directory = { hasMachine: () => true } as unknown as MachineDirectory;
-    const relay = new OrderRelay(settings, clock, equipment, unmapped, directory, partitioner);
+    const relay = new OrderRelay(queues, clock, equipment, unmapped, directory);
     this.orders = new WorkOrdersController(
-      ...([settings, clock, mapping, relay, partitioner, outcomes] as const),
+      ...([settings, clock, mapping, relay, queues, outcomes] as const),
     );
     const deadLetters = {} as DeadLetterAggregator;
     this.queues = new QueuesController(
-      ...([partitioner, this.ledger, this.assignments, deadLetters, {} as OrderRequests] as const),
+      ...([queues, this.ledger, this.assignments, deadLetters, {} as OrderRequests] as const),
     );
     for (const stage of STAGES) for (const partition of PARTITIONS) this.own(stage, partition);
   }
@@ -265,7 +264,7 @@ class OrderFlow {
     );
     if (stage === 'erp.work-orders') await this.orders.handle(messages);
     else if (stage === 'relayed-orders') await this.queues.handleOrders(messages);
-    else this.queues.handleChanges(messages);
+    else await this.queues.handleChanges(messages);
   }
 
   /** The service takes some lists of a machine, the first first. */

@@ -2,23 +2,22 @@ import { Controller } from '@nestjs/common';
 import { EventPattern } from '@nestjs/microservices';
 import type { InboundMessage } from '#libs/kafka';
 import { Assignments } from './orders/assignments.js';
-import { OrderPartitioner } from './orders/order-partitioner.js';
-import { OrderLedger } from './orders/order-ledger.js';
 import { DeadLetterAggregator } from './orders/dead-letter-aggregator.js';
+import { OrderLedger } from './orders/order-ledger.js';
+import { OrderQueues } from './orders/order-queues.js';
 import {
   ASSIGNMENT_CHANGES,
   ORDER_REFUSALS,
   ORDER_REQUESTS,
   RELAYED_ORDERS,
-  takeEach,
 } from './orders/queues.js';
 import { OrderRequests } from './requests/order-requests.js';
 
-/** Consumes the queues between the parts of this flow. */
+/** Consumes the queues. Each handler resolves once its records are taken: those behind must not overtake them. */
 @Controller()
 export class QueuesController {
   constructor(
-    private readonly partitioner: OrderPartitioner,
+    private readonly queues: OrderQueues,
     private readonly ledger: OrderLedger,
     private readonly assignments: Assignments,
     private readonly deadLetters: DeadLetterAggregator,
@@ -26,26 +25,22 @@ export class QueuesController {
   ) {}
 
   @EventPattern(ORDER_REQUESTS)
-  handleRequests(messages: readonly InboundMessage[]): void {
-    takeEach(ORDER_REQUESTS, messages, this.requests.takeRequest);
+  handleRequests(messages: readonly InboundMessage[]): Promise<void> {
+    return this.queues.takeEach(ORDER_REQUESTS, messages, this.requests.takeRequest);
   }
 
-  /** Resolves once the orders are in the ledger: those behind them must not overtake them. */
   @EventPattern(RELAYED_ORDERS)
-  async handleOrders(messages: readonly InboundMessage[]): Promise<void> {
-    const [first] = messages;
-    if (first === undefined) return;
-    await this.partitioner.known(first.revoked);
-    takeEach(RELAYED_ORDERS, messages, this.ledger.takeOrders);
+  handleOrders(messages: readonly InboundMessage[]): Promise<void> {
+    return this.queues.takeEach(RELAYED_ORDERS, messages, this.ledger.takeOrders);
   }
 
   @EventPattern(ASSIGNMENT_CHANGES)
-  handleChanges(messages: readonly InboundMessage[]): void {
-    takeEach(ASSIGNMENT_CHANGES, messages, this.assignments.takeChange);
+  handleChanges(messages: readonly InboundMessage[]): Promise<void> {
+    return this.queues.takeEach(ASSIGNMENT_CHANGES, messages, this.assignments.takeChange);
   }
 
   @EventPattern(ORDER_REFUSALS)
-  handleRefusals(messages: readonly InboundMessage[]): void {
-    takeEach(ORDER_REFUSALS, messages, this.deadLetters.takeRefusal);
+  handleRefusals(messages: readonly InboundMessage[]): Promise<void> {
+    return this.queues.takeEach(ORDER_REFUSALS, messages, this.deadLetters.takeRefusal);
   }
 }

@@ -7,9 +7,8 @@ import { Assignments } from './orders/assignments.js';
 import { ListWatermarks } from './lists/list-watermarks.js';
 import { WorkOrderListsController } from './lists/work-order-lists.controller.js';
 import { WorkOrderLists } from './lists/work-order-lists.js';
-import { OrderPartitioner } from './orders/order-partitioner.js';
 import { OrderLedger } from './orders/order-ledger.js';
-import { QueueRetention } from './orders/queue-retention.js';
+import { OrderQueues } from './orders/order-queues.js';
 import { DeadLetterAggregator } from './orders/dead-letter-aggregator.js';
 import { WorkOrdersController } from './orders/work-orders.controller.js';
 import { OrderRelay } from './orders/order-relay.js';
@@ -36,11 +35,10 @@ export class WorkOrderTopics {
     WorkOrderLists,
     Assignments,
     DeadLetterAggregator,
-    OrderPartitioner,
+    OrderQueues,
     OrderRelay,
     OrderRequests,
     OrderLedger,
-    QueueRetention,
     WorkOrderTopics,
   ],
   exports: [EquipmentModule, OrderRequests, WorkOrderLists, WorkOrderTopics],

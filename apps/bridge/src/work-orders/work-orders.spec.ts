@@ -15,9 +15,8 @@ import { PlatformModule } from '../platform/index.js';
 import { type ListToSet, WorkOrderLists } from './lists/work-order-lists.js';
 import { Assignments } from './orders/assignments.js';
 import { DeadLetterAggregator } from './orders/dead-letter-aggregator.js';
-import { OrderPartitioner } from './orders/order-partitioner.js';
+import { OrderQueues } from './orders/order-queues.js';
 import { OrderLedger } from './orders/order-ledger.js';
-import { QueueRetention } from './orders/queue-retention.js';
 import { WorkOrdersController } from './orders/work-orders.controller.js';
 import { QueuesController } from './queues.controller.js';
 import { ASSIGNMENT_CHANGES, ORDER_REFUSALS, RELAYED_ORDERS } from './orders/queues.js';
@@ -95,10 +94,9 @@ describe('orders on their way to the lists of machines', () => {
     jest.spyOn(flow, 'submitCommand').mockImplementation((_, list, answers) => {
       lists.push({ list, answers });
     });
-    jest.spyOn(bridge.get(QueueRetention), 'endOf').mockReturnValue([]);
-    const partitioner = bridge.get(OrderPartitioner);
-    jest.spyOn(partitioner, 'known').mockResolvedValue();
-    Object.assign(partitioner, { ofOrder: partitionOf, ofMachine: () => 0 });
+    const known = (): Promise<void> => Promise.resolve();
+    const queues = { known, ofOrder: partitionOf, ofMachine: () => 0, endOf: () => [] };
+    Object.assign(bridge.get(OrderQueues), queues);
     for (const partition of [0, 1]) {
       bridge.get(OrderLedger).topic.own(ownedState<KnownOrder>(undefined, { partition }));
     }
@@ -157,8 +155,8 @@ describe('orders on their way to the lists of machines', () => {
         });
     const queues = bridge.get(QueuesController);
     void queues.handleOrders(messagesOf(RELAYED_ORDERS));
-    queues.handleChanges(messagesOf(ASSIGNMENT_CHANGES));
-    queues.handleRefusals(messagesOf(ORDER_REFUSALS));
+    void queues.handleChanges(messagesOf(ASSIGNMENT_CHANGES));
+    void queues.handleRefusals(messagesOf(ORDER_REFUSALS));
     for (const { topic, headers, value } of records) {
       const said = headersOf(headers);
       if (topic.endsWith('.dlq')) {

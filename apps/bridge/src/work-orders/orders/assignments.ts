@@ -1,14 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
-import { Inject, Injectable } from '@nestjs/common';
-import type { BridgeSettings } from '#libs/config';
+import { Injectable } from '@nestjs/common';
 import { INTERNAL_TOPICS } from '#libs/contracts';
-import {
-  type InboundMessage,
-  type KafkaClient,
-  KeyedState,
-  type OutboundRecord,
-  type InputState,
-} from '#libs/kafka';
+import type { InboundMessage, InputState, KeyedState, OutboundRecord } from '#libs/kafka';
 import {
   type AssignedOperation,
   assignmentKey,
@@ -25,11 +18,9 @@ import {
   notTaken,
   type RecordsOf,
 } from '../../delivery/index.js';
-import { BRIDGE_SETTINGS, KAFKA } from '../../platform/index.js';
 import { WorkOrderLists } from '../lists/work-order-lists.js';
-import { LEDGER_BEGINS_ANEW } from './order-partitioner.js';
-import { QueueRetention } from './queue-retention.js';
-import { answeredBy, ASSIGNMENT_CHANGES, type AssignmentChange } from './queues.js';
+import { OrderQueues } from './order-queues.js';
+import { ASSIGNMENT_CHANGES, type AssignmentChange } from './queues.js';
 
 type Operations = readonly AssignedOperation[];
 
@@ -47,19 +38,11 @@ export class Assignments {
     this.outcomes.recordsOf(answered, results.map(goneWithMachine));
 
   constructor(
-    @Inject(BRIDGE_SETTINGS) private readonly settings: BridgeSettings,
-    @Inject(KAFKA) kafka: KafkaClient,
+    private readonly queues: OrderQueues,
     private readonly lists: WorkOrderLists,
     private readonly outcomes: CommandOutcomes,
-    private readonly retention: QueueRetention,
   ) {
-    const { topicPrefix, groupId } = settings.kafka;
-    this.topic = new KeyedState<Operations, OwnedAssignments>({
-      kafka,
-      name: `${topicPrefix}${INTERNAL_TOPICS.assignments}`,
-      inputs: [ASSIGNMENT_CHANGES],
-      placement: { topic: `${topicPrefix}${ASSIGNMENT_CHANGES}`, whenGrown: LEDGER_BEGINS_ANEW },
-      transactionalIdPrefix: groupId,
+    this.topic = queues.stateOf(ASSIGNMENT_CHANGES, INTERNAL_TOPICS.assignments, {
       format: toStoredAssignment,
       parse: fromStoredAssignment,
       onOwned: (state) => new OwnedAssignments(state),
@@ -67,16 +50,18 @@ export class Assignments {
   }
 
   /** Takes a change, in the order of the partition's offsets; the message ends once the list it leads to is final. */
-  readonly takeChange = (message: InboundMessage, change: AssignmentChange): void => {
+  readonly takeChange = (
+    message: InboundMessage,
+    change: AssignmentChange,
+    ending: readonly OutboundRecord[],
+  ): void => {
     const assignments = this.topic.holders.get(message.partition);
     if (assignments === undefined) {
       message.abandon();
       return;
     }
     const { machineId, isAnswered = false } = change;
-    const { topicPrefix } = this.settings.kafka;
-    const answered = { ...answeredBy(topicPrefix, message, change), isAnswered };
-    const ending = this.retention.endOf(message);
+    const answered = { ...this.queues.answeredBy(message, change), isAnswered };
     const { records, undo } = assignments.assign(change);
     const remembering: AnsweredMessage = {
       ...answered,

@@ -5,7 +5,6 @@ import { loadBridgeSettings } from '#libs/config';
 import {
   createKafka,
   DeadLetters,
-  type InboundMessage,
   type OutboundRecord,
   type RecordPlace,
   type StoredRecord,
@@ -14,7 +13,6 @@ import { CommandOutcomes, type RejectedResult } from '../../delivery/index.js';
 import { inboundMessage, type KeptMessage } from '../../delivery/testing/inbound-message.js';
 import { ORDER_REFUSALS } from './queues.js';
 import { DeadLetterAggregator } from './dead-letter-aggregator.js';
-import type { QueueRetention } from './queue-retention.js';
 
 const settings = loadBridgeSettings({
   KAFKA_BROKERS: 'localhost:1',
@@ -27,11 +25,6 @@ const storedAt = (place: RecordPlace): StoredRecord => ({
   ...{ ...place, timestamp: '5', key: Buffer.from('4711'), headers: [] },
   value: Buffer.from(`order ${place.offset}`),
 });
-const retention = {
-  endOf: ({ topic, partition, key }: InboundMessage) => [
-    { topic, partition, key, value: null, headers: {} },
-  ],
-} as unknown as QueueRetention;
 const faultAt = (machineId: string): RejectedResult => ({
   ...{ kind: 'rejected', machineId, attempts: 1, httpStatus: 422 },
   rejection: { code: 'unknown-machine', detail: `no ${machineId}` },
@@ -49,7 +42,7 @@ describe('DeadLetterAggregator', () => {
     const kafka = createKafka(settings.kafka);
     const clock = new ManualClock();
     const outcomes = new CommandOutcomes(settings, clock, new DeadLetters(clock, ''));
-    orders = new DeadLetterAggregator(settings, kafka, outcomes, retention);
+    orders = new DeadLetterAggregator(settings, kafka, outcomes);
     read = jest.spyOn(orders, 'readAll');
     read.mockImplementation((places) => Promise.resolve(places.map(storedAt)));
   });
@@ -65,11 +58,13 @@ describe('DeadLetterAggregator', () => {
     { signal: revoked } = new AbortController(),
     ofOrder = 7,
   ): KeptMessage => {
-    const place = { topic: ORDER_REFUSALS, partition: 3, offset, key: Buffer.from('a-key') };
+    const key = Buffer.from('a-key');
+    const place = { topic: ORDER_REFUSALS, partition: 3, offset, key };
     const message = inboundMessage({ ...place, revoked });
     const faults = [faultAt(machineId)];
     const its = { ...source, offset: ofOrder };
-    orders.takeRefusal(message, { orderId: '4711', source: its, faults });
+    const ending = [{ topic: ORDER_REFUSALS, partition: 3, key, value: null, headers: {} }];
+    orders.takeRefusal(message, { orderId: '4711', source: its, faults }, ending);
     return message;
   };
 

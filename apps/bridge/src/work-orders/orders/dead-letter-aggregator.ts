@@ -6,6 +6,7 @@ import {
   type InboundMessage,
   type InboundRecord,
   type KafkaClient,
+  type OutboundRecord,
   readRecords,
   type RecordPlace,
   type StoredRecord,
@@ -13,7 +14,6 @@ import {
 import { backOffMs } from '#libs/delivery';
 import { type Answered, CommandOutcomes } from '../../delivery/index.js';
 import { BRIDGE_SETTINGS, KAFKA } from '../../platform/index.js';
-import { QueueRetention } from './queue-retention.js';
 import type { OrderRefusal } from './queues.js';
 
 /** Long beside what lies between the refusals of calls that one refused call was split into. */
@@ -29,6 +29,7 @@ const NO_LONGER_THERE = 'the message itself is no longer in its topic';
 interface Arrived {
   message: InboundMessage;
   refusal: OrderRefusal;
+  ending: readonly OutboundRecord[];
 }
 
 /** The refusals of one message that share a dead letter. */
@@ -56,21 +57,25 @@ export class DeadLetterAggregator {
     @Inject(BRIDGE_SETTINGS) { kafka: { topicPrefix } }: BridgeSettings,
     @Inject(KAFKA) private readonly kafka: KafkaClient,
     private readonly outcomes: CommandOutcomes,
-    private readonly retention: QueueRetention,
   ) {
     this.topicPrefix = topicPrefix;
   }
 
-  readonly takeRefusal = (message: InboundMessage, refusal: OrderRefusal): void => {
+  readonly takeRefusal = (
+    message: InboundMessage,
+    refusal: OrderRefusal,
+    ending: readonly OutboundRecord[],
+  ): void => {
     const { source } = refusal;
+    const arrived = { message, refusal, ending };
     const place = `${source.topic}/${source.partition}/${source.offset}`;
     const deadLetter = this.pending.get(place);
     if (deadLetter !== undefined) {
-      deadLetter.refusals.push({ message, refusal });
+      deadLetter.refusals.push(arrived);
       return;
     }
     const dueMs = realNowMs() + LINGER_MS;
-    this.pending.set(place, { source, dueMs, refusals: [{ message, refusal }] });
+    this.pending.set(place, { source, dueMs, refusals: [arrived] });
     if (!this.isRunning) void this.deadLetterPending();
   };
 
@@ -154,7 +159,7 @@ export class DeadLetterAggregator {
     const records = [
       this.outcomes.deadLetterOf(answered, faults),
       ...this.outcomes.outcomesOf(answered, faults),
-      ...refusals.flatMap(({ message }) => this.retention.endOf(message)),
+      ...refusals.flatMap(({ ending }) => ending),
     ];
     const messages = others.map(({ message }) => message);
     if (messages.length === 0) first.message.finish(records);

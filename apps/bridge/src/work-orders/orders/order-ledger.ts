@@ -2,13 +2,7 @@ import { Inject, Injectable, Logger } from '@nestjs/common';
 import { Clock } from '#libs/clock';
 import type { BridgeSettings } from '#libs/config';
 import { INTERNAL_TOPICS, type OrderMessage } from '#libs/contracts';
-import {
-  type InboundMessage,
-  type KafkaClient,
-  KeyedState,
-  type OutboundRecord,
-  type InputState,
-} from '#libs/kafka';
+import type { InboundMessage, InputState, KeyedState, OutboundRecord } from '#libs/kafka';
 import {
   FinishedOrders,
   fromStoredOrder,
@@ -28,19 +22,16 @@ import {
   rejection,
 } from '../../delivery/index.js';
 import { Equipment, UnmappedWorkCentres } from '../../equipment/index.js';
-import { BRIDGE_SETTINGS, KAFKA } from '../../platform/index.js';
+import { BRIDGE_SETTINGS } from '../../platform/index.js';
 import { warnOfTimesAhead } from '../lists/times-ahead.js';
+import { OrderQueues } from './order-queues.js';
 import {
-  answeredBy,
   ASSIGNMENT_CHANGES,
   positionOf,
-  queueRecord,
   RELAYED_ORDERS,
   type RelayedOrder,
   type RelayedOrders,
 } from './queues.js';
-import { OrderPartitioner, LEDGER_BEGINS_ANEW } from './order-partitioner.js';
-import { QueueRetention } from './queue-retention.js';
 
 /** The orders of one partition, and the order in which the finished ones were finished. */
 interface PartitionOrders {
@@ -61,21 +52,13 @@ export class OrderLedger {
 
   constructor(
     @Inject(BRIDGE_SETTINGS) private readonly settings: BridgeSettings,
-    @Inject(KAFKA) kafka: KafkaClient,
+    private readonly queues: OrderQueues,
     private readonly clock: Clock,
     private readonly equipment: Equipment,
     private readonly unmapped: UnmappedWorkCentres,
     private readonly outcomes: CommandOutcomes,
-    private readonly partitioner: OrderPartitioner,
-    private readonly retention: QueueRetention,
   ) {
-    const { topicPrefix, groupId } = settings.kafka;
-    this.topic = new KeyedState<KnownOrder, PartitionOrders>({
-      kafka,
-      name: `${topicPrefix}${INTERNAL_TOPICS.orders}`,
-      inputs: [RELAYED_ORDERS],
-      placement: { topic: `${topicPrefix}${RELAYED_ORDERS}`, whenGrown: LEDGER_BEGINS_ANEW },
-      transactionalIdPrefix: groupId,
+    this.topic = queues.stateOf(RELAYED_ORDERS, INTERNAL_TOPICS.orders, {
       format: toStoredOrder,
       parse: fromStoredOrder,
       onOwned: (state) => this.restored(state),
@@ -83,26 +66,28 @@ export class OrderLedger {
   }
 
   /** Applies a record of relayed orders, in the order of the partition's offsets; ends the message. */
-  readonly takeOrders = (message: InboundMessage, { orders }: RelayedOrders): void => {
-    const { topicPrefix } = this.settings.kafka;
+  readonly takeOrders = (
+    message: InboundMessage,
+    { orders }: RelayedOrders,
+    ending: readonly OutboundRecord[],
+  ): void => {
     const partition = this.topic.holders.get(message.partition);
     if (partition === undefined) {
       message.abandon();
       return;
     }
-    const ending = this.retention.endOf(message);
     const taken = orders.map((order) => this.applyOrder(message, partition, order));
     const records = taken.flatMap((each) => each.records);
     message.finish([...records, ...ending], (refusal) => {
       for (const { undo } of taken.toReversed()) undo();
       const [only] = orders;
       if (orders.length === 1 && only !== undefined) {
-        const answered = answeredBy(topicPrefix, message, only);
+        const answered = this.queues.answeredBy(message, only);
         return [...this.outcomes.recordsOf(answered, [notTaken(refusal)]), ...ending];
       }
       // to be taken one by one: a later message may come before them, which makes them superseded
       const again = orders.map((order) =>
-        queueRecord(topicPrefix, RELAYED_ORDERS, message.partition, { orders: [order] }),
+        this.queues.recordOf(RELAYED_ORDERS, message.partition, { orders: [order] }),
       );
       return [...again, ...ending];
     });
@@ -114,7 +99,7 @@ export class OrderLedger {
     orders: PartitionOrders,
     relayed: RelayedOrder,
   ): { records: readonly OutboundRecord[]; undo: () => void } {
-    const answered = answeredBy(this.settings.kafka.topicPrefix, message, relayed);
+    const answered = this.queues.answeredBy(message, relayed);
     const { orderId, gone, messages, refused, wasUnmapped } = relayed;
     const position = positionOf(relayed);
     const before = orders.state.get(orderId);
@@ -181,12 +166,11 @@ export class OrderLedger {
     { orderId, source, refused, trace }: RelayedOrder,
     assignments: AppliedOrder['assignments'],
   ): OutboundRecord[] {
-    const { topicPrefix } = this.settings.kafka;
     return [...assignments].map(([machineId, operations]) => {
       const isAnswered = refused?.includes(machineId) === true ? true : undefined;
       const change = { machineId, orderId, operations, source, isAnswered };
-      const partition = this.partitioner.ofMachine(machineId);
-      return queueRecord(topicPrefix, ASSIGNMENT_CHANGES, partition, change, trace);
+      const partition = this.queues.ofMachine(machineId);
+      return this.queues.recordOf(ASSIGNMENT_CHANGES, partition, change, trace);
     });
   }
 

@@ -1,15 +1,13 @@
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import { afterRealMs, Clock } from '#libs/clock';
-import type { BridgeSettings } from '#libs/config';
 import { groupBy, type OrderMessage, type Rejection } from '#libs/contracts';
 import type { OutboundRecord } from '#libs/kafka';
 import { placeOrder, rejectUnmapped } from '#libs/order-ledger';
 import { type CommandResult, rejection } from '../../delivery/index.js';
 import { Equipment, UnmappedWorkCentres } from '../../equipment/index.js';
 import { LOOK_UP_GAP_MS, MachineDirectory } from '../../machine-directory/index.js';
-import { BRIDGE_SETTINGS } from '../../platform/index.js';
-import { OrderPartitioner } from './order-partitioner.js';
-import { queueRecord, RELAYED_ORDERS, type RelayedOrder } from './queues.js';
+import { OrderQueues } from './order-queues.js';
+import { RELAYED_ORDERS, type RelayedOrder } from './queues.js';
 
 /**
  * Everything behind it waits meanwhile; afterwards the machine counts as known, and is judged when it is
@@ -27,12 +25,11 @@ type RelayedFrom = Pick<RelayedOrder, 'source' | 'recordedAt' | 'trace' | 'asked
 @Injectable()
 export class OrderRelay {
   constructor(
-    @Inject(BRIDGE_SETTINGS) private readonly settings: BridgeSettings,
+    private readonly queues: OrderQueues,
     private readonly clock: Clock,
     private readonly equipment: Equipment,
     private readonly unmapped: UnmappedWorkCentres,
     private readonly directory: MachineDirectory,
-    private readonly partitioner: OrderPartitioner,
   ) {}
 
   private machinesOf(orders: readonly OrderMessage[]): Set<string> {
@@ -98,10 +95,9 @@ export class OrderRelay {
 
   /** One for each partition. */
   recordsOf(relayed: readonly RelayedOrder[]): OutboundRecord[] {
-    const { topicPrefix } = this.settings.kafka;
-    const byPartition = groupBy(relayed, ({ orderId }) => this.partitioner.ofOrder(orderId));
+    const byPartition = groupBy(relayed, ({ orderId }) => this.queues.ofOrder(orderId));
     return [...byPartition].map(([partition, orders]) =>
-      queueRecord(topicPrefix, RELAYED_ORDERS, partition, { orders }),
+      this.queues.recordOf(RELAYED_ORDERS, partition, { orders }),
     );
   }
 

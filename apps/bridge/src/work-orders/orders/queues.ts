@@ -1,14 +1,12 @@
-import { randomBytes } from 'node:crypto';
 import { type OrderMessage, type OutcomeSource, WORK_ORDER_QUEUES } from '#libs/contracts';
 import type { ThinEvent } from '#libs/erp-formats';
-import type { InboundMessage, OutboundRecord } from '#libs/kafka';
 import type { AssignedOperation, MessagePosition } from '#libs/order-ledger';
-import { type TraceContext, traceHeaders } from '#libs/tracing';
-import type { AnsweredMessage, RejectedResult } from '../../delivery/index.js';
+import type { TraceContext } from '#libs/tracing';
+import type { RejectedResult } from '../../delivery/index.js';
 
 /**
  * Queues between the parts of this flow, without the prefix. Each record has a key of its own, and stays
- * until it has ended: see {@link QueueRetention}.
+ * until it has ended: see {@link OrderQueues}.
  */
 
 /** {@link OrderRequest}, in the partition of the hash of its order's id, as it is asked for. */
@@ -23,7 +21,7 @@ export const ASSIGNMENT_CHANGES = WORK_ORDER_QUEUES.assignmentChanges;
  */
 export const ORDER_REFUSALS = WORK_ORDER_QUEUES.orderRefusals;
 
-interface QueuedOrder {
+export interface QueuedOrder {
   orderId: string;
   /** The input message it comes from. */
   source: OutcomeSource;
@@ -92,53 +90,11 @@ export function positionOf({ source, recordedAt, askedAt }: RelayedOrder): Messa
     : { partition: ASKED, offset: askedAt, recordedAt: askedAt };
 }
 
-interface Queued {
+export interface Queued {
   [ORDER_REQUESTS]: OrderRequest;
   [RELAYED_ORDERS]: RelayedOrders;
   [ASSIGNMENT_CHANGES]: AssignmentChange;
   [ORDER_REFUSALS]: OrderRefusal;
-}
-
-/** Of this process, which counts: that is made sooner than random digits for each record. */
-const WRITER = randomBytes(6).toString('hex');
-let made = 0;
-
-/** @param trace for whoever takes the record: that of its only message */
-export function queueRecord<Q extends keyof Queued>(
-  topicPrefix: string,
-  queue: Q,
-  partition: number,
-  content: Queued[Q],
-  trace?: TraceContext,
-): OutboundRecord {
-  made += 1;
-  return {
-    topic: `${topicPrefix}${queue}`,
-    partition,
-    key: `${WRITER}-${made}`,
-    value: JSON.stringify(content),
-    headers: traceHeaders(trace),
-  };
-}
-
-/** Takes records of a queue. A tombstone is done at once; an unreadable record is dead-lettered. */
-export function takeEach<Q extends keyof Queued>(
-  queue: Q,
-  messages: readonly InboundMessage[],
-  take: (message: InboundMessage, content: Queued[Q]) => void,
-): void {
-  for (const message of messages) {
-    const { value, unreadable } = message;
-    const content = value === null ? undefined : read(queue, value);
-    try {
-      if (content !== undefined) take(message, content);
-      else if (value === null && unreadable === undefined) message.finish();
-      else message.fail(new Error('unreadable, or not written by this version of the bridge'));
-    } catch (error) {
-      // a bug of ours: the others are taken all the same
-      message.fail(error);
-    }
-  }
 }
 
 type Json = Record<string, unknown>;
@@ -157,30 +113,11 @@ const IS_QUEUED: Record<keyof Queued, (json: Json) => boolean> = {
 };
 
 /** The bridge alone writes these; undefined for what is none of them. */
-function read<Q extends keyof Queued>(queue: Q, value: Buffer): Queued[Q] | undefined {
+export function readQueued<Q extends keyof Queued>(queue: Q, value: Buffer): Queued[Q] | undefined {
   try {
     const json = JSON.parse(value.toString()) as Json;
     return IS_QUEUED[queue](json) ? (json as unknown as Queued[Q]) : undefined;
   } catch {
     return undefined;
   }
-}
-
-/** The context in which the owner of an order or machine answers the input message: refusals go to its partition. */
-export function answeredBy(
-  topicPrefix: string,
-  message: InboundMessage,
-  { orderId, source, trace = message.span.context }: QueuedOrder,
-): AnsweredMessage {
-  return {
-    ...{ message, messageId: source.messageId, orderId, trace },
-    origin: {
-      source,
-      refusal: (found) => {
-        const faults = found.map((fault) => ({ ...fault, orderId }));
-        const refusal = { orderId, source, faults, trace };
-        return queueRecord(topicPrefix, ORDER_REFUSALS, source.partition, refusal);
-      },
-    },
-  };
 }

@@ -18,8 +18,8 @@ import {
   rejection,
 } from '../../delivery/index.js';
 import { BRIDGE_SETTINGS } from '../../platform/index.js';
-import { ORDER_REQUESTS, queueRecord, type RelayedOrder } from './queues.js';
-import { OrderPartitioner } from './order-partitioner.js';
+import { ORDER_REQUESTS, type RelayedOrder } from './queues.js';
+import { OrderQueues } from './order-queues.js';
 import { OrderRelay, type Unknown } from './order-relay.js';
 
 /** A message of the input, and the orders in it, or the order that an ERP is to be asked for. */
@@ -42,7 +42,7 @@ export class WorkOrdersController {
     private readonly clock: Clock,
     private readonly mapping: OrderMapping,
     private readonly orderRelay: OrderRelay,
-    private readonly partitioner: OrderPartitioner,
+    private readonly queues: OrderQueues,
     private readonly outcomes: CommandOutcomes,
   ) {}
 
@@ -71,7 +71,7 @@ export class WorkOrdersController {
     const [first] = read;
     if (first === undefined) return;
     const { revoked } = first.answered.message;
-    await this.partitioner.known(revoked);
+    await this.queues.known(revoked);
     const orders = read.flatMap(({ content }) => (Array.isArray(content) ? content : []));
     this.relay(read, await this.orderRelay.refuseUnlisted(orders, revoked));
   }
@@ -92,7 +92,6 @@ export class WorkOrdersController {
 
   /** Ends messages with records of their orders, and with what is refused of them. */
   private relay(read: readonly ReadMessage[], unknown: Unknown): void {
-    const { topicPrefix } = this.settings.kafka;
     const allRelayed: RelayedOrder[] = [];
     const records: OutboundRecord[] = [];
     for (const { answered, content } of read) {
@@ -100,8 +99,8 @@ export class WorkOrdersController {
       const trace = answered.message.span.context;
       if (!Array.isArray(content)) {
         const request = { ...content, source, receivedAt: realEpochMs(), trace };
-        const partition = this.partitioner.ofOrder(content.orderId);
-        records.push(queueRecord(topicPrefix, ORDER_REQUESTS, partition, request, trace));
+        const partition = this.queues.ofOrder(content.orderId);
+        records.push(this.queues.recordOf(ORDER_REQUESTS, partition, request, trace));
         continue;
       }
       const from = { source, recordedAt: Number(answered.message.timestamp), trace };

@@ -10,7 +10,7 @@ import {
   type OrderMapping,
   readOrders,
 } from '#libs/erp-formats';
-import type { InboundMessage } from '#libs/kafka';
+import type { InboundMessage, OutboundRecord } from '#libs/kafka';
 import { traceHeaders, type Tracing } from '#libs/tracing';
 import {
   Breaker,
@@ -40,6 +40,8 @@ export class WaitingRequest implements Waiting {
   constructor(
     readonly request: OrderRequest,
     readonly message: InboundMessage,
+    /** What is written with its end. */
+    readonly ending: readonly OutboundRecord[],
     readonly sinceMs: number,
   ) {
     this.machineId = request.orderId;

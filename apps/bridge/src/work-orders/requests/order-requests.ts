@@ -14,10 +14,9 @@ import {
 } from '../../delivery/index.js';
 import { FlowControls, type FlowHold } from '../../flow-control/index.js';
 import { BRIDGE_SETTINGS, TRACING } from '../../platform/index.js';
-import { OrderPartitioner } from '../orders/order-partitioner.js';
+import { OrderQueues } from '../orders/order-queues.js';
 import { OrderRelay } from '../orders/order-relay.js';
-import { QueueRetention } from '../orders/queue-retention.js';
-import { answeredBy, ORDER_REQUESTS, type OrderRequest, queueRecord } from '../orders/queues.js';
+import { ORDER_REQUESTS, type OrderRequest } from '../orders/queues.js';
 import {
   ErpRequests,
   type Orders,
@@ -54,10 +53,9 @@ export class OrderRequests implements OnModuleDestroy {
     controls: FlowControls,
     mapping: OrderMapping,
     clock: Clock,
-    private readonly partitioner: OrderPartitioner,
+    private readonly queues: OrderQueues,
     private readonly relay: OrderRelay,
     private readonly outcomes: CommandOutcomes,
-    private readonly retention: QueueRetention,
   ) {
     const hold = (this.hold = controls.holdOf('work-orders'));
     const { all } = settings.erp.enrichment;
@@ -85,14 +83,18 @@ export class OrderRequests implements OnModuleDestroy {
     await Promise.all([...this.erps.values()].map((erp) => erp.close()));
   }
 
-  readonly takeRequest = (message: InboundMessage, request: OrderRequest): void => {
+  readonly takeRequest = (
+    message: InboundMessage,
+    request: OrderRequest,
+    ending: readonly OutboundRecord[],
+  ): void => {
     if (message.revoked.aborted) {
       message.abandon();
       return;
     }
     // it may have waited in the queue
     const sinceMs = realNowMs() - Math.max(0, realEpochMs() - request.receivedAt);
-    const waiting = new WaitingRequest(request, message, sinceMs);
+    const waiting = new WaitingRequest(request, message, ending, sinceMs);
     const erp = this.erps.get(request.rule);
     if (erp === undefined) {
       const detail = `no enrichment rule is named ${request.rule} any more`;
@@ -120,9 +122,8 @@ export class OrderRequests implements OnModuleDestroy {
 
   /** The order goes to the ledger, as if the message had held it. */
   private async goOn(waiting: WaitingRequest, { messages, askedAt, gone }: Orders): Promise<void> {
-    const { message, request } = waiting;
+    const { message, request, ending } = waiting;
     const { source, trace } = request;
-    await this.partitioner.known(message.revoked);
     const unknown = await this.relay.refuseUnlisted(messages, message.revoked);
     const from = { source, trace, askedAt, recordedAt: askedAt };
     const { relayed, faults } = this.relay.toRelay(messages, from, unknown);
@@ -134,7 +135,6 @@ export class OrderRequests implements OnModuleDestroy {
             const isAnswered = order.orderId === request.orderId ? undefined : true;
             return { ...order, gone, isAnswered };
           });
-    const ending = this.retention.endOf(message);
     const records = [
       ...this.relay.recordsOf(orders),
       ...(faults.length > 0 ? this.outcomesOf(waiting, faults) : []),
@@ -147,8 +147,8 @@ export class OrderRequests implements OnModuleDestroy {
   }
 
   private end(waiting: WaitingRequest, results: readonly CommandResult[]): void {
-    const { message } = waiting;
-    message.finish([...this.outcomesOf(waiting, results), ...this.retention.endOf(message)]);
+    const { message, ending } = waiting;
+    message.finish([...this.outcomesOf(waiting, results), ...ending]);
   }
 
   private outcomesOf(
@@ -159,7 +159,7 @@ export class OrderRequests implements OnModuleDestroy {
   }
 
   private answeredBy({ message, request }: WaitingRequest): AnsweredMessage {
-    return answeredBy(this.settings.kafka.topicPrefix, message, request);
+    return this.queues.answeredBy(message, request);
   }
 
   private review(): void {
@@ -193,12 +193,11 @@ export class OrderRequests implements OnModuleDestroy {
     }
   }
 
-  private writeAgain({ message, request, calls, isDeferred }: WaitingRequest): void {
-    const { topicPrefix } = this.settings.kafka;
+  private writeAgain({ message, request, ending, calls, isDeferred }: WaitingRequest): void {
     const again = { ...request, calls, isDeferred };
     message.finish([
-      queueRecord(topicPrefix, ORDER_REQUESTS, message.partition, again, request.trace),
-      ...this.retention.endOf(message),
+      this.queues.recordOf(ORDER_REQUESTS, message.partition, again, request.trace),
+      ...ending,
     ]);
   }
 }

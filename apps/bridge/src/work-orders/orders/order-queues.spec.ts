@@ -1,18 +1,22 @@
-import type { InboundMessage } from '#libs/kafka';
-import {
-  answeredBy,
-  ASSIGNMENT_CHANGES,
-  ORDER_REFUSALS,
-  queueRecord,
-  RELAYED_ORDERS,
-  takeEach,
-} from './queues.js';
+import { loadBridgeSettings } from '#libs/config';
+import { createKafka, type InboundMessage } from '#libs/kafka';
 import { inboundMessage } from '../../delivery/testing/inbound-message.js';
+import { OrderQueues } from './order-queues.js';
+import { ASSIGNMENT_CHANGES, ORDER_REFUSALS, RELAYED_ORDERS } from './queues.js';
+
+const settings = loadBridgeSettings({
+  KAFKA_BROKERS: 'localhost:1',
+  KAFKA_TOPIC_PREFIX: 'a.',
+  MACHINE_CLOUD_BASE_URL: 'http://localhost:1',
+  MACHINE_CLOUD_TOKEN: 'a-token',
+});
 
 const source = { topic: 'a.erp.work-orders.v1', partition: 3, offset: 7, messageId: 'm-1' };
 const change = { machineId: 'M-1', orderId: '4711', operations: [], source };
 
 describe('a record between parts of the flow', () => {
+  const queues = new OrderQueues(settings, createKafka(settings.kafka));
+  Object.assign(queues, { known: () => Promise.resolve(), endOf: () => [] });
   const taken: unknown[] = [];
   const take = (_message: InboundMessage, content: unknown): void => {
     taken.push(content);
@@ -22,38 +26,38 @@ describe('a record between parts of the flow', () => {
     taken.length = 0;
   });
 
-  it('is read as it was written, under a key of its own', () => {
-    const [record, other] = [0, 1].map(() => queueRecord('a.', ASSIGNMENT_CHANGES, 5, change));
+  it('is read as it was written, under a key of its own', async () => {
+    const [record, other] = [0, 1].map(() => queues.recordOf(ASSIGNMENT_CHANGES, 5, change));
     expect(record).toMatchObject({ topic: `a.${ASSIGNMENT_CHANGES}`, partition: 5 });
     expect(record?.key).not.toBe(other?.key);
     const value = Buffer.from(String(record?.value));
-    takeEach(ASSIGNMENT_CHANGES, [inboundMessage({ value })], take);
+    await queues.takeEach(ASSIGNMENT_CHANGES, [inboundMessage({ value })], take);
     expect(taken).toEqual([change]);
   });
 
-  it('fails alone where a bug of ours does not let it be taken', () => {
+  it('fails alone where a bug of ours does not let it be taken', async () => {
     const bug = new Error('a bug');
-    const value = Buffer.from(String(queueRecord('a.', ASSIGNMENT_CHANGES, 5, change).value));
+    const value = Buffer.from(String(queues.recordOf(ASSIGNMENT_CHANGES, 5, change).value));
     const [first, second] = [inboundMessage({ value }), inboundMessage({ value })];
-    takeEach(ASSIGNMENT_CHANGES, [first, second], (message, content) => {
+    await queues.takeEach(ASSIGNMENT_CHANGES, [first, second], (message, content) => {
       if (message === first) throw bug;
       take(message, content);
     });
     expect([first.ends, taken]).toEqual([[bug], [change]]);
   });
 
-  it('is done at once where it is the tombstone of one that has ended', () => {
+  it('is done at once where it is the tombstone of one that has ended', async () => {
     const message = inboundMessage();
-    takeEach(RELAYED_ORDERS, [message], take);
+    await queues.takeEach(RELAYED_ORDERS, [message], take);
     expect([taken, message.ends]).toEqual([[], ['finished']]);
   });
 
   const unreadable = new Error('unreadable, or not written by this version of the bridge');
 
-  it('fails where its value could not be unpacked: it is no tombstone', () => {
+  it('fails where its value could not be unpacked: it is no tombstone', async () => {
     const rejection = { code: 'too-large', detail: 'beyond the bound' } as const;
     const message = inboundMessage({ unreadable: { rejection, omittedBytes: 1 } });
-    takeEach(RELAYED_ORDERS, [message], take);
+    await queues.takeEach(RELAYED_ORDERS, [message], take);
     expect([taken, message.ends]).toEqual([[], [unreadable]]);
   });
 
@@ -63,20 +67,24 @@ describe('a record between parts of the flow', () => {
     ['{"changes":[{"machineId":"M-1","orders":[],"source":{}}]}', ASSIGNMENT_CHANGES],
     ['{"orderId":"4711","source":{},"messages":[]}', ASSIGNMENT_CHANGES],
     ['{"orderId":"4711","source":{}}', ORDER_REFUSALS],
-  ] as const)('fails where this version has not written it: %s', (text, queue) => {
+  ] as const)('fails where this version has not written it: %s', async (text, queue) => {
     const message = inboundMessage({ value: Buffer.from(text) });
-    takeEach(queue, [message], take);
+    await queues.takeEach(queue, [message], take);
     expect([taken, message.ends]).toEqual([[], [unreadable]]);
   });
 
-  it('takes what is refused of an order back to the partition of its message', () => {
-    const answered = answeredBy('a.', inboundMessage(), change);
+  it('takes what is refused of an order back to the partition of its message', async () => {
+    const answered = queues.answeredBy(inboundMessage(), change);
     expect(answered).toMatchObject({ messageId: 'm-1', orderId: '4711' });
     const rejection = { code: 'unknown-machine', detail: 'no M-1' } as const;
     const fault = { kind: 'rejected', machineId: 'M-1', attempts: 1, rejection } as const;
     const record = answered.origin!.refusal([fault]);
     expect(record).toMatchObject({ topic: `a.${ORDER_REFUSALS}`, partition: 3 });
-    takeEach(ORDER_REFUSALS, [inboundMessage({ value: Buffer.from(String(record.value)) })], take);
+    await queues.takeEach(
+      ORDER_REFUSALS,
+      [inboundMessage({ value: Buffer.from(String(record.value)) })],
+      take,
+    );
     const faults = [{ ...fault, orderId: '4711' }];
     expect(taken).toEqual([{ orderId: '4711', source, faults }]);
   });

@@ -3,8 +3,11 @@ import { Logger } from '@nestjs/common';
 import { realDelayMs } from '#libs/clock';
 import { loadBridgeSettings, readEnvironment } from '#libs/config';
 import { createKafka, deleteCommitted, ensureTopics } from '#libs/kafka';
-import { QueueRetention } from './queue-retention.js';
+import { inboundMessage } from '../../delivery/testing/inbound-message.js';
+import { OrderQueues } from './order-queues.js';
 import { ASSIGNMENT_CHANGES, ORDER_REFUSALS, RELAYED_ORDERS } from './queues.js';
+
+type EndedQueue = typeof RELAYED_ORDERS | typeof ASSIGNMENT_CHANGES | typeof ORDER_REFUSALS;
 
 describe('the end of a record of a queue', () => {
   Logger.overrideLogger(false);
@@ -15,10 +18,10 @@ describe('the end of a record of a queue', () => {
     MACHINE_CLOUD_TOKEN: 'a-token',
   });
   const kafka = createKafka(settings.kafka);
-  const retention = new QueueRetention(settings, kafka);
+  const queues = new OrderQueues(settings, kafka);
 
   afterAll(() => {
-    retention.onModuleDestroy();
+    queues.onModuleDestroy();
   });
 
   it('is a tombstone where Kafka does not let records be deleted, or that is not known yet', async () => {
@@ -36,15 +39,22 @@ describe('the end of a record of a queue', () => {
         () => realDelayMs(100).then(() => false),
       );
     }
-    const endOf = (topic: string): unknown[] => {
-      const key = Buffer.from('a-key');
-      return [...retention.endOf({ topic, partition: 0, key })];
+    const source = { topic: 'orders', partition: 0, offset: 0, messageId: null };
+    const order = { orderId: '4711', source, orders: [], operations: [], faults: [] };
+    const value = Buffer.from(JSON.stringify(order));
+    const endOf = async (queue: EndedQueue): Promise<readonly unknown[]> => {
+      const message = inboundMessage({ partition: 0, key: Buffer.from('a-key'), value });
+      let ended: readonly unknown[] = ['not taken'];
+      await queues.takeEach(queue, [message], (_message, _content, ending) => {
+        ended = ending;
+      });
+      return ended;
     };
     const tombstone = { partition: 0, key: Buffer.from('a-key'), value: null };
-    expect(endOf(RELAYED_ORDERS)).toMatchObject([tombstone]);
-    while (endOf(ORDER_REFUSALS).length > 0) await realDelayMs(50);
-    expect(endOf(RELAYED_ORDERS)).toEqual([]);
-    expect(endOf(ASSIGNMENT_CHANGES)).toMatchObject([
+    expect(await endOf(RELAYED_ORDERS)).toMatchObject([tombstone]);
+    while ((await endOf(ORDER_REFUSALS)).length > 0) await realDelayMs(50);
+    expect(await endOf(RELAYED_ORDERS)).toEqual([]);
+    expect(await endOf(ASSIGNMENT_CHANGES)).toMatchObject([
       { topic: `${topicPrefix}${ASSIGNMENT_CHANGES}`, ...tombstone },
     ]);
   });

@@ -1,0 +1,226 @@
+import { randomBytes } from 'node:crypto';
+import { Inject, Injectable, Logger, type OnModuleDestroy } from '@nestjs/common';
+import { everyRealMs, realDelayMs } from '#libs/clock';
+import type { BridgeSettings } from '#libs/config';
+import { type INTERNAL_TOPICS, WORK_ORDER_QUEUES } from '#libs/contracts';
+import { backOffMs } from '#libs/delivery';
+import {
+  deleteCommitted,
+  describeKafkaFailure,
+  type InboundMessage,
+  type KafkaClient,
+  KeyedState,
+  type KeyedStateOptions,
+  MayNotDeleteError,
+  type OutboundRecord,
+  partitionCount,
+  partitionOf,
+} from '#libs/kafka';
+import { type TraceContext, traceHeaders } from '#libs/tracing';
+import type { AnsweredMessage } from '../../delivery/index.js';
+import { BRIDGE_SETTINGS, KAFKA } from '../../platform/index.js';
+import {
+  ASSIGNMENT_CHANGES,
+  ORDER_REFUSALS,
+  type Queued,
+  type QueuedOrder,
+  readQueued,
+  RELAYED_ORDERS,
+} from './queues.js';
+
+const COUNT_BACK_OFF = { baseMs: 200, capMs: 5000 };
+const DELETE_EVERY_MS = 30_000;
+/** Where Kafka does not allow it, which its client logs each time: so many turns pass before the next try. */
+const TURNS_LEFT_OUT = 120;
+
+/** What to do when a queue that decides on partitions has grown all the same: orders on their way would get lost. */
+const LEDGER_BEGINS_ANEW =
+  'orders and machines are shared out by it and cannot move. Stop all processes, delete the topics of the order ' +
+  'ledger (machine-bridge.orders, order-requests, relayed-orders, order-refusals, assignment-changes and assignments), start, and ' +
+  'have the ERP send its open orders again';
+
+/** The partition of an order or a machine: the hash of its id, over those of the queue topic, which stay as many. */
+type Partitioner = (id: string) => number;
+
+const notKnown: Partitioner = () => {
+  throw new Error('partition counts have not been read yet');
+};
+
+/** Of this process, which counts: that is made sooner than random digits for each record. */
+const WRITER = randomBytes(6).toString('hex');
+let made = 0;
+
+/** Takes a record of a queue; `ending` is written with its end. */
+type Take<Q extends keyof Queued> = (
+  message: InboundMessage,
+  content: Queued[Q],
+  ending: readonly OutboundRecord[],
+) => void;
+
+/**
+ * Writes records of the queues and hands them over. What is committed is deleted from the queues, which would grow
+ * without end. Where Kafka does not allow that, each record gets a tombstone as it ends, which lets compaction remove it.
+ */
+@Injectable()
+export class OrderQueues implements OnModuleDestroy {
+  /** Once partitions are {@link known}. */
+  ofOrder = notKnown;
+  ofMachine = notKnown;
+  private areKnown = false;
+  private readonly logger = new Logger('Queues');
+  /** Those from which records may be deleted, as far as that is known. */
+  private readonly deletable = new Set<string>();
+  /** Turns to leave out, of those from which records may not be deleted. */
+  private readonly leftOut = new Map<string, number>();
+  private stop: (() => void) | undefined;
+  private isDeleting = false;
+
+  constructor(
+    @Inject(BRIDGE_SETTINGS) private readonly settings: BridgeSettings,
+    @Inject(KAFKA) private readonly kafka: KafkaClient,
+  ) {}
+
+  onModuleDestroy(): void {
+    this.stop?.();
+  }
+
+  /** Kafka is asked once, and again until it answers. Rejects only when aborted. */
+  async known(signal: AbortSignal): Promise<void> {
+    if (this.areKnown) return;
+    this.ofOrder = await this.partitionerOf(RELAYED_ORDERS, signal);
+    this.ofMachine = await this.partitionerOf(ASSIGNMENT_CHANGES, signal);
+    this.areKnown = true;
+  }
+
+  private async partitionerOf(queue: string, signal: AbortSignal): Promise<Partitioner> {
+    const topic = this.fullName(queue);
+    for (let attempt = 1; ; attempt += 1) {
+      try {
+        const count = await partitionCount(this.kafka, topic);
+        return (id) => partitionOf(id, count);
+      } catch (error) {
+        const why = describeKafkaFailure(error);
+        this.logger.warn({ msg: 'partitions not known', topic, error: why });
+        await realDelayMs(backOffMs(attempt, COUNT_BACK_OFF), signal);
+      }
+    }
+  }
+
+  /** State that follows from a queue, by the ids that its records are partitioned by. */
+  stateOf<V, H>(
+    queue: typeof RELAYED_ORDERS | typeof ASSIGNMENT_CHANGES,
+    topic: (typeof INTERNAL_TOPICS)[keyof typeof INTERNAL_TOPICS],
+    options: Pick<KeyedStateOptions<V, H>, 'format' | 'parse' | 'onOwned'>,
+  ): KeyedState<V, H> {
+    return new KeyedState<V, H>({
+      ...options,
+      kafka: this.kafka,
+      name: this.fullName(topic),
+      inputs: [queue],
+      placement: { topic: this.fullName(queue), whenGrown: LEDGER_BEGINS_ANEW },
+      transactionalIdPrefix: this.settings.kafka.groupId,
+    });
+  }
+
+  /** @param trace for whoever takes the record: that of its only message */
+  recordOf<Q extends keyof Queued>(
+    queue: Q,
+    partition: number,
+    content: Queued[Q],
+    trace?: TraceContext,
+  ): OutboundRecord {
+    made += 1;
+    return {
+      topic: this.fullName(queue),
+      partition,
+      key: `${WRITER}-${made}`,
+      value: JSON.stringify(content),
+      headers: traceHeaders(trace),
+    };
+  }
+
+  /**
+   * Takes records of a queue, once partitions are known. A tombstone is done at once; an unreadable record is
+   * dead-lettered.
+   */
+  async takeEach<Q extends keyof Queued>(
+    queue: Q,
+    messages: readonly InboundMessage[],
+    take: Take<Q>,
+  ): Promise<void> {
+    const [first] = messages;
+    if (first !== undefined) await this.known(first.revoked);
+    for (const message of messages) {
+      const { value, unreadable } = message;
+      const content = value === null ? undefined : readQueued(queue, value);
+      try {
+        if (content !== undefined) take(message, content, this.endOf(queue, message));
+        else if (value === null && unreadable === undefined) message.finish();
+        else message.fail(new Error('unreadable, or not written by this version of the bridge'));
+      } catch (error) {
+        // a bug of ours: the others are taken all the same
+        message.fail(error);
+      }
+    }
+  }
+
+  /** The context in which the owner of an order or machine answers the input message: refusals go to its partition. */
+  answeredBy(
+    message: InboundMessage,
+    { orderId, source, trace = message.span.context }: QueuedOrder,
+  ): AnsweredMessage {
+    return {
+      ...{ message, messageId: source.messageId, orderId, trace },
+      origin: {
+        source,
+        refusal: (found) => {
+          const faults = found.map((fault) => ({ ...fault, orderId }));
+          const refusal = { orderId, source, faults, trace };
+          return this.recordOf(ORDER_REFUSALS, source.partition, refusal);
+        },
+      },
+    };
+  }
+
+  private endOf(queue: string, { partition, key }: InboundMessage): readonly OutboundRecord[] {
+    if (this.stop === undefined) {
+      this.stop = everyRealMs(DELETE_EVERY_MS, () => void this.deleteCommitted());
+      void this.deleteCommitted();
+    }
+    if (this.deletable.has(queue)) return [];
+    return [{ topic: this.fullName(queue), partition, key, value: null, headers: {} }];
+  }
+
+  /** Never rejects. */
+  private async deleteCommitted(): Promise<void> {
+    if (this.isDeleting) return;
+    this.isDeleting = true;
+    for (const queue of Object.values(WORK_ORDER_QUEUES)) {
+      const turns = this.leftOut.get(queue) ?? 0;
+      this.leftOut.set(queue, turns - 1);
+      if (turns > 0) continue;
+      try {
+        await deleteCommitted(this.kafka, this.settings.kafka.groupId, this.fullName(queue));
+        this.deletable.add(queue);
+      } catch (error) {
+        this.notDeleted(queue, error);
+      }
+    }
+    this.isDeleting = false;
+  }
+
+  private notDeleted(queue: string, error: unknown): void {
+    if (!(error instanceof MayNotDeleteError)) {
+      const why = describeKafkaFailure(error, { right: 'Delete', topics: [queue] });
+      this.logger.warn({ msg: 'queue not shortened, will try again', queue, error: why });
+      return;
+    }
+    this.deletable.delete(queue);
+    this.leftOut.set(queue, TURNS_LEFT_OUT);
+    this.logger.log({ msg: 'queue is shortened by tombstones', queue, why: error.why });
+  }
+
+  private fullName(name: string): string {
+    return `${this.settings.kafka.topicPrefix}${name}`;
+  }
+}
