@@ -21,7 +21,6 @@ import {
   WakeTimer,
 } from '../../delivery/index.js';
 import type { FlowHold } from '../../flow-control/index.js';
-import { BoundedMap } from '../../platform/index.js';
 import type { OrderRequest } from '../orders/queues.js';
 import { KnownAnswers, RequestLanes, type Waiting } from './request-lanes.js';
 
@@ -103,12 +102,6 @@ interface Call {
   askedAt: number;
 }
 
-/** A GET and its answer, in real milliseconds. */
-interface Exchange {
-  begunMs: number;
-  answeredMs: number;
-}
-
 /** Between two looks whether an order is still not there. */
 const GONE_AGAIN_MS = 1000;
 /** Of those some may be gone themselves. */
@@ -134,11 +127,8 @@ export class ErpRequests {
   private lastFailure: RuleStatus['lastFailure'];
   /** Real milliseconds before which the ERP has asked to be left alone. */
   private notBeforeMs = 0;
-  /**
-   * Orders that the ERP had, by their paths, and when it last said so, the latest last: they show whether a 404 is
-   * about an order or about the way.
-   */
-  private readonly lastThere = new BoundedMap<string, Exchange>(MOST_CONTROLS);
+  /** The paths of orders that the ERP had, the latest first: they show whether a 404 is about an order or about the way. */
+  private lastThere: readonly string[] = [];
   private readonly timer = new WakeTimer(() => {
     this.begin();
   });
@@ -251,13 +241,15 @@ export class ErpRequests {
   }
 
   private async conclude(call: Call, answer: ErpAnswer): Promise<void> {
-    const { waiting, path, begunMs } = call;
+    const { waiting, path } = call;
     switch (answer.kind) {
       case 'document': {
         this.works(call);
-        const answeredMs = realNowMs();
         const reply = await this.read(call, answer);
-        if (reply.kind === 'orders') this.lastThere.set(path, { begunMs, answeredMs });
+        if (reply.kind === 'orders') {
+          const others = this.lastThere.filter((other) => other !== path);
+          this.lastThere = [path, ...others.slice(0, MOST_CONTROLS - 1)];
+        }
         this.answer(waiting, reply, answer.body.length);
         return;
       }
@@ -338,29 +330,31 @@ export class ErpRequests {
   }
 
   /**
-   * The ERP does not have the order. Except for 410, that counts once it has been so for a while. A 404 counts only
-   * after another one, and if the ERP had another order between the two: a wrong address, or a gateway while the ERP
-   * restarts, answers it to everything, and must not take orders off the machines.
+   * The ERP does not have the order. Except for 410, that counts once it has been so for a while. A 404 counts only if
+   * the ERP has another order, and then still not this one: a wrong address, or a gateway while the ERP restarts, answers
+   * it to everything, and must not take orders off the machines.
    */
   private async notThere(call: Call, status: 404 | 410 | 204 | 200): Promise<void> {
     const { waiting, path, askedAt } = call;
     const nowMs = realNowMs();
-    const goneSinceMs = (waiting.goneSinceMs ??= nowMs);
-    const leftMs = goneSinceMs + this.rule.goneAfterSeconds * 1000 - nowMs;
+    waiting.goneSinceMs ??= nowMs;
+    const leftMs = waiting.goneSinceMs + this.rule.goneAfterSeconds * 1000 - nowMs;
     if (status !== 410 && leftMs > 0) {
       if (call.isProbe) this.breaker.probeWasVoid();
       this.postpone(waiting, nowMs + Math.min(leftMs, GONE_AGAIN_MS));
       return;
     }
-    if (status === 404 && !this.hadOtherBetween(goneSinceMs, call)) {
-      if (await this.hasOther(waiting, path)) {
-        this.works(call);
-        this.postpone(waiting, realNowMs());
+    if (status === 404) {
+      if (!(await this.hasOther(waiting, path))) {
+        const why = 'the ERP answers 404, and has had no other order since: the url may be wrong';
+        this.failed(call, why, 'service');
         return;
       }
-      const why = 'the ERP answers 404, and has had no other order since: the url may be wrong';
-      this.failed(call, why, 'service');
-      return;
+      const again = await this.get(path, waiting);
+      if (again.kind !== 'gone') {
+        await this.conclude(call, again);
+        return;
+      }
     }
     this.works(call);
     const changedAt = Math.floor(askedAt / 1000);
@@ -377,23 +371,12 @@ export class ErpRequests {
     });
   }
 
-  /** Whether the ERP had another order after `sinceMs` and before the call was made. */
-  private hadOtherBetween(sinceMs: number, call: Call): boolean {
-    return [...this.lastThere].some(
-      ([other, { begunMs, answeredMs }]) =>
-        other !== call.path && begunMs >= sinceMs && answeredMs <= call.begunMs,
-    );
-  }
-
   /** Whether the ERP has one of the orders now that it had last. */
   private async hasOther(waiting: WaitingRequest, ownPath: string): Promise<boolean> {
-    for (const path of [...this.lastThere.keys()].reverse()) {
+    for (const path of this.lastThere) {
       if (path === ownPath) continue;
-      const begunMs = realNowMs();
       const answer = await this.get(path, waiting);
-      if (answer.kind !== 'document') continue;
-      this.lastThere.set(path, { begunMs, answeredMs: realNowMs() });
-      return true;
+      if (answer.kind === 'document') return true;
     }
     return false;
   }
