@@ -6,7 +6,7 @@ import {
   type OrderOperation,
   type OrderSnapshot,
 } from '#libs/contracts';
-import { type AssignedOperation, assignmentKey, AssignmentTable } from './assignment-table.js';
+import { AssignmentTable } from './assignment-table.js';
 import type { KnownOrder } from './known-order.js';
 import { type OrderFinding, applyToOrder } from './apply-to-order.js';
 
@@ -16,10 +16,7 @@ const machineOf = ({ machineId }: OrderOperation): string | undefined => machine
 /** Orders, and the lists that what follows from them makes. */
 class Ledger {
   readonly orders = new Map<string, KnownOrder>();
-  private readonly operations = new Map<string, readonly AssignedOperation[]>();
-  readonly table = new AssignmentTable(
-    (machineId, orderId) => this.operations.get(assignmentKey(machineId, orderId)) ?? [],
-  );
+  readonly table = AssignmentTable.inMemory();
   private offset = 0;
 
   take(snapshot: OrderSnapshot, refused: readonly string[] = []): Taken {
@@ -42,9 +39,7 @@ class Ledger {
     );
     if (known !== undefined) this.orders.set(orderId, known);
     for (const [machineId, operations] of assignments) {
-      const key = assignmentKey(machineId, orderId);
-      this.table.changed(machineId, orderId, this.operations.get(key) ?? [], operations);
-      this.operations.set(key, operations);
+      this.table.assign(machineId, orderId, operations);
     }
     return { touched: [...assignments.keys()], findings };
   }

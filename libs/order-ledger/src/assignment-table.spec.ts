@@ -1,3 +1,4 @@
+import { jest } from '@jest/globals';
 import fc from 'fast-check';
 import {
   type AssignedOperation,
@@ -23,28 +24,39 @@ const step = fc.record({
 });
 const steps = fc.array(step, { maxLength: 40, size: 'max' });
 
+type Stored = Map<string, readonly AssignedOperation[]>;
+
 /** The list of what is stored, drawn at once. */
-function listOf(stored: ReadonlyMap<string, readonly AssignedOperation[]>): string[] {
-  const all = [...stored].flatMap(([orderId, operations]) =>
-    operations.map((each) => [orderId, each] as const),
+function listOf(stored: Stored): string[] {
+  const all = [...stored].flatMap(([key, operations]) =>
+    operations.map((each) => [placeOfKey(key)!.orderId, each] as const),
   );
   return all.sort(inWorkingOrder).map(([, { entry }]) => entry);
+}
+
+function tableOf(stored: Stored): AssignmentTable {
+  return new AssignmentTable({
+    get: (key) => stored.get(key),
+    keys: () => stored.keys(),
+    put: (key, operations) => {
+      stored.delete(key);
+      if (operations !== null) stored.set(key, operations);
+    },
+  });
 }
 
 describe("a machine's list", () => {
   it('is that of what is stored, however it came about and whenever it was asked for', () => {
     fc.assert(
       fc.property(steps, steps, (restored, changes) => {
-        const stored = new Map<string, readonly AssignedOperation[]>();
-        const table = new AssignmentTable((_machineId, orderId) => stored.get(orderId) ?? []);
+        const stored: Stored = new Map();
         for (const { orderId, operations } of restored) {
-          if (operations.length > 0) stored.set(orderId, operations);
+          if (operations.length > 0) stored.set(assignmentKey('M-1', orderId), operations);
         }
-        for (const orderId of stored.keys()) table.stands('M-1', orderId);
+        const table = tableOf(stored);
         for (const { orderId, operations, isAskedFor } of changes) {
-          const before = stored.get(orderId) ?? [];
-          stored.set(orderId, operations);
-          table.changed('M-1', orderId, before, operations);
+          table.assign('M-1', orderId, operations);
+          expect(table.operationsOf('M-1', orderId)).toEqual(operations);
           if (isAskedFor) expect(table.listOf('M-1')).toEqual(listOf(stored));
         }
         expect(table.listOf('M-1')).toEqual(listOf(stored));
@@ -54,16 +66,16 @@ describe("a machine's list", () => {
   });
 
   it('is read from what is stored once', () => {
-    const read: string[] = [];
-    const table = new AssignmentTable((_machineId, orderId) => {
-      read.push(orderId);
-      return [{ entry: orderId, operationId: '0010' }];
-    });
-    table.stands('M-1', '4711');
+    const stored: Stored = new Map();
+    stored.set(assignmentKey('M-1', '4711'), [{ entry: '4711', operationId: '0010' }]);
+    const read = jest.spyOn(stored, 'get');
+    const table = tableOf(stored);
     expect(table.listOf('M-1')).toEqual(['4711']);
-    table.changed('M-1', '4710', [], [{ entry: '4710', operationId: '0010' }]);
+    table.assign('M-1', '4710', [{ entry: '4710', operationId: '0010' }]);
     expect(table.listOf('M-1')).toEqual(['4710', '4711']);
-    expect(read).toEqual(['4711']);
+    expect(read.mock.calls).toEqual(
+      ['4711', '4710'].map((orderId) => [assignmentKey('M-1', orderId)]),
+    );
   });
 });
 

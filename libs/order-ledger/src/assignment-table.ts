@@ -22,39 +22,64 @@ const NO_ORDERS: readonly string[] = [];
 /** Fewer operations of an order are put in among the others one by one: to sort all takes twice as long and more. */
 const MANY = 100;
 
+/** What of an order stands on a machine, by {@link assignmentKey}. */
+interface AssignmentStore<R> {
+  get: (key: string) => readonly AssignedOperation[] | undefined;
+  keys: () => Iterable<string>;
+  /** Forgets what is null. Returns the record of the change. */
+  put: (key: string, operations: readonly AssignedOperation[] | null) => R;
+}
+
 /**
  * Which orders stand on which machine, and the list that makes of each. Once a machine's list has been
  * drawn it is kept up with what changes: to draw it from what is stored means to read all its orders.
  */
-export class AssignmentTable {
+export class AssignmentTable<R = void> {
   private readonly machines = new Map<string, MachineAssignments>();
 
-  /** @param operationsOf what of an order stands on a machine, with all changes reported by {@link changed} */
-  constructor(
-    private readonly operationsOf: (
-      machineId: string,
-      orderId: string,
-    ) => readonly AssignedOperation[],
-  ) {}
+  /** @param store changed by the table alone */
+  constructor(private readonly store: AssignmentStore<R>) {
+    for (const key of store.keys()) {
+      const place = placeOfKey(key);
+      if (place === undefined) continue;
+      this.machineOf(place.machineId, undefined).orderIds.add(place.orderId);
+    }
+  }
+
+  static inMemory(): AssignmentTable {
+    const stored = new Map<string, readonly AssignedOperation[]>();
+    return new AssignmentTable({
+      get: (key) => stored.get(key),
+      keys: () => stored.keys(),
+      put: (key, operations) => {
+        if (operations === null) stored.delete(key);
+        else stored.set(key, operations);
+      },
+    });
+  }
 
   /** Machines that have an order. */
   get size(): number {
     return this.machines.size;
   }
 
-  /** As restored, before any list is asked for: something of the order stands on the machine. */
-  stands(machineId: string, orderId: string): void {
-    this.machineOf(machineId, undefined).orderIds.add(orderId);
+  operationsOf(machineId: string, orderId: string): readonly AssignedOperation[] {
+    return this.store.get(assignmentKey(machineId, orderId)) ?? [];
   }
 
-  /** What of the order stands on the machine has changed; or nothing of it does any more. */
-  changed(
+  /**
+   * Puts what of the order stands on the machine from now on, which may be nothing. Returns what did before, and the
+   * record of the change; undefined where nothing has changed.
+   */
+  assign(
     machineId: string,
     orderId: string,
-    before: readonly AssignedOperation[],
     operations: readonly AssignedOperation[],
-  ): void {
-    if (operations.length === 0 && !this.machines.has(machineId)) return;
+  ): { before: readonly AssignedOperation[]; record: R } | undefined {
+    const before = this.operationsOf(machineId, orderId);
+    if (before.length === 0 && operations.length === 0) return undefined;
+    const key = assignmentKey(machineId, orderId);
+    const record = this.store.put(key, operations.length > 0 ? operations : null);
     const machine = this.machineOf(machineId, []);
     const { drawn, orderIds } = machine;
     machine.list = undefined;
@@ -69,6 +94,7 @@ export class AssignmentTable {
     if (operations.length > 0) orderIds.add(orderId);
     else orderIds.delete(orderId);
     if (orderIds.size === 0) this.machines.delete(machineId);
+    return { before, record };
   }
 
   /** Work order identifiers in the order they are to be worked on. */

@@ -7,10 +7,8 @@
 export { applyOrderMessage } from './apply-order-message.js';
 export {
   type AssignedOperation,
-  assignmentKey,
   AssignmentTable,
   fromStoredAssignment,
-  placeOfKey,
   toStoredAssignment,
 } from './assignment-table.js';
 export {

@@ -3,8 +3,6 @@ import type { ErpSettings } from '#libs/config';
 import { groupBy, type OrderMessage, parsed, type Parsed, type Rejection } from '#libs/contracts';
 import { type OrderDocument, type OrderMapping, readOrders } from '#libs/erp-formats';
 import {
-  type AssignedOperation,
-  assignmentKey,
   AssignmentTable,
   type KnownOrder,
   type MachineOf,
@@ -26,10 +24,7 @@ export interface PreviewedDocument {
 /** Applies documents as the bridge would, with the same ledger, but without Kafka and the service. */
 export class OrderPreview {
   private readonly orders = new Map<string, KnownOrder>();
-  private readonly operations = new Map<string, readonly AssignedOperation[]>();
-  private readonly table = new AssignmentTable(
-    (machineId, orderId) => this.operations.get(assignmentKey(machineId, orderId)) ?? [],
-  );
+  private readonly table = AssignmentTable.inMemory();
   private readonly machineIds = new Set<string>();
   private offset = 0;
 
@@ -56,9 +51,7 @@ export class OrderPreview {
       if (taken.known !== undefined) this.orders.set(orderId, taken.known);
       for (const [machineId, operations] of taken.assignments) {
         touched.add(machineId);
-        const key = assignmentKey(machineId, orderId);
-        this.table.changed(machineId, orderId, this.operations.get(key) ?? [], operations);
-        this.operations.set(key, operations);
+        this.table.assign(machineId, orderId, operations);
       }
       for (const finding of taken.findings) {
         if (finding.kind === 'rejected') rejections.push(finding.rejection);

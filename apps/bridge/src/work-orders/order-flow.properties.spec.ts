@@ -316,10 +316,10 @@ function listsOf(history: readonly OrderSnapshot[]): (readonly string[])[] {
     const order = newest.get(orderId);
     return order ? placeOrder(order, (each) => each.machineId).machines : new Map();
   };
-  const table = new AssignmentTable((machineId, id) => machinesOf(id).get(machineId) ?? []);
+  const table = AssignmentTable.inMemory();
   for (const orderId of newest.keys()) {
     for (const [machineId, operations] of machinesOf(orderId)) {
-      table.changed(machineId, orderId, [], operations);
+      table.assign(machineId, orderId, operations);
     }
   }
   return MACHINES.map((machineId) => table.listOf(machineId));

@@ -1,13 +1,11 @@
 import { isDeepStrictEqual } from 'node:util';
 import { Injectable } from '@nestjs/common';
 import { INTERNAL_TOPICS } from '#libs/contracts';
-import type { InboundMessage, InputState, KeyedState, OutboundRecord } from '#libs/kafka';
+import type { InboundMessage, KeyedState, OutboundRecord } from '#libs/kafka';
 import {
   type AssignedOperation,
-  assignmentKey,
   AssignmentTable,
   fromStoredAssignment,
-  placeOfKey,
   toStoredAssignment,
 } from '#libs/order-ledger';
 import {
@@ -22,8 +20,6 @@ import { WorkOrderLists } from '../lists/work-order-lists.js';
 import { OrderQueues } from './order-queues.js';
 import { ASSIGNMENT_CHANGES, type AssignmentChange } from './queues.js';
 
-type Operations = readonly AssignedOperation[];
-
 /**
  * Which operations stand on which machine, in the partition of the machine's id. A change is taken in at once, and the
  * machine's list is set, as it is by the time it is sent. Once the service has answered, the assignment is written with
@@ -32,7 +28,7 @@ type Operations = readonly AssignedOperation[];
 @Injectable()
 export class Assignments {
   /** Operations by machine and order, in the partition their changes come through. */
-  readonly topic: KeyedState<Operations, OwnedAssignments>;
+  readonly topic: KeyedState<readonly AssignedOperation[], AssignmentTable<OutboundRecord>>;
   /** Of an order that has left the machine. */
   private readonly recordsOfLeft: RecordsOf = (answered, results) =>
     this.outcomes.recordsOf(answered, results.map(goneWithMachine));
@@ -45,7 +41,7 @@ export class Assignments {
     this.topic = queues.stateOf(ASSIGNMENT_CHANGES, INTERNAL_TOPICS.assignments, {
       format: toStoredAssignment,
       parse: fromStoredAssignment,
-      onOwned: (state) => new OwnedAssignments(state),
+      onOwned: (state) => new AssignmentTable(state),
     });
   }
 
@@ -55,28 +51,29 @@ export class Assignments {
     change: AssignmentChange,
     ending: readonly OutboundRecord[],
   ): void => {
-    const assignments = this.topic.holders.get(message.partition);
-    if (assignments === undefined) {
+    const table = this.topic.holders.get(message.partition);
+    if (table === undefined) {
       message.abandon();
       return;
     }
-    const { machineId, isAnswered = false } = change;
+    const { machineId, orderId, operations, isAnswered = false } = change;
     const answered = { ...this.queues.answeredBy(message, change), isAnswered };
-    const { records, undo } = assignments.assign(change);
+    const changed = table.assign(machineId, orderId, operations);
     const remembering: AnsweredMessage = {
       ...answered,
-      records: [...records, ...ending],
+      records: changed === undefined ? ending : [changed.record, ...ending],
       whenRefused: (refusal) => {
-        undo();
+        const isLatest = isDeepStrictEqual(table.operationsOf(machineId, orderId), operations);
+        if (changed !== undefined && isLatest) table.assign(machineId, orderId, changed.before);
         const faults = [notTaken(refusal, machineId)];
         return [...this.outcomes.recordsOf(answered, faults), ...ending];
       },
     };
     const answers =
-      change.operations.length > 0
+      operations.length > 0
         ? this.outcomes.answersTo(remembering, 1, [])
         : new MessageAnswers(remembering, 1, [], this.recordsOfLeft);
-    const workingOrders = (): readonly string[] => assignments.table.listOf(machineId);
+    const workingOrders = (): readonly string[] => table.listOf(machineId);
     const list = { machineId, workingOrders, cumulative: true };
     this.lists.flow.submitCommand(machineId, list, answers);
   };
@@ -90,41 +87,4 @@ function goneWithMachine(result: CommandResult): CommandResult {
   if (result.kind !== 'rejected' || result.rejection.code !== 'unknown-machine') return result;
   const { machineId, attempts, rejection } = result;
   return { kind: 'superseded', machineId, attempts, detail: rejection.detail };
-}
-
-/** The assignments in an owned partition, as they are stored and as machines' lists are drawn from them. */
-class OwnedAssignments {
-  readonly table: AssignmentTable;
-
-  constructor(private readonly state: InputState<Operations>) {
-    this.table = new AssignmentTable(
-      (machineId, orderId) => state.get(assignmentKey(machineId, orderId)) ?? [],
-    );
-    for (const key of state.keys()) {
-      const place = placeOfKey(key);
-      if (place !== undefined) this.table.stands(place.machineId, place.orderId);
-    }
-  }
-
-  /** Returns what is to be written, and what makes it as it was, unless another change has come since. */
-  assign({ machineId, orderId, operations }: AssignmentChange): {
-    records: readonly OutboundRecord[];
-    undo: () => void;
-  } {
-    const { state } = this;
-    const key = assignmentKey(machineId, orderId);
-    const before = state.get(key) ?? [];
-    if (before.length === 0 && operations.length === 0) {
-      return { records: [], undo: () => undefined };
-    }
-    const put = (now: Operations, was: Operations): OutboundRecord => {
-      const record = state.put(key, now.length > 0 ? now : null);
-      this.table.changed(machineId, orderId, was, now);
-      return record;
-    };
-    const undo = (): void => {
-      if (isDeepStrictEqual(state.get(key) ?? [], operations)) put(before, operations);
-    };
-    return { records: [put(operations, before)], undo };
-  }
 }
