@@ -94,6 +94,7 @@ describe('readMachineCloudSettings', () => {
       ['http://127.0.0.1.example.com', 'must be https'],
       ['http://0.0.0.0:3100', 'must be https'],
       ['ftp://localhost', 'must be https'],
+      ['https://cloud.example.com:0', 'must not name port 0'],
       ['https://user:hunter2@cloud.example.com', 'must not carry a user name or password'],
       ['https://cloud.example.com/?tenant=7', 'must not carry a query'],
       ['https://cloud.example.com?', 'must not carry a query'],

@@ -21,6 +21,7 @@ export function serviceUrlFault(raw: string): string | undefined {
   if (url === undefined || /\s/.test(raw)) {
     return 'must be a URL such as https://cloud.example.com';
   }
+  if (url.port === '0') return 'must not name port 0, at which nothing listens';
   if (url.username !== '' || url.password !== '') return 'must not carry a user name or password';
   const isLocal = url.protocol === 'http:' && isLoopback(url.hostname);
   if (url.protocol !== 'https:' && !isLocal) {
