@@ -97,20 +97,31 @@ export function guardBrokers(cluster: Cluster, guard: Omit<MembershipHooks, 'bef
   };
 }
 
-const ASK_AGAIN_MS = 5000;
+/** Real milliseconds until a topic that cannot be read is asked for again. */
+export const ASK_AGAIN_MS = 5000;
 
 /**
- * The topics that the bridge has no right to read. They are left out of fetches, but for one every five seconds: the
- * consumer would end by its first refusal, and with it all other topics.
+ * The topics that cannot be read, and must not end the consumer, and with it all others. Those that the bridge has no
+ * right to read are left out of fetches, but for one every five seconds; those that are absent, out of the subscription.
  */
 export class UnreadableTopics {
   private readonly logger = new Logger('Consumer');
   private readonly refused = new Map<string, { atMs: number; why: string }>();
+  /** Topics that are not there, or may not be described, with why. */
+  absent: ReadonlyMap<string, string> = new Map();
 
   /** Why some topics are not read, in words. Those that are not asked for any more are another process's. */
   get problem(): string | undefined {
     const newest = [...this.refused.values()].filter(({ atMs }) => ageMs(atMs) < 2 * ASK_AGAIN_MS);
-    return newest.length === 0 ? undefined : newest.map(({ why }) => why).join('; ');
+    const whys = [...newest.map(({ why }) => why), ...this.absent.values()];
+    return whys.length === 0 ? undefined : whys.join('; ');
+  }
+
+  leaveOut(absent: ReadonlyMap<string, string>): void {
+    for (const [topic, error] of absent) {
+      if (!this.absent.has(topic)) this.logger.error({ msg: 'topic not read', topic, error });
+    }
+    this.absent = absent;
   }
 
   async fetchOthers(

@@ -133,7 +133,7 @@ export class KafkaConsumer {
     if (stopping.signal.aborted) return;
     options.calls.allowWhile(() => consumer.holdsSession);
     const inputs = names.map((name) => `${options.topicPrefix}${name}`);
-    consumer.start([...inputs, ...this.stateTopics.names]);
+    consumer.start(inputs, this.stateTopics.names);
   }
 
   get state(): ConsumerState {

@@ -42,6 +42,8 @@ class Member {
       name: string;
       drain?: (deadlineMs: number) => Promise<void>;
       onBatch?: (batch: Batch) => void;
+      others?: readonly string[];
+      needed?: readonly string[];
     },
   ) {
     const note = (event: string): void => {
@@ -60,7 +62,7 @@ class Member {
       },
       onMembershipConfirmed: () => undefined,
     });
-    this.consumer.start([topic]);
+    this.consumer.start([topic, ...(group.others ?? [])], group.needed);
   }
 
   async untilOwns(partitions: string): Promise<void> {
@@ -91,6 +93,8 @@ describe('SupervisedConsumer', () => {
       drain?: (deadlineMs: number) => Promise<void>;
       onBatch?: (batch: Batch) => void;
       kafka?: Kafka;
+      others?: readonly string[];
+      needed?: readonly string[];
     } = {},
   ) => {
     const member = new Member(more.kafka ?? kafka, topic, { log, name, ...more });
@@ -317,5 +321,59 @@ describe('SupervisedConsumer', () => {
     const isThere = (message: string): boolean => handedOn.includes(message);
     await eventually(() => isThere('0/1') && isThere('1/1'), 'what follows is handed on');
     expect([...handedOn].sort()).toEqual(['0/0', '0/1', '1/0', '1/1']);
+  });
+
+  describe('when a topic is deleted', () => {
+    let deleted: string;
+    const create = () =>
+      ensureTopics(kafka, [{ name: deleted, cleanupPolicy: 'delete' }], {
+        create: true,
+        partitions: 1,
+      });
+    const remove = async (): Promise<void> => {
+      const admin = stockKafka.admin();
+      await admin.connect();
+      await admin.deleteTopics({ topics: [deleted] });
+      await admin.disconnect();
+    };
+
+    beforeEach(async () => {
+      deleted = `${topic}.deleted`;
+      await create();
+    });
+
+    it('goes on without it, names it, and reads it once it is there again', async () => {
+      const handedOn: string[] = [];
+      const member = join('A', {
+        others: [deleted],
+        onBatch: ({ topic, messages }) => handedOn.push(...messages.map(() => topic)),
+      });
+      await member.untilOwns('0,0,1');
+      await remove();
+      await member.untilOwns('0,1');
+      expect(member.consumer.unreadable.problem).toContain(deleted);
+      await sendWithStock(topic, { partition: 0, value: 'x' });
+      await eventually(() => handedOn.includes(topic), 'the other topic is read');
+
+      await create();
+      await member.untilOwns('0,0,1');
+      expect(member.consumer.unreadable.problem).toBeUndefined();
+      await sendWithStock(deleted, { partition: 0, value: 'x' });
+      await eventually(() => handedOn.includes(deleted), 'it is read');
+    }, 90_000);
+
+    it('waits for one without which no other is to be read, and names it', async () => {
+      const member = join('A', { needed: [deleted] });
+      await member.untilOwns('0,0,1');
+      await remove();
+      const { consumer } = member;
+      await eventually(
+        () => consumer.state === 'broken' && consumer.endedBecause?.includes(deleted) === true,
+        'it names the topic',
+        40_000,
+      );
+      await create();
+      await member.untilOwns('0,0,1');
+    }, 90_000);
   });
 });

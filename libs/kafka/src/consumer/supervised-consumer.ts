@@ -9,7 +9,13 @@ import type {
   KafkaClient,
   PartitionAssignment,
 } from '../client/kafka-port.js';
-import { createGroupConsumer, SESSION_TIMEOUT_MS, UnreadableTopics } from './group-consumer.js';
+import { absentTopics, isAbsentTopic } from '../reading/topics.js';
+import {
+  ASK_AGAIN_MS,
+  createGroupConsumer,
+  SESSION_TIMEOUT_MS,
+  UnreadableTopics,
+} from './group-consumer.js';
 
 export interface ConsumerCallbacks {
   /** Takes a fetch of one partition: without a message where it is of markers, aborted or compacted records alone. */
@@ -65,7 +71,8 @@ export class SupervisedConsumer implements FetchControl {
   /** Generations of the group: of the last assignment, and of the last join. */
   private generation: number | undefined;
   private joinedGeneration: number | undefined;
-  private topics: string[] = [];
+  private topics: readonly string[] = [];
+  private needed: readonly string[] = [];
 
   constructor(
     private readonly kafka: KafkaClient,
@@ -90,9 +97,14 @@ export class SupervisedConsumer implements FetchControl {
     return Math.max(0, SESSION_TIMEOUT_MS - SESSION_MARGIN_MS - this.lease.ageMs);
   }
 
-  /** Returns at once; joining goes on for as long as it takes. */
-  start(topics: readonly string[]): void {
-    this.topics = [...topics];
+  /**
+   * Returns at once; joining goes on for as long as it takes.
+   *
+   * @param needed topics without which no other is read; of `topics`, those that are absent are waited for alone
+   */
+  start(topics: readonly string[], needed: readonly string[] = []): void {
+    this.topics = topics;
+    this.needed = needed;
     void this.supervise();
   }
 
@@ -136,9 +148,7 @@ export class SupervisedConsumer implements FetchControl {
   private async supervise(): Promise<void> {
     for (let failures = 1; !this.isStopping(); failures += 1) {
       const startedMs = realNowMs();
-      const end = await this.run().catch(
-        (error: unknown) => `cannot join: ${describeKafkaFailure(error, { right: 'Read' })}`,
-      );
+      const end = await this.run().catch((error: unknown) => this.cannotJoin(error));
       this.isJoined = false;
       if (this.isStopping()) return;
       this.state = 'broken';
@@ -152,6 +162,36 @@ export class SupervisedConsumer implements FetchControl {
       const pauseMs = backOffMs(failures, RESTART_BACK_OFF);
       await realDelayMs(pauseMs, this.stopping.signal).catch(() => undefined);
     }
+  }
+
+  /** Why it cannot join, in words. Where a topic is absent, the next attempt does without, if that is not needed. */
+  private async cannotJoin(error: unknown): Promise<string> {
+    const why = `cannot join: ${describeKafkaFailure(error, { right: 'Read' })}`;
+    if (!isAbsentTopic(error)) return why;
+    try {
+      const { topics, needed } = this;
+      const absent = await absentTopics(this.kafka, [...topics, ...needed]);
+      const isNeeded =
+        topics.every((topic) => absent.has(topic)) || needed.some((topic) => absent.has(topic));
+      if (!isNeeded) this.unreadable.leaveOut(absent);
+      return absent.size === 0 ? why : `cannot join: ${[...absent.values()].join('; ')}`;
+    } catch {
+      return why;
+    }
+  }
+
+  /** Resolves once a topic is there that the subscription has left out; never where it has left none out. */
+  private async untilPresent(isCurrent: () => boolean): Promise<string> {
+    const { kafka, unreadable, stopping } = this;
+    const { absent } = unreadable;
+    while (absent.size > 0 && isCurrent()) {
+      await realDelayMs(ASK_AGAIN_MS, stopping.signal);
+      const left = await absentTopics(kafka, absent.keys()).catch(() => absent);
+      if (left.size === absent.size || !isCurrent()) continue;
+      unreadable.leaveOut(left);
+      return 'a topic that was left out is there';
+    }
+    return new Promise(() => undefined);
   }
 
   /** Drains calls before the group is left, as long as the session lasts. */
@@ -182,7 +222,8 @@ export class SupervisedConsumer implements FetchControl {
     this.lease.renew();
     const { end, stop } = this.watch(consumer, isCurrent);
     try {
-      return await Promise.race([end, this.consume(consumer).then(() => end)]);
+      const consuming = this.consume(consumer).then(() => end);
+      return await Promise.race([end, consuming, this.untilPresent(isCurrent)]);
     } finally {
       isOver = true;
       stop();
@@ -256,7 +297,9 @@ export class SupervisedConsumer implements FetchControl {
 
   private async consume(consumer: Consumer): Promise<void> {
     await consumer.connect();
-    await consumer.subscribe({ topics: this.topics, fromBeginning: true });
+    const { absent } = this.unreadable;
+    const topics = [...this.topics, ...this.needed].filter((topic) => !absent.has(topic));
+    await consumer.subscribe({ topics, fromBeginning: true });
     await consumer.run({
       autoCommit: false,
       partitionsConsumedConcurrently: 8,

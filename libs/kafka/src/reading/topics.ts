@@ -1,4 +1,5 @@
 import { realDelayMs, realNowMs } from '#libs/clock';
+import { describeKafkaFailure } from '../client/describe-kafka-failure.js';
 import type { Admin, KafkaClient, SeekEntry } from '../client/kafka-port.js';
 import { isProtocolError } from '../client/protocol-error.js';
 import { allEnded, withAdmin } from '../client/with-admin.js';
@@ -14,6 +15,37 @@ export interface TopicSpan {
 
 export function topicNames(kafka: KafkaClient): Promise<string[]> {
   return withAdmin(kafka, (admin) => admin.listTopics());
+}
+
+const ABSENT = new Set(['UNKNOWN_TOPIC_OR_PARTITION', 'TOPIC_AUTHORIZATION_FAILED']);
+
+/** Whether a broker has said that it has no such topic, or does not show it: without Describe both look alike. */
+export function isAbsentTopic(error: unknown): boolean {
+  return isProtocolError(error) && ABSENT.has(error.type);
+}
+
+/**
+ * Those of the topics that are not there, or may not be described, each with why in words.
+ *
+ * @throws when Kafka does not answer
+ */
+export function absentTopics(
+  kafka: KafkaClient,
+  topics: Iterable<string>,
+): Promise<ReadonlyMap<string, string>> {
+  return withAdmin(kafka, async (admin) => {
+    const absent = new Map<string, string>();
+    // Kafka's answer about several does not name the one at fault.
+    for (const topic of topics) {
+      try {
+        await admin.fetchTopicMetadata({ topics: [topic] });
+      } catch (error) {
+        if (!isAbsentTopic(error)) throw error;
+        absent.set(topic, describeKafkaFailure(error, { right: 'Read', topics: [topic] }));
+      }
+    }
+    return absent;
+  });
 }
 
 /** Counts under way, by the topic. */
