@@ -101,6 +101,11 @@ describe('describeKafkaFailure', () => {
     expect(either).toContain(ids);
   });
 
+  it('says of another program in the group that one of the two must have another group', () => {
+    const stranger = failure('incompatible', { type: 'INCONSISTENT_GROUP_PROTOCOL' });
+    expect(describeKafkaFailure(stranger)).toContain('give one of them another KAFKA_GROUP_ID');
+  });
+
   it.each([
     ['TOPIC_AUTHORIZATION_FAILED', 'Create'],
     ['CLUSTER_AUTHORIZATION_FAILED', 'Create'],

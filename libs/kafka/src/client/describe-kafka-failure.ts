@@ -137,6 +137,8 @@ function adviceOfAnswer(type: string, { right, topics = [] }: Asked): string | u
       return named && `a right is missing: ${needed(right)} on ${named}`;
     case 'GROUP_AUTHORIZATION_FAILED':
       return `a right is missing: ${ON_GROUPS}`;
+    case 'INCONSISTENT_GROUP_PROTOCOL':
+      return 'another program is a member of the consumer group: end that, or give one of them another KAFKA_GROUP_ID';
     case 'TRANSACTIONAL_ID_AUTHORIZATION_FAILED':
       return `a right is missing: ${ON_TRANSACTIONAL_IDS}`;
     case 'KafkaJSGroupCoordinatorNotFound':
