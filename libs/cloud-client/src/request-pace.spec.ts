@@ -59,14 +59,26 @@ describe('a pace', () => {
     timers.mockRestore();
   });
 
-  it('lets a command pass in turn with all others, though they have waited for longer', async () => {
+  it('lets commands and look-ups pass in turn with polls, though those have waited for longer', async () => {
     const pace = new RequestPace(100);
     const passed: string[] = [];
     const note = (name: string) => (): void => void passed.push(name);
-    const polls = [1, 2, 3, 4].map((index) => pace.awaitTurn().then(note(`poll ${index}`)));
+    const polls = [1, 2, 3, 4].map((index) => pace.awaitPollTurn().then(note(`poll ${index}`)));
+    const lookUps = [1, 2].map((index) => pace.awaitTurn().then(note(`look-up ${index}`)));
     const commands = [1, 2].map((index) => pace.awaitCommandTurn().then(note(`command ${index}`)));
-    await Promise.all([...polls, ...commands]);
-    expect(passed).toEqual(['poll 1', 'command 1', 'poll 2', 'command 2', 'poll 3', 'poll 4']);
+    await Promise.all([...polls, ...lookUps, ...commands]);
+    expect(passed).toEqual([
+      ...['poll 1', 'command 1', 'look-up 1', 'poll 2', 'command 2', 'look-up 2'],
+      ...['poll 3', 'poll 4'],
+    ]);
+  });
+
+  it('lets a look-up of a client pass beside many polls', async () => {
+    const client = connect({ maxRequestsPerSecond: 20 });
+    const polls = Array.from({ length: 8 }, () => client.getMachineState('M-1'));
+    await client.getClassificationReasons('M-2');
+    expect(stub.requests.length).toBeLessThanOrEqual(3);
+    await Promise.all(polls);
   });
 
   it('leaves a turn that is returned to the next, whether that waits already or not', async () => {

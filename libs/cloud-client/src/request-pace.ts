@@ -13,14 +13,17 @@ export function nextDueMs(dueMs: number, nowMs: number, spacingMs: number): numb
 type Waiting = Set<() => void>;
 
 /**
- * Rate limit that spaces requests evenly; unused turns are not saved up. Commands and all other requests wait apart,
- * first in, first out, and pass in turns: the bridge has one command wait at a time, beside many polls.
+ * Rate limit that spaces requests evenly; unused turns are not saved up. Commands, polls and all other requests wait
+ * apart, first in, first out, and pass in turns: the bridge has one command wait at a time, and few look-ups, which
+ * commands may wait for, beside many polls.
  */
 export class RequestPace {
   private readonly spacingMs: number;
   private readonly commands: Waiting = new Set();
-  private readonly others: Waiting = new Set();
-  private latest = this.others;
+  private readonly lookUps: Waiting = new Set();
+  private readonly polls: Waiting = new Set();
+  /** The one that has waited longest since its last turn comes first. */
+  private queues = [this.commands, this.lookUps, this.polls];
   private dueMs = -Infinity;
   private isTimerSet = false;
 
@@ -34,7 +37,12 @@ export class RequestPace {
    * @throws the reason of `signal` as soon as that aborts; the turn is then left to others
    */
   awaitTurn(signal?: AbortSignal): Promise<void> {
-    return this.awaitTurnAmong(this.others, signal);
+    return this.awaitTurnAmong(this.lookUps, signal);
+  }
+
+  /** The same for one of many. */
+  awaitPollTurn(signal?: AbortSignal): Promise<void> {
+    return this.awaitTurnAmong(this.polls, signal);
   }
 
   /** Waits for the turn of a command, which is chosen when that has come. */
@@ -94,7 +102,7 @@ export class RequestPace {
       const [go] = waiting;
       if (go === undefined || nowMs < this.dueMs) break;
       this.dueMs = nextDueMs(this.dueMs, nowMs, this.spacingMs);
-      this.latest = waiting;
+      this.queues = [...this.queues.filter((queue) => queue !== waiting), waiting];
       waiting.delete(go);
       go();
     }
@@ -103,8 +111,6 @@ export class RequestPace {
 
   /** Those whose turn is next; empty where nobody waits. */
   private nextWaiting(): Waiting {
-    const { commands, others, latest } = this;
-    const [first, second] = latest === commands ? [others, commands] : [commands, others];
-    return first.size > 0 ? first : second;
+    return this.queues.find(({ size }) => size > 0) ?? this.commands;
   }
 }

@@ -38,6 +38,9 @@ type ServiceOperation =
   | 'setMachineClassification'
   | 'setWorkOrderList';
 
+/** Operations of which many calls wait: one for each machine. */
+const POLLS: ReadonlySet<ServiceOperation> = new Set(['getMachineState', 'getMachineActivityLog']);
+
 /** Who makes a call, and what for. */
 export interface Caller extends HttpCaller {
   /** The call has waited for its turn under the rate limit already. */
@@ -140,7 +143,10 @@ export class ServiceCalls {
       turn:
         pace &&
         (async (isAgain) => {
-          if (isAgain || caller.hasTurn !== true) await pace.awaitTurn(signal);
+          if (!isAgain && caller.hasTurn === true) return;
+          await (POLLS.has(request.operation)
+            ? pace.awaitPollTurn(signal)
+            : pace.awaitTurn(signal));
         }),
       send: (token) => this.send(request, token, meaning, caller),
       without: (reason) => withoutToken(request.operation, reason),

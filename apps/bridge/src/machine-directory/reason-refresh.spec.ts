@@ -65,6 +65,20 @@ describe('ReasonRefresh', () => {
     await service.stop();
   });
 
+  it('takes a fifth of a rate limit', async () => {
+    const settings = bridgeSettings({
+      MACHINE_CLOUD_BASE_URL: service.baseUrl,
+      MACHINE_CLOUD_MAX_REQUESTS_PER_SECOND: '40',
+    });
+    const limited = new ReasonRefresh(settings, clock, lists, records);
+    for (let index = 0; index < 40; index += 1) limited.remind(`M-${index}`);
+    await realDelayMs(A_SECOND_MS);
+    limited.beforeApplicationShutdown();
+    // the first four at once, and eight a second
+    expect(asked.length).toBeGreaterThan(4);
+    expect(asked.length).toBeLessThanOrEqual(12);
+  });
+
   it('reads each machine’s reasons once, a few at a time, and again when they have become old', async () => {
     const machines = Array.from({ length: 10 }, (_, index) => `M-${index}`);
     const remindAll = (): void => {

@@ -10,6 +10,8 @@ import { ReasonRecords } from './reason-records.js';
 const AT_ONCE = 4;
 /** Each of them rests for so long: forty look-ups a second at most, whatever the number of machines. */
 const REST_MS = 100;
+/** Of a rate limit it takes no more than this part, for polls and look-ups that a message waits for. */
+const SHARE = 1 / 5;
 const TAKEN_UP_AT_ONCE = 256;
 const BACK_OFF = { baseMs: 5000, capMs: 300_000 };
 
@@ -27,13 +29,17 @@ export class ReasonRefresh implements BeforeApplicationShutdown {
   private readonly underWay = new Set<string>();
   private workers = 0;
   private failures = 0;
+  private readonly restMs: number;
 
   constructor(
     @Inject(BRIDGE_SETTINGS) private readonly settings: BridgeSettings,
     private readonly clock: Clock,
     private readonly lists: ReasonLists,
     private readonly records: ReasonRecords,
-  ) {}
+  ) {
+    const { maxRequestsPerSecond = Infinity } = settings.machineCloud;
+    this.restMs = Math.max(REST_MS, (AT_ONCE * 1000) / (maxRequestsPerSecond * SHARE));
+  }
 
   /** Has the machine's reasons read when that was long ago. */
   remind(machineId: string): void {
@@ -108,7 +114,7 @@ export class ReasonRefresh implements BeforeApplicationShutdown {
     }
     if (this.failures > 0) this.logger.log({ msg: 'reasons are read again' });
     this.failures = 0;
-    return REST_MS;
+    return this.restMs;
   }
 
   /** A defect that one machine brings to light is no reason to leave the others unread. */
@@ -116,6 +122,6 @@ export class ReasonRefresh implements BeforeApplicationShutdown {
     if (!this.stopping.signal.aborted) {
       this.logger.error({ msg: 'not refreshed', machineId, err: error });
     }
-    return REST_MS;
+    return this.restMs;
   }
 }
