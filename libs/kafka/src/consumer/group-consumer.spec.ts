@@ -2,7 +2,12 @@ import { jest } from '@jest/globals';
 import { Logger } from '@nestjs/common';
 import fc from 'fast-check';
 import { AssignerProtocol, type Cluster } from '#libs/kafkajs-patches';
-import { coPartitionedAssigner, guardBrokers, UnreadableTopics } from './group-consumer.js';
+import {
+  answeredInTime,
+  coPartitionedAssigner,
+  guardBrokers,
+  UnreadableTopics,
+} from './group-consumer.js';
 
 /** As much of kafkajs's cluster as the assigner asks for; like that, it knows only the topics that were added. */
 function clusterOf(partitions: Readonly<Record<string, number>>, known: string[] = []) {
@@ -152,6 +157,46 @@ describe('guardBrokers', () => {
     const found = await cluster.findBroker();
     await found.syncGroup({ generationId: 7 });
     expect(log).toEqual(['joined 7', 'asks for 7']);
+  });
+});
+
+describe('answeredInTime', () => {
+  const asking = (topic: string) => ({ maxWaitTime: 250, topics: [{ topic }] });
+  let answers: ((topic: string) => void)[];
+  let fetch: ReturnType<typeof answeredInTime>;
+
+  beforeEach(() => {
+    jest.useFakeTimers();
+    answers = [];
+    fetch = answeredInTime(
+      () =>
+        new Promise((resolve) => {
+          answers.push((topic) => {
+            resolve({ responses: [{ topic }] });
+          });
+        }),
+    );
+  });
+
+  afterEach(() => jest.useRealTimers());
+
+  it('has the next fetch of the same answered by what came late', async () => {
+    const first = fetch(asking('a'));
+    await jest.advanceTimersByTimeAsync(2000);
+    expect(await first).toEqual({ responses: [] });
+    const second = fetch(asking('a'));
+    answers[0]?.('a');
+    expect(await second).toEqual({ responses: [{ topic: 'a' }] });
+    expect(answers).toHaveLength(1);
+  });
+
+  it('drops what came late where the next fetch asks for something else', async () => {
+    void fetch(asking('a'));
+    await jest.advanceTimersByTimeAsync(2000);
+    const second = fetch(asking('b'));
+    answers[0]?.('a');
+    answers[1]?.('b');
+    expect(await second).toEqual({ responses: [{ topic: 'b' }] });
   });
 });
 

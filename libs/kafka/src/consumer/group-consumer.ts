@@ -1,5 +1,5 @@
 import { Logger } from '@nestjs/common';
-import { realDelayMs, realNowMs } from '#libs/clock';
+import { realDelayMs, realNowMs, withDeadline } from '#libs/clock';
 import { AssignerProtocol, type Cluster, type PartitionAssigner } from '#libs/kafkajs-patches';
 import { describeKafkaFailure } from '../client/describe-kafka-failure.js';
 import type { Consumer, KafkaClient } from '../client/kafka-port.js';
@@ -91,9 +91,33 @@ export function guardBrokers(cluster: Cluster, guard: Omit<MembershipHooks, 'bef
       guard.beforeSync(request.generationId);
       return syncGroup(request);
     };
-    const fetch = broker.fetch.bind(broker);
+    const fetch = answeredInTime(broker.fetch.bind(broker));
     broker.fetch = (request) => guard.unreadable.fetchOthers(fetch, request);
     return broker;
+  };
+}
+
+type Fetch = Broker['fetch'];
+
+/** A fetch takes 250 ms at most, unless the broker holds its answer back. */
+const FETCH_DUE_MS = 2000;
+
+/**
+ * Answers that nothing was fetched where the broker holds its answer back: for ten seconds, where a quota is exceeded.
+ * kafkajs sends heartbeats between fetches alone, and the session lasts no longer than {@link SESSION_TIMEOUT_MS}. What
+ * comes late answers the next fetch of the same; of anything else, it is dropped.
+ */
+export function answeredInTime(fetch: Fetch): Fetch {
+  let late: { topics: FetchRequest['topics']; answer: Promise<Fetched> } | undefined;
+  return async (request) => {
+    const { topics } = request;
+    const held = late;
+    late = undefined;
+    const isSame = held !== undefined && JSON.stringify(held.topics) === JSON.stringify(topics);
+    const answer = isSame ? held.answer : fetch(request);
+    if (await withDeadline(answer, FETCH_DUE_MS)) return answer;
+    late = { topics, answer };
+    return { responses: [] };
   };
 }
 

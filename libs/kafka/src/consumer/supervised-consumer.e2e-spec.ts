@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { createRequire } from 'node:module';
 import { Logger } from '@nestjs/common';
-import { realNowMs } from '#libs/clock';
+import { realDelayMs, realNowMs } from '#libs/clock';
 import { type Batch, Kafka, logLevel } from '#libs/kafkajs-patches';
 import { ensureTopics } from '../client/ensure-topics.js';
 import { sendWithStock, stockKafka, testBrokers } from '../testing/stock-client.js';
@@ -322,6 +322,25 @@ describe('SupervisedConsumer', () => {
     await eventually(() => isThere('0/1') && isThere('1/1'), 'what follows is handed on');
     expect([...handedOn].sort()).toEqual(['0/0', '0/1', '1/0', '1/1']);
   });
+
+  it('stays a member while a broker holds fetches back, and hands on what they bring', async () => {
+    Broker.prototype.fetch = async function (request) {
+      const fetched = await fetch.call(this, request);
+      if (request.topics.some((each) => each.topic === topic))
+        await realDelayMs(SESSION_TIMEOUT_MS + 2000);
+      return fetched;
+    };
+    const handedOn: string[] = [];
+    const member = join('A', {
+      onBatch: ({ messages }) => handedOn.push(...messages.map(({ offset }) => offset)),
+    });
+    await member.untilOwns('0,1');
+    const before = [...member.log];
+    await sendWithStock(topic, { partition: 0, value: 'x' });
+    await eventually(() => handedOn.length > 0, 'the message is handed on', 40_000);
+    expect(handedOn).toEqual(['0']);
+    expect(member.log).toEqual(before);
+  }, 60_000);
 
   describe('when a topic is deleted', () => {
     let deleted: string;
