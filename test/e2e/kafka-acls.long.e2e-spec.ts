@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs';
 import { TOPICS } from '#libs/contracts';
 import { type LocalKafka, startLocalKafka } from '../../tools/kafka/local-kafka.mjs';
 import { AppProcess } from '../support/app-process.js';
@@ -18,30 +19,48 @@ import { temporaryFolder } from '../support/temporary-files.js';
 import { PASSWORD, PLAIN_LOGIN, USER } from '../support/tls/secured-kafka.js';
 import { withAdmin } from '../support/with-admin.js';
 
-/** A user may do what no ACL speaks of; who comes through the plain port, anything. */
+/** A user may do what an ACL allows; who comes through the plain port, anything. */
 const AUTHORIZER = {
   'authorizer.class.name': 'org.apache.kafka.metadata.authorizer.StandardAuthorizer',
   'super.users': 'User:ANONYMOUS',
-  'allow.everyone.if.no.acl.found': 'true',
 };
+const RESOURCES = {
+  topic: AclResourceTypes.TOPIC,
+  group: AclResourceTypes.GROUP,
+  transactional: AclResourceTypes.TRANSACTIONAL_ID,
+};
+const OPERATIONS = {
+  Alter: AclOperationTypes.ALTER,
+  Create: AclOperationTypes.CREATE,
+  Delete: AclOperationTypes.DELETE,
+  Describe: AclOperationTypes.DESCRIBE,
+  DescribeConfigs: AclOperationTypes.DESCRIBE_CONFIGS,
+  Read: AclOperationTypes.READ,
+  Write: AclOperationTypes.WRITE,
+};
+type Right = readonly [resource: keyof typeof RESOURCES, operation: keyof typeof OPERATIONS];
 
-describe('an input topic that the bridge may not read', () => {
-  const topicPrefix = uniqueTopicPrefix();
-  const unreadable = `${topicPrefix}${TOPICS.downtimeReasons}`;
-  const acl = {
-    resourceType: AclResourceTypes.TOPIC,
-    resourceName: unreadable,
-    resourcePatternType: ResourcePatternTypes.LITERAL,
-    principal: `User:${USER}`,
-    host: '*',
-    operation: AclOperationTypes.DESCRIBE,
-    permissionType: AclPermissionTypes.ALLOW,
-  };
+/** The table in docs/kafka.md: of each row the kind of resource, and the names of rights. */
+function documentedRights(): Right[] {
+  const [, table = ''] = readFileSync('docs/kafka.md', 'utf8').split('## ACLs');
+  return [...table.matchAll(/^\| (.*?) \| (.*) \|$/gm)]
+    .slice(2)
+    .flatMap(([, what = '', rights = '']) => {
+      const [resource = 'topic'] = /group|transactional/.exec(what) ?? [];
+      const names = Object.keys(OPERATIONS).filter((name) =>
+        new RegExp(`\\b${name}\\b`).test(rights),
+      );
+      return names.map((name) => [resource, name] as Right);
+    });
+}
+
+describe('the rights in docs/kafka.md', () => {
+  let topicPrefix: string;
   let broker: LocalKafka;
   let admin: Kafka;
   let sandbox: RunningSandbox;
   let kafka: TestKafka;
-  let bridge: AppProcess | undefined;
+  let bridge: AppProcess;
 
   beforeAll(async () => {
     const login = { name: 'LOGIN', protocol: 'SASL_PLAINTEXT', security: PLAIN_LOGIN } as const;
@@ -52,43 +71,112 @@ describe('an input topic that the bridge may not read', () => {
     });
     admin = new Kafka({ brokers: [broker.brokers], logLevel: logLevel.NOTHING });
     sandbox = await startSandbox();
-    kafka = new TestKafka([broker.brokers], topicPrefix);
   });
 
   afterAll(async () => {
-    await bridge?.close();
-    await kafka.close();
     await sandbox.close();
     await broker.kill();
   });
 
-  const start = (): AppProcess => {
+  beforeEach(() => {
+    topicPrefix = uniqueTopicPrefix();
+    kafka = new TestKafka([broker.brokers], topicPrefix);
+  });
+
+  afterEach(async () => {
+    await bridge.close();
+    await kafka.close();
+  });
+
+  const aclOf = ([resource, operation]: Right) => ({
+    resourceType: RESOURCES[resource],
+    resourceName: topicPrefix,
+    resourcePatternType: ResourcePatternTypes.PREFIXED,
+    principal: `User:${USER}`,
+    host: '*',
+    operation: OPERATIONS[operation],
+    permissionType: AclPermissionTypes.ALLOW,
+  });
+
+  const startWith = async (rights: readonly Right[]): Promise<string> => {
+    await withAdmin(admin, (asAdmin) => asAdmin.createAcls({ acl: rights.map(aclOf) }));
     const sandboxUrl = sandbox.control.url;
-    return new AppProcess('bridge', {
-      ...bridgeEnvironment({ brokers: [], topicPrefix, partitions: 3, sandboxUrl }),
+    bridge = new AppProcess('bridge', {
+      ...bridgeEnvironment({ brokers: [], topicPrefix, partitions: 2, sandboxUrl }),
       KAFKA_BROKERS: `127.0.0.1:${broker.ports['LOGIN']}`,
       KAFKA_SASL_MECHANISM: 'plain',
       KAFKA_SASL_USERNAME: USER,
       KAFKA_SASL_PASSWORD: PASSWORD,
     });
+    return bridge.url();
   };
 
+  it('are enough for topics, messages of all kinds, and an input that grows', async () => {
+    const rights = documentedRights();
+    expect(rights).toHaveLength(10);
+    await untilReady(await startWith(rights));
+    const outcomes = await kafka.read(TOPICS.commandOutcomes, `${TOPICS.workOrderLists}.dlq`);
+    await kafka.sendList('M-001', ['4711']);
+    await kafka.sendJson(TOPICS.workOrders, '4712', {
+      ...{ orderId: '4712', changedAt: 1_763_680_000, status: 'released' },
+      operations: [{ operationId: '10', machineId: 'M-002', status: 'released' }],
+    });
+    await kafka.sendJson(TOPICS.downtimeReasons, 'M-001', {
+      ...{ machineId: 'M-001', reasonId: '22', startTime: 1_763_680_000, endTime: 1_763_680_060 },
+    });
+    await kafka.send(TOPICS.workOrderLists, { key: 'M-001', value: 'no JSON' });
+    await eventually(() => outcomes.records.length === 5, { what: 'all is answered' });
+    await withAdmin(admin, (asAdmin) =>
+      asAdmin.createPartitions({
+        topicPartitions: [{ topic: `${topicPrefix}${TOPICS.workOrderLists}`, count: 3 }],
+      }),
+    );
+    await bridge.saying(/"msg":"(partitions added)"/, 'the bridge has widened its state');
+    expect(bridge.output).not.toMatch(/not authorized|AUTHORIZATION_FAILED/i);
+  }, 120_000);
+
   it.each([
-    { when: 'since before the start', order: '4711', startTime: 1_763_680_000 },
-    { when: 'since it was forbidden', order: '4712', startTime: 1_763_690_000 },
-  ])('waits $when, and it alone, until it may be read', async ({ order, startTime }) => {
-    await withAdmin(admin, (asAdmin) => asAdmin.createAcls({ acl: [acl] }));
-    bridge ??= start();
-    const url = await bridge.url();
+    [['topic', 'Create'], 'a right is missing: Create'],
+    [['topic', 'Read'], 'Read or Describe on'],
+    [['topic', 'Write'], 'Write or Describe on'],
+    [['group', 'Read'], 'Read on groups whose names begin with that of KAFKA_GROUP_ID'],
+    [['transactional', 'Write'], 'Write and Describe on transactional ids'],
+  ] as const)('are needed: without %j the bridge is not ready, and names it', async (left, why) => {
+    const [resource, operation] = left;
+    const isLeft = (right: Right): boolean => right[0] === resource && right[1] === operation;
+    const isImplied = (right: Right): boolean => right[0] === resource && right[1] === 'Describe';
+    const others = documentedRights().filter((right) => !isLeft(right) && !isImplied(right));
+    await untilUnreadyBecause(await startWith(others), why);
+  });
+
+  it.each([
+    { right: 'Read', when: 'since before the start', order: '4711', startTime: 1_763_680_000 },
+    { right: 'Read', when: 'while it runs', order: '4712', startTime: 1_763_690_000 },
+    { right: 'Describe', when: 'while it runs', order: '4713', startTime: 1_763_700_000 },
+  ] as const)('$right of one input is missing $when: it waits alone', async (row) => {
+    const { right, when, order, startTime } = row;
+    const unreadable = `${topicPrefix}${TOPICS.downtimeReasons}`;
+    const denied = {
+      ...aclOf(['topic', right]),
+      resourceName: unreadable,
+      resourcePatternType: ResourcePatternTypes.LITERAL,
+      permissionType: AclPermissionTypes.DENY,
+    };
+    const deny = () => withAdmin(admin, (asAdmin) => asAdmin.createAcls({ acl: [denied] }));
+    if (when === 'since before the start') await deny();
+    const url = await startWith(documentedRights());
+    if (when === 'while it runs') {
+      await untilReady(url);
+      await deny();
+    }
     await untilUnreadyBecause(url, `Read or Describe on ${unreadable}`);
     await kafka.sendJson(TOPICS.downtimeReasons, 'M-001', {
       ...{ machineId: 'M-001', reasonId: '22', startTime, endTime: startTime + 60 },
     });
-    const workingOrders = [order];
-    await kafka.sendJson(TOPICS.workOrderLists, 'M-001', { machineId: 'M-001', workingOrders });
-    await sandbox.control.listBecomes('M-001', workingOrders);
+    await kafka.sendList('M-001', [order]);
+    await sandbox.control.listBecomes('M-001', [order]);
 
-    await withAdmin(admin, (asAdmin) => asAdmin.deleteAcls({ filters: [acl] }));
+    await withAdmin(admin, (asAdmin) => asAdmin.deleteAcls({ filters: [denied] }));
     await eventually(
       async () => {
         const { classifications } = await sandbox.control.machine('M-001');
