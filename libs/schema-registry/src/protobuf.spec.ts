@@ -59,6 +59,24 @@ describe('a message of Protobuf', () => {
     expect(read(LIST, payload)).toEqual({ machineId: 'M-1', workingOrders: [] });
   });
 
+  it('has the value 0 of an enum, which proto3 does not write, unless it is named for none', () => {
+    const source = `
+      syntax = "proto3";
+      enum Status { planned = 0; released = 1; }
+      enum Kind { KIND_UNSPECIFIED = 0; KIND_A = 1; }
+      message Order {
+        Status status = 1; Kind kind = 2; optional Status before = 3;
+        oneof either { Status one = 4; Kind other = 5; }
+        map<string, Status> by_id = 6;
+      }`;
+    expect(read(source, FIRST)).toEqual({ status: 'planned' });
+    const written = Buffer.from([0, 8, 1, 16, 0, 24, 0, 32, 0]);
+    const expected = { status: 'released', kind: 'KIND_UNSPECIFIED', before: 'planned' };
+    expect(read(source, written)).toEqual({ ...expected, one: 'planned' });
+    const proto2 = 'enum Status { planned = 0; } message Order { optional Status status = 1; }';
+    expect(read(proto2, FIRST)).toEqual({});
+  });
+
   it.each([
     ['the second', [2, 2], { machines: [] }],
     ['one within another', [4, 2, 2], {}],

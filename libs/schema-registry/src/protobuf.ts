@@ -10,7 +10,8 @@ export type ProtobufReader = (payload: Buffer) => string;
 
 /**
  * Fields have their names of ProtoJSON (`working_orders` is `workingOrders`, unless it says `json_name`) and are left
- * out where the message has none, but for lists: a list without items is not written by Protobuf, and is `[]` here.
+ * out where the message has none, but for what Protobuf does not write though the sender has set it: a list without
+ * items is `[]` here, and an enum of proto3 its value 0, unless that one stands for none.
  * Enums are names, timestamps RFC 3339, whole numbers of 64 bits numbers as long as they are exact.
  *
  * protobufjs reads the schema; messages are read here, because its own decoders are code that it makes at run time, and
@@ -125,7 +126,10 @@ interface Input {
 }
 
 /** How the fields of a message are read: made when the first one comes. */
-type Plans = Map<protobuf.Type, { byId: ReadonlyMap<number, FieldPlan>; lists: readonly number[] }>;
+type Plans = Map<
+  protobuf.Type,
+  { byId: ReadonlyMap<number, FieldPlan>; unwritten: readonly FieldPlan[] }
+>;
 
 interface FieldPlan {
   id: number;
@@ -136,6 +140,8 @@ interface FieldPlan {
   rivals: readonly number[];
   /** Adds what is read to what the message has of it so far; undefined for a wire type that it is not written in. */
   read: (input: Input, wireType: number, before: FieldValue | undefined) => FieldValue | undefined;
+  /** What it holds where it is not written; undefined of a field that is absent then. */
+  unwritten?: ((input: Input) => FieldValue) | undefined;
 }
 
 /** In JSON: a value, the items of a list, the members of a map by their keys. */
@@ -158,7 +164,7 @@ function readIndexes({ reader }: Input): number[] {
 function readMessage(input: Input, type: protobuf.Type, end: number): string {
   const { output } = input;
   return output.within('{', () => {
-    const { byId, lists } = planOf(input, type);
+    const { byId, unwritten } = planOf(input, type);
     const values = new Map<number, FieldValue>();
     readFields(input, end, (id, wireType) => {
       const field = byId.get(id);
@@ -168,9 +174,10 @@ function readMessage(input: Input, type: protobuf.Type, end: number): string {
       values.set(id, value);
       return true;
     });
-    for (const id of lists) {
+    for (const field of unwritten) {
       output.step();
-      if (!values.has(id)) values.set(id, []);
+      const value = values.get(field.id) ?? field.unwritten?.(input);
+      if (value !== undefined) values.set(field.id, value);
     }
     return [...values].map(([id, value]) => output.text(byId.get(id)?.key ?? '') + joined(value));
   });
@@ -206,8 +213,8 @@ function planOf({ plans }: Input, type: protobuf.Type): NonNullable<ReturnType<P
   const known = plans.get(type);
   if (known !== undefined) return known;
   const fields = type.fieldsArray.map(planField);
-  const lists = type.fieldsArray.filter(({ repeated }) => repeated).map(({ id }) => id);
-  const plan = { byId: new Map(fields.map((field) => [field.id, field])), lists };
+  const unwritten = fields.filter((field) => field.unwritten !== undefined);
+  const plan = { byId: new Map(fields.map((field) => [field.id, field])), unwritten };
   plans.set(type, plan);
   return plan;
 }
@@ -228,6 +235,7 @@ function planField(field: protobuf.Field): FieldPlan {
       : field.repeated
         ? readItems(one)
         : only(one),
+    unwritten: field.repeated ? () => [] : field.hasPresence || isMap ? undefined : one.unwritten,
   };
 }
 
@@ -241,7 +249,12 @@ interface OneReader {
   read: ReadOne;
   /** What Protobuf does not write. */
   fallback: ReadOne;
+  /** The same of an enum, where it says something. */
+  unwritten?: ReadOne | undefined;
 }
+
+/** Names of the value 0 that has to be there and means that nothing is said. */
+const SAYS_NOTHING = /(?:^|_)(?:unspecified|unknown)$/i;
 
 function only({ wireType, read }: OneReader): FieldPlan['read'] {
   return (input, given) => (given === wireType ? read(input) : undefined);
@@ -290,7 +303,13 @@ function readerOf(name: string, type: protobuf.Type | protobuf.Enum | null): One
       return symbol === undefined ? output.integer(value) : output.string(symbol);
     };
     const first = Object.keys(type.values)[0] ?? '';
-    return { wireType: 0, read, fallback: ({ output }) => output.string(first) };
+    const fallback: ReadOne = ({ output }) => output.string(first);
+    return {
+      wireType: 0,
+      read,
+      fallback,
+      unwritten: SAYS_NOTHING.test(first) ? undefined : fallback,
+    };
   }
   if (type !== null) {
     const whole = WELL_KNOWN[type.fullName] ?? ((input, end) => readMessage(input, type, end));
