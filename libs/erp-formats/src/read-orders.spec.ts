@@ -72,4 +72,32 @@ describe('what an ERP has sent', () => {
       },
     });
   });
+
+  it('is refused where it has an order in parts, and not where it has one as it was and as it is', () => {
+    const read = (...orders: { at?: string; operations: [id: string, place: string][] }[]) => {
+      const value = orders.map(({ at = '2024-03-18T09:15:02Z', operations }) => ({
+        ...{ ManufacturingOrder: '1', LastChangeDateTime: at, OrderIsReleased: 'X' },
+        to_ProductionOrderOperation: operations.map(([id, place]) => ({
+          ...{ ManufacturingOrderOperation: id, WorkCenter: place },
+        })),
+      }));
+      const body = Buffer.from(JSON.stringify({ value }));
+      return readOrders({ contentType: null, body }, options, mapping, CHANGED_AT);
+    };
+    expect(read({ operations: [['10', 'A']] }, { operations: [['20', 'B']] })).toMatchObject({
+      rejection: {
+        code: 'invalid-message',
+        detail: expect.stringContaining('order 1 several') as string,
+      },
+    });
+    const before = '2024-03-18T09:15:01Z';
+    for (const second of [[['10', 'B']], [['20', 'B']], []] as [string, string][][]) {
+      const isLater = second[0]?.[0] === '20';
+      const first = {
+        operations: [['10', 'A']] as [string, string][],
+        ...(isLater && { at: before }),
+      };
+      expect(read(first, { operations: second })).toMatchObject({ ok: true });
+    }
+  });
 });

@@ -1,8 +1,10 @@
 import {
   describeAhead,
+  isOlderVersion,
   MAX_LIST_LENGTH,
   mediaType,
   type OrderMessage,
+  type OrderSnapshot,
   type Parsed,
   parseOrderMessage,
   type Refused,
@@ -39,8 +41,8 @@ export interface OrderReadOptions extends OrderDocumentOptions {
 
 /**
  * Reads what an ERP has sent, by the operator's own expressions where one is for it, else by the adapters. Of
- * whatever format: what no clock can have dated yet is refused (`invalid-message`), for it would outrank all that
- * comes until then.
+ * whatever format these are refused (`invalid-message`): what no clock can have dated yet, for it would outrank all that
+ * comes until then, and an order in parts.
  */
 export function readOrders(
   document: OrderDocument,
@@ -48,8 +50,13 @@ export function readOrders(
   mapping: OrderMapping,
   nowSeconds: number,
 ): Read | Promise<Read> {
-  const refuseAhead = (read: Read): Read => {
+  const check = (read: Read): Read => {
     if (!read.ok) return read;
+    const part = partOfOrder(read.value);
+    if (part !== undefined) {
+      const remedy = 'with no operation in common: send it once, with all of its operations';
+      return rejected('invalid-message', `the document has order ${part} several times, ${remedy}`);
+    }
     const latest = nowSeconds + commandMaxSkewSeconds;
     const ahead = read.value.find(({ order }) => order.changedAt > latest);
     if (ahead === undefined) return read;
@@ -58,7 +65,27 @@ export function readOrders(
     return rejected('invalid-message', `changedAt of order ${orderId}: ${problem}`);
   };
   const read = mapping.read(document, { timeZone }) ?? readOrderDocument(document, { timeZone });
-  return read instanceof Promise ? read.then(refuseAhead) : refuseAhead(read);
+  return read instanceof Promise ? read.then(check) : check(read);
+}
+
+/**
+ * The id of an order that is there as a whole twice, as of the same time and with no operation in common: as an
+ * expression makes orders of rows that are operations. The last would take what the others say off the machines.
+ */
+function partOfOrder(messages: readonly OrderMessage[]): string | undefined {
+  if (messages.length < 2) return undefined;
+  const wholes = new Map<string, OrderSnapshot>();
+  for (const message of messages) {
+    if (message.kind !== 'snapshot' || message.order.operations.length === 0) continue;
+    const { order } = message;
+    const other = wholes.get(order.orderId);
+    if (other !== undefined && !isOlderVersion(order, other) && !isOlderVersion(other, order)) {
+      const ids = new Set(other.operations.map(({ operationId }) => operationId));
+      if (!order.operations.some(({ operationId }) => ids.has(operationId))) return order.orderId;
+    }
+    wholes.set(order.orderId, order);
+  }
+  return undefined;
 }
 
 /** In the order of recognition. */
