@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import fc from 'fast-check';
-import { type MessageHeaders, openEnvelope } from '#libs/contracts';
+import { framed, type MessageHeaders, openEnvelope } from '#libs/contracts';
 import { EnrichmentRules, enrichmentUrl, type ThinEvent } from './enrichment-rules.js';
 import { parseEnrichmentRules } from './parse-enrichment-rules.js';
 
@@ -48,6 +48,11 @@ describe('EnrichmentRules', () => {
     };
     const structured: MessageHeaders = [['content-type', 'application/cloudevents+json']];
     expect(found(rules, event, structured)).toEqual({ ...expected, version: 'e-2' });
+    const value = framed(7, JSON.stringify(event));
+    const body = Buffer.from(JSON.stringify(data));
+    expect(rules.find({ headers: structured, value }, { body })).toMatchObject({
+      value: { ...expected, version: 'e-2' },
+    });
   });
 
   it('find an event by several places of its data, the first rule that is for it', () => {

@@ -9,6 +9,7 @@ import {
   type Parsed,
   readJson,
   rejected,
+  schemaFrameOf,
   STRUCTURED_MODE,
 } from '#libs/contracts';
 import { matches } from '../mapping/order-mapping.js';
@@ -161,8 +162,10 @@ class EventPlaces {
   ) {
     this.data = onceOf(() => jsonOf(body));
     this.attributes = onceOf(() => {
-      const type = mediaType(headerText(message.headers, 'content-type'));
-      return type === STRUCTURED_MODE && message.value !== null ? jsonOf(message.value) : undefined;
+      const { headers, value } = message;
+      if (mediaType(headerText(headers, 'content-type')) !== STRUCTURED_MODE || value === null)
+        return undefined;
+      return jsonOf(schemaFrameOf(message)?.payload ?? value);
     });
   }
 
