@@ -1,5 +1,12 @@
-import type { OrderStatus } from '#libs/contracts';
-import { type FieldReader, fieldReader, status, text, textOrNumber } from '../json/field-reader.js';
+import { type OrderStatus, parsed } from '#libs/contracts';
+import {
+  type FieldReader,
+  fieldReader,
+  readFields,
+  status,
+  text,
+  textOrNumber,
+} from '../json/field-reader.js';
 import { orderFormat } from '../json/order-table.js';
 import { epochSecondsOf, readLocalTime } from '../time/local-time.js';
 
@@ -41,13 +48,28 @@ export const dynamics = orderFormat({
   // as Microsoft's metadata spell it, and as they would
   operations: ['ProdutionOrderRouteOperations', 'ProductionOrderRouteOperations'],
   operation: {
-    operationId: textOrNumber('OperationNumber'),
+    operationId: operationId(),
     workCentre: text('CostingOperationResourceId'),
     status: operationStatus(),
     plannedStart: scheduledStart(),
   },
   orderOfPart: text('ProductionOrderNumber'),
 });
+
+/** Operations that are done at the same time have one number, and differ in their priority. */
+function operationId(): FieldReader<string> {
+  const key = { number: textOrNumber('OperationNumber'), priority: text('OperationPriority') };
+  return {
+    names: key.number.names,
+    read: (record, context) => {
+      const read = readFields<Record<keyof typeof key, string>>(record, key, context);
+      if (!read.ok) return read;
+      const { number, priority = 'Primary' } = read.value;
+      const isPrimary = number === undefined || priority === 'Primary';
+      return parsed(isPrimary ? number : `${number}/${priority}`);
+    },
+  };
+}
 
 function operationStatus(): FieldReader<OrderStatus> {
   const completed = status({ Yes: 'completed', No: undefined }, 'IsOperationCompleted');

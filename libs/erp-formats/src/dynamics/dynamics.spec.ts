@@ -59,6 +59,21 @@ describe('a production order of Dynamics 365', () => {
     expect(message?.order.operations?.[0]?.plannedStart).toBe(start && epochSeconds(start));
   });
 
+  it('has operations of one number that are done at the same time', () => {
+    const secondary = { OperationPriority: 'Secondary1', CostingOperationResourceId: 'ROBOT' };
+    const operations = [
+      { ...OPERATION, OperationPriority: 'Primary' },
+      { ...OPERATION, ...secondary },
+    ];
+    const expected = [
+      { operationId: '10', workCentre: 'FR01' },
+      { operationId: '10/Secondary1', workCentre: 'ROBOT' },
+    ];
+    const [whole] = read(order({ ProdutionOrderRouteOperations: operations }));
+    expect(whole?.order.operations).toMatchObject(expected);
+    expect(read({ value: operations })[0]?.order.operations).toEqual(expected);
+  });
+
   it('may be sent as operations alone, which change it', () => {
     expect(read({ value: [OPERATION, { ...OPERATION, OperationNumber: 20 }] })).toEqual([
       {
