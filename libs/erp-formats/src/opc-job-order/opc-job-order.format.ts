@@ -89,7 +89,7 @@ function isJob({ fields }: Pick<JsonRecord, 'fields'>): boolean {
   return isJsonObject(order) && Object.hasOwn(order, 'JobOrderID');
 }
 
-const HIGHEST_PRIORITY = 32_767;
+const PRIORITIES = { from: -32_768, to: 32_767 };
 
 const JOB_FIELDS = {
   orderId: text('JobOrderID'),
@@ -99,10 +99,11 @@ const JOB_FIELDS = {
 };
 
 function priority(): FieldReader<number> {
+  const { from, to } = PRIORITIES;
   return fieldReader(['Priority'], (value) =>
-    Number.isInteger(value) && Math.abs(Number(value)) <= HIGHEST_PRIORITY + 1
-      ? { value: HIGHEST_PRIORITY + 1 - Number(value) }
-      : { problem: 'must be a whole number of 16 bits' },
+    Number.isInteger(value) && Number(value) >= from && Number(value) <= to
+      ? { value: to + 1 - Number(value) }
+      : { problem: `must be a whole number from ${from} to ${to}` },
   );
 }
 

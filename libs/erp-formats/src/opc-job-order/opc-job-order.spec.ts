@@ -83,6 +83,7 @@ describe('a job order of OPC 10031-4', () => {
     [
       'StartTime',
       ['0001-01-01T00:00:00Z', undefined],
+      ['1601-01-01T00:00:00Z', undefined],
       ['2024-03-20T06:00:00+01:00', 1_710_910_800],
     ],
   ])('has its %s', (name, ...cases) => {
@@ -120,8 +121,8 @@ describe('a job order of OPC 10031-4', () => {
     ],
     [
       'a priority that is none',
-      { ...JOB, Priority: 40_000 },
-      'Priority must be a whole number of 16 bits',
+      { ...JOB, Priority: 32_768 },
+      'Priority must be a whole number from -32768 to 32767',
     ],
   ])('with %s is refused, with the place', (_name, document, why) => {
     expect(() => read(document)).toThrow(`invalid-message: OPC UA job orders: ${why}`);

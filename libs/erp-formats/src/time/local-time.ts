@@ -86,8 +86,8 @@ function formatOf(timeZone: string): Intl.DateTimeFormat {
   return format;
 }
 
-/** None at all, SAP's initial date and its open end, and what .NET writes for a date that was never set. */
-const NO_DATES = new Set(['', '00000000', '99991231', '00010101']);
+/** None at all, SAP's initial date and its open end, and what .NET and OPC UA write for a date that was never set. */
+const NO_DATES = new Set(['', '00000000', '99991231', '00010101', '16010101']);
 const MIDNIGHT = '000000';
 
 /**
