@@ -178,7 +178,7 @@ function logical(schema: JsonObject, type: unknown): Read | undefined {
   if (typeof logicalType !== 'string' || typeof type !== 'string') return undefined;
   if (type === 'bytes' && logicalType === 'decimal') {
     const scale = scaleOf(schema);
-    return (input) => decimal(input, input.take(input.count()), scale);
+    return (input) => input.output.decimal(input.take(input.count()), scale);
   }
   const name = `${type} ${logicalType}`;
   return Object.hasOwn(LOGICAL_TYPES, name) ? LOGICAL_TYPES[name] : undefined;
@@ -247,7 +247,7 @@ function fixed(schema: JsonObject, scope: Scope): Read {
   const scale = field(schema, 'logicalType') === 'decimal' ? scaleOf(schema) : undefined;
   known.read = (input) => {
     const bytes = input.take(size as number);
-    return scale === undefined ? input.output.bytes(bytes) : decimal(input, bytes, scale);
+    return scale === undefined ? input.output.bytes(bytes) : input.output.decimal(bytes, scale);
   };
   return known.read;
 }
@@ -298,24 +298,10 @@ function fullName(name: string, space: string): string {
   return name.includes('.') || space === '' ? name : `${space}.${name}`;
 }
 
-/** A decimal has so many digits at most, of which more would cost time to write out. */
-const MAX_DECIMAL_BYTES = 256;
-
 function scaleOf(schema: JsonObject): number {
   const scale = field(schema, 'scale') ?? 0;
   if (Number.isInteger(scale) && Number(scale) >= 0 && Number(scale) <= 1000) return Number(scale);
   throw new UnreadableError('a decimal has no scale');
-}
-
-/** Two's complement, big-endian. */
-function decimal({ output }: AvroInput, bytes: Buffer, scale: number): string {
-  if (bytes.length > MAX_DECIMAL_BYTES) throw new UnreadableError('it has too long a decimal');
-  const bits = BigInt(`0x0${bytes.toString('hex')}`);
-  const value = BigInt.asIntN(8 * bytes.length, bits);
-  const digits = String(value < 0n ? -value : value).padStart(scale + 1, '0');
-  const point = digits.length - scale;
-  const fraction = scale === 0 ? '' : `.${digits.slice(point)}`;
-  return output.text(`"${value < 0n ? '-' : ''}${digits.slice(0, point)}${fraction}"`);
 }
 
 function parseJson(document: string): unknown {

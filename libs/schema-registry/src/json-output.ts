@@ -10,6 +10,9 @@ export class TooLargeError extends Error {}
 const MAX_STEPS = 250_000;
 /** As of JSON. */
 const MAX_DEPTH = 64;
+/** A decimal has so many digits at most, of which more would cost time to write out. */
+const MAX_DECIMAL_BYTES = 256;
+const MAX_SCALE = 1000;
 
 /**
  * The JSON text of one value as it is read. Schemas are hostile input like values: with the right one, a few bytes are
@@ -56,6 +59,20 @@ export class JsonOutput {
 
   bytes(bytes: Uint8Array): string {
     return this.text(`"${Buffer.from(bytes).toString('base64')}"`);
+  }
+
+  /** A number of any length as a text, of its unscaled value in two's complement, big-endian. */
+  decimal(bytes: Buffer, scale: number): string {
+    if (bytes.length > MAX_DECIMAL_BYTES) throw new UnreadableError('it has too long a decimal');
+    if (Math.abs(scale) > MAX_SCALE) throw new UnreadableError('it has a decimal without a scale');
+    const bits = BigInt(`0x0${bytes.toString('hex')}`);
+    const unscaled = BigInt.asIntN(8 * bytes.length, bits);
+    const value = scale < 0 ? unscaled * 10n ** BigInt(-scale) : unscaled;
+    const places = Math.max(0, scale);
+    const digits = String(value < 0n ? -value : value).padStart(places + 1, '0');
+    const point = digits.length - places;
+    const fraction = places === 0 ? '' : `.${digits.slice(point)}`;
+    return this.text(`"${value < 0n ? '-' : ''}${digits.slice(0, point)}${fraction}"`);
   }
 
   /** @param read items or members in JSON; called once */

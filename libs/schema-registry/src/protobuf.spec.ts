@@ -101,6 +101,36 @@ describe('a message of Protobuf', () => {
     expect(read(LIST, payload, timestamp)).toMatchObject({ issuedAt: '1970-01-01T00:00:07.000Z' });
   });
 
+  it('may be of types that registries have themselves, as Kafka Connect writes them', () => {
+    const source = `
+      syntax = "proto3";
+      import "confluent/meta.proto";
+      import "confluent/type/decimal.proto";
+      import "google/type/date.proto";
+      import "google/type/timeofday.proto";
+      message Row {
+        confluent.type.Decimal number = 1 [(confluent.field_meta) = { params: [{ key: "scale", value: "0" }] }];
+        google.type.Date day = 2;
+        google.type.TimeOfDay time = 3;
+        repeated confluent.type.Decimal weights = 4;
+      }`;
+    const within = (id: number, ...bytes: number[]) => [8 * id + 2, bytes.length, ...bytes];
+    const below0 = [0xfe, ...Array<number>(8).fill(0xff), 1];
+    const payload = Buffer.from([
+      ...[0, ...within(1, 10, 2, 0x12, 0x67, 16, 4)],
+      ...within(2, 8, ...varint(2024), 16, 3, 24, 20),
+      ...within(3, 8, 6, 24, 5, 32, ...varint(2_000_000)),
+      ...within(4, 10, 1, 0xfb, 24, 2),
+      ...within(4, 10, 3, 1, 0xe2, 0x40, 24, ...below0),
+    ]);
+    expect(read(source, payload)).toEqual({
+      ...{ number: '4711', day: '2024-03-20', time: '06:00:05.002' },
+      weights: ['-0.05', '12345600'],
+    });
+    const own = 'syntax = "proto3"; package google.type; message Date { int32 year = 1; }';
+    expect(read(source, payload, own)).toMatchObject({ day: '2024-03-20' });
+  });
+
   it('may have options of its own, and extensions, which are passed over', () => {
     const options = `
       syntax = "proto3";

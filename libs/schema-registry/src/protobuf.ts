@@ -87,8 +87,18 @@ function hasManyTokens(text: string): boolean {
   return count > MAX_TOKENS;
 }
 
+/** Messages that registries have themselves, by their imports: no schema of Kafka Connect or ksqlDB refers to these. */
+const OF_REGISTRIES: ReadonlyMap<string, [space: string, type: string]> = new Map([
+  ['confluent/type/decimal.proto', ['confluent.type', 'Decimal']],
+  ['google/type/date.proto', ['google.type', 'Date']],
+  ['google/type/timeofday.proto', ['google.type', 'TimeOfDay']],
+]);
+
 /** What protobufjs has of an import, unless it is registered like any other schema, which some serializers do. */
 function addWellKnown(root: protobuf.Root, name: string): void {
+  const [within = '', own = ''] = OF_REGISTRIES.get(name) ?? [];
+  // its fields need no names: what it is read as is below
+  if (own !== '' && root.define(within).get(own) === null) root.define(within).add(new Type(own));
   const { google } = (common.get(name)?.nested ?? {}) as { google?: protobuf.INamespace };
   const { protobuf: types } = (google?.nested ?? {}) as { protobuf?: protobuf.INamespace };
   if (types?.nested === undefined) return;
@@ -358,6 +368,9 @@ type ReadWhole = (input: Input, end: number) => string;
 const WELL_KNOWN: Readonly<Record<string, ReadWhole | undefined>> = Object.assign(
   Object.create(null) as object,
   {
+    '.confluent.type.Decimal': readDecimal,
+    '.google.type.Date': readDate,
+    '.google.type.TimeOfDay': readTimeOfDay,
     '.google.protobuf.Timestamp': readTimestamp,
     '.google.protobuf.BoolValue': readWrapped('bool'),
     '.google.protobuf.BytesValue': readWrapped('bytes'),
@@ -372,14 +385,45 @@ const WELL_KNOWN: Readonly<Record<string, ReadWhole | undefined>> = Object.assig
 );
 
 function readTimestamp(input: Input, end: number): string {
-  let [seconds, nanos] = [0, 0];
+  const [, seconds = 0, nanos = 0] = readWholeNumbers(input, end);
+  return input.output.timestamp(seconds * 1000 + Math.floor(nanos / 1_000_000));
+}
+
+function readDate(input: Input, end: number): string {
+  const [, year = 0, month = 0, day = 0] = readWholeNumbers(input, end);
+  return input.output.text(`"${padded(year, 4)}-${padded(month, 2)}-${padded(day, 2)}"`);
+}
+
+function readTimeOfDay(input: Input, end: number): string {
+  const [, hours = 0, minutes = 0, seconds = 0, nanos = 0] = readWholeNumbers(input, end);
+  const time = [hours, minutes, seconds].map((part) => padded(part, 2)).join(':');
+  return input.output.text(`"${time}.${padded(Math.floor(nanos / 1_000_000), 3)}"`);
+}
+
+function padded(value: number, digits: number): string {
+  return String(value).padStart(digits, '0');
+}
+
+/** By the numbers of their fields, up to 4. */
+function readWholeNumbers(input: Input, end: number): (number | undefined)[] {
+  const values: (number | undefined)[] = [];
   readFields(input, end, (id, wireType) => {
-    if (wireType !== 0 || id > 2) return false;
-    if (id === 1) seconds = Number(toBigInt(input.reader.int64()));
-    else nanos = input.reader.int32();
+    if (wireType !== 0 || id > 4) return false;
+    values[id] = Number(toBigInt(input.reader.int64()));
     return true;
   });
-  return input.output.timestamp(seconds * 1000 + Math.floor(nanos / 1_000_000));
+  return values;
+}
+
+function readDecimal(input: Input, end: number): string {
+  let [bytes, scale] = [Buffer.alloc(0), 0];
+  readFields(input, end, (id, wireType) => {
+    if (id === 1 && wireType === LENGTH_DELIMITED) bytes = Buffer.from(input.reader.bytes());
+    else if (id === 3 && wireType === 0) scale = input.reader.int32();
+    else return false;
+    return true;
+  });
+  return input.output.decimal(bytes, scale);
 }
 
 function readWrapped(scalar: string): ReadWhole {
