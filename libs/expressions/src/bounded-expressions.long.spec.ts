@@ -78,6 +78,16 @@ describe('an expression that needs too much memory', () => {
   });
 });
 
+describe('an expression that makes a function', () => {
+  it('is told to call it', async () => {
+    const fault = faultOf(await evaluate(open(), '{"orderId": function($x) { $x }}'));
+
+    expect(fault).toMatch(
+      /: its result has a function: call it, with parentheses behind its name$/,
+    );
+  });
+});
+
 describe('documents that come at once', () => {
   it('are read as if each were alone', async () => {
     const items = Array.from({ length: 4_000 }, (_, no) => ({ no, place: 'FR01' }));

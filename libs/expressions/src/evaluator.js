@@ -29,6 +29,8 @@ async function evaluate({ expression, input, variables }) {
     const json = JSON.stringify(await compiled.evaluate(JSON.parse(input), variables));
     return json?.length > resultLength ? { failure: { code: 'result' } } : { json };
   } catch (error) {
+    // a function in a result refers to itself
+    if (/^Converting circular/.test(error.message)) return { failure: { code: 'function' } };
     const { code, position } = error;
     return { failure: { code: error instanceof RangeError ? 'range' : code, position } };
   }

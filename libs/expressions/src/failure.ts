@@ -36,6 +36,8 @@ function reasonOf(code: string, limits: Limits): string | undefined {
       return `a list grows longer than ${limits.entries} entries`;
     case 'eval':
       return '$eval is not available';
+    case 'function':
+      return 'its result has a function: call it, with parentheses behind its name';
     case 'range':
       return 'a text, a list or a recursion grows too large';
     case 'result':
