@@ -50,7 +50,7 @@ function readB2mml(content: DocumentContent, context: ReadingContext): Parsed<Or
   const { timeZone } = context;
   const madeAt = readMadeAt(root, context);
   const messages = parsedEach(orders, (order) => {
-    const changedAt = readChangedAt(order, madeAt, timeZone);
+    const changedAt = readChangedAt(order, madeAt, context);
     if (!changedAt.ok) return changedAt;
     return readB2mmlOrder(order, { changedAt: changedAt.value, timeZone, intent });
   });
@@ -62,10 +62,10 @@ function readB2mml(content: DocumentContent, context: ReadingContext): Parsed<Or
 function readChangedAt(
   order: DocumentElement,
   madeAt: Parsed<number>,
-  timeZone: string,
+  { timeZone, recordedAt }: ReadingContext,
 ): Parsed<number> {
   for (let at: DocumentElement | null = order; at !== null; at = at.parent) {
-    const published = readDateTimeField(at, 'PublishedDate', timeZone);
+    const published = readDateTimeField(at, 'PublishedDate', timeZone, recordedAt);
     if (!published.ok) return published;
     if (published.value !== undefined) return parsed(published.value);
   }
@@ -79,7 +79,8 @@ function readMadeAt(
 ): Parsed<number> {
   const area = unlessTwice(root, 'ApplicationArea');
   if (!area.ok) return area;
-  const created = area.value && readDateTimeField(area.value, 'CreationDateTime', timeZone);
+  const created =
+    area.value && readDateTimeField(area.value, 'CreationDateTime', timeZone, recordedAt);
   if (created?.ok === false) return created;
   const changedAt = created?.value ?? recordedAt;
   if (changedAt !== undefined) return parsed(changedAt);

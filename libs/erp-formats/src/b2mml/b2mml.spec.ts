@@ -260,6 +260,21 @@ describe('a time of a job order', () => {
   });
 });
 
+describe('a schedule without an offset, in the hour that clocks show twice', () => {
+  it.each(['2024-10-27T02:10:07+02:00', '2024-10-27T02:10:07+01:00'])(
+    'was published in that of its record: %s',
+    (recorded) => {
+      const recordedAt = epochSeconds(recorded);
+      const published = '<PublishedDate>2024-10-27T02:10:05</PublishedDate>';
+      const start = '<StartTime>2024-10-27T02:30:00</StartTime>';
+      const { order } = read(jobOrder(published + start + EQUIPMENT), recordedAt);
+      expect(order.changedAt).toBe(recordedAt - 2);
+      const plannedStart = epochSeconds('2024-10-27T02:30:00+02:00');
+      expect(order.operations).toMatchObject([{ plannedStart }]);
+    },
+  );
+});
+
 describe('equipment whose level makes it part of a machine', () => {
   const module = 'EquipmentModule';
 

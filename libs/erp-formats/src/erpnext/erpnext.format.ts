@@ -9,7 +9,7 @@ export const erpNext = orderFormat({
   sign: { field: 'doctype', besides: ['docstatus', 'production_item', 'bom_no'] },
   order: {
     orderId: text('name'),
-    changedAt: time('plant', 'modified'),
+    changedAt: time('plant, change', 'modified'),
     status: status(
       {
         Draft: 'planned',

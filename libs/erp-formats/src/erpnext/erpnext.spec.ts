@@ -1,4 +1,4 @@
-import { readMessages } from '../../test/read-messages.js';
+import { epochSeconds, readMessages } from '../../test/read-messages.js';
 
 const OPERATION = { idx: 1, workstation: 'FR01', status: 'Pending' };
 const order = (more: object = {}): object => ({
@@ -9,7 +9,7 @@ const order = (more: object = {}): object => ({
   ...more,
 });
 const read = (value: unknown, recordedAt = 17) =>
-  readMessages(JSON.stringify(value), { recordedAt });
+  readMessages(JSON.stringify(value), { recordedAt, timeZone: 'Europe/Berlin' });
 
 describe('a work order of ERPNext', () => {
   it.each([
@@ -38,6 +38,15 @@ describe('a work order of ERPNext', () => {
 
     expect(read(order({ operations }))[0]?.order.operations).toMatchObject([{ status }]);
   });
+
+  it.each(['2024-10-27T02:10:07+02:00', '2024-10-27T02:10:07+01:00'])(
+    'was changed in the hour of its record where clocks show it twice: %s',
+    (recorded) => {
+      const changed = order({ modified: '2024-10-27 02:10:05.123' });
+      const recordedAt = epochSeconds(recorded);
+      expect(read(changed, recordedAt)[0]?.order.changedAt).toBe(recordedAt - 2);
+    },
+  );
 
   it('is none of another document', () => {
     expect(() => read({ ...order(), doctype: 'Job Card' })).toThrow(

@@ -76,12 +76,16 @@ export function status(
 
 /**
  * A date with a time, or a date for its midnight, in epoch seconds. Without an offset it is in UTC or, of the `plant`,
- * in `ERP_TIME_ZONE`. Dates that stand for none are none.
+ * in `ERP_TIME_ZONE`, where a `change` has passed. Dates that stand for none are none.
  */
-export function time(zone: 'UTC' | 'plant', ...names: string[]): FieldReader<number> {
-  return fieldReader(names, (value, { timeZone }) => {
+export function time(
+  zone: 'UTC' | 'plant' | 'plant, change',
+  ...names: string[]
+): FieldReader<number> {
+  return fieldReader(names, (value, { timeZone, recordedAt }) => {
     const text = typeof value === 'string' ? value.trim() : '';
-    const seconds = readDateTime(text, zone === 'UTC' ? 'UTC' : timeZone);
+    const passedBy = zone === 'plant, change' ? recordedAt : undefined;
+    const seconds = readDateTime(text, zone === 'UTC' ? 'UTC' : timeZone, passedBy);
     if (seconds === 'invalid') return { problem: 'is no date and time' };
     return { value: seconds === 'absent' ? undefined : seconds };
   });

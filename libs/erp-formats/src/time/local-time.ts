@@ -9,6 +9,8 @@ export interface LocalTime {
 }
 
 const DAY_SECONDS = 86_400;
+/** Between the clock of the ERP and the one that dates records. */
+const CLOCKS_APART_SECONDS = 300;
 
 /** Building a formatter costs a hundred times what using it does, and a plant has one zone. */
 const formats = new Map<string, Intl.DateTimeFormat>();
@@ -17,15 +19,20 @@ const formats = new Map<string, Intl.DateTimeFormat>();
  * Epoch seconds of a wall-clock time in an IANA zone. A time that the clock shows twice is the earlier
  * one; a time that the clock skips is moved on by the width of the gap, as a shift that begins in it
  * would. An unknown zone throws a RangeError: the setting is checked at start.
+ *
+ * @param recordedAt of a time that has passed: epoch seconds of its record. The later of two times is meant if it had
+ *   come by then: what was changed in it must not count as older than what was changed an hour before
  */
-export function epochSecondsOf(local: LocalTime, timeZone: string): number {
+export function epochSecondsOf(local: LocalTime, timeZone: string, recordedAt = -Infinity): number {
   const asUtc = utcSeconds(local);
   const before = asUtc - offsetSeconds(asUtc - DAY_SECONDS, timeZone);
   const after = asUtc - offsetSeconds(asUtc + DAY_SECONDS, timeZone);
   const real = [before, after].filter(
     (candidate) => candidate + offsetSeconds(candidate, timeZone) === asUtc,
   );
-  return real.length === 0 ? before : Math.min(...real);
+  if (real.length === 0) return before;
+  const latest = Math.max(...real);
+  return latest <= recordedAt + CLOCKS_APART_SECONDS ? latest : Math.min(...real);
 }
 
 /** The same wall clock read as UTC. */
@@ -117,12 +124,18 @@ const DATE_TIME =
 /**
  * A date with a time (ISO 8601), or a date for its midnight, in epoch seconds. Without an offset it is in the zone.
  * `absent` and `invalid` as {@link readLocalTime} has them.
+ *
+ * @param recordedAt of a time that has passed, see {@link epochSecondsOf}
  */
-export function readDateTime(text: string, timeZone: string): number | 'absent' | 'invalid' {
+export function readDateTime(
+  text: string,
+  timeZone: string,
+  recordedAt?: number,
+): number | 'absent' | 'invalid' {
   const [whole, date, time, offset, sign, hours = 0, minutes = 0] = DATE_TIME.exec(text) ?? [];
   const local = whole === undefined ? 'invalid' : readLocalTime(date, time);
   if (typeof local === 'string') return local;
-  if (offset === undefined) return epochSecondsOf(local, timeZone);
+  if (offset === undefined) return epochSecondsOf(local, timeZone, recordedAt);
   const ahead = Number(hours) * 3600 + Number(minutes) * 60;
   return utcSeconds(local) - (sign === '-' ? -ahead : ahead);
 }
