@@ -81,6 +81,24 @@ describe('npm run erp -- preview', () => {
     expect(exitCode).toBe(0);
   });
 
+  it('says for which order the ERP would be asked', async () => {
+    const url = 'https://erp.example.com/orders/{orderId}';
+    const rule = { name: 's4', when: { ce_type: 'order.changed' }, orderId: 'No', url };
+    const rules = file('rules.json', [rule]);
+    const event = { specversion: '1.0', id: '1', source: '/s4', type: 'order.changed' };
+    const document = file('event.json', { ...event, data: { No: '0004711' } });
+    const args = ['erp', 'preview', document, '--content-type', 'application/cloudevents+json'];
+    const options = { topicPrefix: '', env: { ERP_ENRICHMENT_FILE: rules } };
+    const { exitCode, stdout } = await runCommand(args, options);
+    const asked =
+      'would ask for order 4711 by the rule s4: GET https://erp.example.com/orders/0004711';
+    expect(stdout).toContain(`  ${asked}\n`);
+    expect(exitCode).toBe(0);
+    expect(JSON.parse((await runCommand([...args, '--json'], options)).stdout)).toMatchObject({
+      asksFor: { rule: 's4', orderId: '4711', values: { orderId: '0004711' } },
+    });
+  });
+
   it('finds files from where npm was called', async () => {
     file('here.json', { no: 'A-1', at: 1_763_680_000 });
     file('here.csv', 'plant,workCentre,machineId\n1000,FR01,M-1\n');

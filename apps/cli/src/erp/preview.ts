@@ -1,15 +1,19 @@
 import { type ErpSettings, loadErpSettings, readEnvironment, SettingsError } from '#libs/config';
-import type {
-  OperationChange,
-  OrderMessage,
-  OrderOperation,
-  Parsed,
-  Rejection,
+import {
+  type OperationChange,
+  type OrderMessage,
+  type OrderOperation,
+  parsed,
+  type Parsed,
+  type Rejection,
 } from '#libs/contracts';
 import {
+  type EnrichmentRules,
+  enrichmentUrl,
   type EquipmentMap,
   offsetSeconds,
   OrderMapping,
+  type ThinEvent,
   UMH_TOPIC_MISSING,
 } from '#libs/erp-formats';
 import { BoundedExpressions } from '#libs/expressions';
@@ -17,7 +21,12 @@ import { OrderPreview, type PreviewedDocument } from '#libs/order-preview';
 import { type CliCommand, JSON_OPTION } from '../command-line/command.js';
 import { readPath } from '../command-line/option-values.js';
 import { counted, print, printStatus, visible, visibleJson } from '../command-line/output.js';
-import { FileRecords, findSourceFiles, type RecordOptions } from './source-files.js';
+import {
+  type FileRecord,
+  FileRecords,
+  findSourceFiles,
+  type RecordOptions,
+} from './source-files.js';
 
 interface PreviewOptions extends RecordOptions {
   map?: string;
@@ -64,20 +73,16 @@ async function previewFiles(
     const { files: found, skipped } = await findSourceFiles(files);
     for (const what of skipped) printStatus(`not read: ${visible(what)}`);
     if (found.length === 0) throw new Error(`no file to read in ${files.join(', ')}`);
-    const records = new FileRecords(options);
+    const records = new FileRecords(options, erp.enrichment);
     const preview = new OrderPreview(erp, mapping);
     const show = options.json === true ? jsonOf : linesOf;
     let rejections = 0;
     for (const { name, path } of found) {
-      const record = await records.read(path);
-      const document =
-        record instanceof Error || !record.ok
-          ? record
-          : await preview.previewDocument(record.value);
+      const document = await previewRecord(await records.read(path), preview);
       show(name, document, erp).forEach(print);
       // an unreadable file counts as one
-      const isRead = !(document instanceof Error) && document.ok;
-      rejections += isRead ? document.value.rejections.length : 1;
+      if (document instanceof Error || !document.ok) rejections += 1;
+      else if (!('asksFor' in document.value)) rejections += document.value.rejections.length;
     }
     showLists(preview, options.json === true);
     if (rejections === 0) return;
@@ -87,15 +92,25 @@ async function previewFiles(
   }
 }
 
-type ReadDocument = Parsed<PreviewedDocument> | Error;
+type ReadDocument = Parsed<PreviewedDocument | { asksFor: ThinEvent }> | Error;
+
+function previewRecord(
+  record: Parsed<FileRecord> | Error,
+  preview: OrderPreview,
+): Promise<ReadDocument> {
+  if (record instanceof Error || !record.ok) return Promise.resolve(record);
+  const { value } = record;
+  return 'asksFor' in value ? Promise.resolve(parsed(value)) : preview.previewDocument(value);
+}
 
 function linesOf(name: string, document: ReadDocument, erp: ErpSettings): string[] {
   if (document instanceof Error) {
     return [visible(name), `  ! cannot be read: ${visible(document.message)}`];
   }
-  const lines = document.ok
-    ? documentLines(document.value, erp)
-    : [rejectionLine(document.rejection)];
+  if (!document.ok) return [visible(name), rejectionLine(document.rejection)];
+  const { value } = document;
+  const lines =
+    'asksFor' in value ? [askedLine(value.asksFor, erp.enrichment)] : documentLines(value, erp);
   return [visible(name), ...lines];
 }
 
@@ -149,6 +164,12 @@ export function documentLines(
       ? '  no list would be set'
       : `  would set the list of ${machineIds.map(visible).join(', ')}`,
   ];
+}
+
+function askedLine({ rule: name, orderId, values }: ThinEvent, { all }: EnrichmentRules): string {
+  const rule = all.find((each) => each.name === name);
+  const url = rule === undefined ? '' : `: GET ${enrichmentUrl(rule, values)}`;
+  return `  would ask for order ${visible(orderId)} by the rule ${name}${url}`;
 }
 
 /** A file has neither headers nor a key: options stand for them. */

@@ -2,7 +2,7 @@ import type { Dirent } from 'node:fs';
 import { readdir, readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { MAX_BODY_BYTES, openEnvelope, parsed, type Parsed, tooLarge } from '#libs/contracts';
-import type { OrderDocument } from '#libs/erp-formats';
+import type { EnrichmentRules, OrderDocument, ThinEvent } from '#libs/erp-formats';
 import { readPath, unreadableBecause } from '../command-line/option-values.js';
 
 /** A limit for a folder given by mistake, such as the root. */
@@ -94,6 +94,9 @@ export interface RecordOptions {
   topic?: string;
 }
 
+/** What a record holds: a document, or an event for which the ERP would be asked. */
+export type FileRecord = OrderDocument | { asksFor: ThinEvent };
+
 /**
  * Reads files as the records of erp.work-orders.v1 that would carry them. Records of a topic are in the order of their
  * timestamps: a record has the time of its file, but never an earlier one than the record before it.
@@ -103,10 +106,13 @@ export class FileRecords {
   private recordedAt = 0;
 
   /** @param options stand for the headers of each record */
-  constructor(private readonly options: RecordOptions) {}
+  constructor(
+    private readonly options: RecordOptions,
+    private readonly enrichment: EnrichmentRules,
+  ) {}
 
   /** Returns an Error for a file that cannot be read. */
-  async read(path: string): Promise<Parsed<OrderDocument> | Error> {
+  async read(path: string): Promise<Parsed<FileRecord> | Error> {
     const file = await contentOf(path).catch((error: unknown) => error as Error);
     if (file instanceof Error) return file;
     const { body, changedAt } = file;
@@ -114,8 +120,11 @@ export class FileRecords {
     if (!body.ok) return body;
     const { contentType, topic } = this.options;
     const headers = contentType === undefined ? [] : [['content-type', contentType] as const];
-    const envelope = openEnvelope({ value: body.value, headers });
+    const message = { value: body.value, headers };
+    const envelope = openEnvelope(message);
     if (!envelope.ok) return envelope;
+    const thin = this.enrichment.find(message, envelope.value);
+    if (thin !== undefined) return thin.ok ? parsed({ asksFor: thin.value }) : thin;
     const { recordedAt } = this;
     return parsed({ ...envelope.value, sourceTopic: topic ?? null, recordedAt });
   }
