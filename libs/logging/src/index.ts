@@ -3,13 +3,37 @@ import { type DestinationStream, pino } from 'pino';
 
 type Level = 'debug' | 'error' | 'fatal' | 'info' | 'trace' | 'warn';
 
+/** Of lines that wait to be written; those beyond are left out. */
+const MAX_WAITING_BYTES = 4 * 1024 * 1024;
+
+/**
+ * Lines to a file. Those that it does not take, as on a full disk or a terminal that is gone, wait for the next one that
+ * it takes: pino's own stream would end the process, and in its end try for ever, without work or answer.
+ */
+export function lineStream(fd: number): ReturnType<typeof pino.destination> {
+  const stream = pino.destination({ dest: fd, sync: false, maxLength: MAX_WAITING_BYTES });
+  const flushSync = stream.flushSync.bind(stream);
+  const leaveWaiting = (): void => undefined;
+  stream.on('error', () => {
+    if (stream.flushSync === leaveWaiting) return;
+    stream.flushSync = leaveWaiting;
+    stream.once('drain', () => {
+      stream.flushSync = flushSync;
+    });
+  });
+  return stream;
+}
+
 /**
  * Nest's logger over pino: one JSON object a line, `{level, time, pid, hostname, context, msg, …}`, errors as `err`.
  *
  * @param level pino's name of the lowest level that is written; `silent` for none
  */
-export function jsonLogger(level: string, destination?: DestinationStream): LoggerService {
-  const logger = destination ? pino({ level }, destination) : pino({ level });
+export function jsonLogger(
+  level: string,
+  destination: DestinationStream = lineStream(process.stdout.fd),
+): LoggerService {
+  const logger = pino({ level }, destination);
   const at =
     (name: Level) =>
     (message: object | string, ...parameters: unknown[]) => {

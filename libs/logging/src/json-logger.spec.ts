@@ -1,6 +1,10 @@
-import { describe, expect, it } from '@jest/globals';
+import { once } from 'node:events';
+import fs from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { describe, expect, it, jest } from '@jest/globals';
 import type { LoggerService } from '@nestjs/common';
-import { jsonLogger } from './index.js';
+import { jsonLogger, lineStream } from './index.js';
 
 describe('jsonLogger', () => {
   it('writes the fields of an event beside the context that logs it', () => {
@@ -49,6 +53,31 @@ describe('jsonLogger', () => {
     });
 
     expect(lines).toEqual([]);
+  });
+
+  it('keeps lines that the disk has no space for, and lets the process end', async () => {
+    const folder = fs.mkdtempSync(join(tmpdir(), 'logging-'));
+    const file = join(folder, 'log');
+    const stream = lineStream(fs.openSync(file, 'w'));
+    const logger = jsonLogger('info', stream);
+    const isFull = Object.assign(new Error('no space left on device'), { code: 'ENOSPC' });
+    const write = jest.spyOn(fs, 'write') as unknown as jest.Mock<(...args: unknown[]) => void>;
+    write.mockImplementationOnce((...args) => {
+      (args.at(-1) as (error: Error) => void)(isFull);
+    });
+    const writeSync = jest.spyOn(fs, 'writeSync').mockImplementation(() => {
+      throw isFull;
+    });
+
+    logger.log('first', 'Nest');
+    stream.flushSync();
+    writeSync.mockRestore();
+    const drained = once(stream, 'drain');
+    logger.log('second', 'Nest');
+    await drained;
+
+    expect(fs.readFileSync(file, 'utf8')).toMatch(/first.*\n.*second.*\n/);
+    fs.rmSync(folder, { recursive: true });
   });
 });
 
