@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto';
+import { jest } from '@jest/globals';
 import { Logger } from '@nestjs/common';
 import { loadKafkaSettings } from '#libs/config';
 import { createKafka, ensureTopics, IdempotentProducer } from '#libs/kafka';
@@ -105,6 +106,7 @@ describe('the idempotent producer', () => {
 
   it('keeps what waits for a topic that is gone, says so, and writes it in its order', async () => {
     const own = new IdempotentProducer(client);
+    const warned = jest.spyOn(Logger.prototype, 'warn').mockReturnValue(undefined);
     await kafka.topics.create(1, 'gone');
     const lost = (key: string) => ({ ...record(key, ''), topic: `${prefix}gone` });
     await own.send(lost('before'));
@@ -112,6 +114,8 @@ describe('the idempotent producer', () => {
     const sends = ['a', 'b', 'c'].map((key) => own.send(lost(key)));
     const problem = await eventually(() => own.problem, { what: 'the problem is reported' });
     expect(problem).toContain(`${prefix}gone`);
+    const line = { msg: 'Kafka did not take records', topics: [`${prefix}gone`] };
+    expect(warned).toHaveBeenCalledWith(expect.objectContaining(line));
     await kafka.topics.create(1, 'gone');
     await Promise.all(sends);
     const reader = await kafka.read('gone');

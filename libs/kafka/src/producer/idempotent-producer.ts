@@ -204,7 +204,7 @@ export class IdempotentProducer {
     const topics = [...new Set(records.map(({ topic }) => topic))];
     const why = describeKafkaFailure(error, { right: 'Write', topics });
     const attempt = this.failing.failed(realNowMs(), why);
-    this.logger.warn({ msg: 'Kafka did not take records', attempt, error: why });
+    this.logger.warn({ msg: 'Kafka did not take records', topics, attempt, error: why });
     if (SEQUENCE_LOST.test(String(error))) await this.discard();
     const { signal } = this.stopping;
     await realDelayMs(backOffMs(attempt, BACK_OFF), signal).catch(() => undefined);
