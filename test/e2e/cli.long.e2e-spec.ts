@@ -302,11 +302,18 @@ describe('machine-bridge, beside a running bridge', () => {
     });
   });
 
+  it('takes no other program that answers for a bridge', async () => {
+    const result = await bridgeCommand(['doctor', '--json', '--url', plant.sandbox.url]);
+    const why = `bridge: ${plant.sandbox.url} is no bridge: /health/ready answers with 404`;
+    expect(failed(result)).toEqual([expect.stringContaining(why)]);
+    expect(result.exitCode).toBe(1);
+  });
+
   it('finds that a running bridge is of another version', async () => {
+    const ready = { details: { kafka: { status: 'up' }, outcomes: { status: 'up' } } };
     const other = createServer((request, response) => {
-      response.end(
-        request.url === '/metrics' ? 'machine_bridge_build_info{version="9.8.7"} 1\n' : '{}',
-      );
+      const metrics = 'machine_bridge_build_info{version="9.8.7"} 1\n';
+      response.end(request.url === '/metrics' ? metrics : JSON.stringify(ready));
     });
     await new Promise<void>((resolve) => other.listen(0, '127.0.0.1', resolve));
     try {

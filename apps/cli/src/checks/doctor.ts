@@ -5,11 +5,11 @@ import {
   readEnvironment,
 } from '#libs/config';
 import { VERSION } from '#libs/program';
-import { FRAMED_OUTPUTS, type FramedOutput, isJsonObject } from '#libs/contracts';
+import { FRAMED_OUTPUTS, type FramedOutput } from '#libs/contracts';
 import { outputSchema, reachRegistry, trySchema } from '#libs/schema-registry';
 import { type ErpAnswer, openErpClient } from '#libs/erp-client';
 import { type EnrichmentRule, enrichmentUrl } from '#libs/erp-formats';
-import { type BridgeAnswer, bridgeHttp, jsonOf } from '../command-line/bridge.js';
+import { type BridgeAnswer, bridgeHttp, has, jsonOf } from '../command-line/bridge.js';
 import { type CliCommand, JSON_OPTION } from '../command-line/command.js';
 import { EXIT_CODES, UnreachableError } from '../command-line/exit-codes.js';
 import { exitCodeOf, type Finding, printFindings } from '../command-line/findings.js';
@@ -136,10 +136,12 @@ async function checkBridge(url: string | undefined): Promise<Finding[]> {
     detail: `machine-bridge ${VERSION}, Node.js ${process.version} (of this command)`,
   };
   try {
-    const ready = jsonOf(await bridge.request('/health/ready'));
-    if (!isJsonObject(ready))
-      throw new Error(`${bridge.url} is no bridge: it answers without JSON`);
-    const { details = {} } = ready as Readiness;
+    const answer = await bridge.request('/health/ready');
+    const { details = {} } = (jsonOf(answer) ?? {}) as Readiness;
+    if (!has(details, 'kafka', 'outcomes')) {
+      const why = `/health/ready answers with ${answer.status} and other JSON than a bridge, or none`;
+      throw new Error(`${bridge.url} is no bridge: ${why}`);
+    }
     return [
       versions,
       { check: 'bridge', status: 'ok', detail: `answers at ${bridge.url}` },
