@@ -13,11 +13,11 @@ describe('the lock that a set-up takes', () => {
   const file = join(temporaryFolder(), 'setup.lock');
 
   /** Holds the lock until its input ends; resolves with what it has said. */
-  const setUp = () => {
+  const setUp = (lock = file) => {
     const program = `
       const { withSetupLock } = await import(${JSON.stringify(LOCK)});
       const end = new Promise((resolve) => process.stdin.resume().once('end', resolve));
-      await withSetupLock(() => end, ${JSON.stringify(file)});
+      await withSetupLock(() => end, ${JSON.stringify(lock)});
     `;
     const child = spawn(process.execPath, ['--input-type=module', '-e', program]);
     return { child, said: text(child.stderr), ended: once(child, 'exit') };
@@ -41,6 +41,15 @@ describe('the lock that a set-up takes', () => {
     writeFileSync(file, String(process.pid));
     utimesSync(file, LONG_AGO, LONG_AGO);
     const { child, said, ended } = setUp();
+    child.stdin.end();
+    expect(await ended).toEqual([0, null]);
+    expect(await said).toBe('');
+  });
+
+  it('is gone without where it cannot be written', async () => {
+    const noFolder = join(temporaryFolder(), 'a-file');
+    writeFileSync(noFolder, '');
+    const { child, said, ended } = setUp(join(noFolder, 'setup.lock'));
     child.stdin.end();
     expect(await ended).toEqual([0, null]);
     expect(await said).toBe('');

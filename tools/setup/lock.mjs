@@ -10,10 +10,17 @@ const BEAT_MS = 1000;
 const STALE_MS = 10_000;
 const SAY_AFTER_MS = 2000;
 
-/** Keeps two commands started at once on a fresh clone from installing and building into each other's files. */
+/**
+ * Keeps two commands started at once on a fresh clone from installing and building into each other's files. Where no
+ * lock can be written, as in the installation of another user, neither can these files.
+ */
 export async function withSetupLock(work, file = join(LOCAL, 'setup.lock')) {
-  await mkdir(LOCAL, { recursive: true });
-  await takeLock(file);
+  try {
+    await mkdir(LOCAL, { recursive: true });
+    await takeLock(file);
+  } catch {
+    return work();
+  }
   const beat = setInterval(() => void touch(file), BEAT_MS);
   try {
     return await work();
