@@ -20,10 +20,8 @@ export function runBridge(): Promise<void> {
       const settings = loadBridgeSettings(readEnvironment());
       const bridge = await createBridge(settings);
       return {
+        unsupported: settings.unsupported,
         start: async () => {
-          for (const setting of settings.unsupported) {
-            logger.warn({ msg: 'a setting has no effect', ...setting });
-          }
           await bridge.start();
           const { flows, kafka } = settings;
           logger.log({ msg: 'consuming', flows: [...flows], topicPrefix: kafka.topicPrefix });

@@ -19,7 +19,7 @@ import { addAdmission, BODY_LIMIT } from './http/admission.js';
 import { IngestModule } from './ingest.module.js';
 import { Submissions } from './kafka/submissions.js';
 
-export interface Ingest {
+export interface Ingest extends Pick<IngestSettings, 'unsupported'> {
   /** Where its HTTP listens; known once {@link start} has resolved. */
   url: () => Promise<string>;
   /**
@@ -73,6 +73,7 @@ export async function createIngest(settings: IngestSettings): Promise<Ingest> {
     if (server instanceof TlsServer) server.setSecureContext(secureContext(renewed));
   };
   return {
+    unsupported: settings.unsupported,
     url: () => app.getUrl(),
     start: async () => {
       await app.listen(settings.http.port, settings.http.host);

@@ -16,7 +16,7 @@ import { PlantFeed } from './kafka/plant-feed.js';
 import { LiveUpdates } from './live/live-updates.js';
 import { TerminalModule } from './terminal.module.js';
 
-export interface Terminal {
+export interface Terminal extends Pick<TerminalSettings, 'unsupported'> {
   /** Where its HTTP listens; known once {@link start} has resolved. */
   url: () => Promise<string>;
   /**
@@ -74,6 +74,7 @@ export async function createTerminal(settings: TerminalSettings): Promise<Termin
   });
   servePage(instance);
   return {
+    unsupported: settings.unsupported,
     url: () => app.getUrl(),
     start: async () => {
       await app.listen(settings.http.port, settings.http.host);

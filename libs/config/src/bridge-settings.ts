@@ -34,10 +34,7 @@ export type BridgeSettings = ReturnType<typeof readBridgeSettings>;
 export function loadBridgeSettings(environment: Environment): BridgeSettings {
   return readSettings(environment, (env) => {
     const settings = readBridgeSettings(env);
-    const misspelt = env
-      .misspelt()
-      .map(({ name, meant }) => ({ name, instead: `it is not a setting: ${meant} is` }));
-    return { ...settings, unsupported: [...settings.unsupported, ...misspelt] };
+    return { ...settings, unsupported: [...settings.unsupported, ...env.withoutEffect()] };
   });
 }
 

@@ -126,6 +126,14 @@ export class EnvironmentReader {
     return misspeltSettings(this.env, [...this.asked.keys()]);
   }
 
+  /** The misspelt ones, for a program that warns of them: of one that starts they have no effect. */
+  withoutEffect(): { name: string; instead: string }[] {
+    return this.misspelt().map(({ name, meant }) => ({
+      name,
+      instead: `it is not a setting: ${meant} is`,
+    }));
+  }
+
   text(name: string, fallback: string): string {
     return this.optional(name, fallback) ?? fallback;
   }

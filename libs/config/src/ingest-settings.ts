@@ -113,6 +113,8 @@ function readIngestSettings(env: EnvironmentReader) {
     /** Of callbacks. */
     proxy: readProxySettings(env),
     ...{ erp: readErpSettings(env), clock: readClockSettings(env), logLevel: readLogLevel(env) },
+    // last, when all settings have been asked for
+    unsupported: env.withoutEffect(),
   };
 }
 

@@ -1,5 +1,7 @@
 import { loadBridgeSettings } from './bridge-settings.js';
+import { loadIngestSettings } from './ingest-settings.js';
 import { misspeltSettings } from './misspelt-settings.js';
+import { loadTerminalSettings } from './terminal-settings.js';
 
 const NEEDED = {
   KAFKA_BROKERS: 'kafka:9092',
@@ -59,5 +61,17 @@ describe('a misspelt setting', () => {
       { name: 'POLL_INTERVAL_SECOND', instead: 'it is not a setting: POLL_INTERVAL_SECONDS is' },
     ]);
     expect(loadBridgeSettings(NEEDED).unsupported).toEqual([]);
+  });
+
+  it('is named to ingest and the terminal, which it may leave open to everybody', () => {
+    const of = (meant: string) => `it is not a setting: ${meant} is`;
+    const ingest = loadIngestSettings({ ...NEEDED, INGEST_SENDER_FILE: '/senders.json' });
+    expect(ingest.unsupported).toEqual([
+      { name: 'INGEST_SENDER_FILE', instead: of('INGEST_SENDERS_FILE') },
+    ]);
+    const terminal = loadTerminalSettings({ ...NEEDED, TERMINAL_TOKEN_FILE: '/tokens.json' });
+    expect(terminal.unsupported).toEqual([
+      { name: 'TERMINAL_TOKEN_FILE', instead: of('TERMINAL_TOKENS_FILE') },
+    ]);
   });
 });

@@ -64,6 +64,8 @@ function readTerminalSettings(env: EnvironmentReader) {
     shifts: readShifts(env, 'TERMINAL_SHIFTS', 'TERMINAL_TIME_ZONE'),
     clock: readClockSettings(env),
     logLevel: readLogLevel(env),
+    // last, when all settings have been asked for
+    unsupported: env.withoutEffect(),
   };
 }
 

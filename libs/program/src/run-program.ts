@@ -9,6 +9,8 @@ export const VERSION = (createRequire(import.meta.url)('#package.json') as { ver
 
 /** What serves HTTP until it is stopped. */
 interface Server {
+  /** Settings that have no effect, and what to do instead. */
+  unsupported?: readonly { name: string; instead: string }[];
   start: () => Promise<void>;
   close: (signal: NodeJS.Signals) => Promise<void>;
 }
@@ -53,6 +55,9 @@ export async function runProgram(options: ProgramOptions): Promise<void> {
   try {
     const server = await options.create();
     stop = (signal) => server.close(signal);
+    for (const setting of server.unsupported ?? []) {
+      logger.warn({ msg: 'a setting has no effect', ...setting });
+    }
     await server.start();
   } catch (error) {
     // What cannot start because it is being stopped is no failure: the stop ends the process.
