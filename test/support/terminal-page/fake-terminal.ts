@@ -1,4 +1,4 @@
-import { createReadStream, existsSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
 import { extname, join, normalize } from 'node:path';
@@ -58,13 +58,18 @@ export class FakeTerminal {
   /** Seconds after which wrong tokens are listened to again; 0: at once */
   wrongTokensWaitSeconds = 0;
   /** The status of the answer to a request with such entries, none of which is taken; undefined: it is taken. */
-  refusesRequest: (entries: readonly NewEntry[]) => number | undefined = () => undefined;
+  refusesRequest: (entries: readonly NewEntry[]) => number | 'foreign-origin' | undefined = () =>
+    undefined;
   /** false: notes are taken and do not come back, as those of another factory */
   showsNotes = true;
   /** Nothing comes through any more, though streams stay open: as with a tablet out of reach of its Wi-Fi. */
   isCut = false;
   /** The reasons of machines are not answered before it resolves. */
   reasonsHeld: Promise<unknown> = Promise.resolve();
+  /** What a proxy answers before the server, whose sign-in has ended there. */
+  proxy: 'a redirect' | 'an error' | 'a page' | undefined;
+  /** Of the service worker: another one for a page that is new. */
+  release = 1;
   private link: Link;
   private readonly entries = new Map<string, Entry>();
   private readonly listeners = new Set<ServerResponse>();
@@ -119,8 +124,8 @@ export class FakeTerminal {
     for (const response of this.listeners) response.destroy();
   }
 
-  setLink(state: Link['state']): void {
-    this.link = { ...this.link, state };
+  setLink(state: Link['state'], knownUntil: number | null = null): void {
+    this.link = { ...this.link, state, knownUntil };
     this.pushEvent('link', { kafka: this.link });
   }
 
@@ -169,6 +174,11 @@ export class FakeTerminal {
     return view;
   }
 
+  /** The session is over that was opened by the token. */
+  expireSession(): void {
+    this.signedIn = false;
+  }
+
   /** The bridge's answer to a reason. */
   answer(entryId: string, verdict: Verdict): void {
     const known = this.entries.get(entryId);
@@ -207,8 +217,18 @@ export class FakeTerminal {
 
   private async handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const { pathname, searchParams } = new URL(request.url ?? '/', this.url);
+    if (pathname === '/sign-in') {
+      this.proxy = undefined;
+      response.writeHead(302, { location: '/' }).end();
+      return;
+    }
     if (!pathname.startsWith('/api/')) {
-      sendPage(pathname, response);
+      sendPage(pathname, response, pathname === '/sw.js' ? `// ${this.release}` : undefined);
+      return;
+    }
+    if (this.proxy !== undefined) {
+      const status = { 'a redirect': 302, 'an error': 401, 'a page': 200 }[this.proxy];
+      response.writeHead(status, { location: '/login', 'content-type': 'text/html' }).end('<p>');
       return;
     }
     if (this.isCut) {
@@ -302,16 +322,20 @@ export class FakeTerminal {
     const tiles = this.plant.tiles.filter(
       (tile) => factoryId === null || tile.factoryId === factoryId,
     );
-    const data = { kafka: this.link, session: this.plant.session, tiles };
+    const whole = { kafka: this.link, session: this.plant.session, tiles };
+    const [event, data] =
+      this.link.state === 'restoring' ? ['link', { kafka: this.link }] : ['snapshot', whole];
     response.write(
-      `id: fake-${++this.eventCount}\nevent: snapshot\ndata: ${JSON.stringify(data)}\n\n`,
+      `id: fake-${++this.eventCount}\nevent: ${event}\ndata: ${JSON.stringify(data)}\n\n`,
     );
   }
 
   private takeReasons(entries: NewEntry[], json: (status: number, body: unknown) => void): void {
     const refusal = this.refusesRequest(entries);
     if (refusal !== undefined) {
-      json(refusal, refusal === 403 ? 'a page of a proxy' : { code: 'too-large', message: 'no' });
+      if (refusal === 403) json(403, 'a page of a proxy');
+      else if (refusal === 'foreign-origin') json(403, { code: refusal, message: 'no' });
+      else json(refusal, { code: 'too-large', message: 'no' });
       return;
     }
     this.posts.push(entries);
@@ -401,7 +425,8 @@ export class FakeTerminal {
   }
 }
 
-function sendPage(pathname: string, response: ServerResponse): void {
+/** @param foot behind the file */
+function sendPage(pathname: string, response: ServerResponse, foot = ''): void {
   const file = join(PAGE, normalize(pathname === '/' ? '/index.html' : pathname));
   if (!existsSync(file)) {
     response.writeHead(404).end();
@@ -413,7 +438,7 @@ function sendPage(pathname: string, response: ServerResponse): void {
       "default-src 'self'; frame-ancestors 'none'; base-uri 'none'; form-action 'self'",
     'cache-control': 'no-cache',
   });
-  createReadStream(file).pipe(response);
+  response.end(Buffer.concat([readFileSync(file), Buffer.from(foot)]));
 }
 
 async function readJson(request: IncomingMessage): Promise<Record<string, unknown>> {
