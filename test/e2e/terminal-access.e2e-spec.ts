@@ -153,7 +153,7 @@ describe('who may use the terminal', () => {
   });
 
   it('gets answers that no browser lets others use, or runs scripts in that are not ours', async () => {
-    const terminal = await start();
+    const terminal = await (await start()).ready();
     const { headers } = await terminal.request('GET', '/api/session');
     expect(headers.get('content-security-policy')).toMatch(/default-src 'self'/);
     expect(headers.get('content-security-policy')).not.toContain('unsafe');
@@ -182,7 +182,7 @@ describe('who may use the terminal', () => {
   });
 
   it('gets events compressed where it takes that, in one stream of parts', async () => {
-    const terminal = await start();
+    const terminal = await (await start()).ready();
     const bytes: Buffer[] = [];
     const request = httpRequest(`${terminal.url}/api/events`, {
       headers: { 'accept-encoding': 'gzip, br' },

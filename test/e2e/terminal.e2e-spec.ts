@@ -463,6 +463,40 @@ describe('the terminal', () => {
     expect(reasonsIn(other)).toEqual([]);
   });
 
+  it('says nothing of the plant before it has read its topics, then all of it, also where a page comes back', async () => {
+    await stoppedMachine();
+    const relay = await KafkaRelay.to(testBrokers()[0]!);
+    relay.holdBack(isFetch);
+    try {
+      const terminal = await RunningTerminal.start(kafka.topicPrefix, {
+        KAFKA_BROKERS: relay.address,
+      });
+      terminals.push(terminal);
+      const events = await terminal.follow();
+      const [first] = await eventually(() => events.length > 0 && events, { what: 'an event' });
+      expect([first!.type, linkOf(first!.data)]).toEqual(['link', 'restoring']);
+      for (const path of ['/api/hand-over', '/api/reasons', '/api/machines/M-1']) {
+        const answer = await terminal.request('GET', path);
+        expect([path, answer.status, await answer.json()]).toEqual([
+          ...[path, 503],
+          { code: 'restoring', message: 'the terminal is still reading its topics' },
+        ]);
+      }
+      relay.release();
+      await terminal.ready();
+      const back = await terminal.follow('/api/events', first!.id);
+      for (const page of [events, back]) {
+        const snapshot = await eventually(() => page.find(({ type }) => type === 'snapshot'), {
+          what: 'a snapshot',
+        });
+        expect(tileOf(snapshot)?.['state']).toBe('IDLE');
+      }
+    } finally {
+      await Promise.all(terminals.splice(0).map((terminal) => terminal.close()));
+      await relay.close();
+    }
+  });
+
   it('says that Kafka is away, acknowledges nothing meanwhile, and goes on when it is back', async () => {
     await stoppedMachine();
     const relay = await KafkaRelay.to(testBrokers()[0]!);
@@ -491,6 +525,11 @@ describe('the terminal', () => {
     }
   });
 });
+
+function isFetch(request: Buffer): boolean {
+  const [behindSize, key] = [4, 1];
+  return request.readInt16BE(behindSize) === key;
+}
 
 function statusOf(data: Record<string, unknown>): unknown {
   return (data['entry'] as Record<string, unknown> | undefined)?.['status'];

@@ -59,7 +59,8 @@ export interface Tile {
 
 /**
  * GET /api/events?factoryId=… (SSE). Events, each with an id (`<server epoch>-<n>`), resumed by Last-Event-ID:
- *  - `snapshot` {kafka: Link, session: Session, tiles: Tile[]}   on connect and where a resume is impossible
+ *  - `snapshot` {kafka: Link, session: Session, tiles: Tile[]}   on connect and where a resume is impossible, once the
+ *    topics have been read; before, `link` alone
  *  - `tiles` {tiles: Tile[], gone: string[]}                    what changed, coalesced to at most ~4 events a second
  *  - `reasons` ReasonLists                                      of machines whose reasons were read first, or changed
  *  - `entry` {machineId, entry: Entry}                          a reason or its answer changed

@@ -3,6 +3,7 @@ import { Clock } from '#libs/clock';
 import { ApiError } from '#libs/http-api';
 import { AccessGuard } from '../access/access.guard.js';
 import type { HandOver, MachineView } from '../api/index.js';
+import { PlantFeed } from '../kafka/plant-feed.js';
 import { handOverOf, Plant } from '../plant/index.js';
 
 @Controller('api')
@@ -11,10 +12,12 @@ export class MachinesController {
   constructor(
     private readonly plant: Plant,
     private readonly clock: Clock,
+    private readonly feed: PlantFeed,
   ) {}
 
   @Get('machines/:machineId')
   machine(@Param('machineId') machineId: string): MachineView {
+    this.feed.assertRestored();
     const machine = this.plant.machines.get(machineId);
     if (machine?.isListed !== true) {
       throw new ApiError(404, 'unknown-machine', `there is no machine ${machineId}`);
@@ -28,6 +31,7 @@ export class MachinesController {
     @Query('factoryId') factoryId: string | undefined,
     @Query('shift') index = '0',
   ): HandOver {
+    this.feed.assertRestored();
     const now = this.clock.nowSeconds();
     const shift = this.plant.shifts(now)[Number(index)];
     if (shift === undefined) throw new ApiError(400, 'invalid-request', 'shift must be 0 or 1');

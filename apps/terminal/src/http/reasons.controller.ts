@@ -7,6 +7,7 @@ import { AccessGuard, type IdentifiedRequest } from '../access/access.guard.js';
 import { type Identity, isOperatorName } from '../access/identity.js';
 import { StationAccess } from '../access/station-access.js';
 import type { Entries, Entry, NewEntry, NewNote, ReasonLists } from '../api/index.js';
+import { PlantFeed } from '../kafka/plant-feed.js';
 import { ID_REUSED, type Sender, Submissions } from '../kafka/submissions.js';
 import { idOfEnd, MAX_AGE_SECONDS, Plant, refuseEntry } from '../plant/index.js';
 
@@ -27,12 +28,14 @@ export class ReasonsController {
   constructor(
     private readonly plant: Plant,
     private readonly clock: Clock,
+    private readonly feed: PlantFeed,
     private readonly submissions: Submissions,
     private readonly access: StationAccess,
   ) {}
 
   @Get('reasons')
   lists(@Query('factoryId') factoryId: string | undefined): ReasonLists {
+    this.feed.assertRestored();
     return this.plant.reasons(this.plant.listed(factoryId ?? null));
   }
 

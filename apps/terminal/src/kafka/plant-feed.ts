@@ -2,6 +2,7 @@ import { Inject, Injectable, Logger, type OnApplicationShutdown } from '@nestjs/
 import { Clock, realDelayMs, realNowMs } from '#libs/clock';
 import type { TerminalSettings } from '#libs/config';
 import { TOPIC_DEFINITIONS, TOPICS } from '#libs/contracts';
+import { ApiError } from '#libs/http-api';
 import {
   describeKafkaFailure,
   ensureTopics,
@@ -30,6 +31,7 @@ const MAX_PER_PARTITION = 200_000;
 /** A record is written some time after what it describes: the clocks of writers may differ by so much. */
 const MARGIN_SECONDS = 300;
 const TRY_AGAIN_AFTER_MS = 1000;
+export const RETRY_AFTER_SECONDS = 3;
 
 /** Reads the topics into {@link Plant}, from two shifts ago to now and on, and says how that stands. */
 @Injectable()
@@ -68,6 +70,13 @@ export class PlantFeed implements OnApplicationShutdown {
         this.setLink(state, problem);
       },
     });
+  }
+
+  /** @throws ApiError 503 before that: a part of what is known would be taken for all */
+  assertRestored(): void {
+    if (this.isRestored) return;
+    const message = 'the terminal is still reading its topics';
+    throw new ApiError(503, 'restoring', message, RETRY_AFTER_SECONDS);
   }
 
   async onApplicationShutdown(): Promise<void> {

@@ -13,7 +13,7 @@ import {
 import type { Entry, NewEntry, NewNote } from '../api/index.js';
 import { Plant, sourceOf, STATION_SOURCE } from '../plant/index.js';
 import { KAFKA, TERMINAL_SETTINGS } from '../platform/tokens.js';
-import { PlantFeed } from './plant-feed.js';
+import { PlantFeed, RETRY_AFTER_SECONDS } from './plant-feed.js';
 
 /** Who entered it, and when. */
 export interface Sender {
@@ -41,7 +41,6 @@ interface LookUp {
 export const ID_REUSED = 'another one was sent under this id';
 /** A page gives up later, and tries the same again. */
 const ANSWER_WITHIN_MS = 5000;
-const RETRY_AFTER_SECONDS = 3;
 /** More than operators send in a minute: beyond it, Kafka takes less than is offered. */
 const MAX_WAITING = 2000;
 const LOOK_UP_WITHIN_MS = 10_000;
@@ -80,9 +79,8 @@ export class Submissions implements OnApplicationShutdown {
 
   /** @throws ApiError 503 while nothing can be written */
   assertOpen(): void {
-    const { link, isRestored } = this.feed;
-    if (!isRestored) throw unavailable('restoring', 'the terminal is still reading its topics');
-    if (link.state === 'down') throw unavailable('kafka-away', 'Kafka does not answer');
+    this.feed.assertRestored();
+    if (this.feed.link.state === 'down') throw unavailable('kafka-away', 'Kafka does not answer');
     if (this.producer.waiting >= MAX_WAITING) {
       throw unavailable('busy', 'Kafka takes less than is sent');
     }

@@ -91,11 +91,16 @@ export class EventStream<C extends StreamClient = StreamClient> {
   /** @param factoryId whom it concerns; null for everybody */
   publish(type: string, factoryId: string | null, data: unknown): void {
     this.sequence += 1;
-    const chunk = new StreamChunk(`${this.head(type, this.sequence)}${JSON.stringify(data)}\n\n`);
+    const chunk = this.event(type, this.sequence, data);
     this.keep({ sequence: this.sequence, factoryId, chunk });
     for (const client of this.clients) {
       if (concerns(client, factoryId)) this.write(client, chunk);
     }
+  }
+
+  /** An event by itself; {@link publish} makes and sends those that are kept. */
+  event(type: string, sequence: number, data: unknown): StreamChunk {
+    return new StreamChunk(`${this.head(type, sequence)}${JSON.stringify(data)}\n\n`);
   }
 
   /** What begins an event; its data and an empty line follow. */

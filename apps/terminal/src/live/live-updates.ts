@@ -67,9 +67,18 @@ export class LiveUpdates implements OnApplicationShutdown {
     this.stream.close();
   }
 
-  /** Sends a page the events it has missed, or a snapshot. */
+  /** Sends a page the events it has missed, or a snapshot; before there is one, that the topics are being read. */
   connect(client: LiveClient, lastEventId: string | undefined): void {
     if (this.feed.isRestored && !this.wasRestored) this.restored();
+    const { latest } = this.stream;
+    if (!this.wasRestored) {
+      this.stream.connect(
+        client,
+        [this.stream.event('link', latest, { kafka: this.link })],
+        latest,
+      );
+      return;
+    }
     const seen = this.stream.sequenceOf(lastEventId);
     if (seen !== undefined) this.stream.connect(client, [], seen);
     else {
@@ -122,9 +131,10 @@ export class LiveUpdates implements OnApplicationShutdown {
     return { ...this.feed.link, knownUntil: this.plant.knownUntil };
   }
 
-  /** Pages that came before have seen a part: they get one snapshot, and none of the changes behind it. */
+  /** Pages that came before get one snapshot, and none of the changes behind it, also those that come back meanwhile. */
   private restored(): void {
     this.wasRestored = true;
+    this.stream.forget();
     this.plant.takeChanges();
     this.snapshots.clear();
     this.stream.sendEach((client) => this.snapshot(client, this.tilesFor(client.factoryId)));
@@ -141,8 +151,7 @@ export class LiveUpdates implements OnApplicationShutdown {
     this.stream.forget();
     this.stream.sendEach((client) => {
       const session = this.sessions.of(client.identity());
-      const head = this.stream.head('session', this.stream.latest);
-      return [new StreamChunk(`${head}${JSON.stringify({ session })}\n\n`)];
+      return [this.stream.event('session', this.stream.latest, { session })];
     });
   }
 

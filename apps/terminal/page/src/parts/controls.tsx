@@ -1,5 +1,5 @@
 import type { ComponentChildren, JSX } from 'preact';
-import { factoryId, session, setFactory, strings } from '../state/store.js';
+import { connection, factoryId, link, session, setFactory, strings } from '../state/store.js';
 import { Icon, type IconName } from './icons.js';
 
 type ButtonProps = JSX.IntrinsicElements['button'] & {
@@ -42,6 +42,13 @@ export function Segments<T extends string | number>(props: {
       ))}
     </div>
   );
+}
+
+/** In place of machines: there are none, or none were received yet. */
+export function NoMachines(): JSX.Element {
+  const words = strings.value;
+  const isRead = connection.value.state === 'live' && link.value?.state === 'up';
+  return <p class="empty">{isRead ? words.noMachines : `${words.loading} …`}</p>;
 }
 
 /** This shift, or the last. */

@@ -14,8 +14,8 @@ import { Icon } from '../parts/icons.js';
 import { StopItem, targetOf } from '../parts/stop-item.js';
 import { useGrowing } from '../parts/use-growing.js';
 import { nowMs, plantNow, tick } from '../state/clock.js';
-import { connection, factoryId, formats, link, session, strings, tiles } from '../state/store.js';
-import { Button, FactoryChoice, Segments } from '../parts/controls.js';
+import { factoryId, formats, session, strings, tiles } from '../state/store.js';
+import { Button, FactoryChoice, NoMachines, Segments } from '../parts/controls.js';
 
 /** More than anyone explains in a shift; the rest is counted. */
 const MAX_ROWS = 150;
@@ -137,13 +137,7 @@ function clearSelection(): void {
 
 function NothingToExplain(): JSX.Element {
   const words = strings.value;
-  if (tiles.value.length === 0) {
-    return (
-      <p class="empty">
-        {connection.value.state === 'live' && link.value ? words.noMachines : `${words.loading} …`}
-      </p>
-    );
-  }
+  if (tiles.value.length === 0) return <NoMachines />;
   return (
     <div class="empty">
       <Icon name="check" />

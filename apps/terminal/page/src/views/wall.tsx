@@ -24,7 +24,7 @@ import {
   tiles,
 } from '../state/store.js';
 import { useGrowing } from '../parts/use-growing.js';
-import { Button, FactoryChoice } from '../parts/controls.js';
+import { Button, FactoryChoice, NoMachines } from '../parts/controls.js';
 
 const LOOKS: readonly Look[] = ['OPERATING', 'IDLE', 'OFF', 'NO_DATA'];
 /** More tiles than anyone can look at; beyond it the page asks for a filter. */
@@ -77,13 +77,13 @@ export function Wall(): JSX.Element {
         <ul class={`tiles ${densityOf(inView.length)}`}>
           {inView.map((id) => drawn.has(id) && <TileItem key={id} machineId={id} />)}
         </ul>
-      ) : (
+      ) : machineIds.value.length > 0 ? (
         <div class="empty">
-          <p>{machineIds.value.length > 0 ? words.noMachineMatches : words.noMachines}</p>
-          {machineIds.value.length > 0 && (
-            <Button onClick={() => (filter.value = ALL_TILES)}>{words.showAll}</Button>
-          )}
+          <p>{words.noMachineMatches}</p>
+          <Button onClick={() => (filter.value = ALL_TILES)}>{words.showAll}</Button>
         </div>
+      ) : (
+        <NoMachines />
       )}
       {ids.length > inView.length && (
         <p class="left-out pale">{words.tilesLeftOut(ids.length - inView.length)}</p>
