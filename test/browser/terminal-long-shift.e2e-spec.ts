@@ -5,6 +5,59 @@ const NAME = 'Grinder 1';
 
 describe("the terminal's page over a long shift", () => {
   const shown = new PageUnderTest();
+  const live = () => shown.page.getByText('Live', { exact: true });
+  const tokenField = () => shown.page.getByLabel('Token of the station');
+
+  const openSignedIn = async (): Promise<void> => {
+    shown.terminal.token = 'station-token';
+    await shown.open();
+    await tokenField().fill('station-token');
+    await shown.page.getByRole('button', { name: 'Sign in this station' }).click();
+    await shown.rowOf(NAME).first().waitFor();
+  };
+
+  it.each(['a redirect', 'an error'] as const)(
+    'leads to the sign-in of a proxy that answers by %s, and sends then what was entered meanwhile',
+    async (proxy) => {
+      await shown.open();
+      await live().waitFor();
+      shown.terminal.proxy = proxy;
+      await shown.giveReason(NAME, '13');
+      const signIn = shown.page.getByRole('link', { name: 'Sign in this station' });
+      await signIn.waitFor({ timeout: 20_000 });
+      await signIn.click();
+      await shown.status(NAME, 'applied').waitFor({ timeout: 20_000 });
+      expect(shown.terminal.posts.flat()).toHaveLength(1);
+    },
+  );
+
+  it('is never live by what a proxy answers in place of the server', async () => {
+    await shown.open();
+    await live().waitFor();
+    shown.terminal.proxy = 'a page';
+    shown.terminal.breakStreams();
+    await shown.page.locator('[data-connection=bad]').waitFor();
+    await shown.page.evaluate(() => {
+      const place = document.querySelector('.connection')!;
+      new MutationObserver(() => {
+        if (place.textContent === 'Live') document.title = 'It was live';
+      }).observe(place, { subtree: true, childList: true, characterData: true });
+    });
+    const isPage = (response: { url: () => string }) => response.url().includes('/api/events');
+    for (let tries = 0; tries < 2; tries++) await shown.page.waitForResponse(isPage);
+    await shown.page.locator('[data-connection=bad]').waitFor();
+    expect(await shown.page.title()).not.toBe('It was live');
+  });
+
+  it('asks for the token where an operator registers after the session is over', async () => {
+    await openSignedIn();
+    shown.terminal.expireSession();
+    await shown.page.getByRole('button', { name: 'Nobody registered' }).click();
+    await shown.page.getByRole('textbox').pressSequentially('A. Kowalski', { delay: 60 });
+    await shown.page.getByRole('button', { name: 'Register', exact: true }).click();
+    await shown.page.keyboard.press('Escape');
+    await tokenField().waitFor({ timeout: 10_000 });
+  });
 
   it('shows what it knows, and does not take a plant for empty, while a server is starting', async () => {
     await shown.open();

@@ -58,6 +58,8 @@ export function servePage(instance: FastifyInstance): void {
   for (const file of files) {
     instance.get(file.path, (request, reply) => file.send(request, reply));
   }
+  // a page that is kept offline is opened without the server: a proxy's own sign-in is met by way of this address
+  instance.get('/sign-in', (_, reply) => reply.redirect('/'));
   const index = files.find(({ path }) => path === '/index.html');
   if (index !== undefined) instance.get('/', (request, reply) => index.send(request, reply));
   else new Logger('Page').warn({ msg: 'the page is not built: npm run build', folder });

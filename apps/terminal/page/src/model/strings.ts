@@ -179,6 +179,8 @@ const en = {
   tokenWrong: 'This token is not known.',
   tooManyTokens: (seconds: number) =>
     `Too many wrong tokens were sent from here. Try again in ${seconds} s.`,
+  signInAtProxy:
+    'This station was signed out by the proxy before the server. Entries are kept here and sent once it is signed in again.',
   signInFailed: 'The server does not answer. Try again.',
   signOut: 'Sign out',
   // settings
@@ -377,6 +379,8 @@ const de: Strings = {
   tokenWrong: 'Dieser Token ist nicht bekannt.',
   tooManyTokens: (seconds) =>
     `Von hier kamen zu viele falsche Tokens. In ${seconds} s noch einmal versuchen.`,
+  signInAtProxy:
+    'Der Proxy vor dem Server hat diese Station abgemeldet. Einträge bleiben hier erhalten und werden gesendet, sobald sie wieder angemeldet ist.',
   signInFailed: 'Der Server antwortet nicht. Noch einmal versuchen.',
   signOut: 'Station abmelden',
   settings: 'Einstellungen',

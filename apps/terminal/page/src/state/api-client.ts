@@ -1,12 +1,13 @@
 import { signal } from '@preact/signals';
 import { nowMs } from './clock.js';
+import { signInNeeded } from './store.js';
 
 /** The terminal's HTTP API as values: what is expected to fail is an answer, not an exception. */
 export type Answer<T> = { ok: true; value: T } | Failure;
 
 export interface Failure {
   ok: false;
-  /** `away`: no answer, or one to try again · `signIn`: a token is needed · `refused`: never with this body */
+  /** `away`: no answer, or one to try again · `signIn`: see {@link signInNeeded} · `refused`: never with this body */
   kind: 'away' | 'signIn' | 'refused';
   code: string | null;
   message: string | null;
@@ -36,6 +37,7 @@ export async function call<T>(
       ...(method !== 'GET' && { headers, body: JSON.stringify(body) }),
       signal: AbortSignal.timeout(TIMEOUT_MS),
       cache: 'no-store',
+      redirect: 'manual',
     });
     if (!response.ok) return await failureOf(response);
     return { ok: true, value: (response.status === 204 ? null : await response.json()) as T };
@@ -52,7 +54,9 @@ export async function failureOf(response: Response): Promise<Failure> {
   const code = textOf(body['code']);
   // a proxy that refuses says nothing of what was sent, unless it is too large
   const isFinal = status < 500 && !AGAIN_LATER.has(status) && (code !== null || status === 413);
-  const kind = status === 401 ? 'signIn' : isFinal ? 'refused' : 'away';
+  const isSignIn = status === 401 || response.type === 'opaqueredirect';
+  if (isSignIn) signInNeeded.value = code === null ? 'proxy' : 'token';
+  const kind = isSignIn ? 'signIn' : isFinal ? 'refused' : 'away';
   const retryAfterMs = Number(response.headers.get('retry-after') ?? 0) * 1000 || 0;
   return {
     ok: false,

@@ -130,8 +130,11 @@ async function follow(signal: AbortSignal): Promise<number> {
       },
       signal: AbortSignal.any([signal, ending.signal]),
       cache: 'no-store',
+      redirect: 'manual',
     });
-    if (!response.ok || !response.body) return await notFollowed(response);
+    // a proxy may answer with a page of its own
+    const isStream = response.headers.get('content-type')?.startsWith('text/event-stream') === true;
+    if (!isStream || !response.body) return await notFollowed(response);
     const parse = createEventParser();
     const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
     connected();
@@ -148,7 +151,6 @@ async function follow(signal: AbortSignal): Promise<number> {
 
 async function notFollowed(response: Response): Promise<number> {
   const failure = await failureOf(response);
-  if (failure.kind === 'signIn') store.signInNeeded.value = true;
   lastEventId = null;
   return failure.kind === 'signIn' ? MAX_RETRY_MS : failure.retryAfterMs;
 }

@@ -164,7 +164,6 @@ async function sendBatch(batch: readonly Outgoing[]): Promise<boolean> {
     const backoffMs =
       Math.min(MAX_BACKOFF_MS, MIN_BACKOFF_MS * 2 ** failures++) * (0.75 + Math.random() / 2);
     nextTryAtMs = nowMs() + Math.max(backoffMs, answer.retryAfterMs);
-    if (answer.kind === 'signIn') signInNeeded.value = true;
     return false;
   }
   const { code, message } = answer;

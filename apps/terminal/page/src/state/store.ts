@@ -42,7 +42,8 @@ export function setLanguage(chosen: Language): void {
 
 /** The last session is kept for its time zone and clock, so that the page can speak while the server is away. */
 export const session = signal<Session | null>(keptSession());
-export const signInNeeded = signal(false);
+/** By a token here, or at a proxy before the server, which answers by itself or leads to a page of its own. */
+export const signInNeeded = signal<false | 'token' | 'proxy'>(false);
 const keptClock = session.peek()?.clock;
 if (keptClock) setPlantClock(keptClock, Number(kept.get('clockReadAtMs') ?? 0));
 

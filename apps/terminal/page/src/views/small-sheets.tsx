@@ -150,20 +150,30 @@ async function signOut(): Promise<void> {
   // where no token is needed there is nothing to sign out of
   const answer = await call<Session>('GET', '/api/session');
   if (answer.ok) setSession(answer.value);
-  else signInNeeded.value = true;
+  else signInNeeded.value ||= 'token';
 }
 
 function signInProblem({ kind, code, message, retryAfterMs }: Failure): string {
   const words = strings.peek();
   if (code === 'too-many') return words.tooManyTokens(Math.ceil(retryAfterMs / 1000));
-  if (kind === 'away') return words.signInFailed;
   return kind === 'signIn' ? words.tokenWrong : (message ?? words.signInFailed);
 }
 
-/** Instead of a view, where the server wants to know which station this is. */
+/** Instead of a view, where the server, or a proxy before it, wants to know which station this is. */
 export function SignIn(): JSX.Element {
   const words = strings.value;
   const [problem, setProblem] = useState<string | null>(null);
+  if (signInNeeded.value === 'proxy') {
+    return (
+      <section class="sign-in card column">
+        <h1>{words.signIn}</h1>
+        <p>{words.signInAtProxy}</p>
+        <a class="button primary" href="/sign-in">
+          {words.signIn}
+        </a>
+      </section>
+    );
+  }
   const signIn = async (token: string): Promise<void> => {
     const answer = await call<Session>('POST', '/api/session', { token });
     if (answer.ok) setSession(answer.value);
