@@ -121,10 +121,26 @@ describe("entries of the terminal's page", () => {
     await shown.status(NAME, 'unanswered').waitFor({ state: 'detached' });
   });
 
-  it('wait, and are not lost, while a proxy refuses what it is sent', async () => {
+  it.each<[string, number | 'foreign-origin']>([
+    ['a proxy refuses what it is sent', 403],
+    ['the server takes the page for that of another site', 'foreign-origin'],
+  ])('wait, and are not lost, while %s', async (_, refusal) => {
+    let refusals = 0;
     let isRefused = true;
-    shown.terminal.refusesRequest = () => (isRefused ? 403 : undefined);
+    shown.terminal.refusesRequest = () => {
+      if (!isRefused) return undefined;
+      refusals += 1;
+      return refusal;
+    };
     await sendTogether();
+    // more often than it takes to ask for each of them alone
+    await eventually(
+      async () => {
+        await shown.page.clock.runFor(5_000);
+        return refusals > 5;
+      },
+      { what: 'they are sent again and again' },
+    );
     await shown.page.getByText(/3 not sent since/).waitFor();
     isRefused = false;
     await eventually(

@@ -18,7 +18,8 @@ export interface Failure {
 }
 
 const TIMEOUT_MS = 15_000;
-const AGAIN_LATER = new Set([408, 425, 429]);
+/** What they say is not of what was sent. */
+const AGAIN_LATER = new Set([403, 408, 425, 429]);
 
 /** When something was last sent that got no answer, epoch milliseconds: the connection may be gone. */
 export const unansweredAtMs = signal(0);
