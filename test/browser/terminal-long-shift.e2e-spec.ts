@@ -59,6 +59,15 @@ describe("the terminal's page over a long shift", () => {
     await tokenField().waitFor({ timeout: 10_000 });
   });
 
+  it('is not said to be signed out while it cannot be', async () => {
+    await openSignedIn();
+    shown.terminal.isCut = true;
+    await shown.page.getByRole('button', { name: 'Settings' }).click();
+    await shown.page.getByRole('button', { name: 'Sign out' }).click();
+    await shown.page.getByText('The server does not answer. Try again.').waitFor();
+    expect(await tokenField().count()).toBe(0);
+  });
+
   it('shows what it knows, and does not take a plant for empty, while a server is starting', async () => {
     await shown.open();
     await shown.rowOf(NAME).first().waitFor();

@@ -11,6 +11,7 @@ import {
   session,
   setLanguage,
   setSession,
+  showToast,
   signInNeeded,
   strings,
 } from '../state/store.js';
@@ -146,7 +147,11 @@ export function SettingsSheet(): JSX.Element {
 }
 
 async function signOut(): Promise<void> {
-  await call('DELETE', '/api/session');
+  if (!(await call('DELETE', '/api/session')).ok) {
+    // its cookie is still there
+    showToast(strings.peek().signInFailed, true);
+    return;
+  }
   // where no token is needed there is nothing to sign out of
   const answer = await call<Session>('GET', '/api/session');
   if (answer.ok) setSession(answer.value);
