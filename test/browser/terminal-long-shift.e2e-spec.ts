@@ -2,6 +2,7 @@ import { eventually } from '../support/eventually.js';
 import { PageUnderTest } from '../support/terminal-page/page-under-test.js';
 
 const NAME = 'Grinder 1';
+const OTHER = 'Laser cutter 1';
 
 describe("the terminal's page over a long shift", () => {
   const shown = new PageUnderTest();
@@ -82,5 +83,37 @@ describe("the terminal's page over a long shift", () => {
       await shown.page.getByText('The server is starting').waitFor();
       expect(await shown.page.locator('.empty').textContent()).toBe('Loading …');
     }
+  });
+
+  it('takes over a new page though it was there before the first was kept', async () => {
+    await shown.open();
+    await shown.page.waitForFunction(() => navigator.serviceWorker.controller !== null);
+    shown.terminal.release = 2;
+    const loaded = shown.page.waitForEvent('load', { timeout: 15_000 });
+    await shown.page.evaluate(async () => (await navigator.serviceWorker.ready).update());
+    await loaded;
+  });
+
+  it('does not keep what was answered long since', async () => {
+    await shown.openWithClock();
+    await shown.giveReason(NAME, '13');
+    await shown.page.clock.runFor(11_000);
+    await shown.status(NAME, 'applied').waitFor();
+    await shown.page.clock.fastForward('25:00:00');
+    await shown.giveReason(OTHER, '20');
+    await shown.status(OTHER, 'undo').waitFor();
+    const kept = await shown.page.evaluate(
+      () =>
+        new Promise<string[]>((resolve) => {
+          indexedDB.open('machine-terminal').onsuccess = ({ target }) => {
+            const { result } = target as IDBOpenDBRequest;
+            const all = result.transaction('outgoing').objectStore('outgoing').getAll();
+            all.onsuccess = () => {
+              resolve((all.result as { reasonId: string }[]).map(({ reasonId }) => reasonId));
+            };
+          };
+        }),
+    );
+    expect(kept).toEqual(['20']);
   });
 });

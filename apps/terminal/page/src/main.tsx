@@ -16,9 +16,11 @@ if ('serviceWorker' in navigator) void installShell();
 
 /** Keeps the shell for when the server is away, and takes over a new one while nobody is in the middle of something. */
 async function installShell(): Promise<void> {
-  const wasControlled = navigator.serviceWorker.controller !== null;
+  let isControlled = navigator.serviceWorker.controller !== null;
   navigator.serviceWorker.addEventListener('controllerchange', () => {
-    if (wasControlled) reloadWhenIdle();
+    // the first shell is that of the page itself
+    if (isControlled) reloadWhenIdle();
+    isControlled = true;
   });
   const registration = await navigator.serviceWorker.register('/sw.js').catch(() => null);
   setInterval(() => void registration?.update().catch(() => undefined), UPDATE_EVERY_MS);

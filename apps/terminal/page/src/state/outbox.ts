@@ -60,7 +60,7 @@ export async function openOutbox(): Promise<void> {
   } catch {
     isKept.value = false;
   }
-  await change((entries) => entries.filter((entry) => !isForgotten(entry, nowMs())));
+  await addEntries([]);
   tabs.onmessage = () => void reload();
   tick.subscribe(() => void sendDue());
   window.addEventListener('online', sendSoon);
@@ -72,8 +72,9 @@ export function sendSoon(): void {
   void sendDue();
 }
 
+/** Forgets those that have been answered long since: a page may be open for months. */
 export async function addEntries(entries: readonly Outgoing[]): Promise<void> {
-  await change((known) => [...known, ...entries]);
+  await change((known) => [...known.filter((entry) => !isForgotten(entry, nowMs())), ...entries]);
 }
 
 /** Takes back those of these that were not sent. */
