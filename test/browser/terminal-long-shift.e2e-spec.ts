@@ -85,6 +85,21 @@ describe("the terminal's page over a long shift", () => {
     }
   });
 
+  it('keeps a note that was begun when its sheet is closed by a tap beside it', async () => {
+    await shown.open('#/machine/M-001');
+    const begin = () => shown.page.getByRole('button', { name: 'Add a note' }).click();
+    await begin();
+    await shown.page.getByRole('textbox').pressSequentially('Spindle is', { delay: 60 });
+    await shown.page.mouse.click(5, 5);
+    await shown.page.locator('dialog').waitFor({ state: 'detached' });
+    await begin();
+    expect(await shown.page.getByRole('textbox').inputValue()).toBe('Spindle is');
+    await shown.page.getByRole('button', { name: 'Save' }).click();
+    await shown.page.locator('dialog').waitFor({ state: 'detached' });
+    await begin();
+    expect(await shown.page.getByRole('textbox').inputValue()).toBe('');
+  });
+
   it('takes over a new page though it was there before the first was kept', async () => {
     await shown.open();
     await shown.page.waitForFunction(() => navigator.serviceWorker.controller !== null);

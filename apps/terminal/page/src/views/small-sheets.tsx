@@ -79,6 +79,9 @@ export function OperatorSheet(): JSX.Element {
   );
 }
 
+/** Notes that were begun, by machine: a tap beside the sheet closes it. */
+const drafts = new Map<string, string>();
+
 export function NoteSheet(props: { machineId: string; machineName: string }): JSX.Element {
   const { machineId, machineName } = props;
   const words = strings.value;
@@ -91,12 +94,20 @@ export function NoteSheet(props: { machineId: string; machineName: string }): JS
           // a double tap comes while the note of the first is written, before the sheet is closed
           if (isSaved.current) return;
           isSaved.current = true;
+          drafts.delete(machineId);
           void submitNote(machineId, machineName, text).then(() => dialog?.close());
         }}
       >
         <label class="field column">
           {words.noteText}
-          <textarea name="text" rows={4} maxLength={1000} required />
+          <textarea
+            name="text"
+            rows={4}
+            maxLength={1000}
+            required
+            defaultValue={drafts.get(machineId) ?? ''}
+            onInput={({ currentTarget }) => drafts.set(machineId, currentTarget.value)}
+          />
         </label>
         <p class="hint">{words.noteHint}</p>
       </Form>
