@@ -1,4 +1,5 @@
 import { eventually } from '../support/eventually.js';
+import { NOW } from '../support/terminal-page/fake-plant.js';
 import { PageUnderTest } from '../support/terminal-page/page-under-test.js';
 
 const NAME = 'Grinder 1';
@@ -98,6 +99,19 @@ describe("the terminal's page over a long shift", () => {
     await shown.page.locator('dialog').waitFor({ state: 'detached' });
     await begin();
     expect(await shown.page.getByRole('textbox').inputValue()).toBe('');
+  });
+
+  it('names the day of a state that began before midnight', async () => {
+    const tenHours = 10 * 3600;
+    const untilMidnight = tenHours - 7 * 60 - 5;
+    shown.terminal.plant.session.clock.epochSeconds = NOW + untilMidnight;
+    await shown.openWithClock('#/wall');
+    const state = shown.page.locator('.tile-state').first();
+    await state.filter({ hasText: /since \d/ }).waitFor();
+    // shorter than the silence after which a page connects anew, and is told the time of before
+    await shown.page.clock.runFor(12_000);
+    await shown.page.locator('.clock', { hasText: '00:0' }).waitFor();
+    await state.filter({ hasText: /since Mon \d/ }).waitFor({ timeout: 5_000 });
   });
 
   it('takes over a new page though it was there before the first was kept', async () => {

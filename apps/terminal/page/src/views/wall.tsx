@@ -147,11 +147,9 @@ function TileItem({ machineId }: { machineId: string }): JSX.Element | null {
   const tile = tileOf(machineId)?.value;
   if (!tile) return null;
   const words = strings.value;
-  const { timeOn } = formats.value;
   const look = lookOf(tile);
   const open = tile.openStops.length;
   const isLost = look === 'NO_DATA';
-  const now = plantMinute.peek();
   return (
     <li class="tile-place">
       <a class={`tile ${look}`} href={hrefOf({ view: 'machine', machineId })}>
@@ -159,16 +157,7 @@ function TileItem({ machineId }: { machineId: string }): JSX.Element | null {
         <span class="tile-name">{tile.displayName}</span>
         <span class="tile-state">
           <b>{words.state[look]}</b>
-          {isLost
-            ? null
-            : tile.startTime !== null && (
-                <>
-                  {' '}
-                  {words.since(timeOn(tile.startTime, now))}
-                  {' · '}
-                  <Since startTime={tile.startTime} />
-                </>
-              )}
+          {isLost ? null : tile.startTime !== null && <Since startTime={tile.startTime} />}
         </span>
         <span class="tile-orders">
           <Orders orders={tile.workingOrders} />
@@ -226,7 +215,16 @@ function GoingOn({
 
 /** Each on its own, so that a minute that passes redraws a text and not five hundred tiles. */
 function Since({ startTime }: { startTime: number }): JSX.Element {
-  return <span class="nowrap">{formats.value.span(plantMinute.value - startTime)}</span>;
+  const { timeOn, span } = formats.value;
+  const now = plantMinute.value;
+  return (
+    <>
+      {' '}
+      {strings.value.since(timeOn(startTime, now))}
+      {' · '}
+      <span class="nowrap">{span(now - startTime)}</span>
+    </>
+  );
 }
 
 function KnownUntil({ tile }: { tile: Tile }): JSX.Element {
