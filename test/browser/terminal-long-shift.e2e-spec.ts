@@ -86,6 +86,14 @@ describe("the terminal's page over a long shift", () => {
     }
   });
 
+  it('says up to when every stop has its reason, for no bridge may have told of others since', async () => {
+    const { terminal } = shown;
+    terminal.plant.tiles.forEach((tile) => (tile.openStops = []));
+    terminal.setLink('up', NOW - 240);
+    await shown.open();
+    await shown.page.getByText('States are known up to 14:03.').waitFor();
+  });
+
   it('keeps a note that was begun when its sheet is closed by a tap beside it', async () => {
     await shown.open('#/machine/M-001');
     const begin = () => shown.page.getByRole('button', { name: 'Add a note' }).click();

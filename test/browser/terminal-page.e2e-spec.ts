@@ -660,7 +660,9 @@ describe("the terminal's page", () => {
   it('says of when the figures of a hand-over are, and shows none of another shift', async () => {
     await openWithClock('#/hand-over');
     const head = page.locator('h1');
-    await expectText(head, /06:00–16:00.*as of 14:07/);
+    terminal.setLink('up', NOW - 240);
+    await page.clock.runFor(11_000);
+    await expectText(head, /06:00–16:00.*as of 14:07 · known up to 14:03/);
     await terminal.close();
     await page.clock.runFor(30 * 60_000);
     await page.locator('.clock', { hasText: '14:37' }).waitFor();

@@ -7,7 +7,15 @@ import { unsentEntries } from '../state/outbox.js';
 import { Icon } from '../parts/icons.js';
 import { hrefOf } from '../state/router.js';
 import { plantMinute, plantSeconds } from '../state/clock.js';
-import { connection, factoryId, formats, nameOfReason, session, strings } from '../state/store.js';
+import {
+  connection,
+  factoryId,
+  formats,
+  link,
+  nameOfReason,
+  session,
+  strings,
+} from '../state/store.js';
 import { NoteText } from './machine.js';
 import { Button, FactoryChoice, ShiftChoice } from '../parts/controls.js';
 
@@ -51,7 +59,11 @@ export function HandOver(): JSX.Element {
           <h1>
             {words.handOver} · {day(data.shift.startTime)} {time(data.shift.startTime)}–
             {time(data.shift.endTime)}{' '}
-            <small>{words.asOf(timeOn(loaded.at, plantMinute.value))}</small>
+            <small>
+              {words.asOf(timeOn(loaded.at, plantMinute.value))}
+              {loaded.knownUntil !== null &&
+                ` · ${words.knownUpTo(timeOn(loaded.knownUntil, plantMinute.value))}`}
+            </small>
           </h1>
           {unsentCount > 0 && (
             <p class="warning row">
@@ -155,6 +167,8 @@ function HandOverTable({ data }: { data: HandOverData }): JSX.Element {
 interface LoadedHandOver {
   query: string;
   at: number;
+  /** Until when states were known then. */
+  knownUntil: number | null;
   data: HandOverData;
 }
 
@@ -175,7 +189,8 @@ function useHandOver(shift: 0 | 1): LoadedHandOver | null {
       // names that came after the figures would move the rows
       const [answer] = await Promise.all([asked, reasonsAsked()]);
       if (!answer.ok || isGone) return;
-      setLoaded({ query, at: plantSeconds(), data: answer.value });
+      const knownUntil = link.peek()?.knownUntil ?? null;
+      setLoaded({ query, at: plantSeconds(), knownUntil, data: answer.value });
     };
     void load();
     const timer = setInterval(() => void load(), REFRESH_MS);

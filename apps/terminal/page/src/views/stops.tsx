@@ -13,8 +13,8 @@ import { outgoing } from '../state/outbox.js';
 import { Icon } from '../parts/icons.js';
 import { StopItem, targetOf } from '../parts/stop-item.js';
 import { useGrowing } from '../parts/use-growing.js';
-import { nowMs, plantNow, tick } from '../state/clock.js';
-import { factoryId, formats, session, strings, tiles } from '../state/store.js';
+import { nowMs, plantMinute, plantNow, tick } from '../state/clock.js';
+import { factoryId, formats, link, session, strings, tiles } from '../state/store.js';
 import { Button, FactoryChoice, NoMachines, Segments } from '../parts/controls.js';
 
 /** More than anyone explains in a shift; the rest is counted. */
@@ -138,11 +138,16 @@ function clearSelection(): void {
 function NothingToExplain(): JSX.Element {
   const words = strings.value;
   if (tiles.value.length === 0) return <NoMachines />;
+  const { span, timeOn } = formats.value;
+  const knownUntil = link.value?.knownUntil ?? null;
   return (
     <div class="empty">
       <Icon name="check" />
       <p class="empty-title">{words.nothingToExplain}</p>
-      <p>{words.stopsAppear(formats.value.span(session.value?.stopThresholdSeconds ?? 120))}</p>
+      <p>{words.stopsAppear(span(session.value?.stopThresholdSeconds ?? 120))}</p>
+      {knownUntil !== null && (
+        <p class="pale">{words.statesKnownUpTo(timeOn(knownUntil, plantMinute.value))}</p>
+      )}
     </div>
   );
 }
