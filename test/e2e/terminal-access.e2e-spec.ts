@@ -1,4 +1,6 @@
+import { once } from 'node:events';
 import { request as httpRequest } from 'node:http';
+import { connect } from 'node:net';
 import { gunzipSync, constants } from 'node:zlib';
 import { Logger } from '@nestjs/common';
 import { eventually } from '../support/eventually.js';
@@ -179,6 +181,21 @@ describe('who may use the terminal', () => {
     expect(await (await terminal.request('GET', '/metrics')).text()).toMatch(
       /^machine_terminal_pages 0$/m,
     );
+  });
+
+  it('is followed no more once it is gone, also where it asked for events twice by one connection', async () => {
+    const terminal = await start();
+    const { host, hostname, port } = new URL(terminal.url);
+    const pages = async (count: number): Promise<boolean> => {
+      const metrics = await (await terminal.request('GET', '/metrics')).text();
+      return metrics.includes(`\nmachine_terminal_pages ${count}\n`);
+    };
+    const socket = connect(Number(port), hostname);
+    socket.write(`GET /api/events HTTP/1.1\r\nHost: ${host}\r\n\r\n`.repeat(2));
+    await once(socket, 'data');
+    await eventually(() => pages(2), { what: 'two streams' });
+    socket.destroy();
+    await eventually(() => pages(0), { what: 'none is left', timeoutMs: 10_000 });
   });
 
   it('gets events compressed where it takes that, in one stream of parts', async () => {

@@ -48,7 +48,8 @@ export class LiveController {
       ...{ output: raw, isCompressed, factoryId: factoryId ?? null, firstBytes: 0 },
       identity: () => this.access.identify(request) ?? request.identity,
     };
-    raw.on('close', () => {
+    // not that of the answer: one that waits behind another of its connection closes without a word
+    request.socket.on('close', () => {
       stream.disconnect(client);
     });
     raw.on('error', () => undefined);
