@@ -94,6 +94,18 @@ describe("the terminal's page over a long shift", () => {
     await shown.page.getByText('States are known up to 14:03.').waitFor();
   });
 
+  it('is followed by browsers of 2022, as on tablets that get no newer one', async () => {
+    await shown.openAt('about:blank');
+    await shown.page.addInitScript(() => {
+      for (const name of ['any', 'timeout']) Reflect.deleteProperty(AbortSignal, name);
+    });
+    await shown.page.goto(shown.terminal.url);
+    await live().waitFor({ timeout: 10_000 });
+    await shown.rowOf(NAME).first().waitFor();
+    await shown.giveReason(NAME, '13');
+    await shown.status(NAME, 'applied').waitFor({ timeout: 20_000 });
+  });
+
   it('keeps a note that was begun when its sheet is closed by a tap beside it', async () => {
     await shown.open('#/machine/M-001');
     const begin = () => shown.page.getByRole('button', { name: 'Add a note' }).click();

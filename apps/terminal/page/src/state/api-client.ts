@@ -31,12 +31,16 @@ export async function call<T>(
   body: unknown = {},
 ): Promise<Answer<T>> {
   const sentAtMs = nowMs();
+  const late = new AbortController();
+  const timer = setTimeout(() => {
+    late.abort();
+  }, TIMEOUT_MS);
   const headers = { 'content-type': 'application/json', 'x-machine-terminal': '1' };
   try {
     const response = await fetch(path, {
       method,
       ...(method !== 'GET' && { headers, body: JSON.stringify(body) }),
-      signal: AbortSignal.timeout(TIMEOUT_MS),
+      signal: late.signal,
       cache: 'no-store',
       redirect: 'manual',
     });
@@ -45,6 +49,8 @@ export async function call<T>(
   } catch {
     if (method !== 'GET') unansweredAtMs.value = sentAtMs;
     return { ok: false, kind: 'away', code: null, message: null, body: {}, retryAfterMs: 0 };
+  } finally {
+    clearTimeout(timer);
   }
 }
 

@@ -113,6 +113,10 @@ async function follow(signal: AbortSignal): Promise<number> {
   const path =
     factory === null ? '/api/events' : `/api/events?factoryId=${encodeURIComponent(factory)}`;
   const ending = (lost = new AbortController());
+  // AbortSignal.any came in 2024, and tablets are older
+  signal.addEventListener('abort', () => {
+    ending.abort();
+  });
   const heard = (): void => {
     heardAtMs = nowMs();
     clearTimeout(timer);
@@ -128,7 +132,7 @@ async function follow(signal: AbortSignal): Promise<number> {
         accept: 'text/event-stream',
         ...(lastEventId === null ? {} : { 'last-event-id': lastEventId }),
       },
-      signal: AbortSignal.any([signal, ending.signal]),
+      signal: ending.signal,
       cache: 'no-store',
       redirect: 'manual',
     });
