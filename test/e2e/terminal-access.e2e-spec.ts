@@ -2,6 +2,7 @@ import { once } from 'node:events';
 import { request as httpRequest } from 'node:http';
 import { connect } from 'node:net';
 import { gunzipSync, constants } from 'node:zlib';
+import { jest } from '@jest/globals';
 import { Logger } from '@nestjs/common';
 import { eventually } from '../support/eventually.js';
 import { testBrokers, TestKafka, uniqueTopicPrefix } from '../support/kafka.js';
@@ -9,6 +10,7 @@ import { RunningTerminal } from '../support/running-terminal.js';
 import { temporaryFile } from '../support/temporary-files.js';
 
 const TOKEN = 'a-token-of-the-press-hall';
+const DAY_MS = 86_400_000;
 const TERMINAL_TOKENS_FILE = temporaryFile('tokens.json', { [TOKEN]: 'Press hall' });
 
 describe('who may use the terminal', () => {
@@ -57,6 +59,24 @@ describe('who may use the terminal', () => {
     const asJson = { 'content-type': 'application/json' };
     expect((await terminal.request('DELETE', '/api/session', undefined, asJson)).ok).toBe(true);
     expect((await terminal.request('GET', '/api/session')).status).toBe(401);
+  });
+
+  it('keeps a session for as long as it is used', async () => {
+    const terminal = await start({ TERMINAL_TOKENS_FILE });
+    await terminal.request('POST', '/api/session', { token: TOKEN });
+    const cookies = async (daysLater: number): Promise<string[]> => {
+      const realNow = Date.now.bind(Date);
+      const later = jest
+        .spyOn(Date, 'now')
+        .mockImplementation(() => realNow() + daysLater * DAY_MS);
+      const { status, headers } = await terminal.request('GET', '/api/session');
+      later.mockRestore();
+      expect([daysLater, status]).toEqual([daysLater, 200]);
+      return headers.getSetCookie();
+    };
+    expect(await cookies(0)).toEqual([]);
+    expect(await cookies(29)).toEqual([expect.stringContaining('; Max-Age=2592000')]);
+    await cookies(58);
   });
 
   it('loses a session with its token', async () => {

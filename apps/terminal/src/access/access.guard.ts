@@ -1,5 +1,5 @@
 import { type CanActivate, type ExecutionContext, Injectable } from '@nestjs/common';
-import type { FastifyRequest } from 'fastify';
+import type { FastifyReply, FastifyRequest } from 'fastify';
 import { ApiError } from '#libs/http-api';
 import type { Identity } from './identity.js';
 import { StationAccess } from './station-access.js';
@@ -19,13 +19,15 @@ export class AccessGuard implements CanActivate {
   constructor(private readonly access: StationAccess) {}
 
   canActivate(context: ExecutionContext): boolean {
-    const request = context.switchToHttp().getRequest<IdentifiedRequest>();
+    const http = context.switchToHttp();
+    const request = http.getRequest<IdentifiedRequest>();
     assertOwnPage(request, this.access);
     const identity = this.access.identify(request);
     if (identity === undefined) {
       throw new ApiError(401, 'token-needed', "send a station's token to POST /api/session");
     }
     request.identity = identity;
+    this.access.renew(request, http.getResponse<FastifyReply>());
     return true;
   }
 }

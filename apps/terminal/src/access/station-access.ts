@@ -18,8 +18,8 @@ import {
 import { WrongTokens } from './wrong-tokens.js';
 
 const COOKIE = 'machine-terminal';
-const SESSION_DAYS = 30;
-const DAY_SECONDS = 86_400;
+const SESSION_SECONDS = 30 * 86_400;
+const RENEWED_AFTER_SECONDS = 86_400;
 const BEARER = /^bearer +(?<token>.+)$/i;
 const HOST_OF_LOOPBACK = /^(127\.\d+\.\d+\.\d+|\[::1\]|localhost)(:\d+)?$/i;
 
@@ -81,11 +81,19 @@ export class StationAccess {
     const found = this.stationWith(digest(token));
     if (found === undefined) throw this.wrongTokens.refusal(request.ip);
     const { station } = found;
-    this.setCookie(request, reply, {
-      ...{ station, token: found.digest.toString('base64url'), operator: null, operatorUntil: 0 },
-      expiresMs: realEpochMs() + SESSION_DAYS * DAY_SECONDS * 1000,
-    });
+    const session = { station, token: found.digest.toString('base64url'), operator: null };
+    this.setCookie(request, reply, { ...session, operatorUntil: 0 });
     return { station, operator: null };
+  }
+
+  /** A session goes on for as long as it is used: who works at night has no token to open another. */
+  renew(request: FastifyRequest, reply: FastifyReply): void {
+    const session = this.sessionOf(request);
+    if (session === undefined) return;
+    const leftSeconds = (session.expiresMs - realEpochMs()) / 1000;
+    if (leftSeconds < SESSION_SECONDS - RENEWED_AFTER_SECONDS) {
+      this.setCookie(request, reply, session);
+    }
   }
 
   /** @throws ApiError 409 where the proxy says who the operator is */
@@ -100,9 +108,8 @@ export class StationAccess {
     }
     const session = this.sessionOf(request);
     const [{ endTime: operatorUntil }] = this.plant.shifts(this.clock.nowSeconds());
-    const expiresMs = realEpochMs() + SESSION_DAYS * DAY_SECONDS * 1000;
     const token = session?.token ?? '';
-    this.setCookie(request, reply, { station, token, operator, operatorUntil, expiresMs });
+    this.setCookie(request, reply, { station, token, operator, operatorUntil });
     return { station, operator };
   }
 
@@ -144,10 +151,15 @@ export class StationAccess {
     return readSession(cookieValue(headers.cookie, COOKIE), this.secret, realEpochMs());
   }
 
-  private setCookie(request: FastifyRequest, reply: FastifyReply, session: SessionCookie): void {
+  private setCookie(
+    request: FastifyRequest,
+    reply: FastifyReply,
+    session: Omit<SessionCookie, 'expiresMs'>,
+  ): void {
     const isSecure = request.headers['x-forwarded-proto'] === 'https';
-    const age = `Max-Age=${SESSION_DAYS * DAY_SECONDS}${isSecure ? '; Secure' : ''}`;
-    const value = signSession(session, this.secret);
+    const age = `Max-Age=${SESSION_SECONDS}${isSecure ? '; Secure' : ''}`;
+    const expiresMs = realEpochMs() + SESSION_SECONDS * 1000;
+    const value = signSession({ ...session, expiresMs }, this.secret);
     void reply.header(
       'set-cookie',
       `${COOKIE}=${value}; Path=/; HttpOnly; SameSite=Strict; ${age}`,
