@@ -130,7 +130,7 @@ function TopBar(): JSX.Element {
       <button
         class="top-button"
         type="button"
-        aria-label={operator.value ?? words.nobody}
+        aria-label={`${words.registerOperator} ${operator.value ?? words.nobody}`}
         onClick={() => {
           openSheet({ kind: 'operator' });
         }}

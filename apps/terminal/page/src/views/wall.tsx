@@ -220,9 +220,8 @@ function Since({ startTime }: { startTime: number }): JSX.Element {
   return (
     <>
       {' '}
-      {strings.value.since(timeOn(startTime, now))}
-      {' · '}
-      <span class="nowrap">{span(now - startTime)}</span>
+      <span>{span(now - startTime)}</span>{' '}
+      <span>· {strings.value.since(timeOn(startTime, now))}</span>
     </>
   );
 }
