@@ -1451,6 +1451,16 @@ describe('CommandDispatcher', () => {
       expect(flow.dispatcher.pausedBecause).toBe('HTTP 429');
     });
 
+    it('does not pause for that while another call is under way', async () => {
+      flow = new Flow(SINGLE_CALLS);
+      flow.service = ([name]) => (name === 'c1' ? undefined : awayFor(AN_HOUR_MS));
+      for (const name of ['a1', 'b1', 'c1']) flow.submit(name);
+      await pass(10_000);
+      expect(flow.dispatcher.pausedBecause).toBeUndefined();
+      await flow.reply('c1', awayFor(AN_HOUR_MS), 1000);
+      expect(flow.dispatcher.pausedBecause).toBe('HTTP 429');
+    });
+
     it('begins no call in a slot that comes when it is paused already', async () => {
       flow = new Flow({ slots: new CallSlots(1) });
       flow.service = hang;
@@ -1587,7 +1597,7 @@ describe('CommandDispatcher', () => {
       await pass(100);
       const newer = flow.submit('bad2');
       await flow.reply('bad1', noRight, 1000);
-      await flow.reply('bad2', noRight, 1000);
+      for (let time = 0; time < 3; time += 1) await flow.reply('bad2', noRight, 1000);
       expect(older).toMatchObject({ results: [{ kind: 'superseded' }] });
       expect(newer).toMatchObject({ results: [{ kind: 'rejected', httpStatus: 403 }] });
     });

@@ -212,10 +212,13 @@ export class CommandDispatcher<P> {
     }
   }
 
-  /** Whether commands wait that have failed before and none is ready: one that is ready waits for a slot alone. */
+  /**
+   * Whether commands wait that have failed before, with none under way and none ready: one that is ready waits for a slot
+   * alone.
+   */
   private isStuck(): boolean {
     const { queue } = this.lanes;
-    if (queue.readyMachines(realNowMs()) > 0) return false;
+    if (this.calls.underWay > 0 || queue.readyMachines(realNowMs()) > 0) return false;
     return queue.someFirst(({ attempts, failedLookUps }) => attempts + failedLookUps > 0);
   }
 }

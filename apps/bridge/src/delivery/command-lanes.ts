@@ -8,6 +8,7 @@ import {
   resultFor,
 } from './command.js';
 import { type BatchLimits, type CallQuality, LaneQueue } from './lane-queue.js';
+import { FORBIDDEN } from './verdict.js';
 
 const SUPERSEDED: CommandEnd = {
   kind: 'superseded',
@@ -117,7 +118,8 @@ export class CommandLanes<P> {
     const [kept, other] = precedence === 'older' ? [older, newer] : [newer, older];
     kept.attempts = Math.max(older.attempts, newer.attempts);
     kept.failedLookUps = Math.max(older.failedLookUps, newer.failedLookUps);
-    kept.forbidden ??= other.forbidden;
+    // a 403 is about the machine, any other status about what was sent to it
+    if (other.doubted?.status === FORBIDDEN) kept.doubted ??= other.doubted;
     if (precedence === 'both') kept.waiters = [...older.waiters, ...newer.waiters];
     else this.settleWaiters(other, SUPERSEDED);
     return kept;

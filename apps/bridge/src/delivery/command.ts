@@ -13,7 +13,7 @@ import type {
 import type { TraceContext } from '#libs/tracing';
 import type { FlowHold } from '../flow-control/index.js';
 import type { BatchLimits } from './lane-queue.js';
-import type { ForbiddenAttribution, ServiceAnswer, UnlistedRefusal } from './verdict.js';
+import type { DoubtedRefusal, ServiceAnswer } from './verdict.js';
 
 /** A list that the service has taken. */
 export interface SetList {
@@ -205,9 +205,8 @@ export class Command<P> {
   failedLookUps = 0;
   /** A look-up has admitted it; true until the next call. */
   isAdmitted = false;
-  forbidden: ForbiddenAttribution | undefined;
-  /** Its latest refusal, by itself, with a status that the interface does not list. */
-  unlisted: UnlistedRefusal | undefined;
+  /** Its latest refusal that others may be to blame for. */
+  doubted: DoubtedRefusal | undefined;
 
   constructor(
     readonly machineId: string,

@@ -14,42 +14,6 @@ const timeOut: CallFailure = {
 };
 const noToken: CallFailure = { ...timeOut, cause: 'token-refused', why: '401' };
 
-describe('what FlowStatus knows of calls', () => {
-  it('is when the latest that went well began, and who else was forbidden since when', () => {
-    const status = new FlowStatus('work-orders');
-    const [first, second] = [status.numberCall(), status.numberCall()];
-    expect(status.latestAppliedMs).toBe(-Infinity);
-    status.succeeded({ ...second, startedMs: 200 }, true, []);
-    status.succeeded({ ...first, startedMs: 100 }, true, []);
-    expect(status.latestAppliedMs).toBe(200);
-    status.succeeded({ ...first, startedMs: 250 }, true, [{ machineId: 'M-7' }]);
-    status.succeeded({ ...first, startedMs: 300 }, false, [{ machineId: 'M-7' }]);
-    expect(status.latestAppliedMsOf('M-7')).toBe(250);
-    expect(status.latestAppliedMsOf('M-8')).toBe(-Infinity);
-    status.succeeded({ ...first, startedMs: 60_251 }, true, [{ machineId: 'M-8' }]);
-    expect(status.latestAppliedMsOf('M-7')).toBe(250);
-    status.succeeded({ ...first, startedMs: 120_252 }, true, []);
-    expect(status.latestAppliedMsOf('M-7')).toBe(-Infinity);
-    expect(status.latestAppliedMsOf('M-8')).toBe(60_251);
-
-    const now = jest.spyOn(performance, 'now');
-    const forbidden = (machineId: string, atMs: number): void => {
-      now.mockReturnValue(atMs);
-      status.forbidden(machineId);
-    };
-    expect(status.wasAnotherForbidden('M-1', 0)).toBe(false);
-    forbidden('M-1', 300);
-    expect(status.wasAnotherForbidden('M-1', 0)).toBe(false);
-    expect(status.wasAnotherForbidden('M-2', 300)).toBe(true);
-    forbidden('M-2', 400);
-    forbidden('M-2', 500);
-    now.mockRestore();
-    expect(status.wasAnotherForbidden('M-1', 500)).toBe(true);
-    expect(status.wasAnotherForbidden('M-2', 300)).toBe(true);
-    expect(status.wasAnotherForbidden('M-2', 301)).toBe(false);
-  });
-});
-
 describe('FlowStatus', () => {
   let nowMs: number;
   let status: FlowStatus;
@@ -68,9 +32,7 @@ describe('FlowStatus', () => {
 
   const goesWell = (): boolean => {
     nowMs += 1;
-    const isResumed = status.succeeded(status.numberCall(), true, []);
-    status.callEnded();
-    return isResumed;
+    return status.succeeded(nowMs);
   };
 
   const failOften = (failure = timeOut): void => {
@@ -115,21 +77,14 @@ describe('FlowStatus', () => {
       expect(status.pausedBecause).toBeUndefined();
     });
 
-    it('does not stand still while another call is under way', () => {
-      status.numberCall();
-      for (const machineId of ['M-1', 'M-2']) status.failed({ ...asked, machineId });
-      passSeconds(10);
-      expect(status.pausedBecause).toBeUndefined();
-      status.callEnded();
-      passSeconds(1);
-      expect(status.pausedBecause).toBe('HTTP 503');
-    });
-
     it('does not stand still where nothing waits any more because it failed', () => {
       for (const machineId of ['M-1', 'M-2']) status.failed({ ...asked, machineId });
       isStuck = false;
       passSeconds(10);
       expect(status.pausedBecause).toBeUndefined();
+      isStuck = true;
+      passSeconds(1);
+      expect(status.pausedBecause).toBe('HTTP 503');
     });
 
     it('does not stand still for one machine', () => {
@@ -137,16 +92,6 @@ describe('FlowStatus', () => {
       passSeconds(10);
       expect(status.pausedBecause).toBeUndefined();
     });
-  });
-
-  it('numbers calls as they start, and knows the latest to have started of those that went well', () => {
-    const [first, second, third] = [1, 2, 3].map(() => status.numberCall());
-    expect(first).toEqual({ number: 1, latestApplied: 0, startedMs: nowMs });
-    status.succeeded(second!, true, []);
-    status.succeeded(first!, true, []);
-    status.succeeded(third!, false, []);
-    expect(status.latestBegun).toBe(3);
-    expect(status.numberCall()).toMatchObject({ number: 4, latestApplied: 2 });
   });
 
   describe('in the log', () => {

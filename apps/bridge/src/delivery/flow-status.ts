@@ -2,29 +2,19 @@ import { Logger } from '@nestjs/common';
 import { everyRealMs, realNowMs } from '#libs/clock';
 import { ProbingBreaker } from '#libs/delivery';
 import type { FlowHold } from '../flow-control/index.js';
-import type { FlowCalls, RetryCause, StartedCall } from './verdict.js';
+import type { RetryCause } from './verdict.js';
 
 const REVIEW_MS = 1000;
 
 /** Whether a flow gets its commands through, in words for `/health/ready`; logs when that turns. */
-export class FlowStatus implements FlowCalls {
+export class FlowStatus {
   private readonly logger = new Logger('FlowStatus');
   private readonly breaker = new Breaker();
-  /** The number of the latest call to have begun. */
-  latestBegun = 0;
-  private underWay = 0;
   private stopReviews: (() => void) | undefined;
-  private latestApplied = 0;
-  /** When it began. */
-  latestAppliedMs = -Infinity;
   /** The latest call that failed, with the real milliseconds of its end. */
   lastFailure: { why: string; atMs: number } | undefined;
-  private readonly applied = new LatestApplied();
-  /** The machine that was answered 403 last, in a call of its own, and when; and when another before it was. */
-  private latestForbidden = { machineId: '', atMs: -Infinity };
-  private otherForbiddenMs = -Infinity;
 
-  /** @param isStuck whether there is something that has failed, and nothing that may be sent now */
+  /** @param isStuck whether there is something that has failed, nothing under way, and nothing that may be sent now */
   constructor(
     private readonly flow: string,
     private readonly hold?: Pick<FlowHold, 'isHeld'>,
@@ -65,52 +55,13 @@ export class FlowStatus implements FlowCalls {
     return this.admits() ? this.breaker.callBegins() : undefined;
   }
 
-  /** Numbers a call that is about to be made; {@link callEnded} follows. */
-  numberCall(): StartedCall {
-    this.latestBegun += 1;
-    this.underWay += 1;
-    return { number: this.latestBegun, latestApplied: this.latestApplied, startedMs: realNowMs() };
-  }
-
-  /** However it has ended. */
-  callEnded(): void {
-    this.underWay -= 1;
-  }
-
   /** The probe has not been made after all, or was cut off. */
   probeWasVoid(): void {
     this.breaker.probeWasVoid();
   }
 
-  /** A call for one machine alone was answered 403. */
-  forbidden(machineId: string): void {
-    const { latestForbidden } = this;
-    const atMs = realNowMs();
-    if (machineId !== latestForbidden.machineId) this.otherForbiddenMs = latestForbidden.atMs;
-    this.latestForbidden = { machineId, atMs };
-  }
-
-  wasAnotherForbidden(machineId: string, sinceMs: number): boolean {
-    const { latestForbidden, otherForbiddenMs } = this;
-    const isAnother = latestForbidden.machineId !== machineId;
-    return (isAnother ? latestForbidden.atMs : otherForbiddenMs) >= sinceMs;
-  }
-
-  latestAppliedMsOf(machineId: string): number {
-    return this.applied.startedMsOf(machineId);
-  }
-
-  /** The service has taken a call, or refused it; returns whether the flow, which was paused, moves again. */
-  succeeded(
-    { number, startedMs }: StartedCall,
-    isApplied: boolean,
-    commands: readonly { machineId: string }[],
-  ): boolean {
-    if (isApplied) this.applied.note(commands, startedMs);
-    if (isApplied && number > this.latestApplied) {
-      this.latestApplied = number;
-      this.latestAppliedMs = startedMs;
-    }
+  /** The service has taken a call that began then, or refused it; returns whether the flow, which was paused, moves again. */
+  succeeded(startedMs: number): boolean {
     const isResumed = this.breaker.succeeded(startedMs);
     if (isResumed) this.logger.log({ msg: 'flow moves again', flow: this.flow });
     return isResumed;
@@ -128,7 +79,7 @@ export class FlowStatus implements FlowCalls {
 
   /** Asked now and then while something has failed: what waits for as long as it was asked to fails no more. */
   private review(): void {
-    const nothingMoves = !this.isHeld && this.underWay === 0 && this.isStuck();
+    const nothingMoves = !this.isHeld && this.isStuck();
     if (nothingMoves && this.breaker.review(realNowMs())) {
       const { flow, pausedBecause: why } = this;
       this.logger.warn({ msg: 'flow paused, probing', flow, why });
@@ -136,33 +87,6 @@ export class FlowStatus implements FlowCalls {
     if (this.breaker.isInDoubt) return;
     this.stopReviews?.();
     this.stopReviews = undefined;
-  }
-}
-
-/** Longer than a call can take, and what is asked about lies before it. */
-const REMEMBERED_MS = 60_000;
-
-/**
- * When the latest calls that went well began, by machine: of the last minute or two, so that it is bounded by their
- * number. In two generations, for every call passes here: the older is forgotten when the newer is a minute old.
- */
-class LatestApplied {
-  private newer = new Map<string, number>();
-  private older = new Map<string, number>();
-  private begunMs = -Infinity;
-
-  note(commands: readonly { machineId: string }[], startedMs: number): void {
-    if (startedMs >= this.begunMs + REMEMBERED_MS) {
-      this.older = this.newer;
-      this.newer = new Map();
-      this.begunMs = startedMs;
-    }
-    for (const { machineId } of commands) this.newer.set(machineId, startedMs);
-  }
-
-  /** -Infinity if none is remembered. */
-  startedMsOf(machineId: string): number {
-    return this.newer.get(machineId) ?? this.older.get(machineId) ?? -Infinity;
   }
 }
 

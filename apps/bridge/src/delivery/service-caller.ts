@@ -1,5 +1,4 @@
 import { realNowMs } from '#libs/clock';
-import { backOffMs } from '#libs/delivery';
 import type { Span } from '#libs/tracing';
 import type { CallAnswer, Command, DispatcherOptions, SetList, TracedPermit } from './command.js';
 import type { FlowStatus } from './flow-status.js';
@@ -7,14 +6,13 @@ import type { SlowCall } from './lane-queue.js';
 import type { CommandLanes } from './command-lanes.js';
 import {
   classifyAnswer,
-  isUnlisted,
-  RETRY_BACK_OFF,
+  isDoubtful,
+  Refusals,
   type RetryCause,
-  reviewForbidden,
   type ServiceAnswer,
   type StartedCall,
-  UnlistedRefusals,
   type Verdict,
+  whileOpen,
 } from './verdict.js';
 
 type TryAgain = Extract<Verdict, { kind: 'try-again' }>;
@@ -28,8 +26,9 @@ export class ServiceCaller<P> {
     ...{ service: 0, 'token-refused': 0, forbidden: 0, 'unlisted-status': 0, 'not-yet': 0 },
   };
   splits = 0;
+  underWay = 0;
   private readonly pace = new CallPace();
-  private readonly unlisted = new UnlistedRefusals();
+  private readonly refusals = new Refusals();
 
   constructor(
     private readonly lanes: CommandLanes<P>,
@@ -47,7 +46,7 @@ export class ServiceCaller<P> {
       command.isAdmitted = false;
     }
     countCall(commands, 1);
-    const call = this.status.numberCall();
+    const call = this.refusals.callBegins();
     const answer = await this.ask(commands, this.options.call);
     if (answer === 'not made' || answer === 'cut off') {
       // It is made again where its machines still belong here.
@@ -83,6 +82,7 @@ export class ServiceCaller<P> {
         return objected;
       },
     };
+    this.underWay += 1;
     try {
       return await call(commands, permit);
     } catch (error) {
@@ -90,7 +90,7 @@ export class ServiceCaller<P> {
       // The client answers with values; whatever it throws all the same must not strand the machines.
       return { kind: 'retry', afterMs: null, error: new Error(String(error), { cause: error }) };
     } finally {
-      this.status.callEnded();
+      this.underWay -= 1;
     }
   }
 
@@ -101,44 +101,30 @@ export class ServiceCaller<P> {
   ): Promise<Verdict> {
     const attempt = commands.reduce((most, { attempts }) => Math.max(most, attempts), 1);
     const verdict = classifyAnswer(answer, attempt);
-    if (isUnlisted(verdict)) return this.reviewUnlisted(commands, verdict, attempt);
-    if (verdict.kind !== 'try-again' || verdict.cause !== 'forbidden') return verdict;
-    const [first] = commands;
-    if (first !== undefined && commands.length === 1) this.status.forbidden(first.machineId);
-    return reviewForbidden(commands, verdict, call, this.status);
-  }
-
-  /** The verdict on commands whose call was refused as the interface does not list it: theirs, or not yet known. */
-  private async reviewUnlisted(
-    commands: readonly Command<P>[],
-    verdict: Rejected,
-    attempt: number,
-  ): Promise<Verdict> {
+    if (!isDoubtful(verdict)) return verdict;
     const [only] = commands;
-    // a call that is too large is split, whoever finds it so
-    if (commands.length > 1 && verdict.status === TOO_LARGE) return verdict;
     if (only !== undefined && commands.length === 1) {
-      const review = this.unlisted.review(only, verdict, this.status);
+      const review = this.refusals.review(only, verdict.status, call);
       if (review === 'at-fault') return verdict;
       if (review === 'ask') await this.callEmpty(commands);
+    } else if (verdict.status === TOO_LARGE) {
+      // It is split, whoever finds it so.
+      return verdict;
     }
-    const why =
-      `${verdict.detail}; the interface lists no such answer: ` +
-      'see MACHINE_CLOUD_BASE_URL and what stands between the bridge and the service';
-    const waitMs = backOffMs(attempt, RETRY_BACK_OFF);
-    return { kind: 'try-again', cause: 'unlisted-status', waitMs, retryAfterMs: 0, why };
+    // Of several machines together nothing can be said yet: they part, and each is judged by itself.
+    return whileOpen(verdict, attempt);
   }
 
   /** Sees whether the way to the operation is right, where no other command of the flow shows it. */
   private async callEmpty(commands: readonly Command<P>[]): Promise<void> {
-    const call = this.status.numberCall();
+    const call = this.refusals.callBegins();
     const { callEmpty } = this.options;
     const answer = await this.ask(commands, (_, permit) =>
       callEmpty({ ...permit, hasTurn: false }),
     );
     if (answer === 'not made' || answer === 'cut off') return;
     const verdict = classifyAnswer(answer, 1);
-    if (verdict.kind !== 'try-again' && !isUnlisted(verdict)) this.unlisted.emptyAnswered(call);
+    if (verdict.kind !== 'try-again' && !isDoubtful(verdict)) this.refusals.emptyAnswered(call);
   }
 
   private conclude(
@@ -148,16 +134,13 @@ export class ServiceCaller<P> {
     lists: readonly SetList[] | undefined,
   ): Command<P>[][] {
     const isApplied = verdict.kind === 'applied';
-    const isSplit = commands.length > 1 && isUnlisted(verdict);
-    if (!isSplit && this.status.succeeded(call, isApplied, commands)) {
-      this.lanes.queue.liftBatchLimits();
-    }
-    if (!isUnlisted(verdict)) this.unlisted.answered(call, isApplied);
+    const isSplit = commands.length > 1 && isDoubtful(verdict);
+    if (!isSplit && this.status.succeeded(call.startedMs)) this.lanes.queue.liftBatchLimits();
+    if (!isDoubtful(verdict)) this.refusals.answered(call, isApplied ? commands : []);
     if (verdict.kind === 'rejected') return this.rejected(commands, verdict, call);
     const quality = this.pace.qualityOf(realNowMs() - call.startedMs, 'ok');
     const appliedAt = this.options.clock.nowSeconds();
     commands.forEach((command, index) => {
-      command.forbidden?.wentWell();
       const { workingOrders, records } = lists?.[index] ?? {};
       const end = { kind: 'applied', appliedAt, workingOrders, records } as const;
       this.lanes.endCommand(command, quality, end);

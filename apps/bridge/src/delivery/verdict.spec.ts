@@ -1,15 +1,14 @@
+import { jest } from '@jest/globals';
 import fc from 'fast-check';
 import {
   classifyAnswer,
-  type FlowCalls,
-  ForbiddenAttribution,
-  isUnlisted,
+  type DoubtedRefusal,
+  isDoubtful,
+  Refusals,
   RETRY_BACK_OFF,
   type ServiceAnswer,
   type StartedCall,
-  type UnlistedRefusal,
-  UnlistedRefusals,
-  type Verdict,
+  whileOpen,
 } from './verdict.js';
 
 const longest = (): number => 1;
@@ -60,168 +59,148 @@ describe('classifyAnswer', () => {
     );
   });
 
-  it.each([401, 403] as const)(
-    'tries again when the token is refused with %i, and says whether one machine may be the cause',
-    (status) => {
-      const verdict = classifyAnswer({ kind: 'unauthorised', status }, 1, longest);
-      expect(verdict).toMatchObject({
-        kind: 'try-again',
-        waitMs: 200,
-        retryAfterMs: 0,
-        cause: status === 403 ? 'forbidden' : 'token-refused',
-      });
-      expect(verdict).toHaveProperty(
-        'why',
-        `the service answers ${status}: the token ${status === 401 ? 'is not accepted' : 'lacks the scope'}`,
-      );
-    },
-  );
+  it('tries again when the token is not accepted, and says so', () => {
+    const verdict = classifyAnswer({ kind: 'unauthorised', status: 401 }, 1, longest);
+    const why = 'the service answers 401: the token is not accepted';
+    const again = { kind: 'try-again', waitMs: 200, retryAfterMs: 0 };
+    expect(verdict).toEqual({ ...again, cause: 'token-refused', why });
+  });
 });
 
-const forbidden: Verdict = {
-  kind: 'try-again',
-  waitMs: 0,
-  retryAfterMs: 0,
-  why: '403',
-  cause: 'forbidden',
-};
-const atFault = { kind: 'rejected', status: 403 };
+describe('a doubtful refusal', () => {
+  const refusal = (status: number) =>
+    ({ kind: 'rejected', status, detail: `HTTP ${status}` }) as const;
 
-/** The calls of a flow: what began when, and what went well. */
-class Calls implements FlowCalls {
-  nowMs = 100_000;
-  /** Much has gone well before the command came. */
-  latestBegun = 1000;
-  latestAppliedMs = this.nowMs - 5000;
-  isAnotherForbidden = false;
-  latestAppliedMsOfIt = -Infinity;
-  private latestApplied = 1000;
+  it.each([
+    [404, true],
+    [403, true],
+    [422, false],
+  ])('is %i: %j', (status, isIt) => {
+    expect(isDoubtful(refusal(status))).toBe(isIt);
+  });
 
-  begin(): StartedCall {
-    this.latestBegun += 1;
-    return {
-      number: this.latestBegun,
-      latestApplied: this.latestApplied,
-      startedMs: this.nowMs,
-    };
-  }
+  it('says while it is open what may be the cause', () => {
+    expect(whileOpen(refusal(403), 1)).toMatchObject({
+      kind: 'try-again',
+      cause: 'forbidden',
+      why: 'the service answers 403: the token lacks the scope',
+    });
+    expect(whileOpen(refusal(404), 1)).toMatchObject({
+      kind: 'try-again',
+      cause: 'unlisted-status',
+      why: expect.stringMatching(/^HTTP 404; .*MACHINE_CLOUD_BASE_URL/) as string,
+    });
+  });
+});
 
-  goesWell({ number, startedMs }: StartedCall): void {
-    this.latestApplied = Math.max(this.latestApplied, number);
-    this.latestAppliedMs = Math.max(this.latestAppliedMs, startedMs);
-  }
+interface Doubting {
+  machineId: string;
+  doubted: DoubtedRefusal | undefined;
+}
 
-  latestAppliedMsOf(): number {
-    return this.latestAppliedMsOfIt;
-  }
-
-  wasAnotherForbidden(): boolean {
-    return this.isAnotherForbidden;
-  }
+function commandOf(machineId: string): Doubting {
+  return { machineId, doubted: undefined };
 }
 
 describe('a machine that is answered 403', () => {
-  let calls: Calls;
-  let command: ForbiddenAttribution;
+  let nowMs: number;
+  let refusals: Refusals;
+  let command: Doubting;
 
   beforeEach(() => {
-    calls = new Calls();
-    command = new ForbiddenAttribution('M-1');
+    nowMs = 100_000;
+    jest.spyOn(performance, 'now').mockImplementation(() => nowMs);
+    refusals = new Refusals();
+    // much has gone well before the command came
+    otherGetsThrough();
+    nowMs += 5000;
+    command = commandOf('M-1');
   });
 
-  const refused = (call = calls.begin()): Verdict => command.review(forbidden, call, calls);
+  afterEach(() => {
+    jest.restoreAllMocks();
+  });
+
+  const refused = (call = refusals.callBegins(), it = command): string =>
+    refusals.review(it, 403, call);
+  const goesWell = (call: StartedCall, machineId = 'M-2'): void => {
+    refusals.answered(call, [{ machineId }]);
+  };
   const otherGetsThrough = (): void => {
-    calls.goesWell(calls.begin());
+    goesWell(refusals.callBegins());
   };
 
   it('is at fault when another gets through after that, and it is refused once more', () => {
-    expect(refused()).toBe(forbidden);
+    expect(refused()).toBe('open');
     otherGetsThrough();
-    expect(refused()).toMatchObject(atFault);
+    expect(refused()).toBe('at-fault');
   });
 
   it('is not at fault before it has been tried with a token that is known to work', () => {
     refused();
-    const call = calls.begin();
+    const call = refusals.callBegins();
     otherGetsThrough();
-    expect(refused(call)).toBe(forbidden);
-    expect(refused()).toMatchObject(atFault);
+    expect(refused(call)).toBe('open');
+    expect(refused()).toBe('at-fault');
+  });
+
+  it('is not at fault because another is refused as the interface lists it: that may come before the token is looked at', () => {
+    refused();
+    refusals.answered(refusals.callBegins());
+    expect(refused()).toBe('open');
   });
 
   describe('and nobody calls any more', () => {
     /** It is refused first beside a call that goes well, and again after so long. */
-    const refusedAfter = (ms: number, besideMs = 0): Verdict => {
-      const other = calls.begin();
-      calls.nowMs += besideMs;
-      const call = calls.begin();
-      calls.goesWell(other);
-      expect(refused(call)).toBe(forbidden);
-      calls.nowMs += ms;
+    const refusedAfter = (ms: number, besideMs = 0): string => {
+      const other = refusals.callBegins();
+      nowMs += besideMs;
+      const call = refusals.callBegins();
+      goesWell(other);
+      expect(refused(call)).toBe('open');
+      nowMs += ms;
       return refused();
     };
 
     it('is at fault when another got through beside it, and it is refused for a while', () => {
-      expect(refusedAfter(1999)).toBe(forbidden);
-      calls.nowMs += 1;
-      expect(refused()).toMatchObject(atFault);
+      expect(refusedAfter(1999)).toBe('open');
+      nowMs += 1;
+      expect(refused()).toBe('at-fault');
     });
 
     it('is not at fault for what got through long before', () => {
-      expect(refusedAfter(60_000, 1001)).toBe(forbidden);
+      expect(refusedAfter(60_000, 1001)).toBe('open');
     });
 
-    it('is not at fault when it was called itself right before: the token has lost its right', () => {
-      calls.latestAppliedMsOfIt = calls.nowMs - 1000;
-      expect(refusedAfter(60_000)).toBe(forbidden);
-    });
+    // of the second, what was noted before is a generation older when it is asked for
+    it.each([0, 54_500])(
+      'is not at fault when it was called itself right before: the token has lost its right (%i)',
+      (laterMs) => {
+        nowMs += laterMs;
+        goesWell(refusals.callBegins(), 'M-1');
+        nowMs += 1000;
+        expect(refusedAfter(60_000)).toBe('open');
+      },
+    );
 
     it('is at fault though it was called itself long before', () => {
-      calls.latestAppliedMsOfIt = calls.nowMs - 1001;
-      expect(refusedAfter(2000)).toMatchObject(atFault);
+      goesWell(refusals.callBegins(), 'M-1');
+      nowMs += 1001;
+      expect(refusedAfter(2000)).toBe('at-fault');
     });
 
-    it('is not at fault when others are refused, too', () => {
-      calls.isAnotherForbidden = true;
-      expect(refusedAfter(60_000)).toBe(forbidden);
-    });
-  });
-
-  describe('in a shared call first', () => {
-    const ids = ['M-1', 'M-2', 'M-3'];
-    let others: ForbiddenAttribution[];
-    let alone: StartedCall[];
-
-    beforeEach(() => {
-      others = [new ForbiddenAttribution('M-2'), new ForbiddenAttribution('M-3')];
-      const shared = { suspects: new Set(ids), sinceCall: calls.latestBegun };
-      for (const each of [command, ...others]) each.shared = shared;
-      // they part, and are called side by side
-      alone = [1, 2, 3].map(() => calls.begin());
+    it('is not at fault when another is refused, too, whichever was the last', () => {
+      refused(undefined, commandOf('M-2'));
+      nowMs += 1000;
+      expect(refusedAfter(60_000)).toBe('open');
+      refused(undefined, commandOf('M-2'));
+      expect(refused()).toBe('open');
     });
 
-    const goesWell = (index: number): void => {
-      others[index]!.wentWell();
-      calls.goesWell(alone[index + 1]!);
-    };
-
-    it('is at fault when all others of that call go well, though nobody else calls any more', () => {
-      expect(refused(alone[0])).toBe(forbidden);
-      goesWell(0);
-      goesWell(1);
-      expect(refused()).toMatchObject(atFault);
-    });
-
-    it('is not at fault while another of them may have been', () => {
-      expect(refused(alone[0])).toBe(forbidden);
-      goesWell(0);
-      for (let time = 0; time < 10; time += 1) expect(refused()).toBe(forbidden);
-    });
-
-    it('is not at fault before it has been tried again since the others went well', () => {
-      goesWell(0);
-      goesWell(1);
-      expect(refused(alone[0])).toBe(forbidden);
-      expect(refused()).toMatchObject(atFault);
+    it('is at fault though another was refused long before', () => {
+      refused(undefined, commandOf('M-2'));
+      nowMs += 1001;
+      expect(refusedAfter(2000)).toBe('at-fault');
     });
   });
 
@@ -229,26 +208,21 @@ describe('a machine that is answered 403', () => {
     const order = fc.array(fc.record({ ends: fc.boolean(), which: fc.nat(20) }), { maxLength: 60 });
     fc.assert(
       fc.property(order, fc.nat(60), (steps, lostAt) => {
-        calls = new Calls();
-        const machines = new Map<
-          StartedCall,
-          { machine: ForbiddenAttribution; mayStill: boolean }
-        >();
-        const waiting: ForbiddenAttribution[] = [];
+        refusals = new Refusals();
+        const calls = new Map<StartedCall, { machine: Doubting; mayStill: boolean }>();
+        const waiting: Doubting[] = [];
         steps.forEach(({ ends, which }, step) => {
           const mayStill = step < lostAt;
-          const [call, it] = [...machines][which % Math.max(1, machines.size)] ?? [];
+          const [call, it] = [...calls][which % Math.max(1, calls.size)] ?? [];
           if (!ends || call === undefined || it === undefined) {
-            machines.set(calls.begin(), {
-              machine: waiting.shift() ?? new ForbiddenAttribution('M-1'),
-              mayStill,
-            });
+            const machine = waiting.shift() ?? commandOf('M-1');
+            calls.set(refusals.callBegins(), { machine, mayStill });
             return;
           }
-          machines.delete(call);
-          if (it.mayStill) calls.goesWell(call);
+          calls.delete(call);
+          if (it.mayStill) goesWell(call);
           else {
-            expect(it.machine.review(forbidden, call, calls)).toBe(forbidden);
+            expect(refused(call, it.machine)).toBe('open');
             waiting.push(it.machine);
           }
         });
@@ -256,10 +230,6 @@ describe('a machine that is answered 403', () => {
     );
   });
 });
-
-interface Doubted {
-  unlisted: UnlistedRefusal | undefined;
-}
 
 /** What a flow's calls come to, one after the other. */
 const step = fc.record({
@@ -272,29 +242,20 @@ const step = fc.record({
 });
 
 describe('a refusal that the interface does not list', () => {
-  it.each([
-    [404, true],
-    [403, false],
-    [422, false],
-  ])('is %i: %j', (status, isIt) => {
-    expect(isUnlisted({ kind: 'rejected', status, detail: '' })).toBe(isIt);
-  });
-
   it('counts against a command only when the same came before it and after a call that was answered as listed', () => {
     fc.assert(
       fc.property(fc.array(step, { maxLength: 40 }), (steps) => {
-        const refusals = new UnlistedRefusals();
-        const commands = new Map<number, Doubted>();
+        const refusals = new Refusals();
+        const commands = new Map<number, Doubting>();
         const log: { number: number; command: number; status: number; isListed: boolean }[] = [];
-        for (const [index, { command, answer }] of steps.entries()) {
-          const number = index + 1;
+        for (const { command, answer } of steps) {
+          const call = refusals.callBegins();
+          const { number } = call;
           const { kind, status } = answer;
-          const call = { number, latestApplied: 0, startedMs: 0 };
-          const doubted = commands.get(command) ?? { unlisted: undefined };
-          commands.set(command, doubted);
+          const doubting = commands.get(command) ?? commandOf(`M-${command}`);
+          commands.set(command, doubting);
           if (kind === 'unlisted') {
-            const verdict = { kind: 'rejected', status, detail: '' } as const;
-            const review = refusals.review(doubted, verdict, { latestBegun: number });
+            const review = refusals.review(doubting, status, call);
             const mine = log.filter((entry) => entry.command === command && !entry.isListed);
             const run = mine.slice(mine.findLastIndex((entry) => entry.status !== status) + 1);
             const [first] = run;
@@ -308,7 +269,7 @@ describe('a refusal that the interface does not list', () => {
                 if (entry.command === command && !entry.isListed) entry.command = -1;
             }
           } else {
-            refusals.answered(call, kind === 'applied');
+            refusals.answered(call, kind === 'applied' ? [doubting] : []);
             log.push({ number, command: -1, status, isListed: true });
           }
         }
@@ -316,25 +277,31 @@ describe('a refusal that the interface does not list', () => {
     );
   });
 
+  it('does not count by a call that was answered beside the second refusal: the way may be right only since', () => {
+    const refusals = new Refusals();
+    const doubting = commandOf('M-1');
+    expect(refusals.review(doubting, 404, refusals.callBegins())).toBe('open');
+    const second = refusals.callBegins();
+    refusals.answered(refusals.callBegins());
+    expect(refusals.review(doubting, 404, second)).not.toBe('at-fault');
+    expect(refusals.review(doubting, 404, refusals.callBegins())).toBe('at-fault');
+  });
+
   it('counts by an empty call for three commands, and for others after one has been applied', () => {
-    const refusals = new UnlistedRefusals();
-    let number = 0;
-    const call = () => ({ number: (number += 1), latestApplied: 0, startedMs: 0 });
-    const verdict = { kind: 'rejected', status: 404, detail: '' } as const;
-    const review = (doubted: Doubted) =>
-      refusals.review(doubted, verdict, { latestBegun: call().number });
+    const refusals = new Refusals();
+    const review = (doubting: Doubting) => refusals.review(doubting, 404, refusals.callBegins());
     const bring = (): string[] => {
-      const doubted: Doubted = { unlisted: undefined };
-      const reviews = [review(doubted), review(doubted)];
-      refusals.emptyAnswered(call());
-      return [...reviews, review(doubted)];
+      const doubting = commandOf('M-1');
+      const reviews = [review(doubting), review(doubting)];
+      refusals.emptyAnswered(refusals.callBegins());
+      return [...reviews, review(doubting)];
     };
     const asked = ['open', 'ask', 'at-fault'];
     for (let time = 0; time < 3; time += 1) expect(bring()).toEqual(asked);
     expect(bring()).toEqual(['open', 'open', 'open']);
-    refusals.answered(call(), false);
+    refusals.answered(refusals.callBegins());
     expect(bring()).toEqual(['open', 'open', 'open']);
-    refusals.answered(call(), true);
+    refusals.answered(refusals.callBegins(), [{ machineId: 'M-2' }]);
     expect(bring()).toEqual(asked);
   });
 });
