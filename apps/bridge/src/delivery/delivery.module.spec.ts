@@ -58,7 +58,7 @@ describe('DeliveryModule', () => {
   });
 
   const submitBoth = (list: MessageAnswers, reason: MessageAnswers): void => {
-    const order = { machineId: 'M-1', workingOrders: () => [], cumulative: false };
+    const order = { machineId: 'M-1', workingOrders: [] };
     bridge.get(WorkOrderLists).flow.submitCommand('M-1', order, list);
     const startTime = 1_763_680_000;
     const stop = { machineId: 'M-1', reasonId: '22', startTime };

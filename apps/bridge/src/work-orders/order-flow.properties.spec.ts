@@ -15,7 +15,7 @@ import {
 import { CommandOutcomes, type MessageAnswers } from '../delivery/index.js';
 import type { Equipment, UnmappedWorkCentres } from '../equipment/index.js';
 import type { MachineDirectory } from '../machine-directory/index.js';
-import type { ListToSet, WorkOrderLists } from './lists/work-order-lists.js';
+import { type ListToSet, ordersOf, type WorkOrderLists } from './lists/work-order-lists.js';
 import { Assignments } from './orders/assignments.js';
 import { OrderRelay } from './orders/order-relay.js';
 import { OrderQueues } from './orders/order-queues.js';
@@ -274,7 +274,7 @@ class OrderFlow {
       this.waiting.splice(this.waiting.indexOf(each), 1);
       // nothing is sent that nobody waits for
       if (each.answers.message.revoked.aborted) continue;
-      this.service.set(machineId, each.list.workingOrders());
+      this.service.set(machineId, ordersOf(each.list));
       each.answers.settleCommand({ kind: 'applied', machineId, attempts: 1, appliedAt: 1 }, 0);
     }
   }

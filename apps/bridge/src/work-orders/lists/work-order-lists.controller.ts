@@ -6,7 +6,7 @@ import { openMessage, parseWorkOrderLists, refuseIssuedAhead, TOPICS } from '#li
 import type { InboundMessage } from '#libs/kafka';
 import { type AnsweredMessage, CommandOutcomes, rejection } from '../../delivery/index.js';
 import { BRIDGE_SETTINGS } from '../../platform/index.js';
-import { ReplacementList, WorkOrderLists } from './work-order-lists.js';
+import { type ListToSet, WorkOrderLists } from './work-order-lists.js';
 
 /** `erp.work-order-lists.v1`: replacement lists, each machine's as a whole. */
 @Controller()
@@ -44,13 +44,13 @@ export class WorkOrderListsController {
       this.settings.erp.commandMaxSkewSeconds,
     );
     const faulty = faults.map((fault) => rejection(fault.rejection, fault.machineId));
-    const open: { list: ReplacementList; item: number }[] = [];
+    const open: { list: ListToSet; item: number }[] = [];
     let item = -1;
     for (const assignment of assignments) {
       // its number does not depend on the clock; it stands behind that of the one before
       item = parsed.value.assignments.indexOf(assignment, item + 1);
       // what an earlier owner has published is not done again
-      if (!message.isItemDone(item)) open.push({ list: new ReplacementList(assignment), item });
+      if (!message.isItemDone(item)) open.push({ list: assignment, item });
     }
     if (assignments.length + faults.length > 1) answered.namesOthers = true;
     const answers = this.outcomes.answersTo(answered, open.length, faulty);

@@ -232,7 +232,7 @@ describe('WorkOrderLists', () => {
         const outcomes = bridge.get(CommandOutcomes);
         const answered = { message, messageId: null };
         const waiting = outcomes.answersTo(answered, 1, []);
-        const list = { machineId: 'M-1', workingOrders: () => orders, cumulative: true };
+        const list = { machineId: 'M-1', workingOrders: () => orders };
         lists.flow.submitCommand('M-1', list, waiting);
       });
       return results;
@@ -351,8 +351,10 @@ describe('WorkOrderLists', () => {
 });
 
 function listOf(more: Partial<ListToSet> = {}): ListToSet {
-  return { machineId: 'M-1', workingOrders: () => ['4711'], cumulative: false, ...more };
+  return { machineId: 'M-1', workingOrders: ['4711'], ...more };
 }
+
+const ofLedger = { workingOrders: () => ['4711'] };
 
 describe('a list that waits while another one comes', () => {
   it.each<[Precedence, Partial<ListToSet>, Partial<ListToSet>, (number | undefined)?, boolean?]>([
@@ -366,11 +368,11 @@ describe('a list that waits while another one comes', () => {
     ['newer', {}, { issuedAt: 10 }, 10],
     ['apart', {}, { issuedAt: 10 }, 11],
     ['apart', {}, { issuedAt: 10 }, undefined, true],
-    ['both', { cumulative: true }, { cumulative: true }],
-    ['newer', { cumulative: true }, {}],
-    ['newer', {}, { cumulative: true }],
-    ['newer', { cumulative: true }, { issuedAt: 10 }],
-    ['newer', { issuedAt: 10 }, { cumulative: true }],
+    ['both', ofLedger, ofLedger],
+    ['newer', ofLedger, {}],
+    ['newer', {}, ofLedger],
+    ['newer', ofLedger, { issuedAt: 10 }],
+    ['newer', { issuedAt: 10 }, ofLedger],
   ])('%s counts, of %j and then %j', (precedence, older, newer, ...[applied, isCalled = false]) => {
     const [first, second] = [listOf(older), listOf(newer)];
     expect(precedenceOf(first, second, applied, isCalled)).toBe(precedence);
@@ -381,7 +383,7 @@ describe('the size of a list', () => {
   it.each([0, 1, 50])('is near that of a request, and never below, with %i orders', (count) => {
     const workingOrders = Array.from({ length: count }, (_, index) => `ORDER-${index}`);
     const bytes = JSON.stringify([{ machineId: 'M-1', workingOrders }]).length;
-    const size = sizeOf(listOf({ workingOrders: () => workingOrders }));
+    const size = sizeOf(listOf({ workingOrders }));
     expect(size).toBeGreaterThanOrEqual(bytes);
     expect(size).toBeLessThan(bytes + 50);
   });

@@ -2,7 +2,6 @@ import { Inject, Injectable, Logger } from '@nestjs/common';
 import { Clock } from '#libs/clock';
 import { MachineCloudClient } from '#libs/cloud-client';
 import type { BridgeSettings } from '#libs/config';
-import type { WorkOrderAssignment } from '#libs/contracts';
 import { CallSlots } from '#libs/delivery';
 import {
   type Admission,
@@ -81,7 +80,7 @@ export class WorkOrderLists {
     const precedence = precedenceOf(older, newer, applied, isCalled);
     // those of the ledger have no time of issue, and no watermarks where they come through
     const issued = issuedOf(older);
-    if (precedence === 'newer' && !newer.cumulative && issued !== undefined) {
+    if (precedence === 'newer' && !isOfLedger(newer) && issued !== undefined) {
       // the one it took the place of before may be the later
       newer.notOlderThan = Math.max(issued, newer.notOlderThan ?? issued);
     }
@@ -109,7 +108,7 @@ export class WorkOrderLists {
   ): Promise<CallAnswer> => {
     const lists = commands.map(({ machineId, payload }) => ({
       machineId,
-      workingOrders: payload.workingOrders(),
+      workingOrders: ordersOf(payload),
     }));
     const answer = await this.cloud.setWorkOrderList(lists, permit);
     if (answer.kind !== 'data' && answer.kind !== 'noData') return answer;
@@ -143,37 +142,26 @@ export class WorkOrderLists {
   }
 }
 
-/** A list to set, as it waits. */
+/** A list to set, as it waits: as a message has it, or drawn from the ledger. */
 export interface ListToSet {
   readonly machineId: string;
-  /** Asked for when it is sent: what it was when the message came may be outdated by then. */
-  workingOrders(): readonly string[];
+  /**
+   * Of the ledger, what gives them when they are sent: what they were when the message came may be outdated by then. A
+   * later list includes an earlier one, and applying it applies both.
+   */
+  readonly workingOrders: readonly string[] | (() => readonly string[]);
   /** Epoch seconds, where the sender says it; a list issued before the last one applied is superseded. */
   readonly issuedAt?: number | undefined;
   /** The time of issue of a list that this one replaced: a list older than that is older than this one too. */
   notOlderThan?: number | undefined;
-  /** Derived from the ledger: a later one includes an earlier one, and applying it applies both. */
-  readonly cumulative: boolean;
 }
 
-/** A list as a message has it. A class, because tens of thousands wait. */
-export class ReplacementList implements ListToSet {
-  readonly cumulative = false;
-  notOlderThan: number | undefined;
+function isOfLedger({ workingOrders }: ListToSet): boolean {
+  return typeof workingOrders === 'function';
+}
 
-  constructor(private readonly assignment: WorkOrderAssignment) {}
-
-  get machineId(): string {
-    return this.assignment.machineId;
-  }
-
-  get issuedAt(): number | undefined {
-    return this.assignment.issuedAt;
-  }
-
-  workingOrders(): readonly string[] {
-    return this.assignment.workingOrders;
-  }
+export function ordersOf({ workingOrders }: ListToSet): readonly string[] {
+  return typeof workingOrders === 'function' ? workingOrders() : workingOrders;
 }
 
 /**
@@ -189,7 +177,7 @@ export function precedenceOf(
   appliedIssuedAt: number | undefined,
   isCalled: boolean,
 ): Precedence {
-  if (older.cumulative && newer.cumulative) return 'both';
+  if (isOfLedger(older) && isOfLedger(newer)) return 'both';
   if (isOlder(newer, issuedOf(older))) return 'older';
   const mayBeOutdated = isCalled || isOlder(newer, appliedIssuedAt);
   return older.issuedAt === undefined && newer.issuedAt !== undefined && mayBeOutdated
@@ -211,6 +199,6 @@ function isOlder({ issuedAt }: ListToSet, than: number | undefined): boolean {
 export function sizeOf(list: ListToSet): number {
   const FRAME = 48;
   let size = FRAME + list.machineId.length;
-  for (const order of list.workingOrders()) size += order.length + 3;
+  for (const order of ordersOf(list)) size += order.length + 3;
   return size;
 }

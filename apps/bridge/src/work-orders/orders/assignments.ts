@@ -74,8 +74,7 @@ export class Assignments {
         ? this.outcomes.answersTo(remembering, 1, [])
         : new MessageAnswers(remembering, 1, [], this.recordsOfLeft);
     const workingOrders = (): readonly string[] => table.listOf(machineId);
-    const list = { machineId, workingOrders, cumulative: true };
-    this.lists.flow.submitCommand(machineId, list, answers);
+    this.lists.flow.submitCommand(machineId, { machineId, workingOrders }, answers);
   };
 }
 
