@@ -15,12 +15,7 @@ import { TransactionalWriter } from '../producer/transactional-writer.js';
 import type { CommittedOffsets, CommittedProgress } from './committed-offsets.js';
 import { type CommitPosition, formatOffsetMetadata } from './offset-metadata.js';
 import type { PartitionProgress } from './partition-progress.js';
-import {
-  type TransactionEntry,
-  isToCompress,
-  topicsOf,
-  PendingEntries,
-} from './pending-entries.js';
+import { PendingEntries, topicsOf, type TransactionEntry } from './pending-entries.js';
 import type { TopicHealth } from './topic-health.js';
 
 /** Entries that come together share a transaction also where none was committed lately. */
@@ -254,7 +249,7 @@ export class PartitionTransactions {
     const { topic, partition } = this;
     const { groupId } = this.options;
     const records = entries.flatMap((entry) => entry.records);
-    const isCompressed = isToCompress(entries);
+    const isCompressed = entries.some((entry) => entry.isCompressed);
     const commit = place && {
       groupId,
       offset: {

@@ -23,7 +23,7 @@ export class TransactionEntry<M extends TransactedMessage = TransactedMessage> {
   readonly offsets: readonly number[];
   bytes: number;
   /** A message that came compressed may fit again only when it is compressed. */
-  isCompressed = false;
+  isCompressed: boolean;
 
   /**
    * @param messages one, or several that are finished together
@@ -40,11 +40,12 @@ export class TransactionEntry<M extends TransactedMessage = TransactedMessage> {
   ) {
     this.offsets = messages.map(({ offset }) => offset);
     this.bytes = bytesOf(records);
+    this.isCompressed = mustCompress(this.bytes);
   }
 
   /** Replaces a refused record by its next form: compressed, then leaner. Returns false where no form is left. */
   makeLeaner(refusal: RecordRefusedError): boolean {
-    const mayFit = !isToCompress([this]) && this.bytes <= MAX_RECORD_BYTES;
+    const mayFit = !this.isCompressed && this.bytes <= MAX_RECORD_BYTES;
     if (refusal.code === 'too-large' && mayFit) {
       this.isCompressed = true;
       return true;
@@ -57,7 +58,7 @@ export class TransactionEntry<M extends TransactedMessage = TransactedMessage> {
     if (lean === undefined) return false;
     this.records = this.records.map((record) => (record === fat ? lean : record));
     this.bytes = bytesOf(this.records);
-    this.isCompressed = false;
+    this.isCompressed = mustCompress(this.bytes);
     return true;
   }
 }
@@ -341,10 +342,6 @@ export function topicsOf(entries: readonly TransactionEntry[]): Set<string> {
   const topics = new Set<string>();
   for (const { records } of entries) for (const { topic } of records) topics.add(topic);
   return topics;
-}
-
-export function isToCompress(entries: readonly TransactionEntry[]): boolean {
-  return entries.some(({ bytes, isCompressed }) => isCompressed || mustCompress(bytes));
 }
 
 function bytesOf(records: readonly OutboundRecord[]): number {
