@@ -176,7 +176,7 @@ class Partition {
   }
 
   private get committable(): number | undefined {
-    return this.queue.progress.positionAfter(new Set(), [])?.offset;
+    return this.queue.progress.positionAfter()?.offset;
   }
 
   private get lowestUnfinished(): number {

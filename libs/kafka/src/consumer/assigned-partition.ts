@@ -153,7 +153,9 @@ export class AssignedPartition {
         this.acknowledgedMs = realNowMs();
       },
       entryCommitted: (entry: MessageEntry) => {
-        this.entryCommitted(entry);
+        this.progress.entryCommitted(entry);
+        if (entry.isLast)
+          for (const message of entry.messages) this.messageEnded(message, 'finished');
       },
       entryDropped: ({ messages, isLast }: MessageEntry) => {
         // of any other, the handler abandons the message
@@ -283,14 +285,6 @@ export class AssignedPartition {
     this.resumeIfShort();
     if (this.progress.overtaken < overtaken) this.context.overtakenFell();
     if (this.isFull && this.inFlightShare <= IN_FLIGHT_FACTOR / 2) this.handOver();
-  }
-
-  private entryCommitted({ messages, isLast, item, isDeferral }: MessageEntry): void {
-    for (const message of messages) {
-      if (isLast) this.messageEnded(message, 'finished');
-      if (item !== undefined) this.progress.itemDone(message.offset, item);
-      if (isDeferral) this.progress.messageDeferred(message.offset);
-    }
   }
 
   /** Takes the progress of earlier owners, for which messages have waited since the assignment. */

@@ -182,13 +182,12 @@ describe('what is deferred', () => {
     return progress;
   };
   const deferredUpTo = (progress: PartitionProgress, ...now: number[]): number | undefined =>
-    progress.positionAfter(NONE, [], new Set(now))?.deferredUpTo;
+    progress.positionAfter([{ offsets: now, isLast: false, isDeferral: true }])?.deferredUpTo;
 
   it('is committed up to the first that is not, with what the transaction adds', () => {
     const progress = handedOver(5);
     expect(deferredUpTo(progress)).toBeUndefined();
-    progress.messageDeferred(0);
-    progress.messageDeferred(3);
+    progress.entryCommitted({ offsets: [0, 3], isDeferral: true });
     expect(deferredUpTo(progress)).toBe(0);
     expect(deferredUpTo(progress, 1)).toBe(1);
     progress.recordEnded({ offset: 1, bytes: 1 }, 'finished');
@@ -203,7 +202,7 @@ describe('what is deferred', () => {
 
   it('counts no more once it is finished', () => {
     const progress = handedOver(2);
-    progress.messageDeferred(0);
+    progress.entryCommitted({ offsets: [0], isDeferral: true });
     progress.recordEnded({ offset: 0, bytes: 1 }, 'finished');
     expect(deferredUpTo(progress)).toBeUndefined();
   });

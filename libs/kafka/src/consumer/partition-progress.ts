@@ -10,7 +10,17 @@ const FORGET_AT = 1000;
  * wait behind the last that has finished: fewer than those at which a paused partition is resumed.
  */
 const OVERTAKEN_BY = 250;
-const NONE: ReadonlySet<number> = new Set();
+
+/** What a transaction says of messages. */
+export interface CommittedEntry {
+  readonly offsets: readonly number[];
+  /** They are finished. */
+  readonly isLast: boolean;
+  /** This item of theirs is done. */
+  readonly item?: number | undefined;
+  /** They have been deferred. */
+  readonly isDeferral: boolean;
+}
 
 /**
  * The progress of a partition: which records were fetched, handed over and finished. Pure: it counts and calls nobody.
@@ -65,17 +75,17 @@ export class PartitionProgress {
     return this.items.has(offset, item);
   }
 
-  itemDone(offset: number, item: number): void {
-    this.items.add(offset, item);
+  /** Takes what a committed entry says of messages; of those that it finishes, {@link recordEnded} takes the end. */
+  entryCommitted({ offsets, item, isDeferral }: Omit<CommittedEntry, 'isLast'>): void {
+    for (const offset of offsets) {
+      if (item !== undefined) this.items.add(offset, item);
+      if (isDeferral) this.deferred.add(offset);
+    }
   }
 
   /** Whether an earlier owner has deferred it. */
   wasDeferred(offset: number): boolean {
     return offset <= this.deferredBefore;
-  }
-
-  messageDeferred(offset: number): void {
-    this.deferred.add(offset);
   }
 
   /** Takes the end of a message; an abandoned one stays unfinished. */
@@ -102,20 +112,22 @@ export class PartitionProgress {
     this.deferredBefore = deferredUpTo;
   }
 
-  /**
-   * What to commit once these messages are finished, these items done and these messages deferred; undefined before
-   * anything is handed over.
-   */
-  positionAfter(
-    finished: ReadonlySet<number>,
-    done: readonly { offset: number; item: number }[],
-    deferred: ReadonlySet<number> = NONE,
-  ): CommitPosition | undefined {
+  /** What to commit once these entries are; undefined before anything is handed over. */
+  positionAfter(entries: readonly CommittedEntry[] = []): CommitPosition | undefined {
+    const finished = new Set<number>();
+    const deferred = new Set<number>();
+    for (const { offsets, isLast, isDeferral } of entries) {
+      for (const offset of offsets) {
+        if (isLast) finished.add(offset);
+        if (isDeferral) deferred.add(offset);
+      }
+    }
     const place = this.withDeferred(this.offsets.after(finished), finished, deferred);
     if (place === undefined) return undefined;
+    const done = entries.filter(({ item }) => item !== undefined);
     if (this.items.isEmpty && done.length === 0) return { ...place, items: '' };
     const items = this.items.copy();
-    for (const { offset, item } of done) items.add(offset, item);
+    for (const { offsets, item = 0 } of done) for (const offset of offsets) items.add(offset, item);
     for (const offset of finished) items.delete(offset);
     return { ...place, items: items.compose() };
   }

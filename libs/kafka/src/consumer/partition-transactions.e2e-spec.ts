@@ -97,11 +97,12 @@ describe('PartitionTransactions', () => {
       this.transactions.addToTransaction(entry);
     }
 
-    private ended({ offsets: [offset = 0], item }: TransactionEntry, how: string): void {
+    private ended(entry: TransactionEntry, how: string): void {
+      const [offset = 0] = entry.offsets;
       this.ends.push(`${offset} ${how}`);
       if (how !== 'committed') return;
-      if (item !== undefined) this.progress.itemDone(offset, item);
-      else this.progress.recordEnded({ offset, bytes: 1 }, 'finished');
+      if (entry.isLast) this.progress.recordEnded({ offset, bytes: 1 }, 'finished');
+      else this.progress.entryCommitted(entry);
     }
   }
 

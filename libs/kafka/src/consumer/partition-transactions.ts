@@ -212,7 +212,7 @@ export class PartitionTransactions {
 
   /** Whether the committed offset can be moved, though no entry waits. */
   private hasMoved(): boolean {
-    const { offset = -1 } = this.progress.positionAfter(new Set(), []) ?? {};
+    const { offset = -1 } = this.progress.positionAfter() ?? {};
     return offset > Math.max(this.committedTo, 0);
   }
 

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { type OutboundRecord, RecordRefusedError } from '../producer/outbound-record.js';
 import type { CommitPosition } from './offset-metadata.js';
-import { PartitionProgress } from './partition-progress.js';
+import { type CommittedEntry, PartitionProgress } from './partition-progress.js';
 import { TransactionEntry, PendingEntries } from './pending-entries.js';
 
 const OUTCOMES = 'outcomes';
@@ -14,14 +14,16 @@ describe('PendingEntries', () => {
 
   beforeEach(() => {
     room = { upTo: Infinity, items: Infinity };
-    const after = (
-      _: ReadonlySet<number>,
-      done: readonly { offset: number }[],
-    ): CommitPosition => ({
-      ...{ offset: 0, ahead: '', upTo: room.upTo },
-      items: done.length > room.items ? undefined : done.flatMap(({ offset }) => offset).join(),
-    });
-    waiting = new PendingEntries({ positionAfter: after });
+    const positionAfter = (entries: readonly CommittedEntry[] = []): CommitPosition => {
+      const ending = entries.flatMap(({ isLast, offsets }) => (isLast ? offsets : []));
+      const done = entries.filter(({ item, offsets: [offset = 0] }) => {
+        return item !== undefined && !ending.includes(offset);
+      });
+      const items = done.flatMap(({ offsets }) => offsets).join();
+      const place = { offset: 0, ahead: '', upTo: room.upTo };
+      return { ...place, items: done.length > room.items ? undefined : items };
+    };
+    waiting = new PendingEntries({ positionAfter });
   });
 
   interface Changed {
@@ -119,10 +121,10 @@ describe('PendingEntries', () => {
     const committed = (): TransactionEntry[] => {
       const { entries, place } = waiting.takeForTransaction(0);
       expect(place?.items).toBeDefined();
-      for (const { offsets, item } of entries) {
-        const [offset = 0] = offsets;
-        if (item === undefined) progress.recordEnded({ offset, bytes: 0 }, 'finished');
-        else progress.itemDone(offset, item);
+      for (const entry of entries) {
+        const [offset = 0] = entry.offsets;
+        if (entry.isLast) progress.recordEnded({ offset, bytes: 0 }, 'finished');
+        else progress.entryCommitted(entry);
       }
       return entries;
     };

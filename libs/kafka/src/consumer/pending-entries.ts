@@ -141,7 +141,7 @@ export class PendingEntries {
     let { entries, place } = this.thoseWithRoom(next);
     if (hasSome && entries.length === 0) {
       // Those that have no room may fill a transaction, and the lowest wait behind them: their commit alone makes room.
-      const upTo = this.placeAfter([])?.upTo;
+      const upTo = this.progress.positionAfter([])?.upTo;
       ({ entries, place } = this.thoseWithRoom(this.nextOfTopicSet(nowMs, upTo)));
     }
     if (hasSome && entries.length === 0) {
@@ -284,24 +284,12 @@ export class PendingEntries {
     let entries = next;
     // To try each number of them would take seconds of a message for thousands of machines.
     for (let leftOut = 1; ; leftOut *= 2) {
-      const place = this.placeAfter(entries);
+      const place = this.progress.positionAfter(entries);
       const fitting = withRoom(entries, place, leftOut);
       if (fitting.length === entries.length) return { entries, place };
       // The metadata must name exactly the items that are written with it.
       entries = fitting;
     }
-  }
-
-  private placeAfter(entries: readonly TransactionEntry[]): CommitPosition | undefined {
-    const finished = new Set<number>();
-    for (const { isLast, offsets } of entries) {
-      if (isLast) for (const offset of offsets) finished.add(offset);
-    }
-    const items = entries.flatMap(({ offsets: [offset = 0], item }) =>
-      item === undefined || finished.has(offset) ? [] : [{ offset, item }],
-    );
-    const deferred = entries.flatMap(({ isDeferral, offsets }) => (isDeferral ? offsets : []));
-    return this.progress.positionAfter(finished, items, new Set(deferred));
   }
 }
 

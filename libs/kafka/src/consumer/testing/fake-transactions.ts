@@ -20,7 +20,7 @@ export class FakeTransactions implements Transactions {
 
   /** What a commit would say now; undefined while nothing was handed over. */
   get place(): CommitPosition | undefined {
-    return this.progress.positionAfter(new Set(), []);
+    return this.progress.positionAfter();
   }
 
   addToTransaction(entry: TransactionEntry): void {
