@@ -42,7 +42,7 @@ export class CommandDispatcher<P> {
     const { hold } = options;
     this.status = new FlowStatus(options.flow, hold, () => this.isStuck());
     this.open = new OpenCommands(options.deferredAfterMs, options.onDeferred);
-    this.lanes = new CommandLanes(options.limits, this.open, options.precedence);
+    this.lanes = new CommandLanes(options, this.open);
     this.calls = new ServiceCaller(this.lanes, this.status, options);
     this.scheduler = new BatchScheduler(this.lanes.queue, this.status, options, (calls) => {
       this.begin(calls);
@@ -80,7 +80,7 @@ export class CommandDispatcher<P> {
     }
     message.revoked.addEventListener('abort', this.dropLost);
     const waiter = new CommandWaiter(machineId, answers, realNowMs(), item);
-    this.lanes.enqueueCommand(new Command(machineId, payload, [waiter], this.options.sizeOf));
+    this.lanes.enqueueCommand(new Command(machineId, payload, [waiter]));
     this.scheduler.lingerOrAsk(this.options.lingerMs);
   }
 

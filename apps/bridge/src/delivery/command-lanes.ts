@@ -3,11 +3,12 @@ import {
   type Command,
   type CommandEnd,
   type CommandWaiter,
+  type DispatcherOptions,
   type Precede,
   type Precedence,
   resultFor,
 } from './command.js';
-import { type BatchLimits, type CallQuality, LaneQueue } from './lane-queue.js';
+import { type CallQuality, LaneQueue } from './lane-queue.js';
 import { FORBIDDEN } from './verdict.js';
 
 const SUPERSEDED: CommandEnd = {
@@ -22,13 +23,14 @@ const SUPERSEDED: CommandEnd = {
  */
 export class CommandLanes<P> {
   readonly queue: LaneQueue<Command<P>>;
+  private readonly precedence: Precede<P> | undefined;
 
   constructor(
-    limits: BatchLimits,
+    { limits, sizeOf, precedence }: Pick<DispatcherOptions<P>, 'limits' | 'sizeOf' | 'precedence'>,
     private readonly open: OpenCommands,
-    private readonly precedence?: Precede<P>,
   ) {
-    this.queue = new LaneQueue(limits);
+    this.queue = new LaneQueue(limits, sizeOf && (({ payload }) => sizeOf(payload)));
+    this.precedence = precedence;
   }
 
   enqueueCommand(command: Command<P>): void {

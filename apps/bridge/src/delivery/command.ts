@@ -212,13 +212,7 @@ export class Command<P> {
     readonly machineId: string,
     readonly payload: P,
     public waiters: CommandWaiter[],
-    private readonly sizeOf?: (payload: P) => number,
   ) {}
-
-  /** Measured when a batch is built: many commands never get there, and the payload may change until then. */
-  get bytes(): number {
-    return this.sizeOf?.(this.payload) ?? 0;
-  }
 
   /** The partitions of all its waiters are lost. */
   get isLost(): boolean {
@@ -286,7 +280,10 @@ export interface DispatcherOptions<P> {
   /** Shared with the other flows: the service bears so many calls at once, of whatever kind. */
   slots: CallSlots;
   limits: BatchLimits;
-  /** Bytes of a payload in a request; without it, sizes play no part. */
+  /**
+   * Bytes of a payload in a request; without it, sizes play no part. Asked when a batch is built: many commands never get
+   * there, and the payload may change until then.
+   */
   sizeOf?: (payload: P) => number;
   /** Real milliseconds a command may wait for others to share its call. */
   lingerMs: number;

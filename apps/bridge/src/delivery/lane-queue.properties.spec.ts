@@ -12,6 +12,7 @@ const MAX_BYTES = 10;
 interface Entry extends LaneEntry {
   /** Grows from one entry to the next. */
   readonly id: number;
+  readonly bytes: number;
   readonly partition: number;
   readonly issuedAt: number;
 }
@@ -92,7 +93,7 @@ class Traffic {
     private readonly isCalm: boolean,
     private readonly maxMachines: number,
   ) {
-    this.queue = new LaneQueue({ maxMachines, maxBytes: MAX_BYTES });
+    this.queue = new LaneQueue({ maxMachines, maxBytes: MAX_BYTES }, ({ bytes }) => bytes);
   }
 
   run(steps: readonly Step[]): void {

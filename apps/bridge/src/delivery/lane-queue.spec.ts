@@ -9,9 +9,13 @@ import {
 
 interface Entry extends LaneEntry {
   readonly payload: number;
+  readonly bytes: number;
 }
 
 const entry = (machineId: string, payload = 0, bytes = 1): Entry => ({ machineId, payload, bytes });
+
+const queueOf = (maxMachines: number, maxBytes: number): LaneQueue<Entry> =>
+  new LaneQueue<Entry>({ maxMachines, maxBytes }, ({ bytes }) => bytes);
 
 const idsOf = (batch: readonly Entry[]): string[] => batch.map(({ machineId }) => machineId);
 
@@ -19,7 +23,7 @@ describe('LaneQueue', () => {
   let queue: LaneQueue<Entry>;
 
   beforeEach(() => {
-    queue = new LaneQueue({ maxMachines: 4, maxBytes: 100 });
+    queue = queueOf(4, 100);
   });
 
   const add = (...machineIds: string[]): void => {
@@ -78,11 +82,11 @@ describe('LaneQueue', () => {
 
   describe('keeps a machine away from others', () => {
     beforeEach(() => {
-      queue = new LaneQueue({ maxMachines: 16, maxBytes: 100 });
+      queue = queueOf(16, 100);
     });
 
     it('and leaves an eighth of its batch each time that goes wrong', () => {
-      queue = new LaneQueue({ maxMachines: 128, maxBytes: 1000 });
+      queue = queueOf(128, 1000);
       const others = Array.from({ length: 200 }, (_, number) => `good-${number}`);
       const sizes = [1, 2, 3, 4, 5].map(() => {
         add('bad', ...others);

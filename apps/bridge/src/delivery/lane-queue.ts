@@ -26,7 +26,11 @@ export class LaneQueue<T extends LaneEntry> {
   private readonly blocked = new DueQueue<Lane<T>>();
   private waitingCount = 0;
 
-  constructor(private readonly limits: BatchLimits) {}
+  /** @param sizeOf bytes of an entry in a request */
+  constructor(
+    private readonly limits: BatchLimits,
+    private readonly sizeOf: (entry: T) => number = () => 0,
+  ) {}
 
   /** Entries that wait, whether they may be sent now or not; those under way are not among them. */
   get waiting(): number {
@@ -109,7 +113,7 @@ export class LaneQueue<T extends LaneEntry> {
   }
 
   private takeOf(lanes: Iterable<Lane<T>>, share: number): T[] {
-    const chosen = chooseBatch(lanes, this.limits, share);
+    const chosen = this.chooseBatch(lanes, share);
     const entries: T[] = [];
     for (const lane of chosen) {
       const entry = lane.sendFirst(chosen.length);
@@ -118,6 +122,29 @@ export class LaneQueue<T extends LaneEntry> {
     }
     this.waitingCount -= entries.length;
     return entries;
+  }
+
+  /**
+   * The lanes whose first entries leave together in one request, none of them in a larger batch than its limit.
+   *
+   * @param lanes in the order of their turns
+   * @param share of them that the request is for at the most, whatever the limits
+   */
+  private chooseBatch(lanes: Iterable<Lane<T>>, share: number): Lane<T>[] {
+    const { maxMachines, maxBytes } = this.limits;
+    const chosen: Lane<T>[] = [];
+    let batchSize = Math.min(maxMachines, share);
+    let bytes = 0;
+    for (const lane of lanes) {
+      if (chosen.length >= batchSize) break;
+      if (lane.first === undefined || chosen.length >= lane.batchLimit) continue;
+      // alone it goes, whatever its size
+      if (batchSize > 1) bytes += this.sizeOf(lane.first);
+      if (chosen.length > 0 && bytes > maxBytes) break;
+      batchSize = Math.min(batchSize, lane.batchLimit);
+      chosen.push(lane);
+    }
+    return chosen;
   }
 
   /**
@@ -228,34 +255,6 @@ export class LaneQueue<T extends LaneEntry> {
 /** Something to be done for one machine, in the order of its lane. */
 export interface LaneEntry {
   readonly machineId: string;
-  /** Size in a request, in bytes; asked for as it is put together. */
-  readonly bytes: number;
-}
-
-/**
- * The lanes whose first entries leave together in one request, none of them in a larger batch than its limit.
- *
- * @param lanes in the order of their turns
- * @param share of them that the request is for at the most, whatever the limits
- */
-function chooseBatch<T extends LaneEntry>(
-  lanes: Iterable<Lane<T>>,
-  { maxMachines, maxBytes }: BatchLimits,
-  share: number,
-): Lane<T>[] {
-  const chosen: Lane<T>[] = [];
-  let batchSize = Math.min(maxMachines, share);
-  let bytes = 0;
-  for (const lane of lanes) {
-    if (chosen.length >= batchSize) break;
-    if (lane.first === undefined || chosen.length >= lane.batchLimit) continue;
-    // alone it goes, whatever its size
-    if (batchSize > 1) bytes += lane.first.bytes;
-    if (chosen.length > 0 && bytes > maxBytes) break;
-    batchSize = Math.min(batchSize, lane.batchLimit);
-    chosen.push(lane);
-  }
-  return chosen;
 }
 
 /** One machine's entries that wait, oldest first, and what is known of its calls. */

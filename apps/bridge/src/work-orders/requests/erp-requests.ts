@@ -28,7 +28,6 @@ import { KnownAnswers, RequestLanes, type Waiting } from './request-lanes.js';
 export class WaitingRequest implements Waiting {
   readonly machineId: string;
   readonly version: string | undefined;
-  readonly bytes = 0;
   failures = 0;
   goneSinceMs: number | undefined;
   /** GETs made for it. */

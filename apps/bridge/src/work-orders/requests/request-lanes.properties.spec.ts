@@ -132,7 +132,7 @@ class Enrichment {
       const event = this.log[this.position];
       if (event === undefined || this.committed.has(this.position)) continue;
       handed += 1;
-      this.add({ ...event, offset: this.position, bytes: 0, failures: 0, goneSinceMs: undefined });
+      this.add({ ...event, offset: this.position, failures: 0, goneSinceMs: undefined });
     }
   }
 

@@ -1,7 +1,7 @@
 import { KnownAnswers, RequestLanes, type Waiting } from './request-lanes.js';
 
 const event = (machineId: string, version?: string): Waiting => ({
-  ...{ machineId, version, bytes: 0, failures: 0, goneSinceMs: undefined },
+  ...{ machineId, version, failures: 0, goneSinceMs: undefined },
 });
 
 describe('RequestLanes', () => {
