@@ -70,9 +70,9 @@ export class BatchScheduler<T extends LaneEntry> {
     if (this.queue.waiting === 0 || this.status.isHeld) return;
     const nowMs = realNowMs();
     const dueMs = this.queue.nextDueMs(nowMs);
-    const { isPaused, nextProbeMs } = this.status;
+    const { isOpen, nextProbeMs } = this.status.breaker;
     // What is ready has its slot asked for, unless it has become so just now, since it was last looked for.
-    if (!isPaused && !(dueMs <= nowMs && this.isAsked)) this.timer.wakeAt(dueMs);
+    if (!isOpen && !(dueMs <= nowMs && this.isAsked)) this.timer.wakeAt(dueMs);
     // A probe under way wakes by its end.
     if (nextProbeMs !== undefined) this.timer.wakeAt(Math.max(dueMs, nextProbeMs));
   }

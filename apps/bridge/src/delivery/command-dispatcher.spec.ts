@@ -410,11 +410,11 @@ describe('CommandDispatcher', () => {
         it('keeps nobody else waiting for the time that look-ups were asked to wait', async () => {
           flow.admit = (name) => answer(name === 'good1' ? GO : { ...noInfo, afterMs: AN_HOUR_MS });
           await submitted('a1', 'b1', 'c1', 'd1', 'e1');
-          expect(flow.dispatcher.status.isPaused).toBe(true);
+          expect(flow.dispatcher.status.breaker.isOpen).toBe(true);
           const [good] = await submitted('good1');
           await pass(5000);
           expect(good).toMatchObject({ results: [{ kind: 'applied', attempts: 1 }] });
-          expect(flow.dispatcher.status.isPaused).toBe(false);
+          expect(flow.dispatcher.status.breaker.isOpen).toBe(false);
         });
 
         it('counts no look-up as a call, neither in what is published nor for the wait after a call', async () => {
@@ -448,10 +448,10 @@ describe('CommandDispatcher', () => {
           flow.admit = () => answer(noInfo);
           await submitted('a1', 'b1', 'c1');
           await pass(100);
-          expect(flow.dispatcher.status.pausedBecause).toBe('getMachineInfo: HTTP 503');
+          expect(flow.dispatcher.status.breaker.openBecause).toBe('getMachineInfo: HTTP 503');
           flow.admit = () => answer(GO);
           await pass(10_000);
-          expect(flow.dispatcher.status.isPaused).toBe(false);
+          expect(flow.dispatcher.status.breaker.isOpen).toBe(false);
           expect(flow.calls.flat().toSorted()).toEqual(['a1', 'b1', 'c1']);
         });
 
@@ -631,7 +631,7 @@ describe('CommandDispatcher', () => {
         expect(flow.underWay).toEqual([]);
         const { calls, status } = flow.dispatcher;
         expect(Object.values(calls.retries)).toEqual([0, 0, 0, 0, 0]);
-        expect(status.pausedBecause).toBeUndefined();
+        expect(status.breaker.openBecause).toBeUndefined();
         flow.slots.resume();
         await pass();
         expect(flow.underWay).toEqual(before);
@@ -921,7 +921,7 @@ describe('CommandDispatcher', () => {
         EIGHT.map((name) => [name === 'c1' ? 'rejected' : 'applied']),
       );
       expect(flow.dispatcher.calls.splits).toBeGreaterThanOrEqual(3);
-      expect(flow.dispatcher.status.isPaused).toBe(false);
+      expect(flow.dispatcher.status.breaker.isOpen).toBe(false);
     });
 
     it('sends the parts of a refused call in slots of their own, and what is next of a machine behind them', async () => {
@@ -970,7 +970,7 @@ describe('CommandDispatcher', () => {
       await pass(1000);
       expect(delivered.filter(({ ends }) => ends.length === 0)).toEqual([delivered[2]]);
       expect(flow.calls.at(-1)).toEqual(['c1']);
-      expect(flow.dispatcher.status.isPaused).toBe(false);
+      expect(flow.dispatcher.status.breaker.isOpen).toBe(false);
     });
 
     it('lets machines part whose call takes much longer than calls usually do', async () => {
@@ -1280,7 +1280,7 @@ describe('CommandDispatcher', () => {
     const paused = async (options: Parameters<Flow['submit']>[1] = {}): Promise<Delivered[]> => {
       const delivered = MACHINES.map((name) => flow.submit(name, name === 'a1' ? options : {}));
       for (const name of MACHINES) await flow.reply(name, awayFor(PROBE_WAIT_MS / 2));
-      expect(flow.dispatcher.status.pausedBecause).toBe('HTTP 429');
+      expect(flow.dispatcher.status.breaker.openBecause).toBe('HTTP 429');
       return delivered;
     };
 
@@ -1325,7 +1325,7 @@ describe('CommandDispatcher', () => {
         await pass(PROBE_WAIT_MS);
         const [probe = 'none'] = flow.underWay.flat();
         await flow.reply(probe, answer);
-        expect(flow.dispatcher.status.pausedBecause).toBeUndefined();
+        expect(flow.dispatcher.status.breaker.openBecause).toBeUndefined();
         const others = MACHINES.filter((name) => name !== probe);
         expect(flow.underWay.flat().toSorted()).toEqual(others);
         for (const name of others) await flow.reply(name, applied);
@@ -1383,7 +1383,7 @@ describe('CommandDispatcher', () => {
     it('pauses at once when the token is refused', async () => {
       flow.submit('mill1');
       await flow.reply('mill1', noToken);
-      expect(flow.dispatcher.status.pausedBecause).toContain('401');
+      expect(flow.dispatcher.status.breaker.openBecause).toContain('401');
       flow.submit('lathe1');
       await pass(PROBE_WAIT_MS - 10);
       expect(flow.underWay).toEqual([]);
@@ -1396,16 +1396,16 @@ describe('CommandDispatcher', () => {
       for (const name of others) await flow.reply(name, awayFor(6000));
       await pass(4990);
       await flow.reply(last!, awayFor(PROBE_WAIT_MS / 2));
-      expect(flow.dispatcher.status.isPaused).toBe(true);
+      expect(flow.dispatcher.status.breaker.isOpen).toBe(true);
       await pass(PROBE_WAIT_MS + 50);
       expect(flow.underWay).toHaveLength(3);
       await flow.reply('old1', away);
       await pass(AN_HOUR_MS);
       expect(flow.underWay).toHaveLength(2);
       await flow.reply('older1', applied);
-      expect(flow.dispatcher.status.isPaused).toBe(true);
+      expect(flow.dispatcher.status.breaker.isOpen).toBe(true);
       await flow.reply(flow.underWay.flat()[0]!, applied);
-      expect(flow.dispatcher.status.isPaused).toBe(false);
+      expect(flow.dispatcher.status.breaker.isOpen).toBe(false);
     });
 
     it('goes on for others where five machines cannot be looked up', async () => {
@@ -1417,7 +1417,7 @@ describe('CommandDispatcher', () => {
       };
       for (const name of ['f1', 'g1', 'h1', ...BAD]) flow.submit(name);
       await pass(0);
-      expect(flow.dispatcher.status.isPaused).toBe(false);
+      expect(flow.dispatcher.status.breaker.isOpen).toBe(false);
       flow.submit('late1');
       await pass(0);
       expect(flow.underWay).toContainEqual(['late1']);
@@ -1487,7 +1487,7 @@ describe('CommandDispatcher', () => {
       flow.service = () => away;
       for (const name of EIGHT) flow.submit(name);
       await pass(60_000);
-      expect(flow.dispatcher.status.isPaused).toBe(true);
+      expect(flow.dispatcher.status.breaker.isOpen).toBe(true);
       expect(flow.calls.at(-1)).toHaveLength(1);
       flow.service = () => applied;
       flow.calls.length = 0;
@@ -1503,7 +1503,7 @@ describe('CommandDispatcher', () => {
       flow.service = () => noToken;
       flow.submit('mill1');
       await pass(LINGER_MS);
-      expect(flow.dispatcher.status.isPaused).toBe(true);
+      expect(flow.dispatcher.status.breaker.isOpen).toBe(true);
       const tooLarge: ServiceAnswer = { ...notFound, status: 413 };
       flow.service = (names) => (names.length > 1 ? tooLarge : away);
       const others = ['a1', 'b1'].map((name) => flow.submit(name));
@@ -1535,7 +1535,7 @@ describe('CommandDispatcher', () => {
       flow.submit(bad);
       for (let number = 1; number <= 100; number += 1) {
         await othersGetThrough(number);
-        expect(flow.dispatcher.status.isPaused).toBe(false);
+        expect(flow.dispatcher.status.breaker.isOpen).toBe(false);
       }
       expect(flow.calls.flat().filter((each) => each === bad).length).toBeGreaterThan(50);
     });
@@ -1584,7 +1584,7 @@ describe('CommandDispatcher', () => {
       await pass(30_000);
       for (const it of good) expect(it).toMatchObject({ results: [{ kind: 'applied' }] });
       expect(bad).toMatchObject({ results: [{ kind: 'rejected', httpStatus: 403 }] });
-      expect(flow.dispatcher.status.isPaused).toBe(false);
+      expect(flow.dispatcher.status.breaker.isOpen).toBe(false);
     });
 
     it('keeps what is known of it when a newer list replaces the one that waits', async () => {
@@ -1611,7 +1611,7 @@ describe('CommandDispatcher', () => {
       const late = EIGHT.map((name) => flow.submit(name));
       for (const name of early) await flow.reply(name, applied, 50);
       for (const it of late) expect(it).toEqual({ results: [], ends: [] });
-      expect(flow.dispatcher.status.pausedBecause).toContain('403');
+      expect(flow.dispatcher.status.breaker.openBecause).toContain('403');
     });
 
     it.each([
@@ -1627,7 +1627,7 @@ describe('CommandDispatcher', () => {
         flow.empty = answer;
         const delivered = EIGHT.map((name) => flow.submit(name));
         await pass(30_000);
-        expect(flow.dispatcher.status.pausedBecause).toContain(what.slice(0, 3));
+        expect(flow.dispatcher.status.breaker.openBecause).toContain(what.slice(0, 3));
         for (const it of delivered) expect(it).toEqual({ results: [], ends: [] });
         flow.service = () => applied;
         await pass(10_000);
@@ -1642,7 +1642,7 @@ describe('CommandDispatcher', () => {
       flow.empty = notFound;
       const delivered = flow.submit('mill1');
       await pass(30_000);
-      expect(flow.dispatcher.status.pausedBecause).toContain('HTTP 404');
+      expect(flow.dispatcher.status.breaker.openBecause).toContain('HTTP 404');
       expect(delivered).toEqual({ results: [], ends: [] });
     });
 
@@ -1659,7 +1659,7 @@ describe('CommandDispatcher', () => {
       for (let number = 1; number <= 20; number += 1) await othersGetThrough(number);
       expect(bad).toMatchObject({ results: [{ kind: 'rejected', httpStatus: 404 }] });
       for (const it of good) expect(it).toMatchObject({ results: [{ kind: 'applied' }] });
-      expect(flow.dispatcher.status.isPaused).toBe(false);
+      expect(flow.dispatcher.status.breaker.isOpen).toBe(false);
     });
 
     it('rejects it within seconds where nothing else comes, once an empty call is answered as it should be', async () => {
@@ -1672,7 +1672,7 @@ describe('CommandDispatcher', () => {
         ends: ['finished'],
       });
       expect(flow.emptyCalls).toBe(1);
-      expect(flow.dispatcher.status.isPaused).toBe(false);
+      expect(flow.dispatcher.status.breaker.isOpen).toBe(false);
     });
 
     it('does not give up one after the other because of empty calls, with nothing applied between them', async () => {
@@ -1682,7 +1682,7 @@ describe('CommandDispatcher', () => {
       await pass(30_000);
       const rejected = delivered.filter(({ ends }) => ends.length > 0);
       expect(rejected.length).toBeLessThanOrEqual(3);
-      expect(flow.dispatcher.status.isPaused).toBe(true);
+      expect(flow.dispatcher.status.breaker.isOpen).toBe(true);
     });
 
     it('rejects nothing that was answered 404 while the service was away, whoever gets through first after that', async () => {

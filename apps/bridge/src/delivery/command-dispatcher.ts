@@ -64,7 +64,7 @@ export class CommandDispatcher<P> {
 
   /** Why the flow is paused, in words; undefined while it moves, or has nothing to do. */
   get pausedBecause(): string | undefined {
-    return this.open.size > 0 ? this.status.pausedBecause : undefined;
+    return this.open.size > 0 ? this.status.breaker.openBecause : undefined;
   }
 
   /**
@@ -100,7 +100,7 @@ export class CommandDispatcher<P> {
     }
     const batch = isProbe ? queue.takeProbe(nowMs) : queue.takeBatch(nowMs, calls);
     if (batch.length === 0) {
-      if (isProbe) this.status.probeWasVoid();
+      if (isProbe) this.status.breaker.probeWasVoid();
       this.options.slots.releaseUnused();
       return;
     }
@@ -117,7 +117,7 @@ export class CommandDispatcher<P> {
     else this.options.slots.releaseUnused();
     if (admitted.length > 0 && lookUps.length === 0) return;
     void Promise.all(lookUps).then(() => {
-      if (admitted.length === 0 && isProbe) this.status.probeWasVoid();
+      if (admitted.length === 0 && isProbe) this.status.breaker.probeWasVoid();
       this.scheduler.ask();
     });
   }
@@ -193,10 +193,10 @@ export class CommandDispatcher<P> {
       const parts = wanted.length > 0 ? await this.calls.makeCall(wanted, isProbe) : [];
       // The parts of a probe stand in its place: no other probe begins before.
       for (const part of parts) this.options.slots.ask(() => void this.run(part, isProbe));
-      if (wanted.length === 0 && isProbe) this.status.probeWasVoid();
+      if (wanted.length === 0 && isProbe) this.status.breaker.probeWasVoid();
     } catch (error) {
       this.giveBack(wanted, error);
-      if (isProbe) this.status.probeWasVoid();
+      if (isProbe) this.status.breaker.probeWasVoid();
     } finally {
       this.options.slots.release();
       this.scheduler.lingerOrAsk(Math.min(this.options.lingerMs, REUNION_MS));

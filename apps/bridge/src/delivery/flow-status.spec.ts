@@ -69,28 +69,28 @@ describe('FlowStatus', () => {
     ])('stands still after five seconds, though nothing fails any more: %s', (_, failures) => {
       for (const failure of failures) status.failed(failure);
       passSeconds(4);
-      expect(status.pausedBecause).toBeUndefined();
+      expect(status.breaker.openBecause).toBeUndefined();
       passSeconds(1);
-      expect(status.pausedBecause).toBe('HTTP 503');
+      expect(status.breaker.openBecause).toBe('HTTP 503');
       goesWell();
       passSeconds(10);
-      expect(status.pausedBecause).toBeUndefined();
+      expect(status.breaker.openBecause).toBeUndefined();
     });
 
     it('does not stand still where nothing waits any more because it failed', () => {
       for (const machineId of ['M-1', 'M-2']) status.failed({ ...asked, machineId });
       isStuck = false;
       passSeconds(10);
-      expect(status.pausedBecause).toBeUndefined();
+      expect(status.breaker.openBecause).toBeUndefined();
       isStuck = true;
       passSeconds(1);
-      expect(status.pausedBecause).toBe('HTTP 503');
+      expect(status.breaker.openBecause).toBe('HTTP 503');
     });
 
     it('does not stand still for one machine', () => {
       status.failed(asked);
       passSeconds(10);
-      expect(status.pausedBecause).toBeUndefined();
+      expect(status.breaker.openBecause).toBeUndefined();
     });
   });
 

@@ -9,7 +9,8 @@ const REVIEW_MS = 1000;
 /** Whether a flow gets its commands through, in words for `/health/ready`; logs when that turns. */
 export class FlowStatus {
   private readonly logger = new Logger('FlowStatus');
-  private readonly breaker = new Breaker();
+  /** While it is open, the flow is paused. */
+  readonly breaker = new Breaker();
   private stopReviews: (() => void) | undefined;
   /** The latest call that failed, with the real milliseconds of its end. */
   lastFailure: { why: string; atMs: number } | undefined;
@@ -26,20 +27,6 @@ export class FlowStatus {
     return this.hold?.isHeld === true;
   }
 
-  /** Why the flow is paused, or undefined while it moves. */
-  get pausedBecause(): string | undefined {
-    return this.breaker.openBecause;
-  }
-
-  get isPaused(): boolean {
-    return this.breaker.isOpen;
-  }
-
-  /** Real milliseconds at which the paused flow may try a call; undefined while it moves, or tries one. */
-  get nextProbeMs(): number | undefined {
-    return this.breaker.nextProbeMs;
-  }
-
   /** Whether a call may begin. */
   admits(): boolean {
     return !this.isHeld && this.breaker.admits(realNowMs());
@@ -53,11 +40,6 @@ export class FlowStatus {
   /** Before each call; returns whether it is a probe of the flow, which is paused; undefined where none may begin. */
   beginCall(): boolean | undefined {
     return this.admits() ? this.breaker.callBegins() : undefined;
-  }
-
-  /** The probe has not been made after all, or was cut off. */
-  probeWasVoid(): void {
-    this.breaker.probeWasVoid();
   }
 
   /** The service has taken a call that began then, or refused it; returns whether the flow, which was paused, moves again. */
@@ -81,8 +63,8 @@ export class FlowStatus {
   private review(): void {
     const nothingMoves = !this.isHeld && this.isStuck();
     if (nothingMoves && this.breaker.review(realNowMs())) {
-      const { flow, pausedBecause: why } = this;
-      this.logger.warn({ msg: 'flow paused, probing', flow, why });
+      const { flow, breaker } = this;
+      this.logger.warn({ msg: 'flow paused, probing', flow, why: breaker.openBecause });
     }
     if (this.breaker.isInDoubt) return;
     this.stopReviews?.();

@@ -51,7 +51,7 @@ export class ServiceCaller<P> {
     if (answer === 'not made' || answer === 'cut off') {
       // It is made again where its machines still belong here.
       if (answer === 'not made') countCall(commands, -1);
-      if (isProbe) this.status.probeWasVoid();
+      if (isProbe) this.status.breaker.probeWasVoid();
       for (const command of commands) this.lanes.postpone(command, 'unknown', 0);
       return [];
     }
