@@ -57,8 +57,9 @@ export class BatchScheduler<T extends LaneEntry> {
       this.isAsked = true;
       slots.ask(() => {
         this.isAsked = false;
-        // a slot that comes later is for all machines that are ready by then
-        this.begin(1);
+        // A slot that comes later is for all machines that are ready by then; the flow may have been paused meanwhile.
+        if (this.status.admits()) this.begin(1);
+        else slots.releaseUnused();
         this.ask();
       });
     }

@@ -92,12 +92,7 @@ export class CommandDispatcher<P> {
   private begin(calls: number): void {
     const nowMs = realNowMs();
     const { queue } = this.lanes;
-    const isProbe = this.status.beginCall();
-    // The flow may have been paused while this waited for its slot.
-    if (isProbe === undefined) {
-      this.options.slots.releaseUnused();
-      return;
-    }
+    const isProbe = this.status.breaker.callBegins();
     const batch = isProbe ? queue.takeProbe(nowMs) : queue.takeBatch(nowMs, calls);
     if (batch.length === 0) {
       if (isProbe) this.status.breaker.probeWasVoid();

@@ -110,7 +110,7 @@ describe('FlowStatus', () => {
       failOften();
       failOften();
       nowMs += 200;
-      expect(status.beginCall()).toBe(true);
+      expect(status.breaker.callBegins()).toBe(true);
       status.failed(timeOut);
       for (let call = 0; call < 3; call += 1) goesWell();
       const flow = 'work-orders';

@@ -37,11 +37,6 @@ export class FlowStatus {
     return this.isHeld ? new Error('the flow is paused by hand') : undefined;
   }
 
-  /** Before each call; returns whether it is a probe of the flow, which is paused; undefined where none may begin. */
-  beginCall(): boolean | undefined {
-    return this.admits() ? this.breaker.callBegins() : undefined;
-  }
-
   /** The service has taken a call that began then, or refused it; returns whether the flow, which was paused, moves again. */
   succeeded(startedMs: number): boolean {
     const isResumed = this.breaker.succeeded(startedMs);
