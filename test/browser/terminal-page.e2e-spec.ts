@@ -234,14 +234,14 @@ describe("the terminal's page", () => {
       ] as const) {
         await giveReason(name, code);
       }
-      await page.getByText(/2 not sent since 14:0\d/).waitFor({ timeout: 30_000 });
+      await page.getByText(/2 not sent since 14:0\d/).waitFor();
       await page.reload();
-      await page.getByText(/2 not sent since 14:0\d/).waitFor({ timeout: 30_000 });
+      await page.getByText(/2 not sent since 14:0\d/).waitFor();
       await expectText(rowOf(NAME), /Set-up.*Not sent yet/s);
       await page.getByText(/^The server cannot be reached. It was last heard at 14:0\d/).waitFor();
       await screenshot(page, 'tablet-offline');
       await terminal.listen();
-      await page.getByText('Live').waitFor({ timeout: 30_000 });
+      await page.getByText('Live').waitFor();
       await expectCount(page.getByText('The server cannot be reached'), 0);
       await eventually(() => terminal.posts.flat().length >= 2, { what: 'both were sent' });
       await status(NAME, 'applied').waitFor();
@@ -260,9 +260,9 @@ describe("the terminal's page", () => {
       terminal.setLink('down');
       await page.getByText('Kafka is away').waitFor();
       await giveReason(NAME, '13');
-      await second.locator('[data-status=queued]').waitFor({ timeout: 30_000 });
+      await second.locator('[data-status=queued]').waitFor();
       terminal.setLink('up');
-      await status(NAME, 'applied').waitFor({ timeout: 30_000 });
+      await status(NAME, 'applied').waitFor();
       await second.locator('[data-status=applied]').waitFor();
       const ids = terminal.posts.flat().map(({ entryId }) => entryId);
       expect(ids).toHaveLength(1);
@@ -280,9 +280,9 @@ describe("the terminal's page", () => {
       // it is shown once it is kept
       await status(NAME, 'undo').waitFor();
       await page.reload();
-      await page.getByText(/1 not sent since 14:0\d$/).waitFor({ timeout: 30_000 });
+      await page.getByText(/1 not sent since 14:0\d$/).waitFor();
       terminal.setLink('up');
-      await status(NAME, 'applied').waitFor({ timeout: 30_000 });
+      await status(NAME, 'applied').waitFor();
     });
 
     it('says where the browser cannot keep entries, and sends them all the same', async () => {
@@ -325,7 +325,7 @@ describe("the terminal's page", () => {
       await expectText(page.locator('.connection'), /^Live$/);
       terminal.isCut = true;
       await happens();
-      await page.locator('[data-connection=bad]').waitFor({ timeout: 10_000 });
+      await page.locator('[data-connection=bad]').waitFor();
     });
 
     it('takes up the stream where it broke, and asks what was answered in between', async () => {
@@ -590,7 +590,6 @@ describe("the terminal's page", () => {
       await page.getByLabel('Token of the station').waitFor();
       await eventually(() => terminal.following === 0, {
         what: 'no stream is open',
-        timeoutMs: 10_000,
       });
       await signIn('station-token');
       await rowOf(NAME).first().waitFor();
@@ -610,7 +609,7 @@ describe("the terminal's page", () => {
 
   it('opens where its address names a machine without an encoding', async () => {
     await open('#/machine/100%');
-    await page.getByRole('navigation').waitFor({ timeout: 10_000 });
+    await page.getByRole('navigation').waitFor();
   });
 
   it('speaks German, with the time of the plant wherever the screen is', async () => {

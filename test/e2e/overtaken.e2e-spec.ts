@@ -52,7 +52,6 @@ describe('a machine whose calls keep failing', () => {
     await kafka.send(TOPICS.downtimeReasons, message('M-002', 'other-later'));
     await eventually(() => ofOthers().includes('other-later M-002 applied'), {
       what: 'the outcome after the restart is published',
-      timeoutMs: 30_000,
     });
     expect(ofOthers()).toHaveLength(OTHERS + 1);
   });

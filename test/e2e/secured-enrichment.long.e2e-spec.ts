@@ -31,7 +31,7 @@ describe('an ERP with a certificate of a private authority', () => {
     });
     const caFile = temporaryFile('ca.pem', authority.certificate);
     const ruleOf = (name: string, origin: string, more: object = { caFile }): object => ({
-      ...{ name, when: { ce_type: name }, orderId: 'order', timeoutMs: 5000 },
+      ...{ name, when: { ce_type: name }, orderId: 'order', timeoutMs: 30_000 },
       ...{ url: `${origin}/orders/{orderId}`, ...more },
     });
     const oauth = {

@@ -430,7 +430,7 @@ describe('the terminal', () => {
     await eventually(() => tileOf(events[0]), { what: 'a snapshot with the machine' });
     await new PublishedMachine(kafka, 'M-1', 'F-2').list();
     const isGone = ({ data }: LiveEvent) => (data['gone'] as string[] | undefined)?.includes('M-1');
-    await eventually(() => events.some(isGone), { what: 'it is gone', timeoutMs: 10_000 });
+    await eventually(() => events.some(isGone), { what: 'it is gone' });
   });
 
   it('sends pages reasons when they are read first, and when they change, once', async () => {

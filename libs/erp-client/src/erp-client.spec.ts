@@ -32,7 +32,7 @@ describe('ErpClient', () => {
     const client = new ErpClient({
       ...{ origin, credentials: { kind: 'fixed', token: SECRET } },
       ...{ headers: { accept: 'application/json' }, ca: undefined, proxy: undefined },
-      ...{ maxConnections: 2, timeoutMs: 5000, maxAnswerBytes: 10_000 },
+      ...{ maxConnections: 2, timeoutMs: 30_000, maxAnswerBytes: 10_000 },
       ...more,
     });
     opened.push(client);

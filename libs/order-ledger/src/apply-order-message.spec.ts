@@ -165,9 +165,9 @@ describe('a change of an order', () => {
       Array.from({ length: 10_000 }, (_, index) => operation(`${from + index}/FR01`)),
     );
     const states = named!.map(({ operationId }) => ({ operationId, status: 'held' as const }));
-    const beganMs = performance.now();
+    const before = process.cpuUsage();
     const after = orderAfter(applyOrderMessage(order(known!), change({ operations: states })));
-    expect(performance.now() - beganMs).toBeLessThan(1000);
+    expect(process.cpuUsage(before).user / 1000).toBeLessThan(1000);
     expect(after.operations).toEqual(known);
   });
 

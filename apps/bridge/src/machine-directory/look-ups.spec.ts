@@ -5,7 +5,7 @@ import { type CloudAnswer, CloudError } from '#libs/cloud-client';
 import { RecentMisses, SharedLookUp } from './look-ups.js';
 
 const GAP_MS = 60;
-const WAIT_MS = 1000;
+const WAIT_MS = 100_000;
 
 const data = (value: number): CloudAnswer<number> => ({ kind: 'data', data: value });
 

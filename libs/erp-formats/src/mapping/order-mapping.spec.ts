@@ -12,7 +12,7 @@ const EXPRESSION = `{
 }`;
 const JOB = { no: '77', at: 1_763_680_000, open: true, steps: [{ id: '10', machine: 'M-1' }] };
 
-const expressions = new BoundedExpressions({ deadlineMs: 1_000 });
+const expressions = new BoundedExpressions();
 afterAll(() => {
   expressions.close();
 });
@@ -113,7 +113,6 @@ describe('an expression that fails', () => {
   it.each([
     ['on its input', 'a.b + 1', 'JSONata error T2001 at character 5'],
     ['of its own will', '$error("the password is hunter2")', 'JSONata error D3137 at character 7'],
-    ['without end', '($f := function($x) { $f($x + 1) }; $f(0))', 'longer than 1000 ms'],
     ['too deep', '($f := function($x) { 1 + $f($x + 1) }; $f(0))', 'deeper than 500 levels'],
     ['with a long range', '[1..1000000]', 'longer than 100000 entries'],
     ['with long lists', '[1..400].([1..400])', 'longer than 100000 entries'],
@@ -125,13 +124,6 @@ describe('an expression that fails', () => {
     expect(detail).toMatch(/^invalid-message: mapping acme: /);
     expect(detail).toContain(complaint);
     expect(detail).not.toContain('hunter2');
-  });
-
-  it('leaves the next document alone', async () => {
-    const expression = '($f := function($x) { $f($x + 1) }; stop ? stop : $f(0))';
-
-    expect(refusal(await read(expression, {}))).toContain('1000 ms');
-    expect(refusal(await read(expression, { stop: 'now' }))).toContain('must be an object');
   });
 });
 

@@ -228,9 +228,9 @@ describe('the unpacking of a batch', () => {
       lz4Block(Buffer.from('A'), 0x80),
       Buffer.alloc(4),
     ]);
-    const startMs = performance.now();
+    const before = process.cpuUsage();
     await unpacked(LZ4, Buffer.alloc(small.length * 62_500, small));
-    expect(performance.now() - startMs).toBeLessThan(4000);
+    expect(process.cpuUsage(before).user / 1000).toBeLessThan(4000);
   });
 
   it('stops as soon as what is unpacked is not wanted', async () => {
