@@ -154,30 +154,4 @@ describe('a bridge whose service answers oddly for a while', () => {
       [],
     );
   }, 120_000);
-
-  it('takes no machine for gone before a second list is empty', async () => {
-    const listsSince = async (since: number, status: number): Promise<number[]> =>
-      (await plant.sandbox.allCalls(since))
-        .filter((call) => call.operation === 'getMachineInfo' && call.status === status)
-        .map(({ sequence }) => sequence);
-    const since = await plant.sandbox.newestCall();
-    await plant.sandbox.addFault({ operation: 'getMachineInfo', status: 204, count: 1 });
-    const [empty = 0] = await eventually(
-      async () => {
-        const lists = await listsSince(since, 204);
-        return lists.length > 0 && lists;
-      },
-      { what: 'an empty list' },
-    );
-    await eventually(async () => (await listsSince(empty, 200)).length > 0, {
-      what: 'a list of all',
-    });
-    await untilPolled('log', 2);
-    expect(MACHINES.flatMap(lossesOf)).not.toContain('removed');
-    await plant.sandbox.addFault({ operation: 'getMachineInfo', status: 204 });
-    await eventually(() => MACHINES.every((id) => lossesOf(id).includes('removed')), {
-      what: 'all are gone',
-    });
-    expect((await listsSince(empty, 204)).length).toBeGreaterThan(1);
-  }, 180_000);
 });

@@ -22,7 +22,6 @@ function sendOrder(
 
 const machineOf = (record: ReadRecord): unknown => json(record)['machineId'];
 const isChange = ({ value }: ReadRecord): boolean => value !== null;
-const isTombstone = ({ value }: ReadRecord): boolean => value === null;
 const keyOf = ({ key }: ReadRecord): string | undefined => key?.toString();
 
 describe('changes of assignments', () => {
@@ -58,53 +57,6 @@ describe('changes of assignments', () => {
     expect(json(deadLetter)).toEqual({ changes: [change] });
     await sendOrder(plant, 'D', 'M-003');
     await plant.sandbox.listBecomes('M-003', ['D']);
-  });
-});
-
-describe('changes of one order on several machines', () => {
-  const MACHINES = ['M-001', 'M-002', 'M-003'];
-  let plant: Plant;
-
-  beforeAll(async () => {
-    plant = await startPlant({
-      prepare: (kafka) => kafka.topics.createCompacted(CHANGES, {}),
-      // one call for all would be split only where the service refuses one of them
-      env: { WORK_ORDER_LIST_MAX_MACHINES: '1' },
-    });
-  });
-
-  afterAll(() => plant.close());
-
-  it('are published each as soon as it is final, and once, whichever holds up the others', async () => {
-    await plant.sandbox.addFault({ operation: SET_LIST, machineId: 'M-001', status: 503 });
-    const changes = await plant.kafka.read(CHANGES);
-    const outcomes = await plant.kafka.read(TOPICS.commandOutcomes);
-    const published = (): unknown[] =>
-      outcomes.records
-        .filter((record) => header(record, 'ce_type') === 'work-order-list.applied.v1')
-        .map((record) => json(record)['machineId'])
-        .sort();
-    const operations = MACHINES.map((machineId, index) => {
-      return { operationId: `00${index + 1}0`, machineId };
-    });
-    const order = { orderId: 'A', changedAt: 100, status: 'released', operations };
-    await plant.kafka.sendJson(TOPICS.workOrders, 'A', order);
-    const written = await changes.take(MACHINES.length, isChange, 'change');
-    expect(written.map(machineOf).sort()).toEqual(MACHINES);
-    await eventually(() => published().length === 2, { what: 'the others are published' });
-    expect(published()).toEqual(['M-002', 'M-003']);
-    // an outcome is committed with its offset: it is not even set again
-    const since = await plant.sandbox.newestCall();
-    await plant.restartBridge();
-    await plant.sandbox.clearFaults();
-    await plant.sandbox.listBecomes('M-001', ['A']);
-    await changes.take(MACHINES.length, isTombstone, 'tombstone');
-    expect(published()).toEqual(MACHINES);
-    expect(changes.records).toHaveLength(2 * MACHINES.length);
-    const set = (await plant.sandbox.allCalls(since)).filter(
-      ({ operation }) => operation === SET_LIST,
-    );
-    expect(new Set(set.flatMap(({ machineIds }) => machineIds))).toEqual(new Set(['M-001']));
   });
 });
 

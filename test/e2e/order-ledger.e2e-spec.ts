@@ -80,37 +80,6 @@ describe('the order ledger', () => {
     expect(late && header(late, 'ce_type')).toBe('work-order-list.superseded.v1');
   });
 
-  it('puts an order that moves on one list and takes it off the other, and answers for both', async () => {
-    await send('D', 100, [{ machineId: 'M-003' }]);
-    await plant.sandbox.listBecomes('M-003', ['D']);
-    const moved = await send('D', 101, [{ machineId: 'M-004' }], {
-      answeredFor: ['M-003', 'M-004'],
-    });
-    expect(moved.map((record) => header(record, 'ce_type'))).toEqual([
-      'work-order-list.applied.v1',
-      'work-order-list.applied.v1',
-    ]);
-    await plant.sandbox.listBecomes('M-003', []);
-    await plant.sandbox.listBecomes('M-004', ['D']);
-  });
-
-  it('keeps what is held or started, and takes off what is planned, completed or cancelled', async () => {
-    const statuses = ['planned', 'held', 'started', 'completed', 'cancelled'];
-    const operations = statuses.map((status) => ({ machineId: 'M-005', status }));
-    await send('E', 100, operations);
-    await plant.sandbox.listBecomes('M-005', ['E-0020', 'E-0030']);
-    await send('E', 101, operations, { status: 'cancelled' });
-    await plant.sandbox.listBecomes('M-005', []);
-  });
-
-  it('sets the list anew when something else has been set meanwhile', async () => {
-    await send('H', 100, [{ machineId: 'M-007' }]);
-    await plant.kafka.sendList('M-007', ['other']);
-    await plant.sandbox.listBecomes('M-007', ['other']);
-    await send('H', 101, [{ machineId: 'M-007' }]);
-    await plant.sandbox.listBecomes('M-007', ['H']);
-  });
-
   it('dead-letters, byte for byte, an order that the service refuses for a machine', async () => {
     const refused = { operation: 'setWorkOrderList', machineId: 'M-008', status: 422 };
     await plant.sandbox.addFault(refused);
@@ -138,34 +107,6 @@ describe('the order ledger', () => {
     const { partition, offset } = json(outcome)['source'] as Record<string, number>;
     expect(header(deadLetter, 'dlq-source-partition')).toBe(String(partition));
     expect(header(deadLetter, 'dlq-source-offset')).toBe(String(offset));
-  });
-
-  it('dead-letters an order once that the service refuses for several machines', async () => {
-    const machineIds = ['M-011', 'M-012'];
-    for (const machineId of machineIds) {
-      await plant.sandbox.addFault({ operation: 'setWorkOrderList', machineId, status: 422 });
-    }
-    const operations = ['M-001', ...machineIds].map((machineId) => ({ machineId }));
-    const order = orderOf('K', 100, operations, 'released');
-    await plant.kafka.sendJson(TOPICS.workOrders, 'K', order, { 'message-id': 'K/100' });
-    const rejected = await answers.take(
-      2,
-      (record) =>
-        header(record, 'ce_type') === 'work-order-list.rejected.v1' &&
-        machineIds.includes(header(record, 'ce_subject') ?? ''),
-      'rejection',
-    );
-    await plant.sandbox.clearFaults();
-    expect(rejected.map((record) => header(record, 'ce_subject')).sort()).toEqual(machineIds);
-    // committed together, but in another topic: a subscriber may be shown it a moment later
-    const atFault = (): string[] =>
-      answers.records
-        .filter((record) => record.topic === DEAD_LETTERS && record.key?.toString() === 'K')
-        .flatMap((record) => header(record, 'dlq-machine-ids')?.split(',') ?? [])
-        .sort();
-    // in one dead letter, unless the two refusals are far apart, as they may be on a busy machine
-    await eventually(() => atFault().length >= machineIds.length, { what: 'the dead letters' });
-    expect(atFault()).toEqual(machineIds);
   });
 
   it('dead-letters what is known of an order that its topic has lost by the time it is refused', async () => {
