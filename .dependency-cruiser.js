@@ -199,13 +199,13 @@ const forbidden = [
   {
     name: 'libs-only-through-index',
     comment: 'The inside of a lib is free to change.',
-    from: { pathNot: '^(libs/|apps/.*\\.spec\\.ts$)' },
+    from: { pathNot: '^(libs/|test/|apps/.*\\.spec\\.ts$)' },
     to: { path: '^libs/', pathNot: '^libs/[^/]+/src/index\\.ts$' },
   },
   {
     name: 'libs-only-through-index-in-specs',
-    comment: 'What serves the specs of a lib may serve those of an app.',
-    from: { path: '^apps/.*\\.spec\\.ts$' },
+    comment: 'What serves the specs of a lib may serve those of an app, and tests.',
+    from: { path: '^(test/|apps/.*\\.spec\\.ts$)' },
     to: { path: '^libs/', pathNot: '^libs/[^/]+/(src/index\\.ts$|test/)' },
   },
   {

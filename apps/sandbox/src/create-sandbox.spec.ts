@@ -1,20 +1,16 @@
-import { mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setImmediate as turn } from 'node:timers/promises';
 import { SettingsError } from '#libs/config';
+import { temporaryFolder } from '../../../libs/config/test/temporary-files.js';
 import { NOW, type RunningSandbox, runSandbox } from './testing/running-sandbox.js';
 
 describe('a sandbox', () => {
-  let directory: string;
+  const directory = temporaryFolder();
   let sandbox: RunningSandbox | undefined;
-  beforeEach(() => {
-    directory = mkdtempSync(join(tmpdir(), 'sandbox-'));
-  });
   afterEach(async () => {
     await sandbox?.close();
     sandbox = undefined;
-    rmSync(directory, { recursive: true });
   });
 
   function file(name: string, content: unknown): string {

@@ -1,6 +1,4 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { temporaryFile } from '../../../libs/config/test/temporary-files.js';
 import { NOW, type RunningSandbox, runSandbox } from './testing/running-sandbox.js';
 
 const MINUTE = 60;
@@ -11,18 +9,13 @@ const [MACHINE, NO_DATA, NO_REASONS] = ['M-001', 'M-012', 'M-010'];
 
 describe('the Machine Data Service, as its interface describes it', () => {
   let sandbox: RunningSandbox;
-  let directory: string;
 
   beforeAll(async () => {
-    directory = mkdtempSync(join(tmpdir(), 'sandbox-tokens-'));
-    const tokensFile = join(directory, 'tokens.json');
-    writeFileSync(tokensFile, JSON.stringify({ nothing: [], 'only-info': ['machine-info'] }));
+    const tokens = { nothing: [], 'only-info': ['machine-info'] };
+    const tokensFile = temporaryFile('tokens.json', tokens);
     sandbox = await runSandbox({ SANDBOX_TOKENS_FILE: tokensFile });
   });
-  afterAll(async () => {
-    await sandbox.close();
-    rmSync(directory, { recursive: true });
-  });
+  afterAll(() => sandbox.close());
 
   const classification = { machineId: MACHINE, startTime: NOW - 600, reasonId: '22' };
   const window = { machineId: MACHINE, startTime: NOW - DAY, endTime: NOW };

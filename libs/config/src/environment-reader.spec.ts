@@ -1,22 +1,10 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { temporaryFile, temporaryFolder } from '../test/temporary-files.js';
 import { EnvironmentReader, readEnvironment } from './environment-reader.js';
 
 const SECRET = 'hunter2-hunter2';
 
 describe('EnvironmentReader', () => {
-  const folder = mkdtempSync(join(tmpdir(), 'environment-reader-'));
-  const file = (name: string, content: string): string => {
-    const path = join(folder, name);
-    writeFileSync(path, content);
-    return path;
-  };
-
-  afterAll(() => {
-    rmSync(folder, { recursive: true });
-  });
-
   it.each([undefined, '', '   '])('takes %j for absent, whatever is asked', (value) => {
     const env = new EnvironmentReader({ NAME: value, NAME_FILE: value });
     expect(env.optional('NAME')).toBeUndefined();
@@ -72,7 +60,7 @@ describe('EnvironmentReader', () => {
   });
 
   it('takes a secret from the environment or, trimmed, from the file of its twin', () => {
-    const path = file('secret', `${SECRET}\n`);
+    const path = temporaryFile('secret', `${SECRET}\n`);
     const env = new EnvironmentReader({ DIRECT: SECRET, TWIN_FILE: path });
     expect(env.secret('DIRECT')).toBe(SECRET);
     expect(env.secret('TWIN')).toBe(SECRET);
@@ -89,14 +77,15 @@ describe('EnvironmentReader', () => {
   });
 
   it('refuses a secret given both ways', () => {
-    const env = new EnvironmentReader({ NAME: SECRET, NAME_FILE: file('twin', SECRET) });
+    const env = new EnvironmentReader({ NAME: SECRET, NAME_FILE: temporaryFile('twin', SECRET) });
     env.secret('NAME');
     expect(env.problems).toEqual(['NAME and NAME_FILE are both set: keep one']);
   });
 
   it('says why a file gives no secret, without its path', () => {
+    const folder = temporaryFolder();
     const env = new EnvironmentReader({
-      EMPTY_FILE: file('empty', ' \n'),
+      EMPTY_FILE: temporaryFile('empty', ' \n'),
       MISSING_FILE: join(folder, SECRET),
       FOLDER_FILE: folder,
     });

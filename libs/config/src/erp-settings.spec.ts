@@ -1,11 +1,11 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { temporaryFolder } from '../test/temporary-files.js';
 import { EnvironmentReader } from './environment-reader.js';
 import { readErpSettings } from './erp-settings.js';
 
 describe('readErpSettings', () => {
-  const folder = mkdtempSync(join(tmpdir(), 'equipment-map-'));
+  const folder = temporaryFolder();
   const operation = { plant: '0001', workCentre: 'FR01' };
 
   function read(path: string) {
@@ -18,10 +18,6 @@ describe('readErpSettings', () => {
     writeFileSync(path, content);
     return path;
   }
-
-  afterAll(() => {
-    rmSync(folder, { recursive: true });
-  });
 
   it('takes a work centre for the machine where no map is configured', () => {
     expect(read('').equipmentMap.machineOf(operation)).toBe('FR01');

@@ -1,6 +1,5 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { temporaryFile, temporaryFolder } from '../test/temporary-files.js';
 import { SettingsError } from './environment-reader.js';
 import { loadIngestSettings } from './ingest-settings.js';
 import { ANOTHER_KEY, CERTIFICATE, ENCRYPTED_KEY, KEY_OF_CERTIFICATE } from '../test/tls-files.js';
@@ -8,15 +7,10 @@ import { ANOTHER_KEY, CERTIFICATE, ENCRYPTED_KEY, KEY_OF_CERTIFICATE } from '../
 const TOKEN = 'token-of-sixteen-or-more';
 
 describe('the senders of ingest', () => {
-  const folder = mkdtempSync(join(tmpdir(), 'senders-'));
-  const file = join(folder, 'senders.json');
-
-  afterAll(() => {
-    rmSync(folder, { recursive: true });
-  });
+  const missing = join(temporaryFolder(), 'none');
 
   function problemsOf(senders: object): readonly string[] {
-    writeFileSync(file, JSON.stringify({ senders }));
+    const file = temporaryFile('senders.json', { senders });
     try {
       loadIngestSettings({ KAFKA_BROKERS: '127.0.0.1:9092', INGEST_SENDERS_FILE: file });
       return [];
@@ -35,11 +29,11 @@ describe('the senders of ingest', () => {
     const paths = ['/orders'];
     const callback = {
       ...{ url: 'https://erp.example.com', hmacSecret: TOKEN },
-      mappingFile: join(folder, 'none'),
+      mappingFile: missing,
     };
     expect(
       problemsOf({
-        a: { token: TOKEN, hmacSecretFile: join(folder, 'none'), paths },
+        a: { token: TOKEN, hmacSecretFile: missing, paths },
         b: { token: `${TOKEN}-of-b`, paths, callback },
       }),
     ).toEqual([
@@ -57,17 +51,10 @@ describe('the senders of ingest', () => {
 });
 
 describe('the certificate of ingest', () => {
-  const folder = mkdtempSync(join(tmpdir(), 'ingest-tls-'));
-
-  afterAll(() => {
-    rmSync(folder, { recursive: true });
-  });
-
   function problemsOf(cert: string, key: string, ca = CERTIFICATE): readonly string[] {
-    const [certFile, keyFile, caFile] = Object.entries({ cert, key, ca }).map(([name, pem]) => {
-      writeFileSync(join(folder, name), pem);
-      return join(folder, name);
-    });
+    const [certFile, keyFile, caFile] = Object.entries({ cert, key, ca }).map(([name, pem]) =>
+      temporaryFile(name, pem),
+    );
     try {
       loadIngestSettings({
         KAFKA_BROKERS: '127.0.0.1:9092',

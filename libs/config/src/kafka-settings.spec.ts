@@ -1,7 +1,7 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { ANOTHER_KEY, CERTIFICATE, ENCRYPTED_KEY, KEY_OF_CERTIFICATE } from '../test/tls-files.js';
+import { temporaryFile, temporaryFolder } from '../test/temporary-files.js';
 import { type Environment, EnvironmentReader } from './environment-reader.js';
 import {
   readKafkaSettings,
@@ -141,9 +141,7 @@ describe('readKafkaSettings', () => {
     });
 
     it('can be read again where the password is in a file', () => {
-      const folder = mkdtempSync(join(tmpdir(), 'kafka-settings-'));
-      const path = join(folder, 'password');
-      writeFileSync(path, 'hunter2\n');
+      const path = temporaryFile('password', 'hunter2\n');
       const { sasl } = read({
         ...{ KAFKA_SASL_MECHANISM: 'plain', KAFKA_SASL_USERNAME: 'bridge' },
         KAFKA_SASL_PASSWORD_FILE: path,
@@ -155,7 +153,6 @@ describe('readKafkaSettings', () => {
       expect(() => sasl?.readAgain()).toThrow(
         'KAFKA_SASL_PASSWORD_FILE names a file that is empty',
       );
-      rmSync(folder, { recursive: true });
     });
 
     it('asks for user name and password', () => {
@@ -179,19 +176,10 @@ describe('readKafkaSettings', () => {
 const [CA, CERT, KEY] = ['KAFKA_SSL_CA_FILE', 'KAFKA_SSL_CERT_FILE', 'KAFKA_SSL_KEY_FILE'] as const;
 
 describe('readTls', () => {
-  const folder = mkdtempSync(join(tmpdir(), 'kafka-settings-'));
-  const file = (name: string, content: string): string => {
-    const path = join(folder, name);
-    writeFileSync(path, content);
-    return path;
-  };
-  const cert = file('cert.pem', `subject=somebody\n${CERTIFICATE}\n${CERTIFICATE}\n`);
-  const key = file('key.pem', `${KEY_OF_CERTIFICATE}\n`);
-  const text = file('text.pem', 'a certificate\n');
-
-  afterAll(() => {
-    rmSync(folder, { recursive: true });
-  });
+  const missing = join(temporaryFolder(), 'missing.pem');
+  const cert = temporaryFile('cert.pem', `subject=somebody\n${CERTIFICATE}\n${CERTIFICATE}\n`);
+  const key = temporaryFile('key.pem', `${KEY_OF_CERTIFICATE}\n`);
+  const text = temporaryFile('text.pem', 'a certificate\n');
 
   const read = (environment: Environment) => {
     const env = new EnvironmentReader(environment);
@@ -215,7 +203,7 @@ describe('readTls', () => {
   });
 
   it.each([CA, CERT, KEY])('does not let %s go unused, be it readable or not', (name) => {
-    for (const path of [cert, join(folder, 'missing.pem')]) {
+    for (const path of [cert, missing]) {
       expect(read({ [name]: path }).problems).toContain(
         'KAFKA_SSL must be true when KAFKA_SSL_…_FILE settings are given',
       );
@@ -228,7 +216,7 @@ describe('readTls', () => {
   });
 
   it('names the file that cannot be read', () => {
-    expect(problemsOf({ [CA]: join(folder, 'missing.pem') })).toEqual([
+    expect(problemsOf({ [CA]: missing })).toEqual([
       `${CA} names a file that cannot be read (ENOENT)`,
     ]);
   });
@@ -242,19 +230,22 @@ describe('readTls', () => {
   });
 
   it('names files that hold something else, or something broken', () => {
-    const broken = file('broken.pem', `${CERTIFICATE}\n${CERTIFICATE.replace('MIIB', 'AAAA')}`);
+    const broken = temporaryFile(
+      'broken.pem',
+      `${CERTIFICATE}\n${CERTIFICATE.replace('MIIB', 'AAAA')}`,
+    );
     expect(problemsOf({ [CA]: key })).toEqual([
       `${CA} names a file that holds no certificate in PEM`,
     ]);
     expect(problemsOf({ [CA]: broken })).toHaveLength(1);
-    const encrypted = file('encrypted.pem', ENCRYPTED_KEY);
+    const encrypted = temporaryFile('encrypted.pem', ENCRYPTED_KEY);
     expect(problemsOf({ [CERT]: cert, [KEY]: encrypted })).toEqual([
       `${KEY} names a file that holds no private key in PEM, or an encrypted one`,
     ]);
   });
 
   it('sees that a key is of another certificate', () => {
-    expect(problemsOf({ [CERT]: cert, [KEY]: file('another.pem', ANOTHER_KEY) })).toEqual([
+    expect(problemsOf({ [CERT]: cert, [KEY]: temporaryFile('another.pem', ANOTHER_KEY) })).toEqual([
       `${KEY} names a file whose key is not that of ${CERT}`,
     ]);
   });
@@ -262,7 +253,7 @@ describe('readTls', () => {
   it('finds the key after what OpenSSL writes before it', () => {
     const parameters =
       '-----BEGIN EC PARAMETERS-----\nBggqhkjOPQMBBw==\n-----END EC PARAMETERS-----';
-    const both = file('both.pem', `${parameters}\n${KEY_OF_CERTIFICATE}`);
+    const both = temporaryFile('both.pem', `${parameters}\n${KEY_OF_CERTIFICATE}`);
     expect(problemsOf({ [CERT]: cert, [KEY]: both })).toEqual([]);
   });
 });

@@ -1,6 +1,5 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { temporaryFile, temporaryFolder } from '../test/temporary-files.js';
 import { type Environment, EnvironmentReader } from './environment-reader.js';
 import { readMachineCloudSettings } from './bridge-settings.js';
 
@@ -131,14 +130,8 @@ function readTokenOf(environment: Environment) {
 }
 
 describe('the way to a token', () => {
-  const folder = mkdtempSync(join(tmpdir(), 'machine-cloud-settings-'));
-  const path = join(folder, 'secret');
-  writeFileSync(path, `${SECRET}\n`);
-  const missing = join(folder, 'missing');
-
-  afterAll(() => {
-    rmSync(folder, { recursive: true });
-  });
+  const path = temporaryFile('secret', `${SECRET}\n`);
+  const missing = join(temporaryFolder(), 'missing');
 
   it.each([
     ['a token', { MACHINE_CLOUD_TOKEN: SECRET }, { kind: 'fixed', token: SECRET }],

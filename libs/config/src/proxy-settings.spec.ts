@@ -1,6 +1,4 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { temporaryFile } from '../test/temporary-files.js';
 import { describeBridgeSettings } from './bridge-settings.js';
 import { type Environment, readSettings } from './environment-reader.js';
 import { readProxySettings } from './proxy-settings.js';
@@ -42,11 +40,8 @@ describe('the settings of the proxy', () => {
   });
 
   it('may be in a file', () => {
-    const folder = mkdtempSync(join(tmpdir(), 'proxy-'));
-    const file = join(folder, 'proxy');
-    writeFileSync(file, 'http://plant:secret@proxy:3128\n');
+    const file = temporaryFile('proxy', 'http://plant:secret@proxy:3128\n');
     expect(read({ HTTPS_PROXY_FILE: file })).toMatchObject({ origin: 'http://proxy:3128' });
-    rmSync(folder, { recursive: true });
   });
 
   it.each([

@@ -1,24 +1,12 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { temporaryFile } from '../test/temporary-files.js';
 import { loadTerminalSettings } from './terminal-settings.js';
 
 const BASE = { KAFKA_BROKERS: 'localhost:9092' };
-const folder = mkdtempSync(join(tmpdir(), 'terminal-settings-'));
-const file = (name: string, content: unknown): string => {
-  const path = join(folder, name);
-  writeFileSync(path, typeof content === 'string' ? content : JSON.stringify(content));
-  return path;
-};
 
 describe('the settings of the terminal', () => {
-  afterAll(() => {
-    rmSync(folder, { recursive: true });
-  });
-
   it('take a token for each station, and are not open beyond loopback', () => {
     const token = 'a-token-of-some-length';
-    const TERMINAL_TOKENS_FILE = file('tokens.json', { [token]: 'Press hall' });
+    const TERMINAL_TOKENS_FILE = temporaryFile('tokens.json', { [token]: 'Press hall' });
     const beyond = { ...BASE, TERMINAL_HTTP_HOST: '0.0.0.0' };
     expect(loadTerminalSettings({ ...beyond, TERMINAL_TOKENS_FILE }).access).toEqual({
       kind: 'tokens',
@@ -46,10 +34,14 @@ describe('the settings of the terminal', () => {
   });
 
   it.each([
-    ['short tokens', { TERMINAL_TOKENS_FILE: file('short.json', { short: 'A' }) }, 'less than 16'],
+    [
+      'short tokens',
+      { TERMINAL_TOKENS_FILE: temporaryFile('short.json', { short: 'A' }) },
+      'less than 16',
+    ],
     [
       'a token without a station',
-      { TERMINAL_TOKENS_FILE: file('none.json', { ['x'.repeat(16)]: 1 }) },
+      { TERMINAL_TOKENS_FILE: temporaryFile('none.json', { ['x'.repeat(16)]: 1 }) },
       'must name a station',
     ],
     [
@@ -58,17 +50,21 @@ describe('the settings of the terminal', () => {
       'must be addresses or networks',
     ],
     ['networks that are none', { TERMINAL_TRUSTED_PROXIES: '10.0.0.0/33' }, 'must be addresses'],
-    ['no JSON', { TERMINAL_TOKENS_FILE: file('no.json', 'secret') }, 'is not JSON'],
+    ['no JSON', { TERMINAL_TOKENS_FILE: temporaryFile('no.json', 'secret') }, 'is not JSON'],
     ['shifts that are none', { TERMINAL_SHIFTS: '6-14' }, 'TERMINAL_SHIFTS must be times of day'],
     ['a zone that is none', { TERMINAL_TIME_ZONE: 'Mars' }, 'TERMINAL_TIME_ZONE must be'],
     [
       'a colour that is none',
-      { TERMINAL_REASONS_FILE: file('colour.json', { reasons: { 1: { colour: 'url(x)' } } }) },
+      {
+        TERMINAL_REASONS_FILE: temporaryFile('colour.json', {
+          reasons: { 1: { colour: 'url(x)' } },
+        }),
+      },
       'must be a colour',
     ],
     [
       'a group that is not there',
-      { TERMINAL_REASONS_FILE: file('group.json', { reasons: { 1: { group: 'G' } } }) },
+      { TERMINAL_REASONS_FILE: temporaryFile('group.json', { reasons: { 1: { group: 'G' } } }) },
       'names a group',
     ],
   ])('refuse %s, and never show a value', (_, env, problem) => {
@@ -80,7 +76,7 @@ describe('the settings of the terminal', () => {
       groups: [{ group: 'Technical', colour: '#c62828', names: { de: 'Technik' } }],
       reasons: { '22': { group: 'Technical', names: { de: 'Kühlung' } }, '23': {} },
     };
-    const TERMINAL_REASONS_FILE = file('looks.json', looks);
+    const TERMINAL_REASONS_FILE = temporaryFile('looks.json', looks);
     expect(loadTerminalSettings({ ...BASE, TERMINAL_REASONS_FILE }).reasonLooks).toEqual(looks);
   });
 });

@@ -1,6 +1,4 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { temporaryFile } from '../test/temporary-files.js';
 import { describeBridgeSettings, loadBridgeSettings } from './bridge-settings.js';
 import type { Environment } from './environment-reader.js';
 
@@ -148,11 +146,8 @@ describe('the settings of OpenTelemetry', () => {
   );
 
   it('take headers from a file, and show them nowhere', () => {
-    const folder = mkdtempSync(join(tmpdir(), 'otel-'));
-    const file = join(folder, 'headers');
-    writeFileSync(file, 'authorization=Bearer%20hunter2\n');
+    const file = temporaryFile('headers', 'authorization=Bearer%20hunter2\n');
     const { tracing } = load({ ...ENDPOINT, OTEL_EXPORTER_OTLP_HEADERS_FILE: file });
-    rmSync(folder, { recursive: true });
     expect(tracing?.exporter.headers).toEqual({ authorization: 'Bearer hunter2' });
     const described = describeBridgeSettings({
       ...NEEDED,

@@ -1,8 +1,8 @@
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Logger } from '@nestjs/common';
 import type { Evaluation } from '#libs/erp-formats';
+import { temporaryFolder } from '../../config/test/temporary-files.js';
 import { BoundedExpressions } from './bounded-expressions.js';
 
 Logger.overrideLogger(false);
@@ -103,7 +103,7 @@ describe('documents that come at once', () => {
 });
 
 describe('a process that ends by itself', () => {
-  const folder = mkdtempSync(join(tmpdir(), 'evaluator-'));
+  const folder = temporaryFolder();
   const program = (name: string, onMessage: string): string => {
     const path = join(folder, `${name}.mjs`);
     const lines = [
@@ -114,10 +114,6 @@ describe('a process that ends by itself', () => {
     writeFileSync(path, lines.join('\n'));
     return path;
   };
-
-  afterAll(() => {
-    rmSync(folder, { recursive: true });
-  });
 
   it('is started anew for the same document', async () => {
     const mark = JSON.stringify(join(folder, 'mark'));

@@ -1,9 +1,8 @@
 import { fork } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { realDelayMs, realNowMs } from '#libs/clock';
+import { temporaryFile } from '../../config/test/temporary-files.js';
 import { LIMITS } from './limits.js';
 
 const PROGRAM = join(import.meta.dirname, 'evaluator.js');
@@ -28,16 +27,8 @@ function isThere(pid: number): boolean {
 }
 
 describe('the process that evaluates', () => {
-  const folder = mkdtempSync(join(tmpdir(), 'asker-'));
-
-  afterAll(() => {
-    rmSync(folder, { recursive: true });
-  });
-
   it('does not outlive the one that asked, whatever it is busy with', async () => {
-    const path = join(folder, 'asker.mjs');
-    writeFileSync(path, ASKER);
-    const asker = fork(path);
+    const asker = fork(temporaryFile('asker.mjs', ASKER));
     const [pid] = (await once(asker, 'message')) as [number];
     expect(isThere(pid)).toBe(true);
     asker.kill('SIGKILL');

@@ -1,11 +1,11 @@
-import { appendFileSync, mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { appendFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { temporaryFolder } from '../../../../libs/config/test/temporary-files.js';
 import { EquipmentMapFile } from './equipment-map-file.js';
 
 describe('the file of the equipment map', () => {
-  const folder = mkdtempSync(join(tmpdir(), 'equipment-map-'));
+  const folder = temporaryFolder();
   const path = join(folder, 'map.json');
   const mill = { plant: '1000', workCentre: 'FR01' };
   let failures: number;
@@ -20,10 +20,6 @@ describe('the file of the equipment map', () => {
       return failures < 0 ? readFile(where, 'utf8') : Promise.reject(new Error('EIO'));
     });
     writeFileSync(path, JSON.stringify([{ ...mill, machineId: 'M-1' }]));
-  });
-
-  afterAll(() => {
-    rmSync(folder, { recursive: true });
   });
 
   it('is read again after a read that failed, though it has not changed since', async () => {

@@ -1,12 +1,11 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { writeFileSync } from 'node:fs';
 import { jest } from '@jest/globals';
 import { type INestApplicationContext, Logger, Module } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
 import { realDelayMs } from '#libs/clock';
 import { PlatformModule } from '../platform/index.js';
 import { bridgeSettings } from '../platform/testing/bridge-settings.js';
+import { temporaryFile } from '../../../../libs/config/test/temporary-files.js';
 import { EquipmentMapFile, type EquipmentMapRead } from './equipment-map-file.js';
 import { EquipmentModule } from './equipment.module.js';
 import { Equipment } from './equipment.js';
@@ -16,8 +15,7 @@ const MILL = { plant: '1000', workCentre: 'FR01' };
 const LATHE = { plant: '1000', workCentre: 'DR01' };
 
 describe('Equipment', () => {
-  const folder = mkdtempSync(join(tmpdir(), 'equipment-'));
-  const path = join(folder, 'map.json');
+  const path = temporaryFile('map.json', '');
   let bridge: INestApplicationContext;
   let equipment: Equipment;
   let unmapped: UnmappedWorkCentres;
@@ -49,10 +47,6 @@ describe('Equipment', () => {
   afterEach(async () => {
     await bridge.close();
     jest.restoreAllMocks();
-  });
-
-  afterAll(() => {
-    rmSync(folder, { recursive: true });
   });
 
   it('follows the map as it changes', async () => {

@@ -1,10 +1,10 @@
-import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { temporaryFolder } from '../../../../libs/config/test/temporary-files.js';
 import { findSourceFiles } from './source-files.js';
 
 describe('documents to preview', () => {
-  const folder = mkdtempSync(join(tmpdir(), 'documents-in-'));
+  const folder = temporaryFolder();
   const file = (name: string) => {
     writeFileSync(join(folder, name), '{}');
   };
@@ -25,10 +25,6 @@ describe('documents to preview', () => {
     symlinkSync('..', join(folder, 'sap', 'up'));
     file('sap.json');
     symlinkSync('nowhere', join(folder, 'broken'));
-  });
-
-  afterAll(() => {
-    rmSync(folder, { recursive: true });
   });
 
   const namesIn = async (...paths: string[]) =>

@@ -1,21 +1,14 @@
-import { mkdirSync, mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Logger } from '@nestjs/common';
 import { loadBridgeSettings } from '#libs/config';
+import { temporaryFolder } from '../../../config/test/temporary-files.js';
 import { secureConnections } from './connection-security.js';
 
 describe('the files of the Kafka login', () => {
   Logger.overrideLogger(false);
-  const root = mkdtempSync(join(tmpdir(), 'kafka-login-'));
-
-  afterAll(() => {
-    rmSync(root, { recursive: true });
-  });
-
   it('are named while nobody can look at them', () => {
-    const mounted = join(root, 'mounted');
-    mkdirSync(mounted);
+    const mounted = temporaryFolder();
     writeFileSync(join(mounted, 'password'), 'hush');
     const { kafka } = loadBridgeSettings({
       ...{ KAFKA_BROKERS: 'kafka:9092', KAFKA_SASL_MECHANISM: 'plain' },
@@ -24,7 +17,7 @@ describe('the files of the Kafka login', () => {
     });
     const { fileProblems } = secureConnections(kafka);
     expect(fileProblems()).toEqual([]);
-    renameSync(mounted, join(root, 'elsewhere'));
+    renameSync(mounted, join(temporaryFolder(), 'elsewhere'));
     // where a folder was: ENOTDIR, as EACCES or ESTALE of a mount no plain absence
     writeFileSync(mounted, '');
     expect(fileProblems()).toEqual([expect.stringContaining('KAFKA_SASL_PASSWORD_FILE')]);
