@@ -1,19 +1,15 @@
 import { jest } from '@jest/globals';
 import { Logger } from '@nestjs/common';
 import { ManualClock } from '#libs/clock';
-import { loadBridgeSettings } from '#libs/config';
 import type { CommandOutcome, MessageHeaders } from '#libs/contracts';
 import { DeadLetters, type OutboundRecord, RecordRefusedError } from '#libs/kafka';
+import { bridgeSettings } from '../platform/testing/bridge-settings.js';
 import { CommandOutcomes, oneOfEach } from './command-outcomes.js';
 import { CommandWaiter } from './command.js';
 import { type Answered, type CommandResult, type RejectedResult, rejection } from './command.js';
 import { inboundMessage, type KeptMessage } from './testing/inbound-message.js';
 
-const settings = loadBridgeSettings({
-  KAFKA_BROKERS: 'localhost:1',
-  MACHINE_CLOUD_BASE_URL: 'http://localhost:1',
-  MACHINE_CLOUD_TOKEN: 'a-token',
-});
+const settings = bridgeSettings();
 const LISTS = 'erp.work-order-lists.v1';
 const REASONS = 'mes.downtime-reasons.v1';
 const source = { topic: REASONS, partition: 2, offset: 7, messageId: 'm-1' };

@@ -3,19 +3,16 @@ import { type INestApplicationContext, Module } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
 import { MachineCloudClient } from '#libs/cloud-client';
 import { CallSlots } from '#libs/delivery';
-import { loadBridgeSettings } from '#libs/config';
 import { DowntimeReasons, DowntimeReasonsModule } from '../downtime-reasons/index.js';
 import { FlowControls } from '../flow-control/index.js';
 import { MachineDirectory } from '../machine-directory/index.js';
 import { PlatformModule } from '../platform/index.js';
+import { bridgeSettings } from '../platform/testing/bridge-settings.js';
 import { WorkOrderLists, WorkOrdersModule } from '../work-orders/index.js';
 import { MessageAnswers } from './command.js';
 import { inboundMessage } from './testing/inbound-message.js';
 
-const settings = loadBridgeSettings({
-  KAFKA_BROKERS: 'localhost:1',
-  MACHINE_CLOUD_BASE_URL: 'http://localhost:1',
-  MACHINE_CLOUD_TOKEN: 'a-token',
+const settings = bridgeSettings({
   MACHINE_CLOUD_MAX_CONCURRENCY: '1',
   WORK_ORDER_LIST_LINGER_MS: '0',
 });

@@ -2,7 +2,6 @@ import { jest } from '@jest/globals';
 import { type INestApplicationContext, Module } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
 import { Clock, realEpochMs } from '#libs/clock';
-import { loadBridgeSettings } from '#libs/config';
 import type { DowntimeReason } from '#libs/contracts';
 import type { InboundMessage } from '#libs/kafka';
 import { respond, StubService } from '../../../../libs/http-calls/test/stub-service.js';
@@ -12,6 +11,7 @@ import { FlowControls } from '../flow-control/index.js';
 import { MachineDirectory } from '../machine-directory/index.js';
 import { whenListed } from '../machine-directory/testing/when-listed.js';
 import { PlatformModule } from '../platform/index.js';
+import { bridgeSettings } from '../platform/testing/bridge-settings.js';
 import { DowntimeReasonsController } from './downtime-reasons.controller.js';
 import { DowntimeReasonsModule } from './downtime-reasons.module.js';
 
@@ -64,10 +64,8 @@ describe('DowntimeReasons', () => {
   });
 
   const startBridge = async (speed = CLOCK_SPEED): Promise<void> => {
-    const settings = loadBridgeSettings({
-      KAFKA_BROKERS: 'localhost:1',
+    const settings = bridgeSettings({
       MACHINE_CLOUD_BASE_URL: service.baseUrl,
-      MACHINE_CLOUD_TOKEN: 'a-token',
       CLOCK_SPEED: String(speed),
       CLOCK_ORIGIN: String(Math.floor(realEpochMs() / 1000)),
     });

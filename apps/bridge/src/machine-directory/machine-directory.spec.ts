@@ -1,10 +1,9 @@
-import { createServer, type Server } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { jest } from '@jest/globals';
 import { Logger } from '@nestjs/common';
 import { Registry } from 'prom-client';
 import { ManualClock } from '#libs/clock';
 import { fixedToken, MachineCloudClient } from '#libs/cloud-client';
+import { respond, StubService } from '../../../../libs/http-calls/test/stub-service.js';
 import { bridgeSettings } from '../platform/testing/bridge-settings.js';
 import { MachineDirectory } from './machine-directory.js';
 import { ReasonLists } from './reason-lists.js';
@@ -27,7 +26,7 @@ interface Answer {
 
 describe('MachineDirectory', () => {
   Logger.overrideLogger(false);
-  let server: Server;
+  let service: StubService;
   let client: MachineCloudClient;
   let reasons: ReasonLists;
   let directory: MachineDirectory;
@@ -50,19 +49,16 @@ describe('MachineDirectory', () => {
     machines = { status: 200, body: [MILL] };
     reasonList = { status: 200, body: { reasons: [{ name: 'Jam', code: '22' }] } };
     calls = [];
-    server = createServer((request, response) => {
-      const path = request.url ?? '';
-      calls.push(path);
-      const answer = path.includes('lassification') ? reasonList : machines;
+    service = await StubService.start();
+    service.answers((request, response) => {
+      const { url = '' } = request;
+      calls.push(url);
+      const answer = url.includes('lassification') ? reasonList : machines;
       const { status, body, retryAfter } = answer;
-      response.writeHead(status, {
-        'content-type': 'application/json',
-        ...(retryAfter !== undefined && { 'retry-after': retryAfter }),
-      });
-      response.end(body === undefined ? undefined : JSON.stringify(body));
+      const headers = retryAfter === undefined ? undefined : { 'retry-after': retryAfter };
+      respond(status, body, headers)(request, response);
     });
-    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-    const baseUrl = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+    const { baseUrl } = service;
     const settings = bridgeSettings({ MACHINE_CLOUD_BASE_URL: baseUrl });
     clock = new ManualClock(1_763_680_000_000);
     client = new MachineCloudClient({ baseUrl, token: fixedToken('a-token') });
@@ -76,7 +72,7 @@ describe('MachineDirectory', () => {
     directory.onApplicationShutdown();
     reasons.onApplicationShutdown();
     await client.close();
-    await new Promise((resolve) => server.close(resolve));
+    await service.stop();
   });
 
   it('reads the machines at start', async () => {

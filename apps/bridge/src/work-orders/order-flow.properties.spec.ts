@@ -1,7 +1,6 @@
 import fc from 'fast-check';
 import { Logger } from '@nestjs/common';
 import { ManualClock } from '#libs/clock';
-import { loadBridgeSettings } from '#libs/config';
 import { OrderMapping } from '#libs/erp-formats';
 import { BoundedExpressions } from '#libs/expressions';
 import { ORDER_STATUSES, type OrderOperation, type OrderSnapshot } from '#libs/contracts';
@@ -12,6 +11,7 @@ import {
   type KnownOrder,
   placeOrder,
 } from '#libs/order-ledger';
+import { bridgeSettings } from '../platform/testing/bridge-settings.js';
 import { CommandOutcomes, type MessageAnswers } from '../delivery/index.js';
 import type { Equipment, UnmappedWorkCentres } from '../equipment/index.js';
 import type { MachineDirectory } from '../machine-directory/index.js';
@@ -83,11 +83,7 @@ const aStep = fc.oneof(
 
 type Step = typeof aStep extends fc.Arbitrary<infer S> ? S : never;
 
-const settings = loadBridgeSettings({
-  KAFKA_BROKERS: 'localhost:1',
-  MACHINE_CLOUD_BASE_URL: 'http://localhost:1',
-  MACHINE_CLOUD_TOKEN: 'a-token',
-});
+const settings = bridgeSettings();
 const clock = new ManualClock((SOME_TIME + 100) * 1000);
 const kafka = createKafka(settings.kafka);
 const mapping = new OrderMapping([], new BoundedExpressions());

@@ -2,7 +2,6 @@ import { jest } from '@jest/globals';
 import { type INestApplicationContext, Module } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
 import { realDelayMs } from '#libs/clock';
-import { loadBridgeSettings } from '#libs/config';
 import type { CommandOutcome, MessageHeaders } from '#libs/contracts';
 import { EquipmentMap } from '#libs/erp-formats';
 import { Equipment } from '../equipment/index.js';
@@ -12,6 +11,7 @@ import type { MessageAnswers } from '../delivery/index.js';
 import { inboundMessage } from '../delivery/testing/inbound-message.js';
 import { MachineDirectory } from '../machine-directory/index.js';
 import { PlatformModule } from '../platform/index.js';
+import { bridgeSettings } from '../platform/testing/bridge-settings.js';
 import { type ListToSet, ordersOf, WorkOrderLists } from './lists/work-order-lists.js';
 import { Assignments } from './orders/assignments.js';
 import { DeadLetterAggregator } from './orders/dead-letter-aggregator.js';
@@ -23,11 +23,7 @@ import { ASSIGNMENT_CHANGES, ORDER_REFUSALS, RELAYED_ORDERS } from './orders/que
 import { ownedState } from './testing/owned-state.js';
 import { WorkOrdersModule } from './work-orders.module.js';
 
-const settings = loadBridgeSettings({
-  KAFKA_BROKERS: 'localhost:1',
-  MACHINE_CLOUD_BASE_URL: 'http://localhost:1',
-  MACHINE_CLOUD_TOKEN: 'a-token',
-});
+const settings = bridgeSettings();
 
 @Module({ imports: [PlatformModule.with(settings), WorkOrdersModule] })
 class WorkOrdersAlone {}

@@ -1,10 +1,10 @@
-import { createServer, type Server, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import type { ServerResponse } from 'node:http';
 import { setImmediate as turn } from 'node:timers/promises';
 import { Logger } from '@nestjs/common';
 import fc from 'fast-check';
 import { ManualClock } from '#libs/clock';
 import { fixedToken, MachineCloudClient } from '#libs/cloud-client';
+import { StubService } from '../../../../../libs/http-calls/test/stub-service.js';
 import { bridgeSettings } from '../../platform/testing/bridge-settings.js';
 import {
   ActivityLogReader,
@@ -18,7 +18,7 @@ const SETTINGS = bridgeSettings();
 const MACHINES = Array.from({ length: 20 }, (_, index) => `M-${index}`);
 
 describe('ActivityLogReader', () => {
-  let server: Server;
+  let service: StubService;
   let client: MachineCloudClient;
   let reader: ActivityLogReader;
   let status: number;
@@ -47,20 +47,20 @@ describe('ActivityLogReader', () => {
     asked = 0;
     clock = new ManualClock();
     held = undefined;
-    server = createServer((_, response) => {
+    service = await StubService.start();
+    service.answers((_, response) => {
       asked += 1;
       if (held === undefined) response.writeHead(status).end();
       else held.push(response);
     });
-    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-    const baseUrl = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+    const { baseUrl } = service;
     client = new MachineCloudClient({ baseUrl, token: fixedToken('a-token') });
     reader = new ActivityLogReader(client, SETTINGS, clock);
   });
 
   afterEach(async () => {
     await client.close();
-    await new Promise((resolve) => server.close(resolve));
+    await service.stop();
   });
 
   it('asks now and then while nobody’s log is answered, and for all again after the first that is', async () => {

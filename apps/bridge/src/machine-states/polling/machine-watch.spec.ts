@@ -1,11 +1,9 @@
-import { createServer, type IncomingMessage, type Server } from 'node:http';
-import type { AddressInfo } from 'node:net';
-import { text } from 'node:stream/consumers';
 import { jest } from '@jest/globals';
 import { Logger } from '@nestjs/common';
 import { ManualClock } from '#libs/clock';
 import { fixedToken, MachineCloudClient } from '#libs/cloud-client';
 import { STATE_EVENT_TYPES } from '#libs/contracts';
+import { respond, StubService } from '../../../../../libs/http-calls/test/stub-service.js';
 import { parseTrackedMachine } from '../derivation/parse-tracked-machine.js';
 import type { SequencedEvent } from '../derivation/state-events.js';
 import { bridgeSettings } from '../../platform/testing/bridge-settings.js';
@@ -25,12 +23,8 @@ interface Answer {
   headers?: Record<string, string>;
 }
 
-async function bodyOf(request: IncomingMessage): Promise<unknown> {
-  return JSON.parse(await text(request));
-}
-
 describe('MachineWatch', () => {
-  let server: Server;
+  let service: StubService;
   let client: MachineCloudClient;
   let clock: ManualClock;
   let health: PollHealth;
@@ -93,16 +87,15 @@ describe('MachineWatch', () => {
     statesAsked = 0;
     forgotten = [];
     commit = () => Promise.resolve();
-    server = createServer((request, response) => {
-      const { status, body, headers } = request.method === 'POST' ? activity : state;
-      if (request.method === 'POST') {
-        void bodyOf(request).then((json) => windows.push(json as (typeof windows)[number]));
-      } else statesAsked += 1;
-      response.writeHead(status, { 'content-type': 'application/json', ...headers });
-      response.end(body === undefined ? undefined : JSON.stringify(body));
+    service = await StubService.start();
+    service.answers((request, response) => {
+      const isLog = request.method === 'POST';
+      if (isLog) windows.push(JSON.parse(request.body) as (typeof windows)[number]);
+      else statesAsked += 1;
+      const { status, body, headers } = isLog ? activity : state;
+      respond(status, body, headers)(request, response);
     });
-    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-    const baseUrl = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+    const { baseUrl } = service;
     clock = new ManualClock((T0 + 60) * 1000);
     client = new MachineCloudClient({ baseUrl, token: fixedToken('a-token'), clock });
     health = new PollHealth(clock);
@@ -128,7 +121,7 @@ describe('MachineWatch', () => {
   afterEach(async () => {
     watch.end();
     await client.close();
-    await new Promise((resolve) => server.close(resolve));
+    await service.stop();
   });
 
   it.each([

@@ -1,7 +1,6 @@
 import { jest } from '@jest/globals';
 import { type INestApplicationContext, Module } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
-import { loadBridgeSettings } from '#libs/config';
 import { INTERNAL_TOPICS } from '#libs/contracts';
 import type { InboundRecord } from '#libs/kafka';
 import { respond, StubService } from '../../../../../libs/http-calls/test/stub-service.js';
@@ -11,6 +10,7 @@ import { FlowControls } from '../../flow-control/index.js';
 import { MachineDirectory } from '../../machine-directory/index.js';
 import { whenListed } from '../../machine-directory/testing/when-listed.js';
 import { PlatformModule } from '../../platform/index.js';
+import { bridgeSettings } from '../../platform/testing/bridge-settings.js';
 import { ownedState } from '../testing/owned-state.js';
 import { WorkOrdersModule } from '../work-orders.module.js';
 import { ListWatermarks } from './list-watermarks.js';
@@ -60,10 +60,8 @@ describe('WorkOrderLists', () => {
         machines(request, response);
       });
     });
-    const settings = loadBridgeSettings({
-      KAFKA_BROKERS: 'localhost:1',
+    const settings = bridgeSettings({
       MACHINE_CLOUD_BASE_URL: service.baseUrl,
-      MACHINE_CLOUD_TOKEN: 'a-token',
       WORK_ORDER_LIST_LINGER_MS: String(LINGER_MS),
     });
     @Module({ imports: [PlatformModule.with(settings), WorkOrdersModule] })

@@ -1,7 +1,6 @@
 import { jest } from '@jest/globals';
 import { Logger } from '@nestjs/common';
 import { ManualClock, realDelayMs } from '#libs/clock';
-import { loadBridgeSettings } from '#libs/config';
 import {
   createKafka,
   DeadLetters,
@@ -9,16 +8,13 @@ import {
   type RecordPlace,
   type StoredRecord,
 } from '#libs/kafka';
+import { bridgeSettings } from '../../platform/testing/bridge-settings.js';
 import { CommandOutcomes, type RejectedResult } from '../../delivery/index.js';
 import { inboundMessage, type KeptMessage } from '../../delivery/testing/inbound-message.js';
 import { ORDER_REFUSALS } from './queues.js';
 import { DeadLetterAggregator } from './dead-letter-aggregator.js';
 
-const settings = loadBridgeSettings({
-  KAFKA_BROKERS: 'localhost:1',
-  MACHINE_CLOUD_BASE_URL: 'http://localhost:1',
-  MACHINE_CLOUD_TOKEN: 'a-token',
-});
+const settings = bridgeSettings();
 const ORDERS = 'erp.work-orders.v1';
 const source = { topic: ORDERS, partition: 3, offset: 7, messageId: 'm-1' };
 const storedAt = (place: RecordPlace): StoredRecord => ({

@@ -1,12 +1,10 @@
-import { once } from 'node:events';
-import { createServer, type Server } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { type INestApplicationContext, Module } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
-import { loadBridgeSettings } from '#libs/config';
+import { respond, StubService } from '../../../../../libs/http-calls/test/stub-service.js';
 import { MachineDirectory } from '../../machine-directory/index.js';
 import { whenListed } from '../../machine-directory/testing/when-listed.js';
 import { PlatformModule } from '../../platform/index.js';
+import { bridgeSettings } from '../../platform/testing/bridge-settings.js';
 import { WorkOrdersModule } from '../work-orders.module.js';
 import { OrderRelay } from './order-relay.js';
 
@@ -16,24 +14,13 @@ const MILL = {
 };
 
 describe('machines that orders name and the service does not list', () => {
-  let service: Server;
-  let lookUps: number;
+  let service: StubService;
   let bridge: INestApplicationContext;
 
   beforeEach(async () => {
-    lookUps = 0;
-    service = createServer((_, response) => {
-      lookUps += 1;
-      response.writeHead(200, { 'content-type': 'application/json' });
-      response.end(JSON.stringify([MILL]));
-    }).listen(0, '127.0.0.1');
-    await once(service, 'listening');
-    const { port } = service.address() as AddressInfo;
-    const settings = loadBridgeSettings({
-      KAFKA_BROKERS: 'localhost:1',
-      MACHINE_CLOUD_BASE_URL: `http://127.0.0.1:${port}`,
-      MACHINE_CLOUD_TOKEN: 'a-token',
-    });
+    service = await StubService.start();
+    service.answers(respond(200, [MILL]));
+    const settings = bridgeSettings({ MACHINE_CLOUD_BASE_URL: service.baseUrl });
     @Module({ imports: [PlatformModule.with(settings), WorkOrdersModule] })
     class WorkOrdersAlone {}
     bridge = await NestFactory.createApplicationContext(WorkOrdersAlone, { logger: false });
@@ -42,7 +29,7 @@ describe('machines that orders name and the service does not list', () => {
 
   afterEach(async () => {
     await bridge.close();
-    service.close();
+    await service.stop();
   });
 
   const refused = async (...machineIds: string[]): Promise<string[]> => {
@@ -56,14 +43,14 @@ describe('machines that orders name and the service does not list', () => {
   };
 
   it('are looked up together, also when a look-up has only just been made', async () => {
-    expect(lookUps).toBe(1);
+    expect(service.requests).toHaveLength(1);
     expect(await refused('M-1', 'X-1', 'X-2')).toEqual(['X-1', 'X-2']);
-    expect(lookUps).toBe(2);
+    expect(service.requests).toHaveLength(2);
   });
 
   it('are not looked up again for each message behind', async () => {
     for (let message = 0; message < 100; message += 1)
       expect(await refused('X-1')).toEqual(['X-1']);
-    expect(lookUps).toBe(2);
+    expect(service.requests).toHaveLength(2);
   });
 });
