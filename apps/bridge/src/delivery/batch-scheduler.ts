@@ -89,7 +89,7 @@ const RELEVANT_MS = 1000;
 const STEADY_CALLS = 10;
 
 /** Decides over how many calls ready machines are spread that do not fill one. */
-export class CallSpread {
+class CallSpread {
   /** When the latest calls began, oldest first. */
   private readonly latestMs = Array<number>(STEADY_CALLS).fill(-Infinity);
   private latestFullMs = -Infinity;

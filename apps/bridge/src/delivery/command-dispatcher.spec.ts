@@ -809,7 +809,9 @@ describe('CommandDispatcher', () => {
     });
 
     describe('that would not be full', () => {
-      const TWENTY = Array.from('abcdefghijklmnopqrst', (letter) => `${letter}1`);
+      const names = (count: number): string[] =>
+        Array.from({ length: count }, (_, index) => `${'m'.repeat(index + 1)}1`);
+      const TWENTY = names(20);
       const sizes = (): number[] => flow.calls.map((names) => names.length);
 
       const steadily = async (options: Partial<DispatcherOptions<string>> = {}): Promise<void> => {
@@ -821,13 +823,21 @@ describe('CommandDispatcher', () => {
         flow.calls.length = 0;
       };
 
-      it('makes some side by side while commands keep coming, for fewer to share the fate of a bad machine', async () => {
-        await steadily();
-        for (const name of TWENTY) flow.submit(name);
-        await pass(LINGER_MS);
-        expect(sizes()).toEqual([7, 7, 6]);
-        expect(flow.calls.flat()).toEqual(TWENTY);
-      });
+      it.each([
+        [8, [8]],
+        [9, [5, 4]],
+        [20, [7, 7, 6]],
+        [99, [25, 25, 25, 24]],
+      ])(
+        'makes some side by side while %i commands keep coming, for fewer to share the fate of a bad machine',
+        async (count, expected) => {
+          await steadily();
+          for (const name of names(count)) flow.submit(name);
+          await pass(LINGER_MS);
+          expect(sizes()).toEqual(expected);
+          expect(flow.calls.flat()).toEqual(names(count));
+        },
+      );
 
       it('makes one for commands that come together after a while without any', async () => {
         await steadily();
@@ -837,13 +847,22 @@ describe('CommandDispatcher', () => {
         expect(sizes()).toEqual([20]);
       });
 
+      it('makes one as long as calls fill up', async () => {
+        await steadily();
+        for (const name of names(100)) flow.submit(name);
+        await pass(LINGER_MS);
+        for (const name of names(20)) flow.submit(name.replace('1', '2'));
+        await pass(LINGER_MS);
+        expect(sizes()).toEqual([100, 20]);
+      });
+
       it('sends what finds no slot together later', async () => {
         await steadily({ slots: new CallSlots(1) });
         flow.service = hang;
         for (const name of TWENTY) flow.submit(name);
         await pass(LINGER_MS);
         expect(sizes()).toEqual([7]);
-        await flow.reply('a1', applied);
+        await flow.reply('m1', applied);
         expect(sizes()).toEqual([7, 13]);
       });
     });

@@ -1,11 +1,10 @@
 import { getEventListeners } from 'node:events';
 import { jest } from '@jest/globals';
 import { realDelayMs, realNowMs } from '#libs/clock';
-import { type CloudAnswer, CloudError } from '#libs/cloud-client';
+import type { CloudAnswer } from '#libs/cloud-client';
 import { RecentMisses, SharedLookUp } from './look-ups.js';
 
 const GAP_MS = 60;
-const WAIT_MS = 100_000;
 
 const data = (value: number): CloudAnswer<number> => ({ kind: 'data', data: value });
 
@@ -52,31 +51,6 @@ describe('a shared look-up', () => {
     await expect(waiting).rejects.toThrow('stopping');
   });
 
-  it('is not made before the service asks for it, and everybody hears at once how long that is', async () => {
-    let [asked, start, finish] = [0, (): void => undefined, (): void => undefined];
-    const started = new Promise<void>((resolve) => (start = resolve));
-    const finished = new Promise<void>((resolve) => (finish = resolve));
-    const error = new CloudError('http-status', 'getMachineInfo', 'HTTP 429', { status: 429 });
-    const answer = async (): Promise<CloudAnswer<number>> => {
-      asked += 1;
-      start();
-      await finished;
-      return { kind: 'retry', afterMs: WAIT_MS, error };
-    };
-    const lookUp = new SharedLookUp(answer, new AbortController().signal, 0);
-    const first = lookUp.ask();
-    await started;
-    const meanwhile = lookUp.ask();
-    finish();
-    expect(await first).toMatchObject({ kind: 'retry', afterMs: WAIT_MS });
-    expect(await meanwhile).toMatchObject({ kind: 'retry' });
-    await realDelayMs(20);
-    const { afterMs } = (await lookUp.ask()) as { afterMs: number };
-    expect(afterMs).toBeGreaterThan(0);
-    expect(afterMs).toBeLessThan(WAIT_MS);
-    expect([asked, lookUp.isBackingOff]).toEqual([1, true]);
-  });
-
   it('is made again after one that threw', async () => {
     let calls = 0;
     const lookUp = new SharedLookUp(
@@ -117,20 +91,5 @@ describe('RecentMisses', () => {
     for (const name of ['M-1', 'M-2', 'M-1', 'M-3']) misses.missed(name);
     const answers = ['M-1', 'M-2', 'M-3'].map((name) => misses.answerTo(name));
     expect(answers).toEqual(['unknown', undefined, 'unknown']);
-  });
-
-  it.each([
-    ['left it to the service', 'unverifiable', 10_000],
-    [
-      'could not be made',
-      { kind: 'unavailable', why: 'getMachineInfo: HTTP 503', afterMs: null },
-      1000,
-    ],
-  ] as const)('can verify no name for a while after a look-up that %s', (_, failure, ms) => {
-    misses.failed(failure);
-    nowMs += ms - 1;
-    expect(misses.answerTo('M-1')).toBe(failure);
-    nowMs += 1;
-    expect(misses.answerTo('M-1')).toBeUndefined();
   });
 });
