@@ -35,12 +35,6 @@ interface ListedDeadLetter {
   replayedAt: number | null;
 }
 
-interface ShownDeadLetter {
-  partition: number;
-  offset: number;
-  headers: [name: string, value: string | null][];
-}
-
 describe('npm run dlq', () => {
   let plant: Plant;
   let inputs: TopicReader;
@@ -78,27 +72,6 @@ describe('npm run dlq', () => {
     const [deadLetter] = await listed('--code', code);
     return ['--partition', String(deadLetter?.partition), '--offset', String(deadLetter?.offset)];
   };
-
-  /** Where the dead letters of messages lie that have been replayed so often. */
-  const placesOfReplays = (count: string): Promise<string[][]> =>
-    eventually(
-      async () => {
-        const shown = await dlq('show', LISTS, '--limit', '100', '--json');
-        const own = jsonLines<ShownDeadLetter>(shown).filter(({ headers }) =>
-          headers.some(([name, value]) => name === 'dlq-replay-count' && value === count),
-        );
-        return (
-          own.length > 0 &&
-          own.map(({ partition, offset }) => [
-            '--partition',
-            String(partition),
-            '--offset',
-            String(offset),
-          ])
-        );
-      },
-      { what: `a dead letter of a message replayed ${count} times` },
-    );
 
   const binaryInputs = (): ReadRecord[] =>
     inputs.records.filter(({ value }) => value?.equals(BINARY) === true);
@@ -246,17 +219,6 @@ describe('npm run dlq', () => {
       ({ topic }) => topic === `${REASONS}.dlq`,
       'the same dead letter again',
     );
-  });
-
-  it('leaves alone what comes back from every replay, unless forced', async () => {
-    const [own] = await placesOfReplays('1');
-    const replay = ['replay', LISTS, ...(own ?? []), '--max-replays', '1'];
-    const refused = await dlq(...replay, '--yes');
-    expect(refused).toMatchObject({
-      exitCode: 1,
-      stdout: expect.stringContaining('it has come back from 1 replays') as string,
-    });
-    expect((await dlq(...replay, '--force')).stdout).toContain('would replay 1 dead letter\n');
   });
 
   it('says what cannot be replayed, and fails for it', async () => {

@@ -1,5 +1,4 @@
 import { TOPICS } from '#libs/contracts';
-import { eventually } from '../support/eventually.js';
 import { type Plant, startPlant } from '../support/plant.js';
 import {
   header,
@@ -62,11 +61,6 @@ describe('the order ledger', () => {
     );
   };
 
-  const callsFor = async (machineId: string): Promise<number> => {
-    const calls = await plant.sandbox.calls('setWorkOrderList');
-    return calls.filter(({ machineIds }) => machineIds.includes(machineId)).length;
-  };
-
   it('outlives the process: what it learned before is on the lists after a restart', async () => {
     await send('A', 100, [{ machineId: 'M-001', sequence: 10 }]);
     await send('B', 100, [{ machineId: 'M-001', sequence: 30 }, { machineId: 'M-002' }]);
@@ -107,27 +101,5 @@ describe('the order ledger', () => {
     const { partition, offset } = json(outcome)['source'] as Record<string, number>;
     expect(header(deadLetter, 'dlq-source-partition')).toBe(String(partition));
     expect(header(deadLetter, 'dlq-source-offset')).toBe(String(offset));
-  });
-
-  it('dead-letters what is known of an order that its topic has lost by the time it is refused', async () => {
-    const fault = { operation: 'setWorkOrderList', machineId: 'M-010' };
-    await plant.sandbox.addFault({ ...fault, status: 503 });
-    const calls = await callsFor('M-010');
-    const order = orderOf('J', 100, [{ machineId: 'M-010' }], 'released');
-    await plant.kafka.sendJson(TOPICS.workOrders, 'J', order, { 'message-id': 'J/100' });
-    await eventually(async () => (await callsFor('M-010')) > calls, { what: 'a call' });
-    await plant.kafka.topics.empty(TOPICS.workOrders);
-    // in one step: a call that met neither would be taken
-    await plant.sandbox.replaceFaults([{ ...fault, status: 422 }]);
-    const deadLetter = await answers.find(
-      (record) => record.topic === DEAD_LETTERS && record.key?.toString() === 'J',
-      'a dead letter',
-    );
-    await plant.sandbox.clearFaults();
-    expect(deadLetter.value).toBeNull();
-    expect(header(deadLetter, 'message-id')).toBe('J/100');
-    expect(header(deadLetter, 'dlq-detail')).toMatch(
-      /; the message itself is no longer in its topic$/,
-    );
   });
 });

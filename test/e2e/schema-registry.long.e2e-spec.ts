@@ -29,17 +29,6 @@ const AVRO_LIST = {
   ],
 } as const;
 
-const AVRO_REASON = {
-  type: 'record',
-  name: 'DowntimeReason',
-  fields: [
-    { name: 'machineId', type: 'string' },
-    { name: 'reasonId', type: 'string' },
-    { name: 'startTime', type: { type: 'long', logicalType: 'timestamp-millis' } },
-    { name: 'endTime', type: ['null', { type: 'long', logicalType: 'timestamp-millis' }] },
-  ],
-} as const;
-
 const PROTO_LIST = `syntax = "proto3";
 package erp;
 import "google/protobuf/timestamp.proto";
@@ -71,11 +60,7 @@ describe('input in the frame of a schema registry', () => {
     registry = await startLocalRegistry();
     way = await Way.to(registry.port);
     plant = await startPlant({ env: { KAFKA_SCHEMA_REGISTRY_URL: way.urlFor(registry.url) } });
-    published = await plant.kafka.read(
-      TOPICS.commandOutcomes,
-      `${TOPICS.workOrderLists}.dlq`,
-      `${TOPICS.downtimeReasons}.dlq`,
-    );
+    published = await plant.kafka.read(TOPICS.commandOutcomes, `${TOPICS.workOrderLists}.dlq`);
   }, FETCH_TIMEOUT_MS);
 
   afterAll(async () => {
@@ -128,24 +113,6 @@ describe('input in the frame of a schema registry', () => {
     await plant.sandbox.listBecomes('M-001', ['again']);
   });
 
-  it('has its times of Avro in seconds', async () => {
-    const id = await registerAvro(AVRO_REASON);
-    const startTime = Math.floor(plant.clock.nowSeconds()) - 600;
-    const type = avro.Type.forSchema(AVRO_REASON as unknown as avro.Schema, { wrapUnions: false });
-    const reason = { machineId: 'M-001', reasonId: 'no such reason', startTime: startTime * 1000 };
-    await plant.kafka.send(TOPICS.downtimeReasons, {
-      key: 'M-001',
-      value: framed(id, type.toBuffer({ ...reason, endTime: (startTime - 1) * 1000 })),
-      headers: { 'message-id': 'ends-before' },
-    });
-    const outcome = await outcomeOf('ends-before');
-    expect(outcome).toMatchObject({
-      machineId: 'M-001',
-      code: 'start-after-end',
-      detail: `startTime ${startTime} lies after endTime ${startTime - 1}`,
-    });
-  });
-
   const outcomeOf = async (messageId: string): Promise<Record<string, unknown>> =>
     json(await published.outcomeOf(messageId));
 
@@ -174,12 +141,6 @@ describe('input in the frame of a schema registry', () => {
     await sendLists({ value: framed(id, Buffer.concat(payload)), partition: 0 });
     await plant.sandbox.listBecomes('M-002', ['proto']);
     await plant.sandbox.listBecomes('M-003', []);
-  });
-
-  it('is applied where it is JSON, whatever its schema is', async () => {
-    const list = { machineId: 'M-004', workingOrders: ['json'] };
-    await sendLists({ value: framed(4711, Buffer.from(JSON.stringify(list))), partition: 0 });
-    await plant.sandbox.listBecomes('M-004', ['json']);
   });
 
   it('is rejected as it came where the registry has no such schema', async () => {
@@ -245,15 +206,13 @@ describe('input in the frame of a schema registry', () => {
 describe('outputs in the frame of a schema registry', () => {
   const OUTPUTS = [TOPICS.stateChanges, TOPICS.states, TOPICS.commandOutcomes];
   let registry: LocalRegistry;
-  let way: Way;
   let plant: Plant;
   let published: TopicReader;
 
   beforeAll(async () => {
     registry = await startLocalRegistry();
-    way = await Way.to(registry.port);
     const env = {
-      KAFKA_SCHEMA_REGISTRY_URL: way.urlFor(registry.url),
+      KAFKA_SCHEMA_REGISTRY_URL: registry.url,
       KAFKA_SCHEMA_REGISTRY_OUTPUTS: 'state-events,latest-states,outcomes',
     };
     plant = await startPlant({ env });
@@ -262,7 +221,6 @@ describe('outputs in the frame of a schema registry', () => {
 
   afterAll(async () => {
     await plant.close();
-    await way.close();
     await registry.kill();
   });
 
@@ -364,22 +322,6 @@ describe('outputs in the frame of a schema registry', () => {
     } finally {
       await terminal.close();
     }
-  });
-
-  it('wait, with the input, for a registry that is away at the start', async () => {
-    way.cut();
-    await plant.restartBridge({}, { untilReady: false });
-    await sendList('M-002', 'while away');
-    const condition = async (): Promise<string> =>
-      (await fetch(`${plant.bridgeUrl}/health/ready`)).text();
-    await eventually(async () => (await condition()).includes('wait for their schemas'), {
-      what: 'it says that it waits',
-    });
-    const before = published.records.length;
-    way.restore();
-    await published.outcomeOf('while away');
-    expect(published.records.length).toBeGreaterThan(before);
-    await expectFramed(published.records);
   });
 
   it('wait for a registry that refuses their schema until it takes it', async () => {
