@@ -37,4 +37,9 @@ describe('what a command is called with', () => {
     const message = expect.stringContaining('must be a URL') as string;
     expect(await called(...words.split(' '))).toMatchObject({ message });
   });
+
+  it.each(['--reason=', '--by= '])('is refused where it says nothing: %s', async (option) => {
+    const error = await called('pause', 'work-orders', option);
+    expect(error).toMatchObject({ code: 'commander.invalidArgument' });
+  });
 });

@@ -47,6 +47,12 @@ export function readLimit(text: string): number {
   return limit;
 }
 
+/** @throws InvalidArgumentError */
+export function readNotEmpty(text: string): string {
+  if (text.trim() === '') throw new InvalidArgumentError('It must not be empty.');
+  return text;
+}
+
 /** Of a bridge, without a login. @throws InvalidArgumentError */
 export function readUrl(text: string): string {
   if (URL.canParse(text)) {

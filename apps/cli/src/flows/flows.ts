@@ -2,7 +2,7 @@ import { Argument, type Command } from 'commander';
 import { type ControlledFlow, FLOWS, type GroupFlow } from '#libs/contracts';
 import { askBridge, has, isListOf } from '../command-line/bridge.js';
 import { BRIDGE_OPTION, type CliCommand, JSON_OPTION } from '../command-line/command.js';
-import { whoCalls } from '../command-line/option-values.js';
+import { readNotEmpty, whoCalls } from '../command-line/option-values.js';
 import { print, printRecords, visible, visibleJson } from '../command-line/output.js';
 import { timeText } from '../dlq/format-dead-letter.js';
 
@@ -19,7 +19,11 @@ interface PauseOptions extends ResumeOptions {
   reason: string;
 }
 
-const BY_OPTION = ['--by <name>', 'who does it; without it, the user of this host'] as const;
+const BY_OPTION = [
+  '--by <name>',
+  'who does it; without it, the user of this host',
+  readNotEmpty,
+] as const;
 
 /** `flows`, `pause` and `resume`. */
 export function addFlowsCommands(program: CliCommand): void {
@@ -33,7 +37,7 @@ export function addFlowsCommands(program: CliCommand): void {
     .description(
       'Pauses a flow in all processes of the group, until it is resumed. Calls under way finish; messages wait in Kafka.',
     )
-    .requiredOption('--reason <text>', 'why, for those who wonder')
+    .requiredOption('--reason <text>', 'why, for those who wonder', readNotEmpty)
     .action(pauseFlow);
   onFlow(program, 'resume')
     .description('Lets a flow go on that was paused by hand.')
