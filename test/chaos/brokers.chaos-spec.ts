@@ -9,7 +9,7 @@ import { OrderLoad, SEVERAL_ORDERS } from '../support/chaos/order-load.js';
 import { overlaps } from '../support/chaos/overlaps.js';
 import { untilAllMove } from '../support/chaos/until-called.js';
 import { eventually } from '../support/eventually.js';
-import { temporaryFile, temporaryFolder } from '../support/temporary-files.js';
+import { temporaryFile, temporaryFolder } from '../../libs/config/test/temporary-files.js';
 
 const MACHINES = 30;
 const ORDERS = 60;

@@ -2,7 +2,7 @@ import { TOPICS } from '#libs/contracts';
 import { ChaosPlant } from '../support/chaos/chaos-plant.js';
 import { answering, ErpServer } from '../support/erp-server.js';
 import { eventually } from '../support/eventually.js';
-import { temporaryFile } from '../support/temporary-files.js';
+import { temporaryFile } from '../../libs/config/test/temporary-files.js';
 import { header, isOutcomeOf, type ReadRecord, type TopicReader } from '../support/topic-reader.js';
 
 const TOKEN = 'token-of-the-dead-erp';

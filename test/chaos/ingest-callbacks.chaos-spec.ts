@@ -5,7 +5,7 @@ import { CallbackReceiver } from '../support/callback-receiver.js';
 import { ChaosPlant } from '../support/chaos/chaos-plant.js';
 import { eventually } from '../support/eventually.js';
 import { ingestSettings, post } from '../support/running-ingest.js';
-import { temporaryFile } from '../support/temporary-files.js';
+import { temporaryFile } from '../../libs/config/test/temporary-files.js';
 import { header, messageIdOf, type ReadRecord, type TopicReader } from '../support/topic-reader.js';
 
 const TOKEN = 'token-of-the-erp-of-callbacks';

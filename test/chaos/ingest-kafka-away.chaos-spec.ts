@@ -3,7 +3,7 @@ import { type LocalKafka, startLocalKafka } from '../../tools/kafka/local-kafka.
 import { eventually } from '../support/eventually.js';
 import { TestKafka, uniqueTopicPrefix } from '../support/kafka.js';
 import { type Place, RunningIngest } from '../support/running-ingest.js';
-import { temporaryFolder } from '../support/temporary-files.js';
+import { temporaryFolder } from '../../libs/config/test/temporary-files.js';
 import { header } from '../support/topic-reader.js';
 
 const TOPIC = 'erp.work-order-lists.v1';

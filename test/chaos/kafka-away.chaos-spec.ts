@@ -8,7 +8,7 @@ import { untilReady, untilUnready } from '../support/health.js';
 import { overlaps } from '../support/chaos/overlaps.js';
 import { untilAllMove } from '../support/chaos/until-called.js';
 import type { LoggedCall } from '../support/sandbox-control.js';
-import { temporaryFolder } from '../support/temporary-files.js';
+import { temporaryFolder } from '../../libs/config/test/temporary-files.js';
 
 const ENDS = ['stop', 'kill'] as const;
 

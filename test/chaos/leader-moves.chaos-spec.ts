@@ -3,7 +3,7 @@ import { type LocalCluster, startLocalCluster } from '../../tools/kafka/local-ka
 import type { AppProcess } from '../support/app-process.js';
 import { ChaosPlant } from '../support/chaos/chaos-plant.js';
 import { eventually } from '../support/eventually.js';
-import { temporaryFolder } from '../support/temporary-files.js';
+import { temporaryFolder } from '../../libs/config/test/temporary-files.js';
 
 const BROKERS = 2;
 /** Longer than calls are waited for in a rebalance, which would cut this one off. */

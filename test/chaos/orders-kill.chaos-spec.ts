@@ -6,7 +6,7 @@ import { OrderLoad, SEVERAL_ORDERS } from '../support/chaos/order-load.js';
 import { overlaps } from '../support/chaos/overlaps.js';
 import { eventually } from '../support/eventually.js';
 import type { LoggedCall } from '../support/sandbox-control.js';
-import { temporaryFile } from '../support/temporary-files.js';
+import { temporaryFile } from '../../libs/config/test/temporary-files.js';
 
 const MACHINES = 30;
 const ORDERS = 120;

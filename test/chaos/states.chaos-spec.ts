@@ -4,7 +4,7 @@ import type { AppProcess } from '../support/app-process.js';
 import { inBrief } from '../support/chaos/in-brief.js';
 import { untilReady, untilUnready } from '../support/health.js';
 import { eventually } from '../support/eventually.js';
-import { temporaryFolder } from '../support/temporary-files.js';
+import { temporaryFolder } from '../../libs/config/test/temporary-files.js';
 import { header, type ReadRecord } from '../support/topic-reader.js';
 import { type TimelinePeriod, brokenLinks, foldStates } from '../support/states/fold-states.js';
 import { readStateStream, type StateStream } from '../support/states/state-stream.js';

@@ -16,7 +16,7 @@ import {
   runCommand,
   RunningCommand,
 } from '../support/run-command.js';
-import { temporaryFile } from '../support/temporary-files.js';
+import { temporaryFile } from '../../libs/config/test/temporary-files.js';
 import type { TopicReader } from '../support/topic-reader.js';
 
 const run = promisify(execFile);

@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises';
 import { TOPICS } from '#libs/contracts';
 import { ErpServer } from '../support/erp-server.js';
 import { type Plant, startPlant } from '../support/plant.js';
-import { temporaryFile } from '../support/temporary-files.js';
+import { temporaryFile } from '../../libs/config/test/temporary-files.js';
 import { header, json, type TopicReader } from '../support/topic-reader.js';
 
 const fixture = (name: string): Promise<Buffer> =>

@@ -6,7 +6,7 @@ import { eventually } from '../support/eventually.js';
 import { untilReady } from '../support/health.js';
 import { type Plant, startPlant } from '../support/plant.js';
 import { runCommand } from '../support/run-command.js';
-import { temporaryFile } from '../support/temporary-files.js';
+import { temporaryFile } from '../../libs/config/test/temporary-files.js';
 import { header, json, type ReadRecord, type TopicReader } from '../support/topic-reader.js';
 
 const DEAD_LETTERS = `${TOPICS.workOrders}.dlq`;

@@ -7,7 +7,7 @@ import { TOPICS } from '#libs/contracts';
 import { eventually } from '../support/eventually.js';
 import { type Plant, startPlant } from '../support/plant.js';
 import { runCommand } from '../support/run-command.js';
-import { temporaryFolder } from '../support/temporary-files.js';
+import { temporaryFolder } from '../../libs/config/test/temporary-files.js';
 
 interface Entry {
   plant: string;

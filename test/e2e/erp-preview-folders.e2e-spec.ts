@@ -1,7 +1,7 @@
 import { mkdirSync, symlinkSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { runCommand } from '../support/run-command.js';
-import { temporaryFile, temporaryFolder } from '../support/temporary-files.js';
+import { temporaryFile, temporaryFolder } from '../../libs/config/test/temporary-files.js';
 
 describe('npm run erp -- preview, of folders', () => {
   const preview = (...args: string[]) =>

@@ -3,7 +3,7 @@ import { TOPICS } from '#libs/contracts';
 import { testBrokers } from '../support/kafka.js';
 import { type PrintedRecord, readAsForeigner } from '../support/foreign-client.js';
 import { type Plant, startPlant } from '../support/plant.js';
-import { temporaryFile } from '../support/temporary-files.js';
+import { temporaryFile } from '../../libs/config/test/temporary-files.js';
 import { json, type TopicReader } from '../support/topic-reader.js';
 
 const MINUTE = 60;

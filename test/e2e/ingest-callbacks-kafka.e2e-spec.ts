@@ -3,7 +3,7 @@ import { CallbackReceiver } from '../support/callback-receiver.js';
 import { eventually } from '../support/eventually.js';
 import { testBrokers, TestKafka, uniqueTopicPrefix } from '../support/kafka.js';
 import { RunningIngest } from '../support/running-ingest.js';
-import { temporaryFile } from '../support/temporary-files.js';
+import { temporaryFile } from '../../libs/config/test/temporary-files.js';
 
 const TOKEN = 'token-of-the-erp-with-callback';
 const POISON = 'message-that-shows-the-bug';

@@ -5,7 +5,7 @@ import { eventually } from '../support/eventually.js';
 import { testBrokers } from '../support/kafka.js';
 import { type Plant, startPlant } from '../support/plant.js';
 import { RunningIngest } from '../support/running-ingest.js';
-import { temporaryFile } from '../support/temporary-files.js';
+import { temporaryFile } from '../../libs/config/test/temporary-files.js';
 
 const SECRET = 'secret-of-the-callbacks';
 const KEY_OF_B = Buffer.from('key of the callbacks of b');

@@ -4,7 +4,7 @@ import { eventually } from '../support/eventually.js';
 import { testBrokers, TestKafka, uniqueTopicPrefix } from '../support/kafka.js';
 import { KafkaRelay } from '../support/kafka-relay.js';
 import { type Place, RunningIngest } from '../support/running-ingest.js';
-import { temporaryFile } from '../support/temporary-files.js';
+import { temporaryFile } from '../../libs/config/test/temporary-files.js';
 
 const TOPIC = 'erp.work-order-lists.v1';
 const LIST = { machineId: 'M-1', workingOrders: ['4711'] };

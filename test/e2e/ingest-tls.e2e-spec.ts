@@ -8,7 +8,7 @@ import type { TLSSocket } from 'node:tls';
 import { eventually } from '../support/eventually.js';
 import { uniqueTopicPrefix } from '../support/kafka.js';
 import { RunningIngest } from '../support/running-ingest.js';
-import { temporaryFolder } from '../support/temporary-files.js';
+import { temporaryFolder } from '../../libs/config/test/temporary-files.js';
 import { Authority, type Identity } from '../support/tls/authority.js';
 
 const SERVER = { name: 'ingest', hosts: ['127.0.0.1'] };

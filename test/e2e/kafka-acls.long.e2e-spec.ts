@@ -15,7 +15,7 @@ import {
   logLevel,
   ResourcePatternTypes,
 } from '../support/stock-kafkajs.js';
-import { temporaryFolder } from '../support/temporary-files.js';
+import { temporaryFolder } from '../../libs/config/test/temporary-files.js';
 import { PASSWORD, PLAIN_LOGIN, USER } from '../support/tls/secured-kafka.js';
 import { withAdmin } from '../support/with-admin.js';
 

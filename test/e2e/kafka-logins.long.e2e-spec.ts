@@ -9,7 +9,7 @@ import { eventually } from '../support/eventually.js';
 import { TestKafka, uniqueTopicPrefix } from '../support/kafka.js';
 import { runCommand } from '../support/run-command.js';
 import { type RunningSandbox, startSandbox } from '../support/running-sandbox.js';
-import { temporaryFolder } from '../support/temporary-files.js';
+import { temporaryFolder } from '../../libs/config/test/temporary-files.js';
 import { Authority } from '../support/tls/authority.js';
 import { PASSWORD, type SecuredKafka, startSecuredKafka } from '../support/tls/secured-kafka.js';
 import {

@@ -3,7 +3,7 @@ import { ErpServer } from '../support/erp-server.js';
 import { eventually } from '../support/eventually.js';
 import { type Plant, startPlant } from '../support/plant.js';
 import { jsonLines, runCommand } from '../support/run-command.js';
-import { temporaryFile } from '../support/temporary-files.js';
+import { temporaryFile } from '../../libs/config/test/temporary-files.js';
 import { Authority } from '../support/tls/authority.js';
 import { ConnectProxy, PROXY_PASSWORD } from '../support/tls/connect-proxy.js';
 import { type ServiceGateway, startServiceGateway } from '../support/tls/service-gateway.js';

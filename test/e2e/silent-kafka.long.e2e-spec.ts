@@ -1,7 +1,7 @@
 import { startLocalKafka, type LocalKafka } from '../../tools/kafka/local-kafka.mjs';
 import { eventually } from '../support/eventually.js';
 import { type Plant, startPlant } from '../support/plant.js';
-import { temporaryFolder } from '../support/temporary-files.js';
+import { temporaryFolder } from '../../libs/config/test/temporary-files.js';
 
 describe('a Kafka that falls silent', () => {
   let broker: LocalKafka;

@@ -7,7 +7,7 @@ import { Logger } from '@nestjs/common';
 import { eventually } from '../support/eventually.js';
 import { testBrokers, TestKafka, uniqueTopicPrefix } from '../support/kafka.js';
 import { RunningTerminal } from '../support/running-terminal.js';
-import { temporaryFile } from '../support/temporary-files.js';
+import { temporaryFile } from '../../libs/config/test/temporary-files.js';
 
 const TOKEN = 'a-token-of-the-press-hall';
 const DAY_MS = 86_400_000;

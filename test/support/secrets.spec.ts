@@ -3,7 +3,7 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { rememberSecrets, secretIn } from './secrets.js';
 import { watchServedHttp } from './served-http.mjs';
-import { temporaryFile } from './temporary-files.js';
+import { temporaryFile } from '../../libs/config/test/temporary-files.js';
 
 describe('the secrets of settings', () => {
   it.each([

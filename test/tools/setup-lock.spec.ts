@@ -4,7 +4,7 @@ import { existsSync, readFileSync, utimesSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { eventually } from '../support/eventually.js';
-import { temporaryFolder } from '../support/temporary-files.js';
+import { temporaryFolder } from '../../libs/config/test/temporary-files.js';
 
 const LOCK = resolve(import.meta.dirname, '../../tools/setup/lock.mjs');
 const LONG_AGO = new Date(Date.now() - 60_000);

@@ -6,7 +6,7 @@ import { testBrokers, TestKafka, uniqueTopicPrefix } from '../kafka.js';
 import { type RunningSandbox, startSandbox } from '../running-sandbox.js';
 import { Authority, type Identity } from './authority.js';
 import { type ServiceGateway, startServiceGateway } from './service-gateway.js';
-import { temporaryFile } from '../temporary-files.js';
+import { temporaryFile } from '../../../libs/config/test/temporary-files.js';
 
 /** A sandbox that is reached by TLS, and bridges with its lists for one machine. */
 export class ServiceBehindTls {

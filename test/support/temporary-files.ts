@@ -1,1 +1,0 @@
-export * from '../../libs/config/test/temporary-files.js';
