@@ -1,4 +1,6 @@
 import { subscribe, unsubscribe } from 'node:diagnostics_channel';
+// Its server holds the channel from now on: Node 20 forgets one that nobody holds, and later subscribers hear nothing.
+import 'node:http';
 
 const REQUESTS = 'http.server.request.start';
 
