@@ -117,7 +117,7 @@ describe('EnrichmentRules', () => {
         const literal = /\('(.*)'\)$/s.exec(decodeURIComponent(url.pathname))?.[1];
         expect(literal).toBe(ProductionOrder);
       }),
-      { numRuns: 30 },
+      { numRuns: 10 },
     );
   });
 });

@@ -197,6 +197,7 @@ describe('Repartition', () => {
           }
         },
       ),
+      { numRuns: 50 },
     );
   });
 
