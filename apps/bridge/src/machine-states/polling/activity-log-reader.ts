@@ -44,14 +44,14 @@ export class ActivityLogReader {
   }
 
   /** The log of the machine was refused, or lags by more than it takes to settle. */
-  isBehind(machineId: string, why: string): void {
+  markBehind(machineId: string, why: string): void {
     if (this.behind.size === 0) {
       this.logger.warn({ msg: 'activity log is behind', machineId, why });
     }
     this.behind.add(machineId);
   }
 
-  isComplete(machineId: string): void {
+  markComplete(machineId: string): void {
     if (this.behind.delete(machineId) && this.behind.size === 0) {
       this.logger.log({ msg: 'activity logs are complete again' });
     }

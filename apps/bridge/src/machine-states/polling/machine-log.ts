@@ -5,7 +5,7 @@ import type { ActivityLog } from '../derivation/activity-log.js';
 import type { LogRequest } from '../derivation/activity-log-need.js';
 import type { WatchContext } from './watch-context.js';
 
-/** Seconds of the clock until a log is asked for again that was asked for in vain; the last one repeats. */
+/** Seconds of the clock until a log is read again that lacked something; the last one repeats. */
 const ASK_AGAIN_SECONDS = [60, 300, 900, 3600];
 /** A poll may come a little earlier in its interval than the one before. */
 const EARLY_SECONDS = 30;
@@ -42,7 +42,7 @@ export class MachineLog {
       return answer;
     }
     this.failed = null;
-    this.isNotMissed();
+    this.clearMissing();
     if (answer.kind === 'noData') return { kind: 'refused', why: 'no entries' };
     if (answer.kind !== 'data') return { kind: 'refused', why: describeFailure(answer) };
     this.context.metrics.logRead(purpose);
@@ -57,13 +57,13 @@ export class MachineLog {
     return nowMs - this.missingSinceMs <= settings.polling.staleAfterSeconds * 1000;
   }
 
-  /** The machine's turn had no use for it: when it is missed again, it is worth as long a delay again. */
-  isNotMissed(): void {
+  /** The machine's turn had no use for the log: when that is missing again, it is worth as long a delay again. */
+  clearMissing(): void {
     this.missingSinceMs = null;
   }
 
-  /** Whether anything is remembered of it that a new one would not know. */
-  get isMissed(): boolean {
+  /** Whether this object remembers anything that a new one would not know. */
+  get isWorthKeeping(): boolean {
     return this.missingSinceMs !== null || this.failed !== null || this.inVain !== null;
   }
 
@@ -76,17 +76,15 @@ export class MachineLog {
   }
 
   /**
-   * It was asked for.
-   *
-   * @param isComplete whether it says all that led to the reading
+   * @param isComplete whether the log says all that led to the reading
    * @param problem why it says less than it should by now, in words, if it does
    */
-  wasAsked({ purpose }: LogRequest, isComplete: boolean, problem: string | undefined): void {
+  recordRead({ purpose }: LogRequest, isComplete: boolean, problem: string | undefined): void {
     const { activityLog } = this.context;
     const before = purpose === 'news' ? 0 : (this.inVain?.times ?? 0);
     this.inVain = isComplete ? null : { times: before + 1, at: this.now };
-    if (problem !== undefined) activityLog.isBehind(this.machineId, problem);
-    else if (isComplete) activityLog.isComplete(this.machineId);
+    if (problem !== undefined) activityLog.markBehind(this.machineId, problem);
+    else if (isComplete) activityLog.markComplete(this.machineId);
   }
 
   private get now(): number {

@@ -584,7 +584,7 @@ describe('MachineWatch', () => {
     });
 
     it('publishes changes though it is an hour ahead all the time, and says so once', async () => {
-      const isAhead = jest.spyOn(health, 'isAhead');
+      const reportAhead = jest.spyOn(health, 'reportAhead');
       state = operating(T0 + HOUR, 10);
       await turn();
       clock.advance(60);
@@ -598,7 +598,7 @@ describe('MachineWatch', () => {
         { state: 'IDLE', startTime: T0 + 120 },
         { state: 'OPERATING', startTime: T0 + 180 },
       ]);
-      expect(isAhead.mock.calls).toEqual([['M-1', T0 + HOUR]]);
+      expect(reportAhead.mock.calls).toEqual([['M-1', T0 + HOUR]]);
     });
 
     it('publishes the next change though a time in the future was stored', async () => {

@@ -174,8 +174,8 @@ export class MachineWatch implements Polled {
     this.observation = next.observation;
     for (const { event } of events) metrics.published(event.type);
     this.durationStart = finding.durationStart;
-    if (finding.result.kind === 'lost') this.missedLog?.isNotMissed();
-    if (this.missedLog?.isMissed === false) this.missedLog = undefined;
+    if (finding.result.kind === 'lost') this.missedLog?.clearMissing();
+    if (this.missedLog?.isWorthKeeping === false) this.missedLog = undefined;
     span.end(events.length);
   }
 
@@ -227,7 +227,7 @@ export class MachineWatch implements Polled {
     const taken = this.redate(stated);
     const isAhead = taken !== stated;
     if (isAhead && !this.isAhead) {
-      this.context.health.isAhead(this.machineId, stated.lastUpdateTime);
+      this.context.health.reportAhead(this.machineId, stated.lastUpdateTime);
     }
     this.isAhead = isAhead;
     return taken;
@@ -266,7 +266,7 @@ export class MachineWatch implements Polled {
     const start = durationStart(reading);
     const finding = { result, at, failure: null, durationStart: start };
     if (request === null) {
-      if ((tracked?.unreadFrom ?? null) === null) this.missedLog?.isNotMissed();
+      if ((tracked?.unreadFrom ?? null) === null) this.missedLog?.clearMissing();
       this.context.health.completed(this.machineId);
       return finding;
     }
@@ -294,7 +294,7 @@ export class MachineWatch implements Polled {
   ): void {
     if (answer.kind !== 'data') {
       const why = answer.kind === 'retry' ? describeFailure(answer) : answer.why;
-      this.log.wasAsked(request, false, why);
+      this.log.recordRead(request, false, why);
       return;
     }
     const { polling } = this.context.settings;
@@ -305,7 +305,7 @@ export class MachineWatch implements Polled {
     const lagSeconds = logLag(reading, segments, tracked?.periods ?? []);
     this.context.metrics.logLag(lagSeconds);
     const isLate = lagSeconds > polling.settleSeconds;
-    this.log.wasAsked(request, isComplete, isLate ? `it lags by ${lagSeconds} s` : undefined);
+    this.log.recordRead(request, isComplete, isLate ? `it lags by ${lagSeconds} s` : undefined);
   }
 
   private updateSeenAt({ lastUpdateTime }: MachineStateReading): number {

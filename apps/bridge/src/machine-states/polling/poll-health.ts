@@ -90,7 +90,7 @@ export class PollHealth {
   }
 
   /** The machine's answer is of a time that has yet to come, in epoch seconds. */
-  isAhead(machineId: string, lastUpdateTime: number): void {
+  reportAhead(machineId: string, lastUpdateTime: number): void {
     this.logger.warn({ msg: 'update time is ahead and counts as now', machineId, lastUpdateTime });
   }
 
