@@ -97,14 +97,14 @@ export class MachineCloudClient {
     const path = 'machineClassifications';
     const request = { operation, path, machineId, maxAnswerBytes: MAX_REASONS_BYTES } as const;
     const methods = this.reasonListMethod;
-    const ask = (method: 'GET' | 'POST') => {
+    const readBy = (method: 'GET' | 'POST') => {
       const body = method === 'POST' ? { body: null } : {};
       return this.calls.call({ ...request, method, ...body }, classificationReasons, { signal });
     };
-    let answer = await methods.call(ask);
+    let answer = await methods.call(readBy);
     // many servers answer so to a method that they do not have, too
     if (isNotFound(answer) && methods.expected === 'GET' && !this.hasReadReasons) {
-      const posted = await ask('POST');
+      const posted = await readBy('POST');
       if (hasRead(posted)) {
         methods.expect('POST');
         answer = posted;

@@ -9,7 +9,7 @@ function askers(slots: CallSlots): { given: string[]; ask: (...names: string[]) 
   return {
     given,
     ask: (...names) => {
-      for (const name of names) slots.ask(() => given.push(name));
+      for (const name of names) slots.acquire(() => given.push(name));
     },
   };
 }
@@ -34,12 +34,16 @@ describe('CallSlots', () => {
     const slots = new CallSlots(2);
     const { given, ask } = askers(slots);
     slots.pause();
-    expect(slots.take()).toBe(false);
+    expect(slots.tryAcquire()).toBe(false);
     slots.resume();
-    expect([slots.take(), slots.take(), slots.take()]).toEqual([true, true, false]);
+    expect([slots.tryAcquire(), slots.tryAcquire(), slots.tryAcquire()]).toEqual([
+      true,
+      true,
+      false,
+    ]);
     ask('a');
     slots.release();
-    expect([given, slots.take()]).toEqual([['a'], false]);
+    expect([given, slots.tryAcquire()]).toEqual([['a'], false]);
     slots.release();
     slots.release();
     expect(slots.underWay).toBe(0);
@@ -49,7 +53,7 @@ describe('CallSlots', () => {
     const slots = new CallSlots(1);
     const given: string[] = [];
     for (const name of ['a', 'b', 'c']) {
-      slots.ask(() => {
+      slots.acquire(() => {
         given.push(name);
         slots.release();
       });
@@ -204,7 +208,7 @@ describe('CallSlots', () => {
 
     it('gives out a slot with each turn, and waits for one turn at a time', async () => {
       const { given, ask } = askers(slots);
-      expect(slots.take()).toBe(false);
+      expect(slots.tryAcquire()).toBe(false);
       ask('a', 'b', 'c');
       expect([given, come.length, slots.underWay]).toEqual([[], 1, 0]);
       await turnComes();
@@ -245,7 +249,7 @@ describe('Semaphore', () => {
     const semaphore = new Semaphore(10);
     const given: number[] = [];
     const slotsWanted = [6, 5, 1, 25, 1];
-    for (const slots of slotsWanted) semaphore.ask(() => given.push(slots), slots);
+    for (const slots of slotsWanted) semaphore.acquire(() => given.push(slots), slots);
     const seen = [given.slice()];
     for (const slots of [6, 5, 1, 25]) {
       semaphore.release(slots);

@@ -16,16 +16,16 @@ export interface CallTurns {
   returnTurn: () => void;
 }
 
-interface Asking {
+interface Waiting {
   slots: number;
   onSlots: () => void;
 }
 
 /** So many tasks at once: whoever wants to begin one asks for a slot, or several, first come, first served. */
 export class Semaphore {
-  private readonly asking: Asking[] = [];
+  private readonly waiting: Waiting[] = [];
   /** Those who are first, the very first last: to shift tens of thousands would move all of them each time. */
-  private upNext: Asking[] = [];
+  private upNext: Waiting[] = [];
   private inUse = 0;
 
   constructor(private readonly limit: number) {}
@@ -38,13 +38,13 @@ export class Semaphore {
    * Calls back with the slots, at once when they are free; they must be given back by {@link release}. Who asks for more
    * than there are has all of them alone.
    */
-  ask(onSlots: () => void, slots = 1): void {
-    this.asking.push({ slots, onSlots });
+  acquire(onSlots: () => void, slots = 1): void {
+    this.waiting.push({ slots, onSlots });
     this.serve();
   }
 
   /** Takes a slot without waiting, and returns whether one was free for it. */
-  take(): boolean {
+  tryAcquire(): boolean {
     if (this.first !== undefined || !this.isFree(1)) return false;
     this.inUse += 1;
     return true;
@@ -58,7 +58,7 @@ export class Semaphore {
   /** Does the task in a slot. */
   async run<T>(task: () => Promise<T>): Promise<T> {
     await new Promise<void>((resolve) => {
-      this.ask(resolve);
+      this.acquire(resolve);
     });
     try {
       return await task();
@@ -75,8 +75,8 @@ export class Semaphore {
     return this.first !== undefined && this.isFree(this.first.slots);
   }
 
-  private get first(): Asking | undefined {
-    return this.upNext.at(-1) ?? this.asking[0];
+  private get first(): Waiting | undefined {
+    return this.upNext.at(-1) ?? this.waiting[0];
   }
 
   protected isFree(slots: number): boolean {
@@ -84,7 +84,7 @@ export class Semaphore {
   }
 
   protected give(): void {
-    if (this.upNext.length === 0) this.upNext = this.asking.splice(0).reverse();
+    if (this.upNext.length === 0) this.upNext = this.waiting.splice(0).reverse();
     const next = this.upNext.pop();
     if (next === undefined) return;
     this.inUse += next.slots;
@@ -118,8 +118,8 @@ export class CallSlots extends Semaphore {
   }
 
   /** Not under a rate limit, whose turn has to be waited for. */
-  override take(): boolean {
-    return this.turns === undefined && super.take();
+  override tryAcquire(): boolean {
+    return this.turns === undefined && super.tryAcquire();
   }
 
   /** Gives back a slot in which no call has been made. */

@@ -67,7 +67,7 @@ export class EvaluatorProcess {
   /** Never rejects. Its time begins when the process is ready for it. */
   async evaluate(request: EvaluationRequest): Promise<Ending> {
     this.keepUsAlive(true);
-    const ending = (await this.failureToStart()) ?? (await this.ask(request));
+    const ending = (await this.failureToStart()) ?? (await this.run(request));
     this.keepUsAlive(false);
     if (ending.kind !== 'answer') this.kill();
     return ending;
@@ -81,7 +81,7 @@ export class EvaluatorProcess {
     return { kind: 'not-started', how: first.kind === 'exit' ? first.how : 'no answer' };
   }
 
-  private async ask(request: EvaluationRequest): Promise<Ending> {
+  private async run(request: EvaluationRequest): Promise<Ending> {
     const next = this.next(this.limits.deadlineMs + GRACE_MS);
     this.child.send(request, (error) => {
       if (error !== null) this.end(null, error.message);

@@ -128,11 +128,11 @@ export class SchemaRegistry {
     for (;;) {
       const either = AbortSignal.any([signal, this.stopping.signal]);
       // a schema that is there needs no right to write one
-      const known = await this.ask(path, subject, either, body);
+      const known = await this.requestUntilAnswered(path, subject, either, body);
       const answer =
         known.kind === 'document'
           ? known
-          : await this.ask(`${path}/versions`, subject, either, body);
+          : await this.requestUntilAnswered(`${path}/versions`, subject, either, body);
       const id = answer.kind === 'document' ? field(answer.document, 'id') : undefined;
       if (typeof id === 'number' && Number.isInteger(id) && id > 0 && id <= MAX_ID) {
         this.refusal = undefined;
@@ -203,7 +203,7 @@ export class SchemaRegistry {
   /** @throws UnreadableError where the registry has none, asked so often */
   private async documentOf(path: string, what: string, lookUps: number): Promise<JsonObject> {
     for (let attempt = 1; ; attempt += 1) {
-      const answer = await this.ask(path, what, this.stopping.signal);
+      const answer = await this.requestUntilAnswered(path, what, this.stopping.signal);
       if (answer.kind === 'document') return answer.document;
       if (answer.kind === 'too-large') {
         throw new UnreadableError(`it has more than ${MAX_ANSWER_BYTES} bytes`);
@@ -243,7 +243,7 @@ export class SchemaRegistry {
   }
 
   /** Asks until the registry answers. */
-  private async ask(
+  private async requestUntilAnswered(
     path: string,
     what: string,
     signal: AbortSignal,

@@ -49,13 +49,13 @@ export class BatchScheduler<T extends LaneEntry> {
     const { slots } = this.options;
     let callsLeft = calls;
     while (!this.isAsked && this.queue.readyMachines(realNowMs()) > 0 && this.status.admits()) {
-      if (slots.take()) {
+      if (slots.tryAcquire()) {
         this.begin(callsLeft);
         callsLeft = Math.max(1, callsLeft - 1);
         continue;
       }
       this.isAsked = true;
-      slots.ask(() => {
+      slots.acquire(() => {
         this.isAsked = false;
         // A slot that comes later is for all machines that are ready by then; the flow may have been paused meanwhile.
         if (this.status.admits()) this.begin(1);

@@ -1745,7 +1745,7 @@ describe('CommandDispatcher', () => {
       flow.submit('mill1');
       await pass();
       expect(jest.getTimerCount()).toBeLessThanOrEqual(1);
-      const asked = (['ask', 'take'] as const).map((way) => jest.spyOn(flow.slots, way));
+      const asked = (['acquire', 'tryAcquire'] as const).map((way) => jest.spyOn(flow.slots, way));
       await pass(10_000);
       for (const each of asked) expect(each).not.toHaveBeenCalled();
     });

@@ -187,7 +187,7 @@ export class CommandDispatcher<P> {
       for (const command of commands) if (command.isLost) this.lanes.drop(command);
       const parts = wanted.length > 0 ? await this.calls.makeCall(wanted, isProbe) : [];
       // The parts of a probe stand in its place: no other probe begins before.
-      for (const part of parts) this.options.slots.ask(() => void this.run(part, isProbe));
+      for (const part of parts) this.options.slots.acquire(() => void this.run(part, isProbe));
       if (wanted.length === 0 && isProbe) this.status.breaker.probeWasVoid();
     } catch (error) {
       this.giveBack(wanted, error);

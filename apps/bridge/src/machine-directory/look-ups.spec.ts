@@ -30,9 +30,11 @@ function countedLookUp(signal = new AbortController().signal) {
 describe('a shared look-up', () => {
   it('is made anew for who asks after it started, no sooner than the gap allows', async () => {
     const { lookUp, startedAt, started } = countedLookUp();
-    const first = lookUp.ask();
+    const first = lookUp.request();
     await started;
-    expect(await Promise.all([first, lookUp.ask(), lookUp.ask()])).toEqual([1, 2, 2].map(data));
+    expect(await Promise.all([first, lookUp.request(), lookUp.request()])).toEqual(
+      [1, 2, 2].map(data),
+    );
     expect(startedAt[1]! - startedAt[0]!).toBeGreaterThanOrEqual(GAP_MS - 2);
   });
 
@@ -40,11 +42,11 @@ describe('a shared look-up', () => {
     const stopping = new AbortController();
     const listeners = (): number => getEventListeners(stopping.signal, 'abort').length;
     const { lookUp, started } = countedLookUp(stopping.signal);
-    const first = lookUp.ask();
+    const first = lookUp.request();
     await started;
     expect(listeners()).toBe(0);
     await first;
-    const waiting = lookUp.ask();
+    const waiting = lookUp.request();
     await realDelayMs(0);
     expect(listeners()).toBe(1);
     stopping.abort(new Error('stopping'));
@@ -58,8 +60,8 @@ describe('a shared look-up', () => {
       new AbortController().signal,
       0,
     );
-    await expect(lookUp.ask()).rejects.toThrow('failure 1');
-    await expect(lookUp.ask()).rejects.toThrow('failure 2');
+    await expect(lookUp.request()).rejects.toThrow('failure 1');
+    await expect(lookUp.request()).rejects.toThrow('failure 2');
   });
 });
 

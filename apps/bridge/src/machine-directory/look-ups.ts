@@ -32,7 +32,7 @@ export class SharedLookUp<T> {
   }
 
   /** Rejects with the reason of the constructor's signal when that aborts first. */
-  ask(): Promise<CloudAnswer<T>> {
+  request(): Promise<CloudAnswer<T>> {
     if (this.upcoming === undefined) {
       this.upcoming = this.runNext();
       // Everybody who asked may have gone away by the time it fails.

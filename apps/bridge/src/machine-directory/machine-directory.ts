@@ -146,7 +146,7 @@ export class MachineDirectory
 
   /** Reads the list anew; shared with whoever asks before the look-up starts. */
   refresh(): Promise<CloudAnswer<MachineInfo[]>> {
-    return this.lookUp.ask();
+    return this.lookUp.request();
   }
 
   onApplicationBootstrap(): void {

@@ -82,7 +82,7 @@ export class ReasonLists implements OnApplicationShutdown {
       const leave = onAbort(signal, () => {
         reject(signal.reason as Error);
       });
-      this.firstLookUps.ask(() => {
+      this.firstLookUps.acquire(() => {
         leave();
         if (signal.aborted) this.firstLookUps.release();
         else resolve();
@@ -232,7 +232,7 @@ class ReasonList {
 
   /** Reads it anew; who asks before the look-up starts shares it. */
   refresh(signal: AbortSignal): Promise<ReasonsAnswer> {
-    return abortable(this.lookUp.ask(), signal);
+    return abortable(this.lookUp.request(), signal);
   }
 
   /** The service has asked to be left alone with it, for some time yet. */

@@ -136,7 +136,7 @@ export class MachineWatch implements Polled {
       return { failure: undefined, logEntries: 0, conclude: () => this.passOver() };
     }
     const span = tracing.pollStarts(this.machineId);
-    const finding = await this.ask(span);
+    const finding = await this.readState(span);
     const { failure, result } = finding;
     const logEntries = result.kind === 'reading' ? (result.log?.entries.length ?? 0) : 0;
     return { failure, logEntries, conclude: () => this.settle(finding, span) };
@@ -180,7 +180,7 @@ export class MachineWatch implements Polled {
   }
 
   /** @param turn what its requests belong to in traces */
-  private async ask(turn: Span): Promise<Finding> {
+  private async readState(turn: Span): Promise<Finding> {
     const { tracked } = this;
     const { metrics, client, health } = this.context;
     const caller = { signal: this.signal, causes: [turn] };
@@ -189,7 +189,7 @@ export class MachineWatch implements Polled {
       case 'data':
         metrics.polled('data');
         this.answered();
-        return this.read(this.taken(answer.data), tracked, caller);
+        return this.withLog(this.taken(answer.data), tracked, caller);
       case 'noData':
         metrics.polled('noData');
         this.answered();
@@ -253,7 +253,7 @@ export class MachineWatch implements Polled {
     return this.finding(isLost ? { kind: 'lost', reason: lossReason(latest) } : { kind: 'listed' });
   }
 
-  private async read(
+  private async withLog(
     reading: MachineStateReading,
     tracked: TrackedMachine | undefined,
     caller: Caller,

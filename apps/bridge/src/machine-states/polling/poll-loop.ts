@@ -137,11 +137,11 @@ export class PollLoop implements OnApplicationBootstrap, BeforeApplicationShutdo
   }
 
   private async serve(turn: PollTurn<Polled>): Promise<void> {
-    const served = await this.ask(turn);
+    const served = await this.poll(turn);
     const { poll } = served === 'passed-over' ? { poll: undefined } : served;
     const size = ENTRIES_PER_ANSWER + (poll?.logEntries ?? 0);
     await new Promise<void>((hasRoom) => {
-      this.publication.ask(hasRoom, size);
+      this.publication.acquire(hasRoom, size);
     });
     // Kafka may take its time; the service is free for others meanwhile.
     this.queue.release(turn);
@@ -151,7 +151,7 @@ export class PollLoop implements OnApplicationBootstrap, BeforeApplicationShutdo
     this.startDue();
   }
 
-  private async ask(turn: PollTurn<Polled>): Promise<Served> {
+  private async poll(turn: PollTurn<Polled>): Promise<Served> {
     const { polled, dueMs, failingSinceMs } = turn;
     if (polled.hasEnded) return { poll: undefined, tookMs: 0 };
     const call = this.health.pollBegins(failingSinceMs !== undefined);

@@ -192,7 +192,7 @@ export class ErpRequests {
     while (mayBegin && lanes.callsUnderWay < rule.concurrency && breaker.admits(nowMs)) {
       const waiting = lanes.take(nowMs);
       if (waiting === undefined) break;
-      void this.ask(waiting, breaker.callBegins());
+      void this.callErp(waiting, breaker.callBegins());
     }
     // the end of a GET, and the release of a hold, come back as well
     if (isHeld || lanes.callsUnderWay >= rule.concurrency) return;
@@ -201,7 +201,7 @@ export class ErpRequests {
     this.timer.wakeAt(Math.max(dueMs, this.notBeforeMs, breaker.nextProbeMs ?? 0));
   }
 
-  private async ask(waiting: WaitingRequest, isProbe: boolean): Promise<void> {
+  private async callErp(waiting: WaitingRequest, isProbe: boolean): Promise<void> {
     const { message, request } = waiting;
     const begunMs = realNowMs();
     const askedAt = Math.floor(this.surroundings.clock.nowMs());
