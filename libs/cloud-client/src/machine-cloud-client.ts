@@ -179,7 +179,6 @@ function hasRead(answer: CloudAnswer<unknown>): boolean {
   return answer.kind === 'data' || answer.kind === 'noData';
 }
 
-/** 405 or 501. */
 function isMethodUnknown(answer: CloudAnswer<unknown>): boolean {
   return answer.kind === 'retry' && METHOD_UNKNOWN.includes(answer.error.status);
 }

@@ -205,7 +205,7 @@ const CLOCKS_APART_MS = 60_000;
 
 /**
  * Whether an answer's `Date` follows the clock. Beside an accelerated one (`CLOCK_SPEED`) the sandbox's does; a service that
- * dates by the real time says nothing of the plant's: compared with it, each reason would be held until that has come.
+ * dates by the real time says nothing of the plant's: compared with it, each reason would be postponed until then.
  */
 function isDatedBy(clock: Clock, date = ''): boolean {
   const [nowMs, realMs] = [clock.nowMs(), realEpochMs()];

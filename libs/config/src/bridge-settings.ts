@@ -22,7 +22,7 @@ const LONGEST_TIMER_SECONDS = 2_147_483;
 
 /** Ten years: a longer span of the plant's time was meant in another unit. */
 const LONGEST_SPAN_SECONDS = 315_360_000;
-/** A reason that is held holds up its machine; a start that lies further ahead is a mistake. */
+/** A postponed reason holds up its machine; a start that lies further ahead is a mistake. */
 const LARGEST_SKEW_SECONDS = 86_400;
 /** As many as a message may name. */
 const MOST_MACHINES = 10_000;

@@ -19,8 +19,8 @@ import { BRIDGE_SETTINGS } from '../platform/index.js';
 
 type ReasonCommand = Command<DowntimeReason>;
 
-/** A held start is looked at again after so long: the first answers may date the service's clock badly. */
-const LONGEST_HOLD_MS = 5000;
+/** A postponed reason is judged again after so long: the first answers may date the service's clock badly. */
+const JUDGE_AGAIN_AFTER_MS = 5000;
 /** An end may lie ahead by as much as a shift: without one the service takes the end of the shift. */
 const LONGEST_SHIFT_SECONDS = 86_400;
 /** The interface: "start time in the future", among other reasons that have the same status. */
@@ -77,8 +77,8 @@ export class DowntimeReasons {
   }
 
   /**
-   * The service refuses a start that lies in its future. So a start a little ahead is held until it has passed
-   * here and, as far as the service's clock is known from its answers, there.
+   * The service refuses a start that lies in its future. So a reason whose start lies a little ahead waits until
+   * that has passed here and, as far as the service's clock is known from its answers, there.
    */
   private judgeTimes({ startTime, endTime = startTime }: DowntimeReason): Admission | undefined {
     const { downtimeReasonMaxSkewSeconds } = this.settings;
@@ -93,7 +93,9 @@ export class DowntimeReasons {
       return { kind: 'rejected', rejection: { code: 'invalid-message', detail } };
     }
     const waitMs = -this.passedMs(startTime) / this.clock.speed;
-    return waitMs > 0 ? { kind: 'not-yet', waitMs: Math.min(waitMs, LONGEST_HOLD_MS) } : undefined;
+    return waitMs > 0
+      ? { kind: 'not-yet', waitMs: Math.min(waitMs, JUDGE_AGAIN_AFTER_MS) }
+      : undefined;
   }
 
   /** For how long the start has certainly passed on either clock; negative before that. In the clock's time. */

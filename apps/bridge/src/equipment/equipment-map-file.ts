@@ -38,9 +38,9 @@ export class EquipmentMapFile {
     try {
       // Looked at before reading: a change in between is then seen the next time.
       const version = await this.look();
-      const isSettled = version === this.seen;
+      const isStable = version === this.seen;
       this.seen = version;
-      if (version === this.version || !isSettled) return undefined;
+      if (version === this.version || !isStable) return undefined;
       const content = (await this.read(this.path)).trim();
       this.version = version;
       // After a problem also what it was before: else neither its end nor the next one would be reported.

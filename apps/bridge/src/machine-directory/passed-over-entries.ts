@@ -2,7 +2,7 @@ import { Logger } from '@nestjs/common';
 import type { IncompleteEntries } from '#libs/cloud-client';
 import { BoundedMap } from '../platform/index.js';
 
-/** Messages may name machines that do not exist: what is remembered of their lists must not grow for ever. */
+/** Messages may name machines that do not exist. */
 const MAX_LISTS = 10_000;
 
 /** The incomplete entries of one kind of list, as last read; logs them once per change. */

@@ -16,11 +16,11 @@ import { PassedOverEntries } from './passed-over-entries.js';
 /** Called each time a machine's reasons have been read; null when the service does not know the machine. */
 type ReasonListener = (machineId: string, reasons: readonly ClassificationReason[] | null) => void;
 
-/** Messages may name machines that do not exist: what is remembered of them must not grow for ever. */
+/** Messages may name machines that do not exist. */
 const MAX_MACHINES = 200_000;
 /** A list with its look-up takes more than a kilobyte; what it says, a hundred bytes. */
 const MAX_LISTS = 10_000;
-const MAX_KINDS = 1000;
+const MAX_SHARED_SETS = 1000;
 
 /** The reasons that may be set for each machine (interface: MachineClassification), read when first needed. */
 @Injectable()
@@ -31,17 +31,17 @@ export class ReasonLists implements OnApplicationShutdown {
   private readonly lookUps: Semaphore;
   /** Where thousands of machines are to be looked up at once, all but a few wait here, before they take 5 kB each. */
   private readonly firstLookUps: Semaphore;
-  /** Of the machines that were asked for last. */
+  /** Lists of the machines whose reasons were checked last. */
   private readonly lists = new BoundedMap<string, ReasonList>(MAX_LISTS);
   /**
    * What these lists and earlier ones say. Were the former alone remembered, reasons for more machines in turn would
    * need a look-up each: 2.2 times the CPU with 100,000 machines (scenario `growth` of the bench).
    */
   private readonly known = new BoundedMap<string, KnownReasons>(MAX_MACHINES);
-  /** Many machines have the same reasons, which are kept once. */
-  private readonly kinds = new Map<string, ReadonlySet<string>>();
-  /** Of machines that are read though nobody has asked for one of their reasons. */
-  private readonly passing = new Map<string, ReasonList>();
+  /** Many machines have the same reasons: their codes are kept once. */
+  private readonly sharedCodeSets = new Map<string, ReadonlySet<string>>();
+  /** Lists that are read though nobody has asked for one of their reasons. */
+  private readonly refreshing = new Map<string, ReasonList>();
   private listener: ReasonListener = () => undefined;
 
   constructor(
@@ -67,7 +67,8 @@ export class ReasonLists implements OnApplicationShutdown {
 
   async check(machineId: string, reasonId: string, signal: AbortSignal): Promise<DirectoryAnswer> {
     signal.throwIfAborted();
-    if (this.heldList(machineId) !== undefined) return this.checkList(machineId, reasonId, signal);
+    if (this.cachedList(machineId) !== undefined)
+      return this.checkList(machineId, reasonId, signal);
     await this.turn(signal);
     try {
       return await this.checkList(machineId, reasonId, signal);
@@ -95,7 +96,7 @@ export class ReasonLists implements OnApplicationShutdown {
     reasonId: string,
     signal: AbortSignal,
   ): Promise<DirectoryAnswer> {
-    const list = this.heldList(machineId) ?? this.newList(machineId);
+    const list = this.cachedList(machineId) ?? this.newList(machineId);
     this.lists.set(machineId, list);
     const answer = await list.check(reasonId, signal);
     this.remember(machineId, list.known);
@@ -111,11 +112,11 @@ export class ReasonLists implements OnApplicationShutdown {
     machineId: string,
     signal: AbortSignal,
   ): Promise<CloudAnswer<ClassificationReason[]>> {
-    const known = this.heldList(machineId);
+    const known = this.cachedList(machineId);
     const list = known ?? this.newList(machineId);
-    if (known === undefined) this.passing.set(machineId, list);
+    if (known === undefined) this.refreshing.set(machineId, list);
     const answer = await list.refresh(signal).finally(() => {
-      this.passing.delete(machineId);
+      this.refreshing.delete(machineId);
     });
     if (list.isBackingOff) this.lists.set(machineId, list);
     if (this.known.has(machineId)) this.remember(machineId, list.known);
@@ -126,8 +127,8 @@ export class ReasonLists implements OnApplicationShutdown {
     this.stopping.abort(new Error('the machine directory is stopping'));
   }
 
-  private heldList(machineId: string): ReasonList | undefined {
-    return this.lists.get(machineId) ?? this.passing.get(machineId);
+  private cachedList(machineId: string): ReasonList | undefined {
+    return this.lists.get(machineId) ?? this.refreshing.get(machineId);
   }
 
   private remember(machineId: string, known: KnownReasons): void {
@@ -138,7 +139,7 @@ export class ReasonLists implements OnApplicationShutdown {
     return new ReasonList(this.known.get(machineId), {
       read: () => this.lookUps.run(() => this.read(machineId)),
       isFresh: (known) => this.isFresh(known),
-      kindOf: (codes) => this.kindOf(codes),
+      sharedSetOf: (codes) => this.sharedSetOf(codes),
       clock: this.clock,
       maxAgeSeconds: this.settings.reasonsRefreshSeconds,
       stopping: this.stopping.signal,
@@ -150,14 +151,14 @@ export class ReasonLists implements OnApplicationShutdown {
     return this.clock.nowSeconds() - loadedAt <= this.settings.reasonsRefreshSeconds;
   }
 
-  private kindOf(codes: readonly string[]): ReadonlySet<string> {
+  private sharedSetOf(codes: readonly string[]): ReadonlySet<string> {
     const name = JSON.stringify(codes);
-    const known = this.kinds.get(name);
+    const known = this.sharedCodeSets.get(name);
     if (known !== undefined) return known;
-    if (this.kinds.size >= MAX_KINDS) this.kinds.clear();
-    const kind = new Set(codes);
-    this.kinds.set(name, kind);
-    return kind;
+    if (this.sharedCodeSets.size >= MAX_SHARED_SETS) this.sharedCodeSets.clear();
+    const shared = new Set(codes);
+    this.sharedCodeSets.set(name, shared);
+    return shared;
   }
 
   private async read(machineId: string): Promise<CloudAnswer<ClassificationReason[]>> {
@@ -189,7 +190,7 @@ interface ReasonListOptions {
   read: () => Promise<ReasonsAnswer>;
   isFresh: (known: KnownReasons) => boolean;
   /** A set of these codes, the same one for all lists that have them. */
-  kindOf: (codes: readonly string[]) => ReadonlySet<string>;
+  sharedSetOf: (codes: readonly string[]) => ReadonlySet<string>;
   clock: Clock;
   /** An older list is read again, by the time of the plant. */
   maxAgeSeconds: number;
@@ -252,7 +253,7 @@ class ReasonList {
       this.misses.failed('unverifiable');
     } else {
       const reasons = answer.kind === 'data' ? answer.data : [];
-      const codes = this.options.kindOf(reasons.map(({ code }) => code));
+      const codes = this.options.sharedSetOf(reasons.map(({ code }) => code));
       this.known = { codes, loadedAt: this.options.clock.nowSeconds() };
       this.misses.found(codes);
     }

@@ -17,7 +17,7 @@ interface PublishedReasons {
   emptySince?: number;
 }
 
-/** Messages may name machines that do not exist: the memory of them must not grow for ever. */
+/** Messages may name machines that do not exist. */
 const MAX_MACHINES = 200_000;
 
 /**

@@ -193,9 +193,9 @@ class ReadAgain<T> {
   /** What is wrong with new files, once. */
   look(): string | undefined {
     const version = versionOf(this.settings.files);
-    const isSettled = version === this.seen;
+    const isStable = version === this.seen;
     this.seen = version;
-    if (version === this.version || !isSettled) return undefined;
+    if (version === this.version || !isStable) return undefined;
     this.version = version;
     try {
       this.use(this.settings.readAgain());

@@ -16,7 +16,7 @@ export interface ReceiptedRecord {
   record: OutboundRecord & { value: Buffer };
   key: string;
   digest: string;
-  /** The settled claim that its own replaces; `none` where it needs no claim. */
+  /** The claim of a fenced incarnation, which its own replaces; `none` where it needs no claim. */
   after: Claim | undefined | 'none';
   /** Shares its transaction with no other, so that a refusal is its own. */
   isAlone: boolean;
@@ -37,8 +37,8 @@ export class WriterLostError extends Error {
   }
 }
 
-/** Another incarnation holds a record, or the claims were not read back in time: nothing is written. */
-export class NotHeldError extends Error {}
+/** Another incarnation has claimed a record, or the claims were not read back in time: nothing is written. */
+export class NotClaimedError extends Error {}
 
 /** The record was not begun in time, and is not written. */
 export class NotBegunError extends Error {}
@@ -69,8 +69,8 @@ export class ReceiptedWriter {
   readonly incarnation = randomUUID();
   private readonly writer: TransactionalWriter;
   private readonly pending: Pending[] = [];
-  /** What was aborted and needs no claim any more: it goes first, and without others. */
-  private readonly held: Pending[] = [];
+  /** Records whose transaction was aborted, and which need no claim any more: they go first, without others. */
+  private readonly aborted: Pending[] = [];
   private lost: WriterLostError | undefined;
   private running: Promise<void> | undefined;
 
@@ -82,7 +82,7 @@ export class ReceiptedWriter {
     this.writer = new TransactionalWriter(kafka, transactionalId, OPTIONS);
   }
 
-  /** Fences earlier incarnations: what they had under way is settled once it resolves. */
+  /** Fences earlier incarnations: what they had under way is committed or aborted once it resolves. */
   async open(): Promise<void> {
     try {
       await this.writer.fenceEarlierWriters();
@@ -103,13 +103,13 @@ export class ReceiptedWriter {
   /**
    * Resolves once the transaction is committed by all in-sync replicas.
    *
-   * @throws RecordRefusedError for what Kafka will never take, NotHeldError, NotBegunError, or WriterLostError
+   * @throws RecordRefusedError for what Kafka will never take, NotClaimedError, NotBegunError, or WriterLostError
    */
   write(record: ReceiptedRecord): Promise<Receipt> {
     if (this.lost !== undefined) return Promise.reject(this.lost);
     return new Promise((resolve, reject) => {
-      const isHeld = record.wasAborted && (record.after === 'none' || this.holds(record));
-      (isHeld ? this.held : this.pending).push({ ...record, resolve, reject });
+      const goesFirst = record.wasAborted && (record.after === 'none' || this.hasClaim(record));
+      (goesFirst ? this.aborted : this.pending).push({ ...record, resolve, reject });
       this.running ??= this.run();
     });
   }
@@ -125,8 +125,8 @@ export class ReceiptedWriter {
   }
 
   private async run(): Promise<void> {
-    while (this.held.length + this.pending.length > 0 && this.lost === undefined) {
-      await this.writeBatch(this.takeBatch(this.held.length > 0 ? this.held : this.pending));
+    while (this.aborted.length + this.pending.length > 0 && this.lost === undefined) {
+      await this.writeBatch(this.takeBatch(this.aborted.length > 0 ? this.aborted : this.pending));
     }
     // in one step with the last look: what was refused is pending again a moment later
     this.running = undefined;
@@ -163,7 +163,7 @@ export class ReceiptedWriter {
         {
           withPlaces: async (places) => {
             await claiming;
-            if (!claimed.every((record) => this.holds(record))) throw new NotHeldError();
+            if (!claimed.every((record) => this.hasClaim(record))) throw new NotClaimedError();
             receipts = batch.map((it, index) => receiptOf(it, places[index]));
             return [this.log.receiptsRecord(receipts)];
           },
@@ -180,20 +180,20 @@ export class ReceiptedWriter {
   /** Under way together with the records: neither waits for the other. */
   private async claim(records: readonly Pending[]): Promise<void> {
     const claims = records.flatMap(({ key, after }) =>
-      after === 'none' || this.holds({ key }) ? [] : [{ key, after }],
+      after === 'none' || this.hasClaim({ key }) ? [] : [{ key, after }],
     );
     const { incarnation, transactionalId } = this;
     if (claims.length === 0) return;
     await this.log.claim(claims, { transactionalId, incarnation }, CLAIMS_READ_WITHIN_MS);
   }
 
-  private holds({ key }: Pick<ReceiptedRecord, 'key'>): boolean {
+  private hasClaim({ key }: Pick<ReceiptedRecord, 'key'>): boolean {
     return this.log.holderOf(key)?.incarnation === this.incarnation;
   }
 
   /** After anything else than claims that do not hold, whether the transaction is committed is known only to Kafka. */
   private failureOf(error: unknown, count: number): Error {
-    if (error instanceof NotHeldError) return error;
+    if (error instanceof NotClaimedError) return error;
     const refusal = refusalOf(error);
     const why = describeKafkaFailure(error, { right: 'Write' });
     const lost = this.lose(why, refusal !== undefined);
@@ -202,7 +202,7 @@ export class ReceiptedWriter {
 
   private lose(why: string, hasRefusedRecord = false): WriterLostError {
     this.lost ??= new WriterLostError(why, hasRefusedRecord);
-    for (const queue of [this.held, this.pending]) {
+    for (const queue of [this.aborted, this.pending]) {
       for (const { reject } of queue.splice(0)) reject(this.lost);
     }
     return this.lost;

@@ -42,7 +42,7 @@ export interface KeyedReceipt extends Receipt {
 /** A claim to be written. */
 export interface NewClaim {
   key: string;
-  /** The claim that it replaces: of an incarnation that is settled. */
+  /** The claim that it replaces, of a fenced incarnation. */
   after: Claim | undefined;
 }
 

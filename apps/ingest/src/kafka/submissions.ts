@@ -17,7 +17,7 @@ import {
 import { KAFKA, INGEST_SETTINGS } from '../platform/tokens.js';
 import {
   NotBegunError,
-  NotHeldError,
+  NotClaimedError,
   ReceiptedWriter,
   WriterLostError,
 } from './receipted-writer.js';
@@ -50,7 +50,7 @@ const CATCH_UP_WITHIN_MS = 4000;
 const RETRY_AFTER_SECONDS = 2;
 /** Beyond it, Kafka takes less than is offered. */
 const MAX_WAITING = 2000;
-const MAX_SETTLED = 1000;
+const MAX_FENCED = 1000;
 const OPEN_AGAIN_AFTER_MS = 500;
 const COUNT_AGAIN_AFTER_MS = 500;
 const PARTITIONS_AGAIN_EVERY_MS = 60_000;
@@ -59,7 +59,7 @@ const DRAIN_MS = 6000;
 /**
  * Writes each submission once. One with an id is claimed first, see {@link RequestLog}; its holder writes record and
  * receipt in one transaction. An incarnation of the writer that has failed, or died, is fenced before another one
- * claims what it held: from then on its receipt is there, or never will be. docs/decisions/0047-ingest.md has the
+ * claims the same: from then on its receipt is there, or never will be. docs/decisions/0047-ingest.md has the
  * cases.
  */
 @Injectable()
@@ -75,8 +75,8 @@ export class Submissions implements OnApplicationShutdown {
   private readonly prefix: string;
   private readonly partitions = new Map<string, number>();
   private readonly underWay = new Map<string, Promise<Receipt>>();
-  /** Incarnations whose receipts are all read, by their name and that of the writer that has seen to it. */
-  private readonly settled = new Map<string, Promise<void>>();
+  /** Fenced incarnations, whose receipts are all read; by their name and that of the present writer. */
+  private readonly fenced = new Map<string, Promise<void>>();
   private writer: ReceiptedWriter | undefined;
   private opening: Promise<ReceiptedWriter> | undefined;
   private stopCounting = (): void => undefined;
@@ -179,14 +179,14 @@ export class Submissions implements OnApplicationShutdown {
 
   /** Goes on when nobody waits any more: whoever asks again meanwhile waits for the same. */
   private beginWrite(key: string, submission: Submission, digest: string): Promise<Written> {
-    const writing = this.writeUntilSettled(key, submission, digest);
+    const writing = this.writeUntilReceipt(key, submission, digest);
     const receipt = writing.then((written) => written.receipt);
     this.underWay.set(key, receipt);
     receipt.catch(() => undefined).finally(() => this.underWay.delete(key));
     return writing;
   }
 
-  private async writeUntilSettled(
+  private async writeUntilReceipt(
     key: string,
     submission: Submission,
     digest: string,
@@ -207,7 +207,7 @@ export class Submissions implements OnApplicationShutdown {
       const holder = claim ?? unclaimedHolder;
       if (holder !== undefined && holder.incarnation !== incarnation) {
         if (await this.isChanged(key, holder)) continue;
-        await this.settle(holder, incarnation);
+        await this.fenceAndCatchUp(holder, incarnation);
         if (this.log.receiptOf(key) !== undefined) continue;
       }
       if (!isClaimed) unclaimedHolder = { transactionalId, incarnation };
@@ -220,7 +220,7 @@ export class Submissions implements OnApplicationShutdown {
         return { receipt, isRepeated: false };
       } catch (error) {
         if (error instanceof WriterLostError) isAlone ||= error.hasRefusedRecord;
-        else if (error instanceof NotHeldError) wasAborted = true;
+        else if (error instanceof NotClaimedError) wasAborted = true;
         else throw error;
       }
     }
@@ -237,16 +237,19 @@ export class Submissions implements OnApplicationShutdown {
   }
 
   /** Fences an incarnation, unless opening the present writer has, and reads what it may have committed. */
-  private settle({ transactionalId, incarnation }: Holder, present: string): Promise<void> {
+  private fenceAndCatchUp(
+    { transactionalId, incarnation }: Holder,
+    present: string,
+  ): Promise<void> {
     const name = `${incarnation} ${present}`;
-    const before = this.settled.get(name);
+    const before = this.fenced.get(name);
     if (before !== undefined) return before;
-    const settling = this.fence(transactionalId).then(() => this.log.caughtUp(CATCH_UP_WITHIN_MS));
-    this.settled.set(name, settling);
-    const [oldest] = this.settled.keys();
-    if (this.settled.size > MAX_SETTLED && oldest !== undefined) this.settled.delete(oldest);
-    settling.catch(() => this.settled.delete(name));
-    return settling;
+    const fencing = this.fence(transactionalId).then(() => this.log.caughtUp(CATCH_UP_WITHIN_MS));
+    this.fenced.set(name, fencing);
+    const [oldest] = this.fenced.keys();
+    if (this.fenced.size > MAX_FENCED && oldest !== undefined) this.fenced.delete(oldest);
+    fencing.catch(() => this.fenced.delete(name));
+    return fencing;
   }
 
   private async fence(transactionalId: string): Promise<void> {

@@ -139,9 +139,9 @@ function lastedAtLeast(
  */
 function unsettledPart(periods: Period[], before: Period, settledTime: number): Period[] {
   const settled = periods.findLastIndex(({ startTime }) => startTime <= settledTime);
-  const [held, later] = [periods[settled], periods.slice(settled + 1)];
-  if (held === undefined || held.state === before.state) return later;
-  return [{ ...held, startTime: settledTime + 1, previousEndTime: null }, ...later];
+  const [last, later] = [periods[settled], periods.slice(settled + 1)];
+  if (last === undefined || last.state === before.state) return later;
+  return [{ ...last, startTime: settledTime + 1, previousEndTime: null }, ...later];
 }
 
 /** What a machine never seen before begins with: its present state, and its history if that is wanted. */
@@ -196,20 +196,20 @@ const LOG_LAG_SECONDS = 120;
  * It begins after what is settled, whatever its duration says.
  *
  * @param seenUntil epoch seconds of the latest update before this one, or of the log's end
- * @param settledUntil epoch seconds up to which nothing is added any more
+ * @param settledTime epoch seconds up to which nothing is added any more
  */
 function presentPeriod(
   reading: MachineStateReading,
   latest: Pick<Period, 'state' | 'startTime'>,
   lastLogged: ActivitySegment | undefined,
   seenUntil: number,
-  settledUntil = -Infinity,
+  settledTime = -Infinity,
 ): Period | undefined {
   const { state, lastUpdateTime } = reading;
   const estimated = durationStart(reading);
   const isSame = latest.state === state;
   if (isSame && !isUnseen(seenUntil, estimated)) return undefined;
-  if (Math.max(latest.startTime, settledUntil) >= lastUpdateTime) return undefined;
+  if (Math.max(latest.startTime, settledTime) >= lastUpdateTime) return undefined;
   if (!isSame && lastLogged?.state === state && lastLogged.startTime > latest.startTime) {
     const { startTime } = lastLogged;
     return { state, startTime, startTimeSource: 'activityLog', previousEndTime: null };
@@ -221,7 +221,7 @@ function presentPeriod(
   const startTime = Math.max(
     estimated,
     loggedUntil,
-    settledUntil + 1,
+    settledTime + 1,
     Math.min(latest.startTime + CALCULATION_INTERVAL_SECONDS, lastUpdateTime),
   );
   const previousEndTime = isUnseen(seenUntil, startTime)

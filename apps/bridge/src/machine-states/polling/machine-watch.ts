@@ -50,11 +50,11 @@ export class MachineWatch implements Polled {
   updatedAt: number | null;
   /** Undefined until the first answer. */
   observation: Observation | undefined;
-  /** Undefined while it is listed: there may be a hundred thousand of these. */
+  /** Undefined while the machine is listed. */
   private absence: Absence | undefined;
   private hasLeft = false;
   private isOver = false;
-  /** Undefined while nothing is missed: there may be a hundred thousand of these. */
+  /** Undefined while nothing is missing. */
   private missedLog: MachineLog | undefined;
   private durationStart: number | null = null;
   /** The newest that was read, published or not, in epoch seconds. */
@@ -139,18 +139,18 @@ export class MachineWatch implements Polled {
     const finding = await this.readState(span);
     const { failure, result } = finding;
     const logEntries = result.kind === 'reading' ? (result.log?.entries.length ?? 0) : 0;
-    return { failure, logEntries, conclude: () => this.settle(finding, span) };
+    return { failure, logEntries, conclude: () => this.publish(finding, span) };
   }
 
   async passOver(): Promise<void> {
     if (this.hasLeft) await this.depart();
-    else await this.settle(this.passedOver());
+    else await this.publish(this.passedOver());
   }
 
   /** Listed again while that is being published, the machine is one that comes back, and watched on. */
   private async depart(): Promise<void> {
     if (this.observation !== undefined) {
-      await this.settle(this.finding({ kind: 'lost', reason: 'removed' }));
+      await this.publish(this.finding({ kind: 'lost', reason: 'removed' }));
     }
     if (this.hasLeft) this.end();
     else this.context.reasons.forget(this.machineId);
@@ -160,7 +160,7 @@ export class MachineWatch implements Polled {
    * Publishes first and remembers afterwards: what was not committed has not happened. What comes to light once the
    * partition is lost is for its next owner to find.
    */
-  private async settle(finding: Finding, span: PollSpan = NO_SPAN): Promise<void> {
+  private async publish(finding: Finding, span: PollSpan = NO_SPAN): Promise<void> {
     if (this.hasEnded) return;
     const { metrics, settings, mostUnreadPeriods } = this.context;
     const before = this.tracked;
