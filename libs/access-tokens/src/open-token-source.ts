@@ -1,5 +1,5 @@
 import type { TokenSettings } from '#libs/config';
-import { type CloudAnswer, type FieldReader, RememberedForm } from '#libs/http-calls';
+import { type HttpAnswer, type FieldReader, RememberedForm } from '#libs/http-calls';
 import { RenewedTokenSource } from './renewed-token-source.js';
 import { TokenFileSource } from './token-file-source.js';
 import {
@@ -105,7 +105,7 @@ function readLifeMs(value: unknown): number | null {
     : null;
 }
 
-function isRefused(answer: CloudAnswer<unknown>): boolean {
+function isRefused(answer: HttpAnswer<unknown>): boolean {
   if (answer.kind === 'rejected') return answer.status === 400;
   return answer.kind === 'unauthorised' && answer.status === 401;
 }

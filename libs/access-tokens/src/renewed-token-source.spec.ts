@@ -1,15 +1,15 @@
 import { setImmediate as turn } from 'node:timers/promises';
-import { type CloudAnswer, CloudError } from '#libs/http-calls';
+import { type HttpAnswer, HttpError } from '#libs/http-calls';
 import { captureLogs, type CapturedLogs } from '../../logging/test/captured-logs.js';
 import { renewAfterMs, renewalPauseMs, RenewedTokenSource } from './renewed-token-source.js';
 import type { TokenGrant } from './token-requests.js';
 
-type Issued = CloudAnswer<TokenGrant>;
+type Issued = HttpAnswer<TokenGrant>;
 
 const FAILED: Extract<Issued, { kind: 'retry' }> = {
   kind: 'retry',
   afterMs: null,
-  error: new CloudError('http-status', 'getAPIToken', 'HTTP 503'),
+  error: new HttpError('http-status', 'getAPIToken', 'HTTP 503'),
 };
 
 let nowMs: number;

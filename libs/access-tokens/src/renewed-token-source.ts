@@ -1,6 +1,6 @@
 import { Logger } from '@nestjs/common';
 import { realNowMs } from '#libs/clock';
-import type { CloudAnswer } from '#libs/http-calls';
+import type { HttpAnswer } from '#libs/http-calls';
 import type { TokenGrant, TokenOperation, TokenRequests } from './token-requests.js';
 import type { NoToken, TokenAnswer, TokenSource } from './token-source.js';
 
@@ -21,7 +21,7 @@ export class RenewedTokenSource implements TokenSource {
   /** @param issue never rejects */
   constructor(
     private readonly requests: Pick<TokenRequests, 'operation' | 'close'>,
-    private readonly issue: () => Promise<CloudAnswer<TokenGrant>>,
+    private readonly issue: () => Promise<HttpAnswer<TokenGrant>>,
     private readonly nowMs: () => number = realNowMs,
   ) {}
 
@@ -120,7 +120,7 @@ export class RenewedTokenSource implements TokenSource {
   }
 }
 
-type Failure = Exclude<CloudAnswer<never>, { kind: 'data' }>;
+type Failure = Exclude<HttpAnswer<never>, { kind: 'data' }>;
 
 /** Turns a failed token request into the reason why calls have no token. */
 function explainRefusal(operation: TokenOperation, answer: Failure): NoToken {

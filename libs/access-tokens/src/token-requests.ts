@@ -2,7 +2,7 @@ import { realEpochMs } from '#libs/clock';
 import {
   ASKED_FOR,
   bodyRead,
-  type CloudAnswer,
+  type HttpAnswer,
   type Exchange,
   type FieldReader,
   HttpTransport,
@@ -44,7 +44,7 @@ export class TokenRequests {
     });
   }
 
-  async post(headers: Record<string, string>, body: string): Promise<CloudAnswer<TokenGrant>> {
+  async post(headers: Record<string, string>, body: string): Promise<HttpAnswer<TokenGrant>> {
     const { operation, url, parse, turn } = this.options;
     await turn?.();
     const exchange = await this.transport.exchange({
@@ -78,7 +78,7 @@ export interface TokenGrant {
 /** Reads a successful answer; where the token is a JWT its own expiry counts too. */
 function grantRead(parse: TokenRequestsOptions['parse']): SuccessMeaning<TokenGrant> {
   const read = bodyRead(parse);
-  return (operation, reply): CloudAnswer<TokenGrant> => {
+  return (operation, reply): HttpAnswer<TokenGrant> => {
     const answer = read(operation, reply);
     if (answer.kind !== 'data') return answer;
     const { token, lifeMs } = answer.data;

@@ -1,6 +1,6 @@
 import { gzipSync } from 'node:zlib';
 import { realDelayMs } from '#libs/clock';
-import { CloudError } from '#libs/http-calls';
+import { HttpError } from '#libs/http-calls';
 import { hang, respond, StubService } from '../../http-calls/test/stub-service.js';
 import { calls, client, connect, service } from '../test/stubbed-client.js';
 import type { MachineCloudClient } from './machine-cloud-client.js';
@@ -8,9 +8,9 @@ import type { MachineCloudClient } from './machine-cloud-client.js';
 const PUT_NOTHING = [{ machineId: 'M-1', workingOrders: [] }];
 const LOG_QUERY = { machineId: 'M-1', startTime: 0, endTime: 1 };
 
-async function retryError(answer: Promise<{ kind: string }>): Promise<CloudError> {
+async function retryError(answer: Promise<{ kind: string }>): Promise<HttpError> {
   const outcome = await answer;
-  if (!('error' in outcome) || !(outcome.error instanceof CloudError)) {
+  if (!('error' in outcome) || !(outcome.error instanceof HttpError)) {
     throw new Error(`expected a retry, got ${JSON.stringify(outcome)}`);
   }
   expect(outcome.kind).toBe('retry');

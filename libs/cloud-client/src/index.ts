@@ -1,9 +1,9 @@
 // The Machine Data Service: its six operations and their dialects.
 export { fixedToken } from '#libs/access-tokens';
 export {
-  type CloudAnswer,
-  type CloudCall,
-  CloudError,
+  type HttpAnswer,
+  type HttpCall,
+  HttpError,
   describeUnauthorised,
   type IncompleteEntries,
   type Unauthorised,
@@ -15,5 +15,5 @@ export {
   type MachineInfo,
   type MachineStateReading,
 } from './machine-data.js';
-export { type Caller } from './service-calls.js';
+export { type Caller } from './authorised-requests.js';
 export { type ClockOffset } from './service-clock.js';

@@ -1,4 +1,4 @@
-import { applied, bodyRead, type CloudAnswer, listRead, RememberedForm } from '#libs/http-calls';
+import { applied, bodyRead, type HttpAnswer, listRead, RememberedForm } from '#libs/http-calls';
 import type {
   ActivityLogEntry,
   ActivityLogQuery,
@@ -9,7 +9,7 @@ import type {
   WorkOrderListAssignment,
 } from './machine-data.js';
 import type { RequestPace } from './request-pace.js';
-import { type Caller, type CloudClientOptions, ServiceCalls } from './service-calls.js';
+import { type Caller, type CloudClientOptions, AuthorisedRequests } from './authorised-requests.js';
 import {
   parseActivityLog,
   parseClassificationReasons,
@@ -41,7 +41,7 @@ const classificationReasons = listRead(parseClassificationReasons);
  * that its caller objects to before it is sent, with the objection; and with nothing else.
  */
 export class MachineCloudClient {
-  private readonly calls: ServiceCalls;
+  private readonly requests: AuthorisedRequests;
   private readonly reasonField: 'reasonId' | 'reason';
   private readonly machineInfoPath: RememberedForm<string>;
   private readonly reasonListMethod: RememberedForm<'GET' | 'POST'>;
@@ -49,7 +49,7 @@ export class MachineCloudClient {
   private hasReadReasons = false;
 
   constructor(options: CloudClientOptions) {
-    this.calls = new ServiceCalls(options);
+    this.requests = new AuthorisedRequests(options);
     this.reasonField = options.reasonField ?? 'reasonId';
     const configuredPath = options.machineInfoPath?.replace(/^\/+/, '') ?? 'mahcineInfo';
     this.machineInfoPath = new RememberedForm([configuredPath, ...MACHINE_INFO_PATHS], isNotFound);
@@ -57,11 +57,11 @@ export class MachineCloudClient {
   }
 
   /** Interface: getMachineInfo. */
-  getMachineInfo(signal?: AbortSignal): Promise<CloudAnswer<MachineInfo[]>> {
+  getMachineInfo(signal?: AbortSignal): Promise<HttpAnswer<MachineInfo[]>> {
     const request = { operation: 'getMachineInfo', method: 'GET' } as const;
     const maxAnswerBytes = MAX_MACHINE_INFO_BYTES;
     return this.machineInfoPath.call((path) =>
-      this.calls.call({ ...request, path, maxAnswerBytes }, machineInfo, { signal }),
+      this.requests.call({ ...request, path, maxAnswerBytes }, machineInfo, { signal }),
     );
   }
 
@@ -69,29 +69,29 @@ export class MachineCloudClient {
   getMachineState(
     machineId: string,
     caller: Caller = NOBODY,
-  ): Promise<CloudAnswer<MachineStateReading>> {
+  ): Promise<HttpAnswer<MachineStateReading>> {
     const request = { operation: 'getMachineState', method: 'GET', path: 'machineState' } as const;
-    return this.calls.call({ ...request, machineId }, machineState, caller);
+    return this.requests.call({ ...request, machineId }, machineState, caller);
   }
 
   /** Interface: MachineActivityLog. */
   getMachineActivityLog(
     query: ActivityLogQuery,
     caller: Caller = NOBODY,
-  ): Promise<CloudAnswer<ActivityLogEntry[]>> {
+  ): Promise<HttpAnswer<ActivityLogEntry[]>> {
     const { startTime, endTime, machineId } = query;
     const body = { startTime, endTime, machineId };
     const operation = 'getMachineActivityLog';
     const request = { operation, method: 'POST', path: 'machineActivity', body } as const;
     const maxAnswerBytes = MAX_ACTIVITY_LOG_BYTES;
-    return this.calls.call({ ...request, maxAnswerBytes }, activityLog, caller);
+    return this.requests.call({ ...request, maxAnswerBytes }, activityLog, caller);
   }
 
   /** Interface: MachineClassification, by GET or, where that is refused, by the sample's empty POST. */
   async getClassificationReasons(
     machineId: string,
     signal?: AbortSignal,
-  ): Promise<CloudAnswer<ClassificationReason[]>> {
+  ): Promise<HttpAnswer<ClassificationReason[]>> {
     const operation = 'getClassificationReasons';
     // the plural: a POST to the singular path would set a classification
     const path = 'machineClassifications';
@@ -99,7 +99,7 @@ export class MachineCloudClient {
     const methods = this.reasonListMethod;
     const readBy = (method: 'GET' | 'POST') => {
       const body = method === 'POST' ? { body: null } : {};
-      return this.calls.call({ ...request, method, ...body }, classificationReasons, { signal });
+      return this.requests.call({ ...request, method, ...body }, classificationReasons, { signal });
     };
     let answer = await methods.call(readBy);
     // many servers answer so to a method that they do not have, too
@@ -118,7 +118,7 @@ export class MachineCloudClient {
   setMachineClassification(
     { machineId, startTime, endTime, reasonId }: MachineClassification,
     caller: Caller = NOBODY,
-  ): Promise<CloudAnswer<null>> {
+  ): Promise<HttpAnswer<null>> {
     const end = endTime === undefined ? {} : { endTime };
     return this.classify({ machineId, startTime, ...end, [this.reasonField]: reasonId }, caller);
   }
@@ -127,28 +127,28 @@ export class MachineCloudClient {
    * Interface: setMachineClassification, without machine, reason and times: sets nothing, and is to be answered with
    * 422. Shows whether the path of the operation is right.
    */
-  setNoMachineClassification(caller: Caller = NOBODY): Promise<CloudAnswer<null>> {
+  setNoMachineClassification(caller: Caller = NOBODY): Promise<HttpAnswer<null>> {
     return this.classify({ machineId: '', [this.reasonField]: '' }, caller);
   }
 
-  private classify(body: object, caller: Caller): Promise<CloudAnswer<null>> {
+  private classify(body: object, caller: Caller): Promise<HttpAnswer<null>> {
     const operation = 'setMachineClassification';
     const request = { operation, method: 'POST', path: 'machineClassification', body } as const;
-    return this.calls.call(request, applied, caller);
+    return this.requests.call(request, applied, caller);
   }
 
   /** Interface: setWorkOrderList; several machines in one request, or none. */
   setWorkOrderList(
     assignments: readonly WorkOrderListAssignment[],
     caller: Caller = NOBODY,
-  ): Promise<CloudAnswer<null>> {
+  ): Promise<HttpAnswer<null>> {
     const machines = assignments.map(({ machineId, workingOrders }) => ({
       machineId,
       workingOrders,
     }));
     const body = { machines };
     const operation = 'setWorkOrderList';
-    return this.calls.call(
+    return this.requests.call(
       { operation, method: 'PUT', path: 'workOrderList', body },
       applied,
       caller,
@@ -157,28 +157,28 @@ export class MachineCloudClient {
 
   /** For callers that choose what to send when their turn has come; undefined without a rate limit. */
   get turns(): Pick<RequestPace, 'awaitCommandTurn' | 'returnTurn'> | undefined {
-    return this.calls.pace;
+    return this.requests.pace;
   }
 
   /** How far the service's clock is ahead of ours, by its latest answers; undefined while none had a usable `Date`. */
   get clockOffset(): ClockOffset | undefined {
-    return this.calls.clockOffset;
+    return this.requests.clockOffset;
   }
 
   /** Waits for calls in flight (each has its deadline), then closes every connection. */
   async close(): Promise<void> {
-    await this.calls.close();
+    await this.requests.close();
   }
 }
 
-function isNotFound(answer: CloudAnswer<unknown>): boolean {
+function isNotFound(answer: HttpAnswer<unknown>): boolean {
   return answer.kind === 'rejected' && answer.status === 404;
 }
 
-function hasRead(answer: CloudAnswer<unknown>): boolean {
+function hasRead(answer: HttpAnswer<unknown>): boolean {
   return answer.kind === 'data' || answer.kind === 'noData';
 }
 
-function isMethodUnknown(answer: CloudAnswer<unknown>): boolean {
+function isMethodUnknown(answer: HttpAnswer<unknown>): boolean {
   return answer.kind === 'retry' && METHOD_UNKNOWN.includes(answer.error.status);
 }

@@ -1,7 +1,7 @@
 import { inspect } from 'node:util';
 import { fixedToken } from '#libs/access-tokens';
 import type { TokenSettings } from '#libs/config';
-import type { CloudAnswer } from '#libs/http-calls';
+import type { HttpAnswer } from '#libs/http-calls';
 import { hang, respond, type StubAnswer, StubService } from '../../http-calls/test/stub-service.js';
 import { calls, connect, logs, service } from '../test/stubbed-client.js';
 import type { MachineCloudClient } from './machine-cloud-client.js';
@@ -13,7 +13,7 @@ function clientWith(token: TokenSettings, baseUrl = service.baseUrl): MachineClo
 }
 
 /** All that anybody gets to see of a call: its answer, what was logged and what was counted. */
-function traces(answer: CloudAnswer<unknown>): string {
+function traces(answer: HttpAnswer<unknown>): string {
   const error = answer.kind === 'retry' ? answer.error : undefined;
   const inspected = inspect([answer, calls], { depth: 20, showHidden: true, getters: true });
   return [JSON.stringify(answer), inspected, error?.message, error?.stack, logs.text()].join('\n');

@@ -1,7 +1,7 @@
 import { fixedToken } from '#libs/access-tokens';
-import type { CloudCall } from '#libs/http-calls';
+import type { HttpCall } from '#libs/http-calls';
 import { captureLogs, type CapturedLogs } from '../../logging/test/captured-logs.js';
-import type { CloudClientOptions } from '../src/service-calls.js';
+import type { CloudClientOptions } from '../src/authorised-requests.js';
 import { MachineCloudClient } from '../src/machine-cloud-client.js';
 import { StubService } from '../../http-calls/test/stub-service.js';
 
@@ -10,7 +10,7 @@ export let service: StubService;
 /** With a fixed token. */
 export let client: MachineCloudClient;
 /** The requests of all clients, in order. */
-export let calls: CloudCall[];
+export let calls: HttpCall[];
 export let logs: CapturedLogs;
 let clients: MachineCloudClient[];
 

@@ -11,7 +11,7 @@ import { realEpochMs } from '#libs/clock';
 import type { BridgeSettings, ErpAccess, ProxySettings } from '#libs/config';
 import { isJsonObject, readJson } from '#libs/contracts';
 import { type EnrichmentRule, enrichmentUrl } from '#libs/erp-formats';
-import { HttpTransport, readRetryAfter, type ServiceReply } from '#libs/http-calls';
+import { HttpTransport, readRetryAfter, type HttpReply } from '#libs/http-calls';
 
 /** The client of the ERP that a rule asks. */
 export function openErpClient(
@@ -110,7 +110,7 @@ export class ErpClient {
     return exchange.kind === 'failed' ? retry(null, exchange.cause.message) : this.read(exchange);
   }
 
-  private async read({ status, headers, chunks, bodyFault }: ServiceReply): Promise<ErpAnswer> {
+  private async read({ status, headers, chunks, bodyFault }: HttpReply): Promise<ErpAnswer> {
     const { maxAnswerBytes } = this.options;
     const isTooLarge = bodyFault?.code === 'malformed-answer';
     if (bodyFault !== undefined && !isTooLarge) return retry(null, bodyFault.cause.message);

@@ -1,7 +1,7 @@
 import { afterRealMs, onAbort } from '#libs/clock';
 
 /** The caller's hold on a call: it may cancel it, or object before it is sent. */
-export interface Caller {
+export interface HttpCaller {
   /** Cancels the call, which rejects with its reason. */
   readonly signal: AbortSignal | undefined;
   /**
@@ -35,17 +35,17 @@ export interface HttpRequest {
   token?: string;
   /** In place of the transport's limit. */
   maxAnswerBytes?: number | undefined;
-  /** The answer is wanted as it comes, in {@link ServiceReply.chunks}. */
+  /** The answer is wanted as it comes, in {@link HttpReply.chunks}. */
   isBinary?: boolean;
 }
 
 /** What is kept of the underlying failure: an HTTP library's own error carries the request's headers. */
-export interface CloudErrorCause {
+export interface HttpErrorCause {
   code?: string;
   message: string;
 }
 
-export interface ServiceReply {
+export interface HttpReply {
   kind: 'reply';
   status: number;
   headers: Partial<
@@ -58,15 +58,15 @@ export interface ServiceReply {
   /** The first piece of the body, which is all that may be known of one with a fault. */
   beginning: Buffer | undefined;
   /** The status arrived but the body did not: the connection broke, time was up, or it was larger than allowed. */
-  bodyFault?: { code: 'network' | 'timeout' | 'malformed-answer'; cause: CloudErrorCause };
+  bodyFault?: { code: 'network' | 'timeout' | 'malformed-answer'; cause: HttpErrorCause };
 }
 
 /** Result of one HTTP request. */
 export type Exchange =
-  ServiceReply | { kind: 'failed'; code: 'timeout' | 'network'; cause: CloudErrorCause };
+  HttpReply | { kind: 'failed'; code: 'timeout' | 'network'; cause: HttpErrorCause };
 
 /** One HTTP request as it is counted: its status or why it has none. Logins are counted like calls. */
-export interface CloudCall extends Pick<HttpRequest, 'operation'> {
+export interface HttpCall extends Pick<HttpRequest, 'operation'> {
   status: number | 'timeout' | 'network' | 'aborted';
   /** Real milliseconds; waiting for a token or for its turn comes before. */
   durationMs: number;
@@ -77,12 +77,12 @@ export const TIMED_OUT = Symbol('timed out');
 /** Abort handle of one call: a small part of an AbortSignal, which itself costs as much as the request. */
 export class CallAbort {
   /** The reply once its status has arrived: the call may be aborted before its body has. */
-  arrived: ServiceReply | undefined;
+  arrived: HttpReply | undefined;
   private isAborted = false;
   private listener: (() => void) | undefined;
   private objected: Error | undefined;
 
-  constructor(private readonly objection: Caller['objection']) {}
+  constructor(private readonly objection: HttpCaller['objection']) {}
 
   /** Of a request that is made again on another connection, the last attempt counts. */
   onAbort(abort: () => void): void {
@@ -115,7 +115,7 @@ export class CallAbort {
  */
 export function withTimeout<T>(
   timeoutMs: number,
-  caller: Caller | undefined,
+  caller: HttpCaller | undefined,
   work: (end: CallAbort) => Promise<T>,
 ): Promise<T | typeof TIMED_OUT> {
   const signal = caller?.signal;

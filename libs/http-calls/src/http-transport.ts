@@ -12,11 +12,11 @@ import type { ProxySettings } from '#libs/config';
 import { resettingConnector } from './connections.js';
 import {
   type CallAbort,
-  type Caller,
-  type CloudCall,
+  type HttpCaller,
+  type HttpCall,
   type Exchange,
   type HttpRequest,
-  type ServiceReply,
+  type HttpReply,
   TIMED_OUT,
   withTimeout,
 } from './exchange.js';
@@ -33,7 +33,7 @@ export interface HttpTransportOptions {
   /** Trusted in place of the system's certificates, in PEM. */
   ca?: string | undefined;
   /** Called after every request; must not throw. */
-  onCall?: ((call: CloudCall) => void) | undefined;
+  onCall?: ((call: HttpCall) => void) | undefined;
 }
 
 /** Sends requests over kept-alive connections, each with a deadline; every failure is a value. */
@@ -56,12 +56,12 @@ export class HttpTransport {
   /** @throws the reason of the caller's signal when that aborts, or the caller's objection; nothing else */
   async exchange(
     request: HttpRequest,
-    caller?: Caller,
-    span?: { end(status: CloudCall['status']): void },
+    caller?: HttpCaller,
+    span?: { end(status: HttpCall['status']): void },
   ): Promise<Exchange> {
     const { timeoutMs, onCall } = this.options;
     const startedMs = realNowMs();
-    let status: CloudCall['status'] = 'aborted';
+    let status: HttpCall['status'] = 'aborted';
     let callEnd: CallAbort | undefined;
     try {
       const sent = await withTimeout(timeoutMs, caller, (end) =>
@@ -97,7 +97,7 @@ export class HttpTransport {
 }
 
 /** Keeps an arrived status although the body hangs: for a command the status is the whole answer. */
-function tooLate(timeoutMs: number, arrived: ServiceReply | undefined): Exchange {
+function tooLate(timeoutMs: number, arrived: HttpReply | undefined): Exchange {
   const cause = { message: `no ${arrived ? 'whole ' : ''}answer in ${timeoutMs} ms` };
   if (arrived === undefined) return { kind: 'failed', code: 'timeout', cause };
   return { ...arrived, body: '', bodyFault: { code: 'timeout', cause } };
@@ -146,7 +146,7 @@ function undiciAdapter(pool: Dispatcher): AxiosAdapter {
 
 /** Collects one answer; without the stream that undici would otherwise make of each. */
 class Answer implements Dispatcher.DispatchHandler {
-  private reply: ServiceReply | undefined;
+  private reply: HttpReply | undefined;
   private bytes = 0;
   private first: Buffer | undefined;
   /** What has come of an answer of several chunks: a list of machines may be 15 MB, which need not be kept twice. */

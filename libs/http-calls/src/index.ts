@@ -2,8 +2,8 @@
 export {
   applied,
   bodyRead,
-  type CloudAnswer,
-  CloudError,
+  type HttpAnswer,
+  HttpError,
   describeUnauthorised,
   type IncompleteEntries,
   type ListEntries,
@@ -13,15 +13,15 @@ export {
   type SuccessMeaning,
   toAnswer,
   type Unauthorised,
-} from './cloud-answer.js';
+} from './http-answer.js';
 export {
   ASKED_FOR,
-  type Caller,
-  type CloudCall,
+  type HttpCaller,
+  type HttpCall,
   type Exchange,
   type HeaderList,
   type HttpRequest,
-  type ServiceReply,
+  type HttpReply,
   TIMED_OUT,
   withTimeout,
 } from './exchange.js';

@@ -1,4 +1,4 @@
-import type { CloudAnswer } from './cloud-answer.js';
+import type { HttpAnswer } from './http-answer.js';
 
 /**
  * One request that services spell differently: sends the form that worked last and, when the
@@ -10,13 +10,13 @@ export class RememberedForm<Form> {
   /** @param forms the expected one first */
   constructor(
     forms: readonly Form[],
-    private readonly isUnknownForm: (answer: CloudAnswer<unknown>) => boolean,
+    private readonly isUnknownForm: (answer: HttpAnswer<unknown>) => boolean,
   ) {
     this.forms = [...new Set(forms)];
   }
 
-  async call<T>(send: (form: Form) => Promise<CloudAnswer<T>>): Promise<CloudAnswer<T>> {
-    let first: CloudAnswer<T> | undefined;
+  async call<T>(send: (form: Form) => Promise<HttpAnswer<T>>): Promise<HttpAnswer<T>> {
+    let first: HttpAnswer<T> | undefined;
     for (const form of this.forms) {
       const answer = await send(form);
       if (!this.isUnknownForm(answer)) {
@@ -42,6 +42,6 @@ export class RememberedForm<Form> {
 }
 
 /** An overload or a refused token says nothing about the form: a gateway answers so for any path. */
-function understood(answer: CloudAnswer<unknown>): boolean {
+function understood(answer: HttpAnswer<unknown>): boolean {
   return answer.kind !== 'retry' && answer.kind !== 'unauthorised';
 }

@@ -14,7 +14,7 @@ import { MachineDirectory } from '../machine-directory/index.js';
 import { MachineStates } from '../machine-states/index.js';
 import {
   BRIDGE_SETTINGS,
-  CloudCalls,
+  CallLatency,
   KAFKA,
   ServiceClockWatch,
   TRACING,
@@ -35,7 +35,7 @@ export class MetricsRegistry {
     private readonly strategy: KafkaConsumerStrategy,
     private readonly readiness: Readiness,
     @Inject(KAFKA) private readonly kafka: ConfiguredKafka,
-    calls: CloudCalls,
+    calls: CallLatency,
     serviceClock: ServiceClockWatch,
     private readonly outcomes: CommandOutcomes,
     directory: MachineDirectory,

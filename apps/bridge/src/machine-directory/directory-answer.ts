@@ -1,4 +1,4 @@
-import { type CloudAnswer, describeUnauthorised } from '#libs/cloud-client';
+import { type HttpAnswer, describeUnauthorised } from '#libs/cloud-client';
 import type { Rejection } from '#libs/contracts';
 
 /**
@@ -24,7 +24,7 @@ export type MachineAdmission =
   { kind: 'go' } | { kind: 'rejected'; rejection: Rejection } | Unavailable;
 
 /** An answer of the service that holds no result: neither data nor `noData`. */
-export type FailedAnswer = Exclude<CloudAnswer<unknown>, { kind: 'data' | 'noData' }>;
+export type FailedAnswer = Exclude<HttpAnswer<unknown>, { kind: 'data' | 'noData' }>;
 
 /** One sentence for operators on why an answer holds no data. */
 export function describeFailure(answer: FailedAnswer): string {
@@ -43,7 +43,7 @@ export function describeFailure(answer: FailedAnswer): string {
 /** Statuses of a path that does not serve the question: they do not pass in a moment. */
 const NOT_SERVED: readonly (number | undefined)[] = [405, 410, 414, 431];
 
-export function isFailure(answer: CloudAnswer<unknown>): answer is FailedAnswer {
+export function isFailure(answer: HttpAnswer<unknown>): answer is FailedAnswer {
   return answer.kind !== 'data' && answer.kind !== 'noData';
 }
 

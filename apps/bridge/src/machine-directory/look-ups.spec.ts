@@ -1,12 +1,12 @@
 import { getEventListeners } from 'node:events';
 import { jest } from '@jest/globals';
 import { realDelayMs, realNowMs } from '#libs/clock';
-import type { CloudAnswer } from '#libs/cloud-client';
+import type { HttpAnswer } from '#libs/cloud-client';
 import { RecentMisses, SharedLookUp } from './look-ups.js';
 
 const GAP_MS = 60;
 
-const data = (value: number): CloudAnswer<number> => ({ kind: 'data', data: value });
+const data = (value: number): HttpAnswer<number> => ({ kind: 'data', data: value });
 
 function countedLookUp(signal = new AbortController().signal) {
   const startedAt: number[] = [];

@@ -1,12 +1,12 @@
 import { realDelayMs, realNowMs } from '#libs/clock';
-import type { CloudAnswer } from '#libs/cloud-client';
+import type { HttpAnswer } from '#libs/cloud-client';
 import { BoundedMap } from '../platform/index.js';
 import type { LookUpFailure } from './directory-answer.js';
 
 /** At most one look-up in this time, however many messages name what is not known. */
 export const MIN_GAP_MS = 2000;
 
-type Retry = Extract<CloudAnswer<never>, { kind: 'retry' }>;
+type Retry = Extract<HttpAnswer<never>, { kind: 'retry' }>;
 
 /**
  * One question asked on behalf of many. Whoever asks gets the answer to a look-up that started after
@@ -15,13 +15,13 @@ type Retry = Extract<CloudAnswer<never>, { kind: 'retry' }>;
  * is everybody's answer, at once, with the time that is left.
  */
 export class SharedLookUp<T> {
-  private upcoming: Promise<CloudAnswer<T>> | undefined;
+  private upcoming: Promise<HttpAnswer<T>> | undefined;
   private running: Promise<unknown> = Promise.resolve();
   private earliestMs = -Infinity;
   private backOff: { answer: Retry; untilMs: number } | undefined;
 
   constructor(
-    private readonly lookUp: () => Promise<CloudAnswer<T>>,
+    private readonly lookUp: () => Promise<HttpAnswer<T>>,
     private readonly signal: AbortSignal,
     private readonly minGapMs = MIN_GAP_MS,
   ) {}
@@ -32,7 +32,7 @@ export class SharedLookUp<T> {
   }
 
   /** Rejects with the reason of the constructor's signal when that aborts first. */
-  request(): Promise<CloudAnswer<T>> {
+  request(): Promise<HttpAnswer<T>> {
     if (this.upcoming === undefined) {
       this.upcoming = this.runNext();
       // Everybody who asked may have gone away by the time it fails.
@@ -41,7 +41,7 @@ export class SharedLookUp<T> {
     return this.upcoming;
   }
 
-  private async runNext(): Promise<CloudAnswer<T>> {
+  private async runNext(): Promise<HttpAnswer<T>> {
     await this.running;
     // Those who came while the last one was under way must not wait unheard for as long as its answer asks.
     const meanwhile = this.answerMeanwhile();
@@ -60,7 +60,7 @@ export class SharedLookUp<T> {
     return run;
   }
 
-  private noteRetryAfter(answer: CloudAnswer<T>): CloudAnswer<T> {
+  private noteRetryAfter(answer: HttpAnswer<T>): HttpAnswer<T> {
     const afterMs = answer.kind === 'retry' ? (answer.afterMs ?? 0) : 0;
     const isBackingOff = answer.kind === 'retry' && afterMs > 0;
     this.backOff = isBackingOff ? { answer, untilMs: realNowMs() + afterMs } : undefined;

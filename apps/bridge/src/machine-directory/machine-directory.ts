@@ -9,7 +9,7 @@ import {
 import type { Metric } from 'prom-client';
 import { abortable, Clock, realDelayMs } from '#libs/clock';
 import {
-  type CloudAnswer,
+  type HttpAnswer,
   type IncompleteEntries,
   MachineCloudClient,
   type MachineInfo,
@@ -145,7 +145,7 @@ export class MachineDirectory
   }
 
   /** Reads the list anew; shared with whoever asks before the look-up starts. */
-  refresh(): Promise<CloudAnswer<MachineInfo[]>> {
+  refresh(): Promise<HttpAnswer<MachineInfo[]>> {
     return this.lookUp.request();
   }
 
@@ -182,7 +182,7 @@ export class MachineDirectory
   }
 
   /** Undefined after a defect, which is no reason never to read the list again. */
-  private async refreshed(signal: AbortSignal): Promise<CloudAnswer<MachineInfo[]> | undefined> {
+  private async refreshed(signal: AbortSignal): Promise<HttpAnswer<MachineInfo[]> | undefined> {
     try {
       return await abortable(this.refresh(), signal);
     } catch (error) {
@@ -192,7 +192,7 @@ export class MachineDirectory
     }
   }
 
-  private async read(): Promise<CloudAnswer<MachineInfo[]>> {
+  private async read(): Promise<HttpAnswer<MachineInfo[]>> {
     const answer = await this.client.getMachineInfo(this.ending.signal);
     if (answer.kind === 'data') this.replace(answer.data, answer.incomplete);
     else if (answer.kind === 'noData') this.replace([]);

@@ -1,11 +1,7 @@
 import { setMaxListeners } from 'node:events';
 import { Inject, Injectable, type OnApplicationShutdown } from '@nestjs/common';
 import { abortable, Clock, onAbort } from '#libs/clock';
-import {
-  type ClassificationReason,
-  type CloudAnswer,
-  MachineCloudClient,
-} from '#libs/cloud-client';
+import { type ClassificationReason, type HttpAnswer, MachineCloudClient } from '#libs/cloud-client';
 import type { BridgeSettings } from '#libs/config';
 import { Semaphore } from '#libs/delivery';
 import { BoundedMap, BRIDGE_SETTINGS, reasonLookUpsAtOnce } from '../platform/index.js';
@@ -111,7 +107,7 @@ export class ReasonLists implements OnApplicationShutdown {
   async refresh(
     machineId: string,
     signal: AbortSignal,
-  ): Promise<CloudAnswer<ClassificationReason[]>> {
+  ): Promise<HttpAnswer<ClassificationReason[]>> {
     const known = this.cachedList(machineId);
     const list = known ?? this.newList(machineId);
     if (known === undefined) this.refreshing.set(machineId, list);
@@ -161,7 +157,7 @@ export class ReasonLists implements OnApplicationShutdown {
     return shared;
   }
 
-  private async read(machineId: string): Promise<CloudAnswer<ClassificationReason[]>> {
+  private async read(machineId: string): Promise<HttpAnswer<ClassificationReason[]>> {
     const { signal } = this.stopping;
     const answer = await this.client.getClassificationReasons(machineId, signal);
     if (answer.kind === 'rejected') this.listener(machineId, null);
@@ -175,7 +171,7 @@ export class ReasonLists implements OnApplicationShutdown {
 
 const MAX_MISSES_PER_MACHINE = 100;
 
-type ReasonsAnswer = CloudAnswer<ClassificationReason[]>;
+type ReasonsAnswer = HttpAnswer<ClassificationReason[]>;
 
 /** What a machine's list says, as last read. */
 interface KnownReasons {

@@ -2,7 +2,7 @@
 export { BoundedMap } from './bounded-map.js';
 export {
   BRIDGE_SETTINGS,
-  CloudCalls,
+  CallLatency,
   KAFKA,
   PlatformModule,
   reasonLookUpsAtOnce,

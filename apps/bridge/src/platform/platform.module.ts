@@ -7,7 +7,7 @@ import {
 } from '@nestjs/common';
 import { Histogram, type Metric } from 'prom-client';
 import { Clock } from '#libs/clock';
-import { type CloudCall, MachineCloudClient } from '#libs/cloud-client';
+import { type HttpCall, MachineCloudClient } from '#libs/cloud-client';
 import type { BridgeSettings } from '#libs/config';
 import { OrderMapping } from '#libs/erp-formats';
 import { BoundedExpressions } from '#libs/expressions';
@@ -25,7 +25,7 @@ export const TRACING = Symbol('Tracing');
 export const KAFKA = Symbol('Kafka');
 
 /** Latency of calls to the service by operation and status. */
-export class CloudCalls {
+export class CallLatency {
   private readonly latency = new Histogram({
     name: 'machine_bridge_cloud_call_duration_seconds',
     help: 'Duration of calls to the Machine Data Service by operation and status',
@@ -38,7 +38,7 @@ export class CloudCalls {
     return [this.latency];
   }
 
-  readonly observe = ({ operation, status, durationMs }: CloudCall): void => {
+  readonly observe = ({ operation, status, durationMs }: HttpCall): void => {
     this.latency.observe({ operation, status }, durationMs / 1000);
   };
 }
@@ -57,7 +57,7 @@ export class PlatformModule implements OnApplicationShutdown {
   static with(settings: BridgeSettings, tracing = NO_TRACING): DynamicModule {
     const kafka = createKafka(settings.kafka);
     const clock = new Clock(settings.clock);
-    const calls = new CloudCalls();
+    const calls = new CallLatency();
     const { schemaRegistry } = settings;
     const registry = schemaRegistry && new SchemaRegistry(schemaRegistry);
     const providers = [
@@ -74,7 +74,7 @@ export class PlatformModule implements OnApplicationShutdown {
         provide: OrderMapping,
         useValue: new OrderMapping(settings.erp.mapping, new BoundedExpressions()),
       },
-      { provide: CloudCalls, useValue: calls },
+      { provide: CallLatency, useValue: calls },
       { provide: MachineCloudClient, useValue: createCloudClient(settings, calls, clock, tracing) },
       ServiceClockWatch,
       { provide: OutputFrames, useValue: new OutputFrames(registry, schemaRegistry?.outputs) },
@@ -92,7 +92,7 @@ export class PlatformModule implements OnApplicationShutdown {
 
 function createCloudClient(
   settings: BridgeSettings,
-  calls: CloudCalls,
+  calls: CallLatency,
   clock: Clock,
   tracing: Tracing,
 ): MachineCloudClient {

@@ -1,5 +1,5 @@
 import { Clock } from '#libs/clock';
-import { type CloudAnswer, describeUnauthorised, MachineCloudClient } from '#libs/cloud-client';
+import { type HttpAnswer, describeUnauthorised, MachineCloudClient } from '#libs/cloud-client';
 import type { BridgeSettings } from '#libs/config';
 import type { Flow } from '#libs/contracts';
 import type { Finding } from '../command-line/findings.js';
@@ -22,7 +22,7 @@ interface Operation {
     client: MachineCloudClient,
     machineId: string,
     now: number,
-  ) => Promise<CloudAnswer<unknown>>;
+  ) => Promise<HttpAnswer<unknown>>;
 }
 
 /** The operations but the first; those that write are called without a machine, which sets nothing. */
@@ -108,7 +108,7 @@ export async function checkService({
 
 function findingOf(
   operation: string,
-  answer: CloudAnswer<unknown>,
+  answer: HttpAnswer<unknown>,
   {
     isNeeded,
     missing,

@@ -1,6 +1,6 @@
 import { loadBridgeAddress, readEnvironment } from '#libs/config';
 import { isJsonObject } from '#libs/contracts';
-import { HttpTransport, type ServiceReply } from '#libs/http-calls';
+import { HttpTransport, type HttpReply } from '#libs/http-calls';
 import { UnreachableError } from './exit-codes.js';
 
 /** A bridge's HTTP surfaces, at the address of its settings or another one. */
@@ -10,7 +10,7 @@ export interface BridgeHttp {
   request: (path: string, json?: object) => Promise<BridgeAnswer>;
 }
 
-export type BridgeAnswer = Pick<ServiceReply, 'status' | 'body'>;
+export type BridgeAnswer = Pick<HttpReply, 'status' | 'body'>;
 
 /** Of a whole answer. */
 const TIMEOUT_MS = 10_000;

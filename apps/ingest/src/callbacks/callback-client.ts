@@ -1,7 +1,7 @@
 import { createHmac } from 'node:crypto';
 import { realEpochMs } from '#libs/clock';
 import type { IngestCallback, IngestSettings } from '#libs/config';
-import { type Caller, HttpTransport, readRetryAfter } from '#libs/http-calls';
+import { type HttpCaller, HttpTransport, readRetryAfter } from '#libs/http-calls';
 
 /** What a call came to. No text of the answer is in `why`. */
 export type CallbackAnswer =
@@ -42,7 +42,7 @@ export class CallbackClient {
   async post(
     id: string,
     { contentType, text }: { contentType: string; text: string },
-    caller: Caller,
+    caller: HttpCaller,
   ): Promise<CallbackAnswer> {
     const timestamp = String(Math.floor(realEpochMs() / 1000));
     const signature = createHmac('sha256', this.callback.hmacKey)

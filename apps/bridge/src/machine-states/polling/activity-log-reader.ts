@@ -3,7 +3,7 @@ import { Clock } from '#libs/clock';
 import {
   type ActivityLogEntry,
   type Caller,
-  type CloudAnswer,
+  type HttpAnswer,
   MachineCloudClient,
 } from '#libs/cloud-client';
 import type { BridgeSettings } from '#libs/config';
@@ -11,7 +11,7 @@ import { describeFailure } from '../../machine-directory/index.js';
 import { BRIDGE_SETTINGS } from '../../platform/index.js';
 import { type AdmittedCall, StandstillBreaker } from './standstill-breaker.js';
 
-type LogAnswer = CloudAnswer<ActivityLogEntry[]>;
+type LogAnswer = HttpAnswer<ActivityLogEntry[]>;
 
 /** Of the polls that may be under way, those that read a log whose latest read failed. */
 const FAILING_SHARE = 1 / 8;

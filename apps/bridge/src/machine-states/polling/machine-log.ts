@@ -1,5 +1,5 @@
 import type { Clock } from '#libs/clock';
-import type { Caller, CloudAnswer } from '#libs/cloud-client';
+import type { Caller, HttpAnswer } from '#libs/cloud-client';
 import { describeFailure, type FailedAnswer } from '../../machine-directory/index.js';
 import type { ActivityLog } from '../derivation/activity-log.js';
 import type { LogRequest } from '../derivation/activity-log-need.js';
@@ -16,7 +16,7 @@ export type LogAnswer =
   | { kind: 'refused'; why: string }
   | FailedRead;
 
-type FailedRead = Extract<CloudAnswer<never>, { kind: 'retry' }>;
+type FailedRead = Extract<HttpAnswer<never>, { kind: 'retry' }>;
 
 /** The activity log of one machine: since when it is missed, and when it is asked for again. */
 export class MachineLog {

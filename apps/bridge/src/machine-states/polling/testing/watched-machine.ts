@@ -1,7 +1,7 @@
 import { ManualClock } from '#libs/clock';
 import type {
   ActivityLogEntry,
-  CloudAnswer,
+  HttpAnswer,
   MachineCloudClient,
   MachineStateReading,
 } from '#libs/cloud-client';
@@ -148,7 +148,7 @@ export class WatchedMachine {
     return Promise.reject(new Crash());
   }
 
-  private state(): CloudAnswer<MachineStateReading> {
+  private state(): HttpAnswer<MachineStateReading> {
     const { current } = this;
     if (current === undefined || current.state === 'fails') return FAILED;
     if (current.state === 'noData') return { kind: 'noData' };
@@ -167,7 +167,7 @@ export class WatchedMachine {
   }: {
     startTime: number;
     endTime: number;
-  }): CloudAnswer<ActivityLogEntry[]> {
+  }): HttpAnswer<ActivityLogEntry[]> {
     this.logReads += 1;
     switch (this.current?.log) {
       case undefined:
@@ -193,7 +193,7 @@ const FAILED = {
   kind: 'retry',
   afterMs: null,
   error: { message: 'status 503', status: 503 },
-} as unknown as Extract<CloudAnswer<never>, { kind: 'retry' }>;
+} as unknown as Extract<HttpAnswer<never>, { kind: 'retry' }>;
 
 class Crash extends Error {}
 

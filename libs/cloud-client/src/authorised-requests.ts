@@ -15,10 +15,10 @@ import {
 } from '#libs/access-tokens';
 import {
   ASKED_FOR,
-  type Caller as HttpCaller,
-  type CloudAnswer,
-  type CloudCall,
-  CloudError,
+  type HttpCaller,
+  type HttpAnswer,
+  type HttpCall,
+  HttpError,
   type HeaderList,
   type HttpRequest,
   HttpTransport,
@@ -81,7 +81,7 @@ export interface CloudClientOptions {
   /** Ours, with which the service's is compared; default real time. */
   clock?: Clock;
   /** Called after every HTTP request; must not throw. */
-  onCall?: (call: CloudCall) => void;
+  onCall?: (call: HttpCall) => void;
   /** Default none. */
   tracing?: Tracing;
 }
@@ -93,7 +93,7 @@ const MAX_ANSWER_BYTES = 1024 * 1024;
  * Authorised requests and their answers; each is made again, once, when its token was refused and there is another.
  * Nothing is sent before the first call.
  */
-export class ServiceCalls {
+export class AuthorisedRequests {
   /** The rate limit; undefined where there is none. */
   readonly pace: RequestPace | undefined;
   private readonly serviceClock = new ServiceClock();
@@ -133,10 +133,10 @@ export class ServiceCalls {
     request: ServiceRequest,
     meaning: SuccessMeaning<T>,
     caller: Caller,
-  ): Promise<CloudAnswer<T>> {
+  ): Promise<HttpAnswer<T>> {
     const { signal } = caller;
     const { tokens, pace, timeoutMs } = this;
-    return callWithToken<CloudAnswer<T>>({
+    return callWithToken<HttpAnswer<T>>({
       tokens,
       timeoutMs,
       signal,
@@ -168,7 +168,7 @@ export class ServiceCalls {
     token: string,
     meaning: SuccessMeaning<T>,
     caller: Caller,
-  ): Promise<CloudAnswer<T>> {
+  ): Promise<HttpAnswer<T>> {
     const { clock } = this;
     const { operation, method } = request;
     const route = `${this.basePath}/${request.path}`;
@@ -215,11 +215,11 @@ function isDatedBy(clock: Clock, date = ''): boolean {
 }
 
 /** The answer of a call that was not made. Nothing reached the service, as after a network failure. */
-function withoutToken(operation: ServiceOperation, reason: NoToken): CloudAnswer<never> {
+function withoutToken(operation: ServiceOperation, reason: NoToken): HttpAnswer<never> {
   if (reason.kind === 'refused') return { kind: 'unauthorised', status: 401, why: reason.why };
   const message = `no access token: ${reason.why}`;
   const cause = { code: 'NO_TOKEN', message };
-  const error = new CloudError('network', operation, message, { cause });
+  const error = new HttpError('network', operation, message, { cause });
   return { kind: 'retry', afterMs: reason.afterMs, error };
 }
 

@@ -3,7 +3,7 @@ import {
   describeRejection,
   readRetryAfter,
   type StatusClass,
-} from './cloud-answer.js';
+} from './http-answer.js';
 
 const TABLE: Record<StatusClass, number[]> = {
   success: [200, 201, 202, 206],

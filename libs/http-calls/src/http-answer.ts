@@ -1,4 +1,4 @@
-import type { CloudErrorCause, Exchange, ServiceReply } from './exchange.js';
+import type { HttpErrorCause, Exchange, HttpReply } from './exchange.js';
 import { FieldReader, MalformedField } from './field-reader.js';
 
 /** Entries that lack what they are identified by. */
@@ -17,7 +17,7 @@ export interface ListEntries<T> {
 }
 
 /** What a call came to. Every failure but the caller's own abort is one of these values. */
-export type CloudAnswer<T> =
+export type HttpAnswer<T> =
   | {
       kind: 'data';
       data: T;
@@ -29,7 +29,7 @@ export type CloudAnswer<T> =
   /** The request's own fault; sending it again will not help. `detail` is one line for a human. */
   | { kind: 'rejected'; status: number; detail: string }
   /** Worth repeating, not before `afterMs` (real milliseconds, from `Retry-After`) have passed. */
-  | { kind: 'retry'; afterMs: number | null; error: CloudError }
+  | { kind: 'retry'; afterMs: number | null; error: HttpError }
   | Unauthorised;
 
 /** The token is not accepted (401) or lacks the scope (403). */
@@ -47,28 +47,28 @@ export function describeUnauthorised({ status, why }: Unauthorised): string {
   return `the service answers ${status}: ${fault}`;
 }
 
-export type CloudErrorCode = 'timeout' | 'network' | 'http-status' | 'malformed-answer';
+export type HttpErrorCode = 'timeout' | 'network' | 'http-status' | 'malformed-answer';
 
-interface CloudErrorDetails {
+interface HttpErrorDetails {
   /** HTTP status, where there was one. */
   status?: number;
   /** Where a malformed answer went wrong, e.g. `[3].startTime`; `body` for the answer as a whole. */
   field?: string;
-  cause?: CloudErrorCause;
+  cause?: HttpErrorCause;
 }
 
 /** Why a call has to be repeated. Holds neither the access token nor any value from the answer. */
-export class CloudError extends Error {
-  override readonly name = 'CloudError';
+export class HttpError extends Error {
+  override readonly name = 'HttpError';
   readonly status?: number;
   readonly field?: string;
-  override readonly cause?: CloudErrorCause;
+  override readonly cause?: HttpErrorCause;
 
   constructor(
-    readonly code: CloudErrorCode,
+    readonly code: HttpErrorCode,
     readonly operation: string,
     problem: string,
-    details: CloudErrorDetails = {},
+    details: HttpErrorDetails = {},
   ) {
     super(`${operation}: ${problem}`);
     Object.assign(this, details);
@@ -82,7 +82,7 @@ const WEB_PAGE =
 const PAGE_HEAD = 2000;
 
 /** What a 2xx means to an operation: a body to be read, or that the command was applied. */
-export type SuccessMeaning<T> = (operation: string, reply: ServiceReply) => CloudAnswer<T>;
+export type SuccessMeaning<T> = (operation: string, reply: HttpReply) => HttpAnswer<T>;
 
 /**
  * Turns what became of a request into the operation's answer.
@@ -94,10 +94,10 @@ export function toAnswer<T>(
   exchange: Exchange,
   meaning: SuccessMeaning<T>,
   nowMs: number,
-): CloudAnswer<T> {
+): HttpAnswer<T> {
   if (exchange.kind === 'failed') {
     const { code, cause } = exchange;
-    return repeat(new CloudError(code, operation, cause.message, { cause }));
+    return repeat(new HttpError(code, operation, cause.message, { cause }));
   }
   const { status } = exchange;
   const statusClass = classifyStatus(status);
@@ -110,7 +110,7 @@ export function toAnswer<T>(
     case 'rejected':
       return { kind: 'rejected', status, detail: describeRejection(status, exchange.body) };
     case 'retry': {
-      const error = new CloudError('http-status', operation, describeRejection(status, ''), {
+      const error = new HttpError('http-status', operation, describeRejection(status, ''), {
         status,
       });
       return repeat(error, readRetryAfter(exchange.headers, nowMs));
@@ -133,14 +133,14 @@ export function listRead<T>(parse: (answer: FieldReader) => ListEntries<T>): Suc
   });
 }
 
-function reading<T>(read: (answer: FieldReader) => CloudAnswer<T>): SuccessMeaning<T> {
+function reading<T>(read: (answer: FieldReader) => HttpAnswer<T>): SuccessMeaning<T> {
   return (operation, reply) => {
     const { status, bodyFault } = reply;
     if (classifyStatus(status) === 'noContent') return { kind: 'noData' };
     if (bodyFault) {
       const { code, cause } = bodyFault;
       const field = code === 'malformed-answer' ? { field: 'body' } : {};
-      return repeat(new CloudError(code, operation, cause.message, { status, cause, ...field }));
+      return repeat(new HttpError(code, operation, cause.message, { status, cause, ...field }));
     }
     try {
       return read(new FieldReader(parseJson(reply.body)));
@@ -148,7 +148,7 @@ function reading<T>(read: (answer: FieldReader) => CloudAnswer<T>): SuccessMeani
       if (!(error instanceof MalformedField)) throw error;
       const { field, message } = error;
       return repeat(
-        new CloudError('malformed-answer', operation, `malformed answer: ${message}`, {
+        new HttpError('malformed-answer', operation, `malformed answer: ${message}`, {
           status,
           field,
         }),
@@ -171,10 +171,10 @@ export const applied: SuccessMeaning<null> = (operation, reply) => {
     return { kind: 'data', data: null };
   }
   const problem = `HTTP ${status} with a web page, which is none of the service's answers`;
-  return repeat(new CloudError('malformed-answer', operation, problem, { status, field: 'body' }));
+  return repeat(new HttpError('malformed-answer', operation, problem, { status, field: 'body' }));
 };
 
-function isCompressedPage({ headers }: ServiceReply): boolean {
+function isCompressedPage({ headers }: HttpReply): boolean {
   const { contentEncoding = 'identity', contentType = '' } = headers;
   return contentEncoding !== 'identity' && /^text\/html\b/i.test(contentType);
 }
@@ -189,7 +189,7 @@ function parseJson(body: string): unknown {
   }
 }
 
-function repeat(error: CloudError, afterMs: number | null = null): CloudAnswer<never> {
+function repeat(error: HttpError, afterMs: number | null = null): HttpAnswer<never> {
   return { kind: 'retry', afterMs, error };
 }
 
