@@ -1,5 +1,5 @@
 import type { TokenSettings } from '#libs/config';
-import { type HttpAnswer, type FieldReader, RememberedForm } from '#libs/http-calls';
+import { type HttpAnswer, type AnswerField, RememberedForm } from '#libs/http-calls';
 import { RenewedTokenSource } from './renewed-token-source.js';
 import { TokenFileSource } from './token-file-source.js';
 import {
@@ -91,7 +91,7 @@ type ClientCredentials = Omit<Extract<TokenSettings, { kind: 'oauth' }>, 'kind'>
  *
  * @throws MalformedField
  */
-function parseGrant(answer: FieldReader): TokenGrant {
+function parseGrant(answer: AnswerField): TokenGrant {
   const type = answer.field('token_type');
   if (!/^bearer$/i.test(type.textOr('bearer'))) type.fail('Bearer');
   const lifeMs = readLifeMs(answer.field('expires_in').value);

@@ -4,7 +4,7 @@ import {
   bodyRead,
   type HttpAnswer,
   type Exchange,
-  type FieldReader,
+  type AnswerField,
   HttpTransport,
   type HttpTransportOptions,
   parseHttpDate,
@@ -24,7 +24,7 @@ export interface TokenRequestsOptions extends Pick<
 > {
   operation: TokenOperation;
   url: URL;
-  parse: (answer: FieldReader) => TokenGrant;
+  parse: (answer: AnswerField) => TokenGrant;
   /** Awaited before each request. */
   turn?: () => Promise<void>;
 }
@@ -89,7 +89,7 @@ function grantRead(parse: TokenRequestsOptions['parse']): SuccessMeaning<TokenGr
 }
 
 /** @throws MalformedField, which repeats no value */
-export function readToken(field: FieldReader): string {
+export function readToken(field: AnswerField): string {
   const { value } = field;
   if (typeof value !== 'string' || value === '') return field.fail('a non-empty string');
   return whyUnsendable(value) === undefined ? value : field.fail('what a header can carry');

@@ -1,4 +1,4 @@
-import { FieldReader, MalformedField } from '#libs/http-calls';
+import { AnswerField, MalformedField } from '#libs/http-calls';
 import {
   parseActivityLog,
   parseClassificationReasons,
@@ -22,9 +22,9 @@ const ENTRY = {
 };
 const REASON = { name: 'Tool change', code: '22' };
 
-function malformedField(parse: (answer: FieldReader) => unknown, json: unknown): string {
+function malformedField(parse: (answer: AnswerField) => unknown, json: unknown): string {
   try {
-    parse(new FieldReader(json));
+    parse(new AnswerField(json));
   } catch (error) {
     if (error instanceof MalformedField) return error.field;
     throw error;
@@ -39,7 +39,7 @@ describe('parseMachineInfo', () => {
     factoryId: 'F-1',
     factoryName: 'North',
   };
-  const read = (json: unknown) => parseMachineInfo(new FieldReader(json));
+  const read = (json: unknown) => parseMachineInfo(new AnswerField(json));
   const parse = (json: unknown): unknown => read(json).entries;
 
   it('reads a bare list', () => {
@@ -104,7 +104,7 @@ describe('parseMachineInfo', () => {
 
 describe('parseMachineState', () => {
   const reading = { state: 'IDLE', durationInMinutes: 4, lastUpdateTime: 1763680000 };
-  const parse = (json: unknown): unknown => parseMachineState(new FieldReader(json));
+  const parse = (json: unknown): unknown => parseMachineState(new AnswerField(json));
 
   it.each([
     ['as the interface spells it', STATE],
@@ -138,7 +138,7 @@ describe('parseMachineState', () => {
 
 describe('parseActivityLog', () => {
   const entry = { startTime: 1763680000, endTime: 1763680600, state: 'OFF', durationInMinutes: 10 };
-  const parse = (json: unknown): unknown => parseActivityLog(new FieldReader(json));
+  const parse = (json: unknown): unknown => parseActivityLog(new AnswerField(json));
 
   it('reads a bare list and a list under activity', () => {
     expect(parse([ENTRY, ENTRY])).toEqual([entry, entry]);
@@ -163,7 +163,7 @@ describe('parseActivityLog', () => {
 });
 
 describe('parseClassificationReasons', () => {
-  const read = (json: unknown) => parseClassificationReasons(new FieldReader(json));
+  const read = (json: unknown) => parseClassificationReasons(new AnswerField(json));
   const parse = (json: unknown): unknown => read(json).entries;
 
   it('reads a list under reasons and a bare list', () => {

@@ -1,5 +1,5 @@
 import { MACHINE_STATES, type MachineState } from '#libs/contracts';
-import { type FieldReader, type ListEntries, MalformedField } from '#libs/http-calls';
+import { type AnswerField, type ListEntries, MalformedField } from '#libs/http-calls';
 import type {
   ActivityLogEntry,
   ClassificationReason,
@@ -14,7 +14,7 @@ import type {
  *
  * @throws MalformedField
  */
-export function parseMachineInfo(answer: FieldReader): ListEntries<MachineInfo> {
+export function parseMachineInfo(answer: AnswerField): ListEntries<MachineInfo> {
   // Of a hundred thousand machines of one factory each would keep the factory's name for itself.
   const texts = new Map<string, string>();
   const shared = (text: string): string => {
@@ -25,7 +25,7 @@ export function parseMachineInfo(answer: FieldReader): ListEntries<MachineInfo> 
   return readEntries(answer.list('machines'), (entry) => readMachine(entry, shared), readMachineId);
 }
 
-function readMachine(entry: FieldReader, shared: (text: string) => string): MachineInfo {
+function readMachine(entry: AnswerField, shared: (text: string) => string): MachineInfo {
   const machineId = readMachineId(entry);
   return {
     machineId,
@@ -35,12 +35,12 @@ function readMachine(entry: FieldReader, shared: (text: string) => string): Mach
   };
 }
 
-function readMachineId(entry: FieldReader): string {
+function readMachineId(entry: AnswerField): string {
   return entry.field('machineUniqueId').text();
 }
 
 /** Reads `machineState` of an answer or of an activity log entry. */
-function readMachineState(entry: FieldReader): MachineState {
+function readMachineState(entry: AnswerField): MachineState {
   return entry.field('machineState').oneOf(MACHINE_STATES);
 }
 
@@ -50,7 +50,7 @@ function readMachineState(entry: FieldReader): MachineState {
  *
  * @throws MalformedField
  */
-export function parseMachineState(answer: FieldReader): MachineStateReading {
+export function parseMachineState(answer: AnswerField): MachineStateReading {
   return {
     state: readMachineState(answer),
     durationInMinutes: answer.field('durationInMinutes').wholeNumber(),
@@ -66,11 +66,11 @@ export function parseMachineState(answer: FieldReader): MachineStateReading {
  *
  * @throws MalformedField
  */
-export function parseActivityLog(answer: FieldReader): ActivityLogEntry[] {
+export function parseActivityLog(answer: AnswerField): ActivityLogEntry[] {
   return Array.from(answer.list('activity'), readEntry);
 }
 
-function readEntry(entry: FieldReader): ActivityLogEntry {
+function readEntry(entry: AnswerField): ActivityLogEntry {
   const startTime = entry.field('startTime').epochSeconds();
   const end = entry.field('endTime');
   const endTime = end.epochSeconds();
@@ -89,16 +89,16 @@ function readEntry(entry: FieldReader): ActivityLogEntry {
  *
  * @throws MalformedField
  */
-export function parseClassificationReasons(answer: FieldReader): ListEntries<ClassificationReason> {
+export function parseClassificationReasons(answer: AnswerField): ListEntries<ClassificationReason> {
   return readEntries(answer.list('reasons'), readReason, readCode);
 }
 
-function readReason(entry: FieldReader): ClassificationReason {
+function readReason(entry: AnswerField): ClassificationReason {
   const code = readCode(entry);
   return { name: readName(entry.field('name'), code), code };
 }
 
-function readCode(entry: FieldReader): string {
+function readCode(entry: AnswerField): string {
   return entry.field('code').text();
 }
 
@@ -109,9 +109,9 @@ function readCode(entry: FieldReader): string {
  * @throws MalformedField
  */
 function readEntries<T>(
-  list: Iterable<FieldReader>,
-  read: (entry: FieldReader) => T,
-  readId: (entry: FieldReader) => string,
+  list: Iterable<AnswerField>,
+  read: (entry: AnswerField) => T,
+  readId: (entry: AnswerField) => string,
 ): ListEntries<T> {
   const entries: T[] = [];
   const faults: MalformedField[] = [];
@@ -147,7 +147,7 @@ const LIKELY_NAMES = ['en', 'name', 'value', 'displayName'];
 const DEEPEST_LEVEL = 3;
 
 /** A name the interface calls a string, whatever it was sent as; `absent` when there is none to be found. */
-function readName({ value }: FieldReader, absent: string): string {
+function readName({ value }: AnswerField, absent: string): string {
   return typeof value === 'number' ? String(value) : (readDisplayName(value) ?? absent);
 }
 

@@ -1,19 +1,19 @@
 import fc from 'fast-check';
 import {
-  type DeadLetter,
+  type NewDeadLetter,
   deadLetterFields,
   deadLetterHeaders,
   originalHeaders,
 } from './dead-letters.js';
 import type { MessageHeaders } from './envelope.js';
 
-const deadLetter: DeadLetter = {
+const deadLetter: NewDeadLetter = {
   code: 'unknown-machine',
   detail: 'the service lists no machine M-9',
   sourceTopic: 'p1.erp.work-order-lists.v1',
-  partition: 2,
-  offset: '41',
-  timestamp: '1763680000123',
+  sourcePartition: 2,
+  sourceOffset: '41',
+  sourceTimestamp: '1763680000123',
   failedAt: 1_763_680_060,
   attempts: 0,
 };

@@ -29,14 +29,14 @@ export const REPLAY_HEADERS = {
   by: 'dlq-replayed-by',
 } as const;
 
-export interface DeadLetter {
+export interface NewDeadLetter {
   code: RejectionCode;
   detail: string;
   sourceTopic: string;
-  partition: number;
-  offset: string;
+  sourcePartition: number;
+  sourceOffset: string;
   /** The record's own timestamp as Kafka gives it: milliseconds, decimal digits. */
-  timestamp: string;
+  sourceTimestamp: string;
   /** Epoch seconds. */
   failedAt: number;
   /** Calls made to the service before it was given up. */
@@ -52,14 +52,14 @@ export interface DeadLetter {
  * Headers added to a dead letter. `dlq-machine-ids` separates the ids by commas; a comma or a per cent sign
  * inside an id is percent-encoded.
  */
-export function deadLetterHeaders(deadLetter: DeadLetter): Record<string, string> {
+export function deadLetterHeaders(deadLetter: NewDeadLetter): Record<string, string> {
   const headers: Record<string, string> = {
     [DEAD_LETTER_HEADERS.code]: deadLetter.code,
     [DEAD_LETTER_HEADERS.detail]: printable(deadLetter.detail),
     [DEAD_LETTER_HEADERS.sourceTopic]: deadLetter.sourceTopic,
-    [DEAD_LETTER_HEADERS.sourcePartition]: String(deadLetter.partition),
-    [DEAD_LETTER_HEADERS.sourceOffset]: deadLetter.offset,
-    [DEAD_LETTER_HEADERS.sourceTimestamp]: deadLetter.timestamp,
+    [DEAD_LETTER_HEADERS.sourcePartition]: String(deadLetter.sourcePartition),
+    [DEAD_LETTER_HEADERS.sourceOffset]: deadLetter.sourceOffset,
+    [DEAD_LETTER_HEADERS.sourceTimestamp]: deadLetter.sourceTimestamp,
     [DEAD_LETTER_HEADERS.failedAt]: String(deadLetter.failedAt),
     [DEAD_LETTER_HEADERS.attempts]: String(deadLetter.attempts),
   };

@@ -38,7 +38,7 @@ export class FieldProblem {
 }
 
 /** The value of a field, or what is wrong with it; of a list of ten thousand entries, with the first bad one. */
-export type FieldReader<T> = (value: unknown) => T | FieldProblem;
+export type FieldParser<T> = (value: unknown) => T | FieldProblem;
 
 /**
  * Reads fields out of a message, own ones only and in the order of their readers; every other field is left out, and
@@ -47,7 +47,7 @@ export type FieldReader<T> = (value: unknown) => T | FieldProblem;
  * @param path of the entry in the message, such as `machines[3]`
  */
 export function readFields<T extends object>(
-  readers: { readonly [K in keyof T]-?: FieldReader<T[K]> },
+  readers: { readonly [K in keyof T]-?: FieldParser<T[K]> },
   message: unknown,
   path = '',
 ): Parsed<T> {
@@ -75,11 +75,11 @@ export function isBlank(value: unknown): value is undefined | null | '' {
   return value === undefined || value === null || value === '';
 }
 
-export function optional<T>(read: FieldReader<T>): FieldReader<T | undefined> {
+export function optional<T>(read: FieldParser<T>): FieldParser<T | undefined> {
   return (value) => (isBlank(value) ? undefined : read(value));
 }
 
-export function required<T>(read: FieldReader<T>, code?: RejectionCode): FieldReader<T> {
+export function required<T>(read: FieldParser<T>, code?: RejectionCode): FieldParser<T> {
   return (value) => (isBlank(value) ? new FieldProblem('is missing', code) : read(value));
 }
 
@@ -94,7 +94,7 @@ export const time = required((value) => {
   return reading.ok ? reading.seconds : new FieldProblem(reading.problem);
 });
 
-export const wholeNumber: FieldReader<number> = (value) =>
+export const wholeNumber: FieldParser<number> = (value) =>
   Number.isSafeInteger(value) && Number(value) >= 0
     ? Number(value)
     : new FieldProblem(`must be a whole number from 0 to ${Number.MAX_SAFE_INTEGER}`);
@@ -106,7 +106,7 @@ export const list = required((value): unknown[] | FieldProblem => {
   return new FieldProblem(fault, 'too-large');
 });
 
-export const identifiers: FieldReader<string[]> = (value) => {
+export const identifiers: FieldParser<string[]> = (value) => {
   const entries = list(value);
   if (entries instanceof FieldProblem) return entries;
   for (let index = 0; index < entries.length; index += 1) {

@@ -1,6 +1,6 @@
 import {
   FieldProblem,
-  type FieldReader,
+  type FieldParser,
   identifier,
   list,
   MAX_IDENTIFIER_LENGTH,
@@ -113,7 +113,7 @@ function withoutZeros(digits: string): string {
   return digits.replace(/^0+/, '');
 }
 
-const orderStatus: FieldReader<OrderStatus> = (value) =>
+const orderStatus: FieldParser<OrderStatus> = (value) =>
   ORDER_STATUSES.find((status) => status === value) ??
   new FieldProblem(`must be one of ${ORDER_STATUSES.join(', ')}`);
 

@@ -1,5 +1,5 @@
 import type { HttpErrorCause, Exchange, HttpReply } from './exchange.js';
-import { FieldReader, MalformedField } from './field-reader.js';
+import { AnswerField, MalformedField } from './answer-field.js';
 
 /** Entries that lack what they are identified by. */
 export interface IncompleteEntries {
@@ -121,19 +121,19 @@ export function toAnswer<T>(
 }
 
 /** A read: 204 is no data, any other success has a JSON body that `parse` understands. */
-export function bodyRead<T>(parse: (answer: FieldReader) => T): SuccessMeaning<T> {
+export function bodyRead<T>(parse: (answer: AnswerField) => T): SuccessMeaning<T> {
   return reading((answer) => ({ kind: 'data', data: parse(answer) }));
 }
 
 /** The same of a list, whose incomplete entries are left out. */
-export function listRead<T>(parse: (answer: FieldReader) => ListEntries<T>): SuccessMeaning<T[]> {
+export function listRead<T>(parse: (answer: AnswerField) => ListEntries<T>): SuccessMeaning<T[]> {
   return reading((answer) => {
     const { entries, incomplete } = parse(answer);
     return { kind: 'data', data: entries, ...(incomplete && { incomplete }) };
   });
 }
 
-function reading<T>(read: (answer: FieldReader) => HttpAnswer<T>): SuccessMeaning<T> {
+function reading<T>(read: (answer: AnswerField) => HttpAnswer<T>): SuccessMeaning<T> {
   return (operation, reply) => {
     const { status, bodyFault } = reply;
     if (classifyStatus(status) === 'noContent') return { kind: 'noData' };
@@ -143,7 +143,7 @@ function reading<T>(read: (answer: FieldReader) => HttpAnswer<T>): SuccessMeanin
       return repeat(new HttpError(code, operation, cause.message, { status, cause, ...field }));
     }
     try {
-      return read(new FieldReader(parseJson(reply.body)));
+      return read(new AnswerField(parseJson(reply.body)));
     } catch (error) {
       if (!(error instanceof MalformedField)) throw error;
       const { field, message } = error;

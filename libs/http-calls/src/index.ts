@@ -25,6 +25,6 @@ export {
   TIMED_OUT,
   withTimeout,
 } from './exchange.js';
-export { FieldReader, MalformedField } from './field-reader.js';
+export { AnswerField, MalformedField } from './answer-field.js';
 export { HttpTransport, type HttpTransportOptions } from './http-transport.js';
 export { RememberedForm } from './remembered-form.js';

@@ -100,8 +100,8 @@ describe('DeadLetters', () => {
 
   it('says nothing of an earlier dead letter whose headers the message carries', async () => {
     const earlier = deadLetterHeaders({
-      ...{ code: 'rejected-by-service', detail: 'refused', sourceTopic: 'old', partition: 9 },
-      ...{ offset: '9', timestamp: '9', failedAt: 9, attempts: 9 },
+      ...{ code: 'rejected-by-service', detail: 'refused', sourceTopic: 'old', sourcePartition: 9 },
+      ...{ sourceOffset: '9', sourceTimestamp: '9', failedAt: 9, attempts: 9 },
       ...{ httpStatus: 422, machineIds: ['M-1'] },
     });
     const own: MessageHeaders = [

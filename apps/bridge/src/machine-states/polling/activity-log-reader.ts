@@ -11,7 +11,7 @@ import { describeFailure } from '../../machine-directory/index.js';
 import { BRIDGE_SETTINGS } from '../../platform/index.js';
 import { type AdmittedCall, StandstillBreaker } from './standstill-breaker.js';
 
-type LogAnswer = HttpAnswer<ActivityLogEntry[]>;
+type EntriesAnswer = HttpAnswer<ActivityLogEntry[]>;
 
 /** Of the polls that may be under way, those that read a log whose latest read failed. */
 const FAILING_SHARE = 1 / 8;
@@ -28,7 +28,7 @@ export class ActivityLogReader {
   private readonly behind = new Set<string>();
   private readonly mostFailing: number;
   private failingUnderWay = 0;
-  private latest: Extract<LogAnswer, { kind: 'retry' }> | undefined;
+  private latest: Extract<EntriesAnswer, { kind: 'retry' }> | undefined;
 
   constructor(
     private readonly client: MachineCloudClient,
@@ -73,7 +73,7 @@ export class ActivityLogReader {
     to: number,
     caller: Caller,
     hasFailed = false,
-  ): Promise<LogAnswer> {
+  ): Promise<EntriesAnswer> {
     const hasRoom = !hasFailed || this.failingUnderWay < this.mostFailing;
     const call = hasRoom ? this.breaker.begin(this.realMs, hasFailed) : undefined;
     if (call === undefined) {
@@ -82,7 +82,7 @@ export class ActivityLogReader {
       return { ...this.latest, afterMs: null };
     }
     if (hasFailed) this.failingUnderWay += 1;
-    let answer: LogAnswer | undefined;
+    let answer: EntriesAnswer | undefined;
     try {
       answer = await this.readAll(machineId, from, to, caller);
       return answer;
@@ -101,7 +101,7 @@ export class ActivityLogReader {
     from: number,
     to: number,
     caller: Caller,
-  ): Promise<LogAnswer> {
+  ): Promise<EntriesAnswer> {
     const entries: ActivityLogEntry[] = [];
     const windows = activityWindows(from, to);
     // What is empty beside windows with entries is asked for once more: one odd answer would lose a month.
@@ -120,7 +120,7 @@ export class ActivityLogReader {
   }
 
   /** A log that is refused is an answer: there is nothing to wait for. */
-  private end(call: AdmittedCall, answer: LogAnswer | undefined): void {
+  private end(call: AdmittedCall, answer: EntriesAnswer | undefined): void {
     if (answer?.kind === 'retry') {
       this.latest = answer;
       if (this.breaker.end(call, 'failed', this.realMs) !== 'opened') return;

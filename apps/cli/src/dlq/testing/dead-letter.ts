@@ -21,9 +21,9 @@ export function deadLetter(given: DeadLetterParts = {}): DeadLetter {
     code: 'unknown-reason',
     detail: 'M-1 has no reason coffee',
     sourceTopic: 'p1.mes.downtime-reasons.v1',
-    partition: 2,
-    offset: '41',
-    timestamp: '1763680000123',
+    sourcePartition: 2,
+    sourceOffset: '41',
+    sourceTimestamp: '1763680000123',
     failedAt: FAILED_AT,
     attempts: 0,
   });

@@ -16,24 +16,24 @@ const NUMERIC = /^\d+(\.\d+)?$/;
  * One value of a JSON answer and its path in it. Reads the value as the type asked for or throws
  * {@link MalformedField}; no message repeats a value of the answer.
  */
-export class FieldReader {
+export class AnswerField {
   constructor(
     readonly value: unknown,
     private readonly path = '',
   ) {}
 
   /** The first of `names` that is there and not null; when none is, a reader of the first, absent. */
-  field(...names: readonly [string, ...string[]]): FieldReader {
+  field(...names: readonly [string, ...string[]]): AnswerField {
     const { value } = this;
     if (typeof value !== 'object' || value === null || Array.isArray(value)) this.fail('an object');
     const object = value as Record<string, unknown>;
     const name = names.find((one) => Object.hasOwn(object, one) && isPresent(object[one]));
     const path = `${this.path === '' ? '' : `${this.path}.`}${name ?? names[0]}`;
-    return new FieldReader(name === undefined ? undefined : object[name], path);
+    return new AnswerField(name === undefined ? undefined : object[name], path);
   }
 
   /** The elements of a bare list, or of the list under `wrapper`. */
-  list(wrapper: string): Iterable<FieldReader> {
+  list(wrapper: string): Iterable<AnswerField> {
     const { value } = this;
     if (Array.isArray(value)) return this.elements(value);
     if (this.path !== '' || typeof value !== 'object' || value === null) this.fail('a list');
@@ -41,9 +41,9 @@ export class FieldReader {
   }
 
   /** One after the other: there may be a hundred thousand. */
-  private *elements(list: readonly unknown[]): Generator<FieldReader> {
+  private *elements(list: readonly unknown[]): Generator<AnswerField> {
     for (const [index, element] of list.entries()) {
-      yield new FieldReader(element, `${this.path}[${index}]`);
+      yield new AnswerField(element, `${this.path}[${index}]`);
     }
   }
 
