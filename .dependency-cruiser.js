@@ -1,4 +1,4 @@
-// The walls of the house; test/walls/ shows that each of them holds.
+// The architecture rules; test/walls/ shows that each of them holds.
 const CLIENT = (names) => `(^|/)node_modules/(${names})/|^(${names})$`;
 const PURE = '^libs/(contracts|delivery|erp-formats|order-ledger)/';
 const SPEC = '\\.(e2e-|chaos-)?spec\\.ts$';
@@ -50,9 +50,9 @@ const forbidden = [
     to: { path: '^apps/terminal/page/' },
   },
   {
-    name: 'rooms-only-through-index',
+    name: 'folders-only-through-index',
     comment:
-      'A room of the bridge shows what others may use in its index.ts, and their specs in testing/; the rest is its own.',
+      'A folder of the bridge shows what others may use in its index.ts, and their specs in testing/; the rest is its own.',
     from: { path: '^apps/bridge/src/([^/]+)/' },
     to: {
       path: '^apps/bridge/src/[^/]+/',

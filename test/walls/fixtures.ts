@@ -49,7 +49,7 @@ export const BROKEN_WALLS: BrokenWall[] = [
     },
   },
   {
-    rule: 'rooms-only-through-index',
+    rule: 'folders-only-through-index',
     files: {
       'apps/bridge/src/work-orders/index.ts': imports('../machine-directory/inside.js'),
       'apps/bridge/src/machine-directory/inside.ts': INDEX,

@@ -1,3 +1,4 @@
+// The time of the plant, which may be accelerated; real time for waits and deadlines; shifts.
 export { abortable, onAbort, whenAllAbort } from './abort.js';
 export { Clock, type ClockOptions } from './clock.js';
 export { ManualClock } from './manual-clock.js';

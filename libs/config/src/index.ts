@@ -1,3 +1,4 @@
+// Settings of all programs, from the environment and the files that it names; all faults at once.
 export {
   type BridgeSettings,
   describeBridgeSettings,

@@ -1,3 +1,4 @@
+// Topics, messages, events and codes: what others read and write. Imports no other lib.
 export * from './cloud-events.js';
 export * from './command-outcomes.js';
 export * from './dead-letters.js';

@@ -1,3 +1,4 @@
+// Documents of ERP systems and operators' expressions into order messages; equipment map and enrichment rules. Pure.
 export {
   EquipmentMap,
   equipmentMapFormat,

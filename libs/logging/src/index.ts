@@ -1,3 +1,4 @@
+// Log lines as JSON, by pino.
 import type { LoggerService } from '@nestjs/common';
 import { type DestinationStream, pino } from 'pino';
 

@@ -1,1 +1,2 @@
+// Runs a server as a program: signals, exit codes, its version.
 export * from './run-program.js';

@@ -1,5 +1,5 @@
 /**
- * Traces. The rooms that do the work call the port {@link Tracing}, which measures nothing unless an exporter is
+ * Traces. The code that does the work calls the port {@link Tracing}, which measures nothing unless an exporter is
  * configured; `open-telemetry.ts` measures with OpenTelemetry, and is loaded by {@link openTracing} alone. Names of
  * spans and attributes are in `attributes.ts`, the form of the headers in `trace-context.ts`.
  */

@@ -64,7 +64,7 @@ export interface TracedProcess {
 /** How many spans of this process the exporter has taken, could not deliver, and never got. */
 type SpanCounts = Readonly<Record<'exported' | 'failed' | 'dropped', number>>;
 
-/** What the rooms that do the work report, for traces. By default nothing comes of it, see {@link NO_TRACING}. */
+/** What the code that does the work reports, for traces. By default nothing comes of it, see {@link NO_TRACING}. */
 export interface Tracing {
   messageStarts(message: TracedMessage): MessageSpan;
   /** @param causes what the request is made for; one that is made for nothing in particular has no span */

@@ -24,7 +24,7 @@ import { ApiTokenGuard } from './api-token.guard.js';
 import { enrichmentMetrics, flowMetrics } from './flow-metrics.js';
 import { Readiness } from './health.controller.js';
 
-/** Everything the rooms count, in one registry of this bridge's own. */
+/** Everything that is counted, in one registry of this bridge's own. */
 @Injectable()
 export class MetricsRegistry {
   private readonly registry = new Registry();
