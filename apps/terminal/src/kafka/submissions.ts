@@ -45,6 +45,7 @@ const ANSWER_WITHIN_MS = 5000;
 const MAX_WAITING = 2000;
 const LOOK_UP_WITHIN_MS = 10_000;
 const MAX_LOOKED_UP = 200_000;
+const TOPIC_OF = { reasons: TOPICS.downtimeReasons, notes: TOPICS.downtimeNotes };
 
 /**
  * Writes reasons and notes, each once. What an id was written under is known from reading the topic, also after a
@@ -53,7 +54,7 @@ const MAX_LOOKED_UP = 200_000;
  */
 @Injectable()
 export class Submissions implements OnApplicationShutdown {
-  /** Records given to Kafka since the start. */
+  /** Records that Kafka has taken since the start; follow-ups are reasons, too. */
   readonly written = { reasons: 0, notes: 0, followUps: 0 };
   private readonly producer: IdempotentProducer;
   private readonly underWay = new Map<string, UnderWay>();
@@ -113,8 +114,7 @@ export class Submissions implements OnApplicationShutdown {
   async writeEntry(entry: NewEntry, sender: Sender): Promise<Place> {
     const { entryId, machineId, reasonId, startTime, endTime } = entry;
     const value = { machineId, reasonId, startTime, ...(endTime !== null && { endTime }) };
-    this.written.reasons += 1;
-    return this.write(entryId, contentOf(entry), TOPICS.downtimeReasons, value, sender);
+    return this.write('reasons', entryId, contentOf(entry), value, sender);
   }
 
   async writeNote(note: NewNote, sender: Sender): Promise<Place> {
@@ -125,10 +125,9 @@ export class Submissions implements OnApplicationShutdown {
       this.plant.notePlace(noteId);
     if (known !== undefined) return known;
     const { station, operator, madeAt: at } = sender;
-    this.written.notes += 1;
     const value = { machineId, startTime, endTime, text, operator: operator ?? '', station, at };
     const content = JSON.stringify([machineId, startTime, endTime, text]);
-    return this.write(noteId, content, TOPICS.downtimeNotes, value, sender);
+    return this.write('notes', noteId, content, value, sender);
   }
 
   /** Forgets what has been read from its topic meanwhile. */
@@ -140,9 +139,9 @@ export class Submissions implements OnApplicationShutdown {
   }
 
   private write(
+    kind: keyof typeof TOPIC_OF,
     id: string,
     content: string,
-    topic: string,
     value: { machineId: string },
     { station, operator, madeAt }: Sender,
   ): Promise<Place> {
@@ -150,7 +149,7 @@ export class Submissions implements OnApplicationShutdown {
     if (before?.content === content) return inTime(before.place);
     if (before !== undefined) throw new ApiError(422, 'entry-id-reused', ID_REUSED);
     const sent = this.producer.send({
-      topic: this.prefix + topic,
+      topic: this.prefix + TOPIC_OF[kind],
       key: value.machineId,
       value: JSON.stringify(value),
       headers: {
@@ -161,7 +160,10 @@ export class Submissions implements OnApplicationShutdown {
         ...(operator !== null && { operator }),
       },
     });
-    const place = sent.then(sourceOf);
+    const place = sent.then((written) => {
+      this.written[kind] += 1;
+      return sourceOf(written);
+    });
     this.underWay.set(id, { content, place });
     place.catch(() => this.underWay.delete(id));
     return inTime(place);
@@ -199,7 +201,7 @@ export class Submissions implements OnApplicationShutdown {
     const found = new Map<string, Place>();
     const done = new AbortController();
     const late = AbortSignal.timeout(LOOK_UP_WITHIN_MS);
-    const topics = [TOPICS.downtimeReasons, TOPICS.downtimeNotes].map((name) => this.prefix + name);
+    const topics = Object.values(TOPIC_OF).map((name) => this.prefix + name);
     const latest = {
       sinceMs: Math.min(...wanted.values()) * 1000,
       maxPerPartition: MAX_LOOKED_UP,
