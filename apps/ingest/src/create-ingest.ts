@@ -17,7 +17,7 @@ import { SenderAccess } from './access/sender-access.js';
 import { Callbacks } from './callbacks/callbacks.js';
 import { addAdmission, BODY_LIMIT } from './http/admission.js';
 import { IngestModule } from './ingest.module.js';
-import { Submissions } from './kafka/submissions.js';
+import { RequestWriter } from './kafka/request-writer.js';
 
 export interface Ingest extends Pick<IngestSettings, 'unsupported'> {
   /** Where its HTTP listens; known once {@link start} has resolved. */
@@ -79,7 +79,7 @@ export async function createIngest(settings: IngestSettings): Promise<Ingest> {
       await app.listen(settings.http.port, settings.http.host);
       logger.log({ msg: 'listening', url: await app.getUrl() });
       app.get(Callbacks).start();
-      await app.get(Submissions).start();
+      await app.get(RequestWriter).start();
     },
     close: async () => {
       isClosing = true;

@@ -8,7 +8,7 @@ import { BridgeReader } from './document/bridge-reader.js';
 import { IngestMetrics } from './http/ingest-metrics.js';
 import { IntakeController } from './http/intake.controller.js';
 import { StatusController } from './http/status.controller.js';
-import { Submissions } from './kafka/submissions.js';
+import { RequestWriter } from './kafka/request-writer.js';
 import { INGEST_SETTINGS, KAFKA } from './platform/tokens.js';
 
 @Module({})
@@ -21,7 +21,7 @@ export class IngestModule {
       providers: [
         { provide: INGEST_SETTINGS, useValue: settings },
         { provide: KAFKA, useValue: createKafka(settings.kafka) },
-        ...[SenderAccess, BridgeReader, Submissions, Callbacks, IngestMetrics],
+        ...[SenderAccess, BridgeReader, RequestWriter, Callbacks, IngestMetrics],
       ],
     };
   }

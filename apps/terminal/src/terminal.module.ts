@@ -14,7 +14,7 @@ import { MetricsController } from './http/metrics.controller.js';
 import { ReasonsController } from './http/reasons.controller.js';
 import { FollowUps } from './kafka/follow-ups.js';
 import { PlantFeed } from './kafka/plant-feed.js';
-import { Submissions } from './kafka/submissions.js';
+import { EntryWriter } from './kafka/entry-writer.js';
 import { LiveUpdates } from './live/live-updates.js';
 import { LiveController } from './live/live.controller.js';
 import { Plant } from './plant/index.js';
@@ -40,7 +40,7 @@ export class TerminalModule {
         { provide: KAFKA, useValue: createKafka(settings.kafka) },
         { provide: Clock, useValue: clock },
         { provide: Plant, useValue: createPlant(settings, clock) },
-        ...[PlantFeed, Submissions, FollowUps, LiveUpdates],
+        ...[PlantFeed, EntryWriter, FollowUps, LiveUpdates],
         ...[StationAccess, WrongTokens, SessionView, AccessGuard, OwnPageGuard],
       ],
     };

@@ -3,7 +3,7 @@ import { collectDefaultMetrics, Counter, Histogram, Registry } from 'prom-client
 import { scrapedCounter, scrapedGauge } from '#libs/http-api';
 import { SenderAccess } from '../access/sender-access.js';
 import { Callbacks } from '../callbacks/callbacks.js';
-import { Submissions } from '../kafka/submissions.js';
+import { RequestWriter } from '../kafka/request-writer.js';
 
 @Injectable()
 export class IngestMetrics {
@@ -23,15 +23,15 @@ export class IngestMetrics {
     registers: this.registers,
   });
 
-  constructor(submissions: Submissions, access: SenderAccess, callbacks: Callbacks) {
+  constructor(writer: RequestWriter, access: SenderAccess, callbacks: Callbacks) {
     collectDefaultMetrics({ register: this.registry });
-    const { log, counts } = submissions;
+    const { log, counts } = writer;
     const metrics = [
       scrapedGauge('machine_ingest_kafka_up', '1 while records can be written', [], (it) => {
-        it.set(Number(submissions.problem === undefined));
+        it.set(Number(writer.problem === undefined));
       }),
       scrapedGauge('machine_ingest_waiting', 'Records that Kafka has not yet', [], (it) => {
-        it.set(submissions.waiting);
+        it.set(writer.waiting);
       }),
       scrapedGauge('machine_ingest_remembered_ids', 'Ids of the last day', [], (it) => {
         it.set(log.size);

@@ -7,7 +7,7 @@ import { ApiError } from '#libs/http-api';
 import { type Admission, SenderAccess } from '../access/sender-access.js';
 import { BridgeReader } from '../document/bridge-reader.js';
 import { type Message, readDocument, readEvents } from '../document/read-request.js';
-import { type Submission, Submissions } from '../kafka/submissions.js';
+import { type Submission, RequestWriter } from '../kafka/request-writer.js';
 
 /** A request that has passed the hook of `admission.ts`. */
 export interface AdmittedRequest extends FastifyRequest {
@@ -22,7 +22,7 @@ export class IntakeController {
   constructor(
     private readonly access: SenderAccess,
     private readonly reader: BridgeReader,
-    private readonly submissions: Submissions,
+    private readonly writer: RequestWriter,
   ) {}
 
   @Post(['orders', 'lists', 'reasons'])
@@ -75,7 +75,7 @@ export class IntakeController {
       void reply.status(200);
       return Promise.all(messages.map((message, index) => this.preview(message, placeOf(index))));
     }
-    this.submissions.assertOpen();
+    this.writer.assertOpen();
     const submissions: { id: string; submission: Submission; where: string }[] = [];
     for (const [index, message] of messages.entries()) {
       const where = placeOf(index);
@@ -84,9 +84,7 @@ export class IntakeController {
     }
     const written = await Promise.all(
       submissions.map(async ({ id, submission, where }) => {
-        const { place, isRepeated } = await this.submissions
-          .submit(submission)
-          .catch(placing(where));
+        const { place, isRepeated } = await this.writer.submit(submission).catch(placing(where));
         return { answer: { id, ...place }, isRepeated };
       }),
     );

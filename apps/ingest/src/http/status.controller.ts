@@ -7,7 +7,7 @@ import {
 } from '@nestjs/terminus';
 import { Registry } from 'prom-client';
 import { Callbacks } from '../callbacks/callbacks.js';
-import { Submissions } from '../kafka/submissions.js';
+import { RequestWriter } from '../kafka/request-writer.js';
 import { IngestMetrics } from './ingest-metrics.js';
 import { OPENAPI } from './openapi.js';
 
@@ -20,7 +20,7 @@ export class StatusController {
   constructor(
     private readonly health: HealthCheckService,
     private readonly indicators: HealthIndicatorService,
-    private readonly submissions: Submissions,
+    private readonly writer: RequestWriter,
     private readonly callbacks: Callbacks,
     private readonly metrics: IngestMetrics,
   ) {}
@@ -34,7 +34,7 @@ export class StatusController {
   @Get('health/ready')
   @HealthCheck()
   ready(): Promise<HealthCheckResult> {
-    const { problem } = this.submissions;
+    const { problem } = this.writer;
     const kafka = this.indicators.check('kafka');
     const callbacks = this.indicators.check('callbacks');
     const message = this.callbacks.problems.join('; ');

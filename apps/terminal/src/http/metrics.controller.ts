@@ -4,7 +4,7 @@ import { scrapedCounter, scrapedGauge } from '#libs/http-api';
 import { AccessGuard } from '../access/access.guard.js';
 import { WrongTokens } from '../access/wrong-tokens.js';
 import { PlantFeed } from '../kafka/plant-feed.js';
-import { Submissions } from '../kafka/submissions.js';
+import { EntryWriter } from '../kafka/entry-writer.js';
 import { LiveUpdates } from '../live/live-updates.js';
 import { Plant } from '../plant/index.js';
 
@@ -17,11 +17,11 @@ export class MetricsController {
     plant: Plant,
     feed: PlantFeed,
     { stream }: LiveUpdates,
-    submissions: Submissions,
+    writer: EntryWriter,
     wrongTokens: WrongTokens,
   ) {
     collectDefaultMetrics({ register: this.registry });
-    const { written } = submissions;
+    const { written } = writer;
     this.gauge('kafka_up', '1 while Kafka answers and its topics have been read', () =>
       Number(feed.link.state === 'up'),
     );

@@ -8,7 +8,7 @@ import { type Identity, isOperatorName } from '../access/identity.js';
 import { StationAccess } from '../access/station-access.js';
 import type { Entries, Entry, NewEntry, NewNote, ReasonLists } from '../api/index.js';
 import { PlantFeed } from '../kafka/plant-feed.js';
-import { ID_REUSED, type Sender, Submissions } from '../kafka/submissions.js';
+import { ID_REUSED, type Sender, EntryWriter } from '../kafka/entry-writer.js';
 import { idOfEnd, MAX_AGE_SECONDS, Plant, refuseEntry } from '../plant/index.js';
 
 type Result = { ok: true; source: Entry['source'] } | { ok: false; code: string; message: string };
@@ -16,7 +16,7 @@ type Result = { ok: true; source: Entry['source'] } | { ok: false; code: string;
 /** A tablet that was away all day comes back with a few hundred. */
 const BURST_RECORDS = 600;
 const RECORDS_PER_SECOND = 10;
-/** Refusals of {@link Submissions}, of one record. */
+/** Refusals of {@link EntryWriter}, of one record. */
 const FOR_GOOD = new Set(['too-large', 'entry-id-reused']);
 
 /** What pages send on. 202 once Kafka has it; what can be refused already is refused one by one. */
@@ -29,7 +29,7 @@ export class ReasonsController {
     private readonly plant: Plant,
     private readonly clock: Clock,
     private readonly feed: PlantFeed,
-    private readonly submissions: Submissions,
+    private readonly writer: EntryWriter,
     private readonly access: StationAccess,
   ) {}
 
@@ -43,7 +43,7 @@ export class ReasonsController {
   @Get('entries')
   entriesOf(@Query('ids') ids: unknown): Entries {
     if (typeof ids !== 'string') throw new ApiError(400, 'invalid-request', 'ids is missing');
-    this.submissions.assertOpen();
+    this.writer.assertOpen();
     const named = [...new Set(ids.split(','))].flatMap((id) => [id, idOfEnd(id)]);
     return { entries: named.flatMap((id) => this.plant.entry(id) ?? []) };
   }
@@ -88,7 +88,7 @@ export class ReasonsController {
 
   /** What has been written before is answered as then, whatever would be said of it today. */
   private async sendReason(entry: NewEntry, sender: Sender): Promise<Result> {
-    const found = await this.submissions.find(entry);
+    const found = await this.writer.find(entry);
     if (found === 'reused') {
       return { ok: false, code: 'entry-id-reused', message: ID_REUSED };
     }
@@ -98,7 +98,7 @@ export class ReasonsController {
     const periods = machine === undefined ? [] : this.plant.evaluate(machine, now).periods;
     const refusal = refuseEntry(entry, machine, periods, now);
     if (refusal !== undefined) return { ok: false, ...refusal };
-    return { ok: true, source: await this.submissions.writeEntry(entry, sender) };
+    return { ok: true, source: await this.writer.writeEntry(entry, sender) };
   }
 
   private async sendNote(note: NewNote, sender: Sender): Promise<Result> {
@@ -106,11 +106,11 @@ export class ReasonsController {
       const message = `there is no machine ${note.machineId}`;
       return { ok: false, code: 'unknown-machine', message };
     }
-    return { ok: true, source: await this.submissions.writeNote(note, sender) };
+    return { ok: true, source: await this.writer.writeNote(note, sender) };
   }
 
   private admit({ station }: Identity, count: number): void {
-    this.submissions.assertOpen();
+    this.writer.assertOpen();
     const waitSeconds = this.limit.take(station, count);
     if (waitSeconds === 0) return;
     throw new ApiError(429, 'too-many', 'this station sends too much at once', waitSeconds);

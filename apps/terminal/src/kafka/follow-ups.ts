@@ -1,7 +1,7 @@
 import { Injectable, Logger } from '@nestjs/common';
 import { type FollowUp, dueFollowUps, Plant } from '../plant/index.js';
 import { PlantFeed } from './plant-feed.js';
-import { Submissions } from './submissions.js';
+import { EntryWriter } from './entry-writer.js';
 
 /**
  * Sends what follows from open-ended reasons: the same with its end, when its machine runs again; the same anew, when
@@ -17,7 +17,7 @@ export class FollowUps {
   constructor(
     private readonly plant: Plant,
     private readonly feed: PlantFeed,
-    private readonly submissions: Submissions,
+    private readonly writer: EntryWriter,
   ) {}
 
   /** @param machineIds those of which something has come */
@@ -29,7 +29,7 @@ export class FollowUps {
     }
     const ids = this.hasLookedAtAll ? machineIds : this.plant.machines.keys();
     this.hasLookedAtAll = true;
-    const isKnown = (entryId: string): boolean => this.submissions.isKnown(entryId);
+    const isKnown = (entryId: string): boolean => this.writer.isKnown(entryId);
     for (const machineId of ids) {
       const machine = this.plant.machines.get(machineId);
       if (machine === undefined || machine.entries.length === 0) continue;
@@ -42,8 +42,8 @@ export class FollowUps {
     const { machineId, reasonId, startTime, operator } = open;
     try {
       const entry = { entryId, machineId, reasonId, startTime, endTime };
-      await this.submissions.writeEntry(entry, { station: open.station ?? '', operator, madeAt });
-      this.submissions.written.followUps += 1;
+      await this.writer.writeEntry(entry, { station: open.station ?? '', operator, madeAt });
+      this.writer.written.followUps += 1;
       const msg =
         endTime === null ? 'a reason goes on' : 'a reason has ended: its machine runs again';
       this.logger.log({ msg, machineId, entryId });

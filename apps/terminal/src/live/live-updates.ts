@@ -5,7 +5,7 @@ import { SessionView } from '../access/session-view.js';
 import type { Link } from '../api/index.js';
 import { PlantFeed } from '../kafka/plant-feed.js';
 import { FollowUps } from '../kafka/follow-ups.js';
-import { Submissions } from '../kafka/submissions.js';
+import { EntryWriter } from '../kafka/entry-writer.js';
 import { type Machine, Plant } from '../plant/index.js';
 import { EventStream, StreamChunk, type StreamClient } from './event-stream.js';
 
@@ -46,7 +46,7 @@ export class LiveUpdates implements OnApplicationShutdown {
     private readonly clock: Clock,
     private readonly plant: Plant,
     private readonly feed: PlantFeed,
-    private readonly submissions: Submissions,
+    private readonly writer: EntryWriter,
     private readonly endings: FollowUps,
     private readonly sessions: SessionView,
   ) {}
@@ -111,7 +111,7 @@ export class LiveUpdates implements OnApplicationShutdown {
       const { machineId } = note;
       this.stream.publish('note', this.factoryOf(machineId), { machineId, note });
     }
-    this.submissions.forgetRead();
+    this.writer.forgetRead();
     this.endings.sendDue(machineIds, now);
   }
 

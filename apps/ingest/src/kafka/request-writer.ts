@@ -63,7 +63,7 @@ const DRAIN_MS = 6000;
  * cases.
  */
 @Injectable()
-export class Submissions implements OnApplicationShutdown {
+export class RequestWriter implements OnApplicationShutdown {
   readonly log: RequestLog;
   /** Records written since the start, and requests answered with the place of an earlier one. */
   readonly counts = { written: 0, repeated: 0 };

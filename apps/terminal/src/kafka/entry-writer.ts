@@ -53,7 +53,7 @@ const TOPIC_OF = { reasons: TOPICS.downtimeReasons, notes: TOPICS.downtimeNotes 
  * asks again waits for the same.
  */
 @Injectable()
-export class Submissions implements OnApplicationShutdown {
+export class EntryWriter implements OnApplicationShutdown {
   /** Records that Kafka has taken since the start; follow-ups are reasons, too. */
   readonly written = { reasons: 0, notes: 0, followUps: 0 };
   private readonly producer: IdempotentProducer;
