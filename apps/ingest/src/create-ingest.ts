@@ -33,7 +33,7 @@ export interface Ingest extends Pick<IngestSettings, 'unsupported'> {
 
 const MAX_CONNECTIONS = 2_000;
 const CLOSE_IDLE_EVERY_MS = 100;
-/** Of a stop, which takes ten seconds at most. */
+/** Into a stop, which takes ten seconds at most. */
 const CUT_AFTER_MS = 8_000;
 const logger = new Logger('Ingest');
 

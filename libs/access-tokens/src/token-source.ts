@@ -33,7 +33,7 @@ export interface TokenSource {
 /** A request that is made with a token. */
 interface TokenCall<A> {
   tokens: TokenSource;
-  /** Of a request, in real milliseconds. */
+  /** For a request, in real milliseconds. */
   timeoutMs: number;
   signal: AbortSignal | undefined;
   /** Awaited before the request, and before it is made again. */
@@ -93,7 +93,7 @@ export function whyUnsendable(token: string): string | undefined {
   return SENDABLE.test(token) ? undefined : WHY;
 }
 
-/** Of a token that never changes. */
+/** A source whose token never changes. */
 export function fixedTokenSource(text: string): TokenSource {
   const token = text.trim();
   const why = whyUnsendable(token);

@@ -74,9 +74,9 @@ export interface CloudClientOptions {
   timeoutMs?: number;
   /** Default 64; a login has one of its own. */
   maxConnections?: number;
-  /** Of all requests to the service together; default no limit. */
+  /** For all requests to the service together; default no limit. */
   maxRequestsPerSecond?: number | undefined;
-  /** Of calls to the service and of requests for tokens, unless they go by plain http; default none. */
+  /** For calls to the service and requests for tokens, unless they go by plain http; default none. */
   proxy?: ProxySettings | undefined;
   /** Ours, with which the service's is compared; default real time. */
   clock?: Clock;
@@ -103,7 +103,7 @@ export class AuthorisedRequests {
   private readonly tokens: TokenSource;
   private readonly clock: Clock;
   private readonly tracing: Tracing;
-  /** Of the token that was used last: made once, not for every call. */
+  /** Headers with the token that was used last: made once, not for every call. */
   private headers = headersWith('');
 
   constructor(options: CloudClientOptions) {

@@ -109,7 +109,7 @@ export class RequestPace {
     this.setTimer();
   }
 
-  /** Those whose turn is next; empty where nobody waits. */
+  /** The queue whose turn is next; empty where nobody waits. */
   private nextWaiting(): Waiting {
     return this.queues.find(({ size }) => size > 0) ?? this.commands;
   }

@@ -14,7 +14,7 @@ interface Sample extends ClockOffset {
 const RESOLUTION_MS = 1000;
 /** One odd answer among them, or a few, do not move their median. */
 const MOST_SAMPLES = 15;
-/** Of a flood of answers a few a second are taken, at different fractions of it. */
+/** Samples of a flood of answers: a few a second, at different fractions of it. */
 const SPACING_MS = 370;
 /** Ten minutes: the machine list is read every five. Two clocks drift apart by less than 0.1 s meanwhile. */
 const MAX_AGE_MS = 600_000;

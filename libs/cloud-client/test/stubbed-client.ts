@@ -5,7 +5,7 @@ import type { CloudClientOptions } from '../src/authorised-requests.js';
 import { MachineCloudClient } from '../src/machine-cloud-client.js';
 import { StubService } from '../../http-calls/test/stub-service.js';
 
-/** Of the test that runs, as is all that follows. */
+/** The service of the running test, as all that follows is. */
 export let service: StubService;
 /** With a fixed token. */
 export let client: MachineCloudClient;

@@ -113,7 +113,7 @@ function readBridgeSettings(env: EnvironmentReader) {
       max: LONGEST_TIMER_SECONDS,
     }),
     erp,
-    /** Of the enrichment rules, by their names. */
+    /** Access to the ERP by the name of the enrichment rule. */
     erpAccess: readErpAccess(env, erp.enrichment),
     logLevel: readLogLevel(env),
     /** Undefined where no spans are exported. */
@@ -143,7 +143,7 @@ const PATH_SEGMENTS = /^\/?[A-Za-z0-9._~-]+(\/[A-Za-z0-9._~-]+)*$/;
 
 export function readMachineCloudSettings(env: EnvironmentReader) {
   return {
-    /** Of all requests to the service together; undefined: no limit. */
+    /** For all requests to the service together; undefined: no limit. */
     maxRequestsPerSecond: env.positiveNumber('MACHINE_CLOUD_MAX_REQUESTS_PER_SECOND'),
     proxy: readProxySettings(env),
     baseUrl: readBaseUrl(env),

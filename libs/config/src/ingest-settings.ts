@@ -45,7 +45,7 @@ export interface IngestCallback {
   hmacKey: Buffer;
   /** JSONata that makes the body of the CloudEvent; undefined: the CloudEvent is the body. */
   mapping?: string | undefined;
-  /** Of a mapped body. */
+  /** Content type of a mapped body. */
   contentType: string;
   /** Real milliseconds from the request to the end of the answer. */
   timeoutMs: number;
@@ -110,7 +110,7 @@ function readIngestSettings(env: EnvironmentReader) {
   }
   return {
     ...{ kafka: readKafkaSettings(env), http, instance, senders, tls },
-    /** Of callbacks. */
+    /** For callbacks. */
     proxy: readProxySettings(env),
     ...{ erp: readErpSettings(env), clock: readClockSettings(env), logLevel: readLogLevel(env) },
     // last, when all settings have been asked for

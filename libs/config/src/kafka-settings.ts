@@ -19,7 +19,7 @@ export type KafkaSaslSettings =
   | { mechanism: 'oauthbearer'; client: KafkaOAuthClient; extensions: Record<string, string> };
 
 export interface KafkaOAuthClient extends Omit<Extract<TokenSettings, { kind: 'oauth' }>, 'kind'> {
-  /** Of requests for tokens; Kafka itself is reached without it. */
+  /** For requests for tokens; Kafka itself is reached without it. */
   proxy?: ProxySettings | undefined;
 }
 

@@ -1,7 +1,7 @@
 const MOST_EDITS = 2;
 /** Shorter names are close to others by chance: of those for one edit, and of those for two. */
 const SHORTEST_NAMES = [8, 13];
-/** Of other programs, and of OpenTelemetry's own list. */
+/** Settings of other programs, and of OpenTelemetry's own list. */
 const KNOWN_OTHERWISE = /^(https?_proxy$|OTEL_)/i;
 
 /**

@@ -3,7 +3,7 @@ import type { EnvironmentReader } from './environment-reader.js';
 /** Where spans are exported to, and which; see docs/traces.md. */
 export interface TracingSettings {
   exporter: {
-    /** Of the collector's traces, path included. */
+    /** Where the collector takes traces, path included. */
     url: string;
     format: 'protobuf' | 'json';
     headers: Readonly<Record<string, string>>;
@@ -13,7 +13,7 @@ export interface TracingSettings {
   serviceName: string;
   resourceAttributes: Readonly<Record<string, string>>;
   sampler: {
-    /** Of the traces that begin here, or of all. */
+    /** Share of the traces that begin here, or of all. */
     ratio: number;
     /** A trace that has begun elsewhere is recorded as was decided there. */
     isParentBased: boolean;
@@ -135,7 +135,7 @@ class StandardSettings {
     return [endpoint];
   }
 
-  /** Those of all signals, and over them those of traces. */
+  /** Headers of all signals, and over them those of traces. */
   headers(): Record<string, string> {
     const names = ['OTEL_EXPORTER_OTLP_HEADERS', 'OTEL_EXPORTER_OTLP_TRACES_HEADERS'];
     const headers = Object.assign(

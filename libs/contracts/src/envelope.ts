@@ -93,7 +93,7 @@ function bodyOfValue(message: FramedMessage, value: Buffer): Parsed<Buffer> {
   return frame === undefined ? parsed(value) : readFrameWithoutRegistry(frame);
 }
 
-/** Of a decoded value the header may name the encoding that it is out of. */
+/** The content type; for a decoded value the header may name the encoding that it was decoded from. */
 function contentTypeOf(message: { headers: MessageHeaders; decoded?: unknown }): string | null {
   const contentType = headerText(message.headers, 'content-type');
   if (message.decoded === undefined || isJsonType(mediaType(contentType))) return contentType;

@@ -2,7 +2,7 @@ import { readEpochSeconds } from './epoch-seconds.js';
 import { describeJson, field, isJsonObject } from './json.js';
 import { parsed, type Parsed, rejected, type RejectionCode } from './rejection.js';
 
-/** Of a machine, a reason or a work order, in characters. */
+/** Of the ID of a machine, a reason or a work order, in characters. */
 export const MAX_IDENTIFIER_LENGTH = 256;
 
 // control characters steer terminals and break headers; half a surrogate pair cannot be written as UTF-8

@@ -66,9 +66,9 @@ export const INTERNAL_TOPICS = {
   assignments: 'machine-bridge.assignments.v1',
   flowControls: 'machine-bridge.flow-controls.v1',
   flowShares: 'machine-bridge.flow-shares.v1',
-  /** Of the command `dlq replay`: the bridge neither reads nor creates it. */
+  /** Written by the command `dlq replay`: the bridge neither reads nor creates it. */
   deadLetterReplays: 'machine-bridge.dead-letter-replays.v1',
-  /** Of `apps/ingest`: the bridge neither reads nor creates them. */
+  /** Written by `apps/ingest`: the bridge neither reads nor creates them. */
   ingestClaims: 'machine-bridge.ingest-claims.v1',
   ingestReceipts: 'machine-bridge.ingest-receipts.v1',
 } as const;

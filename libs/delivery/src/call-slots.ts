@@ -24,7 +24,7 @@ interface Waiting {
 /** So many tasks at once: whoever wants to begin one asks for a slot, or several, first come, first served. */
 export class Semaphore {
   private readonly waiting: Waiting[] = [];
-  /** Those who are first, the very first last: to shift tens of thousands would move all of them each time. */
+  /** Who is served next, the very first last: to shift tens of thousands would move all of them each time. */
   private upNext: Waiting[] = [];
   private inUse = 0;
 

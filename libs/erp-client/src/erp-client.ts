@@ -34,7 +34,7 @@ export interface ErpClientOptions
   extends ErpAccess, Pick<EnrichmentRule, 'headers' | 'timeoutMs' | 'maxAnswerBytes'> {
   /** `https://host:port` */
   origin: string;
-  /** Of https alone. */
+  /** For https alone. */
   proxy: ProxySettings | undefined;
   maxConnections: number;
 }

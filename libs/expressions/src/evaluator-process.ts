@@ -11,7 +11,7 @@ export type Ending =
   | { kind: 'out-of-time' }
   | { kind: 'out-of-memory' }
   | { kind: 'died'; how: string }
-  /** It was not asked. */
+  /** Nothing was evaluated. */
   | { kind: 'not-started'; how: string };
 
 type Message = { ready: true } | { json?: string | undefined } | { failure: Failure };

@@ -6,7 +6,7 @@ export interface Failure {
   position?: number | undefined;
 }
 
-/** Of what was thrown, as much as is sure not to quote the document: the library's messages quote values. */
+/** As much of what was thrown as is sure not to quote the document: the library's messages quote values. */
 export function failureOf(error: unknown): Failure {
   const { code, position } = (error ?? {}) as { code?: unknown; position?: unknown };
   return {

@@ -47,7 +47,7 @@ export class ApiErrorFilter implements ExceptionFilter {
   }
 }
 
-/** Of Fastify: what is refused before it comes to a route, such as an address that cannot be decoded. */
+/** An option of Fastify: what is refused before it comes to a route, such as an address that cannot be decoded. */
 export const REFUSED_ADDRESSES = {
   frameworkErrors: (error: FastifyError, _: FastifyRequest, reply: FastifyReply): void => {
     const status = statusOf(error);

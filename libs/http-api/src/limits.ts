@@ -2,7 +2,7 @@ import { realNowMs } from '#libs/clock';
 
 const REQUEST_TIMEOUT_MS = 10_000;
 
-/** Of Fastify. A whole request must be there within this time, also one that never begins; its answer may be later. */
+/** For Fastify. A whole request must be there within this time, also one that never begins; its answer may be later. */
 export const SERVER_TIMEOUT = { requestTimeout: REQUEST_TIMEOUT_MS } as const;
 
 /**

@@ -84,7 +84,7 @@ export class CallAbort {
 
   constructor(private readonly objection: HttpCaller['objection']) {}
 
-  /** Of a request that is made again on another connection, the last attempt counts. */
+  /** Replaces the listener: of a request that is made again on another connection, the last attempt counts. */
   onAbort(abort: () => void): void {
     this.listener = abort;
   }

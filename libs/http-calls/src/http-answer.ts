@@ -6,7 +6,7 @@ export interface IncompleteEntries {
   count: number;
   /** What the first of them lacks, by its path in the answer and without any value. */
   why: string;
-  /** Of those that have at least an ID. */
+  /** IDs of the entries that have one. */
   ids: readonly string[];
 }
 
@@ -125,7 +125,7 @@ export function bodyRead<T>(parse: (answer: AnswerField) => T): SuccessMeaning<T
   return reading((answer) => ({ kind: 'data', data: parse(answer) }));
 }
 
-/** The same of a list, whose incomplete entries are left out. */
+/** A read of a list, whose incomplete entries are left out. */
 export function listRead<T>(parse: (answer: AnswerField) => ListEntries<T>): SuccessMeaning<T[]> {
   return reading((answer) => {
     const { entries, incomplete } = parse(answer);

@@ -24,11 +24,11 @@ import {
 export interface HttpTransportOptions {
   origin: string;
   maxConnections: number;
-  /** Of a request from sending it to the end of the body, in real milliseconds. */
+  /** For a request from sending it to the end of the body, in real milliseconds. */
   timeoutMs: number;
   /** A larger answer is not read to its end, unless its request allows for it. */
   maxAnswerBytes: number;
-  /** Of https alone. */
+  /** For https alone. */
   proxy: ProxySettings | undefined;
   /** Trusted in place of the system's certificates, in PEM. */
   ca?: string | undefined;

@@ -4,7 +4,7 @@ import { type DestinationStream, pino } from 'pino';
 
 type Level = 'debug' | 'error' | 'fatal' | 'info' | 'trace' | 'warn';
 
-/** Of lines that wait to be written; those beyond are left out. */
+/** For lines that wait to be written; those beyond are left out. */
 const MAX_WAITING_BYTES = 4 * 1024 * 1024;
 
 /**

@@ -24,7 +24,7 @@ export interface ReceivedOrder {
   position: MessagePosition;
   /** Machines it names that were refused when it was read: it is put on none of them where it is not listed already. */
   refused?: readonly string[] | undefined;
-  /** It was refused for operations without a machine when it was read: it is not again. */
+  /** The order was refused for operations without a machine when it was read, and is not again. */
   wasUnmapped?: boolean | undefined;
 }
 
@@ -33,12 +33,12 @@ export type OrderFinding =
   | { kind: 'superseded'; machineId: string | null; detail: string }
   /** `unmapped` are its operations without a machine, if it is rejected for them. */
   | { kind: 'rejected'; rejection: Rejection; unmapped?: readonly OrderOperation[] }
-  /** It concerns no machine, and is applied. */
+  /** The order concerns no machine, and is applied. */
   | { kind: 'taken-in' };
 
-/** What follows from it. */
+/** What follows from a message for an order. */
 export interface AppliedOrder {
-  /** As it is known from now on; undefined where that has not changed. */
+  /** The order as known from now on; undefined where it has not changed. */
   known: KnownOrder | undefined;
   /** What of it belongs on the list of each machine that it names or has left, which may be nothing. */
   assignments: ReadonlyMap<string, readonly AssignedOperation[]>;

@@ -14,7 +14,7 @@ interface MachineAssignments {
   readonly orderIds: Set<string>;
   /** In working order; undefined until the list is asked for. */
   drawn: ListedOperation[] | undefined;
-  /** Of what is drawn, with nothing changed since. */
+  /** The list as drawn, while nothing has changed since. */
   list: readonly string[] | undefined;
 }
 

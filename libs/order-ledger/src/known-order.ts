@@ -162,7 +162,7 @@ export class FinishedOrders {
     return forgotten;
   }
 
-  /** It is open again. */
+  /** The order is open again. */
   delete(orderId: string): void {
     this.orderIds.delete(orderId);
   }

@@ -147,7 +147,7 @@ function localTime(input: AvroInput, perMs: number): string {
   return input.output.text(`"${isoDate(floorOf(input.long(), perMs)).slice(0, 23)}"`);
 }
 
-/** Of a schema, whose own types may be nested as deep as the values that they describe. */
+/** For a schema, whose own types may be nested as deep as the values that they describe. */
 const MAX_SCHEMA_DEPTH = 128;
 
 function compile(schema: unknown, scope: Scope, depth: number): Read {

@@ -3,12 +3,12 @@ import { MAX_BODY_BYTES, quoted } from '#libs/contracts';
 /** A schema or a value that cannot be read; the message follows its name and quotes nothing of it. */
 export class UnreadableError extends Error {}
 
-/** What a value says is more than a message may hold. */
+/** The value is more JSON than a message may hold. */
 export class TooLargeError extends Error {}
 
 /** Fields, items and branches of one value: twice what the largest list and order that are taken come to. */
 const MAX_STEPS = 250_000;
-/** As of JSON. */
+/** The bound of JSON input. */
 const MAX_DEPTH = 64;
 /** A decimal has so many digits at most, of which more would cost time to write out. */
 const MAX_DECIMAL_BYTES = 256;

@@ -150,7 +150,7 @@ interface FieldPlan {
   rivals: readonly number[];
   /** Adds what is read to what the message has of it so far; undefined for a wire type that it is not written in. */
   read: (input: Input, wireType: number, before: FieldValue | undefined) => FieldValue | undefined;
-  /** What it holds where it is not written; undefined of a field that is absent then. */
+  /** The value of a field that is not written; undefined of one that is absent then. */
   unwritten?: ((input: Input) => FieldValue) | undefined;
 }
 
@@ -288,7 +288,7 @@ function readItems({ wireType, read }: OneReader): FieldPlan['read'] {
   };
 }
 
-/** Of a key that comes twice the last one counts. */
+/** Reads an entry of a map; of a key that comes twice the last one counts. */
 function readEntry(key: OneReader, value: OneReader): FieldPlan['read'] {
   return (input, given, before = new Map<string, string>()) => {
     if (given !== LENGTH_DELIMITED) return undefined;
@@ -335,7 +335,7 @@ function readerOf(name: string, type: protobuf.Type | protobuf.Enum | null): One
   return { wireType, read, fallback: ({ output }) => output.text(fallback) };
 }
 
-/** Of a Long, or a number where that is not loaded. */
+/** From a Long, or a number where that is not loaded. */
 function toBigInt(value: { toString(): string }): bigint {
   return BigInt(value.toString());
 }

@@ -17,7 +17,7 @@ export type RegistryAnswer =
 /** Refused is a login or a proxy, failed are answers to others as well; `other-server` is no registry. */
 export type UnavailableCause = 'no-answer' | 'refused' | 'failed' | 'other-server';
 
-/** Of a schema in its JSON, which is parsed in one turn of the event loop. */
+/** For a schema in its JSON, which is parsed in one turn of the event loop. */
 export const MAX_ANSWER_BYTES = 512 * 1024;
 const CONNECTIONS = 4;
 const CONTENT_TYPE = 'application/vnd.schemaregistry.v1+json';
@@ -167,7 +167,7 @@ export async function trySchema(
   }
 }
 
-/** Of an array it matters alone that it is one. */
+/** Parses an object; of an array it matters alone that it is one. */
 function parseObject(body: string): JsonObject | undefined {
   try {
     const value: unknown = JSON.parse(body);
@@ -186,7 +186,7 @@ function errorCode(body: string): string {
   return typeof code === 'number' ? ` (${code})` : '';
 }
 
-/** Of a refusal of our own schema: which rule it breaks, in the registry's words. */
+/** Why our own schema is refused: which rule it breaks, in the registry's words. */
 function reasonOf(body: string): string {
   const message = field(parseObject(body) ?? {}, 'message');
   if (typeof message !== 'string') return '';

@@ -45,7 +45,7 @@ import {
   type Tracing,
 } from './tracing.js';
 
-/** Of the fourteen seconds that a stop may take: what the collector has not taken by then is dropped. */
+/** Part of the fourteen seconds that a stop may take: what the collector has not taken by then is dropped. */
 const CLOSE_DEADLINE_MS = 2000;
 const LOG_AGAIN_MS = 60_000;
 /** A key of a megabyte names nothing. */
@@ -248,7 +248,7 @@ function flagsOf({ traceparent }: TraceContext): number {
   return Number.parseInt(traceparent.slice(-2), 16);
 }
 
-/** Of what {@link OpenTelemetryTracing.isSampled} lets pass. */
+/** Samples what {@link OpenTelemetryTracing.isSampled} lets pass. */
 function samplerOf({ ratio, isParentBased }: TracingSettings['sampler']): Sampler {
   const root = new AlwaysOnSampler();
   if (isParentBased) return new ParentBasedSampler({ root });

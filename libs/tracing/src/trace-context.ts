@@ -2,7 +2,7 @@ import type { MessageHeaders } from '#libs/contracts';
 
 /** A place in a trace as it travels with messages and requests: the headers of W3C Trace Context. */
 export interface TraceContext {
-  /** Of version 00: 55 characters. */
+  /** A header of version 00: 55 characters. */
   readonly traceparent: string;
   readonly tracestate?: string | undefined;
 }

@@ -43,7 +43,7 @@ export interface TracedMessage {
 
 /** What is said of a request. */
 export interface TracedRequest {
-  /** Of whoever is asked, where that is not the service. */
+  /** Origin of whoever is asked, where that is not the service. */
   readonly origin?: string;
   readonly operation: string;
   readonly method: string;
@@ -57,7 +57,7 @@ export interface TracedRequest {
 export interface TracedProcess {
   topicPrefix: string;
   groupId: string;
-  /** Of the service. */
+  /** Base URL of the service. */
   baseUrl: string;
 }
 

@@ -36,7 +36,7 @@ import { ApiTokenGuard } from './api-token.guard.js';
 /** All that is given must hold. */
 interface OutcomeQuery {
   messageId?: string | undefined;
-  /** Of the outcome, or an entry of the list that it has set, with an operation or without. */
+  /** The order of the outcome, or of an entry of the list that it has set, with an operation or without. */
   orderId?: string | undefined;
   machineId?: string | undefined;
   /** Epoch seconds: of those published since then. */

@@ -13,9 +13,9 @@ export type EquipmentMapRead =
 
 /** The file behind `EQUIPMENT_MAP_FILE`, which was read once at start. */
 export class EquipmentMapFile {
-  /** Of what was read last. */
+  /** Version of the file that was read last. */
   private version: string | undefined;
-  /** As it was at the last look. */
+  /** Version of the file at the last look. */
   private seen: string | undefined;
   /** The problem reported last, until there is a map again. */
   private problem: string | undefined;

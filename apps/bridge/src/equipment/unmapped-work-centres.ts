@@ -48,7 +48,7 @@ export class UnmappedWorkCentres {
     });
   }
 
-  /** Those with the most operations first. */
+  /** The work centres with the most operations first. */
   list(): UnmappedWorkCentre[] {
     for (const [key, { plant, workCentre }] of this.places) {
       const place = {

@@ -31,7 +31,7 @@ export interface ProcessShares {
 const INTERVAL_MS = 5000;
 /** So long after it came a share counts: longer than two that are lost in a row. */
 const FRESH_MS = 3 * INTERVAL_MS;
-/** Of each partition at the start: what is older than fresh is left out anyway. */
+/** Records read of each partition at the start: older shares are left out anyway. */
 const MAX_RECORDS_AT_START = 1000;
 const STOP_DEADLINE_MS = 1000;
 
@@ -92,7 +92,7 @@ export class GroupShares implements OnModuleDestroy {
     void this.producer.close();
   }
 
-  /** Of this process as it is now, and of the others as they have last reported. */
+  /** The share of this process as it is now, and those of the others as last reported. */
   all(): ProcessShares[] {
     this.forgetStale();
     const others = [...this.latest].filter(([process]) => process !== this.process);

@@ -52,7 +52,7 @@ const MAX_MISSES = 1000;
 export class MachineDirectory
   implements OnApplicationBootstrap, BeforeApplicationShutdown, OnApplicationShutdown
 {
-  /** Of the machines and of their reasons. */
+  /** Metrics of the machines and of their reasons. */
   readonly metrics: Metric[];
   private readonly logger = new Logger('MachineDirectory');
   private readonly stopping = new AbortController();
@@ -64,7 +64,7 @@ export class MachineDirectory
   private readonly incomplete = new PassedOverEntries('machines');
   /** Machines that the latest list does not name, while others before it did. */
   private readonly missing = new Map<string, Absence>();
-  /** Of all machines. */
+  /** Whether the list names no machine any more. */
   private readonly emptiness: Absence;
   private readonly refreshSeconds: number;
   /** Listed by the service, but not completely: that is no verdict on them. */

@@ -12,7 +12,7 @@ export class PassedOverEntries {
 
   constructor(private readonly kind: 'machines' | 'reasons') {}
 
-  /** Of all lists together, or of those of some machines. */
+  /** Counts the entries of all lists, or of those of some machines. */
   count(machines?: { has(machineId: string): boolean }): number {
     let count = 0;
     for (const [machineId, entries] of this.lists) {

@@ -198,7 +198,7 @@ interface ReasonListOptions {
 class ReasonList {
   private readonly lookUp: SharedLookUp<ClassificationReason[]>;
   private readonly misses = new RecentMisses(MAX_MISSES_PER_MACHINE);
-  /** Of all reasons, where there were some. */
+  /** Whether the list names no reason any more. */
   private readonly emptiness: Absence;
 
   constructor(

@@ -9,7 +9,7 @@ import { BoundedMap, BRIDGE_SETTINGS } from '../platform/index.js';
 import { ReasonLists } from './reason-lists.js';
 
 interface PublishedReasons {
-  /** Of the list as it was last published, which may be long; undefined before. */
+  /** Digest of the list as last published, which may be long; undefined before. */
   digest: string | undefined;
   /** Epoch seconds. */
   readAt: number;

@@ -10,7 +10,7 @@ import { ReasonRecords } from './reason-records.js';
 const AT_ONCE = 4;
 /** Each of them rests for so long: forty look-ups a second at most, whatever the number of machines. */
 const REST_MS = 100;
-/** Of a rate limit it takes no more than this part, for polls and look-ups that a message waits for. */
+/** Refreshing takes no more of a rate limit: polls and look-ups that a message waits for have the rest. */
 const SHARE = 1 / 5;
 const TAKEN_UP_AT_ONCE = 256;
 const BACK_OFF = { baseMs: 5000, capMs: 300_000 };

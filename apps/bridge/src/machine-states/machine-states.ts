@@ -66,7 +66,7 @@ export class MachineStates {
     ];
   }
 
-  /** Those that this process observes, also while the service lists none. */
+  /** Machines that this process observes, also while the service lists none. */
   get observed(): MachineInfo[] {
     return this.machines.watches.flatMap(({ hasEnded, info }) => (hasEnded ? [] : [info]));
   }

@@ -21,7 +21,7 @@ import { lagOf } from '../offsets/offsets.js';
 type Kafka = ReturnType<typeof createKafka>;
 
 const GRANT = 'grant it to the principal of these settings, see ACLs in docs/kafka.md';
-/** As the alert on it. */
+/** The threshold of the alert. */
 const WORTH_A_WARNING_MESSAGES = 1000;
 
 /** Reaches Kafka, holds the topics against the plan, and tries what the bridge needs rights for without writing. */

@@ -12,7 +12,7 @@ export interface BridgeHttp {
 
 export type BridgeAnswer = Pick<HttpReply, 'status' | 'body'>;
 
-/** Of a whole answer. */
+/** For a whole answer. */
 const TIMEOUT_MS = 10_000;
 /** Far more than a hundred thousand machines take. */
 const MAX_ANSWER_BYTES = 256 * 1024 * 1024;

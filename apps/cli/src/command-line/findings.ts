@@ -30,7 +30,7 @@ export function printFindings(findings: readonly Finding[], json: boolean): void
   }
 }
 
-/** Of the worst finding. */
+/** The exit code of the worst finding. */
 export function exitCodeOf(findings: readonly Finding[]): number {
   const failed = findings.filter(({ status }) => status === 'fail');
   if (failed.length === 0) return EXIT_CODES.ok;

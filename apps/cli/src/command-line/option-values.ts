@@ -53,7 +53,7 @@ export function readNotEmpty(text: string): string {
   return text;
 }
 
-/** Of a bridge, without a login. @throws InvalidArgumentError */
+/** The URL of a bridge, without a login. @throws InvalidArgumentError */
 export function readUrl(text: string): string {
   if (URL.canParse(text)) {
     const { protocol, username, password } = new URL(text);

@@ -7,7 +7,7 @@ import { offsetCount } from './selection.js';
 /** Position, time, code, machine; the detail, last, has any width. */
 const COLUMN_WIDTHS = [17, 21, 20, 14];
 const MAX_MACHINES_SHOWN = 3;
-/** Of the machines on a line: a key, which stands for the machine where none is named, may be as long as a message. */
+/** Characters of machines on a line: a key, which stands for the machine where none is named, may be a megabyte. */
 const MAX_MACHINES_LENGTH = 100;
 /** The last second a Date can hold. */
 const LAST_SECOND = 8_640_000_000_000;

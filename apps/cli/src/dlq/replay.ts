@@ -43,7 +43,7 @@ interface ReplayOptions extends Selection {
 
 interface ReplayTask {
   log: DeadLetterLog;
-  /** Of the whole topic. */
+  /** All spans of the topic. */
   spans: readonly TopicSpan[];
   request: ReplayRequest;
   /** Messages a second. */

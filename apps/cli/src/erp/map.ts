@@ -124,7 +124,7 @@ interface MachineProposal {
 
 const LEAST_SCORE = 0.5;
 const MOST_PROPOSALS = 5;
-/** Of the score, where the machine's factory is the plant. */
+/** Added to the score where the machine's factory is the plant. */
 const SAME_FACTORY = 0.04;
 const BEST_OF_SIMILAR = 0.85;
 const SAME_NUMBER_ALONE = 0.6;
@@ -213,7 +213,7 @@ function fold(text: string): Folded {
   };
 }
 
-/** Of texts with the same numbers. */
+/** Likeness of texts with the same numbers. */
 function likenessOf(
   workCentre: string,
   folded: Folded,

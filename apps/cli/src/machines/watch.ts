@@ -23,7 +23,7 @@ interface WatchOptions {
 }
 
 const WATCHED = { states: TOPICS.stateChanges, outcomes: TOPICS.commandOutcomes };
-/** Of each partition, however long ago `--since` is. */
+/** Read of each partition at most, however long ago `--since` is. */
 const MAX_RECORDS_SINCE = 100_000;
 
 /** `watch`: state events and outcomes as they are published, until Ctrl-C. */

@@ -6,7 +6,7 @@ import { type HttpCaller, HttpTransport, readRetryAfter } from '#libs/http-calls
 /** What a call came to. No text of the answer is in `why`. */
 export type CallbackAnswer =
   | { kind: 'taken'; status: number }
-  /** It will not be taken however often it is sent. */
+  /** The receiver will not take it however often it is sent. */
   | { kind: 'refused'; status: number; why: string }
   /** Worth sending again, not before `afterMs` (real milliseconds, from `Retry-After`) have passed. */
   | { kind: 'retry'; status: number | 'timeout' | 'network'; why: string; afterMs: number | null };

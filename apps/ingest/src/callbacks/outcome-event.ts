@@ -4,7 +4,7 @@ import type { InboundMessage } from '#libs/kafka';
 /** An outcome as a CloudEvent in structured mode. */
 export interface OutcomeEvent {
   specversion: '1.0';
-  /** The same of the same outcome, however often it is sent. */
+  /** Equal in all events of one outcome. */
   id: string;
   source: string;
   type: string;

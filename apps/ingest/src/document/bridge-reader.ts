@@ -94,7 +94,7 @@ export class BridgeReader implements OnApplicationShutdown {
 }
 
 interface Reading {
-  /** Of the message's record; empty for none. */
+  /** Key of the message's record; empty for none. */
   key: string;
   /** What the bridge would make of the message alone, as JSON. Machines and reasons are not looked up. */
   preview: () => Parsed<unknown> | Promise<Parsed<unknown>>;

@@ -34,7 +34,7 @@ const PARTITION = 0;
 const FORGET_EVERY_MS = 60_000;
 const TRY_AGAIN_AFTER_MS = 1000;
 
-/** As it is on the topic. */
+/** A receipt as it is on the topic. */
 export interface KeyedReceipt extends Receipt {
   key: string;
 }
@@ -46,7 +46,7 @@ export interface NewClaim {
   after: Claim | undefined;
 }
 
-/** As it is on the topic. */
+/** Claims as they are on the topic. */
 interface ClaimsRecord extends Holder {
   nonce: string;
   claims: [key: string, after: number | null][];

@@ -10,9 +10,9 @@ export interface Claim {
 
 /** Where the record of a request lies. */
 export interface Receipt extends RecordPlace {
-  /** Of the body. */
+  /** Hash of topic and body. */
   digest: string;
-  /** Of a request without an id: nobody but the process that has it under way will ask for it. */
+  /** The request has no id: nobody but the process that has it under way will ask for it. */
   isUnclaimed?: true;
 }
 
@@ -28,7 +28,7 @@ interface UsedHolder extends Holder {
   claims: number;
 }
 
-/** Of keys and digests, which come as base64url. */
+/** Length of keys and digests, which come as base64url. */
 const HASH_BYTES = 18;
 const HASH_LENGTH = 24;
 /** Kinds of entries; a receipt's is this and the number of its topic. */
@@ -48,7 +48,7 @@ export class RequestTable {
   private readonly keys: Buffer;
   private readonly digests: Buffer;
   private readonly times: Float64Array;
-  /** Of the claim, or of the record. */
+  /** Offset of the claim, or of the record. */
   private readonly offsets: Float64Array;
   /** The number of the claim's holder, or the partition of the record. */
   private readonly details: Uint32Array;
@@ -212,7 +212,7 @@ export class RequestTable {
     return slot;
   }
 
-  /** Those behind it that would not be found any more move up. */
+  /** Frees a slot; entries behind it that would not be found any more move up. */
   private freeSlot(slot: number): void {
     const { slots } = this;
     const mask = slots.length - 1;

@@ -195,9 +195,8 @@ export class RequestWriter implements OnApplicationShutdown {
     const isClaimed = submission.id !== undefined;
     const { transactionalId } = this;
     const record = this.recordOf(submission);
+    const attempt = { record, key, digest, expiresMs, isAlone: false, wasAborted: false };
     let unclaimedHolder: Holder | undefined;
-    let isAlone = false;
-    let wasAborted = false;
     while (realNowMs() < expiresMs) {
       const receipt = this.log.receiptOf(key);
       if (receipt !== undefined) return { receipt, isRepeated: isClaimed };
@@ -212,15 +211,12 @@ export class RequestWriter implements OnApplicationShutdown {
       }
       if (!isClaimed) unclaimedHolder = { transactionalId, incarnation };
       try {
-        const receipt = await writer.write({
-          ...{ record, key, digest, isAlone, wasAborted, expiresMs },
-          after: isClaimed ? claim : 'none',
-        });
+        const receipt = await writer.write({ ...attempt, after: isClaimed ? claim : 'none' });
         this.log.noteReceipt(key, receipt);
         return { receipt, isRepeated: false };
       } catch (error) {
-        if (error instanceof WriterLostError) isAlone ||= error.hasRefusedRecord;
-        else if (error instanceof NotClaimedError) wasAborted = true;
+        if (error instanceof WriterLostError) attempt.isAlone ||= error.hasRefusedRecord;
+        else if (error instanceof NotClaimedError) attempt.wasAborted = true;
         else throw error;
       }
     }
@@ -310,7 +306,7 @@ interface Written {
   isRepeated: boolean;
 }
 
-/** Of texts and bytes, each with its length so that no two lists are alike. */
+/** Hash of texts and bytes, each with its length so that no two lists are alike. */
 function hashOf(...parts: (string | Buffer)[]): string {
   const hash = createHash('sha256');
   for (const part of parts) hash.update(`${Buffer.byteLength(part)}:`).update(part);

@@ -49,7 +49,7 @@ export class FaultRequest {
   @IsOptional() @IsInt() @Min(200) @Max(599) status?: number;
   /** Sent as it is, with `status` or 200. */
   @IsOptional() @IsString() body?: string;
-  /** Of the body; default JSON. */
+  /** Content type of the body; default JSON. */
   @IsOptional() @Matches(PRINTABLE) contentType?: string;
   /** The Retry-After header: seconds, or an HTTP date. */
   @IsOptional() @IsNotEmpty() retryAfter?: number | string;

@@ -22,7 +22,7 @@ export interface SessionCookie {
 const LONGEST_NAME = 100;
 const NAME = /^[^\p{Cc}\p{Cs}]+$/u;
 
-/** Of 1 to 100 characters, none of them a control character or half of a pair. */
+/** Whether it has 1 to 100 characters, none of them a control character or half of a pair. */
 export function isOperatorName(value: unknown): value is string {
   if (typeof value !== 'string' || value.trim() === '') return false;
   return value.length <= LONGEST_NAME && NAME.test(value);

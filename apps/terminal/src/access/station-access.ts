@@ -167,7 +167,7 @@ export class StationAccess {
   }
 }
 
-/** Of the tokens, so that sessions outlive a restart, and end when a token is taken away; else of this process. */
+/** Derived from the tokens: sessions outlive a restart, and end when a token is taken away; random without tokens. */
 function secretOf(tokens: readonly string[]): Buffer {
   if (tokens.length === 0) return randomBytes(32);
   return createHmac('sha256', 'machine-terminal session')

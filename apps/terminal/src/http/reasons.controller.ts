@@ -180,7 +180,7 @@ function readNote(value: Record<string, unknown>): NewNote | undefined {
   return { noteId: noteId.toLowerCase(), text, ...common };
 }
 
-/** Of which time of which machine it is; who entered it, and when. */
+/** Fields that reasons and notes share: machine, time, who entered it, and when. */
 function readCommon(value: Record<string, unknown>): Omit<NewNote, 'noteId' | 'text'> | undefined {
   const { machineId, startTime, endTime = null, operator, madeAt } = value;
   if (!isIdentifier(machineId) || !isSeconds(startTime)) return undefined;

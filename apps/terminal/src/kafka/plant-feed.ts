@@ -26,7 +26,7 @@ const BY_TIME = [
   TOPICS.downtimeReasons,
   TOPICS.downtimeNotes,
 ];
-/** Of each partition: two shifts of ten thousand machines that change every ten minutes come to less. */
+/** Read of each partition: two shifts of ten thousand machines that change every ten minutes come to less. */
 const MAX_PER_PARTITION = 200_000;
 /** A record is written some time after what it describes: the clocks of writers may differ by so much. */
 const MARGIN_SECONDS = 300;

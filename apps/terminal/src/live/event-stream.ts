@@ -22,7 +22,7 @@ export class StreamChunk {
   }
 }
 
-/** Of a gzip stream without name and time (RFC 1952). Its end never comes. */
+/** Begins a gzip stream without name and time (RFC 1952), whose end never comes. */
 const GZIP_HEADER = Buffer.from([0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 0xff]);
 const HEARTBEAT = new StreamChunk(': heartbeat\n\n');
 
@@ -37,7 +37,7 @@ interface StreamOutput {
 export interface StreamClient {
   output: StreamOutput;
   isCompressed: boolean;
-  /** Of one factory alone; null for all. */
+  /** The client gets events of this factory alone; null for all. */
   factoryId: string | null;
   /** Bytes sent when it connected, which may wait for longer than the rest. */
   firstBytes: number;

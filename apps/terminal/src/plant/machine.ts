@@ -41,7 +41,7 @@ export interface EvaluationContext {
   window: Span;
 }
 
-/** Of a list of orders; the tile has no room for more. */
+/** Shown of a list of orders; a tile has no room for more. */
 const ORDERS_SHOWN = 20;
 const FAVOURITES = 4;
 const LATELY_ENTRIES = 50;

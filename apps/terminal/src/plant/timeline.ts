@@ -9,7 +9,7 @@ import type { Period } from './periods.js';
 
 /** What stands of a period: the latest event on it. */
 interface Row {
-  /** Of the first event on it. */
+  /** Id of the first event on it. */
   id: string;
   /** Since when this is known, epoch seconds. */
   knownAt: number;

@@ -186,7 +186,7 @@ function distinct(places: Place[]): Place[] {
   return [...new Map(places.map((each) => [keyOf(each), each])).values()];
 }
 
-/** Of a requirement that asks for a class of equipment, say, those within it may name which. */
+/** Adds the places that a requirement names; where it asks for a class of equipment, those within it may name which. */
 function addPlaces(work: DocumentElement, places: Place[]): void {
   for (const requirement of elements(work, 'EquipmentRequirement')) {
     const level = onlyElement(requirement, 'EquipmentLevel');

@@ -6,7 +6,7 @@ import { textOf, type DocumentElement } from '../xml/document-element.js';
 /** By what is written, in lower case; undefined for what counts as none. */
 type StatusByValue = ReadonlyMap<string, OrderStatus | undefined>;
 
-/** Of all four kinds of state. */
+/** Statuses by the values of all four kinds of state. */
 const STATUS_BY_STATE: StatusByValue = new Map<string, OrderStatus | undefined>([
   ['forecast', 'planned'],
   ['waiting', 'planned'],
@@ -59,7 +59,7 @@ export function statusOfSegment(segment: DocumentElement): OrderStatus | undefin
   return stateOf(segment, 'SegmentState');
 }
 
-/** Of the schedule or request around it, where that has one. */
+/** Status of the schedule or request around it, where that has one. */
 function statusAbove(element: DocumentElement | null): OrderStatus | undefined {
   if (element === null) return undefined;
   const own = stateOf(element, 'ScheduleState') ?? stateOf(element, 'RequestState');

@@ -34,7 +34,7 @@ export interface OrderFormat {
   mediaTypes?: readonly string[];
   /** By root element or shape; the first format in the registry that does reads the document. */
   recognises(content: DocumentContent): boolean;
-  /** Of JSON that no format recognises and that can be of no other: the field that it would be recognised by. */
+  /** The field that JSON lacks to be recognised, where no format recognises it and it can be of no other. */
   lacks?(json: unknown): string | undefined;
   /** All orders in the document, or the first fault with its place: one bad order refuses it whole. */
   read(content: DocumentContent, context: ReadingContext): Parsed<OrderMessage[]>;

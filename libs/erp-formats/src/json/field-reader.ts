@@ -21,7 +21,7 @@ export interface FieldReader<T> {
 /** A value, or what is wrong with it, to follow the field's name. */
 type Reading<T> = { value: T | undefined } | { problem: string };
 
-/** Of the first field that holds anything. Null, blanks and `false`, which Odoo writes for none, hold nothing. */
+/** Reads the first field that holds anything. Null, blanks and `false`, which Odoo writes for none, hold nothing. */
 export function fieldReader<T>(
   names: readonly string[],
   readValue: (value: unknown, context: ReadingContext, fields: JsonObject) => Reading<T>,

@@ -28,7 +28,7 @@ interface OrderFields {
   orderId: string;
   changedAt: number;
   status: OrderStatus;
-  /** Of operations that name none. */
+  /** Plant of operations that name none. */
   plant: string;
 }
 
@@ -53,11 +53,11 @@ export interface OrderTable {
     operationId: FieldReader<string>;
     workCentre: FieldReader<string>;
   };
-  /** Those of an order's operations that are work of their own; all without it. */
+  /** Selects the operations of an order that are work of their own; all without it. */
   ownWork?: (found: readonly FoundOperation[]) => OperationChange[];
   /** The order of an operation or a status that came without it. */
   orderOfPart?: FieldReader<string>;
-  /** Of an order's statuses that came without it. */
+  /** Status of an order out of statuses that came without it. */
   statusOfParts?: (
     statuses: readonly JsonRecord[],
     context: ReadingContext,
@@ -156,7 +156,7 @@ function ofOrder(order: OrderStatus, operation: OrderStatus): OrderStatus {
   return order === 'planned' && operation === 'released' ? order : statusWithin(order, operation);
 }
 
-/** Those that are work for a machine. Where none so much as has the field of the work centre, it was not asked for. */
+/** Reads operations that are machine work. Where none has so much as the field of the work centre, none was asked for. */
 function readOperations(
   records: readonly JsonRecord[],
   { operation: readers, ownWork }: OrderTable,

@@ -174,7 +174,7 @@ const STATE_FIELDS = {
   ),
 };
 
-/** Of the first of its states; those behind it are states within that. */
+/** Status by the first of its states; those behind it are states within that. */
 function stateOf(record: JsonRecord, context: ReadingContext): Parsed<OrderStatus | undefined> {
   const [state] = childrenOf(record, ['State'], []) ?? [];
   if (state === undefined) return parsed(undefined);

@@ -107,7 +107,7 @@ const IDOC_FIELDS: FieldRules = {
   E1JSTUL: STATUS,
 };
 
-/** Of a SERIAL that is date and time of the plant, as ECC writes it; S/4 writes UTC and six digits more. */
+/** Length of a SERIAL that is date and time of the plant, as ECC writes it; S/4 writes UTC and six digits more. */
 const LOCAL_SERIAL_LENGTH = 14;
 
 /**

@@ -169,7 +169,7 @@ export const lastChange = fieldReader<number>(['LastChangeDateTime'], (value) =>
   return seconds === undefined ? { problem: 'is no time' } : { value: seconds };
 });
 
-/** Of 14 digits (UTC), V2 milliseconds or ISO 8601; undefined for none of these. */
+/** Epoch seconds of 14 digits (UTC), V2 milliseconds or ISO 8601; undefined for none of these. */
 function secondsOf(text: string): number | undefined {
   const milliseconds = V2_DATE.exec(text)?.[1];
   if (milliseconds !== undefined) return Math.floor(Number(milliseconds) / 1000);

@@ -80,7 +80,7 @@ function isEmptyAnswer(json: unknown): boolean {
   return isJsonObject(json) && firstRecordIn(json, ENVELOPES) === undefined;
 }
 
-/** Of an order's indicators and of its statuses, where they came along. */
+/** Status by an order's indicators and its statuses, where they came along. */
 function orderStatus(): FieldReader<OrderStatus> {
   return {
     names: ORDER_FLAGS.map(([name]) => name),
@@ -121,7 +121,7 @@ function ownWork(found: readonly FoundOperation[]): OperationChange[] {
   return withoutDeletedNamesakes(own.map(({ operation }) => operation));
 }
 
-/** Of fields that were read as text before. */
+/** The first text of fields that were read as text before. */
 function firstText({ fields }: JsonRecord, names: readonly string[]): string | undefined {
   const texts = names.map((name) => field(fields, name));
   return texts.map((text) => (typeof text === 'string' ? text.trim() : '')).find(Boolean);

@@ -216,7 +216,7 @@ async function decodeRecords(
 
 /** So many bytes of records are kept together: few enough not to matter when one of them waits for long. */
 const SHARED_BYTES = 8 * 1024;
-/** Of a record that is longer, and comes in several pieces, each piece is put where it belongs at once. */
+/** Each piece of a record that is longer, and comes in several, is put where it belongs at once. */
 const LONG_BYTES = 256 * 1024;
 /**
  * A record that is longer is read no further than its offset: its dead letter would hardly fit into a topic (16 MiB by

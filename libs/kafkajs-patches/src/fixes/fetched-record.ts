@@ -15,7 +15,7 @@ export interface FetchedRecord {
   readonly key: Buffer | null;
   readonly value: Buffer | null;
   readonly headerList: MessageHeaders;
-  /** Of key, value and headers, roughly: what parts them may count. */
+  /** Size of key, value and headers, roughly: what parts them may count. */
   readonly bytes: number;
   /** Why it must be rejected, where that was found before anybody parsed it: it lacks its value, or its headers. */
   readonly unreadable?: Unreadable | undefined;
@@ -29,7 +29,7 @@ export function fetchedRecords(batch: { messages: readonly object[] }): readonly
 /** Why a record is rejected though its value is not known, and how many bytes its dead letter lacks. */
 export interface Unreadable {
   rejection: Rejection;
-  /** Of the record; of the whole batch in Kafka, where that is refused as one. Undefined when no value is left out. */
+  /** Size of the record, or of the whole batch in Kafka where that is refused; undefined when no value is left out. */
   omittedBytes: number | undefined;
 }
 
@@ -46,7 +46,7 @@ export interface BatchContext {
 const LOG_APPEND_TIME = 1;
 /** Shared by all records without headers. */
 export const NO_HEADERS: MessageHeaders = [];
-/** Of a message; a sender has a few dozen. A record of a hundred kilobytes may claim fifty thousand. */
+/** For a message; a sender has a few dozen. A record of a hundred kilobytes may claim fifty thousand. */
 const MOST_HEADERS = 1000;
 const MOST_HEADER_BYTES = 256 * 1024;
 /** Kafka's own records of ours carry those of a message, and what the bridge adds. */

@@ -7,7 +7,7 @@ interface PackedRecords {
   /** Kafka's number of it. */
   codec: number;
   packed: Buffer;
-  /** Of the bytes that a batch may unpack to, those that this one may; all by default. */
+  /** Share of the bytes that a batch may unpack to; all by default. */
   share?: number;
 }
 

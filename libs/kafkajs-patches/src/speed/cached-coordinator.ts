@@ -14,7 +14,7 @@ interface AskedCoordinator {
 }
 
 interface ManagerOptions {
-  /** That of one producer. */
+  /** The cluster of one producer. */
   cluster: Cluster;
   transactional: boolean;
 }
@@ -25,7 +25,7 @@ type Manager = Record<(typeof REQUESTS)[number], ManagerMethod>;
 /** Makes what manages the transactions of one producer. */
 export type CreateManager = (options: ManagerOptions) => Manager;
 
-/** What of a manager's methods asks a coordinator. */
+/** The methods of a manager that ask a coordinator. */
 const REQUESTS = [
   'initProducerId',
   'addPartitionsToTransaction',
@@ -47,7 +47,7 @@ export function withCachedCoordinator(createManager: CreateManager): CreateManag
     if (!options.transactional) return manager;
     const { cluster } = options;
     const known = new Map<string, Broker['nodeId']>();
-    /** Those of the request under way, which has not been answered yet. */
+    /** Coordinators given to the request under way, which has not been answered yet. */
     const asked = new Map<string, Broker['nodeId']>();
     const find = cluster.findGroupCoordinator.bind(cluster);
     cluster.findGroupCoordinator = async (coordinator) => {
@@ -82,7 +82,7 @@ export function withCachedCoordinator(createManager: CreateManager): CreateManag
   };
 }
 
-/** It is still at the end of the transaction before, as it often is for some milliseconds. */
+/** Whether the coordinator answered: it may be ending the transaction before, often for some milliseconds. */
 function isFromCoordinator(error: unknown): boolean {
   return (error as { type?: unknown } | null)?.type === 'CONCURRENT_TRANSACTIONS';
 }

@@ -214,7 +214,7 @@ export function finalUntil(
   return lastUpdateTime - settleSeconds;
 }
 
-/** As far as the log goes, that is: where it says nothing it corrects nothing and confirms nothing. */
+/** Ends where the log ends: where the log says nothing, it corrects and confirms nothing. */
 export function settledPart(final: number, segments: readonly ActivitySegment[]): number {
   return Math.min(final, endOf(segments) - 1);
 }

@@ -54,7 +54,7 @@ export interface DerivationContext extends Freshness {
 export interface Derivation {
   /** In the order of their sequence; each with what is remembered after it. */
   events: SequencedEvent[];
-  /** What is remembered after all of them. */
+  /** The machine as tracked after all events. */
   next: TrackedMachine;
 }
 

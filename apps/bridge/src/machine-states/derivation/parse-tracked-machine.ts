@@ -62,7 +62,7 @@ function published(json: Json): Pick<TrackedMachine, 'periods' | 'replaced' | 's
   }
 }
 
-/** It knew the last two periods and corrected none; the one before the last is what others build on. */
+/** Version 1 knew the last two periods and corrected none; the one before the last is what others build on. */
 function publishedByVersion1(
   json: Json,
 ): Pick<TrackedMachine, 'periods' | 'replaced' | 'settledUntil'> {

@@ -6,7 +6,7 @@ export interface ChainedPeriod {
   period: Period;
 }
 
-/** What the log has, in order. */
+/** The periods of the log, in order. */
 export interface LoggedPeriods {
   periods: readonly Period[];
   /** Its end, in epoch seconds. */
@@ -211,7 +211,7 @@ function pairCost(published: PublishedPeriod, logged: Period): number {
   return apart === 0 ? COST.otherState : COST.otherPeriod;
 }
 
-/** Of a published period that comes after so many of the logged ones and is none of them. */
+/** The cost of a published period that comes after so many of the logged ones and is none of them. */
 type SurplusCost = (published: PublishedPeriod, after: number) => number;
 
 function surplusCosts({ periods, until }: LoggedPeriods, before: Period | null): SurplusCost {

@@ -30,7 +30,7 @@ export interface LogUpToReading {
   log: ActivityLog | null;
   /** None then. */
   segments: readonly ActivitySegment[];
-  /** What it is final up to. */
+  /** Time up to which the log is final. */
   settledTime: number;
 }
 

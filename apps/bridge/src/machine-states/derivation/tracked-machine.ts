@@ -40,7 +40,7 @@ export interface TrackedMachine {
    * is the present one; empty until the machine was first observed.
    */
   periods: readonly PublishedPeriod[];
-  /** What was published of late and has been corrected since: its ids must not be used again. */
+  /** Periods published of late and corrected since: their ids must not be used again. */
   replaced: readonly EventIdentity[];
   /** Epoch seconds up to which published starts agree with a log that will not change any more. */
   settledUntil: number | null;
@@ -52,7 +52,7 @@ export interface TrackedMachine {
   observation: Observation;
   /** Epoch seconds from which nothing is known; null while the machine is observed. */
   lostSince: number | null;
-  /** Of the latest reading, in epoch seconds; not stored anew for its own sake. */
+  /** Update time of the latest reading, in epoch seconds; not stored anew for its own sake. */
   lastUpdateTime: number | null;
   /** `ce_sequence` of the machine's latest event; 0 before the first. */
   sequence: number;
@@ -65,7 +65,7 @@ const NONE: readonly never[] = [];
 export const MOST_PERIODS = 32;
 /** And while it cannot: as many as a small fleet may have, and the least for a large one. */
 const MOST_UNREAD_PERIODS = { most: 512, least: 8 };
-/** Of all machines together, some 100 MB as they are stored. */
+/** Unread periods of all machines together: some 100 MB as they are stored. */
 const MOST_UNREAD_PERIODS_IN_ALL = 600_000;
 
 /** How many periods may be remembered of a machine whose log cannot be read, if there are so many machines. */

@@ -13,7 +13,7 @@ import { type AdmittedCall, StandstillBreaker } from './standstill-breaker.js';
 
 type EntriesAnswer = HttpAnswer<ActivityLogEntry[]>;
 
-/** Of the polls that may be under way, those that read a log whose latest read failed. */
+/** Share of the polls under way that may read a log whose latest read failed. */
 const FAILING_SHARE = 1 / 8;
 
 /**

@@ -46,7 +46,7 @@ interface Finding {
  * needed, for there may be a hundred thousand of these.
  */
 export class MachineWatch implements Polled {
-  /** Of the latest reading that has been published, in epoch seconds. */
+  /** Update time of the latest reading that has been published, in epoch seconds. */
   updatedAt: number | null;
   /** Undefined until the first answer. */
   observation: Observation | undefined;
@@ -57,9 +57,9 @@ export class MachineWatch implements Polled {
   /** Undefined while nothing is missing. */
   private missedLog: MachineLog | undefined;
   private durationStart: number | null = null;
-  /** The newest that was read, published or not, in epoch seconds. */
+  /** The newest update time that was read, published or not, in epoch seconds. */
   private lastUpdateTime = 0;
-  /** When that was seen first, to distinguish a service that stands from one whose clock is off. */
+  /** When `lastUpdateTime` was seen first, to distinguish a service that stands from one whose clock is off. */
   private lastUpdateSeenAt = 0;
   /** The latest reading of a time that cannot be: as the service has it, and as it counts. */
   private redated: { stated: MachineStateReading; taken: MachineStateReading } | null = null;
@@ -117,7 +117,7 @@ export class MachineWatch implements Polled {
     if (this.absence.isLasting(clock.monotonicMs())) this.leave();
   }
 
-  /** It is gone: reported at the next turn, so that it cannot overtake a poll. */
+  /** The machine is gone: reported at the next turn, so that it cannot overtake a poll. */
   leave(): void {
     this.hasLeft = true;
   }

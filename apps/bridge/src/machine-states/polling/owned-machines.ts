@@ -178,7 +178,7 @@ export class PartitionWatch {
     }
   }
 
-  /** What all observed machines have reached, in epoch seconds; 0 if there are none. */
+  /** The time that all observed machines have reached, in epoch seconds; 0 if there are none. */
   private seenUntil(): number {
     let earliest = Infinity;
     for (const { observation, updatedAt } of this.machines.values()) {

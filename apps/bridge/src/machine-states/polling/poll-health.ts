@@ -49,7 +49,7 @@ export class PollHealth {
     return this.breaker.isOpen;
   }
 
-  /** The same in words; undefined while it answers some. */
+  /** Why polls are paused, in words; undefined while the service answers some. */
   get pausedBecause(): string | undefined {
     if (!this.isPaused || this.latestFailure === undefined) return undefined;
     return describeFailure(this.latestFailure);

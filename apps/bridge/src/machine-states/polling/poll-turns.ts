@@ -1,6 +1,6 @@
 import { DueQueue } from '#libs/delivery';
 
-/** What turns are given to. */
+/** A machine that gets turns. */
 interface Updated {
   /** When the service last updated it, in epoch seconds; null while that is not known. */
   readonly updatedAt: number | null;
@@ -117,7 +117,7 @@ export class PollTurns<T extends Updated> {
   }
 }
 
-/** Of the slots, for the machines that do not answer: the others have three quarters of them at any time. */
+/** Share of the slots for machines that do not answer: the others have three quarters at any time. */
 const FAILING_SHARE = 1 / 4;
 
 /**

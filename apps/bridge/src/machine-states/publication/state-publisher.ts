@@ -106,11 +106,11 @@ export class StatePublisher {
   }
 }
 
-/** What must be committed together. */
+/** Records that must be committed together. */
 interface PublicationStep {
   tracked: TrackedMachine;
   records: readonly OutboundRecord[];
-  /** Of the records and of what is remembered. */
+  /** Size of the records and of what is remembered. */
   bytes: number;
 }
 

@@ -29,7 +29,7 @@ import { ASSIGNMENT_CHANGES, type AssignmentChange } from './queues.js';
 export class Assignments {
   /** Operations by machine and order, in the partition their changes come through. */
   readonly topic: KeyedState<readonly AssignedOperation[], AssignmentTable<OutboundRecord>>;
-  /** Of an order that has left the machine. */
+  /** Outcomes of an order that has left the machine. */
   private readonly recordsOfLeft: RecordsOf = (answered, results) =>
     this.outcomes.recordsOf(answered, results.map(goneWithMachine));
 

@@ -46,7 +46,7 @@ const notKnown: Partitioner = () => {
   throw new Error('partition counts have not been read yet');
 };
 
-/** Of this process, which counts: that is made sooner than random digits for each record. */
+/** Names this process, which counts its records: random digits for each record take longer. */
 const WRITER = randomBytes(6).toString('hex');
 let made = 0;
 
@@ -68,7 +68,7 @@ export class OrderQueues implements OnModuleDestroy {
   ofMachine = notKnown;
   private areKnown = false;
   private readonly logger = new Logger('Queues');
-  /** Those from which records may be deleted, as far as that is known. */
+  /** Queues from which records may be deleted, as far as that is known. */
   private readonly deletable = new Set<string>();
   /** Turns to leave out, of those from which records may not be deleted. */
   private readonly leftOut = new Map<string, number>();

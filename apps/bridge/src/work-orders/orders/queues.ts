@@ -51,13 +51,13 @@ export interface RelayedOrder extends QueuedOrder {
   gone?: string | undefined;
   /** Machines it names that were refused when it was read. */
   refused?: readonly string[] | undefined;
-  /** It was refused then for operations without a machine. */
+  /** The order was refused then for operations without a machine. */
   wasUnmapped?: boolean | undefined;
   /** An outcome was published then. */
   isAnswered?: boolean | undefined;
 }
 
-/** Of one message or several, which they end together: with a record for each, an order took a quarter more CPU. */
+/** Orders of messages that they end together: with a record for each message, an order took a quarter more CPU. */
 export interface RelayedOrders {
   /** In the order of the messages; one at least. */
   orders: readonly RelayedOrder[];

@@ -97,13 +97,13 @@ interface Call {
   isProbe: boolean;
   /** Real milliseconds. */
   begunMs: number;
-  /** The same in epoch milliseconds of the clock. */
+  /** When the GET began, in epoch milliseconds of the clock. */
   askedAt: number;
 }
 
 /** Between two looks whether an order is still not there. */
 const GONE_AGAIN_MS = 1000;
-/** Of those some may be gone themselves. */
+/** Orders that are asked for to see whether the path is right; some may be gone themselves. */
 const MOST_CONTROLS = 5;
 const SUPERSEDED = 'a later event of the order is asked for in its place';
 const CONTAINED = 'the order is being asked for in the same version';

@@ -73,7 +73,7 @@ export class OrderRequests implements OnModuleDestroy {
     });
   }
 
-  /** Of each rule, for metrics and health. */
+  /** The status of each rule, for metrics and health. */
   statuses(): RuleStatus[] {
     return [...this.erps.values()].map((erp) => erp.status(realNowMs()));
   }

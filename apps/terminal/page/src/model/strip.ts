@@ -132,7 +132,7 @@ export function reasonBars(
     .sort((a, b) => a.startTime - b.startTime);
 }
 
-/** Of the shift of that time, or a later one where that shift is not known any more. */
+/** End of the shift at that time, or of a later one where that shift is not known any more. */
 function shiftEnd(time: number, shifts: readonly Shift[]): number {
   const of = shifts.find(({ startTime, endTime }) => startTime <= time && time < endTime);
   const next = shifts.filter(({ startTime }) => time < startTime).map(({ startTime }) => startTime);

@@ -91,7 +91,7 @@ const options: fc.Arbitrary<WatchOptions> = fc.record({
   staleAfterSeconds: fc.constantFrom(300, 900, 86_400),
 });
 
-/** Of a service that says all, to a new process. */
+/** The last poll, by a new process, of a service that says all. */
 export const LAST_POLL = {
   jitter: 0,
   logLead: 0,

@@ -39,7 +39,7 @@ export interface WatchOptions {
   staleAfterSeconds?: number;
 }
 
-/** Of a replica that lags. */
+/** How far a replica lags. */
 const OUTDATED_MINUTES = 7;
 
 /** A machine that the real {@link MachineWatch} watches, over restarts; what it publishes is kept here. */
