@@ -43,6 +43,11 @@ export class Clock {
     return realNowMs() * this.speed;
   }
 
+  /** {@link monotonicMs} in real milliseconds. */
+  get realMs(): number {
+    return this.monotonicMs() / this.speed;
+  }
+
   /** Sleeps for a span of this clock's seconds; rejects with `signal.reason` when aborted. */
   async sleepSeconds(seconds: number, signal?: AbortSignal): Promise<void> {
     await this.sleepUntilMonotonicMs(this.monotonicMs() + seconds * 1000, signal);

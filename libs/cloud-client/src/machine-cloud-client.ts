@@ -146,13 +146,8 @@ export class MachineCloudClient {
       machineId,
       workingOrders,
     }));
-    const body = { machines };
-    const operation = 'setWorkOrderList';
-    return this.requests.call(
-      { operation, method: 'PUT', path: 'workOrderList', body },
-      applied,
-      caller,
-    );
+    const request = { operation: 'setWorkOrderList', method: 'PUT', body: { machines } } as const;
+    return this.requests.call({ ...request, path: 'workOrderList' }, applied, caller);
   }
 
   /** For callers that choose what to send when their turn has come; undefined without a rate limit. */

@@ -1,5 +1,4 @@
 // The only way to kafkajs, with the modules replaced that README.md names.
-
 import { createRequire } from 'node:module';
 import type * as Kafkajs from 'kafkajs';
 import { applyPatches } from './apply-patches.js';

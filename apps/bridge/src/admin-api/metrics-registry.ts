@@ -49,12 +49,8 @@ export class MetricsRegistry {
   ) {
     this.flows = flows;
     collectDefaultMetrics({ register: this.registry });
-    const metrics = [
-      calls,
-      serviceClock,
-      directory,
-      ...(states === undefined ? [] : [states]),
-    ].flatMap((source): Metric[] => source.metrics);
+    const sources = [calls, serviceClock, directory, ...(states === undefined ? [] : [states])];
+    const metrics = sources.flatMap((source): Metric[] => source.metrics);
     const dispatchers = [lists?.flow, reasons?.flow].filter((flow) => flow !== undefined);
     const enrichment = requests === undefined ? [] : enrichmentMetrics(requests);
     const all = [...metrics, ...flowMetrics(dispatchers), ...enrichment, ...this.gauges()];

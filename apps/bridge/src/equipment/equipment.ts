@@ -71,12 +71,8 @@ export class Equipment implements OnApplicationBootstrap, BeforeApplicationShutd
     const unlisted = [...this.map.machineIds].filter((id) => !this.directory.hasMachine(id));
     const named = unlisted.slice(0, MACHINES_NAMED).join(', ');
     if (named !== this.unlisted && named !== '') {
-      const machines = unlisted.length;
-      this.logger.warn({
-        msg: 'equipment map names machines that are not listed',
-        machines,
-        named,
-      });
+      const msg = 'equipment map names machines that are not listed';
+      this.logger.warn({ msg, machines: unlisted.length, named });
     }
     this.unlisted = named;
   }

@@ -66,10 +66,7 @@ export class PlatformModule implements OnApplicationShutdown {
       { provide: KAFKA, useValue: kafka },
       { provide: Clock, useValue: clock },
       { provide: IdempotentProducer, useValue: new IdempotentProducer(kafka) },
-      {
-        provide: DeadLetters,
-        useValue: new DeadLetters(clock, settings.kafka.topicPrefix),
-      },
+      { provide: DeadLetters, useValue: new DeadLetters(clock, settings.kafka.topicPrefix) },
       {
         provide: OrderMapping,
         useValue: new OrderMapping(settings.erp.mapping, new BoundedExpressions()),

@@ -75,7 +75,7 @@ export class ActivityLogReader {
     hasFailed = false,
   ): Promise<EntriesAnswer> {
     const hasRoom = !hasFailed || this.failingUnderWay < this.mostFailing;
-    const call = hasRoom ? this.breaker.begin(this.realMs, hasFailed) : undefined;
+    const call = hasRoom ? this.breaker.begin(this.clock.realMs, hasFailed) : undefined;
     if (call === undefined) {
       // As the latest read that failed: one that is not made comes after such a one.
       if (this.latest === undefined) throw new Error('no log has failed, and yet none is read');
@@ -90,10 +90,6 @@ export class ActivityLogReader {
       if (hasFailed) this.failingUnderWay -= 1;
       this.end(call, answer);
     }
-  }
-
-  private get realMs(): number {
-    return this.clock.monotonicMs() / this.clock.speed;
   }
 
   private async readAll(
@@ -123,11 +119,11 @@ export class ActivityLogReader {
   private end(call: AdmittedCall, answer: EntriesAnswer | undefined): void {
     if (answer?.kind === 'retry') {
       this.latest = answer;
-      if (this.breaker.end(call, 'failed', this.realMs) !== 'opened') return;
+      if (this.breaker.end(call, 'failed', this.clock.realMs) !== 'opened') return;
       this.logger.warn({ msg: 'activity logs pause', why: describeFailure(answer) });
     } else {
       const end = answer === undefined ? 'void' : 'answered';
-      if (this.breaker.end(call, end, this.realMs) !== 'closed') return;
+      if (this.breaker.end(call, end, this.clock.realMs) !== 'closed') return;
       this.logger.log({ msg: 'activity logs are read again' });
     }
   }

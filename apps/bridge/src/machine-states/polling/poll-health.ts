@@ -62,20 +62,20 @@ export class PollHealth {
 
   /** Undefined while the machine may not be asked for; each call is followed by one of {@link pollEnds}. */
   pollBegins(isKnownToFail: boolean): AdmittedCall | undefined {
-    return this.breaker.begin(this.realMs, isKnownToFail);
+    return this.breaker.begin(this.clock.realMs, isKnownToFail);
   }
 
   /** @param failure why there was no answer; null when there was, undefined when the poll was not made */
   pollEnds(call: AdmittedCall, failure: FailedAnswer | null | undefined): void {
     if (failure === undefined) {
-      this.breaker.end(call, 'void', this.realMs);
+      this.breaker.end(call, 'void', this.clock.realMs);
       return;
     }
     // Refused, the operation works: it is this machine that it has nothing to say of.
     const isAnswered = failure === null || failure.kind === 'rejected';
     if (isAnswered) this.answeredMs = this.clock.monotonicMs();
     else this.latestFailure = failure;
-    const turned = this.breaker.end(call, isAnswered ? 'answered' : 'failed', this.realMs);
+    const turned = this.breaker.end(call, isAnswered ? 'answered' : 'failed', this.clock.realMs);
     if (turned === 'opened') this.logger.warn({ msg: 'polls pause', why: this.pausedBecause });
     if (turned === 'closed') this.logger.log({ msg: 'polls go on' });
   }
@@ -103,9 +103,5 @@ export class PollHealth {
   /** The machine is no longer polled, whatever its latest poll came to. */
   forget(machineId: string): void {
     this.failing.delete(machineId);
-  }
-
-  private get realMs(): number {
-    return this.clock.monotonicMs() / this.clock.speed;
   }
 }
