@@ -469,6 +469,42 @@ describe('CommandDispatcher', () => {
           for (const other of [lathe, next]) expect(other).toMatchObject({ ends: ['finished'] });
           expect(flow.slots.underWay).toBe(0);
         });
+
+        it('answers each machine of such a message once: others of it end before it is handled anew', async () => {
+          const results: CommandResult[] = [];
+          let failures = 0;
+          const message = inboundMessage({
+            fail: () => {
+              failures += 1;
+              handle();
+            },
+          });
+          const handle = (): void => {
+            const items = [0, 1].filter((item) => !message.isItemDone(item));
+            const target = { message, messageId: null };
+            const answers = new MessageAnswers(target, items.length, [], (__, found) => {
+              results.push(...found);
+              return [];
+            });
+            for (const item of items) {
+              const name = ['mill1', 'lathe1'][item]!;
+              flow.dispatcher.submitCommand(machineOf(name), name, answers, item);
+            }
+          };
+          flow.admit = (name) => {
+            if (name === 'mill1' && failures === 0) throw new Error('a bug');
+            return answer(GO);
+          };
+          flow.service = (names) => (names.includes('lathe1') ? undefined : applied);
+          handle();
+          await pass(100);
+          while (flow.underWay.length > 0) await flow.reply('lathe1', applied, 100);
+          expect(results).toMatchObject([
+            { machineId: 'lathe', kind: 'applied' },
+            { machineId: 'mill', kind: 'applied' },
+          ]);
+          expect({ failures, ends: message.ends }).toEqual({ failures: 1, ends: ['finished'] });
+        });
       });
 
       it('asks no more than once a call', async () => {

@@ -176,7 +176,7 @@ export class OpenCommands {
   }
 
   fail(waiter: CommandWaiter, error: unknown): void {
-    if (this.open.delete(waiter)) waiter.answers.message.fail(error);
+    if (this.open.delete(waiter)) waiter.answers.failCommand(error);
   }
 
   private sweep(nowMs: number): void {

@@ -124,6 +124,8 @@ export type RecordsOf = (
 export class MessageAnswers {
   /** Undefined until there is one: what is pushed onto an empty list takes room for seventeen. */
   private rejected: CommandResult[] | undefined;
+  /** After a bug of ours; it fails the message once the other commands are final, or they would be answered twice. */
+  private failure: { error: unknown; isAnswered: boolean } | undefined;
 
   /** @param open commands still to be settled, beside what is `known` already */
   constructor(
@@ -133,6 +135,7 @@ export class MessageAnswers {
     private readonly recordsOf: RecordsOf,
   ) {
     if (open === 0) this.finish([]);
+    this.failIfLast();
   }
 
   get message(): InboundMessage {
@@ -142,9 +145,22 @@ export class MessageAnswers {
   /** @param item the place of the command in its message, see {@link InboundMessage.isItemDone} */
   settleCommand(result: CommandResult, item: number): void {
     this.open -= 1;
-    if (this.open === 0) this.finish([result]);
+    if (this.open === 0 && this.failure === undefined) this.finish([result]);
     else if (result.kind === 'rejected') (this.rejected ??= []).push(result);
     else this.publish(result, item);
+    this.failIfLast();
+  }
+
+  /** The message is handled again for this command, and for those that were rejected. */
+  failCommand(error: unknown): void {
+    this.open -= 1;
+    this.failure ??= { error, isAnswered: false };
+    this.failIfLast();
+  }
+
+  private failIfLast(): void {
+    if (this.open > 0 || this.failure === undefined) return;
+    this.message.fail(this.failure.error, this.failure.isAnswered);
   }
 
   private publish(result: CommandResult, item: number): void {
@@ -167,12 +183,12 @@ export class MessageAnswers {
     }
   }
 
-  /** After a bug of ours. The message is not handled again: its calls, which were answered, would follow newer ones. */
+  /** The message is not handled again: its calls, which were answered, would follow newer ones. */
   private notPublished(error: unknown, results: readonly CommandResult[]): void {
     const { message } = this;
     const { topic, partition, offset } = message;
     logger.error({ msg: 'outcome not published', topic, partition, offset, results, err: error });
-    message.fail(error, true);
+    this.failure = { error, isAnswered: true };
   }
 }
 
