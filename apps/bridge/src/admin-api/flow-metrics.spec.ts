@@ -10,7 +10,7 @@ describe('flowMetrics', () => {
     waiting: 0,
     busyMachines: 0,
     pausedBecause: undefined,
-    open: { oldestAgeMs: () => 0 },
+    waiters: { oldestAgeMs: () => 0 },
     calls: { retries: { service: 0, forbidden: 0 }, splits: 0 },
   };
   let lists: Flow;
@@ -22,7 +22,7 @@ describe('flowMetrics', () => {
       waiting: 7,
       busyMachines: 3,
       pausedBecause: 'HTTP 503',
-      open: { oldestAgeMs: (nowMs) => nowMs - 1000 },
+      waiters: { oldestAgeMs: (nowMs) => nowMs - 1000 },
       calls: { retries: { service: 4, forbidden: 1 }, splits: 2 },
     };
     jest.spyOn(performance, 'now').mockReturnValue(3500);

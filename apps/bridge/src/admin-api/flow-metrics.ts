@@ -9,7 +9,7 @@ interface Flow {
   waiting: number;
   busyMachines: number;
   pausedBecause: string | undefined;
-  open: { oldestAgeMs(nowMs: number): number };
+  waiters: { oldestAgeMs(nowMs: number): number };
   calls: { retries: Readonly<Record<string, number>>; splits: number };
 }
 
@@ -27,7 +27,7 @@ export function flowMetrics(flows: readonly Flow[]): Metric[] {
       'oldest_waiting_seconds',
       'Real time for which the oldest message that is not final has waited',
       flows,
-      ({ open }) => open.oldestAgeMs(realNowMs()) / 1000,
+      ({ waiters }) => waiters.oldestAgeMs(realNowMs()) / 1000,
     ),
     ofEach(
       'flow_paused',

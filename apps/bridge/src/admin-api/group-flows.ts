@@ -96,7 +96,7 @@ export class GroupFlows {
     flow: Flow,
     dispatcher: WorkOrderLists['flow'] | DowntimeReasons['flow'] | undefined,
   ): FlowShare {
-    const { waiting = 0, pausedBecause, open, status } = dispatcher ?? {};
+    const { waiting = 0, pausedBecause, waiters, status } = dispatcher ?? {};
     const nowMs = realNowMs();
     const failures = [status?.lastFailure, this.registry?.lastFailure];
     const [failure] = failures.flatMap((each) => each ?? []).sort((a, b) => b.atMs - a.atMs);
@@ -108,7 +108,7 @@ export class GroupFlows {
     return {
       ...this.pauseOf(flow, pausedBecause),
       waiting,
-      oldestWaitingSeconds: Math.floor((open?.oldestAgeMs(nowMs) ?? 0) / 1000),
+      oldestWaitingSeconds: Math.floor((waiters?.oldestAgeMs(nowMs) ?? 0) / 1000),
       lastError: failure === undefined ? null : { why: failure.why, at: this.at(failure.atMs) },
       partitions,
     };

@@ -13,10 +13,10 @@ export class BatchScheduler<T extends LaneEntry> {
   private readonly timer = new WakeTimer(() => {
     // The linger time is over and no call is full: the machines may leave in several, see {@link CallSpread}.
     const nowMs = realNowMs();
-    this.ask(this.spread.callsFor(this.queue.readyMachines(nowMs), nowMs));
+    this.requestSlots(this.spread.callsFor(this.queue.readyMachines(nowMs), nowMs));
   });
   /** A slot has been asked for, and is yet to come. */
-  private isAsked = false;
+  private isSlotRequested = false;
 
   /**
    * @param begin a slot is there: whatever is ready shares the call, or gives the slot back. So many calls are to share
@@ -30,12 +30,12 @@ export class BatchScheduler<T extends LaneEntry> {
   ) {}
 
   /** Lets ready machines wait that long for others to share their call, unless one is full already. */
-  lingerOrAsk(lingerMs: number): void {
+  requestSlotsAfter(lingerMs: number): void {
     if (this.queue.waiting === 0) return;
     // Only those that may be sent now count: machines in back-off would make all others go alone.
     const { maxMachines } = this.options.limits;
     const mayGo = lingerMs === 0 || this.queue.readyMachines(realNowMs()) >= maxMachines;
-    if (mayGo) this.ask();
+    if (mayGo) this.requestSlots();
     else this.timer.wakeAt(realNowMs() + lingerMs);
   }
 
@@ -45,22 +45,26 @@ export class BatchScheduler<T extends LaneEntry> {
   }
 
   /** Asks for a slot for what is ready, and for what is not yet when its time has come. */
-  ask(calls = 1): void {
+  requestSlots(calls = 1): void {
     const { slots } = this.options;
     let callsLeft = calls;
-    while (!this.isAsked && this.queue.readyMachines(realNowMs()) > 0 && this.status.admits()) {
+    while (
+      !this.isSlotRequested &&
+      this.queue.readyMachines(realNowMs()) > 0 &&
+      this.status.admits()
+    ) {
       if (slots.tryAcquire()) {
         this.begin(callsLeft);
         callsLeft = Math.max(1, callsLeft - 1);
         continue;
       }
-      this.isAsked = true;
+      this.isSlotRequested = true;
       slots.acquire(() => {
-        this.isAsked = false;
+        this.isSlotRequested = false;
         // A slot that comes later is for all machines that are ready by then; the flow may have been paused meanwhile.
         if (this.status.admits()) this.begin(1);
         else slots.releaseUnused();
-        this.ask();
+        this.requestSlots();
       });
     }
     this.wakeForNext();
@@ -73,7 +77,7 @@ export class BatchScheduler<T extends LaneEntry> {
     const dueMs = this.queue.nextDueMs(nowMs);
     const { isOpen, nextProbeMs } = this.status.breaker;
     // What is ready has its slot asked for, unless it has become so just now, since it was last looked for.
-    if (!isOpen && !(dueMs <= nowMs && this.isAsked)) this.timer.wakeAt(dueMs);
+    if (!isOpen && !(dueMs <= nowMs && this.isSlotRequested)) this.timer.wakeAt(dueMs);
     // A probe under way wakes by its end.
     if (nextProbeMs !== undefined) this.timer.wakeAt(Math.max(dueMs, nextProbeMs));
   }

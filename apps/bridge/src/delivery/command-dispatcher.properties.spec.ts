@@ -326,13 +326,13 @@ describe('CommandDispatcher, whatever comes in whatever order', () => {
           for (const numbers of world.settled.values()) {
             expect(numbers).toEqual(numbers.toSorted((a, b) => a - b));
           }
-          const { busyMachines, waiting, open } = world.dispatcher;
+          const { busyMachines, waiting, waiters } = world.dispatcher;
           const { underWay } = world.slots;
-          expect({ busyMachines, waiting, underWay, open: open.size }).toEqual({
+          expect({ busyMachines, waiting, underWay, waiters: waiters.size }).toEqual({
             busyMachines: 0,
             waiting: 0,
             underWay: 0,
-            open: 0,
+            waiters: 0,
           });
         }),
         { numRuns: 40 * Number(process.env.PROPERTY_DEPTH ?? 1) },

@@ -207,11 +207,11 @@ describe('CommandDispatcher', () => {
         const [only] = await submitted('mill1');
         const result = { kind: 'applied', machineId: 'mill', attempts: 1, appliedAt: APPLIED_AT };
         expect(only).toEqual({ results: [result], ends: ['finished'] });
-        const { busyMachines, waiting, open } = flow.dispatcher;
-        expect({ busyMachines, waiting, open: open.size }).toEqual({
+        const { busyMachines, waiting, waiters } = flow.dispatcher;
+        expect({ busyMachines, waiting, waiters: waiters.size }).toEqual({
           busyMachines: 0,
           waiting: 0,
-          open: 0,
+          waiters: 0,
         });
       },
     );
@@ -569,11 +569,11 @@ describe('CommandDispatcher', () => {
         await flow.reply('mill1', applied);
         expect(flow.calls).toEqual([['mill1']]);
         expect(flow.slots.underWay).toBe(0);
-        const { busyMachines, waiting, open } = flow.dispatcher;
-        expect({ busyMachines, waiting, open: open.size }).toEqual({
+        const { busyMachines, waiting, waiters } = flow.dispatcher;
+        expect({ busyMachines, waiting, waiters: waiters.size }).toEqual({
           busyMachines: 0,
           waiting: 0,
-          open: 0,
+          waiters: 0,
         });
       });
 
@@ -582,7 +582,7 @@ describe('CommandDispatcher', () => {
         const [mill] = await submitted('mill1');
         expect(mill).toEqual({ results: [], ends: ['abandoned'] });
         expect(flow.calls).toEqual([]);
-        expect(flow.dispatcher.open.size).toBe(0);
+        expect(flow.dispatcher.waiters.size).toBe(0);
       });
 
       it.each([

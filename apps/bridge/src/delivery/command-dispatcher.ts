@@ -12,7 +12,7 @@ import {
   type Unavailable,
 } from './command.js';
 import { FlowStatus } from './flow-status.js';
-import { CommandLanes, OpenCommands } from './command-lanes.js';
+import { CommandLanes, CommandWaiters } from './command-lanes.js';
 import { ServiceCaller } from './service-caller.js';
 import { RETRY_BACK_OFF } from './verdict.js';
 
@@ -31,7 +31,7 @@ const REUNION_MS = 5;
 export class CommandDispatcher<P> {
   readonly name: string;
   readonly status: FlowStatus;
-  readonly open: OpenCommands;
+  readonly waiters: CommandWaiters;
   readonly calls: ServiceCaller<P>;
   private readonly logger = new Logger('CommandDispatcher');
   private readonly lanes: CommandLanes<P>;
@@ -41,14 +41,14 @@ export class CommandDispatcher<P> {
     this.name = options.flow;
     const { hold } = options;
     this.status = new FlowStatus(options.flow, hold, () => this.isStuck());
-    this.open = new OpenCommands(options.deferredAfterMs, options.onDeferred);
-    this.lanes = new CommandLanes(options, this.open);
+    this.waiters = new CommandWaiters(options.deferredAfterMs, options.onDeferred);
+    this.lanes = new CommandLanes(options, this.waiters);
     this.calls = new ServiceCaller(this.lanes, this.status, options);
     this.scheduler = new BatchScheduler(this.lanes.queue, this.status, options, (calls) => {
       this.begin(calls);
     });
     hold?.onRelease(() => {
-      this.scheduler.ask();
+      this.scheduler.requestSlots();
     });
   }
 
@@ -64,7 +64,7 @@ export class CommandDispatcher<P> {
 
   /** Why the flow is paused, in words; undefined while it moves, or has nothing to do. */
   get pausedBecause(): string | undefined {
-    return this.open.size > 0 ? this.status.breaker.openBecause : undefined;
+    return this.waiters.size > 0 ? this.status.breaker.openBecause : undefined;
   }
 
   /**
@@ -81,7 +81,7 @@ export class CommandDispatcher<P> {
     message.revoked.addEventListener('abort', this.dropLost);
     const waiter = new CommandWaiter(machineId, answers, realNowMs(), item);
     this.lanes.enqueueCommand(new Command(machineId, payload, [waiter]));
-    this.scheduler.lingerOrAsk(this.options.lingerMs);
+    this.scheduler.requestSlotsAfter(this.options.lingerMs);
   }
 
   /** One function for all messages: a signal knows its listeners by identity. */
@@ -113,7 +113,7 @@ export class CommandDispatcher<P> {
     if (admitted.length > 0 && lookUps.length === 0) return;
     void Promise.all(lookUps).then(() => {
       if (admitted.length === 0 && isProbe) this.status.breaker.probeWasVoid();
-      this.scheduler.ask();
+      this.scheduler.requestSlots();
     });
   }
 
@@ -194,7 +194,7 @@ export class CommandDispatcher<P> {
       if (isProbe) this.status.breaker.probeWasVoid();
     } finally {
       this.options.slots.release();
-      this.scheduler.lingerOrAsk(Math.min(this.options.lingerMs, REUNION_MS));
+      this.scheduler.requestSlotsAfter(Math.min(this.options.lingerMs, REUNION_MS));
     }
   }
 
@@ -203,7 +203,7 @@ export class CommandDispatcher<P> {
     this.logger.error({ msg: 'call not concluded', flow: this.name, err: error });
     for (const { machineId, waiters } of commands) {
       this.lanes.queue.releaseMachine(machineId, 'unknown');
-      for (const waiter of waiters) this.open.fail(waiter, error);
+      for (const waiter of waiters) this.waiters.failWaiter(waiter, error);
     }
   }
 

@@ -27,14 +27,14 @@ export class CommandLanes<P> {
 
   constructor(
     { limits, sizeOf, precedence }: Pick<DispatcherOptions<P>, 'limits' | 'sizeOf' | 'precedence'>,
-    private readonly open: OpenCommands,
+    private readonly waiters: CommandWaiters,
   ) {
     this.queue = new LaneQueue(limits, sizeOf && (({ payload }) => sizeOf(payload)));
     this.precedence = precedence;
   }
 
   enqueueCommand(command: Command<P>): void {
-    for (const waiter of command.waiters) this.open.add(waiter);
+    for (const waiter of command.waiters) this.waiters.add(waiter);
     if (this.precedence === undefined) {
       this.queue.enqueue(command);
       return;
@@ -46,12 +46,12 @@ export class CommandLanes<P> {
   /** The command is final. */
   endCommand(command: Command<P>, quality: CallQuality, end: CommandEnd): void {
     this.queue.releaseMachine(command.machineId, quality);
-    this.settleWaiters(command, end);
+    this.endWaiters(command, end);
   }
 
   /** The command has to be sent again, unless a newer one has come that replaces it. */
   postpone(command: Command<P>, quality: CallQuality, notBeforeMs: number): void {
-    this.letGoOfLost(command);
+    this.dropLostWaiters(command);
     if (command.waiters.length === 0) {
       this.queue.releaseMachine(command.machineId, 'unknown');
       return;
@@ -68,7 +68,7 @@ export class CommandLanes<P> {
 
   /** The command's time comes then; what follows it of its machine stays behind it. */
   delay(command: Command<P>, untilMs: number): void {
-    this.open.delay(command.machineId, untilMs);
+    this.waiters.delay(command.machineId, untilMs);
     this.postpone(command, 'unknown', untilMs);
   }
 
@@ -81,23 +81,23 @@ export class CommandLanes<P> {
   /** Drops the waiters of lost partitions, which are another process's now; commands under way are left alone. */
   dropLost(): void {
     this.queue.removeWaiting((command) => {
-      this.letGoOfLost(command);
+      this.dropLostWaiters(command);
       return command.waiters.length === 0;
     });
   }
 
-  private letGoOfLost(command: Command<P>): void {
+  private dropLostWaiters(command: Command<P>): void {
     if (!command.waiters.some(({ isLost }) => isLost)) return;
     this.abandon(command);
     command.waiters = command.waiters.filter(({ isLost }) => !isLost);
   }
 
   private abandon({ waiters }: Command<P>): void {
-    for (const waiter of waiters) if (waiter.isLost) this.open.abandon(waiter);
+    for (const waiter of waiters) if (waiter.isLost) this.waiters.abandonWaiter(waiter);
   }
 
-  private settleWaiters(command: Command<P>, end: CommandEnd): void {
-    for (const waiter of command.waiters) this.open.settleWaiter(waiter, end);
+  private endWaiters(command: Command<P>, end: CommandEnd): void {
+    for (const waiter of command.waiters) this.waiters.endWaiter(waiter, end);
   }
 
   /** Those of a machine that stand from now on, oldest first, when one more comes behind those that wait. */
@@ -107,12 +107,12 @@ export class CommandLanes<P> {
     const isCalled = this.queue.isInFlight(newest.machineId);
     const precedence = this.precedence?.(older.payload, newest.payload, isCalled) ?? 'newer';
     if (precedence === 'apart') return [...waiting, newest];
-    const kept = this.settleBetween(older, newest, precedence);
+    const kept = this.replace(older, newest, precedence);
     return kept === older ? waiting : this.standing(waiting.slice(0, -1), kept);
   }
 
   /** The one of two that stands for the machine from now on; the waiters of the other are answered, or join it. */
-  private settleBetween(
+  private replace(
     older: Command<P>,
     newer: Command<P>,
     precedence: Exclude<Precedence, 'apart'>,
@@ -123,7 +123,7 @@ export class CommandLanes<P> {
     // a 403 is about the machine, any other status about what was sent to it
     if (other.doubted?.status === FORBIDDEN) kept.doubted ??= other.doubted;
     if (precedence === 'both') kept.waiters = [...older.waiters, ...newer.waiters];
-    else this.settleWaiters(other, SUPERSEDED);
+    else this.endWaiters(other, SUPERSEDED);
     return kept;
   }
 }
@@ -131,9 +131,9 @@ export class CommandLanes<P> {
 const SWEEP_MS = 250;
 
 /** Everyone who waits for a command of one flow, from receipt to the final result. */
-export class OpenCommands {
+export class CommandWaiters {
   /** A set keeps the order of insertion: the first has waited longest. */
-  private readonly open = new Set<CommandWaiter>();
+  private readonly waiting = new Set<CommandWaiter>();
   /** Until when, in real milliseconds, a machine's commands waited for something else than the service. */
   private readonly delayedUntilMs = new Map<string, number>();
   private stopSweep: (() => void) | undefined;
@@ -145,17 +145,17 @@ export class OpenCommands {
   ) {}
 
   get size(): number {
-    return this.open.size;
+    return this.waiting.size;
   }
 
   /** Real milliseconds for which the longest has waited; 0 when nobody waits. */
   oldestAgeMs(nowMs: number): number {
-    const [oldest] = this.open;
+    const [oldest] = this.waiting;
     return oldest === undefined ? 0 : nowMs - oldest.sinceMs;
   }
 
   add(waiter: CommandWaiter): void {
-    this.open.add(waiter);
+    this.waiting.add(waiter);
     this.stopSweep ??= everyRealMs(SWEEP_MS, () => {
       this.sweep(realNowMs());
     });
@@ -166,17 +166,17 @@ export class OpenCommands {
     this.delayedUntilMs.set(machineId, untilMs);
   }
 
-  settleWaiter(waiter: CommandWaiter, end: CommandEnd): void {
-    if (!this.open.delete(waiter)) return;
-    waiter.answers.settleCommand(resultFor(waiter, end), waiter.item);
+  endWaiter(waiter: CommandWaiter, end: CommandEnd): void {
+    if (!this.waiting.delete(waiter)) return;
+    waiter.answers.addResult(resultFor(waiter, end), waiter.item);
   }
 
-  abandon(waiter: CommandWaiter): void {
-    if (this.open.delete(waiter)) waiter.answers.message.abandon();
+  abandonWaiter(waiter: CommandWaiter): void {
+    if (this.waiting.delete(waiter)) waiter.answers.message.abandon();
   }
 
-  fail(waiter: CommandWaiter, error: unknown): void {
-    if (this.open.delete(waiter)) waiter.answers.failCommand(error);
+  failWaiter(waiter: CommandWaiter, error: unknown): void {
+    if (this.waiting.delete(waiter)) waiter.answers.failCommand(error);
   }
 
   private sweep(nowMs: number): void {
@@ -185,7 +185,7 @@ export class OpenCommands {
       this.stopSweep = undefined;
     }
     const receivedBeforeMs = nowMs - this.deferredAfterMs;
-    for (const waiter of this.open) {
+    for (const waiter of this.waiting) {
       if (waiter.sinceMs > receivedBeforeMs) break;
       if (waiter.isDeferred) continue;
       if ((this.delayedUntilMs.get(waiter.machineId) ?? -Infinity) > receivedBeforeMs) continue;

@@ -69,13 +69,13 @@ export class CommandOutcomes {
     return this.recent.of(machineId);
   }
 
-  /** The answers to a message of which `open` commands are still to be settled and some things may be known. */
+  /** The answers to a message of which some commands are undecided, and some results may be known. */
   answersTo(
     answered: AnsweredMessage,
-    open: number,
+    undecided: number,
     known: readonly CommandResult[],
   ): MessageAnswers {
-    return new MessageAnswers(answered, open, known, this.recordsOf);
+    return new MessageAnswers(answered, undecided, known, this.recordsOf);
   }
 
   /** All there is to write of a message, where nobody else answers it. */

@@ -43,15 +43,15 @@ describe('MessageAnswers', () => {
 
   it('publishes by its item what is applied or superseded before the last, and finishes with the last', () => {
     const answers = answersTo(3, []);
-    answers.settleCommand(superseded, 2);
-    answers.settleCommand(applied, 0);
+    answers.addResult(superseded, 2);
+    answers.addResult(applied, 0);
     expect(message.published).toEqual([
       { records: [recordOf(superseded)], item: 2 },
       { records: [recordOf(applied)], item: 0 },
     ]);
     expect(message.ends).toEqual([]);
     const last = { ...applied, machineId: 'M-5' };
-    answers.settleCommand(last, 1);
+    answers.addResult(last, 1);
     expect(message.published).toHaveLength(2);
     expect(message.last).toEqual([recordOf(last)]);
     expect(message.ends).toEqual(['finished']);
@@ -59,20 +59,20 @@ describe('MessageAnswers', () => {
 
   it('keeps rejections until the end, for they share one dead letter', () => {
     const answers = answersTo(3, []);
-    answers.settleCommand(faulty, 0);
+    answers.addResult(faulty, 0);
     expect({ asked, published: message.published, ends: message.ends }).toEqual({
       ...{ asked: [], published: [], ends: [] },
     });
-    answers.settleCommand(applied, 1);
+    answers.addResult(applied, 1);
     expect(message.published).toEqual([{ records: [recordOf(applied)], item: 1 }]);
-    answers.settleCommand(faultyToo, 2);
+    answers.addResult(faultyToo, 2);
     expect(asked).toEqual([[applied], [faulty, faultyToo]]);
     expect(message.last).toEqual([faulty, faultyToo].map(recordOf));
     expect(message.isItemDone(0)).toBe(false);
   });
 
   it('publishes with the last what was known before', () => {
-    answersTo(1, [faulty]).settleCommand(applied, 0);
+    answersTo(1, [faulty]).addResult(applied, 0);
     expect(asked).toEqual([[faulty, applied]]);
     expect(message.last).toEqual([faulty, applied].map(recordOf));
   });
@@ -90,9 +90,9 @@ describe('MessageAnswers', () => {
         throw new Error('a bug');
       };
       const answers = answersTo(open, []);
-      answers.settleCommand(applied, 0);
+      answers.addResult(applied, 0);
       asking = () => undefined;
-      if (open > 1) answers.settleCommand(superseded, 1);
+      if (open > 1) answers.addResult(superseded, 1);
       expect(message.ends).toEqual(['dead-lettered']);
       expect(message.published.map(({ item }) => item)).toEqual(open > 1 ? [1] : []);
       expect(message.last).toEqual([]);

@@ -127,14 +127,14 @@ export class MessageAnswers {
   /** After a bug of ours; it fails the message once the other commands are final, or they would be answered twice. */
   private failure: { error: unknown; isAnswered: boolean } | undefined;
 
-  /** @param open commands still to be settled, beside what is `known` already */
+  /** @param undecided commands without a result, beside what is `known` already */
   constructor(
     readonly answered: AnsweredMessage,
-    private open: number,
+    private undecided: number,
     private readonly known: readonly CommandResult[],
     private readonly recordsOf: RecordsOf,
   ) {
-    if (open === 0) this.finish([]);
+    if (undecided === 0) this.finish([]);
     this.failIfLast();
   }
 
@@ -143,9 +143,9 @@ export class MessageAnswers {
   }
 
   /** @param item the place of the command in its message, see {@link InboundMessage.isItemDone} */
-  settleCommand(result: CommandResult, item: number): void {
-    this.open -= 1;
-    if (this.open === 0 && this.failure === undefined) this.finish([result]);
+  addResult(result: CommandResult, item: number): void {
+    this.undecided -= 1;
+    if (this.undecided === 0 && this.failure === undefined) this.finish([result]);
     else if (result.kind === 'rejected') (this.rejected ??= []).push(result);
     else this.publish(result, item);
     this.failIfLast();
@@ -153,13 +153,13 @@ export class MessageAnswers {
 
   /** The message is handled again for this command, and for those that were rejected. */
   failCommand(error: unknown): void {
-    this.open -= 1;
+    this.undecided -= 1;
     this.failure ??= { error, isAnswered: false };
     this.failIfLast();
   }
 
   private failIfLast(): void {
-    if (this.open > 0 || this.failure === undefined) return;
+    if (this.undecided > 0 || this.failure === undefined) return;
     this.message.fail(this.failure.error, this.failure.isAnswered);
   }
 

@@ -154,7 +154,7 @@ class DistinctMachines {
 /**
  * Stops a flow when nothing gets through any more, so that a service that is down is asked now and then rather than for
  * every machine that waits. The first call that goes well closes it. One machine that fails while others get through
- * never opens it.
+ * never opens it, unless the token is refused for it: a 401 opens it at once.
  */
 export class Breaker extends ProbingBreaker {
   private failures = new FlowFailures();

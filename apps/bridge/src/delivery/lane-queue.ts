@@ -76,7 +76,7 @@ export class LaneQueue<T extends LaneEntry> {
   }
 
   enqueue(entry: T): void {
-    const lane = this.open(entry.machineId);
+    const lane = this.laneOf(entry.machineId);
     lane.add(entry);
     this.waitingCount += 1;
     if (lane.waiting.length === 1) this.place(lane);
@@ -84,7 +84,7 @@ export class LaneQueue<T extends LaneEntry> {
 
   /** Puts the entries, one at least, where all that wait of the machine are now. */
   replaceAll(machineId: string, entries: readonly T[]): void {
-    const lane = this.open(machineId);
+    const lane = this.laneOf(machineId);
     const before = lane.waiting.length;
     lane.waiting = [...entries];
     this.waitingCount += entries.length - before;
@@ -152,14 +152,14 @@ export class LaneQueue<T extends LaneEntry> {
    * earliest. With none waiting that is forgotten.
    */
   releaseMachine(machineId: string, quality: CallQuality, notBeforeMs = 0): void {
-    const lane = this.open(machineId);
+    const lane = this.laneOf(machineId);
     lane.callEnded(quality, notBeforeMs);
     this.placeOrForget(lane);
   }
 
   /** As {@link releaseMachine}, with the entry that was under way back at the head of its lane. */
   putBack(entry: T, quality: CallQuality, notBeforeMs: number): void {
-    this.open(entry.machineId).waiting.unshift(entry);
+    this.laneOf(entry.machineId).waiting.unshift(entry);
     this.waitingCount += 1;
     this.releaseMachine(entry.machineId, quality, notBeforeMs);
   }
@@ -211,11 +211,11 @@ export class LaneQueue<T extends LaneEntry> {
       return;
     }
     this.ready.delete(lane);
-    if (!lane.inFlight) this.close(lane);
+    if (!lane.inFlight) this.forget(lane);
   }
 
-  /** The lane of a machine that has something to send. */
-  private open(machineId: string): Lane<T> {
+  /** The lane of a machine that has something to send, or had until now. */
+  private laneOf(machineId: string): Lane<T> {
     const known = this.lanes.get(machineId);
     if (known !== undefined) {
       if (known.batchLimit !== NO_BATCH_LIMIT) this.idleSuspects.delete(machineId);
@@ -227,7 +227,7 @@ export class LaneQueue<T extends LaneEntry> {
   }
 
   /** It has nothing to send, and nothing under way. */
-  private close(lane: Lane<T>): void {
+  private forget(lane: Lane<T>): void {
     const { machineId } = lane;
     lane.notBeforeMs = 0;
     if (lane.batchLimit === NO_BATCH_LIMIT) {

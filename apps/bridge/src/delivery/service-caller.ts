@@ -8,15 +8,15 @@ import {
   classifyAnswer,
   isDoubtful,
   Refusals,
+  type Rejected,
   type RetryCause,
   type ServiceAnswer,
   type StartedCall,
   type Verdict,
-  whileOpen,
+  whileUndecided,
 } from './verdict.js';
 
-type TryAgain = Extract<Verdict, { kind: 'try-again' }>;
-type Rejected = Extract<Verdict, { kind: 'rejected' }>;
+type Retry = Extract<Verdict, { kind: 'retry' }>;
 
 const TOO_LARGE = 413;
 
@@ -47,7 +47,7 @@ export class ServiceCaller<P> {
     }
     countCall(commands, 1);
     const call = this.refusals.callBegins();
-    const answer = await this.ask(commands, this.options.call);
+    const answer = await this.sendCall(commands, this.options.call);
     if (answer === 'not made' || answer === 'cut off') {
       // It is made again where its machines still belong here.
       if (answer === 'not made') countCall(commands, -1);
@@ -56,13 +56,13 @@ export class ServiceCaller<P> {
       return [];
     }
     const verdict = await this.classify(commands, answer, call);
-    if (verdict.kind !== 'try-again') return this.conclude(commands, verdict, call, answer.lists);
+    if (verdict.kind !== 'retry') return this.conclude(commands, verdict, call, answer.lists);
     this.failed(commands, verdict, call, isProbe);
     return [];
   }
 
   /** Makes the one call of these commands; it has no answer where it was held back, or cut off after it was sent. */
-  private async ask(
+  private async sendCall(
     commands: readonly Command<P>[],
     call: DispatcherOptions<P>['call'],
   ): Promise<CallAnswer | 'not made' | 'cut off'> {
@@ -106,30 +106,30 @@ export class ServiceCaller<P> {
     if (only !== undefined && commands.length === 1) {
       const review = this.refusals.review(only, verdict.status, call);
       if (review === 'at-fault') return verdict;
-      if (review === 'ask') await this.callEmpty(commands);
+      if (review === 'call-empty') await this.callEmpty(commands);
     } else if (verdict.status === TOO_LARGE) {
       // It is split, whoever finds it so.
       return verdict;
     }
     // Of several machines together nothing can be said yet: they part, and each is judged by itself.
-    return whileOpen(verdict, attempt);
+    return whileUndecided(verdict, attempt);
   }
 
   /** Sees whether the way to the operation is right, where no other command of the flow shows it. */
   private async callEmpty(commands: readonly Command<P>[]): Promise<void> {
     const call = this.refusals.callBegins();
     const { callEmpty } = this.options;
-    const answer = await this.ask(commands, (_, permit) =>
+    const answer = await this.sendCall(commands, (_, permit) =>
       callEmpty({ ...permit, hasTurn: false }),
     );
     if (answer === 'not made' || answer === 'cut off') return;
     const verdict = classifyAnswer(answer, 1);
-    if (verdict.kind !== 'try-again' && !isDoubtful(verdict)) this.refusals.emptyAnswered(call);
+    if (verdict.kind !== 'retry' && !isDoubtful(verdict)) this.refusals.emptyAnswered(call);
   }
 
   private conclude(
     commands: readonly Command<P>[],
-    verdict: Exclude<Verdict, TryAgain>,
+    verdict: Exclude<Verdict, Retry>,
     call: StartedCall,
     lists: readonly SetList[] | undefined,
   ): Command<P>[][] {
@@ -172,7 +172,7 @@ export class ServiceCaller<P> {
 
   private failed(
     commands: readonly Command<P>[],
-    verdict: TryAgain,
+    verdict: Retry,
     call: StartedCall,
     isProbe: boolean,
   ): void {

@@ -8,7 +8,7 @@ import {
   RETRY_BACK_OFF,
   type ServiceAnswer,
   type StartedCall,
-  whileOpen,
+  whileUndecided,
 } from './verdict.js';
 
 const longest = (): number => 1;
@@ -29,7 +29,7 @@ describe('classifyAnswer', () => {
 
   it('tries again after a failure, longer each time', () => {
     const why = '503 from the service';
-    const tryAgain = { kind: 'try-again', why, cause: 'service', retryAfterMs: 0 };
+    const tryAgain = { kind: 'retry', why, cause: 'service', retryAfterMs: 0 };
     expect(classifyAnswer(retry(null), 1, longest)).toEqual({ ...tryAgain, waitMs: 200 });
     expect(classifyAnswer(retry(null), 2, longest)).toEqual({ ...tryAgain, waitMs: 400 });
   });
@@ -51,7 +51,7 @@ describe('classifyAnswer', () => {
     fc.assert(
       fc.property(asked, fc.integer({ min: 1, max: 1000 }), random, (afterMs, attempt, chance) => {
         const verdict = classifyAnswer(retry(afterMs), attempt, () => chance);
-        if (verdict.kind !== 'try-again') throw new Error('a failure is tried again');
+        if (verdict.kind !== 'retry') throw new Error('a failure is tried again');
         expect(verdict.retryAfterMs).toBe(afterMs ?? 0);
         expect(verdict.waitMs).toBeGreaterThanOrEqual(verdict.retryAfterMs);
         expect(verdict.waitMs).toBeLessThanOrEqual(Math.max(afterMs ?? 0, RETRY_BACK_OFF.capMs));
@@ -62,7 +62,7 @@ describe('classifyAnswer', () => {
   it('tries again when the token is not accepted, and says so', () => {
     const verdict = classifyAnswer({ kind: 'unauthorised', status: 401 }, 1, longest);
     const why = 'the service answers 401: the token is not accepted';
-    const again = { kind: 'try-again', waitMs: 200, retryAfterMs: 0 };
+    const again = { kind: 'retry', waitMs: 200, retryAfterMs: 0 };
     expect(verdict).toEqual({ ...again, cause: 'token-refused', why });
   });
 });
@@ -79,14 +79,14 @@ describe('a doubtful refusal', () => {
     expect(isDoubtful(refusal(status))).toBe(isIt);
   });
 
-  it('says while it is open what may be the cause', () => {
-    expect(whileOpen(refusal(403), 1)).toMatchObject({
-      kind: 'try-again',
+  it('says while it is undecided what may be the cause', () => {
+    expect(whileUndecided(refusal(403), 1)).toMatchObject({
+      kind: 'retry',
       cause: 'forbidden',
       why: 'the service answers 403: the token lacks the scope',
     });
-    expect(whileOpen(refusal(404), 1)).toMatchObject({
-      kind: 'try-again',
+    expect(whileUndecided(refusal(404), 1)).toMatchObject({
+      kind: 'retry',
       cause: 'unlisted-status',
       why: expect.stringMatching(/^HTTP 404; .*MACHINE_CLOUD_BASE_URL/) as string,
     });
@@ -131,7 +131,7 @@ describe('a machine that is answered 403', () => {
   };
 
   it('is at fault when another gets through after that, and it is refused once more', () => {
-    expect(refused()).toBe('open');
+    expect(refused()).toBe('undecided');
     otherGetsThrough();
     expect(refused()).toBe('at-fault');
   });
@@ -140,14 +140,14 @@ describe('a machine that is answered 403', () => {
     refused();
     const call = refusals.callBegins();
     otherGetsThrough();
-    expect(refused(call)).toBe('open');
+    expect(refused(call)).toBe('undecided');
     expect(refused()).toBe('at-fault');
   });
 
   it('is not at fault because another is refused as the interface lists it: that may come before the token is looked at', () => {
     refused();
     refusals.answered(refusals.callBegins());
-    expect(refused()).toBe('open');
+    expect(refused()).toBe('undecided');
   });
 
   describe('and nobody calls any more', () => {
@@ -157,19 +157,19 @@ describe('a machine that is answered 403', () => {
       nowMs += besideMs;
       const call = refusals.callBegins();
       goesWell(other);
-      expect(refused(call)).toBe('open');
+      expect(refused(call)).toBe('undecided');
       nowMs += ms;
       return refused();
     };
 
     it('is at fault when another got through beside it, and it is refused for a while', () => {
-      expect(refusedAfter(1999)).toBe('open');
+      expect(refusedAfter(1999)).toBe('undecided');
       nowMs += 1;
       expect(refused()).toBe('at-fault');
     });
 
     it('is not at fault for what got through long before', () => {
-      expect(refusedAfter(60_000, 1001)).toBe('open');
+      expect(refusedAfter(60_000, 1001)).toBe('undecided');
     });
 
     // of the second, what was noted before is a generation older when it is asked for
@@ -179,7 +179,7 @@ describe('a machine that is answered 403', () => {
         nowMs += laterMs;
         goesWell(refusals.callBegins(), 'M-1');
         nowMs += 1000;
-        expect(refusedAfter(60_000)).toBe('open');
+        expect(refusedAfter(60_000)).toBe('undecided');
       },
     );
 
@@ -192,9 +192,9 @@ describe('a machine that is answered 403', () => {
     it('is not at fault when another is refused, too, whichever was the last', () => {
       refused(undefined, commandOf('M-2'));
       nowMs += 1000;
-      expect(refusedAfter(60_000)).toBe('open');
+      expect(refusedAfter(60_000)).toBe('undecided');
       refused(undefined, commandOf('M-2'));
-      expect(refused()).toBe('open');
+      expect(refused()).toBe('undecided');
     });
 
     it('is at fault though another was refused long before', () => {
@@ -222,7 +222,7 @@ describe('a machine that is answered 403', () => {
           calls.delete(call);
           if (it.mayStill) goesWell(call);
           else {
-            expect(refused(call, it.machine)).toBe('open');
+            expect(refused(call, it.machine)).toBe('undecided');
             waiting.push(it.machine);
           }
         });
@@ -280,7 +280,7 @@ describe('a refusal that the interface does not list', () => {
   it('does not count by a call that was answered beside the second refusal: the way may be right only since', () => {
     const refusals = new Refusals();
     const doubting = commandOf('M-1');
-    expect(refusals.review(doubting, 404, refusals.callBegins())).toBe('open');
+    expect(refusals.review(doubting, 404, refusals.callBegins())).toBe('undecided');
     const second = refusals.callBegins();
     refusals.answered(refusals.callBegins());
     expect(refusals.review(doubting, 404, second)).not.toBe('at-fault');
@@ -296,11 +296,11 @@ describe('a refusal that the interface does not list', () => {
       refusals.emptyAnswered(refusals.callBegins());
       return [...reviews, review(doubting)];
     };
-    const asked = ['open', 'ask', 'at-fault'];
+    const asked = ['undecided', 'call-empty', 'at-fault'];
     for (let time = 0; time < 3; time += 1) expect(bring()).toEqual(asked);
-    expect(bring()).toEqual(['open', 'open', 'open']);
+    expect(bring()).toEqual(['undecided', 'undecided', 'undecided']);
     refusals.answered(refusals.callBegins());
-    expect(bring()).toEqual(['open', 'open', 'open']);
+    expect(bring()).toEqual(['undecided', 'undecided', 'undecided']);
     refusals.answered(refusals.callBegins(), [{ machineId: 'M-2' }]);
     expect(bring()).toEqual(asked);
   });

@@ -13,9 +13,9 @@ export type ServiceAnswer =
 export type Verdict =
   | { kind: 'applied' }
   | { kind: 'rejected'; status: number; detail: string }
-  | { kind: 'try-again'; waitMs: number; retryAfterMs: number; why: string; cause: RetryCause };
+  | { kind: 'retry'; waitMs: number; retryAfterMs: number; why: string; cause: RetryCause };
 
-type Rejected = Extract<Verdict, { kind: 'rejected' }>;
+export type Rejected = Extract<Verdict, { kind: 'rejected' }>;
 
 /**
  * `forbidden` may be the token's fault or that of one machine: the calls of others meanwhile show it. So they do for
@@ -47,7 +47,7 @@ export function classifyAnswer(
       return answer;
     case 'retry':
       return {
-        kind: 'try-again',
+        kind: 'retry',
         waitMs: Math.max(backOffMs(attempt, RETRY_BACK_OFF, random), answer.afterMs ?? 0),
         retryAfterMs: answer.afterMs ?? 0,
         why: answer.error.message,
@@ -56,7 +56,7 @@ export function classifyAnswer(
     case 'unauthorised':
       if (answer.status === FORBIDDEN) return NOT_FOR_MACHINE;
       return {
-        kind: 'try-again',
+        kind: 'retry',
         waitMs: backOffMs(attempt, RETRY_BACK_OFF, random),
         retryAfterMs: 0,
         why: describeUnauthorised(answer),
@@ -72,21 +72,21 @@ export function isDoubtful(verdict: Verdict): verdict is Rejected {
   return verdict.kind === 'rejected' && verdict.status !== UNPROCESSABLE;
 }
 
-/** The verdict on a doubtful refusal while it is open whose fault it is. */
-export function whileOpen({ status, detail }: Rejected, attempt: number): Verdict {
-  const open = {
-    kind: 'try-again',
+/** The verdict on a doubtful refusal while it is undecided whose fault it is. */
+export function whileUndecided({ status, detail }: Rejected, attempt: number): Verdict {
+  const retry = {
+    kind: 'retry',
     waitMs: backOffMs(attempt, RETRY_BACK_OFF),
     retryAfterMs: 0,
   } as const;
   if (status === FORBIDDEN) {
     const why = describeUnauthorised({ kind: 'unauthorised', status });
-    return { ...open, cause: 'forbidden', why };
+    return { ...retry, cause: 'forbidden', why };
   }
   const why =
     `${detail}; the interface lists no such answer: ` +
     'see MACHINE_CLOUD_BASE_URL and what stands between the bridge and the service';
-  return { ...open, cause: 'unlisted-status', why };
+  return { ...retry, cause: 'unlisted-status', why };
 }
 
 /** A call that has begun, and what was known by then. Numbers count the flow's calls in the order of their begin. */
@@ -111,11 +111,11 @@ export interface DoubtedRefusal {
   readonly wasAllowed: boolean;
 }
 
-/** The command is at fault, or that is open, or an empty call of the operation is to show it. */
-type Review = 'at-fault' | 'open' | 'ask';
+/** The command is at fault, or that is undecided, or an empty call of the operation is to show it. */
+type Review = 'at-fault' | 'undecided' | 'call-empty';
 
 /** How long a machine has been refused before a success beside its first call counts against it. */
-const SETTLED_MS = 2000;
+const REFUSED_LONG_MS = 2000;
 /** What began so shortly before that call counts as beside it. */
 const BESIDE_MS = 1000;
 /**
@@ -184,16 +184,16 @@ export class Refusals {
       const { startedMs } = call;
       const wasAllowed = this.applied.startedMsOf(machineId) >= startedMs - BESIDE_MS;
       command.doubted = { status, sinceCall: this.latestBegun, startedMs, wasAllowed };
-      return 'open';
+      return 'undecided';
     }
     const { sinceCall } = doubted;
     if (status === FORBIDDEN) {
       const isShown = call.latestApplied > sinceCall || this.isAlone(doubted, call);
-      return isShown ? 'at-fault' : 'open';
+      return isShown ? 'at-fault' : 'undecided';
     }
     if (call.latestAnswered > sinceCall) return 'at-fault';
-    if (this.givenUpByEmptyCalls >= MOST_BY_EMPTY_CALLS) return 'open';
-    if (this.latestEmptyAnswered <= sinceCall) return 'ask';
+    if (this.givenUpByEmptyCalls >= MOST_BY_EMPTY_CALLS) return 'undecided';
+    if (this.latestEmptyAnswered <= sinceCall) return 'call-empty';
     this.givenUpByEmptyCalls += 1;
     return 'at-fault';
   }
@@ -209,7 +209,7 @@ export class Refusals {
     const besideMs = doubted.startedMs - BESIDE_MS;
     return (
       !doubted.wasAllowed &&
-      startedMs - doubted.startedMs >= SETTLED_MS &&
+      startedMs - doubted.startedMs >= REFUSED_LONG_MS &&
       this.latestAppliedMs >= besideMs &&
       this.otherForbiddenMs < besideMs
     );

@@ -271,7 +271,7 @@ class OrderFlow {
       // nothing is sent that nobody waits for
       if (each.answers.message.revoked.aborted) continue;
       this.service.set(machineId, ordersOf(each.list));
-      each.answers.settleCommand({ kind: 'applied', machineId, attempts: 1, appliedAt: 1 }, 0);
+      each.answers.addResult({ kind: 'applied', machineId, attempts: 1, appliedAt: 1 }, 0);
     }
   }
 

@@ -182,7 +182,7 @@ describe('orders on their way to the lists of machines', () => {
   const applyAll = async (): Promise<void> => {
     for (const { list, answers } of lists.splice(0)) {
       const { machineId } = list;
-      answers.settleCommand({ kind: 'applied', machineId, attempts: 1, appliedAt: 100 }, 0);
+      answers.addResult({ kind: 'applied', machineId, attempts: 1, appliedAt: 100 }, 0);
     }
     await nextTurn();
   };
@@ -379,7 +379,7 @@ describe('orders on their way to the lists of machines', () => {
     const detail = 'the service lists no machine M-1';
     const refusal = { code: 'unknown-machine', detail } as const;
     const result = { kind: 'rejected', machineId: 'M-1', attempts: 0, rejection: refusal } as const;
-    left?.answers.settleCommand(result, 0);
+    left?.answers.addResult(result, 0);
     await applyAll();
     expect(outcomes.slice(1)).toEqual(['8: superseded 4711 on M-1', '8: applied 4711 on M-2']);
     expect(deadLetters).toEqual([]);
