@@ -161,6 +161,7 @@ export class CommandOutcomes {
     this.counts.add(family, kind, code);
     message.span?.outcome(kind, machineId, code);
     const type = TYPE_OF[family][kind];
+    if (type === undefined) throw new Error('only lists are superseded');
     if (machineId !== null) this.recent.add(machineId, type, outcome);
     const topic = this.fullNameOf(TOPICS.commandOutcomes);
     const key = keyOf(outcome, message);
@@ -259,7 +260,7 @@ function keyOf(
   return key !== null && key.length <= LONGEST_KEY_BYTES ? key : null;
 }
 
-const TYPE_OF: Readonly<Record<CommandFamily, Readonly<Record<Outcome, OutcomeType>>>> = {
+const TYPE_OF: Readonly<Record<CommandFamily, Readonly<Partial<Record<Outcome, OutcomeType>>>>> = {
   'work-order-list': {
     applied: OUTCOME_TYPES.workOrderListApplied,
     superseded: OUTCOME_TYPES.workOrderListSuperseded,
@@ -268,8 +269,6 @@ const TYPE_OF: Readonly<Record<CommandFamily, Readonly<Record<Outcome, OutcomeTy
   },
   'downtime-reason': {
     applied: OUTCOME_TYPES.downtimeReasonApplied,
-    // Every reason is a statement of its own: lists alone are superseded.
-    superseded: OUTCOME_TYPES.workOrderListSuperseded,
     rejected: OUTCOME_TYPES.downtimeReasonRejected,
     deferred: OUTCOME_TYPES.downtimeReasonDeferred,
   },
