@@ -136,12 +136,10 @@ const MOST_BY_EMPTY_CALLS = 3;
  */
 export class Refusals {
   private latestBegun = 0;
-  private latestApplied = 0;
+  private latestApplied = { number: 0, startedMs: -Infinity };
   private latestAnswered = 0;
   private latestEmptyAnswered = 0;
   private givenUpByEmptyCalls = 0;
-  /** When the latest call that was taken began. */
-  private latestAppliedMs = -Infinity;
   private readonly applied = new LatestApplied();
   /** The machine that was answered 403 last, and when; and when another before it was. */
   private latestForbidden = { machineId: '', atMs: -Infinity };
@@ -149,22 +147,18 @@ export class Refusals {
 
   callBegins(): StartedCall {
     this.latestBegun += 1;
-    const { latestBegun: number, latestApplied, latestAnswered } = this;
+    const { latestBegun: number, latestAnswered } = this;
+    const latestApplied = this.latestApplied.number;
     return { number, latestApplied, latestAnswered, startedMs: realNowMs() };
   }
 
   /** The service has taken a call, for these machines, or refused it as the interface lists it. */
-  answered(
-    { number, startedMs }: StartedCall,
-    appliedTo: readonly { machineId: string }[] = [],
-  ): void {
-    this.latestAnswered = Math.max(this.latestAnswered, number);
+  answered(call: StartedCall, appliedTo: readonly { machineId: string }[] = []): void {
+    this.latestAnswered = Math.max(this.latestAnswered, call.number);
     if (appliedTo.length === 0) return;
-    this.applied.note(appliedTo, startedMs);
+    this.applied.note(appliedTo, call.startedMs);
     this.givenUpByEmptyCalls = 0;
-    if (number <= this.latestApplied) return;
-    this.latestApplied = number;
-    this.latestAppliedMs = startedMs;
+    if (call.number > this.latestApplied.number) this.latestApplied = call;
   }
 
   /** The service has answered an empty call as the interface lists it. */
@@ -172,7 +166,7 @@ export class Refusals {
     this.latestEmptyAnswered = Math.max(this.latestEmptyAnswered, number);
   }
 
-  /** Looks into a doubtful refusal of a command that was in a call by itself. */
+  /** Judges a doubtful refusal of a command in a call by itself; of the first with that status, it keeps when it was. */
   review(
     command: { readonly machineId: string; doubted: DoubtedRefusal | undefined },
     status: number,
@@ -180,13 +174,15 @@ export class Refusals {
   ): Review {
     const { machineId, doubted } = command;
     if (status === FORBIDDEN) this.noteForbidden(machineId);
-    if (doubted?.status !== status) {
-      const { startedMs } = call;
-      const wasAllowed = this.applied.startedMsOf(machineId) >= startedMs - BESIDE_MS;
-      command.doubted = { status, sinceCall: this.latestBegun, startedMs, wasAllowed };
-      return 'undecided';
-    }
-    const { sinceCall } = doubted;
+    if (doubted?.status === status) return this.reviewAgain(doubted, call);
+    const { startedMs } = call;
+    const wasAllowed = this.applied.startedMsOf(machineId) >= startedMs - BESIDE_MS;
+    command.doubted = { status, sinceCall: this.latestBegun, startedMs, wasAllowed };
+    return 'undecided';
+  }
+
+  private reviewAgain(doubted: DoubtedRefusal, call: StartedCall): Review {
+    const { status, sinceCall } = doubted;
     if (status === FORBIDDEN) {
       const isShown = call.latestApplied > sinceCall || this.isAlone(doubted, call);
       return isShown ? 'at-fault' : 'undecided';
@@ -210,7 +206,7 @@ export class Refusals {
     return (
       !doubted.wasAllowed &&
       startedMs - doubted.startedMs >= REFUSED_LONG_MS &&
-      this.latestAppliedMs >= besideMs &&
+      this.latestApplied.startedMs >= besideMs &&
       this.otherForbiddenMs < besideMs
     );
   }
