@@ -16,7 +16,7 @@ export class BatchScheduler<T extends LaneEntry> {
     this.requestSlots(this.spread.callsFor(this.queue.readyMachines(nowMs), nowMs));
   });
   /** A slot has been asked for, and is yet to come. */
-  private isSlotRequested = false;
+  private awaitsSlot = false;
 
   /**
    * @param begin a slot is there: whatever is ready shares the call, or gives the slot back. So many calls are to share
@@ -48,19 +48,15 @@ export class BatchScheduler<T extends LaneEntry> {
   requestSlots(calls = 1): void {
     const { slots } = this.options;
     let callsLeft = calls;
-    while (
-      !this.isSlotRequested &&
-      this.queue.readyMachines(realNowMs()) > 0 &&
-      this.status.admits()
-    ) {
+    while (!this.awaitsSlot && this.queue.readyMachines(realNowMs()) > 0 && this.status.admits()) {
       if (slots.tryAcquire()) {
         this.begin(callsLeft);
         callsLeft = Math.max(1, callsLeft - 1);
         continue;
       }
-      this.isSlotRequested = true;
+      this.awaitsSlot = true;
       slots.acquire(() => {
-        this.isSlotRequested = false;
+        this.awaitsSlot = false;
         // A slot that comes later is for all machines that are ready by then; the flow may have been paused meanwhile.
         if (this.status.admits()) this.begin(1);
         else slots.releaseUnused();
@@ -77,7 +73,7 @@ export class BatchScheduler<T extends LaneEntry> {
     const dueMs = this.queue.nextDueMs(nowMs);
     const { isOpen, nextProbeMs } = this.status.breaker;
     // What is ready has its slot asked for, unless it has become so just now, since it was last looked for.
-    if (!isOpen && !(dueMs <= nowMs && this.isSlotRequested)) this.timer.wakeAt(dueMs);
+    if (!isOpen && !(dueMs <= nowMs && this.awaitsSlot)) this.timer.wakeAt(dueMs);
     // A probe under way wakes by its end.
     if (nextProbeMs !== undefined) this.timer.wakeAt(Math.max(dueMs, nextProbeMs));
   }

@@ -89,32 +89,33 @@ export class CommandDispatcher<P> {
     this.lanes.dropLost();
   };
 
+  /** A slot is there: those of the next batch that are admitted share a call, or the slot is given back. */
   private begin(calls: number): void {
-    const nowMs = realNowMs();
-    const { queue } = this.lanes;
     const isProbe = this.status.breaker.callBegins();
-    const batch = isProbe ? queue.takeProbe(nowMs) : queue.takeBatch(nowMs, calls);
-    if (batch.length === 0) {
-      if (isProbe) this.status.breaker.probeWasVoid();
-      this.options.slots.releaseUnused();
-      return;
-    }
-    this.scheduler.begun(nowMs, batch.length);
     // The machines of these alone wait for them.
     const lookUps: Promise<void>[] = [];
-    const admitted = batch.filter((command) => {
+    const admitted = this.takeBatch(calls, isProbe).filter((command) => {
       const admission = this.judge(command);
       if (!(admission instanceof Promise)) return this.admit(command, admission, isProbe);
       lookUps.push(this.lookUp(command, admission, isProbe));
       return false;
     });
-    if (admitted.length > 0) void this.run(admitted, isProbe);
-    else this.options.slots.releaseUnused();
-    if (admitted.length > 0 && lookUps.length === 0) return;
+    const isVoid = admitted.length === 0;
+    if (isVoid) this.options.slots.releaseUnused();
+    else void this.run(admitted, isProbe);
+    if (!isVoid && lookUps.length === 0) return;
     void Promise.all(lookUps).then(() => {
-      if (admitted.length === 0 && isProbe) this.status.breaker.probeWasVoid();
+      if (isVoid && isProbe) this.status.breaker.probeWasVoid();
       this.scheduler.requestSlots();
     });
+  }
+
+  private takeBatch(calls: number, isProbe: boolean): readonly Command<P>[] {
+    const nowMs = realNowMs();
+    const { queue } = this.lanes;
+    const batch = isProbe ? queue.takeProbe(nowMs) : queue.takeBatch(nowMs, calls);
+    if (batch.length > 0) this.scheduler.begun(nowMs, batch.length);
+    return batch;
   }
 
   private judge(command: Command<P>): Admission | Promise<Admission> {
@@ -135,10 +136,10 @@ export class CommandDispatcher<P> {
       const admission = await asked;
       if (!this.admit(command, admission, isProbe)) return;
       command.isAdmitted = true;
-      this.lanes.postpone(command, 'unknown', 0);
+      this.lanes.postpone(command);
     } catch (error) {
       // It was looked up on behalf of one message, whose partition is lost; others may wait for it as well.
-      if (command.waiters.some(({ isLost }) => isLost)) this.lanes.postpone(command, 'unknown', 0);
+      if (command.waiters.some(({ isLost }) => isLost)) this.lanes.postpone(command);
       else this.giveBack([command], error);
     }
   }
@@ -183,16 +184,17 @@ export class CommandDispatcher<P> {
   /** Makes the call in the slot that was given, and gives that back; what it is split into has slots of its own. */
   private async run(commands: readonly Command<P>[], isProbe: boolean): Promise<void> {
     const wanted = commands.filter((command) => !command.isLost);
+    let parts: readonly Command<P>[][] | undefined;
     try {
-      for (const command of commands) if (command.isLost) this.lanes.drop(command);
-      const parts = wanted.length > 0 ? await this.calls.makeCall(wanted, isProbe) : [];
+      for (const command of commands) if (command.isLost) this.lanes.postpone(command);
+      if (wanted.length > 0) parts = await this.calls.makeCall(wanted, isProbe);
       // The parts of a probe stand in its place: no other probe begins before.
-      for (const part of parts) this.options.slots.acquire(() => void this.run(part, isProbe));
-      if (wanted.length === 0 && isProbe) this.status.breaker.probeWasVoid();
+      for (const part of parts ?? [])
+        this.options.slots.acquire(() => void this.run(part, isProbe));
     } catch (error) {
       this.giveBack(wanted, error);
-      if (isProbe) this.status.breaker.probeWasVoid();
     } finally {
+      if (parts === undefined && isProbe) this.status.breaker.probeWasVoid();
       this.options.slots.release();
       this.scheduler.requestSlotsAfter(Math.min(this.options.lingerMs, REUNION_MS));
     }

@@ -49,8 +49,8 @@ export class CommandLanes<P> {
     this.endWaiters(command, end);
   }
 
-  /** The command has to be sent again, unless a newer one has come that replaces it. */
-  postpone(command: Command<P>, quality: CallQuality, notBeforeMs: number): void {
+  /** The command is to be sent then, unless nobody waits for it any more, or a newer one has come that replaces it. */
+  postpone(command: Command<P>, quality: CallQuality = 'unknown', notBeforeMs = 0): void {
     this.dropLostWaiters(command);
     if (command.waiters.length === 0) {
       this.queue.releaseMachine(command.machineId, 'unknown');
@@ -72,12 +72,6 @@ export class CommandLanes<P> {
     this.postpone(command, 'unknown', untilMs);
   }
 
-  /** Nobody waits for the command, which was under way, any more. */
-  drop(command: Command<P>): void {
-    this.queue.releaseMachine(command.machineId, 'unknown');
-    this.abandon(command);
-  }
-
   /** Drops the waiters of lost partitions, which are another process's now; commands under way are left alone. */
   dropLost(): void {
     this.queue.removeWaiting((command) => {
@@ -87,13 +81,10 @@ export class CommandLanes<P> {
   }
 
   private dropLostWaiters(command: Command<P>): void {
-    if (!command.waiters.some(({ isLost }) => isLost)) return;
-    this.abandon(command);
+    const lost = command.waiters.filter(({ isLost }) => isLost);
+    if (lost.length === 0) return;
+    for (const waiter of lost) this.waiters.abandonWaiter(waiter);
     command.waiters = command.waiters.filter(({ isLost }) => !isLost);
-  }
-
-  private abandon({ waiters }: Command<P>): void {
-    for (const waiter of waiters) if (waiter.isLost) this.waiters.abandonWaiter(waiter);
   }
 
   private endWaiters(command: Command<P>, end: CommandEnd): void {

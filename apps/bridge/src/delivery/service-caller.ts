@@ -36,11 +36,11 @@ export class ServiceCaller<P> {
     private readonly options: DispatcherOptions<P>,
   ) {}
 
-  /** Returns the parts into which a refused call is split, each to be sent in a slot of its own. */
+  /** Returns the parts of a call that is split, each to be sent in a slot of its own; undefined without an answer. */
   async makeCall(
     commands: readonly Command<P>[],
     isProbe: boolean,
-  ): Promise<readonly Command<P>[][]> {
+  ): Promise<readonly Command<P>[][] | undefined> {
     for (const command of commands) {
       command.failedLookUps = 0;
       command.isAdmitted = false;
@@ -51,9 +51,8 @@ export class ServiceCaller<P> {
     if (answer === 'not made' || answer === 'cut off') {
       // It is made again where its machines still belong here.
       if (answer === 'not made') countCall(commands, -1);
-      if (isProbe) this.status.breaker.probeWasVoid();
-      for (const command of commands) this.lanes.postpone(command, 'unknown', 0);
-      return [];
+      for (const command of commands) this.lanes.postpone(command);
+      return undefined;
     }
     const verdict = await this.classify(commands, answer, call);
     if (verdict.kind !== 'retry') return this.conclude(commands, verdict, call, answer.lists);
@@ -133,10 +132,12 @@ export class ServiceCaller<P> {
     call: StartedCall,
     lists: readonly SetList[] | undefined,
   ): Command<P>[][] {
-    const isApplied = verdict.kind === 'applied';
-    const isSplit = commands.length > 1 && isDoubtful(verdict);
-    if (!isSplit && this.status.succeeded(call.startedMs)) this.lanes.queue.liftBatchLimits();
-    if (!isDoubtful(verdict)) this.refusals.answered(call, isApplied ? commands : []);
+    const taken = verdict.kind === 'applied' ? commands : [];
+    const isDoubted = isDoubtful(verdict);
+    // That a shared call is too large does not show that the flow moves: its parts do.
+    const isTooLarge = isDoubted && commands.length > 1;
+    if (!isTooLarge && this.status.succeeded(call.startedMs)) this.lanes.queue.liftBatchLimits();
+    if (!isDoubted) this.refusals.answered(call, taken);
     if (verdict.kind === 'rejected') return this.rejected(commands, verdict, call);
     const quality = this.pace.qualityOf(realNowMs() - call.startedMs, 'ok');
     const appliedAt = this.options.clock.nowSeconds();
@@ -153,21 +154,21 @@ export class ServiceCaller<P> {
     { status, detail }: Rejected,
     call: StartedCall,
   ): Command<P>[][] {
-    const [only] = commands;
-    if (only !== undefined && commands.length === 1) {
-      const againMs = this.options.retryRefused?.(only, status, realNowMs() - call.startedMs);
-      if (againMs !== undefined) {
-        this.retries['not-yet'] += 1;
-        this.lanes.delay(only, realNowMs() + againMs);
-        return [];
-      }
+    const [only, other] = commands;
+    if (only === undefined || other !== undefined) {
+      this.splits += 1;
+      const middle = Math.ceil(commands.length / 2);
+      return [commands.slice(0, middle), commands.slice(middle)];
+    }
+    const againMs = this.options.retryRefused?.(only, status, realNowMs() - call.startedMs);
+    if (againMs === undefined) {
       const rejection = { code: 'rejected-by-service' as const, detail };
       this.lanes.endCommand(only, 'failed', { kind: 'rejected', rejection, httpStatus: status });
-      return [];
+    } else {
+      this.retries['not-yet'] += 1;
+      this.lanes.delay(only, realNowMs() + againMs);
     }
-    this.splits += 1;
-    const middle = Math.ceil(commands.length / 2);
-    return [commands.slice(0, middle), commands.slice(middle)];
+    return [];
   }
 
   private failed(
