@@ -73,15 +73,14 @@ export class PartitionTransactions {
   private count = 0;
   private readonly waiting: PendingEntries;
   private lastMs = -Infinity;
-  /** A transaction that may have been committed. */
+  /** The transaction that is being written, or may have been committed. */
   private uncertain: { id: string; entries: readonly TransactionEntry[] } | undefined;
   /** Of the records that are sent together: less while a topic that takes less has refused them. */
   private maxBatchBytes = MAX_BATCH_BYTES;
-  private isWriting = false;
-  private isHurried = false;
   private isProgressRead = false;
   private committedTo = -1;
   private wake: () => void = () => undefined;
+  /** Those who wait for all entries: while there are any, no transaction lingers. */
   private readonly whenIdle: (() => void)[] = [];
   private readonly opening = new ConsecutiveFailures({ isTriedUntilDone: true });
   private resolveFenced: () => void = () => undefined;
@@ -118,10 +117,10 @@ export class PartitionTransactions {
 
   /** Resolves once all entries so far are committed, but for those whose topic takes no records. */
   async commitPending(): Promise<void> {
-    if (this.waiting.isEmpty && !this.isWriting && this.uncertain === undefined) return;
-    this.isHurried = true;
+    if (this.waiting.isEmpty && this.uncertain === undefined) return;
+    const idle = new Promise<void>((resolve) => this.whenIdle.push(resolve));
     this.wake();
-    await new Promise<void>((resolve) => this.whenIdle.push(resolve));
+    await idle;
   }
 
   /** Lets a commit in flight end, for a moment; drops the other entries. */
@@ -135,7 +134,7 @@ export class PartitionTransactions {
     for (const entry of [...(this.uncertain?.entries ?? []), ...this.waiting.removeAll()])
       this.listener.entryDropped(entry);
     this.uncertain = undefined;
-    this.settleIdle();
+    this.resolveIdle();
   }
 
   private isClosing(): boolean {
@@ -173,31 +172,31 @@ export class PartitionTransactions {
       this.resolveFenced();
       const left = await abortable(committedOffsets.fetchProgress(topic, partition), signal);
       this.opening.succeeded();
-      this.settleUncertain(left);
+      this.resolveUncertain(left);
       this.committedTo = left?.begin ?? -1;
       if (!this.isProgressRead) this.listener.progressRead(left);
       this.isProgressRead = true;
       let goesOn = true;
-      while (goesOn && (await this.due())) goesOn = await this.writeNext(writer);
+      while (goesOn && (await this.untilDue())) goesOn = await this.writeNext(writer);
     } finally {
       await writer.closeWriter();
     }
   }
 
   /** Resolves once a transaction is due; false when the partition is revoked. */
-  private async due(): Promise<boolean> {
-    const { signal } = this.closing;
-    for (;;) {
-      if (signal.aborted) return false;
-      const dueMs = this.waiting.dueMs(realNowMs());
-      const isDue = dueMs < Infinity && (this.isHurried || this.waiting.isFull);
-      const inMs =
-        Math.max(dueMs + LINGER_MS, this.lastMs + this.options.interval.intervalMs) - realNowMs();
-      if (inMs <= 0 || (isDue && dueMs <= realNowMs())) return true;
-      if (dueMs > realNowMs()) this.settleIdle();
-      if (dueMs === Infinity && this.hasMoved()) return true;
-      await this.sleep(Math.min(inMs, LOOK_MS));
+  private async untilDue(): Promise<boolean> {
+    while (!this.isClosing()) {
+      const nowMs = realNowMs();
+      const firstMs = this.waiting.dueMs(nowMs);
+      const lingers = this.whenIdle.length === 0 && !this.waiting.isFull;
+      const intervalEndMs = this.lastMs + this.options.interval.intervalMs;
+      const dueMs = lingers ? Math.max(firstMs + LINGER_MS, intervalEndMs) : firstMs;
+      if (dueMs <= nowMs) return true;
+      if (firstMs > nowMs) this.resolveIdle();
+      if (firstMs === Infinity && this.hasMoved()) return true;
+      await this.sleep(Math.min(dueMs - nowMs, LOOK_MS));
     }
+    return false;
   }
 
   private async sleep(ms: number): Promise<void> {
@@ -224,14 +223,13 @@ export class PartitionTransactions {
     const id = `${this.writerId}.${this.count}`;
     this.lastMs = realNowMs();
     this.options.interval.transactionBegins(this, this.lastMs);
-    this.isWriting = true;
+    this.uncertain = { id, entries };
     try {
       await this.write(writer, id, entries, place);
     } catch (error) {
       return this.failed(id, entries, error);
-    } finally {
-      this.isWriting = false;
     }
+    this.uncertain = undefined;
     if (place !== undefined) {
       this.committedTo = place.offset;
       this.listener.offsetCommitted(place.offset);
@@ -274,10 +272,10 @@ export class PartitionTransactions {
         this.logger.error({ msg: 'a commit was not taken in', topic, partition, err: error });
       }
     }
-    if (this.waiting.isEmpty) this.settleIdle();
   }
 
   private failed(id: string, entries: readonly TransactionEntry[], error: unknown): boolean {
+    this.uncertain = undefined;
     const refusal = refusalOf(error);
     if (refusal !== undefined && this.refused(entries, refusal)) return true;
     this.uncertain = { id, entries };
@@ -331,7 +329,7 @@ export class PartitionTransactions {
     return true;
   }
 
-  private settleUncertain(left: CommittedProgress | undefined): void {
+  private resolveUncertain(left: CommittedProgress | undefined): void {
     const { uncertain } = this;
     this.uncertain = undefined;
     if (uncertain === undefined) return;
@@ -343,9 +341,7 @@ export class PartitionTransactions {
     }
   }
 
-  private settleIdle(): void {
-    if (this.uncertain !== undefined) return;
-    this.isHurried = false;
+  private resolveIdle(): void {
     for (const resolve of this.whenIdle.splice(0)) resolve();
   }
 }

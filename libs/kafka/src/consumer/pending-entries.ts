@@ -63,6 +63,12 @@ export class TransactionEntry<M extends TransactedMessage = TransactedMessage> {
   }
 }
 
+/** The entries of a transaction, and the position that is committed with them. */
+interface Chosen {
+  readonly entries: TransactionEntry[];
+  readonly place: CommitPosition | undefined;
+}
+
 /**
  * The entries that wait for a transaction, in their order, and the choice of those that go into the next. Pure: it
  * counts and calls nobody.
@@ -132,29 +138,28 @@ export class PendingEntries {
   }
 
   /** Removes the entries of the next transaction, as many as the metadata has room for. */
-  takeForTransaction(nowMs: number): {
-    entries: TransactionEntry[];
-    place: CommitPosition | undefined;
-  } {
+  takeForTransaction(nowMs: number): Chosen {
     const next = this.nextOfTopicSet(nowMs);
-    const hasSome = next.length > 0;
-    let { entries, place } = this.thoseWithRoom(next);
-    if (hasSome && entries.length === 0) {
-      // Those that have no room may fill a transaction, and the lowest wait behind them: their commit alone makes room.
-      const upTo = this.progress.positionAfter([])?.upTo;
-      ({ entries, place } = this.thoseWithRoom(this.nextOfTopicSet(nowMs, upTo)));
-    }
-    if (hasSome && entries.length === 0) {
-      // What is done in part may have no room before its message ends, which may lie behind more than fits.
-      ({ entries, place } = this.thoseWithRoom(this.wholeMessages(nowMs)));
-    }
-    const gone = new Set(entries);
-    const isBlocked = hasSome && entries.length === 0;
+    const chosen = this.chooseWithRoom(next, nowMs);
+    const gone = new Set(chosen.entries);
+    const isBlocked = next.length > 0 && gone.size === 0;
     this.blockedUntilMs = isBlocked ? this.nextBackOffEndMs(nowMs) : undefined;
     this.entries = this.entries.filter((entry) => !gone.has(entry));
-    this.bytes -= entries.reduce((sum, entry) => sum + entry.bytes, 0);
+    this.bytes -= chosen.entries.reduce((sum, entry) => sum + entry.bytes, 0);
     this.firstMs = nowMs;
-    return { entries, place };
+    return chosen;
+  }
+
+  /** Those of the next entries that have room; where none has, others that make some. */
+  private chooseWithRoom(next: TransactionEntry[], nowMs: number): Chosen {
+    const ofNext = this.thoseWithRoom(next);
+    if (next.length === 0 || ofNext.entries.length > 0) return ofNext;
+    // The next may fill a transaction, and the lowest wait behind them: their commit alone makes room.
+    const upTo = this.progress.positionAfter([])?.upTo;
+    const ofLowest = this.thoseWithRoom(this.nextOfTopicSet(nowMs, upTo));
+    if (ofLowest.entries.length > 0) return ofLowest;
+    // What is done in part may have no room before its message ends, which may lie behind more than fits.
+    return this.thoseWithRoom(this.wholeMessages(nowMs));
   }
 
   transactionCommitted(entries: readonly TransactionEntry[]): void {
@@ -201,8 +206,8 @@ export class PendingEntries {
   }
 
   private nextBackOffEndMs(nowMs: number): number {
-    const ends = this.failing?.values() ?? [];
-    return Math.min(Infinity, ...[...ends].filter((endMs) => endMs > nowMs));
+    const ends = [...(this.failing?.values() ?? [])];
+    return Math.min(...ends.filter((endMs) => endMs > nowMs));
   }
 
   /**
@@ -277,10 +282,7 @@ export class PendingEntries {
   }
 
   /** Those of the entries that the metadata has room for, and what it says with them. */
-  private thoseWithRoom(next: TransactionEntry[]): {
-    entries: TransactionEntry[];
-    place: CommitPosition | undefined;
-  } {
+  private thoseWithRoom(next: TransactionEntry[]): Chosen {
     let entries = next;
     // To try each number of them would take seconds of a message for thousands of machines.
     for (let leftOut = 1; ; leftOut *= 2) {
