@@ -372,10 +372,8 @@ export class PartitionMessage implements InboundMessage {
   /** Its calls have been answered: it must not be handled again. */
   private isAnswered = false;
   decoded: Parsed<Buffer> | undefined;
-  /** Its end is decided, and may wait to be written. */
-  private hasEnded = false;
-  /** Since it was last handled: failures of several of its commands in one attempt count once. */
-  private hasFailed = false;
+  /** *Failed* since it was last handled, however often; *ended* once its end is decided, which may wait to be written. */
+  private state: 'handled' | 'failed' | 'ended' = 'handled';
   /** Items published here, committed or not. */
   private publishedItems: Set<number> | undefined;
   /** Ends it in another way than by records that Kafka has refused. */
@@ -437,7 +435,7 @@ export class PartitionMessage implements InboundMessage {
   }
 
   publish(records: readonly OutboundRecord[], item?: number): void {
-    if (this.hasEnded || (item !== undefined && this.isItemDone(item))) return;
+    if (this.state === 'ended' || (item !== undefined && this.isItemDone(item))) return;
     if (item !== undefined) (this.publishedItems ??= new Set()).add(item);
     this.assigned.transactions.addToTransaction(new TransactionEntry([this], records, false, item));
   }
@@ -447,14 +445,14 @@ export class PartitionMessage implements InboundMessage {
   }
 
   publishDeferral(records: readonly OutboundRecord[]): void {
-    if (this.hasEnded) return;
+    if (this.state === 'ended') return;
     this.assigned.transactions.addToTransaction(
       new TransactionEntry([this], records, false, undefined, true),
     );
   }
 
   finish(records: readonly OutboundRecord[] = [], orElse?: WhenRefused): void {
-    if (this.hasEnded) return;
+    if (this.state === 'ended') return;
     const whenRefused: EndRefused =
       orElse === undefined
         ? failRefused
@@ -469,7 +467,7 @@ export class PartitionMessage implements InboundMessage {
     records: readonly OutboundRecord[],
     apart: (message: InboundMessage) => void,
   ): void {
-    const messages = [this, ...others].filter((message) => !message.hasEnded);
+    const messages = [this, ...others].filter(({ state }) => state !== 'ended');
     if (messages.length > 0) this.finishTogether(messages, records, apart);
   }
 
@@ -479,7 +477,7 @@ export class PartitionMessage implements InboundMessage {
     whenRefused: EndRefused,
   ): void {
     for (const message of messages) {
-      message.hasEnded = true;
+      message.state = 'ended';
       message.whenRefused = whenRefused;
     }
     this.assigned.transactions.addToTransaction(new TransactionEntry(messages, records, true));
@@ -488,21 +486,21 @@ export class PartitionMessage implements InboundMessage {
   /** Takes back its end where Kafka has refused the records of that, for another one. */
   recordsRefused(refusal: RecordRefusedError, areLast: boolean): void {
     if (areLast) {
-      this.hasEnded = false;
+      this.state = 'handled';
       this.whenRefused(this, refusal);
     } else this.fail(refusal, true);
   }
 
   abandon(): void {
-    if (this.hasEnded) return;
-    this.hasEnded = true;
+    if (this.state === 'ended') return;
+    this.state = 'ended';
     this.assigned.messageEnded(this, 'abandoned');
   }
 
   fail(error: unknown, isAnswered = false): void {
     this.isAnswered ||= isAnswered;
-    if (this.hasEnded || this.hasFailed) return;
-    this.hasFailed = true;
+    if (this.state !== 'handled') return;
+    this.state = 'failed';
     this.failures += 1;
     void this.handleAgain(error);
   }
@@ -510,7 +508,7 @@ export class PartitionMessage implements InboundMessage {
   /**
    * Has it handled again, by itself, after a failure that no message can cause, which is a bug. After {@link ATTEMPTS} it
    * becomes a dead letter: one message must neither stop those behind it nor end the process. A message whose calls have
-   * been answered becomes one at once. Never rejects.
+   * been answered becomes one after the first. Never rejects.
    */
   private async handleAgain(error: unknown): Promise<void> {
     const { topic, partition, offset, failures, revoked } = this;
@@ -520,7 +518,8 @@ export class PartitionMessage implements InboundMessage {
     }
     try {
       await realDelayMs(backOffMs(failures, BACK_OFF), revoked);
-      this.hasFailed = false;
+      if (this.state === 'ended') return;
+      this.state = 'handled';
       if (failures < ATTEMPTS && !this.isAnswered) await handle([this]);
       else giveUp(this, this.isAnswered);
     } catch (failure) {

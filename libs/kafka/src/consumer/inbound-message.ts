@@ -52,8 +52,8 @@ export interface InboundMessage extends InboundRecord {
    * Reports a failure that no message can cause, a bug: it is handled again, and becomes a dead letter when that does
    * not help.
    *
-   * @param isAnswered its calls have been answered and the outcome cannot be published: it becomes a dead letter at
-   * once, because no call is made a second time for what followed from the first
+   * @param isAnswered its calls have been answered and the outcome cannot be published: it becomes a dead letter and is
+   * not handled again, because no call is made a second time for what followed from the first
    */
   fail(error: unknown, isAnswered?: boolean): void;
 }
