@@ -9,7 +9,7 @@ import {
   type CommandResult,
   type DispatcherOptions,
   GO,
-  MessageAnswers,
+  MessageResults,
   type Precedence,
 } from './command.js';
 import { CommandDispatcher } from './command-dispatcher.js';
@@ -198,14 +198,14 @@ class World {
       abandon: () => delivered.ends.push('abandoned'),
       fail: () => delivered.ends.push('failed'),
     });
-    const answers = new MessageAnswers({ message, messageId: null }, 1, [], (_, results) => {
+    const collected = new MessageResults({ message, messageId: null }, 1, [], (_, results) => {
       delivered.results.push(...results);
       if (results.some(({ kind }) => kind !== 'superseded')) this.note(machineId, number);
       return [];
     });
     const dueMs = realNowMs() + terms.dueInMs;
     const payload = { number, dueMs, ...terms, ...list };
-    this.dispatcher.submitCommand(machineId, payload, answers);
+    this.dispatcher.submitCommand(machineId, payload, collected);
   }
 
   private note(machineId: string, number: number): void {
@@ -219,7 +219,7 @@ class World {
     if (lookUpMs === 0) return this.judge(payload);
     payload.lookUpMs = 0;
     // A look-up is made on behalf of one message, and ends with its partition.
-    const { revoked } = waiters[0]!.answers.message;
+    const { revoked } = waiters[0]!.results.message;
     return new Promise((resolve, reject) => {
       revoked.addEventListener('abort', () => {
         reject(revoked.reason as Error);

@@ -11,7 +11,7 @@ import {
   type CommandWaiter,
   type DispatcherOptions,
   GO,
-  MessageAnswers,
+  MessageResults,
   type Precedence,
 } from './command.js';
 import type { BatchLimits } from './lane-queue.js';
@@ -103,13 +103,13 @@ class Flow {
       abandon: () => delivered.ends.push('abandoned'),
       fail: (error: unknown) => delivered.ends.push(error as Error),
     });
-    const answers = new MessageAnswers({ message, messageId: null }, 1, [], (_, results) => {
+    const collected = new MessageResults({ message, messageId: null }, 1, [], (_, results) => {
       delivered.results.push(...results);
       return [];
     });
     const machineId = machineOf(name);
     this.bytesOf.set(name, bytes);
-    this.dispatcher.submitCommand(machineId, name, answers);
+    this.dispatcher.submitCommand(machineId, name, collected);
     return delivered;
   }
 
@@ -482,13 +482,13 @@ describe('CommandDispatcher', () => {
           const handle = (): void => {
             const items = [0, 1].filter((item) => !message.isItemDone(item));
             const target = { message, messageId: null };
-            const answers = new MessageAnswers(target, items.length, [], (__, found) => {
+            const collected = new MessageResults(target, items.length, [], (__, found) => {
               results.push(...found);
               return [];
             });
             for (const item of items) {
               const name = ['mill1', 'lathe1'][item]!;
-              flow.dispatcher.submitCommand(machineOf(name), name, answers, item);
+              flow.dispatcher.submitCommand(machineOf(name), name, collected, item);
             }
           };
           flow.admit = (name) => {

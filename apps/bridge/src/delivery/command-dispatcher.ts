@@ -8,7 +8,7 @@ import {
   CommandWaiter,
   type DispatcherOptions,
   GO,
-  type MessageAnswers,
+  type MessageResults,
   type Unavailable,
 } from './command.js';
 import { FlowStatus } from './flow-status.js';
@@ -68,18 +68,18 @@ export class CommandDispatcher<P> {
   }
 
   /**
-   * Queues what is to be done at a machine; the answers to its message get one result.
+   * Queues what is to be done at a machine; the results of its message get one.
    *
    * @param item its place in the message, from 0
    */
-  submitCommand(machineId: string, payload: P, answers: MessageAnswers, item = 0): void {
-    const { message } = answers;
+  submitCommand(machineId: string, payload: P, results: MessageResults, item = 0): void {
+    const { message } = results;
     if (message.revoked.aborted) {
       message.abandon();
       return;
     }
     message.revoked.addEventListener('abort', this.dropLost);
-    const waiter = new CommandWaiter(machineId, answers, realNowMs(), item);
+    const waiter = new CommandWaiter(machineId, results, realNowMs(), item);
     this.lanes.enqueueCommand(new Command(machineId, payload, [waiter]));
     this.scheduler.requestSlotsAfter(this.options.lingerMs);
   }

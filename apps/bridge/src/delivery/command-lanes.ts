@@ -102,7 +102,7 @@ export class CommandLanes<P> {
     return kept === older ? waiting : this.standing(waiting.slice(0, -1), kept);
   }
 
-  /** The one of two that stands for the machine from now on; the waiters of the other are answered, or join it. */
+  /** The one of two that stands for the machine from now on; the waiters of the other end, or join it. */
   private replace(
     older: Command<P>,
     newer: Command<P>,
@@ -159,15 +159,15 @@ export class CommandWaiters {
 
   endWaiter(waiter: CommandWaiter, end: CommandEnd): void {
     if (!this.waiting.delete(waiter)) return;
-    waiter.answers.addResult(resultFor(waiter, end), waiter.item);
+    waiter.results.addResult(resultFor(waiter, end), waiter.item);
   }
 
   abandonWaiter(waiter: CommandWaiter): void {
-    if (this.waiting.delete(waiter)) waiter.answers.message.abandon();
+    if (this.waiting.delete(waiter)) waiter.results.message.abandon();
   }
 
   failWaiter(waiter: CommandWaiter, error: unknown): void {
-    if (this.waiting.delete(waiter)) waiter.answers.failCommand(error);
+    if (this.waiting.delete(waiter)) waiter.results.failCommand(error);
   }
 
   private sweep(nowMs: number): void {

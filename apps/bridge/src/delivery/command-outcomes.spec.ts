@@ -6,7 +6,12 @@ import { DeadLetters, type OutboundRecord, RecordRefusedError } from '#libs/kafk
 import { bridgeSettings } from '../platform/testing/bridge-settings.js';
 import { CommandOutcomes, oneOfEach } from './command-outcomes.js';
 import { CommandWaiter } from './command.js';
-import { type Answered, type CommandResult, type RejectedResult, rejection } from './command.js';
+import {
+  type CommandResult,
+  type OutcomeTarget,
+  type RejectedResult,
+  rejection,
+} from './command.js';
 import { inboundMessage, type KeptMessage } from './testing/inbound-message.js';
 
 const settings = bridgeSettings();
@@ -39,7 +44,7 @@ function read({ topic, headers, value }: OutboundRecord): Record<string, unknown
 describe('CommandOutcomes', () => {
   let outcomes: CommandOutcomes;
   let message: KeptMessage;
-  let answered: Answered & { message: KeptMessage };
+  let target: OutcomeTarget & { message: KeptMessage };
 
   beforeAll(() => {
     Logger.overrideLogger(false);
@@ -47,7 +52,7 @@ describe('CommandOutcomes', () => {
 
   beforeEach(() => {
     message = inboundMessage({ topic: REASONS, partition: 2, offset: 7 });
-    answered = { message, messageId: 'm-1' };
+    target = { message, messageId: 'm-1' };
     const clock = new ManualClock();
     const deadLetters = new DeadLetters(clock, '');
     outcomes = new CommandOutcomes(settings, clock, deadLetters);
@@ -55,8 +60,8 @@ describe('CommandOutcomes', () => {
 
   const recordsOf = (
     results: readonly CommandResult[],
-    more: Partial<Answered> = {},
-  ): Record<string, unknown>[] => outcomes.recordsOf({ ...answered, ...more }, results).map(read);
+    more: Partial<OutcomeTarget> = {},
+  ): Record<string, unknown>[] => outcomes.recordsOf({ ...target, ...more }, results).map(read);
 
   it.each<[string, CommandResult, string]>([
     [LISTS, applied, 'work-order-list.applied.v1'],
@@ -72,10 +77,10 @@ describe('CommandOutcomes', () => {
   });
 
   it('publishes a deferral as an outcome that is not final: no code, no time, the calls so far', () => {
-    const answers = outcomes.answersTo(answered, 1, []);
-    const waiter = new CommandWaiter('M-1', answers, 0);
+    const results = outcomes.resultsOf(target, 1, []);
+    const waiter = new CommandWaiter('M-1', results, 0);
     waiter.calls = 3;
-    outcomes.publishDeferred(answered, waiter);
+    outcomes.publishDeferred(target, waiter);
     const detail = 'waits for the service to take it';
     const value = { machineId: 'M-1', source, code: null, detail, attempts: 3, appliedAt: null };
     expect(message.published.map(({ records }) => records.map(read))).toEqual([
@@ -147,17 +152,17 @@ describe('CommandOutcomes', () => {
 
   it('names the machine at fault of a message that names others beside', () => {
     const fault = rejection({ code: 'unknown-machine', detail: 'no M-3' }, 'M-3');
-    const machineIdsOf = (more: Partial<Answered>): unknown =>
+    const machineIdsOf = (more: Partial<OutcomeTarget>): unknown =>
       recordsOf([fault], more)[0]?.machineIds;
     expect(machineIdsOf({})).toBeUndefined();
     expect(machineIdsOf({ namesOthers: true })).toBe('M-3');
   });
 
   it('publishes nothing of a message for which another answers, not that it waits either', () => {
-    const answeredByAnother = { ...answered, isAnswered: true };
-    expect(recordsOf([applied, invalid], answeredByAnother)).toEqual([]);
-    const answers = outcomes.answersTo(answeredByAnother, 1, []);
-    outcomes.publishDeferred(answeredByAnother, new CommandWaiter('M-1', answers, 0));
+    const reportedByAnother = { ...target, hasOutcome: true };
+    expect(recordsOf([applied, invalid], reportedByAnother)).toEqual([]);
+    const results = outcomes.resultsOf(reportedByAnother, 1, []);
+    outcomes.publishDeferred(reportedByAnother, new CommandWaiter('M-1', results, 0));
     expect(message.published).toEqual([]);
     expect(outcomes.totals()).toEqual([]);
   });
@@ -182,8 +187,8 @@ describe('CommandOutcomes', () => {
 
   it('names the order that is answered, and has an id of its own for the outcome of each order', () => {
     const records = [
-      ...outcomes.recordsOf({ ...answered, orderId: '4711' }, [applied]),
-      ...outcomes.recordsOf(answered, [{ ...applied, orderId: '4712' }]),
+      ...outcomes.recordsOf({ ...target, orderId: '4711' }, [applied]),
+      ...outcomes.recordsOf(target, [{ ...applied, orderId: '4712' }]),
     ];
     const found = records.map(({ value }) => JSON.parse(String(value)) as CommandOutcome);
     expect(found).toMatchObject([{ orderId: '4711' }, { orderId: '4712' }]);
@@ -194,20 +199,20 @@ describe('CommandOutcomes', () => {
   it('leaves a long list out where its topic refuses the outcome', () => {
     const refusal = new RecordRefusedError('too-large', new Error('1 MB'));
     const workingOrders = Array.from({ length: 200 }, (_, order) => `order-${order}`);
-    const [long] = outcomes.recordsOf(answered, [{ ...applied, workingOrders }]);
+    const [long] = outcomes.recordsOf(target, [{ ...applied, workingOrders }]);
     expect(read(long!).value).toMatchObject({ workingOrders: workingOrders.slice(0, 100) });
     const leaner = long!.leaner!(refusal);
     expect(read(leaner).value).toEqual({
       ...{ machineId: 'M-1', source, code: null, detail: null, attempts: 2, appliedAt: 100 },
     });
     expect({ ...long, value: '', leaner: undefined }).toEqual({ ...leaner, value: '' });
-    const [short] = outcomes.recordsOf(answered, [applied]);
+    const [short] = outcomes.recordsOf(target, [applied]);
     expect(short!.leaner).toBeUndefined();
   });
 
   it('is found by its order where no machine is named', () => {
     const of = { ...applied, machineId: null, orderId: '4711' };
-    expect(outcomes.recordsOf(answered, [of])).toMatchObject([{ key: '4711' }]);
+    expect(outcomes.recordsOf(target, [of])).toMatchObject([{ key: '4711' }]);
   });
 
   describe('of a message that names several machines', () => {
@@ -216,7 +221,7 @@ describe('CommandOutcomes', () => {
 
     beforeEach(() => {
       message = inboundMessage({ topic: LISTS });
-      answered = { message, messageId: 'm-1' };
+      target = { message, messageId: 'm-1' };
     });
 
     it('publishes an outcome of each, and one dead letter, with those at fault', () => {

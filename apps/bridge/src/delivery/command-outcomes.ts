@@ -27,12 +27,12 @@ import { OutputFrames } from '#libs/schema-registry';
 import { traceHeaders } from '#libs/tracing';
 import { BRIDGE_SETTINGS } from '../platform/index.js';
 import {
-  type Answered,
-  type AnsweredMessage,
   type CommandResult,
-  MessageAnswers,
+  type InboundTarget,
+  MessageResults,
   notHandled,
   notPublished,
+  type OutcomeTarget,
   type RecordsOf,
   type RejectedResult,
 } from './command.js';
@@ -69,29 +69,29 @@ export class CommandOutcomes {
     return this.recent.of(machineId);
   }
 
-  /** The answers to a message of which some commands are undecided, and some results may be known. */
-  answersTo(
-    answered: AnsweredMessage,
+  /** Collects the results of a message of which some commands are undecided, and some results may be known. */
+  resultsOf(
+    target: InboundTarget,
     undecided: number,
     known: readonly CommandResult[],
-  ): MessageAnswers {
-    return new MessageAnswers(answered, undecided, known, this.recordsOf);
+  ): MessageResults {
+    return new MessageResults(target, undecided, known, this.recordsOf);
   }
 
-  /** All there is to write of a message, where nobody else answers it. */
-  readonly recordsOf: RecordsOf = (answered, found) => {
-    const { origin } = answered;
-    const results = answered.isAnswered === true ? [] : oneOfEach(found);
+  /** All there is to write of a message, where nobody else gives it an outcome. */
+  readonly recordsOf: RecordsOf = (target, found) => {
+    const { origin } = target;
+    const results = target.hasOutcome === true ? [] : oneOfEach(found);
     const faults = results.filter(isRejected);
     const published = origin === undefined ? results : results.filter((each) => !isRejected(each));
-    const records = this.outcomesOf(answered, published);
+    const records = this.outcomesOf(target, published);
     if (faults.length > 0) {
-      const namesOthers = results.length > 1 || answered.namesOthers;
+      const namesOthers = results.length > 1 || target.namesOthers;
       records.unshift(
-        origin?.refusal(faults) ?? this.deadLetterOf({ ...answered, namesOthers }, faults),
+        origin?.refusal(faults) ?? this.deadLetterOf({ ...target, namesOthers }, faults),
       );
     }
-    if (answered.records !== undefined) records.push(...answered.records);
+    if (target.records !== undefined) records.push(...target.records);
     for (const result of found) {
       if (result.kind === 'applied' && result.records !== undefined) {
         records.push(...result.records);
@@ -100,16 +100,19 @@ export class CommandOutcomes {
     return records;
   };
 
-  outcomesOf(answered: Answered, results: readonly CommandResult[]): OutboundRecord[] {
-    const source = this.sourceOf(answered);
+  outcomesOf(target: OutcomeTarget, results: readonly CommandResult[]): OutboundRecord[] {
+    const source = this.sourceOf(target);
     return results.map((result) => {
-      const { orderId = answered.orderId } = result;
-      return this.recordOf(answered, result.kind, toOutcome(result, orderId, source));
+      const { orderId = target.orderId } = result;
+      return this.recordOf(target, result.kind, toOutcome(result, orderId, source));
     });
   }
 
   /** @param faults why the message is dead-lettered; one at least */
-  deadLetterOf({ message, ...of }: Answered, faults: readonly RejectedResult[]): OutboundRecord {
+  deadLetterOf(
+    { message, ...of }: OutcomeTarget,
+    faults: readonly RejectedResult[],
+  ): OutboundRecord {
     const { trace } = of;
     const reason = { ...reasonOf(faults, of.namesOthers, of.remark), ...(trace && { trace }) };
     return this.deadLetters.deadLetterOf(message, reason);
@@ -121,28 +124,28 @@ export class CommandOutcomes {
    */
   giveUp(message: InboundMessage, isAnswered: boolean): void {
     const fault = isAnswered ? notPublished() : notHandled();
-    const answered = { message, messageId: messageIdOf(message.headers) };
-    const deadLetter = this.deadLetterOf(answered, [fault]);
+    const target = { message, messageId: messageIdOf(message.headers) };
+    const deadLetter = this.deadLetterOf(target, [fault]);
     const isPublished = !isAnswered && INPUTS.has(message.topic);
-    const outcomes = isPublished ? this.outcomesOf(answered, [fault]) : [];
+    const outcomes = isPublished ? this.outcomesOf(target, [fault]) : [];
     message.finish([deadLetter, ...outcomes], () => [deadLetter]);
   }
 
   /** Publishes the `deferred` outcome of a message; never final. */
   publishDeferred(
-    answered: AnsweredMessage,
+    target: InboundTarget,
     { machineId, calls: attempts }: { machineId: string | null; calls: number },
     detail = 'waits for the service to take it',
   ): void {
-    const { orderId, message } = answered;
-    if (answered.isAnswered === true || message.wasDeferred) return;
-    const source = this.sourceOf(answered);
+    const { orderId, message } = target;
+    if (target.hasOutcome === true || message.wasDeferred) return;
+    const source = this.sourceOf(target);
     const outcome = { machineId, orderId, source, code: null, detail, attempts, appliedAt: null };
-    message.publishDeferral([this.recordOf(answered, 'deferred', outcome)]);
+    message.publishDeferral([this.recordOf(target, 'deferred', outcome)]);
   }
 
-  /** Where the message that is answered stands, under its topic's full name. */
-  sourceOf({ message, messageId, origin }: Answered): OutcomeSource {
+  /** Where the message that has the outcome stands, under its topic's full name. */
+  sourceOf({ message, messageId, origin }: OutcomeTarget): OutcomeSource {
     if (origin !== undefined) return origin.source;
     const { topic, partition, offset } = message;
     const source = { topic: this.fullNameOf(topic), partition, offset, messageId };
@@ -152,7 +155,7 @@ export class CommandOutcomes {
 
   /** The record of an outcome, which is counted. */
   private recordOf(
-    { message, trace = message.span?.context }: Answered,
+    { message, trace = message.span?.context }: OutcomeTarget,
     kind: Outcome,
     outcome: CommandOutcome,
   ): OutboundRecord {
@@ -229,7 +232,7 @@ function isRejected(result: CommandResult): result is RejectedResult {
 
 type CommandFamily = 'work-order-list' | 'downtime-reason';
 
-/** Records of the topics between are answered under the message that they come from. */
+/** Records of the topics between have their outcomes under the message that they come from. */
 const INPUTS = new Set<string>([TOPICS.workOrderLists, TOPICS.workOrders, TOPICS.downtimeReasons]);
 
 function familyOf({ topic }: InboundRecord): CommandFamily {

@@ -1,6 +1,6 @@
 import { Logger } from '@nestjs/common';
 import type { OutboundRecord } from '#libs/kafka';
-import { type CommandResult, MessageAnswers, rejection } from './command.js';
+import { type CommandResult, MessageResults, rejection } from './command.js';
 import { inboundMessage, type KeptMessage } from './testing/inbound-message.js';
 
 const applied: CommandResult = { kind: 'applied', machineId: 'M-1', attempts: 1, appliedAt: 100 };
@@ -13,7 +13,7 @@ const superseded: CommandResult = {
 const faulty = rejection({ code: 'missing-times', detail: 'no startTime' }, 'M-3');
 const faultyToo = rejection({ code: 'unknown-machine', detail: 'no M-4' }, 'M-4');
 
-describe('MessageAnswers', () => {
+describe('MessageResults', () => {
   let message: KeptMessage;
   /** What records were asked for, together. */
   let asked: (readonly CommandResult[])[];
@@ -34,51 +34,51 @@ describe('MessageAnswers', () => {
     return { topic: 'outcomes', key: machineId, value: kind, headers: {} };
   };
 
-  const answersTo = (open: number, known: readonly CommandResult[]): MessageAnswers =>
-    new MessageAnswers({ message, messageId: null }, open, known, (_, results) => {
+  const resultsOf = (open: number, known: readonly CommandResult[]): MessageResults =>
+    new MessageResults({ message, messageId: null }, open, known, (_, results) => {
       asked.push([...results]);
       asking();
       return results.map(recordOf);
     });
 
   it('publishes by its item what is applied or superseded before the last, and finishes with the last', () => {
-    const answers = answersTo(3, []);
-    answers.addResult(superseded, 2);
-    answers.addResult(applied, 0);
+    const collected = resultsOf(3, []);
+    collected.addResult(superseded, 2);
+    collected.addResult(applied, 0);
     expect(message.published).toEqual([
       { records: [recordOf(superseded)], item: 2 },
       { records: [recordOf(applied)], item: 0 },
     ]);
     expect(message.ends).toEqual([]);
     const last = { ...applied, machineId: 'M-5' };
-    answers.addResult(last, 1);
+    collected.addResult(last, 1);
     expect(message.published).toHaveLength(2);
     expect(message.last).toEqual([recordOf(last)]);
     expect(message.ends).toEqual(['finished']);
   });
 
   it('keeps rejections until the end, for they share one dead letter', () => {
-    const answers = answersTo(3, []);
-    answers.addResult(faulty, 0);
+    const collected = resultsOf(3, []);
+    collected.addResult(faulty, 0);
     expect({ asked, published: message.published, ends: message.ends }).toEqual({
       ...{ asked: [], published: [], ends: [] },
     });
-    answers.addResult(applied, 1);
+    collected.addResult(applied, 1);
     expect(message.published).toEqual([{ records: [recordOf(applied)], item: 1 }]);
-    answers.addResult(faultyToo, 2);
+    collected.addResult(faultyToo, 2);
     expect(asked).toEqual([[applied], [faulty, faultyToo]]);
     expect(message.last).toEqual([faulty, faultyToo].map(recordOf));
     expect(message.isItemDone(0)).toBe(false);
   });
 
   it('publishes with the last what was known before', () => {
-    answersTo(1, [faulty]).addResult(applied, 0);
+    resultsOf(1, [faulty]).addResult(applied, 0);
     expect(asked).toEqual([[faulty, applied]]);
     expect(message.last).toEqual([faulty, applied].map(recordOf));
   });
 
   it.each([[[faulty]], [[]]])('answers at once what needs no command: %j', (known) => {
-    answersTo(0, known);
+    resultsOf(0, known);
     expect(message.last).toEqual(known.map(recordOf));
     expect(message.ends).toEqual(['finished']);
   });
@@ -89,10 +89,10 @@ describe('MessageAnswers', () => {
       asking = () => {
         throw new Error('a bug');
       };
-      const answers = answersTo(open, []);
-      answers.addResult(applied, 0);
+      const collected = resultsOf(open, []);
+      collected.addResult(applied, 0);
       asking = () => undefined;
-      if (open > 1) answers.addResult(superseded, 1);
+      if (open > 1) collected.addResult(superseded, 1);
       expect(message.ends).toEqual(['dead-lettered']);
       expect(message.published.map(({ item }) => item)).toEqual(open > 1 ? [1] : []);
       expect(message.last).toEqual([]);

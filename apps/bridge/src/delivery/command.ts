@@ -28,7 +28,7 @@ export type CallAnswer = ServiceAnswer & { lists?: readonly SetList[] };
 interface ResultBase {
   /** null when the message names none that is readable, or none at all. */
   machineId: string | null;
-  /** The order it is about, where {@link Answered.orderId} does not say it. */
+  /** The order it is about, where {@link OutcomeTarget.orderId} does not say it. */
   orderId?: string;
   attempts: number;
 }
@@ -73,29 +73,29 @@ export function notHandled(machineId: string | null = null): RejectedResult {
   return rejection({ code: 'invalid-message', detail }, machineId);
 }
 
-/** A message that gets an outcome, and what its records say of it. */
-export interface Answered {
+/** The message that outcomes are about, and what their records say of it. */
+export interface OutcomeTarget {
   message: InboundRecord;
   /** `ce_id` or `message-id` of the input. */
   messageId: string | null;
-  /** The order that all is about that is said of it. */
+  /** The order that its outcomes are about. */
   orderId?: string;
-  /** The message that is answered, where `message` is one of the bridge's own that it led to. */
+  /** The message that has the outcomes, where `message` is one of the bridge's own that it led to. */
   origin?: MessageOrigin;
   /** The message names machines beside those at fault: a dead letter must say which these are. */
   namesOthers?: boolean | undefined;
   /** Where its outcomes belong in traces, when not to the span of the message. */
   trace?: TraceContext | undefined;
   /** Its outcome has been published already: none is now. */
-  isAnswered?: boolean;
+  hasOutcome?: boolean;
   /** Added to the detail of its dead letter. */
   remark?: string;
   /** State records, written in one transaction with its outcome; those of a result are beside. */
   records?: readonly OutboundRecord[];
 }
 
-/** The message an outcome answers. */
-export interface AnsweredMessage extends Answered {
+/** A target that is in flight. */
+export interface InboundTarget extends OutcomeTarget {
   /** Ends when all there is to say has been said. */
   message: InboundMessage;
   /** What to write in place of what it ends with, where Kafka refuses that. */
@@ -112,7 +112,7 @@ const logger = new Logger('MessageAnswers');
 
 /** The records of a message's results. */
 export type RecordsOf = (
-  answered: Answered,
+  target: OutcomeTarget,
   results: readonly CommandResult[],
 ) => readonly OutboundRecord[];
 
@@ -121,15 +121,15 @@ export type RecordsOf = (
  * superseded command is published by itself, so that it is not done again behind newer messages after a redelivery;
  * rejections wait, for they share a dead letter.
  */
-export class MessageAnswers {
+export class MessageResults {
   /** Undefined until there is one: what is pushed onto an empty list takes room for seventeen. */
   private rejected: CommandResult[] | undefined;
-  /** After a bug of ours; it fails the message once the other commands are final, or they would be answered twice. */
+  /** After a bug of ours; it fails the message once the other commands are final, or they would have two outcomes. */
   private failure: { error: unknown; isAnswered: boolean } | undefined;
 
   /** @param undecided commands without a result, beside what is `known` already */
   constructor(
-    readonly answered: AnsweredMessage,
+    readonly target: InboundTarget,
     private undecided: number,
     private readonly known: readonly CommandResult[],
     private readonly recordsOf: RecordsOf,
@@ -139,7 +139,7 @@ export class MessageAnswers {
   }
 
   get message(): InboundMessage {
-    return this.answered.message;
+    return this.target.message;
   }
 
   /** @param item the place of the command in its message, see {@link InboundMessage.isItemDone} */
@@ -165,7 +165,7 @@ export class MessageAnswers {
 
   private publish(result: CommandResult, item: number): void {
     try {
-      this.message.publish(this.recordsOf(this.answered, [result]), item);
+      this.message.publish(this.recordsOf(this.target, [result]), item);
     } catch (error) {
       this.notPublished(error, [result]);
     }
@@ -176,8 +176,8 @@ export class MessageAnswers {
     const before = known.length + rejected.length;
     const results = before === 0 ? last : [...known, ...rejected, ...last];
     try {
-      const { message, whenRefused } = this.answered;
-      message.finish(this.recordsOf(this.answered, results), whenRefused);
+      const { message, whenRefused } = this.target;
+      message.finish(this.recordsOf(this.target, results), whenRefused);
     } catch (error) {
       this.notPublished(error, results);
     }
@@ -201,7 +201,7 @@ export class CommandWaiter {
 
   constructor(
     readonly machineId: string,
-    readonly answers: MessageAnswers,
+    readonly results: MessageResults,
     /** Real milliseconds of its arrival. */
     readonly sinceMs: number,
     /** The place of the command in its message, from 0. */
@@ -209,7 +209,7 @@ export class CommandWaiter {
   ) {}
 
   get isLost(): boolean {
-    return this.answers.message.revoked.aborted;
+    return this.results.message.revoked.aborted;
   }
 }
 

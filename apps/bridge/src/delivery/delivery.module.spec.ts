@@ -9,7 +9,7 @@ import { MachineDirectory } from '../machine-directory/index.js';
 import { PlatformModule } from '../platform/index.js';
 import { bridgeSettings } from '../platform/testing/bridge-settings.js';
 import { WorkOrderLists, WorkOrdersModule } from '../work-orders/index.js';
-import { MessageAnswers } from './command.js';
+import { MessageResults } from './command.js';
 import { inboundMessage } from './testing/inbound-message.js';
 
 const settings = bridgeSettings({
@@ -20,15 +20,15 @@ const settings = bridgeSettings({
 @Module({ imports: [PlatformModule.with(settings), WorkOrdersModule, DowntimeReasonsModule] })
 class BothFlows {}
 
-/** The answers to a message with one command, and a promise of its end. */
-function answersToOne(): { answers: MessageAnswers; finished: Promise<void> } {
+/** The results of a message with one command, and a promise of its end. */
+function resultsOfOne(): { results: MessageResults; finished: Promise<void> } {
   let finish: () => void = () => undefined;
   const finished = new Promise<void>((resolve) => {
     finish = resolve;
   });
-  const answered = { message: inboundMessage({ finish }), messageId: null };
-  const answers = new MessageAnswers(answered, 1, [], () => []);
-  return { answers, finished };
+  const target = { message: inboundMessage({ finish }), messageId: null };
+  const results = new MessageResults(target, 1, [], () => []);
+  return { results, finished };
 }
 
 describe('DeliveryModule', () => {
@@ -54,7 +54,7 @@ describe('DeliveryModule', () => {
     await bridge.close();
   });
 
-  const submitBoth = (list: MessageAnswers, reason: MessageAnswers): void => {
+  const submitBoth = (list: MessageResults, reason: MessageResults): void => {
     const order = { machineId: 'M-1', workingOrders: [] };
     bridge.get(WorkOrderLists).flow.submitCommand('M-1', order, list);
     const startTime = 1_763_680_000;
@@ -66,8 +66,8 @@ describe('DeliveryModule', () => {
     log = [];
     const controls = bridge.get(FlowControls);
     expect(controls.problem).toBe('calls wait until it is read which flows are paused by hand');
-    const [list, reason] = [answersToOne(), answersToOne()];
-    submitBoth(list.answers, reason.answers);
+    const [list, reason] = [resultsOfOne(), resultsOfOne()];
+    submitBoth(list.results, reason.results);
     for (let turn = 0; turn < 20; turn += 1) await new Promise(setImmediate);
     expect(log).toEqual([]);
     expect(bridge.get(WorkOrderLists).flow.waiting).toBe(1);
@@ -86,8 +86,8 @@ describe('DeliveryModule', () => {
       free = resolve;
     });
     const polling = slots.run(() => held);
-    const [list, reason] = [answersToOne(), answersToOne()];
-    submitBoth(list.answers, reason.answers);
+    const [list, reason] = [resultsOfOne(), resultsOfOne()];
+    submitBoth(list.results, reason.results);
     expect(log).toEqual([]);
     expect(slots.underWay).toBe(1);
     free();

@@ -2,7 +2,7 @@
  * A command's way to the service, and what became of it. `CommandDispatcher` is a flow: it owns its lanes (what waits,
  * machine by machine), the scheduler (when a call begins), the caller (makes it and judges its answer) and the status
  * (whether anything gets through). `CallSlots` bounds the calls of all flows. A command is *waiting* in its lane,
- * *under way* in a call, then *final*, or waiting again. `MessageAnswers` collects what became of a message's commands;
+ * *under way* in a call, then *final*, or waiting again. `MessageResults` collects what became of a message's commands;
  * `CommandOutcomes` turns that into records. Touches the service through the options of the flow alone, and Kafka not
  * at all.
  */
@@ -11,15 +11,15 @@ export { CommandDispatcher } from './command-dispatcher.js';
 export { CommandOutcomes } from './command-outcomes.js';
 export {
   type Admission,
-  type Answered,
-  type AnsweredMessage,
   type CallAnswer,
   type Command,
   type CommandResult,
   GO,
-  MessageAnswers,
+  type InboundTarget,
+  MessageResults,
   notHandled,
   notTaken,
+  type OutcomeTarget,
   type Precede,
   type Precedence,
   type RecordsOf,

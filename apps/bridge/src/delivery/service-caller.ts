@@ -209,7 +209,7 @@ function countCall(
 function causesOf(commands: readonly Pick<Command<unknown>, 'waiters'>[]): readonly Span[] {
   const spans = new Set<Span>();
   for (const { waiters } of commands) {
-    for (const { answers } of waiters) spans.add(answers.message.span);
+    for (const { results } of waiters) spans.add(results.message.span);
   }
   return [...spans];
 }

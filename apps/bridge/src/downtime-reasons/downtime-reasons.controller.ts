@@ -30,10 +30,10 @@ export class DowntimeReasonsController {
     const answered = { message, messageId };
     const parsed = envelope.ok ? parseDowntimeReason(envelope.value.body) : envelope;
     if (!parsed.ok) {
-      this.outcomes.answersTo(answered, 0, [rejection(parsed.rejection)]);
+      this.outcomes.resultsOf(answered, 0, [rejection(parsed.rejection)]);
       return;
     }
-    const answers = this.outcomes.answersTo(answered, 1, []);
+    const answers = this.outcomes.resultsOf(answered, 1, []);
     this.reasons.flow.submitCommand(parsed.value.machineId, parsed.value, answers);
   }
 }

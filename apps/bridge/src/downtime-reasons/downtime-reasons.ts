@@ -53,7 +53,7 @@ export class DowntimeReasons {
       callEmpty: (permit) => cloud.setNoMachineClassification(permit),
       retryRefused: (...refused) => this.retryRefused(...refused),
       onDeferred: (waiter) => {
-        outcomes.publishDeferred(waiter.answers.answered, waiter);
+        outcomes.publishDeferred(waiter.results.target, waiter);
       },
     });
   }
@@ -120,7 +120,7 @@ export class DowntimeReasons {
   }
 
   private async lookUp({ machineId, payload, waiters }: ReasonCommand): Promise<Admission> {
-    const signal = waiters[0]?.answers.message.revoked;
+    const signal = waiters[0]?.results.message.revoked;
     if (signal === undefined) throw new Error('a reason nobody waits for');
     const machine = await this.directory.admitMachine(machineId, signal);
     if (machine.kind !== 'go') return machine;

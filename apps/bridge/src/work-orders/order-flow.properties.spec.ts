@@ -12,7 +12,7 @@ import {
   placeOrder,
 } from '#libs/order-ledger';
 import { bridgeSettings } from '../platform/testing/bridge-settings.js';
-import { CommandOutcomes, type MessageAnswers } from '../delivery/index.js';
+import { CommandOutcomes, type MessageResults } from '../delivery/index.js';
 import type { Equipment, UnmappedWorkCentres } from '../equipment/index.js';
 import type { MachineDirectory } from '../machine-directory/index.js';
 import { type ListToSet, ordersOf, type WorkOrderLists } from './lists/work-order-lists.js';
@@ -144,7 +144,7 @@ class OrderFlow {
   readonly outcomes: string[] = [];
   readonly failed: unknown[] = [];
   private sent = 0;
-  private readonly waiting: { list: ListToSet; answers: MessageAnswers }[] = [];
+  private readonly waiting: { list: ListToSet; answers: MessageResults }[] = [];
   private readonly inputs = new Map<string, InputPartition>();
   private readonly ledger: OrderLedger;
   private readonly assignments: Assignments;
@@ -154,7 +154,7 @@ class OrderFlow {
   constructor() {
     const outcomes = new CommandOutcomes(settings, clock, new DeadLetters(clock, ''));
     const flow = {
-      submitCommand: (_: string, list: ListToSet, answers: MessageAnswers) =>
+      submitCommand: (_: string, list: ListToSet, answers: MessageResults) =>
         this.waiting.push({ list, answers }),
     };
     const lists = { flow } as unknown as WorkOrderLists;

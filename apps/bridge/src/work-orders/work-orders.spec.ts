@@ -7,7 +7,7 @@ import { EquipmentMap } from '#libs/erp-formats';
 import { Equipment } from '../equipment/index.js';
 import { type InboundMessage, type OutboundRecord, RecordRefusedError } from '#libs/kafka';
 import type { AssignedOperation, KnownOrder } from '#libs/order-ledger';
-import type { MessageAnswers } from '../delivery/index.js';
+import type { MessageResults } from '../delivery/index.js';
 import { inboundMessage } from '../delivery/testing/inbound-message.js';
 import { MachineDirectory } from '../machine-directory/index.js';
 import { PlatformModule } from '../platform/index.js';
@@ -69,7 +69,7 @@ function headersOf(headers: OutboundRecord['headers']): Map<string, string> {
 describe('orders on their way to the lists of machines', () => {
   let bridge: INestApplicationContext;
   /** Lists that are to be set, not settled yet. */
-  let lists: { list: ListToSet; answers: MessageAnswers }[];
+  let lists: { list: ListToSet; answers: MessageResults }[];
   let outcomes: string[];
   /** Why dead letters were written, and the machines they name. */
   let deadLetters: {

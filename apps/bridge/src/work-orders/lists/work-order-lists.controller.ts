@@ -4,7 +4,7 @@ import { Clock } from '#libs/clock';
 import type { BridgeSettings } from '#libs/config';
 import { openMessage, parseWorkOrderLists, refuseIssuedAhead, TOPICS } from '#libs/contracts';
 import type { InboundMessage } from '#libs/kafka';
-import { type AnsweredMessage, CommandOutcomes, rejection } from '../../delivery/index.js';
+import { CommandOutcomes, type InboundTarget, rejection } from '../../delivery/index.js';
 import { BRIDGE_SETTINGS } from '../../platform/index.js';
 import { type ListToSet, WorkOrderLists } from './work-order-lists.js';
 
@@ -32,10 +32,10 @@ export class WorkOrderListsController {
 
   private accept(message: InboundMessage): void {
     const { messageId, envelope } = openMessage(message);
-    const answered: AnsweredMessage = { message, messageId };
+    const answered: InboundTarget = { message, messageId };
     const parsed = envelope.ok ? parseWorkOrderLists(envelope.value.body) : envelope;
     if (!parsed.ok) {
-      this.outcomes.answersTo(answered, 0, [rejection(parsed.rejection)]);
+      this.outcomes.resultsOf(answered, 0, [rejection(parsed.rejection)]);
       return;
     }
     const { assignments, faults } = refuseIssuedAhead(
@@ -53,7 +53,7 @@ export class WorkOrderListsController {
       if (!message.isItemDone(item)) open.push({ list: assignment, item });
     }
     if (assignments.length + faults.length > 1) answered.namesOthers = true;
-    const answers = this.outcomes.answersTo(answered, open.length, faulty);
+    const answers = this.outcomes.resultsOf(answered, open.length, faulty);
     for (const { list, item: place } of open) {
       this.lists.flow.submitCommand(list.machineId, list, answers, place);
     }

@@ -229,7 +229,7 @@ describe('WorkOrderLists', () => {
         answers.set(message, results);
         const outcomes = bridge.get(CommandOutcomes);
         const answered = { message, messageId: null };
-        const waiting = outcomes.answersTo(answered, 1, []);
+        const waiting = outcomes.resultsOf(answered, 1, []);
         const list = { machineId: 'M-1', workingOrders: () => orders };
         lists.flow.submitCommand('M-1', list, waiting);
       });

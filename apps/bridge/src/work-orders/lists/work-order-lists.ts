@@ -64,7 +64,7 @@ export class WorkOrderLists {
       call: this.call,
       callEmpty: (permit) => cloud.setWorkOrderList([], permit),
       onDeferred: (waiter) => {
-        outcomes.publishDeferred(waiter.answers.answered, waiter);
+        outcomes.publishDeferred(waiter.results.target, waiter);
       },
     });
   }
@@ -99,7 +99,7 @@ export class WorkOrderLists {
       }
     }
     if (this.directory.hasMachine(machineId)) return GO;
-    return this.directory.admitMachine(machineId, waiter.answers.message.revoked);
+    return this.directory.admitMachine(machineId, waiter.results.message.revoked);
   };
 
   private readonly call = async (
@@ -133,7 +133,7 @@ export class WorkOrderLists {
       const issuedAt = command && issuedOf(command.payload);
       const [waiter] = command?.waiters ?? [];
       if (issuedAt === undefined || waiter === undefined) return { workingOrders };
-      const { partition } = waiter.answers.message;
+      const { partition } = waiter.results.message;
       return { workingOrders, records: this.watermarks.raise(partition, machineId, issuedAt) };
     } catch (error) {
       this.logger.error({ msg: 'call not concluded', flow: this.flow.name, err: error });

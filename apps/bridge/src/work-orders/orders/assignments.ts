@@ -9,10 +9,10 @@ import {
   toStoredAssignment,
 } from '#libs/order-ledger';
 import {
-  type AnsweredMessage,
   CommandOutcomes,
   type CommandResult,
-  MessageAnswers,
+  type InboundTarget,
+  MessageResults,
   notTaken,
   type RecordsOf,
 } from '../../delivery/index.js';
@@ -57,9 +57,9 @@ export class Assignments {
       return;
     }
     const { machineId, orderId, operations, isAnswered = false } = change;
-    const answered = { ...this.queues.answeredBy(message, change), isAnswered };
+    const answered = { ...this.queues.answeredBy(message, change), hasOutcome: isAnswered };
     const changed = table.assign(machineId, orderId, operations);
-    const remembering: AnsweredMessage = {
+    const remembering: InboundTarget = {
       ...answered,
       records: changed === undefined ? ending : [changed.record, ...ending],
       whenRefused: (refusal) => {
@@ -71,8 +71,8 @@ export class Assignments {
     };
     const answers =
       operations.length > 0
-        ? this.outcomes.answersTo(remembering, 1, [])
-        : new MessageAnswers(remembering, 1, [], this.recordsOfLeft);
+        ? this.outcomes.resultsOf(remembering, 1, [])
+        : new MessageResults(remembering, 1, [], this.recordsOfLeft);
     const workingOrders = (): readonly string[] => table.listOf(machineId);
     this.lists.flow.submitCommand(machineId, { machineId, workingOrders }, answers);
   };

@@ -12,7 +12,7 @@ import {
   type StoredRecord,
 } from '#libs/kafka';
 import { backOffMs } from '#libs/delivery';
-import { type Answered, CommandOutcomes } from '../../delivery/index.js';
+import { CommandOutcomes, type OutcomeTarget } from '../../delivery/index.js';
 import { BRIDGE_SETTINGS, KAFKA } from '../../platform/index.js';
 import type { OrderRefusal } from './queues.js';
 
@@ -152,7 +152,7 @@ export class DeadLetterAggregator {
   }
 
   /** Ends all refusals with one dead letter. */
-  private end(refusals: readonly Arrived[], answered: Answered): void {
+  private end(refusals: readonly Arrived[], answered: OutcomeTarget): void {
     const [first, ...others] = refusals;
     if (first === undefined) return;
     const faults = refusals.flatMap(({ refusal }) => refusal.faults);
@@ -171,7 +171,7 @@ export class DeadLetterAggregator {
     }
   }
 
-  private answeredOf(refusal: OrderRefusal, stored: StoredRecord | undefined): Answered {
+  private answeredOf(refusal: OrderRefusal, stored: StoredRecord | undefined): OutcomeTarget {
     const { source } = refusal;
     const topic = source.topic.slice(this.topicPrefix.length);
     return {

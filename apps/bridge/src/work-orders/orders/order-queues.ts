@@ -17,7 +17,7 @@ import {
   partitionOf,
 } from '#libs/kafka';
 import { type TraceContext, traceHeaders } from '#libs/tracing';
-import type { AnsweredMessage } from '../../delivery/index.js';
+import type { InboundTarget } from '../../delivery/index.js';
 import { BRIDGE_SETTINGS, KAFKA } from '../../platform/index.js';
 import {
   ASSIGNMENT_CHANGES,
@@ -168,7 +168,7 @@ export class OrderQueues implements OnModuleDestroy {
   answeredBy(
     message: InboundMessage,
     { orderId, source, trace = message.span.context }: QueuedOrder,
-  ): AnsweredMessage {
+  ): InboundTarget {
     return {
       ...{ message, messageId: source.messageId, orderId, trace },
       origin: {

@@ -11,12 +11,7 @@ import {
 } from '#libs/contracts';
 import { OrderMapping, readOrders, sourceTopicOf, type ThinEvent } from '#libs/erp-formats';
 import type { InboundMessage, OutboundRecord } from '#libs/kafka';
-import {
-  type AnsweredMessage,
-  CommandOutcomes,
-  notTaken,
-  rejection,
-} from '../../delivery/index.js';
+import { CommandOutcomes, type InboundTarget, notTaken, rejection } from '../../delivery/index.js';
 import { BRIDGE_SETTINGS } from '../../platform/index.js';
 import { ORDER_REQUESTS, type RelayedOrder } from './queues.js';
 import { OrderQueues } from './order-queues.js';
@@ -24,7 +19,7 @@ import { OrderRelay, type Unknown } from './order-relay.js';
 
 /** A message of the input, and the orders in it, or the order that an ERP is to be asked for. */
 interface ReadMessage {
-  answered: AnsweredMessage;
+  answered: InboundTarget;
   content: Content;
 }
 

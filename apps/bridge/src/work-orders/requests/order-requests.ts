@@ -6,9 +6,9 @@ import { OrderMapping } from '#libs/erp-formats';
 import type { InboundMessage, OutboundRecord } from '#libs/kafka';
 import type { Tracing } from '#libs/tracing';
 import {
-  type AnsweredMessage,
   CommandOutcomes,
   type CommandResult,
+  type InboundTarget,
   notTaken,
   rejection,
 } from '../../delivery/index.js';
@@ -158,7 +158,7 @@ export class OrderRequests implements OnModuleDestroy {
     return this.outcomes.recordsOf(this.answeredBy(waiting), results);
   }
 
-  private answeredBy({ message, request }: WaitingRequest): AnsweredMessage {
+  private answeredBy({ message, request }: WaitingRequest): InboundTarget {
     return this.queues.answeredBy(message, request);
   }
 
