@@ -91,7 +91,7 @@ export class CommandLanes<P> {
     for (const waiter of command.waiters) this.waiters.endWaiter(waiter, end);
   }
 
-  /** Those of a machine that stand from now on, oldest first, when one more comes behind those that wait. */
+  /** The commands of a machine that stand from now on, oldest first, when one more comes behind those that wait. */
   private standing(waiting: readonly Command<P>[], newest: Command<P>): readonly Command<P>[] {
     const older = waiting.at(-1);
     if (older === undefined) return [newest];

@@ -322,7 +322,7 @@ export function oneOfEach(results: readonly CommandResult[]): readonly CommandRe
 interface OutcomeTotal {
   readonly flow: string;
   readonly outcome: Outcome;
-  /** Of rejections; else empty. */
+  /** Empty but for rejections. */
   readonly code: RejectionCode | '';
   count: number;
 }

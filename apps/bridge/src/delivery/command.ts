@@ -33,7 +33,7 @@ interface ResultBase {
   attempts: number;
 }
 
-/** What became of a command for one machine. */
+/** The final result of a command for one machine. */
 export type CommandResult =
   | (ResultBase & { kind: 'applied'; appliedAt: number } & SetList)
   | (ResultBase & { kind: 'superseded'; detail: string })
@@ -49,7 +49,7 @@ export function rejection(
   return { kind: 'rejected', machineId, attempts: 0, rejection: reason };
 }
 
-/** Of a message whose records Kafka refuses, however often they are sent. */
+/** The result of a message whose records Kafka refuses, however often they are sent. */
 export function notTaken(
   { code }: Pick<RecordRefusedError, 'code'>,
   machineId: string | null = null,
@@ -60,14 +60,14 @@ export function notTaken(
     : rejection({ code: 'too-large', detail: tooLarge }, machineId);
 }
 
-/** Of a message that was sent to the service, while a bug of ours does not let its outcome be published. */
+/** The result of a message whose calls were answered, while a bug of ours does not let its outcome be published. */
 export function notPublished(): RejectedResult {
   const detail =
     'the service has answered, but the outcome could not be published; the log says both';
   return rejection({ code: 'invalid-message', detail });
 }
 
-/** Of a message that a bug of ours does not let be handled. */
+/** The result of a message that a bug of ours does not let be handled. */
 export function notHandled(machineId: string | null = null): RejectedResult {
   const detail = 'the bridge could not handle this message; its log says why';
   return rejection({ code: 'invalid-message', detail }, machineId);
@@ -96,9 +96,9 @@ export interface OutcomeTarget {
 
 /** A target that is in flight. */
 export interface InboundTarget extends OutcomeTarget {
-  /** Ends when all there is to say has been said. */
+  /** Ends when all of its results are known. */
   message: InboundMessage;
-  /** What to write in place of what it ends with, where Kafka refuses that. */
+  /** Replaces the records that it ends with, where Kafka refuses them. */
   whenRefused?: WhenRefused;
 }
 
@@ -260,7 +260,7 @@ export function resultFor({ machineId, calls }: CommandWaiter, end: CommandEnd):
   }
 }
 
-/** What a call is made by, and the messages that it is made for. */
+/** The permit of a call, and the spans of the messages that it is made for. */
 export type TracedPermit = CallPermit & Pick<Caller, 'causes' | 'hasTurn'>;
 
 /** Whether a command may be sent to the service as it is now. */
@@ -289,7 +289,7 @@ export type Precedence = 'newer' | 'older' | 'both' | 'apart';
 /** @param isCalled a call for the machine is under way, which may make either of them outdated */
 export type Precede<P> = (older: P, newer: P, isCalled: boolean) => Precedence;
 
-/** What distinguishes one flow of commands from another. */
+/** The particulars of a flow of commands. */
 export interface DispatcherOptions<P> {
   flow: string;
   clock: Clock;

@@ -86,7 +86,7 @@ export interface CallFailure {
   why: string;
   /** The call was a probe; one from before the pause says nothing new. */
   isProbe: boolean;
-  /** What the service asked to wait, in milliseconds; 0 when it asked for nothing. */
+  /** The wait that the service asked for, in milliseconds; 0 when it asked for none. */
   retryAfterMs: number;
 }
 

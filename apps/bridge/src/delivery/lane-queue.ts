@@ -16,9 +16,9 @@ const MAX_IDLE_SUSPECTS = 10_000;
  * has had its turn goes behind all others that wait. Pure: knows neither time nor the service.
  */
 export class LaneQueue<T extends LaneEntry> {
-  /** Of machines that have something to send, and of some that had when their last calls went wrong. */
+  /** By machine: those that have something to send, and some that had when their last calls went wrong. */
   private readonly lanes = new Map<string, Lane<T>>();
-  /** The machines of the latter, the oldest first. */
+  /** Machines of the latter lanes, the oldest first. */
   private readonly idleSuspects = new Set<string>();
   /** Lanes that may send, the one whose turn it is first. */
   private readonly ready = new Set<Lane<T>>();
@@ -226,7 +226,7 @@ export class LaneQueue<T extends LaneEntry> {
     return lane;
   }
 
-  /** It has nothing to send, and nothing under way. */
+  /** Removes a lane with nothing to send and nothing under way, unless its batch limit is to be remembered. */
   private forget(lane: Lane<T>): void {
     const { machineId } = lane;
     lane.notBeforeMs = 0;

@@ -6,7 +6,7 @@ export interface RecentOutcome extends CommandOutcome {
 }
 
 const OUTCOMES_PER_MACHINE = 5;
-/** Of a generation; there are two. */
+/** The size of a generation; there are two. */
 const MACHINES = 20_000;
 
 /**

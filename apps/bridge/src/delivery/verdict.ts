@@ -9,7 +9,7 @@ export type ServiceAnswer =
   | { kind: 'retry'; afterMs: number | null; error: Error }
   | Unauthorised;
 
-/** What follows from an answer. */
+/** The consequence of an answer for its commands. */
 export type Verdict =
   | { kind: 'applied' }
   | { kind: 'rejected'; status: number; detail: string }
@@ -94,7 +94,7 @@ export interface StartedCall {
   readonly number: number;
   /** The highest number of a call that the service had taken by then; 0 when it had none. */
   readonly latestApplied: number;
-  /** The same of those that it had taken, or refused as the interface lists it. */
+  /** The highest number of a call that it had taken, or refused as the interface lists it. */
   readonly latestAnswered: number;
   /** Real milliseconds. */
   readonly startedMs: number;
@@ -116,7 +116,7 @@ type Review = 'at-fault' | 'undecided' | 'call-empty';
 
 /** How long a machine has been refused before a success beside its first call counts against it. */
 const REFUSED_LONG_MS = 2000;
-/** What began so shortly before that call counts as beside it. */
+/** A call that began so shortly before that one counts as beside it. */
 const BESIDE_MS = 1000;
 /**
  * So many commands may be given up because of empty calls before one is applied again. A service that refuses every

@@ -10,7 +10,7 @@ interface Failures {
 }
 
 interface RunOptions {
-  /** What has not failed for so long does not fail any more, though nothing has succeeded. */
+  /** A failure that is so old is over, though nothing has succeeded since. */
   overAfterMs?: number;
   /** Nothing else is done before it succeeds: it goes on failing also while it is tried once more. */
   isTriedUntilDone?: boolean;

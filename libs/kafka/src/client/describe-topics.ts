@@ -7,7 +7,7 @@ import { allEnded, withAdmin } from './with-admin.js';
 export interface TopicDescription {
   name: string;
   partitions: number;
-  /** Of the partition with the fewest. */
+  /** The number in the partition with the fewest. */
   replicas: number;
   /** The topic's configuration by name; empty where it may not be read, which takes the right to DescribeConfigs. */
   config: ReadonlyMap<string, string>;

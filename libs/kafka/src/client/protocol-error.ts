@@ -1,6 +1,6 @@
 import type { KafkaJSProtocolError } from './kafka-port.js';
 
-/** What a broker has answered; by name, because kafkajs gives out its error classes only as a whole. */
+/** Whether a broker has answered so; by name, because kafkajs gives out its error classes only as a whole. */
 export function isProtocolError(error: unknown): error is KafkaJSProtocolError {
   return error instanceof Error && error.name === 'KafkaJSProtocolError';
 }

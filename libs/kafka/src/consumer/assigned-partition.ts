@@ -31,7 +31,7 @@ export type Transactions = Pick<
   'addToTransaction' | 'commitPending' | 'endTransactions' | 'problem' | 'fenced'
 >;
 
-/** What a partition needs of its surroundings. */
+/** The surroundings of a partition. */
 export interface PartitionContext {
   /** Default none. */
   tracing?: Pick<Tracing, 'messageStarts'> | undefined;
@@ -321,7 +321,7 @@ export class AssignedPartition {
       });
   }
 
-  /** Of the limits, by what is in flight: 1 where it would pause the partition by itself. */
+  /** The share of the limits that is in flight: 1 would pause the partition by itself. */
   private get inFlightShare(): number {
     const { maxUnfinished, maxUnfinishedBytes } = this.limits;
     const messages = this.inFlight - this.progress.overtaken;
@@ -506,7 +506,7 @@ export class PartitionMessage implements InboundMessage {
   }
 
   /**
-   * Has it handled again, by itself, after a failure that no message can cause, which is a bug. After {@link ATTEMPTS} it
+   * Has the message handled again, by itself, after a failure that no message can cause, a bug. After {@link ATTEMPTS} it
    * becomes a dead letter: one message must neither stop those behind it nor end the process. A message whose calls have
    * been answered becomes one after the first. Never rejects.
    */

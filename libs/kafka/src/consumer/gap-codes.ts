@@ -1,6 +1,6 @@
 /** Each character is two groups of three bits. */
 const ALPHABET = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_';
-/** Of a group: another one follows. The other bits are a digit of the gap. */
+/** A bit of a group: another one follows. The other bits are a digit of the gap. */
 const MORE = 4;
 const DIGITS = 4;
 

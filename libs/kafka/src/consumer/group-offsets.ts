@@ -19,7 +19,7 @@ export async function describeGroup(
   return { state, members: members.length };
 }
 
-/** What a group has committed of a partition, and what the partition holds. */
+/** The committed offset of a group in a partition, and the span of the partition. */
 export interface GroupOffset {
   /** Full name, prefix included. */
   topic: string;
@@ -28,7 +28,7 @@ export interface GroupOffset {
   committed: number | undefined;
   /** Messages that are finished behind the committed offset, as its metadata says. */
   finishedAhead: number;
-  /** Of the oldest record that is left. */
+  /** The offset of the oldest record that is left. */
   first: number;
   end: number;
 }

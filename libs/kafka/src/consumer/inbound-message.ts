@@ -15,7 +15,7 @@ export interface InboundMessage extends InboundRecord {
    */
   readonly revoked: AbortSignal;
   readonly span: MessageSpan;
-  /** What its value stands for, where that is in an encoding that {@link ValueDecoder} reads; else undefined. */
+  /** Its value as {@link ValueDecoder} has decoded it; undefined where that leaves it as it is. */
   decoded?: Parsed<Buffer> | undefined;
   /** Whether an item of it, by its index, is done: here or by an earlier owner. */
   isItemDone(item: number): boolean;
@@ -72,7 +72,7 @@ export type ValueDecoder = (
   message: InboundMessage,
 ) => Parsed<Buffer> | Promise<Parsed<Buffer>> | undefined;
 
-/** Of all partitions, before the event loop turns: a value of four bytes may take 20 ms to decode and to read. */
+/** The share of all partitions in a turn of the event loop: a value of four bytes may take 20 ms to decode and read. */
 const LONGEST_DECODING_MS = 50;
 
 /** Hands messages over once their values are decoded; those before one that has to wait go ahead of it. */

@@ -4,7 +4,7 @@ import { decodeGaps, encodeGaps } from './gap-codes.js';
 export interface CommitPosition {
   /** All before it is finished. */
   offset: number;
-  /** What is finished beyond it, up to `upTo`: the metadata has no room for more. */
+  /** The messages that are finished beyond it, up to `upTo`: the metadata has no room for more. */
   ahead: string;
   upTo: number;
   /** Items that are done of unfinished messages; undefined where the metadata has no room for them. */
@@ -15,7 +15,7 @@ export interface CommitPosition {
 
 /** The metadata of a committed offset, for the next owner of the partition. */
 export interface OffsetMetadata {
-  /** What is finished ahead of the offset. */
+  /** The messages that are finished ahead of the offset. */
   finished: FinishedAhead | undefined;
   /** Items that are done of unfinished messages. */
   items: DoneItems;
@@ -69,7 +69,7 @@ const CODED_FORM = /^ahead\/2 ([0-9a-z]{1,11}) ([\w-]+)$/;
 export class FinishedAhead {
   private constructor(
     private readonly committed: number,
-    /** Of what lies beyond nothing is known. */
+    /** The highest offset of which anything is known. */
     readonly upTo: number,
     private readonly unfinished: ReadonlySet<number>,
   ) {}
@@ -121,7 +121,7 @@ export class FinishedAhead {
     return this.upTo - this.committed + 1 - this.unfinished.size;
   }
 
-  /** Those above the offset, up to {@link upTo}, that have not finished. */
+  /** The offsets above this one, up to {@link upTo}, that have not finished. */
   unfinishedAbove(offset: number): number[] {
     return [...this.unfinished].filter((unfinished) => unfinished > offset);
   }

@@ -11,7 +11,7 @@ const FORGET_AT = 1000;
  */
 const OVERTAKEN_BY = 250;
 
-/** What a transaction says of messages. */
+/** The progress of messages that an entry of a transaction states. */
 export interface CommittedEntry {
   readonly offsets: readonly number[];
   /** They are finished. */
@@ -112,7 +112,7 @@ export class PartitionProgress {
     this.deferredBefore = deferredUpTo;
   }
 
-  /** What to commit once these entries are; undefined before anything is handed over. */
+  /** The position to commit with these entries; undefined before anything is handed over. */
   positionAfter(entries: readonly CommittedEntry[] = []): CommitPosition | undefined {
     const finished = new Set<number>();
     const deferred = new Set<number>();
@@ -164,7 +164,7 @@ export class PartitionProgress {
     return this.waiting.size + this.offsets.open;
   }
 
-  /** Those of them that many later ones have finished ahead of. */
+  /** The number of those that many later ones have finished ahead of. */
   get overtaken(): number {
     return this.offsets.overtakenSize;
   }
@@ -241,12 +241,12 @@ export class ContiguousOffsets {
   private highest: number | undefined;
   /** The highest that has finished when what is overtaken was last looked for. */
   private overtakenBy = 0;
-  /** What an earlier owner has finished, while not all of it has been started. */
+  /** The offsets that an earlier owner has finished, while not all of them have been started. */
   private before: FinishedAhead | undefined;
   /** Offsets below this are finished: an earlier owner has committed it. */
   private floor = 0;
 
-  /** What an earlier owner has finished ahead of what it committed is finished here as well. */
+  /** Takes over the offsets that an earlier owner has finished ahead of those that it committed. */
   inherit(before: FinishedAhead | undefined, floor = 0): void {
     this.before = before;
     this.floor = floor;
@@ -285,7 +285,7 @@ export class ContiguousOffsets {
     return this.unfinished.size + this.overtaken.size;
   }
 
-  /** Of these, those that are overtaken: their machine is stuck, or busy. */
+  /** The number of those that are overtaken: their machine is stuck, or busy. */
   get overtakenSize(): number {
     return this.overtaken.size;
   }

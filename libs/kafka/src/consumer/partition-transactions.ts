@@ -75,12 +75,12 @@ export class PartitionTransactions {
   private lastMs = -Infinity;
   /** The transaction that is being written, or may have been committed. */
   private uncertain: { id: string; entries: readonly TransactionEntry[] } | undefined;
-  /** Of the records that are sent together: less while a topic that takes less has refused them. */
+  /** Limits the records that are sent together: less while a topic that takes less has refused them. */
   private maxBatchBytes = MAX_BATCH_BYTES;
   private isProgressRead = false;
   private committedTo = -1;
   private wake: () => void = () => undefined;
-  /** Those who wait for all entries: while there are any, no transaction lingers. */
+  /** Callers that wait for all entries: while there are any, no transaction lingers. */
   private readonly whenIdle: (() => void)[] = [];
   private readonly opening = new ConsecutiveFailures({ isTriedUntilDone: true });
   private resolveFenced: () => void = () => undefined;

@@ -150,7 +150,7 @@ export class PendingEntries {
     return chosen;
   }
 
-  /** Those of the next entries that have room; where none has, others that make some. */
+  /** Chooses the next entries that have room; where none has, others that make some. */
   private chooseWithRoom(next: TransactionEntry[], nowMs: number): Chosen {
     const ofNext = this.thoseWithRoom(next);
     if (next.length === 0 || ofNext.entries.length > 0) return ofNext;
@@ -281,7 +281,7 @@ export class PendingEntries {
     return entries.slice(0, end);
   }
 
-  /** Those of the entries that the metadata has room for, and what it says with them. */
+  /** Chooses the entries that the metadata has room for, and the position that it states with them. */
   private thoseWithRoom(next: TransactionEntry[]): Chosen {
     let entries = next;
     // To try each number of them would take seconds of a message for thousands of machines.
@@ -301,8 +301,8 @@ function sequencesOf(entry: TransactionEntry): (number | string)[] {
 }
 
 /**
- * What is read in the order in which it is written: the records of a key, such as the outcomes of a machine, and those
- * of a partition that is chosen by itself, as of queues.
+ * Names the sequences that are read in the order in which they are written: the records of a key, such as the outcomes
+ * of a machine, and those of a partition that is chosen by itself, as of queues.
  */
 function keysOf({ records }: TransactionEntry): string[] {
   return records.flatMap(({ topic, key, partition, isState }) => {

@@ -26,7 +26,7 @@ export class KeyedState<V, H = void> {
   readonly name: string;
   /** Input topics, without the prefix, whose messages need the state of the same partition. */
   readonly inputs: readonly string[];
-  /** What holds each partition, from when it is restored until it is lost: then its messages wait. */
+  /** The holder of each partition, from when it is restored until it is lost: then its messages wait. */
   readonly holders = new Map<number, H>();
   private readonly partitions = new Map<number, KeyedStatePartition<V>>();
   private readonly logger = new Logger('KeyedState');

@@ -97,7 +97,7 @@ const KEYS_PER_TRANSACTION = 1000;
 export interface KeyPlacement {
   /** Full name; that of the state itself, or of the topic whose partitions it follows. */
   topic: string;
-  /** What an operator is to do when that topic has grown. Without it, values move to where their keys belong. */
+  /** The remedy for an operator when that topic has grown. Without it, values move to where their keys belong. */
   whenGrown?: string;
 }
 

@@ -17,7 +17,7 @@ export interface OutboundRecord {
   timestamp?: string;
   /** A record of state: its partition is given, and yet it is read by its key alone. */
   isState?: true;
-  /** What to write in its place where it is refused; without it, it must be written as it is or not at all. */
+  /** Makes a record in place of a refused one; without it, that must be written as it is or not at all. */
   leaner?: (refusal: RecordRefusedError) => OutboundRecord;
 }
 
@@ -27,7 +27,7 @@ export class RecordRefusedError extends Error {
     /** `too-large` is a broker's answer, `beyond-bound` our own: no setting of a topic changes that. */
     readonly code: 'too-large' | 'beyond-bound' | 'unencodable' | 'ill-dated',
     cause: Error,
-    /** Of a broker's answer, where it is known. */
+    /** The topic that the broker's answer names, where it names one. */
     readonly topic?: string,
   ) {
     super(`the record is ${code}: ${cause.message}`, { cause });

@@ -36,7 +36,7 @@ interface WriteOptions {
    */
   withPlaces?: (places: readonly RecordPlace[]) => Promise<readonly OutboundRecord[]>;
   isCompressed?: boolean;
-  /** Of the records that are sent together, roughly. */
+  /** Limits the records that are sent together, roughly. */
   maxBatchBytes?: number;
 }
 
