@@ -38,7 +38,7 @@ describe('ContiguousOffsets', () => {
           const highest = started.at(-1) ?? 0;
           const lowest = open.length === 0 ? highest + 1 : Math.min(...open);
           const span = open.length === 0 ? 0 : highest - lowest + 1;
-          expect([committable(offsets), offsets.open, offsets.span]).toEqual([
+          expect([committable(offsets), offsets.unfinishedSize, offsets.span]).toEqual([
             lowest,
             open.length,
             span,
@@ -47,7 +47,7 @@ describe('ContiguousOffsets', () => {
           before = lowest;
         }
         expect(waiting).toEqual([]);
-        expect(offsets.open).toBe(0);
+        expect(offsets.unfinishedSize).toBe(0);
       }),
     );
   });
@@ -59,7 +59,7 @@ describe('ContiguousOffsets', () => {
     expect([offset, upTo]).toEqual([5, 8]);
     const next = FinishedAhead.read(5, ahead);
     expect([6, 7, 8].map((each) => next?.includes(each))).toEqual([false, true, false]);
-    expect([committable(offsets), offsets.open]).toEqual([4, 5]);
+    expect([committable(offsets), offsets.unfinishedSize]).toEqual([4, 5]);
     expect(offsets.after(new Set([4, 5, 6, 7, 8]))).toEqual({ offset: 9, ahead: '', upTo: 8 });
   });
 
@@ -91,7 +91,7 @@ describe('ContiguousOffsets', () => {
     offsets.finish(1);
     offsets.finish(99);
     expect(committable(offsets)).toBe(2);
-    expect(offsets.open).toBe(1);
+    expect(offsets.unfinishedSize).toBe(1);
   });
 
   it('distinguishes what others have overtaken from what waits for its turn', () => {
@@ -99,13 +99,13 @@ describe('ContiguousOffsets', () => {
     for (let offset = 0; offset < 6000; offset += 1) offsets.start(offset);
     expect(offsets.overtakenSize).toBe(0);
     for (let offset = 0; offset < 5000; offset += 1) if (offset % 10 !== 0) offsets.finish(offset);
-    expect(offsets).toMatchObject({ open: 1500, span: 6000 });
+    expect(offsets).toMatchObject({ unfinishedSize: 1500, span: 6000 });
     expect(offsets.overtakenSize).toBeGreaterThan(440);
     expect(offsets.overtakenSize).toBeLessThanOrEqual(475);
     const { offset, upTo } = offsets.after(NONE)!;
     expect([offset, upTo]).toEqual([0, 5999]);
     for (let offset = 0; offset < 6000; offset += 1) offsets.finish(offset);
-    expect(offsets).toMatchObject({ open: 0, span: 0, overtakenSize: 0 });
+    expect(offsets).toMatchObject({ unfinishedSize: 0, span: 0, overtakenSize: 0 });
     expect(committable(offsets)).toBe(6000);
   });
 

@@ -161,7 +161,7 @@ export class PartitionProgress {
   }
 
   get size(): number {
-    return this.waiting.size + this.offsets.open;
+    return this.waiting.size + this.offsets.unfinishedSize;
   }
 
   /** The number of those that many later ones have finished ahead of. */
@@ -276,12 +276,12 @@ export class ContiguousOffsets {
    */
   passUpTo(end: number): void {
     const last = end - 1;
-    if (this.open > 0 || last <= (this.highest ?? -1)) return;
+    if (this.unfinishedSize > 0 || last <= (this.highest ?? -1)) return;
     if (this.start(last)) this.finish(last);
   }
 
   /** Started and not finished. */
-  get open(): number {
+  get unfinishedSize(): number {
     return this.unfinished.size + this.overtaken.size;
   }
 

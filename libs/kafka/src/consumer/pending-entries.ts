@@ -262,21 +262,21 @@ export class PendingEntries {
         for (const offset of entry.offsets) ending.delete(offset);
       }
     }
-    return this.firstMessagesOf(this.entries.filter(isWhole));
+    return this.firstWholeMessages(this.entries.filter(isWhole));
   }
 
-  private firstMessagesOf(entries: TransactionEntry[]): TransactionEntry[] {
-    const open = new Set<number>();
+  private firstWholeMessages(entries: TransactionEntry[]): TransactionEntry[] {
+    const unended = new Set<number>();
     let bytes = 0;
     let end = 0;
     for (const [index, entry] of entries.entries()) {
       bytes += entry.bytes;
       if (end > 0 && (index >= this.most || bytes > MAX_BATCH_BYTES)) break;
       for (const offset of entry.offsets) {
-        if (entry.isLast) open.delete(offset);
-        else open.add(offset);
+        if (entry.isLast) unended.delete(offset);
+        else unended.add(offset);
       }
-      if (open.size === 0) end = index + 1;
+      if (unended.size === 0) end = index + 1;
     }
     return entries.slice(0, end);
   }
