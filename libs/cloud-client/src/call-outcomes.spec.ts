@@ -109,6 +109,9 @@ describe('a body', () => {
     '<html><body>Maintenance</body></html>',
     '\n<!DOCTYPE html>\n<title>We are back soon</title>',
     '<?xml version="1.0"?><!-- cached --><!doctype html PUBLIC "-//W3C//DTD XHTML 1.0">',
+    '<HEAD><TITLE>Maintenance</TITLE></HEAD>',
+    '<meta http-equiv="refresh" content="0; url=https://login.example.com">',
+    '<script>location = "https://portal.example.com"</script>',
   ])('that is a web page is no answer of the service, to a command either: %j', async (body) => {
     service.answers(respond(200, body, { 'content-type': 'text/html' }));
     const error = await retryError(client.setWorkOrderList(PUT_NOTHING));

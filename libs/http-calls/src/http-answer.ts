@@ -77,7 +77,7 @@ export class HttpError extends Error {
 
 /** A document, perhaps behind a byte order mark, an XML declaration and comments. */
 const WEB_PAGE =
-  /^\uFEFF?\s*(<\?xml[^>]*>\s*)?(<!--(?:(?!-->)[^])*-->\s*)*<(!doctype\s+html|html)\b/i;
+  /^\uFEFF?\s*(<\?xml[^>]*>\s*)?(<!--(?:(?!-->)[^])*-->\s*)*<(!doctype\s+html|html|head|body|title|meta|script|style|h1)\b/i;
 /** Characters within which a page says what it is. */
 const PAGE_HEAD = 2000;
 
