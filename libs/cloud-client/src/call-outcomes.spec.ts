@@ -135,6 +135,24 @@ describe('a body', () => {
     expect(await client.setWorkOrderList(PUT_NOTHING)).toEqual({ kind: 'data', data: null });
   });
 
+  it('that is compressed, though none was asked for, is said to be so, and not quoted', async () => {
+    const body = gzipSync('{"message":"no such machine"}');
+    const headers = { 'content-encoding': 'gzip' };
+    service.answers((_request, response) => response.writeHead(200, headers).end(body));
+    const error = await retryError(client.getMachineState('M-1'));
+    expect(error.message).toContain('body is compressed');
+    service.answers((_request, response) => response.writeHead(422, headers).end(body));
+    expect(await client.setWorkOrderList(PUT_NOTHING)).toMatchObject({ detail: 'HTTP 422' });
+  });
+
+  it('that names identity in capitals, or no encoding, is as it is', async () => {
+    for (const contentEncoding of ['IDENTITY', '']) {
+      const headers = { 'content-type': 'text/html', 'content-encoding': contentEncoding };
+      service.answers(respond(200, 'OK', headers));
+      expect(await client.setWorkOrderList(PUT_NOTHING)).toEqual({ kind: 'data', data: null });
+    }
+  });
+
   it('with a wrong field is malformed, naming the operation and the field but no value', async () => {
     service.answers(respond(200, [{ startTime: 'private' }]));
     const error = await retryError(client.getMachineActivityLog(LOG_QUERY));

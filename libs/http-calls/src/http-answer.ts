@@ -107,8 +107,10 @@ export function toAnswer<T>(
       return meaning(operation, exchange);
     case 'unauthorised':
       return { kind: 'unauthorised', status: status === 401 ? 401 : 403 };
-    case 'rejected':
-      return { kind: 'rejected', status, detail: describeRejection(status, exchange.body) };
+    case 'rejected': {
+      const body = isCompressed(exchange) ? '' : exchange.body;
+      return { kind: 'rejected', status, detail: describeRejection(status, body) };
+    }
     case 'retry': {
       const error = new HttpError('http-status', operation, describeRejection(status, ''), {
         status,
@@ -143,6 +145,7 @@ function reading<T>(read: (answer: AnswerField) => HttpAnswer<T>): SuccessMeanin
       return repeat(new HttpError(code, operation, cause.message, { status, cause, ...field }));
     }
     try {
+      if (isCompressed(reply)) throw new MalformedField('body', COMPRESSED);
       return read(new AnswerField(parseJson(reply.body)));
     } catch (error) {
       if (!(error instanceof MalformedField)) throw error;
@@ -174,9 +177,15 @@ export const applied: SuccessMeaning<null> = (operation, reply) => {
   return repeat(new HttpError('malformed-answer', operation, problem, { status, field: 'body' }));
 };
 
-function isCompressedPage({ headers }: HttpReply): boolean {
-  const { contentEncoding = 'identity', contentType = '' } = headers;
-  return contentEncoding !== 'identity' && /^text\/html\b/i.test(contentType);
+function isCompressedPage(reply: HttpReply): boolean {
+  return isCompressed(reply) && /^text\/html\b/i.test(reply.headers.contentType ?? '');
+}
+
+const COMPRESSED =
+  'is compressed, and was asked for as it is: see what stands between the bridge and the service';
+
+function isCompressed({ headers: { contentEncoding = '' } }: HttpReply): boolean {
+  return !/^(identity)?$/i.test(contentEncoding);
 }
 
 function parseJson(body: string): unknown {
