@@ -41,7 +41,13 @@ export class RememberedForm<Form> {
   }
 }
 
-/** An overload or a refused token says nothing about the form: a gateway answers so for any path. */
+const NOT_FOUND = 404;
+
+/**
+ * Any other failure says nothing about the form: a gateway answers so for any path. A 404 counts where it is not that
+ * of an unknown form: it is about what was asked for.
+ */
 function understood(answer: HttpAnswer<unknown>): boolean {
-  return answer.kind !== 'retry' && answer.kind !== 'unauthorised';
+  if (answer.kind === 'rejected') return answer.status === NOT_FOUND;
+  return answer.kind === 'data' || answer.kind === 'noData';
 }
