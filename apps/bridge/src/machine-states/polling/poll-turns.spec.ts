@@ -91,6 +91,18 @@ describe('PollQueue', () => {
     expect(polls / hanging.length).toBeLessThan(16);
   });
 
+  it('spreads machines over the interval whose first polls, close together, were not answered', () => {
+    const machines = fleet(600, false, null);
+    const turns = new PollTurns<Machine>(INTERVAL_MS, STALE_AFTER_MS, 1);
+    const atMs = turns.first(machines, 0, 0).map((turn) => {
+      expect(turn.dueMs).toBeLessThanOrEqual(3000);
+      turns.move(turn, turn.dueMs, 0);
+      return turn.dueMs;
+    });
+    const seconds = new Set(atMs.map((ms) => Math.floor((ms % INTERVAL_MS) / 1000)));
+    expect(seconds.size).toBeGreaterThan(50);
+  });
+
   it('takes those that have failed of late before those that are lost', () => {
     const queue = new PollQueue<string>(4, STALE_AFTER_MS);
     const turnOf = (polled: string, dueMs: number, failingSinceMs?: number): PollTurn<string> => ({

@@ -9,7 +9,7 @@ interface Updated {
 /** One for each machine as long as it is polled: there may be a hundred thousand of them. */
 export interface PollTurn<T> {
   readonly polled: T;
-  /** None while its update time is not known. */
+  /** None before its first poll, where its update time was not known before. */
   place: PollPlace | undefined;
   /** In monotonic milliseconds of the clock. */
   dueMs: number;
@@ -68,13 +68,14 @@ export class PollTurns<T extends Updated> {
 
   /** To its next, for one that is done, and whose machine is to be left alone until `restedMs`. */
   move(turn: PollTurn<T>, restedMs: number, wallAheadMs: number): void {
-    const place = this.placeOf(turn.polled, turn.place);
+    // One that was not answered: first polls come close together, and a service that takes only so many a second (429)
+    // would refuse most of the same machines every time.
+    const place =
+      this.placeOf(turn.polled, turn.place) ?? this.plan.take(this.random() * this.intervalMs);
     // Never twice in one turn, though a place may move.
     const afterMs = Math.max(restedMs, turn.dueMs + this.intervalMs / 2);
-    const nextMs =
-      place === undefined ? turn.dueMs + this.intervalMs : this.nextMs(place, afterMs, wallAheadMs);
     turn.place = place;
-    turn.dueMs = Math.max(nextMs, afterMs);
+    turn.dueMs = Math.max(this.nextMs(place, afterMs, wallAheadMs), afterMs);
   }
 
   /**
@@ -96,7 +97,7 @@ export class PollTurns<T extends Updated> {
     return this.plan.nextMs(place, afterMs + wallAheadMs) - wallAheadMs;
   }
 
-  /** A machine without an update time has no place yet; one whose updates have moved gets another. */
+  /** Undefined without an update time, before a first poll; one whose updates have moved gets another. */
   private placeOf({ updatedAt }: T, place: PollPlace | undefined): PollPlace | undefined {
     if (updatedAt === null) return place;
     const updatedMs = updatedAt * 1000;
