@@ -36,8 +36,8 @@ describe('DowntimeReasons', () => {
   /** Reasons set, with the time of the plant at which they came to the service. */
   let requests: { reasonId: string; atSeconds: number; isFuture: boolean }[];
   let status: number;
-  /** How far the service's clock is ahead of the bridge's, and whether its answers have a date. */
-  let serviceClock: { aheadSeconds: number; isDated: boolean };
+  /** How far the service's clock, and that of a gateway, is ahead of the bridge's, and whether answers have a date. */
+  let serviceClock: { aheadSeconds: number; isDated: boolean; gatewayAheadSeconds?: number };
   let results: CommandResult[];
 
   beforeEach(async () => {
@@ -46,10 +46,11 @@ describe('DowntimeReasons', () => {
     service = await StubService.start();
     service.answers((request, response) => {
       const { url = '', body } = request;
-      const { aheadSeconds, isDated } = serviceClock;
+      const { aheadSeconds, isDated, gatewayAheadSeconds = aheadSeconds } = serviceClock;
       const nowSeconds = clock.nowMs() / 1000 + aheadSeconds;
       response.sendDate = false;
-      if (isDated) response.setHeader('date', new Date(nowSeconds * 1000).toUTCString());
+      const dateMs = clock.nowMs() + gatewayAheadSeconds * 1000;
+      if (isDated) response.setHeader('date', new Date(dateMs).toUTCString());
       const reasons = { reasons: [{ name: 'Jam', code: '22' }] };
       if (!url.endsWith('machineClassification')) {
         respond(200, url.includes('lassification') ? reasons : [MILL])(request, response);
@@ -179,6 +180,15 @@ describe('DowntimeReasons', () => {
     ]);
     expect(requests.length).toBeGreaterThan(1);
     expect(requests.at(-1)!.atSeconds).toBeGreaterThan(startTime + 120);
+  });
+
+  it('sets a reason of ten minutes ago though a gateway dates answers an hour behind', async () => {
+    await bridge.close();
+    serviceClock = { aheadSeconds: 0, isDated: true, gatewayAheadSeconds: -3600 };
+    await startBridge(1);
+    // By the answers to the first the gateway's clock is known.
+    for (const agoSeconds of [7200, 600]) await handle(reason(clock.nowSeconds() - agoSeconds));
+    expect(results).toMatchObject(Array(2).fill({ kind: 'applied', attempts: 1 }));
   });
 
   it('rejects what the service refuses with another status, and takes without', async () => {

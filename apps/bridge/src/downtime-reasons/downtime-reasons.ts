@@ -78,7 +78,8 @@ export class DowntimeReasons {
 
   /**
    * The service refuses a start that lies in its future. So a reason whose start lies a little ahead waits until
-   * that has passed here and, as far as the service's clock is known from its answers, there.
+   * that has passed here and, as far as the service's clock is known from its answers, there. The clock may be a
+   * gateway's: no reason waits for it longer than a start may lie ahead; then the service is asked.
    */
   private judgeTimes({ startTime, endTime = startTime }: DowntimeReason): Admission | undefined {
     const { downtimeReasonMaxSkewSeconds } = this.settings;
@@ -92,16 +93,21 @@ export class DowntimeReasons {
       const detail = `endTime ${describeAhead(endTime, LONGEST_SHIFT_SECONDS)}`;
       return { kind: 'rejected', rejection: { code: 'invalid-message', detail } };
     }
-    const waitMs = -this.passedMs(startTime) / this.clock.speed;
+    const mostBehindMs = downtimeReasonMaxSkewSeconds * 1000;
+    const waitMs = -this.passedMs(startTime, mostBehindMs) / this.clock.speed;
     return waitMs > 0
       ? { kind: 'not-yet', waitMs: Math.min(waitMs, JUDGE_AGAIN_AFTER_MS) }
       : undefined;
   }
 
-  /** For how long the start has certainly passed on either clock; negative before that. In the clock's time. */
-  private passedMs(startTime: number): number {
+  /**
+   * For how long the start has certainly passed on either clock, if the service's is no further behind; negative before
+   * that. In the clock's time.
+   */
+  private passedMs(startTime: number, mostBehindMs = Infinity): number {
     const { offsetMs, errorMs } = this.cloud.clockOffset ?? { offsetMs: 0, errorMs: 0 };
-    return this.clock.nowMs() + Math.min(0, offsetMs - errorMs) - startTime * 1000;
+    const aheadMs = Math.max(Math.min(0, offsetMs - errorMs), -mostBehindMs);
+    return this.clock.nowMs() + aheadMs - startTime * 1000;
   }
 
   /**
