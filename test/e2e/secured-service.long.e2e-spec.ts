@@ -43,6 +43,6 @@ describe('a service that is reached by TLS', () => {
     await service.sendList('4714');
     const url = await service.startBridge({ NODE_EXTRA_CA_CERTS: '' }).url();
     const { problems } = await untilUnready(url, 'work-orders');
-    expect(problems['work-orders']).toMatch(/certificate/);
+    expect(problems['work-orders']).toMatch(/certificate.*: see NODE_EXTRA_CA_CERTS$/);
   });
 });

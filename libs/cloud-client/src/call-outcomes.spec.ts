@@ -74,7 +74,9 @@ describe('a status', () => {
   it('of a redirect is not followed', async () => {
     const elsewhere = await StubService.start();
     service.answers(respond(307, '', { location: `${elsewhere.baseUrl}/api/v1/workOrderList` }));
-    expect(await client.setWorkOrderList(PUT_NOTHING)).toMatchObject({ kind: 'retry' });
+    const error = await retryError(client.setWorkOrderList(PUT_NOTHING));
+    const problem = `HTTP 307: redirects are not followed (to ${elsewhere.baseUrl})`;
+    expect(error.message).toBe(`setWorkOrderList: ${problem}`);
     expect(elsewhere.connections).toBe(0);
     await elsewhere.stop();
   });
@@ -86,6 +88,12 @@ describe('Retry-After', () => {
     const retryAfter = 'Fri, 21 Nov 2025 12:00:20 GMT';
     service.answers(respond(503, '', { date, 'retry-after': retryAfter }));
     expect(await client.getMachineInfo()).toMatchObject({ kind: 'retry', afterMs: 20_000 });
+  });
+
+  it('of more than a minute is told with the status', async () => {
+    service.answers(respond(503, '', { 'retry-after': '86400' }));
+    const error = await retryError(client.getMachineInfo());
+    expect(error.message).toBe('getMachineInfo: HTTP 503, with Retry-After of 86400 s');
   });
 
   it('may be missing', async () => {
@@ -334,6 +342,13 @@ describe('a service out of reach', () => {
     const error = await retryError(lost.getMachineInfo());
     expect(error).toMatchObject({ code: 'network', cause: { code: 'ECONNREFUSED' } });
     expect(calls).toMatchObject([{ status: 'network' }]);
+  });
+
+  it('that speaks no TLS is said to speak none', async () => {
+    const secure = connect({ baseUrl: service.baseUrl.replace('http', 'https') });
+    const error = await retryError(secure.getMachineInfo());
+    const problem = 'no TLS is spoken there (ERR_SSL_WRONG_VERSION_NUMBER)';
+    expect(error.message).toBe(`getMachineInfo: ${problem}`);
   });
 
   it('that speaks no HTTP is a network failure', async () => {

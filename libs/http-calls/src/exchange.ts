@@ -49,7 +49,10 @@ export interface HttpReply {
   kind: 'reply';
   status: number;
   headers: Partial<
-    Record<'retryAfter' | 'date' | 'contentType' | 'contentEncoding', string | undefined>
+    Record<
+      'retryAfter' | 'date' | 'contentType' | 'contentEncoding' | 'location',
+      string | undefined
+    >
   >;
   /** Empty when `bodyFault` is set. */
   body: string;

@@ -112,10 +112,10 @@ export function toAnswer<T>(
       return { kind: 'rejected', status, detail: describeRejection(status, body) };
     }
     case 'retry': {
-      const error = new HttpError('http-status', operation, describeRejection(status, ''), {
-        status,
-      });
-      return repeat(error, readRetryAfter(exchange.headers, nowMs));
+      const afterMs = readRetryAfter(exchange.headers, nowMs);
+      const more = `${leadingTo(status, exchange.headers.location)}${askingToWait(afterMs)}`;
+      const problem = `${describeRejection(status, '')}${more}`;
+      return repeat(new HttpError('http-status', operation, problem, { status }), afterMs);
     }
     default:
       return statusClass satisfies never;
@@ -232,6 +232,21 @@ export function describeRejection(status: number, body: string): string {
   if (status >= 300 && status < 400) return `HTTP ${status}: redirects are not followed`;
   const sentence = (sentenceOf(body) ?? body).replace(/[\s\p{Cc}]+/gu, ' ').trim();
   return shorten(sentence === '' ? `HTTP ${status}` : `HTTP ${status}: ${sentence}`);
+}
+
+/** Where a redirect leads: the host alone, for the rest may hold what signs somebody in. */
+function leadingTo(status: number, location = ''): string {
+  const isRedirect = status >= 300 && status < 400;
+  return isRedirect && URL.canParse(location) ? ` (to ${new URL(location).origin})` : '';
+}
+
+/** What waits for longer than others are tried again seems to stand still. */
+const WORTH_A_WORD_MS = 60_000;
+
+function askingToWait(afterMs: number | null): string {
+  return afterMs !== null && afterMs >= WORTH_A_WORD_MS
+    ? `, with Retry-After of ${afterMs / 1000} s`
+    : '';
 }
 
 function sentenceOf(body: string): string | undefined {

@@ -183,6 +183,7 @@ class Answer implements Dispatcher.DispatchHandler {
         date: firstValue(headers['date']),
         contentType: firstValue(headers['content-type']),
         contentEncoding: firstValue(headers['content-encoding']),
+        location: firstValue(headers['location']),
       },
       body: '',
       beginning: undefined,
@@ -226,8 +227,7 @@ class Answer implements Dispatcher.DispatchHandler {
 
   onResponseError(_controller: Dispatcher.DispatchController, error: Error): void {
     const { code = 'ERR_NETWORK', message } = error as NodeJS.ErrnoException;
-    // connecting to a name with several addresses fails with an AggregateError without a message
-    const cause = { code, message: message || code };
+    const cause = { code, message: describeFault(code, message) };
     const { reply } = this;
     if (reply !== undefined) {
       const fault = code === TOO_LARGE ? 'malformed-answer' : 'network';
@@ -241,6 +241,18 @@ class Answer implements Dispatcher.DispatchHandler {
   private end(data: Exchange): void {
     this.resolve({ data, status: 0, statusText: '', headers: UNSEEN, config: this.config });
   }
+}
+
+const UNTRUSTED =
+  /^(UNABLE_TO_(VERIFY_LEAF_SIGNATURE|GET_ISSUER_CERT(_LOCALLY)?)|(DEPTH_ZERO_)?SELF_SIGNED_CERT(_IN_CHAIN)?)$/;
+
+function describeFault(code: string, message: string): string {
+  if (UNTRUSTED.test(code)) return `${message}: see NODE_EXTRA_CA_CERTS`;
+  // OpenSSL's message is of use to its authors only
+  if (code === 'ERR_SSL_WRONG_VERSION_NUMBER') return `no TLS is spoken there (${code})`;
+  if (code.startsWith('ERR_SSL_')) return `TLS fails (${code})`;
+  // connecting to a name with several addresses fails with an AggregateError without a message
+  return message || code;
 }
 
 function firstValue(header: string | string[] | undefined): string | undefined {
