@@ -1,4 +1,5 @@
 import { createRequire } from 'node:module';
+import { type CreateAdmin, withItsCluster } from './fixes/admin.js';
 import { type DecodeMessages, withBatchesOfAnySize } from './fixes/decode-messages.js';
 import {
   committedBatch,
@@ -58,6 +59,7 @@ export function applyPatches(): void {
   patchModule<GroupClass & RecoveringGroupClass & JoiningGroupClass>(CONSUMER_GROUP, (Group) =>
     withGrouplessReaders(withLeaderMoves(withAdaptiveMaxWait(Group))),
   );
+  patchModule<CreateAdmin>('kafkajs/src/admin/index.js', withItsCluster);
   patchModule<CreateMetadataRequest>(`${PROTOCOL}/metadata/v4/request.js`, asksForNoTopic);
   patchModule<MetadataPoolClass>('kafkajs/src/cluster/brokerPool.js', withBrokersAlone);
   patchModule(`${PROTOCOL}/produce/v3/request.js`, () => produceRequest);

@@ -123,6 +123,8 @@ export class AssignedPartition {
   /** The offset at which the first fetch must begin; undefined until progress is read, and once it has begun there. */
   private requiredStart: number | undefined;
   private hasSought = false;
+  /** The offset of the first fetch, as the progress of earlier owners has it. */
+  private begin: number | undefined;
   /** The end of the partition, as the latest fetch has it. */
   private highWatermark = 0;
   /** The offset whose commit Kafka last acknowledged, and the one before. */
@@ -246,7 +248,9 @@ export class AssignedPartition {
   get backlog(): PartitionBacklog {
     const { topic, partition, highWatermark } = this;
     const { position, size: messages } = this.progress;
-    const lag = position === undefined ? 0 : Math.max(0, highWatermark - position);
+    // where a transaction stays open, nothing may be fetched for long
+    const from = position ?? this.begin;
+    const lag = from === undefined ? 0 : Math.max(0, highWatermark - from);
     return { topic, partition, messages, lag };
   }
 
@@ -289,6 +293,7 @@ export class AssignedPartition {
 
   /** Takes the progress of earlier owners, for which messages have waited since the assignment. */
   private progressRead(left: CommittedProgress | undefined): void {
+    this.begin = left?.begin;
     this.requiredStart = left?.begin;
     if (this.firstFetched !== undefined && this.skips(this.firstFetched)) {
       this.progress.forgetFetched();

@@ -8,6 +8,7 @@ import {
   guardBrokers,
   UnreadableTopics,
 } from './group-consumer.js';
+import { OpenTransactions } from './open-transactions.js';
 
 /** As much of kafkajs's cluster as the assigner asks for; like that, it knows only the topics that were added. */
 function clusterOf(partitions: Readonly<Record<string, number>>, known: string[] = []) {
@@ -128,7 +129,10 @@ describe('guardBrokers', () => {
       Promise.resolve(log.push(`${memberId} leaves`)),
     syncGroup: (asked: { generationId: number }) =>
       Promise.resolve(log.push(`asks for ${asked.generationId}`)),
-    fetch: () => Promise.resolve({ responses: [] }),
+    fetch: () => {
+      const ends = { partition: 3, highWatermark: '9', lastStableOffset: '5' };
+      return Promise.resolve({ responses: [{ topicName: 'lists', partitions: [ends] }] });
+    },
   };
 
   beforeEach(async () => {
@@ -137,6 +141,8 @@ describe('guardBrokers', () => {
     cluster = { findBroker: () => Promise.resolve(found) };
     guardBrokers(cluster as unknown as Cluster, {
       unreadable: new UnreadableTopics(),
+      endsFetched: (topic, { partition, highWatermark }) =>
+        log.push(`${topic}/${partition} ends at ${highWatermark}`),
       beforeLeave: () => {
         log.push('drains');
         return Promise.resolve();
@@ -158,6 +164,51 @@ describe('guardBrokers', () => {
     await found.syncGroup({ generationId: 7 });
     expect(log).toEqual(['joined 7', 'asks for 7']);
   });
+
+  it('reports the ends of partitions, also where nothing is fetched of them', async () => {
+    const found = await cluster.findBroker();
+    await (found.fetch as (request: object) => Promise<unknown>)({
+      maxWaitTime: 0,
+      topics: [{ topic: 'lists' }],
+    });
+    expect(log).toEqual(['lists/3 ends at 9']);
+  });
+});
+
+describe('OpenTransactions', () => {
+  afterEach(() => {
+    jest.restoreAllMocks();
+  });
+
+  it('logs one that has been open for a minute, once, and calls it a problem after a quarter of an hour', () => {
+    let nowMs = 0;
+    jest.spyOn(performance, 'now').mockImplementation(() => nowMs);
+    const warnings: unknown[] = [];
+    jest.spyOn(Logger.prototype, 'warn').mockImplementation((line) => void warnings.push(line));
+    const transactions = new OpenTransactions();
+    const fetched = (seconds: number, highWatermark: string, lastStableOffset: string): void => {
+      for (const endMs = nowMs + seconds * 1000; nowMs < endMs;) {
+        nowMs += 1000;
+        transactions.endsFetched('lists', { partition: 1, highWatermark, lastStableOffset });
+      }
+    };
+    // each ends, and others follow
+    for (let offset = 0; offset < 10; offset += 1) fetched(30, '99', String(offset));
+    expect(warnings).toEqual([]);
+    fetched(899, '52', '50');
+    const logged = { topic: 'lists', partition: 1, offset: 50, waiting: 2 };
+    expect(warnings).toEqual([expect.objectContaining(logged)]);
+    expect(transactions.problem).toBeUndefined();
+    fetched(2, '52', '50');
+    expect(transactions.problem).toContain('lists/1 offset 50');
+    fetched(1, '53', '53');
+    expect(transactions.problem).toBeUndefined();
+    // another process reads it by now
+    fetched(901, '60', '54');
+    expect(transactions.problem).toContain('lists/1 offset 54');
+    nowMs += 10_000;
+    expect(transactions.problem).toBeUndefined();
+  });
 });
 
 describe('answeredInTime', () => {
@@ -172,7 +223,7 @@ describe('answeredInTime', () => {
       () =>
         new Promise((resolve) => {
           answers.push((topic) => {
-            resolve({ responses: [{ topic }] });
+            resolve({ responses: [{ topicName: topic, partitions: [] }] });
           });
         }),
     );
@@ -186,7 +237,7 @@ describe('answeredInTime', () => {
     expect(await first).toEqual({ responses: [] });
     const second = fetch(asking('a'));
     answers[0]?.('a');
-    expect(await second).toEqual({ responses: [{ topic: 'a' }] });
+    expect(await second).toEqual({ responses: [{ topicName: 'a', partitions: [] }] });
     expect(answers).toHaveLength(1);
   });
 
@@ -196,7 +247,7 @@ describe('answeredInTime', () => {
     const second = fetch(asking('b'));
     answers[0]?.('a');
     answers[1]?.('b');
-    expect(await second).toEqual({ responses: [{ topic: 'b' }] });
+    expect(await second).toEqual({ responses: [{ topicName: 'b', partitions: [] }] });
   });
 });
 
@@ -221,11 +272,12 @@ describe('UnreadableTopics', () => {
         ({ topics }) => {
           asked.push(topics.map(({ topic }) => topic));
           const isRefused = topics.some(({ topic }) => topic === FORBIDDEN);
-          return isRefused ? Promise.reject(refusal) : Promise.resolve({ responses: topics });
+          const responses = topics.map(({ topic }) => ({ topicName: topic, partitions: [] }));
+          return isRefused ? Promise.reject(refusal) : Promise.resolve({ responses });
         },
         { maxWaitTime: 0, topics: names.map((topic) => ({ topic })) },
       );
-      return [...asked, (responses as { topic: string }[]).map(({ topic }) => topic)];
+      return [...asked, responses.map(({ topicName }) => topicName)];
     };
     expect(await fetched('a', FORBIDDEN)).toEqual([['a', FORBIDDEN], ['a'], [FORBIDDEN], ['a']]);
     expect(await fetched('a', FORBIDDEN)).toEqual([['a'], ['a']]);

@@ -4,6 +4,7 @@ import { AssignerProtocol, type Cluster, type PartitionAssigner } from '#libs/ka
 import { describeKafkaFailure } from '../client/describe-kafka-failure.js';
 import type { Consumer, KafkaClient } from '../client/kafka-port.js';
 import { isProtocolError } from '../client/protocol-error.js';
+import type { FetchedEnds } from './open-transactions.js';
 
 /** A member without a heartbeat for this long is dead to the coordinator, and to itself. */
 export const SESSION_TIMEOUT_MS = 8000;
@@ -16,6 +17,8 @@ interface MembershipHooks {
   beforeLeave: () => Promise<void>;
   /** Before a member that has joined a generation of the group asks for its assignment. */
   beforeSync: (generation: number) => void;
+  /** Takes the ends of the partitions of each fetch, also of those of which it has nothing. */
+  endsFetched: (topic: string, ends: FetchedEnds) => void;
   /** Keeps what may not be read out of its fetches. */
   unreadable: UnreadableTopics;
 }
@@ -66,7 +69,7 @@ interface FetchRequest {
   topics: readonly { topic: string }[];
 }
 interface Fetched {
-  responses: readonly object[];
+  responses: readonly { topicName: string; partitions: readonly FetchedEnds[] }[];
 }
 interface CoordinatedCluster {
   findBroker(request: { nodeId: string }): Promise<Broker>;
@@ -92,7 +95,13 @@ export function guardBrokers(cluster: Cluster, guard: Omit<MembershipHooks, 'bef
       return syncGroup(request);
     };
     const fetch = answeredInTime(broker.fetch.bind(broker));
-    broker.fetch = (request) => guard.unreadable.fetchOthers(fetch, request);
+    broker.fetch = async (request) => {
+      const fetched = await guard.unreadable.fetchOthers(fetch, request);
+      for (const { topicName, partitions } of fetched.responses) {
+        for (const ends of partitions) guard.endsFetched(topicName, ends);
+      }
+      return fetched;
+    };
     return broker;
   };
 }

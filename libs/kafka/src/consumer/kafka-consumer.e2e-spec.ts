@@ -3,6 +3,7 @@ import { Logger } from '@nestjs/common';
 import { Kafka, logLevel, type Message, type Transaction } from '#libs/kafkajs-patches';
 import { ensureTopics } from '../client/ensure-topics.js';
 import { sendWithStock, stockKafka, testBrokers } from '../testing/stock-client.js';
+import { groupOffsets } from './group-offsets.js';
 import type { InboundMessage, MessageHandler } from './inbound-message.js';
 import { type KafkaConsumer, KafkaConsumerStrategy } from './kafka-consumer.js';
 import { TestCalls } from './testing/test-calls.js';
@@ -189,6 +190,21 @@ describe('KafkaConsumer', () => {
       const { handed } = joinAndFinish();
       await eventually(() => handed.includes('committed 8'), 'the last is handed over');
       expect(handed).toEqual(['committed 2', 'committed 8']);
+    });
+
+    it('counts what waits for a transaction that stays open, also where nothing was read before', async () => {
+      const open = await begin();
+      await send(open, { value: 'open 0' });
+      await sendWithStock(topic, { value: 'behind 1' }, { value: 'behind 2' });
+      const { consumer, handed } = joinAndFinish();
+      await eventually(async () => {
+        const [backlog] = await consumer.measureBacklog();
+        return backlog?.lag === 3;
+      }, 'all three lag');
+      expect(await groupOffsets(kafka, topicPrefix, [topic])).toMatchObject([{ end: 3 }]);
+      expect(handed).toEqual([]);
+      await open.abort();
+      await eventually(() => handed.length === 2, 'what was behind is handed over');
     });
 
     it('commits and counts up to its end, past the markers there', async () => {

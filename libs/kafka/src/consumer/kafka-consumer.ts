@@ -144,9 +144,11 @@ export class KafkaConsumer {
     return this.supervised.endedBecause;
   }
 
-  /** Which topics may not be read, in words: their messages wait. */
+  /** What cannot be read, in words: its messages wait. */
   get readProblem(): string | undefined {
-    return this.supervised.unreadable.problem;
+    const { unreadable, openTransactions } = this.supervised;
+    const whys = [unreadable.problem, openTransactions.problem].flatMap((why) => why ?? []);
+    return whys.length === 0 ? undefined : whys.join('; ');
   }
 
   get waitingPartitions(): number {
@@ -203,6 +205,9 @@ export class KafkaConsumer {
     return {
       onBatch: (batch) => {
         if (!signal.aborted && !this.stateTopics.acceptStateBatch(batch)) this.buffer(batch);
+      },
+      onEnd: (topic, partition, highWatermark) => {
+        this.partitions.endOffsetRead(topic, partition, highWatermark);
       },
       onAssigned: (assignment) => {
         this.reassign(assignment);

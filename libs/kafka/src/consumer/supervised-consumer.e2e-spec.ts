@@ -61,6 +61,7 @@ class Member {
         note('has drained');
       },
       onMembershipConfirmed: () => undefined,
+      onEnd: () => undefined,
     });
     this.consumer.start([topic, ...(group.others ?? [])], group.needed);
   }

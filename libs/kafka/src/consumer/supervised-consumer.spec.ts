@@ -46,6 +46,7 @@ describe('SupervisedConsumer', () => {
           callsEnd = resolve;
         }),
       onMembershipConfirmed: () => undefined,
+      onEnd: () => undefined,
     });
     consumer.start(['topic']);
   });

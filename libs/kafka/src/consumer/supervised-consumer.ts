@@ -16,10 +16,13 @@ import {
   SESSION_TIMEOUT_MS,
   UnreadableTopics,
 } from './group-consumer.js';
+import { OpenTransactions } from './open-transactions.js';
 
 export interface ConsumerCallbacks {
   /** Takes a fetch of one partition: without a message where it is of markers, aborted or compacted records alone. */
   onBatch: (batch: Batch) => void;
+  /** The end of a partition, as each fetch has it, be there something in it or not. */
+  onEnd: (topic: string, partition: number, highWatermark: number) => void;
   /** The partitions this process owns from now on, after each rebalance; empty once it is out of the group. */
   onAssigned: (assignment: PartitionAssignment) => void;
   /**
@@ -60,6 +63,7 @@ export class SupervisedConsumer implements FetchControl {
   /** Why it ended the last time, in words. */
   endedBecause: string | undefined;
   readonly unreadable = new UnreadableTopics();
+  readonly openTransactions = new OpenTransactions();
   private readonly logger = new Logger('Consumer');
   private readonly stopping = new AbortController();
   private readonly lease = new SessionLease();
@@ -206,6 +210,11 @@ export class SupervisedConsumer implements FetchControl {
     let isOver = false;
     const isCurrent = (): boolean => !isOver && consumer === this.consumer && !this.isStopping();
     const consumer = createGroupConsumer(this.kafka, this.groupId, {
+      endsFetched: (topic, ends) => {
+        if (consumer !== this.consumer) return;
+        this.openTransactions.endsFetched(topic, ends);
+        this.callbacks.onEnd(topic, ends.partition, Number(ends.highWatermark));
+      },
       unreadable: this.unreadable,
       beforeJoin: () => {
         // kafkajs goes on by itself until it has stopped: it must neither join nor raise the barrier.

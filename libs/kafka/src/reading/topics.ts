@@ -1,4 +1,5 @@
 import { realDelayMs, realNowMs } from '#libs/clock';
+import { readEndsUncommitted } from '#libs/kafkajs-patches';
 import { describeKafkaFailure } from '../client/describe-kafka-failure.js';
 import type { Admin, KafkaClient, SeekEntry } from '../client/kafka-port.js';
 import { isProtocolError } from '../client/protocol-error.js';
@@ -106,12 +107,18 @@ export interface CommittedSpan extends TopicSpan {
   metadata: string | null;
 }
 
-/** Of all partitions of the topics. @throws when a topic does not exist or Kafka does not answer */
+/**
+ * Of all partitions of the topics. They end behind all records: what waits for a transaction to end counts, too.
+ *
+ * @param admin of a connection for this alone
+ * @throws when a topic does not exist or Kafka does not answer
+ */
 export async function committedSpans(
   admin: Admin,
   groupId: string,
   topics: readonly string[],
 ): Promise<CommittedSpan[]> {
+  readEndsUncommitted(admin);
   const [commits, ...spans] = await allEnded([
     admin.fetchOffsets({ groupId, topics: [...topics] }),
     ...topics.map((topic) => fetchSpans(admin, topic)),

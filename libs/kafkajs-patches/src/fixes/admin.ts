@@ -1,0 +1,27 @@
+/** As much of kafkajs's cluster as decides where a partition ends for it. */
+interface Cluster {
+  isolationLevel?: number | undefined;
+}
+
+export type CreateAdmin = (options: { cluster: Cluster }) => object;
+
+const READ_UNCOMMITTED = 0;
+const clusters = new WeakMap<object, Cluster>();
+
+/** Remembers the cluster of an admin, for {@link readEndsUncommitted}. */
+export function withItsCluster(createAdmin: CreateAdmin): CreateAdmin {
+  return (options) => {
+    const admin = createAdmin(options);
+    clusters.set(admin, options.cluster);
+    return admin;
+  };
+}
+
+/**
+ * Has an admin take for a partition's end that of all its records. kafkajs asks for that of what is committed: where a
+ * transaction stays open, nothing behind its first record seems to be there. Does nothing to another client's admin.
+ */
+export function readEndsUncommitted(admin: object): void {
+  const cluster = clusters.get(admin);
+  if (cluster !== undefined) cluster.isolationLevel = READ_UNCOMMITTED;
+}
