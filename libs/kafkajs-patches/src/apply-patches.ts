@@ -6,7 +6,9 @@ import {
   type JoiningGroupClass,
   type RecoveringGroupClass,
   withGrouplessReaders,
+  type OffsetManagerClass,
   withLeaderMoves,
+  withoutDefaultCommits,
 } from './fixes/consumer.js';
 import {
   asksForNoTopic,
@@ -56,6 +58,10 @@ export function applyPatches(): void {
     openedInTurn(withSessions(Connection)),
   );
   patchModule<CreateSocketFactory>('kafkajs/src/network/socketFactory.js', unreferencedOnce);
+  patchModule<OffsetManagerClass>(
+    'kafkajs/src/consumer/offsetManager/index.js',
+    withoutDefaultCommits,
+  );
   patchModule<GroupClass & RecoveringGroupClass & JoiningGroupClass>(CONSUMER_GROUP, (Group) =>
     withGrouplessReaders(withLeaderMoves(withAdaptiveMaxWait(Group))),
   );

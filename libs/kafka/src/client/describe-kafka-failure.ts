@@ -152,6 +152,11 @@ function adviceOfAnswer(type: string, { right, topics = [] }: Asked): string | u
     case 'MESSAGE_TOO_LARGE':
     case 'RECORD_LIST_TOO_LARGE':
       return named && `larger than max.message.bytes allows of ${named}`;
+    case 'INVALID_RECORD':
+      return (
+        named &&
+        `not taken by ${named}: where its cleanup.policy is compact, each record needs a key`
+      );
     case 'NOT_ENOUGH_REPLICAS':
     case 'NOT_ENOUGH_REPLICAS_AFTER_APPEND':
       return named && `fewer replicas are in sync than min.insync.replicas asks for of ${named}`;

@@ -520,6 +520,24 @@ describe('AssignedPartition', () => {
     });
   });
 
+  it('logs as lost what was deleted before it was fetched, once', () => {
+    const logged = jest.spyOn(Logger.prototype, 'error').mockImplementation(() => undefined);
+    const { queue } = new Handling();
+    const fetched = (lastStartOffset: string): void => {
+      queue.endsFetched({
+        ...{ partition: 3, highWatermark: '20', lastStableOffset: '20', lastStartOffset },
+      });
+    };
+    fetched('5');
+    queue.bufferFetched(recordsAt(5, 6), 7, 20);
+    for (const first of ['5', '7', '12', '12']) fetched(first);
+    queue.bufferFetched(recordsAt(12), 13, 20);
+    fetched('12');
+    const lines = logged.mock.calls.map(([line]) => line as object);
+    logged.mockRestore();
+    expect(lines).toEqual([expect.objectContaining({ partition: 3, offset: 7, until: 12 })]);
+  });
+
   it('keeps nothing of what has ended, however long others wait behind it without a break', async () => {
     setFlagsFromString('--expose-gc');
     const collectGarbage = runInNewContext('gc') as () => void;

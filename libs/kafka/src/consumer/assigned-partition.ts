@@ -8,6 +8,7 @@ import type { FetchControl, FetchedRecord, Unreadable } from '../client/kafka-po
 import type { OutboundRecord, RecordRefusedError } from '../producer/outbound-record.js';
 import type { CommittedProgress } from './committed-offsets.js';
 import type { InboundMessage, MessageHandler, WhenRefused } from './inbound-message.js';
+import type { FetchedEnds } from './open-transactions.js';
 import { PartitionProgress } from './partition-progress.js';
 import type { PartitionTransactions, TransactionListener } from './partition-transactions.js';
 import { TransactionEntry } from './pending-entries.js';
@@ -123,6 +124,8 @@ export class AssignedPartition {
   /** The offset at which the first fetch must begin; undefined until progress is read, and once it has begun there. */
   private requiredStart: number | undefined;
   private hasSought = false;
+  /** Whatever was deleted below this is logged. */
+  private lostUpTo = 0;
   /** The offset of the first fetch, as the progress of earlier owners has it. */
   private begin: number | undefined;
   /** The end of the partition, as the latest fetch has it. */
@@ -240,6 +243,13 @@ export class AssignedPartition {
     return this.isFetchPaused;
   }
 
+  /** Takes the ends of the partition as a fetch has them, before what it has fetched. */
+  endsFetched({ highWatermark, lastStartOffset }: FetchedEnds): void {
+    this.endOffsetRead(Number(highWatermark));
+    const { fetchedEnd } = this.progress;
+    if (fetchedEnd > 0) this.logLoss(fetchedEnd, Number(lastStartOffset));
+  }
+
   /** Takes the end of the partition as an admin request has it, which may be older than the latest fetch. */
   endOffsetRead(highWatermark: number): void {
     this.highWatermark = Math.max(this.highWatermark, highWatermark);
@@ -299,7 +309,17 @@ export class AssignedPartition {
       this.progress.forgetFetched();
     }
     if (left !== undefined) this.progress.inheritProgress(left);
+    if (left !== undefined && left.floor > 0) this.logLoss(left.floor, left.begin);
     this.resumeHandOver('progress');
+  }
+
+  /** Logs that Kafka has deleted what was not read yet, such as by retention. */
+  private logLoss(offset: number, until: number): void {
+    if (!(until > Math.max(offset, this.lostUpTo))) return;
+    this.lostUpTo = until;
+    const { topic, partition } = this;
+    const msg = 'messages lost: deleted before they were read';
+    logger.error({ msg, topic, partition, offset, until });
   }
 
   /** Hands over one chunk after the other, in the order of offsets. */

@@ -5,6 +5,7 @@ import {
   type PartitionBacklog,
   type PartitionContext,
 } from './assigned-partition.js';
+import type { FetchedEnds } from './open-transactions.js';
 
 interface FetchedFrom {
   topic: string;
@@ -148,6 +149,10 @@ export class AssignedPartitions {
   get pausedTopics(): ReadonlySet<string> {
     const paused = [...this.owned.values()].filter(({ isFetchPaused }) => isFetchPaused);
     return new Set(paused.map(({ topic }) => topic));
+  }
+
+  endsFetched(topic: string, ends: FetchedEnds): void {
+    this.owned.get(keyOf(topic, ends.partition))?.endsFetched(ends);
   }
 
   endOffsetRead(topic: string, partition: number, highWatermark: number): void {

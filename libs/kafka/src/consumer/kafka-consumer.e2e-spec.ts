@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { jest } from '@jest/globals';
 import { Logger } from '@nestjs/common';
 import { Kafka, logLevel, type Message, type Transaction } from '#libs/kafkajs-patches';
 import { ensureTopics } from '../client/ensure-topics.js';
@@ -138,6 +139,51 @@ describe('KafkaConsumer', () => {
     expect(givenUp).toEqual([0]);
     expect(handled.filter((text) => text === 'bad')).toHaveLength(3);
     expect(handled).toContain('good');
+  });
+
+  describe('where Kafka has deleted what was not read', () => {
+    let errors: unknown[];
+
+    beforeEach(() => {
+      errors = [];
+      jest.spyOn(Logger.prototype, 'error').mockImplementation((line) => void errors.push(line));
+    });
+
+    afterEach(() => {
+      jest.restoreAllMocks();
+    });
+
+    it('goes on behind it and logs that it is lost, but hands nothing over that has finished', async () => {
+      const handed: string[] = [];
+      const finish: MessageHandler = (messages) => {
+        for (const message of messages) {
+          const value = String(message.value);
+          handed.push(value);
+          if (value !== 'stuck 1') message.finish();
+        }
+        return Promise.resolve();
+      };
+      const before = join(finish);
+      await sendWithStock(
+        topic,
+        { value: '0' },
+        { value: 'stuck 1' },
+        { value: '2' },
+        { value: '3' },
+      );
+      await eventually(async () => (await committed()) === 1, 'the first is committed');
+      await eventually(() => handed.length === 4, 'all are handed over');
+      await before.close();
+      const partitions = [{ partition: 0, offset: '3' }];
+      await admin.deleteTopicRecords({ topic, partitions });
+
+      join(finish);
+      await sendWithStock(topic, { value: '4' });
+      await eventually(async () => (await committed()) === 5, 'the new one is committed');
+      expect(handed).toEqual(['0', 'stuck 1', '2', '3', '4']);
+      const lost = { msg: 'messages lost: deleted before they were read', topic, partition: 0 };
+      expect(errors).toEqual([{ ...lost, offset: 1, until: 3 }]);
+    });
   });
 
   describe('of input that is written in transactions', () => {

@@ -206,8 +206,8 @@ export class KafkaConsumer {
       onBatch: (batch) => {
         if (!signal.aborted && !this.stateTopics.acceptStateBatch(batch)) this.buffer(batch);
       },
-      onEnd: (topic, partition, highWatermark) => {
-        this.partitions.endOffsetRead(topic, partition, highWatermark);
+      onEnds: (topic, ends) => {
+        this.partitions.endsFetched(topic, ends);
       },
       onAssigned: (assignment) => {
         this.reassign(assignment);

@@ -1,11 +1,13 @@
 import { Logger } from '@nestjs/common';
 import { realNowMs } from '#libs/clock';
 
-/** As much of a fetch's answer about a partition as says how far it can be read. */
+/** As much of a fetch's answer about a partition as says from where, and how far, it can be read. */
 export interface FetchedEnds {
   partition: number;
   highWatermark: string;
   lastStableOffset: string;
+  /** Of the oldest record that is left, as kafkajs calls it; older brokers do not say it. */
+  lastStartOffset?: string;
 }
 
 /** The time-out of a transaction of Java's producers, unless they have another one. */

@@ -61,7 +61,7 @@ class Member {
         note('has drained');
       },
       onMembershipConfirmed: () => undefined,
-      onEnd: () => undefined,
+      onEnds: () => undefined,
     });
     this.consumer.start([topic, ...(group.others ?? [])], group.needed);
   }

@@ -46,7 +46,7 @@ describe('SupervisedConsumer', () => {
           callsEnd = resolve;
         }),
       onMembershipConfirmed: () => undefined,
-      onEnd: () => undefined,
+      onEnds: () => undefined,
     });
     consumer.start(['topic']);
   });

@@ -16,13 +16,13 @@ import {
   SESSION_TIMEOUT_MS,
   UnreadableTopics,
 } from './group-consumer.js';
-import { OpenTransactions } from './open-transactions.js';
+import { type FetchedEnds, OpenTransactions } from './open-transactions.js';
 
 export interface ConsumerCallbacks {
   /** Takes a fetch of one partition: without a message where it is of markers, aborted or compacted records alone. */
   onBatch: (batch: Batch) => void;
-  /** The end of a partition, as each fetch has it, be there something in it or not. */
-  onEnd: (topic: string, partition: number, highWatermark: number) => void;
+  /** The ends of a partition, as each fetch has them, be there something in it or not. */
+  onEnds: (topic: string, ends: FetchedEnds) => void;
   /** The partitions this process owns from now on, after each rebalance; empty once it is out of the group. */
   onAssigned: (assignment: PartitionAssignment) => void;
   /**
@@ -213,7 +213,7 @@ export class SupervisedConsumer implements FetchControl {
       endsFetched: (topic, ends) => {
         if (consumer !== this.consumer) return;
         this.openTransactions.endsFetched(topic, ends);
-        this.callbacks.onEnd(topic, ends.partition, Number(ends.highWatermark));
+        this.callbacks.onEnds(topic, ends);
       },
       unreadable: this.unreadable,
       beforeJoin: () => {

@@ -161,6 +161,43 @@ export function withLeaderMoves<G extends RecoveringGroupClass>(GroupOfKafkajs: 
   } as unknown as G;
 }
 
+interface TopicPartition {
+  topic: string;
+  partition: number;
+}
+
+/** As much of kafkajs's part in the offsets of a group as decides where it goes on. */
+interface OffsetManager {
+  readonly cluster: {
+    fetchTopicsOffset(
+      topics: readonly { topic: string; partitions: readonly { partition: number }[] }[],
+    ): Promise<{ partitions: { offset: string }[] }[]>;
+  };
+  readonly autoCommit: boolean;
+  readonly topicConfigurations: Readonly<Record<string, { fromBeginning: boolean }>>;
+  setDefaultOffset(of: TopicPartition): Promise<void>;
+  seek(to: TopicPartition & { offset: string }): Promise<void>;
+}
+
+export type OffsetManagerClass = new (options: never) => OffsetManager;
+
+/**
+ * Goes on at the first record that is left where Kafka has deleted the next one, and commits nothing of it. kafkajs
+ * commits the offset -2: what the group has committed, and its metadata, are gone.
+ */
+export function withoutDefaultCommits<M extends OffsetManagerClass>(ManagerOfKafkajs: M): M {
+  const Base: OffsetManagerClass = ManagerOfKafkajs;
+  return class OffsetManager extends Base {
+    override async setDefaultOffset({ topic, partition }: TopicPartition): Promise<void> {
+      if (this.autoCommit) return super.setDefaultOffset({ topic, partition });
+      const asked = { topic, partitions: [{ partition }], ...this.topicConfigurations[topic] };
+      const [found] = await this.cluster.fetchTopicsOffset([asked]);
+      const offset = found?.partitions[0]?.offset;
+      if (offset !== undefined) await this.seek({ topic, partition, offset });
+    }
+  } as unknown as M;
+}
+
 /** What shares the partitions of a group out, as kafkajs has it. */
 interface Assigner {
   name: string;
