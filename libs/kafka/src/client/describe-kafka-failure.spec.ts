@@ -55,6 +55,7 @@ describe('describeKafkaFailure', () => {
     ['OPERATION_NOT_ATTEMPTED', 'Write or Describe on one of events, states'],
     ['MESSAGE_TOO_LARGE', 'max.message.bytes allows of one of events, states'],
     ['INVALID_RECORD', 'not taken by one of events, states: where its cleanup.policy is compact'],
+    ['OFFSET_METADATA_TOO_LARGE', 'raise their offset.metadata.max.bytes'],
     ['NOT_ENOUGH_REPLICAS', 'min.insync.replicas asks for of one of events, states'],
     ['UNKNOWN_TOPIC_OR_PARTITION', 'of one of events, states'],
   ])('says of %s in a write what is wrong, and where', (type, what) => {

@@ -157,6 +157,8 @@ function adviceOfAnswer(type: string, { right, topics = [] }: Asked): string | u
         named &&
         `not taken by ${named}: where its cleanup.policy is compact, each record needs a key`
       );
+    case 'OFFSET_METADATA_TOO_LARGE':
+      return 'the brokers take less than 4096 characters with an offset: raise their offset.metadata.max.bytes';
     case 'NOT_ENOUGH_REPLICAS':
     case 'NOT_ENOUGH_REPLICAS_AFTER_APPEND':
       return named && `fewer replicas are in sync than min.insync.replicas asks for of ${named}`;
