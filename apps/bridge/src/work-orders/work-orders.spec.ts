@@ -178,6 +178,14 @@ describe('orders on their way to the lists of machines', () => {
     for (let turns = 0; turns < 5; turns += 1) await nextTurn();
   };
 
+  /** What an ERP has answered. */
+  const relay = async (order: object): Promise<void> => {
+    const value = Buffer.from(JSON.stringify({ orders: [order] }));
+    const relayed = messageOf(RELAYED_ORDERS, value, 1, () => undefined);
+    await bridge.get(QueuesController).handleOrders([relayed]);
+    await nextTurn();
+  };
+
   /** The service takes all lists that are to be set. */
   const applyAll = async (): Promise<void> => {
     for (const { list, answers } of lists.splice(0)) {
@@ -316,9 +324,24 @@ describe('orders on their way to the lists of machines', () => {
         },
       ],
     };
-    const value = Buffer.from(JSON.stringify({ orders: [gone] }));
-    const relayed = messageOf(RELAYED_ORDERS, value, 1, () => undefined);
-    await bridge.get(QueuesController).handleOrders([relayed]);
+    await relay(gone);
+    expect(ordersOf(lists[0]!.list)).toEqual(expected);
+  });
+
+  it.each([
+    ['asked for later, however old it says the order is', 30_001, ['4711']],
+    ['that was asked for before', 29_999, []],
+  ])('goes by an answer %s, once the ERP did not have the order', async (_, askedAt, expected) => {
+    await handle(orderMessage({ orderId: '4711', changedAt: 10, machines: ['M-1'] }));
+    const source = { topic: 't', partition: 0, offset: 8, messageId: null };
+    const cancelled = { orderId: '4711', changedAt: 30, status: 'cancelled' };
+    await relay({
+      ...{ orderId: '4711', source, recordedAt: 30_000, askedAt: 30_000 },
+      ...{ gone: 'the ERP does not have it', messages: [{ kind: 'change', order: cancelled }] },
+    });
+    const order = orderOf({ orderId: '4711', changedAt: 10, machines: ['M-1'] });
+    const messages = [{ kind: 'snapshot', order }];
+    await relay({ orderId: '4711', source, recordedAt: askedAt, askedAt, messages });
     expect(ordersOf(lists[0]!.list)).toEqual(expected);
   });
 

@@ -27,6 +27,7 @@ import { warnOfTimesAhead } from '../lists/times-ahead.js';
 import { OrderQueues } from './order-queues.js';
 import {
   ASSIGNMENT_CHANGES,
+  isGone,
   positionOf,
   RELAYED_ORDERS,
   type RelayedOrder,
@@ -122,7 +123,7 @@ export class OrderLedger {
         gone === undefined ? messages : messages.map((each) => datedAtLeast(each, knownAt));
       const { known, assignments, findings } = applyToOrder(
         { messages: dated, position, refused, wasUnmapped },
-        before,
+        before && asFound(before, relayed),
         this.equipment.machineOf,
         latestSeconds,
       );
@@ -203,4 +204,13 @@ export class OrderLedger {
 function datedAtLeast(message: OrderMessage, seconds: number): OrderMessage {
   if (message.kind === 'snapshot' || message.order.changedAt >= seconds) return message;
   return { ...message, order: { ...message.order, changedAt: seconds } };
+}
+
+/**
+ * What is known, but for the time of an answer that the ERP did not have the order, to which one that has it is compared
+ * by when they were asked for: an order that is there again says when it was changed last, which may be long ago.
+ */
+function asFound(known: KnownOrder, { askedAt, gone, messages }: RelayedOrder): KnownOrder {
+  if (askedAt === undefined || gone !== undefined || !isGone(known)) return known;
+  return { ...known, changedAt: Math.min(...messages.map(({ order }) => order.changedAt)) };
 }

@@ -77,17 +77,25 @@ export interface OrderRefusal extends QueuedOrder {
   faults: readonly RejectedResult[];
 }
 
-/** Where answers of ERPs stand in place of the partition of a message. */
+/** Where answers of ERPs stand in place of the partition of a message, and those that an order is not there. */
 const ASKED = -2;
+const GONE = -3;
 
 /**
  * By what two equally old messages of an order are compared. Answers go by the time at which they were asked for,
  * whatever messages they were asked for by: of an order one is asked for at a time.
  */
-export function positionOf({ source, recordedAt, askedAt }: RelayedOrder): MessagePosition {
-  return askedAt === undefined
-    ? { partition: source.partition, offset: source.offset, recordedAt }
-    : { partition: ASKED, offset: askedAt, recordedAt: askedAt };
+export function positionOf({ source, recordedAt, askedAt, gone }: RelayedOrder): MessagePosition {
+  if (askedAt === undefined) {
+    return { partition: source.partition, offset: source.offset, recordedAt };
+  }
+  const partition = gone === undefined ? ASKED : GONE;
+  return { partition, offset: askedAt, recordedAt: askedAt };
+}
+
+/** Whether an order is known as one that its ERP did not have. */
+export function isGone({ from }: { from: MessagePosition }): boolean {
+  return from.partition === GONE;
 }
 
 export interface Queued {
