@@ -10,6 +10,7 @@ import {
   type OrderStatus,
   type ReplacedOperations,
 } from '#libs/contracts';
+import { isFinished } from './known-order.js';
 
 export type OrderApplication =
   | { kind: 'applied'; order: OrderSnapshot }
@@ -61,16 +62,25 @@ function saysNothing({ status, operations = [] }: OrderChange): boolean {
 function applied(known: OrderSnapshot, change: OrderChange): OrderApplication {
   const { orderId, changedAt, fence } = change;
   const status = change.status ?? known.status;
+  // what is kept of a finished order says nothing of the work that is taken up again
+  const [open, kept] = isFinished(known)
+    ? [{ ...known, operations: [] }, known.operations]
+    : [known, []];
   const order: OrderSnapshot = {
     orderId,
     changedAt,
     status,
-    operations: operationsAfter(known, change),
+    operations: operationsAfter(open, change),
   };
   if (fence !== undefined) order.fence = fence;
-  return isWithoutWork(known, change, order)
-    ? { kind: 'unknown-order' }
-    : { kind: 'applied', order };
+  if (isWithoutWork(open, change, order)) return { kind: 'unknown-order' };
+  if (kept.length > 0) {
+    const named = new Set(order.operations.map(({ operationId }) => operationId));
+    const { isReplaced } = replacementOf(kept, change.replaces);
+    const others = kept.filter((each) => !named.has(each.operationId) && !isReplaced(each));
+    order.operations = [...others, ...order.operations];
+  }
+  return { kind: 'applied', order };
 }
 
 /** Something of it is to be done again, and nothing is known that could be. */

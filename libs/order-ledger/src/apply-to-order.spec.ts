@@ -392,6 +392,8 @@ describe('an order that is taken up again', () => {
     order: { orderId: '4711', changedAt, ...more },
   });
 
+  const completed = (operationId: string) => ({ operationId, status: 'completed' as const });
+
   it('must be sent as a whole, where its end came as a status alone', () => {
     const ledger = ledgerOf(order('4711', [operation('0010')]));
     ledger.takeIn([change(101, { status: 'completed' })]);
@@ -416,6 +418,35 @@ describe('an order that is taken up again', () => {
     const done = operation('0010', { status: 'completed' });
     const ledger = ledgerOf(order('4711', [done]));
     ledger.takeIn([change(101, { operations: [operation('0010')] })]);
+    expect(ledger.listOf('M-1')).toEqual(['4711']);
+  });
+
+  it.each<[string, Partial<OrderChange>]>([
+    ['its operations', { operations: ['0010', '0020'].map((id) => completed(id)) }],
+    ['a status', { status: 'completed' }],
+  ])('has the name on its list that it had before it ended with %s', (_, end) => {
+    const others = [operation('0030', { machineId: 'M-2' })];
+    const ledger = ledgerOf(order('4711', [operation('0010'), operation('0020'), ...others]));
+    expect(ledger.listOf('M-1')).toEqual(['4711-0010', '4711-0020']);
+    ledger.takeIn([change(101, { operations: others.map((each) => completed(each.operationId)) })]);
+    ledger.takeIn([change(102, end)]);
+    ledger.takeIn([change(103, { status: 'completed' })]);
+    expect([ledger.listOf('M-1'), ledger.listOf('M-2')]).toEqual([[], []]);
+    const again = [operation('0020', { status: 'started' })];
+    ledger.takeIn([change(104, { status: 'started', operations: again })]);
+    expect([ledger.listOf('M-1'), ledger.listOf('M-2')]).toEqual([['4711-0020'], []]);
+    ledger.takeIn([change(105, { operations: [operation('0010', { machineId: 'M-2' })] })]);
+    expect([ledger.listOf('M-1'), ledger.listOf('M-2')]).toEqual([['4711'], ['4711']]);
+  });
+
+  it('has what a change says anew, and no place that it replaces', () => {
+    const at = (workCentre: string): OrderOperation => {
+      return { operationId: `10/${workCentre}`, machineId: 'M-1', workCentre, status: 'released' };
+    };
+    const ledger = ledgerOf(order('4711', [at('A'), at('B')]));
+    ledger.takeIn([change(101, { status: 'completed' })]);
+    const moved = { operationId: '10', machineId: 'M-1', workCentre: 'C' };
+    ledger.takeIn([change(102, { status: 'started', operations: [moved], replaces: ['10'] })]);
     expect(ledger.listOf('M-1')).toEqual(['4711']);
   });
 });

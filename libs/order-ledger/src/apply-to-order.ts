@@ -75,7 +75,10 @@ export function applyToOrder(
     // A change names no machines by itself: it goes for those of the order.
     const isSnapshot = message.kind === 'snapshot';
     const order = met.kind === 'superseded' ? met.known : met.order;
-    const { machines, unmapped } = placeOrder(isSnapshot ? message.order : order, machineOf);
+    const { machines, unmapped, sharing } = placeOrder(
+      isSnapshot ? message.order : order,
+      machineOf,
+    );
     if (met.kind === 'superseded') {
       older ??= `order ${orderId} ${whyOlder(message.order, order)}`;
       for (const machineId of machines.keys()) superseded.add(machineId);
@@ -96,7 +99,7 @@ export function applyToOrder(
       if (operations.length > 0) listedOn.push(machineId);
       assignments.set(machineId, operations);
     }
-    if (met.kind === 'applied') latest = toKnownOrder(order, listedOn, position);
+    if (met.kind === 'applied') latest = toKnownOrder(order, listedOn, position, sharing);
   }
   const findings = [...rejected];
   for (const machineId of superseded) {

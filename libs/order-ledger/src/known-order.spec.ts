@@ -51,7 +51,7 @@ describe('an order as it is stored', () => {
   it('is read back as it was', () => {
     fc.assert(
       fc.property(anOrder, someIds, aPosition, (order, machineIds, from) => {
-        const known = toKnownOrder(order, machineIds, from);
+        const known = toKnownOrder(order, machineIds, from, []);
         const text = JSON.stringify(toStoredOrder(known));
         expect(fromStoredOrder(JSON.parse(text))).toEqual(known);
       }),
@@ -61,7 +61,7 @@ describe('an order as it is stored', () => {
   it('is finished after it is read if it was before, with nothing else kept of it', () => {
     fc.assert(
       fc.property(anOrder, aPosition, (order, position) => {
-        const known = toKnownOrder(order, ['M-1'], position);
+        const known = toKnownOrder(order, ['M-1'], position, []);
         expect(isFinished(known)).toBe(isFinished(order));
         if (isFinished(order)) expect(known).toMatchObject({ operations: [], machineIds: [] });
       }),
@@ -82,7 +82,7 @@ describe('an order as it is stored', () => {
   it('is read as earlier versions stored it, with the messages it came from before', () => {
     const known = toKnownOrder(
       { orderId: '4711', changedAt: 100, status: 'planned', operations: [] },
-      ...([['M-1'], { partition: 1, offset: 7, recordedAt: 5 }] as const),
+      ...([['M-1'], { partition: 1, offset: 7, recordedAt: 5 }, []] as const),
     );
     expect(fromStoredOrder([...toStoredOrder(known), [6, [0, 3]]])).toEqual(known);
   });

@@ -23,8 +23,9 @@ export function isBefore(message: MessagePosition, other: MessagePosition): bool
 }
 
 /**
- * An order as last known: all it takes to place its operations again. Of a finished one only its
- * status, its time and the sender's count are kept, so that no older message brings it back.
+ * An order as last known: all it takes to place its operations again. Of a finished one its status, its time and the
+ * sender's count are kept, so that no older message brings it back, and two operations of each machine that had several,
+ * as done: one that is taken up again has its former name on the list.
  */
 export interface KnownOrder extends Omit<OrderSnapshot, 'orderId'> {
   /** Machines that have it on their list. */
@@ -33,18 +34,30 @@ export interface KnownOrder extends Omit<OrderSnapshot, 'orderId'> {
   from: MessagePosition;
 }
 
+/** @param sharing two operations of each machine that has several */
 export function toKnownOrder(
   order: OrderSnapshot,
   machineIds: readonly string[],
   from: MessagePosition,
+  sharing: readonly OrderOperation[],
 ): KnownOrder {
   const { changedAt, status, fence } = order;
   // Written out: this runs for every order, and to spread objects takes several times as long.
   const known: KnownOrder = isFinished(order)
-    ? { changedAt, from, status, operations: [], machineIds: [] }
+    ? {
+        changedAt,
+        from,
+        status,
+        operations: sharing.map((each) => asDone(each, status)),
+        machineIds: [],
+      }
     : { changedAt, from, status, operations: order.operations, machineIds };
   if (fence !== undefined) known.fence = fence;
   return known;
+}
+
+function asDone(operation: OrderOperation, ofOrder: OrderStatus): OrderOperation {
+  return isOver(operation.status) ? operation : { ...operation, status: ofOrder };
 }
 
 /** Whether it is dated by a time that no clock can have shown yet: earlier versions took such messages. */

@@ -11,6 +11,8 @@ interface PlacedOrder {
   machines: ReadonlyMap<string, readonly AssignedOperation[]>;
   /** Operations that should be on a list and have no machine. */
   unmapped: readonly OrderOperation[];
+  /** Two of the operations of each machine that has several, which is why names of entries there have their ids. */
+  sharing: readonly OrderOperation[];
 }
 
 /** Puts each operation of an order where it belongs. */
@@ -29,9 +31,11 @@ export function placeOrder(order: OrderSnapshot, machineOf: MachineOf): PlacedOr
     else others.push(operation);
   }
   const machines = new Map<string, AssignedOperation[]>();
+  const sharing: OrderOperation[] = [];
   for (const [machineId, operations] of named) {
     const assigned: AssignedOperation[] = [];
     machines.set(machineId, assigned);
+    if (operations.length > 1) sharing.push(...operations.slice(0, 2));
     for (const { operationId, status, sequence, plannedStart } of isOver ? [] : operations) {
       if (!LISTED.has(status)) continue;
       // It counts all operations of the order there: the name does not change when one is done.
@@ -42,7 +46,7 @@ export function placeOrder(order: OrderSnapshot, machineOf: MachineOf): PlacedOr
       assigned.push(operation);
     }
   }
-  return { machines, unmapped };
+  return { machines, unmapped, sharing };
 }
 
 const PLACES_NAMED = 5;
