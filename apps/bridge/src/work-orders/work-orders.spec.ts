@@ -408,6 +408,21 @@ describe('orders on their way to the lists of machines', () => {
     expect(deadLetters).toEqual([]);
   });
 
+  it.each([
+    ['of an order that is over', 'cancelled', 'released'],
+    ['that is done itself', 'released', 'completed'],
+  ])('takes an operation %s for none that needs its machine', async (_, status, ofOperation) => {
+    listFirstAlone();
+    const operations = [
+      { operationId: '0010', machineId: 'X-1', status: ofOperation },
+      { operationId: '0020', machineId: 'M-1' },
+    ];
+    const order = { orderId: '4711', changedAt: 1, status, operations };
+    await handle(orderMessage(Buffer.from(JSON.stringify(order))));
+    expect(deadLetters).toEqual([]);
+    expect(lists.map(({ list }) => list.machineId)).toEqual(['X-1', 'M-1']);
+  });
+
   it('leaves it to the call whether a machine exists when nobody can be asked', async () => {
     const directory = bridge.get(MachineDirectory);
     jest.spyOn(directory, 'hasMachine').mockReturnValue(false);

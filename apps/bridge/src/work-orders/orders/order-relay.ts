@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { afterRealMs, Clock } from '#libs/clock';
-import { groupBy, type OrderMessage, type Rejection } from '#libs/contracts';
+import { groupBy, isOver, type OrderMessage, type Rejection } from '#libs/contracts';
 import type { OutboundRecord } from '#libs/kafka';
 import { placeOrder, rejectUnmapped } from '#libs/order-ledger';
 import { type CommandResult, rejection } from '../../delivery/index.js';
@@ -32,10 +32,13 @@ export class OrderRelay {
     private readonly directory: MachineDirectory,
   ) {}
 
+  /** Those with work that is not over: for what is, a machine need not exist any more. */
   private machinesOf(orders: readonly OrderMessage[]): Set<string> {
     const machineIds = new Set<string>();
     for (const { order } of orders) {
-      for (const operation of order.operations ?? []) {
+      const { status: ofOrder = 'planned' } = order;
+      for (const operation of isOver(ofOrder) ? [] : (order.operations ?? [])) {
+        if (isOver(operation.status ?? ofOrder)) continue;
         const machineId = this.equipment.machineOf(operation);
         if (machineId !== undefined) machineIds.add(machineId);
       }
