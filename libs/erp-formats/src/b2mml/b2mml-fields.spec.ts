@@ -82,6 +82,18 @@ describe('B2MML in JSON', () => {
 });
 
 describe('B2MML in XML', () => {
+  it.each([
+    ['<DispatchStatus><value>Held</value></DispatchStatus>', 'JobOrder/DispatchStatus'],
+    [
+      '<EquipmentRequirement><EquipmentID><value>M1</value></EquipmentID></EquipmentRequirement>',
+      'JobOrder/EquipmentRequirement[1]/EquipmentID',
+    ],
+  ])('is refused where text is in elements of its own: %s', (field, path) => {
+    const place = '<EquipmentRequirement><EquipmentID>M2</EquipmentID></EquipmentRequirement>';
+    const body = `<JobOrder><ID>JO-1</ID>${field}${place}</JobOrder>`;
+    expect(() => read(body)).toThrow(`${path} must be text, not elements`);
+  });
+
   const state = '<DispatchStatus>Cancelled</DispatchStatus>';
   const place = '<EquipmentRequirement><EquipmentID>FR01</EquipmentID></EquipmentRequirement>';
   const order = (fields: string): string => `<JobOrder><ID>JO-1</ID>${fields}${place}</JobOrder>`;

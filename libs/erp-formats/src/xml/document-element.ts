@@ -11,7 +11,7 @@ export interface DocumentElement {
   /** Its own text, trimmed: as it is written, for leading zeros carry meaning. */
   readonly text: string;
   readonly attributes: Readonly<Record<string, string>>;
-  /** What its JSON is where that is no text and not empty, such as `a number`. */
+  /** What it holds where that is no text and not empty: `elements`, or of JSON such as `a number`. */
   readonly notText?: string;
 }
 

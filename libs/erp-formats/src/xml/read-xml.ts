@@ -43,6 +43,7 @@ interface OpenElement {
   children: OpenElement[];
   text: string;
   attributes: Record<string, string>;
+  notText?: string;
 }
 
 /** The root of a well-formed document. Throws {@link XmlFault}. */
@@ -103,6 +104,8 @@ class ElementBuilder {
   close(): void {
     if (this.current === null) return;
     this.current.text = this.current.text.trim();
+    if (this.current.text === '' && this.current.children.length > 0)
+      this.current.notText = 'elements';
     this.current = this.current.parent;
     this.depth -= 1;
   }
