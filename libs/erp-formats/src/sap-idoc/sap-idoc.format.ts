@@ -100,7 +100,7 @@ const IDOC_FIELDS: FieldRules = {
     E1AFFLL: 'elements',
   },
   E1JSTKL: STATUS,
-  E1AFFLL: { PLNFL: 'text', E1AFVOL: 'elements' },
+  E1AFFLL: { PLNFL: 'text', MSGFN: 'text', E1AFVOL: 'elements' },
   E1AFVOL: { ...OPERATION, VORNR: 'text', E1JSTVL: 'elements', E1AFUVL: 'elements' },
   E1JSTVL: STATUS,
   E1AFUVL: { ...OPERATION, UVORN: 'text', E1JSTUL: 'elements' },
@@ -206,8 +206,9 @@ function readSapOperations(
   const operations: OrderOperation[] = [];
   for (const sequence of sequences) {
     const number = textOf(sequence, 'PLNFL');
+    const isDeleted = textOf(sequence, 'MSGFN') === DELETED;
     const found = parsedEach(elements(sequence, 'E1AFVOL'), (segment) =>
-      readWithSubOperations(segment, frame),
+      readWithSubOperations(segment, isDeleted ? { ...frame, status: 'cancelled' } : frame),
     );
     if (!found.ok) return found;
     for (const operation of found.value.flat()) {

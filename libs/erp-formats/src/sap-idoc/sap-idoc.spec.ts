@@ -229,6 +229,11 @@ describe('an order IDoc', () => {
     expect(readOrder(sequence(operation)).operations[0]?.status).toBe('cancelled');
   });
 
+  it('cancels the operations of a sequence that was deleted', () => {
+    const deleted = sequence(`<MSGFN>003</MSGFN>${OPERATION}`);
+    expect(readOrder(deleted).operations).toMatchObject([{ status: 'cancelled' }]);
+  });
+
   it('is not released when it does not say so', () => {
     const silent = idoc(sequence(OPERATION)).replace('I0002', 'I0016');
 
