@@ -26,7 +26,6 @@ export function createProgram(): CliCommand {
     .version(VERSION, '-V, --version', 'prints the version')
     .option('--settings-file <file>', 'adds settings of a file such as .env to the environment')
     .on('option:settings-file', loadSettings)
-    .helpCommand('help [command]', 'shows this, or what a command takes')
     .usage('[options] <command>');
   addCheckCommands(program);
   addMachinesCommand(program);
@@ -50,7 +49,21 @@ export function createProgram(): CliCommand {
   addPreviewCommand(erp);
   addMapCommand(erp);
   addCompletionCommand(program);
+  addHelpCommand(program);
   return program;
+}
+
+/** commander's own knows the first level of commands alone. */
+function addHelpCommand(program: CliCommand): void {
+  program
+    .command('help')
+    .argument('[command...]', 'such as dlq show')
+    .description('Shows this, or what a command takes.')
+    .action((names: string[]) => {
+      let command: CliCommand = program;
+      for (const name of names) command = command.below(name);
+      command.help();
+    });
 }
 
 /** @throws SettingsError for a file that cannot be read */

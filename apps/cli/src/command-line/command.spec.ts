@@ -23,10 +23,23 @@ describe('what a command is called with', () => {
     },
   );
 
-  it.each(['help', 'help dlq'])('may be %s', async (words) => {
-    jest.spyOn(process.stdout, 'write').mockReturnValue(true);
+  it.each([
+    ['help', 'machine-bridge [options] <command>'],
+    ['help dlq', 'dlq -- <command>'],
+    ['help dlq show', 'dlq -- show [options] <topic>'],
+  ])('may be %s', async (words, usage) => {
+    const stdout = jest.spyOn(process.stdout, 'write').mockReturnValue(true);
     expect(await called(...words.split(' '))).toMatchObject({ exitCode: 0 });
+    expect(stdout).toHaveBeenCalledWith(expect.stringContaining(usage));
   });
+
+  it.each(['help nothing', 'help dlq nothing', 'help doctor nothing'])(
+    'is named where help knows no such command: %s',
+    async (words) => {
+      const message = expect.stringContaining("'nothing'") as string;
+      expect(await called(...words.split(' '))).toMatchObject({ message });
+    },
+  );
 
   it.each([
     'flows --bridge 127.0.0.1:3000',

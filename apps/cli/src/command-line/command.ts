@@ -62,9 +62,17 @@ export class CliCommand extends Command {
     return this.error(`error: ${problem}`);
   }
 
+  /** The command of that name below this one. */
+  below(name: string): CliCommand {
+    const found = this.commands.find((command) => command.name() === name);
+    return (found as CliCommand | undefined) ?? this.refuseUnknown(name);
+  }
+
   private refuseUnknown(name: string | undefined): never {
     if (name === undefined) return this.help({ error: true });
     const names = this.commands.map((command) => command.name());
+    if (names.length === 0)
+      return this.refuse(`'${this.name()}' has no command '${name}' below it`);
     const list = [names.slice(0, -1).join(', '), ...names.slice(-1)].filter((part) => part !== '');
     return this.refuse(`unknown command '${name}': it is ${list.join(' or ')}`);
   }
