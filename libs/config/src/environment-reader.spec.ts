@@ -26,6 +26,16 @@ describe('EnvironmentReader', () => {
     expect(env.list('LIST', [])).toEqual(['a', 'b']);
   });
 
+  it.each(['"a"', "'a'", '""', ' "a b" '])('refuses %s: the quotes would belong to it', (value) => {
+    const env = new EnvironmentReader({ NAME: value, PASSWORD: value, HALF: '"a' });
+    env.text('NAME', '');
+    expect(env.secret('PASSWORD')).toBe(value.trim());
+    expect(env.optional('HALF')).toBe('"a');
+    expect(env.problems).toEqual([
+      'NAME is in quotes, which belong to its value here: leave them out',
+    ]);
+  });
+
   it.each(['-1', '1.5', '1e3', '0x10', 'ten', '10s', '101', '99999999999999999999'])(
     'refuses %s where a whole number from 0 to 100 belongs',
     (value) => {

@@ -1,5 +1,6 @@
 import { readFileSync, statSync } from 'node:fs';
 import { parseEnv } from 'node:util';
+import { parseDocument } from 'yaml';
 import { misspeltSettings } from './misspelt-settings.js';
 
 export type Environment = Readonly<Record<string, string | undefined>>;
@@ -82,6 +83,10 @@ export function versionOf(files: readonly string[]): string {
   return versions.join(' ');
 }
 
+/** As `docker run --env-file` leaves values, which systemd and shells take the quotes off. */
+const QUOTED = /^(["']).*\1$/s;
+const MAY_BE_QUOTED = /(PASSWORD|SECRET|HEADERS)$/;
+
 const DECIMAL = /^\d*\.?\d+$/;
 
 export interface IntegerBounds {
@@ -107,6 +112,9 @@ export class EnvironmentReader {
   optional(name: string, fallback?: string): string | undefined {
     if (fallback !== undefined || !this.asked.has(name)) this.asked.set(name, fallback);
     const value = this.env[name]?.trim();
+    if (value !== undefined && QUOTED.test(value) && !MAY_BE_QUOTED.test(name)) {
+      this.problem(name, 'is in quotes, which belong to its value here: leave them out');
+    }
     return value === '' ? undefined : value;
   }
 
@@ -246,8 +254,17 @@ export class EnvironmentReader {
   /** What the file that a setting names holds in JSON; undefined where that is not set, or the file holds none. */
   json(name: string): unknown {
     const content = this.file(name);
+    if (content === undefined) return undefined;
     try {
-      return content === undefined ? undefined : JSON.parse(content);
+      const json: unknown = JSON.parse(content);
+      const line = lineOfRepeatedName(content);
+      if (line !== undefined) {
+        this.problem(
+          name,
+          `names a file in which line ${line} repeats a name: keep one of the two`,
+        );
+      }
+      return json;
     } catch {
       this.problem(name, 'names a file that is not JSON');
       return undefined;
@@ -272,6 +289,12 @@ export class EnvironmentReader {
     // settings that several others need are read as often
     if (!this.problems.includes(problem)) this.problems.push(problem);
   }
+}
+
+/** `JSON.parse` takes the last of two fields of one name, such as two senders. JSON is YAML as well. */
+function lineOfRepeatedName(json: string): number | undefined {
+  const repeated = parseDocument(json).errors.find(({ code }) => code === 'DUPLICATE_KEY');
+  return repeated?.linePos?.[0].line;
 }
 
 function errorCode(error: unknown): string {

@@ -9,8 +9,9 @@ const TOKEN = 'token-of-sixteen-or-more';
 describe('the senders of ingest', () => {
   const missing = join(temporaryFolder(), 'none');
 
-  function problemsOf(senders: object): readonly string[] {
-    const file = temporaryFile('senders.json', { senders });
+  function problemsOf(senders: object | string): readonly string[] {
+    const content = typeof senders === 'string' ? senders : { senders };
+    const file = temporaryFile('senders.json', content);
     try {
       loadIngestSettings({ KAFKA_BROKERS: '127.0.0.1:9092', INGEST_SENDERS_FILE: file });
       return [];
@@ -42,10 +43,28 @@ describe('the senders of ingest', () => {
     ]);
   });
 
-  it('must not share a token, which would let one send as the other', () => {
-    const sender = { token: TOKEN, paths: ['/orders'] };
-    expect(problemsOf({ a: sender, b: sender })).toEqual([
-      'INGEST_SENDERS_FILE has two senders with the same token',
+  it.each([
+    ['token', { token: TOKEN }],
+    ['certificate', { certificateSha256: 'ab'.repeat(32) }],
+  ])('must not share a %s, which would let one send as the other', (what, identity) => {
+    const sender = { ...identity, paths: ['/orders'] };
+    expect(problemsOf({ a: sender, b: sender })).toContain(
+      `INGEST_SENDERS_FILE has two senders with the same ${what}`,
+    );
+  });
+
+  it('are each there once', () => {
+    const sender = JSON.stringify({ token: TOKEN, paths: ['/orders'] });
+    expect(problemsOf(`{"senders": {\n "a": ${sender},\n "a": ${sender}\n}}`)).toEqual([
+      'INGEST_SENDERS_FILE names a file in which line 3 repeats a name: keep one of the two',
+    ]);
+  });
+
+  it('have a secret in one place', () => {
+    const hmacSecretFile = temporaryFile('secret', TOKEN);
+    const sender = { hmacSecret: `another-${TOKEN}`, hmacSecretFile, paths: ['/orders'] };
+    expect(problemsOf({ a: sender })).toEqual([
+      'INGEST_SENDERS_FILE sender a has hmacSecret and hmacSecretFile: keep one',
     ]);
   });
 });

@@ -141,9 +141,14 @@ function readSenders(env: EnvironmentReader): readonly IngestSender[] | undefine
     return [];
   }
   const all = Object.entries(senders).map(([name, value]) => readSender(env, name, value));
-  const tokens = all.flatMap(({ tokenDigest }) => tokenDigest?.toString('hex') ?? []);
-  if (new Set(tokens).size < tokens.length) {
-    env.problem(SENDERS_FILE, 'has two senders with the same token');
+  const identities = {
+    token: all.flatMap(({ tokenDigest }) => tokenDigest?.toString('hex') ?? []),
+    certificate: all.flatMap(({ certificate }) => certificate ?? []),
+  };
+  for (const [what, values] of Object.entries(identities)) {
+    if (new Set(values).size < values.length) {
+      env.problem(SENDERS_FILE, `has two senders with the same ${what}`);
+    }
   }
   return all;
 }
@@ -217,6 +222,7 @@ class FileFields {
   content(name: string): unknown {
     const file = this.fields[`${name}File`];
     if (typeof file !== 'string') return this.fields[name];
+    if (this.fields[name] !== undefined) this.problem(`has ${name} and ${name}File: keep one`);
     const part = this.part === undefined ? '' : `${this.part} `;
     return this.env.fileContent(`${this.setting} ${part}${name}File`, file);
   }

@@ -36,6 +36,8 @@ describe('a misspelt setting', () => {
   it.each([
     ['KAFKA_SSL_KE_FILE', 'KAFKA_SSL_KEY_FILE'],
     ['KAFKA_SSL_CET_FILE', 'KAFKA_SSL_CERT_FILE'],
+    ['KAFKA_SSL_CA', 'KAFKA_SSL_CA_FILE'],
+    ['KAFKA_GROUP_ID_FILE', 'KAFKA_GROUP_ID'],
     ['BRIDGE_HTTP_POTR', 'BRIDGE_HTTP_PORT'],
     ['BRIDGE_HTTP_POST', 'BRIDGE_HTTP_HOST or BRIDGE_HTTP_PORT'],
   ])('is taken for the nearest: %s for %s', (name, meant) => {

@@ -5,8 +5,8 @@ const SHORTEST_NAMES = [8, 13];
 const KNOWN_OTHERWISE = /^(https?_proxy$|OTEL_)/i;
 
 /**
- * Variables that are set and differ by one or two characters from one of `names`, which is not set; `meant` is the
- * nearest, or several that are equally near: `A or B`.
+ * Variables that are set and differ by one or two characters, or by `_FILE`, from one of `names`, which is not set;
+ * `meant` is the nearest, or several that are equally near: `A or B`.
  */
 export function misspeltSettings(
   environment: Readonly<Record<string, string | undefined>>,
@@ -17,6 +17,8 @@ export function misspeltSettings(
   return Object.keys(environment)
     .filter((name) => isSet(name) && !names.includes(name) && !KNOWN_OTHERWISE.test(name))
     .flatMap((name) => {
+      const twin = name.endsWith('_FILE') ? name.slice(0, -'_FILE'.length) : `${name}_FILE`;
+      if (unset.includes(twin)) return [{ name, meant: twin }];
       for (const [index, shortest] of SHORTEST_NAMES.entries()) {
         const long = unset.filter((known) => known.length >= shortest);
         const meant = long.filter((known) => edits(name, known) === index + 1);
