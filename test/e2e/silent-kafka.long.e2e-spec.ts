@@ -20,12 +20,18 @@ describe('a Kafka that falls silent', () => {
   const readiness = async (): Promise<number> =>
     (await fetch(`${plant.bridgeUrl}/health/ready`)).status;
 
+  const states = async (): Promise<unknown[]> => {
+    const response = await fetch(`${plant.bridgeUrl}/api/flows`);
+    return ((await response.json()) as { state: unknown }[]).map(({ state }) => state);
+  };
+
   it('is given up, and joined anew when it answers again', async () => {
     broker.freeze();
     try {
       await eventually(async () => (await readiness()) === 503, {
         what: 'the bridge says that Kafka is away',
       });
+      expect(new Set(await states())).toEqual(new Set(['paused']));
     } finally {
       broker.thaw();
     }
@@ -35,5 +41,6 @@ describe('a Kafka that falls silent', () => {
     });
     await plant.kafka.sendList('M-001', ['after-silence']);
     await plant.sandbox.listBecomes('M-001', ['after-silence']);
+    expect(new Set(await states())).toEqual(new Set(['running']));
   }, 180_000);
 });

@@ -59,13 +59,14 @@ export class GroupFlows {
   async all(): Promise<GroupFlow[]> {
     const lags = await this.lags();
     const processes = this.shares.all();
-    // Kept out of the share that this process reports: the others know better, and it lasts a moment.
-    const unread = this.controls.problem;
+    // Kept out of the share that this process reports: the others know better.
+    const problem = this.controls.problem ?? this.strategy.consumer.outage;
     return FLOWS.flatMap((flow) => {
       const pause = this.controls.pauseOf(flow);
       const answer = groupFlow(flow, pause, processes, lags.get(flow) ?? null);
       if (answer === undefined) return [];
-      return unread === undefined ? answer : { ...answer, state: 'paused', why: unread };
+      const isKnown = problem === undefined || answer.state === 'pausedByHand';
+      return isKnown ? answer : { ...answer, state: 'paused', why: problem };
     });
   }
 

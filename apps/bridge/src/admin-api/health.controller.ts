@@ -94,7 +94,7 @@ export class Readiness {
       case 'starting':
         return consumer.startProblem ?? 'not yet a member of the consumer group';
       case 'broken':
-        return `Kafka cannot be reached, or the group coordinator does not answer; trying again: ${consumer.endedBecause}`;
+        return consumer.outage;
       case 'stopped':
         return 'the bridge is stopping';
       default:

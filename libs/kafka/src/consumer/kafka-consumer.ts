@@ -144,6 +144,12 @@ export class KafkaConsumer {
     return this.supervised.endedBecause;
   }
 
+  /** Why nothing is consumed, in words, while the consumer is broken. */
+  get outage(): string | undefined {
+    if (this.state !== 'broken') return undefined;
+    return `Kafka cannot be reached, or the group coordinator does not answer; trying again: ${this.endedBecause}`;
+  }
+
   /** What cannot be read, in words: its messages wait. */
   get readProblem(): string | undefined {
     const { unreadable, openTransactions } = this.supervised;
