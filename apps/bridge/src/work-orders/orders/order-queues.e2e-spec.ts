@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { jest } from '@jest/globals';
 import { Logger } from '@nestjs/common';
 import { realDelayMs } from '#libs/clock';
 import { loadBridgeSettings, readEnvironment } from '#libs/config';
@@ -26,6 +27,7 @@ describe('the end of a record of a queue', () => {
 
   it('is a tombstone where Kafka does not let records be deleted, or that is not known yet', async () => {
     const { topicPrefix } = settings.kafka;
+    const log = jest.spyOn(Logger.prototype, 'log');
     const topics = [
       { name: `${topicPrefix}${RELAYED_ORDERS}`, cleanupPolicy: 'compact,delete' as const },
       { name: `${topicPrefix}${ASSIGNMENT_CHANGES}`, cleanupPolicy: 'compact' as const },
@@ -57,5 +59,11 @@ describe('the end of a record of a queue', () => {
     expect(await endOf(ASSIGNMENT_CHANGES)).toMatchObject([
       { topic: `${topicPrefix}${ASSIGNMENT_CHANGES}`, ...tombstone },
     ]);
+    expect(log).toHaveBeenCalledWith(
+      expect.objectContaining({
+        msg: 'queue is shortened by tombstones',
+        queue: `${topicPrefix}${ASSIGNMENT_CHANGES}`,
+      }),
+    );
   });
 });

@@ -209,14 +209,15 @@ export class OrderQueues implements OnModuleDestroy {
     this.isDeleting = false;
   }
 
-  private notDeleted(queue: string, error: unknown): void {
+  private notDeleted(name: string, error: unknown): void {
+    const queue = this.fullName(name);
     if (!(error instanceof MayNotDeleteError)) {
       const why = describeKafkaFailure(error, { right: 'Delete', topics: [queue] });
       this.logger.warn({ msg: 'queue not shortened, will try again', queue, error: why });
       return;
     }
-    this.deletable.delete(queue);
-    this.leftOut.set(queue, TURNS_LEFT_OUT);
+    this.deletable.delete(name);
+    this.leftOut.set(name, TURNS_LEFT_OUT);
     this.logger.log({ msg: 'queue is shortened by tombstones', queue, why: error.why });
   }
 
