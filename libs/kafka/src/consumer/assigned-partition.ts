@@ -536,7 +536,8 @@ export class PartitionMessage implements InboundMessage {
    * been answered becomes one after the first. Never rejects.
    */
   private async handleAgain(error: unknown): Promise<void> {
-    const { topic, partition, offset, failures, revoked } = this;
+    const { partition, offset, failures, revoked } = this;
+    const { topic } = this.assigned;
     const { handle, giveUp } = this.assigned.context;
     if (!revoked.aborted) {
       logger.error({ msg: 'handler failed', topic, partition, offset, failures, err: error });

@@ -139,6 +139,7 @@ describe('DeadLetters', () => {
       await publish(deadLetters, sender, { ...message, offset }, notJson);
     }
     let next = 0;
+    expect(lines()[0]).toMatchObject({ topic: 'p1.mes.downtime-reasons.v1' });
     for (const { offset, leftOut = 0 } of lines()) {
       expect(offset).toBe(next + leftOut);
       next = offset + 1;
@@ -154,7 +155,12 @@ describe('DeadLetters', () => {
     const refusal = new RecordRefusedError(code, new Error('no more than that'));
     deadLetters.deadLetterOf(message, notJson).leaner?.(refusal);
     expect(logged.mock.calls).toEqual([
-      [expect.objectContaining({ msg: expect.stringContaining(advice) as string })],
+      [
+        expect.objectContaining({
+          msg: expect.stringContaining(advice) as string,
+          topic: 'p1.mes.downtime-reasons.v1',
+        }),
+      ],
     ]);
     logged.mockRestore();
   });

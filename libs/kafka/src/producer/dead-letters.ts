@@ -54,14 +54,14 @@ export class DeadLetters {
    * that still has it.
    */
   deadLetterOf(message: InboundRecord, reason: DeadLetterReason): OutboundRecord {
-    const { topic, partition, offset } = message;
+    const { topic, partition, offset } = this.sourceOf(message);
     const { code, detail, machineId, machineIds = machineId && [machineId] } = reason;
     this.logDeadLetter({ topic, partition, offset, code, detail, machineIds });
     const why = this.headersOf(message, reason);
     const omitted = message.unreadable?.omittedBytes;
     if (omitted !== undefined) why[DEAD_LETTER_HEADERS.valueOmitted] = String(omitted);
     const whole: WholeDeadLetter = {
-      topic: deadLetterTopic(`${this.topicPrefix}${topic}`),
+      topic: deadLetterTopic(topic),
       key: message.key,
       value: message.value,
       // An input may have been copied from a dead letter: what was wrong then is not what is wrong now.
@@ -96,25 +96,29 @@ export class DeadLetters {
   }
 
   private logLack(message: InboundRecord, lacks: string, refusal: RecordRefusedError): void {
-    const { topic, partition, offset, bytes } = message;
     this.logger.error({
       msg: `dead letter without its ${lacks}: ${ADVICE[refusal.code]}`,
-      ...{ topic, partition, offset, bytes, error: refusal.message },
+      ...{ ...this.sourceOf(message), bytes: message.bytes, error: refusal.message },
     });
   }
 
+  private sourceOf(message: InboundRecord): Pick<InboundRecord, 'topic' | 'partition' | 'offset'> {
+    const { topic, partition, offset } = message;
+    return { topic: `${this.topicPrefix}${topic}`, partition, offset };
+  }
+
   private headersOf(message: InboundRecord, reason: DeadLetterReason): Record<string, string> {
-    const { topic, partition, offset, timestamp } = message;
+    const { topic, partition, offset } = this.sourceOf(message);
     const { code, detail, attempts, httpStatus, machineIds } = reason;
     const { traceparent } = reason.trace ?? message.span?.context ?? {};
     const isPassedOn = traceparent === traceContextOf(message.headers)?.traceparent;
     return deadLetterHeaders({
       code,
       detail,
-      sourceTopic: `${this.topicPrefix}${topic}`,
+      sourceTopic: topic,
       sourcePartition: partition,
       sourceOffset: String(offset),
-      sourceTimestamp: timestamp,
+      sourceTimestamp: message.timestamp,
       failedAt: this.clock.nowSeconds(),
       attempts,
       ...(httpStatus !== undefined && { httpStatus }),
