@@ -31,7 +31,7 @@ export async function checkUnits(check) {
     return;
   }
   await buildApps();
-  await check('units (systemd): beyond loopback, SIGTERM, wrong settings', runUnits);
+  await check('units (systemd): beyond loopback, SIGHUP, SIGTERM, wrong settings', runUnits);
 }
 
 async function verify(app) {
@@ -70,7 +70,7 @@ async function runUnits() {
   await runTool('unshare', [...namespaces, 'sh', RUN_UNITS, ROOT, FOLDER, process.execPath]);
   const results = await readFile(join(FOLDER, 'results'), 'utf8');
   const lines = APPS.map(
-    (app) => `${app}: live 200, stopped success 0, without settings failed 78`,
+    (app) => `${app}: live 200, after SIGHUP 200, stopped success 0, without settings failed 78`,
   );
   expectEqual(results.trim().split('\n'), lines);
 }

@@ -8,20 +8,26 @@ if [ "${1}" = try ]; then
   for app in bridge terminal ingest; do
     unit=machine-$app
     show() { systemctl show "$unit" --property "$1" --value; }
+    until_live() {
+      for _ in $(seq 120); do
+        live=$(/usr/bin/node -e "$ask" "$(cat "$app.url")")
+        if [ "$(show NRestarts)" != "$1" ] && [ "$(show ActiveState)" = inactive ]; then break; fi
+        if [ "$(show NRestarts)" = "$1" ] && [ -n "$live" ]; then break; fi
+        sleep 0.5
+      done
+    }
     systemctl start "$unit"
-    live=
-    for _ in $(seq 120); do
-      live=$(/usr/bin/node -e "$ask" "$(cat "$app.url")")
-      if [ -n "$live" ] || [ "$(show NRestarts)" != 0 ]; then break; fi
-      sleep 0.5
-    done
+    until_live 0
+    first=$live
+    systemctl kill --signal HUP "$unit"
+    until_live 1
     systemctl stop "$unit"
     stopped="$(show Result) $(show ExecMainStatus)"
     cp "/run/$app.log" "$app.log"
     : > "/etc/machine-bridge/$app.env"
     systemctl start "$unit"
     while [ "$(show ActiveState)" = active ]; do sleep 0.5; done
-    echo "$app: live $live, stopped $stopped, without settings $(show ActiveState) $(show ExecMainStatus)"
+    echo "$app: live $first, after SIGHUP $live, stopped $stopped, without settings $(show ActiveState) $(show ExecMainStatus)"
   done > results
   exit
 fi
