@@ -51,6 +51,18 @@ describe('what a command is called with', () => {
     expect(await called(...words.split(' '))).toMatchObject({ message });
   });
 
+  it.each([
+    '--message=',
+    '--order= ',
+    '--machine=',
+    '--order=1 --limit=1001',
+    '--order=1 --limit=0',
+  ])('is refused where no outcomes can be asked for by it: %s', async (options) => {
+    const words = options.split(/ (?=--)/);
+    const error = await called('outcomes', '--bridge', 'http://127.0.0.1:1', ...words);
+    expect(error).toMatchObject({ code: 'commander.invalidArgument' });
+  });
+
   it.each(['--reason=', '--by= '])('is refused where it says nothing: %s', async (option) => {
     const error = await called('pause', 'work-orders', option);
     expect(error).toMatchObject({ code: 'commander.invalidArgument' });

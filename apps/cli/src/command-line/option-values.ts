@@ -4,8 +4,6 @@ import { InvalidArgumentError } from 'commander';
 import { readEnvironment } from '#libs/config';
 import { readEpochSeconds } from '#libs/contracts';
 
-/** Limited dead letters are kept in memory. */
-const MAX_LIMIT = 100_000;
 /** A timer cannot wait for a month, and would not wait at all. */
 const LEAST_RATE = 0.001;
 
@@ -39,10 +37,10 @@ export function readTime(text: string): number {
 }
 
 /** @throws InvalidArgumentError */
-export function readLimit(text: string): number {
+export function readLimit(text: string, most: number): number {
   const limit = readCount(text);
-  if (limit < 1 || limit > MAX_LIMIT) {
-    throw new InvalidArgumentError(`It must lie between 1 and ${MAX_LIMIT}.`);
+  if (limit < 1 || limit > most) {
+    throw new InvalidArgumentError(`It must lie between 1 and ${most}.`);
   }
   return limit;
 }

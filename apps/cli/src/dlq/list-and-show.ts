@@ -30,6 +30,8 @@ import {
 } from './selection.js';
 
 const DEFAULT_LISTED = 50;
+/** They are kept in memory. */
+const MOST_LIMITED = 100_000;
 
 interface ListOptions extends Selection {
   limit?: number;
@@ -53,7 +55,7 @@ export function addListCommand(dlq: CliCommand): void {
     .option(
       '--limit <number>',
       `number of the newest dead letters; ${DEFAULT_LISTED} of a topic unless given`,
-      readLimit,
+      (text) => readLimit(text, MOST_LIMITED),
     )
     .option('--all', 'every dead letter, in the order of each topic')
     .option(...JSON_OPTION)
@@ -236,7 +238,7 @@ export function addShowCommand(dlq: CliCommand): void {
     .option(
       '--limit <number>',
       `of the newest dead letters; ${DEFAULT_SHOWN} unless given`,
-      readLimit,
+      (text) => readLimit(text, MOST_LIMITED),
     )
     .option('--raw', 'writes the exact bytes of one value to stdout, and nothing else')
     .option(...JSON_OPTION)

@@ -1,9 +1,12 @@
 import { isJsonObject } from '#libs/contracts';
 import { askBridge, isListOf } from '../command-line/bridge.js';
 import { BRIDGE_OPTION, type CliCommand, JSON_OPTION } from '../command-line/command.js';
-import { readLimit, readTime } from '../command-line/option-values.js';
+import { readLimit, readNotEmpty, readTime } from '../command-line/option-values.js';
 import { printRecords, printStatus } from '../command-line/output.js';
 import { timeText } from '../dlq/format-dead-letter.js';
+
+/** As many as a bridge gives at a time. */
+const MOST_OUTCOMES = 1000;
 
 interface OutcomesOptions {
   message?: string;
@@ -36,11 +39,13 @@ export function addOutcomesCommand(program: CliCommand): void {
     .description(
       'Shows what became of a message, an order or the messages of a machine, newest first.',
     )
-    .option('--message <messageId>', 'of the message with this ce_id or message-id')
-    .option('--order <orderId>', 'of this order, lists among them that name it')
-    .option('--machine <machineId>', 'of this machine')
+    .option('--message <messageId>', 'of the message with this ce_id or message-id', readNotEmpty)
+    .option('--order <orderId>', 'of this order, lists among them that name it', readNotEmpty)
+    .option('--machine <machineId>', 'of this machine', readNotEmpty)
     .option('--since <time>', 'published since then: RFC 3339 or epoch seconds', readTime)
-    .option('--limit <count>', 'at most so many, 100 without it', readLimit)
+    .option('--limit <count>', 'at most so many, 100 without it', (text) =>
+      readLimit(text, MOST_OUTCOMES),
+    )
     .option(...BRIDGE_OPTION)
     .option(...JSON_OPTION)
     .action((options: OutcomesOptions) => {
