@@ -428,6 +428,15 @@ describe('machine-bridge topics create', () => {
   const topics = (...args: string[]): Promise<CommandResult> =>
     runCommand(['topics', ...args], { topicPrefix, env: { KAFKA_TOPIC_PARTITIONS: '2' } });
 
+  it.each(['dlq list', 'offsets show'])(
+    'says where to look when none of its topics is there: %s',
+    async (command) => {
+      const elsewhere = { topicPrefix: uniqueTopicPrefix() };
+      const { stdout, stderr } = await runCommand(command.split(' '), elsewhere);
+      expect(stdout + stderr).toContain('see KAFKA_TOPIC_PREFIX');
+    },
+  );
+
   it('only says what it would create, unless --yes is given', async () => {
     const planned = await topics('create');
     expect(planned.exitCode).toBe(0);

@@ -94,7 +94,9 @@ async function summarise(
     summaries.get(deadLetter.record.topic)?.add(deadLetter);
   });
   if (listing.signal.aborted) return;
-  if (topics.length === 0 && !json) print('There are no dead-letter topics.');
+  if (topics.length === 0 && !json) {
+    print('There are no dead-letter topics: see KAFKA_TOPIC_PREFIX.');
+  }
   for (const [topic, summary] of summaries) {
     if (summary.isEmpty && internal.includes(topic)) continue;
     if (json) print(summary.json());

@@ -12,7 +12,7 @@ import { InvalidArgumentError } from 'commander';
 import { type CliCommand, JSON_OPTION } from '../command-line/command.js';
 import { KAFKA_HELP, openKafka } from '../command-line/kafka.js';
 import { readCount } from '../command-line/option-values.js';
-import { counted, print, printRecords } from '../command-line/output.js';
+import { counted, print, printRecords, printStatus } from '../command-line/output.js';
 
 interface ShowOptions {
   json?: boolean;
@@ -92,6 +92,8 @@ async function showOffsets({ json = false }: ShowOptions): Promise<void> {
   const topics = consumedTopics(planned)
     .map(({ name }) => name)
     .filter((name) => existing.includes(name));
+  if (topics.length === 0)
+    printStatus('There are no topics of the bridge: see KAFKA_TOPIC_PREFIX.');
   const [{ state, members }, offsets] = await Promise.all([
     describeGroup(kafka, settings.groupId),
     groupOffsets(kafka, settings.groupId, topics),
