@@ -38,6 +38,9 @@ describe('a misspelt setting', () => {
     ['KAFKA_SSL_CET_FILE', 'KAFKA_SSL_CERT_FILE'],
     ['KAFKA_SSL_CA', 'KAFKA_SSL_CA_FILE'],
     ['KAFKA_GROUP_ID_FILE', 'KAFKA_GROUP_ID'],
+    ['STALE_AFTER', 'STALE_AFTER_SECONDS'],
+    ['POLL_INTERVAL_MS', 'POLL_INTERVAL_SECONDS'],
+    ['BRIDGE_API_TOKEN_SECONDS', 'BRIDGE_API_TOKEN or BRIDGE_API_TOKEN_FILE'],
     ['BRIDGE_HTTP_POTR', 'BRIDGE_HTTP_PORT'],
     ['BRIDGE_HTTP_POST', 'BRIDGE_HTTP_HOST or BRIDGE_HTTP_PORT'],
   ])('is taken for the nearest: %s for %s', (name, meant) => {

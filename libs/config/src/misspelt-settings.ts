@@ -5,7 +5,7 @@ const SHORTEST_NAMES = [8, 13];
 const KNOWN_OTHERWISE = /^(https?_proxy$|OTEL_)/i;
 
 /**
- * Variables that are set and differ by one or two characters, or by `_FILE`, from one of `names`, which is not set;
+ * Variables that are set and differ by one or two characters, or in their unit, from one of `names`, which is not set;
  * `meant` is the nearest, or several that are equally near: `A or B`.
  */
 export function misspeltSettings(
@@ -17,8 +17,8 @@ export function misspeltSettings(
   return Object.keys(environment)
     .filter((name) => isSet(name) && !names.includes(name) && !KNOWN_OTHERWISE.test(name))
     .flatMap((name) => {
-      const twin = name.endsWith('_FILE') ? name.slice(0, -'_FILE'.length) : `${name}_FILE`;
-      if (unset.includes(twin)) return [{ name, meant: twin }];
+      const alike = unset.filter((known) => stemOf(known) === stemOf(name));
+      if (alike.length > 0) return [{ name, meant: alike.join(' or ') }];
       for (const [index, shortest] of SHORTEST_NAMES.entries()) {
         const long = unset.filter((known) => known.length >= shortest);
         const meant = long.filter((known) => edits(name, known) === index + 1);
@@ -26,6 +26,11 @@ export function misspeltSettings(
       }
       return [];
     });
+}
+
+/** Without its unit, or that it names a file. */
+function stemOf(name: string): string {
+  return name.replace(/_(FILE|SECONDS|MS|BYTES)$/, '');
 }
 
 /** How many characters have to be put in, left out, replaced or swapped with the next (optimal string alignment). */
