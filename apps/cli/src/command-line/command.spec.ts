@@ -63,8 +63,12 @@ describe('what a command is called with', () => {
     expect(error).toMatchObject({ code: 'commander.invalidArgument' });
   });
 
-  it.each(['--reason=', '--by= '])('is refused where it says nothing: %s', async (option) => {
-    const error = await called('pause', 'work-orders', option);
+  it.each([
+    ['pause work-orders', '--reason='],
+    ['pause work-orders', '--by= '],
+    ['dlq replay a', '--by='],
+  ])('is refused where it says nothing: %s %s', async (words, option) => {
+    const error = await called(...words.split(' '), option);
     expect(error).toMatchObject({ code: 'commander.invalidArgument' });
   });
 });

@@ -11,7 +11,7 @@ import {
 import { type CliCommand, JSON_OPTION } from '../command-line/command.js';
 import { interruption } from '../command-line/interruption.js';
 import { commandKafkaSettings } from '../command-line/kafka.js';
-import { readPositive, readRate, whoCalls } from '../command-line/option-values.js';
+import { readNotEmpty, readPositive, readRate, whoCalls } from '../command-line/option-values.js';
 import { counted, print, visible, visibleJson } from '../command-line/output.js';
 import { DeadLetterLog } from './dead-letter-log.js';
 import { findDeadLetterTopic, inputTopics } from './dead-letter-topics.js';
@@ -70,7 +70,11 @@ export function addReplayCommand(dlq: CliCommand): void {
       DEFAULT_MAX_REPLAYS,
     )
     .option('--force', 'also those, however often they have come back')
-    .option('--by <name>', 'who replays, for the message and the mark; user@host unless given')
+    .option(
+      '--by <name>',
+      'who replays, for the message and the mark; user@host unless given',
+      readNotEmpty,
+    )
     .option('--yes', 'really does it')
     .option(...JSON_OPTION)
     .action((name: string, options: ReplayOptions) => replayDeadLetters(command, name, options));
