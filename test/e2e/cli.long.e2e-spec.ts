@@ -417,6 +417,8 @@ describe('machine-bridge, beside a running bridge', () => {
     expect(await lag()).toBe(0);
     expect(await bridgeCommand([...reset, '--yes', '--json'])).toMatchObject({ exitCode: 0 });
     expect(await lag()).toBe(2);
+    const again = await bridgeCommand([...reset, '--yes']);
+    expect(again.stdout).toContain('The offsets have been reset.\n');
     expect(await bridgeCommand(['doctor', '--json'])).toMatchObject({ exitCode: 69 });
     await plant.restartBridge();
     await eventually(() => isApplied() === 4, { what: 'both are answered again' });

@@ -155,7 +155,8 @@ async function resetOffsets(name: string, options: ResetOptions): Promise<void> 
       `the group ${groupId} is ${state} with ${counted(members, 'member')}, so nothing is reset: stop every bridge of the group first`,
     );
   }
-  if (!yes && !json) print('Nothing has been reset: add --yes to do it.');
+  if (json) return;
+  print(yes ? 'The offsets have been reset.' : 'Nothing has been reset: add --yes to do it.');
 }
 
 /** @throws Error for a topic of the bridge's own: what it remembers would contradict it */
