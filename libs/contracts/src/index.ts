@@ -1,4 +1,9 @@
 // Topics, messages, events and codes: what others read and write. Imports no other lib.
+export {
+  type ClassificationPeriod,
+  classificationPeriods,
+  type ReceivedClassification,
+} from './classification-periods.js';
 export * from './cloud-events.js';
 export * from './command-outcomes.js';
 export * from './dead-letters.js';

@@ -1,9 +1,9 @@
 import { Injectable } from '@nestjs/common';
 import { Clock } from '#libs/clock';
 import {
-  type ClassificationPeriod,
+  type ClassifiedPeriod,
   Classifications,
-  type ReceivedClassification,
+  type AcceptedClassification,
 } from '../service/classifications.js';
 import { Plant, type PlantMachine } from '../plant/plant.js';
 import { visibleState } from '../plant/visible-states.js';
@@ -29,9 +29,9 @@ export interface MachineSummary {
 export interface MachineReport extends MachineSummary {
   currentShift: { startTime: number; endTime: number };
   /** Every accepted call, in order of receipt. */
-  classificationsReceived: readonly ReceivedClassification[];
+  classificationsReceived: readonly AcceptedClassification[];
   /** The reasons as they apply, in order of time, not overlapping. */
-  classifications: ClassificationPeriod[];
+  classifications: ClassifiedPeriod[];
 }
 
 @Injectable()

@@ -1,21 +1,16 @@
 import { Injectable } from '@nestjs/common';
+import { classificationPeriods, type ReceivedClassification } from '#libs/contracts';
 import { Plant } from '../plant/plant.js';
 
-/** A call of setMachineClassification that was accepted; times in epoch seconds. */
-export interface ReceivedClassification {
+/** A call of setMachineClassification that was accepted. */
+export interface AcceptedClassification extends ReceivedClassification {
   /** Order of receipt, from 1. */
   sequence: number;
-  receivedAt: number;
-  startTime: number;
-  /** null: open-ended. */
-  endTime: number | null;
   reasonId: string;
-  /** End of the shift that was in progress at `receivedAt`. */
-  shiftEndTime: number;
 }
 
-/** A stretch of a machine's time with the reason that applies to it; end exclusive. */
-export interface ClassificationPeriod {
+/** A stretch of a machine's time with the reason that applies to it; epoch seconds, end exclusive. */
+export interface ClassifiedPeriod {
   startTime: number;
   endTime: number;
   reasonId: string;
@@ -24,55 +19,12 @@ export interface ClassificationPeriod {
   openEnded: boolean;
 }
 
-/**
- * What the calls received for one machine amount to (interface, "States and transitions" rule 2):
- *
- * - With an end time a classification applies to exactly [startTime, endTime).
- * - Without one it applies from startTime to the end of the current shift, which is the shift in
- *   progress when the call is received, or until a later call that carries an end time is received:
- *   then it ends at the moment of that receipt.
- * - Where two overlap, the one received later applies; what it leaves of the earlier one stays.
- */
-export function classificationPeriods(
-  received: readonly ReceivedClassification[],
-): ClassificationPeriod[] {
-  let periods: ClassificationPeriod[] = [];
-  for (const [index, call] of received.entries()) {
-    const later = received.find((it, at) => at > index && it.endTime !== null);
-    const added: ClassificationPeriod = {
-      startTime: call.startTime,
-      endTime: call.endTime ?? Math.min(call.shiftEndTime, later?.receivedAt ?? Infinity),
-      reasonId: call.reasonId,
-      sequence: call.sequence,
-      openEnded: call.endTime === null,
-    };
-    periods = [...periods.flatMap((period) => outside(period, added)), added].filter(isNotEmpty);
-  }
-  return periods.sort((a, b) => a.startTime - b.startTime);
-}
-
-/** The parts of a period that lie before and after another. */
-function outside(
-  period: ClassificationPeriod,
-  { startTime, endTime }: ClassificationPeriod,
-): ClassificationPeriod[] {
-  if (startTime >= endTime) return [period];
-  return [
-    { ...period, endTime: Math.min(period.endTime, startTime) },
-    { ...period, startTime: Math.max(period.startTime, endTime) },
-  ].filter(isNotEmpty);
-}
-
-function isNotEmpty(period: ClassificationPeriod): boolean {
-  return period.startTime < period.endTime;
-}
-
 const CALLS_REMEMBERED_PER_MACHINE = 1000;
 
 /** The classifications received, per machine in the order of their receipt. */
 @Injectable()
 export class Classifications {
-  private readonly byMachine = new Map<string, ReceivedClassification[]>();
+  private readonly byMachine = new Map<string, AcceptedClassification[]>();
   private sequence = 0;
 
   constructor(private readonly plant: Plant) {}
@@ -90,12 +42,20 @@ export class Classifications {
     this.byMachine.set(machineId, received);
   }
 
-  receivedFor(machineId: string): readonly ReceivedClassification[] {
+  receivedFor(machineId: string): readonly AcceptedClassification[] {
     return this.byMachine.get(machineId) ?? [];
   }
 
   /** The reasons as they apply, in order of time. */
-  periodsOf(machineId: string): ClassificationPeriod[] {
-    return classificationPeriods(this.receivedFor(machineId));
+  periodsOf(machineId: string): ClassifiedPeriod[] {
+    return classificationPeriods(this.receivedFor(machineId)).map(
+      ({ startTime, endTime, call }) => ({
+        startTime,
+        endTime,
+        reasonId: call.reasonId,
+        sequence: call.sequence,
+        openEnded: call.endTime === null,
+      }),
+    );
   }
 }

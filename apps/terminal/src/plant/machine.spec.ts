@@ -188,6 +188,15 @@ describe('the reasons that apply', () => {
       [entry(10, 30), entry(15, 20, other)],
       ['22 10-15', '23 15-20', '22 20-30'],
     ],
+    [
+      'apply again where an open-ended one that lay over their end is ended',
+      [
+        entry(10, 30),
+        entry(15, null, { ...other, sentAt: at(16) }),
+        entry(15, 18, { ...other, sentAt: at(20) }),
+      ],
+      ['22 10-15', '23 15-18', '23 18-20', '22 20-30'],
+    ],
   ])('%s', (_, entries, applying) => {
     const spans = classify(entries, calendar);
     expect(spans.map((span) => `${span.entry.reasonId} ${inBrief(span)}`)).toEqual(applying);

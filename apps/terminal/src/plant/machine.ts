@@ -1,6 +1,10 @@
 import { createHash } from 'node:crypto';
 import type { ShiftCalendar } from '#libs/clock';
-import type { MachineRegistryRecord, MachineStateRecord } from '#libs/contracts';
+import {
+  classificationPeriods,
+  type MachineRegistryRecord,
+  type MachineStateRecord,
+} from '#libs/contracts';
 import type { Entry, HandOver, MachineView, Note, Tile } from '../api/index.js';
 import {
   lengthOf,
@@ -186,47 +190,36 @@ function goingOnOf({ entryId, reasonId, startTime }: Entry): NonNullable<Tile['g
 }
 
 /**
- * What the reasons sent for one machine amount to, in time order. The service's rules: with an end a reason applies to
- * exactly its period; without one it applies to the end of the shift in which it is received, or until another reason
- * with an end is received; where two overlap, the later one applies. Those that are still on their way count as if
- * they were applied, rejected ones do not.
+ * What the reasons sent for one machine amount to, in time order. Those that are still on their way count as if they
+ * were applied, rejected ones do not.
  *
  * @param entries in the order in which they were sent
  */
 export function classify(entries: readonly Entry[], calendar: ShiftCalendar): ClassifiedSpan[] {
-  let spans: ClassifiedSpan[] = [];
-  for (const entry of entries) {
-    if (entry.status === 'rejected') continue;
-    const receivedAt = entry.appliedAt ?? entry.sentAt;
-    const { startTime, endTime } = entry;
-    if (endTime !== null) spans = spans.map((span) => endedBy(span, entry, receivedAt));
-    const until = endTime ?? calendar.shiftAt(receivedAt).endTime;
-    const added = { startTime, endTime: until, entry };
-    spans = [...spans.flatMap((span) => outside(span, added)), added].filter(isNotEmpty);
-  }
-  return spans.sort((a, b) => a.startTime - b.startTime);
-}
-
-function endedBy(span: ClassifiedSpan, by: Entry, receivedAt: number): ClassifiedSpan {
-  if (span.entry.endTime !== null || span.endTime <= receivedAt) return span;
-  return { ...span, endTime: receivedAt, cut: { by, endTime: span.endTime } };
+  const received = entries
+    .filter(({ status }) => status !== 'rejected')
+    .map((entry) => {
+      const { startTime, endTime, appliedAt, sentAt } = entry;
+      const receivedAt = appliedAt ?? sentAt;
+      return {
+        startTime,
+        endTime,
+        receivedAt,
+        shiftEndTime: calendar.shiftAt(receivedAt).endTime,
+        entry,
+      };
+    });
+  return classificationPeriods(received).map(({ startTime, endTime, call, endedBy }) => ({
+    startTime,
+    endTime,
+    entry: call.entry,
+    ...(endedBy !== null && { cut: { by: endedBy.entry, endTime: call.shiftEndTime } }),
+  }));
 }
 
 /** Whether it is left of an open-ended reason that was sent again with its end. */
 function isSentAgain({ entry: { reasonId, startTime }, cut }: ClassifiedSpan): boolean {
   return cut?.by.reasonId === reasonId && cut.by.startTime === startTime;
-}
-
-function outside(span: ClassifiedSpan, { startTime, endTime }: Span): ClassifiedSpan[] {
-  if (startTime >= endTime || span.endTime <= startTime || span.startTime >= endTime) return [span];
-  return [
-    { ...span, endTime: Math.min(span.endTime, startTime) },
-    { ...span, startTime: Math.max(span.startTime, endTime) },
-  ].filter(isNotEmpty);
-}
-
-function isNotEmpty({ startTime, endTime }: Span): boolean {
-  return startTime < endTime;
 }
 
 /** A reason that the terminal has to send by itself, because of one that was sent before. */

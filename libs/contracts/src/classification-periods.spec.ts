@@ -1,11 +1,14 @@
 import fc from 'fast-check';
-import { classificationPeriods, type ReceivedClassification } from './classifications.js';
+import { classificationPeriods, type ReceivedClassification } from './classification-periods.js';
 
 const SHIFT_END = 1000;
 
-function received(...calls: Partial<ReceivedClassification>[]): ReceivedClassification[] {
+interface Call extends ReceivedClassification {
+  reasonId: string;
+}
+
+function received(...calls: Partial<Call>[]): Call[] {
   return calls.map((call, index) => ({
-    sequence: index + 1,
     receivedAt: 100,
     startTime: 100,
     endTime: null,
@@ -15,8 +18,8 @@ function received(...calls: Partial<ReceivedClassification>[]): ReceivedClassifi
   }));
 }
 
-const spans = (...calls: Partial<ReceivedClassification>[]) =>
-  classificationPeriods(received(...calls)).map((p) => [p.reasonId, p.startTime, p.endTime]);
+const spans = (...calls: Partial<Call>[]) =>
+  classificationPeriods(received(...calls)).map((p) => [p.call.reasonId, p.startTime, p.endTime]);
 
 describe('classifications as they apply', () => {
   it('applies to exactly its period when it has an end time', () => {
