@@ -138,7 +138,8 @@ export function loggedPeriods(segments: readonly ActivitySegment[]): Period[] {
 
 /**
  * What the log has after a period that is not in question, none of it before that: such a period may
- * have been published a minute or two too late when there was no log to be had.
+ * have been published a minute or two too late when there was no log to be had. What the log has in its place, rewritten
+ * too late, comes first.
  *
  * @param lastedUntil epoch seconds up to which that period is known to have lasted, if the log does not show it
  */
@@ -149,9 +150,12 @@ export function loggedAfter(
 ): Period[] {
   const periods = loggedPeriods(segments);
   const found = indexOfPublished(base, segments);
-  if (found >= 0) {
+  const inPlace = segments.findIndex(
+    (it) => it.startTime <= base.startTime && base.startTime < it.endTime,
+  );
+  if (found >= 0 || inPlace >= 0) {
     return periods
-      .slice(found + 1)
+      .slice(found >= 0 ? found + 1 : inPlace)
       .map((it) => ({ ...it, startTime: Math.max(it.startTime, base.startTime) }));
   }
   const [next, ...later] = periods.filter(({ startTime }) => startTime > base.startTime);

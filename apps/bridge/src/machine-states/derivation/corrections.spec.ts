@@ -358,6 +358,27 @@ describe('settledUntil', () => {
     expect(events.map(({ event }) => event.data)).toMatchObject([{ state: 'IDLE', startTime }]);
   });
 
+  it('ends a settled period whose time the log comes to give to the state that goes on', () => {
+    // OPERATING has gone on since minute 8, as far as the log says by now.
+    const log: Stretch[] = [['OPERATING', -5, 30]];
+    const before = { ...published(['IDLE', 0], ['OPERATING', 8]), settledUntil: at(6) };
+    expect(rowsOf(read(before, ['OPERATING', 22, 30], log))).toEqual([
+      ['corrected', 'OPERATING', 6 + 1 / 60, 'IDLE 0', 1],
+    ]);
+  });
+
+  it('is followed by no period that has no time left', () => {
+    const log: Stretch[] = [
+      ['OFF', 0, 5],
+      ['OPERATING', 5, 8],
+      ['IDLE', 8, 20],
+    ];
+    const before = { ...published(['OFF', 0]), settledUntil: at(8) - 1 };
+    expect(rowsOf(read(before, ['IDLE', 12, 20], log))).toEqual([
+      ['changed', 'IDLE', 8, 'OFF 0', 0],
+    ]);
+  });
+
   it('is not before the start of a state that is dated back, as after our clock was set back', () => {
     const before = { ...published(['OFF', 0]), settledUntil: at(20), lastUpdateTime: null };
     expect(read(before, ['IDLE', 1, 15], null).events).toEqual([]);

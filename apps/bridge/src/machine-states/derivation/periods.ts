@@ -138,10 +138,13 @@ function lastedAtLeast(
  * from then on.
  */
 function unsettledPart(periods: Period[], before: Period, settledTime: number): Period[] {
-  const settled = periods.findLastIndex(({ startTime }) => startTime <= settledTime);
-  const [last, later] = [periods[settled], periods.slice(settled + 1)];
-  if (last === undefined || last.state === before.state) return later;
-  return [{ ...last, startTime: settledTime + 1, previousEndTime: null }, ...later];
+  const from = Math.max(settledTime, before.startTime) + 1;
+  const first = periods.findLastIndex(({ startTime }) => startTime <= from);
+  const [held, later] = [periods[first], periods.slice(first + 1)];
+  if (held === undefined) return later;
+  const previousEndTime = held.startTime === from ? held.previousEndTime : null;
+  if (held.state === before.state && previousEndTime === null) return later;
+  return [{ ...held, startTime: from, previousEndTime }, ...later];
 }
 
 /** What a machine never seen before begins with: its present state, and its history if that is wanted. */
