@@ -367,6 +367,18 @@ describe('settledUntil', () => {
     ]);
   });
 
+  it('is followed by no period that ended before it', () => {
+    const log: Stretch[] = [
+      ['OPERATING', 0, 3],
+      ['IDLE', 3, 5],
+      ['IDLE', 9, 20],
+    ];
+    const before = { ...published(['OPERATING', 0]), settledUntil: at(6) };
+    const [event, ...others] = read(before, ['IDLE', 11, 20], log).events;
+    expect(event?.event.data).toMatchObject({ startTime: at(9), previousEndTime: at(5) });
+    expect(others).toEqual([]);
+  });
+
   it('is followed by no period that has no time left', () => {
     const log: Stretch[] = [
       ['OFF', 0, 5],

@@ -142,6 +142,11 @@ function unsettledPart(periods: Period[], before: Period, settledTime: number): 
   const first = periods.findLastIndex(({ startTime }) => startTime <= from);
   const [held, later] = [periods[first], periods.slice(first + 1)];
   if (held === undefined) return later;
+  const [next, ...others] = later;
+  const endTime = next?.previousEndTime ?? null;
+  if (next !== undefined && endTime !== null && endTime <= from) {
+    return [{ ...next, previousEndTime: Math.max(endTime, before.startTime) }, ...others];
+  }
   const previousEndTime = held.startTime === from ? held.previousEndTime : null;
   if (held.state === before.state && previousEndTime === null) return later;
   return [{ ...held, startTime: from, previousEndTime }, ...later];
