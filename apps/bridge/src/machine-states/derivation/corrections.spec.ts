@@ -379,6 +379,20 @@ describe('settledUntil', () => {
     expect(others).toEqual([]);
   });
 
+  it('leaves a state its minutes without data before it, where its start by the duration is a little after it', () => {
+    const log: Stretch[] = [
+      ['OFF', 0, 3],
+      ['OFF', 8, 10],
+      ['IDLE', 10, 20],
+    ];
+    const before = published(['OFF', 0], ['OFF', 8.5], ['IDLE', 10]);
+    const periods = before.periods.map((it, index) =>
+      index === 1 ? { ...it, previousEndTime: at(3) } : it,
+    );
+    const tracked = { ...before, periods, settledUntil: at(8) + 20 };
+    expect(rowsOf(read(tracked, ['IDLE', 10, 20], log))).toEqual([]);
+  });
+
   it('is followed by no period that has no time left', () => {
     const log: Stretch[] = [
       ['OFF', 0, 5],

@@ -147,9 +147,8 @@ function unsettledPart(periods: Period[], before: Period, settledTime: number): 
   if (next !== undefined && endTime !== null && endTime <= from) {
     return [{ ...next, previousEndTime: Math.max(endTime, before.startTime) }, ...others];
   }
-  const previousEndTime = held.startTime === from ? held.previousEndTime : null;
-  if (held.state === before.state && previousEndTime === null) return later;
-  return [{ ...held, startTime: from, previousEndTime }, ...later];
+  if (held.state === before.state && held.previousEndTime === null) return later;
+  return [{ ...held, startTime: from }, ...later];
 }
 
 /** What a machine never seen before begins with: its present state, and its history if that is wanted. */
