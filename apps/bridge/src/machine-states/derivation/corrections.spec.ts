@@ -288,6 +288,16 @@ describe('a log that may still change', () => {
   });
 });
 
+it('goes on with corrections that a crash has interrupted, whatever the order of what was published by then', () => {
+  const before = published(['IDLE', 0], ['OFF', 35], ['IDLE', 37]);
+  const log: Stretch[] = [
+    ['IDLE', 0, 39],
+    ['OFF', 39, 40],
+  ];
+  const [first] = poll(before, 40, ...log).events;
+  expect(rowsOf(poll(first!.after, 40, ...log))).toEqual([['corrected', 'OFF', 39, 'OFF 39', 2]]);
+});
+
 it('remembers what may have to be corrected, but not without end', () => {
   const flickering = Array.from({ length: 100 }, (_, minute): Stretch => [
     minute % 2 === 0 ? 'IDLE' : 'OPERATING',

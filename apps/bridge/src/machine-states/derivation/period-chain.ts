@@ -54,10 +54,17 @@ function whereLogEnds(
   before: Period | null,
   settledTime: number,
 ): number {
+  const published = aligned.flatMap((it) => it.published ?? []);
+  // Where the process died amid corrections, those that were published may be.
+  const outOfOrder = published.findLast(
+    ({ startTime }, at) => startTime < (published[at - 1]?.startTime ?? startTime),
+  );
   const news = aligned[newsAt]?.logged ?? null;
   const latest = aligned[newsAt - 1]?.published ?? null;
   if (news !== null && latest !== null && latest.startTime >= news.startTime) return newsAt;
-  const settled = aligned.findLastIndex((it, at) => at < newsAt && startOf(it) <= settledTime);
+  const settled = aligned.findLastIndex(
+    (it, at) => at < newsAt && (startOf(it) <= settledTime || it.published === outOfOrder),
+  );
   let end = settled + 1;
   let latestStart = latestLogged(aligned.slice(0, end), before?.startTime ?? -Infinity);
   for (const [at, { published }] of aligned.slice(0, newsAt).entries()) {
