@@ -2,6 +2,7 @@
 
 import json
 import os
+import sys
 from collections import OrderedDict
 
 from confluent_kafka import Consumer
@@ -32,7 +33,11 @@ consumer.subscribe([f"{PREFIX}machine.state-changes.v1", f"{PREFIX}machine.comma
 try:
     while True:
         message = consumer.poll(1.0)
-        if message is None or message.error():
+        if message is None:
+            continue
+        if message.error():
+            # such as a topic that it may not read; it goes on trying
+            print(message.error(), file=sys.stderr, flush=True)
             continue
         headers = {name: (value or b"").decode() for name, value in message.headers() or []}
         if is_new(headers["ce_id"]):
