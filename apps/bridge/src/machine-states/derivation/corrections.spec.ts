@@ -180,6 +180,13 @@ describe('a log that ends before the present state', () => {
     ]);
   });
 
+  it('moves a start that its duration now has there to its end, before that is settled', () => {
+    const before = published(['IDLE', 0], ['OFF', 9]);
+    expect(rowsOf(read(before, ['OFF', 5, 14], [['IDLE', 0, 10]]))).toEqual([
+      ['corrected', 'OFF', 10, 'IDLE 0', 1],
+    ]);
+  });
+
   it('is no present state, though that is the same after minutes without data', () => {
     const before = { ...published(['OFF', -5], ['OPERATING', 0.1]), lastUpdateTime: at(5) };
     const log: Stretch[] = [

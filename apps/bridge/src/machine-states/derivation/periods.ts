@@ -9,6 +9,7 @@ import {
   loggedAfter,
   loggedFrom,
   loggedPeriods,
+  START_TOLERANCE_SECONDS,
 } from './activity-log.js';
 import { type ChainedPeriod, type LoggedPeriods, periodChain } from './period-chain.js';
 import {
@@ -88,9 +89,14 @@ function periodsAfter(
     latest.period.startTime === beforeLatest?.startTime;
   if (!isDenied) return { before, chain: [...chain, asUnpublished(present)] };
   // The settled log has nothing in place of what the reading goes on to say: it was right, but later. From where the log
-  // ends, if that is settled; else from now, so that it is not denied again before the log has settled once more.
-  const isOver = lastLogged !== undefined && lastLogged.endTime <= settledTime + 1;
-  const period = isOver ? present : { ...present, startTime: reading.lastUpdateTime };
+  // ends, if that is settled or where the duration has it too, as in a log of finished periods; else from now, so that it
+  // is not denied again before the log has settled once more.
+  const { lastUpdateTime } = reading;
+  const end = lastLogged?.endTime ?? lastUpdateTime;
+  const isBegun = Math.abs(end - durationStart(reading)) <= START_TOLERANCE_SECONDS;
+  const startTime = isBegun ? Math.min(end, lastUpdateTime) : lastUpdateTime;
+  const isOver = lastLogged !== undefined && end <= settledTime + 1;
+  const period = isOver ? present : { ...present, startTime };
   return { before, chain: [...chain.slice(0, -1), { published: latest.published, period }] };
 }
 
