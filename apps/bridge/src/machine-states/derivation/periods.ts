@@ -146,15 +146,16 @@ function lastedAtLeast(
 function unsettledPart(periods: Period[], before: Period, settledTime: number): Period[] {
   const from = Math.max(settledTime, before.startTime) + 1;
   const first = periods.findLastIndex(({ startTime }) => startTime <= from);
-  const [held, later] = [periods[first], periods.slice(first + 1)];
-  if (held === undefined) return later;
+  const [last, later] = [periods[first], periods.slice(first + 1)];
+  if (last === undefined) return later;
   const [next, ...others] = later;
   const endTime = next?.previousEndTime ?? null;
   if (next !== undefined && endTime !== null && endTime <= from) {
+    // The last one had ended by then.
     return [{ ...next, previousEndTime: Math.max(endTime, before.startTime) }, ...others];
   }
-  if (held.state === before.state && held.previousEndTime === null) return later;
-  return [{ ...held, startTime: from }, ...later];
+  if (last.state === before.state && last.previousEndTime === null) return later;
+  return [{ ...last, startTime: from }, ...later];
 }
 
 /** What a machine never seen before begins with: its present state, and its history if that is wanted. */
