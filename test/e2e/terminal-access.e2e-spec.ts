@@ -1,3 +1,4 @@
+import { createHmac } from 'node:crypto';
 import { once } from 'node:events';
 import { request as httpRequest } from 'node:http';
 import { connect } from 'node:net';
@@ -77,6 +78,60 @@ describe('who may use the terminal', () => {
     expect(await cookies(0)).toEqual([]);
     expect(await cookies(29)).toEqual([expect.stringContaining('; Max-Age=2592000')]);
     await cookies(58);
+  });
+
+  it('is still registered after a restart where no token is needed', async () => {
+    const terminal = await start();
+    const named = await terminal.request('PUT', '/api/session/operator', { operator: 'Zoë' });
+    const [cookie = ''] = named.headers.getSetCookie()[0]?.split(';') ?? [];
+    const again = await start();
+    const session = await again.request('GET', '/api/session', undefined, { cookie });
+    expect(await session.json()).toMatchObject({ station: 'local', operator: 'Zoë' });
+  });
+
+  it('has a session of each of the terminals on one host, whose ports share their cookies', async () => {
+    const file = temporaryFile('hall-2.json', { 'another-token-entirely': 'Hall 2' });
+    const jar = new Map<string, string>();
+    const open = async (terminal: RunningTerminal, token: string): Promise<void> => {
+      const opened = await terminal.request('POST', '/api/session', { token });
+      const [name = '', value = ''] = opened.headers.getSetCookie()[0]?.split(/[=;]/) ?? [];
+      jar.set(name, value);
+    };
+    const [one, two] = [
+      await start({ TERMINAL_TOKENS_FILE }),
+      await start({ TERMINAL_TOKENS_FILE: file }),
+    ];
+    await open(one, TOKEN);
+    await open(two, 'another-token-entirely');
+    const cookie = [...jar].map(([name, value]) => `${name}=${value}`).join('; ');
+    const stationAt = async (terminal: RunningTerminal): Promise<unknown> =>
+      (await terminal.request('GET', '/api/session', undefined, { cookie })).json();
+    expect(await stationAt(one)).toMatchObject({ station: 'Press hall' });
+    expect(await stationAt(two)).toMatchObject({ station: 'Hall 2' });
+  });
+
+  it('is no one whom a session names that anybody may have made, where no token is needed', async () => {
+    const terminal = await start();
+    const named = await terminal.request('PUT', '/api/session/operator', { operator: 'Zoë' });
+    const [name = ''] = named.headers.getSetCookie()[0]?.split('=') ?? [];
+    const key = createHmac('sha256', 'machine-terminal session').update('[]').digest();
+    const expiresMs = Date.now() + DAY_MS;
+    const session = { station: 'local', token: '', operatorUntil: expiresMs, expiresMs };
+    for (const text of [
+      'null',
+      '{',
+      JSON.stringify({ ...session, operator: 'a\nb' }),
+      '{"operator":1}',
+    ]) {
+      const payload = Buffer.from(text).toString('base64url');
+      const signature = createHmac('sha256', key).update(payload).digest('base64url');
+      const cookie = `${name}=${payload}.${signature}`;
+      const answer = await terminal.request('GET', '/api/session', undefined, { cookie });
+      expect([text, answer.status, await answer.json()]).toEqual([
+        ...[text, 200],
+        expect.objectContaining({ operator: null }),
+      ]);
+    }
   });
 
   it('loses a session with its token', async () => {

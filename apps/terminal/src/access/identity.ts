@@ -49,8 +49,17 @@ export function readSession(
   const sent = Buffer.from(signature, 'base64url');
   const expected = signatureOf(payload, secret);
   if (sent.length !== expected.length || !timingSafeEqual(sent, expected)) return undefined;
-  const session = JSON.parse(Buffer.from(payload, 'base64url').toString('utf8')) as SessionCookie;
-  return session.expiresMs > nowMs ? session : undefined;
+  const session = parsed(Buffer.from(payload, 'base64url').toString('utf8'));
+  return session !== null && session.expiresMs > nowMs ? session : undefined;
+}
+
+/** Without tokens everybody knows the key, and may have signed anything. */
+function parsed(text: string): SessionCookie | null {
+  try {
+    return JSON.parse(text) as SessionCookie | null;
+  } catch {
+    return null;
+  }
 }
 
 /** The value of one cookie of a `cookie` header. */

@@ -1,4 +1,4 @@
-import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
+import { createHmac, timingSafeEqual } from 'node:crypto';
 import { BlockList, isIPv6 } from 'node:net';
 import { Inject, Injectable } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
@@ -11,13 +11,13 @@ import {
   cookieValue,
   digest,
   type Identity,
+  isOperatorName,
   readSession,
   type SessionCookie,
   signSession,
 } from './identity.js';
 import { WrongTokens } from './wrong-tokens.js';
 
-const COOKIE = 'machine-terminal';
 const SESSION_SECONDS = 30 * 86_400;
 const RENEWED_AFTER_SECONDS = 86_400;
 const BEARER = /^bearer +(?<token>.+)$/i;
@@ -28,11 +28,12 @@ const HOST_OF_LOOPBACK = /^(127\.\d+\.\d+\.\d+|\[::1\]|localhost)(:\d+)?$/i;
 export class StationAccess {
   private readonly access: TerminalAccess;
   private readonly secret: Buffer;
+  private readonly cookie: string;
   private readonly stations: { digest: Buffer; station: string }[];
   private readonly isProxy: (address: string | undefined) => boolean;
 
   constructor(
-    @Inject(TERMINAL_SETTINGS) { access, trustedProxies }: TerminalSettings,
+    @Inject(TERMINAL_SETTINGS) { access, http, trustedProxies }: TerminalSettings,
     private readonly clock: Clock,
     private readonly plant: Plant,
     private readonly wrongTokens: WrongTokens,
@@ -42,6 +43,7 @@ export class StationAccess {
     const tokens = access.kind === 'tokens' ? [...access.stations] : [];
     this.stations = tokens.map(([token, station]) => ({ digest: digest(token), station }));
     this.secret = secretOf(tokens.map(([token]) => token));
+    this.cookie = cookieNameOf(this.secret, access.kind === 'open' ? http.port : undefined);
   }
 
   /** Undefined where a token is needed. @throws ApiError 401 or 429 for a wrong one */
@@ -114,7 +116,10 @@ export class StationAccess {
   }
 
   close(reply: FastifyReply): void {
-    void reply.header('set-cookie', `${COOKIE}=; Path=/; HttpOnly; SameSite=Strict; Max-Age=0`);
+    void reply.header(
+      'set-cookie',
+      `${this.cookie}=; Path=/; HttpOnly; SameSite=Strict; Max-Age=0`,
+    );
   }
 
   private stationOf(request: FastifyRequest): string | undefined {
@@ -144,11 +149,11 @@ export class StationAccess {
     const session = this.sessionOf(request);
     const isOver = (session?.operatorUntil ?? 0) <= this.clock.nowSeconds();
     const operator = session?.station === station && !isOver ? session.operator : null;
-    return { station, operator };
+    return { station, operator: isOperatorName(operator) ? operator : null };
   }
 
   private sessionOf({ headers }: FastifyRequest): SessionCookie | undefined {
-    return readSession(cookieValue(headers.cookie, COOKIE), this.secret, realEpochMs());
+    return readSession(cookieValue(headers.cookie, this.cookie), this.secret, realEpochMs());
   }
 
   private setCookie(
@@ -162,17 +167,30 @@ export class StationAccess {
     const value = signSession({ ...session, expiresMs }, this.secret);
     void reply.header(
       'set-cookie',
-      `${COOKIE}=${value}; Path=/; HttpOnly; SameSite=Strict; ${age}`,
+      `${this.cookie}=${value}; Path=/; HttpOnly; SameSite=Strict; ${age}`,
     );
   }
 }
 
-/** Derived from the tokens: sessions outlive a restart, and end when a token is taken away; random without tokens. */
+/**
+ * Derived from the tokens: sessions outlive a restart, and end when a token is taken away. Without tokens it is no secret:
+ * a session holds the operator alone, and whoever may send a request may register any.
+ */
 function secretOf(tokens: readonly string[]): Buffer {
-  if (tokens.length === 0) return randomBytes(32);
   return createHmac('sha256', 'machine-terminal session')
     .update(JSON.stringify([...tokens].sort()))
     .digest();
+}
+
+/**
+ * Browsers give the cookies of a host to all of its ports: terminals with other tokens, and those without any on one
+ * computer, must not take each other's for theirs. Servers that share their tokens share their sessions.
+ */
+function cookieNameOf(secret: Buffer, port: number | undefined): string {
+  const of = createHmac('sha256', secret)
+    .update(`cookie ${port ?? ''}`)
+    .digest('hex');
+  return `machine-terminal-${of.slice(0, 8)}`;
 }
 
 /** Whether an address is one of these, or in one of these networks; every one is where there are none. */
