@@ -291,6 +291,10 @@ describe("the terminal's page", () => {
         indexedDB.open = () => {
           throw new Error('no database');
         };
+        // refused as well where nothing may be stored
+        if ('locks' in navigator) {
+          navigator.locks.request = () => Promise.reject(new Error('no locks'));
+        }
       });
       await page.goto('about:blank');
       await page.goto(`${terminal.url}#/stops`);

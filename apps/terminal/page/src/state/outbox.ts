@@ -4,6 +4,7 @@
  *
  * Several tabs share one database. A round of sending holds the Web Lock LOCK, so that one tab at a time sends;
  * where there are no Web Locks (plain http) two tabs may send the same entry, which the server knows by its id.
+ * A browser that may store nothing refuses locks as well: its tabs share no entries.
  * Before an entry is sent for the first time it is marked `tried` in a transaction of its own; undo takes away
  * only what is not marked, in a transaction as well: an entry is either taken back or sent, never both.
  */
@@ -140,7 +141,7 @@ async function sendDue(): Promise<void> {
 }
 
 async function exclusively(work: () => Promise<void>): Promise<void> {
-  if (!('locks' in navigator)) return work();
+  if (!database || !('locks' in navigator)) return work();
   await navigator.locks.request(LOCK, { ifAvailable: true }, async (lock) => {
     if (lock) await work();
   });
