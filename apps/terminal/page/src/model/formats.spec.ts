@@ -16,6 +16,12 @@ describe('times', () => {
     expect(createFormats('de', 'Europe/Berlin').timeOn(AT, AT + 12 * 3600)).toBe('Mo 14:07');
   });
 
+  it('name the date of another week, whose days have the same names', () => {
+    const { timeOn } = createFormats('en', 'Europe/Berlin');
+    expect(timeOn(AT, AT + 5 * 86_400)).toBe('Mon 14:07');
+    expect(timeOn(AT, AT + 7 * 86_400)).toBe('Mon 23 Nov 14:07');
+  });
+
   it('name the day of a range once, and twice where it goes over midnight', () => {
     const { range } = createFormats('en', 'Europe/Berlin');
     const hours = 3600;

@@ -4,7 +4,7 @@ import type { Language } from './strings.js';
 export interface Formats {
   /** 14:07 */
   time: (epochSeconds: number) => string;
-  /** 14:07, with the day before it where that is not the day of `now`: Tue 14:07 */
+  /** 14:07, with the day before it where that is not the day of `now`: Tue 14:07, of another week Tue 24 Nov 14:07 */
   timeOn: (epochSeconds: number, now: number) => string;
   /** 13:11–13:36; the day once where it is another than that of `now`: Sun 22:07–23:07, Sun 23:30–Mon 00:10 */
   range: (startTime: number, endTime: number, now: number) => string;
@@ -15,6 +15,8 @@ export interface Formats {
 }
 
 const MAX_KNOWN = 5_000;
+/** Within it the day of the week says which day: the same one comes again a week later. */
+const WEEKDAY_SECONDS = 6 * 86_400;
 
 export function createFormats(language: Language, timeZone: string): Formats {
   const locale = language === 'de' ? 'de-DE' : 'en-GB';
@@ -25,14 +27,17 @@ export function createFormats(language: Language, timeZone: string): Formats {
   const time = make({ hour: '2-digit', minute: '2-digit', hourCycle: 'h23' });
   const weekday = make({ weekday: 'short' });
   const date = make({ year: 'numeric', month: 'numeric', day: 'numeric' });
-  const timeOn = (at: number, now: number): string =>
-    date(at) === date(now) ? time(at) : `${weekday(at)} ${time(at)}`;
+  const day = make({ weekday: 'short', day: 'numeric', month: 'short' });
+  const timeOn = (at: number, now: number): string => {
+    if (date(at) === date(now)) return time(at);
+    return `${Math.abs(now - at) < WEEKDAY_SECONDS ? weekday(at) : day(at)} ${time(at)}`;
+  };
   return {
     time,
     timeOn,
     range: (startTime, endTime, now) =>
       `${timeOn(startTime, now)}\u2013${timeOn(endTime, startTime)}`,
-    day: make({ weekday: 'short', day: 'numeric', month: 'short' }),
+    day,
     span: spanText,
   };
 }

@@ -25,6 +25,13 @@ describe('the words of the page', () => {
     expect(same.map(([key]) => key)).toEqual(['station', 'live']);
   });
 
+  it('count one thing as one', () => {
+    expect(STRINGS.en.handOverUnsent(1)).toMatch(/^1 entry .* has /);
+    expect(STRINGS.de.handOverUnsent(1)).toMatch(/^1 Eintrag .* ist /);
+    expect(STRINGS.en.tilesLeftOut(1)).toMatch(/^1 more machine:/);
+    expect(STRINGS.de.tilesLeftOut(1)).toMatch(/^1 weitere Maschine:/);
+  });
+
   it('are in the language that was chosen, else in the first the browser prefers', () => {
     expect(languageOf('de', ['en-GB'])).toBe('de');
     expect(languageOf(null, ['pl', 'de-AT', 'en'])).toBe('de');

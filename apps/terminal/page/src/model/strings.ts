@@ -47,7 +47,8 @@ const en = {
   showAll: 'Show all machines',
   noMachines:
     'No machines are known yet. They appear as soon as the bridge has read them from the service.',
-  tilesLeftOut: (count: number) => `${count} more machines: choose a factory, a state or search.`,
+  tilesLeftOut: (count: number) =>
+    `${count === 1 ? '1 more machine' : `${count} more machines`}: choose a factory, a state or search.`,
   // stops
   newestFirst: 'Newest first',
   longestFirst: 'Longest first',
@@ -162,7 +163,9 @@ const en = {
   print: 'Print',
   machine: 'Machine',
   handOverUnsent: (count: number) =>
-    `${count} entries of this device have not been sent yet and are not counted.`,
+    count === 1
+      ? '1 entry of this device has not been sent yet and is not counted.'
+      : `${count} entries of this device have not been sent yet and are not counted.`,
   asOf: (time: string) => `as of ${time}`,
   // operator, station
   registerOperator: 'Who works here?',
@@ -255,7 +258,8 @@ const de: Strings = {
   showAll: 'Alle Maschinen zeigen',
   noMachines:
     'Noch sind keine Maschinen bekannt. Sie erscheinen, sobald die Bridge sie vom Dienst gelesen hat.',
-  tilesLeftOut: (count) => `${count} weitere Maschinen: Werk oder Zustand wählen oder suchen.`,
+  tilesLeftOut: (count) =>
+    `${count === 1 ? '1 weitere Maschine' : `${count} weitere Maschinen`}: Werk oder Zustand wählen oder suchen.`,
   newestFirst: 'Neueste zuerst',
   longestFirst: 'Längste zuerst',
   order: 'Reihenfolge',
@@ -364,7 +368,9 @@ const de: Strings = {
   print: 'Drucken',
   machine: 'Maschine',
   handOverUnsent: (count) =>
-    `${count} Einträge dieses Geräts sind noch nicht gesendet und nicht mitgezählt.`,
+    count === 1
+      ? '1 Eintrag dieses Geräts ist noch nicht gesendet und nicht mitgezählt.'
+      : `${count} Einträge dieses Geräts sind noch nicht gesendet und nicht mitgezählt.`,
   asOf: (time) => `Stand ${time}`,
   registerOperator: 'Wer arbeitet hier?',
   operatorHint: 'Ausweis scannen oder Namen oder Nummer eingeben. Gilt bis Schichtende.',
