@@ -61,7 +61,7 @@ interface Outcome {
  */
 export class Plant {
   readonly machines = new Map<string, Machine>();
-  /** The latest update of any machine, epoch seconds: a state is polled each minute, and published when it changes. */
+  /** The latest update of any machine, epoch seconds: where none changes, the bridge publishes one of them each minute. */
   knownUntil: number | null = null;
   private readonly evaluations = new Map<string, Evaluation>();
   /** By `message-id`, or place where there is none. */

@@ -106,6 +106,7 @@ describe('MachineWatch', () => {
       const reasons = { forget: (machineId: string) => forgotten.push(machineId) };
       const context = new WatchContext(settings, clock, client, reader, health, metrics, reasons);
       const stored: StoredMachines = {
+        isOverdue: () => false,
         get: () => parseTrackedMachine(JSON.parse(remembered)),
         publish: async ({ events, next }) => {
           await commit();

@@ -168,7 +168,10 @@ export class MachineWatch implements Polled {
     const context = { ...settings.polling, ...finding.at, mostUnreadPeriods };
     const derivation = deriveStateChanges(this.info, before, finding.result, context);
     const { events, next } = derivation;
-    const isNews = events.length > 0 || isWorthStoring(before, next);
+    const isNews =
+      events.length > 0 ||
+      isWorthStoring(before, next) ||
+      this.stored.isOverdue(next.lastUpdateTime);
     if (isNews) await this.stored.publish(derivation, span.context);
     this.updatedAt = next.lastUpdateTime;
     this.observation = next.observation;
@@ -338,6 +341,8 @@ function lossReason(failure: FailedAnswer): 'forbidden' | 'unreachable' {
 /** The machines of one partition as Kafka has them. */
 export interface StoredMachines {
   get(machineId: string): TrackedMachine | undefined;
+  /** Whether an update of that time (epoch seconds) is to be published though nothing else has changed. */
+  isOverdue(lastUpdateTime: number | null): boolean;
   /**
    * Resolves once Kafka has it; {@link get} shows it from then on.
    *

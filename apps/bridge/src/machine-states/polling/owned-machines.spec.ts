@@ -222,6 +222,38 @@ describe('PartitionWatch', () => {
     });
   });
 
+  it('has one machine published again each minute in which none changes, so that a quiet plant is seen', async () => {
+    const { loop, context } = poller();
+    const updates: number[] = [];
+    const state = stateOf(PARTITION);
+    const commit: typeof state.commit = async (changes, records) => {
+      const at = changes.map(([, tracked]) => tracked?.lastUpdateTime ?? 0);
+      if (records.length > 0) updates.push(...at);
+      await state.commit(changes, records);
+    };
+    const partition = new PartitionWatch({ ...state, commit }, PARTITIONS, loop, context);
+    follow(partition, OURS);
+    clock.set(600_000_000);
+    const start = clock.nowSeconds();
+    jest.spyOn(context.client, 'getMachineState').mockImplementation(() => {
+      const lastUpdateTime = clock.nowSeconds();
+      const durationInMinutes = (lastUpdateTime - start) / 60;
+      const data = { state: 'OPERATING', durationInMinutes, lastUpdateTime } as const;
+      return Promise.resolve({ kind: 'data', data });
+    });
+    jest.spyOn(context.client, 'getMachineActivityLog').mockResolvedValue({ kind: 'noData' });
+    const poll = async (): Promise<void> => {
+      for (const watch of partition.watches) await (await watch.poll()).conclude();
+    };
+    await poll();
+    expect(updates).toHaveLength(OURS.length);
+    for (const minutes of [1, 2]) {
+      clock.advance(60);
+      await poll();
+      expect(updates.slice(OURS.length + minutes - 1)).toEqual([start + minutes * 60]);
+    }
+  });
+
   it('ends all its watches with itself', () => {
     const partition = watchPartition();
     follow(partition, PLANT);

@@ -99,6 +99,12 @@ function seenUntilKey(partition: number, partitions: number): string {
   }
 }
 
+/**
+ * Where no machine of a partition changes for so long, one of them is published with its latest update: subscribers
+ * could else not distinguish a plant that is quiet from a bridge that is down.
+ */
+const SILENT_SECONDS = 60;
+
 const SEEN_UNTIL = '\u0000seen-until-';
 
 /** The machines of one owned partition, from the moment it is restored until it is lost. */
@@ -115,9 +121,14 @@ export class PartitionWatch {
     const { settings, frames } = context;
     const publisher = new StatePublisher(state, settings.kafka.topicPrefix, frames);
     const seenUntil = state.get(seenUntilKey(state.partition, partitions))?.lastUpdateTime ?? null;
+    let publishedUntil = seenUntil ?? 0;
     this.stored = {
       get: (machineId) => asSeenUntil(state.get(machineId), seenUntil),
-      publish: (derivation, trace) => publisher.publish(derivation, trace),
+      isOverdue: (lastUpdateTime) => (lastUpdateTime ?? 0) >= publishedUntil + SILENT_SECONDS,
+      publish: (derivation, trace) => {
+        publishedUntil = Math.max(publishedUntil, derivation.next.lastUpdateTime ?? 0);
+        return publisher.publish(derivation, trace);
+      },
     };
     // Remembered machines are polled even while the directory cannot be read.
     const remembered = [...state.entries()].filter(

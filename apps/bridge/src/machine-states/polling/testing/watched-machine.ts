@@ -130,6 +130,7 @@ export class WatchedMachine {
   private started(): MachineWatch {
     const { seenUntil } = this;
     const stored: StoredMachines = {
+      isOverdue: () => false,
       get: () => asSeenUntil(this.tracked, seenUntil),
       publish: ({ events, next }) => this.commit(events, next),
     };
