@@ -94,6 +94,16 @@ describe("the terminal's page over a long shift", () => {
     await shown.page.getByText('States are known up to 14:03.').waitFor();
   });
 
+  it('is not live while the bridge tells of nothing, on whichever view', async () => {
+    const { terminal } = shown;
+    terminal.setLink('up', NOW - 600);
+    await shown.open();
+    await shown.page.getByText('States only up to 13:57').waitFor();
+    expect(await live().count()).toBe(0);
+    terminal.setLink('up', NOW - 60);
+    await live().waitFor();
+  });
+
   it('is followed by browsers of 2022, as on tablets that get no newer one', async () => {
     await shown.openAt('about:blank');
     await shown.page.addInitScript(() => {

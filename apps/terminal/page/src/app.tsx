@@ -10,6 +10,7 @@ import {
   connection,
   formats,
   heardUntil,
+  isOld,
   link,
   operator,
   session,
@@ -176,8 +177,8 @@ function Connection(): JSX.Element {
   const words = strings.value;
   const { timeOn } = formats.value;
   const unsent = unsentEntries.value;
-  const { icon, text, isBad } = connectionText();
-  const kept = isBad ? words.entriesKept : '';
+  const { icon, text, isBad, keepsEntries } = connectionText();
+  const kept = keepsEntries ? words.entriesKept : '';
   const second = [
     unsent ? words.notSent(unsent.count, timeOn(unsent.since, plantMinute.value)) : kept,
   ]
@@ -196,28 +197,40 @@ function Connection(): JSX.Element {
   );
 }
 
-function connectionText(): { icon: IconName; text: string; isBad: boolean } {
+interface ConnectionText {
+  icon: IconName;
+  text: string;
+  isBad: boolean;
+  /** Nothing can be sent. */
+  keepsEntries?: boolean;
+}
+
+function connectionText(): ConnectionText {
   const words = strings.value;
   const { timeOn } = formats.value;
   const { state, since } = connection.value;
   if (signInNeeded.value) return { icon: 'person', text: words.signIn, isBad: false };
   if (state === 'connecting') return { icon: 'waiting', text: words.connecting, isBad: false };
-  if (state === 'offline') {
-    return { icon: 'offline', text: words.offline(timeOn(since, plantMinute.value)), isBad: true };
-  }
+  const isAway = (text: string): ConnectionText => {
+    return { icon: 'offline', text, isBad: true, keepsEntries: true };
+  };
+  if (state === 'offline') return isAway(words.offline(timeOn(since, plantMinute.value)));
   const kafka = link.value;
   if (!kafka) return { icon: 'check', text: words.live, isBad: false };
   switch (kafka.state) {
     case 'down':
-      return {
-        icon: 'offline',
-        text: words.kafkaDown(timeOn(kafka.since, plantMinute.value)),
-        isBad: true,
-      };
+      return isAway(words.kafkaDown(timeOn(kafka.since, plantMinute.value)));
     case 'restoring':
       return { icon: 'waiting', text: words.restoring, isBad: false };
-    case 'up':
-      return { icon: 'check', text: words.live, isBad: false };
+    case 'up': {
+      const { knownUntil } = kafka;
+      if (knownUntil === null || !isOld(knownUntil)) {
+        return { icon: 'check', text: words.live, isBad: false };
+      }
+      // the server is there, and nothing has come from the bridge
+      const text = words.nothingNew(timeOn(knownUntil, plantMinute.value));
+      return { icon: 'attention', text, isBad: true };
+    }
     default:
       return kafka.state satisfies never;
   }

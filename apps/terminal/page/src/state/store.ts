@@ -103,6 +103,15 @@ export function knownUntilOf({ observation, knownUntil }: Tile): number | null {
   return observation !== 'ok' || plant === null ? knownUntil : Math.max(knownUntil ?? 0, plant);
 }
 
+/** Older than that, what is known up to then is marked as old; on an accelerated clock the way here counts too. */
+const OLD_AFTER_SECONDS = 300;
+const TRANSPORT_REAL_SECONDS = 5;
+
+export function isOld(knownUntil: number): boolean {
+  const speed = session.value?.clock.speed ?? 1;
+  return plantMinute.value - knownUntil > OLD_AFTER_SECONDS + TRANSPORT_REAL_SECONDS * speed;
+}
+
 const tileSignals = new Map<string, Signal<Tile>>();
 /** In the order of the wall. */
 export const machineIds = signal<readonly string[]>([]);

@@ -15,10 +15,10 @@ import { plantMinute, plantNow } from '../state/clock.js';
 import {
   factoryId,
   formats,
+  isOld,
   knownUntilOf,
   machineIds,
   nameOfReason,
-  session,
   strings,
   tileOf,
   tiles,
@@ -37,9 +37,6 @@ const DENSE_FROM = 40;
 const ROOMY_UP_TO = 16;
 /** What has room in a line of the narrowest tile, less where it says that there are more. */
 const ORDER_CHARACTERS = 24;
-/** Older than that a state is marked as old; on an accelerated clock the way here counts too. */
-const OLD_AFTER_SECONDS = 300;
-const TRANSPORT_REAL_SECONDS = 5;
 
 const filter = signal<TileFilter>(ALL_TILES);
 
@@ -229,8 +226,6 @@ function Since({ startTime }: { startTime: number }): JSX.Element {
 function KnownUntil({ tile }: { tile: Tile }): JSX.Element {
   const knownUntil = knownUntilOf(tile);
   if (knownUntil === null) return <>{strings.value.nothingKnown}</>;
-  const speed = session.value?.clock.speed ?? 1;
-  const isOld = plantMinute.value - knownUntil > OLD_AFTER_SECONDS + TRANSPORT_REAL_SECONDS * speed;
   const text = strings.value.knownUpTo(formats.value.timeOn(knownUntil, plantNow.peek()));
-  return <span class={isOld ? 'old' : ''}>{text}</span>;
+  return <span class={isOld(knownUntil) ? 'old' : ''}>{text}</span>;
 }
