@@ -104,6 +104,26 @@ describe("the terminal's page over a long shift", () => {
     await live().waitFor();
   });
 
+  it('is followed on without a word where a proxy cuts its stream every now and then', async () => {
+    await shown.openWithClock();
+    await live().waitFor();
+    await shown.page.clock.runFor(11_000);
+    await shown.page.evaluate(() => {
+      const place = document.querySelector('.connection')!;
+      new MutationObserver(() => (document.title = 'It was not live')).observe(place, {
+        ...{ subtree: true, childList: true, characterData: true },
+      });
+    });
+    shown.terminal.breakStreams();
+    await eventually(() => shown.terminal.streams === 2, { what: 'another stream' });
+    await eventually(() => shown.terminal.following === 1, { what: 'it is followed' });
+    expect(await shown.page.title()).not.toBe('It was not live');
+    // whose server is away as well
+    await shown.page.clock.runFor(11_000);
+    await shown.terminal.close();
+    await shown.page.locator('[data-connection=bad]').waitFor();
+  });
+
   it('is followed by browsers of 2022, as on tablets that get no newer one', async () => {
     await shown.openAt('about:blank');
     await shown.page.addInitScript(() => {

@@ -24,6 +24,8 @@ import * as store from './store.js';
 /** The server sends a heartbeat every 10 s. */
 const SILENCE_MS = 15_000;
 const MIN_RETRY_MS = 1_000;
+/** A stream that ends after it has lasted for so long was cut by a proxy, or its server is being restarted. */
+const LASTED_MS = 10_000;
 const MAX_RETRY_MS = 15_000;
 const REASONS_EVERY_MS = 300_000;
 const ANSWERS_EVERY_MS = 20_000;
@@ -45,6 +47,8 @@ let reconnect = new AbortController();
 /** Ends a stream on which nothing comes any more. */
 let lost = new AbortController();
 let heardAtMs = 0;
+/** When the present stream began; Infinity before it has. */
+let openedAtMs = Infinity;
 const watchers = new Map<string, Set<() => void>>();
 
 /** Calls back when something of this machine has changed, or may have. */
@@ -88,14 +92,18 @@ async function stayConnected(): Promise<never> {
   let failures = 0;
   for (;;) {
     reconnect = new AbortController();
-    const connectedAtMs = nowMs();
+    openedAtMs = Infinity;
     const retryAfterMs = await follow(reconnect.signal).catch(() => 0);
     if (reconnect.signal.aborted) {
       failures = 0;
       continue;
     }
+    if (nowMs() - openedAtMs > LASTED_MS) {
+      failures = 0;
+      // nothing is wrong with it but its age: the next attempt says whether the server is there
+      if (!lost.signal.aborted) continue;
+    }
     goneOffline();
-    if (nowMs() - connectedAtMs > 10_000) failures = 0;
     const backoffMs =
       Math.min(MAX_RETRY_MS, MIN_RETRY_MS * 2 ** failures++) * (0.75 + Math.random() / 2);
     await pause(Math.max(backoffMs, retryAfterMs), reconnect.signal);
@@ -160,6 +168,7 @@ async function notFollowed(response: Response): Promise<number> {
 }
 
 function connected(): void {
+  openedAtMs = nowMs();
   batch(() => {
     store.signInNeeded.value = false;
     store.connection.value = { state: 'live', since: plantSeconds() };
