@@ -18,6 +18,12 @@ describe("the terminal's page over a long shift", () => {
     await shown.rowOf(NAME).first().waitFor();
   };
 
+  const registerAs = async (name: string): Promise<void> => {
+    await shown.page.getByRole('button', { name: 'Nobody registered' }).click();
+    await shown.page.getByRole('textbox').fill(name);
+    await shown.page.getByRole('button', { name: 'Register', exact: true }).click();
+  };
+
   it.each(['a redirect', 'an error'] as const)(
     'leads to the sign-in of a proxy that answers by %s, and sends then what was entered meanwhile',
     async (proxy) => {
@@ -122,6 +128,23 @@ describe("the terminal's page over a long shift", () => {
     await shown.page.clock.runFor(11_000);
     await shown.terminal.close();
     await shown.page.locator('[data-connection=bad]').waitFor();
+  });
+
+  it('names in each of its tabs who has registered in one of them', async () => {
+    await shown.open();
+    const other = await shown.page.context().newPage();
+    await other.goto(`${shown.terminal.url}#/wall`);
+    await other.getByRole('button', { name: 'Nobody registered' }).waitFor();
+    await registerAs('E-4711');
+    await other.getByRole('button', { name: 'E-4711' }).waitFor();
+  });
+
+  it('follows as who has registered meanwhile a server that is starting', async () => {
+    shown.terminal.setLink('restoring');
+    await shown.open();
+    await shown.page.getByText('The server is starting').waitFor();
+    await registerAs('E-4711');
+    await eventually(() => shown.terminal.streams === 2, { what: 'another stream' });
   });
 
   it('is followed by browsers of 2022, as on tablets that get no newer one', async () => {

@@ -75,6 +75,13 @@ export function startLiveUpdates(): void {
   window.addEventListener('offline', () => {
     lost.abort();
   });
+  window.addEventListener('storage', ({ key }) => {
+    if (key === store.SESSION_KEY) store.adoptSession();
+  });
+  // while topics are being read: who had registered when the stream began is named once they have been
+  store.operator.subscribe(() => {
+    if (store.link.peek()?.state === 'restoring') reconnect.abort();
+  });
   unansweredAtMs.subscribe((sentAtMs) => {
     if (sentAtMs > heardAtMs) lost.abort();
   });

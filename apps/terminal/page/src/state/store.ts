@@ -11,17 +11,18 @@ import { type Language, languageOf, STRINGS } from '../model/strings.js';
 import { compareTiles } from '../model/tiles.js';
 import { nowMs, plantMinute, plantSeconds, setPlantClock } from './clock.js';
 
+const PREFIX = 'terminal.';
 const kept = {
   get: (key: string): string | null => {
     try {
-      return localStorage.getItem(`terminal.${key}`);
+      return localStorage.getItem(PREFIX + key);
     } catch {
       return null;
     }
   },
   set: (key: string, value: string): void => {
     try {
-      localStorage.setItem(`terminal.${key}`, value);
+      localStorage.setItem(PREFIX + key, value);
     } catch {
       // a browser without storage starts with the defaults every time
     }
@@ -53,6 +54,13 @@ function keptSession(): Session | null {
   } catch {
     return null;
   }
+}
+
+export const SESSION_KEY = `${PREFIX}session`;
+
+/** What another tab of this browser was told: who has registered there works here as well. */
+export function adoptSession(): void {
+  session.value = keptSession() ?? session.peek();
 }
 
 export function setSession(received: Session): void {
