@@ -60,7 +60,7 @@ const en = {
   reasonFor: (count: number) => (count === 1 ? 'Reason for 1 stop' : `Reason for ${count} stops`),
   nothingToExplain: 'Every stop has its reason.',
   stopsAppear: (minutes: string) =>
-    `Stops longer than ${minutes} appear here one to two minutes after they began.`,
+    `Stops appear here once they are longer than ${minutes}. States are known one to two minutes late.`,
   shortStops: (count: number, span: string) =>
     count === 1
       ? `1 short stop, ${span}: needs no reason`
@@ -271,7 +271,7 @@ const de: Strings = {
   reasonFor: (count) => (count === 1 ? 'Grund für 1 Stopp' : `Grund für ${count} Stopps`),
   nothingToExplain: 'Jeder Stopp hat seinen Grund.',
   stopsAppear: (minutes) =>
-    `Stopps über ${minutes} erscheinen hier ein bis zwei Minuten nach ihrem Beginn.`,
+    `Stopps erscheinen hier, sobald sie länger als ${minutes} dauern. Zustände sind erst nach ein bis zwei Minuten bekannt.`,
   shortStops: (count, span) =>
     count === 1
       ? `1 kurzer Stopp, ${span}: braucht keinen Grund`
