@@ -396,6 +396,24 @@ describe("the terminal's page", () => {
       await eventually(() => terminal.streams > 1, { what: 'a stream of the chosen factory' });
     });
 
+    it('distinguishes machines that have one name, in every view, as long as both are there', async () => {
+      const [first, second] = ['M-003', 'M-004'].map((id) => terminal.tileOf(id));
+      terminal.changeTiles({ ...second!, displayName: first!.displayName });
+      await open();
+      await rowOf('Grinder 1 · Plant North').first().waitFor();
+      await giveReason('Grinder 1 · Plant North', '13');
+      await page.getByRole('link', { name: 'Wall' }).click();
+      const tileNamed = (name: string) =>
+        page.locator('.tile-name').getByText(name, { exact: true });
+      await tileNamed('Grinder 1 · Plant South').waitFor();
+      await page.getByRole('link', { name: 'Hand-over' }).click();
+      await page.getByRole('link', { name: 'Grinder 1 · Plant North' }).click();
+      await page.getByRole('heading', { name: 'Grinder 1 · Plant North' }).waitFor();
+      await page.getByRole('link', { name: 'Wall' }).click();
+      terminal.changeTiles({ ...second!, displayName: 'Grinder 7' });
+      await tileNamed('Grinder 1').waitFor();
+    });
+
     it('shows orders and the reason that goes on, neither of them cut', async () => {
       const tile = terminal.tileOf('M-003');
       terminal.changeTiles({

@@ -1,6 +1,6 @@
 import type { Tile } from '../../../src/api/index.js';
 import { TILE } from './testing/entries.js';
-import { ALL_TILES, compareTiles, lookOf, matches, ordersWithin } from './tiles.js';
+import { ALL_TILES, compareTiles, distinctNames, lookOf, matches, ordersWithin } from './tiles.js';
 
 const tile = (more: Partial<Tile>): Tile => ({
   ...{ ...TILE, displayName: 'Lathe 1', workingOrders: ['4711'], ...more },
@@ -37,6 +37,23 @@ describe('a tile', () => {
       'Grinder 1',
       'Lathe 2',
       'Lathe 10',
+    ]);
+  });
+
+  it('has a name of its own: by its factory, or by its id where that has two of that name', () => {
+    const press = (machineId: string, factoryId: string, displayName = 'Press 1') => {
+      return tile({ machineId, factoryId, displayName });
+    };
+    const factories = [{ factoryId: 'F-1', factoryName: 'North' }];
+    const machines = [press('M-1', 'F-1'), press('M-2', 'F-2'), press('M-3', 'F-2', 'Press 2')];
+    expect([...distinctNames(machines, factories)]).toEqual([
+      ['M-1', 'Press 1 · North'],
+      ['M-2', 'Press 1 · F-2'],
+    ]);
+    expect([...distinctNames([...machines, press('M-4', 'F-2')], factories)]).toEqual([
+      ['M-1', 'Press 1 · North'],
+      ['M-2', 'Press 1 · M-2'],
+      ['M-4', 'Press 1 · M-4'],
     ]);
   });
 });

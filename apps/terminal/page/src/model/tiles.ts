@@ -52,3 +52,40 @@ export function compareTiles(a: Tile, b: Tile): number {
     byName.compare(a.machineId, b.machineId)
   );
 }
+
+type Named = Pick<Tile, 'machineId' | 'displayName' | 'factoryId'>;
+
+/**
+ * What to call machines that have their name in common with others, by id: each by its factory as well, or by its id
+ * where another one there has that name, too.
+ */
+export function distinctNames(
+  machines: readonly Named[],
+  factories: readonly { factoryId: string; factoryName: string }[],
+): ReadonlyMap<string, string> {
+  const factoryNames = new Map(factories.map((each) => [each.factoryId, each.factoryName]));
+  const alike = ({ displayName }: Named): string => displayName;
+  const alikeThere = ({ displayName, factoryId }: Named): string =>
+    JSON.stringify([displayName, factoryNames.get(factoryId) ?? factoryId]);
+  const [names, namesThere] = [countsOf(machines, alike), countsOf(machines, alikeThere)];
+  const distinct = new Map<string, string>();
+  for (const machine of machines) {
+    const { machineId, displayName, factoryId } = machine;
+    if (names.get(alike(machine)) === 1) continue;
+    const isAloneThere = namesThere.get(alikeThere(machine)) === 1;
+    const more = isAloneThere ? (factoryNames.get(factoryId) ?? factoryId) : machineId;
+    distinct.set(machineId, `${displayName} · ${more}`);
+  }
+  return distinct;
+}
+
+function countsOf(
+  machines: readonly Named[],
+  keyOf: (machine: Named) => string,
+): Map<string, number> {
+  const counts = new Map<string, number>();
+  for (const machine of machines) {
+    counts.set(keyOf(machine), (counts.get(keyOf(machine)) ?? 0) + 1);
+  }
+  return counts;
+}

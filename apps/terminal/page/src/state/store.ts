@@ -8,7 +8,7 @@ import { createFormats } from '../model/formats.js';
 import { operatorAt } from '../model/outgoing.js';
 import { reasonName } from '../model/reason-choices.js';
 import { type Language, languageOf, STRINGS } from '../model/strings.js';
-import { compareTiles } from '../model/tiles.js';
+import { compareTiles, distinctNames } from '../model/tiles.js';
 import { nowMs, plantMinute, plantSeconds, setPlantClock } from './clock.js';
 
 const PREFIX = 'terminal.';
@@ -120,6 +120,9 @@ export function isOld(knownUntil: number): boolean {
   return plantMinute.value - knownUntil > OLD_AFTER_SECONDS + TRANSPORT_REAL_SECONDS * speed;
 }
 
+/** Tiles as the server has them, and what their machines are called here. */
+const received = new Map<string, Tile>();
+let names: ReadonlyMap<string, string> = new Map();
 const tileSignals = new Map<string, Signal<Tile>>();
 /** In the order of the wall. */
 export const machineIds = signal<readonly string[]>([]);
@@ -130,10 +133,10 @@ export function tileOf(machineId: string): Signal<Tile> | undefined {
   return tileSignals.get(machineId);
 }
 
-export function replaceTiles(received: readonly Tile[]): void {
-  const there = new Set(received.map(({ machineId }) => machineId));
+export function replaceTiles(present: readonly Tile[]): void {
+  const there = new Set(present.map(({ machineId }) => machineId));
   changeTiles(
-    received,
+    present,
     [...tileSignals.keys()].filter((machineId) => !there.has(machineId)),
   );
 }
@@ -142,18 +145,38 @@ export function changeTiles(changed: readonly Tile[], gone: readonly string[]): 
   batch(() => {
     let placesChange = false;
     for (const tile of changed) {
-      const known = tileSignals.get(tile.machineId);
-      if (!known) tileSignals.set(tile.machineId, signal(tile));
-      placesChange ||= !known || compareTiles(known.peek(), tile) !== 0;
-      if (known) known.value = tile;
+      const known = received.get(tile.machineId);
+      placesChange ||= !known || compareTiles(known, tile) !== 0;
+      received.set(tile.machineId, tile);
     }
-    for (const machineId of gone) placesChange = tileSignals.delete(machineId) || placesChange;
+    for (const machineId of gone) {
+      tileSignals.delete(machineId);
+      placesChange = received.delete(machineId) || placesChange;
+    }
+    if (placesChange)
+      names = distinctNames([...received.values()], session.peek()?.factories ?? []);
+    for (const tile of changed) showTile(tile);
+    // the name of a machine may have become, or ceased to be, that of another one as well
+    for (const tile of placesChange ? received.values() : []) {
+      if (tileOf(tile.machineId)?.peek().displayName !== nameOf(tile)) showTile(tile);
+    }
     const all = [...tileSignals.values()].map((tile) => tile.peek());
     if (placesChange) machineIds.value = all.sort(compareTiles).map(({ machineId }) => machineId);
     tiles.value = placesChange
       ? all
       : machineIds.peek().flatMap((id) => tileSignals.get(id)?.peek() ?? []);
   });
+}
+
+function nameOf({ machineId, displayName }: Tile): string {
+  return names.get(machineId) ?? displayName;
+}
+
+function showTile(tile: Tile): void {
+  const shown = { ...tile, displayName: nameOf(tile) };
+  const known = tileSignals.get(tile.machineId);
+  if (known) known.value = shown;
+  else tileSignals.set(tile.machineId, signal(shown));
 }
 
 export const reasonLists = signal<ReasonLists | null>(null);

@@ -15,6 +15,7 @@ import {
   nameOfReason,
   session,
   strings,
+  tileOf,
 } from '../state/store.js';
 import { NoteText } from './machine.js';
 import { Button, FactoryChoice, ShiftChoice } from '../parts/controls.js';
@@ -119,7 +120,7 @@ function HandOverTable({ data }: { data: HandOverData }): JSX.Element {
           <tr key={machine.machineId}>
             <th scope="row">
               <a class="row-link" href={hrefOf({ view: 'machine', machineId: machine.machineId })}>
-                {machine.displayName}
+                {tileOf(machine.machineId)?.value.displayName ?? machine.displayName}
               </a>
             </th>
             <td class={`number ${machine.unexplainedSeconds >= 60 ? 'due' : 'pale'}`}>
