@@ -1,4 +1,5 @@
 import { eventually } from '../support/eventually.js';
+import { PLAIN_HTTP_HOST } from '../support/terminal-page/browser.js';
 import { NOW } from '../support/terminal-page/fake-plant.js';
 import { PageUnderTest } from '../support/terminal-page/page-under-test.js';
 
@@ -193,6 +194,35 @@ describe("the terminal's page over a long shift", () => {
     shown.terminal.release = 2;
     const loaded = shown.page.waitForEvent('load', { timeout: 15_000 });
     await shown.page.evaluate(async () => (await navigator.serviceWorker.ready).update());
+    await loaded;
+  });
+
+  it('takes over a new page on plain http as well, once nobody is picking stops', async () => {
+    await shown.openAt('about:blank');
+    const { page } = shown;
+    await page.clock.install();
+    const url = new URL(shown.terminal.url);
+    url.hostname = PLAIN_HTTP_HOST;
+    await page.goto(`${url.href}#/stops`);
+    await page.getByRole('button', { name: 'Select several' }).click();
+    let loads = 0;
+    page.on('load', () => (loads += 1));
+    await page.clock.fastForward(3_600_000);
+    await page.clock.runFor(6_000);
+    await page.route(url.href, async (route) => {
+      const response = await route.fetch({ url: shown.terminal.url });
+      const html = (await response.text()).replace(/index-[^.]+\.js/, 'index-new.js');
+      await route.fulfill({ response, body: html });
+    });
+    const asked = page.waitForResponse(url.href);
+    await page.clock.fastForward(3_600_000);
+    await (await asked).finished();
+    await page.clock.runFor(6_000);
+    expect(loads).toBe(0);
+    await page.getByRole('button', { name: 'Cancel' }).click();
+    await page.unroute(url.href);
+    const loaded = page.waitForEvent('load');
+    await page.clock.runFor(6_000);
     await loaded;
   });
 

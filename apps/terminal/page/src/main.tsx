@@ -1,5 +1,5 @@
 import { render } from 'preact';
-import { sheet } from './state/actions.js';
+import { selection, sheet } from './state/actions.js';
 import { App } from './app.js';
 import { listenForBadges } from './state/badge-scanner.js';
 import { startLiveUpdates } from './state/live-updates.js';
@@ -13,6 +13,7 @@ if (root) render(<App />, root);
 listenForBadges();
 void openOutbox().then(startLiveUpdates);
 if ('serviceWorker' in navigator) void installShell();
+else setInterval(() => void askForNewPage(), UPDATE_EVERY_MS);
 
 /** Keeps the shell for when the server is away, and takes over a new one while nobody is in the middle of something. */
 async function installShell(): Promise<void> {
@@ -26,9 +27,20 @@ async function installShell(): Promise<void> {
   setInterval(() => void registration?.update().catch(() => undefined), UPDATE_EVERY_MS);
 }
 
+/** Over plain http no service worker finds a new page: a wall screen would keep the old one for months. */
+async function askForNewPage(): Promise<void> {
+  const answer = await fetch('/', { cache: 'no-store' }).catch(() => null);
+  const html = (await answer?.text().catch(() => '')) ?? '';
+  const { pathname } = new URL(import.meta.url);
+  // what a proxy answers in its place names no script of a page
+  if (html.includes('/assets/index-') && !html.includes(pathname)) reloadWhenIdle();
+}
+
 function reloadWhenIdle(): void {
   const isBusy =
-    sheet.peek() !== null || outgoing.peek().some(({ status }) => status === 'waiting');
+    sheet.peek() !== null ||
+    selection.peek() !== null ||
+    outgoing.peek().some(({ status }) => status === 'waiting');
   if (isBusy) setTimeout(reloadWhenIdle, 5_000);
   else location.reload();
 }
