@@ -171,4 +171,15 @@ describe("what the terminal's page shows", () => {
     const [newest, longest] = await looks(shown.page.locator('.segments button'));
     expect(newest).not.toBe(longest);
   });
+
+  it('has times under the course of a shift that are read where the system chooses a dark ground', async () => {
+    await shown.open('#/machine/M-003', { forcedColors: 'active', colorScheme: 'dark' });
+    const text = shown.page.locator('.tick-mark text').first();
+    await text.waitFor();
+    const [fill, ink] = await text.evaluate((element) => [
+      getComputedStyle(element).fill,
+      getComputedStyle(document.body).color,
+    ]);
+    expect(fill).toBe(ink);
+  });
 });
