@@ -174,6 +174,30 @@ describe("the terminal's page", () => {
       expect(second!.startTime).toBeGreaterThan(first!.startTime);
     });
 
+    it('has parts that lie within it, though it ends while its reasons are chosen', async () => {
+      const tile = terminal.tileOf(STANDING);
+      const stop = tile.openStops.at(-1)!;
+      const end = (minutes: number): void => {
+        const ended = { ...stop, endTime: stop.startTime + minutes * 60 };
+        terminal.changeTiles({ ...tile, openStops: [...tile.openStops.slice(0, -1), ended] });
+      };
+      await rowOf(NAME).locator('button.stop-main').first().click();
+      await page.getByRole('button', { name: 'Split' }).click();
+      await page.locator('.reason-button[data-code="14"]').first().click();
+      end(3);
+      await page
+        .getByText(/· 3\smin/)
+        .first()
+        .waitFor();
+      await page.locator('.reason-button[data-code="16"]').first().click();
+      await afterUndo();
+      await eventually(() => terminal.posts.flat().length === 2, { what: 'both parts were sent' });
+      const [first, second] = terminal.posts.flat();
+      expect(first!.endTime).toBe(second!.startTime);
+      expect(second!.endTime).toBe(stop.startTime + 180);
+      expect(second!.startTime).toBeLessThan(second!.endTime!);
+    });
+
     it('has reasons with their names as soon as the server knows them', async () => {
       const known = terminal.plant.reasons;
       terminal.changeReasons({ lists: [], machines: {} });

@@ -33,13 +33,18 @@ interface Split {
 export function ReasonSheet({ targets }: { targets: readonly Target[] }): JSX.Element {
   const words = strings.value;
   const [search, setSearch] = useState('');
-  const [split, setSplit] = useState<Split | null>(null);
+  const [splitBegun, setSplit] = useState<Split | null>(null);
   const [armed, setArmed] = useState<string | null>(null);
   const body = useRef<HTMLDivElement>(null);
   const isGiven = useRef(false);
   const only = targets.length === 1 ? targets[0] : undefined;
   const period = only?.left.length === 1 ? withEndByNow(only, only.left[0]) : undefined;
   const now = plantNow.value;
+  // the stop may have ended before the minute at which it was split
+  const split =
+    splitBegun && period && canSplit(period, now)
+      ? { ...splitBegun, at: snapSplit(splitBegun.at, period, now) }
+      : null;
   const operatingSeconds = targets.reduce((sum, target) => sum + target.operatingSeconds, 0);
   const isOpenEnded = targets.some(({ left }) => left.some(({ endTime }) => endTime === null));
 
