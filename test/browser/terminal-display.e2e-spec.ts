@@ -109,6 +109,26 @@ describe("what the terminal's page shows", () => {
     expect(await choices.count()).toBe(1);
   });
 
+  it('is reached to its end in browsers of 2022, which do not know dvh', async () => {
+    const reasons = Array.from({ length: 200 }, (_, n) => ({ code: `${n}`, name: `Reason ${n}` }));
+    shown.terminal.plant.reasons.lists[0] = reasons;
+    await shown.openAt('about:blank');
+    await shown.page.route('**/*.css', async (route) => {
+      const response = await route.fetch();
+      await route.fulfill({ response, body: (await response.text()).replaceAll('dvh', 'unit') });
+    });
+    for (const viewport of [TABLET, PHONE]) {
+      await shown.page.setViewportSize(viewport);
+      await shown.page.goto('about:blank');
+      await shown.page.goto(`${shown.terminal.url}#/stops`);
+      await shown.page.locator('button.stop-main').first().click();
+      const last = shown.page.locator('.reason-button[data-code="199"]').last();
+      await last.scrollIntoViewIfNeeded();
+      const box = await last.boundingBox();
+      expect(box!.y + box!.height).toBeLessThanOrEqual(viewport.height);
+    }
+  });
+
   it('is within its sheet, however long the codes of reasons are', async () => {
     shown.terminal.plant.reasons.lists[0] = [{ code: 'C'.repeat(200), name: 'Set-up' }];
     await shown.open('#/stops', { viewport: PHONE });
