@@ -208,6 +208,21 @@ describe("the terminal's page", () => {
       await page.locator('.reason-button[data-code="13"]', { hasText: 'Set-up' }).first().waitFor();
     });
 
+    it('has reasons that keep their places while one of them is chosen, whatever the service changes', async () => {
+      const codes = (): Promise<string[]> =>
+        page.locator('.reason-button').evaluateAll((all) => all.map((it) => it.textContent));
+      await rowOf(NAME).locator('button.stop-main').first().click();
+      await page.locator('.reason-button').first().waitFor();
+      const before = await codes();
+      const { lists, machines } = terminal.plant.reasons;
+      const others = lists[0]!.filter(({ code }) => code !== '13');
+      terminal.changeReasons({ lists: [[{ code: '01', name: 'New' }, ...others]], machines });
+      // behind it on the stream
+      terminal.setLink('up', NOW - 600);
+      await page.getByText('States only up to').waitFor();
+      expect(await codes()).toEqual(before);
+    });
+
     it('is explained together with others, and taken back with them by one tap', async () => {
       const giveBoth = async (): Promise<void> => {
         await page.getByRole('button', { name: 'Select several' }).click();

@@ -181,11 +181,19 @@ function showTile(tile: Tile): void {
 
 export const reasonLists = signal<ReasonLists | null>(null);
 
+/** Empty where the service has named none. */
+function listedReasons(machineId: string): ReasonLists['lists'][number] {
+  const { lists, machines }: ReasonLists = reasonLists.value ?? { lists: [], machines: {} };
+  return lists[machines[machineId]?.list ?? -1] ?? [];
+}
+
+export function isListed(machineId: string): boolean {
+  return listedReasons(machineId).length > 0;
+}
+
 export function reasonsOf(machineId: string): { code: string; name: string }[] | null {
-  const lists = reasonLists.value;
-  if (!lists) return null;
-  const listed = lists.lists[lists.machines[machineId]?.list ?? -1] ?? [];
-  if (listed.length > 0) return listed;
+  if (!reasonLists.value) return null;
+  if (isListed(machineId)) return listedReasons(machineId);
   // where the bridge may not read the lists, the file of groups knows what can be said
   return Object.keys(session.value?.reasonLooks ?? {}).map((code) => ({ code, name: code }));
 }

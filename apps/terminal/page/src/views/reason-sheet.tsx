@@ -15,6 +15,7 @@ import {
   language,
   nameOfReason,
   reasonLists,
+  isListed,
   reasonsOf,
   session,
   strings,
@@ -222,8 +223,10 @@ function Choices(props: {
   const words = strings.value;
   const machines = [...new Set(targets.map(({ machineId }) => machineId))];
   const isLoaded = reasonLists.value !== null;
-  const reasons = commonReasons(machines.map((machineId) => reasonsOf(machineId) ?? []));
-  // once opened the favourites keep their places, though a reason that was just sent changes what is used most
+  const present = commonReasons(machines.map((machineId) => reasonsOf(machineId) ?? []));
+  // once shown they keep their places, though the service changes them, or one that was just sent what is used most:
+  // a reason that is gone is refused, which is better than another one under the finger
+  const reasons = useFirst(present, machines.every(isListed));
   const favourites = useFirst(favouritesOf(machines), isLoaded);
   const looks = session.value ?? { reasonLooks: {}, groups: [] };
   const choices = choicesOf(reasons, favourites, looks, language.value, search);
