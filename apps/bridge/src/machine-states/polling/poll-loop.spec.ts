@@ -304,7 +304,11 @@ describe('PollLoop', () => {
       };
       await pass(2);
       clock.shiftWallClock(seconds);
-      expect(await pass(10)).toEqual([10, 10, 10, 10]);
+      const [withoutUpdate = 0, ...others] = (await pass(10)).reverse();
+      expect(others).toEqual([10, 10, 10]);
+      // its place in the minute is random: one that the step has passed over, or come back to, is taken a minute later
+      expect(withoutUpdate).toBeGreaterThanOrEqual(9);
+      expect(withoutUpdate).toBeLessThanOrEqual(10);
     },
   );
 
