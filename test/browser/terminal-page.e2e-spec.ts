@@ -4,7 +4,6 @@ import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import type axe from 'axe-core';
 import type { BrowserContextOptions, Locator, Page } from 'playwright-core';
-import { realEpochMs } from '#libs/clock';
 import { eventually } from '../support/eventually.js';
 import {
   PHONE,
@@ -926,20 +925,14 @@ async function inspect(page: Page, name: string, withAxe: boolean): Promise<void
   });
 }
 
-/** Types as a scanner does: a key every 10 ms, however busy the machine that tests run on is. */
+/** Types as a scanner does: a key every 10 ms of the page's clock, from which the times of its events are taken. */
 async function scan(page: Page, badge: string): Promise<void> {
-  const session = await page.context().newCDPSession(page);
-  const keys = [
-    ...Array.from(badge).map((key) => ({ key, text: key })),
-    { key: 'Enter', text: '\r' },
-  ];
-  const startSeconds = realEpochMs() / 1000 - keys.length / 100;
-  for (const [index, key] of keys.entries()) {
-    const timestamp = startSeconds + index / 100;
-    for (const type of ['keyDown', 'keyUp'] as const) {
-      await session.send('Input.dispatchKeyEvent', { type, ...key, timestamp });
-    }
+  await page.clock.pauseAt((await page.evaluate(() => Date.now())) + 1000);
+  for (const key of [...Array.from(badge), 'Enter']) {
+    await page.keyboard.press(key);
+    await page.clock.runFor(10);
   }
+  await page.clock.resume();
 }
 
 async function expectText(locator: Locator, pattern: RegExp): Promise<void> {
