@@ -132,17 +132,7 @@ export class KeyedState<V, H = void> {
 }
 
 /** Whatever its values are. */
-export type KeyedStateTopic = Pick<
-  KeyedState<unknown>,
-  | 'name'
-  | 'inputs'
-  | 'problem'
-  | 'attachConsumer'
-  | 'isRestored'
-  | 'acceptFetched'
-  | 'assignPartitions'
-  | 'closeState'
->;
+export type KeyedStateTopic = Omit<KeyedState<unknown>, 'holders' | 'own'>;
 
 /** The topics of keyed state among those that the consumer subscribes to. */
 export class StateTopics {
