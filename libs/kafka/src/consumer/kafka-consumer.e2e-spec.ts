@@ -1,13 +1,13 @@
 import { randomUUID } from 'node:crypto';
 import { jest } from '@jest/globals';
 import { Logger } from '@nestjs/common';
+import { CallSlots } from '#libs/delivery';
 import { Kafka, logLevel, type Message, type Transaction } from '#libs/kafkajs-patches';
 import { ensureTopics } from '../client/ensure-topics.js';
 import { sendWithStock, stockKafka, testBrokers } from '../testing/stock-client.js';
 import { groupOffsets } from './group-offsets.js';
 import type { InboundMessage, MessageHandler } from './inbound-message.js';
 import { type KafkaConsumer, KafkaConsumerStrategy } from './kafka-consumer.js';
-import { TestCalls } from './testing/test-calls.js';
 import { eventually } from './testing/wait.js';
 
 const INPUT = 'input';
@@ -40,7 +40,7 @@ describe('KafkaConsumer', () => {
   afterAll(() => admin.disconnect());
 
   /** A process of the group. */
-  const join = (handle: MessageHandler, calls = new TestCalls()): KafkaConsumer => {
+  const join = (handle: MessageHandler, calls = new CallSlots(1)): KafkaConsumer => {
     const strategy = new KafkaConsumerStrategy({
       ...{ kafka, groupId: topicPrefix, topicPrefix, calls, stateTopics: [] },
       giveUp: (message) => {
@@ -68,7 +68,7 @@ describe('KafkaConsumer', () => {
     }, what);
 
   it('hands nothing over as another process still has calls in flight, and goes on once these have ended', async () => {
-    const members: { calls: TestCalls; handed: InboundMessage[] }[] = [];
+    const members: { calls: CallSlots; handed: InboundMessage[] }[] = [];
     const finished: number[] = [];
     const finishAll = (): Promise<void> => {
       for (const { handed } of members) {
@@ -81,7 +81,7 @@ describe('KafkaConsumer', () => {
     };
     let onHanded = finishAll;
     const joinGroup = (): void => {
-      const member = { calls: new TestCalls(), handed: [] as InboundMessage[] };
+      const member = { calls: new CallSlots(1), handed: [] as InboundMessage[] };
       members.push(member);
       join((messages) => {
         member.handed.push(...messages);
@@ -105,11 +105,11 @@ describe('KafkaConsumer', () => {
     await eventually(() => members.some(({ handed }) => handed.length > 0), 'one has messages');
     const [owner, other] = members[0]?.handed.length === 0 ? members.reverse() : members;
     expect(owner!.handed.length).toBeLessThan(MESSAGES);
-    await other!.calls.begin();
+    expect(other!.calls.tryAcquire()).toBe(true);
     joinGroup();
     await untilGroup((state) => state === 'PreparingRebalance', 'partitions are shared out anew');
     // the owner hears of it by its heartbeat
-    await eventually(() => owner!.calls.arePaused, 'the owner has drained');
+    await eventually(() => owner!.calls.permit.objection() !== undefined, 'the owner has drained');
     onHanded = finishAll;
     await finishAll();
     goOn();
@@ -118,7 +118,7 @@ describe('KafkaConsumer', () => {
     expect(finished.length).toBeLessThan(MESSAGES);
     expect(owner!.handed).toEqual([]);
 
-    other!.calls.end();
+    other!.calls.release();
     await eventually(async () => (await committed()) > MESSAGES, 'all is committed');
     expect(new Set(finished).size).toBe(MESSAGES + 1);
   });

@@ -1,6 +1,6 @@
 import { Logger } from '@nestjs/common';
+import { CallSlots } from '#libs/delivery';
 import { CallDrain } from './kafka-consumer.js';
-import { TestCalls } from './testing/test-calls.js';
 import { nextTurn } from './testing/wait.js';
 
 const NEVER_MS = 60_000;
@@ -11,7 +11,7 @@ async function pass(): Promise<void> {
 }
 
 describe('CallDrain', () => {
-  let calls: TestCalls;
+  let calls: CallSlots;
   let callDrain: CallDrain;
   /** What is asked of the queues, in its order. */
   let log: string[];
@@ -26,7 +26,7 @@ describe('CallDrain', () => {
     log = [];
     flush = () => Promise.resolve();
     drained = Promise.resolve();
-    calls = new TestCalls();
+    calls = new CallSlots(2);
     callDrain = new CallDrain(calls, {
       pauseAll: () => log.push('pauses'),
       resumeAll: () => log.push('goes on'),
@@ -42,13 +42,13 @@ describe('CallDrain', () => {
   });
 
   it('lets nothing begin before it has ended, and commits what calls under way have led to', async () => {
-    await calls.begin();
+    calls.tryAcquire();
     const ended = callDrain.drainCalls(NEVER_MS).then(() => log.push('has ended'));
     let hasBegun = false;
-    void calls.begin().then(() => (hasBegun = true));
+    calls.acquire(() => (hasBegun = true));
     await pass();
     expect(log).toEqual(['pauses']);
-    calls.end();
+    calls.release();
     await ended;
     await pass();
     expect([log, hasBegun]).toEqual([['pauses', 'commits', 'has ended'], false]);
@@ -67,20 +67,20 @@ describe('CallDrain', () => {
   });
 
   it('cuts off what is under way at the deadline', async () => {
-    await calls.begin();
-    const { signal } = calls;
+    calls.tryAcquire();
+    const { signal } = calls.permit;
     const ended = callDrain.drainCalls(1);
     await new Promise((resolve) => {
       signal.addEventListener('abort', resolve);
     });
-    calls.end();
+    calls.release();
     await ended;
     expect(log).toEqual(['pauses', 'commits']);
   });
 
   it('does not cut off calls once it has ended', async () => {
-    await calls.begin();
-    const { signal } = calls;
+    calls.tryAcquire();
+    const { signal } = calls.permit;
     const ended = callDrain.drainCalls(1);
     callDrain.resumeCalls();
     await ended;
@@ -88,12 +88,12 @@ describe('CallDrain', () => {
   });
 
   it('gives up what waits for a call before a stop, also amid a rebalance, and no sooner than calls have ended', async () => {
-    await calls.begin();
+    calls.tryAcquire();
     const rebalancing = callDrain.drainCalls(NEVER_MS);
     const stopped = callDrain.drainForStop().then(() => log.push('stopped'));
     await pass();
     expect(log).toEqual(['pauses', 'pauses']);
-    calls.end();
+    calls.release();
     await Promise.all([rebalancing, stopped]);
     expect(log.slice(2)).toEqual(['commits', 'commits', 'closes', 'goes on', 'stopped']);
   });

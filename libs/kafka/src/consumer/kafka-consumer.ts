@@ -2,6 +2,7 @@ import { Logger } from '@nestjs/common';
 import { type CustomTransportStrategy, Server } from '@nestjs/microservices';
 import { lastValueFrom } from 'rxjs';
 import { withDeadline } from '#libs/clock';
+import type { CallSlots } from '#libs/delivery';
 import { fetchedRecords } from '#libs/kafkajs-patches';
 import type { Tracing } from '#libs/tracing';
 import { describeKafkaFailure } from '../client/describe-kafka-failure.js';
@@ -26,18 +27,10 @@ import {
 import { TopicHealth, type WrittenTopic } from './topic-health.js';
 
 /** The calls that messages lead to, as the consumer needs them while partitions may be revoked. */
-export interface CallsInFlight {
-  readonly underWay: number;
-  /** No call begins until {@link resume}. */
-  pause(): void;
-  resume(): void;
-  /** Asked before each call begins and again before it is sent; {@link wake} says that the answer has turned. */
-  allowWhile(mayBegin: () => boolean): void;
-  wake(): void;
-  /** Resolves once no call is under way. */
-  idle(): Promise<void>;
-  cutOff(reason: Error): void;
-}
+type CallsInFlight = Pick<
+  CallSlots,
+  'underWay' | 'pause' | 'resume' | 'allowWhile' | 'wake' | 'idle' | 'cutOff'
+>;
 
 export interface KafkaConsumerOptions {
   kafka: KafkaClient;
