@@ -114,6 +114,7 @@ describe('orders on their way to the lists of machines', () => {
     end: () => void,
     partition = 0,
   ): InboundMessage => {
+    const refusal = new RecordRefusedError('too-large', new Error('1 MB'));
     const message = inboundMessage({
       ...{ topic, partition, offset, value, bytes: value.length },
       publish: (records) => {
@@ -121,13 +122,12 @@ describe('orders on their way to the lists of machines', () => {
       },
       finish: (records = [], orElse = () => []) => {
         const isRefused = records.some((each) => each.topic === unwritable && each.value !== null);
-        const refusal = new RecordRefusedError('too-large', new Error('1 MB'));
         deliver(isRefused ? orElse(refusal) : records);
         end();
       },
       finishWith: (others, records, apart) => {
         const isRefused = records.some((each) => each.topic === unwritable);
-        if (isRefused) for (const each of [message, ...others]) apart(each);
+        if (isRefused) for (const each of [message, ...others]) apart(each, refusal);
         else {
           message.finish(records);
           for (const other of others) other.finish();

@@ -524,14 +524,13 @@ describe('AssignedPartition', () => {
     const logged = jest.spyOn(Logger.prototype, 'error').mockImplementation(() => undefined);
     const { queue } = new Handling();
     const fetched = (lastStartOffset: string): void => {
-      queue.endsFetched({
-        ...{ partition: 3, highWatermark: '20', lastStableOffset: '20', lastStartOffset },
-      });
+      const ends = { partition: 3, highWatermark: '20', lastStableOffset: '20', lastStartOffset };
+      queue.ends.endsFetched(ends, queue.progress.fetchedEnd);
     };
     fetched('5');
-    queue.bufferFetched(recordsAt(5, 6), 7, 20);
+    queue.bufferFetched(recordsAt(5, 6), 7);
     for (const first of ['5', '7', '12', '12']) fetched(first);
-    queue.bufferFetched(recordsAt(12), 13, 20);
+    queue.bufferFetched(recordsAt(12), 13);
     fetched('12');
     const lines = logged.mock.calls.map(([line]) => line as object);
     logged.mockRestore();

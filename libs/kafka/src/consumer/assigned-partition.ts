@@ -1,17 +1,13 @@
 import { setMaxListeners } from 'node:events';
 import { Logger } from '@nestjs/common';
-import { realDelayMs, realNowMs } from '#libs/clock';
-import type { MessageHeaders, Parsed } from '#libs/contracts';
-import { backOffMs } from '#libs/delivery';
-import { type MessageSpan, NO_TRACING, type Tracing } from '#libs/tracing';
-import type { FetchControl, FetchedRecord, Unreadable } from '../client/kafka-port.js';
-import type { OutboundRecord, RecordRefusedError } from '../producer/outbound-record.js';
+import { realNowMs } from '#libs/clock';
+import type { FetchControl, FetchedRecord } from '../client/kafka-port.js';
 import type { CommittedProgress } from './committed-offsets.js';
-import type { InboundMessage, MessageHandler, WhenRefused } from './inbound-message.js';
-import type { FetchedEnds } from './open-transactions.js';
+import { type MessageContext, PartitionMessage } from './inbound-message.js';
+import { LogEnds } from './log-ends.js';
 import { PartitionProgress } from './partition-progress.js';
 import type { PartitionTransactions, TransactionListener } from './partition-transactions.js';
-import { TransactionEntry } from './pending-entries.js';
+import type { TransactionEntry } from './pending-entries.js';
 
 /** How much of a partition may be unfinished before nothing more of it is fetched. */
 export interface PartitionLimits {
@@ -33,14 +29,9 @@ export type Transactions = Pick<
 >;
 
 /** The surroundings of a partition. */
-export interface PartitionContext {
-  /** Default none. */
-  tracing?: Pick<Tracing, 'messageStarts'> | undefined;
+export interface PartitionContext extends MessageContext {
   /** Left out of the topics' names that messages carry. */
   topicPrefix: string;
-  handle: MessageHandler;
-  /** Finishes a message that cannot be handled; `isAnswered` as {@link InboundMessage.fail} has it. */
-  giveUp: (message: InboundMessage, isAnswered: boolean) => void;
   member: Pick<FetchControl, 'resume' | 'seek'>;
   /** How many messages others have overtaken, of all partitions. */
   allOvertaken: () => number;
@@ -90,8 +81,6 @@ const CHUNK_BYTES = 256 * 1024;
 const IN_FLIGHT_FACTOR = 2;
 /** Longer than the group goes without the offset of a transaction that has ended. */
 const APPLIED_AFTER_MS = 1000;
-const ATTEMPTS = 3;
-const BACK_OFF = { baseMs: 100, capMs: 2000 };
 const logger = new Logger('Consumer');
 
 /**
@@ -109,6 +98,7 @@ export class AssignedPartition {
   /** The topic without its prefix. */
   readonly input: string;
   readonly progress = new PartitionProgress();
+  readonly ends: LogEnds;
   readonly transactions: Transactions;
   private readonly pauseReasons = new Set<PauseReason>();
   /** Back-pressure: too much is unfinished, nothing more is fetched. */
@@ -121,15 +111,10 @@ export class AssignedPartition {
   private readonly whenEmpty: (() => void)[] = [];
   /** The offset of the first fetch. */
   private firstFetched: number | undefined;
-  /** The offset at which the first fetch must begin; undefined until progress is read, and once it has begun there. */
-  private requiredStart: number | undefined;
-  private hasSought = false;
-  /** Whatever was deleted below this is logged. */
-  private lostUpTo = 0;
-  /** The offset of the first fetch, as the progress of earlier owners has it. */
+  /** The offset at which it must begin; undefined until the progress of earlier owners is read. */
   private begin: number | undefined;
-  /** The end of the partition, as the latest fetch has it. */
-  private highWatermark = 0;
+  private hasBegun = false;
+  private hasSought = false;
   /** The offset whose commit Kafka last acknowledged, and the one before. */
   private acknowledged = 0;
   private acknowledgedBefore = 0;
@@ -148,6 +133,7 @@ export class AssignedPartition {
     // Each message that waits for something listens to it: that is no leak.
     setMaxListeners(0, this.revoked);
     this.input = topic.slice(context.topicPrefix.length);
+    this.ends = new LogEnds(topic, partition);
     this.transactions = context.beginTransactions(topic, partition, this.progress, {
       progressRead: (left) => {
         if (!isAnotherLog) this.progressRead(left);
@@ -190,30 +176,26 @@ export class AssignedPartition {
    */
   skips(first: number, isEmpty = false): boolean {
     this.firstFetched ??= first;
-    const begin = this.requiredStart;
-    if (begin === undefined || this.revoked.aborted) return false;
-    const isThere = first <= begin || (this.hasSought && !isEmpty);
-    if (isThere) this.requiredStart = undefined;
-    else if (!this.hasSought) {
-      const { topic, partition } = this;
+    const { topic, partition, begin } = this;
+    if (begin === undefined || this.hasBegun || this.revoked.aborted) return false;
+    this.hasBegun = first <= begin || (this.hasSought && !isEmpty);
+    if (!this.hasBegun && !this.hasSought) {
       const msg = 'fetched again: a fetch left messages out';
       logger.warn({ msg, topic, partition, begin, first });
       this.hasSought = true;
       this.context.member.seek(topic, partition, begin);
     }
-    return !isThere;
+    return !this.hasBegun;
   }
 
   /**
    * Whether a fetch that begins there is of another log: a topic that was recreated or truncated holds other messages
    * under old offsets. A fetch of the same log may begin below the committed offset, because commits go on while it is
    * sent.
-   *
-   * @param highWatermark the end of the partition, which may be lower than before
    */
-  isAnotherLog(first: number, highWatermark: number): boolean {
+  isAnotherLog(first: number): boolean {
     const { fetchedEnd } = this.progress;
-    return first < this.floor || (first < fetchedEnd && highWatermark < fetchedEnd);
+    return first < this.floor || (first < fetchedEnd && this.ends.highWatermark < fetchedEnd);
   }
 
   /**
@@ -230,37 +212,23 @@ export class AssignedPartition {
    * Buffers a fetch; returns whether the partition must be paused now.
    *
    * @param end the offset behind the fetch, including transaction markers
-   * @param highWatermark the end of the partition
    */
-  bufferFetched(records: readonly FetchedRecord[], end = 0, highWatermark = 0): boolean {
+  bufferFetched(records: readonly FetchedRecord[], end = 0): boolean {
     if (this.revoked.aborted) return false;
     const [first] = records;
     if (first !== undefined && first.position >= this.acknowledged) this.floor = this.acknowledged;
-    this.highWatermark = highWatermark;
     this.progress.addFetched(records, end);
     this.handOver();
     this.isFetchPaused ||= this.isBeyond(1);
     return this.isFetchPaused;
   }
 
-  /** Takes the ends of the partition as a fetch has them, before what it has fetched. */
-  endsFetched({ highWatermark, lastStartOffset }: FetchedEnds): void {
-    this.endOffsetRead(Number(highWatermark));
-    const { fetchedEnd } = this.progress;
-    if (fetchedEnd > 0) this.logLoss(fetchedEnd, Number(lastStartOffset));
-  }
-
-  /** Takes the end of the partition as an admin request has it, which may be older than the latest fetch. */
-  endOffsetRead(highWatermark: number): void {
-    this.highWatermark = Math.max(this.highWatermark, highWatermark);
-  }
-
   get backlog(): PartitionBacklog {
-    const { topic, partition, highWatermark } = this;
+    const { topic, partition } = this;
     const { position, size: messages } = this.progress;
     // where a transaction stays open, nothing may be fetched for long
     const from = position ?? this.begin;
-    const lag = from === undefined ? 0 : Math.max(0, highWatermark - from);
+    const lag = from === undefined ? 0 : Math.max(0, this.ends.highWatermark - from);
     return { topic, partition, messages, lag };
   }
 
@@ -304,22 +272,12 @@ export class AssignedPartition {
   /** Takes the progress of earlier owners, for which messages have waited since the assignment. */
   private progressRead(left: CommittedProgress | undefined): void {
     this.begin = left?.begin;
-    this.requiredStart = left?.begin;
     if (this.firstFetched !== undefined && this.skips(this.firstFetched)) {
       this.progress.forgetFetched();
     }
     if (left !== undefined) this.progress.inheritProgress(left);
-    if (left !== undefined && left.floor > 0) this.logLoss(left.floor, left.begin);
+    if (left !== undefined && left.floor > 0) this.ends.logLoss(left.floor, left.begin);
     this.resumeHandOver('progress');
-  }
-
-  /** Logs that Kafka has deleted what was not read yet, such as by retention. */
-  private logLoss(offset: number, until: number): void {
-    if (!(until > Math.max(offset, this.lostUpTo))) return;
-    this.lostUpTo = until;
-    const { topic, partition } = this;
-    const msg = 'messages lost: deleted before they were read';
-    logger.error({ msg, topic, partition, offset, until });
   }
 
   /** Hands over one chunk after the other, in the order of offsets. */
@@ -361,7 +319,7 @@ export class AssignedPartition {
       bytes += next.bytes;
       this.inFlight += 1;
       this.inFlightBytes += next.bytes;
-      chunk.push(new PartitionMessage(next, this, this.context.tracing));
+      chunk.push(new PartitionMessage(next, this));
     }
     return chunk;
   }
@@ -386,180 +344,5 @@ export class AssignedPartition {
     );
   }
 }
-
-/**
- * A message in flight. A class, because there are tens of thousands a second. Its getters read the record on demand, so
- * it must not be spread.
- */
-export class PartitionMessage implements InboundMessage {
-  /** How often handling it has failed. */
-  private failures = 0;
-  /** Its calls have been answered: it must not be handled again. */
-  private isAnswered = false;
-  decoded: Parsed<Buffer> | undefined;
-  /** *Failed* since it was last handled, however often; *ended* once its end is decided, which may wait to be written. */
-  private state: 'handled' | 'failed' | 'ended' = 'handled';
-  /** Items published here, committed or not. */
-  private publishedItems: Set<number> | undefined;
-  /** Ends it in another way than by records that Kafka has refused. */
-  private whenRefused = failRefused;
-
-  readonly span: MessageSpan;
-
-  constructor(
-    private readonly record: FetchedRecord,
-    private readonly assigned: AssignedPartition,
-    tracing: PartitionContext['tracing'] = NO_TRACING,
-  ) {
-    this.span = tracing.messageStarts(this);
-  }
-
-  get topic(): string {
-    return this.assigned.input;
-  }
-
-  get partition(): number {
-    return this.assigned.partition;
-  }
-
-  get offset(): number {
-    return this.record.position;
-  }
-
-  get timestamp(): string {
-    return this.record.timestamp;
-  }
-
-  get key(): Buffer | null {
-    return this.record.key;
-  }
-
-  get value(): Buffer | null {
-    return this.record.value;
-  }
-
-  get headers(): MessageHeaders {
-    return this.record.unreadable === undefined ? this.record.headerList : [];
-  }
-
-  get bytes(): number {
-    return this.record.bytes;
-  }
-
-  get unreadable(): Unreadable | undefined {
-    return this.record.unreadable;
-  }
-
-  get revoked(): AbortSignal {
-    return this.assigned.revoked;
-  }
-
-  isItemDone(item: number): boolean {
-    const { progress } = this.assigned;
-    return this.publishedItems?.has(item) === true || progress.isItemDone(this.offset, item);
-  }
-
-  publish(records: readonly OutboundRecord[], item?: number): void {
-    if (this.state === 'ended' || (item !== undefined && this.isItemDone(item))) return;
-    if (item !== undefined) (this.publishedItems ??= new Set()).add(item);
-    this.assigned.transactions.addToTransaction(new TransactionEntry([this], records, false, item));
-  }
-
-  get wasDeferred(): boolean {
-    return this.assigned.progress.wasDeferred(this.offset);
-  }
-
-  publishDeferral(records: readonly OutboundRecord[]): void {
-    if (this.state === 'ended') return;
-    this.assigned.transactions.addToTransaction(
-      new TransactionEntry([this], records, false, undefined, true),
-    );
-  }
-
-  finish(records: readonly OutboundRecord[] = [], orElse?: WhenRefused): void {
-    if (this.state === 'ended') return;
-    const whenRefused: EndRefused =
-      orElse === undefined
-        ? failRefused
-        : (message, refusal) => {
-            message.finish(orElse(refusal));
-          };
-    this.finishTogether([this], records, whenRefused);
-  }
-
-  finishWith(
-    others: readonly PartitionMessage[],
-    records: readonly OutboundRecord[],
-    apart: (message: InboundMessage) => void,
-  ): void {
-    const messages = [this, ...others].filter(({ state }) => state !== 'ended');
-    if (messages.length > 0) this.finishTogether(messages, records, apart);
-  }
-
-  private finishTogether(
-    messages: readonly PartitionMessage[],
-    records: readonly OutboundRecord[],
-    whenRefused: EndRefused,
-  ): void {
-    for (const message of messages) {
-      message.state = 'ended';
-      message.whenRefused = whenRefused;
-    }
-    this.assigned.transactions.addToTransaction(new TransactionEntry(messages, records, true));
-  }
-
-  /** Takes back its end where Kafka has refused the records of that, for another one. */
-  recordsRefused(refusal: RecordRefusedError, areLast: boolean): void {
-    if (areLast) {
-      this.state = 'handled';
-      this.whenRefused(this, refusal);
-    } else this.fail(refusal, true);
-  }
-
-  abandon(): void {
-    if (this.state === 'ended') return;
-    this.state = 'ended';
-    this.assigned.messageEnded(this, 'abandoned');
-  }
-
-  fail(error: unknown, isAnswered = false): void {
-    this.isAnswered ||= isAnswered;
-    if (this.state !== 'handled') return;
-    this.state = 'failed';
-    this.failures += 1;
-    void this.handleAgain(error);
-  }
-
-  /**
-   * Has the message handled again, by itself, after a failure that no message can cause, a bug. After {@link ATTEMPTS} it
-   * becomes a dead letter: one message must neither stop those behind it nor end the process. A message whose calls have
-   * been answered becomes one after the first. Never rejects.
-   */
-  private async handleAgain(error: unknown): Promise<void> {
-    const { partition, offset, failures, revoked } = this;
-    const { topic } = this.assigned;
-    const { handle, giveUp } = this.assigned.context;
-    if (!revoked.aborted) {
-      logger.error({ msg: 'handler failed', topic, partition, offset, failures, err: error });
-    }
-    try {
-      await realDelayMs(backOffMs(failures, BACK_OFF), revoked);
-      if (this.state === 'ended') return;
-      this.state = 'handled';
-      if (failures < ATTEMPTS && !this.isAnswered) await handle([this]);
-      else giveUp(this, this.isAnswered);
-    } catch (failure) {
-      if (revoked.aborted) this.abandon();
-      else this.fail(failure);
-    }
-  }
-}
-
-type EndRefused = (message: PartitionMessage, refusal: RecordRefusedError) => void;
-
-/** One function for all messages, rather than one of each. */
-const failRefused: EndRefused = (message, refusal) => {
-  message.fail(refusal, true);
-};
 
 type MessageEntry = TransactionEntry<PartitionMessage>;

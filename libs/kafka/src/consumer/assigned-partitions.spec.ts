@@ -98,6 +98,15 @@ describe('AssignedPartitions', () => {
     reassign({ a: [0, 1], b: [0, 3] });
   });
 
+  const fetched = (
+    { highWatermark, ...place }: ReturnType<typeof from>,
+    records: FetchedRecord[],
+  ): boolean => {
+    const [{ topic, partition }, end] = [place, String(highWatermark)];
+    queues.endsFetched(topic, { partition, highWatermark: end, lastStableOffset: end });
+    return queues.bufferFetched(place, records);
+  };
+
   const unfinished = (): number => queues.backlog().reduce((sum, it) => sum + it.messages, 0);
 
   async function finishAll(): Promise<void> {
@@ -109,7 +118,7 @@ describe('AssignedPartitions', () => {
 
   it('hands nothing of a fresh partition over before it is known what is finished already', async () => {
     queues.assignPartitions(new Map([['c', [0]]]), nobodyWaits);
-    queues.bufferFetched(from('c', 0), recordsUpTo(4));
+    fetched(from('c', 0), recordsUpTo(4));
     await nextTurn();
     expect(underWay).toEqual([]);
     // The second and third had been done, the first and fourth not.
@@ -125,7 +134,7 @@ describe('AssignedPartitions', () => {
   it('fetches again where the first fetch left messages out, whether that is known before it or after', async () => {
     const fetchFrom = (first: number, end: number): void => {
       const records = recordsUpTo(end - first, first).map((it) => ({ ...it, topic: 'c' }));
-      queues.bufferFetched({ ...from('c', 0, 9, end), first }, records);
+      fetched({ ...from('c', 0, 9, end), first }, records);
     };
     for (const isKnownBefore of [true, false]) {
       queues.assignPartitions(new Map([['c', [0]]]), nobodyWaits);
@@ -136,7 +145,7 @@ describe('AssignedPartitions', () => {
       expect(sought.splice(0)).toEqual(['c/0 2']);
       expect(places()).toEqual([]);
       // the mark of a transaction, fetched before it was sought
-      queues.bufferFetched({ ...from('c', 0, 9, 8), first: 7 }, []);
+      fetched({ ...from('c', 0, 9, 8), first: 7 }, []);
       fetchFrom(2, 4);
       fetchFrom(4, 7);
       await until(() => underWay.length === 5);
@@ -150,7 +159,7 @@ describe('AssignedPartitions', () => {
     queues.assignPartitions(new Map([['c', [0]]]), nobodyWaits);
     recall('c', 0, { ...inherited(undefined), begin: 2 });
     const fetch = (): void => {
-      queues.bufferFetched({ ...from('c', 0, 6, 6), first: 5 }, recordsUpTo(1, 5));
+      fetched({ ...from('c', 0, 6, 6), first: 5 }, recordsUpTo(1, 5));
     };
     fetch();
     await nextTurn();
@@ -161,33 +170,33 @@ describe('AssignedPartitions', () => {
   });
 
   it('commits past what is no message, and lags behind by nothing, once all before it is finished', async () => {
-    queues.bufferFetched(from('a', 0, 11, 11), recordsUpTo(10));
+    fetched(from('a', 0, 11, 11), recordsUpTo(10));
     expect(queues.backlog()[0]).toMatchObject({ messages: 10, lag: 11 });
     await finishAll();
     expect(queues.backlog()[0]).toMatchObject({ messages: 0, lag: 0 });
     expect(places()).toMatchObject([{ offset: 11 }]);
     await nextTurn();
-    queues.bufferFetched(from('a', 0, 15, 15), []);
-    queues.bufferFetched(from('b', 3, 4, 4), []);
+    fetched(from('a', 0, 15, 15), []);
+    fetched(from('b', 3, 4, 4), []);
     const lags = queues.backlog().map(({ lag }) => lag);
     expect(lags).toEqual([0, 0, 0, 0]);
     expect(places()).toMatchObject([
       { topic: 'a', partition: 0, offset: 15, ahead: '' },
       { topic: 'b', partition: 3, offset: 4, ahead: '' },
     ]);
-    queues.bufferFetched(from('c', 0, 4, 4), []);
+    fetched(from('c', 0, 4, 4), []);
     expect(queues.backlog()).toHaveLength(4);
   });
 
   it('commits nothing of what is no message before it is known what is finished already', async () => {
     queues.assignPartitions(new Map([['c', [0]]]), nobodyWaits);
-    queues.bufferFetched(from('c', 0, 3, 3), []);
+    fetched(from('c', 0, 3, 3), []);
     await nextTurn();
     expect(places()).toEqual([]);
     // An earlier owner has finished the fifth and not the fourth.
     recall('c', 0, inherited(FinishedAhead.read(0, FinishedAhead.compose([0, 3], 4).metadata)));
     expect(places()).toMatchObject([{ offset: 3 }]);
-    queues.bufferFetched(from('c', 0, 5, 5), recordsUpTo(2, 3));
+    fetched(from('c', 0, 5, 5), recordsUpTo(2, 3));
     await until(() => underWay.length === 1);
     expect(underWay.map(({ offset }) => offset)).toEqual([3]);
   });
@@ -197,7 +206,7 @@ describe('AssignedPartitions', () => {
     const before = transactions.get('c/0');
     queues.assignPartitions(new Map(), nobodyWaits);
     queues.assignPartitions(new Map([['c', [0]]]), nobodyWaits);
-    queues.bufferFetched(from('c', 0), recordsUpTo(4));
+    fetched(from('c', 0), recordsUpTo(4));
     const ahead = (unfinished: number[]): CommittedProgress =>
       inherited(FinishedAhead.read(0, FinishedAhead.compose(unfinished, 3).metadata));
     before?.listener.progressRead(ahead([0, 1, 3]));
@@ -212,7 +221,7 @@ describe('AssignedPartitions', () => {
     const items = new DoneItems();
     items.add(0, 1);
     queues.assignPartitions(new Map([['c', [0]]]), nobodyWaits);
-    queues.bufferFetched(from('c', 0), recordsUpTo(1));
+    fetched(from('c', 0), recordsUpTo(1));
     recall('c', 0, { ...inherited(undefined), items });
     await until(() => underWay.length === 1);
     const [message] = underWay;
@@ -226,26 +235,26 @@ describe('AssignedPartitions', () => {
     items.add(3, 1);
     queues.assignPartitions(new Map([['c', [0]]]), nobodyWaits);
     recall('c', 0, { ...inherited(undefined), begin: 2, items });
-    queues.bufferFetched(from('c', 0), []);
-    queues.bufferFetched(from('c', 0), recordsUpTo(4));
+    fetched(from('c', 0), []);
+    fetched(from('c', 0), recordsUpTo(4));
     await until(() => underWay.length === 4);
     expect(underWay[3]?.isItemDone(1)).toBe(false);
   });
 
   describe('hands out what may be committed', () => {
     it('nothing beyond what was handed over, once it is closed', async () => {
-      queues.bufferFetched(from('a', 0), recordsUpTo(1));
+      fetched(from('a', 0), recordsUpTo(1));
       await finishAll();
       reassign({ a: [0], c: [0] }, () => true);
-      queues.bufferFetched(from('c', 0), recordsUpTo(3));
+      fetched(from('c', 0), recordsUpTo(3));
       void queues.closeBuffers();
       expect(places()).toMatchObject([{ topic: 'a', offset: 1 }]);
     });
 
     it('only of what it owns still', async () => {
-      queues.bufferFetched(from('a', 0), recordsUpTo(1));
-      queues.bufferFetched(from('a', 1), recordsUpTo(1));
-      queues.bufferFetched(from('b', 0), recordsUpTo(1));
+      fetched(from('a', 0), recordsUpTo(1));
+      fetched(from('a', 1), recordsUpTo(1));
+      fetched(from('b', 0), recordsUpTo(1));
       reassign({ a: [1, 2] });
       expect(underWay.map(({ revoked }) => revoked.aborted)).toEqual([true, false, true]);
       await finishAll();
@@ -255,14 +264,14 @@ describe('AssignedPartitions', () => {
 
   describe('while calls drain', () => {
     it('hands nothing over, not even of what is newly owned or starts over meanwhile, and goes on at once after', async () => {
-      queues.bufferFetched(from('a', 0), recordsUpTo(100));
+      fetched(from('a', 0), recordsUpTo(100));
       await finishAll();
       queues.pauseAll();
-      queues.bufferFetched(from('a', 0), recordsUpTo(1, 100));
-      queues.bufferFetched(from('a', 1), recordsUpTo(1, 7));
-      queues.bufferFetched(from('a', 0), recordsUpTo(1, 5));
+      fetched(from('a', 0), recordsUpTo(1, 100));
+      fetched(from('a', 1), recordsUpTo(1, 7));
+      fetched(from('a', 0), recordsUpTo(1, 5));
       reassign({ a: [0, 1], c: [0] });
-      queues.bufferFetched(from('c', 0), recordsUpTo(1, 9));
+      fetched(from('c', 0), recordsUpTo(1, 9));
       await nextTurn();
       await nextTurn();
       expect(underWay).toEqual([]);
@@ -274,9 +283,9 @@ describe('AssignedPartitions', () => {
 
   describe('asks for a pause', () => {
     it('of the partition that is full, and resumes that one alone', async () => {
-      expect(queues.bufferFetched(from('a', 0), recordsUpTo(2499))).toBe(false);
-      expect(queues.bufferFetched(from('a', 0), recordsUpTo(1, 2499))).toBe(true);
-      expect(queues.bufferFetched(from('a', 1), recordsUpTo(1))).toBe(false);
+      expect(fetched(from('a', 0), recordsUpTo(2499))).toBe(false);
+      expect(fetched(from('a', 0), recordsUpTo(1, 2499))).toBe(true);
+      expect(fetched(from('a', 1), recordsUpTo(1))).toBe(false);
       await finishAll();
       expect(resumed).toEqual(['a/0']);
     });
@@ -284,7 +293,7 @@ describe('AssignedPartitions', () => {
 
   describe('after a rebalance', () => {
     it('drops what it no longer owns, and lets no pause greet it when it returns', () => {
-      queues.bufferFetched(from('a', 0), recordsUpTo(3000));
+      fetched(from('a', 0), recordsUpTo(3000));
       reassign({ a: [1], b: [0] });
       expect(underWay.every(({ revoked }) => revoked.aborted)).toBe(true);
       expect(resumed).toEqual(['a/0', 'b/3']);
@@ -295,8 +304,8 @@ describe('AssignedPartitions', () => {
     });
 
     it('commits no more for what has gone while it stops, and takes nothing new', async () => {
-      queues.bufferFetched(from('a', 0, 1), recordsUpTo(1));
-      queues.bufferFetched(from('b', 0, 1), recordsUpTo(1));
+      fetched(from('a', 0, 1), recordsUpTo(1));
+      fetched(from('b', 0, 1), recordsUpTo(1));
       const closed = queues.closeBuffers();
       queues.revokeAllBut(new Map(Object.entries({ b: [0], c: [0] })));
       await finishAll();
@@ -305,13 +314,13 @@ describe('AssignedPartitions', () => {
     });
 
     it('keeps it though a fetch begins before what is committed by now', async () => {
-      queues.bufferFetched(from('a', 0, 500), recordsUpTo(100));
+      fetched(from('a', 0, 500), recordsUpTo(100));
       await until(() => underWay.length === 100);
       for (const message of underWay.slice(0, 50)) message.finish();
       reassign({ a: [0] });
       // a fetch from 50 on is under way, and meanwhile
       await finishAll();
-      queues.bufferFetched(from('a', 0, 500), recordsUpTo(60, 50));
+      fetched(from('a', 0, 500), recordsUpTo(60, 50));
       await until(() => underWay.length === 10);
       expect(underWay[0]).toMatchObject({ offset: 100, revoked: { aborted: false } });
       await finishAll();
@@ -319,28 +328,28 @@ describe('AssignedPartitions', () => {
     });
 
     it('keeps it though the latest commit is not there yet for the fetch', async () => {
-      queues.bufferFetched(from('a', 0, 500), recordsUpTo(100));
+      fetched(from('a', 0, 500), recordsUpTo(100));
       await finishAll();
       reassign({ a: [0] });
-      queues.bufferFetched(from('a', 0, 500), recordsUpTo(2, 99));
+      fetched(from('a', 0, 500), recordsUpTo(2, 99));
       await until(() => underWay.length > 0);
       expect(underWay.map(({ offset }) => offset)).toEqual([100]);
     });
 
     it('starts anew where a fetch begins before a commit that has long been there', async () => {
-      queues.bufferFetched(from('a', 0, 1), recordsUpTo(1));
+      fetched(from('a', 0, 1), recordsUpTo(1));
       await finishAll();
       const now = performance.now.bind(performance);
       const later = jest.spyOn(performance, 'now').mockImplementation(() => now() + 1000);
       reassign({ a: [0] });
-      queues.bufferFetched(from('a', 0, 500), recordsUpTo(2));
+      fetched(from('a', 0, 500), recordsUpTo(2));
       later.mockRestore();
       await until(() => underWay.length > 0);
       expect(underWay.map(({ offset }) => offset)).toEqual([0, 1]);
     });
 
     it('takes nothing of a partition that is not its own: the fetch was under way when it was lost', async () => {
-      expect(queues.bufferFetched(from('a', 7), recordsUpTo(1, 5500))).toBe(false);
+      expect(fetched(from('a', 7), recordsUpTo(1, 5500))).toBe(false);
       await finishAll();
       expect(places()).toEqual([]);
     });
@@ -353,8 +362,8 @@ describe('AssignedPartitions', () => {
       });
       expect(asked).toEqual(['a/2', 'a/3']);
       expect(queues.waitingPartitions).toBe(1);
-      queues.bufferFetched(from('a', 2), recordsUpTo(1, 20));
-      queues.bufferFetched(from('a', 3), recordsUpTo(1, 30));
+      fetched(from('a', 2), recordsUpTo(1, 20));
+      fetched(from('a', 3), recordsUpTo(1, 30));
       await nextTurn();
       expect(underWay.map(({ offset }) => offset)).toEqual([20]);
       queues.stateRestored('a', 2);
@@ -368,21 +377,21 @@ describe('AssignedPartitions', () => {
 
   describe('when offsets begin before what was committed: the topic is another one now', () => {
     beforeEach(async () => {
-      queues.bufferFetched(from('a', 0, 100), recordsUpTo(100));
+      fetched(from('a', 0, 100), recordsUpTo(100));
       await finishAll();
     });
 
     it('starts over', async () => {
-      queues.bufferFetched(from('a', 0, 2), recordsUpTo(2));
+      fetched(from('a', 0, 2), recordsUpTo(2));
       expect(underWay).toHaveLength(2);
       await finishAll();
       expect(places()).toMatchObject([{ topic: 'a', partition: 0, offset: 2 }]);
     });
 
     it('gives up what is under way of the old one, though the new one has as many messages', async () => {
-      queues.bufferFetched(from('a', 0, 101), recordsUpTo(1, 100));
+      fetched(from('a', 0, 101), recordsUpTo(1, 100));
       await until(() => underWay.length === 1);
-      queues.bufferFetched(from('a', 0, 500), recordsUpTo(2));
+      fetched(from('a', 0, 500), recordsUpTo(2));
       expect(underWay.map(({ revoked }) => revoked.aborted)).toEqual([true, false, false]);
       await finishAll();
       expect(places()).toMatchObject([{ topic: 'a', partition: 0, offset: 2 }]);
@@ -390,10 +399,10 @@ describe('AssignedPartitions', () => {
   });
 
   it('does not take for another topic what is delivered again from the committed offset on', () => {
-    queues.bufferFetched(from('a', 1, 2), recordsUpTo(2));
+    fetched(from('a', 1, 2), recordsUpTo(2));
     const [first, second] = underWay;
     first?.finish();
-    queues.bufferFetched(from('a', 1, 2), recordsUpTo(1, 1));
+    fetched(from('a', 1, 2), recordsUpTo(1, 1));
     expect(second?.revoked.aborted).toBe(false);
     expect(underWay).toHaveLength(2);
   });
@@ -403,15 +412,47 @@ describe('AssignedPartitions', () => {
     const nothing = { topic: 'b', partition: 3, messages: 0, lag: 0 };
     reassign({ b: [3] });
     expect(backlog()).toEqual([nothing]);
-    queues.bufferFetched(from('b', 3, 30), recordsUpTo(3, 20));
+    fetched(from('b', 3, 30), recordsUpTo(3, 20));
     expect(backlog()).toEqual([{ ...nothing, messages: 3, lag: 10 }]);
     underWay.shift()?.finish();
     expect(backlog()).toEqual([{ ...nothing, messages: 2, lag: 9 }]);
     await finishAll();
     expect(backlog()).toEqual([{ ...nothing, lag: 7 }]);
-    queues.bufferFetched(from('b', 3, 24), recordsUpTo(1, 23));
+    fetched(from('b', 3, 24), recordsUpTo(1, 23));
     await finishAll();
     expect(backlog()).toEqual([nothing]);
+  });
+
+  it("logs a producer's transaction that has been open for a minute, once, and names it after a quarter of an hour", () => {
+    let nowMs = 0;
+    const now = jest.spyOn(performance, 'now').mockImplementation(() => nowMs);
+    const warnings: unknown[] = [];
+    const warn = jest.spyOn(Logger.prototype, 'warn');
+    warn.mockImplementation((line) => void warnings.push(line));
+    const open = (seconds: number, highWatermark: string, lastStableOffset: string): void => {
+      for (const endMs = nowMs + seconds * 1000; nowMs < endMs;) {
+        nowMs += 1000;
+        queues.endsFetched('a', { partition: 1, highWatermark, lastStableOffset });
+      }
+    };
+    // each ends, and others follow
+    for (let offset = 0; offset < 10; offset += 1) open(30, '99', String(offset));
+    expect(warnings).toEqual([]);
+    open(899, '52', '50');
+    const logged = { topic: 'a', partition: 1, offset: 50, waiting: 2 };
+    expect(warnings).toEqual([expect.objectContaining(logged)]);
+    expect(queues.hangingTransactions).toBeUndefined();
+    open(2, '52', '50');
+    expect(queues.hangingTransactions).toContain('a/1 offset 50');
+    open(1, '53', '53');
+    expect(queues.hangingTransactions).toBeUndefined();
+    // it is paused
+    open(901, '60', '54');
+    expect(queues.hangingTransactions).toContain('a/1 offset 54');
+    nowMs += 10_000;
+    expect(queues.hangingTransactions).toBeUndefined();
+    now.mockRestore();
+    warn.mockRestore();
   });
 
   it('resumes a partition once another has fewer messages that others have overtaken', async () => {
@@ -421,7 +462,7 @@ describe('AssignedPartitions', () => {
       for (let first = 0; first < thousands * 1000 && !isPaused; first += 1000) {
         const records = recordsUpTo(1000, first);
         const end = first + 1000;
-        isPaused = queues.bufferFetched({ ...from('a', partition, end, end), first }, records);
+        isPaused = fetched({ ...from('a', partition, end, end), first }, records);
         const last = (): InboundMessage | undefined =>
           underWay.findLast((it) => it.partition === partition && it.offset === end - 1);
         await until(() => last() !== undefined);

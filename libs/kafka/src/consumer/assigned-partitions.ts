@@ -5,12 +5,11 @@ import {
   type PartitionBacklog,
   type PartitionContext,
 } from './assigned-partition.js';
-import type { FetchedEnds } from './open-transactions.js';
+import type { FetchedEnds } from './log-ends.js';
 
 interface FetchedFrom {
   topic: string;
   partition: number;
-  highWatermark: number;
   /** The offset of the first fetched record, be it a message or not. */
   first: number;
   /** The offset behind the last fetched record, be it a message or not. */
@@ -88,11 +87,11 @@ export class AssignedPartitions {
     let owned = this.owned.get(key);
     const [first] = messages;
     if (owned === undefined || owned.skips(from.first, first === undefined)) return false;
-    if (first !== undefined && owned.isAnotherLog(first.position, from.highWatermark)) {
+    if (first !== undefined && owned.isAnotherLog(first.position)) {
       owned = this.startOver(owned, first.position);
       this.owned.set(key, owned);
     }
-    return owned.bufferFetched(messages, from.end, from.highWatermark);
+    return owned.bufferFetched(messages, from.end);
   }
 
   stateRestored(topic: string, partition: number): void {
@@ -152,11 +151,19 @@ export class AssignedPartitions {
   }
 
   endsFetched(topic: string, ends: FetchedEnds): void {
-    this.owned.get(keyOf(topic, ends.partition))?.endsFetched(ends);
+    const owned = this.owned.get(keyOf(topic, ends.partition));
+    owned?.ends.endsFetched(ends, owned.progress.fetchedEnd);
   }
 
   endOffsetRead(topic: string, partition: number, highWatermark: number): void {
-    this.owned.get(keyOf(topic, partition))?.endOffsetRead(highWatermark);
+    this.owned.get(keyOf(topic, partition))?.ends.endOffsetRead(highWatermark);
+  }
+
+  /** Where producers' transactions last longer than brokers let them by default, and what to do, in words. */
+  get hangingTransactions(): string | undefined {
+    const places = [...this.owned.values()].flatMap(({ ends }) => ends.hangingTransaction ?? []);
+    if (places.length === 0) return undefined;
+    return `a producer's transaction does not end at ${places.join(', ')}: end it, or abort it (kafka-transactions.sh)`;
   }
 
   backlog(): PartitionBacklog[] {

@@ -8,7 +8,6 @@ import {
   guardBrokers,
   UnreadableTopics,
 } from './group-consumer.js';
-import { OpenTransactions } from './open-transactions.js';
 
 /** As much of kafkajs's cluster as the assigner asks for; like that, it knows only the topics that were added. */
 function clusterOf(partitions: Readonly<Record<string, number>>, known: string[] = []) {
@@ -172,42 +171,6 @@ describe('guardBrokers', () => {
       topics: [{ topic: 'lists' }],
     });
     expect(log).toEqual(['lists/3 ends at 9']);
-  });
-});
-
-describe('OpenTransactions', () => {
-  afterEach(() => {
-    jest.restoreAllMocks();
-  });
-
-  it('logs one that has been open for a minute, once, and calls it a problem after a quarter of an hour', () => {
-    let nowMs = 0;
-    jest.spyOn(performance, 'now').mockImplementation(() => nowMs);
-    const warnings: unknown[] = [];
-    jest.spyOn(Logger.prototype, 'warn').mockImplementation((line) => void warnings.push(line));
-    const transactions = new OpenTransactions();
-    const fetched = (seconds: number, highWatermark: string, lastStableOffset: string): void => {
-      for (const endMs = nowMs + seconds * 1000; nowMs < endMs;) {
-        nowMs += 1000;
-        transactions.endsFetched('lists', { partition: 1, highWatermark, lastStableOffset });
-      }
-    };
-    // each ends, and others follow
-    for (let offset = 0; offset < 10; offset += 1) fetched(30, '99', String(offset));
-    expect(warnings).toEqual([]);
-    fetched(899, '52', '50');
-    const logged = { topic: 'lists', partition: 1, offset: 50, waiting: 2 };
-    expect(warnings).toEqual([expect.objectContaining(logged)]);
-    expect(transactions.problem).toBeUndefined();
-    fetched(2, '52', '50');
-    expect(transactions.problem).toContain('lists/1 offset 50');
-    fetched(1, '53', '53');
-    expect(transactions.problem).toBeUndefined();
-    // another process reads it by now
-    fetched(901, '60', '54');
-    expect(transactions.problem).toContain('lists/1 offset 54');
-    nowMs += 10_000;
-    expect(transactions.problem).toBeUndefined();
   });
 });
 

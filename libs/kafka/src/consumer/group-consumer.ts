@@ -4,7 +4,7 @@ import { AssignerProtocol, type Cluster, type PartitionAssigner } from '#libs/ka
 import { describeKafkaFailure } from '../client/describe-kafka-failure.js';
 import type { Consumer, KafkaClient } from '../client/kafka-port.js';
 import { isProtocolError } from '../client/protocol-error.js';
-import type { FetchedEnds } from './open-transactions.js';
+import type { FetchedEnds } from './log-ends.js';
 
 /** A member without a heartbeat for this long is dead to the coordinator, and to itself. */
 export const SESSION_TIMEOUT_MS = 8000;

@@ -145,9 +145,8 @@ export class KafkaConsumer {
 
   /** What cannot be read, in words: its messages wait. */
   get readProblem(): string | undefined {
-    const { unreadable, openTransactions } = this.supervised;
-    const whys = [unreadable.problem, openTransactions.problem].flatMap((why) => why ?? []);
-    return whys.length === 0 ? undefined : whys.join('; ');
+    const whys = [this.supervised.unreadable.problem, this.partitions.hangingTransactions];
+    return whys.filter(Boolean).join('; ') || undefined;
   }
 
   get waitingPartitions(): number {
@@ -223,8 +222,7 @@ export class KafkaConsumer {
     // without a first offset, all of the fetch lies before the one that was asked for
     const first = Number(batch.firstOffset() ?? batch.lastOffset());
     const end = Number(batch.lastOffset()) + 1;
-    const from = { topic, partition, highWatermark: Number(batch.highWatermark), first, end };
-    if (this.partitions.bufferFetched(from, fetchedRecords(batch)))
+    if (this.partitions.bufferFetched({ topic, partition, first, end }, fetchedRecords(batch)))
       this.supervised.pause(topic, partition);
   }
 

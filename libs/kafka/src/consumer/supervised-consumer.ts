@@ -16,7 +16,7 @@ import {
   SESSION_TIMEOUT_MS,
   UnreadableTopics,
 } from './group-consumer.js';
-import { type FetchedEnds, OpenTransactions } from './open-transactions.js';
+import type { FetchedEnds } from './log-ends.js';
 
 export interface ConsumerCallbacks {
   /** Takes a fetch of one partition: without a message where it is of markers, aborted or compacted records alone. */
@@ -63,7 +63,6 @@ export class SupervisedConsumer implements FetchControl {
   /** Why it ended the last time, in words. */
   endedBecause: string | undefined;
   readonly unreadable = new UnreadableTopics();
-  readonly openTransactions = new OpenTransactions();
   private readonly logger = new Logger('Consumer');
   private readonly stopping = new AbortController();
   private readonly lease = new SessionLease();
@@ -211,9 +210,7 @@ export class SupervisedConsumer implements FetchControl {
     const isCurrent = (): boolean => !isOver && consumer === this.consumer && !this.isStopping();
     const consumer = createGroupConsumer(this.kafka, this.groupId, {
       endsFetched: (topic, ends) => {
-        if (consumer !== this.consumer) return;
-        this.openTransactions.endsFetched(topic, ends);
-        this.callbacks.onEnds(topic, ends);
+        if (consumer === this.consumer) this.callbacks.onEnds(topic, ends);
       },
       unreadable: this.unreadable,
       beforeJoin: () => {

@@ -33,7 +33,7 @@ export class Restore {
       const awaited = this.passedMark.isOver ? this.repartition?.awaited.join(', ') : undefined;
       const before = awaited
         ? `partitions ${awaited} have handed over what belongs to it (has each an owner, of this version?)`
-        : 'its mark';
+        : 'its mark (a transaction that hangs keeps it back: kafka-transactions.sh finds it)';
       return `${topic}, partition ${partition}, before ${before}`;
     });
   }

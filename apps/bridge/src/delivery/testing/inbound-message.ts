@@ -19,7 +19,7 @@ export function inboundMessage(said: Partial<InboundMessage> = {}): KeptMessage 
   const message: KeptMessage = {
     ...{ topic: 'a-topic', partition: 0, offset: 0, timestamp: '0', bytes: 1 },
     ...{ key: null, value: null, headers: [], revoked: new AbortController().signal },
-    span: NO_SPAN,
+    ...{ span: NO_SPAN, decoded: undefined, unreadable: undefined },
     isItemDone: (item) => kept.published.some((each) => each.item === item),
     publish: (records, item) =>
       kept.published.push({ records, ...(item !== undefined && { item }) }),
