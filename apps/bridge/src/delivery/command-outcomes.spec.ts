@@ -4,7 +4,7 @@ import { ManualClock } from '#libs/clock';
 import type { CommandOutcome, MessageHeaders } from '#libs/contracts';
 import { DeadLetters, type OutboundRecord, RecordRefusedError } from '#libs/kafka';
 import { bridgeSettings } from '../platform/testing/bridge-settings.js';
-import { CommandOutcomes, oneOfEach } from './command-outcomes.js';
+import { CommandOutcomes } from './command-outcomes.js';
 import { CommandWaiter } from './command.js';
 import {
   type CommandResult,
@@ -25,6 +25,7 @@ const superseded: CommandResult = {
   attempts: 0,
   detail: 'a newer one came',
 };
+const rejected = rejection({ code: 'unknown-machine', detail: 'no M-1' }, 'M-1');
 const invalid = rejection({ code: 'invalid-json', detail: 'no JSON' });
 
 const isList = (headers: OutboundRecord['headers']): headers is MessageHeaders =>
@@ -236,6 +237,26 @@ describe('CommandOutcomes', () => {
       ]);
     });
 
+    it.each<[string, CommandResult[], string[]]>([
+      ['a list applied, not a superseded one of the machine', [applied, superseded], ['applied']],
+      ['a rejection, not a superseded list', [superseded, rejected], ['rejected']],
+      ['a rejection, not a list applied', [rejected, applied], ['rejected']],
+      ['one of two superseded lists', [superseded, superseded], ['superseded']],
+      [
+        'each order',
+        ['4711', '4712'].map((orderId) => ({ ...applied, orderId })),
+        ['applied', 'applied'],
+      ],
+      ['each machine, and none', [applied, other, invalid], ['applied', 'applied', 'rejected']],
+      ['nothing where no machine is named', [], []],
+    ])('publishes the outcome of %s', (_, results, kinds) => {
+      for (const each of [results, results.toReversed()]) {
+        const published = outcomes.recordsOf(target, each).map((record) => read(record).type);
+        const types = published.filter((type) => type !== undefined).toSorted();
+        expect(types).toEqual(kinds.map((kind) => `work-order-list.${kind}.v1`));
+      }
+    });
+
     it('names all machines at fault in the one dead letter', () => {
       const faults = [fault, rejection({ code: 'unknown-machine', detail: 'no M-4' }, 'M-4')];
       const deadLetters = recordsOf(faults).filter(({ type }) => !type);
@@ -247,54 +268,5 @@ describe('CommandOutcomes', () => {
       const [deadLetter] = recordsOf([fault, unmapped]);
       expect(deadLetter).toMatchObject({ code: 'unmapped-work-centre' });
     });
-  });
-});
-
-const listApplied: CommandResult = {
-  kind: 'applied',
-  machineId: 'M-1',
-  attempts: 1,
-  appliedAt: 100,
-};
-const listSuperseded: CommandResult = {
-  kind: 'superseded',
-  machineId: 'M-1',
-  attempts: 0,
-  detail: 'order 4712 changed at 99; known is the change of 100',
-};
-const rejected = rejection({ code: 'unknown-machine', detail: 'no M-1' }, 'M-1');
-
-describe('oneOfEach', () => {
-  it.each([
-    ['a list applied', 'a superseded order', [listApplied, listSuperseded], listApplied],
-    ['a rejection', 'a superseded order', [listSuperseded, rejected], rejected],
-    ['a rejection', 'a list applied', [rejected, listApplied], rejected],
-  ])('puts %s before %s of the same machine', (_, __, results, outcome) => {
-    expect(oneOfEach(results)).toEqual([outcome]);
-    expect(oneOfEach(results.toReversed())).toEqual([outcome]);
-  });
-
-  it('keeps the first of two superseded orders', () => {
-    const second = { ...listSuperseded, detail: 'another order' };
-    expect(oneOfEach([listSuperseded, second])).toEqual([listSuperseded]);
-  });
-
-  it('leaves the outcomes of different orders on a machine side by side', () => {
-    const results = [
-      { ...listApplied, orderId: '4711' },
-      { ...listApplied, orderId: '4712' },
-    ];
-    expect(oneOfEach(results)).toEqual(results);
-  });
-
-  it('leaves the outcomes of different machines, and of none, side by side', () => {
-    const other = { ...listSuperseded, machineId: 'M-2' };
-    const nowhere = rejection({ code: 'unmapped-work-centre', detail: 'no machine for 1000/FR01' });
-    const results = [listApplied, other, nowhere];
-    expect(oneOfEach(results)).toEqual(results);
-  });
-
-  it('has nothing to say of a message that names no machine', () => {
-    expect(oneOfEach([])).toEqual([]);
   });
 });

@@ -308,7 +308,7 @@ const WEIGHT = { superseded: 0, applied: 1, rejected: 2 } as const;
  * Keeps one final result for each machine, or machine and order, of a message: a rejection counts before an applied
  * list, and that before a superseded one.
  */
-export function oneOfEach(results: readonly CommandResult[]): readonly CommandResult[] {
+function oneOfEach(results: readonly CommandResult[]): readonly CommandResult[] {
   if (results.length < 2) return results;
   const found = new Map<string, CommandResult>();
   for (const result of results) {
