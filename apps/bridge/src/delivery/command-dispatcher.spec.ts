@@ -1506,6 +1506,14 @@ describe('CommandDispatcher', () => {
       expect(flow.dispatcher.pausedBecause).toBe('HTTP 429');
     });
 
+    it('does not pause for one machine that was asked to wait', async () => {
+      flow = new Flow(SINGLE_CALLS);
+      flow.service = () => awayFor(AN_HOUR_MS);
+      flow.submit('a1');
+      await pass(10_000);
+      expect(flow.dispatcher.pausedBecause).toBeUndefined();
+    });
+
     it('does not pause for that while another call is under way', async () => {
       flow = new Flow(SINGLE_CALLS);
       flow.service = ([name]) => (name === 'c1' ? undefined : awayFor(AN_HOUR_MS));
