@@ -1,66 +1,37 @@
 import { jest } from '@jest/globals';
 import fc from 'fast-check';
+import { backOffMs } from '#libs/delivery';
 import {
   classifyAnswer,
   type DoubtedRefusal,
   isDoubtful,
   Refusals,
   RETRY_BACK_OFF,
-  type ServiceAnswer,
   type StartedCall,
   whileUndecided,
 } from './verdict.js';
 
-const longest = (): number => 1;
-
-function retry(afterMs: number | null): ServiceAnswer {
-  return { kind: 'retry', afterMs, error: new Error('503 from the service') };
-}
-
 describe('classifyAnswer', () => {
-  it.each(['data', 'noData'] as const)('takes %s for applied', (kind) => {
-    expect(classifyAnswer({ kind }, 1)).toEqual({ kind: 'applied' });
-  });
-
-  it('passes a refusal on as it is', () => {
-    const refusal = { kind: 'rejected', status: 422, detail: 'no such reason' } as const;
-    expect(classifyAnswer(refusal, 3)).toEqual(refusal);
-  });
-
-  it('tries again after a failure, longer each time', () => {
-    const why = '503 from the service';
-    const tryAgain = { kind: 'retry', why, cause: 'service', retryAfterMs: 0 };
-    expect(classifyAnswer(retry(null), 1, longest)).toEqual({ ...tryAgain, waitMs: 200 });
-    expect(classifyAnswer(retry(null), 2, longest)).toEqual({ ...tryAgain, waitMs: 400 });
-  });
-
-  it('takes Retry-After for the floor of its own back-off, not for a way around it', () => {
-    expect(classifyAnswer(retry(60_000), 1, longest)).toHaveProperty('waitMs', 60_000);
-    expect(classifyAnswer(retry(0), 1, longest)).toHaveProperty('waitMs', 200);
-  });
-
-  it('distinguishes what the service asked for from its own back-off, which asks for nothing', () => {
-    expect(classifyAnswer(retry(60_000), 1, longest)).toHaveProperty('retryAfterMs', 60_000);
-    expect(classifyAnswer(retry(50), 1, longest)).toMatchObject({ retryAfterMs: 50, waitMs: 200 });
-    expect(classifyAnswer(retry(null), 9, longest)).toHaveProperty('retryAfterMs', 0);
-  });
-
-  it('waits as long as Retry-After asks, and no longer than the cap otherwise', () => {
+  it('tries again after a failure, no sooner than the back-off and Retry-After say, and says what the latter asks', () => {
     const random = fc.double({ min: 0, max: 1, noNaN: true, maxExcluded: true });
     const asked = fc.option(fc.nat(86_400_000));
     fc.assert(
       fc.property(asked, fc.integer({ min: 1, max: 1000 }), random, (afterMs, attempt, chance) => {
-        const verdict = classifyAnswer(retry(afterMs), attempt, () => chance);
-        if (verdict.kind !== 'retry') throw new Error('a failure is tried again');
-        expect(verdict.retryAfterMs).toBe(afterMs ?? 0);
-        expect(verdict.waitMs).toBeGreaterThanOrEqual(verdict.retryAfterMs);
-        expect(verdict.waitMs).toBeLessThanOrEqual(Math.max(afterMs ?? 0, RETRY_BACK_OFF.capMs));
+        const answer = { kind: 'retry' as const, afterMs, error: new Error('503') };
+        const retryAfterMs = afterMs ?? 0;
+        const waitMs = Math.max(
+          retryAfterMs,
+          backOffMs(attempt, RETRY_BACK_OFF, () => chance),
+        );
+        expect(classifyAnswer(answer, attempt, () => chance)).toEqual({
+          ...{ kind: 'retry', why: '503', cause: 'service', retryAfterMs, waitMs },
+        });
       }),
     );
   });
 
   it('tries again when the token is not accepted, and says so', () => {
-    const verdict = classifyAnswer({ kind: 'unauthorised', status: 401 }, 1, longest);
+    const verdict = classifyAnswer({ kind: 'unauthorised', status: 401 }, 1, () => 1);
     const why = 'the service answers 401: the token is not accepted';
     const again = { kind: 'retry', waitMs: 200, retryAfterMs: 0 };
     expect(verdict).toEqual({ ...again, cause: 'token-refused', why });
