@@ -83,17 +83,6 @@ describe('ContiguousOffsets', () => {
     expect(committable(offsets)).toBe(7);
   });
 
-  it('never goes back, whatever finishes twice or was never started', () => {
-    const offsets = new ContiguousOffsets();
-    offsets.start(1);
-    offsets.start(2);
-    offsets.finish(1);
-    offsets.finish(1);
-    offsets.finish(99);
-    expect(committable(offsets)).toBe(2);
-    expect(offsets.unfinishedSize).toBe(1);
-  });
-
   it('distinguishes what others have overtaken from what waits for its turn', () => {
     const offsets = new ContiguousOffsets();
     for (let offset = 0; offset < 6000; offset += 1) offsets.start(offset);

@@ -282,12 +282,6 @@ describe('PendingEntries', () => {
     });
   });
 
-  it('returns all that waits when the partition is lost', () => {
-    waiting.addEntry(entry(1), 0);
-    expect(waiting.removeAll().flatMap(({ offsets }) => offsets)).toEqual([1]);
-    expect(waiting.isEmpty).toBe(true);
-  });
-
   describe('the leaner form of a refused entry', () => {
     const refusal = new RecordRefusedError('too-large', new Error('1 MB'));
     const whole = { topic: DEAD_LETTERS, key: null, value: 'whole', headers: {} };
