@@ -31,13 +31,13 @@ export async function bundledPackages() {
   );
 }
 
-const fileOf = (name) => `${name.replace(/\.js$/, '').replaceAll(/[@/]/g, '_')}.js`;
+const fileOf = (name) => `${name.replace(/\.js$/, '').replaceAll(/[@/]/g, '_')}.cjs`;
 
 async function bundleInto(folder) {
   const { rolldown } = await import('rolldown');
   const bundle = await rolldown({
     input: Object.fromEntries(
-      PACKAGES.map((name) => [fileOf(name).slice(0, -3), `${ENTRY}${name}`]),
+      PACKAGES.map((name) => [fileOf(name).slice(0, -'.cjs'.length), `${ENTRY}${name}`]),
     ),
     platform: 'node',
     external: /^kafkajs(\/|$)/,
@@ -48,7 +48,16 @@ async function bundleInto(folder) {
   await rm(FOLDER, { recursive: true, force: true });
   await mkdir(FOLDER, { recursive: true });
   const made = await mkdtemp(join(LOCAL, 'test-packages-'));
-  await bundle.write({ dir: made, keepNames: true, strictExecutionOrder: true });
+  await bundle.write({
+    dir: made,
+    // which node-environment.mjs compiles once for all files of tests
+    format: 'cjs',
+    exports: 'named',
+    entryFileNames: '[name].cjs',
+    chunkFileNames: '[name]-[hash].cjs',
+    keepNames: true,
+    strictExecutionOrder: true,
+  });
   // another Jest may have been faster
   await rename(made, folder).catch(() => rm(made, { recursive: true, force: true }));
 }
