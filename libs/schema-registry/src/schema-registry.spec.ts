@@ -1,9 +1,10 @@
 import { Logger } from '@nestjs/common';
 import { realDelayMs } from '#libs/clock';
-import type { Parsed } from '#libs/contracts';
+import { FRAMED_OUTPUTS, type FramedOutput, type Parsed } from '#libs/contracts';
 import { respond, StubService } from '../../http-calls/test/stub-service.js';
 import { OutputFrames, SchemaRegistry } from './schema-registry.js';
 import { reachRegistry, type SchemaRegistryOptions } from './registry-requests.js';
+import { outputSchema } from './output-schemas.js';
 
 /** A tenth of those in operation and less, but for the time that a busy machine may take to answer. */
 const TIMINGS = {
@@ -347,5 +348,18 @@ describe('a schema registry', () => {
     expect(asked).toHaveLength(before);
     await read(2);
     expect(asked).toHaveLength(before + 1);
+  });
+});
+
+describe('the schema of an output', () => {
+  it.each(Object.keys(FRAMED_OUTPUTS) as FramedOutput[])('needs no other: %s', (output) => {
+    const schema = outputSchema(output) as { anyOf: object[]; definitions: object };
+    const names = Object.keys(schema.definitions);
+    const text = JSON.stringify(schema);
+    const references = [...text.matchAll(/"\$ref":"#\/definitions\/([\w-]+)"/g)];
+    expect(new Set(references.map(([, name]) => name))).toEqual(new Set(names));
+    expect(text.match(/"\$ref"/g)).toHaveLength(references.length);
+    expect(text.match(/"\$schema"/g)).toHaveLength(1);
+    expect(outputSchema(output)).toEqual(schema);
   });
 });

@@ -4,6 +4,8 @@ import { type CommandKind, OPERATION_OF } from './commands.js';
 import { deliveryFaults } from './delivery.js';
 import { atMostRepeats, fromCommitted, sameAgain } from './delivery-faults.js';
 import { callOf } from './logged-calls.js';
+import { overlaps } from './overlaps.js';
+import { faultsButForOne } from './but-for-one.js';
 
 const COUNT = 8;
 const IN_ORDER = Array.from({ length: COUNT }, (_, number) => number);
@@ -140,5 +142,75 @@ describe('a repetition', () => {
       deliveryFaults({ sent }, twice, { mayRepeat: () => atMostRepeats(times) });
     expect(faultsWhen(2)).toEqual([]);
     expect(faultsWhen(1)).toEqual(['A: reason 0 (call 3, life 0) after 0 (call 2, life 0)']);
+  });
+});
+
+const first = callOf({ kind: 'reason', machineId: 'A', number: 0 }, 1);
+const second = callOf({ kind: 'reason', machineId: 'A', number: 1 }, 2);
+const found = 'setMachineClassification of A: call 2 began before 1 had ended';
+
+describe('calls under way at once', () => {
+  it('are none when each begins once the one before has ended', () => {
+    expect(overlaps([first, second])).toEqual([]);
+    expect(overlaps([second, first])).toEqual([]);
+  });
+
+  it('are found however short they overlap', () => {
+    const early = { ...second, startedAtMs: first.endedAtMs! - 0.01 };
+    expect(overlaps([first, early])).toEqual([found]);
+  });
+
+  it('are found behind shorter ones that began later', () => {
+    const long = { ...first, endedAtMs: 1000 };
+    const third = callOf({ kind: 'reason', machineId: 'A', number: 2 }, 3);
+    expect(overlaps([long, second, third])).toHaveLength(2);
+  });
+
+  it('are found with a call that never ended', () => {
+    expect(overlaps([{ ...first, endedAtMs: null }, second])).toEqual([found]);
+  });
+
+  it('are found for each machine of a call that names several', () => {
+    const lists = { ...first, operation: 'setWorkOrderList', machineIds: ['A', 'B'] };
+    const early = { ...lists, sequence: 2, machineIds: ['B', 'C'] };
+    expect(overlaps([lists, early])).toEqual([
+      'setWorkOrderList of B: call 2 began before 1 had ended',
+    ]);
+  });
+
+  it('do not count for different machines or operations', () => {
+    const otherMachine = { ...first, sequence: 2, machineIds: ['B'] };
+    const otherOperation = { ...first, sequence: 3, operation: 'setWorkOrderList' };
+    expect(overlaps([first, otherMachine, otherOperation])).toEqual([]);
+  });
+});
+
+const calls = [1, 2, 3, 4].map((sequence) =>
+  callOf({ kind: 'reason', machineId: 'A', number: sequence }, sequence),
+);
+
+/** Finds fault with each call of these sequence numbers. */
+const blaming =
+  (...sequences: number[]) =>
+  (judged: readonly { sequence: number }[]): string[] =>
+    judged
+      .filter(({ sequence }) => sequences.includes(sequence))
+      .map(({ sequence }) => `${sequence}`);
+
+describe('the faults of a test that wakes a process', () => {
+  it('are none when one call of its waking is to blame for all', () => {
+    expect(faultsButForOne(calls, 2, blaming())).toEqual([]);
+    expect(faultsButForOne(calls, 2, blaming(3))).toEqual([]);
+    expect(faultsButForOne(calls, 2, blaming(4))).toEqual([]);
+  });
+
+  it('remain when two calls are to blame', () => {
+    expect(faultsButForOne(calls, 2, blaming(3, 4))).toEqual(['3', '4']);
+  });
+
+  it('remain when a call from before it woke is to blame, or one from long after', () => {
+    expect(faultsButForOne(calls, 2, blaming(2))).toEqual(['2']);
+    const late = { ...calls[3]!, startedAtMs: calls[2]!.startedAtMs + 1001 };
+    expect(faultsButForOne([...calls.slice(0, 3), late], 2, blaming(4))).toEqual(['4']);
   });
 });

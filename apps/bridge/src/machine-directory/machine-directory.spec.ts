@@ -1,14 +1,21 @@
+import { getEventListeners } from 'node:events';
 import { jest } from '@jest/globals';
 import { Logger } from '@nestjs/common';
 import { Registry } from 'prom-client';
-import { ManualClock } from '#libs/clock';
-import { fixedToken, MachineCloudClient } from '#libs/cloud-client';
+import { ManualClock, realDelayMs, realNowMs } from '#libs/clock';
+import {
+  fixedToken,
+  type HttpAnswer,
+  type IncompleteEntries,
+  MachineCloudClient,
+} from '#libs/cloud-client';
 import { respond, StubService } from '../../../../libs/http-calls/test/stub-service.js';
 import { bridgeSettings } from '../platform/testing/bridge-settings.js';
 import { MachineDirectory } from './machine-directory.js';
 import { ReasonLists } from './reason-lists.js';
-import { MIN_GAP_MS as LOOK_UP_GAP_MS } from './look-ups.js';
+import { MIN_GAP_MS as LOOK_UP_GAP_MS, RecentMisses, SharedLookUp } from './look-ups.js';
 import { whenListed } from './testing/when-listed.js';
+import { PassedOverEntries } from './passed-over-entries.js';
 
 const MILL = {
   machineDisplayName: 'Mill',
@@ -452,5 +459,147 @@ describe('MachineDirectory', () => {
       later(5001);
       expect(await directory.checkReason('M-1', '22', never)).toBe('known');
     });
+  });
+});
+
+const GAP_MS = 60;
+
+const data = (value: number): HttpAnswer<number> => ({ kind: 'data', data: value });
+
+function countedLookUp(signal = new AbortController().signal) {
+  const startedAt: number[] = [];
+  let hasStarted: () => void = () => undefined;
+  const started = new Promise<void>((resolve) => {
+    hasStarted = resolve;
+  });
+  const lookUp = new SharedLookUp(
+    async () => {
+      startedAt.push(realNowMs());
+      hasStarted();
+      await realDelayMs(5);
+      return data(startedAt.length);
+    },
+    signal,
+    GAP_MS,
+  );
+  return { lookUp, startedAt, started };
+}
+
+describe('a shared look-up', () => {
+  it('is made anew for who asks after it started, no sooner than the gap allows', async () => {
+    const { lookUp, startedAt, started } = countedLookUp();
+    const first = lookUp.request();
+    await started;
+    expect(await Promise.all([first, lookUp.request(), lookUp.request()])).toEqual(
+      [1, 2, 2].map(data),
+    );
+    expect(startedAt[1]! - startedAt[0]!).toBeGreaterThanOrEqual(GAP_MS - 2);
+  });
+
+  it('listens to the end of all look-ups only while it has to wait, and rejects then', async () => {
+    const stopping = new AbortController();
+    const listeners = (): number => getEventListeners(stopping.signal, 'abort').length;
+    const { lookUp, started } = countedLookUp(stopping.signal);
+    const first = lookUp.request();
+    await started;
+    expect(listeners()).toBe(0);
+    await first;
+    const waiting = lookUp.request();
+    await realDelayMs(0);
+    expect(listeners()).toBe(1);
+    stopping.abort(new Error('stopping'));
+    await expect(waiting).rejects.toThrow('stopping');
+  });
+
+  it('is made again after one that threw', async () => {
+    let calls = 0;
+    const lookUp = new SharedLookUp(
+      () => Promise.reject(new Error(`failure ${(calls += 1)}`)),
+      new AbortController().signal,
+      0,
+    );
+    await expect(lookUp.request()).rejects.toThrow('failure 1');
+    await expect(lookUp.request()).rejects.toThrow('failure 2');
+  });
+});
+
+describe('RecentMisses', () => {
+  let nowMs: number;
+  let misses: RecentMisses;
+
+  beforeEach(() => {
+    nowMs = 1000;
+    jest.spyOn(performance, 'now').mockImplementation(() => nowMs);
+    misses = new RecentMisses(2);
+  });
+
+  afterEach(() => {
+    jest.restoreAllMocks();
+  });
+
+  it('holds them for unknown from the latest look-up on, whatever that was made for', () => {
+    misses.missed('M-1');
+    nowMs += 1500;
+    misses.found(new Set(['M-2']));
+    nowMs += 1999;
+    expect(misses.answerTo('M-1')).toBe('unknown');
+    nowMs += 1;
+    expect(misses.answerTo('M-1')).toBeUndefined();
+  });
+
+  it('remembers as many names as it may, the latest', () => {
+    for (const name of ['M-1', 'M-2', 'M-1', 'M-3']) misses.missed(name);
+    const answers = ['M-1', 'M-2', 'M-3'].map((name) => misses.answerTo(name));
+    expect(answers).toEqual(['unknown', undefined, 'unknown']);
+  });
+});
+
+const lacking = (count: number, why: string): IncompleteEntries => ({ count, why, ids: ['M-7'] });
+
+describe('PassedOverEntries', () => {
+  let logged: unknown[];
+
+  beforeEach(() => {
+    logged = [];
+    for (const level of ['log', 'warn'] as const) {
+      jest.spyOn(Logger.prototype, level).mockImplementation((line: unknown) => logged.push(line));
+    }
+  });
+
+  afterEach(() => {
+    jest.restoreAllMocks();
+  });
+
+  it('logs entries once in whatever order they come, and when there are more, or others, or none', () => {
+    const entries = new PassedOverEntries('reasons');
+    entries.note('M-1', undefined);
+    entries.note('M-1', lacking(1, '[4].code is absent'));
+    entries.note('M-1', lacking(1, '[7].code is absent'));
+    entries.note('M-1', lacking(2, '[4].code is absent'));
+    entries.note('M-1', lacking(2, '[4] is null'));
+    entries.note('M-1', undefined);
+    expect(logged).toMatchObject([
+      { machineId: 'M-1', count: 1, why: '[4].code is absent' },
+      { machineId: 'M-1', count: 2, why: '[4].code is absent' },
+      { machineId: 'M-1', count: 2, why: '[4] is null' },
+      { msg: 'entries are complete again', list: 'reasons', machineId: 'M-1' },
+    ]);
+  });
+
+  it('counts those of all lists, or of the machines that matter', () => {
+    const entries = new PassedOverEntries('reasons');
+    entries.note('M-1', lacking(2, 'why'));
+    entries.note('M-2', lacking(3, 'why'));
+    expect(entries.count()).toBe(5);
+    expect(entries.count(new Set(['M-2', 'M-3']))).toBe(3);
+    entries.note('M-1', undefined);
+    expect(entries.count()).toBe(3);
+  });
+
+  it('forgets the list it has heard of longest ago rather than remember any number', () => {
+    const entries = new PassedOverEntries('reasons');
+    for (let list = 0; list < 10_100; list += 1) entries.note(`M-${list}`, lacking(1, 'why'));
+    expect(entries.count()).toBe(10_000);
+    expect(entries.count(new Set(['M-0']))).toBe(0);
   });
 });

@@ -4,9 +4,9 @@ import { NestFactory } from '@nestjs/core';
 import { realDelayMs } from '#libs/clock';
 import type { CommandOutcome, MessageHeaders } from '#libs/contracts';
 import { EquipmentMap } from '#libs/erp-formats';
-import { Equipment } from '../equipment/index.js';
 import { type InboundMessage, type OutboundRecord, RecordRefusedError } from '#libs/kafka';
 import type { AssignedOperation, KnownOrder } from '#libs/order-ledger';
+import { Equipment } from '../equipment/index.js';
 import type { MessageResults } from '../delivery/index.js';
 import { inboundMessage } from '../delivery/testing/inbound-message.js';
 import { MachineDirectory } from '../machine-directory/index.js';
@@ -22,6 +22,9 @@ import { QueuesController } from './queues.controller.js';
 import { ASSIGNMENT_CHANGES, ORDER_REFUSALS, RELAYED_ORDERS } from './orders/queues.js';
 import { ownedState } from './testing/owned-state.js';
 import { WorkOrdersModule } from './work-orders.module.js';
+import { respond, StubService } from '../../../../libs/http-calls/test/stub-service.js';
+import { whenListed } from '../machine-directory/testing/when-listed.js';
+import { OrderRelay } from './orders/order-relay.js';
 
 const settings = bridgeSettings();
 
@@ -460,5 +463,52 @@ describe('orders on their way to the lists of machines', () => {
     expect(lists).toHaveLength(1);
     expect(finished.toSorted()).toEqual([7, 8]);
     expect(failed).toEqual([]);
+  });
+});
+
+const MILL = {
+  ...{ machineDisplayName: 'Mill', machineUniqueId: 'M-1' },
+  ...{ factoryId: 'F-1', factoryName: 'Plant' },
+};
+
+describe('machines that orders name and the service does not list', () => {
+  let service: StubService;
+  let bridge: INestApplicationContext;
+
+  beforeEach(async () => {
+    service = await StubService.start();
+    service.answers(respond(200, [MILL]));
+    const settings = bridgeSettings({ MACHINE_CLOUD_BASE_URL: service.baseUrl });
+    @Module({ imports: [PlatformModule.with(settings), WorkOrdersModule] })
+    class WorkOrdersAlone {}
+    bridge = await NestFactory.createApplicationContext(WorkOrdersAlone, { logger: false });
+    await whenListed(bridge.get(MachineDirectory));
+  });
+
+  afterEach(async () => {
+    await bridge.close();
+    await service.stop();
+  });
+
+  const refused = async (...machineIds: string[]): Promise<string[]> => {
+    const { signal } = new AbortController();
+    const operations = machineIds.map((machineId) => ({ operationId: '0010', machineId }));
+    const order = { orderId: '4711', changedAt: 1, operations };
+    const refusals = await bridge
+      .get(OrderRelay)
+      .refuseUnlisted([{ kind: 'change', order }], signal);
+    return [...refusals.keys()];
+  };
+
+  it('are looked up together, also when a look-up has only just been made', async () => {
+    expect(service.requests).toHaveLength(1);
+    expect(await refused('M-1', 'X-1', 'X-2')).toEqual(['X-1', 'X-2']);
+    expect(service.requests).toHaveLength(2);
+  });
+
+  it('are not looked up again for each message behind', async () => {
+    for (let message = 0; message < 100; message += 1)
+      expect(await refused('X-1')).toEqual(['X-1']);
+    expect(service.requests).toHaveLength(2);
   });
 });

@@ -1,5 +1,8 @@
+import { readFile } from 'node:fs/promises';
 import { jest } from '@jest/globals';
 import { createProgram } from '../program.js';
+import { npmUsage } from './npm-usage.js';
+import { readPath, readRate, readUrl, unreadableBecause } from './option-values.js';
 
 describe('what a command is called with', () => {
   beforeEach(() => {
@@ -70,5 +73,72 @@ describe('what a command is called with', () => {
   ])('is refused where it says nothing: %s %s', async (words, option) => {
     const error = await called(...words.split(' '), option);
     expect(error).toMatchObject({ code: 'commander.invalidArgument' });
+  });
+});
+
+const command = (name: string, parent: object | null, usage = '[options]') =>
+  ({ name: () => name, usage: () => usage, parent }) as Parameters<typeof npmUsage>[0];
+
+describe('npmUsage', () => {
+  const root = command('cli', null);
+
+  it('names the npm script of a command, and what is typed behind it', () => {
+    expect(npmUsage(command('send', root, '[options] [files...]'))).toBe(
+      'npm run send -- [options] [files...]',
+    );
+    expect(npmUsage(command('list', command('dlq', root)))).toBe('npm run dlq -- list [options]');
+    expect(npmUsage(root)).toBe('machine-bridge [options]');
+    expect(npmUsage(command('offsets', root))).toBe('machine-bridge offsets [options]');
+  });
+
+  it('names the program where it was called by that', () => {
+    const list = command('list', command('dlq', root));
+    expect(npmUsage(list, 'machine-bridge')).toBe('machine-bridge dlq list [options]');
+  });
+});
+
+describe('a path from the command line', () => {
+  it.each([
+    ['./x.xml', '/orders/x.xml'],
+    ['../x.xml', '/x.xml'],
+    ['/tmp/x.xml', '/tmp/x.xml'],
+    ['', ''],
+  ])('%j is meant from where npm was called', (path, meant) => {
+    expect(readPath(path, { INIT_CWD: '/orders' })).toBe(meant);
+  });
+
+  it('stays as it is without npm', () => {
+    expect(readPath('./x.xml', {})).toBe('./x.xml');
+  });
+});
+
+describe('a file that cannot be read', () => {
+  it.each([
+    ['/none/such', 'there is no such file'],
+    ['/', 'it is a folder: name its files'],
+  ])('%s: says why in words', async (path, why) => {
+    expect(unreadableBecause(await readFile(path).catch((error: unknown) => error))).toBe(why);
+  });
+});
+
+describe('the URL of a bridge', () => {
+  it.each(['http://127.0.0.1:3000', 'https://bridge.example.com/a'])('is taken: %s', (url) => {
+    expect(readUrl(url)).toBe(url);
+  });
+
+  it.each(['bridge:3000', 'ftp://bridge', 'http://user:password@bridge', ''])(
+    'is refused: %j',
+    (url) => {
+      expect(() => readUrl(url)).toThrow('It must be a URL such as');
+    },
+  );
+});
+
+describe('a rate', () => {
+  it('is not so low that a timer could not wait for the next', () => {
+    expect([readRate('0.001'), readRate('250')]).toEqual([0.001, 250]);
+    for (const text of ['0', '0.0000001', '-1', '1e3']) {
+      expect(() => readRate(text)).toThrow('It must be a number from 0.001.');
+    }
   });
 });

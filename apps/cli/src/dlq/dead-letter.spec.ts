@@ -1,5 +1,16 @@
+import type { MessageHeaders } from '#libs/contracts';
 import { machineIdsOf, positionOf } from './dead-letter.js';
-import { deadLetter, FAILED_AT } from './testing/dead-letter.js';
+import { deadLetter, FAILED_AT, TOPIC } from './testing/dead-letter.js';
+import {
+  formatInFull,
+  formatJson,
+  formatLine,
+  LINE_HEADING,
+  lineFormat,
+  machinesText,
+  showValue,
+  timeText,
+} from './format-dead-letter.js';
 
 describe('a stored dead letter', () => {
   it('failed when its header says, else when it was written', () => {
@@ -39,5 +50,184 @@ describe('machineIdsOf', () => {
 
   it('knows of none where nothing names one', () => {
     expect(machineIdsOf(deadLetter({ value: null, key: null }))).toEqual([]);
+  });
+});
+
+const hostile = deadLetter({
+  key: Buffer.from('M-\u001b[2J'),
+  value: '\u009b',
+  headers: { 'dlq-code': '\u001b', 'dlq-detail': 'a\nb', 'x-\u001b': '\u0007' },
+});
+
+describe('formatLine', () => {
+  it('says where, when, why, about which machine, and whether it was replayed', () => {
+    expect(formatLine(deadLetter({ partition: 2, offset: 17 })).split(/ {2,}/)).toEqual([
+      '2/17',
+      '2025-11-20T23:07:40Z',
+      'unknown-reason',
+      'M-1',
+      'M-1 has no reason coffee',
+    ]);
+    expect(formatLine(deadLetter({ replayedAt: 1_763_690_000 }))).toMatch(
+      /coffee \[replayed 2025-11-21T01:53:20Z\]$/,
+    );
+  });
+
+  it('lets nothing steer the terminal', () => {
+    expect(formatLine(hostile)).toMatch(/^[ -~]*$/);
+    expect(formatJson(hostile)).toMatch(/^[ -~]*$/);
+    expect(formatInFull(hostile).join('')).toMatch(/^[ -~]*$/);
+  });
+
+  it('keeps to a line where the key that stands for a machine is as long as a message', () => {
+    const line = formatLine(deadLetter({ key: Buffer.alloc(5000, 'k'), value: 'none' }));
+    expect(line).toContain(`${'k'.repeat(100)}... `);
+    expect(line.length).toBeLessThan(300);
+  });
+
+  it('names the first of many machines', () => {
+    expect(machinesText(['M-1', 'M-2', 'M-3'])).toBe('M-1, M-2, M-3');
+    expect(machinesText(['M-1', 'M-2', 'M-3', 'M-4', 'M-5'])).toBe('M-1, M-2, M-3 and 2 more');
+  });
+
+  it('survives a time that is none', () => {
+    expect(timeText(999_999_999_999_999)).toBe('999999999999999');
+  });
+});
+
+describe('formatJson', () => {
+  it('says the same to a program', () => {
+    expect(JSON.parse(formatJson(deadLetter({ partition: 2, offset: 17 })))).toEqual({
+      topic: TOPIC,
+      partition: 2,
+      offset: 17,
+      failedAt: 1_763_680_060,
+      code: 'unknown-reason',
+      detail: 'M-1 has no reason coffee',
+      machineIds: ['M-1'],
+      sourceTopic: 'p1.mes.downtime-reasons.v1',
+      sourcePartition: 2,
+      sourceOffset: 41,
+      sourceTimestamp: 1_763_680_000_123,
+      attempts: 0,
+      key: 'M-1',
+      valueBytes: 19,
+      replayedAt: null,
+    });
+  });
+});
+
+describe('formatInFull', () => {
+  it('says all there is to say', () => {
+    const headers = { 'dlq-http-status': '422', 'dlq-attempts': '3' };
+    const original: MessageHeaders = [
+      ['trace', 'one'],
+      ['empty', ''],
+      ['none', null],
+      ['trace', Buffer.from([0xff])],
+    ];
+    const full = deadLetter({ partition: 2, offset: 17, value: '1', headers, original });
+    expect(formatInFull(full)).toEqual([
+      `${TOPIC} 2/17`,
+      '  why       unknown-reason: M-1 has no reason coffee',
+      '  failed    2025-11-20T23:07:40Z',
+      '  calls     3, the last one HTTP 422',
+      '  machine   M-1',
+      '  source    p1.mes.downtime-reasons.v1 2/41, written 2025-11-20T23:06:40Z',
+      '  replayed  no',
+      '  key       M-1',
+      '  header    trace: one',
+      '  header    empty: ',
+      '  header    none: (null)',
+      '  header    trace: 0xff',
+      '  value, JSON, 1 bytes',
+      '    1',
+    ]);
+  });
+
+  it('stays within bounds, however many and long the headers are', () => {
+    const many = Array.from({ length: 5000 }, (_, index) => [`x-${index}`, 'x'.repeat(5000)]);
+    const headers = Object.fromEntries(many) as Record<string, string>;
+    const text = formatInFull(deadLetter({ headers })).join('\n');
+    expect(text.length).toBeLessThan(120_000);
+    expect(text).toContain('header    and 4900 more');
+  });
+});
+
+const span = (topic: string, until: number) => ({ topic, partition: 0, from: 0, until });
+const spans = [span(TOPIC, 1), span('p1.short', 1), span(`${TOPIC}.which-holds-nothing`, 0)];
+
+describe('lineFormat', () => {
+  it('begins the lines of several topics with the topic, as wide as those that hold dead letters', () => {
+    const { line, heading } = lineFormat(spans, { json: false, namesTopics: true });
+    const short = deadLetter({ topic: 'p1.short' });
+    expect(heading).toBe(`${'topic'.padEnd(TOPIC.length)}  ${LINE_HEADING}`);
+    expect(line(deadLetter())).toBe(`${TOPIC}  ${formatLine(deadLetter())}`);
+    expect(line(short)).toBe(`${'p1.short'.padEnd(TOPIC.length)}  ${formatLine(short)}`);
+  });
+
+  it('does without where one topic was asked for', () => {
+    const { line, heading } = lineFormat(spans, { json: false, namesTopics: false });
+    expect([heading, line(deadLetter())]).toEqual([LINE_HEADING, formatLine(deadLetter())]);
+  });
+
+  it.each([true, false])('has dead letters alone for a program', (namesTopics) => {
+    const { line, heading } = lineFormat(spans, { json: true, namesTopics });
+    expect([heading, line(deadLetter())]).toEqual([undefined, formatJson(deadLetter())]);
+  });
+});
+
+const shown = (value: string | Buffer) => showValue(Buffer.from(value));
+
+describe('showValue', () => {
+  it('indents JSON', () => {
+    expect(shown('{"a": [1, "x  y"]}')).toEqual({
+      heading: 'value, JSON, 18 bytes',
+      lines: ['{', '  "a": [', '    1,', '    "x  y"', '  ]', '}'],
+    });
+  });
+
+  it.each([
+    ['digits that would be lost', '{"a":12345678901234567890}'],
+    ['a field that comes twice', '{"a":1,"a":2}'],
+    ['a byte order mark', '\ufeff{"a":1}'],
+    ['no end', '{"a":1'],
+    ['nothing', ''],
+  ])('shows text as it is, with %s', (_, text) => {
+    expect(shown(text).heading).toContain('value, text, ');
+    expect(shown(text).lines).toEqual([text.replace('\ufeff', '\\ufeff')]);
+  });
+
+  it('does not indent what would grow without bounds', () => {
+    const { lines } = shown(`${'['.repeat(30_000)}${']'.repeat(30_000)}`);
+    expect(lines).toHaveLength(1);
+  });
+
+  it('lets no text steer the terminal', () => {
+    expect(shown('<a>\n\u001b[2J</a>').lines).toEqual(['<a>', '\\u001b[2J</a>']);
+    expect(shown('"\u009b"').lines).toEqual(['"\\u009b"']);
+  });
+
+  it('dumps bytes that are no text', () => {
+    const bytes = Buffer.from([0xff, ...Buffer.from('abcdefghijklmnop')]);
+    expect(shown(bytes)).toEqual({
+      heading: 'value, binary, 17 bytes',
+      lines: [
+        '00000000  ff 61 62 63 64 65 66 67 68 69 6a 6b 6c 6d 6e 6f  |.abcdefghijklmno|',
+        '00000010  70                                               |p|',
+      ],
+    });
+  });
+
+  it('shows the first 64 kB, even where that ends within a character', () => {
+    const { heading, lines } = shown('ä'.repeat(40_000).slice(1) + 'a' + 'ä'.repeat(40_000));
+    expect(heading).toBe('value, text, the first 65536 of 159999 bytes (--raw writes all of them)');
+    expect(lines).toHaveLength(1);
+    expect(shown(Buffer.alloc(70_000, 0xff)).lines).toHaveLength(4096);
+  });
+
+  it('distinguishes an empty value from none', () => {
+    expect(showValue(null)).toEqual({ heading: 'no value', lines: [] });
+    expect(shown('').heading).toBe('value, text, 0 bytes');
   });
 });

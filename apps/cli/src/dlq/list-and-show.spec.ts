@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { Newest, TopicSummary } from './list-and-show.js';
-import { deadLetter, TOPIC } from './testing/dead-letter.js';
+import { deadLetter, FAILED_AT, TOPIC } from './testing/dead-letter.js';
+import { isSelected, needsContent, newestSpans, offsetCount, selectedSpans } from './selection.js';
 
 describe('TopicSummary', () => {
   it('counts by code and by what was replayed, and gives the span of time', () => {
@@ -52,5 +53,68 @@ describe('Newest', () => {
     const newest = new Newest<string>(2);
     for (const offset of [7, 9, 8]) newest.offer(failing(1, offset), String(offset));
     expect(newest.inOrder()).toEqual(['8', '9']);
+  });
+});
+
+const span = (partition: number, from: number, until: number) => ({
+  topic: TOPIC,
+  partition,
+  from,
+  until,
+});
+
+describe('isSelected', () => {
+  const one = deadLetter({ partition: 2, offset: 17 });
+
+  it('takes every dead letter, unless something is asked for', () => {
+    expect(isSelected(one, {})).toBe(true);
+  });
+
+  it.each([
+    ['code', { code: 'unknown-reason' as const }, { code: 'invalid-json' as const }],
+    ['machine', { machine: 'M-1' }, { machine: 'M-2' }],
+    ['partition', { partition: 2 }, { partition: 0 }],
+    ['offset', { offset: 17 }, { offset: 0 }],
+    ['begin of a time', { since: FAILED_AT }, { since: FAILED_AT + 1 }],
+    ['end of a time, which is not part of it', { until: FAILED_AT + 1 }, { until: FAILED_AT }],
+  ])('goes by %s', (_, selecting, other) => {
+    expect(isSelected(one, selecting)).toBe(true);
+    expect(isSelected(one, other)).toBe(false);
+  });
+
+  it('wants all that is asked for at once', () => {
+    expect(isSelected(one, { code: 'unknown-reason', machine: 'M-1', offset: 17 })).toBe(true);
+    expect(isSelected(one, { code: 'unknown-reason', machine: 'M-2', offset: 17 })).toBe(false);
+  });
+
+  it('takes a dead letter of several machines for each of them', () => {
+    const several = deadLetter({ headers: { 'dlq-machine-ids': 'M-7,M-8' } });
+    expect(isSelected(several, { machine: 'M-8' })).toBe(true);
+    expect(isSelected(several, { machine: 'M-1' })).toBe(false);
+  });
+});
+
+describe('the spans to be read', () => {
+  const spans = [span(0, 5, 100), span(1, 0, 3)];
+
+  it('are those of one partition or offset, where only that is asked for', () => {
+    expect(selectedSpans(spans, {})).toEqual(spans);
+    expect(selectedSpans(spans, { partition: 1 })).toEqual([span(1, 0, 3)]);
+    expect(selectedSpans(spans, { partition: 0, offset: 17 })).toEqual([span(0, 17, 18)]);
+  });
+
+  it('hold nothing, where an offset lies outside', () => {
+    expect(offsetCount(selectedSpans(spans, { offset: 2 }))).toBe(1);
+    expect(offsetCount(selectedSpans(spans, { offset: 100 }))).toBe(0);
+  });
+
+  it('are the ends of all partitions, where the newest are wanted', () => {
+    expect(newestSpans(spans, 10)).toEqual([span(0, 90, 100), span(1, 0, 3)]);
+    expect(offsetCount(newestSpans(spans, 10))).toBe(13);
+  });
+
+  it('suffice, unless it must be looked into the dead letters', () => {
+    expect(needsContent({ partition: 1, offset: 2 })).toBe(false);
+    expect(needsContent({ since: 0 })).toBe(true);
   });
 });

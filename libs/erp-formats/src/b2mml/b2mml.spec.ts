@@ -1,7 +1,5 @@
 import { readFileSync } from 'node:fs';
-
 import type { OrderMessage } from '#libs/contracts';
-
 import { epochSeconds, readMessages } from '../../test/read-messages.js';
 
 const fixture = (name: string): Buffer => readFileSync(`libs/erp-formats/test/fixtures/${name}`);
@@ -445,5 +443,273 @@ describe('B2MML', () => {
     expect(() => read(body)).toThrow(
       `invalid-message: B2MML schedules and job orders: ${complaint}`,
     );
+  });
+});
+
+const PLACE = { EquipmentRequirement: { EquipmentID: 'FR01' } };
+const readAll = (body: string) => readMessages(body, { recordedAt: 1 });
+const job = (fields: object, schedule: object = {}): string =>
+  JSON.stringify({ WorkSchedule: { ...schedule, JobOrder: { ID: 'JO-1', ...PLACE, ...fields } } });
+const placedAt = (EquipmentID: unknown): object => ({ EquipmentRequirement: { EquipmentID } });
+
+describe('B2MML in JSON', () => {
+  it.each([
+    ['an ID', job({ ID: 7 }), 'JobOrder/ID must be text, not a number'],
+    ['equipment', job(placedAt(4711)), 'EquipmentID must be text, not a number'],
+    [
+      'one of several equipments',
+      job(placedAt(['FR01', 4711])),
+      'EquipmentID[2] must be text, not a number',
+    ],
+    ['the value of an object', job(placedAt({ value: 4711 })), 'EquipmentID must be text, not a'],
+    ['a list in a list', job(placedAt([['FR01']])), 'EquipmentID must be text, not an array'],
+    ['other fields', job(placedAt({ id: 'FR01' })), 'EquipmentID must be text, not an object'],
+    ['a state', job({ DispatchStatus: 0 }), 'JobOrder/DispatchStatus must be text, not a number'],
+    ['a command', job({ Command: true }), 'JobOrder/Command must be text, not a boolean'],
+    ['a start', job({ StartTime: 1710914400 }), 'JobOrder/StartTime must be text, not a number'],
+    ['a date', job({}, { publishedDate: 1 }), '/WorkSchedule/PublishedDate must be text, not a'],
+    ['a state above', job({}, { ScheduleState: 2 }), '/WorkSchedule/ScheduleState must be text'],
+    [
+      'the site',
+      job({}, { HierarchyScope: { EquipmentID: 1000, EquipmentElementLevel: 'Site' } }),
+      '/WorkSchedule/HierarchyScope/EquipmentID must be text, not a number',
+    ],
+    [
+      'a level of equipment',
+      job({ EquipmentRequirement: { EquipmentID: 'FR01', EquipmentLevel: 4 } }),
+      'EquipmentLevel must be text, not a number',
+    ],
+    [
+      'an action',
+      JSON.stringify({
+        SyncWorkSchedule: {
+          DataArea: {
+            Sync: { ActionCriteria: { ActionExpression: { actionCode: 3 } } },
+            WorkSchedule: { JobOrder: { ID: 'JO-1', ...PLACE } },
+          },
+        },
+      }),
+      'ActionExpression/actionCode must be text, not a number',
+    ],
+  ])('is refused where text is something else: %s', (_name, body, complaint) => {
+    expect(() => readAll(body)).toThrow(complaint);
+  });
+
+  it.each([
+    ['equipment', { EquipmentRequirement: 'FR01' }, 'JobOrder/EquipmentRequirement'],
+    ['one of several', { EquipmentRequirement: [{ EquipmentID: 'A' }, 7] }, 'Requirement[2]'],
+  ])('is refused where elements are something else: %s', (_name, fields, path) => {
+    expect(() => readAll(job(fields))).toThrow(`${path} must hold elements`);
+  });
+
+  it('may name a place for people, which says nothing of equipment', () => {
+    expect(readAll(job({ HierarchyScope: 'North', Location: 'Hall 3' }))).toHaveLength(1);
+  });
+
+  it.each([[null], [''], [{}], [[]], [{ value: null }], [{ '@schemeID': 'x' }], [{ $: { a: 1 } }]])(
+    'takes %j for a state that is absent',
+    (state) => {
+      expect(readAll(job({ DispatchStatus: state }))[0]?.order.status).toBe('released');
+    },
+  );
+
+  it('minds no fields but those that it reads', () => {
+    const further = { Priority: 5, JobOrderParameter: [{ ID: 7 }, { ID: 7 }], StartTime: null };
+
+    expect(readAll(job(further, { ID: 9, WorkType: true }))).toHaveLength(1);
+  });
+
+  it('cancels by the ID, whatever else it says', () => {
+    const body = `{"CancelWorkSchedule":${job({ DispatchStatus: 0 })}}`;
+
+    expect(readAll(body)[0]?.order.status).toBe('cancelled');
+    expect(() => readAll(body.replace('"JO-1"', '1'))).toThrow('ID must be text, not a number');
+  });
+});
+
+describe('B2MML in XML', () => {
+  it.each([
+    ['<DispatchStatus><value>Held</value></DispatchStatus>', 'JobOrder/DispatchStatus'],
+    [
+      '<EquipmentRequirement><EquipmentID><value>M1</value></EquipmentID></EquipmentRequirement>',
+      'JobOrder/EquipmentRequirement[1]/EquipmentID',
+    ],
+  ])('is refused where text is in elements of its own: %s', (field, path) => {
+    const place = '<EquipmentRequirement><EquipmentID>M2</EquipmentID></EquipmentRequirement>';
+    const body = `<JobOrder><ID>JO-1</ID>${field}${place}</JobOrder>`;
+    expect(() => readAll(body)).toThrow(`${path} must be text, not elements`);
+  });
+
+  const state = '<DispatchStatus>Cancelled</DispatchStatus>';
+  const place = '<EquipmentRequirement><EquipmentID>FR01</EquipmentID></EquipmentRequirement>';
+  const order = (fields: string): string => `<JobOrder><ID>JO-1</ID>${fields}${place}</JobOrder>`;
+  const level = '<EquipmentLevel>ControlModule</EquipmentLevel>';
+  const published = '<PublishedDate>2024-03-18T09:15:02Z</PublishedDate>';
+  const scope = '<HierarchyScope><EquipmentID>N</EquipmentID></HierarchyScope>';
+  const area = `<ApplicationArea/>`;
+
+  it.each([
+    ['ID', order('<ID>JO-1</ID>')],
+    ['DispatchStatus', order(state + state)],
+    ['HierarchyScope', order(scope + scope)],
+    ['EquipmentLevel', order('').replace('</EquipmentID>', `</EquipmentID>${level}${level}`)],
+    ['PublishedDate', `<WorkSchedule>${published}${published}${order('')}</WorkSchedule>`],
+    ['ApplicationArea', `<SyncWorkSchedule>${area}${area}${order('')}</SyncWorkSchedule>`],
+  ])('is refused where %s is given twice', (field, body) => {
+    expect(() => readAll(body)).toThrow(
+      new RegExp(`^invalid-message: B2MML schedules and job orders: /.*/${field} is given twice$`),
+    );
+  });
+
+  it('may require equipment as often as it likes', () => {
+    const [message] = readAll(
+      order(place.replace('</EquipmentID>', '</EquipmentID><EquipmentID/>')),
+    );
+
+    expect(message?.order.operations).toMatchObject([{ workCentre: 'FR01' }]);
+  });
+});
+
+const operationsIn = (body: string) => readAll(body).flatMap(({ order }) => order.operations ?? []);
+
+const equipment = (id: string): string =>
+  `<EquipmentRequirement><EquipmentID>${id}</EquipmentID></EquipmentRequirement>`;
+const level = (element: string, id: string, name: string, below = ''): string =>
+  `<${element}><EquipmentID>${id}</EquipmentID><EquipmentElementLevel>${name}</EquipmentElementLevel>` +
+  `${below}</${element}>`;
+
+/** As it is nested up to V06, and as it is in V0701. */
+const RELEASES = [['SegmentRequirement'], ['SegmentRequirementChild']];
+
+describe('segments within segments of B2MML', () => {
+  const segments = (nested: string, more = ''): string =>
+    `<OperationsRequest><ID>1</ID><SegmentRequirement><ID>10</ID>${equipment('PACK')}` +
+    `<${nested}><ID>20</ID>${more}${equipment('MILL')}` +
+    `<${nested}><ID>30</ID>${equipment('SAW')}</${nested}></${nested}>` +
+    '</SegmentRequirement></OperationsRequest>';
+
+  it.each(RELEASES)('are operations at any depth: %s', (nested) => {
+    expect(operationsIn(segments(nested))).toMatchObject([
+      { operationId: '10', workCentre: 'PACK' },
+      { operationId: '20', workCentre: 'MILL' },
+      { operationId: '30', workCentre: 'SAW' },
+    ]);
+  });
+
+  it.each(RELEASES)('are held to the same rules: %s', (nested) => {
+    const state = '<SegmentState>Nonsense</SegmentState>';
+
+    expect(() => readAll(segments(nested, state))).toThrow('SegmentState is none of B2MML');
+    expect(() => readAll(segments(nested, '<ID>21</ID>'))).toThrow('/ID is given twice');
+  });
+
+  it('are read in JSON, in any case of letters', () => {
+    const place = (id: string) => ({ equipmentRequirement: [{ equipmentID: [id] }] });
+    const child = { id: '20', ...place('MILL') };
+    const segment = { id: '10', ...place('PACK'), segmentRequirementChild: [child] };
+    const body = JSON.stringify({ operationsRequest: { id: '1', segmentRequirement: [segment] } });
+
+    expect(operationsIn(body).map(({ operationId }) => operationId)).toEqual(['10', '20']);
+  });
+});
+
+describe('the levels of a hierarchy scope of B2MML', () => {
+  it.each([['HierarchyScope'], ['HierarchyScopeChild']])('are nested in %s', (nested) => {
+    const place = level(nested, 'LATHE-2', 'WorkUnit');
+    const site = level(nested, 'North', 'Site', level(nested, 'Hall 3', 'Area', place));
+    const scope = level('HierarchyScope', 'Acme', 'Enterprise', site);
+
+    expect(operationsIn(`<JobOrder><ID>1</ID>${scope}</JobOrder>`)).toMatchObject([
+      { workCentre: 'LATHE-2', plant: 'North' },
+    ]);
+  });
+});
+
+describe('equipment requirements within one of B2MML', () => {
+  const required = (content: string): string =>
+    `<JobOrder><ID>1</ID><EquipmentRequirement>${content}</EquipmentRequirement></JobOrder>`;
+  const child = (content: string): string =>
+    `<EquipmentRequirementChild>${content}</EquipmentRequirementChild>`;
+  const id = (name: string): string => `<EquipmentID>${name}</EquipmentID>`;
+  const placesIn = (content: string) =>
+    operationsIn(required(content)).map(({ workCentre }) => workCentre);
+
+  it('name the place where it asks for a class of equipment', () => {
+    const mills = child(id('MILL-1')) + child(child(id('MILL-2')));
+
+    expect(placesIn(`<EquipmentClassID>Mill</EquipmentClassID>${mills}`)).toEqual([
+      'MILL-1',
+      'MILL-2',
+    ]);
+  });
+
+  it('are parts of the place where it names one itself', () => {
+    expect(placesIn(id('MILL-1') + child(id('GRIPPER-2')))).toEqual(['MILL-1']);
+  });
+
+  it('stand below its site', () => {
+    const site = level('HierarchyScope', 'North', 'Site');
+
+    expect(operationsIn(required(site + child(id('MILL-1'))))).toMatchObject([{ plant: 'North' }]);
+  });
+
+  it('are read in JSON', () => {
+    const equipmentRequirement = [{ equipmentRequirementChild: [{ equipmentID: ['MILL-1'] }] }];
+
+    expect(
+      operationsIn(JSON.stringify({ jobOrder: { id: '1', equipmentRequirement } })),
+    ).toMatchObject([{ workCentre: 'MILL-1' }]);
+  });
+});
+
+describe('schedules and requests within their like', () => {
+  it('are looked through for job orders, and stand above those', () => {
+    const order = `<JobOrder><ID>1</ID>${equipment('MILL')}</JobOrder>`;
+    const site = level('HierarchyScope', 'North', 'Site');
+    const request = `<WorkRequest><WorkRequestChild>${order}</WorkRequestChild></WorkRequest>`;
+    const held = `<WorkScheduleChild><ScheduleState>Held</ScheduleState>${request}</WorkScheduleChild>`;
+
+    expect(readAll(`<WorkSchedule>${site}${held}</WorkSchedule>`)).toMatchObject([
+      { order: { status: 'held', operations: [{ workCentre: 'MILL', plant: 'North' }] } },
+    ]);
+  });
+});
+
+describe('a B2MML document that is made to take long', () => {
+  const many = (count: number): string =>
+    Array.from({ length: count }, (_, index) => equipment(`${index}`)).join('');
+  /** Of CPU: other programs must not count. */
+  const msOf = (act: () => unknown): number => {
+    const before = process.cpuUsage();
+    act();
+    return process.cpuUsage(before).user / 1000;
+  };
+
+  it('may have a scope of many levels at each of many, above thousands of places', () => {
+    let document = `<JobOrder><ID>1</ID>${many(9000)}</JobOrder>`;
+    for (let above = 59; above > 0; above -= 1) {
+      let scope = '';
+      for (let below = 60 - above; below > 0; below -= 1) {
+        scope = `<HierarchyScope><EquipmentID>E</EquipmentID>${scope}</HierarchyScope>`;
+      }
+      const name = above === 1 ? 'WorkSchedule' : 'W';
+      document = `<${name}>${scope}${document}</${name}>`;
+    }
+    expect(msOf(() => readAll(document))).toBeLessThan(1000);
+  });
+
+  it('is rejected where the ids of a kind of work are given by the thousand, and it is done at as many places', () => {
+    const named = Array.from({ length: 4000 }, (_, index) => {
+      const id = index === 0 ? 'MILL/5999' : `MILL#${index + 1}/5999`;
+      return `<SegmentRequirement><ID>${id}</ID>${equipment('A')}</SegmentRequirement>`;
+    });
+    const unnamed = `<SegmentRequirement><ProcessSegmentID>MILL</ProcessSegmentID>${many(6000)}`;
+    const document =
+      `<ProductionRequest><ID>1</ID>${named.join('')}${unnamed}</SegmentRequirement>` +
+      '</ProductionRequest>';
+    const rejecting = (): void => {
+      expect(() => readAll(document)).toThrow('/ProductionRequest/SegmentRequirement: too many');
+    };
+    expect(msOf(rejecting)).toBeLessThan(1000);
   });
 });

@@ -13,6 +13,7 @@ import {
 import type { InboundMessage } from './inbound-message.js';
 import { FakeTransactions } from './testing/fake-transactions.js';
 import { nextTurn, until } from './testing/wait.js';
+import { CommitInterval } from './partition-transactions.js';
 
 function recordAt(offset: number, bytes = 1): FetchedRecord {
   const [key, value] = [Buffer.from('k'), Buffer.from('v')];
@@ -558,5 +559,34 @@ describe('AssignedPartition', () => {
     collectGarbage();
     const kept = pushed.filter((record) => record.deref() !== undefined).length;
     expect(kept).toBeLessThan(10_000);
+  });
+});
+
+describe('CommitInterval', () => {
+  const begin = (pace: CommitInterval, partitions: object[], nowMs: number): void => {
+    for (const partition of partitions) pace.transactionBegins(partition, nowMs);
+  };
+  const some = (count: number): object[] => Array.from({ length: count }, () => ({}));
+
+  it('is what was asked for while few partitions are busy, however often they commit', () => {
+    const pace = new CommitInterval(100);
+    const few = some(12);
+    for (let nowMs = 0; nowMs < 3000; nowMs += 100) begin(pace, few, nowMs);
+    expect(pace.intervalMs).toBe(100);
+  });
+
+  it('grows with those that are busy, up to two and a half times', () => {
+    const pace = new CommitInterval(100);
+    begin(pace, some(24), 0);
+    expect(pace.intervalMs).toBe(200);
+    begin(pace, some(100), 0);
+    expect(pace.intervalMs).toBe(250);
+  });
+
+  it('forgets those that have not committed for a second', () => {
+    const pace = new CommitInterval(100);
+    begin(pace, some(60), 0);
+    begin(pace, some(1), 1001);
+    expect(pace.intervalMs).toBe(100);
   });
 });
