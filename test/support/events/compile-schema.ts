@@ -12,13 +12,18 @@ const ajv = new Ajv({ allErrors: true, strictRequired: false, allowUnionTypes: t
 formats.default(ajv);
 for (const [name, schema] of DOCUMENTED_SCHEMAS) ajv.addSchema(schema, `${DOCS}${name}`);
 
-let compiled = 0;
+const compiled = new Map<string, FaultsOf>();
 
 /** A schema as it stands in docs/asyncapi.yaml: its references are relative to that document. */
 export function compileSchema(schema: Schema): FaultsOf {
-  compiled += 1;
-  const validate = ajv.compile({ $id: `${DOCS}${compiled}`, allOf: [schema] });
-  return (value) => (validate(value) ? [] : (validate.errors ?? []).map(inWords));
+  const text = JSON.stringify(schema);
+  const known = compiled.get(text);
+  if (known !== undefined) return known;
+  const validate = ajv.compile({ $id: `${DOCS}${compiled.size}`, allOf: [schema] });
+  const faultsOf: FaultsOf = (value) =>
+    validate(value) ? [] : (validate.errors ?? []).map(inWords);
+  compiled.set(text, faultsOf);
+  return faultsOf;
 }
 
 function inWords({ instancePath, message = 'is wrong', params }: ErrorObject): string {
