@@ -79,7 +79,7 @@ it('holds what a map holds, in its order', () => {
         expect(table.get(name)).toEqual(model.get(name));
       }
     }),
-    { numRuns: 300 },
+    { numRuns: 60 * Number(process.env.PROPERTY_DEPTH ?? 1) },
   );
 });
 

@@ -385,17 +385,16 @@ describe('what the control API refuses', () => {
 
 const MIB = 1024 * 1024;
 
-function begin(log: CallLog, bytes: number): number {
-  const times = { receivedAt: 0, startedAtMs: 0, endedAtMs: null, carriedOutAtMs: null };
-  const what = { operation: 'getMachineInfo', method: 'GET', path: '/', machineIds: [] } as const;
-  const rest = { body: null, traceparent: null, status: null, faultId: null };
-  return log.logCall({ ...times, ...what, machineIds: [], ...rest }, bytes).sequence;
-}
+const CALL: Omit<Call, 'sequence'> = {
+  ...{ receivedAt: 0, startedAtMs: 0, endedAtMs: null, carriedOutAtMs: null },
+  ...{ operation: 'getMachineInfo', method: 'GET', path: '/', machineIds: [] },
+  ...{ body: null, traceparent: null, status: null, faultId: null },
+};
 
 describe('the log of calls', () => {
   it('forgets the oldest calls beyond 100,000', () => {
     const log = new CallLog();
-    for (let call = 0; call < 100_002; call += 1) begin(log, 1);
+    for (let call = 0; call < 100_002; call += 1) log.logCall(CALL, 1);
     expect(log.listCalls({ since: 99_999 })).toHaveLength(3);
     expect(log.listCalls()[0]!.sequence).toBe(3);
     expect(log.extent).toEqual({ oldest: 3, newest: 100_002 });
@@ -403,7 +402,7 @@ describe('the log of calls', () => {
 
   it('is read in pages', () => {
     const log = new CallLog();
-    for (let call = 0; call < 5; call += 1) begin(log, 1);
+    for (let call = 0; call < 5; call += 1) log.logCall(CALL, 1);
     const page = (since: number) =>
       log.listCalls({ since, limit: 2 }).map(({ sequence }) => sequence);
     expect([page(0), page(2), page(4), page(5)]).toEqual([[1, 2], [3, 4], [5], []]);
@@ -411,7 +410,7 @@ describe('the log of calls', () => {
 
   it('forgets the oldest calls when their bodies come to more than 64 MiB', () => {
     const log = new CallLog();
-    for (let call = 0; call < 70; call += 1) begin(log, MIB);
+    for (let call = 0; call < 70; call += 1) log.logCall(CALL, MIB);
     expect(log.listCalls().map((call) => call.sequence)).toEqual(
       Array.from({ length: 64 }, (_, index) => index + 7),
     );

@@ -71,7 +71,7 @@ describe('a decoded record', () => {
         expect(plainRecord(record)).toEqual(expected);
         expect(String(record.position)).toBe(record.offset);
       }),
-      { numRuns: 300 },
+      { numRuns: 100 },
     );
   });
 
@@ -117,7 +117,7 @@ describe('a decoded record', () => {
         fc.property(headerList, (headers) => {
           expect(readBack(headers).headerList).toEqual(headers);
         }),
-        { numRuns: 300 },
+        { numRuns: 100 },
       );
     });
   });

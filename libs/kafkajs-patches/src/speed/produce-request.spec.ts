@@ -90,7 +90,7 @@ describe('a produce request', () => {
         const { buffer } = await produceRequest(given).encode();
         expect(buffer.toString('hex')).toBe(expected.buffer.toString('hex'));
       }),
-      { numRuns: 300 },
+      { numRuns: 100 },
     );
   });
 
