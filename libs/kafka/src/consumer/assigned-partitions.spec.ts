@@ -384,6 +384,7 @@ describe('AssignedPartitions', () => {
     it('starts over', async () => {
       fetched(from('a', 0, 2), recordsUpTo(2));
       expect(underWay).toHaveLength(2);
+      expect(queues.backlog()[0]).toMatchObject({ messages: 2, lag: 2 });
       await finishAll();
       expect(places()).toMatchObject([{ topic: 'a', partition: 0, offset: 2 }]);
     });

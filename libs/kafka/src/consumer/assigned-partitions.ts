@@ -182,7 +182,9 @@ export class AssignedPartitions {
     this.logger.error({ msg, topic, partition, offset });
     void owned.closeBuffer(new Error(`${topic}/${partition} was recreated or truncated`));
     void owned.transactions.endTransactions();
-    return this.open(topic, partition, true);
+    const opened = this.open(topic, partition, true);
+    opened.ends.highWatermark = owned.ends.highWatermark;
+    return opened;
   }
 }
 
