@@ -198,12 +198,19 @@ describe('a snapshot of an order', () => {
     expect(listsOf(ledger)).toEqual([['4711'], [], []]);
   });
 
-  it('counts where an older one lay in a topic that has been made anew', () => {
-    const ledger = new Ledger();
-    ledger.takeIn([{ kind: 'snapshot', order: onFirst }], 2);
-    ledger.takeIn([{ kind: 'snapshot', order: { ...onSecond, changedAt: 101 } }], 1);
-    expect(listsOf(ledger)).toEqual([[], ['4711'], []]);
-  });
+  it.each([
+    ['newer', 101],
+    ['as old', 100],
+  ])(
+    'counts where one lay in a topic that has been made anew, and it is %s',
+    (_what, changedAt) => {
+      const ledger = new Ledger();
+      ledger.takeIn([{ kind: 'snapshot', order: onFirst }], 2);
+      const again: OrderMessage = { kind: 'snapshot', order: { ...onSecond, changedAt } };
+      ledger.takeIn([again], 1, { partition: 0, recordedAt: 3 });
+      expect(listsOf(ledger)).toEqual([[], ['4711'], []]);
+    },
+  );
 
   it.each([
     ['later', 5, [[], ['4711'], []]],

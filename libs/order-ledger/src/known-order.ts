@@ -17,9 +17,9 @@ export interface MessagePosition {
 
 /** Whether a message was sent before another, by its offset or else by its timestamp. */
 export function isBefore(message: MessagePosition, other: MessagePosition): boolean {
-  return message.partition === other.partition
-    ? message.offset < other.offset
-    : message.recordedAt < other.recordedAt;
+  if (message.partition !== other.partition) return message.recordedAt < other.recordedAt;
+  // offsets begin anew in a topic that is created anew
+  return message.offset < other.offset && message.recordedAt <= other.recordedAt;
 }
 
 /**
