@@ -102,6 +102,18 @@ describe('following topics', () => {
     expect(read).toEqual(['1', '2']);
   });
 
+  it('begins anew with a topic that is created anew', async () => {
+    const topic = await createTopic('anew');
+    await plant.send('anew', ...['1', '2', '3'].map((value) => ({ partition: 0, value })));
+    const { read, states } = follow(kafka, [{ topic, from: 'beginning' }]);
+    await eventually(() => states.at(-1) === 'up', { what: 'all has been read' });
+    await plant.topics.delete('anew');
+    await createTopic('anew');
+    await plant.send('anew', { partition: 0, value: '4' });
+    await eventually(() => read.includes('4'), { what: 'the record of the new topic' });
+    expect(read).toEqual(['1', '2', '3', '4']);
+  });
+
   it('writes each record once though Kafka goes away before it has answered, and says where', async () => {
     const topic = await createTopic('written');
     const relay = await KafkaRelay.to(testBrokers()[0]!);

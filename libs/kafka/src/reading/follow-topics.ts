@@ -142,8 +142,13 @@ class FollowAttempt {
 
   private take(batch: Batch): void {
     const { topic, partition } = batch;
-    const from = this.positions.get(keyOf(topic, partition)) ?? 0;
-    const records = fetchedRecords(batch)
+    const key = keyOf(topic, partition);
+    const fetched = fetchedRecords(batch);
+    // A topic that is created anew, or loses its end, between two fetches ends before the position in the old one.
+    const isAnotherLog = Number(batch.highWatermark) < (this.positions.get(key) ?? 0);
+    if (isAnotherLog && fetched.length > 0) this.positions.delete(key);
+    const from = this.positions.get(key) ?? 0;
+    const records = fetched
       .filter(({ position }) => position >= from)
       .map((record) => toStoredRecord(topic, partition, record));
     if (this.ending.isOver) return;
