@@ -350,10 +350,10 @@ describe('SupervisedConsumer', () => {
         create: true,
         partitions: 1,
       });
-    const remove = async (): Promise<void> => {
+    const remove = async (name = deleted): Promise<void> => {
       const admin = stockKafka.admin();
       await admin.connect();
-      await admin.deleteTopics({ topics: [deleted] });
+      await admin.deleteTopics({ topics: [name] });
       await admin.disconnect();
     };
 
@@ -381,6 +381,14 @@ describe('SupervisedConsumer', () => {
       await sendWithStock(deleted, { partition: 0, value: 'x' });
       await eventually(() => handedOn.includes(deleted), 'it is read');
     }, 90_000);
+
+    it('goes on without it where it was the only one of messages', async () => {
+      const member = join('A', { needed: [deleted] });
+      await member.untilOwns('0,0,1');
+      await remove(topic);
+      await member.untilOwns('0');
+      expect(member.consumer.unreadable.problem).toContain(topic);
+    }, 60_000);
 
     it('waits for one without which no other is to be read, and names it', async () => {
       const member = join('A', { needed: [deleted] });

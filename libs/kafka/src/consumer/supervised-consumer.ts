@@ -174,9 +174,8 @@ export class SupervisedConsumer implements FetchControl {
     try {
       const { topics, needed } = this;
       const absent = await absentTopics(this.kafka, [...topics, ...needed]);
-      const isNeeded =
-        topics.every((topic) => absent.has(topic)) || needed.some((topic) => absent.has(topic));
-      if (!isNeeded) this.unreadable.leaveOut(absent);
+      const isLast = absent.size === topics.length + needed.length;
+      if (!isLast && !needed.some((topic) => absent.has(topic))) this.unreadable.leaveOut(absent);
       return absent.size === 0 ? why : `cannot join: ${[...absent.values()].join('; ')}`;
     } catch {
       return why;
