@@ -84,6 +84,19 @@ describe('the idempotent producer', () => {
     expect(Number(young.timestamp)).toBeGreaterThan(Number(timestamp));
   });
 
+  it('reports at once a record without a key that a compacted topic does not take, and sends the others', async () => {
+    await kafka.topics.createCompacted('compacted', {});
+    const topic = `${prefix}compacted`;
+    const refused = await producer.sendAll([
+      { ...record('a', '1'), topic },
+      { ...record('', '2'), topic, key: null },
+      { ...record('b', '3'), topic },
+    ]);
+    expect([...refused]).toMatchObject([[{ value: '2' }, { code: 'keyless' }]]);
+    const reader = await kafka.read('compacted');
+    await eventually(() => reader.records.length === 2, { what: 'the others are there' });
+  });
+
   it('writes once what its partition takes, though another partition refuses what came with it', async () => {
     await kafka.topics.create(2, 'shared');
     await kafka.topics.configure('shared', { 'max.message.bytes': '100000' });

@@ -35,6 +35,7 @@ const ADVICE: Record<RecordRefusedError['code'], string> = {
   'too-large': 'raise max.message.bytes of the dead-letter topic',
   'beyond-bound': 'no setting helps, the bridge itself sends no record of this size',
   unencodable: 'no setting helps, the message is not one that a client can send',
+  keyless: 'set cleanup.policy of the dead-letter topic to delete',
   'ill-dated': 'compare the clocks of the bridge and the brokers',
 };
 

@@ -154,7 +154,8 @@ export class IdempotentProducer {
       } catch (error) {
         left = unsentOf(left, error);
         const hasOwnTime = left.some(({ timestamp }) => timestamp !== undefined);
-        const refusal = refusalOf(error, { hasOwnTime });
+        const isKeyless = left.some(({ key }) => key === null);
+        const refusal = refusalOf(error, { hasOwnTime, isKeyless });
         if (refusal === undefined) await this.backOff(left, error);
         else if (refusal.code !== 'too-large' || left.length > 1 || isCompressed) {
           return { left, refusal };

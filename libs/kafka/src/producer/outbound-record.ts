@@ -25,7 +25,7 @@ export interface OutboundRecord {
 export class RecordRefusedError extends Error {
   constructor(
     /** `too-large` is a broker's answer, `beyond-bound` our own: no setting of a topic changes that. */
-    readonly code: 'too-large' | 'beyond-bound' | 'unencodable' | 'ill-dated',
+    readonly code: 'too-large' | 'beyond-bound' | 'unencodable' | 'ill-dated' | 'keyless',
     cause: Error,
     /** The topic that the broker's answer names, where it names one. */
     readonly topic?: string,
@@ -43,10 +43,11 @@ const TOO_LARGE = new Set(['MESSAGE_TOO_LARGE', 'RECORD_LIST_TOO_LARGE']);
  * client, even a bug, passes with the connection or the metadata that it came from.
  *
  * @param hasOwnTime the time was given with the record, and will be the same at the next try
+ * @param isKeyless the record, or one of them, has no key
  */
 export function refusalOf(
   error: unknown,
-  { hasOwnTime = false } = {},
+  { hasOwnTime = false, isKeyless = false } = {},
 ): RecordRefusedError | undefined {
   if (error instanceof RecordRefusedError) return error;
   for (let cause = error; isError(cause); cause = cause.cause) {
@@ -57,6 +58,10 @@ export function refusalOf(
     }
     if (hasOwnTime && type === 'INVALID_TIMESTAMP')
       return new RecordRefusedError('ill-dated', cause);
+    if (isKeyless && type === 'INVALID_RECORD') {
+      const why = 'a topic whose cleanup.policy is compact takes records with a key alone';
+      return new RecordRefusedError('keyless', new Error(why, { cause }));
+    }
     if (name === UnencodableMessageError.name) return new RecordRefusedError('unencodable', cause);
   }
   return undefined;
