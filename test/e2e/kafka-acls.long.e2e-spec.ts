@@ -153,6 +153,7 @@ describe('the rights in docs/kafka.md', () => {
     { right: 'Read', when: 'since before the start', order: '4711', startTime: 1_763_680_000 },
     { right: 'Read', when: 'while it runs', order: '4712', startTime: 1_763_690_000 },
     { right: 'Describe', when: 'while it runs', order: '4713', startTime: 1_763_700_000 },
+    { right: 'Describe', when: 'since before the start', order: '4714', startTime: 1_763_710_000 },
   ] as const)('$right of one input is missing $when: it waits alone', async (row) => {
     const { right, when, order, startTime } = row;
     const unreadable = `${topicPrefix}${TOPICS.downtimeReasons}`;

@@ -1,15 +1,15 @@
 import { Global, Inject, Injectable, Logger, Module, Optional } from '@nestjs/common';
 import { realDelayMs } from '#libs/clock';
 import type { BridgeSettings } from '#libs/config';
-import { bridgeTopics } from '#libs/contracts';
+import { type BridgeTopic, bridgeTopics } from '#libs/contracts';
 import { backOffMs, CallSlots } from '#libs/delivery';
 import {
+  deniedTopics,
   describeKafkaFailure,
   ensureTopics,
   type KafkaClient,
   KafkaConsumerStrategy,
   MissingTopicsError,
-  type TopicSpecification,
 } from '#libs/kafka';
 import { OutputFrames, SchemaRegistry } from '#libs/schema-registry';
 import type { Tracing } from '#libs/tracing';
@@ -84,17 +84,23 @@ export class KafkaConsumerModule {}
 async function prepareTopics(
   kafka: KafkaClient,
   settings: BridgeSettings,
-  topics: readonly TopicSpecification[],
+  topics: readonly BridgeTopic[],
   signal: AbortSignal,
   report: (problem: string) => void,
 ): Promise<void> {
   const { createTopics: create, topicPartitions: partitions } = settings.kafka;
+  const inputs = new Set(topics.flatMap(({ name, direction }) => (direction === 'in' ? name : [])));
+  let wanted = topics;
   for (let attempt = 1; ; attempt += 1) {
     try {
-      await ensureTopics(kafka, topics, { create, partitions });
+      await ensureTopics(kafka, wanted, { create, partitions });
       return;
     } catch (error) {
       if (error instanceof MissingTopicsError) throw error;
+      const denied = deniedTopics(error);
+      // the consumer waits for an input by itself, see `SupervisedConsumer`, and reads the others
+      if (denied.every((name) => inputs.has(name)))
+        wanted = wanted.filter(({ name }) => !denied.includes(name));
       const why = `the topics cannot be prepared: ${describeKafkaFailure(error)}`;
       logger.warn({ msg: 'not started yet, will try again', why, attempt });
       report(why);

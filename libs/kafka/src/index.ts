@@ -15,6 +15,7 @@
 export { describeKafkaFailure } from './client/describe-kafka-failure.js';
 export { describeTopics, refusedTopics, type TopicDescription } from './client/describe-topics.js';
 export {
+  deniedTopics,
   ensureTopics,
   MissingTopicsError,
   type TopicSpecification,

@@ -142,6 +142,16 @@ class TopicError extends Error implements AboutTopic {
   }
 }
 
+/** The topics for whose sake {@link ensureTopics} has failed, where it may neither see nor create them. */
+export function deniedTopics(error: unknown): readonly string[] {
+  const { errors = [error] } = error as { errors?: readonly unknown[] };
+  return errors.flatMap((each) => {
+    const { topic, type, cause } = each as { topic?: string; type?: string; cause?: unknown };
+    const answer = type ?? (isProtocolError(cause) ? cause.type : undefined);
+    return topic !== undefined && answer === 'TOPIC_AUTHORIZATION_FAILED' ? [topic] : [];
+  });
+}
+
 /** Adds partitions; only to topics that are not partitioned by key, because keys would change their partition. */
 async function widen(admin: Admin, { name, count }: NarrowTopic): Promise<void> {
   try {
