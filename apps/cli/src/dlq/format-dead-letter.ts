@@ -144,7 +144,8 @@ function source({ fields }: DeadLetter): string {
   if (sourceTimestamp !== undefined) {
     parts.push(`, written ${timeText(Math.floor(sourceTimestamp / 1000))}`);
   }
-  if (valueOmittedBytes !== undefined) {
+  if (valueOmittedBytes === 0) parts.push('; it was no longer there');
+  else if (valueOmittedBytes !== undefined) {
     parts.push(`; its value of ${valueOmittedBytes} bytes is there alone`);
   }
   return parts.join('');

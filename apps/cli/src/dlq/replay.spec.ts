@@ -108,6 +108,7 @@ describe('planReplay', () => {
   });
 
   it.each([
+    ['its message was gone', { 'dlq-value-omitted': '0' }, /no longer in its topic/],
     ['its value was left out', { 'dlq-value-omitted': '2000000' }, /2000000 bytes.*offset 41/],
     ['it names no source', { 'dlq-source-topic': undefined }, /where it came from/],
     ['its source is no input', { 'dlq-source-topic': 'machine.states.v1' }, /machine\.states\.v1/],

@@ -333,6 +333,7 @@ function obstacle(
   const { sourceTopic, sourcePartition, sourceOffset, valueOmittedBytes } = fields;
   if (sourceTopic === undefined) return 'it does not say where it came from';
   if (!inputTopics.has(sourceTopic)) return `there is no input topic ${sourceTopic}`;
+  if (valueOmittedBytes === 0) return 'the message was no longer in its topic when it was rejected';
   if (valueOmittedBytes !== undefined) {
     return (
       `its value of ${valueOmittedBytes} bytes was too large to be kept; the message was at ` +

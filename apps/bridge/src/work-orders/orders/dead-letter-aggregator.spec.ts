@@ -133,6 +133,7 @@ describe('DeadLetterAggregator', () => {
     const [found] = deadLettersIn(message.last);
     expect(found?.get('dlq-detail')).toBe('no M-1; the message itself is no longer in its topic');
     expect(found?.get('message-id')).toBe('m-1');
+    expect(found?.get('dlq-value-omitted')).toBe('0');
     const record = message.last.find(({ topic }) => topic.endsWith('.dlq'));
     expect(record).toMatchObject({ key: Buffer.from('4711'), value: null });
   });

@@ -196,5 +196,10 @@ function lost({ source, orderId }: OrderRefusal, topic: string): InboundRecord {
     value: null,
     headers: messageId === null ? [] : [['message-id', messageId] as const],
     bytes: 0,
+    // of an unknown size: its dead letter must not pass for that of a message without a value
+    unreadable: {
+      rejection: { code: 'invalid-message', detail: NO_LONGER_THERE },
+      omittedBytes: 0,
+    },
   };
 }
