@@ -50,7 +50,12 @@ describe('planReplay', () => {
     });
   });
 
-  it.each([[undefined], ['0'], ['soon']])(
+  it.each([['0'], ['-1']])('keeps the time of the record where it is %s', (timestamp) => {
+    const one = deadLetter({ headers: { 'dlq-source-timestamp': timestamp } });
+    expect(planReplay([one], order).replays[0]?.original).toMatchObject({ timestamp });
+  });
+
+  it.each([[undefined], ['soon']])(
     'leaves the time to Kafka where the dead letter says %s',
     (time) => {
       const one = deadLetter({ headers: { 'dlq-source-timestamp': time } });

@@ -353,9 +353,12 @@ function replayCount(headers: MessageHeaders): number {
 
 const REPLAY_HEADER_NAMES = new Set<string>(Object.values(REPLAY_HEADERS));
 
+/** Epoch milliseconds, or -1 of a record that has none; what is longer no client writes exactly. */
+const TIMESTAMP = /^(-1|\d{1,15})$/;
+
 /** The original message: key, value, headers without those of the dead letter, time, and by whom it is replayed. */
 function originalOf({ record, fields }: DeadLetter, by: string): OutboundRecord {
-  const { sourceTopic: topic = '', sourceTimestamp = 0 } = fields;
+  const { sourceTopic: topic = '' } = fields;
   const { key, value } = record;
   const replay: MessageHeader[] = [
     [REPLAY_HEADERS.count, Buffer.from(String(replayCount(record.headers) + 1))],
@@ -368,8 +371,9 @@ function originalOf({ record, fields }: DeadLetter, by: string): OutboundRecord 
     replay.push(['traceparent', Buffer.from(rejectedIn)]);
   }
   const original = { topic, key, value, headers: [...own, ...replay] };
-  // A message dated by its record alone must not count as newer than what has come since. No record has time 0.
-  return sourceTimestamp === 0 ? original : { ...original, timestamp: String(sourceTimestamp) };
+  // A message dated by its record alone must not count as newer than what has come since.
+  const timestamp = headerText(record.headers, DEAD_LETTER_HEADERS.sourceTimestamp) ?? '';
+  return TIMESTAMP.test(timestamp) ? { ...original, timestamp } : original;
 }
 
 /**
