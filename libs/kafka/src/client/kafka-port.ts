@@ -68,7 +68,6 @@ export type {
   KafkaJSProtocolError,
   KafkaMessage,
   Message,
-  SeekEntry,
   TopicMessages,
   TopicPartition,
   TopicPartitionOffset,

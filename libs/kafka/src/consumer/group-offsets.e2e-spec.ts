@@ -1,9 +1,22 @@
 import { randomUUID } from 'node:crypto';
+import { createRequire } from 'node:module';
+import { jest } from '@jest/globals';
 import { realDelayMs } from '#libs/clock';
 import { type Admin, ConfigResourceTypes, Kafka, logLevel } from '#libs/kafkajs-patches';
 import { sendWithStock, stockKafka, testBrokers } from '../testing/stock-client.js';
 import { ensureTopics, type TopicSpecification } from '../client/ensure-topics.js';
-import { deleteCommitted, MayNotDeleteError } from './group-offsets.js';
+import { deleteCommitted, groupOffsets, MayNotDeleteError } from './group-offsets.js';
+
+interface BrokerClass {
+  prototype: { offsetFetch: () => Promise<unknown> };
+}
+const require = createRequire(import.meta.url);
+const { prototype: broker } = require('kafkajs/src/broker/index.js') as BrokerClass;
+const { createErrorFromCode } = require('kafkajs/src/protocol/error.js') as {
+  createErrorFromCode: (code: number) => Error;
+};
+const NOT_COORDINATOR = 16;
+const COORDINATOR_LOADING = 14;
 
 describe('what a group is done with', () => {
   const kafka = new Kafka({ brokers: testBrokers, logLevel: logLevel.NOTHING });
@@ -43,6 +56,16 @@ describe('what a group is done with', () => {
     const spans = await admin.fetchTopicOffsets(topic);
     return spans.sort((a, b) => a.partition - b.partition).map(({ low }) => Number(low));
   };
+
+  it('is known once the coordinator of the group is ready', async () => {
+    const topic = await topicOf('delete');
+    await commit(topic, 1, '3');
+    const fetch = jest.spyOn(broker, 'offsetFetch');
+    for (const code of [NOT_COORDINATOR, COORDINATOR_LOADING])
+      fetch.mockRejectedValueOnce(createErrorFromCode(code));
+    const offsets = await groupOffsets(kafka, groupId, [topic]);
+    expect(offsets.map(({ committed }) => committed)).toEqual([undefined, 3]);
+  });
 
   it('is deleted from a topic that is kept for good, and nothing else', async () => {
     const topic = await topicOf('compact,delete');

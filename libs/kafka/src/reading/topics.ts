@@ -1,7 +1,7 @@
 import { realDelayMs, realNowMs } from '#libs/clock';
 import { readEndsUncommitted } from '#libs/kafkajs-patches';
 import { describeKafkaFailure } from '../client/describe-kafka-failure.js';
-import type { Admin, KafkaClient, SeekEntry } from '../client/kafka-port.js';
+import type { Admin, KafkaClient } from '../client/kafka-port.js';
 import { isProtocolError } from '../client/protocol-error.js';
 import { allEnded, withAdmin } from '../client/with-admin.js';
 
@@ -89,7 +89,7 @@ export function topicSpans(kafka: KafkaClient, topic: string): Promise<TopicSpan
 
 /** As {@link topicSpans}, over a connection that is there. */
 async function fetchSpans(admin: Admin, topic: string): Promise<TopicSpan[]> {
-  const partitions = await offsetsOf(admin, topic);
+  const partitions = await untilReady(() => admin.fetchTopicOffsets(topic));
   return partitions
     .map(({ partition, low, high }) => ({
       topic,
@@ -120,7 +120,7 @@ export async function committedSpans(
 ): Promise<CommittedSpan[]> {
   readEndsUncommitted(admin);
   const [commits, ...spans] = await allEnded([
-    admin.fetchOffsets({ groupId, topics: [...topics] }),
+    untilReady(() => admin.fetchOffsets({ groupId, topics: [...topics] })),
     ...topics.map((topic) => fetchSpans(admin, topic)),
   ]);
   return spans.flat().map((span) => {
@@ -147,22 +147,22 @@ export async function latestSpans(
 }
 
 /** A partition that has just been made, or whose leader is changing, has none to answer for a moment. */
-const WITHOUT_LEADER = new Set(['NOT_LEADER_FOR_PARTITION', 'LEADER_NOT_AVAILABLE']);
-const LEADER_DEADLINE_MS = 10_000;
-const LEADER_POLL_MS = 100;
+const WITHOUT_LEADER = ['NOT_LEADER_FOR_PARTITION', 'LEADER_NOT_AVAILABLE'];
+/** So has a group on a broker that has just started, or has just taken it over. */
+const WITHOUT_COORDINATOR = ['NOT_COORDINATOR_FOR_GROUP', 'GROUP_LOAD_IN_PROGRESS'];
+const PASSING = new Set([...WITHOUT_LEADER, ...WITHOUT_COORDINATOR]);
+const READY_DEADLINE_MS = 10_000;
+const READY_POLL_MS = 100;
 
-async function offsetsOf(
-  admin: Admin,
-  topic: string,
-): Promise<(SeekEntry & { high: string; low: string })[]> {
-  const deadlineMs = realNowMs() + LEADER_DEADLINE_MS;
+async function untilReady<T>(ask: () => Promise<T>): Promise<T> {
+  const deadlineMs = realNowMs() + READY_DEADLINE_MS;
   for (;;) {
     try {
-      return await admin.fetchTopicOffsets(topic);
+      return await ask();
     } catch (error) {
-      const passes = isProtocolError(error) && WITHOUT_LEADER.has(error.type);
+      const passes = isProtocolError(error) && PASSING.has(error.type);
       if (!passes || realNowMs() > deadlineMs) throw error;
-      await realDelayMs(LEADER_POLL_MS);
+      await realDelayMs(READY_POLL_MS);
     }
   }
 }
