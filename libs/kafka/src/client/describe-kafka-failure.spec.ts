@@ -57,6 +57,7 @@ describe('describeKafkaFailure', () => {
     ['INVALID_RECORD', 'not taken by one of events, states: where its cleanup.policy is compact'],
     ['OFFSET_METADATA_TOO_LARGE', 'raise their offset.metadata.max.bytes'],
     ['NOT_ENOUGH_REPLICAS', 'min.insync.replicas asks for of one of events, states'],
+    ['LEADER_NOT_AVAILABLE', 'of one of events, states has no leader'],
     ['UNKNOWN_TOPIC_OR_PARTITION', 'of one of events, states'],
   ])('says of %s in a write what is wrong, and where', (type, what) => {
     const refused = failure('refused', { name: 'KafkaJSProtocolError', type });
