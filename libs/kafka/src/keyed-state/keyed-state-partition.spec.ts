@@ -89,7 +89,7 @@ describe('a partition of state while Kafka says nothing', () => {
     await partition.close();
   });
 
-  it('writes another mark when nothing comes up to the one before', async () => {
+  it('writes another mark when nothing comes up to the one before, and says so while it waits for that', async () => {
     jest.useFakeTimers({ doNotFake: ['Date', 'nextTick', 'queueMicrotask', 'setImmediate'] });
     let marks = 0;
     const sendBatch = (): void => {
@@ -102,6 +102,8 @@ describe('a partition of state while Kafka says nothing', () => {
     await jest.advanceTimersByTimeAsync(2000);
     while (marks === 1) await nextTurn();
     expect(partition.isRestored).toBe(false);
+    await jest.advanceTimersByTimeAsync(6000);
+    expect(partition.problem).toContain('before its mark');
     await partition.close();
   });
 });
