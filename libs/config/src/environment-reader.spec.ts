@@ -1,6 +1,11 @@
 import { join } from 'node:path';
 import { temporaryFile, temporaryFolder } from '../test/temporary-files.js';
-import { EnvironmentReader, readEnvironment } from './environment-reader.js';
+import {
+  EnvironmentReader,
+  isFromFile,
+  loadSettingsFile,
+  readEnvironment,
+} from './environment-reader.js';
 
 const SECRET = 'hunter2-hunter2';
 
@@ -120,6 +125,22 @@ describe('EnvironmentReader', () => {
     env.fileContent('NAME', SECRET);
     expect(env.problems).toHaveLength(5);
     expect(env.problems.join('\n')).not.toContain(SECRET);
+  });
+});
+
+describe('loadSettingsFile', () => {
+  const NAMES = ['SET_IN_BOTH', 'EMPTY_IN_ENVIRONMENT', 'SET_IN_FILE'] as const;
+  afterEach(() => {
+    for (const name of NAMES) Reflect.deleteProperty(process.env, name);
+  });
+
+  it('adds settings that the environment lacks, or has without a value', () => {
+    Object.assign(process.env, { SET_IN_BOTH: 'environment', EMPTY_IN_ENVIRONMENT: ' ' });
+    const lines = NAMES.map((name) => `${name}=file\n`);
+    loadSettingsFile(temporaryFile('bridge.env', lines.join('')));
+    const environment = readEnvironment();
+    expect(NAMES.map((name) => environment[name])).toEqual(['environment', 'file', 'file']);
+    expect(NAMES.map((name) => isFromFile(name))).toEqual([false, true, true]);
   });
 });
 

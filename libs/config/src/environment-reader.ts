@@ -24,7 +24,7 @@ export function readEnvironment(): Environment {
 const namesFromFile = new Set<string>();
 
 /**
- * Adds settings of a file in the form of `.env`; what the environment has already is left as it is.
+ * Adds settings of a file in the form of `.env`; what the environment has a value for is left as it is.
  *
  * @throws Error when the file cannot be read
  */
@@ -32,7 +32,7 @@ export function loadSettingsFile(path: string): void {
   // Windows editors write a byte order mark, which would belong to the first name
   const settings = parseEnv(readFileSync(path, 'utf8').replace(/^\uFEFF/, ''));
   for (const [name, value] of Object.entries(settings)) {
-    if (name in process.env) continue;
+    if ((process.env[name] ?? '').trim() !== '') continue;
     process.env[name] = value;
     namesFromFile.add(name);
   }

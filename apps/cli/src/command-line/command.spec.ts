@@ -3,6 +3,7 @@ import { jest } from '@jest/globals';
 import { createProgram } from '../program.js';
 import { npmUsage } from './npm-usage.js';
 import { readPath, readRate, readUrl, unreadableBecause } from './option-values.js';
+import { commandKafkaSettings } from './kafka.js';
 
 describe('what a command is called with', () => {
   beforeEach(() => {
@@ -139,6 +140,20 @@ describe('a rate', () => {
     expect([readRate('0.001'), readRate('250')]).toEqual([0.001, 250]);
     for (const text of ['0', '0.0000001', '-1', '1e3']) {
       expect(() => readRate(text)).toThrow('It must be a number from 0.001.');
+    }
+  });
+});
+
+describe('the Kafka of a command', () => {
+  it.each([undefined, ''])('is one on this host where KAFKA_BROKERS is %j', (brokers) => {
+    const { KAFKA_BROKERS: before } = process.env;
+    if (brokers === undefined) delete process.env['KAFKA_BROKERS'];
+    else process.env['KAFKA_BROKERS'] = brokers;
+    try {
+      expect(commandKafkaSettings().brokers).toEqual(['127.0.0.1:9092']);
+    } finally {
+      if (before === undefined) delete process.env['KAFKA_BROKERS'];
+      else process.env['KAFKA_BROKERS'] = before;
     }
   });
 });

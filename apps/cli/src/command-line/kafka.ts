@@ -29,7 +29,8 @@ export function commandKafkaSettings(): KafkaSettings {
   if (misspelt !== undefined) {
     throw new SettingsError([`${misspelt.name} is not a setting: KAFKA_BROKERS is`]);
   }
-  return loadKafkaSettings({ KAFKA_BROKERS: '127.0.0.1:9092', ...environment });
+  const KAFKA_BROKERS = isBrokerNamed() ? environment['KAFKA_BROKERS'] : '127.0.0.1:9092';
+  return loadKafkaSettings({ ...environment, KAFKA_BROKERS });
 }
 
 /**
@@ -60,8 +61,11 @@ export async function reachTopics(
     return await topicNames(kafka);
   } catch (cause) {
     const why = describeKafkaFailure(cause);
-    const isGiven = (readEnvironment()['KAFKA_BROKERS']?.trim() ?? '') !== '';
-    const where = `${brokers.join(', ')}${isGiven ? '' : ' (KAFKA_BROKERS is not set)'}`;
+    const where = `${brokers.join(', ')}${isBrokerNamed() ? '' : ' (KAFKA_BROKERS is not set)'}`;
     throw new UnreachableError(`Kafka cannot be reached at ${where}: ${why}`, { cause });
   }
+}
+
+function isBrokerNamed(): boolean {
+  return (readEnvironment()['KAFKA_BROKERS']?.trim() ?? '') !== '';
 }
