@@ -37,6 +37,9 @@ describe('the settings of the proxy', () => {
     const lower = { https_proxy: 'http://lower:2', no_proxy: 'lower' };
     expect(read(lower)).toEqual({ origin: 'http://lower:2', noProxy: ['lower'] });
     expect(read({ ...upper, ...lower })).toEqual({ origin: 'http://lower:2', noProxy: ['lower'] });
+    expect(() => read({ ...upper, https_proxy: 'https://lower' })).toThrow(
+      /^ *- https_proxy must/m,
+    );
   });
 
   it('may be in a file', () => {

@@ -13,23 +13,22 @@ export interface ProxySettings {
   noProxy: string[];
 }
 
-const NAME = 'HTTPS_PROXY';
-
 /** As curl does, the lower-case name comes first, and a proxy without a scheme is one of HTTP. */
 export function readProxySettings(env: EnvironmentReader): ProxySettings | undefined {
-  const given = env.optional('https_proxy') ?? env.secret(NAME);
+  const name = env.isSet('https_proxy') ? 'https_proxy' : 'HTTPS_PROXY';
+  const given = name === 'https_proxy' ? env.optional(name) : env.secret(name);
   const noProxy = env.optional('no_proxy') ?? env.optional('NO_PROXY') ?? '';
   if (given === undefined) return undefined;
   const text = given.includes('://') ? given : `http://${given}`;
   const url = URL.canParse(text) && !/\s/.test(text) ? new URL(text) : undefined;
   const authorization = url && loginOf(url);
   if (url?.protocol !== 'http:' || url.pathname + url.search + url.hash !== '/') {
-    env.problem(NAME, 'must be a URL such as http://proxy.example.com:8080: an HTTP proxy');
+    env.problem(name, 'must be a URL such as http://proxy.example.com:8080: an HTTP proxy');
     return undefined;
   }
   if (authorization === null) {
     env.problem(
-      NAME,
+      name,
       'has a user name or password with a % that begins no escape: write it as %25',
     );
     return undefined;
