@@ -18,7 +18,7 @@ const useColour = process.stdout.isTTY === true && !process.env.NO_COLOR;
  *
  * @returns `{narrate, calledBack}`, functions that take a record and the body of a callback
  */
-export function narrator({ machines, sandboxUrl, clock, readJson, print }) {
+export function narrator({ machines, sandboxUrl, clock, topicPrefix, readJson, print }) {
   const names = new Map(
     machines.map((machine) => [
       machine.machineId,
@@ -38,7 +38,7 @@ export function narrator({ machines, sandboxUrl, clock, readJson, print }) {
 
   const narrate = async ({ topic, message }) => {
     const type = message.headers?.ce_type?.toString() ?? '';
-    if (topic.endsWith('.dlq')) return refused(topic, message);
+    if (topic.endsWith('.dlq')) return refused(`${topicPrefix}${topic}`, message);
     const data = JSON.parse(message.value.toString());
     if (topic === 'machine.state-changes.v1') return stateChange(type, data);
     if (type === 'work-order-list.applied.v1') return listApplied(data);

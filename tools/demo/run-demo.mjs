@@ -44,7 +44,7 @@ export async function runDemo({ brokers, sandboxUrl, clock, topicPrefix, sinceMs
   const erp = createErp(surroundings);
   const operators = createOperators(surroundings);
   const { narrate, calledBack } = narrator({
-    ...surroundings,
+    ...{ ...surroundings, topicPrefix },
     print: (line) => console.log(line),
   });
   await receiveCallbacks({ port: callbackPort, print: calledBack, signal });
