@@ -319,6 +319,23 @@ describe('flows that are paused by hand, of two processes', () => {
     expect(nothing).toMatchObject({ status: 200, answer: { by: null, before: null } });
   });
 
+  it('go by the latest control, also where an older one is in another partition of the topic', async () => {
+    const pause = (since: number) =>
+      JSON.stringify({ paused: true, reason: 'an audit', by: 'Ada', since });
+    for (const each of [first, second]) await post(each, 'work-orders/resume');
+    // the second one shows that the first one has been read
+    await plant.kafka.send(
+      'machine-bridge.flow-controls.v1',
+      { partition: 3, key: 'work-orders', value: pause(watchedSince) },
+      { partition: 3, key: 'downtime-reasons', value: pause(plant.clock.nowSeconds()) },
+    );
+    for (const each of [first, second]) {
+      await untilPaused(each, 'downtime-reasons');
+      expect((await readyOf(each)).details['work-orders']).toEqual({ status: 'up' });
+    }
+    expect((await post(first, 'downtime-reasons/resume')).status).toBe(200);
+  });
+
   it('poll no machine while states are paused, and miss none of their changes', async () => {
     await post(first, 'machine-states/pause', { reason: 'an audit', by: 'Ada' });
     for (const each of [first, second]) await untilPaused(each, 'machine-states');

@@ -17,7 +17,8 @@ import { BRIDGE_SETTINGS, KAFKA } from '../platform/index.js';
  * Value of `machine-bridge.flow-controls.v1`, compacted: whether operators have paused a flow.
  *
  * - Key: name of the flow. Value: this, as JSON. No headers.
- * - Written by the process that an operator asks; the latest record of a key counts, whoever wrote it.
+ * - Written by the process that an operator asks; the latest record of a key counts, whoever wrote it. Of those in several
+ *   partitions, as where the topic was given more, it is the one with the latest `since`.
  * - Read by every process, from the first record on, before it makes a call.
  * - Tombstone: never written; read, it stands for a flow that is not paused. So does a value that cannot be read.
  */
@@ -45,7 +46,7 @@ const STOP_DEADLINE_MS = 2000;
 export class FlowControls implements OnModuleDestroy {
   private readonly logger = new Logger('FlowControls');
   private readonly topic: string;
-  private readonly latest = new Map<Flow, FlowControl>();
+  private readonly latest = new Map<Flow, FlowControl & { partition: number }>();
   private readonly holds = new Map(FLOWS.map((flow) => [flow, new FlowHold()]));
   /** Next offset by partition. */
   private readonly positions = new Map<number, number>();
@@ -137,15 +138,18 @@ export class FlowControls implements OnModuleDestroy {
   private accept(records: readonly StoredRecord[]): void {
     for (const { key, value, partition, offset } of records) {
       const flow = FLOWS.find((name) => name === key?.toString());
-      if (flow !== undefined) this.apply(flow, value === null ? undefined : parseControl(value));
+      const control = value === null ? undefined : parseControl(value);
+      if (flow !== undefined) this.apply(flow, partition, control);
       this.positions.set(partition, offset + 1);
     }
   }
 
-  private apply(flow: Flow, control: FlowControl | undefined): void {
+  private apply(flow: Flow, partition: number, control: FlowControl | undefined): void {
+    const { partition: lastOf = partition, since = 0 } = this.latest.get(flow) ?? {};
+    if (lastOf !== partition && (control?.since ?? 0) < since) return;
     const wasPaused = this.pauseOf(flow) !== undefined;
     if (control === undefined) this.latest.delete(flow);
-    else this.latest.set(flow, control);
+    else this.latest.set(flow, { ...control, partition });
     if (this.isRead) this.holdOrRelease(flow, wasPaused);
   }
 
