@@ -480,10 +480,25 @@ _machine_bridge; printf '%s\\n' "\${COMPREPLY[@]}"`;
     ['| head -1', 0],
   ])('says by its exit code whether its script could be written: %s', async (to, code) => {
     const command = `set -o pipefail; '${process.execPath}' dist/apps/cli/src/main.js completion bash ${to}`;
-    const ended = run('bash', ['-c', command]).then(
-      () => 0,
-      (error: unknown) => (error as { code?: number }).code,
-    );
-    expect(await ended).toBe(code);
+    expect(await exitCodeOf(command, process.env)).toBe(code);
   });
 });
+
+describe('machine-bridge doctor', () => {
+  it('fails as its checks do where what it prints is not read to its end', async () => {
+    const command = `set -o pipefail; '${process.execPath}' dist/apps/cli/src/main.js doctor | head -1`;
+    const away = {
+      KAFKA_BROKERS: '127.0.0.1:1',
+      MACHINE_CLOUD_BASE_URL: 'http://127.0.0.1:1',
+      MACHINE_CLOUD_TOKEN: 'a-token',
+    };
+    expect(await exitCodeOf(command, { PATH: process.env['PATH'], ...away })).toBe(69);
+  });
+});
+
+function exitCodeOf(command: string, env: Environment): Promise<number | undefined> {
+  return run('bash', ['-c', command], { env: { ...env } }).then(
+    () => 0,
+    (error: unknown) => (error as { code?: number }).code,
+  );
+}

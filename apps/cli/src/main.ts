@@ -38,7 +38,7 @@ function exitCodeOf(error: unknown, command = ''): number {
 
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {
   // The reader of the output, such as head, has closed the pipe.
-  process.exit(error.code === 'EPIPE' ? 0 : 1);
+  process.exit(error.code === 'EPIPE' ? process.exitCode : 1);
 });
 
 Logger.overrideLogger(new StderrLogger());

@@ -107,7 +107,7 @@ async function diagnose({ url, json = false }: DoctorOptions): Promise<void> {
   );
 }
 
-/** Prints the findings of each check once it ends, and sets the exit code of all. */
+/** Prints the findings of each check once it ends, and sets the exit code of all so far: nobody may read the rest. */
 async function report(
   checks: readonly (() => Promise<readonly Finding[]>)[],
   json: boolean,
@@ -116,10 +116,10 @@ async function report(
   for (const check of checks) {
     printProgress('checking …');
     const found = await check();
-    printFindings(found, json);
     findings.push(...found);
+    process.exitCode = exitCodeOf(findings);
+    printFindings(found, json);
   }
-  process.exitCode = exitCodeOf(findings);
 }
 
 /** The answer of `/health/ready`, as Terminus has it. */
