@@ -415,10 +415,14 @@ describe('AssignedPartition', () => {
       handling.queue.bufferFetched(recordsAt(1));
       handling.finish(1);
       const refusal = new RecordRefusedError('too-large', new Error('1 MB'));
+      const logged = jest.spyOn(Logger.prototype, 'error').mockImplementation(() => undefined);
       for (const times of [1, 2]) {
         handling.transactions!.refuse(refusal);
         await until(() => handling.givenUp.length === times);
       }
+      const topics = logged.mock.calls.map(([line]) => (line as { topic: string }).topic);
+      logged.mockRestore();
+      expect(new Set(topics)).toEqual(new Set([handling.queue.topic]));
       handling.transactions!.commit();
       expect([handling.committable, handling.chunks]).toEqual([2, [[1]]]);
     });

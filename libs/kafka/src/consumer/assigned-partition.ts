@@ -154,13 +154,7 @@ export class AssignedPartition {
       },
       entryRefused: ({ messages, isLast }: MessageEntry, err) => {
         const [first] = messages;
-        logger.error({
-          msg: 'outcome not written',
-          topic: this.input,
-          partition,
-          offset: first?.offset,
-          err,
-        });
+        logger.error({ msg: 'outcome not written', topic, partition, offset: first?.offset, err });
         // they end in the order of offsets, before those behind them
         for (const message of messages) message.recordsRefused(err, isLast);
       },
