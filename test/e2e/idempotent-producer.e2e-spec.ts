@@ -138,6 +138,21 @@ describe('the idempotent producer', () => {
     await own.close();
   });
 
+  it('goes on as another producer where the broker has lost its sequence, as one whose data was restored', async () => {
+    const start = client.producer.bind(client);
+    const answer = { name: 'KafkaJSProtocolError', type: 'OUT_OF_ORDER_SEQUENCE_NUMBER' };
+    const lost = Object.assign(new Error('an out of order sequence number'), answer);
+    const producers = jest.spyOn(client, 'producer').mockImplementationOnce((options) => ({
+      ...start(options),
+      sendBatch: () => Promise.reject(lost),
+    }));
+    const own = new IdempotentProducer(client);
+    expect(await own.send(record('g', ''))).toMatchObject({ topic });
+    expect(producers).toHaveBeenCalledTimes(2);
+    producers.mockRestore();
+    await own.close();
+  });
+
   it.each([
     ['send', (it: IdempotentProducer) => it.send(record('h', ''))],
     ['sendAll', (it: IdempotentProducer) => it.sendAll([record('h', '')])],

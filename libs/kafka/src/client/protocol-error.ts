@@ -5,10 +5,15 @@ export function isProtocolError(error: unknown): error is KafkaJSProtocolError {
   return error instanceof Error && error.name === 'KafkaJSProtocolError';
 }
 
+/** The name of a broker's answer to the last try; undefined where there was none. */
+export function brokerAnswerOf(error: unknown): string | undefined {
+  for (let cause = error; cause instanceof Error; cause = cause.cause) {
+    if (isProtocolError(cause)) return cause.type;
+  }
+  return undefined;
+}
+
 /** Whether a broker has said, to the last try, that it has no such topic. */
 export function isMissingTopic(error: unknown): boolean {
-  for (let cause = error; cause instanceof Error; cause = cause.cause) {
-    if (isProtocolError(cause)) return cause.type === 'UNKNOWN_TOPIC_OR_PARTITION';
-  }
-  return false;
+  return brokerAnswerOf(error) === 'UNKNOWN_TOPIC_OR_PARTITION';
 }

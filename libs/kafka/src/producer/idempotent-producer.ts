@@ -5,6 +5,7 @@ import { unsentBatches } from '#libs/kafkajs-patches';
 import { ConsecutiveFailures } from '../client/consecutive-failures.js';
 import { describeKafkaFailure } from '../client/describe-kafka-failure.js';
 import type { KafkaClient, Producer } from '../client/kafka-port.js';
+import { brokerAnswerOf } from '../client/protocol-error.js';
 import type { RecordPlace } from '../reading/stored-record.js';
 import { type OutboundRecord, type RecordRefusedError, refusalOf } from './outbound-record.js';
 import { partitionByKey } from './partition-of.js';
@@ -28,8 +29,12 @@ const BACK_OFF = { baseMs: 100, capMs: 2000 };
 const DISCONNECT_DEADLINE_MS = 2000;
 const MAX_BATCH_RECORDS = 100;
 /** The broker does not know the producer's sequence any more, as after a loss of data: only a new producer id helps. */
-const SEQUENCE_LOST =
-  /OUT_OF_ORDER_SEQUENCE_NUMBER|UNKNOWN_PRODUCER_ID|INVALID_PRODUCER_EPOCH|DUPLICATE_SEQUENCE_NUMBER/;
+const SEQUENCE_LOST = [
+  'OUT_OF_ORDER_SEQUENCE_NUMBER',
+  'UNKNOWN_PRODUCER_ID',
+  'INVALID_PRODUCER_EPOCH',
+  'DUPLICATE_SEQUENCE_NUMBER',
+];
 
 /**
  * Sends records until all in-sync replicas have them, however long Kafka is away. A request whose answer was lost is
@@ -206,7 +211,7 @@ export class IdempotentProducer {
     const why = describeKafkaFailure(error, { right: 'Write', topics });
     const attempt = this.failing.failed(realNowMs(), why);
     this.logger.warn({ msg: 'Kafka did not take records', topics, attempt, error: why });
-    if (SEQUENCE_LOST.test(String(error))) await this.discard();
+    if (SEQUENCE_LOST.includes(brokerAnswerOf(error) ?? '')) await this.discard();
     const { signal } = this.stopping;
     await realDelayMs(backOffMs(attempt, BACK_OFF), signal).catch(() => undefined);
   }
