@@ -153,6 +153,16 @@ describe('the idempotent producer', () => {
     await own.close();
   });
 
+  it('has each failure of its connections logged once in a while', async () => {
+    const warned = jest.spyOn(Logger.prototype, 'warn').mockReturnValue(undefined).mockClear();
+    const admin = clientOf('127.0.0.1:1').admin();
+    await expect(admin.connect()).rejects.toThrow();
+    const lines = warned.mock.calls.map(([line]) => (line as { msg: string }).msg);
+    warned.mockRestore();
+    expect(lines.join('\n')).toContain('ECONNREFUSED');
+    expect(lines).toEqual([...new Set(lines)]);
+  });
+
   it.each([
     ['send', (it: IdempotentProducer) => it.send(record('h', ''))],
     ['sendAll', (it: IdempotentProducer) => it.sendAll([record('h', '')])],

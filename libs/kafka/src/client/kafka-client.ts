@@ -1,6 +1,7 @@
 import { promisify } from 'node:util';
 import { gzip } from 'node:zlib';
 import { Logger } from '@nestjs/common';
+import { realNowMs } from '#libs/clock';
 import type { KafkaSettings } from '#libs/config';
 import {
   batchUnpacker,
@@ -47,17 +48,32 @@ const RETRIES_LIMITED =
 /** A transaction begins while the coordinator still ends the one before, as it often does for milliseconds. */
 const TRANSACTION_BEFORE = 'another concurrent operation on the same transaction';
 
+/** While Kafka is away, each of dozens of connections says so several times a second. */
+const SAME_LINE_EVERY_MS = 10_000;
+const MOST_LINES_KNOWN = 100;
+
 /** kafkajs reports as an error what it retries by itself; only what it gives up on reaches us as one. */
 const toNestLogger: logCreator = () => {
   const logger = new Logger('kafkajs');
+  const known = new Map<string, { loggedMs: number; leftOut: number }>();
   return ({ namespace, level, log }) => {
     const { message, broker, groupId, topic, partition, error } = log as Record<string, unknown>;
     if (message === RETRIES_LIMITED) return;
     const entry = { namespace, msg: message, broker, groupId, topic, partition, error };
     const isOrdinary = [message, error].some((text) => String(text).includes(TRANSACTION_BEFORE));
-    if (isOrdinary) logger.debug(entry);
-    else if (level === logLevel.ERROR || level === logLevel.WARN) logger.warn(entry);
-    else logger.debug(entry);
+    if (isOrdinary || (level !== logLevel.ERROR && level !== logLevel.WARN)) {
+      logger.debug(entry);
+      return;
+    }
+    const line = JSON.stringify([message, broker, error]);
+    const { loggedMs, leftOut } = known.get(line) ?? { loggedMs: -Infinity, leftOut: 0 };
+    const isDue = realNowMs() - loggedMs >= SAME_LINE_EVERY_MS;
+    if (known.size === MOST_LINES_KNOWN) known.clear();
+    known.set(
+      line,
+      isDue ? { loggedMs: realNowMs(), leftOut: 0 } : { loggedMs, leftOut: leftOut + 1 },
+    );
+    if (isDue) logger.warn({ ...entry, ...(leftOut > 0 && { leftOut }) });
   };
 };
 
