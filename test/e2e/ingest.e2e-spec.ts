@@ -261,7 +261,7 @@ describe('ingest', () => {
     expect([order.status, await order.json()]).toMatchObject([
       200,
       {
-        topic: TOPICS[0],
+        topic: `${prefix}${TOPICS[0]}`,
         key: '4711',
         reading: {
           machineIds: ['M-1'],

@@ -94,7 +94,8 @@ export class IntakeController {
 
   private async preview(message: Message, where: string): Promise<unknown> {
     const { key, preview } = valueOf(await this.reader.read(message), where);
-    return { topic: message.topic, key, reading: valueOf(await preview(), where) };
+    const topic = this.writer.prefix + message.topic;
+    return { topic, key, reading: valueOf(await preview(), where) };
   }
 }
 

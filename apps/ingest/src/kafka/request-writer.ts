@@ -72,7 +72,8 @@ export class RequestWriter implements OnApplicationShutdown {
   private readonly logger = new Logger('Submissions');
   private readonly stopping = new AbortController();
   private readonly transactionalId: string;
-  private readonly prefix: string;
+  /** Of the names of all topics. */
+  readonly prefix: string;
   private readonly partitions = new Map<string, number>();
   private readonly underWay = new Map<string, Promise<Receipt>>();
   /** Fenced incarnations, whose receipts are all read; by their name and that of the present writer. */
