@@ -94,6 +94,23 @@ describe('the bridge as a process', () => {
     expect(bridge.output).toContain('POLL_INTERVAL_SECONDS');
   });
 
+  it.each([
+    [
+      'BRIDGE_HTTP_PORT to another port',
+      (port: string) => ({ BRIDGE_HTTP_HOST: '127.0.0.1', BRIDGE_HTTP_PORT: port }),
+    ],
+    [
+      'BRIDGE_HTTP_HOST to an address of this host',
+      () => ({ BRIDGE_HTTP_HOST: '192.0.2.1', BRIDGE_API_TOKEN: 'a-token' }),
+    ],
+  ])('says where it cannot listen to set %s, and exits', async (what, env) => {
+    const bridge = start(env(new URL(sandbox.control.url).port));
+    expect(await bridge.exitCode()).toBe(1);
+    expect(bridge.output).toMatch(
+      new RegExp(`^The bridge cannot start: listen .*: set ${what}$`, 'm'),
+    );
+  });
+
   it('names the missing topics and exits when it may not create them', async () => {
     const prefix = uniqueTopicPrefix();
     const bridge = start({ KAFKA_TOPIC_PREFIX: prefix, KAFKA_CREATE_TOPICS: 'false' });

@@ -75,8 +75,21 @@ function exitBecause(
     process.stderr.write(`${message}\n`);
     process.exit(EXIT_CODE_BAD_SETTINGS);
   }
-  const isTaken = error instanceof Error && 'code' in error && error.code === 'EADDRINUSE';
-  const remedy = isTaken ? `: set ${portSetting} to another port` : '';
-  process.stderr.write(`${title} cannot start: ${message}${remedy}\n`);
+  process.stderr.write(`${title} cannot start: ${message}${remedyOf(error, portSetting)}\n`);
   process.exit(1);
+}
+
+function remedyOf(error: unknown, portSetting: string): string {
+  const hostSetting = portSetting.replace(/PORT$/, 'HOST');
+  switch (error instanceof Error && 'code' in error && error.code) {
+    case 'EADDRINUSE':
+      return `: set ${portSetting} to another port`;
+    case 'EACCES':
+      return `: set ${portSetting} to a port from 1024 on`;
+    case 'EADDRNOTAVAIL':
+    case 'ENOTFOUND':
+      return `: set ${hostSetting} to an address of this host`;
+    default:
+      return '';
+  }
 }
