@@ -29,7 +29,16 @@ public class Subscriber {
     };
     var strings = new StringDeserializer();
     var consumer = new KafkaConsumer<String, String>(settings, strings, strings);
-    Runtime.getRuntime().addShutdownHook(new Thread(consumer::wakeup));
+    var main = Thread.currentThread();
+    // The JVM ends with its hooks: close() has to commit and to leave the group before that.
+    Runtime.getRuntime().addShutdownHook(new Thread(() -> {
+      consumer.wakeup();
+      try {
+        main.join();
+      } catch (InterruptedException cutShort) {
+        // ends all the same
+      }
+    }));
     consumer.subscribe(
         List.of(prefix + "machine.state-changes.v1", prefix + "machine.command-outcomes.v1"));
     try (consumer) {

@@ -2,6 +2,7 @@
 
 import json
 import os
+import signal
 import sys
 from collections import OrderedDict
 
@@ -29,6 +30,8 @@ def is_new(event_id):
     return True
 
 
+# as Ctrl-C: close() has to commit and to leave the group
+signal.signal(signal.SIGTERM, signal.default_int_handler)
 consumer.subscribe([f"{PREFIX}machine.state-changes.v1", f"{PREFIX}machine.command-outcomes.v1"])
 try:
     while True:

@@ -71,7 +71,7 @@ async function installPython() {
   return join(venv, 'bin/python');
 }
 
-/** An aborted record is not shown, a duplicate once; what the bridge publishes is. */
+/** An aborted record is not shown, a duplicate once; what the bridge publishes is, and not again after a restart. */
 async function checkSubscriber(command, brokers, name) {
   const ids = await publish(brokers, name);
   const events = await eventsUntil(command, brokers, (has) => {
@@ -85,6 +85,11 @@ async function checkSubscriber(command, brokers, name) {
   const shown = (wanted) => events.filter(({ id }) => id === wanted).length;
   if (shown(ids.twice) !== 1) throw new Error(`a duplicate is shown ${shown(ids.twice)} times`);
   if (shown(ids.aborted) !== 0) throw new Error('an aborted record is shown');
+  const next = await publish(brokers, `${name}-restarted`);
+  const since = await eventsUntil(command, brokers, (has) => has(({ id }) => id === next.last));
+  const before = new Set(events.map(({ id }) => id));
+  const again = since.filter(({ id }) => before.has(id)).length;
+  if (again > 0) throw new Error(`${again} events are shown again after a stop and a start`);
 }
 
 /** The subscriber shows what became of the producer's list. */
