@@ -85,6 +85,7 @@ describe('EnrichmentRules', () => {
   it.each([
     [undefined],
     [''],
+    [' '],
     [null],
     [{}],
     ["1' or '1' eq '1"],
@@ -98,6 +99,11 @@ describe('EnrichmentRules', () => {
   ])('refuse an event whose order number is %j', (number) => {
     const event = find(rulesOf(RULE), { ProductionOrder: number }, CHANGED);
     expect(event).toMatchObject({ ok: false, rejection: { code: 'invalid-message' } });
+  });
+
+  it.each(['e\u0301-1', 'ใบสั่ง 7', 'WH/MO/00301', 'é'])('ask for order %s', (number) => {
+    const values = { orderId: number };
+    expect(found(rulesOf(RULE), { ProductionOrder: number }, CHANGED)).toMatchObject({ values });
   });
 
   it('put values into the path of an address alone, whatever an event holds', () => {

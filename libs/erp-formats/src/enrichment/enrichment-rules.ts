@@ -77,7 +77,7 @@ export interface ThinEvent {
 /** A larger message is no thin event. */
 const MAX_EVENT_BYTES = 65_536;
 /** Neither quotes nor what else ends a literal in OData or a query, where percent-encoding does not help. */
-const PLAIN_VALUE = /^[\p{L}\p{N} _.:/#+@~=-]{1,256}$/u;
+const PLAIN_VALUE = /^(?! *$)[\p{L}\p{M}\p{N} _.:/#+@~=-]{1,256}$/u;
 const CLIMBS = /(^|\/)\.{1,2}(\/|$)/;
 
 /** The rules in their order; the first that is for an event counts. */
@@ -114,7 +114,7 @@ function thinEvent(rule: EnrichmentRule, event: EventPlaces): Parsed<ThinEvent> 
       return rejected('invalid-message', `enrichment ${name}: ${place} ${why}`);
     }
     if (!PLAIN_VALUE.test(value) || CLIMBS.test(value)) {
-      const why = 'has a character that no address takes, or is too long';
+      const why = 'has a character that no address takes, is blank or too long';
       return rejected('invalid-message', `enrichment ${name}: ${place} ${why}`);
     }
     values[key] = value;
