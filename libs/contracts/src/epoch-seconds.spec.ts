@@ -29,6 +29,7 @@ describe('reading a time', () => {
     ['half a second', 1_763_680_000.5, 'whole'],
     ['a time before 1970', -1, '1970'],
     ['a date-time before 1970', '1969-12-31T23:59:59Z', '1970'],
+    ['the last date of a calendar, for none', '9999-12-31T23:59:59Z', 'after the year 5138'],
     ['a date-time without offset', '2025-11-20T23:06:40', 'offset'],
     ['a date alone', '2025-11-20', 'offset'],
     ['a thirtieth of February', '2025-02-30T00:00:00Z', 'no existing time'],

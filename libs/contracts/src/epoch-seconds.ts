@@ -70,7 +70,10 @@ function fromDateTime(text: string): TimeReading {
     minute < 60 &&
     // a leap second is announced for the last minute of a UTC day only
     (second < 60 || (second === 60 && seconds % 86_400 === 0));
-  return possible && !Number.isNaN(offset) ? fromNumber(seconds) : problem('is no existing time');
+  if (!possible || Number.isNaN(offset)) return problem('is no existing time');
+  // no milliseconds, but a date that stands for none
+  if (seconds >= FIRST_IMPLAUSIBLE_SECOND) return problem('must not lie after the year 5138');
+  return fromNumber(seconds);
 }
 
 function offsetSeconds(match: RegExpExecArray): number {
