@@ -49,9 +49,12 @@ const STATUS_BY_METHOD = new Map<string, OrderStatus | undefined>([
  */
 export const opcJobOrder: OrderFormat = {
   name: 'OPC UA job orders',
-  recognises: ({ json }) => isJobDocument(json),
+  recognises: ({ json }) => isEmptyList(json) || isJobDocument(json),
   lacks: (json) => lacking(firstRecordIn(json, LIST), SIGN),
-  read: ({ json }, context) => parsedEach(jobsIn(json), (job) => readJob(job, context)),
+  read: ({ json }, context) =>
+    isEmptyList(json)
+      ? rejected('invalid-message', 'JobOrderList is empty: orders that are not in it stay')
+      : parsedEach(jobsIn(json), (job) => readJob(job, context)),
 };
 
 /** The arguments of a method, or an entry of the list of job orders. */
@@ -62,6 +65,12 @@ interface Job {
 
 const LIST = ['JobOrderList'];
 const SIGN = { field: 'JobOrderID', besides: ['EquipmentRequirements'] };
+
+/** A receiver without job orders has it; in B2MML it is an object. */
+function isEmptyList(json: unknown): boolean {
+  const list = isJsonObject(json) ? field(json, 'JobOrderList') : undefined;
+  return Array.isArray(list) && list.length === 0;
+}
 
 /** By its first job order. */
 function isJobDocument(json: unknown): boolean {

@@ -95,6 +95,11 @@ describe('a job order of OPC 10031-4', () => {
 
   it.each([
     [
+      'no job order at all',
+      { JobOrderList: [] },
+      'JobOrderList is empty: orders that are not in it stay',
+    ],
+    [
       'no id',
       { StoreAndStart: { JobOrder: { ID: 'J-7' } } },
       'StoreAndStart.JobOrder.JobOrderID is missing',
