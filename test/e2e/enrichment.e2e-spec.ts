@@ -36,7 +36,12 @@ describe('a message that only names its order', () => {
       ...{ ...rule, name: 'file', when: { ce_type: 'order.by-file' } },
       auth: { kind: 'bearer', token: { file: tokenFile } },
     };
-    const file = temporaryFile('rules.json', [rule, byOAuth, byFile]);
+    const byCompany = {
+      ...{ ...rule, name: 'company', when: { ce_type: 'order.of-company' } },
+      ...{ values: { company: 'Company' }, answerOrderId: '{company}-{orderId}' },
+      url: `${erp.url}/orders/{company}-{orderId}`,
+    };
+    const file = temporaryFile('rules.json', [rule, byOAuth, byFile, byCompany]);
     plant = await startPlant({
       env: {
         ...{ ERP_ENRICHMENT_FILE: file, OUTCOME_DEFERRED_AFTER_SECONDS: '1' },
@@ -286,6 +291,23 @@ describe('a message that only names its order', () => {
     erp.faults.set('000815', answering(410));
     await sendEvent('000815');
     await plant.sandbox.listBecomes('M-011', []);
+  });
+
+  it('leaves alone the order of another company that has its number', async () => {
+    const ofCompany = (Company: string) =>
+      sendEvent('7', { Company }, { ce_type: 'order.of-company' });
+    erp.orders.set('USMF-7', { machineId: 'M-002' });
+    erp.orders.set('DEMF-7', { machineId: 'M-008' });
+    for (const id of [await ofCompany('USMF'), await ofCompany('DEMF')]) {
+      await outcomeOf(id, 'applied');
+    }
+    await plant.sandbox.listBecomes('M-002', ['USMF-7']);
+    await plant.sandbox.listBecomes('M-008', ['DEMF-7']);
+    erp.orders.delete('DEMF-7');
+    expect(json(await outcomeOf(await ofCompany('DEMF'), 'applied'))).toMatchObject({
+      ...{ machineId: 'M-008', orderId: 'DEMF-7', workingOrders: [] },
+    });
+    await plant.sandbox.listBecomes('M-002', ['USMF-7']);
   });
 
   it('leaves an order unknown that the ERP does not have yet, and says so', async () => {

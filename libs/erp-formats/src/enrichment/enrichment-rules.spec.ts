@@ -73,6 +73,15 @@ describe('EnrichmentRules', () => {
     expect(found(rules, { ...event, Order: { ...event.Order, Kind: 'Other' } }).rule).toBe('other');
   });
 
+  it('tell orders with one number apart by what an answer calls them', () => {
+    const values = { company: 'Company' };
+    const rules = rulesOf({ ...RULE, values, answerOrderId: '{company}/{orderId}' });
+    const event = (Company: string) => find(rules, { ProductionOrder: '007', Company }, CHANGED);
+    expect(event('USMF')).toMatchObject({ value: { orderId: 'USMF/7' } });
+    expect(event('DEMF')).toMatchObject({ value: { orderId: 'DEMF/7' } });
+    expect(event('x'.repeat(255))).toMatchObject({ rejection: { code: 'invalid-message' } });
+  });
+
   it('leave to the formats what no rule is for, and what is too large for an event', () => {
     const rules = rulesOf(RULE);
     expect(find(rules, { ProductionOrder: '1' })).toBeUndefined();
@@ -202,6 +211,8 @@ describe('parseEnrichmentRules', () => {
     [{ url: 'http://erp.example.com/{orderId}' }, 'url must be https'],
     [{ url: 'https://me:secret@erp.example.com/{orderId}' }, 'url must not carry a user name'],
     [{ url: 'orders-{orderId}' }, 'url must be a URL'],
+    [{ answerOrderId: '{plant}-{orderId}' }, 'answerOrderId has {plant}, which is no value'],
+    [{ answerOrderId: 'order' }, 'answerOrderId has no {orderId}'],
     [{ headers: { Authorization: 'Bearer secret' } }, 'headers cannot have Authorization'],
     [{ headers: { 'x y': 'z' } }, 'headers has a name or value'],
     [{ auth: { kind: 'token' } }, 'auth: kind must be'],

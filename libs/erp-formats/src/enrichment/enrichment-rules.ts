@@ -43,6 +43,8 @@ export interface EnrichmentRule {
   orderId: string;
   /** The format of the answer keeps leading zeros of order numbers that are digits alone. */
   keepLeadingZeros: boolean;
+  /** The id of the order in the answer, with `{orderId}` and `{name}` for values, where it is not the number alone. */
+  answerOrderId?: string;
   /** Places of further values of the address, by name. */
   values: Readonly<Record<string, string>>;
   /** The place of what differs between two states of an order. */
@@ -119,13 +121,28 @@ function thinEvent(rule: EnrichmentRule, event: EventPlaces): Parsed<ThinEvent> 
     }
     values[key] = value;
   }
-  const number = values['orderId'] ?? '';
-  const orderId = rule.keepLeadingZeros ? number : number.replace(/^0+(?=\d+$)/, '');
+  const orderId = orderIdInAnswer(rule, values);
+  if (!isIdentifier(orderId)) {
+    return rejected('invalid-message', `enrichment ${name}: the id of the order is too long`);
+  }
   const version = rule.version === undefined ? undefined : event.textAt(rule.version);
   return parsed({
     ...{ rule: name, orderId, values },
     ...(isIdentifier(version) && { version }),
   });
+}
+
+function orderIdInAnswer(
+  { keepLeadingZeros, answerOrderId = '{orderId}' }: EnrichmentRule,
+  values: Readonly<Record<string, string>>,
+): string {
+  const number = values['orderId'] ?? '';
+  const orderId = keepLeadingZeros ? number : number.replace(/^0+(?=\d+$)/, '');
+  return filled(answerOrderId, { ...values, orderId });
+}
+
+function filled(text: string, values: Readonly<Record<string, string>>): string {
+  return text.replace(PLACEHOLDER, (_, name: string) => values[name] ?? '');
 }
 
 /** The address of the GET. */

@@ -51,6 +51,7 @@ function readRule(entry: unknown, position: number): EnrichmentRule {
   const values = fields.texts('values');
   const contentType = mediaType(fields.optional('contentType') ?? null);
   const version = fields.optional('version');
+  const answerOrderId = fields.optional('answerOrderId');
   const caFile = fields.optional('caFile');
   const rule: EnrichmentRule = {
     name,
@@ -67,6 +68,7 @@ function readRule(entry: unknown, position: number): EnrichmentRule {
     maxAnswerBytes: fields.integer('maxAnswerBytes', MAX_ANSWER_BYTES, 1, MAX_ANSWER_BYTES),
     goneAfterSeconds: fields.integer('goneAfterSeconds', 10, 0, 3600),
     ...(version !== undefined && { version: place(fields, 'version', version) }),
+    ...(answerOrderId !== undefined && { answerOrderId }),
     ...(contentType !== null && { contentType }),
     ...(caFile !== undefined && { caFile }),
   };
@@ -75,6 +77,7 @@ function readRule(entry: unknown, position: number): EnrichmentRule {
     place(fields, `values.${key}`, at);
   }
   checkUrl(fields, rule);
+  if (answerOrderId !== undefined) namesIn(fields, 'answerOrderId', answerOrderId, values);
   fields.rejectOthers();
   return rule;
 }
@@ -157,15 +160,26 @@ function secret(fields: SettingsFields, name: string): SecretPlace {
 
 function checkUrl(fields: SettingsFields, rule: EnrichmentRule): void {
   const { url, values } = rule;
-  const names = [...url.matchAll(PLACEHOLDER)].map(([, name = '']) => name);
-  const unknown = names.find((name) => name !== 'orderId' && !Object.hasOwn(values, name));
-  if (unknown !== undefined) throw fields.fault('url', `has {${unknown}}, which is no value`);
-  if (names.length === 0) throw fields.fault('url', 'has no {orderId}: it is the same for all');
+  const names = namesIn(fields, 'url', url, values);
   const [, , host = ''] = url.split('/', 3);
   if (host.includes('{')) throw fields.fault('url', 'must not have values in its host');
   const some = Object.fromEntries(names.map((name) => [name, '0']));
   const problem = addressProblem(enrichmentUrl(rule, some));
   if (problem !== undefined) throw fields.fault('url', problem);
+}
+
+/** Values that a text has places for. */
+function namesIn(
+  fields: SettingsFields,
+  field: string,
+  text: string,
+  values: EnrichmentRule['values'],
+): string[] {
+  const names = [...text.matchAll(PLACEHOLDER)].map(([, name = '']) => name);
+  const unknown = names.find((name) => name !== 'orderId' && !Object.hasOwn(values, name));
+  if (unknown !== undefined) throw fields.fault(field, `has {${unknown}}, which is no value`);
+  if (names.length === 0) throw fields.fault(field, 'has no {orderId}: it is the same for all');
+  return names;
 }
 
 function addressProblem(address: string): string | undefined {

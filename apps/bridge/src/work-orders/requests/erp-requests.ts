@@ -360,7 +360,8 @@ export class ErpRequests {
     const { orderId, values } = waiting.request;
     const said = status === 404 || status === 410 ? `answered ${status}` : 'answered without it';
     // an answer that keeps leading zeros has put it on its machines under the number that the event has
-    const orderIds = new Set([orderId, values['orderId'] ?? orderId]);
+    const number = this.rule.answerOrderId === undefined ? values['orderId'] : undefined;
+    const orderIds = new Set([orderId, number ?? orderId]);
     this.answer(waiting, {
       ...{ kind: 'orders', askedAt },
       messages: [...orderIds].map((each) => {
