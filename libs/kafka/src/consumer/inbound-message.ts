@@ -21,6 +21,7 @@ export interface MessageContext {
 
 /** As much of its partition as a message asks for. */
 interface MessagePartition {
+  readonly topic: string;
   /** The topic without its prefix. */
   readonly input: string;
   readonly partition: number;
@@ -208,8 +209,9 @@ export class PartitionMessage implements InboundRecord {
 
   /** By itself, up to {@link ATTEMPTS} times: one message must neither stop those behind it nor end the process. */
   private async handleAgain(error: unknown): Promise<void> {
-    const { topic, partition, offset, failures, revoked } = this;
-    const { handle, giveUp } = this.assigned.context;
+    const { partition, offset, failures, revoked } = this;
+    const { topic, context } = this.assigned;
+    const { handle, giveUp } = context;
     if (!revoked.aborted) {
       logger.error({ msg: 'handler failed', topic, partition, offset, failures, err: error });
     }
