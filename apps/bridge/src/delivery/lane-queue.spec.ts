@@ -58,6 +58,39 @@ describe('LaneQueue', () => {
     for (const other of others) queue.releaseMachine(other, 'ok');
   };
 
+  it('counts the entries that wait, and the machines that have one waiting or under way', () => {
+    const counts = (): number[] => [queue.waiting, queue.busyMachines, queue.readyMachines(0)];
+    expect(counts()).toEqual([0, 0, 0]);
+    for (const payload of [1, 2]) queue.enqueue(entry('a', payload));
+    add('b');
+    expect(counts()).toEqual([3, 2, 2]);
+    const [a] = queue.takeBatch(0);
+    expect(counts()).toEqual([1, 2, 0]);
+    queue.putBack(a!, 'ok', 0);
+    expect(queue.waitingOf('a').map(({ payload }) => payload)).toEqual([1, 2]);
+    queue.replaceAll('a', [entry('a', 3)]);
+    expect(counts()).toEqual([1, 2, 1]);
+    queue.releaseMachine('b', 'ok');
+    expect(counts()).toEqual([1, 1, 1]);
+    add('c');
+    expect(queue.removeWaiting(({ machineId }) => machineId === 'a')).toEqual([entry('a', 3)]);
+    expect(counts()).toEqual([1, 1, 1]);
+    queue.removeWaiting(() => true);
+    expect(counts()).toEqual([0, 0, 0]);
+  });
+
+  it('says when the next may send: at once, at its time, or never', () => {
+    expect(queue.nextDueMs(0)).toBe(Infinity);
+    add('a', 'b');
+    expect(queue.nextDueMs(7)).toBe(7);
+    for (const [index, sent] of queue.takeBatch(7).entries())
+      queue.putBack(sent, 'suspect', 20 + 10 * index);
+    expect(queue.nextDueMs(8)).toBe(20);
+    expect(idsOf(queue.takeBatch(20))).toEqual(['a']);
+    expect(queue.nextDueMs(21)).toBe(30);
+    expect(queue.nextDueMs(30)).toBe(30);
+  });
+
   describe('puts together', () => {
     it('no more bytes than a request may have', () => {
       queue.enqueue(entry('a', 0, 60));
