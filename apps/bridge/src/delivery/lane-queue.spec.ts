@@ -9,13 +9,12 @@ import {
 
 interface Entry extends LaneEntry {
   readonly payload: number;
-  readonly bytes: number;
 }
 
-const entry = (machineId: string, payload = 0, bytes = 1): Entry => ({ machineId, payload, bytes });
+const entry = (machineId: string, payload = 0): Entry => ({ machineId, payload });
 
-const queueOf = (maxMachines: number, maxBytes: number): LaneQueue<Entry> =>
-  new LaneQueue<Entry>({ maxMachines, maxBytes }, ({ bytes }) => bytes);
+const queueOf = (maxMachines: number): LaneQueue<Entry> =>
+  new LaneQueue<Entry>({ maxMachines, maxBytes: Infinity });
 
 const idsOf = (batch: readonly Entry[]): string[] => batch.map(({ machineId }) => machineId);
 
@@ -23,7 +22,7 @@ describe('LaneQueue', () => {
   let queue: LaneQueue<Entry>;
 
   beforeEach(() => {
-    queue = queueOf(4, 100);
+    queue = queueOf(4);
   });
 
   const add = (...machineIds: string[]): void => {
@@ -91,35 +90,13 @@ describe('LaneQueue', () => {
     expect(queue.nextDueMs(30)).toBe(30);
   });
 
-  describe('puts together', () => {
-    it('no more bytes than a request may have', () => {
-      queue.enqueue(entry('a', 0, 60));
-      queue.enqueue(entry('b', 0, 40));
-      queue.enqueue(entry('c', 0, 60));
-      queue.enqueue(entry('d', 0, 41));
-      queue.enqueue(entry('e', 0, 1));
-      const batches = [queue.takeBatch(0), queue.takeBatch(0), queue.takeBatch(0)];
-      expect(batches.map(idsOf)).toEqual([['a', 'b'], ['c'], ['d', 'e']]);
-    });
-
-    it('an even part of what is ready, where several requests are to share it', () => {
-      add('a', 'b', 'c', 'd', 'e', 'f', 'g');
-      const batches = [queue.takeBatch(0, 3), queue.takeBatch(0, 2), queue.takeBatch(0, 1)];
-      expect(batches.map(idsOf)).toEqual([
-        ['a', 'b', 'c'],
-        ['d', 'e'],
-        ['f', 'g'],
-      ]);
-    });
-  });
-
   describe('keeps a machine away from others', () => {
     beforeEach(() => {
-      queue = queueOf(16, 100);
+      queue = queueOf(16);
     });
 
     it('and leaves an eighth of its batch each time that goes wrong', () => {
-      queue = queueOf(128, 1000);
+      queue = queueOf(128);
       const others = Array.from({ length: 200 }, (_, number) => `good-${number}`);
       const sizes = [1, 2, 3, 4, 5].map(() => {
         add('bad', ...others);
