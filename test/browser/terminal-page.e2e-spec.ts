@@ -370,6 +370,19 @@ describe("the terminal's page", () => {
       await page.locator('[data-connection=bad]').waitFor();
     });
 
+    it('takes no factory for explained of which nothing was received', async () => {
+      await openWithClock();
+      await page.getByLabel('Factory').selectOption('Plant North');
+      await page.getByText('Live').waitFor();
+      await expectCount(rowOf('Lathe'), 0);
+      await terminal.close();
+      await page.locator('[data-connection=bad]').waitFor();
+      await page.getByLabel('Factory').selectOption('Plant South');
+      await page.getByText('Loading …').waitFor({ timeout: 5_000 });
+      await expectCount(page.getByText('Every stop has its reason'), 0);
+      await terminal.listen();
+    });
+
     it('takes up the stream where it broke, and asks what was answered in between', async () => {
       terminal.verdict = undefined;
       await openWithClock();
@@ -568,6 +581,39 @@ describe("the terminal's page", () => {
       await page.getByRole('dialog').waitFor();
       await page.keyboard.press('Escape');
       await expectCount(page.getByRole('dialog'), 0);
+    });
+
+    it('is current though its machine is not of the factory that is chosen', async () => {
+      await openWithClock('#/wall');
+      await page.getByLabel('Factory').selectOption('Plant South');
+      await expectCount(page.locator('.tile'), 6);
+      await page.goto(`${terminal.url}#/machine/${STANDING}`);
+      const card = page.locator('.card', { hasText: 'Stops without a reason' });
+      await card.locator('.stop').first().waitFor();
+      // no event tells this page of it
+      terminal.tileOf(STANDING).state = 'OFF';
+      await page.clock.runFor(11_000);
+      await page.locator('.machine-title', { hasText: 'Off' }).waitFor({ timeout: 5_000 });
+    });
+
+    it('says so once its machine is gone', async () => {
+      await openWithClock(`#/machine/${STANDING}`);
+      await page.locator('.bar').first().waitFor();
+      terminal.removeMachine(STANDING);
+      await page.clock.runFor(11_000);
+      await page.getByText('This machine is not known here.').waitFor({ timeout: 5_000 });
+    });
+
+    it('is loaded again where its answer failed', async () => {
+      let failures = 0;
+      terminal.fails = (path) => path.startsWith('/api/machines/') && ++failures > 0;
+      await openWithClock(`#/machine/${STANDING}`);
+      await page.getByText('Live').waitFor();
+      await page.clock.runFor(2_000);
+      await eventually(() => failures > 1, { what: 'it has failed since the page is live' });
+      terminal.fails = () => false;
+      await page.clock.runFor(11_000);
+      await page.locator('.bar').first().waitFor({ timeout: 5_000 });
     });
 
     it.each([

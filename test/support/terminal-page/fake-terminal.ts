@@ -66,6 +66,8 @@ export class FakeTerminal {
   isCut = false;
   /** The reasons of machines are not answered before it resolves. */
   reasonsHeld: Promise<unknown> = Promise.resolve();
+  /** Requests that get the answer of a proxy whose server is being maintained. */
+  fails: (path: string) => boolean = () => false;
   /** What a proxy answers before the server, whose sign-in has ended there. */
   proxy: 'a redirect' | 'an error' | 'a page' | undefined;
   /** Of the service worker: another one for a page that is new. */
@@ -145,6 +147,11 @@ export class FakeTerminal {
     this.pushEvent('tiles', { tiles, gone: [] });
   }
 
+  removeMachine(machineId: string): void {
+    this.plant.tiles = this.plant.tiles.filter((tile) => tile.machineId !== machineId);
+    this.pushEvent('tiles', { tiles: [], gone: [machineId] });
+  }
+
   changeReasons(reasons: ReasonLists): void {
     this.plant.reasons = reasons;
     this.pushEvent('reasons', reasons);
@@ -222,6 +229,10 @@ export class FakeTerminal {
       response.writeHead(302, { location: '/' }).end();
       return;
     }
+    if (this.fails(pathname)) {
+      response.writeHead(503, { 'retry-after': '3600' }).end();
+      return;
+    }
     if (!pathname.startsWith('/api/')) {
       sendPage(pathname, response, pathname === '/sw.js' ? `// ${this.release}` : undefined);
       return;
@@ -287,9 +298,13 @@ export class FakeTerminal {
         json(200, { entries: ids.flatMap((each) => this.entries.get(each) ?? []) });
         return;
       }
-      case 'GET machines':
-        json(200, this.viewOf(decodeURIComponent(id ?? '')));
+      case 'GET machines': {
+        const machineId = decodeURIComponent(id ?? '');
+        if (this.plant.tiles.some((tile) => tile.machineId === machineId))
+          json(200, this.viewOf(machineId));
+        else json(404, { code: 'unknown-machine', message: machineId });
         return;
+      }
       case 'GET hand-over':
         json(200, this.handOver(Number(searchParams.get('shift') ?? 0)));
         return;

@@ -1,11 +1,17 @@
 import type { JSX } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
-import type { Entry, MachineView, Note } from '../../../src/api/index.js';
+import type { Entry, MachineView, Note, Tile } from '../../../src/api/index.js';
 import { openSheet, type Target } from '../state/actions.js';
 import { call } from '../state/api-client.js';
 import { watchMachine } from '../state/live-updates.js';
-import { type OutgoingNote, type OutgoingReason, unexplained } from '../model/outgoing.js';
+import {
+  type Outgoing,
+  type OutgoingNote,
+  type OutgoingReason,
+  unexplained,
+} from '../model/outgoing.js';
 import { operatingSeconds, overlap, type Period } from '../model/periods.js';
+import { stopRows } from '../model/stop-rows.js';
 import { type Bar, barsOf, entriesIn, reasonBars, type Shift } from '../model/strip.js';
 import { lookOf } from '../model/tiles.js';
 import { outgoing } from '../state/outbox.js';
@@ -13,7 +19,7 @@ import { AnswerStatus, OutgoingStatus } from '../parts/entry-status.js';
 import { Icon, StateBlock } from '../parts/icons.js';
 import { GivenReason, periodText, StopItem } from '../parts/stop-item.js';
 import { moveView, Strip, zoomView } from '../parts/strip.js';
-import { nowMs, plantMinute } from '../state/clock.js';
+import { nowMs, plantMinute, tick } from '../state/clock.js';
 import {
   connection,
   formats,
@@ -24,11 +30,11 @@ import {
   strings,
   tileOf,
 } from '../state/store.js';
-import { rows } from './stops.js';
 import { Button, ShiftChoice } from '../parts/controls.js';
 
 /** At most one question a second, however often the machine changes. */
 const REFRESH_MS = 1000;
+const ASK_AGAIN_MS = 10_000;
 
 export function Machine({ machineId }: { machineId: string }): JSX.Element {
   const words = strings.value;
@@ -103,7 +109,7 @@ export function Machine({ machineId }: { machineId: string }): JSX.Element {
       />
       <div class="machine-columns" hidden={isComing}>
         <div class="machine-column">
-          <StopsOfMachine machineId={machineId} shift={shift} />
+          <StopsOfMachine tile={tile} shift={shift} mine={mine} />
           <NotesOfMachine
             notes={view?.notes ?? []}
             mine={mine.filter((entry) => entry.kind === 'note')}
@@ -128,6 +134,7 @@ function useMachineView(machineId: string): MachineView | null | undefined {
     let isGone = false;
     let timer = 0;
     let lastAtMs = 0;
+    let hasFailed = false;
     const load = async (): Promise<void> => {
       lastAtMs = nowMs();
       const answer = await call<MachineView>(
@@ -135,6 +142,7 @@ function useMachineView(machineId: string): MachineView | null | undefined {
         `/api/machines/${encodeURIComponent(machineId)}`,
       );
       if (isGone) return;
+      hasFailed = !answer.ok && answer.kind !== 'refused';
       if (answer.ok) setView(answer.value);
       else if (answer.kind === 'refused') setView(null);
     };
@@ -144,9 +152,14 @@ function useMachineView(machineId: string): MachineView | null | undefined {
     };
     refresh();
     const stop = watchMachine(machineId, refresh);
+    // no event tells of a machine that is gone, or of another factory than the one that is chosen
+    const asking = setInterval(() => {
+      if (hasFailed || tileOf(machineId) === undefined) refresh();
+    }, ASK_AGAIN_MS);
     return () => {
       isGone = true;
       clearTimeout(timer);
+      clearInterval(asking);
       stop();
     };
   }, [machineId]);
@@ -290,12 +303,17 @@ function Legend(): JSX.Element {
   );
 }
 
-function StopsOfMachine({ machineId, shift }: { machineId: string; shift: Shift }): JSX.Element {
+function StopsOfMachine(props: {
+  tile: Tile;
+  shift: Shift;
+  mine: readonly Outgoing[];
+}): JSX.Element {
+  const { tile, shift, mine } = props;
   const words = strings.value;
-  const here = rows.value
-    .filter((row) => row.machineId === machineId && overlap(row.stop, shift))
+  const here = stopRows([tile], mine, tick.value)
+    .filter((row) => overlap(row.stop, shift))
     .sort((a, b) => b.stop.startTime - a.stop.startTime);
-  const { count, seconds } = tileOf(machineId)?.value.shortStops ?? { count: 0, seconds: 0 };
+  const { count, seconds } = tile.shortStops;
   return (
     <section class="card column">
       <h2>{words.stopsInShift}</h2>

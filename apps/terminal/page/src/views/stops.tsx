@@ -30,7 +30,7 @@ const chosenTiles = computed(() =>
   tiles.value.filter((tile) => factoryId.value === null || tile.factoryId === factoryId.value),
 );
 
-export const rows = computed(() => {
+const rows = computed(() => {
   return stopRows(chosenTiles.value, outgoing.value, tick.value);
 });
 
@@ -137,7 +137,7 @@ function clearSelection(): void {
 
 function NothingToExplain(): JSX.Element {
   const words = strings.value;
-  if (tiles.value.length === 0) return <NoMachines />;
+  if (chosenTiles.value.length === 0) return <NoMachines />;
   const { span, timeOn } = formats.value;
   const knownUntil = link.value?.knownUntil ?? null;
   return (
