@@ -616,6 +616,33 @@ describe("the terminal's page", () => {
       await page.locator('.bar').first().waitFor({ timeout: 5_000 });
     });
 
+    it('corrects an open-ended reason of the last shift for the time to which it applied', async () => {
+      await openWithClock(`#/machine/${STANDING}`);
+      const [, lastShift] = terminal.plant.session.shifts;
+      const { startTime, endTime } = { ...lastShift!, startTime: lastShift!.endTime - 3600 };
+      terminal.takeEntry({
+        ...{ entryId: 'e-1', machineId: STANDING, reasonId: '16', startTime, endTime: null },
+        ...{
+          station: 'Line 2',
+          operator: null,
+          sentAt: startTime + 600,
+          appliedAt: startTime + 660,
+        },
+        ...{ ...APPLIED, moved: false, source: { topic: 't', partition: 0, offset: '1' } },
+      });
+      terminal.viewOf(STANDING).classifications = [{ entryId: 'e-1', startTime, endTime }];
+      await page.clock.runFor(2_000);
+      await page.getByRole('button', { name: 'Last shift' }).click();
+      await page.locator('.given', { hasText: 'No material' }).waitFor();
+      await page.getByRole('button', { name: 'Correct' }).click();
+      await page.locator('.reason-button[data-code="13"]').first().click();
+      const armed = page.locator('.reason-button.armed').first();
+      if (await armed.isVisible()) await armed.click();
+      await afterUndo();
+      await eventually(() => terminal.posts.flat()[0], { what: 'the correction was sent' });
+      expect(terminal.posts.flat()[0]).toMatchObject({ reasonId: '13', startTime, endTime });
+    });
+
     it.each([
       ['takes notes, which it says stay here', true, 'They are not sent to the service'],
       ['says of a note that it is saved: it is applied nowhere', false, 'Saved'],

@@ -381,7 +381,8 @@ function SentReason(props: {
 }): JSX.Element {
   const { entry, own, machineName, view } = props;
   const words = strings.value;
-  const { machineId, reasonId, startTime, endTime } = entry;
+  const { machineId, reasonId, startTime } = entry;
+  const endTime = entry.endTime ?? endOfOpenEnded(entry, view, plantMinute.value);
   const correct = (): void => {
     const now = plantMinute.peek();
     const state = view?.periods.find((period) => overlap(period, entry))?.state ?? 'IDLE';
@@ -401,7 +402,7 @@ function SentReason(props: {
       <span class="given-what column">
         <span class="given-name">
           <bdi>{nameOfReason(machineId, reasonId)}</bdi>{' '}
-          <span class="given-when">{periodText(entry)}</span>
+          <span class="given-when">{periodText({ startTime, endTime })}</span>
         </span>
         <AnswerStatus entry={entry} />
         {entry.moved && (
@@ -417,6 +418,15 @@ function SentReason(props: {
       <Button onClick={correct}>{words.correct}</Button>
     </div>
   );
+}
+
+/** When an open-ended reason ceased to apply, with its shift or by a later one; null while it goes on. */
+function endOfOpenEnded({ entryId }: Entry, view: MachineView | null, now: number): number | null {
+  const ends = (view?.classifications ?? [])
+    .filter((span) => span.entryId === entryId)
+    .map(({ endTime }) => endTime);
+  const last = Math.max(...ends);
+  return ends.length > 0 && last <= now ? last : null;
 }
 
 /** The interface's states are by the minute: up to one of them is not worth a second tap, here and on the server. */
