@@ -166,4 +166,21 @@ describe("entries of the terminal's page", () => {
     const { madeAt } = shown.terminal.posts[0]![0]!;
     expect(madeAt! - shown.terminal.plant.session.clock.epochSeconds).toBeLessThan(60);
   });
+
+  it('can be made soon, though the reasons could not be read at first', async () => {
+    const { page, terminal } = shown;
+    terminal.fails = (path) => path === '/api/reasons';
+    await page.goto('about:blank');
+    await page.goto(`${terminal.url}#/stops`);
+    await shown.rowOf(NAME).locator('button.stop-main').first().click();
+    await page.getByText('The reasons have not been received yet.').waitFor();
+    terminal.fails = () => false;
+    const { streams } = terminal;
+    for (let seconds = 0; seconds < 21; seconds++) {
+      terminal.setLink('up');
+      await page.clock.runFor(1_000);
+    }
+    await page.locator('.reason-button').first().waitFor({ timeout: 5_000 });
+    expect(terminal.streams).toBe(streams);
+  });
 });

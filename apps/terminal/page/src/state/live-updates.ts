@@ -86,7 +86,11 @@ export function startLiveUpdates(): void {
     if (sentAtMs > heardAtMs) lost.abort();
   });
   setInterval(() => void loadReasons(), REASONS_EVERY_MS);
-  setInterval(() => void askForAnswers(), ANSWERS_EVERY_MS);
+  setInterval(() => {
+    void askForAnswers();
+    // nothing can be entered without them
+    if (store.reasonLists.peek() === null) void loadReasons();
+  }, ANSWERS_EVERY_MS);
   void stayConnected();
 }
 
