@@ -183,4 +183,33 @@ describe("entries of the terminal's page", () => {
     await page.locator('.reason-button').first().waitFor({ timeout: 5_000 });
     expect(terminal.streams).toBe(streams);
   });
+
+  it('are kept again once the disk has room again, but for those taken back', async () => {
+    const { page, terminal } = shown;
+    terminal.setLink('down');
+    await shown.giveReason(NAME, '13');
+    await shown.status(NAME, 'undo').waitFor();
+    await page.evaluate(() => {
+      const stores = IDBObjectStore.prototype as {
+        put: (this: IDBObjectStore, ...what: unknown[]) => unknown;
+      };
+      const { put } = stores;
+      stores.put = function (...what) {
+        if (document.title === 'There is room again') return put.apply(this, what);
+        this.transaction.abort();
+        return undefined;
+      };
+    });
+    await shown.giveReason(OTHERS[0]!, '20');
+    await page.getByText('Entries are not kept').waitFor();
+    await shown.rowOf(NAME).getByRole('button', { name: 'Undo' }).click();
+    await page.evaluate(() => {
+      document.title = 'There is room again';
+    });
+    await page.clock.runFor(21_000);
+    await page.getByText('Entries are not kept').waitFor({ state: 'detached' });
+    await page.reload();
+    await shown.status(OTHERS[0]!, 'queued').waitFor();
+    expect(await page.locator('.stop [data-status]').count()).toBe(1);
+  });
 });

@@ -333,6 +333,8 @@ describe("the terminal's page", () => {
         if ('locks' in navigator) {
           navigator.locks.request = () => Promise.reject(new Error('no locks'));
         }
+        // as in Firefox, where there is none either
+        Object.assign(window, { BroadcastChannel: undefined });
       });
       await page.goto('about:blank');
       await page.goto(`${terminal.url}#/stops`);

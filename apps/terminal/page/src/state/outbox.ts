@@ -29,6 +29,7 @@ import { connection, session, showToast, signInNeeded, strings, tileOf } from '.
 const LOCK = 'machine-terminal-outbox';
 /** A request's body may have 64 kB, and names and texts of the longest have to fit. */
 const BATCH = { reason: 50, note: 8 };
+const KEEP_AGAIN_MS = 20_000;
 const MAX_BACKOFF_MS = 30_000;
 const MIN_BACKOFF_MS = 1_000;
 
@@ -47,8 +48,10 @@ export const sending = signal<ReadonlySet<string>>(new Set());
 export const isKept = signal(true);
 export const unsentEntries = computed(() => unsent(outgoing.value, tick.value));
 
-const tabs = new BroadcastChannel('machine-terminal-outbox');
+const tabs = channelOfTabs();
 let database: IDBDatabase | null = null;
+/** Entries that this page has had since the database takes none: what the database has besides is of other tabs. */
+const own = new Set<string>();
 let failures = 0;
 let nextTryAtMs = 0;
 let isSending = false;
@@ -62,8 +65,9 @@ export async function openOutbox(): Promise<void> {
     isKept.value = false;
   }
   await addEntries([]);
-  tabs.onmessage = () => void reload();
+  if (tabs) tabs.onmessage = () => void reload();
   tick.subscribe(() => void sendDue());
+  setInterval(() => void keepAgain(), KEEP_AGAIN_MS);
   window.addEventListener('online', sendSoon);
 }
 
@@ -123,6 +127,15 @@ export async function takeAnswers(
   };
   if (outgoing.peek().every((entry) => answered(entry) === entry)) return;
   await change((entries) => entries.map(answered));
+}
+
+/** Null in Firefox where it may store nothing. */
+function channelOfTabs(): BroadcastChannel | null {
+  try {
+    return new BroadcastChannel('machine-terminal-outbox');
+  } catch {
+    return null;
+  }
 }
 
 async function sendDue(): Promise<void> {
@@ -262,12 +275,42 @@ async function change(decide: Change): Promise<void> {
   try {
     show(database ? await changeKept(database, decide) : decide(outgoing.peek()));
   } catch {
-    // the disk is full, or the browser has thrown the database away: from now on the page itself keeps them
+    // the disk is full, or the browser has thrown the database away: for now the page itself keeps them
+    database?.close();
     database = null;
     isKept.value = false;
+    noteOwn();
     show(decide(outgoing.peek()));
   }
-  tabs.postMessage('changed');
+  tabs?.postMessage('changed');
+}
+
+function noteOwn(): void {
+  for (const { id } of outgoing.peek()) own.add(id);
+}
+
+/** Writes what the page itself keeps, once there is a database that takes it. */
+async function keepAgain(): Promise<void> {
+  if (database) return;
+  noteOwn();
+  const mine = outgoing.peek();
+  const opened = await openDatabase().catch(() => null);
+  if (!opened) return;
+  const ofAll = (kept: readonly Outgoing[]): Outgoing[] => [
+    ...kept.filter(({ id }) => !own.has(id)),
+    ...mine,
+  ];
+  const written = await changeKept(opened, ofAll).catch(() => null);
+  // meanwhile something may have changed here: then the next time
+  if (!written || outgoing.peek() !== mine) {
+    opened.close();
+    return;
+  }
+  database = opened;
+  own.clear();
+  isKept.value = true;
+  show(written);
+  tabs?.postMessage('changed');
 }
 
 async function reload(): Promise<void> {
