@@ -197,6 +197,25 @@ describe("the terminal's page over a long shift", () => {
     await loaded;
   });
 
+  it('takes over a new page though it could not keep the first', async () => {
+    await shown.openAt('about:blank');
+    const { page } = shown;
+    await page.addInitScript(() => {
+      const { serviceWorker } = navigator;
+      serviceWorker.register = () => {
+        // the next one is the browser's own
+        Reflect.deleteProperty(serviceWorker, 'register');
+        return Promise.reject(new Error('the server is away'));
+      };
+    });
+    await page.clock.install();
+    await page.goto(shown.terminal.url);
+    await live().waitFor();
+    const loaded = page.waitForEvent('load', { timeout: 15_000 });
+    await page.clock.fastForward(3_600_000);
+    await loaded;
+  });
+
   it('takes over a new page on plain http as well, once nobody is picking stops', async () => {
     await shown.openAt('about:blank');
     const { page } = shown;

@@ -23,8 +23,16 @@ async function installShell(): Promise<void> {
     if (isControlled) reloadWhenIdle();
     isControlled = true;
   });
-  const registration = await navigator.serviceWorker.register('/sw.js').catch(() => null);
-  setInterval(() => void registration?.update().catch(() => undefined), UPDATE_EVERY_MS);
+  const register = (): Promise<ServiceWorkerRegistration> =>
+    navigator.serviceWorker.register('/sw.js');
+  try {
+    await register();
+  } catch {
+    // the shell that is kept only later may be of another page
+    isControlled = true;
+  }
+  const update = (): Promise<unknown> => register().then((shell) => shell.update());
+  setInterval(() => void update().catch(() => undefined), UPDATE_EVERY_MS);
 }
 
 /** Over plain http no service worker finds a new page: a wall screen would keep the old one for months. */
