@@ -385,6 +385,20 @@ describe("the terminal's page", () => {
       await terminal.listen();
     });
 
+    it('comes back soon, however long a proxy asks it to wait', async () => {
+      await openWithClock();
+      await page.getByText('Live').waitFor();
+      terminal.fails = () => true;
+      terminal.breakStreams();
+      await page.locator('[data-connection=bad]').waitFor();
+      await giveReason(NAME, '13');
+      await afterUndo();
+      terminal.fails = () => false;
+      await page.clock.runFor(61_000);
+      await page.getByText('Live').waitFor({ timeout: 5_000 });
+      await status(NAME, 'applied').waitFor();
+    });
+
     it('takes up the stream where it broke, and asks what was answered in between', async () => {
       terminal.verdict = undefined;
       await openWithClock();

@@ -18,6 +18,8 @@ export interface Failure {
 }
 
 const TIMEOUT_MS = 15_000;
+/** A proxy asks for an hour while its server is being maintained, however soon that is over. */
+const MAX_RETRY_AFTER_MS = 60_000;
 /** What they say is not of what was sent. */
 const AGAIN_LATER = new Set([403, 408, 425, 429]);
 
@@ -64,14 +66,14 @@ export async function failureOf(response: Response): Promise<Failure> {
   const isSignIn = status === 401 || response.type === 'opaqueredirect';
   if (isSignIn) signInNeeded.value = code === null ? 'proxy' : 'token';
   const kind = isSignIn ? 'signIn' : isFinal ? 'refused' : 'away';
-  const retryAfterMs = Number(response.headers.get('retry-after') ?? 0) * 1000 || 0;
+  const askedMs = Number(response.headers.get('retry-after') ?? 0) * 1000 || 0;
   return {
     ok: false,
     kind,
     code: code ?? (status === 413 ? 'too-large' : null),
     message: textOf(body['message']),
     body,
-    retryAfterMs,
+    retryAfterMs: Math.min(MAX_RETRY_AFTER_MS, askedMs),
   };
 }
 
