@@ -30,6 +30,12 @@ describe('times', () => {
     expect(range(AT, AT + 10 * hours, AT + 12 * hours)).toBe('Mon 14:07\u2013Tue 00:07');
   });
 
+  it('are those of the device where the browser is older than the name of the zone', () => {
+    const device = new Intl.DateTimeFormat().resolvedOptions().timeZone;
+    const { time } = createFormats('en', 'Europe/Atlantis');
+    expect(time(AT)).toBe(createFormats('en', device).time(AT));
+  });
+
   it('are whole minutes where they are spans', () => {
     const { span } = createFormats('en', 'UTC');
     expect([59, 60, 3599, 3840].map(span)).toEqual([

@@ -20,8 +20,9 @@ const WEEKDAY_SECONDS = 6 * 86_400;
 
 export function createFormats(language: Language, timeZone: string): Formats {
   const locale = language === 'de' ? 'de-DE' : 'en-GB';
+  const zone = isKnown(timeZone) ? timeZone : undefined;
   const make = (options: Intl.DateTimeFormatOptions): ((epochSeconds: number) => string) => {
-    const format = new Intl.DateTimeFormat(locale, { timeZone, ...options });
+    const format = new Intl.DateTimeFormat(locale, { timeZone: zone, ...options });
     return byMinute((minute) => format.format(minute * 60_000));
   };
   const time = make({ hour: '2-digit', minute: '2-digit', hourCycle: 'h23' });
@@ -40,6 +41,16 @@ export function createFormats(language: Language, timeZone: string): Formats {
     day,
     span: spanText,
   };
+}
+
+/** Browsers know the zones, and their names, of their time: in place of a later one stands that of the device. */
+function isKnown(timeZone: string): boolean {
+  try {
+    new Intl.DateTimeFormat('en', { timeZone });
+    return true;
+  } catch {
+    return false;
+  }
 }
 
 /** The browser's formatter takes microseconds; a wall of 500 tiles asks it thousands of times for few minutes. */
