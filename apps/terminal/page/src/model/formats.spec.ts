@@ -30,6 +30,15 @@ describe('times', () => {
     expect(range(AT, AT + 10 * hours, AT + 12 * hours)).toBe('Mon 14:07\u2013Tue 00:07');
   });
 
+  it('name their zone in the hour that clocks repeat in autumn', () => {
+    const { range, time } = createFormats('en', 'Europe/Berlin');
+    const first = Date.UTC(2026, 9, 25, 0, 50) / 1000;
+    expect(range(first, first + 1200, first)).toBe('02:50 CEST\u201302:10 CET');
+    expect([first - 3600, first + 7200].map(time)).toEqual(['01:50', '03:50']);
+    const skipped = Date.UTC(2026, 2, 29, 0, 50) / 1000;
+    expect(range(skipped, skipped + 1200, skipped)).toBe('01:50\u201303:10');
+  });
+
   it('are those of the device where the browser is older than the name of the zone', () => {
     const device = new Intl.DateTimeFormat().resolvedOptions().timeZone;
     const { time } = createFormats('en', 'Europe/Atlantis');

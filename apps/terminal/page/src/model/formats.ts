@@ -2,7 +2,7 @@ import type { Language } from './strings.js';
 
 /** Times in the plant's zone and spans of time, as an operator says them. */
 export interface Formats {
-  /** 14:07 */
+  /** 14:07; 02:30 CEST in the hour that clocks repeat in autumn */
   time: (epochSeconds: number) => string;
   /** 14:07, with the day before it where that is not the day of `now`: Tue 14:07, of another week Tue 24 Nov 14:07 */
   timeOn: (epochSeconds: number, now: number) => string;
@@ -15,6 +15,7 @@ export interface Formats {
 }
 
 const MAX_KNOWN = 5_000;
+const HOUR = 3600;
 /** Within it the day of the week says which day: the same one comes again a week later. */
 const WEEKDAY_SECONDS = 6 * 86_400;
 
@@ -25,7 +26,11 @@ export function createFormats(language: Language, timeZone: string): Formats {
     const format = new Intl.DateTimeFormat(locale, { timeZone: zone, ...options });
     return byMinute((minute) => format.format(minute * 60_000));
   };
-  const time = make({ hour: '2-digit', minute: '2-digit', hourCycle: 'h23' });
+  const clock = { hour: '2-digit', minute: '2-digit', hourCycle: 'h23' } as const;
+  const [shortTime, timeAndZone] = [make(clock), make({ ...clock, timeZoneName: 'short' })];
+  const isRepeated = (at: number): boolean =>
+    [at - HOUR, at + HOUR].some((other) => shortTime(other) === shortTime(at));
+  const time = (at: number): string => (isRepeated(at) ? timeAndZone : shortTime)(at);
   const weekday = make({ weekday: 'short' });
   const date = make({ year: 'numeric', month: 'numeric', day: 'numeric' });
   const day = make({ weekday: 'short', day: 'numeric', month: 'short' });
