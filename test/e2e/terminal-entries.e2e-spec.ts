@@ -74,6 +74,24 @@ describe('entries that a tablet sends late or that Kafka refuses', () => {
     expect(await kafka.topics.count(TOPICS.downtimeReasons)).toBe(50);
   });
 
+  it('are refused where they are open-ended, and nothing is remembered of how their stop ended', async () => {
+    await start();
+    const machine = new PublishedMachine(kafka, 'M-1');
+    await machine.enter('OFF', now() - THREE_DAYS + 43_200);
+    await machine.enter('OPERATING', now() - 3600);
+    await eventually(
+      async () => {
+        const { tile } = await terminal.json('GET', '/api/machines/M-1');
+        return (tile as { state: string }).state === 'OPERATING';
+      },
+      { what: 'it runs' },
+    );
+    const forgotten = { ...oldReason(), endTime: null };
+    const overWeekend = { ...oldReason(THREE_DAYS - 43_200), endTime: null };
+    const posted = await post('/api/reasons', [forgotten, overWeekend]);
+    expect(await codesOf(posted)).toEqual(['end-unknown', 'ok']);
+  });
+
   it('are known again, though they were written before all that is remembered', async () => {
     const reason = oldReason();
     const old = note(now() - THREE_DAYS, 'hose is leaking');

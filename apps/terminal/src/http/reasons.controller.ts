@@ -96,7 +96,8 @@ export class ReasonsController {
     const now = this.clock.nowSeconds();
     const machine = this.plant.machines.get(entry.machineId);
     const periods = machine === undefined ? [] : this.plant.evaluate(machine, now).periods;
-    const refusal = refuseEntry(entry, machine, periods, now);
+    const { startTime: rememberedFrom } = this.plant.window(now);
+    const refusal = refuseEntry(entry, machine, periods, now, rememberedFrom);
     if (refusal !== undefined) return { ok: false, ...refusal };
     return { ok: true, source: await this.writer.writeEntry(entry, sender) };
   }

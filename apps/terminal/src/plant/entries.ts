@@ -8,6 +8,7 @@ interface EntryRefusal {
     | 'start-after-end'
     | 'start-in-future'
     | 'too-old'
+    | 'end-unknown'
     | 'over-operating';
   message: string;
 }
@@ -18,12 +19,17 @@ const MAX_AHEAD_SECONDS = 60;
 export const MAX_AGE_SECONDS = 30 * 86_400;
 const MOST_OVER_OPERATING_SECONDS = 60;
 
-/** Why a reason would be refused, as far as it is known here; the service has the last word. */
+/**
+ * Why a reason would be refused, as far as it is known here; the service has the last word.
+ *
+ * @param rememberedFrom before that, periods are known only where they go on
+ */
 export function refuseEntry(
   entry: NewEntry,
   machine: { isListed: boolean; reasons: MachineView['reasons'] } | undefined,
   periods: readonly Period[],
   now: number,
+  rememberedFrom: number,
 ): EntryRefusal | undefined {
   const { machineId, reasonId, startTime, endTime } = entry;
   if (machine?.isListed !== true) {
@@ -41,6 +47,12 @@ export function refuseEntry(
   }
   if (startTime < now - MAX_AGE_SECONDS) {
     return { code: 'too-old', message: 'it is more than 30 days ago' };
+  }
+  const isRemembered =
+    startTime >= rememberedFrom || periods.some((it) => it.startTime <= startTime);
+  if (endTime === null && !isRemembered) {
+    // the machine may have run for days since
+    return { code: 'end-unknown', message: 'when its stop ended is no longer known' };
   }
   if (
     entry.overOperating !== true &&

@@ -366,13 +366,27 @@ describe('an entry', () => {
       const what = { entryId: 'e', machineId: 'M-1', reasonId: '22', startTime: at(start) };
       const endTime = end === null ? null : at(end);
       const sending = { ...what, endTime, ...(overOperating && { overOperating }) };
-      return refuseEntry(sending, one, periods, NOW)?.code;
+      return refuseEntry(sending, one, periods, NOW, at(-960))?.code;
     };
     expect(refused(9, 20)).toBeUndefined();
     expect(refused(8, 20)).toBe('over-operating');
     expect(refused(8, 20, true)).toBeUndefined();
     expect(refused(10, null)).toBeUndefined();
     expect(refused(30, null)).toBe('over-operating');
+  });
+
+  it('is refused where it is open-ended, and nothing is remembered of how its stop ended', () => {
+    const one = machine('OFF -500, OPERATING 0');
+    const { periods } = evaluate(one);
+    const refused = (start: number, end: number | null, rememberedFrom: number): unknown => {
+      const what = { entryId: 'e', machineId: 'M-1', reasonId: '22', startTime: at(start) };
+      const endTime = end === null ? null : at(end);
+      return refuseEntry({ ...what, endTime }, one, periods, NOW, at(rememberedFrom))?.code;
+    };
+    expect(refused(-600, null, -480)).toBe('end-unknown');
+    expect(refused(-600, -550, -480)).toBeUndefined();
+    expect(refused(-500, null, -480)).toBeUndefined();
+    expect(refused(-501, null, -960)).toBeUndefined();
   });
 });
 

@@ -137,9 +137,7 @@ export class Machine {
   view({ tile, periods, classified }: Evaluation, window: Span): MachineView {
     return {
       tile,
-      periods: periods
-        .filter(({ endTime }) => endTime === null || endTime > window.startTime)
-        .map((period) => ({ ...period, startTime: Math.max(period.startTime, window.startTime) })),
+      periods: periods.filter(({ endTime }) => endTime === null || endTime > window.startTime),
       settledUntil: this.latest?.settledUntil ?? null,
       entries: this.entries,
       classifications: classified

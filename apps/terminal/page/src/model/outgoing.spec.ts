@@ -67,6 +67,11 @@ describe('an entry on its way', () => {
     expect(withKnownEnd({ ...reason, tried: true }, ended).endTime).toBeNull();
   });
 
+  it('stays open-ended where it is not remembered how its stop ended', () => {
+    const remembered = [period('OFF', 3600, 7200), period('OPERATING', 7200, null)];
+    expect(withKnownEnd(reason, remembered).endTime).toBeNull();
+  });
+
   it('takes the answers in any order, and keeps the final one', () => {
     const applied = withAnswer(reason, answer('applied'), 5);
     expect(applied).toMatchObject({ status: 'applied', settledAtMs: 5 });

@@ -166,6 +166,8 @@ export function isForgotten(entry: Outgoing, nowMs: number): boolean {
  */
 export function withKnownEnd(entry: Outgoing, periods: MachineView['periods']): Outgoing {
   if (entry.tried || entry.kind !== 'reason' || entry.endTime !== null) return entry;
+  const isRemembered = periods.some(({ startTime }) => startTime <= entry.startTime);
+  if (!isRemembered) return entry;
   const endTime = periods.find(
     ({ state, startTime }) => state === 'OPERATING' && startTime > entry.startTime,
   )?.startTime;

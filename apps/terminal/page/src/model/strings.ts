@@ -120,6 +120,7 @@ const en = {
     'start-after-end': 'It ends before it begins. Choose the reason for the stop again.',
     'too-large': 'It is too long. Shorten it and send it again.',
     'too-old': 'It is older than 30 days. It can no longer be set.',
+    'end-unknown': 'When this stop ended is no longer known here. Tell the shift lead.',
     'entry-id-reused':
       'It was already sent with other times. Choose the reason for the stop again.',
     'rejected-by-service':
@@ -329,6 +330,8 @@ const de: Strings = {
     'start-after-end': 'Er endet vor seinem Beginn. Den Grund für den Stopp erneut wählen.',
     'too-large': 'Zu lang. Kürzen und erneut senden.',
     'too-old': 'Älter als 30 Tage. Er lässt sich nicht mehr setzen.',
+    'end-unknown':
+      'Wann dieser Stopp endete, ist hier nicht mehr bekannt. Der Schichtleitung melden.',
     'entry-id-reused':
       'Er wurde schon mit anderen Zeiten gesendet. Den Grund für den Stopp erneut wählen.',
     'rejected-by-service':

@@ -199,7 +199,10 @@ function GivenActions({
   if (status === 'refused' || status === 'rejected' || status === 'unanswered') {
     return (
       <>
-        {!isAsked && status !== 'unanswered' && correct(words.tryAnother)}
+        {!isAsked &&
+          status !== 'unanswered' &&
+          entry.code !== 'end-unknown' &&
+          correct(words.tryAnother)}
         <Button onClick={() => void discardEntry(entry.id)}>{words.dismiss}</Button>
       </>
     );
