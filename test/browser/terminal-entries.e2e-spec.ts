@@ -196,6 +196,8 @@ describe("entries of the terminal's page", () => {
       const { put } = stores;
       stores.put = function (...what) {
         if (document.title === 'There is room again') return put.apply(this, what);
+        // a read that begins meanwhile has nothing of what is not written
+        new BroadcastChannel('machine-terminal-outbox').postMessage('changed');
         this.transaction.abort();
         return undefined;
       };

@@ -272,16 +272,17 @@ type Change = (entries: readonly Outgoing[]) => readonly Outgoing[];
 
 /** Reads all entries and writes what becomes of them, in one transaction; the page shows it afterwards. */
 async function change(decide: Change): Promise<void> {
-  try {
-    show(database ? await changeKept(database, decide) : decide(outgoing.peek()));
-  } catch {
+  const used = database;
+  const written = used && (await changeKept(used, decide).catch(() => null));
+  if (used && used === database && !written) {
     // the disk is full, or the browser has thrown the database away: for now the page itself keeps them
-    database?.close();
+    used.close();
     database = null;
     isKept.value = false;
     noteOwn();
-    show(decide(outgoing.peek()));
   }
+  // it may have failed others meanwhile, whose entries it does not have
+  show(written && used === database ? written : decide(outgoing.peek()));
   tabs?.postMessage('changed');
 }
 
@@ -314,7 +315,9 @@ async function keepAgain(): Promise<void> {
 }
 
 async function reload(): Promise<void> {
-  if (database) show(await changeKept(database, (entries) => entries));
+  const used = database;
+  const kept = used && (await changeKept(used, (entries) => entries).catch(() => null));
+  if (kept && used === database) show(kept);
 }
 
 function show(entries: readonly Outgoing[]): void {
