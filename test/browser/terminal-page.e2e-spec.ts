@@ -463,6 +463,17 @@ describe("the terminal's page", () => {
       await eventually(() => terminal.streams > 1, { what: 'a stream of the chosen factory' });
     });
 
+    it('keeps the factory that was chosen in its own window, also when it is loaded again', async () => {
+      await open('#/wall');
+      const second = await page.context().newPage();
+      await second.goto(`${terminal.url}#/wall`);
+      await page.getByLabel('Factory').selectOption('Plant North');
+      await second.getByLabel('Factory').selectOption('Plant South');
+      await page.reload();
+      await page.locator('.tile').first().waitFor();
+      expect(await page.getByLabel('Factory').inputValue()).toBe('F-1');
+    });
+
     it('distinguishes machines that have one name, in every view, as long as both are there', async () => {
       const [first, second] = ['M-003', 'M-004'].map((id) => terminal.tileOf(id));
       terminal.changeTiles({ ...second!, displayName: first!.displayName });

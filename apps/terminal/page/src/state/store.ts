@@ -12,22 +12,25 @@ import { compareTiles, distinctNames } from '../model/tiles.js';
 import { nowMs, plantMinute, plantSeconds, setPlantClock } from './clock.js';
 
 const PREFIX = 'terminal.';
-const kept = {
+const keptIn = (storage: () => Storage) => ({
   get: (key: string): string | null => {
     try {
-      return localStorage.getItem(PREFIX + key);
+      return storage().getItem(PREFIX + key);
     } catch {
       return null;
     }
   },
   set: (key: string, value: string): void => {
     try {
-      localStorage.setItem(PREFIX + key, value);
+      storage().setItem(PREFIX + key, value);
     } catch {
       // a browser without storage starts with the defaults every time
     }
   },
-};
+});
+const kept = keptIn(() => localStorage);
+/** Of this window alone: each of several walls has a factory of its own. */
+const keptHere = keptIn(() => sessionStorage);
 
 export const language = signal<Language>(languageOf(kept.get('language'), navigator.languages));
 export const strings = computed(() => STRINGS[language.value]);
@@ -97,10 +100,10 @@ export function heardNow(): void {
   kept.set('heardAtMs', String(nowMs()));
 }
 
-export const factoryId = signal<string | null>(kept.get('factoryId'));
+export const factoryId = signal<string | null>(keptHere.get('factoryId') ?? kept.get('factoryId'));
 
 export function setFactory(chosen: string | null): void {
-  kept.set('factoryId', chosen ?? '');
+  for (const { set } of [kept, keptHere]) set('factoryId', chosen ?? '');
   factoryId.value = chosen;
 }
 if (factoryId.value === '') factoryId.value = null;
