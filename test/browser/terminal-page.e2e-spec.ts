@@ -724,6 +724,15 @@ describe("the terminal's page", () => {
       expect(terminal.operators).toEqual(['A. Kowalski', null]);
     });
 
+    it('is told where to register where a proxy names operators', async () => {
+      terminal.isOperatorNamed = true;
+      await open();
+      await page.getByRole('button', { name: 'Nobody registered' }).click();
+      await page.getByRole('textbox').fill('A. Kowalski');
+      await page.getByRole('button', { name: 'Register', exact: true }).click();
+      await page.getByText('Sign in there under your own name.').waitFor({ timeout: 5_000 });
+    });
+
     it('is shown when to try again where too many wrong tokens were sent', async () => {
       terminal.token = 'station-token';
       terminal.wrongTokensWaitSeconds = 6;

@@ -55,6 +55,8 @@ export class FakeTerminal {
   /** Codes for entries that are not taken, by the reason's code. */
   readonly refusals = new Map<string, string>();
   token: string | null = null;
+  /** Who works here is named by a proxy. */
+  isOperatorNamed = false;
   /** Seconds after which wrong tokens are listened to again; 0: at once */
   wrongTokensWaitSeconds = 0;
   /** The status of the answer to a request with such entries, none of which is taken; undefined: it is taken. */
@@ -282,6 +284,10 @@ export class FakeTerminal {
         response.writeHead(204).end();
         return;
       case 'PUT session':
+        if (this.isOperatorNamed) {
+          json(409, { code: 'operator-by-proxy', message: 'the proxy says who works here' });
+          return;
+        }
         session.operator = (body['operator'] as string | null) ?? null;
         this.operators.push(session.operator);
         json(200, session);

@@ -177,6 +177,8 @@ const en = {
   nobody: 'Nobody registered',
   registered: (name: string) => `${name} is registered.`,
   notRegistered: 'Could not be registered. Try again.',
+  registeredByProxy:
+    'The sign-in before this page says who works here. Sign in there under your own name.',
   station: 'Station',
   signIn: 'Sign in this station',
   token: 'Token of the station',
@@ -384,6 +386,8 @@ const de: Strings = {
   nobody: 'Niemand angemeldet',
   registered: (name) => `${name} ist angemeldet.`,
   notRegistered: 'Anmelden hat nicht geklappt. Noch einmal versuchen.',
+  registeredByProxy:
+    'Wer hier arbeitet, sagt die Anmeldung vor dieser Seite. Dort unter eigenem Namen anmelden.',
   station: 'Station',
   signIn: 'Diese Station anmelden',
   token: 'Token der Station',

@@ -94,7 +94,9 @@ function freshEntry(undoMs: number) {
 export async function registerOperator(operator: string | null): Promise<boolean> {
   const answer = await call<Session>('PUT', '/api/session/operator', { operator });
   if (!answer.ok) {
-    showToast(strings.peek().notRegistered, true);
+    const words = strings.peek();
+    const isByProxy = answer.code === 'operator-by-proxy';
+    showToast(isByProxy ? words.registeredByProxy : words.notRegistered, true);
     return false;
   }
   setSession(answer.value);
