@@ -131,6 +131,28 @@ describe("the terminal's page over a long shift", () => {
     await shown.page.locator('[data-connection=bad]').waitFor();
   });
 
+  it('holds no connection while nobody sees it: a browser has six for all of its tabs', async () => {
+    await shown.openWithClock();
+    const { page, terminal } = shown;
+    await live().waitFor();
+    const setHidden = (isHidden: boolean): Promise<void> =>
+      page.evaluate((hidden) => {
+        Object.defineProperty(document, 'hidden', { value: hidden, configurable: true });
+        document.dispatchEvent(new Event('visibilitychange'));
+      }, isHidden);
+    await setHidden(true);
+    await page.clock.runFor(31_000);
+    await eventually(() => terminal.following === 0, { what: 'it has left', timeoutMs: 5_000 });
+    const { streams } = terminal;
+    await page.clock.runFor(31_000);
+    await page.evaluate(() => fetch('/api/session'));
+    expect(terminal.streams).toBe(streams);
+    terminal.changeTiles({ ...terminal.tileOf('M-003'), openStops: [] });
+    await setHidden(false);
+    await live().waitFor();
+    await shown.rowOf(NAME).first().waitFor({ state: 'detached' });
+  });
+
   it('names in each of its tabs who has registered in one of them', async () => {
     await shown.open();
     const other = await shown.page.context().newPage();

@@ -27,6 +27,8 @@ const MIN_RETRY_MS = 1_000;
 /** A stream that ends after it has lasted for so long was cut by a proxy, or its server is being restarted. */
 const LASTED_MS = 10_000;
 const MAX_RETRY_MS = 15_000;
+/** Without HTTP/2 a browser has six connections to a server: tabs that nobody sees must leave some for sending. */
+const HIDDEN_MS = 30_000;
 const REASONS_EVERY_MS = 300_000;
 const ANSWERS_EVERY_MS = 20_000;
 /** Their ids come to 4 kB of a request's address. */
@@ -46,6 +48,8 @@ let lastEventId: string | null = null;
 let reconnect = new AbortController();
 /** Ends a stream on which nothing comes any more. */
 let lost = new AbortController();
+/** The page has been hidden for a while, and follows nothing before it is seen again. */
+let isSetAside = false;
 let heardAtMs = 0;
 /** When the present stream began; Infinity before it has. */
 let openedAtMs = Infinity;
@@ -75,6 +79,12 @@ export function startLiveUpdates(): void {
   window.addEventListener('offline', () => {
     lost.abort();
   });
+  let hidden = 0;
+  document.addEventListener('visibilitychange', () => {
+    clearTimeout(hidden);
+    isSetAside = false;
+    if (document.hidden) hidden = setTimeout(setAside, HIDDEN_MS);
+  });
   window.addEventListener('storage', ({ key }) => {
     if (key === store.SESSION_KEY) store.adoptSession();
   });
@@ -99,9 +109,16 @@ function beginAnew(): void {
   reconnect.abort();
 }
 
+function setAside(): void {
+  isSetAside = true;
+  store.connection.value = { state: 'connecting', since: plantSeconds() };
+  reconnect.abort();
+}
+
 async function stayConnected(): Promise<never> {
   let failures = 0;
   for (;;) {
+    if (isSetAside) await seenAgain();
     reconnect = new AbortController();
     openedAtMs = Infinity;
     const retryAfterMs = await follow(reconnect.signal).catch(() => 0);
@@ -119,6 +136,12 @@ async function stayConnected(): Promise<never> {
       Math.min(MAX_RETRY_MS, MIN_RETRY_MS * 2 ** failures++) * (0.75 + Math.random() / 2);
     await pause(Math.max(backoffMs, retryAfterMs), reconnect.signal);
   }
+}
+
+function seenAgain(): Promise<unknown> {
+  return new Promise((seen) => {
+    document.addEventListener('visibilitychange', seen, { once: true });
+  });
 }
 
 function goneOffline(): void {
