@@ -466,49 +466,26 @@ describe('orders on their way to the lists of machines', () => {
   });
 });
 
-const MILL = {
-  ...{ machineDisplayName: 'Mill', machineUniqueId: 'M-1' },
-  ...{ factoryId: 'F-1', factoryName: 'Plant' },
-};
-
-describe('machines that orders name and the service does not list', () => {
-  let service: StubService;
-  let bridge: INestApplicationContext;
-
-  beforeEach(async () => {
-    service = await StubService.start();
-    service.answers(respond(200, [MILL]));
-    const settings = bridgeSettings({ MACHINE_CLOUD_BASE_URL: service.baseUrl });
-    @Module({ imports: [PlatformModule.with(settings), WorkOrdersModule] })
-    class WorkOrdersAlone {}
-    bridge = await NestFactory.createApplicationContext(WorkOrdersAlone, { logger: false });
-    await whenListed(bridge.get(MachineDirectory));
-  });
-
-  afterEach(async () => {
-    await bridge.close();
-    await service.stop();
-  });
-
+it('looks machines up together that the service does not list, also just after a look-up, and not again for each message', async () => {
+  const service = await StubService.start();
+  const names = { machineDisplayName: 'Mill', factoryId: 'F-1', factoryName: 'Plant' };
+  service.answers(respond(200, [{ ...names, machineUniqueId: 'M-1' }]));
+  const ofService = bridgeSettings({ MACHINE_CLOUD_BASE_URL: service.baseUrl });
+  @Module({ imports: [PlatformModule.with(ofService), WorkOrdersModule] })
+  class WorkOrdersOfService {}
+  const bridge = await NestFactory.createApplicationContext(WorkOrdersOfService, { logger: false });
+  await whenListed(bridge.get(MachineDirectory));
+  const { signal } = new AbortController();
   const refused = async (...machineIds: string[]): Promise<string[]> => {
-    const { signal } = new AbortController();
     const operations = machineIds.map((machineId) => ({ operationId: '0010', machineId }));
     const order = { orderId: '4711', changedAt: 1, operations };
-    const refusals = await bridge
-      .get(OrderRelay)
-      .refuseUnlisted([{ kind: 'change', order }], signal);
-    return [...refusals.keys()];
+    const changes = [{ kind: 'change', order } as const];
+    return [...(await bridge.get(OrderRelay).refuseUnlisted(changes, signal)).keys()];
   };
-
-  it('are looked up together, also when a look-up has only just been made', async () => {
-    expect(service.requests).toHaveLength(1);
-    expect(await refused('M-1', 'X-1', 'X-2')).toEqual(['X-1', 'X-2']);
-    expect(service.requests).toHaveLength(2);
-  });
-
-  it('are not looked up again for each message behind', async () => {
-    for (let message = 0; message < 100; message += 1)
-      expect(await refused('X-1')).toEqual(['X-1']);
-    expect(service.requests).toHaveLength(2);
-  });
+  expect(service.requests).toHaveLength(1);
+  expect(await refused('M-1', 'X-1', 'X-2')).toEqual(['X-1', 'X-2']);
+  for (let message = 0; message < 100; message += 1) expect(await refused('X-1')).toEqual(['X-1']);
+  expect(service.requests).toHaveLength(2);
+  await bridge.close();
+  await service.stop();
 });
