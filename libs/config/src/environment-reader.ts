@@ -62,6 +62,7 @@ export function problemsOf(env: EnvironmentReader): string[] {
 export interface FromFiles<T> {
   /** As read at start. */
   readonly value: T;
+  /** As read last: what they hold may name others. */
   readonly files: readonly string[];
   /** @throws SettingsError naming everything that is wrong with what the files have now */
   readonly readAgain: () => T;
@@ -218,8 +219,17 @@ export class EnvironmentReader {
     const before = this.files.length;
     const value = read(this);
     if (value === undefined) return undefined;
-    const readAgain = (): T => readSettings(this.env, read) ?? value;
-    return { value, files: this.files.slice(before), readAgain };
+    const settings = {
+      value,
+      files: this.files.slice(before),
+      readAgain: (): T =>
+        readSettings(this.env, (again) => {
+          const renewed = read(again) ?? value;
+          settings.files = again.files;
+          return renewed;
+        }),
+    };
+    return settings;
   }
 
   /** A secret given directly or, by its `_FILE` twin, as the content of a file. */

@@ -33,4 +33,33 @@ describe('the senders of a file', () => {
     expect(access.identify(request).sender.name).toBe('erp');
     access.onApplicationShutdown();
   });
+
+  it('go by a file of a secret that only a changed file names', () => {
+    const folder = temporaryFolder();
+    const [file, tokenFile] = [join(folder, 'senders.json'), join(folder, 'token')];
+    const write = (senders: object): void => {
+      writeFileSync(file, JSON.stringify({ senders }));
+    };
+    const erp = { token: TOKEN, paths: ['/orders'] };
+    write({ erp });
+    const KAFKA_BROKERS = 'kafka:9092';
+    const settings = loadIngestSettings({ KAFKA_BROKERS, INGEST_SENDERS_FILE: file });
+    jest.useFakeTimers();
+    jest.spyOn(Logger.prototype, 'log').mockReturnValue();
+    jest.spyOn(Logger.prototype, 'error').mockReturnValue();
+    const access = new SenderAccess(settings);
+    const senderOf = (token: string): string => {
+      const request = { headers: { authorization: `Bearer ${token}` } } as FastifyRequest;
+      return access.identify(request).sender.name;
+    };
+    write({ erp, mes: { tokenFile, paths: ['/orders'] } });
+    jest.advanceTimersByTime(3000);
+    // it comes later, and is replaced
+    for (const token of ['the-token-of-the-mes', 'the-next-token-of-the-mes']) {
+      writeFileSync(tokenFile, token);
+      jest.advanceTimersByTime(3000);
+      expect([senderOf(token), senderOf(TOKEN)]).toEqual(['mes', 'erp']);
+    }
+    access.onApplicationShutdown();
+  });
 });

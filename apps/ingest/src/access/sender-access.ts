@@ -190,7 +190,7 @@ class ReadAgain<T> {
     this.version = this.seen = versionOf(settings.files);
   }
 
-  /** What is wrong with new files, once. */
+  /** What is wrong with new files, once; again where they name others than before. */
   look(): string | undefined {
     const version = versionOf(this.settings.files);
     const isStable = version === this.seen;
