@@ -51,6 +51,19 @@ describe('the token of a call', () => {
     expect(traces(outcome)).not.toContain('begin0123');
   });
 
+  it.each(['', 'a', 'ab'])(
+    'leaves nothing of a refusal that echoes it in base64, behind %j',
+    async (before) => {
+      const token = 'begin/0123+?>~end';
+      for (const encoding of ['base64', 'base64url'] as const) {
+        const echo = Buffer.from(`${before}Bearer ${token}`).toString(encoding);
+        service.answers(respond(422, { message: `bad header ${echo}` }));
+        const outcome = await clientWith(fixedToken(token)).getMachineState('M-1');
+        expect(outcome).toMatchObject({ detail: 'HTTP 422' });
+      }
+    },
+  );
+
   it('leaves the words of a refusal that does not echo it', async () => {
     service.answers(respond(422, { message: 'begin of the period is missing' }));
     const outcome = await clientWith(fixedToken('begin0123+end')).getMachineState('M-1');

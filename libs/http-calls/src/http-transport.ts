@@ -269,12 +269,25 @@ const FRAGMENT_LENGTH = 8;
  * An error body without the token: a service may echo the request, and the body ends up in logs and dead letters.
  * The token itself is replaced. Alphanumeric characters stay as they are in JSON, URLs and HTML, so an escaped or
  * shortened echo still holds the beginning or the end of one of the token's alphanumeric runs: such a body is dropped.
+ * So is one that has it in base64.
  */
 function redactToken(body: string, token: string): string {
   if (body.length > LONGEST_BODY) return '';
   if (token === '') return body;
   const redacted = body.replaceAll(token, REDACTED);
-  return fragmentsOf(token).some((fragment) => redacted.includes(fragment)) ? '' : redacted;
+  const fragments = [...fragmentsOf(token), ...base64FragmentsOf(token)];
+  return fragments.some((fragment) => redacted.includes(fragment)) ? '' : redacted;
+}
+
+/** What stands before the token shifts its bytes within the groups of three that are encoded together. */
+function base64FragmentsOf(token: string): string[] {
+  return [0, 1, 2].flatMap((shift) => {
+    const bytes = Buffer.from(token).subarray(shift);
+    const encoded = [bytes.toString('base64'), bytes.toString('base64url')];
+    return encoded
+      .map((text) => text.slice(0, FRAGMENT_LENGTH))
+      .filter((text) => text.length === FRAGMENT_LENGTH);
+  });
 }
 
 function fragmentsOf(token: string): string[] {
