@@ -1,5 +1,6 @@
 import { once } from 'node:events';
 import { type AddressInfo, createServer, type Server, type Socket } from 'node:net';
+import { jest } from '@jest/globals';
 import { fixedToken } from '#libs/access-tokens';
 import { MachineCloudClient } from './machine-cloud-client.js';
 
@@ -29,6 +30,7 @@ describe('a connection', () => {
   });
 
   afterEach(async () => {
+    jest.restoreAllMocks();
     await client.close();
     server.close();
     await once(server, 'close');
@@ -82,5 +84,25 @@ describe('a connection', () => {
     socket.write(ANSWER);
     expect(await call).toMatchObject({ kind: 'data' });
     expect((await arrived).end).toBe('in good order');
+  });
+
+  it('is used for a minute, and then ends with an answer: the name may lead elsewhere by now', async () => {
+    const realNowMs = performance.now.bind(performance);
+    let skippedMs = 0;
+    jest.spyOn(performance, 'now').mockImplementation(() => realNowMs() + skippedMs);
+    const opened: Socket[] = [];
+    server.on('connection', (socket) => {
+      // the last one is reset as the client is closed
+      opened.push(socket.on('error', () => undefined).resume());
+      socket.on('data', (chunk) => String(chunk).endsWith('}') && socket.write(ANSWER));
+    });
+    const call = async (): Promise<number> => {
+      expect(await client.setWorkOrderList([])).toMatchObject({ kind: 'data' });
+      return opened.length;
+    };
+    expect([await call(), await call()]).toEqual([1, 1]);
+    skippedMs += 60_000;
+    // the answer that shows its age still comes by it
+    expect([await call(), await call(), await call()]).toEqual([1, 2, 2]);
   });
 });

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { BlockList, connect as connectTcp, isIP, isIPv6, Socket } from 'node:net';
 import { buildConnector, Client, errors } from 'undici';
-import { afterRealMs } from '#libs/clock';
+import { afterRealMs, realNowMs } from '#libs/clock';
 import type { ProxySettings } from '#libs/config';
 
 /**
@@ -82,9 +82,15 @@ function resetting(callback: buildConnector.Callback, below?: Socket): buildConn
       };
     }
     callback(...result);
-    if (error === null) passOverContinue(socket);
+    if (error === null) watchAnswers(socket);
   };
 }
+
+/**
+ * For so long a connection is used again. The name of a service that has moved may lead elsewhere by then, while the
+ * former address still answers; connections that are always in use would never be opened anew.
+ */
+const LONGEST_USE_MS = 60_000;
 
 /** The parser that undici puts to a connection as that is handed to it. */
 interface ResponseParser {
@@ -93,17 +99,21 @@ interface ResponseParser {
 
 /**
  * A server or gateway may send `100 Continue` unasked (RFC 9110, section 15.2). undici, which passes over every other
- * informational answer, takes it for a fault: so its parser is told another one, and that the connection lasts.
+ * informational answer, takes it for a fault: so its parser is told another one, and that the connection lasts. With the
+ * answer that comes after its longest use, the connection ends as if the server had said so.
  */
-function passOverContinue(socket: Socket): void {
+function watchAnswers(socket: Socket): void {
   const own = Object.getOwnPropertySymbols(socket).find(
     ({ description }) => description === 'parser',
   );
   const parser = own && (Reflect.get(socket, own) as ResponseParser | null);
   if (!parser) return;
   const complete = parser.onHeadersComplete.bind(parser);
-  parser.onHeadersComplete = (status, isUpgrade, isKept) =>
-    complete(status === 100 ? 102 : status, isUpgrade, isKept || status < 200);
+  const openedMs = realNowMs();
+  parser.onHeadersComplete = (status, isUpgrade, isKept) => {
+    if (status < 200) return complete(status === 100 ? 102 : status, isUpgrade, true);
+    return complete(status, isUpgrade, isKept && realNowMs() - openedMs < LONGEST_USE_MS);
+  };
 }
 
 /** Node's own reset gives no reason. */
