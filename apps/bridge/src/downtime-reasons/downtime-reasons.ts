@@ -126,12 +126,13 @@ export class DowntimeReasons {
   }
 
   private async lookUp({ machineId, payload, waiters }: ReasonCommand): Promise<Admission> {
-    const signal = waiters[0]?.results.message.revoked;
-    if (signal === undefined) throw new Error('a reason nobody waits for');
+    const [waiter] = waiters;
+    if (waiter === undefined) throw new Error('a reason nobody waits for');
+    const signal = waiter.results.message.revoked;
     const machine = await this.directory.admitMachine(machineId, signal);
     if (machine.kind !== 'go') return machine;
     const { reasonId } = payload;
-    const answer = await this.directory.checkReason(machineId, reasonId, signal);
+    const answer = await this.directory.checkReason(machineId, reasonId, signal, waiter.sinceMs);
     if (typeof answer === 'object') return answer;
     if (answer !== 'unknown') return GO;
     const detail = `${machineId} has no reason ${reasonId}`;

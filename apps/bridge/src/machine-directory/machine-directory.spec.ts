@@ -369,6 +369,18 @@ describe('MachineDirectory', () => {
     expect(await directory.checkReason('M-2', '22', never)).toBe('unknown');
   });
 
+  it('looks no reason up again that a look-up has not found since its message came', async () => {
+    const cameMs = performance.now();
+    const codes = ['97', '98', '99'];
+    for (const code of codes) {
+      expect(await directory.checkReason('M-1', code, never, cameMs)).toBe('unknown');
+    }
+    expect(calls).toHaveLength(1);
+    passGap();
+    expect(await directory.checkReason('M-1', '97', never, performance.now())).toBe('unknown');
+    expect(calls).toHaveLength(2);
+  });
+
   it.each([403, 404])(
     "leaves a machine's reasons to the service for a while once a look-up was answered %i",
     async (status) => {

@@ -139,9 +139,16 @@ export class MachineDirectory
   /**
    * A reason that is not on the machine's list is looked up once more. A machine the service does not
    * find is left to the service: it is no verdict on the reason.
+   *
+   * @param sinceMs when the message came that names it, in real milliseconds: a look-up that began later counts
    */
-  checkReason(machineId: string, reasonId: string, signal: AbortSignal): Promise<DirectoryAnswer> {
-    return this.reasons.check(machineId, reasonId, signal);
+  checkReason(
+    machineId: string,
+    reasonId: string,
+    signal: AbortSignal,
+    sinceMs?: number,
+  ): Promise<DirectoryAnswer> {
+    return this.reasons.check(machineId, reasonId, signal, sinceMs);
   }
 
   /** Reads the list anew; shared with whoever asks before the look-up starts. */

@@ -1,6 +1,6 @@
 import { setMaxListeners } from 'node:events';
 import { Inject, Injectable, type OnApplicationShutdown } from '@nestjs/common';
-import { abortable, Clock, onAbort } from '#libs/clock';
+import { abortable, Clock, onAbort, realNowMs } from '#libs/clock';
 import { type ClassificationReason, type HttpAnswer, MachineCloudClient } from '#libs/cloud-client';
 import type { BridgeSettings } from '#libs/config';
 import { Semaphore } from '#libs/delivery';
@@ -61,13 +61,19 @@ export class ReasonLists implements OnApplicationShutdown {
     return known !== undefined && this.isFresh(known) && known.codes.has(reasonId);
   }
 
-  async check(machineId: string, reasonId: string, signal: AbortSignal): Promise<DirectoryAnswer> {
+  /** @param sinceMs a look-up that began later need not be made again, in real milliseconds */
+  async check(
+    machineId: string,
+    reasonId: string,
+    signal: AbortSignal,
+    sinceMs = realNowMs(),
+  ): Promise<DirectoryAnswer> {
     signal.throwIfAborted();
     if (this.cachedList(machineId) !== undefined)
-      return this.checkList(machineId, reasonId, signal);
+      return this.checkList(machineId, reasonId, signal, sinceMs);
     await this.turn(signal);
     try {
-      return await this.checkList(machineId, reasonId, signal);
+      return await this.checkList(machineId, reasonId, signal, sinceMs);
     } finally {
       this.firstLookUps.release();
     }
@@ -91,10 +97,11 @@ export class ReasonLists implements OnApplicationShutdown {
     machineId: string,
     reasonId: string,
     signal: AbortSignal,
+    sinceMs: number,
   ): Promise<DirectoryAnswer> {
     const list = this.cachedList(machineId) ?? this.newList(machineId);
     this.lists.set(machineId, list);
-    const answer = await list.check(reasonId, signal);
+    const answer = await list.check(reasonId, signal, sinceMs);
     this.remember(machineId, list.known);
     return answer;
   }
@@ -200,6 +207,8 @@ class ReasonList {
   private readonly misses = new RecentMisses(MAX_MISSES_PER_MACHINE);
   /** Whether the list names no reason any more. */
   private readonly emptiness: Absence;
+  /** When the look-up began that `known` is of, in real milliseconds. */
+  private readSinceMs = -Infinity;
 
   constructor(
     public known = NOTHING_KNOWN,
@@ -207,15 +216,19 @@ class ReasonList {
   ) {
     const { read, stopping } = options;
     this.emptiness = new Absence(options.maxAgeSeconds);
-    this.lookUp = new SharedLookUp(async () => this.note(await read()), stopping);
+    this.lookUp = new SharedLookUp(async () => {
+      const beganMs = realNowMs();
+      return this.note(await read(), beganMs);
+    }, stopping);
   }
 
   private get codes(): ReadonlySet<string> {
     return this.known.codes;
   }
 
-  async check(reasonId: string, signal: AbortSignal): Promise<DirectoryAnswer> {
+  async check(reasonId: string, signal: AbortSignal, sinceMs: number): Promise<DirectoryAnswer> {
     if (this.options.isFresh(this.known) && this.codes.has(reasonId)) return 'known';
+    if (sinceMs < this.readSinceMs && !this.codes.has(reasonId)) return 'unknown';
     const remembered = this.misses.answerTo(reasonId);
     // What was on the list when it could last be read is as good as known while it cannot be.
     if (remembered !== undefined) return this.codes.has(reasonId) ? 'known' : remembered;
@@ -237,7 +250,7 @@ class ReasonList {
     return this.lookUp.isBackingOff;
   }
 
-  private note(answer: ReasonsAnswer): ReasonsAnswer {
+  private note(answer: ReasonsAnswer, beganMs: number): ReasonsAnswer {
     if (isFailure(answer)) {
       this.misses.failed(lookUpFailure(answer));
       return answer;
@@ -251,6 +264,7 @@ class ReasonList {
       const reasons = answer.kind === 'data' ? answer.data : [];
       const codes = this.options.sharedSetOf(reasons.map(({ code }) => code));
       this.known = { codes, loadedAt: this.options.clock.nowSeconds() };
+      this.readSinceMs = beganMs;
       this.misses.found(codes);
     }
     return answer;
