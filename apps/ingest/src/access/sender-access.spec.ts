@@ -1,3 +1,4 @@
+import { createHmac } from 'node:crypto';
 import { renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { jest } from '@jest/globals';
@@ -60,6 +61,28 @@ describe('the senders of a file', () => {
       jest.advanceTimersByTime(3000);
       expect([senderOf(token), senderOf(TOKEN)]).toEqual(['mes', 'erp']);
     }
+    access.onApplicationShutdown();
+  });
+
+  it('sign what they send by an id with umlauts, in UTF-8', () => {
+    const file = join(temporaryFolder(), 'senders.json');
+    const shop = { hmacSecret: 'the-secret-of-the-shop', paths: ['/orders'] };
+    writeFileSync(file, JSON.stringify({ senders: { shop } }));
+    const KAFKA_BROKERS = 'kafka:9092';
+    const settings = loadIngestSettings({ KAFKA_BROKERS, INGEST_SENDERS_FILE: file });
+    const access = new SenderAccess(settings);
+    const [id, timestamp, body] = ['größe-1', String(Math.floor(Date.now() / 1000)), '{}'];
+    const signed = createHmac('sha256', shop.hmacSecret).update(`${id}.${timestamp}.${body}`);
+    const headers = {
+      // as Node reads it
+      'webhook-id': Buffer.from(id).toString('latin1'),
+      'webhook-timestamp': timestamp,
+      'webhook-signature': `v1,${signed.digest('base64')}`,
+    };
+    const request = { headers, query: {}, raw: {} } as unknown as FastifyRequest;
+    const admission = access.identify(request);
+    access.verify(admission, request, Buffer.from(body));
+    expect(admission).toMatchObject({ sender: { name: 'shop' }, isKnown: true });
     access.onApplicationShutdown();
   });
 });

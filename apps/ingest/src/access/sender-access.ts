@@ -272,8 +272,9 @@ function signatureFault(
     return `webhook-timestamp differs from the clock by more than ${SIGNATURE_AGE_SECONDS} s`;
   }
   if (hmacKey === undefined) return 'the sender has no key';
+  // Node reads headers as Latin-1: so written, they are the bytes that were signed
   const expected = createHmac('sha256', hmacKey)
-    .update(`${id}.${timestamp}.`)
+    .update(`${id}.${timestamp}.`, 'latin1')
     .update(body)
     .digest();
   // several, while a key is replaced

@@ -212,7 +212,7 @@ function passedOn(headers: RequestHeaders): (readonly [string, string])[] {
   });
 }
 
-function headerOf(headers: RequestHeaders, name: string): string | undefined {
+export function headerOf(headers: RequestHeaders, name: string): string | undefined {
   const value = headers[name];
   const text = Array.isArray(value) ? value[0] : value;
   if (text === undefined || text === '') return undefined;

@@ -6,7 +6,7 @@ import { INGEST_SENDER_HEADER, type Parsed, type Rejection } from '#libs/contrac
 import { ApiError } from '#libs/http-api';
 import { type Admission, SenderAccess } from '../access/sender-access.js';
 import { BridgeReader } from '../document/bridge-reader.js';
-import { type Message, readDocument, readEvents } from '../document/read-request.js';
+import { headerOf, type Message, readDocument, readEvents } from '../document/read-request.js';
 import { type Submission, RequestWriter } from '../kafka/request-writer.js';
 
 /** A request that has passed the hook of `admission.ts`. */
@@ -59,7 +59,7 @@ export class IntakeController {
     const body = Buffer.isBuffer(request.body) ? request.body : Buffer.alloc(0);
     this.access.verify(admission, request, body);
     const { sender, needsSignature } = admission;
-    const signedId = needsSignature ? String(request.headers['webhook-id']) : undefined;
+    const signedId = needsSignature ? headerOf(request.headers, 'webhook-id') : undefined;
     return { sender, body, signedId };
   }
 
