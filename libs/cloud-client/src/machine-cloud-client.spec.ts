@@ -38,7 +38,7 @@ describe('each operation', () => {
       await client.getMachineActivityLog({ machineId: 'M-1', startTime: 1, endTime: 100 }),
     ).toEqual({
       kind: 'data',
-      data: [{ startTime: 1, endTime: 61, state: 'OFF', durationInMinutes: 1 }],
+      data: [{ startTime: 1, endTime: 61, state: 'OFF' }],
     });
     expect(service.lastRequest).toMatchObject({
       method: 'POST',

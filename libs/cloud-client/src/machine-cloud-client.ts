@@ -31,7 +31,7 @@ const METHOD_UNKNOWN: readonly (number | undefined)[] = [405, 501];
 const NOBODY: Caller = { signal: undefined };
 const machineInfo = listRead(parseMachineInfo);
 const machineState = bodyRead(parseMachineState);
-const activityLog = bodyRead(parseActivityLog);
+const activityLog = listRead(parseActivityLog);
 const classificationReasons = listRead(parseClassificationReasons);
 
 /**

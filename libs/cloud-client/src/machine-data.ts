@@ -26,7 +26,6 @@ export interface ActivityLogEntry {
   /** Epoch seconds, never before `startTime`. */
   endTime: number;
   state: MachineState;
-  durationInMinutes: number;
 }
 
 /** Epoch seconds; at most 30 days apart, or the service answers 422. */

@@ -137,8 +137,9 @@ describe('parseMachineState', () => {
 });
 
 describe('parseActivityLog', () => {
-  const entry = { startTime: 1763680000, endTime: 1763680600, state: 'OFF', durationInMinutes: 10 };
-  const parse = (json: unknown): unknown => parseActivityLog(new AnswerField(json));
+  const entry = { startTime: 1763680000, endTime: 1763680600, state: 'OFF' };
+  const read = (json: unknown) => parseActivityLog(new AnswerField(json));
+  const parse = (json: unknown): unknown => read(json).entries;
 
   it('reads a bare list and a list under activity', () => {
     expect(parse([ENTRY, ENTRY])).toEqual([entry, entry]);
@@ -149,14 +150,30 @@ describe('parseActivityLog', () => {
     expect(parse([])).toEqual([]);
   });
 
+  it('takes the end of a period without one from its duration', () => {
+    expect(parse([{ ...ENTRY, endTime: null }])).toEqual([entry]);
+    expect(parse([{ ...ENTRY, durationInMinutes: null }])).toEqual([entry]);
+  });
+
+  it.each([
+    [7, '[1]'],
+    [{ ...ENTRY, startTime: {} }, '[1].startTime'],
+    [{ ...ENTRY, endTime: ENTRY.startTime - 1 }, '[1].endTime'],
+    [{ ...ENTRY, endTime: null, durationInMinutes: null }, '[1].durationInMinutes'],
+    [{ ...ENTRY, machineState: 'SETUP' }, '[1].machineState'],
+  ])('leaves %j out, and it alone, naming %s', (odd, field) => {
+    const { entries, incomplete } = read([ENTRY, odd, ENTRY]);
+    expect(entries).toEqual([entry, entry]);
+    expect(incomplete).toEqual({
+      count: 1,
+      why: expect.stringContaining(`${field} is `) as string,
+      ids: [],
+    });
+  });
+
   it.each([
     [{ log: [] }, 'activity'],
-    [[ENTRY, 7], '[1]'],
-    [[ENTRY, ENTRY, ENTRY, { ...ENTRY, startTime: {} }], '[3].startTime'],
-    [{ activity: [{ ...ENTRY, endTime: null }] }, 'activity[0].endTime'],
-    [[{ ...ENTRY, endTime: ENTRY.startTime - 1 }], '[0].endTime'],
-    [[{ ...ENTRY, machineState: 'off' }], '[0].machineState'],
-    [[{ ...ENTRY, durationInMinutes: [] }], '[0].durationInMinutes'],
+    [{ activity: [{ ...ENTRY, machineState: 'off' }] }, 'activity[0].machineState'],
   ])('refuses %j, naming %s', (json, field) => {
     expect(malformedField(parseActivityLog, json)).toBe(field);
   });

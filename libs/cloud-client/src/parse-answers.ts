@@ -61,26 +61,23 @@ export function parseMachineState(answer: AnswerField): MachineStateReading {
 /**
  * Reads the answer of MachineActivityLog: a bare list or `{activity: […]}`, in the order given.
  *
- * One malformed entry makes the whole log malformed: leaving it out would look like a gap or like a
- * state that went on, and history would be derived from it.
+ * An entry that cannot be read, such as one of a state that the interface does not have, is left out: of its time nothing is
+ * known. Were the log refused for it, nothing would settle for as long as the entry is in the window, up to 30 days.
  *
  * @throws MalformedField
  */
-export function parseActivityLog(answer: AnswerField): ActivityLogEntry[] {
-  return Array.from(answer.list('activity'), readEntry);
+export function parseActivityLog(answer: AnswerField): ListEntries<ActivityLogEntry> {
+  return readEntries(answer.list('activity'), readEntry);
 }
 
 function readEntry(entry: AnswerField): ActivityLogEntry {
   const startTime = entry.field('startTime').epochSeconds();
   const end = entry.field('endTime');
-  const endTime = end.epochSeconds();
+  const endTime = end.isAbsent()
+    ? startTime + entry.field('durationInMinutes').wholeNumber() * 60
+    : end.epochSeconds();
   if (endTime < startTime) end.fail('a time not before startTime');
-  return {
-    startTime,
-    endTime,
-    state: readMachineState(entry),
-    durationInMinutes: entry.field('durationInMinutes').wholeNumber(),
-  };
+  return { startTime, endTime, state: readMachineState(entry) };
 }
 
 /**
@@ -111,7 +108,7 @@ function readCode(entry: AnswerField): string {
 function readEntries<T>(
   list: Iterable<AnswerField>,
   read: (entry: AnswerField) => T,
-  readId: (entry: AnswerField) => string,
+  readId?: (entry: AnswerField) => string,
 ): ListEntries<T> {
   const entries: T[] = [];
   const faults: MalformedField[] = [];
@@ -123,8 +120,8 @@ function readEntries<T>(
       continue;
     }
     faults.push(entry);
-    const id = attempt(() => readId(element));
-    if (!(id instanceof MalformedField)) ids.push(id);
+    const id = attempt(() => readId?.(element));
+    if (typeof id === 'string') ids.push(id);
   }
   const [first] = faults;
   if (first === undefined) return { entries };

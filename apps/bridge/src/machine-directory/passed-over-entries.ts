@@ -10,7 +10,7 @@ export class PassedOverEntries {
   private readonly logger = new Logger('MachineDirectory');
   private readonly lists = new BoundedMap<string, IncompleteEntries>(MAX_LISTS);
 
-  constructor(private readonly kind: 'machines' | 'reasons') {}
+  constructor(private readonly kind: 'machines' | 'reasons' | 'activityLog') {}
 
   /** Counts the entries of all lists, or of those of some machines. */
   count(machines?: { has(machineId: string): boolean }): number {

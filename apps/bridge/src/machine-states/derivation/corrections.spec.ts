@@ -34,12 +34,7 @@ function published(...starts: [state: MachineState, from: number][]): TrackedMac
 }
 
 const entriesOf = (log: readonly Stretch[]) =>
-  log.map(([state, from, to]) => ({
-    state,
-    startTime: at(from),
-    endTime: at(to),
-    durationInMinutes: to - from,
-  }));
+  log.map(([state, from, to]) => ({ state, startTime: at(from), endTime: at(to) }));
 
 /** A poll a minute after minute `minute`, of which its answer is. */
 function read(

@@ -15,7 +15,6 @@ const entry = (state: MachineState, from: number, to: number) => ({
   state,
   startTime: at(from),
   endTime: at(to),
-  durationInMinutes: to - from,
 });
 
 const log = (from: number, ...entries: ReturnType<typeof entry>[]): ActivityLog => ({

@@ -4,10 +4,11 @@ import {
   type ActivityLogEntry,
   type Caller,
   type HttpAnswer,
+  type IncompleteEntries,
   MachineCloudClient,
 } from '#libs/cloud-client';
 import type { BridgeSettings } from '#libs/config';
-import { describeFailure } from '../../machine-directory/index.js';
+import { describeFailure, PassedOverEntries } from '../../machine-directory/index.js';
 import { BRIDGE_SETTINGS } from '../../platform/index.js';
 import { type AdmittedCall, StandstillBreaker } from './standstill-breaker.js';
 
@@ -26,6 +27,7 @@ export class ActivityLogReader {
   private readonly logger = new Logger('MachineStates');
   private readonly breaker = new StandstillBreaker();
   private readonly behind = new Set<string>();
+  private readonly incomplete = new PassedOverEntries('activityLog');
   private readonly mostFailing: number;
   private failingUnderWay = 0;
   private latest: Extract<EntriesAnswer, { kind: 'retry' }> | undefined;
@@ -99,19 +101,23 @@ export class ActivityLogReader {
     caller: Caller,
   ): Promise<EntriesAnswer> {
     const entries: ActivityLogEntry[] = [];
+    let incomplete: IncompleteEntries | undefined;
     const windows = activityWindows(from, to);
     // What is empty beside windows with entries is asked for once more: one odd answer would lose a month.
     for (let asked = 0, left = windows; asked < 2 && left.length > 0; asked += 1) {
       const empty: typeof windows = [];
       for (const window of left) {
         const answer = await this.client.getMachineActivityLog({ machineId, ...window }, caller);
-        if (answer.kind === 'data' && answer.data.length > 0) entries.push(...answer.data);
-        else if (answer.kind === 'data' || answer.kind === 'noData') empty.push(window);
+        if (answer.kind === 'data' && answer.data.length > 0) {
+          entries.push(...answer.data);
+          incomplete ??= answer.incomplete;
+        } else if (answer.kind === 'data' || answer.kind === 'noData') empty.push(window);
         else return answer;
       }
       if (entries.length === 0) return { kind: 'noData' };
       left = empty;
     }
+    this.incomplete.note(machineId, incomplete);
     return { kind: 'data', data: entries };
   }
 

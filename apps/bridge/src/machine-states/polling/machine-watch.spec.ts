@@ -361,6 +361,24 @@ describe('MachineWatch', () => {
     expect(published[before]?.event.data).toMatchObject({ historyTruncatedBefore: edge + 460 });
   });
 
+  it('takes a logged period of another state than the three for time without data', async () => {
+    activity = logged(['OPERATING', T0 - 600, T0]);
+    await turn();
+    clock.advance(600);
+    state = idle(T0 + 600, 5);
+    activity = logged(
+      ['OPERATING', T0 - 600, T0 + 120],
+      ['SETUP', T0 + 120, T0 + 300],
+      ['IDLE', T0 + 300, T0 + 600],
+    );
+    await turn();
+    expect(eventData()).toMatchObject([
+      { state: 'OPERATING', startTime: T0 - 600 },
+      { state: 'IDLE', startTime: T0 + 300, previousEndTime: T0 + 120 },
+    ]);
+    expect(reader.behindMachines).toBe(0);
+  });
+
   it('does not take a log that fails for a service that answers nobody', async () => {
     activity = { status: 503 };
     const poll = await watch.poll();

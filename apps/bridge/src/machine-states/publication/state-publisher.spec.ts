@@ -21,7 +21,6 @@ function derivation(machineId: string, alternations = 0, factoryId = 'F 1'): Der
     state: index % 2 === 0 ? ('IDLE' as const) : ('OFF' as const),
     startTime: T0 + (index + 1) * 60,
     endTime: T0 + (index + 2) * 60,
-    durationInMinutes: 1,
   }));
   const end = T0 + (alternations + 1) * 60;
   const latest = reading(entries.at(-1)!.state, end);

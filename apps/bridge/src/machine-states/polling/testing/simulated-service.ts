@@ -68,7 +68,6 @@ export class SimulatedService {
         state,
         startTime: isClipped ? Math.max(timeOf(firstMinute), from) : timeOf(firstMinute),
         endTime: timeOf(lastMinute + 1),
-        durationInMinutes: lastMinute + 1 - firstMinute,
       }))
       .filter(({ startTime, endTime }) => endTime > Math.max(startTime, from));
     return isShuffled ? entries.reverse() : entries;
