@@ -75,6 +75,8 @@ describe('parseMachineInfo', () => {
     [{ ...INFO, machineUniqueId: '' }, '[1].machineUniqueId is of type string', []],
     [{ ...INFO, machineUniqueId: {} }, '[1].machineUniqueId is of type object', []],
     [{ ...INFO, machineUniqueId: 2 ** 53 }, '[1].machineUniqueId is of type number', []],
+    [{ ...INFO, machineUniqueId: 'M'.repeat(1001) }, '[1].machineUniqueId is of type string', []],
+    [{ ...INFO, factoryId: 'F'.repeat(1001) }, '[1].factoryId is of type string', ['M-1']],
     [{ ...INFO, machineUniqueId: 'M-2', factoryId: null }, '[1].factoryId is absent', ['M-2']],
   ])('leaves %j out, and it alone', (incomplete, why, ids) => {
     const other = { ...INFO, machineUniqueId: 'M-3' };
@@ -228,6 +230,11 @@ describe('readDisplayName', () => {
 
   it.each([undefined, null, '', '  ', 7, {}, [], { en: 7 }])('finds no name in %j', (name) => {
     expect(readDisplayName(name)).toBeUndefined();
+  });
+
+  it('takes no more of a name than records have room for, and no half of a character', () => {
+    const name = `${'Mill '.repeat(199)}Mill`;
+    expect(readDisplayName({ en: `${name}\u{1F527}${'x'.repeat(1e6)}` })).toBe(name);
   });
 
   it('does not follow a structure nested without end', () => {

@@ -7,6 +7,9 @@ import type {
   MachineStateReading,
 } from './machine-data.js';
 
+/** Characters of an id or a name: with one of a megabyte, Kafka would refuse every record of its machine. */
+const LONGEST_TEXT = 1000;
+
 /**
  * Reads the answer of getMachineInfo: a bare list or `{machines: […]}`.
  *
@@ -30,13 +33,18 @@ function readMachine(entry: AnswerField, shared: (text: string) => string): Mach
   return {
     machineId,
     displayName: readDisplayName(entry.field('machineDisplayName').value) ?? machineId,
-    factoryId: shared(entry.field('factoryId').text()),
+    factoryId: shared(readId(entry.field('factoryId'))),
     factoryName: shared(readName(entry.field('factoryName'), '')),
   };
 }
 
 function readMachineId(entry: AnswerField): string {
-  return entry.field('machineUniqueId').text();
+  return readId(entry.field('machineUniqueId'));
+}
+
+function readId(field: AnswerField): string {
+  const id = field.text();
+  return id.length > LONGEST_TEXT ? field.fail(`${LONGEST_TEXT} characters at most`) : id;
 }
 
 /** Reads `machineState` of an answer or of an activity log entry. */
@@ -150,7 +158,10 @@ function readName({ value }: AnswerField, absent: string): string {
 
 /** The text of a display name given as a string or as an object of any structure, if it has one. */
 export function readDisplayName(name: unknown, level = 0): string | undefined {
-  if (typeof name === 'string') return name.trim() === '' ? undefined : name;
+  if (typeof name === 'string')
+    return name.trim() === ''
+      ? undefined
+      : name.slice(0, LONGEST_TEXT).replace(/[\uD800-\uDBFF]$/, '');
   if (typeof name !== 'object' || name === null || level > DEEPEST_LEVEL) return undefined;
   const entries = Object.entries(name);
   const likelyFirst = [
