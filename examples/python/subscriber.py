@@ -30,11 +30,20 @@ def is_new(event_id):
     return True
 
 
-# as Ctrl-C: close() has to commit and to leave the group
-signal.signal(signal.SIGTERM, signal.default_int_handler)
+is_stopping = False
+
+
+def stop(*_):
+    global is_stopping
+    is_stopping = True
+
+
+# no exception: raised within poll() it would lose the message that poll() has, and close() commits behind that
+for name in (signal.SIGINT, signal.SIGTERM):
+    signal.signal(name, stop)
 consumer.subscribe([f"{PREFIX}machine.state-changes.v1", f"{PREFIX}machine.command-outcomes.v1"])
 try:
-    while True:
+    while not is_stopping:
         message = consumer.poll(1.0)
         if message is None:
             continue
@@ -47,7 +56,5 @@ try:
             data = json.loads(message.value())
             line = {"id": headers["ce_id"], "type": headers["ce_type"], "machineId": data["machineId"]}
             print(json.dumps(line), flush=True)
-except KeyboardInterrupt:
-    pass
 finally:
     consumer.close()
