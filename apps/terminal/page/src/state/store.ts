@@ -107,6 +107,8 @@ export function setFactory(chosen: string | null): void {
   factoryId.value = chosen;
 }
 if (factoryId.value === '') factoryId.value = null;
+// also where nobody has chosen here: another window may choose before this one is loaded again
+keptHere.set('factoryId', factoryId.peek() ?? '');
 
 /** "Known up to": a machine whose state has not changed is known as far as the plant is. */
 export function knownUntilOf({ observation, knownUntil }: Tile): number | null {
