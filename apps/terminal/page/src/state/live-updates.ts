@@ -80,11 +80,13 @@ export function startLiveUpdates(): void {
     lost.abort();
   });
   let hidden = 0;
-  document.addEventListener('visibilitychange', () => {
+  const seenOrHidden = (): void => {
     clearTimeout(hidden);
     isSetAside = false;
     if (document.hidden) hidden = setTimeout(setAside, HIDDEN_MS);
-  });
+  };
+  document.addEventListener('visibilitychange', seenOrHidden);
+  seenOrHidden();
   window.addEventListener('storage', ({ key }) => {
     if (key === store.SESSION_KEY) store.adoptSession();
   });
@@ -111,7 +113,8 @@ function beginAnew(): void {
 
 function setAside(): void {
   isSetAside = true;
-  store.connection.value = { state: 'connecting', since: plantSeconds() };
+  if (store.connection.peek().state === 'live')
+    store.connection.value = { state: 'connecting', since: plantSeconds() };
   reconnect.abort();
 }
 
