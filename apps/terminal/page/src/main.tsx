@@ -32,7 +32,8 @@ async function installShell(): Promise<void> {
     isControlled = true;
   }
   const update = (): Promise<unknown> => register().then((shell) => shell.update());
-  setInterval(() => void update().catch(() => undefined), UPDATE_EVERY_MS);
+  // where no shell is allowed, or none could be read
+  setInterval(() => void update().catch(askForNewPage), UPDATE_EVERY_MS);
 }
 
 /** Over plain http no service worker finds a new page: a wall screen would keep the old one for months. */
