@@ -49,6 +49,8 @@ function compile(source, parameters, filename) {
 export default class NodeEnvironment extends TestEnvironment {
   async teardown() {
     await super.teardown();
+    // which would keep all that the file of tests has loaded
+    for (const file of compiled.values()) file.importModuleDynamically = undefined;
     for (const storage of used) storage.disable();
     used.clear();
   }
