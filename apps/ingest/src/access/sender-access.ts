@@ -272,15 +272,14 @@ function signatureFault(
     return `webhook-timestamp differs from the clock by more than ${SIGNATURE_AGE_SECONDS} s`;
   }
   if (hmacKey === undefined) return 'the sender has no key';
-  // Node reads headers as Latin-1: so written, they are the bytes that were signed
-  const expected = createHmac('sha256', hmacKey)
-    .update(`${id}.${timestamp}.`, 'latin1')
-    .update(body)
-    .digest();
+  // Node reads headers as Latin-1; clients sign what they send as UTF-8, or the UTF-8 of what they send as Latin-1
+  const expected = (['latin1', 'utf8'] as const).map((encoding) =>
+    createHmac('sha256', hmacKey).update(`${id}.${timestamp}.`, encoding).update(body).digest(),
+  );
   // several, while a key is replaced
   const isRight = (signatures ?? '').split(' ').some((signature) => {
     const sent = Buffer.from(signature.replace(/^v1,/, ''), 'base64');
-    return sent.length === expected.length && timingSafeEqual(sent, expected);
+    return expected.some((each) => sent.length === each.length && timingSafeEqual(sent, each));
   });
   return isRight ? undefined : 'the signature is wrong';
 }
