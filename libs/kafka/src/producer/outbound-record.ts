@@ -13,7 +13,7 @@ export interface OutboundRecord {
   partitionKey?: string;
   /** Only where no hash chooses the partition. */
   partition?: number;
-  /** Epoch milliseconds in decimal digits; without it, when it is sent. */
+  /** Epoch milliseconds, or -1 for none, as text; without it, when it is sent. */
   timestamp?: string;
   /** A record of state: its partition is given, and yet it is read by its key alone. */
   isState?: true;
