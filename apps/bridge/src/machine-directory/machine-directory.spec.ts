@@ -381,6 +381,24 @@ describe('MachineDirectory', () => {
     expect(calls).toHaveLength(2);
   });
 
+  it('looks a reason up for a message that has waited for long: it may have been added since', async () => {
+    const cameMs = performance.now();
+    expect(await directory.checkReason('M-1', '98', never, cameMs)).toBe('unknown');
+    reasonList.body = { reasons: [{ name: 'Setup', code: '97' }] };
+    skippedMs += 30_000;
+    expect(await directory.checkReason('M-1', '97', never, cameMs)).toBe('known');
+  });
+
+  it('takes no empty list for an answer to other reasons', async () => {
+    const cameMs = performance.now();
+    const { body } = reasonList;
+    reasonList.body = { reasons: [] };
+    expect(await directory.checkReason('M-1', '98', never, cameMs)).toBe('unknown');
+    reasonList.body = body;
+    passGap();
+    expect(await directory.checkReason('M-1', '22', never, cameMs)).toBe('known');
+  });
+
   it.each([403, 404])(
     "leaves a machine's reasons to the service for a while once a look-up was answered %i",
     async (status) => {

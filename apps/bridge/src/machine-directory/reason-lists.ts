@@ -17,6 +17,7 @@ const MAX_MACHINES = 200_000;
 /** A list with its look-up takes more than a kilobyte; what it says, a hundred bytes. */
 const MAX_LISTS = 10_000;
 const MAX_SHARED_SETS = 1000;
+const JUST_READ_MS = 30_000;
 
 /** The reasons that may be set for each machine (interface: MachineClassification), read when first needed. */
 @Injectable()
@@ -228,7 +229,7 @@ class ReasonList {
 
   async check(reasonId: string, signal: AbortSignal, sinceMs: number): Promise<DirectoryAnswer> {
     if (this.options.isFresh(this.known) && this.codes.has(reasonId)) return 'known';
-    if (sinceMs < this.readSinceMs && !this.codes.has(reasonId)) return 'unknown';
+    if (this.wasReadSince(sinceMs) && !this.codes.has(reasonId)) return 'unknown';
     const remembered = this.misses.answerTo(reasonId);
     // What was on the list when it could last be read is as good as known while it cannot be.
     if (remembered !== undefined) return this.codes.has(reasonId) ? 'known' : remembered;
@@ -238,6 +239,15 @@ class ReasonList {
     if (this.codes.size > 0 && isEmpty(answer)) return 'unverifiable';
     this.misses.missed(reasonId);
     return 'unknown';
+  }
+
+  /**
+   * Whether the list has been asked for since, and is of just now: a reason may be added while its message waits. An
+   * empty one says nothing of other reasons.
+   */
+  private wasReadSince(sinceMs: number): boolean {
+    const isOfNow = realNowMs() - this.readSinceMs < JUST_READ_MS;
+    return isOfNow && sinceMs < this.readSinceMs && this.codes.size > 0;
   }
 
   /** Reads it anew; who asks before the look-up starts shares it. */
