@@ -196,7 +196,9 @@ export class RequestLog {
     const record = { topic: this.claimsTopic, partition: PARTITION, key: null, value, headers: {} };
     const isRead = this.change(nonce, withinMs);
     const send = async (): Promise<void> => {
-      if (this.changes.has(nonce)) await this.producer.sendAll([record]);
+      if (!this.changes.has(nonce)) return;
+      const refused = await this.producer.sendAll([record]);
+      for (const [{ topic }, err] of refused) this.logger.error({ msg: 'claim refused', topic, err });
     };
     // closed: nobody waits any more
     this.sending = this.sending.then(send).catch(() => undefined);
