@@ -117,6 +117,7 @@ class FollowAttempt {
         from === 'beginning' ? topicSpans(this.kafka, topic) : latestSpans(this.kafka, topic, from),
       ),
     );
+    this.targets.clear();
     for (const { topic, partition, from, until } of spans.flat()) {
       const key = keyOf(topic, partition);
       const known = this.positions.get(key);
@@ -144,9 +145,12 @@ class FollowAttempt {
     const { topic, partition } = batch;
     const key = keyOf(topic, partition);
     const fetched = fetchedRecords(batch);
-    // A topic that is created anew, or loses its end, between two fetches ends before the position in the old one.
-    const isAnotherLog = Number(batch.highWatermark) < (this.positions.get(key) ?? 0);
-    if (isAnotherLog && fetched.length > 0) this.positions.delete(key);
+    // A topic that is created anew, or loses its end, between two fetches ends before what is known of the old one.
+    const knownEnd = Math.max(this.positions.get(key) ?? 0, this.targets.get(key) ?? 0);
+    if (Number(batch.highWatermark) < knownEnd && fetched.length > 0) {
+      this.ending.end(new Error(`${topic}/${partition} was created anew, or has lost its end`));
+      return;
+    }
     const from = this.positions.get(key) ?? 0;
     const records = fetched
       .filter(({ position }) => position >= from)
