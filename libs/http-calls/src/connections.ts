@@ -90,7 +90,7 @@ function resetting(callback: buildConnector.Callback, below?: Socket): buildConn
  * For so long a connection is used again. The name of a service that has moved may lead elsewhere by then, while the
  * former address still answers; connections that are always in use would never be opened anew.
  */
-const LONGEST_USE_MS = 60_000;
+export const LONGEST_USE_MS = 60_000;
 
 /** The parser that undici puts to a connection as that is handed to it. */
 interface ResponseParser {
@@ -218,7 +218,7 @@ export async function openTunnel(
 
 function refusalOf(status: number, target: string): string {
   return status === 407
-    ? 'does not accept the login in HTTPS_PROXY, or wants one (407)'
+    ? 'does not accept the login in https_proxy or HTTPS_PROXY, or wants one (407)'
     : `has opened no tunnel to ${target}: it answered ${status}`;
 }
 

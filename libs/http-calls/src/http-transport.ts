@@ -9,7 +9,7 @@ import {
 import { type Dispatcher, Pool } from 'undici';
 import { realNowMs } from '#libs/clock';
 import type { ProxySettings } from '#libs/config';
-import { resettingConnector } from './connections.js';
+import { LONGEST_USE_MS, resettingConnector } from './connections.js';
 import {
   type CallAbort,
   type HttpCaller,
@@ -48,6 +48,8 @@ export class HttpTransport {
       // these two watch for inactivity; the caller's deadline covers the whole call
       headersTimeout: 0,
       bodyTimeout: 0,
+      // idle, whatever the server allows
+      keepAliveMaxTimeout: LONGEST_USE_MS,
     });
     // Unlike create() this takes none of axios's defaults, which it would merge and validate for every call.
     this.http = new Axios({ adapter: undiciAdapter(this.pool) });
