@@ -222,7 +222,7 @@ export class AssignedPartition {
     const { position, size: messages } = this.progress;
     // where a transaction stays open, nothing may be fetched for long
     const from = position ?? this.begin;
-    const lag = from === undefined ? 0 : Math.max(0, this.ends.highWatermark - from);
+    const lag = from === undefined ? 0 : Math.max(0, this.ends.end - from);
     return { topic, partition, messages, lag };
   }
 

@@ -389,6 +389,13 @@ describe('AssignedPartitions', () => {
       expect(places()).toMatchObject([{ topic: 'a', partition: 0, offset: 2 }]);
     });
 
+    it('starts over, whatever an older answer says of its end', () => {
+      queues.endsFetched('a', { partition: 0, highWatermark: '2', lastStableOffset: '2' });
+      queues.endOffsetRead('a', 0, 1000);
+      queues.bufferFetched(from('a', 0, 2), recordsUpTo(2));
+      expect(underWay).toHaveLength(2);
+    });
+
     it('gives up what is under way of the old one, though the new one has as many messages', async () => {
       fetched(from('a', 0, 101), recordsUpTo(1, 100));
       await until(() => underWay.length === 1);

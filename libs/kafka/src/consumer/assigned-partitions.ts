@@ -183,7 +183,7 @@ export class AssignedPartitions {
     void owned.closeBuffer(new Error(`${topic}/${partition} was recreated or truncated`));
     void owned.transactions.endTransactions();
     const opened = this.open(topic, partition, true);
-    opened.ends.highWatermark = owned.ends.highWatermark;
+    opened.ends.endOffsetRead(owned.ends.highWatermark);
     return opened;
   }
 }

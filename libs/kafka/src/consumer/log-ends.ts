@@ -20,8 +20,10 @@ const logger = new Logger('Consumer');
 
 /** The ends of a partition's log: how far it can be read, and what was deleted before it was. */
 export class LogEnds {
-  /** The end of the partition. */
+  /** The end of the partition, as the latest fetch has it. */
   highWatermark = 0;
+  /** As far as is known, also where nothing is fetched. */
+  end = 0;
   /** Whatever was deleted below this is logged. */
   private lostUpTo = 0;
   /**
@@ -38,13 +40,14 @@ export class LogEnds {
   /** Takes the ends as a fetch has them, before what it has fetched; all below `fetchedEnd` was fetched before. */
   endsFetched(ends: FetchedEnds, fetchedEnd: number): void {
     this.highWatermark = Number(ends.highWatermark);
+    this.end = this.highWatermark;
     this.noteTransaction(Number(ends.lastStableOffset));
     if (fetchedEnd > 0) this.logLoss(fetchedEnd, Number(ends.lastStartOffset));
   }
 
   /** Takes the end of the partition as an admin request has it, which may be older than the latest fetch. */
   endOffsetRead(highWatermark: number): void {
-    this.highWatermark = Math.max(this.highWatermark, highWatermark);
+    this.end = Math.max(this.end, highWatermark);
   }
 
   /** Logs that Kafka has deleted what was not read yet, such as by retention. */
