@@ -65,7 +65,7 @@ const toNestLogger: logCreator = () => {
       logger.debug(entry);
       return;
     }
-    const line = JSON.stringify([message, broker, error]);
+    const line = JSON.stringify([message, broker, groupId, topic, partition, String(error)]);
     const { loggedMs, leftOut } = known.get(line) ?? { loggedMs: -Infinity, leftOut: 0 };
     const isDue = realNowMs() - loggedMs >= SAME_LINE_EVERY_MS;
     if (known.size === MOST_LINES_KNOWN) known.clear();
