@@ -81,7 +81,10 @@ function exitBecause(
 
 function remedyOf(error: unknown, portSetting: string): string {
   const hostSetting = portSetting.replace(/PORT$/, 'HOST');
-  switch (error instanceof Error && 'code' in error && error.code) {
+  const { code, syscall = '' }: NodeJS.ErrnoException =
+    error instanceof Error ? error : new Error();
+  if (!['listen', 'getaddrinfo'].includes(syscall)) return '';
+  switch (code) {
     case 'EADDRINUSE':
       return `: set ${portSetting} to another port`;
     case 'EACCES':
