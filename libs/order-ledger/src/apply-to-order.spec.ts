@@ -207,7 +207,7 @@ describe('a snapshot of an order', () => {
       const ledger = new Ledger();
       ledger.takeIn([{ kind: 'snapshot', order: onFirst }], 2);
       const again: OrderMessage = { kind: 'snapshot', order: { ...onSecond, changedAt } };
-      ledger.takeIn([again], 1, { partition: 0, recordedAt: 3 });
+      ledger.takeIn([again], 1, { partition: 0, recordedAt: 60_002 });
       expect(listsOf(ledger)).toEqual([[], ['4711'], []]);
     },
   );
