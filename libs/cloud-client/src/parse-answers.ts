@@ -104,7 +104,7 @@ function readReason(entry: AnswerField): ClassificationReason {
 }
 
 function readCode(entry: AnswerField): string {
-  return entry.field('code').text();
+  return readId(entry.field('code'));
 }
 
 /**

@@ -29,6 +29,10 @@ export class PassedOverEntries {
     if (signatureOf(known) !== signatureOf(entries)) this.log(machineId, entries);
   }
 
+  forget(machineId: string): void {
+    this.lists.delete(machineId);
+  }
+
   private log(machineId: string, entries: IncompleteEntries | undefined): void {
     const which = { list: this.kind, ...(machineId !== '' && { machineId }) };
     if (entries === undefined) {

@@ -62,6 +62,7 @@ export class ActivityLogReader {
   /** The machine is no longer watched. */
   forget(machineId: string): void {
     this.behind.delete(machineId);
+    this.incomplete.forget(machineId);
   }
 
   /**
