@@ -296,18 +296,18 @@ describe('a message that only names its order', () => {
   it('leaves alone the order of another company that has its number', async () => {
     const ofCompany = (Company: string) =>
       sendEvent('7', { Company }, { ce_type: 'order.of-company' });
-    erp.orders.set('USMF-7', { machineId: 'M-002' });
+    erp.orders.set('USMF-7', { machineId: 'M-011' });
     erp.orders.set('DEMF-7', { machineId: 'M-008' });
     for (const id of [await ofCompany('USMF'), await ofCompany('DEMF')]) {
       await outcomeOf(id, 'applied');
     }
-    await plant.sandbox.listBecomes('M-002', ['USMF-7']);
+    await plant.sandbox.listBecomes('M-011', ['USMF-7']);
     await plant.sandbox.listBecomes('M-008', ['DEMF-7']);
     erp.orders.delete('DEMF-7');
     expect(json(await outcomeOf(await ofCompany('DEMF'), 'applied'))).toMatchObject({
       ...{ machineId: 'M-008', orderId: 'DEMF-7', workingOrders: [] },
     });
-    await plant.sandbox.listBecomes('M-002', ['USMF-7']);
+    await plant.sandbox.listBecomes('M-011', ['USMF-7']);
   });
 
   it('leaves an order unknown that the ERP does not have yet, and says so', async () => {
