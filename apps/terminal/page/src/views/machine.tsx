@@ -385,13 +385,14 @@ function SentReason(props: {
   const endTime = entry.endTime ?? endOfOpenEnded(entry, view, plantMinute.value);
   const correct = (): void => {
     const now = plantMinute.peek();
-    const state = view?.periods.find((period) => overlap(period, entry))?.state ?? 'IDLE';
+    const period: Period = { startTime, endTime };
+    const state = view?.periods.find((other) => overlap(other, period))?.state ?? 'IDLE';
     const target: Target = {
       machineId,
       machineName,
-      stop: own?.stop ?? { startTime, endTime, state },
-      left: [{ startTime, endTime }],
-      operatingSeconds: overMinute(operatingSeconds(view?.periods ?? [], entry, now)),
+      stop: own?.stop ?? { ...period, state },
+      left: [period],
+      operatingSeconds: overMinute(operatingSeconds(view?.periods ?? [], period, now)),
       replaces: nameOfReason(machineId, reasonId),
     };
     openSheet({ kind: 'reason', targets: [target] });
