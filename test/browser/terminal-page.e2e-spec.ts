@@ -647,31 +647,39 @@ describe("the terminal's page", () => {
       await openWithClock(`#/machine/${STANDING}`);
       const [, lastShift] = terminal.plant.session.shifts;
       const { startTime, endTime } = { ...lastShift!, startTime: lastShift!.endTime - 3600 };
-      terminal.takeEntry({
-        ...{ entryId: 'e-1', machineId: STANDING, reasonId: '16', startTime, endTime: null },
-        ...{
-          station: 'Line 2',
-          operator: null,
-          sentAt: startTime + 600,
-          appliedAt: startTime + 660,
-        },
-        ...{ ...APPLIED, moved: false, source: { topic: 't', partition: 0, offset: '1' } },
-      });
+      const take = (entryId: string, reasonId: string, start: number): void => {
+        terminal.takeEntry({
+          ...{ entryId, machineId: STANDING, reasonId, startTime: start, endTime: null },
+          ...{ station: 'Line 2', operator: null, sentAt: start + 600, appliedAt: start + 660 },
+          ...{ ...APPLIED, moved: false, source: { topic: 't', partition: 0, offset: '1' } },
+        });
+      };
+      take('e-0', '12', startTime - 600);
+      take('e-1', '16', startTime);
       const view = terminal.viewOf(STANDING);
-      view.classifications = [{ entryId: 'e-1', startTime, endTime }];
+      // another one lay over all of the first, and over a part of the second
+      const applied = [
+        { startTime, endTime: startTime + 1200 },
+        { startTime: startTime + 1800, endTime },
+      ];
+      view.classifications = applied.map((span) => ({ entryId: 'e-1', ...span }));
       view.periods = [
         { state: 'IDLE', startTime, endTime, revision: 0 },
         { state: 'OPERATING', startTime: endTime, endTime: null, revision: 0 },
       ];
       await page.clock.runFor(2_000);
       await page.getByRole('button', { name: 'Last shift' }).click();
-      await page.locator('.given', { hasText: 'No material' }).waitFor();
-      await page.getByRole('button', { name: 'Correct' }).click();
+      await page.locator('.given', { hasText: 'No material' }).getByText('Correct').click();
       // it did not run in that time, and is not asked for a second tap
       await page.locator('.reason-button[data-code="13"]').first().click();
       await afterUndo();
       await eventually(() => terminal.posts.flat()[0], { what: 'the correction was sent' });
-      expect(terminal.posts.flat()[0]).toMatchObject({ reasonId: '13', startTime, endTime });
+      expect(terminal.posts.flat()).toMatchObject(
+        applied.map((span) => ({ reasonId: '13', ...span })),
+      );
+      const covered = page.locator('.given', { hasText: 'Cleaning' });
+      await covered.waitFor();
+      expect(await covered.getByText('Correct').count()).toBe(0);
     });
 
     it.each([

@@ -2,7 +2,16 @@ import fc from 'fast-check';
 import type { Entry, MachineState } from '../../../src/api/index.js';
 import type { OutgoingReason } from './outgoing.js';
 import { ENTRY, REASON } from './testing/entries.js';
-import { barsOf, currentEntries, entriesIn, moved, reasonBars, ticksOf, zoomed } from './strip.js';
+import {
+  appliesIn,
+  barsOf,
+  currentEntries,
+  entriesIn,
+  moved,
+  reasonBars,
+  ticksOf,
+  zoomed,
+} from './strip.js';
 
 const shift = { startTime: 0, endTime: 28_800 };
 const next = { startTime: 28_800, endTime: 57_600 };
@@ -88,6 +97,33 @@ describe('the strip of a shift', () => {
       const earlier = local({ startTime: 2000, endTime: null, madeAt: 2000, status });
       expect(inBrief([earlier], next, 30_000)).toEqual(expected);
     });
+  });
+
+  it.each<[string, Partial<Entry>, [number, number][], [number, number | null][]]>([
+    ['up to now while it goes on', {}, [[600, 28_800]], [[600, null]]],
+    ['up to where it was ended', {}, [[600, 3000]], [[600, 3000]]],
+    [
+      'in what a later one leaves of it',
+      {},
+      [
+        [600, 1200],
+        [1800, 2000],
+      ],
+      [
+        [600, 1200],
+        [1800, 2000],
+      ],
+    ],
+    ['never, where a later one covers it whole', {}, [], []],
+    ['for what it was given, where it was refused', { status: 'rejected' }, [], [[600, null]]],
+    ['for what it was given, where it has an end', { endTime: 900 }, [[700, 900]], [[600, 900]]],
+  ])('lets an open-ended reason apply %s', (_, more, spans, expected) => {
+    const classifications = spans.map(([startTime, endTime]) => ({
+      ...{ entryId: 'e-1', startTime, endTime },
+    }));
+    const others = [{ entryId: 'other', startTime: 2000, endTime: 2400 }, ...classifications];
+    const applies = appliesIn({ ...ENTRY, status: 'applied', ...more }, others, 3600);
+    expect(applies.map(({ startTime, endTime }) => [startTime, endTime])).toEqual(expected);
   });
 
   it('does not list for the next shift what ended in the one before', () => {

@@ -85,6 +85,24 @@ export function entriesIn<E extends Period & Parameters<typeof currentEntries>[0
   return currentEntries(entries).filter((entry) => overlap(entry, shift));
 }
 
+/**
+ * When a reason applies. An open-ended one does up to a later one, or to the end of its shift, and in what a later one
+ * leaves of that; never, where that covers it whole.
+ */
+export function appliesIn(
+  { entryId, startTime, endTime, status }: Entry,
+  classifications: MachineView['classifications'],
+  now: number,
+): Period[] {
+  if (endTime !== null || !stands({ status })) return [{ startTime, endTime }];
+  return classifications
+    .filter((span) => span.entryId === entryId)
+    .map((span) => ({
+      startTime: span.startTime,
+      endTime: span.endTime > now ? null : span.endTime,
+    }));
+}
+
 export interface ReasonBar extends Shift {
   entryId: string;
   reasonId: string;

@@ -12,7 +12,7 @@ import {
 } from '../model/outgoing.js';
 import { operatingSeconds, overlap, type Period } from '../model/periods.js';
 import { stopRows } from '../model/stop-rows.js';
-import { type Bar, barsOf, entriesIn, reasonBars, type Shift } from '../model/strip.js';
+import { appliesIn, type Bar, barsOf, entriesIn, reasonBars, type Shift } from '../model/strip.js';
 import { lookOf } from '../model/tiles.js';
 import { outgoing } from '../state/outbox.js';
 import { AnswerStatus, OutgoingStatus } from '../parts/entry-status.js';
@@ -382,17 +382,17 @@ function SentReason(props: {
   const { entry, own, machineName, view } = props;
   const words = strings.value;
   const { machineId, reasonId, startTime } = entry;
-  const endTime = entry.endTime ?? endOfOpenEnded(entry, view, plantMinute.value);
+  const applies = appliesIn(entry, view?.classifications ?? [], plantMinute.value);
   const correct = (): void => {
     const now = plantMinute.peek();
-    const period: Period = { startTime, endTime };
-    const state = view?.periods.find((other) => overlap(other, period))?.state ?? 'IDLE';
+    const state = view?.periods.find((period) => overlap(period, entry))?.state ?? 'IDLE';
+    const seconds = applies.map((part) => operatingSeconds(view?.periods ?? [], part, now));
     const target: Target = {
       machineId,
       machineName,
-      stop: own?.stop ?? { ...period, state },
-      left: [period],
-      operatingSeconds: overMinute(operatingSeconds(view?.periods ?? [], period, now)),
+      stop: own?.stop ?? { startTime, endTime: applies.at(-1)?.endTime ?? null, state },
+      left: applies,
+      operatingSeconds: overMinute(seconds.reduce((sum, each) => sum + each, 0)),
       replaces: nameOfReason(machineId, reasonId),
     };
     openSheet({ kind: 'reason', targets: [target] });
@@ -403,7 +403,10 @@ function SentReason(props: {
       <span class="given-what column">
         <span class="given-name">
           <bdi>{nameOfReason(machineId, reasonId)}</bdi>{' '}
-          <span class="given-when">{periodText({ startTime, endTime })}</span>
+          <span class="given-when">
+            {applies.map(periodText).join(', ') ||
+              formats.value.timeOn(startTime, plantMinute.value)}
+          </span>
         </span>
         <AnswerStatus entry={entry} />
         {entry.moved && (
@@ -416,18 +419,9 @@ function SentReason(props: {
           <bdi>{by}</bdi>, {formats.value.timeOn(entry.sentAt, plantMinute.value)}
         </span>
       </span>
-      <Button onClick={correct}>{words.correct}</Button>
+      {applies.length > 0 && <Button onClick={correct}>{words.correct}</Button>}
     </div>
   );
-}
-
-/** When an open-ended reason ceased to apply, with its shift or by a later one; null while it goes on. */
-function endOfOpenEnded({ entryId }: Entry, view: MachineView | null, now: number): number | null {
-  const ends = (view?.classifications ?? [])
-    .filter((span) => span.entryId === entryId)
-    .map(({ endTime }) => endTime);
-  const last = Math.max(...ends);
-  return ends.length > 0 && last <= now ? last : null;
 }
 
 /** The interface's states are by the minute: up to one of them is not worth a second tap, here and on the server. */
