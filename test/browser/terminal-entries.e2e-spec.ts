@@ -214,4 +214,37 @@ describe("entries of the terminal's page", () => {
     await shown.status(OTHERS[0]!, 'queued').waitFor();
     expect(await page.locator('.stop [data-status]').count()).toBe(1);
   });
+
+  it('do not come back where one was kept as another one failed, and was taken back', async () => {
+    const { page, terminal } = shown;
+    terminal.setLink('down');
+    await page.evaluate(() => {
+      const stores = IDBObjectStore.prototype as {
+        put: (this: IDBObjectStore, ...what: unknown[]) => unknown;
+      };
+      const { put } = stores;
+      stores.put = function () {
+        stores.put = put;
+        const wait = (): void => {
+          if (document.title === 'The disk is full') this.transaction.abort();
+          else this.count().onsuccess = wait;
+        };
+        wait();
+        return undefined;
+      };
+    });
+    await shown.giveReason(OTHERS[0]!, '20');
+    await page.keyboard.press('Escape');
+    // waits for the one before
+    await shown.giveReason(NAME, '13');
+    await page.evaluate(() => {
+      document.title = 'The disk is full';
+    });
+    await page.getByText('Entries are not kept').waitFor();
+    await shown.rowOf(NAME).getByRole('button', { name: 'Undo' }).click();
+    await page.clock.runFor(21_000);
+    await page.getByText('Entries are not kept').waitFor({ state: 'detached' });
+    await shown.status(OTHERS[0]!, 'queued').waitFor();
+    expect(await page.locator('.stop [data-status]').count()).toBe(1);
+  });
 });

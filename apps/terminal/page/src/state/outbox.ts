@@ -283,6 +283,7 @@ async function change(decide: Change): Promise<void> {
   }
   // it may have failed others meanwhile, whose entries it does not have
   show(written && used === database ? written : decide(outgoing.peek()));
+  if (!database) noteOwn();
   tabs?.postMessage('changed');
 }
 
@@ -293,7 +294,6 @@ function noteOwn(): void {
 /** Writes what the page itself keeps, once there is a database that takes it. */
 async function keepAgain(): Promise<void> {
   if (database) return;
-  noteOwn();
   const mine = outgoing.peek();
   const opened = await openDatabase().catch(() => null);
   if (!opened) return;
