@@ -247,4 +247,36 @@ describe("entries of the terminal's page", () => {
     await shown.status(OTHERS[0]!, 'queued').waitFor();
     expect(await page.locator('.stop [data-status]').count()).toBe(1);
   });
+
+  it('are as another tab has left them, where one has lost the database for a while', async () => {
+    const { page, terminal } = shown;
+    const second = await page.context().newPage();
+    await second.goto(terminal.url);
+    terminal.refusals.set('13', 'over-operating');
+    await shown.giveReason(NAME, '13');
+    await page.clock.runFor(11_000);
+    await shown.status(NAME, 'unconfirmed').waitFor();
+    // without a connection as well, it knows what becomes of it from the database alone
+    await page.route('**/api/**', (route) => route.abort());
+    terminal.breakStreams();
+    await page.evaluate(() => {
+      const stores = IDBObjectStore.prototype as {
+        put: (this: IDBObjectStore, ...what: unknown[]) => unknown;
+      };
+      const { put } = stores;
+      stores.put = function () {
+        stores.put = put;
+        this.transaction.abort();
+        return undefined;
+      };
+    });
+    await shown.giveReason(OTHERS[0]!, '20');
+    await page.getByText('Entries are not kept').waitFor();
+    const row = second.locator('.stop', { hasText: NAME });
+    await row.getByRole('button', { name: 'Send all the same' }).click();
+    await row.locator('[data-status=applied]').waitFor();
+    await page.clock.runFor(21_000);
+    await page.getByText('Entries are not kept').waitFor({ state: 'detached' });
+    await shown.status(NAME, 'applied').waitFor();
+  });
 });

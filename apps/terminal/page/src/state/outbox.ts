@@ -50,8 +50,11 @@ export const unsentEntries = computed(() => unsent(outgoing.value, tick.value));
 
 const tabs = channelOfTabs();
 let database: IDBDatabase | null = null;
-/** Entries that this page has had since the database takes none: what the database has besides is of other tabs. */
-const own = new Set<string>();
+/**
+ * Entries that this page has had since the database takes none, as they were at first, by id: what the database has
+ * besides is of other tabs.
+ */
+const own = new Map<string, Outgoing>();
 let failures = 0;
 let nextTryAtMs = 0;
 let isSending = false;
@@ -288,19 +291,23 @@ async function change(decide: Change): Promise<void> {
 }
 
 function noteOwn(): void {
-  for (const { id } of outgoing.peek()) own.add(id);
+  for (const entry of outgoing.peek()) if (!own.has(entry.id)) own.set(entry.id, entry);
 }
 
 /** Writes what the page itself keeps, once there is a database that takes it. */
 async function keepAgain(): Promise<void> {
   if (database) return;
-  const mine = outgoing.peek();
   const opened = await openDatabase().catch(() => null);
   if (!opened) return;
-  const ofAll = (kept: readonly Outgoing[]): Outgoing[] => [
-    ...kept.filter(({ id }) => !own.has(id)),
-    ...mine,
-  ];
+  const mine = outgoing.peek();
+  const ofAll = (kept: readonly Outgoing[]): Outgoing[] => {
+    const byId = new Map(kept.map((entry) => [entry.id, entry]));
+    return [
+      ...kept.filter(({ id }) => !own.has(id)),
+      // another tab may have changed what has not changed here
+      ...mine.map((entry) => (own.get(entry.id) === entry ? (byId.get(entry.id) ?? entry) : entry)),
+    ];
+  };
   const written = await changeKept(opened, ofAll).catch(() => null);
   // meanwhile something may have changed here: then the next time
   if (!written || outgoing.peek() !== mine) {
