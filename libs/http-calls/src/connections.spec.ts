@@ -114,7 +114,10 @@ describe('a tunnel', () => {
   });
 
   it.each([
-    ['407 Proxy Authentication Required', /does not accept the login in https_proxy or HTTPS_PROXY.*\(407\)$/],
+    [
+      '407 Proxy Authentication Required',
+      /does not accept the login in https_proxy or HTTPS_PROXY.*\(407\)$/,
+    ],
     ['502 Bad Gateway', /has opened no tunnel to cloud.test:443: it answered 502$/],
     ['302 Found', /it answered 302$/],
   ])('is none after %s, and its connection is closed', async (status, message) => {

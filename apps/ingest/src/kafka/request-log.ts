@@ -198,7 +198,8 @@ export class RequestLog {
     const send = async (): Promise<void> => {
       if (!this.changes.has(nonce)) return;
       const refused = await this.producer.sendAll([record]);
-      for (const [{ topic }, err] of refused) this.logger.error({ msg: 'claim refused', topic, err });
+      for (const [{ topic }, err] of refused)
+        this.logger.error({ msg: 'claim refused', topic, err });
     };
     // closed: nobody waits any more
     this.sending = this.sending.then(send).catch(() => undefined);
