@@ -387,15 +387,16 @@ describe("the terminal's page", () => {
 
     it('comes back soon, however long a proxy asks it to wait', async () => {
       await openWithClock();
-      await page.getByText('Live').waitFor();
-      terminal.fails = () => true;
+      await rowOf(NAME).first().waitFor();
+      // which may be on their way yet
+      terminal.fails = (path) => path !== '/api/reasons';
       terminal.breakStreams();
       await page.locator('[data-connection=bad]').waitFor();
       await giveReason(NAME, '13');
       await afterUndo();
       terminal.fails = () => false;
       await page.clock.runFor(61_000);
-      await page.getByText('Live').waitFor({ timeout: 5_000 });
+      await page.getByText('Live').waitFor();
       await status(NAME, 'applied').waitFor();
     });
 
