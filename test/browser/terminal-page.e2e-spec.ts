@@ -468,11 +468,16 @@ describe("the terminal's page", () => {
       await open('#/wall');
       const second = await page.context().newPage();
       await second.goto(`${terminal.url}#/wall`);
-      await page.getByLabel('Factory').selectOption('Plant North');
+      const factoryOnceReloaded = async (window: Page): Promise<string> => {
+        await window.reload();
+        await window.locator('.tile').first().waitFor();
+        return window.getByLabel('Factory').inputValue();
+      };
       await second.getByLabel('Factory').selectOption('Plant South');
-      await page.reload();
-      await page.locator('.tile').first().waitFor();
-      expect(await page.getByLabel('Factory').inputValue()).toBe('F-1');
+      expect(await factoryOnceReloaded(page)).toBe('');
+      await page.getByLabel('Factory').selectOption('Plant North');
+      expect(await factoryOnceReloaded(page)).toBe('F-1');
+      expect(await factoryOnceReloaded(second)).toBe('F-2');
     });
 
     it('distinguishes machines that have one name, in every view, as long as both are there', async () => {
