@@ -195,6 +195,13 @@ describe('parseClassificationReasons', () => {
     expect(parse([{ ...REASON, name: {} }])).toEqual([{ name: '22', code: '22' }]);
   });
 
+  it('leaves out a reason whose code has more than 1,000 characters', () => {
+    const [longest, longer] = [1000, 1001].map((length) => ({ code: '2'.repeat(length) }));
+    const { entries, incomplete } = read([longest, longer]);
+    expect(entries.map(({ code }) => code)).toEqual([longest!.code]);
+    expect(incomplete).toMatchObject({ count: 1, ids: [] });
+  });
+
   it('leaves a reason without a code out, and it alone', () => {
     expect(read({ reasons: [{ name: 'No code' }, REASON, null] })).toEqual({
       entries: [REASON],
