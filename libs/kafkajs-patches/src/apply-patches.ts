@@ -11,6 +11,14 @@ import {
   withoutDefaultCommits,
 } from './fixes/consumer.js';
 import {
+  type ExpiringPoolClass,
+  type MetadataResponse,
+  type OffsetsClusterClass,
+  withLeaderless,
+  withOffsetsOfLed,
+  withSoonLeaders,
+} from './fixes/leaders.js';
+import {
   asksForNoTopic,
   type ConnectionClass,
   type CreateMetadataRequest,
@@ -67,7 +75,12 @@ export function applyPatches(): void {
   );
   patchModule<CreateAdmin>('kafkajs/src/admin/index.js', withItsCluster);
   patchModule<CreateMetadataRequest>(`${PROTOCOL}/metadata/v4/request.js`, asksForNoTopic);
-  patchModule<MetadataPoolClass>('kafkajs/src/cluster/brokerPool.js', withBrokersAlone);
+  // The parser of all versions.
+  patchModule<MetadataResponse>(`${PROTOCOL}/metadata/v0/response.js`, withLeaderless);
+  patchModule<MetadataPoolClass & ExpiringPoolClass>('kafkajs/src/cluster/brokerPool.js', (Pool) =>
+    withSoonLeaders(withBrokersAlone(Pool)),
+  );
+  patchModule<OffsetsClusterClass>('kafkajs/src/cluster/index.js', withOffsetsOfLed);
   patchModule(`${PROTOCOL}/produce/v3/request.js`, () => produceRequest);
   patchModule<CreateManager>('kafkajs/src/producer/eosManager/index.js', withCachedCoordinator);
 }

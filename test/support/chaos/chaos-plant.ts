@@ -15,6 +15,8 @@ export interface ChaosPlantOptions {
   machines?: number;
   partitions?: number;
   brokers?: string[];
+  /** Nodes of a topic's partitions, of topics that do not lie on all of the cluster's. */
+  placed?: Record<string, number[][]>;
   /** Bridge settings beyond those every test needs. */
   env?: Environment;
 }
@@ -40,7 +42,8 @@ export class ChaosPlant {
   ) {}
 
   static async open(options: ChaosPlantOptions = {}): Promise<ChaosPlant> {
-    const { machines = 60, partitions = 6, brokers = testBrokers(), env = {} } = options;
+    const { machines = 60, partitions = 6, brokers = testBrokers() } = options;
+    const { placed = {}, env = {} } = options;
     const topicPrefix = uniqueTopicPrefix();
     const sandboxEnv = { SANDBOX_MACHINES: String(machines + AWKWARD_MACHINES) };
     const { control: sandbox, close } = await startSandbox(sandboxEnv);
@@ -53,6 +56,9 @@ export class ChaosPlant {
       BRIDGE_FLOWS: 'work-orders,downtime-reasons',
       ...env,
     };
+    for (const [topic, nodes] of Object.entries(placed)) {
+      await kafka.topics.createPlaced(topic, ...nodes);
+    }
     await kafka.topics.create(partitions, ...TOPICS_OF_TESTS);
     return new ChaosPlant(kafka, sandbox, load, bridgeEnv, close);
   }

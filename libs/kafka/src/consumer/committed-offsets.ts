@@ -1,7 +1,8 @@
 import { realDelayMs } from '#libs/clock';
+import { leaderNotAvailable } from '#libs/kafkajs-patches';
 import type { Admin, KafkaClient, TopicPartition } from '../client/kafka-port.js';
 import { withAdmin } from '../client/with-admin.js';
-import { committedSpans } from '../reading/topics.js';
+import { committedSpans, hasLeader } from '../reading/topics.js';
 import { type OffsetMetadata, parseOffsetMetadata } from './offset-metadata.js';
 
 /** Partitions are assigned by the dozen: so long, in real milliseconds, a request waits for the others to join it. */
@@ -25,6 +26,13 @@ interface Asked extends TopicPartition {
   reject: (error: unknown) => void;
 }
 
+type Found = CommittedProgress | 'leaderless' | undefined;
+
+function isSame(a: Found, b: Found): boolean {
+  if (typeof a !== 'object' || typeof b !== 'object') return a === b;
+  return a.begin === b.begin && a.transaction === b.transaction;
+}
+
 /** Fetches committed offsets and their metadata, for many partitions in one request. */
 export class CommittedOffsets {
   private asked: Asked[] = [];
@@ -37,7 +45,7 @@ export class CommittedOffsets {
   /**
    * Undefined where the partition is no more.
    *
-   * @throws the broker's error
+   * @throws the broker's error; that a partition has no leader, of that partition alone
    */
   fetchProgress(topic: string, partition: number): Promise<CommittedProgress | undefined> {
     return new Promise((resolve, reject) => {
@@ -51,38 +59,31 @@ export class CommittedOffsets {
     this.asked = [];
     try {
       const left = await withAdmin(this.kafka, (admin) => this.readSettled(admin, asked));
-      asked.forEach(({ resolve }, index) => {
-        resolve(left[index]);
+      asked.forEach(({ resolve, reject }, index) => {
+        const progress = left[index];
+        if (progress === 'leaderless') reject(leaderNotAvailable());
+        else resolve(progress);
       });
     } catch (error) {
       for (const { reject } of asked) reject(error);
     }
   }
 
-  private async readSettled(
-    admin: Admin,
-    asked: readonly Asked[],
-  ): Promise<(CommittedProgress | undefined)[]> {
+  private async readSettled(admin: Admin, asked: readonly Asked[]): Promise<Found[]> {
     for (let before = await this.read(admin, asked); ;) {
       await realDelayMs(SETTLE_MS);
       const now = await this.read(admin, asked);
-      const isSettled = now.every((each, index) => {
-        const { begin, transaction } = before[index] ?? {};
-        return each?.begin === begin && each?.transaction === transaction;
-      });
-      if (isSettled) return now;
+      if (now.every((each, index) => isSame(each, before[index]))) return now;
       before = now;
     }
   }
 
-  private async read(
-    admin: Admin,
-    partitions: readonly TopicPartition[],
-  ): Promise<(CommittedProgress | undefined)[]> {
+  private async read(admin: Admin, partitions: readonly TopicPartition[]): Promise<Found[]> {
     const topics = new Set(partitions.map(({ topic }) => topic));
     const spans = await committedSpans(admin, this.groupId, [...topics]);
     return partitions.map(({ topic, partition }) => {
       const span = spans.find((it) => it.topic === topic && it.partition === partition);
+      if (span !== undefined && !hasLeader(span)) return 'leaderless';
       if (span?.committed === undefined) return undefined;
       const { committed, from, until } = span;
       const begin = Math.max(committed, from);

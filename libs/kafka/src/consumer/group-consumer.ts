@@ -1,6 +1,12 @@
 import { Logger } from '@nestjs/common';
 import { realDelayMs, realNowMs, withDeadline } from '#libs/clock';
-import { AssignerProtocol, type Cluster, type PartitionAssigner } from '#libs/kafkajs-patches';
+import {
+  AssignerProtocol,
+  type Cluster,
+  isLeaderless,
+  leaderNotAvailable,
+  type PartitionAssigner,
+} from '#libs/kafkajs-patches';
 import { describeKafkaFailure } from '../client/describe-kafka-failure.js';
 import type { Consumer, KafkaClient } from '../client/kafka-port.js';
 import { isProtocolError } from '../client/protocol-error.js';
@@ -35,6 +41,7 @@ export function createGroupConsumer(
       (given) => {
         // The only place where kafkajs gives access to the cluster, and with it to the group's coordinator.
         guardBrokers(given.cluster, hooks);
+        hooks.unreadable.cluster = given.cluster;
         return coPartitionedAssigner(hooks.beforeJoin)(given);
       },
     ],
@@ -142,11 +149,18 @@ export class UnreadableTopics {
   private readonly refused = new Map<string, { atMs: number; why: string }>();
   /** Topics that are not there, or may not be described, with why. */
   absent: ReadonlyMap<string, string> = new Map();
+  /** The newest consumer's, which knows who leads the partitions. */
+  cluster: Pick<Cluster, 'findTopicPartitionMetadata'> | undefined;
+  private leaderless: ReadonlyMap<string, string> = new Map();
 
   /** Why some topics are not read, in words. Those that are not asked for any more are another process's. */
   get problem(): string | undefined {
     const newest = [...this.refused.values()].filter(({ atMs }) => ageMs(atMs) < 2 * ASK_AGAIN_MS);
-    const whys = [...newest.map(({ why }) => why), ...this.absent.values()];
+    const whys = [
+      ...newest.map(({ why }) => why),
+      ...this.absent.values(),
+      ...this.leaderless.values(),
+    ];
     return whys.length === 0 ? undefined : whys.join('; ');
   }
 
@@ -155,6 +169,22 @@ export class UnreadableTopics {
       if (!this.absent.has(topic)) this.logger.error({ msg: 'topic not read', topic, error });
     }
     this.absent = absent;
+  }
+
+  /** Notes which of the topics have partitions without a leader: kafkajs fetches the others. */
+  checkLeaders(topics: readonly string[]): void {
+    const leaderless = new Map<string, string>();
+    for (const topic of topics) {
+      if (this.cluster?.findTopicPartitionMetadata(topic).some(isLeaderless) !== true) continue;
+      const error =
+        this.leaderless.get(topic) ??
+        describeKafkaFailure(leaderNotAvailable(), { right: 'Read', topics: [topic] });
+      if (!this.leaderless.has(topic)) {
+        this.logger.error({ msg: 'partitions without a leader', topic, error });
+      }
+      leaderless.set(topic, error);
+    }
+    this.leaderless = leaderless;
   }
 
   async fetchOthers(

@@ -1,6 +1,7 @@
+import { leaderNotAvailable } from '#libs/kafkajs-patches';
 import type { KafkaClient } from '../client/kafka-port.js';
 import { withAdmin } from '../client/with-admin.js';
-import { committedSpans } from '../reading/topics.js';
+import { committedSpans, requireLeaders } from '../reading/topics.js';
 import { parseOffsetMetadata } from './offset-metadata.js';
 
 /** A consumer group as its coordinator knows it. */
@@ -40,11 +41,13 @@ export async function groupOffsets(
   topics: readonly string[],
 ): Promise<GroupOffset[]> {
   const spans = await withAdmin(kafka, (admin) => committedSpans(admin, groupId, topics));
-  return spans.map(({ topic, partition, from: first, until: end, committed = -1, metadata }) => {
-    const finishedAhead = parseOffsetMetadata(committed, metadata).finished?.count ?? 0;
-    const known = committed < 0 ? undefined : committed;
-    return { topic, partition, committed: known, finishedAhead, first, end };
-  });
+  return requireLeaders(spans).map(
+    ({ topic, partition, from: first, until: end, committed = -1, metadata }) => {
+      const finishedAhead = parseOffsetMetadata(committed, metadata).finished?.count ?? 0;
+      const known = committed < 0 ? undefined : committed;
+      return { topic, partition, committed: known, finishedAhead, first, end };
+    },
+  );
 }
 
 /** The first offset of each partition whose record is not older than that (epoch milliseconds); else its end. */
@@ -56,7 +59,9 @@ export async function offsetsSince(
   const found = await withAdmin(kafka, (admin) =>
     admin.fetchTopicOffsetsByTimestamp(topic, sinceMs),
   );
-  return new Map(found.map(({ partition, offset }) => [partition, Number(offset)]));
+  const offsets = new Map(found.map(({ partition, offset }) => [partition, Number(offset)]));
+  if ([...offsets.values()].some((offset) => offset < 0)) throw leaderNotAvailable();
+  return offsets;
 }
 
 /**
@@ -102,7 +107,7 @@ export async function deleteCommitted(
   topic: string,
 ): Promise<void> {
   await withAdmin(kafka, async (admin) => {
-    const spans = await committedSpans(admin, groupId, [topic]);
+    const spans = requireLeaders(await committedSpans(admin, groupId, [topic]));
     const partitions = spans.map(({ partition, from, until, committed = -1 }) => {
       return { partition, offset: String(Math.max(from, Math.min(until, committed))) };
     });

@@ -265,6 +265,7 @@ export class SupervisedConsumer implements FetchControl {
       });
       stop = everyRealMs(1000, () => {
         const { isJoined } = this;
+        if (isJoined && isCurrent()) this.unreadable.checkLeaders([...this.topics, ...this.needed]);
         const silenceMs = !isJoined || barrier.isRaised ? JOIN_TIMEOUT_MS : SESSION_TIMEOUT_MS;
         if (lease.ageMs > silenceMs) resolve('no sign of the group coordinator');
         if (isJoined && barrier.raisedForMs > REBALANCE_TIMEOUT_MS)

@@ -1,5 +1,5 @@
 import { realDelayMs, realNowMs } from '#libs/clock';
-import { readEndsUncommitted } from '#libs/kafkajs-patches';
+import { leaderNotAvailable, readEndsUncommitted } from '#libs/kafkajs-patches';
 import { describeKafkaFailure } from '../client/describe-kafka-failure.js';
 import type { Admin, KafkaClient } from '../client/kafka-port.js';
 import { isProtocolError } from '../client/protocol-error.js';
@@ -89,7 +89,22 @@ export function topicSpans(kafka: KafkaClient, topic: string): Promise<TopicSpan
 
 /** As {@link topicSpans}, over a connection that is there. */
 async function fetchSpans(admin: Admin, topic: string): Promise<TopicSpan[]> {
-  const partitions = await untilReady(() => admin.fetchTopicOffsets(topic));
+  return untilReady(async () => requireLeaders(await fetchSpansOfLed(admin, topic)));
+}
+
+/** Whether anybody can be asked of the partition: the span of one without a leader is from -1 to -1. */
+export function hasLeader({ until }: Pick<TopicSpan, 'until'>): boolean {
+  return until >= 0;
+}
+
+/** @throws as a broker does, where one of the partitions has no leader */
+export function requireLeaders<S extends TopicSpan>(spans: S[]): S[] {
+  if (!spans.every(hasLeader)) throw leaderNotAvailable();
+  return spans;
+}
+
+async function fetchSpansOfLed(admin: Admin, topic: string): Promise<TopicSpan[]> {
+  const partitions = await admin.fetchTopicOffsets(topic);
   return partitions
     .map(({ partition, low, high }) => ({
       topic,
@@ -108,7 +123,8 @@ export interface CommittedSpan extends TopicSpan {
 }
 
 /**
- * Of all partitions of the topics. They end behind all records: what waits for a transaction to end counts, too.
+ * Of all partitions of the topics, those without a leader ({@link hasLeader}) among them. They end behind all records:
+ * what waits for a transaction to end counts, too.
  *
  * @param admin of a connection for this alone
  * @throws when a topic does not exist or Kafka does not answer
@@ -121,7 +137,7 @@ export async function committedSpans(
   readEndsUncommitted(admin);
   const [commits, ...spans] = await allEnded([
     untilReady(() => admin.fetchOffsets({ groupId, topics: [...topics] })),
-    ...topics.map((topic) => fetchSpans(admin, topic)),
+    ...topics.map((topic) => untilReady(() => fetchSpansOfLed(admin, topic))),
   ]);
   return spans.flat().map((span) => {
     const { partitions } = commits.find(({ topic }) => topic === span.topic) ?? {};

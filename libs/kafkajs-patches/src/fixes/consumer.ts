@@ -1,5 +1,6 @@
 import { createRequire } from 'node:module';
 import { realDelayMs } from '#libs/clock';
+import { isLeaderless, leaderNotAvailable } from './leaders.js';
 
 const require = createRequire(import.meta.url);
 
@@ -214,7 +215,9 @@ interface TopicPartitions {
 /** As much of kafkajs's part in a consumer group as decides which partitions it has, and from where it reads them. */
 interface JoiningGroup {
   readonly assigners: readonly object[];
-  readonly cluster: object;
+  readonly cluster: {
+    findTopicPartitionMetadata(topic: string): readonly { leader: number }[];
+  };
   readonly groupId: string;
   readonly topicConfigurations: object;
   readonly instrumentationEmitter: { emit(event: string, payload: object): void };
@@ -226,6 +229,7 @@ interface JoiningGroup {
   offsetManager: object | null;
   generatePartitionsPerSubscribedTopic(): Map<string, number[]>;
   joinAndSync(): Promise<void>;
+  fetch(nodeId: string): Promise<unknown>;
 }
 
 export type JoiningGroupClass = new (options: never) => JoiningGroup;
@@ -296,6 +300,17 @@ export function withGrouplessReaders<G extends JoiningGroupClass>(GroupOfKafkajs
       });
       const { groupId } = this;
       instrumentationEmitter.emit(GROUP_JOIN, { groupId, memberId: '', memberAssignment });
+    }
+
+    /** Whoever reads topics as a whole must not take what is left of them for all. */
+    override fetch(nodeId: string): Promise<unknown> {
+      const { cluster, topics } = this;
+      const isPartial = topics.some((topic) =>
+        cluster.findTopicPartitionMetadata(topic).some(isLeaderless),
+      );
+      if (isPartial && this.assigners.includes(NO_GROUP))
+        return Promise.reject(leaderNotAvailable());
+      return super.fetch(nodeId);
     }
   } as unknown as G;
 }

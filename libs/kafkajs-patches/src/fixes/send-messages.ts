@@ -1,4 +1,5 @@
 import { createRequire } from 'node:module';
+import { isLeaderless, leaderNotAvailable } from './leaders.js';
 
 /** As much of kafkajs as a send goes through. */
 export interface Sending<M = unknown> {
@@ -198,6 +199,7 @@ class Send {
   }
 
   private async sendTo(nodeId: string, batches: readonly Batch[]): Promise<void> {
+    if (isLeaderless({ leader: Number(nodeId) })) throw leaderNotAvailable();
     const { cluster, eosManager } = this.sending;
     const broker = await cluster.findBroker({ nodeId });
     await eosManager.acquireBrokerLock(broker);

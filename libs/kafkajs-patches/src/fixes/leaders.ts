@@ -1,0 +1,116 @@
+import { createRequire } from 'node:module';
+import { realEpochMs } from '#libs/clock';
+
+const require = createRequire(import.meta.url);
+const { createErrorFromCode } = require('kafkajs/src/protocol/error.js') as {
+  createErrorFromCode: (code: number) => Error;
+};
+
+const LEADER_NOT_AVAILABLE = 5;
+/** What a broker says of a partition without a leader: no node leads it. */
+const NO_LEADER = -1;
+/** What is said here of its offsets: those of others are known all the same. */
+const NO_OFFSET = '-1';
+/** A partition is fetched as soon as it has a leader again, and not only when metadata are due. */
+const ASK_AGAIN_MS = 1000;
+
+interface PartitionMetadata {
+  partitionId: number;
+  leader: number;
+}
+interface Metadata {
+  topicMetadata: readonly { topic: string; partitionMetadata: readonly PartitionMetadata[] }[];
+}
+
+export interface MetadataResponse {
+  parse: (answer: Metadata) => Promise<unknown>;
+}
+
+/** The broker's answer for a partition that nobody leads. */
+export const leaderNotAvailable = (): Error => createErrorFromCode(LEADER_NOT_AVAILABLE);
+
+export const isLeaderless = ({ leader }: Pick<PartitionMetadata, 'leader'>): boolean =>
+  leader === NO_LEADER;
+
+/** Takes an answer with partitions that nobody leads. kafkajs throws for one of them, and knows nothing of the others. */
+export function withLeaderless(response: MetadataResponse): MetadataResponse {
+  const parse = async (answer: Metadata): Promise<Metadata> => {
+    const topicMetadata = answer.topicMetadata.map((topic) => {
+      const led = topic.partitionMetadata.filter((partition) => !isLeaderless(partition));
+      return { ...topic, partitionMetadata: led };
+    });
+    await response.parse({ ...answer, topicMetadata });
+    return answer;
+  };
+  return { ...response, parse };
+}
+
+/** As much of kafkajs's pool of brokers as decides when metadata are asked for again. */
+interface MetadataPool {
+  metadata: Metadata | null;
+  metadataExpireAt: number | null;
+  refreshMetadata(topics: readonly string[]): Promise<unknown>;
+}
+
+export type ExpiringPoolClass = new (options: never) => MetadataPool;
+
+/** Asks soon for the leaders of partitions that have none. */
+export function withSoonLeaders<P extends ExpiringPoolClass>(PoolOfKafkajs: P): P {
+  const Base: ExpiringPoolClass = PoolOfKafkajs;
+  return class BrokerPool extends Base {
+    override async refreshMetadata(topics: readonly string[]): Promise<void> {
+      await super.refreshMetadata(topics);
+      const partitions = (this.metadata?.topicMetadata ?? []).flatMap((of) => of.partitionMetadata);
+      if (partitions.some(isLeaderless)) {
+        this.metadataExpireAt = Math.min(
+          this.metadataExpireAt ?? Infinity,
+          realEpochMs() + ASK_AGAIN_MS,
+        );
+      }
+    }
+  } as unknown as P;
+}
+
+interface AskedOffsets {
+  topic: string;
+  partitions: readonly { partition: number }[];
+}
+interface TopicOffsets {
+  topic: string;
+  partitions: { partition: number; offset: string }[];
+}
+
+/** As much of kafkajs's cluster as knows where a partition begins and ends. */
+interface OffsetsCluster {
+  findTopicPartitionMetadata(topic: string): readonly PartitionMetadata[];
+  fetchTopicsOffset(topics: readonly AskedOffsets[]): Promise<TopicOffsets[]>;
+}
+
+export type OffsetsClusterClass = new (options: never) => OffsetsCluster;
+
+/** Answers -1 for the offset of a partition that nobody leads. kafkajs fails to ask its leader, and asks no other. */
+export function withOffsetsOfLed<C extends OffsetsClusterClass>(ClusterOfKafkajs: C): C {
+  const Base: OffsetsClusterClass = ClusterOfKafkajs;
+  return class Cluster extends Base {
+    override async fetchTopicsOffset(topics: readonly AskedOffsets[]): Promise<TopicOffsets[]> {
+      const isWithout = (topic: string, partition: number): boolean =>
+        this.findTopicPartitionMetadata(topic).some(
+          (known) => known.partitionId === partition && isLeaderless(known),
+        );
+      const led = topics.map((asked) => ({
+        ...asked,
+        partitions: asked.partitions.filter(({ partition }) => !isWithout(asked.topic, partition)),
+      }));
+      const found = await super.fetchTopicsOffset(led);
+      return topics.map(({ topic, partitions }) => ({
+        topic,
+        partitions: [
+          ...(found.find((of) => of.topic === topic)?.partitions ?? []),
+          ...partitions
+            .filter(({ partition }) => isWithout(topic, partition))
+            .map(({ partition }) => ({ partition, offset: NO_OFFSET })),
+        ],
+      }));
+    }
+  } as unknown as C;
+}

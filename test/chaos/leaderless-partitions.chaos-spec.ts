@@ -1,0 +1,106 @@
+import { deadLetterTopic, TOPICS } from '#libs/contracts';
+import { type LocalCluster, startLocalCluster } from '../../tools/kafka/local-kafka.mjs';
+import type { AppProcess } from '../support/app-process.js';
+import { Answers } from '../support/chaos/answers.js';
+import { ChaosPlant } from '../support/chaos/chaos-plant.js';
+import { untilReady, untilUnready } from '../support/health.js';
+import type { PartitionedProducer } from '../support/partitioned-producer.js';
+import { runCommand } from '../support/run-command.js';
+import { temporaryFolder } from '../../libs/config/test/temporary-files.js';
+
+const BROKERS = 3;
+const LOST = 3;
+const MACHINES = 6;
+const DEAD_LETTERS = deadLetterTopic(TOPICS.workOrderLists);
+const TIMES = { startTime: 1_760_000_000, endTime: 1_760_000_600 };
+
+describe('partitions that lie on one broker alone, which ends', () => {
+  let cluster: LocalCluster;
+  let plant: ChaosPlant;
+  let bridge: AppProcess;
+  let answers: Answers;
+  const producers = new Map<string, PartitionedProducer>();
+
+  beforeAll(async () => {
+    cluster = await startLocalCluster({ dir: temporaryFolder(), nodes: BROKERS });
+    plant = await ChaosPlant.open({
+      brokers: cluster.brokers.split(','),
+      machines: MACHINES,
+      partitions: 2,
+      placed: {
+        [TOPICS.downtimeReasons]: [[1], [LOST]],
+        [DEAD_LETTERS]: [[LOST], [LOST]],
+      },
+    });
+    bridge = plant.startBridge();
+    await bridge.ready();
+    // kafkajs as it is published sends to no topic while another that it knows has a partition without a leader.
+    for (const topic of [TOPICS.workOrderLists, TOPICS.downtimeReasons])
+      producers.set(topic, await plant.kafka.steadyProducer());
+    answers = new Answers(await plant.kafka.read(TOPICS.commandOutcomes));
+  }, 120_000);
+
+  afterAll(async () => {
+    await plant.close();
+    await cluster.kill();
+  }, 60_000);
+
+  const send = (topic: string, partition: number, messageId: string, body: object): Promise<void> =>
+    producers.get(topic)!.send({
+      topic: `${plant.kafka.topicPrefix}${topic}`,
+      messages: [{ partition, value: JSON.stringify(body), headers: { 'message-id': messageId } }],
+    });
+  const sendList = (partition: number, machineId: string, messageId: string): Promise<void> =>
+    send(TOPICS.workOrderLists, partition, messageId, { machineId, workingOrders: [messageId] });
+  const sendReason = (partition: number, machineId: string, messageId: string): Promise<void> =>
+    send(TOPICS.downtimeReasons, partition, messageId, { machineId, reasonId: '11', ...TIMES });
+
+  it('hold up nothing else', async () => {
+    await sendList(0, 'M-001', 'list 0');
+    await sendList(1, 'M-002', 'list 1');
+    await sendReason(0, 'M-001', 'reason 0');
+    await sendReason(1, 'M-002', 'reason 1');
+    await answers.untilAll(['list 0', 'list 1', 'reason 0', 'reason 1'], 60_000);
+    await cluster.nodes[LOST - 1]!.kill();
+    await sendList(0, 'M-001', 'list 0a');
+    await sendList(1, 'M-002', 'list 1a');
+    await answers.untilAll(['list 0a', 'list 1a'], 60_000);
+    const { problems } = await untilUnready(await bridge.url(), 'kafka');
+    expect(problems['kafka']).toContain(
+      `a partition of ${plant.kafka.topicPrefix}${TOPICS.downtimeReasons} has no leader`,
+    );
+  }, 180_000);
+
+  it('hold up the partition alone that has something for them', async () => {
+    await send(TOPICS.workOrderLists, 1, 'malformed', {});
+    await sendList(0, 'M-001', 'list 0b');
+    await answers.untilAll(['list 0b'], 60_000);
+    expect(answers.unanswered(['malformed'])).toEqual(['malformed']);
+  }, 180_000);
+
+  it('are not taken for empty by a command that reads the topic', async () => {
+    const { topicPrefix } = plant.kafka;
+    const { exitCode, stdout, stderr } = await runCommand(['dlq', 'list'], {
+      ...{ topicPrefix, brokers: cluster.brokers },
+    });
+    expect({ exitCode, stdout }).toEqual({ exitCode: 1, stdout: '' });
+    expect(stderr).toContain('no leader');
+  }, 60_000);
+
+  it('hold up nothing else after a restart either', async () => {
+    plant.killBridge();
+    bridge = plant.startBridge();
+    await sendList(0, 'M-001', 'list 0c');
+    await answers.untilAll(['list 0c'], 60_000);
+  }, 180_000);
+
+  it('go on when the broker is back', async () => {
+    await cluster.nodes[LOST - 1]!.restart();
+    await answers.untilAll(['malformed'], 60_000);
+    await sendReason(0, 'M-001', 'reason 0d');
+    await sendReason(1, 'M-002', 'reason 1d');
+    await answers.untilAll(['reason 0d', 'reason 1d'], 60_000);
+    await untilReady(await bridge.ready());
+    expect(answers.repetitions()).toEqual([]);
+  }, 180_000);
+});
