@@ -1,7 +1,6 @@
 import { Logger } from '@nestjs/common';
 import { realNowMs } from '#libs/clock';
 import { backOffMs } from '#libs/delivery';
-import { BatchScheduler } from './batch-scheduler.js';
 import {
   type Admission,
   Command,
@@ -15,6 +14,7 @@ import { FlowStatus } from './flow-status.js';
 import { CommandLanes, CommandWaiters } from './command-lanes.js';
 import { ServiceCaller } from './service-caller.js';
 import { RETRY_BACK_OFF } from './verdict.js';
+import { WakeTimer } from './wake-timer.js';
 
 /**
  * Calls that began together end within a few milliseconds of each other. Their machines share a call again: a batch
@@ -35,7 +35,14 @@ export class CommandDispatcher<P> {
   readonly calls: ServiceCaller<P>;
   private readonly logger = new Logger('CommandDispatcher');
   private readonly lanes: CommandLanes<P>;
-  private readonly scheduler: BatchScheduler<Command<P>>;
+  private readonly spread = new CallSpread();
+  private readonly timer = new WakeTimer(() => {
+    // The linger time is over and no call is full: the machines may leave in several, see {@link CallSpread}.
+    const nowMs = realNowMs();
+    this.requestSlots(this.spread.callsFor(this.lanes.queue.readyMachines(nowMs), nowMs));
+  });
+  /** A slot has been asked for, and is yet to come. */
+  private awaitsSlot = false;
 
   constructor(private readonly options: DispatcherOptions<P>) {
     this.name = options.flow;
@@ -44,11 +51,8 @@ export class CommandDispatcher<P> {
     this.waiters = new CommandWaiters(options.deferredAfterMs, options.onDeferred);
     this.lanes = new CommandLanes(options, this.waiters);
     this.calls = new ServiceCaller(this.lanes, this.status, options);
-    this.scheduler = new BatchScheduler(this.lanes.queue, this.status, options, (calls) => {
-      this.begin(calls);
-    });
     hold?.onRelease(() => {
-      this.scheduler.requestSlots();
+      this.requestSlots();
     });
   }
 
@@ -81,7 +85,7 @@ export class CommandDispatcher<P> {
     message.revoked.addEventListener('abort', this.dropLost);
     const waiter = new CommandWaiter(machineId, results, realNowMs(), item);
     this.lanes.enqueueCommand(new Command(machineId, payload, [waiter]));
-    this.scheduler.requestSlotsAfter(this.options.lingerMs);
+    this.requestSlotsAfter(this.options.lingerMs);
   }
 
   /** One function for all messages: a signal knows its listeners by identity. */
@@ -89,7 +93,61 @@ export class CommandDispatcher<P> {
     this.lanes.dropLost();
   };
 
-  /** A slot is there: those of the next batch that are admitted share a call, or the slot is given back. */
+  /** Lets ready machines wait that long for others to share their call, unless one is full already. */
+  private requestSlotsAfter(lingerMs: number): void {
+    const { queue } = this.lanes;
+    if (queue.waiting === 0) return;
+    // Only those that may be sent now count: machines in back-off would make all others go alone.
+    const { maxMachines } = this.options.limits;
+    const mayGo = lingerMs === 0 || queue.readyMachines(realNowMs()) >= maxMachines;
+    if (mayGo) this.requestSlots();
+    else this.timer.wakeAt(realNowMs() + lingerMs);
+  }
+
+  /**
+   * Asks for a slot for what is ready, one at a time, since machines that share a call need only one; and for what is
+   * not ready yet when its time has come.
+   */
+  private requestSlots(calls = 1): void {
+    const { slots } = this.options;
+    const { queue } = this.lanes;
+    let callsLeft = calls;
+    while (!this.awaitsSlot && queue.readyMachines(realNowMs()) > 0 && this.status.admits()) {
+      if (slots.tryAcquire()) {
+        this.begin(callsLeft);
+        callsLeft = Math.max(1, callsLeft - 1);
+        continue;
+      }
+      this.awaitsSlot = true;
+      slots.acquire(() => {
+        this.awaitsSlot = false;
+        // A slot that comes later is for all machines that are ready by then; the flow may have been paused meanwhile.
+        if (this.status.admits()) this.begin(1);
+        else slots.releaseUnused();
+        this.requestSlots();
+      });
+    }
+    this.wakeForNext();
+  }
+
+  private wakeForNext(): void {
+    const { queue } = this.lanes;
+    // The release of a hold asks again.
+    if (queue.waiting === 0 || this.status.isHeld) return;
+    const nowMs = realNowMs();
+    const dueMs = queue.nextDueMs(nowMs);
+    const { isOpen, nextProbeMs } = this.status.breaker;
+    // What is ready has its slot asked for, unless it has become so just now, since it was last looked for.
+    if (!isOpen && !(dueMs <= nowMs && this.awaitsSlot)) this.timer.wakeAt(dueMs);
+    // A probe under way wakes by its end.
+    if (nextProbeMs !== undefined) this.timer.wakeAt(Math.max(dueMs, nextProbeMs));
+  }
+
+  /**
+   * A slot is there: those of the next batch that are admitted share a call, or the slot is given back.
+   *
+   * @param calls how many calls are to share what is ready, as far as there are slots; this is the first of them
+   */
   private begin(calls: number): void {
     const isProbe = this.status.breaker.callBegins();
     // The machines of these alone wait for them.
@@ -106,7 +164,7 @@ export class CommandDispatcher<P> {
     if (!isVoid && lookUps.length === 0) return;
     void Promise.all(lookUps).then(() => {
       if (isVoid && isProbe) this.status.breaker.probeWasVoid();
-      this.scheduler.requestSlots();
+      this.requestSlots();
     });
   }
 
@@ -114,7 +172,8 @@ export class CommandDispatcher<P> {
     const nowMs = realNowMs();
     const { queue } = this.lanes;
     const batch = isProbe ? queue.takeProbe(nowMs) : queue.takeBatch(nowMs, calls);
-    if (batch.length > 0) this.scheduler.begun(nowMs, batch.length);
+    const isFull = batch.length >= this.options.limits.maxMachines;
+    if (batch.length > 0) this.spread.begun(nowMs, isFull);
     return batch;
   }
 
@@ -196,7 +255,7 @@ export class CommandDispatcher<P> {
     } finally {
       if (parts === undefined && isProbe) this.status.breaker.probeWasVoid();
       this.options.slots.release();
-      this.scheduler.requestSlotsAfter(Math.min(this.options.lingerMs, REUNION_MS));
+      this.requestSlotsAfter(Math.min(this.options.lingerMs, REUNION_MS));
     }
   }
 
@@ -217,5 +276,39 @@ export class CommandDispatcher<P> {
     const { queue } = this.lanes;
     if (this.calls.underWay > 0 || queue.readyMachines(realNowMs()) > 0) return false;
     return queue.someFirst(({ attempts, failedLookUps }) => attempts + failedLookUps > 0);
+  }
+}
+
+/** How many calls are made where one would do, so that fewer share the fate of a bad machine. */
+const SIDE_BY_SIDE = 4;
+/** So few machines are not worth a further call. */
+const FEW = 8;
+/** How long a call counts in the rate of the flow. */
+const RELEVANT_MS = 1000;
+/** So many calls within that time make a flow that keeps coming; fewer may be of some that came on their own. */
+const STEADY_CALLS = 10;
+
+/** Decides over how many calls ready machines are spread that do not fill one. */
+class CallSpread {
+  /** When the latest calls began, oldest first. */
+  private readonly latestMs = Array<number>(STEADY_CALLS).fill(-Infinity);
+  private latestFullMs = -Infinity;
+
+  begun(nowMs: number, isFull: boolean): void {
+    this.latestMs.shift();
+    this.latestMs.push(nowMs);
+    if (isFull) this.latestFullMs = nowMs;
+  }
+
+  /**
+   * One where commands come so fast that calls fill up, for calls are what keeps them waiting then; and one for
+   * those that come on their own: a slow call holds up nothing else. In between, up to four.
+   */
+  callsFor(machines: number, nowMs: number): number {
+    const isFast = nowMs - this.latestFullMs < RELEVANT_MS;
+    const [oldestMs = -Infinity] = this.latestMs;
+    const isSteady = nowMs - oldestMs < RELEVANT_MS;
+    if (isFast || !isSteady) return 1;
+    return Math.min(SIDE_BY_SIDE, Math.max(1, Math.ceil(machines / FEW)));
   }
 }
