@@ -90,55 +90,6 @@ export interface CallFailure {
   retryAfterMs: number;
 }
 
-/**
- * The calls of a flow that have failed since the last one that went well, and what they say together: that nothing
- * gets through any more, or only that some machines have trouble of their own. Pure: times are handed in.
- */
-class FlowFailures {
-  /** Real milliseconds at which the first of them was counted. */
-  sinceMs = 0;
-  private count = 0;
-  private readonly failing = new DistinctMachines();
-  private readonly askedToWait = new DistinctMachines();
-
-  get areAny(): boolean {
-    return this.count > 0;
-  }
-
-  add({ machineId, isShared, retryAfterMs }: CallFailure, nowMs: number): void {
-    if (this.count === 0) this.sinceMs = nowMs;
-    this.count += 1;
-    this.failing.note(machineId, isShared);
-    if (retryAfterMs > 0) this.askedToWait.note(machineId, isShared);
-  }
-
-  /**
-   * How long the service asks everybody to wait, by its latest answer. What one machine alone is asked keeps nobody
-   * else from being tried, whoever else fails meanwhile: its lane waits for it anyway.
-   */
-  askedOfAll({ retryAfterMs }: CallFailure): number {
-    return this.askedToWait.areSeveral ? retryAfterMs : 0;
-  }
-
-  /** Whether the latest of them shows that the flow stands still. */
-  areStandstill({ cause, busyMachines }: CallFailure, nowMs: number): boolean {
-    if (cause === 'token-refused') return true;
-    const enough = Math.max(FAILURES_TO_OPEN, Math.min(busyMachines, MACHINES_TRIED));
-    if (this.failing.areSeveral && this.count >= enough) return true;
-    return this.count > 1 && this.lastLong(nowMs);
-  }
-
-  /** Whether the time that has passed shows it, with no call under way. */
-  haveBecomeStandstill(nowMs: number): boolean {
-    const isSingle = this.count === 1 && !this.failing.areSeveral;
-    return this.areAny && !isSingle && this.lastLong(nowMs);
-  }
-
-  private lastLong(nowMs: number): boolean {
-    return nowMs - this.sinceMs >= STANDSTILL_MS;
-  }
-}
-
 /** Whether something has to do with several machines, or with one alone for all that is known. */
 class DistinctMachines {
   areSeveral = false;
@@ -154,10 +105,14 @@ class DistinctMachines {
 /**
  * Stops a flow when nothing gets through any more, so that a service that is down is asked now and then rather than for
  * every machine that waits. The first call that goes well closes it. One machine that fails while others get through
- * never opens it, unless the token is refused for it: a 401 opens it at once.
+ * never opens it, unless the token is refused for it: a 401 opens it at once. Pure: times are handed in.
  */
 export class Breaker extends ProbingBreaker {
-  private failures = new FlowFailures();
+  /** Calls that have failed since the last one that went well; the first was counted at `sinceMs`, in real time. */
+  private failures = 0;
+  private sinceMs = 0;
+  private failing = new DistinctMachines();
+  private askedToWait = new DistinctMachines();
   private latestWhy = '';
 
   /** Why it is open, in words; undefined while it is closed. */
@@ -174,33 +129,39 @@ export class Breaker extends ProbingBreaker {
    */
   succeeded(startedMs = Infinity): boolean {
     // It is closed where nothing has failed.
-    if (!this.failures.areAny) return false;
+    if (this.failures === 0) return false;
     const wasOpen = this.isOpen;
-    if (wasOpen && startedMs <= this.failures.sinceMs) return false;
-    this.failures = new FlowFailures();
+    if (wasOpen && startedMs <= this.sinceMs) return false;
+    this.failures = 0;
+    [this.failing, this.askedToWait] = [new DistinctMachines(), new DistinctMachines()];
     this.close();
     return wasOpen;
   }
 
   /** Returns whether that opened the breaker. */
   failed(failure: CallFailure, nowMs: number): boolean {
+    const { machineId, isShared, retryAfterMs } = failure;
     const wasOpen = this.isOpen;
     this.latestWhy = failure.why;
-    this.failures.add(failure, nowMs);
-    const askedMs = this.failures.askedOfAll(failure);
+    if (this.failures === 0) this.sinceMs = nowMs;
+    this.failures += 1;
+    this.failing.note(machineId, isShared);
+    if (retryAfterMs > 0) this.askedToWait.note(machineId, isShared);
+    // What one machine alone is asked keeps nobody else from being tried, whoever else fails: its lane waits anyway.
+    const askedMs = this.askedToWait.areSeveral ? retryAfterMs : 0;
     if (wasOpen && !failure.isProbe) {
       // Calls from before the pause say nothing new, but for how long the service asks to be left alone.
       this.nextProbeAtMs = Math.max(this.nextProbeAtMs, nowMs + askedMs);
       return false;
     }
-    if (!wasOpen && !this.failures.areStandstill(failure, nowMs)) return false;
+    if (!wasOpen && !this.isStandstill(failure, nowMs)) return false;
     this.waitForProbe(nowMs, askedMs);
     return !wasOpen;
   }
 
   /** Something has failed, and nothing has gone well since: {@link review} may find that nothing moves. */
   get isInDoubt(): boolean {
-    return !this.isOpen && this.failures.areAny;
+    return !this.isOpen && this.failures > 0;
   }
 
   /**
@@ -208,8 +169,22 @@ export class Breaker extends ProbingBreaker {
    * service has asked. Returns whether that opened the breaker.
    */
   review(nowMs: number): boolean {
-    if (this.isOpen || !this.failures.haveBecomeStandstill(nowMs)) return false;
+    // A single failure of a single machine shows nothing, however long ago it was.
+    const areMany = this.failures > 1 || this.failing.areSeveral;
+    if (!this.isInDoubt || !areMany || !this.lastLong(nowMs)) return false;
     this.waitForProbe(nowMs);
     return true;
+  }
+
+  /** Whether the latest failure shows that nothing gets through, rather than that some machines have trouble. */
+  private isStandstill({ cause, busyMachines }: CallFailure, nowMs: number): boolean {
+    if (cause === 'token-refused') return true;
+    const enough = Math.max(FAILURES_TO_OPEN, Math.min(busyMachines, MACHINES_TRIED));
+    if (this.failing.areSeveral && this.failures >= enough) return true;
+    return this.failures > 1 && this.lastLong(nowMs);
+  }
+
+  private lastLong(nowMs: number): boolean {
+    return nowMs - this.sinceMs >= STANDSTILL_MS;
   }
 }
