@@ -117,7 +117,7 @@ describe('the details of a machine that the service does not list, as where the 
   const detailsOf = (known: { list?: typeof list; state?: MachineStateRecord }): unknown =>
     new MachinesController(
       { machines: () => new Map() } as unknown as MachineDirectory,
-      { recentOf: () => [] } as unknown as CommandOutcomes,
+      { recent: { of: () => [] } } as unknown as CommandOutcomes,
       { get: () => known.state } as unknown as MachineStates,
       { lastApplied: () => known.list } as unknown as WorkOrderLists,
     ).details('M-1');

@@ -42,14 +42,14 @@ export class MachinesController {
     const listed = this.directory.machines().get(machineId);
     const state = this.states?.get(machineId);
     const list = this.lists?.lastApplied(machineId);
-    const lastOutcomes = this.outcomes.recentOf(machineId);
+    const lastOutcomes = this.outcomes.recent.of(machineId);
     if ((listed ?? state ?? list ?? lastOutcomes[0]) === undefined) {
       throw new NotFoundException('nothing is known of such a machine');
     }
     const { displayName = machineId, factoryId = '' } = state ?? {};
     const unlisted = { machineId, displayName, factoryId, factoryName: '' };
-    const summary = machineSummary(listed ?? unlisted, state);
-    return { ...summary, workOrderList: list ?? null, lastOutcomes };
+    const machine = listed ?? unlisted;
+    return { ...machine, state: state ?? null, workOrderList: list ?? null, lastOutcomes };
   }
 
   /** The JSON of all machines as the directory lists them now; of those observed, while it lists none. */
@@ -59,7 +59,8 @@ export class MachinesController {
     const listed = this.directory.machines();
     const observed = listed.size === 0 ? this.states?.observed : undefined;
     for (const machine of observed ?? listed.values()) {
-      const summary = machineSummary(machine, this.states?.get(machine.machineId));
+      const state = this.states?.get(machine.machineId) ?? null;
+      const summary: MachineSummary = { ...machine, state };
       chunk += separator + JSON.stringify(summary);
       separator = ',';
       if (chunk.length < CHUNK_CHARACTERS) continue;
@@ -81,11 +82,4 @@ interface MachineDetails extends MachineSummary {
   workOrderList: AppliedList | null;
   /** Newest first. */
   lastOutcomes: readonly RecentOutcome[];
-}
-
-function machineSummary(
-  { machineId, displayName, factoryId, factoryName }: MachineInfo,
-  state: MachineStateRecord | undefined,
-): MachineSummary {
-  return { machineId, displayName, factoryId, factoryName, state: state ?? null };
 }

@@ -79,7 +79,7 @@ export class MetricsRegistry {
         'Input messages by machine, by flow and by what became of them',
         ['flow', 'outcome', 'code'],
         (it) => {
-          for (const { count, ...labels } of outcomes.totals()) it.inc(labels, count);
+          for (const { count, ...labels } of outcomes.counts.totals()) it.inc(labels, count);
         },
       ),
       scrapedGauge(

@@ -74,8 +74,8 @@ describe('CommandOutcomes', () => {
   ])('publishes the outcome of a message of %s', (topic, result, type) => {
     message = inboundMessage({ topic });
     expect(recordsOf([result], { message }).map((record) => record.type)).toEqual([type]);
-    expect(outcomes.recentOf('M-1')).toHaveLength(1);
-    expect(outcomes.totals()).toMatchObject([{ outcome: result.kind, code: '', count: 1 }]);
+    expect(outcomes.recent.of('M-1')).toHaveLength(1);
+    expect(outcomes.counts.totals()).toMatchObject([{ outcome: result.kind, code: '', count: 1 }]);
   });
 
   it('publishes a deferral as an outcome that is not final: no code, no time, the calls so far', () => {
@@ -166,7 +166,7 @@ describe('CommandOutcomes', () => {
     const results = outcomes.resultsOf(reportedByAnother, 1, []);
     outcomes.publishDeferred(reportedByAnother, new CommandWaiter('M-1', results, 0));
     expect(message.published).toEqual([]);
-    expect(outcomes.totals()).toEqual([]);
+    expect(outcomes.counts.totals()).toEqual([]);
   });
 
   it('leaves the faults of a message that came of another to whoever dead-letters that one', () => {
@@ -184,7 +184,7 @@ describe('CommandOutcomes', () => {
       { type: 'work-order-list.applied.v1', value: { machineId: 'M-1', source: origin } },
     ]);
     expect(records).toHaveLength(2);
-    expect(outcomes.totals()).toMatchObject([{ outcome: 'applied', count: 1 }]);
+    expect(outcomes.counts.totals()).toMatchObject([{ outcome: 'applied', count: 1 }]);
   });
 
   it('names the order that is answered, and has an id of its own for the outcome of each order', () => {

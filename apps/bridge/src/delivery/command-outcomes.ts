@@ -36,7 +36,7 @@ import {
   type RecordsOf,
   type RejectedResult,
 } from './command.js';
-import { type RecentOutcome, RecentOutcomes } from './recent-outcomes.js';
+import { RecentOutcomes } from './recent-outcomes.js';
 
 /**
  * Turns the results of input messages into records for the transaction that commits their offsets: an outcome per
@@ -47,8 +47,8 @@ export class CommandOutcomes {
   private readonly topicPrefix: string;
   /** By the name without the prefix: put together for every message they would be as many strings. */
   private readonly fullNames = new Map<string, string>();
-  private readonly counts = new OutcomeCounts();
-  private readonly recent = new RecentOutcomes();
+  readonly counts = new OutcomeCounts();
+  readonly recent = new RecentOutcomes();
 
   constructor(
     @Inject(BRIDGE_SETTINGS) { kafka }: BridgeSettings,
@@ -57,16 +57,6 @@ export class CommandOutcomes {
     private readonly frames: OutputFrames = new OutputFrames(),
   ) {
     this.topicPrefix = kafka.topicPrefix;
-  }
-
-  /** All outcomes since the start, by what they say. */
-  totals(): OutcomeTotal[] {
-    return this.counts.totals();
-  }
-
-  /** The latest outcomes of a machine, newest first. */
-  recentOf(machineId: string): readonly RecentOutcome[] {
-    return this.recent.of(machineId);
   }
 
   /** Collects the results of a message of which some commands are undecided, and some results may be known. */
