@@ -9,7 +9,7 @@ describe('a run of failures', () => {
   });
 
   it('is a problem once it has lasted for five seconds, and says what failed last', () => {
-    const run = new ConsecutiveFailures();
+    const run = new ConsecutiveFailures(60_000);
     run.failed(1000, 'away');
     // one failure alone may be over, however long ago it was
     expect(run.problem(60_000)).toBeUndefined();
@@ -22,7 +22,7 @@ describe('a run of failures', () => {
   });
 
   it('is a problem as soon as that where nothing but another try can end it', () => {
-    const run = new ConsecutiveFailures({ isTriedUntilDone: true });
+    const run = new ConsecutiveFailures();
     run.failed(1000, 'away');
     expect(run.problem(5999)).toBeUndefined();
     expect(run.problem(6000)).toBe('away');
@@ -40,7 +40,7 @@ describe('a run of failures', () => {
   });
 
   it('is over when nothing has failed for long', () => {
-    const run = new ConsecutiveFailures({ overAfterMs: 60_000 });
+    const run = new ConsecutiveFailures(60_000);
     run.failed(1000, 'forbidden');
     run.failed(9000, 'forbidden');
     expect(run.problem(69_000)).toBe('forbidden');

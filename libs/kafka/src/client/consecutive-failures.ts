@@ -9,13 +9,6 @@ interface Failures {
   topics: readonly string[];
 }
 
-interface RunOptions {
-  /** A failure that is so old is over, though nothing has succeeded since. */
-  overAfterMs?: number;
-  /** Nothing else is done before it succeeds: it goes on failing also while it is tried once more. */
-  isTriedUntilDone?: boolean;
-}
-
 /**
  * What fails and is tried again, as long as it goes on failing. Pure: times are real milliseconds, of the same clock
  * all of them.
@@ -23,7 +16,11 @@ interface RunOptions {
 export class ConsecutiveFailures {
   private run: Failures | undefined;
 
-  constructor(private readonly options: RunOptions = {}) {}
+  /**
+   * @param overAfterMs a failure that is so old is over, though nothing has succeeded since. Without it nothing else is
+   * done before success: it goes on failing also while it is tried once more
+   */
+  constructor(private readonly overAfterMs = Infinity) {}
 
   /**
    * Returns how many failures there have been in a row, with this one.
@@ -41,17 +38,21 @@ export class ConsecutiveFailures {
     if (this.run?.topics.every((topic) => topics.has(topic)) === true) this.run = undefined;
   }
 
+  /** When the first of them was; undefined where there is none. */
+  get sinceMs(): number | undefined {
+    return this.run?.sinceMs;
+  }
+
   /** Why it fails, in words, once it has gone on failing for a while. */
   problem(nowMs: number): string | undefined {
     const run = this.current(nowMs);
     if (run === undefined) return undefined;
-    const untilMs = this.options.isTriedUntilDone === true ? nowMs : run.latestMs;
+    const untilMs = this.overAfterMs === Infinity ? nowMs : run.latestMs;
     return untilMs - run.sinceMs >= PROBLEM_AFTER_MS ? run.why : undefined;
   }
 
   private current(nowMs: number): Failures | undefined {
-    const { run } = this;
-    const { overAfterMs = Infinity } = this.options;
+    const { run, overAfterMs } = this;
     return run !== undefined && nowMs - run.latestMs <= overAfterMs ? run : undefined;
   }
 }

@@ -82,7 +82,7 @@ export class PartitionTransactions {
   private wake: () => void = () => undefined;
   /** Callers that wait for all entries: while there are any, no transaction lingers. */
   private readonly whenIdle: (() => void)[] = [];
-  private readonly opening = new ConsecutiveFailures({ isTriedUntilDone: true });
+  private readonly opening = new ConsecutiveFailures();
   private resolveFenced: () => void = () => undefined;
   /** Resolves once the transactions of earlier writers are committed or aborted, or when the partition is revoked. */
   readonly fenced = new Promise<void>((resolve) => (this.resolveFenced = resolve));

@@ -11,14 +11,9 @@ export interface WrittenTopic {
 /** A topic that took records so shortly before a failure, or since, is not suspected where another one can be. */
 const FINE_MS = 15_000;
 
-interface Failing {
-  run: ConsecutiveFailures;
-  sinceMs: number;
-}
-
 interface Writers {
   writtenMs: number;
-  failing: Map<object, Failing>;
+  failing: Map<object, ConsecutiveFailures>;
 }
 
 /** Which of the topics that transactions write to do not take records. */
@@ -61,9 +56,8 @@ export class TopicHealth {
         failing.delete(writer);
         continue;
       }
-      const known = failing.get(writer);
-      const run = known?.run ?? new ConsecutiveFailures({ isTriedUntilDone: true });
-      if (known === undefined) failing.set(writer, { run, sinceMs: realNowMs() });
+      const run = failing.get(writer) ?? new ConsecutiveFailures();
+      failing.set(writer, run);
       attempts = Math.max(attempts, run.failed(realNowMs(), why));
     }
     return attempts;
@@ -76,7 +70,7 @@ export class TopicHealth {
   all(): WrittenTopic[] {
     const nowMs = realNowMs();
     return [...this.topics].map(([topic, { failing }]) => {
-      const problems = [...failing.values()].flatMap(({ run }) => run.problem(nowMs) ?? []);
+      const problems = [...failing.values()].flatMap((run) => run.problem(nowMs) ?? []);
       return { topic, problem: problems[0] };
     });
   }

@@ -44,8 +44,8 @@ export class KeyedStatePartition<V> {
   private outgrown = new AbortController();
   private readonly logger = new Logger('KeyedState');
   /** Counted apart, because a restored partition may fail with every write. */
-  private readonly restoring = new ConsecutiveFailures({ isTriedUntilDone: true });
-  private readonly writing = new ConsecutiveFailures({ overAfterMs: WRITES_WORK_AFTER_MS });
+  private readonly restoring = new ConsecutiveFailures();
+  private readonly writing = new ConsecutiveFailures(WRITES_WORK_AFTER_MS);
 
   constructor(
     private readonly partition: number,

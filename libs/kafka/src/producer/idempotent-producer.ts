@@ -1,5 +1,5 @@
 import { Logger } from '@nestjs/common';
-import { realDelayMs, realNowMs, withDeadline } from '#libs/clock';
+import { abortable, realDelayMs, realNowMs, withDeadline } from '#libs/clock';
 import { backOffMs } from '#libs/delivery';
 import { unsentBatches } from '#libs/kafkajs-patches';
 import { ConsecutiveFailures } from '../client/consecutive-failures.js';
@@ -19,15 +19,8 @@ import {
   toTopicMessages,
 } from './record-batches.js';
 
-interface Pending {
-  record: OutboundRecord;
-  resolve: (place: RecordPlace) => void;
-  reject: (error: Error) => void;
-}
-
 const BACK_OFF = { baseMs: 100, capMs: 2000 };
 const DISCONNECT_DEADLINE_MS = 2000;
-const MAX_BATCH_RECORDS = 100;
 /** The broker does not know the producer's sequence any more, as after a loss of data: only a new producer id helps. */
 const SEQUENCE_LOST = [
   'OUT_OF_ORDER_SEQUENCE_NUMBER',
@@ -43,17 +36,13 @@ const SEQUENCE_LOST = [
 export class IdempotentProducer {
   private readonly logger = new Logger('Producer');
   private readonly stopping = new AbortController();
-  private readonly failing = new ConsecutiveFailures({ isTriedUntilDone: true });
-  private readonly pending: Pending[] = [];
+  private readonly failing = new ConsecutiveFailures();
   private producer: Producer | undefined;
-  private isSending = false;
+  private previous: Promise<unknown> = Promise.resolve();
+  /** Records of {@link send} that are not acknowledged yet. */
+  waiting = 0;
 
   constructor(private readonly kafka: KafkaClient) {}
-
-  /** Records that are not acknowledged yet. */
-  get waiting(): number {
-    return this.pending.length;
-  }
 
   /** Why nothing gets out, in words; undefined while records do. */
   get problem(): string | undefined {
@@ -61,18 +50,21 @@ export class IdempotentProducer {
   }
 
   /**
-   * Resolves once the record is acknowledged, with where it lies. A request holds consecutive records of one key,
-   * which share a partition, so that it is taken as a whole or not at all.
+   * Resolves once the record is acknowledged, with where it lies; it waits for those before it.
    *
    * @throws RecordRefusedError when it can never be sent, or the reason of the close
    */
-  send(record: OutboundRecord): Promise<RecordPlace> {
-    const { signal } = this.stopping;
-    if (signal.aborted) return Promise.reject(signal.reason as Error);
-    return new Promise((resolve, reject) => {
-      this.pending.push({ record, resolve, reject });
-      if (!this.isSending) void this.sendWaiting();
-    });
+  async send(record: OutboundRecord): Promise<RecordPlace> {
+    const sent = this.previous.then(() => this.sendUntilAnswered([record]));
+    this.previous = sent.catch(() => undefined);
+    this.waiting += 1;
+    try {
+      const answer = await abortable(sent, this.stopping.signal);
+      if ('refusal' in answer) throw answer.refusal;
+      return { topic: record.topic, ...answer.place };
+    } finally {
+      this.waiting -= 1;
+    }
   }
 
   /**
@@ -91,18 +83,7 @@ export class IdempotentProducer {
 
   async close(): Promise<void> {
     this.stopping.abort(new Error('the producer is closed'));
-    for (const { reject } of this.pending.splice(0)) reject(this.stopping.signal.reason as Error);
     await this.discard();
-  }
-
-  private async sendWaiting(): Promise<void> {
-    this.isSending = true;
-    try {
-      while (this.pending.length > 0) await this.sendPending(this.firstOfOneKey());
-    } catch {
-      // Closed: all who wait are rejected.
-    }
-    this.isSending = false;
   }
 
   /** Where some are refused, halves find them. What some partitions have taken is not sent again. */
@@ -110,9 +91,11 @@ export class IdempotentProducer {
     batch: readonly OutboundRecord[],
     refused: Map<OutboundRecord, RecordRefusedError>,
   ): Promise<void> {
-    const { left, refusal } = await this.sendUntilAnswered(batch);
+    const answer = await this.sendUntilAnswered(batch);
+    if (!('refusal' in answer)) return;
+    const { left, refusal } = answer;
     const [only] = left;
-    if (refusal === undefined || only === undefined) return;
+    if (only === undefined) return;
     if (left.length === 1) {
       refused.set(only, refusal);
       return;
@@ -122,32 +105,18 @@ export class IdempotentProducer {
     await this.sendBatch(left.slice(middle), refused);
   }
 
-  /** They share a partition. */
-  private async sendPending(batch: readonly Pending[]): Promise<void> {
-    const { place, refusal } = await this.sendUntilAnswered(batch.map(({ record }) => record));
-    if (place !== undefined) {
-      batch.forEach(({ record, resolve }, index) => {
-        this.pending.shift();
-        resolve({ ...place, topic: record.topic, offset: place.offset + index });
-      });
-    } else if (batch.length > 1) {
-      for (const one of batch) await this.sendPending([one]);
-    } else {
-      this.pending.shift()?.reject(refusal ?? (this.stopping.signal.reason as Error));
-    }
-  }
-
   /**
    * What is sent stays as it is from try to try, but for what is acknowledged: the broker knows it again by its
    * sequence numbers. Yields what is left of it, and why, where that is refused for good.
    *
    * @throws the reason of the close
    */
-  private async sendUntilAnswered(records: readonly OutboundRecord[]): Promise<{
-    place?: Omit<RecordPlace, 'topic'>;
-    left: readonly OutboundRecord[];
-    refusal?: RecordRefusedError;
-  }> {
+  private async sendUntilAnswered(
+    records: readonly OutboundRecord[],
+  ): Promise<
+    | { place: Omit<RecordPlace, 'topic'> }
+    | { left: readonly OutboundRecord[]; refusal: RecordRefusedError }
+  > {
     let left = records;
     let isCompressed = records.some((record) => mustCompress(byteLength(record)));
     for (;;) {
@@ -155,7 +124,7 @@ export class IdempotentProducer {
       try {
         const place = await this.sendOnce(left, isCompressed);
         this.failing.succeeded();
-        return { place, left: [] };
+        return { place };
       } catch (error) {
         left = unsentOf(left, error);
         const hasOwnTime = left.some(({ timestamp }) => timestamp !== undefined);
@@ -196,14 +165,6 @@ export class IdempotentProducer {
     });
     await producer.connect();
     return producer;
-  }
-
-  private firstOfOneKey(): Pending[] {
-    const first = this.pending[0]?.record;
-    const end = this.pending.findIndex(
-      ({ record }) => record.topic !== first?.topic || record.key !== first.key,
-    );
-    return this.pending.slice(0, Math.min(end < 0 ? Infinity : end, MAX_BATCH_RECORDS));
   }
 
   private async backOff(records: readonly OutboundRecord[], error: unknown): Promise<void> {
