@@ -7,7 +7,7 @@ import { fetchedRecords } from '#libs/kafkajs-patches';
 import type { Tracing } from '#libs/tracing';
 import { describeKafkaFailure } from '../client/describe-kafka-failure.js';
 import type { Batch, KafkaClient, PartitionAssignment } from '../client/kafka-port.js';
-import { type KeyedStateTopic, StateTopics } from '../keyed-state/keyed-state-topic.js';
+import type { KeyedStateTopic } from '../keyed-state/keyed-state-topic.js';
 import { topicSpans } from '../reading/topics.js';
 import type { PartitionBacklog } from './assigned-partition.js';
 import { AssignedPartitions } from './assigned-partitions.js';
@@ -81,7 +81,8 @@ export class KafkaConsumer {
   private readonly logger = new Logger('Consumer');
   private readonly partitions: AssignedPartitions;
   private readonly drain: CallDrain;
-  private readonly stateTopics: StateTopics;
+  /** By full name. */
+  private readonly states: ReadonlyMap<string, KeyedStateTopic>;
   private readonly health = new TopicHealth();
   private closing: Promise<void> | undefined;
 
@@ -108,8 +109,8 @@ export class KafkaConsumer {
         new PartitionTransactions(topic, partition, progress, transactions, listener),
     });
     this.drain = new CallDrain(options.calls, this.partitions);
-    this.stateTopics = new StateTopics(options.stateTopics, options.topicPrefix);
-    this.stateTopics.attach(supervised, this.partitions);
+    this.states = new Map(options.stateTopics.map((state) => [state.name, state]));
+    for (const state of options.stateTopics) state.attachConsumer(supervised, this.partitions);
   }
 
   /**
@@ -126,7 +127,7 @@ export class KafkaConsumer {
     if (stopping.signal.aborted) return;
     options.calls.allowWhile(() => consumer.holdsSession);
     const inputs = names.map((name) => `${options.topicPrefix}${name}`);
-    consumer.start(inputs, this.stateTopics.names);
+    consumer.start(inputs, [...this.states.keys()]);
   }
 
   get state(): ConsumerState {
@@ -155,7 +156,7 @@ export class KafkaConsumer {
 
   /** Why state can be neither restored nor written for a while now, in words. */
   get stateProblem(): string | undefined {
-    return this.stateTopics.problem;
+    return [...this.states.values()].map(({ problem }) => problem).find(Boolean);
   }
 
   get commitProblem(): string | undefined {
@@ -186,7 +187,8 @@ export class KafkaConsumer {
     this.stopping.abort(new Error('the bridge is stopping'));
     await this.drain.drainForStop();
     await this.partitions.endTransactions();
-    await withDeadline(this.stateTopics.closeState(), STATE_DEADLINE_MS);
+    const closed = [...this.states.values()].map((state) => state.closeState());
+    await withDeadline(Promise.all(closed), STATE_DEADLINE_MS);
     await this.supervised.stop();
   }
 
@@ -202,7 +204,10 @@ export class KafkaConsumer {
     const { signal } = this.stopping;
     return {
       onBatch: (batch) => {
-        if (!signal.aborted && !this.stateTopics.acceptStateBatch(batch)) this.buffer(batch);
+        if (signal.aborted) return;
+        const state = this.states.get(batch.topic);
+        if (state === undefined) this.buffer(batch);
+        else state.acceptFetched(batch.partition, batch.messages);
       },
       onEnds: (topic, ends) => {
         this.partitions.endsFetched(topic, ends);
@@ -228,16 +233,18 @@ export class KafkaConsumer {
 
   /** Gives revoked partitions up before it returns, and pauses the new ones. */
   private reassign(assignment: PartitionAssignment): void {
-    const { stateTopics: memory, partitions } = this;
+    const { partitions } = this;
+    const states = [...this.states.values()];
     if (this.stopping.signal.aborted) {
       // a revoked partition has another owner, whose commits must not be set back by the last one from here
       partitions.revokeAllBut(assignment);
       return;
     }
-    if (memory.lackPartitions(assignment)) this.widenState();
-    const inputs = memory.assignState(assignment);
+    if (states.some((state) => state.lacksPartitions(assignment))) this.widenState();
+    for (const state of states) state.assignPartitions(assignment.get(state.name) ?? []);
+    const inputs = new Map([...assignment].filter(([topic]) => !this.states.has(topic)));
     partitions.assignPartitions(inputs, (topic, partition) =>
-      memory.isStateAwaited(topic, partition),
+      states.some((state) => state.isAwaited(topic, partition)),
     );
     this.drain.resumeCalls();
   }

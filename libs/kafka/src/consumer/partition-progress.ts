@@ -33,22 +33,29 @@ export class PartitionProgress {
   /** Unfinished messages that have been deferred here, and up to where all have been by earlier owners. */
   private readonly deferred = new Set<number>();
   private deferredBefore = -1;
-  private readonly waiting = new WaitingRecords();
+  /** Fetched records in the order of offsets; the first `taken` of them are handed over. */
+  private readonly fetched: FetchedRecord[] = [];
+  private taken = 0;
+  /** The offset behind the latest fetch; 0 before the first. */
+  fetchedEnd = 0;
   /** Bytes of the fetched messages that have not ended. */
   bytes = 0;
 
   /** @param end the offset behind the fetch, including transaction markers */
   addFetched(records: readonly FetchedRecord[], end: number): void {
     for (const record of records) {
-      if (this.waiting.add(record)) this.bytes += record.bytes;
+      // After a rebalance that left the partition here, it is fetched again.
+      if (record.position < this.fetchedEnd) continue;
+      this.fetchedEnd = record.position + 1;
+      this.fetched.push(record);
+      this.bytes += record.bytes;
     }
-    // The end of the fetch may lie behind its last record.
-    this.waiting.fetchedEnd = Math.max(this.waiting.fetchedEnd, end);
+    this.fetchedEnd = Math.max(this.fetchedEnd, end);
   }
 
   /** The next record to be handed over, without those that an earlier owner finished; undefined when none waits. */
   nextRecord(): FetchedRecord | undefined {
-    for (let record = this.waiting.take(); record !== undefined; record = this.waiting.take()) {
+    for (let record = this.take(); record !== undefined; record = this.take()) {
       if (this.offsets.start(record.position)) {
         if (record.position < this.itemsFrom) this.items = new DoneItems();
         this.itemsFrom = 0;
@@ -56,18 +63,37 @@ export class PartitionProgress {
       }
       this.bytes -= record.bytes;
     }
-    this.offsets.passUpTo(this.waiting.takenUpTo);
+    this.offsets.passUpTo(this.takenUpTo);
     return undefined;
+  }
+
+  private take(): FetchedRecord | undefined {
+    const record = this.fetched[this.taken];
+    if (record === undefined) return undefined;
+    this.taken += 1;
+    if (this.taken >= FORGET_AT || this.taken === this.fetched.length) {
+      this.fetched.splice(0, this.taken);
+      this.taken = 0;
+    }
+    return record;
+  }
+
+  /** All fetched records before it are handed over; 0 before the first fetch. */
+  private get takenUpTo(): number {
+    return this.fetched[this.taken]?.position ?? this.fetchedEnd;
   }
 
   /** Drops the waiting records: none of them will be handed over. */
   dropWaiting(): void {
-    this.waiting.clear();
+    this.fetchedEnd = this.takenUpTo;
+    this.fetched.length = 0;
+    this.taken = 0;
   }
 
   /** Forgets the fetched records, which will be fetched again; only before any is handed over. */
   forgetFetched(): void {
-    this.waiting.reset();
+    this.dropWaiting();
+    this.fetchedEnd = 0;
     this.bytes = 0;
   }
 
@@ -98,7 +124,7 @@ export class PartitionProgress {
       this.items.delete(offset);
     }
     this.deferred.delete(offset);
-    this.offsets.passUpTo(this.waiting.takenUpTo);
+    this.offsets.passUpTo(this.takenUpTo);
     this.bytes -= bytes;
   }
 
@@ -151,17 +177,12 @@ export class PartitionProgress {
 
   /** The lowest unfinished offset; undefined before the first fetch. */
   get position(): number | undefined {
-    const { takenUpTo } = this.waiting;
+    const { takenUpTo } = this;
     return this.offsets.lowestUnfinished ?? (takenUpTo === 0 ? undefined : takenUpTo);
   }
 
-  /** The offset behind the latest fetch; 0 before the first. */
-  get fetchedEnd(): number {
-    return this.waiting.fetchedEnd;
-  }
-
   get size(): number {
-    return this.waiting.size + this.offsets.unfinishedSize;
+    return this.fetched.length - this.taken + this.offsets.unfinishedSize;
   }
 
   /** The number of those that many later ones have finished ahead of. */
@@ -172,58 +193,6 @@ export class PartitionProgress {
   /** From the lowest unfinished offset to the highest handed over. */
   get span(): number {
     return this.offsets.span;
-  }
-}
-
-/** Fetched records of one partition that are not handed over yet, in the order of offsets. */
-class WaitingRecords {
-  private readonly records: FetchedRecord[] = [];
-  private taken = 0;
-  /** The offset behind the latest fetch; 0 before the first. */
-  fetchedEnd = 0;
-
-  get size(): number {
-    return this.records.length - this.taken;
-  }
-
-  private get first(): FetchedRecord | undefined {
-    return this.records[this.taken];
-  }
-
-  /** All fetched records before it are handed over; 0 before the first fetch. */
-  get takenUpTo(): number {
-    return this.first?.position ?? this.fetchedEnd;
-  }
-
-  /** Returns whether the record is new: after a rebalance that left the partition here, it is fetched again. */
-  add(record: FetchedRecord): boolean {
-    if (record.position < this.fetchedEnd) return false;
-    this.fetchedEnd = record.position + 1;
-    this.records.push(record);
-    return true;
-  }
-
-  take(): FetchedRecord | undefined {
-    const { first } = this;
-    if (first === undefined) return undefined;
-    this.taken += 1;
-    if (this.taken >= FORGET_AT || this.size === 0) {
-      this.records.splice(0, this.taken);
-      this.taken = 0;
-    }
-    return first;
-  }
-
-  /** Back to the state before the first fetch; only before a record is taken. */
-  reset(): void {
-    this.clear();
-    this.fetchedEnd = 0;
-  }
-
-  clear(): void {
-    this.fetchedEnd = this.takenUpTo;
-    this.records.length = 0;
-    this.taken = 0;
   }
 }
 

@@ -7,7 +7,7 @@ export interface KeyedStateOptions<V, H = void> {
   kafka: KafkaClient;
   /** Full name of a compacted topic of the bridge's own. */
   name: string;
-  /** Input topics, without the prefix, whose messages wait until the same partition is restored. */
+  /** Full names of input topics whose messages wait until the same partition is restored. */
   inputs?: readonly string[];
   /** Set where the hash of a key decides on its partition; else it is kept in the one its input came through. */
   placement?: KeyPlacement;

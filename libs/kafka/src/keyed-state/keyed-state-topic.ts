@@ -1,12 +1,7 @@
 import { Logger } from '@nestjs/common';
 import { everyRealMs } from '#libs/clock';
 import { describeKafkaFailure } from '../client/describe-kafka-failure.js';
-import type {
-  Batch,
-  FetchControl,
-  KafkaMessage,
-  PartitionAssignment,
-} from '../client/kafka-port.js';
+import type { FetchControl, KafkaMessage, PartitionAssignment } from '../client/kafka-port.js';
 import { partitionCount } from '../reading/topics.js';
 import type { InputState, KeyedStateOptions, TransactedState } from './keyed-state-options.js';
 import { KeyedStatePartition } from './keyed-state-partition.js';
@@ -24,8 +19,7 @@ interface StateInputs {
 /** State in a compacted topic, assigned by partition within the group. */
 export class KeyedState<V, H = void> {
   readonly name: string;
-  /** Input topics, without the prefix, whose messages need the state of the same partition. */
-  readonly inputs: readonly string[];
+  private readonly inputs: readonly string[];
   /** The holder of each partition, from when it is restored until it is lost: then its messages wait. */
   readonly holders = new Map<number, H>();
   private readonly partitions = new Map<number, KeyedStatePartition<V>>();
@@ -33,7 +27,6 @@ export class KeyedState<V, H = void> {
   private stopWatching: (() => void) | undefined;
   private member: FetchControl | undefined;
   private stateInputs: StateInputs | undefined;
-  private inputTopics: readonly string[] = [];
 
   constructor(private readonly options: KeyedStateOptions<V, H>) {
     this.name = options.name;
@@ -50,15 +43,21 @@ export class KeyedState<V, H = void> {
     return [...this.partitions.values()].map(({ problem }) => problem).find(Boolean);
   }
 
-  attachConsumer(member: FetchControl, inputs: StateInputs, topicPrefix: string): void {
+  attachConsumer(member: FetchControl, inputs: StateInputs): void {
     this.member = member;
     this.stateInputs = inputs;
-    this.inputTopics = this.inputs.map((input) => `${topicPrefix}${input}`);
   }
 
-  /** Owned, and restored. */
-  isRestored(partition: number): boolean {
-    return this.partitions.get(partition)?.isRestored === true;
+  /** Whether the messages of an input partition wait for this state, which is not restored. */
+  isAwaited(topic: string, partition: number): boolean {
+    return this.inputs.includes(topic) && this.partitions.get(partition)?.isRestored !== true;
+  }
+
+  /** Whether an input partition is assigned without its state: that has fewer partitions, or is not known to all. */
+  lacksPartitions(assignment: PartitionAssignment): boolean {
+    const own = assignment.get(this.name) ?? [];
+    const ofInputs = this.inputs.flatMap((topic) => assignment.get(topic) ?? []);
+    return ofInputs.some((partition) => !own.includes(partition));
   }
 
   acceptFetched(partition: number, messages: readonly KafkaMessage[]): void {
@@ -77,10 +76,8 @@ export class KeyedState<V, H = void> {
     for (const number of partitions) {
       if (this.partitions.has(number) || this.member === undefined) continue;
       const fenced = async (): Promise<void> => {
-        const { inputTopics, stateInputs } = this;
-        await Promise.all(
-          inputTopics.map(async (topic) => stateInputs?.untilFenced(topic, number)),
-        );
+        const { inputs, stateInputs } = this;
+        await Promise.all(inputs.map(async (topic) => stateInputs?.untilFenced(topic, number)));
       };
       const options = { ...this.options, onOwned: this.own.bind(this) };
       const state = new KeyedStatePartition(number, options, this.member, fenced);
@@ -120,7 +117,7 @@ export class KeyedState<V, H = void> {
       if (this.holders.get(partition) === holder) this.holders.delete(partition);
     };
     lost.addEventListener('abort', release, { once: true });
-    for (const topic of this.inputTopics) this.stateInputs?.stateRestored(topic, partition);
+    for (const topic of this.inputs) this.stateInputs?.stateRestored(topic, partition);
   }
 
   async closeState(): Promise<void> {
@@ -133,59 +130,3 @@ export class KeyedState<V, H = void> {
 
 /** Whatever its values are. */
 export type KeyedStateTopic = Omit<KeyedState<unknown>, 'holders' | 'own'>;
-
-/** The topics of keyed state among those that the consumer subscribes to. */
-export class StateTopics {
-  constructor(
-    private readonly topics: readonly KeyedStateTopic[],
-    private readonly topicPrefix: string,
-  ) {}
-
-  get names(): string[] {
-    return this.topics.map(({ name }) => name);
-  }
-
-  /** Why state can be neither restored nor written for a while now, in words. */
-  get problem(): string | undefined {
-    return this.topics.map(({ problem }) => problem).find(Boolean);
-  }
-
-  attach(member: FetchControl, inputs: StateInputs): void {
-    for (const state of this.topics) state.attachConsumer(member, inputs, this.topicPrefix);
-  }
-
-  /** Returns whether the batch was of a state topic. */
-  acceptStateBatch({ topic, partition, messages }: Batch): boolean {
-    const state = this.topics.find(({ name }) => name === topic);
-    state?.acceptFetched(partition, messages);
-    return state !== undefined;
-  }
-
-  /** Whether an input partition is assigned without its state: that has fewer partitions, or is not known to all. */
-  lackPartitions(assignment: PartitionAssignment): boolean {
-    return this.topics.some((state) => {
-      const own = new Set(assignment.get(state.name));
-      const inputs = state.inputs.map(
-        (input) => assignment.get(`${this.topicPrefix}${input}`) ?? [],
-      );
-      return inputs.flat().some((partition) => !own.has(partition));
-    });
-  }
-
-  /** Returns the input topics of the assignment. */
-  assignState(assignment: PartitionAssignment): PartitionAssignment {
-    for (const state of this.topics) state.assignPartitions(assignment.get(state.name) ?? []);
-    const names = new Set(this.names);
-    return new Map([...assignment].filter(([topic]) => !names.has(topic)));
-  }
-
-  /** Whether the messages of an input partition wait for state that is not restored. */
-  isStateAwaited(topic: string, partition: number): boolean {
-    const name = topic.slice(this.topicPrefix.length);
-    return this.topics.some((state) => state.inputs.includes(name) && !state.isRestored(partition));
-  }
-
-  async closeState(): Promise<void> {
-    await Promise.all(this.topics.map((topic) => topic.closeState()));
-  }
-}

@@ -27,7 +27,7 @@ export class ListWatermarks {
     this.topic = new KeyedState<number, InputState<number>>({
       kafka,
       name: `${topicPrefix}${INTERNAL_TOPICS.workOrderListFences}`,
-      inputs: [TOPICS.workOrderLists],
+      inputs: [`${topicPrefix}${TOPICS.workOrderLists}`],
       transactionalIdPrefix: groupId,
       parse: (json) => (typeof json === 'number' ? json : undefined),
       onOwned: (state) => {

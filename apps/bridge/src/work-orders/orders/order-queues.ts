@@ -116,7 +116,7 @@ export class OrderQueues implements OnModuleDestroy {
       ...options,
       kafka: this.kafka,
       name: this.fullName(topic),
-      inputs: [queue],
+      inputs: [this.fullName(queue)],
       placement: { topic: this.fullName(queue), whenGrown: LEDGER_BEGINS_ANEW },
       transactionalIdPrefix: this.settings.kafka.groupId,
     });
