@@ -56,7 +56,7 @@ export async function callWithToken<A extends { kind: string; status?: number | 
   const deadlineMs = 2 * timeoutMs;
   // a caller that gives up leaves the renewal to the others
   const inTime = async <T>(work: () => Promise<T>): Promise<T | NoToken> => {
-    const answer = await withTimeout(deadlineMs, { signal }, work);
+    const answer = await withTimeout(deadlineMs, signal, work);
     if (answer !== TIMED_OUT) return answer;
     return { kind: 'unavailable', why: `none in ${deadlineMs} ms`, afterMs: null };
   };

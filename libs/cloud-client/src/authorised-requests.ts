@@ -106,12 +106,10 @@ export class AuthorisedRequests {
   /** Headers with the token that was used last: made once, not for every call. */
   private headers = headersWith('');
 
-  constructor(options: CloudClientOptions) {
-    const { baseUrl, token, maxRequestsPerSecond, proxy, onCall } = options;
-    const { timeoutMs = 10_000, maxConnections = 64 } = options;
+  constructor({ baseUrl, token, proxy, onCall, ...options }: CloudClientOptions) {
+    const { maxRequestsPerSecond: rate, timeoutMs = 10_000, maxConnections = 64 } = options;
     const { origin, pathname } = new URL(baseUrl);
-    const pace =
-      maxRequestsPerSecond === undefined ? undefined : new RequestPace(maxRequestsPerSecond);
+    const pace = rate === undefined ? undefined : new RequestPace(rate);
     this.pace = pace;
     // below whatever path the base URL has
     this.basePath = `${pathname.replace(/\/+$/, '')}/api/v1`;
@@ -144,9 +142,7 @@ export class AuthorisedRequests {
         pace &&
         (async (isAgain) => {
           if (!isAgain && caller.hasTurn === true) return;
-          await (POLLS.has(request.operation)
-            ? pace.awaitPollTurn(signal)
-            : pace.awaitTurn(signal));
+          await pace.awaitTurn(POLLS.has(request.operation) ? 'poll' : 'lookUp', signal);
         }),
       send: (token) => this.send(request, token, meaning, caller),
       without: (reason) => withoutToken(request.operation, reason),
@@ -217,9 +213,7 @@ function isDatedBy(clock: Clock, date = ''): boolean {
 /** The answer of a call that was not made. Nothing reached the service, as after a network failure. */
 function withoutToken(operation: ServiceOperation, reason: NoToken): HttpAnswer<never> {
   if (reason.kind === 'refused') return { kind: 'unauthorised', status: 401, why: reason.why };
-  const message = `no access token: ${reason.why}`;
-  const cause = { code: 'NO_TOKEN', message };
-  const error = new HttpError('network', operation, message, { cause });
+  const error = new HttpError('network', operation, `no access token: ${reason.why}`);
   return { kind: 'retry', afterMs: reason.afterMs, error };
 }
 

@@ -40,7 +40,7 @@ describe('a status', () => {
   it.each([405, 429, 503])('%i is to be retried', async (status) => {
     service.answers(respond(status, 'oops'));
     const error = await retryError(client.setWorkOrderList(PUT_NOTHING));
-    expect(error).toMatchObject({ code: 'http-status', status, operation: 'setWorkOrderList' });
+    expect(error).toMatchObject({ code: 'http-status', status });
   });
 
   it('204 is no data to a read and success to a command', async () => {
@@ -108,7 +108,7 @@ describe('a body', () => {
     async (body) => {
       service.answers(respond(200, body));
       const error = await retryError(client.getMachineState('M-1'));
-      expect(error).toMatchObject({ code: 'malformed-answer', field: 'body', status: 200 });
+      expect(error).toMatchObject({ code: 'malformed-answer', status: 200 });
       expect(await client.setWorkOrderList(PUT_NOTHING)).toEqual({ kind: 'data', data: null });
     },
   );
@@ -123,7 +123,7 @@ describe('a body', () => {
   ])('that is a web page is no answer of the service, to a command either: %j', async (body) => {
     service.answers(respond(200, body, { 'content-type': 'text/html' }));
     const error = await retryError(client.setWorkOrderList(PUT_NOTHING));
-    expect(error).toMatchObject({ code: 'malformed-answer', field: 'body', status: 200 });
+    expect(error).toMatchObject({ code: 'malformed-answer', status: 200 });
     expect(error.message).toContain('web page');
   });
 
@@ -164,8 +164,8 @@ describe('a body', () => {
   it('with a wrong field is malformed, naming the operation and the field but no value', async () => {
     service.answers(respond(200, [{ startTime: 'private' }]));
     const error = await retryError(client.getMachineActivityLog(LOG_QUERY));
-    expect(error).toMatchObject({ operation: 'getMachineActivityLog', field: '[0].startTime' });
-    expect(error.message).toContain('[0].startTime is of type string');
+    const why = 'getMachineActivityLog: malformed answer: [0].startTime is of type string';
+    expect(error.message).toContain(why);
     expect(error.message).not.toContain('private');
   });
 
@@ -197,7 +197,7 @@ describe('a body', () => {
       });
     });
     const error = await retryError(call());
-    expect(error).toMatchObject({ code: 'malformed-answer', field: 'body', status: 200 });
+    expect(error).toMatchObject({ code: 'malformed-answer', status: 200 });
     await dropped;
     // what lies between both ends of the connection has been written, too
     expect(written / 2 ** 20).toBeGreaterThan(mebibytes);
@@ -277,7 +277,7 @@ describe('a body that hangs', () => {
         if (how === 'breaks off') setTimeout(() => response.destroy(), 20);
       });
       const error = await retryError(hurried.setWorkOrderList(PUT_NOTHING));
-      expect(error).toMatchObject({ code: 'malformed-answer', field: 'body', status: 200 });
+      expect(error).toMatchObject({ code: 'malformed-answer', status: 200 });
     },
   );
 
@@ -315,7 +315,7 @@ describe('a service out of reach', () => {
     const hurried = connect({ timeoutMs: 50 });
     service.answers(hang);
     const error = await retryError(hurried.setWorkOrderList(PUT_NOTHING));
-    expect(error).toMatchObject({ code: 'timeout', operation: 'setWorkOrderList' });
+    expect(error).toMatchObject({ code: 'timeout' });
     expect(calls).toMatchObject([{ status: 'timeout' }]);
   });
 
@@ -340,7 +340,8 @@ describe('a service out of reach', () => {
     await gone.stop();
     const lost = connect({ baseUrl: gone.baseUrl });
     const error = await retryError(lost.getMachineInfo());
-    expect(error).toMatchObject({ code: 'network', cause: { code: 'ECONNREFUSED' } });
+    expect(error).toMatchObject({ code: 'network' });
+    expect(error.message).toContain('ECONNREFUSED');
     expect(calls).toMatchObject([{ status: 'network' }]);
   });
 

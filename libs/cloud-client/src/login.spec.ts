@@ -96,10 +96,7 @@ describe('the login', () => {
     service.login = answer;
     const hurried = connect({ timeoutMs: 500 });
     const outcome = await hurried.getMachineInfo();
-    expect(outcome).toMatchObject({
-      kind: 'retry',
-      error: { code: 'network', cause: { code: 'NO_TOKEN' } },
-    });
+    expect(outcome).toMatchObject({ kind: 'retry', error: { code: 'network' } });
     expect(outcome.kind === 'retry' && outcome.error.message).toBe(
       `getMachineInfo: no access token: getAPIToken: ${why}`,
     );
@@ -109,7 +106,10 @@ describe('the login', () => {
   it('is not read beyond what a token can be', async () => {
     service.login = respond(200, { token: 'a'.repeat(100_000) });
     const outcome = await client.getMachineInfo();
-    expect(outcome).toMatchObject({ kind: 'retry', error: { cause: { code: 'NO_TOKEN' } } });
+    expect(outcome).toMatchObject({
+      kind: 'retry',
+      error: { message: expect.stringContaining('no access token') as string },
+    });
     expect(service.called).toEqual([]);
   });
 
@@ -167,6 +167,9 @@ describe('the login', () => {
     const call = client.getMachineInfo();
     await asked;
     await client.close();
-    expect(await call).toMatchObject({ kind: 'retry', error: { cause: { code: 'NO_TOKEN' } } });
+    expect(await call).toMatchObject({
+      kind: 'retry',
+      error: { message: expect.stringContaining('no access token') as string },
+    });
   });
 });

@@ -76,11 +76,9 @@ export class MachineCloudClient {
 
   /** Interface: MachineActivityLog. */
   getMachineActivityLog(
-    query: ActivityLogQuery,
+    body: ActivityLogQuery,
     caller: Caller = NOBODY,
   ): Promise<HttpAnswer<ActivityLogEntry[]>> {
-    const { startTime, endTime, machineId } = query;
-    const body = { startTime, endTime, machineId };
     const operation = 'getMachineActivityLog';
     const request = { operation, method: 'POST', path: 'machineActivity', body } as const;
     const maxAnswerBytes = MAX_ACTIVITY_LOG_BYTES;
@@ -151,7 +149,7 @@ export class MachineCloudClient {
   }
 
   /** For callers that choose what to send when their turn has come; undefined without a rate limit. */
-  get turns(): Pick<RequestPace, 'awaitCommandTurn' | 'returnTurn'> | undefined {
+  get turns(): Pick<RequestPace, 'awaitTurn' | 'returnTurn'> | undefined {
     return this.requests.pace;
   }
 

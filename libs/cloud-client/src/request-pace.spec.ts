@@ -40,7 +40,7 @@ describe('a pace', () => {
     const passed: number[] = [];
     const startedMs = realNowMs();
     const turns = Array.from({ length: 15 }, async (_, index) => {
-      await pace.awaitTurn();
+      await pace.awaitTurn('lookUp');
       passed.push(index);
     });
     await Promise.all(turns);
@@ -52,7 +52,7 @@ describe('a pace', () => {
     const pace = new RequestPace(20_000);
     const timers = jest.spyOn(globalThis, 'setTimeout');
     const startedMs = realNowMs();
-    await Promise.all(Array.from({ length: 2000 }, () => pace.awaitTurn()));
+    await Promise.all(Array.from({ length: 2000 }, () => pace.awaitTurn('lookUp')));
     expect(realNowMs() - startedMs).toBeGreaterThanOrEqual(95);
     // each lets at least the twenty turns of its millisecond pass, however late it is
     expect(timers.mock.calls.length).toBeLessThanOrEqual(200);
@@ -63,9 +63,11 @@ describe('a pace', () => {
     const pace = new RequestPace(100);
     const passed: string[] = [];
     const note = (name: string) => (): void => void passed.push(name);
-    const polls = [1, 2, 3, 4].map((index) => pace.awaitPollTurn().then(note(`poll ${index}`)));
-    const lookUps = [1, 2].map((index) => pace.awaitTurn().then(note(`look-up ${index}`)));
-    const commands = [1, 2].map((index) => pace.awaitCommandTurn().then(note(`command ${index}`)));
+    const polls = [1, 2, 3, 4].map((index) => pace.awaitTurn('poll').then(note(`poll ${index}`)));
+    const lookUps = [1, 2].map((index) => pace.awaitTurn('lookUp').then(note(`look-up ${index}`)));
+    const commands = [1, 2].map((index) =>
+      pace.awaitTurn('command').then(note(`command ${index}`)),
+    );
     await Promise.all([...polls, ...lookUps, ...commands]);
     expect(passed).toEqual([
       ...['poll 1', 'command 1', 'look-up 1', 'poll 2', 'command 2', 'look-up 2'],
@@ -83,10 +85,10 @@ describe('a pace', () => {
 
   it('leaves a turn that is returned to the next, whether that waits already or not', async () => {
     const pace = new RequestPace(0.01);
-    await pace.awaitCommandTurn();
+    await pace.awaitTurn('command');
     pace.returnTurn();
-    await pace.awaitTurn();
-    const waiting = pace.awaitTurn();
+    await pace.awaitTurn('lookUp');
+    const waiting = pace.awaitTurn('lookUp');
     pace.returnTurn();
     await waiting;
   });
@@ -94,16 +96,18 @@ describe('a pace', () => {
   it('gives the turn of a caller that gives up to the next', async () => {
     jest.useFakeTimers();
     const pace = new RequestPace(1);
-    await pace.awaitTurn();
+    await pace.awaitTurn('lookUp');
     const abort = new AbortController();
-    const given = pace.awaitTurn(abort.signal);
-    const next = pace.awaitTurn();
+    const given = pace.awaitTurn('lookUp', abort.signal);
+    const next = pace.awaitTurn('lookUp');
     abort.abort(new Error('shutting down'));
     await expect(given).rejects.toThrow('shutting down');
     await jest.advanceTimersByTimeAsync(1000);
     jest.useRealTimers();
     await next;
-    await expect(pace.awaitTurn(AbortSignal.abort(new Error('gone')))).rejects.toThrow('gone');
+    await expect(pace.awaitTurn('lookUp', AbortSignal.abort(new Error('gone')))).rejects.toThrow(
+      'gone',
+    );
   });
 });
 

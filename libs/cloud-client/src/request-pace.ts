@@ -10,6 +10,9 @@ export function nextDueMs(dueMs: number, nowMs: number, spacingMs: number): numb
   return Math.max(dueMs, nowMs - TIMER_LATENESS_MS) + spacingMs;
 }
 
+/** Who wants a turn: a command, one of the polls, or anybody else. */
+type TurnKind = 'command' | 'lookUp' | 'poll';
+
 type Waiting = Set<() => void>;
 
 /**
@@ -19,35 +22,16 @@ type Waiting = Set<() => void>;
  */
 export class RequestPace {
   private readonly spacingMs: number;
-  private readonly commands: Waiting = new Set();
-  private readonly lookUps: Waiting = new Set();
-  private readonly polls: Waiting = new Set();
+  private readonly waiting: Record<TurnKind, Waiting> = {
+    ...{ command: new Set(), lookUp: new Set(), poll: new Set() },
+  };
   /** The one that has waited longest since its last turn comes first. */
-  private queues = [this.commands, this.lookUps, this.polls];
+  private queues = Object.values(this.waiting);
   private dueMs = -Infinity;
   private isTimerSet = false;
 
   constructor(requestsPerSecond: number) {
     this.spacingMs = Math.min(1000 / requestsPerSecond, LONGEST_SPACING_MS);
-  }
-
-  /**
-   * Waits for the caller's turn.
-   *
-   * @throws the reason of `signal` as soon as that aborts; the turn is then left to others
-   */
-  awaitTurn(signal?: AbortSignal): Promise<void> {
-    return this.awaitTurnAmong(this.lookUps, signal);
-  }
-
-  /** The same for one of many. */
-  awaitPollTurn(signal?: AbortSignal): Promise<void> {
-    return this.awaitTurnAmong(this.polls, signal);
-  }
-
-  /** Waits for the turn of a command, which is chosen when that has come. */
-  awaitCommandTurn(): Promise<void> {
-    return this.awaitTurnAmong(this.commands);
   }
 
   /** Leaves a turn that has come, and is not used, to the next. */
@@ -56,8 +40,14 @@ export class RequestPace {
     this.release();
   }
 
-  private async awaitTurnAmong(waiting: Waiting, signal?: AbortSignal): Promise<void> {
+  /**
+   * Waits for the caller's turn. What a command sends is chosen when it has come.
+   *
+   * @throws the reason of `signal` as soon as that aborts; the turn is then left to others
+   */
+  async awaitTurn(kind: TurnKind, signal?: AbortSignal): Promise<void> {
     signal?.throwIfAborted();
+    const waiting = this.waiting[kind];
     if (this.nextWaiting().size === 0 && realNowMs() >= this.dueMs) {
       this.dueMs = realNowMs() + this.spacingMs;
       return;
@@ -111,6 +101,6 @@ export class RequestPace {
 
   /** The queue whose turn is next; empty where nobody waits. */
   private nextWaiting(): Waiting {
-    return this.queues.find(({ size }) => size > 0) ?? this.commands;
+    return this.queues.find(({ size }) => size > 0) ?? this.waiting.command;
   }
 }

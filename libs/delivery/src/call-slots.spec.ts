@@ -199,7 +199,7 @@ describe('CallSlots', () => {
       come = [];
       returned = 0;
       slots = new CallSlots(2, {
-        awaitCommandTurn: () => new Promise((resolve) => come.push(resolve)),
+        awaitTurn: () => new Promise((resolve) => come.push(resolve)),
         returnTurn: () => {
           returned += 1;
         },

@@ -11,7 +11,7 @@ export interface CallPermit {
 
 /** A rate limit, under which each call waits for its turn. */
 export interface CallTurns {
-  awaitCommandTurn: () => Promise<void>;
+  awaitTurn: (kind: 'command') => Promise<void>;
   /** A turn that has come is not used. */
   returnTurn: () => void;
 }
@@ -170,7 +170,7 @@ export class CallSlots extends Semaphore {
       super.serve();
     } else if (!this.isAwaitingTurn && this.mayGive()) {
       this.isAwaitingTurn = true;
-      void turns.awaitCommandTurn().then(() => {
+      void turns.awaitTurn('command').then(() => {
         this.isAwaitingTurn = false;
         // paused meanwhile, perhaps
         if (this.mayGive()) this.give();

@@ -41,7 +41,6 @@ export interface HttpRequest {
 
 /** What is kept of the underlying failure: an HTTP library's own error carries the request's headers. */
 export interface HttpErrorCause {
-  code?: string;
   message: string;
 }
 
@@ -77,63 +76,28 @@ export interface HttpCall extends Pick<HttpRequest, 'operation'> {
 
 export const TIMED_OUT = Symbol('timed out');
 
-/** Abort handle of one call: a small part of an AbortSignal, which itself costs as much as the request. */
-export class CallAbort {
-  /** The reply once its status has arrived: the call may be aborted before its body has. */
-  arrived: HttpReply | undefined;
-  private isAborted = false;
-  private listener: (() => void) | undefined;
-  private objected: Error | undefined;
-
-  constructor(private readonly objection: HttpCaller['objection']) {}
-
-  /** Replaces the listener: of a request that is made again on another connection, the last attempt counts. */
-  onAbort(abort: () => void): void {
-    this.listener = abort;
-  }
-
-  /** Asks the caller; to be called right before the request is written. */
-  maySend(): boolean {
-    if (!this.isAborted) this.objected = this.objection?.();
-    return !this.isAborted && this.objected === undefined;
-  }
-
-  /** Why the request was not sent; undefined when its caller had no objection. */
-  get whyNotSent(): Error | undefined {
-    return this.objected;
-  }
-
-  abort(): void {
-    this.isAborted = true;
-    this.listener?.();
-  }
-}
-
 /**
- * Aborts `work` with the caller's signal or after `timeoutMs`, and does not wait for work that
- * ignores it (a request queued behind a connection that is still opening does).
+ * Gives `work` up with the signal or after `timeoutMs`, and does not wait for work that ignores that (a request queued
+ * behind a connection that is still opening does).
  *
- * @throws the reason of the caller's signal once that is aborted, or the caller's objection, whatever
- *   `work` came to
+ * @throws the reason of the signal once that is aborted, whatever `work` came to
  */
 export function withTimeout<T>(
   timeoutMs: number,
-  caller: HttpCaller | undefined,
-  work: (end: CallAbort) => Promise<T>,
+  signal: AbortSignal | undefined,
+  work: () => Promise<T>,
+  onGivenUp: () => void = () => undefined,
 ): Promise<T | typeof TIMED_OUT> {
-  const signal = caller?.signal;
   if (signal?.aborted === true) return Promise.reject(signal.reason as Error);
   return new Promise((resolve, reject) => {
-    const end = new CallAbort(caller?.objection);
     const settle = (result: T | typeof TIMED_OUT): void => {
       leave();
       if (signal?.aborted === true) reject(signal.reason as Error);
-      else if (end.whyNotSent !== undefined) reject(end.whyNotSent);
       else resolve(result);
     };
     const giveUp = (): void => {
       settle(TIMED_OUT);
-      end.abort();
+      onGivenUp();
     };
     const stopTimer = afterRealMs(timeoutMs, giveUp);
     const stopWatching = signal && onAbort(signal, giveUp);
@@ -141,7 +105,7 @@ export function withTimeout<T>(
       stopTimer();
       stopWatching?.();
     };
-    work(end).then(settle, (error: unknown) => {
+    work().then(settle, (error: unknown) => {
       leave();
       reject(error instanceof Error ? error : new Error(String(error)));
     });

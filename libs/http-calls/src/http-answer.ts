@@ -1,4 +1,4 @@
-import type { HttpErrorCause, Exchange, HttpReply } from './exchange.js';
+import type { Exchange, HttpReply } from './exchange.js';
 import { AnswerField, MalformedField } from './answer-field.js';
 
 /** Entries that lack what they are identified by. */
@@ -49,29 +49,18 @@ export function describeUnauthorised({ status, why }: Unauthorised): string {
 
 export type HttpErrorCode = 'timeout' | 'network' | 'http-status' | 'malformed-answer';
 
-interface HttpErrorDetails {
-  /** HTTP status, where there was one. */
-  status?: number;
-  /** Where a malformed answer went wrong, e.g. `[3].startTime`; `body` for the answer as a whole. */
-  field?: string;
-  cause?: HttpErrorCause;
-}
-
 /** Why a call has to be repeated. Holds neither the access token nor any value from the answer. */
 export class HttpError extends Error {
   override readonly name = 'HttpError';
-  readonly status?: number;
-  readonly field?: string;
-  override readonly cause?: HttpErrorCause;
 
+  /** @param status HTTP status, where there was one */
   constructor(
     readonly code: HttpErrorCode,
-    readonly operation: string,
+    operation: string,
     problem: string,
-    details: HttpErrorDetails = {},
+    readonly status?: number,
   ) {
     super(`${operation}: ${problem}`);
-    Object.assign(this, details);
   }
 }
 
@@ -97,7 +86,7 @@ export function toAnswer<T>(
 ): HttpAnswer<T> {
   if (exchange.kind === 'failed') {
     const { code, cause } = exchange;
-    return repeat(new HttpError(code, operation, cause.message, { cause }));
+    return repeat(new HttpError(code, operation, cause.message));
   }
   const { status } = exchange;
   const statusClass = classifyStatus(status);
@@ -115,7 +104,7 @@ export function toAnswer<T>(
       const afterMs = readRetryAfter(exchange.headers, nowMs);
       const more = `${leadingTo(status, exchange.headers.location)}${askingToWait(afterMs)}`;
       const problem = `${describeRejection(status, '')}${more}`;
-      return repeat(new HttpError('http-status', operation, problem, { status }), afterMs);
+      return repeat(new HttpError('http-status', operation, problem, status), afterMs);
     }
     default:
       return statusClass satisfies never;
@@ -141,21 +130,15 @@ function reading<T>(read: (answer: AnswerField) => HttpAnswer<T>): SuccessMeanin
     if (classifyStatus(status) === 'noContent') return { kind: 'noData' };
     if (bodyFault) {
       const { code, cause } = bodyFault;
-      const field = code === 'malformed-answer' ? { field: 'body' } : {};
-      return repeat(new HttpError(code, operation, cause.message, { status, cause, ...field }));
+      return repeat(new HttpError(code, operation, cause.message, status));
     }
     try {
       if (isCompressed(reply)) throw new MalformedField('body', COMPRESSED);
       return read(new AnswerField(parseJson(reply.body)));
     } catch (error) {
       if (!(error instanceof MalformedField)) throw error;
-      const { field, message } = error;
-      return repeat(
-        new HttpError('malformed-answer', operation, `malformed answer: ${message}`, {
-          status,
-          field,
-        }),
-      );
+      const problem = `malformed answer: ${error.message}`;
+      return repeat(new HttpError('malformed-answer', operation, problem, status));
     }
   };
 }
@@ -174,7 +157,7 @@ export const applied: SuccessMeaning<null> = (operation, reply) => {
     return { kind: 'data', data: null };
   }
   const problem = `HTTP ${status} with a web page, which is none of the service's answers`;
-  return repeat(new HttpError('malformed-answer', operation, problem, { status, field: 'body' }));
+  return repeat(new HttpError('malformed-answer', operation, problem, status));
 };
 
 function isCompressedPage(reply: HttpReply): boolean {

@@ -1,17 +1,10 @@
 import { TextDecoder } from 'node:util';
-import {
-  Axios,
-  type AxiosAdapter,
-  AxiosHeaders,
-  type AxiosRequestConfig,
-  type AxiosResponse,
-} from 'axios';
+import { Axios, type AxiosAdapter, AxiosHeaders, type AxiosRequestConfig } from 'axios';
 import { type Dispatcher, Pool } from 'undici';
 import { realNowMs } from '#libs/clock';
 import type { ProxySettings } from '#libs/config';
 import { LONGEST_USE_MS, resettingConnector } from './connections.js';
 import {
-  type CallAbort,
   type HttpCaller,
   type HttpCall,
   type Exchange,
@@ -62,14 +55,15 @@ export class HttpTransport {
     span?: { end(status: HttpCall['status']): void },
   ): Promise<Exchange> {
     const { timeoutMs, onCall } = this.options;
+    const { maxAnswerBytes = this.options.maxAnswerBytes } = request;
     const startedMs = realNowMs();
     let status: HttpCall['status'] = 'aborted';
-    let callEnd: CallAbort | undefined;
+    const answer = new Answer(request, maxAnswerBytes, caller?.objection);
     try {
-      const sent = await withTimeout(timeoutMs, caller, (end) =>
-        this.send(request, (callEnd = end)),
-      );
-      const exchange = sent === TIMED_OUT ? tooLate(timeoutMs, callEnd?.arrived) : sent;
+      const sending = (): Promise<Exchange> => this.send(answer);
+      const sent = await withTimeout(timeoutMs, caller?.signal, sending, answer.giveUp);
+      if (answer.objected !== undefined) throw answer.objected;
+      const exchange = sent === TIMED_OUT ? tooLate(timeoutMs, answer.reply) : sent;
       status = exchange.kind === 'reply' ? exchange.status : exchange.code;
       return exchange;
     } finally {
@@ -79,9 +73,9 @@ export class HttpTransport {
     }
   }
 
-  private async send(request: HttpRequest, end: CallAbort): Promise<Exchange> {
-    const { token, maxAnswerBytes = this.options.maxAnswerBytes } = request;
-    const config: SendingConfig = { sending: new Sending(request, end, maxAnswerBytes) };
+  private async send(answer: Answer): Promise<Exchange> {
+    const { token } = answer.request;
+    const config: AnswerConfig = { answer };
     const { data } = await this.http.request<Exchange>(config);
     if (data.kind === 'failed' || data.status < 300 || token === undefined) return data;
     return { ...data, body: redactToken(data.body, token) };
@@ -105,26 +99,15 @@ function tooLate(timeoutMs: number, arrived: HttpReply | undefined): Exchange {
   return { ...arrived, body: '', bodyFault: { code: 'timeout', cause } };
 }
 
-/** One request on its way. A class, because axios would copy a plain object, its headers and its body. */
-class Sending {
-  constructor(
-    readonly request: HttpRequest,
-    readonly end: CallAbort,
-    readonly maxAnswerBytes: number,
-  ) {}
-}
-
 /**
- * What axios is given for a request: it copies, normalises and checks every field and header that it
- * knows, for each call, which costs more than to send it.
+ * What axios is given for a request: it copies, normalises and checks every field and header that it knows, and plain
+ * objects beside, for each call, which costs more than to send it.
  */
-interface SendingConfig extends AxiosRequestConfig {
-  sending: Sending;
+interface AnswerConfig extends AxiosRequestConfig {
+  answer: Answer;
 }
 
 const TOO_LARGE = 'ANSWER_TOO_LARGE';
-
-type Config = Parameters<AxiosAdapter>[0] & SendingConfig;
 
 /** What axios is shown of an answer's headers, which it would copy one by one; the reply has those that matter. */
 const UNSEEN = new AxiosHeaders();
@@ -136,38 +119,50 @@ const MORE_TO_COME = { stream: true };
  * Lets axios send through an undici pool: several times the throughput of its own HTTP adapter at
  * the concurrency the bridge works with. It follows no redirects.
  *
- * `config.sending` is what is sent; the answer's `data` is what became of it. Never rejects.
+ * `config.answer` has what is sent; the answer's `data` is what became of it. Never rejects.
  */
 function undiciAdapter(pool: Dispatcher): AxiosAdapter {
   return (config) =>
     new Promise((resolve) => {
-      const { sending } = config as Config;
-      pool.dispatch(sending.request, new Answer(sending, config as Config, resolve));
+      const { answer } = config as typeof config & AnswerConfig;
+      answer.resolve = (data) => {
+        resolve({ data, status: 0, statusText: '', headers: UNSEEN, config });
+      };
+      pool.dispatch(answer.request, answer);
     });
 }
 
-/** Collects one answer; without the stream that undici would otherwise make of each. */
+/** One request on its way, and its answer; without the stream that undici would otherwise make of each. */
 class Answer implements Dispatcher.DispatchHandler {
-  private reply: HttpReply | undefined;
+  /** Once its status has arrived: the call may be given up before its body has. */
+  reply: HttpReply | undefined;
+  /** Why it was not sent; undefined when its caller had no objection. */
+  objected: Error | undefined;
+  resolve: (data: Exchange) => void = () => undefined;
+  /** Of a request that is made again on another connection, the last attempt counts. */
+  private controller: Dispatcher.DispatchController | undefined;
+  private isGivenUp = false;
   private bytes = 0;
   private first: Buffer | undefined;
   /** What has come of an answer of several chunks: a list of machines may be 15 MB, which need not be kept twice. */
   private text: { decoder: TextDecoder; decoded: string } | undefined;
 
   constructor(
-    private readonly sending: Sending,
-    private readonly config: Config,
-    private readonly resolve: (response: AxiosResponse<Exchange>) => void,
+    readonly request: HttpRequest,
+    private readonly maxAnswerBytes: number,
+    private readonly objection: HttpCaller['objection'],
   ) {}
 
+  readonly giveUp = (): void => {
+    this.isGivenUp = true;
+    this.controller?.abort(new Error('aborted'));
+  };
+
   onRequestStart(controller: Dispatcher.DispatchController): void {
-    const { end } = this.sending;
-    const abort = (): void => {
-      controller.abort(new Error('aborted'));
-    };
+    this.controller = controller;
     // the request may have waited for a connection; what follows is written in the same turn
-    if (end.maySend()) end.onAbort(abort);
-    else abort();
+    if (!this.isGivenUp) this.objected = this.objection?.();
+    if (this.isGivenUp || this.objected !== undefined) this.giveUp();
   }
 
   onResponseStart(
@@ -189,13 +184,12 @@ class Answer implements Dispatcher.DispatchHandler {
       },
       body: '',
       beginning: undefined,
-      chunks: this.sending.request.isBinary === true ? [] : undefined,
+      chunks: this.request.isBinary === true ? [] : undefined,
     };
-    this.sending.end.arrived = this.reply;
   }
 
   onResponseData(controller: Dispatcher.DispatchController, chunk: Buffer): void {
-    const { maxAnswerBytes } = this.sending;
+    const { maxAnswerBytes } = this;
     this.bytes += chunk.length;
     if (this.bytes > maxAnswerBytes) {
       const error = new Error(`the answer has more than ${maxAnswerBytes} bytes`);
@@ -224,24 +218,20 @@ class Answer implements Dispatcher.DispatchHandler {
     if (reply === undefined) return;
     if (this.text !== undefined) reply.body = this.text.decoded + this.text.decoder.decode();
     else if (this.first !== undefined) reply.body = utf8.decode(this.first);
-    this.end(reply);
+    this.resolve(reply);
   }
 
   onResponseError(_controller: Dispatcher.DispatchController, error: Error): void {
     const { code = 'ERR_NETWORK', message } = error as NodeJS.ErrnoException;
-    const cause = { code, message: describeFault(code, message) };
+    const cause = { message: describeFault(code, message) };
     const { reply } = this;
     if (reply !== undefined) {
       const fault = code === TOO_LARGE ? 'malformed-answer' : 'network';
-      this.end({ ...reply, bodyFault: { code: fault, cause } });
+      this.resolve({ ...reply, bodyFault: { code: fault, cause } });
       return;
     }
     const kind = code === 'UND_ERR_CONNECT_TIMEOUT' ? 'timeout' : 'network';
-    this.end({ kind: 'failed', code: kind, cause });
-  }
-
-  private end(data: Exchange): void {
-    this.resolve({ data, status: 0, statusText: '', headers: UNSEEN, config: this.config });
+    this.resolve({ kind: 'failed', code: kind, cause });
   }
 }
 

@@ -794,7 +794,7 @@ describe('CommandDispatcher', () => {
 
     it('returns its turn where there is nothing to send', async () => {
       const returnTurn = jest.fn();
-      const slots = new CallSlots(64, { awaitCommandTurn: () => Promise.resolve(), returnTurn });
+      const slots = new CallSlots(64, { awaitTurn: () => Promise.resolve(), returnTurn });
       flow = new Flow({ slots });
       flow.admit = (name) =>
         name === 'mill1' ? { kind: 'superseded', detail: 'a newer one was applied' } : GO;
@@ -929,8 +929,8 @@ describe('CommandDispatcher', () => {
 
     it('chooses what to send when its turn under a rate limit comes: what is newest, of all machines', async () => {
       const turns: (() => void)[] = [];
-      const awaitCommandTurn = (): Promise<void> => new Promise((resolve) => turns.push(resolve));
-      const slots = new CallSlots(64, { awaitCommandTurn, returnTurn: jest.fn() });
+      const awaitTurn = (): Promise<void> => new Promise((resolve) => turns.push(resolve));
+      const slots = new CallSlots(64, { awaitTurn, returnTurn: jest.fn() });
       flow = new Flow({ ...sharedCalls(), lingerMs: 0, slots });
       for (const name of ['mill1', 'lathe1', 'mill2']) flow.submit(name);
       await pass();
