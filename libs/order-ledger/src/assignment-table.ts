@@ -19,8 +19,6 @@ interface MachineAssignments {
 }
 
 const NO_ORDERS: readonly string[] = [];
-/** Fewer operations of an order are put in among the others one by one: to sort all takes twice as long and more. */
-const MANY = 100;
 
 /** What of an order stands on a machine, by {@link assignmentKey}. */
 interface AssignmentStore<R> {
@@ -83,13 +81,10 @@ export class AssignmentTable<R = void> {
     const machine = this.machineOf(machineId, []);
     const { drawn, orderIds } = machine;
     machine.list = undefined;
-    if (drawn !== undefined && before.length + operations.length > MANY) {
+    if (drawn !== undefined) {
       const others = drawn.filter(([id]) => id !== orderId);
       const its = operations.map((each): ListedOperation => [orderId, each]);
       machine.drawn = [...others, ...its].sort(inWorkingOrder);
-    } else if (drawn !== undefined) {
-      for (const each of before) takeOut(drawn, [orderId, each]);
-      for (const each of operations) putIn(drawn, [orderId, each]);
     }
     if (operations.length > 0) orderIds.add(orderId);
     else orderIds.delete(orderId);
@@ -124,28 +119,6 @@ export class AssignmentTable<R = void> {
     }
     return drawn.sort(inWorkingOrder);
   }
-}
-
-/** Behind all that is not after it. */
-function placeOf(drawn: readonly ListedOperation[], listed: ListedOperation): number {
-  let [from, to] = [0, drawn.length];
-  while (from < to) {
-    const middle = (from + to) >> 1;
-    const there = drawn[middle];
-    if (there !== undefined && inWorkingOrder(there, listed) <= 0) from = middle + 1;
-    else to = middle;
-  }
-  return from;
-}
-
-function putIn(drawn: ListedOperation[], listed: ListedOperation): void {
-  drawn.splice(placeOf(drawn, listed), 0, listed);
-}
-
-function takeOut(drawn: ListedOperation[], listed: ListedOperation): void {
-  const place = placeOf(drawn, listed) - 1;
-  const there = drawn[place];
-  if (there !== undefined && inWorkingOrder(there, listed) === 0) drawn.splice(place, 1);
 }
 
 /** By sequence, then planned start, then order and operation; what has none of the first two comes last. */
