@@ -1,21 +1,14 @@
 // Topics, messages, events and codes: what others read and write. Imports no other lib.
-export {
-  type ClassificationPeriod,
-  classificationPeriods,
-  type ReceivedClassification,
-} from './classification-periods.js';
-export * from './cloud-events.js';
 export * from './command-outcomes.js';
 export * from './dead-letters.js';
-export { type DowntimeReason, parseDowntimeReason, startInFuture } from './downtime-reason.js';
 export * from './envelope.js';
 export { describeAhead, readEpochSeconds, rfc3339 } from './epoch-seconds.js';
 export * from './flows.js';
-export { groupBy } from './group-by.js';
+export * from './input-messages.js';
 export * from './json.js';
 export * from './machine-records.js';
 export { isIdentifier, MAX_LIST_LENGTH } from './message-fields.js';
-export * from './order-message.js';
+export * from './orders.js';
 export {
   parsed,
   type Parsed,
@@ -38,9 +31,3 @@ export {
   withoutFrame,
 } from './schema-frame.js';
 export * from './topics.js';
-export {
-  parseWorkOrderLists,
-  refuseIssuedAhead,
-  type WorkOrderAssignment,
-  type WorkOrderListMessage,
-} from './work-order-lists.js';

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { openEnvelope } from './envelope.js';
 import { framed, schemaFrameOf, withoutFrame } from './schema-frame.js';
-import { parseWorkOrderLists } from './work-order-lists.js';
+import { parseWorkOrderLists } from './input-messages.js';
 
 const LIST = '{"machineId":"M-1","workingOrders":["4711"]}';
 const GUID = '0123456789abcdef0123456789abcdef';

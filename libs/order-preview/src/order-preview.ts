@@ -1,7 +1,7 @@
 import { Clock } from '#libs/clock';
 import type { ErpSettings } from '#libs/config';
-import { groupBy, type OrderMessage, parsed, type Parsed, type Rejection } from '#libs/contracts';
-import { type OrderDocument, type OrderMapping, readOrders } from '#libs/erp-formats';
+import { type OrderMessage, parsed, type Parsed, type Rejection } from '#libs/contracts';
+import { groupBy, type OrderDocument, type OrderMapping, readOrders } from '#libs/erp-formats';
 import {
   AssignmentTable,
   type KnownOrder,

@@ -4,7 +4,6 @@ import {
   type OrderMessage,
   type OrderOperation,
   type OrderStatus,
-  groupBy,
   parsed,
   type Parsed,
   parsedEach,
@@ -12,6 +11,7 @@ import {
 } from '#libs/contracts';
 import type { OrderFormat, ReadingContext } from '../document/order-format.js';
 import { changeMessage, snapshotMessage } from '../document/checked-message.js';
+import { groupBy } from '../document/group-by.js';
 import { statusWithin } from '../document/status-within.js';
 import { type FieldReader, readFields, type Readers } from './field-reader.js';
 import {

@@ -1,5 +1,4 @@
 import {
-  groupBy,
   MAX_LIST_LENGTH,
   mediaType,
   type OrderMessage,
@@ -18,7 +17,7 @@ import type {
 import { placed } from '../document/checked-message.js';
 import { readContent } from '../document/read-content.js';
 import { readSettingsText, SettingsFields, SettingsFileError } from '../document/settings-file.js';
-import type { DocumentElement } from '../xml/document-element.js';
+import { type DocumentElement, elementsByName } from '../xml/document-element.js';
 
 /** An expression and the documents it is for; what a criterion leaves out does not matter. */
 export interface MappingEntry {
@@ -188,10 +187,11 @@ export function plainValue({ json, root }: DocumentContent): unknown {
   return root === undefined ? json : Object.fromEntries([[root.name, plainElement(root)]]);
 }
 
-function plainElement({ children, attributes, text }: DocumentElement): unknown {
+function plainElement(element: DocumentElement): unknown {
+  const { children, attributes, text } = element;
   const fields = Object.entries(attributes).map(([name, value]) => [`@${name}`, value] as const);
   if (children.length === 0 && fields.length === 0) return text;
-  const nested = [...groupBy(children, ({ name }) => name)].map(([name, alike]) => {
+  const nested = [...elementsByName(element)].map(([name, alike]) => {
     const values = alike.map(plainElement);
     return [name, values.length === 1 ? values[0] : values] as const;
   });

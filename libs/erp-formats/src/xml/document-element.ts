@@ -1,4 +1,4 @@
-import { groupBy, parsed, type Parsed, rejected } from '#libs/contracts';
+import { parsed, type Parsed, rejected } from '#libs/contracts';
 
 /**
  * An element of a document, its name without a namespace prefix. XML and, where a format is written in both,
@@ -18,19 +18,28 @@ export interface DocumentElement {
 /** Above it children are looked up by name: a schedule of ten thousand orders is asked for its date by each. */
 const MANY_CHILDREN = 50;
 
-const childrenByName = new WeakMap<DocumentElement, Map<string, DocumentElement[]>>();
+const indices = new WeakMap<DocumentElement, Map<string, DocumentElement[]>>();
 
 /** Child elements of a name, in document order. */
 export function elements(parent: DocumentElement, name: string): readonly DocumentElement[] {
-  if (parent.children.length > MANY_CHILDREN) return indexOf(parent).get(name) ?? [];
+  if (parent.children.length > MANY_CHILDREN) return elementsByName(parent).get(name) ?? [];
   return parent.children.filter((child) => child.name === name);
 }
 
-function indexOf(parent: DocumentElement): Map<string, DocumentElement[]> {
-  const known = childrenByName.get(parent);
-  if (known !== undefined) return known;
-  const index = groupBy(parent.children, ({ name }) => name);
-  childrenByName.set(parent, index);
+/** All child elements, by name in the order of their first ones. */
+export function elementsByName(
+  parent: DocumentElement,
+): ReadonlyMap<string, readonly DocumentElement[]> {
+  let index = indices.get(parent);
+  if (index === undefined) {
+    index = new Map();
+    for (const child of parent.children) {
+      const alike = index.get(child.name);
+      if (alike === undefined) index.set(child.name, [child]);
+      else alike.push(child);
+    }
+    indices.set(parent, index);
+  }
   return index;
 }
 

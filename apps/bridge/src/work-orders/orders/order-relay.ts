@@ -1,6 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { afterRealMs, Clock } from '#libs/clock';
-import { groupBy, isOver, type OrderMessage, type Rejection } from '#libs/contracts';
+import { isOver, type OrderMessage, type Rejection } from '#libs/contracts';
+import { groupBy } from '#libs/erp-formats';
 import type { OutboundRecord } from '#libs/kafka';
 import { placeOrder, rejectUnmapped } from '#libs/order-ledger';
 import { type CommandResult, rejection } from '../../delivery/index.js';

@@ -1,8 +1,7 @@
 import { Inject, Injectable, Logger, type OnModuleDestroy } from '@nestjs/common';
 import { Clock, everyRealMs, realEpochMs, realNowMs } from '#libs/clock';
 import type { BridgeSettings } from '#libs/config';
-import { groupBy } from '#libs/contracts';
-import { OrderMapping } from '#libs/erp-formats';
+import { groupBy, OrderMapping } from '#libs/erp-formats';
 import type { InboundMessage, OutboundRecord } from '#libs/kafka';
 import type { Tracing } from '#libs/tracing';
 import {

@@ -1,0 +1,374 @@
+/**
+ * What the messages of the input topics say: work order lists, work orders in their canonical form, and downtime
+ * reasons with the periods that they come to apply to.
+ */
+import { describeAhead } from './epoch-seconds.js';
+import { describeJson, field, isJsonObject, type JsonObject, readJson } from './json.js';
+import {
+  FieldProblem,
+  type FieldParser,
+  identifier,
+  identifiers,
+  isBlank,
+  list,
+  MAX_IDENTIFIER_LENGTH,
+  MAX_LIST_LENGTH,
+  optional,
+  readableMachineId,
+  readFields,
+  required,
+  time,
+  wholeNumber,
+} from './message-fields.js';
+import {
+  isOver,
+  type OperationChange,
+  ORDER_STATUSES,
+  type OrderChange,
+  type OrderSnapshot,
+  type OrderStatus,
+} from './orders.js';
+import { naming, parsed, type Parsed, rejected, type Rejection } from './rejection.js';
+
+/** One entry of a message that cannot be applied; machineId is null when it is unreadable. */
+interface WorkOrderListFault {
+  machineId: string | null;
+  rejection: Rejection;
+}
+
+/** What a message asks for: each machine once, in `assignments` or in `faults`. */
+export interface WorkOrderListMessage {
+  assignments: WorkOrderAssignment[];
+  faults: WorkOrderListFault[];
+}
+
+/**
+ * Reads `erp.work-order-lists.v1`: `{machineId, workingOrders, issuedAt?}` or `{machines: [...]}`
+ * (interface, setWorkOrderList). In the second form a bad entry is a fault of its own and the others
+ * stand; of a machine named twice only the last entry counts, good or bad; `issuedAt` beside `machines`
+ * holds for entries without their own. Refusals: `invalid-json`, `invalid-message`, `too-large`.
+ */
+export function parseWorkOrderLists(body: Buffer): Parsed<WorkOrderListMessage> {
+  const json = readJson(body);
+  if (!json.ok) return json;
+  if (!isJsonObject(json.value)) {
+    return rejected(
+      'invalid-message',
+      `the message must be an object, not ${describeJson(json.value)}`,
+    );
+  }
+  const message = json.value;
+  return isBlank(field(message, 'machines')) ? oneMachine(message) : severalMachines(message);
+}
+
+/**
+ * The same, with a fault (`invalid-message`) in place of each list that no clock can have dated yet: applied, it
+ * would have every list to come until then taken for older.
+ */
+export function refuseIssuedAhead(
+  message: WorkOrderListMessage,
+  nowSeconds: number,
+  maxAheadSeconds: number,
+): WorkOrderListMessage {
+  const latestSeconds = nowSeconds + maxAheadSeconds;
+  const isAhead = ({ issuedAt }: WorkOrderAssignment): boolean =>
+    issuedAt !== undefined && issuedAt > latestSeconds;
+  if (!message.assignments.some(isAhead)) return message;
+  const faults = message.assignments
+    .filter(isAhead)
+    .map(({ machineId, issuedAt = 0 }): WorkOrderListFault => {
+      const detail = `issuedAt ${describeAhead(issuedAt, maxAheadSeconds)}`;
+      return { machineId, rejection: { code: 'invalid-message', detail, machineId } };
+    });
+  return {
+    assignments: message.assignments.filter((assignment) => !isAhead(assignment)),
+    faults: [...message.faults, ...faults],
+  };
+}
+
+function oneMachine(message: JsonObject): Parsed<WorkOrderListMessage> {
+  const assignment = readFields<WorkOrderAssignment>(ASSIGNMENT, message);
+  if (!assignment.ok) return naming(assignment, readableMachineId(message));
+  return parsed({ assignments: [assignment.value], faults: [] });
+}
+
+function severalMachines(message: JsonObject): Parsed<WorkOrderListMessage> {
+  const machines = field(message, 'machines');
+  if (!isBlank(field(message, 'machineId')) || !isBlank(field(message, 'workingOrders'))) {
+    return rejected('invalid-message', 'the message has both machines and a list of its own');
+  }
+  if (!Array.isArray(machines)) {
+    return rejected('invalid-message', `machines must be a list, not ${describeJson(machines)}`);
+  }
+  if (machines.length === 0) return rejected('invalid-message', 'machines must not be empty');
+  if (machines.length > MAX_LIST_LENGTH) {
+    return rejected(
+      'too-large',
+      `machines has ${machines.length} entries, more than ${MAX_LIST_LENGTH}`,
+    );
+  }
+  const ofMessage = readFields<IssuedAt>(ISSUED_AT, message);
+  return ofMessage.ok ? parsed(sortEntries(machines, ofMessage.value)) : ofMessage;
+}
+
+function sortEntries(entries: readonly unknown[], { issuedAt }: IssuedAt): WorkOrderListMessage {
+  const perMachine = new Map<string, Parsed<WorkOrderAssignment>>();
+  const faults: WorkOrderListFault[] = [];
+  entries.forEach((entry, index) => {
+    const outcome = readFields<WorkOrderAssignment>(ASSIGNMENT, entry, `machines[${index}]`);
+    if (outcome.ok && issuedAt !== undefined) outcome.value.issuedAt ??= issuedAt;
+    const machineId = readableMachineId(entry);
+    if (machineId !== undefined) perMachine.set(machineId, outcome);
+    else if (!outcome.ok) faults.push({ machineId: null, rejection: outcome.rejection });
+  });
+  const assignments: WorkOrderAssignment[] = [];
+  for (const [machineId, outcome] of perMachine) {
+    if (outcome.ok) assignments.push(outcome.value);
+    else faults.push({ machineId, rejection: { ...outcome.rejection, machineId } });
+  }
+  return { assignments, faults };
+}
+
+/** The list a machine shall have from now on, in this order; an empty one clears. */
+export interface WorkOrderAssignment {
+  machineId: string;
+  workingOrders: string[];
+  /** Epoch seconds; a list older than the last one applied to the machine is superseded. */
+  issuedAt?: number;
+}
+
+type IssuedAt = Pick<WorkOrderAssignment, 'issuedAt'>;
+
+const ISSUED_AT = { issuedAt: optional(time) };
+const ASSIGNMENT = { machineId: identifier, workingOrders: identifiers, ...ISSUED_AT };
+
+const orderStatus: FieldParser<OrderStatus> = (value) =>
+  ORDER_STATUSES.find((status) => status === value) ??
+  new FieldProblem(`must be one of ${ORDER_STATUSES.join(', ')}`);
+
+/** An order as it is written, its operations still to be read. */
+type OrderFields<T extends OrderSnapshot | OrderChange> = Pick<
+  T,
+  'orderId' | 'changedAt' | 'status'
+> & { operations?: unknown[] };
+
+const CHANGE_FIELDS = {
+  orderId: identifier,
+  changedAt: time,
+  status: optional(orderStatus),
+  operations: optional(list),
+};
+const SNAPSHOT_FIELDS = { ...CHANGE_FIELDS, status: orderStatus };
+
+/**
+ * Reads `erp.work-orders.v1` in its canonical form from a JSON value. An operation without a status has
+ * the order's; an order that is over may leave them out, for it stands on no list. Refusals: `invalid-message`,
+ * `too-large` (more than 10,000 operations); one bad operation refuses the order, because a snapshot with a hole
+ * would take work off a machine.
+ */
+export function parseOrderMessage(json: unknown): Parsed<OrderSnapshot> {
+  const fields = readFields<OrderFields<OrderSnapshot>>(SNAPSHOT_FIELDS, json);
+  if (!fields.ok) return fields;
+  const { orderId, changedAt, status, operations: given } = fields.value;
+  if (given === undefined && !isOver(status))
+    return rejected('invalid-message', 'operations is missing');
+  const operations = readEach(orderId, given ?? [], (entry, path) => {
+    const operation = readFields<OperationChange>(OPERATION_FIELDS, entry, path);
+    if (!operation.ok) return operation;
+    const { machineId, workCentre, status: own = status } = operation.value;
+    if (machineId === undefined && workCentre === undefined) {
+      return rejected('invalid-message', `${path} names neither a machineId nor a workCentre`);
+    }
+    return parsed(Object.assign(operation.value, { status: own }));
+  });
+  if (!operations.ok) return operations;
+  return parsed({ orderId, changedAt, status, operations: operations.value });
+}
+
+/** Checks a change by the rules of the canonical form. Refusals: `invalid-message`, `too-large`. */
+export function parseOrderChange(json: unknown): Parsed<OrderChange> {
+  const fields = readFields<OrderFields<OrderChange>>(CHANGE_FIELDS, json);
+  if (!fields.ok) return fields;
+  const { operations: given, ...change } = fields.value;
+  if (given === undefined) return parsed(change);
+  const operations = readEach(change.orderId, given, (entry, path) =>
+    readFields<OperationChange>(OPERATION_FIELDS, entry, path),
+  );
+  return operations.ok ? parsed({ ...change, operations: operations.value }) : operations;
+}
+
+const OPERATION_FIELDS = {
+  operationId: identifier,
+  machineId: optional(identifier),
+  workCentre: optional(identifier),
+  plant: optional(identifier),
+  status: optional(orderStatus),
+  sequence: optional(wholeNumber),
+  plannedStart: optional(time),
+};
+
+/** On a list an operation is `orderId-operationId`: with one that is too long, no list of its machine would be taken. */
+function readEach<T extends OperationChange>(
+  orderId: string,
+  entries: readonly unknown[],
+  read: (entry: unknown, path: string) => Parsed<T>,
+): Parsed<T[]> {
+  const operations: T[] = [];
+  const seen = new Set<string>();
+  for (const entry of entries) {
+    const path = `operations[${operations.length}]`;
+    const operation = read(entry, path);
+    if (!operation.ok) return operation;
+    const { operationId } = operation.value;
+    if (seen.has(operationId)) {
+      return rejected('invalid-message', `${path} repeats operationId ${operationId}`);
+    }
+    const tooLong = orderId.length + 1 + operationId.length - MAX_IDENTIFIER_LENGTH;
+    if (tooLong > 0) {
+      const what = `${path}: orderId and operationId are ${tooLong} characters too long together`;
+      return rejected('invalid-message', what);
+    }
+    seen.add(operationId);
+    operations.push(operation.value);
+  }
+  return parsed(operations);
+}
+
+/** A reason for a period of one machine (interface, setMachineClassification); times in epoch seconds. */
+export interface DowntimeReason {
+  machineId: string;
+  reasonId: string;
+  startTime: number;
+  /** Absent: open-ended, to the end of the shift at most. */
+  endTime?: number;
+}
+
+/** Both spellings are in use for the one reason. */
+interface ReasonFields extends Omit<DowntimeReason, 'reasonId'> {
+  reasonId?: string;
+  reason?: string;
+}
+
+const REASON_FIELDS = {
+  machineId: identifier,
+  reasonId: optional(identifier),
+  reason: optional(identifier),
+  startTime: required(time, 'missing-times'),
+  endTime: optional(time),
+};
+
+/**
+ * Reads `mes.downtime-reasons.v1`: `{machineId, reasonId | reason, startTime, endTime?}`. Whether the start
+ * lies in the future is for {@link startInFuture} to say. Refusals: `invalid-json`, `invalid-message`,
+ * `missing-times` (no start), `start-after-end`, `too-large`.
+ */
+export function parseDowntimeReason(body: Buffer): Parsed<DowntimeReason> {
+  const json = readJson(body);
+  if (!json.ok) return json;
+  const fields = readFields<ReasonFields>(REASON_FIELDS, json.value);
+  const reason = fields.ok ? toReason(fields.value) : fields;
+  return reason.ok ? reason : naming(reason, readableMachineId(json.value));
+}
+
+/** What the clock says of a start: send it, hold it until it has passed, or refuse it (`start-in-future`). */
+export function startInFuture(
+  reason: Pick<DowntimeReason, 'startTime'>,
+  nowSeconds: number,
+  maxSkewSeconds: number,
+): 'now' | 'hold' | 'reject' {
+  if (reason.startTime <= nowSeconds) return 'now';
+  return reason.startTime <= nowSeconds + maxSkewSeconds ? 'hold' : 'reject';
+}
+
+function toReason(fields: ReasonFields): Parsed<DowntimeReason> {
+  const { machineId, reason, reasonId = reason, startTime, endTime } = fields;
+  if (reasonId === undefined) return rejected('invalid-message', 'reasonId is missing');
+  if (reason !== undefined && reason !== reasonId) {
+    return rejected('invalid-message', 'reasonId and reason name different reasons');
+  }
+  if (endTime === undefined) return parsed({ machineId, reasonId, startTime });
+  if (startTime > endTime) {
+    return rejected('start-after-end', `startTime ${startTime} lies after endTime ${endTime}`);
+  }
+  return parsed({ machineId, reasonId, startTime, endTime });
+}
+
+/** A call of setMachineClassification that the service has accepted; times in epoch seconds. */
+export interface ReceivedClassification {
+  receivedAt: number;
+  startTime: number;
+  /** null: open-ended. */
+  endTime: number | null;
+  /** End of the shift that was in progress at `receivedAt`. */
+  shiftEndTime: number;
+}
+
+/** A stretch of a machine's time with the call that applies to it; end exclusive. */
+export interface ClassificationPeriod<T extends ReceivedClassification> {
+  startTime: number;
+  endTime: number;
+  call: T;
+  /** The later call that an open-ended one was ended by, if it was. */
+  endedBy: T | null;
+}
+
+/**
+ * What the calls received for one machine amount to, in time order (interface, "States and transitions" rule 2):
+ *
+ * - With an end time a classification applies to exactly [startTime, endTime).
+ * - Without one it applies from startTime to the end of the current shift, which is the shift in
+ *   progress when the call is received, or until a later call that carries an end time is received:
+ *   then it ends at the moment of that receipt.
+ * - Where two overlap, the one received later applies; what it leaves of the earlier one stays.
+ *
+ * @param received in the order of receipt
+ */
+export function classificationPeriods<T extends ReceivedClassification>(
+  received: readonly T[],
+): ClassificationPeriod<T>[] {
+  let periods: ClassificationPeriod<T>[] = [];
+  const withEnds = laterCallsWithEnds(received);
+  for (const [index, call] of received.entries()) {
+    const { startTime, shiftEndTime } = call;
+    const later = withEnds[index] ?? null;
+    const endedBy =
+      call.endTime === null && later !== null && later.receivedAt < shiftEndTime ? later : null;
+    const endTime = call.endTime ?? endedBy?.receivedAt ?? shiftEndTime;
+    const added = { startTime, endTime, call, endedBy };
+    periods = [...periods.flatMap((period) => outside(period, added)), added].filter(isNotEmpty);
+  }
+  return periods.sort((a, b) => a.startTime - b.startTime);
+}
+
+/** For each call the first after it that carries an end time. */
+function laterCallsWithEnds<T extends ReceivedClassification>(
+  received: readonly T[],
+): (T | null)[] {
+  let later: T | null = null;
+  return received
+    .toReversed()
+    .map((call) => {
+      const next = later;
+      if (call.endTime !== null) later = call;
+      return next;
+    })
+    .toReversed();
+}
+
+/** The parts of a period that lie before and after another. */
+function outside<T extends { startTime: number; endTime: number }>(
+  period: T,
+  { startTime, endTime }: { startTime: number; endTime: number },
+): T[] {
+  if (startTime >= endTime || period.endTime <= startTime || period.startTime >= endTime) {
+    return [period];
+  }
+  return [
+    { ...period, endTime: Math.min(period.endTime, startTime) },
+    { ...period, startTime: Math.max(period.startTime, endTime) },
+  ].filter(isNotEmpty);
+}
+
+function isNotEmpty({ startTime, endTime }: { startTime: number; endTime: number }): boolean {
+  return startTime < endTime;
+}
