@@ -10,6 +10,7 @@ export {
   listRead,
   parseHttpDate,
   readRetryAfter,
+  RememberedForm,
   type SuccessMeaning,
   toAnswer,
   type Unauthorised,
@@ -27,4 +28,3 @@ export {
 } from './exchange.js';
 export { AnswerField, MalformedField } from './answer-field.js';
 export { HttpTransport, type HttpTransportOptions } from './http-transport.js';
-export { RememberedForm } from './remembered-form.js';

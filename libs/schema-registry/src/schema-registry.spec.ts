@@ -2,9 +2,8 @@ import { Logger } from '@nestjs/common';
 import { realDelayMs } from '#libs/clock';
 import { FRAMED_OUTPUTS, type FramedOutput, type Parsed } from '#libs/contracts';
 import { respond, StubService } from '../../http-calls/test/stub-service.js';
-import { OutputFrames, SchemaRegistry } from './schema-registry.js';
+import { OutputFrames, outputSchema, SchemaRegistry } from './schema-registry.js';
 import { reachRegistry, type SchemaRegistryOptions } from './registry-requests.js';
-import { outputSchema } from './output-schemas.js';
 
 /** A tenth of those in operation and less, but for the time that a busy machine may take to answer. */
 const TIMINGS = {
