@@ -1,3 +1,5 @@
+import { epochSecondsOf, offsetSeconds } from '#libs/contracts';
+
 export interface Shift {
   /** Epoch seconds; the end is the start of the next shift. */
   startTime: number;
@@ -53,8 +55,9 @@ export class ShiftCalendar {
   }
 
   private startsOn(day: number): number[] {
-    return this.startSeconds.map((seconds) =>
-      localTimeToEpoch(day, seconds, this.settings.timeZone),
+    const date = { year: 1970, month: 1, day: day + 1, hour: 0, minute: 0 };
+    return this.startSeconds.map((second) =>
+      epochSecondsOf({ ...date, second }, this.settings.timeZone),
     );
   }
 }
@@ -69,56 +72,4 @@ const SECONDS_OF_DAY = 86_400;
 /** The local calendar day of a moment, as days since 1970-01-01. */
 function localDayOf(epochSeconds: number, timeZone: string): number {
   return Math.floor((epochSeconds + offsetSeconds(epochSeconds, timeZone)) / SECONDS_OF_DAY);
-}
-
-/**
- * The moment at which clocks in `timeZone` show `seconds` since midnight on the given local day: the first of two, and
- * for a time that they skip, as long after the change as it would have been.
- */
-function localTimeToEpoch(day: number, seconds: number, timeZone: string): number {
-  const wanted = day * SECONDS_OF_DAY + seconds;
-  const [before, after] = [-SECONDS_OF_DAY, SECONDS_OF_DAY].map(
-    (side) => wanted - offsetSeconds(wanted + side, timeZone),
-  ) as [number, number];
-  const isShown = (time: number): boolean => time + offsetSeconds(time, timeZone) === wanted;
-  return !isShown(before) && isShown(after) ? after : before;
-}
-
-const formats = new Map<string, Intl.DateTimeFormat>();
-
-function offsetSeconds(epochSeconds: number, timeZone: string): number {
-  if (timeZone === 'UTC') return 0;
-  const parts = new Map(
-    formatOf(timeZone)
-      .formatToParts(epochSeconds * 1000)
-      .map(({ type, value }) => [type, Number(value)]),
-  );
-  const part = (name: Intl.DateTimeFormatPartTypes): number => parts.get(name) ?? 0;
-  const shown = Date.UTC(
-    part('year'),
-    part('month') - 1,
-    part('day'),
-    part('hour'),
-    part('minute'),
-    part('second'),
-  );
-  return shown / 1000 - epochSeconds;
-}
-
-function formatOf(timeZone: string): Intl.DateTimeFormat {
-  let format = formats.get(timeZone);
-  if (!format) {
-    format = new Intl.DateTimeFormat('en-US-u-ca-gregory-nu-latn', {
-      timeZone,
-      hourCycle: 'h23',
-      year: 'numeric',
-      month: 'numeric',
-      day: 'numeric',
-      hour: 'numeric',
-      minute: 'numeric',
-      second: 'numeric',
-    });
-    formats.set(timeZone, format);
-  }
-  return format;
 }

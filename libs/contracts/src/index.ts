@@ -30,4 +30,5 @@ export {
   type SchemaReference,
   withoutFrame,
 } from './schema-frame.js';
+export { epochSecondsOf, type LocalTime, offsetSeconds, utcSeconds } from './time-zone.js';
 export * from './topics.js';

@@ -18,7 +18,6 @@ export { groupBy } from './document/group-by.js';
 export type { OrderDocument } from './document/order-format.js';
 export { YAML_OPTIONS } from './document/settings-file.js';
 export { readOrderDocument, readOrders } from './read-orders.js';
-export { offsetSeconds } from './time/local-time.js';
 export { sourceTopicOf, UMH_TOPIC_MISSING } from './umh/umh.format.js';
 export {
   type EnrichmentRule,

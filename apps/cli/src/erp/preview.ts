@@ -1,5 +1,6 @@
 import { type ErpSettings, loadErpSettings, readEnvironment, SettingsError } from '#libs/config';
 import {
+  offsetSeconds,
   type OperationChange,
   type OrderMessage,
   type OrderOperation,
@@ -11,7 +12,6 @@ import {
   type EnrichmentRules,
   enrichmentUrl,
   type EquipmentMap,
-  offsetSeconds,
   OrderMapping,
   type ThinEvent,
   UMH_TOPIC_MISSING,

@@ -1,4 +1,4 @@
-import { type OrderStatus, parsed } from '#libs/contracts';
+import { epochSecondsOf, type OrderStatus, parsed } from '#libs/contracts';
 import {
   type FieldReader,
   fieldReader,
@@ -8,7 +8,7 @@ import {
   textOrNumber,
 } from '../json/field-reader.js';
 import { orderFormat } from '../json/order-table.js';
-import { epochSecondsOf, readLocalTime } from '../time/local-time.js';
+import { readLocalTime } from '../time/local-time.js';
 
 /** OData entities of Dynamics 365 Supply Chain Management, and its business events, which name an order alone. */
 export const dynamics = orderFormat({

@@ -1,4 +1,5 @@
 import {
+  epochSecondsOf,
   type OrderMessage,
   type OrderOperation,
   type OrderStatus,
@@ -8,6 +9,7 @@ import {
   parsedEach,
   rejected,
   type SourceSequence,
+  utcSeconds,
 } from '#libs/contracts';
 import type { OrderFormat, ReadingContext } from '../document/order-format.js';
 import { checkFields, type FieldRules } from '../xml/check-fields.js';
@@ -18,7 +20,7 @@ import {
   pathOf,
   textOf,
 } from '../xml/document-element.js';
-import { epochSecondsOf, readLocalTime, utcSeconds } from '../time/local-time.js';
+import { readLocalTime } from '../time/local-time.js';
 import { snapshotMessage } from '../document/checked-message.js';
 import {
   operationIdOf,

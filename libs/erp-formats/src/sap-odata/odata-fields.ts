@@ -1,15 +1,17 @@
-import { field, type OrderStatus, parsed, type Parsed, rejected } from '#libs/contracts';
+import {
+  epochSecondsOf,
+  field,
+  type LocalTime,
+  type OrderStatus,
+  parsed,
+  type Parsed,
+  rejected,
+  utcSeconds,
+} from '#libs/contracts';
 import { type FieldReader, fieldReader, readFields, text, textOf } from '../json/field-reader.js';
 import { type JsonRecord, pathTo } from '../json/json-record.js';
 import { operationIdOf, orderNumber, statusOf } from '../sap/sap-values.js';
-import {
-  epochSecondsOf,
-  isInitial,
-  type LocalTime,
-  readDateTime,
-  readLocalTime,
-  utcSeconds,
-} from '../time/local-time.js';
+import { isInitial, readDateTime, readLocalTime } from '../time/local-time.js';
 
 /** V2 wraps in `d` and `results`, V4 in `value`; readers that log what they fetch in `message`. */
 export const ENVELOPES = ['d', 'results', 'value', 'message'];
