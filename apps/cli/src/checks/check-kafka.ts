@@ -13,7 +13,7 @@ import {
   type TopicDescription,
   type TopicSpan,
 } from '#libs/kafka';
-import type { Finding } from '../command-line/findings.js';
+import { failure, type Finding, passed, unreachable, warning } from '../command-line/findings.js';
 import { reachTopics } from '../command-line/kafka.js';
 import { counted } from '../command-line/output.js';
 import { lagOf } from '../offsets/offsets.js';
@@ -33,12 +33,12 @@ export async function checkKafka(settings: BridgeSettings): Promise<Finding[]> {
     const { message } = error as Error;
     const remedy =
       'start Kafka, or correct KAFKA_BROKERS and the KAFKA_SSL… and KAFKA_SASL… settings';
-    return [{ check: 'kafka', status: 'fail', detail: message, remedy, isUnreachable: true }];
+    return [unreachable('kafka', message, remedy)];
   }
   const brokers = settings.kafka.brokers.join(', ');
   const planned = bridgeTopics(settings);
   return [
-    { check: 'kafka', status: 'ok', detail: `reached at ${brokers}` },
+    passed('kafka', `reached at ${brokers}`),
     ...(await topicFindings(kafka, settings, planned)),
     ...(await attempt('transactional ids', () => transact(kafka, settings.kafka.groupId))),
     ...(await attempt('reading', () => readNewest(kafka, settings, planned))),
@@ -61,25 +61,19 @@ export async function checkGroup(settings: BridgeSettings): Promise<Finding[]> {
     const lag = offsets.reduce((sum, offset) => sum + lagOf(offset), 0);
     return [
       members > 0
-        ? {
-            check: 'consumer group',
-            status: 'ok',
-            detail: `${groupId}: ${state}, ${counted(members, 'member')}`,
-          }
-        : {
-            check: 'consumer group',
-            status: 'fail',
-            detail: `${groupId}: ${state}, nobody consumes`,
-            remedy: 'start the bridge; if one runs, its KAFKA_GROUP_ID is another',
-          },
+        ? passed('consumer group', `${groupId}: ${state}, ${counted(members, 'member')}`)
+        : failure(
+            'consumer group',
+            `${groupId}: ${state}, nobody consumes`,
+            'start the bridge; if one runs, its KAFKA_GROUP_ID is another',
+          ),
       lag <= WORTH_A_WARNING_MESSAGES
-        ? { check: 'lag', status: 'ok', detail: `${lag} offsets` }
-        : {
-            check: 'lag',
-            status: 'warn',
-            detail: `${lag} offsets`,
-            remedy: 'see `machine-bridge offsets show`, and the conditions of the bridge',
-          },
+        ? passed('lag', `${lag} offsets`)
+        : warning(
+            'lag',
+            `${lag} offsets`,
+            'see `machine-bridge offsets show`, and the conditions of the bridge',
+          ),
     ];
   });
 }
@@ -116,8 +110,7 @@ async function transact(kafka: Kafka, groupId: string): Promise<Finding[]> {
   } finally {
     await producer.disconnect();
   }
-  const detail = `those that begin with ${groupId} may be used`;
-  return [{ check: 'transactional ids', status: 'ok', detail }];
+  return [passed('transactional ids', `those that begin with ${groupId} may be used`)];
 }
 
 /** Reads the newest record of one partition of each input topic that holds any, and joins a group of its own. */
@@ -139,15 +132,11 @@ async function readNewest(
   });
   const signal = AbortSignal.timeout(READ_DEADLINE_MS);
   await readSpans(kafka, spans, { signal, onRecords: () => undefined });
-  const check = 'reading';
   const [newest] = spans;
-  if (newest === undefined)
-    return [{ check, status: 'ok', detail: 'not tried: the inputs are empty' }];
+  if (newest === undefined) return [passed('reading', 'not tried: the inputs are empty')];
   if (signal.aborted) throw new Error(`no end of it within ${READ_DEADLINE_MS / 1000} s`);
   await joinGroup(kafka, `${groupId}-check-${randomUUID()}`, newest);
-  return [
-    { check, status: 'ok', detail: `tried on ${spans.map(({ topic }) => topic).join(', ')}` },
-  ];
+  return [passed('reading', `tried on ${spans.map(({ topic }) => topic).join(', ')}`)];
 }
 
 const READ_DEADLINE_MS = 30_000;
@@ -157,7 +146,7 @@ async function attempt(check: string, find: () => Promise<Finding[]>): Promise<F
   try {
     return await find();
   } catch (error) {
-    return [{ check, status: 'fail', detail: describeKafkaFailure(error), remedy: GRANT }];
+    return [failure(check, describeKafkaFailure(error), GRANT)];
   }
 }
 
@@ -173,6 +162,7 @@ async function joinGroup(kafka: Kafka, groupId: string, span: TopicSpan): Promis
 }
 
 const UNLIMITED = '-1';
+const KEEP_UNTIL_DELETED = 'set cleanup.policy=[compact,delete],retention.ms=-1,retention.bytes=-1';
 
 interface TopicCheck {
   planned: readonly BridgeTopic[];
@@ -190,13 +180,12 @@ function checkTopics({ planned, actual, ...missing }: TopicCheck): Finding[] {
     const check = `topic ${topic.name}`;
     if (found === undefined) return [missingTopic(topic, check, missing)];
     const findings = [
-      policyFinding(topic, found),
-      widthFinding(topic, found, actual),
-      replicasFinding(found),
-      sizeFinding(topic, found, actual),
-    ].flatMap((finding) => (finding === undefined ? [] : [{ check, ...finding }]));
-    if (findings.length > 0) return findings;
-    return [{ check, status: 'ok', detail: describeTopic(found) }];
+      policyFinding(check, topic, found),
+      widthFinding(check, topic, found, actual),
+      replicasFinding(check, found),
+      sizeFinding(check, topic, found, actual),
+    ].filter((finding) => finding !== undefined);
+    return findings.length > 0 ? findings : [passed(check, describeTopic(found))];
   });
 }
 
@@ -212,41 +201,38 @@ function missingTopic(
   check: string,
   { refused, createTopics }: Pick<TopicCheck, 'refused' | 'createTopics'>,
 ): Finding {
+  const finding = isNeeded ? failure : warning;
   const why = refused.get(name);
   if (why !== undefined) {
-    return {
+    return finding(
       check,
-      status: isNeeded ? 'fail' : 'warn',
-      detail: `is missing, and the brokers would not create it: ${why}`,
-      remedy: 'grant the right, or create it by hand as `machine-bridge topics` lists it',
-    };
+      `is missing, and the brokers would not create it: ${why}`,
+      'grant the right, or create it by hand as `machine-bridge topics` lists it',
+    );
   }
   if (createTopics) {
-    return {
+    return warning(
       check,
-      status: 'warn',
-      detail: 'is missing',
-      remedy: 'nothing: the bridge creates it at its start; or run `machine-bridge topics create`',
-    };
+      'is missing',
+      'nothing: the bridge creates it at its start; or run `machine-bridge topics create`',
+    );
   }
-  return {
+  return finding(
     check,
-    status: isNeeded ? 'fail' : 'warn',
-    detail: 'is missing, or the right to Describe it is; KAFKA_CREATE_TOPICS is false',
-    remedy: 'run `machine-bridge topics create` with a login that may, or grant Describe',
-  };
+    'is missing, or the right to Describe it is; KAFKA_CREATE_TOPICS is false',
+    'run `machine-bridge topics create` with a login that may, or grant Describe',
+  );
 }
 
-type TopicFinding = Omit<Finding, 'check'> | undefined;
-
-function policyFinding({ cleanupPolicy }: BridgeTopic, { config }: TopicDescription): TopicFinding {
+function policyFinding(
+  check: string,
+  { cleanupPolicy }: BridgeTopic,
+  { config }: TopicDescription,
+): Finding | undefined {
   const policy = config.get('cleanup.policy');
   if (policy === undefined) {
-    return {
-      status: 'warn',
-      detail: 'its configuration may not be read',
-      remedy: 'grant DescribeConfigs on it, which this check alone needs',
-    };
+    const remedy = 'grant DescribeConfigs on it, which this check alone needs';
+    return warning(check, 'its configuration may not be read', remedy);
   }
   const policies = policy.split(',').map((each) => each.trim());
   const isLimited = ['retention.ms', 'retention.bytes'].some(
@@ -254,70 +240,57 @@ function policyFinding({ cleanupPolicy }: BridgeTopic, { config }: TopicDescript
   );
   if (cleanupPolicy === 'delete') {
     if (!policies.includes('compact')) return undefined;
-    return {
-      status: 'fail',
-      detail: `cleanup.policy is ${policy}: compaction removes messages of the same key`,
-      remedy: 'set cleanup.policy=delete',
-    };
+    const detail = `cleanup.policy is ${policy}: compaction removes messages of the same key`;
+    return failure(check, detail, 'set cleanup.policy=delete');
   }
   if (policies.includes('delete') && isLimited) {
-    return {
-      status: 'fail',
-      detail: `cleanup.policy is ${policy} with a retention: what it is to keep is deleted`,
-      remedy:
-        cleanupPolicy === 'compact'
-          ? 'set cleanup.policy=compact'
-          : 'set cleanup.policy=[compact,delete],retention.ms=-1,retention.bytes=-1',
-    };
+    return failure(
+      check,
+      `cleanup.policy is ${policy} with a retention: what it is to keep is deleted`,
+      cleanupPolicy === 'compact' ? 'set cleanup.policy=compact' : KEEP_UNTIL_DELETED,
+    );
   }
   if (cleanupPolicy === 'compact,delete' && !policies.includes('delete')) {
-    return {
-      status: 'warn',
-      detail: 'cleanup.policy is compact: it is shortened by tombstones, which costs more',
-      remedy: 'set cleanup.policy=[compact,delete],retention.ms=-1,retention.bytes=-1',
-    };
+    const detail = 'cleanup.policy is compact: it is shortened by tombstones, which costs more';
+    return warning(check, detail, KEEP_UNTIL_DELETED);
   }
   return undefined;
 }
 
 function widthFinding(
+  check: string,
   { asWideAs = [] }: BridgeTopic,
   { partitions }: TopicDescription,
   actual: TopicCheck['actual'],
-): TopicFinding {
+): Finding | undefined {
   const wider = asWideAs.find((name) => (actual.get(name)?.partitions ?? 0) > partitions);
   if (wider === undefined) return undefined;
-  return {
-    status: 'warn',
-    detail: `has ${partitions} partitions, fewer than ${wider}`,
-    remedy: 'nothing: the bridge adds them at its start, for which it needs Alter on this topic',
-  };
+  return warning(
+    check,
+    `has ${partitions} partitions, fewer than ${wider}`,
+    'nothing: the bridge adds them at its start, for which it needs Alter on this topic',
+  );
 }
 
-function replicasFinding({ replicas, config }: TopicDescription): TopicFinding {
+function replicasFinding(
+  check: string,
+  { replicas, config }: TopicDescription,
+): Finding | undefined {
   const inSync = Number(config.get('min.insync.replicas') ?? 1);
   if (inSync > replicas) {
-    return {
-      status: 'fail',
-      detail: `min.insync.replicas is ${inSync} and there are ${replicas} replicas: nothing can be written`,
-      remedy: 'add replicas, or lower min.insync.replicas',
-    };
+    const detail = `min.insync.replicas is ${inSync} and there are ${replicas} replicas: nothing can be written`;
+    return failure(check, detail, 'add replicas, or lower min.insync.replicas');
   }
-  if (replicas > 1 && inSync === 1) {
-    return {
-      status: 'warn',
-      detail: `min.insync.replicas is 1 of ${replicas}: what one broker has acknowledged may be lost with it`,
-      remedy: `set min.insync.replicas=${replicas - 1}`,
-    };
-  }
-  if (replicas > 1 && inSync === replicas) {
-    return {
-      status: 'warn',
-      detail: `min.insync.replicas is ${inSync} of ${replicas}: one broker away stops all writes`,
-      remedy: `set min.insync.replicas=${replicas - 1}`,
-    };
-  }
-  return undefined;
+  if (replicas === 1 || (inSync > 1 && inSync < replicas)) return undefined;
+  const effect =
+    inSync === 1
+      ? 'what one broker has acknowledged may be lost with it'
+      : 'one broker away stops all writes';
+  return warning(
+    check,
+    `min.insync.replicas is ${inSync} of ${replicas}: ${effect}`,
+    `set min.insync.replicas=${replicas - 1}`,
+  );
 }
 
 /**
@@ -325,19 +298,17 @@ function replicasFinding({ replicas, config }: TopicDescription): TopicFinding {
  * since only a bug makes any.
  */
 function sizeFinding(
+  check: string,
   { name, direction }: BridgeTopic,
   { config }: TopicDescription,
   actual: TopicCheck['actual'],
-): TopicFinding {
+): Finding | undefined {
   const input = actual.get(name.replace(/\.dlq$/, ''));
   const [own, ofInput] = [config, input?.config].map((each) =>
     Number(each?.get('max.message.bytes')),
   );
   if (!name.endsWith('.dlq') || own === undefined || ofInput === undefined) return undefined;
   if (!(own < ofInput || (own === ofInput && direction !== 'internal'))) return undefined;
-  return {
-    status: 'warn',
-    detail: `max.message.bytes is ${own}, that of its input ${ofInput}: dead letters may lack their value`,
-    remedy: `set max.message.bytes=16777216`,
-  };
+  const detail = `max.message.bytes is ${own}, that of its input ${ofInput}: dead letters may lack their value`;
+  return warning(check, detail, 'set max.message.bytes=16777216');
 }

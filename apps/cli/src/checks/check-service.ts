@@ -2,7 +2,7 @@ import { Clock } from '#libs/clock';
 import { type HttpAnswer, describeUnauthorised, MachineCloudClient } from '#libs/cloud-client';
 import type { BridgeSettings } from '#libs/config';
 import type { Flow } from '#libs/contracts';
-import type { Finding } from '../command-line/findings.js';
+import { failure, type Finding, passed, unreachable, warning } from '../command-line/findings.js';
 
 /** Clocks that NTP keeps differ by less than a second. */
 const WORTH_A_WARNING_MS = 5000;
@@ -85,9 +85,9 @@ export async function checkService({
       return [first];
     }
     const known = machines.kind === 'data' ? machines.data : [];
-    const listed: Finding =
-      machines.kind === 'data' ? { ...first, detail: `${known.length} machines` } : first;
-    const findings = [listed];
+    const findings = [
+      machines.kind === 'data' ? { ...first, detail: `${known.length} machines` } : first,
+    ];
     for (const { name, flows: served, isOptional, isEmptyCall, call } of OPERATIONS) {
       const asking = served.filter((flow) => flows.has(flow));
       if (asking.length === 0) continue;
@@ -116,45 +116,34 @@ function findingOf(
   }: { isNeeded: boolean; missing: string; expected: readonly number[] },
 ): Finding {
   const check = `service ${operation}`;
+  const denial = isNeeded ? failure : warning;
   switch (answer.kind) {
     case 'data':
     case 'noData':
-      return { check, status: 'ok', detail: 'answered' };
+      return passed(check, 'answered');
     case 'rejected':
       if (expected.includes(answer.status)) {
-        return { check, status: 'ok', detail: `answered with ${answer.status}, as it should` };
+        return passed(check, `answered with ${answer.status}, as it should`);
       }
-      return {
+      return denial(
         check,
-        status: isNeeded ? 'fail' : 'warn',
-        detail: `answered with ${answer.status}: ${answer.detail}`,
-        remedy:
-          'check MACHINE_CLOUD_BASE_URL and what is between: the address may be that of another',
-      };
+        `answered with ${answer.status}: ${answer.detail}`,
+        'check MACHINE_CLOUD_BASE_URL and what is between: the address may be that of another',
+      );
     case 'unauthorised':
-      return answer.status === 401
-        ? {
-            check,
-            status: 'fail',
-            detail: describeUnauthorised(answer),
-            remedy: 'renew the token; see Settings in docs/operations.md',
-          }
-        : {
-            check,
-            status: isNeeded ? 'fail' : 'warn',
-            detail: `${missing} (403)`,
-            remedy: 'have the scope granted, or leave the flow out of BRIDGE_FLOWS',
-          };
+      if (answer.status === 401) {
+        const remedy = 'renew the token; see Settings in docs/operations.md';
+        return failure(check, describeUnauthorised(answer), remedy);
+      }
+      return denial(
+        check,
+        `${missing} (403)`,
+        'have the scope granted, or leave the flow out of BRIDGE_FLOWS',
+      );
     case 'retry': {
       const { code, message } = answer.error;
-      const isUnreachable = code === 'network' || code === 'timeout';
-      return {
-        check,
-        status: 'fail',
-        detail: message,
-        remedy: 'check MACHINE_CLOUD_BASE_URL and the way to the service',
-        ...(isUnreachable && { isUnreachable }),
-      };
+      const finding = code === 'network' || code === 'timeout' ? unreachable : failure;
+      return finding(check, message, 'check MACHINE_CLOUD_BASE_URL and the way to the service');
     }
     default:
       return answer satisfies never;
@@ -163,11 +152,9 @@ function findingOf(
 
 function clockFinding({ clockOffset }: MachineCloudClient): Finding {
   const check = 'service clock';
-  if (clockOffset === undefined) {
-    return { check, status: 'ok', detail: 'not known: its answers carry no Date' };
-  }
+  if (clockOffset === undefined) return passed(check, 'not known: its answers carry no Date');
   const { offsetMs, errorMs } = clockOffset;
   const detail = `${(offsetMs / 1000).toFixed(1)} s ahead of ours, ± ${(errorMs / 1000).toFixed(1)} s`;
-  if (Math.abs(offsetMs) - errorMs <= WORTH_A_WARNING_MS) return { check, status: 'ok', detail };
-  return { check, status: 'warn', detail, remedy: 'check NTP on this host, then on the service' };
+  if (Math.abs(offsetMs) - errorMs <= WORTH_A_WARNING_MS) return passed(check, detail);
+  return warning(check, detail, 'check NTP on this host, then on the service');
 }

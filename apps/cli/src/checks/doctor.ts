@@ -10,19 +10,23 @@ import { outputSchema, reachRegistry, trySchema } from '#libs/schema-registry';
 import { type ErpAnswer, openErpClient } from '#libs/erp-client';
 import { type EnrichmentRule, enrichmentUrl } from '#libs/erp-formats';
 import { type BridgeAnswer, bridgeHttp, has, jsonOf } from '../command-line/bridge.js';
-import { type CliCommand, JSON_OPTION } from '../command-line/command.js';
+import { type CliCommand, JSON_OPTION, type JsonOptions } from '../command-line/command.js';
 import { EXIT_CODES, UnreachableError } from '../command-line/exit-codes.js';
-import { exitCodeOf, type Finding, printFindings } from '../command-line/findings.js';
+import {
+  exitCodeOf,
+  failure,
+  type Finding,
+  passed,
+  printFindings,
+  unreachable,
+  warning,
+} from '../command-line/findings.js';
 import { readUrl } from '../command-line/option-values.js';
-import { print, printProgress, tableLines, visible, visibleJson } from '../command-line/output.js';
+import { printProgress, printRecords } from '../command-line/output.js';
 import { checkGroup, checkKafka } from './check-kafka.js';
 import { checkService } from './check-service.js';
 
-interface CheckOptions {
-  json?: boolean;
-}
-
-interface DoctorOptions extends CheckOptions {
+interface DoctorOptions extends JsonOptions {
   url?: string;
 }
 
@@ -40,7 +44,7 @@ export function addCheckCommands(program: CliCommand): void {
     )
     .option(...JSON_OPTION)
     .addHelpText('after', HELP)
-    .action(({ json = false }: CheckOptions) => checkConfiguration(json));
+    .action(({ json = false }: JsonOptions) => checkConfiguration(json));
   program
     .command('doctor')
     .description(
@@ -58,64 +62,42 @@ export function addCheckCommands(program: CliCommand): void {
 
 async function checkConfiguration(json: boolean): Promise<void> {
   const { settings, problems } = describeBridgeSettings(readEnvironment());
-  if (json) {
-    for (const setting of settings) print(visibleJson({ kind: 'setting', ...setting }));
-  } else {
-    const rows = settings.map(({ name, value, source }) => [name, source, visible(value ?? '-')]);
-    tableLines([['setting', 'source', 'value'], ...rows]).forEach(print);
-  }
+  const records = settings.map((setting) => ({ kind: 'setting', ...setting }));
+  printRecords(records, json, {
+    heading: ['setting', 'source', 'value'],
+    cells: ({ name, source, value }) => [name, source, value ?? '-'],
+  });
   if (problems.length > 0) {
     printFindings(problems.map(problemFinding), json);
     process.exitCode = EXIT_CODES.settings;
     return;
   }
-  const loaded = loadBridgeSettings(readEnvironment());
-  await report(
-    [
-      () => Promise.resolve(loaded.unsupported.map(unsupportedFinding)),
-      () => checkKafka(loaded),
-      () => checkSchemaRegistry(loaded),
-      () => checkService(loaded),
-      () => checkErps(loaded),
-    ],
-    json,
-  );
+  await report([checkUnsupported, checkKafka, checkSchemaRegistry, checkService, checkErps], json);
 }
 
 function problemFinding(problem: string): Finding {
   const [check = '', ...rest] = problem.split(' ');
-  return { check, status: 'fail', detail: rest.join(' '), remedy: 'correct it, then check again' };
+  return failure(check, rest.join(' '), 'correct it, then check again');
 }
 
-function unsupportedFinding({ name, instead }: { name: string; instead: string }): Finding {
-  return { check: name, status: 'warn', detail: 'has no effect', remedy: instead };
+function checkUnsupported({ unsupported }: BridgeSettings): Finding[] {
+  return unsupported.map(({ name, instead }) => warning(name, 'has no effect', instead));
 }
 
 async function diagnose({ url, json = false }: DoctorOptions): Promise<void> {
-  const settings = loadBridgeSettings(readEnvironment());
-  await report(
-    [
-      () => Promise.resolve(settings.unsupported.map(unsupportedFinding)),
-      () => checkKafka(settings),
-      () => checkGroup(settings),
-      () => checkSchemaRegistry(settings),
-      () => checkService(settings),
-      () => checkErps(settings),
-      () => checkBridge(url),
-    ],
-    json,
-  );
+  const external = [checkSchemaRegistry, checkService, checkErps, () => checkBridge(url)];
+  await report([checkUnsupported, checkKafka, checkGroup, ...external], json);
 }
 
+type Check = (settings: BridgeSettings) => readonly Finding[] | Promise<readonly Finding[]>;
+
 /** Prints the findings of each check once it ends, and sets the exit code of all so far: nobody may read the rest. */
-async function report(
-  checks: readonly (() => Promise<readonly Finding[]>)[],
-  json: boolean,
-): Promise<void> {
+async function report(checks: readonly Check[], json: boolean): Promise<void> {
+  const settings = loadBridgeSettings(readEnvironment());
   const findings: Finding[] = [];
   for (const check of checks) {
     printProgress('checking …');
-    const found = await check();
+    const found = await check(settings);
     findings.push(...found);
     process.exitCode = exitCodeOf(findings);
     printFindings(found, json);
@@ -130,11 +112,10 @@ interface Readiness {
 /** Health of a running bridge; its conditions one by one. */
 async function checkBridge(url: string | undefined): Promise<Finding[]> {
   const bridge = bridgeHttp(url);
-  const versions: Finding = {
-    check: 'versions',
-    status: 'ok',
-    detail: `machine-bridge ${VERSION}, Node.js ${process.version} (of this command)`,
-  };
+  const versions = passed(
+    'versions',
+    `machine-bridge ${VERSION}, Node.js ${process.version} (of this command)`,
+  );
   try {
     const answer = await bridge.request('/health/ready');
     const { details = {} } = (jsonOf(answer) ?? {}) as Readiness;
@@ -144,22 +125,14 @@ async function checkBridge(url: string | undefined): Promise<Finding[]> {
     }
     return [
       versions,
-      { check: 'bridge', status: 'ok', detail: `answers at ${bridge.url}` },
+      passed('bridge', `answers at ${bridge.url}`),
       ...Object.entries(details).map(([name, condition]) => conditionFinding(name, condition)),
       ...metricsFindings(await bridge.request('/metrics')),
     ];
   } catch (error) {
-    const isUnreachable = error instanceof UnreachableError;
-    return [
-      versions,
-      {
-        check: 'bridge',
-        status: 'fail',
-        detail: (error as Error).message,
-        remedy: 'start it, or name another one with --url',
-        ...(isUnreachable && { isUnreachable }),
-      },
-    ];
+    const finding = error instanceof UnreachableError ? unreachable : failure;
+    const remedy = 'start it, or name another one with --url';
+    return [versions, finding('bridge', (error as Error).message, remedy)];
   }
 }
 
@@ -168,28 +141,20 @@ function conditionFinding(
   { status, message = '' }: { status?: string; message?: string },
 ): Finding {
   const check = `bridge ${name}`;
-  if (status === 'up' && message === '') return { check, status: 'ok', detail: 'ready' };
-  if (status === 'up') {
-    const remedy = 'once it is to go on: machine-bridge resume';
-    return { check, status: 'warn', detail: message, remedy };
-  }
-  const remedy = 'see Health in docs/operations.md';
-  return { check, status: 'fail', detail: message, remedy };
+  if (status !== 'up') return failure(check, message, 'see Health in docs/operations.md');
+  if (message === '') return passed(check, 'ready');
+  return warning(check, message, 'once it is to go on: machine-bridge resume');
 }
 
 function metricsFindings({ status, body }: BridgeAnswer): Finding[] {
   const check = 'bridge metrics';
   if (status !== 200) {
     const detail = `/metrics answers with ${status}`;
-    const remedy = 'set BRIDGE_API_TOKEN to that of the bridge';
-    return [{ check, status: 'warn', detail, remedy }];
+    return [warning(check, detail, 'set BRIDGE_API_TOKEN to that of the bridge')];
   }
   const [, offset = 'NaN'] =
     /^machine_bridge_service_clock_offset_seconds (\S+)$/m.exec(body) ?? [];
-  return [
-    versionFinding(body),
-    { check, status: 'ok', detail: `its offset of the service's clock is ${offset} s` },
-  ];
+  return [versionFinding(body), passed(check, `its offset of the service's clock is ${offset} s`)];
 }
 
 function versionFinding(metrics: string): Finding {
@@ -198,9 +163,8 @@ function versionFinding(metrics: string): Finding {
     /^machine_bridge_build_info{version="([^"]*)"} 1$/m.exec(metrics) ?? [];
   const [, node = 'unknown'] = /^nodejs_version_info{version="([^"]*)"/m.exec(metrics) ?? [];
   const detail = `machine-bridge ${version}, Node.js ${node}`;
-  if (version === VERSION) return { check, status: 'ok', detail };
-  const remedy = `this command is ${VERSION}: use the one of the bridge's version`;
-  return { check, status: 'warn', detail, remedy };
+  if (version === VERSION) return passed(check, detail);
+  return warning(check, detail, `this command is ${VERSION}: use the one of the bridge's version`);
 }
 
 const TIMEOUT_MS = 5000;
@@ -222,7 +186,7 @@ async function checkSchemaRegistry({ schemaRegistry, kafka }: BridgeSettings): P
   const { url } = schemaRegistry;
   const fault = await reachRegistry(schemaRegistry, TIMEOUT_MS);
   if (fault !== undefined) return [unavailable(check, url, fault)];
-  const findings: Finding[] = [{ check, status: 'ok', detail: `answers at ${url}` }];
+  const findings = [passed(check, `answers at ${url}`)];
   for (const output of schemaRegistry.outputs) {
     findings.push(await outputFinding(output, schemaRegistry, kafka.topicPrefix));
   }
@@ -239,16 +203,15 @@ async function outputFinding(
   const tried = await trySchema(registry, TIMEOUT_MS, { subject, schema: outputSchema(output) });
   switch (tried.kind) {
     case 'registered':
-      return { check, status: 'ok', detail: `registered as ${subject}` };
+      return passed(check, `registered as ${subject}`);
     case 'new':
-      return { check, status: 'ok', detail: `the bridge registers it as ${subject} at its start` };
+      return passed(check, `the bridge registers it as ${subject} at its start`);
     case 'incompatible':
-      return {
+      return failure(
         check,
-        status: 'fail',
-        detail: `not compatible with the latest one of ${subject}: the bridge would not start`,
-        remedy: 'set the compatibility of the subject to FORWARD or NONE',
-      };
+        `not compatible with the latest one of ${subject}: the bridge would not start`,
+        'set the compatibility of the subject to FORWARD or NONE',
+      );
     case 'unavailable':
       return unavailable(check, registry.url, tried);
     default:
@@ -261,13 +224,8 @@ function unavailable(
   url: string,
   { cause, why }: { cause: keyof typeof REMEDIES; why: string },
 ): Finding {
-  return {
-    check,
-    status: 'fail',
-    detail: `${url}: ${why}`,
-    remedy: REMEDIES[cause],
-    ...(cause === 'no-answer' && { isUnreachable: true }),
-  };
+  const finding = cause === 'no-answer' ? unreachable : failure;
+  return finding(check, `${url}: ${why}`, REMEDIES[cause]);
 }
 
 /** What stands in an address for an order, a plant or a company: it leads to nothing, or is refused as no number. */
@@ -286,49 +244,47 @@ async function checkErp(rule: EnrichmentRule, settings: BridgeSettings): Promise
     const names = new Proxy<Record<string, string>>({}, { get: () => NO_ORDER });
     const { pathname, search } = new URL(enrichmentUrl(rule, names));
     const answer = await client.get(`${pathname}${search}`, new AbortController().signal);
-    return { check: `erp ${rule.name}`, ...findingOf(rule, answer) };
+    return findingOf(rule, answer);
   } finally {
     await client.close();
   }
 }
 
-function findingOf(rule: EnrichmentRule, answer: ErpAnswer): Omit<Finding, 'check'> {
+function findingOf(rule: EnrichmentRule, answer: ErpAnswer): Finding {
   const { name } = rule;
+  const check = `erp ${name}`;
   const { origin } = new URL(enrichmentUrl(rule, {}));
   switch (answer.kind) {
     case 'document':
-      return { status: 'ok', detail: `${origin} answers` };
+      return passed(check, `${origin} answers`);
     case 'gone':
-      return {
-        status: 'ok',
-        detail:
-          answer.status < 300
-            ? `${origin} answers`
-            : `${origin} answers ${answer.status} to an order it lacks; a wrong url would have that answer, too`,
-      };
+      return passed(
+        check,
+        answer.status < 300
+          ? `${origin} answers`
+          : `${origin} answers ${answer.status} to an order it lacks; a wrong url would have that answer, too`,
+      );
     case 'refused':
       // a key that is no number, or a login that the rule does not have: the ERP may mean either
-      return {
-        status: 'warn',
-        detail: `${origin}: ${answer.why} to an order it lacks`,
-        remedy: `nothing if it answers so to orders it lacks, else correct url and headers of rule ${name} in ${FILE}`,
-      };
+      return warning(
+        check,
+        `${origin}: ${answer.why} to an order it lacks`,
+        `nothing if it answers so to orders it lacks, else correct url and headers of rule ${name} in ${FILE}`,
+      );
     case 'unauthorised':
-      return {
-        status: 'fail',
-        detail: `${origin}: ${answer.why}`,
-        remedy:
-          answer.status === 401
-            ? `correct auth of rule ${name} in ${FILE}, or the secret that it names`
-            : `grant the login of rule ${name} to read production orders`,
-      };
+      return failure(
+        check,
+        `${origin}: ${answer.why}`,
+        answer.status === 401
+          ? `correct auth of rule ${name} in ${FILE}, or the secret that it names`
+          : `grant the login of rule ${name} to read production orders`,
+      );
     case 'retry':
-      return {
-        status: 'fail',
-        detail: `${origin}: ${answer.why}`,
-        remedy: `correct url, caFile and proxy of rule ${name} in ${FILE}, or start the ERP`,
-        ...(answer.status === null && { isUnreachable: true }),
-      };
+      return (answer.status === null ? unreachable : failure)(
+        check,
+        `${origin}: ${answer.why}`,
+        `correct url, caFile and proxy of rule ${name} in ${FILE}, or start the ERP`,
+      );
     default:
       return answer satisfies never;
   }

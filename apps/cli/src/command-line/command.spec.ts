@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { jest } from '@jest/globals';
 import { createProgram } from '../program.js';
-import { npmUsage } from './npm-usage.js';
+import { npmUsage } from './command.js';
 import { readPath, readRate, readUrl, unreadableBecause } from './option-values.js';
 import { commandKafkaSettings } from './kafka.js';
 

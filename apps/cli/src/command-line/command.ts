@@ -1,9 +1,12 @@
 import { Command, type Option } from 'commander';
-import { npmUsage } from './npm-usage.js';
 import { readUrl } from './option-values.js';
 
 /** The option of every command whose result is for a program, too. */
 export const JSON_OPTION = ['--json', 'one JSON object a line, for a program'] as const;
+
+export interface JsonOptions {
+  json?: boolean;
+}
 
 /** The option of commands that ask a running bridge. */
 export const BRIDGE_OPTION = [
@@ -11,6 +14,10 @@ export const BRIDGE_OPTION = [
   'of any process of the group, in place of BRIDGE_HTTP_HOST and BRIDGE_HTTP_PORT',
   readUrl,
 ] as const;
+
+export interface BridgeOptions extends JsonOptions {
+  bridge?: string;
+}
 
 /**
  * A command that reports wrong use by throwing, so that `main.ts` sets all exit codes, and that takes no option or
@@ -81,4 +88,20 @@ export class CliCommand extends Command {
 /** The first sentence of a description, for a list of commands. */
 export function firstSentence(command: Command): string {
   return command.description().split(/(?<=\.)\s/)[0] ?? '';
+}
+
+/** The commands that are npm scripts. */
+const NPM_SCRIPTS = ['send', 'dlq', 'erp'];
+
+/** What `machine-bridge.mjs` calls the process, so that the usage is what was typed. */
+const PROGRAM = 'machine-bridge';
+
+/** The line to type: that of the npm script where there is one, unless the command was called as `machine-bridge`. */
+export function npmUsage(command: Command, calledAs = process.title): string {
+  const names: string[] = [];
+  for (let at = command; at.parent !== null; at = at.parent) names.unshift(at.name());
+  const [script = ''] = names;
+  const isScript = calledAs !== PROGRAM && NPM_SCRIPTS.includes(script);
+  const begin = isScript ? ['npm run', script, '--', ...names.slice(1)] : [PROGRAM, ...names];
+  return [...begin, command.usage()].join(' ');
 }

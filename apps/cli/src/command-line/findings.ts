@@ -14,6 +14,23 @@ export interface Finding {
   isUnreachable?: true;
 }
 
+export function passed(check: string, detail: string): Finding {
+  return { check, status: 'ok', detail };
+}
+
+export function warning(check: string, detail: string, remedy: string): Finding {
+  return { check, status: 'warn', detail, remedy };
+}
+
+export function failure(check: string, detail: string, remedy: string): Finding {
+  return { check, status: 'fail', detail, remedy };
+}
+
+/** A failure where nothing answers. */
+export function unreachable(check: string, detail: string, remedy: string): Finding {
+  return { ...failure(check, detail, remedy), isUnreachable: true };
+}
+
 const COLOURS = { ok: 'green', warn: 'yellow', fail: 'red' } as const;
 
 export function printFindings(findings: readonly Finding[], json: boolean): void {

@@ -1,5 +1,10 @@
 import { askBridge, isListOf } from '../command-line/bridge.js';
-import { BRIDGE_OPTION, type CliCommand, JSON_OPTION } from '../command-line/command.js';
+import {
+  BRIDGE_OPTION,
+  type BridgeOptions,
+  type CliCommand,
+  JSON_OPTION,
+} from '../command-line/command.js';
 import { print, printStatus, visible, visibleJson } from '../command-line/output.js';
 
 /** An answer of `GET /api/equipment/unmapped`. */
@@ -14,11 +19,6 @@ interface ProposedEntry extends UnmappedWorkCentre {
   /** The best first. */
   proposals: MachineProposal[];
   isClear: boolean;
-}
-
-interface MapOptions {
-  bridge?: string;
-  json?: boolean;
 }
 
 /** `erp map`: entries for the equipment map that are missing, to be checked and copied by somebody. */
@@ -41,7 +41,7 @@ Entries that have to be chosen are comments: those whose name is only similar, o
     .action(proposeMap);
 }
 
-async function proposeMap({ bridge, json = false }: MapOptions): Promise<void> {
+async function proposeMap({ bridge, json = false }: BridgeOptions): Promise<void> {
   const unmapped = await askBridge<UnmappedWorkCentre[]>(
     bridge,
     '/api/equipment/unmapped',

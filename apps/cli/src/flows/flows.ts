@@ -1,17 +1,17 @@
 import { Argument, type Command } from 'commander';
 import { type ControlledFlow, FLOWS, type GroupFlow } from '#libs/contracts';
 import { askBridge, has, isListOf } from '../command-line/bridge.js';
-import { BRIDGE_OPTION, type CliCommand, JSON_OPTION } from '../command-line/command.js';
+import {
+  BRIDGE_OPTION,
+  type BridgeOptions,
+  type CliCommand,
+  JSON_OPTION,
+} from '../command-line/command.js';
 import { readNotEmpty, whoCalls } from '../command-line/option-values.js';
 import { print, printRecords, visible, visibleJson } from '../command-line/output.js';
 import { timeText } from '../dlq/format-dead-letter.js';
 
-interface FlowsOptions {
-  bridge?: string;
-  json?: boolean;
-}
-
-interface ResumeOptions extends FlowsOptions {
+interface ResumeOptions extends BridgeOptions {
   by?: string;
 }
 
@@ -53,7 +53,7 @@ function onFlow(program: CliCommand, name: string): Command {
     .option(...JSON_OPTION);
 }
 
-async function listFlows({ bridge, json = false }: FlowsOptions): Promise<void> {
+async function listFlows({ bridge, json = false }: BridgeOptions): Promise<void> {
   const isAnswer = isListOf('name', 'state', 'processes');
   const flows = await askBridge<GroupFlow[]>(bridge, '/api/flows', isAnswer);
   printRecords(flows, json, {

@@ -9,20 +9,15 @@ import {
   setGroupOffsets,
 } from '#libs/kafka';
 import { InvalidArgumentError } from 'commander';
-import { type CliCommand, JSON_OPTION } from '../command-line/command.js';
+import { type CliCommand, JSON_OPTION, type JsonOptions } from '../command-line/command.js';
 import { KAFKA_HELP, openKafka } from '../command-line/kafka.js';
 import { readCount } from '../command-line/option-values.js';
 import { counted, print, printRecords, printStatus } from '../command-line/output.js';
 
-interface ShowOptions {
-  json?: boolean;
-}
-
-interface ResetOptions {
+interface ResetOptions extends JsonOptions {
   to: ResetTarget;
   partition?: number;
   yes?: boolean;
-  json?: boolean;
 }
 
 /** Where a partition is to begin. */
@@ -86,7 +81,7 @@ function readTarget(text: string): ResetTarget {
   throw new InvalidArgumentError('It must be earliest, latest, an offset or an RFC 3339 time.');
 }
 
-async function showOffsets({ json = false }: ShowOptions): Promise<void> {
+async function showOffsets({ json = false }: JsonOptions): Promise<void> {
   const { settings, kafka, existing } = await openKafka();
   const planned = bridgeTopics({ kafka: settings, flows: loadFlows(readEnvironment()) });
   const topics = consumedTopics(planned)

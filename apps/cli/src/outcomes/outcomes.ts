@@ -1,6 +1,11 @@
 import { isJsonObject } from '#libs/contracts';
 import { askBridge, isListOf } from '../command-line/bridge.js';
-import { BRIDGE_OPTION, type CliCommand, JSON_OPTION } from '../command-line/command.js';
+import {
+  BRIDGE_OPTION,
+  type BridgeOptions,
+  type CliCommand,
+  JSON_OPTION,
+} from '../command-line/command.js';
 import { readLimit, readNotEmpty, readTime } from '../command-line/option-values.js';
 import { printRecords, printStatus } from '../command-line/output.js';
 import { timeText } from '../dlq/format-dead-letter.js';
@@ -8,14 +13,12 @@ import { timeText } from '../dlq/format-dead-letter.js';
 /** As many as a bridge gives at a time. */
 const MOST_OUTCOMES = 1000;
 
-interface OutcomesOptions {
+interface OutcomesOptions extends BridgeOptions {
   message?: string;
   order?: string;
   machine?: string;
   since?: number;
   limit?: number;
-  bridge?: string;
-  json?: boolean;
 }
 
 /** The answer of `GET /api/outcomes`. */

@@ -1,15 +1,11 @@
 import { loadFlows, readEnvironment } from '#libs/config';
 import { type BridgeTopic, bridgeTopics } from '#libs/contracts';
 import { describeTopics, ensureTopics, refusedTopics, type TopicDescription } from '#libs/kafka';
-import { type CliCommand, JSON_OPTION } from '../command-line/command.js';
+import { type CliCommand, JSON_OPTION, type JsonOptions } from '../command-line/command.js';
 import { KAFKA_HELP, openKafka } from '../command-line/kafka.js';
 import { print, printRecords, visible, visibleJson } from '../command-line/output.js';
 
-interface JsonOption {
-  json?: boolean;
-}
-
-interface CreateOptions extends JsonOption {
+interface CreateOptions extends JsonOptions {
   yes?: boolean;
 }
 
@@ -39,7 +35,7 @@ ${KAFKA_HELP}`,
     .action(createTopics);
 }
 
-async function listTopics({ json = false }: JsonOption): Promise<void> {
+async function listTopics({ json = false }: JsonOptions): Promise<void> {
   const { planned, actual } = await readTopics();
   const records = planned.map((topic) => recordOf(topic, actual.get(topic.name)));
   printRecords(records, json, {
