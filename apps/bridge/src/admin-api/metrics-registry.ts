@@ -139,10 +139,7 @@ export class MetricsRegistry {
       scrapedGauge(
         'machine_bridge_kafka_files_unusable',
         'Changed files of the Kafka login that cannot be used; what they held before is',
-        [],
-        (it) => {
-          it.set(this.kafka.fileProblems().length);
-        },
+        () => this.kafka.fileProblems().length,
       ),
       scrapedGauge('machine_bridge_ready', '1 while the condition holds', ['condition'], (it) => {
         for (const { name, problem } of readiness.conditions()) {

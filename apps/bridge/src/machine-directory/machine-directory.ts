@@ -267,16 +267,15 @@ export class MachineDirectory
   /** Collected at each scrape. */
   private gauges(): Metric[] {
     return [
-      scrapedGauge('machine_bridge_directory_machines', 'Machines the token may see', [], (it) => {
-        it.set(this.current.size);
-      }),
+      scrapedGauge(
+        'machine_bridge_directory_machines',
+        'Machines the token may see',
+        () => this.current.size,
+      ),
       scrapedGauge(
         'machine_bridge_directory_age_seconds',
         'Age of the machine list in seconds of the clock; -1 before the first',
-        [],
-        (it) => {
-          it.set(this.loadedAt === null ? -1 : this.clock.nowSeconds() - this.loadedAt);
-        },
+        () => (this.loadedAt === null ? -1 : this.clock.nowSeconds() - this.loadedAt),
       ),
       scrapedGauge(
         'machine_bridge_directory_incomplete_entries',

@@ -50,18 +50,12 @@ export class MachineStates {
       scrapedGauge(
         'machine_bridge_polls_paused',
         '1 while no poll is answered and only one now and then is made',
-        [],
-        (it) => {
-          it.set(health.isPaused ? 1 : 0);
-        },
+        () => (health.isPaused ? 1 : 0),
       ),
       scrapedGauge(
         'machine_bridge_activity_logs_behind',
         'Machines of this process whose activity log is refused, fails, or lags by more than it takes to settle',
-        [],
-        (it) => {
-          it.set(activityLog.behindMachines);
-        },
+        () => activityLog.behindMachines,
       ),
     ];
   }

@@ -23,10 +23,7 @@ export class ServiceClockWatch implements OnModuleDestroy {
       scrapedGauge(
         'machine_bridge_service_clock_offset_seconds',
         "How far the service's clock is ahead of ours, by the Date of its answers; NaN while unknown",
-        [],
-        (gauge) => {
-          gauge.set((cloud.clockOffset?.offsetMs ?? NaN) / 1000);
-        },
+        () => (cloud.clockOffset?.offsetMs ?? NaN) / 1000,
       ),
     ];
   }

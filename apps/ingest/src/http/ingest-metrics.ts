@@ -27,41 +27,34 @@ export class IngestMetrics {
     collectDefaultMetrics({ register: this.registry });
     const { log, counts } = writer;
     const metrics = [
-      scrapedGauge('machine_ingest_kafka_up', '1 while records can be written', [], (it) => {
-        it.set(Number(writer.problem === undefined));
-      }),
-      scrapedGauge('machine_ingest_waiting', 'Records that Kafka has not yet', [], (it) => {
-        it.set(writer.waiting);
-      }),
-      scrapedGauge('machine_ingest_remembered_ids', 'Ids of the last day', [], (it) => {
-        it.set(log.size);
-      }),
+      scrapedGauge('machine_ingest_kafka_up', '1 while records can be written', () =>
+        Number(writer.problem === undefined),
+      ),
+      scrapedGauge(
+        'machine_ingest_waiting',
+        'Records that Kafka has not yet',
+        () => writer.waiting,
+      ),
+      scrapedGauge('machine_ingest_remembered_ids', 'Ids of the last day', () => log.size),
       scrapedCounter(
         'machine_ingest_ids_forgotten_early_total',
         'Ids forgotten before their day was over, as there were too many',
-        [],
-        (it) => {
-          it.inc(log.forgottenEarly);
-        },
+        () => log.forgottenEarly,
       ),
-      scrapedCounter('machine_ingest_records_written_total', 'Records written', [], (it) => {
-        it.inc(counts.written);
-      }),
+      scrapedCounter(
+        'machine_ingest_records_written_total',
+        'Records written',
+        () => counts.written,
+      ),
       scrapedCounter(
         'machine_ingest_records_repeated_total',
         'Records that had been written before under the same id',
-        [],
-        (it) => {
-          it.inc(counts.repeated);
-        },
+        () => counts.repeated,
       ),
       scrapedCounter(
         'machine_ingest_unknown_senders_total',
         'Requests of nobody known',
-        [],
-        (it) => {
-          it.inc(access.refused);
-        },
+        () => access.refused,
       ),
       scrapedCounter(
         'machine_ingest_callback_calls_total',

@@ -22,49 +22,56 @@ export class MetricsController {
   ) {
     collectDefaultMetrics({ register: this.registry });
     const { written } = writer;
-    this.gauge('kafka_up', '1 while Kafka answers and its topics have been read', () =>
-      Number(feed.link.state === 'up'),
-    );
-    this.gauge('machines', 'Machines that are known', () => plant.machines.size);
-    this.gauge('restore_seconds', 'How long reading the topics took at the start', () =>
-      feed.restoredAfterMs === undefined ? 0 : feed.restoredAfterMs / 1000,
-    );
-    this.gauge('pages', 'Pages that follow the events', () => stream.size);
-    this.counter('events_total', 'Events for pages', () => stream.latest);
-    this.counter(
-      'pages_dropped_total',
-      'Pages dropped because they were slow',
-      () => stream.dropped,
-    );
-    this.counter('reasons_sent_total', 'Reasons given to Kafka', () => written.reasons);
-    this.counter(
-      'follow_ups_total',
-      'Of these, those that the server sent by itself',
-      () => written.followUps,
-    );
-    this.counter('wrong_tokens_total', 'Wrong tokens received', () => wrongTokens.count);
-    this.counter('notes_sent_total', 'Notes given to Kafka', () => written.notes);
+    const metrics = [
+      scrapedGauge(
+        'machine_terminal_kafka_up',
+        '1 while Kafka answers and its topics have been read',
+        () => Number(feed.link.state === 'up'),
+      ),
+      scrapedGauge(
+        'machine_terminal_machines',
+        'Machines that are known',
+        () => plant.machines.size,
+      ),
+      scrapedGauge(
+        'machine_terminal_restore_seconds',
+        'How long reading the topics took at the start',
+        () => (feed.restoredAfterMs === undefined ? 0 : feed.restoredAfterMs / 1000),
+      ),
+      scrapedGauge('machine_terminal_pages', 'Pages that follow the events', () => stream.size),
+      scrapedCounter('machine_terminal_events_total', 'Events for pages', () => stream.latest),
+      scrapedCounter(
+        'machine_terminal_pages_dropped_total',
+        'Pages dropped because they were slow',
+        () => stream.dropped,
+      ),
+      scrapedCounter(
+        'machine_terminal_reasons_sent_total',
+        'Reasons given to Kafka',
+        () => written.reasons,
+      ),
+      scrapedCounter(
+        'machine_terminal_follow_ups_total',
+        'Of these, those that the server sent by itself',
+        () => written.followUps,
+      ),
+      scrapedCounter(
+        'machine_terminal_wrong_tokens_total',
+        'Wrong tokens received',
+        () => wrongTokens.count,
+      ),
+      scrapedCounter(
+        'machine_terminal_notes_sent_total',
+        'Notes given to Kafka',
+        () => written.notes,
+      ),
+    ];
+    for (const metric of metrics) this.registry.registerMetric(metric);
   }
 
   @Get()
   @Header('content-type', Registry.PROMETHEUS_CONTENT_TYPE)
   metrics(): Promise<string> {
     return this.registry.metrics();
-  }
-
-  private gauge(name: string, help: string, read: () => number): void {
-    this.registry.registerMetric(
-      scrapedGauge(`machine_terminal_${name}`, help, [], (it) => {
-        it.set(read());
-      }),
-    );
-  }
-
-  private counter(name: string, help: string, read: () => number): void {
-    this.registry.registerMetric(
-      scrapedCounter(`machine_terminal_${name}`, help, [], (it) => {
-        it.inc(read());
-      }),
-    );
   }
 }
