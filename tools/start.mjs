@@ -7,7 +7,7 @@ import { createShutdown } from './process/shutdown.mjs';
 import { runCommand, setUp } from './setup.mjs';
 import { say, secondsSince, step } from './setup/steps.mjs';
 import { showUsage } from './setup/usage.mjs';
-import { choosePort } from './start/app-ports.mjs';
+import { choosePort, portsOfApps, urlsOf } from './start/app-ports.mjs';
 import { startApp, untilHealthy } from './start/app-process.mjs';
 import { appSettings } from './start/app-settings.mjs';
 import { demoSenders } from './start/demo-senders.mjs';
@@ -40,31 +40,20 @@ await runCommand(
 
 async function start() {
   await setUp();
-  const sandboxPort = await choosePort('SANDBOX_HTTP_PORT', 3100);
-  const bridgePort = await choosePort('BRIDGE_HTTP_PORT', 3000);
-  const terminalPort = await choosePort('TERMINAL_HTTP_PORT', 3200);
-  const ingestPort = await choosePort('INGEST_HTTP_PORT', 3300);
+  const ports = await portsOfApps(choosePort);
   const callbackPort = await nextFreePort(3400);
   const kafka = await findKafka('start');
   shutdown.add('Kafka', kafka.stop, kafka.kill);
   void kafka.ended().then(() => shutdown.end(1, 'Kafka has ended: stopping'));
   const env = appSettings({
     brokers: kafka.brokers,
-    sandboxPort,
-    bridgePort,
-    terminalPort,
-    ingestPort,
+    ports,
     sendersFile: await demoSenders(callbackPort),
     clockOrigin: originToGoOn(Number(process.env.CLOCK_SPEED ?? 60)),
   });
   const clock = demoClock(env);
   noteReadings(clock);
-  const urls = {
-    sandboxUrl: `http://127.0.0.1:${sandboxPort}`,
-    bridgeUrl: `http://127.0.0.1:${bridgePort}`,
-    terminalUrl: `http://127.0.0.1:${terminalPort}`,
-    ingestUrl: `http://127.0.0.1:${ingestPort}`,
-  };
+  const urls = urlsOf(ports);
   const sandbox = await launch('sandbox', env, `${urls.sandboxUrl}/health/live`);
   const sinceMs = Date.now();
   const apps = await Promise.all([

@@ -277,7 +277,7 @@ describe('a demo in a shell with settings of a real service', () => {
     const settings = await evaluate(
       'start/app-settings.mjs',
       'appSettings',
-      `appSettings({ brokers: '127.0.0.1:9092', sandboxPort: 3101 }, ${env})`,
+      `appSettings({ brokers: '127.0.0.1:9092', ports: { sandbox: 3101 } }, ${env})`,
     );
     expect(settings).toMatchObject({
       MACHINE_CLOUD_BASE_URL: 'http://127.0.0.1:3101',

@@ -1,4 +1,4 @@
-import { median } from './statistics.mjs';
+import { median, percentile } from './statistics.mjs';
 
 /** What a scenario has found: a figure of a case, once a round, with its target if it has one. */
 export class Figures {
@@ -9,6 +9,12 @@ export class Figures {
     const key = `${of}|${figure}`;
     if (!this.#rows.has(key)) this.#rows.set(key, { of, figure, digits, target, values: [] });
     if (Number.isFinite(value)) this.#rows.get(key).values.push(value);
+  }
+
+  /** Adds `p50 …`, `p99 …` and `longest …` of the values; `options` are of each by that first word. */
+  addSpread(of, figure, values, options = {}) {
+    for (const [name, q] of Object.entries({ p50: 0.5, p99: 0.99, longest: 1 }))
+      this.add(of, `${name} ${figure}`, percentile(values, q), options[name]);
   }
 
   /** In the order in which they were first added, without those that no round could measure. */

@@ -2,13 +2,14 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { isDeepStrictEqual } from 'node:util';
-import { Kafka, logLevel } from 'kafkajs';
 import { startLocalKafka } from '../kafka/local-kafka.mjs';
 import { anyFreePort } from '../process/ports.mjs';
 import { LOCAL, ROOT } from '../setup/root.mjs';
+import { portSettings, portsOfApps, urlsOf } from '../start/app-ports.mjs';
 import { checkCompose } from './check-compose.mjs';
 import { findDockerEngine } from './docker-engine.mjs';
 import { findNodeImage } from './node-image.mjs';
+import { sendList } from './running-bridge.mjs';
 
 const APPS = ['bridge', 'terminal', 'ingest', 'sandbox'];
 const MAX_IMAGE_BYTES = 200e6;
@@ -117,13 +118,8 @@ async function checkContainers(engine, shutdown, options) {
   const dir = join(LOCAL, 'kafka', `test-${process.pid}`);
   const kafka = await startLocalKafka({ dir, removeWhenStopped: true });
   shutdown.add('Kafka', kafka.kill, kafka.kill);
-  const ports = {
-    SANDBOX_HTTP_PORT: await anyFreePort(),
-    BRIDGE_HTTP_PORT: await anyFreePort(),
-    TERMINAL_HTTP_PORT: await anyFreePort(),
-    INGEST_HTTP_PORT: await anyFreePort(),
-  };
-  const sandboxUrl = `http://127.0.0.1:${ports.SANDBOX_HTTP_PORT}`;
+  const ports = await portsOfApps(anyFreePort);
+  const { sandboxUrl, bridgeUrl, ingestUrl } = urlsOf(ports);
   const settings = {
     sandbox: {},
     bridge: {
@@ -137,15 +133,13 @@ async function checkContainers(engine, shutdown, options) {
   const containers = {};
   try {
     for (const app of ['sandbox', 'bridge', 'terminal', 'ingest']) {
-      containers[app] = await startContainer(engine, app, options, {
-        ...ports,
-        ...settings[app],
-      });
+      const ofApp = { ...portSettings(ports), ...settings[app] };
+      containers[app] = await startContainer(engine, app, options, ofApp);
     }
     for (const app of APPS) await untilHealthy(engine, app, containers[app]);
-    await untilReady(`http://127.0.0.1:${ports.BRIDGE_HTTP_PORT}/health/ready`);
+    await untilReady(`${bridgeUrl}/health/ready`);
     await checkListIsApplied(kafka.brokers, sandboxUrl);
-    await checkPostIsApplied(`http://127.0.0.1:${ports.INGEST_HTTP_PORT}`, sandboxUrl);
+    await checkPostIsApplied(ingestUrl, sandboxUrl);
     const command = ['node', 'dist/apps/cli/src/main.js', 'topics', 'list'];
     await engine.docker('exec', containers.bridge, ...command);
     for (const app of APPS) {
@@ -182,18 +176,7 @@ export async function untilReady(url) {
 export async function checkListIsApplied(brokers, sandboxUrl) {
   const workingOrders = ['4711', '4712'];
   const [{ machineId }] = await (await fetch(`${sandboxUrl}/sandbox/machines`)).json();
-  const kafka = new Kafka({ brokers: [brokers], logLevel: logLevel.NOTHING });
-  const producer = kafka.producer();
-  await producer.connect();
-  try {
-    const value = JSON.stringify({ machineId, workingOrders });
-    await producer.send({
-      topic: 'erp.work-order-lists.v1',
-      messages: [{ key: machineId, value }],
-    });
-  } finally {
-    await producer.disconnect();
-  }
+  await sendList(brokers, { machineId, workingOrders });
   await untilListIs(sandboxUrl, machineId, workingOrders);
 }
 

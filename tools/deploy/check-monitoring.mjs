@@ -2,7 +2,6 @@ import { mkdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { Kafka, logLevel } from 'kafkajs';
 import { spawnGuarded } from '../process/guarded.mjs';
 import { anyFreePort } from '../process/ports.mjs';
 import { buildApps } from '../setup/build.mjs';
@@ -10,7 +9,7 @@ import { LOCAL, ROOT } from '../setup/root.mjs';
 import { runTool } from '../setup/run-tool.mjs';
 import { step } from '../setup/steps.mjs';
 import { goTool } from './go-tools.mjs';
-import { startBridge } from './running-bridge.mjs';
+import { sendList, startBridge } from './running-bridge.mjs';
 
 const FOLDER = join(LOCAL, 'deploy/monitoring');
 const COLLECTOR = '0.165.0';
@@ -18,6 +17,7 @@ const TIMEOUT_MS = 90_000;
 const ALERT = 'MachineBridgeFlowPaused';
 const TRACE_ID = '4bf92f3577b34da6a3ce929d0e0e4736';
 const PARENT_ID = '00f067aa0ba902b7';
+const LIST = { machineId: 'M-001', workingOrders: ['4711'] };
 
 /** A bridge that sends its traces to an OpenTelemetry Collector, and Prometheus with the rules beside it. */
 export async function checkMonitoring(check, shutdown) {
@@ -76,7 +76,7 @@ async function startCollector(otelcol, shutdown) {
 
 /** The spans of a message with a trace of its own: the message below its producer's span, its request below that. */
 async function checkTrace({ brokers }, collector) {
-  await sendList(brokers, { traceparent: `00-${TRACE_ID}-${PARENT_ID}-01` });
+  await sendList(brokers, LIST, { traceparent: `00-${TRACE_ID}-${PARENT_ID}-01` });
   let spans = [];
   await until('the spans of a message are in the collector', collector, () => {
     spans = collector
@@ -132,7 +132,7 @@ async function checkAlert({ brokers, sandboxUrl }, prometheus) {
     headers: { 'content-type': 'application/json' },
     body: JSON.stringify([{ status: 503 }]),
   });
-  await sendList(brokers);
+  await sendList(brokers, LIST);
   await until(`${ALERT} fires`, prometheus, async () => (await firing()).length > 0);
   const { groups } = await get('rules');
   const broken = groups.flatMap(({ rules }) => rules).filter(({ health }) => health !== 'ok');
@@ -141,19 +141,6 @@ async function checkAlert({ brokers, sandboxUrl }, prometheus) {
   await until(`${ALERT} ends`, prometheus, async () => (await firing()).length === 0);
   await prometheus.stop();
   return { figure: `${groups.flatMap(({ rules }) => rules).length} rules evaluated` };
-}
-
-async function sendList(brokers, headers = {}) {
-  const kafka = new Kafka({ brokers: [brokers], logLevel: logLevel.NOTHING });
-  const producer = kafka.producer();
-  await producer.connect();
-  try {
-    const value = JSON.stringify({ machineId: 'M-001', workingOrders: ['4711'] });
-    const messages = [{ key: 'M-001', value, headers }];
-    await producer.send({ topic: 'erp.work-order-lists.v1', messages });
-  } finally {
-    await producer.disconnect();
-  }
 }
 
 function startProgram(command, args, name, shutdown) {

@@ -1,5 +1,4 @@
 import { spawnSync } from 'node:child_process';
-import { closeSync, openSync } from 'node:fs';
 import { mkdir, mkdtemp, readFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -28,10 +27,9 @@ export async function findDockerEngine(shutdown) {
   const sockets = await mkdtemp(join(tmpdir(), 'machine-bridge-docker-'));
   const host = `unix://${sockets}/docker.sock`;
   const log = join(FOLDER, 'log');
-  const output = openSync(log, 'w');
   const args = ['--host', host, '--data-root', join(FOLDER, 'data'), '--exec-root', sockets];
   const engine = spawnGuarded('dockerd', [...args, '--pidfile', join(FOLDER, 'pid')], {
-    output,
+    output: { log },
     graceMs: 30_000,
     // the engine leaves this mounted
     afterwards: [
@@ -39,7 +37,6 @@ export async function findDockerEngine(shutdown) {
       ['rm', '-rf', sockets],
     ],
   });
-  closeSync(output);
   shutdown.add('The Docker engine', engine.stop, engine.kill);
   const env = { ...process.env, DOCKER_HOST: host };
   await step('starting a Docker engine', () => untilAnswers(engine, env, log));

@@ -1,7 +1,9 @@
 import { join } from 'node:path';
+import { Kafka, logLevel } from 'kafkajs';
 import { startLocalKafka } from '../kafka/local-kafka.mjs';
 import { anyFreePort } from '../process/ports.mjs';
 import { LOCAL } from '../setup/root.mjs';
+import { portsOfApps, urlsOf } from '../start/app-ports.mjs';
 import { startApp, untilHealthy } from '../start/app-process.mjs';
 import { appSettings } from '../start/app-settings.mjs';
 
@@ -15,18 +17,11 @@ export async function startBridge(shutdown, env = {}) {
   const dir = join(LOCAL, 'kafka', `test-${process.pid}`);
   const kafka = await startLocalKafka({ dir, removeWhenStopped: true });
   shutdown.add('Kafka', kafka.kill, kafka.kill);
-  const [sandboxPort, bridgePort, terminalPort, ingestPort] = [
-    await anyFreePort(),
-    await anyFreePort(),
-    await anyFreePort(),
-    await anyFreePort(),
-  ];
+  const ports = await portsOfApps(anyFreePort);
   const clockOrigin = Math.floor(Date.now() / 1000);
   const { brokers } = kafka;
-  const ports = { sandboxPort, bridgePort, terminalPort, ingestPort };
-  const settings = appSettings({ brokers, ...ports, clockOrigin });
-  const sandboxUrl = `http://127.0.0.1:${sandboxPort}`;
-  const bridgeUrl = `http://127.0.0.1:${bridgePort}`;
+  const settings = appSettings({ brokers, ports, clockOrigin });
+  const { sandboxUrl, bridgeUrl } = urlsOf(ports);
   const apps = [];
   for (const [name, url] of [
     ['sandbox', `${sandboxUrl}/health/live`],
@@ -42,4 +37,16 @@ export async function startBridge(shutdown, env = {}) {
     await kafka.kill();
   };
   return { brokers, sandboxUrl, bridgeUrl, stop };
+}
+
+/** Writes a list as an ERP would. */
+export async function sendList(brokers, list, headers = {}) {
+  const producer = new Kafka({ brokers: [brokers], logLevel: logLevel.NOTHING }).producer();
+  await producer.connect();
+  try {
+    const messages = [{ key: list.machineId, value: JSON.stringify(list), headers }];
+    await producer.send({ topic: 'erp.work-order-lists.v1', messages });
+  } finally {
+    await producer.disconnect();
+  }
 }

@@ -1,17 +1,15 @@
-import { closeSync, openSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
 import { spawnGuarded } from '../process/guarded.mjs';
 import { lastLines } from '../setup/run-tool.mjs';
 import { SetupError } from '../setup/steps.mjs';
 import { layoutOf, readLog } from './data-folder.mjs';
 import { noteBroker } from './earlier-broker.mjs';
+import { smallJvm } from './java.mjs';
 
 const START_TIMEOUT_MS = 60_000;
 const STARTED = 'Kafka Server started';
 const JVM = [
-  '-Xmx256m',
-  '-XX:+UseSerialGC',
-  '-XX:TieredStopAtLevel=1',
+  ...smallJvm(256),
   '-Dorg.slf4j.simpleLogger.defaultLogLevel=warn',
   '-Dorg.slf4j.simpleLogger.showDateTime=true',
   '-Dorg.slf4j.simpleLogger.dateTimeFormat=HH:mm:ss.SSS',
@@ -24,11 +22,9 @@ export class BrokerEndedError extends SetupError {}
 /** Starts the node of a prepared folder and waits until it says that it has started. */
 export async function startBroker({ dir, java, classPath, afterwards, systemProperties = {} }) {
   const { properties, log } = layoutOf(dir);
-  const output = openSync(log, 'w');
   const given = Object.entries(systemProperties).map(([name, value]) => `-D${name}=${value}`);
   const args = [...JVM, ...given, '-cp', classPath, 'kafka.Kafka', properties];
-  const broker = spawnGuarded(java, args, { output, graceMs: 10_000, afterwards });
-  closeSync(output);
+  const broker = spawnGuarded(java, args, { output: { log }, graceMs: 10_000, afterwards });
   const pid = await broker.started;
   if (pid !== undefined) await noteBroker(dir, pid);
   await untilStarted(broker, dir);

@@ -1,8 +1,8 @@
 import { SetupError } from '../setup/steps.mjs';
 import { fetchArtifacts } from './artifacts.mjs';
+import { smallJvm } from './java.mjs';
 import { findJavaWay } from './local-kafka.mjs';
 
-const JVM = ['-Xmx128m', '-XX:+UseSerialGC', '-XX:TieredStopAtLevel=1'];
 const CLASS = 'org.apache.kafka.tools.consumer.ConsoleConsumer';
 
 /** Program and arguments of Kafka's console consumer, to which options are added; see console-consumer.d.mts. */
@@ -19,5 +19,5 @@ export async function kafkaTool(className) {
         'also where the broker is one of your own or runs in Docker.',
     );
   }
-  return [way.java, ...JVM, '-cp', await fetchArtifacts(way.maven), className];
+  return [way.java, ...smallJvm(128), '-cp', await fetchArtifacts(way.maven), className];
 }

@@ -3,10 +3,8 @@ import { existsSync } from 'node:fs';
 import { mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { runTool } from '../setup/run-tool.mjs';
+import { smallJvm } from './java.mjs';
 import { serverProperties } from './server-properties.mjs';
-
-/** Without a bound it would reserve a quarter of the memory, beside the brokers of other tests. */
-const JVM = ['-Xmx128m', '-XX:+UseSerialGC', '-XX:TieredStopAtLevel=1'];
 
 /** Where the parts of a local node lie below its folder. */
 export function layoutOf(dir) {
@@ -31,7 +29,7 @@ export async function prepareFolder({ dir, java, classPath, scramUsers, clusterI
     '--add-scram',
     `${mechanism}=[name=${name},password=${password}]`,
   ]);
-  await runTool(java, [...JVM, '-cp', classPath, ...format, ...users]);
+  await runTool(java, [...smallJvm(128), '-cp', classPath, ...format, ...users]);
 }
 
 /** Moves data that Kafka cannot start from out of the way; of earlier such data nothing is kept. */

@@ -1,4 +1,3 @@
-import { closeSync, openSync } from 'node:fs';
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { spawnGuarded } from '../process/guarded.mjs';
@@ -41,16 +40,13 @@ export async function startDockerKafka(purpose) {
 /** Follows the container's log; its guard stops the container when this process ends, however it ends. */
 async function followLogs(compose, env, purpose) {
   await mkdir(join(LOCAL, 'kafka'), { recursive: true });
-  const output = openSync(join(LOCAL, 'kafka', `docker-${purpose}.log`), 'w');
   const end = purpose === 'test' ? ['down', '-v'] : ['stop', 'kafka'];
-  const follower = spawnGuarded('docker', [...compose, 'logs', '-f', '--no-log-prefix', 'kafka'], {
+  return spawnGuarded('docker', [...compose, 'logs', '-f', '--no-log-prefix', 'kafka'], {
     cwd: ROOT,
     env,
-    output,
+    output: { log: join(LOCAL, 'kafka', `docker-${purpose}.log`) },
     afterwards: [['docker', ...compose, ...end]],
   });
-  closeSync(output);
-  return follower;
 }
 
 async function addressOfRunning(compose) {

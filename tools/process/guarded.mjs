@@ -1,4 +1,5 @@
 import { spawn } from 'node:child_process';
+import { closeSync, openSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 
 const GUARD = fileURLToPath(new URL('./guard.mjs', import.meta.url));
@@ -6,19 +7,21 @@ const GUARD = fileURLToPath(new URL('./guard.mjs', import.meta.url));
 /**
  * Starts a command that ends when this process does, however this process ends.
  *
- * `output` is `'inherit'`, `'pipe'` or a file descriptor; `graceMs` is the time between SIGTERM and SIGKILL;
+ * `output` is `'inherit'`, `'pipe'` or `{log}`, a file; `graceMs` is the time between SIGTERM and SIGKILL;
  * `afterwards` are command lines that are run once the command has ended, also when this process is gone.
  * `exited` never rejects: it yields `{code, signal, error?}`.
  */
 export function spawnGuarded(command, args, options = {}) {
   const { output = 'inherit', graceMs = 5000, afterwards = [], env = process.env, cwd } = options;
   const task = JSON.stringify({ command, args, graceMs, afterwards });
+  const written = output.log === undefined ? output : openSync(output.log, 'w');
   const guard = spawn(process.execPath, [GUARD, task], {
     detached: true,
     env,
     cwd,
-    stdio: ['ignore', output, output, 'ipc'],
+    stdio: ['ignore', written, written, 'ipc'],
   });
+  if (written !== output) closeSync(written);
   const running = {
     guardPid: guard.pid,
     pid: undefined,

@@ -1,7 +1,6 @@
-import { closeSync, openSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { findJava, findMaven } from '../kafka/java.mjs';
+import { findJava, findMaven, smallJvm } from '../kafka/java.mjs';
 import { spawnGuarded } from '../process/guarded.mjs';
 import { anyFreePort } from '../process/ports.mjs';
 import { fetchOnce } from '../setup/fetch-once.mjs';
@@ -13,7 +12,6 @@ const VERSION = '2.6.13.Final';
 const FOLDER = join(LOCAL, 'schema-registry', `apicurio-${VERSION}`);
 const UNPACK = 'org.apache.maven.plugins:maven-dependency-plugin:3.8.1:unpack';
 const ARTIFACT = `io.apicurio:apicurio-registry-app:${VERSION}:tar.gz:all`;
-const JVM = ['-Xmx256m', '-XX:+UseSerialGC', '-XX:TieredStopAtLevel=1'];
 /** Its answers to the requests of Confluent's registry. */
 const API = '/apis/ccompat/v7';
 const START_TIMEOUT_MS = 120_000;
@@ -49,13 +47,11 @@ async function fetchRegistry() {
 
 async function startOn(port, java) {
   const log = join(dirname(FOLDER), `registry-${port}.log`);
-  const output = openSync(log, 'w');
   const address = ['-Dquarkus.http.host=127.0.0.1', `-Dquarkus.http.port=${port}`];
   const jar = join(FOLDER, `apicurio-registry-app-${VERSION}-runner.jar`);
   const afterwards = [['rm', '-f', log]];
-  const args = [...JVM, ...address, '-jar', jar];
-  const registry = spawnGuarded(java, args, { output, graceMs: 5000, afterwards });
-  closeSync(output);
+  const args = [...smallJvm(256), ...address, '-jar', jar];
+  const registry = spawnGuarded(java, args, { output: { log }, afterwards });
   const deadline = Date.now() + START_TIMEOUT_MS;
   const ended = registry.exited.then(() => true);
   while (!(await answers(`http://127.0.0.1:${port}${API}/schemas/types`))) {

@@ -1,6 +1,36 @@
 import { isFree, nextFreePort } from '../process/ports.mjs';
 import { SetupError, say } from '../setup/steps.mjs';
 
+/** The ports that the apps have unless they are taken. */
+const PREFERRED = { sandbox: 3100, bridge: 3000, terminal: 3200, ingest: 3300 };
+
+/** A port for each app, by its name: the one that `choose` names for its setting. */
+export async function portsOfApps(choose) {
+  const ports = {};
+  for (const [app, preferred] of Object.entries(PREFERRED)) {
+    ports[app] = await choose(settingOf(app), preferred);
+  }
+  return ports;
+}
+
+/** The settings with these ports. */
+export function portSettings(ports) {
+  const entries = Object.entries(ports).map(([app, port]) => [settingOf(app), String(port)]);
+  return Object.fromEntries(entries);
+}
+
+/** `{sandboxUrl, bridgeUrl, …}`, by these ports. */
+export function urlsOf(ports) {
+  const entries = Object.entries(ports).map(([app, port]) => {
+    return [`${app}Url`, `http://127.0.0.1:${port}`];
+  });
+  return Object.fromEntries(entries);
+}
+
+function settingOf(app) {
+  return `${app.toUpperCase()}_HTTP_PORT`;
+}
+
 /**
  * The port for an app: the one its setting names, which must be free, else the preferred one or the next free above.
  *

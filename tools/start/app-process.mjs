@@ -1,4 +1,4 @@
-import { closeSync, mkdirSync, openSync } from 'node:fs';
+import { mkdirSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -27,9 +27,8 @@ export function startProgram(name, args, env) {
 export function startCommand(name, [command, ...args], env) {
   const log = join(LOCAL, 'logs', `${name}.log`);
   mkdirSync(join(LOCAL, 'logs'), { recursive: true });
-  const output = openSync(log, 'w');
-  const program = spawnGuarded(command, args, { cwd: ROOT, env, output, graceMs: GRACE_MS });
-  closeSync(output);
+  const options = { cwd: ROOT, env, output: { log }, graceMs: GRACE_MS };
+  const program = spawnGuarded(command, args, options);
   const ended = program.exited.then(async ({ code, signal, error }) => {
     const lines = lastLines(await readFile(log, 'utf8').catch(() => '')).join('\n');
     return `The ${name} ended (${error ?? `exit ${code ?? signal}`}). Its last lines, of ${log}:\n${lines}`;

@@ -1,11 +1,10 @@
+import { portSettings } from './app-ports.mjs';
+
 /** Of a service of one's own: the demo's traffic goes to the sandbox, wherever the shell's settings lead. */
 const SERVICE = /^MACHINE_CLOUD_(BASE_URL$|TOKEN|LOGIN|OAUTH)/;
 
 /** The environment of all apps for the demo; what else the user has set stays as it is. */
-export function appSettings(
-  { brokers, sandboxPort, bridgePort, terminalPort, ingestPort, sendersFile, clockOrigin },
-  env = process.env,
-) {
+export function appSettings({ brokers, ports, sendersFile, clockOrigin }, env = process.env) {
   const defaults = {
     EQUIPMENT_MAP_FILE: 'demo/equipment-map.json',
     TERMINAL_REASONS_FILE: 'demo/terminal-reasons.json',
@@ -16,13 +15,10 @@ export function appSettings(
   return {
     ...defaults,
     ...Object.fromEntries(Object.entries(env).filter(([name]) => !SERVICE.test(name))),
-    MACHINE_CLOUD_BASE_URL: `http://127.0.0.1:${sandboxPort}`,
+    MACHINE_CLOUD_BASE_URL: `http://127.0.0.1:${ports.sandbox}`,
     MACHINE_CLOUD_TOKEN: env.SANDBOX_TOKEN ?? 'sandbox-token',
     KAFKA_BROKERS: brokers,
-    SANDBOX_HTTP_PORT: String(sandboxPort),
-    BRIDGE_HTTP_PORT: String(bridgePort),
-    TERMINAL_HTTP_PORT: String(terminalPort),
-    INGEST_HTTP_PORT: String(ingestPort),
+    ...portSettings(ports),
   };
 }
 

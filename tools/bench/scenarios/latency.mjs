@@ -6,7 +6,6 @@ import { lastOrdinals, LISTS, machinesByTurns, REASONS, recordsOf } from '../loa
 import { readOutcome } from '../outcomes.mjs';
 import { startBridge } from '../programs.mjs';
 import { outcomeCount, untilCount } from '../progress.mjs';
-import { percentile } from '../statistics.mjs';
 import { inputEnds, withTrial } from '../trial.mjs';
 import { requireCorrect } from '../verdict.mjs';
 
@@ -32,10 +31,7 @@ export const latency = {
           followPaced(trial, { flow, machineOf, count: WARM_UP + bench.scaled(MESSAGES) }),
         ),
       );
-      for (const [figure, q] of Object.entries({ p50: 0.5, p99: 0.99, longest: 1 })) {
-        const value = percentile(latencies, q);
-        figures.add(name, `${figure} from answer to readable outcome, ms`, value, TARGETS[figure]);
-      }
+      figures.addSpread(name, 'from answer to readable outcome, ms', latencies, TARGETS);
       figures.add(name, 'CPU a message, µs', run.cpuUs);
       addLoad(figures, name, run);
     }

@@ -5,6 +5,7 @@ import { percentile } from '../statistics.mjs';
 
 const TENTHS = { digits: 1 };
 const SECONDS = { digits: 2 };
+const IN_SECONDS = { p50: SECONDS, p99: SECONDS, longest: SECONDS };
 
 export const states = statesOf('states', 10_000, { process: { atMost: 15 } });
 export const manyStates = statesOf('states-100k', 100_000, {
@@ -34,18 +35,14 @@ function statesOf(name, machines, targets) {
 
 function addTurns(figures, { intervalSeconds }, { turns, due, latenessSeconds, logsRead }) {
   const of = `every ${intervalSeconds} s`;
-  const addSpread = (what, values) => {
-    for (const [name, q] of Object.entries({ p50: 0.5, p99: 0.99, longest: 1 }))
-      figures.add(of, `${name} ${what}`, percentile(values, q), SECONDS);
-  };
   const late = turns.gaps.map((gap) => Math.max(0, gap - intervalSeconds));
   figures.add(of, 'polls', turns.count);
   figures.add(of, 'polls, % of those due', (turns.count / due) * 100, { atLeast: 99, ...TENTHS });
   figures.add(of, 'missed polls', turns.missed, { atMost: 0 });
-  addSpread('between polls, s', turns.gaps);
+  figures.addSpread(of, 'between polls, s', turns.gaps, IN_SECONDS);
   figures.add(of, 'p99 beyond the interval, s', percentile(late, 0.99), { atMost: 2, ...SECONDS });
   figures.add(of, 'p99 late by its own count, s', latenessSeconds, { atMost: 2, ...TENTHS });
-  addSpread('from update to poll, s', turns.delays);
+  figures.addSpread(of, 'from update to poll, s', turns.delays, IN_SECONDS);
   figures.add(of, 'busiest second, times the mean', turns.busiest, SECONDS);
   figures.add(of, 'activity logs read', logsRead);
 }
@@ -61,11 +58,8 @@ function addChanges(figures, { sinceAnswer, sinceUpdate, corrections }) {
   const of = '5 % change';
   figures.add(of, 'changes', sinceAnswer.length);
   figures.add(of, 'corrections', corrections, { atMost: 0 });
-  for (const [name, q] of Object.entries({ p50: 0.5, p99: 0.99, longest: 1 }))
-    figures.add(of, `${name} from poll to event, s`, percentile(sinceAnswer, q), {
-      ...(q === 1 ? { atMost: 5 } : {}),
-      ...SECONDS,
-    });
+  const options = { ...IN_SECONDS, longest: { atMost: 5, ...SECONDS } };
+  figures.addSpread(of, 'from poll to event, s', sinceAnswer, options);
   figures.add(of, 'p99 from update to event, s', percentile(sinceUpdate, 0.99), SECONDS);
 }
 
