@@ -17,6 +17,13 @@ describe('the Machine Data Service, as its interface describes it', () => {
   });
   afterAll(() => sandbox.close());
 
+  const statusOf = async (...call: Parameters<RunningSandbox['service']>): Promise<number> =>
+    (await sandbox.service(...call)).status;
+  const stateOf = async (machineId: string) => {
+    const { json } = await sandbox.control('GET', `machines/${machineId}`);
+    return json as { workingOrders: string[]; classificationsReceived: object[] };
+  };
+
   const classification = { machineId: MACHINE, startTime: NOW - 600, reasonId: '22' };
   const window = { machineId: MACHINE, startTime: NOW - DAY, endTime: NOW };
   const list = { machines: [{ machineId: MACHINE, workingOrders: ['4711'] }] };
@@ -30,41 +37,27 @@ describe('the Machine Data Service, as its interface describes it', () => {
   ];
 
   describe('Authentication', () => {
-    it.each(calls)(
-      'answers %s with 200 to a token that has its scope',
-      async (_, method, path, body) => {
-        expect((await sandbox.service(method, path, { body })).status).toBe(200);
-      },
-    );
-
-    it.each(calls)(
-      'answers %s with 403 to a token that lacks its scope',
-      async (_, method, path, body) => {
-        const answer = await sandbox.service(method, path, { body, token: 'nothing' });
-        expect(answer.status).toBe(403);
-        expect(answer.json).toMatchObject({ statusCode: 403, error: 'Forbidden' });
-      },
-    );
-
-    it.each(calls)('answers %s with 401 to an unknown token', async (_, method, path, body) => {
-      const answer = await sandbox.service(method, path, { body, token: 'stale' });
-      expect(answer.status).toBe(401);
-      expect(answer.headers.get('www-authenticate')).toBe('Bearer');
+    it.each(calls)('lets tokens that have the scope do %s', async (_, method, path, body) => {
+      expect(await statusOf(method, path, { body })).toBe(200);
+      const lacking = await sandbox.service(method, path, { body, token: 'nothing' });
+      expect(lacking.status).toBe(403);
+      expect(lacking.json).toMatchObject({ statusCode: 403, error: 'Forbidden' });
+      const unknown = await sandbox.service(method, path, { body, token: 'stale' });
+      expect([unknown.status, unknown.headers.get('www-authenticate')]).toEqual([401, 'Bearer']);
     });
 
     it('answers 401 when the header is not a Bearer token', async () => {
       const headers = { authorization: 'sandbox-token' };
-      expect((await sandbox.service('GET', 'mahcineInfo', { headers })).status).toBe(401);
+      expect(await statusOf('GET', 'mahcineInfo', { headers })).toBe(401);
     });
 
     it('judges the token before the body', async () => {
       const options = { body: '{', token: 'nothing' };
-      expect((await sandbox.service('PUT', 'workOrderList', options)).status).toBe(403);
+      expect(await statusOf('PUT', 'workOrderList', options)).toBe(403);
     });
 
     it('lets a token with one scope do that one thing', async () => {
-      const token = 'only-info';
-      expect((await sandbox.service('GET', 'mahcineInfo', { token })).status).toBe(200);
+      expect(await statusOf('GET', 'mahcineInfo', { token: 'only-info' })).toBe(200);
     });
 
     it('issues a token with all scopes at login', async () => {
@@ -72,30 +65,24 @@ describe('the Machine Data Service, as its interface describes it', () => {
       const answer = await sandbox.service('POST', 'security/getAPIToken', { body });
       expect(answer.status).toBe(200);
       const { token } = answer.json as { token: string };
-      expect((await sandbox.service('PUT', 'workOrderList', { body: list, token })).status).toBe(
-        200,
-      );
+      expect(await statusOf('PUT', 'workOrderList', { body: list, token })).toBe(200);
     });
 
     it('issues tokens that expire when it is asked to', async () => {
-      const credentials = { userEmail: 'operator@example.com', password: 'sandbox-password' };
-      const statusOfNewToken = async (): Promise<number> => {
-        const login = { body: credentials };
-        const { json } = await sandbox.service('POST', 'security/getAPIToken', login);
+      const body = { userEmail: 'operator@example.com', password: 'sandbox-password' };
+      const statuses = [];
+      for (const tokenLifetimeSeconds of [0, 3600, null]) {
+        await sandbox.control('PUT', 'options', { tokenLifetimeSeconds });
+        const { json } = await sandbox.service('POST', 'security/getAPIToken', { body });
         const { token } = json as { token: string };
-        return (await sandbox.service('GET', 'mahcineInfo', { token })).status;
-      };
-      await sandbox.control('PUT', 'options', { tokenLifetimeSeconds: 0 });
-      expect(await statusOfNewToken()).toBe(401);
-      await sandbox.control('PUT', 'options', { tokenLifetimeSeconds: 3600 });
-      expect(await statusOfNewToken()).toBe(200);
-      await sandbox.control('PUT', 'options', { tokenLifetimeSeconds: null });
-      expect(await statusOfNewToken()).toBe(200);
+        statuses.push(await statusOf('GET', 'mahcineInfo', { token }));
+      }
+      expect(statuses).toEqual([401, 200, 200]);
     });
 
     it('refuses a login with a wrong password with 401', async () => {
       const body = { userEmail: 'operator@example.com', password: 'wrong' };
-      expect((await sandbox.service('POST', 'security/getAPIToken', { body })).status).toBe(401);
+      expect(await statusOf('POST', 'security/getAPIToken', { body })).toBe(401);
     });
   });
 
@@ -127,20 +114,16 @@ describe('the Machine Data Service, as its interface describes it', () => {
       expect(NOW - astUpdateTime!).toBeLessThan(MINUTE);
     });
 
-    it.each(['machineState', 'machineState?machineId='])(
-      'answers %s with 422: machine ID missing',
+    it.each(['machineState', 'machineState?machineId=', 'machineState?machineId=M-999'])(
+      'answers %s with 422: machine ID missing, or of no machine',
       async (path) => {
-        expect((await sandbox.service('GET', path)).status).toBe(422);
+        expect(await statusOf('GET', path)).toBe(422);
       },
     );
 
     it('answers 204 without a body when there is no data', async () => {
       const answer = await sandbox.service('GET', `machineState?machineId=${NO_DATA}`);
       expect([answer.status, answer.text]).toEqual([204, '']);
-    });
-
-    it('answers 422 when the machine does not exist', async () => {
-      expect((await sandbox.service('GET', 'machineState?machineId=M-999')).status).toBe(422);
     });
   });
 
@@ -164,21 +147,18 @@ describe('the Machine Data Service, as its interface describes it', () => {
       expect(log.at(-1)).toMatchObject({ machineState, durationInMinutes });
     });
 
-    it('answers 422: machine ID missing', async () => {
-      expect((await ask({ ...window, machineId: undefined })).status).toBe(422);
-    });
-
-    it('answers 422: startTime later than endTime', async () => {
-      expect((await ask({ ...window, startTime: NOW, endTime: NOW - 1 })).status).toBe(422);
-    });
-
-    it('answers 422: requested period above 30 days', async () => {
-      const startTime = NOW - 30 * DAY - 1;
-      expect((await ask({ ...window, startTime })).status).toBe(422);
-    });
-
-    it('grants a period of exactly 30 days', async () => {
-      expect((await ask({ ...window, startTime: NOW - 30 * DAY })).status).toBe(200);
+    it.each([
+      ['machine ID missing', { machineId: undefined }, 422],
+      ['machine ID of no machine', { machineId: 'M-999' }, 422],
+      ['startTime later than endTime', { startTime: NOW, endTime: NOW - 1 }, 422],
+      ['requested period above 30 days', { startTime: NOW - 30 * DAY - 1 }, 422],
+      ['requested period of exactly 30 days', { startTime: NOW - 30 * DAY }, 200],
+      ['times in milliseconds', { endTime: NOW * 1000 }, 422],
+      ['no data', { machineId: NO_DATA }, 204],
+      ['window in the future', { startTime: NOW + DAY, endTime: NOW + 2 * DAY }, 204],
+      ['window without length', { startTime: NOW - 30, endTime: NOW - 30 }, 204],
+    ])('knows a %s', async (_, change, status) => {
+      expect((await ask({ ...window, ...change })).status).toBe(status);
     });
 
     it.each(['startTime', 'endTime'])('answers 422 when %s is missing', async (field) => {
@@ -190,25 +170,6 @@ describe('the Machine Data Service, as its interface describes it', () => {
     it('answers 422 to a time in quotes, and says so', async () => {
       const answer = await ask({ ...window, startTime: `${window.startTime}` });
       expect(answer.json).toMatchObject({ message: 'startTime must be an integer number' });
-    });
-
-    it('answers 422 when times are in milliseconds', async () => {
-      expect((await ask({ ...window, endTime: NOW * 1000 })).status).toBe(422);
-    });
-
-    it('answers 422 when the machine does not exist', async () => {
-      expect((await ask({ ...window, machineId: 'M-999' })).status).toBe(422);
-    });
-
-    it('answers 204 when there is no data', async () => {
-      expect((await ask({ ...window, machineId: NO_DATA })).status).toBe(204);
-    });
-
-    it('answers 204 for a window in the future and for one without length', async () => {
-      expect((await ask({ ...window, startTime: NOW + DAY, endTime: NOW + 2 * DAY })).status).toBe(
-        204,
-      );
-      expect((await ask({ ...window, startTime: NOW - 30, endTime: NOW - 30 })).status).toBe(204);
     });
   });
 
@@ -227,21 +188,13 @@ describe('the Machine Data Service, as its interface describes it', () => {
       expect(posted.json).toEqual((await sandbox.service('GET', path)).json);
     });
 
-    it.each(['GET', 'POST'])('answers %s with 422: machine ID missing', async (method) => {
-      expect((await sandbox.service(method, 'machineClassifications')).status).toBe(422);
-    });
-
-    it.each(['GET', 'POST'])('answers %s with 404: machine ID not found', async (method) => {
-      const answer = await sandbox.service(method, 'machineClassifications?machineId=M-999');
-      expect(answer.status).toBe(404);
-    });
-
-    it.each(['GET', 'POST'])('answers %s with 204: result list is empty', async (method) => {
-      const answer = await sandbox.service(
-        method,
-        `machineClassifications?machineId=${NO_REASONS}`,
-      );
-      expect(answer.status).toBe(204);
+    it.each([
+      ['machine ID missing', '', 422],
+      ['machine ID not found', '?machineId=M-999', 404],
+      ['result list is empty', `?machineId=${NO_REASONS}`, 204],
+    ])('answers GET and POST alike: %s', async (_, query, status) => {
+      for (const method of ['GET', 'POST'])
+        expect(await statusOf(method, `machineClassifications${query}`)).toBe(status);
     });
   });
 
@@ -252,19 +205,14 @@ describe('the Machine Data Service, as its interface describes it', () => {
       const { startTime } = classification;
       const answer = await set({ machineId: 'M-002', startTime, [field]: '21' });
       expect([answer.status, answer.text]).toEqual([200, '']);
-      const { json } = await sandbox.control('GET', 'machines/M-002');
-      const { classificationsReceived } = json as { classificationsReceived: object[] };
+      const { classificationsReceived } = await stateOf('M-002');
       expect(classificationsReceived.at(-1)).toMatchObject({ startTime, reasonId: '21' });
     });
 
     it.each([undefined, null, ''])('takes an end time of %j as open-ended', async (endTime) => {
       expect((await set({ ...classification, endTime })).status).toBe(200);
-      const { json } = await sandbox.control('GET', `machines/${MACHINE}`);
-      expect(
-        (json as { classificationsReceived: object[] }).classificationsReceived.at(-1),
-      ).toMatchObject({
-        endTime: null,
-      });
+      const { classificationsReceived } = await stateOf(MACHINE);
+      expect(classificationsReceived.at(-1)).toMatchObject({ endTime: null });
     });
 
     it.each([
@@ -291,10 +239,7 @@ describe('the Machine Data Service, as its interface describes it', () => {
 
   describe('setWorkOrderList', () => {
     const put = (body: unknown) => sandbox.service('PUT', 'workOrderList', { body });
-    const ordersOf = async (machineId: string) => {
-      const { json } = await sandbox.control('GET', `machines/${machineId}`);
-      return (json as { workingOrders: string[] }).workingOrders;
-    };
+    const ordersOf = async (machineId: string) => (await stateOf(machineId)).workingOrders;
 
     it('replaces the lists of several machines, in the order given', async () => {
       const machines = [
@@ -313,10 +258,6 @@ describe('the Machine Data Service, as its interface describes it', () => {
       expect(await ordersOf('M-003')).toEqual([]);
     });
 
-    it('answers 422: machine ID missing', async () => {
-      expect((await put({ machines: [{ workingOrders: ['1'] }] })).status).toBe(422);
-    });
-
     it('sets nothing at all when one of the machines does not exist', async () => {
       await put({ machines: [{ machineId: 'M-005', workingOrders: ['before'] }] });
       const machines = [
@@ -327,15 +268,11 @@ describe('the Machine Data Service, as its interface describes it', () => {
       expect(await ordersOf('M-005')).toEqual(['before']);
     });
 
-    it.each([{}, [], 7, { machines: 'M-001' }, { machines: [{ machineId: MACHINE }] }])(
-      'answers 422 to a body that is no list of machines: %j',
-      async (body) => {
-        expect((await put(body)).status).toBe(422);
-      },
-    );
-
     it.each([
       [{}, 'machines is missing'],
+      [[], expect.any(String)],
+      [7, expect.any(String)],
+      [{ machines: 'M-001' }, 'each value in machines must be an object'],
       [{ machines: {} }, 'machines must be an array'],
       [{ machines: [[]] }, 'each value in machines must be an object'],
       [{ machines: [{ workingOrders: [] }] }, 'machines.0.machineId is missing'],
@@ -352,8 +289,9 @@ describe('the Machine Data Service, as its interface describes it', () => {
         { machines: [{ machineId: MACHINE, workingOrders: ['x'.repeat(257)] }] },
         'machines.0.each value in workingOrders must be shorter than or equal to 256 characters',
       ],
-    ])('says of the body %j what is wrong with it', async (body, message) => {
-      expect((await put(body)).json).toMatchObject({ message });
+    ])('answers 422 to the body %j, and says what is wrong with it', async (body, message) => {
+      const { status, json } = await put(body);
+      expect([status, json]).toMatchObject([422, { message }]);
     });
   });
 
@@ -369,10 +307,9 @@ describe('the Machine Data Service, as its interface describes it', () => {
 
     it('answers 413 to a body above 1 MiB and 415 to one that is not JSON by its type', async () => {
       const body = JSON.stringify({ machines: 'x'.repeat(1024 * 1024) });
-      expect((await sandbox.service('PUT', 'workOrderList', { body })).status).toBe(413);
+      expect(await statusOf('PUT', 'workOrderList', { body })).toBe(413);
       const headers = { 'content-type': 'text/plain' };
-      const answer = await sandbox.service('PUT', 'workOrderList', { body: '{}', headers });
-      expect(answer.status).toBe(415);
+      expect(await statusOf('PUT', 'workOrderList', { body: '{}', headers })).toBe(415);
     });
 
     it('answers 405 to a method the operation does not have, and names those it has', async () => {

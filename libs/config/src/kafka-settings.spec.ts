@@ -63,8 +63,7 @@ describe('readKafkaSettings', () => {
     ['KAFKA_SSL', 'on', 'must be true or false'],
   ])('refuses %s=%s: %s', (name, value, why) => {
     const { problems } = read({ [name]: value });
-    expect(problems).toHaveLength(1);
-    expect(problems[0]).toContain(`${name} ${why}`);
+    expect(problems).toEqual([expect.stringContaining(`${name} ${why}`)]);
   });
 
   describe('SASL', () => {
@@ -126,8 +125,7 @@ describe('readKafkaSettings', () => {
       ['EXTENSIONS', 'logical-cluster=x', 'must be key=value'],
     ])('refuses KAFKA_SASL_OAUTH_%s=%s: %s', (name, value, why) => {
       const { problems } = read({ ...client, [`KAFKA_SASL_OAUTH_${name}`]: value });
-      expect(problems).toHaveLength(1);
-      expect(problems[0]).toContain(`KAFKA_SASL_OAUTH_${name} ${why}`);
+      expect(problems).toEqual([expect.stringContaining(`KAFKA_SASL_OAUTH_${name} ${why}`)]);
     });
 
     it('does not let the credentials of another mechanism go unused', () => {

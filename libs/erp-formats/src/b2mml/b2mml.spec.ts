@@ -1,11 +1,10 @@
-import { readFileSync } from 'node:fs';
 import type { OrderMessage } from '#libs/contracts';
-import { epochSeconds, readMessages } from '../../test/read-messages.js';
-
-const fixture = (name: string): Buffer => readFileSync(`libs/erp-formats/test/fixtures/${name}`);
+import { epochSeconds, fixture, readMessages } from '../../test/read-messages.js';
 
 const PUBLISHED = epochSeconds('2024-03-18T09:15:02Z');
-const EQUIPMENT = '<EquipmentRequirement><EquipmentID>MILL-4</EquipmentID></EquipmentRequirement>';
+const required = (...ids: string[]): string =>
+  `<EquipmentRequirement>${ids.map((id) => `<EquipmentID>${id}</EquipmentID>`).join('')}</EquipmentRequirement>`;
+const EQUIPMENT = required('MILL-4');
 const jobOrder = (fields: string): string => `<JobOrder><ID>JO-1</ID>${fields}</JobOrder>`;
 const envelope = (verb: string, fields = EQUIPMENT, criteria = ''): string =>
   `<${verb}WorkSchedule><ApplicationArea><CreationDateTime>2024-03-18T09:15:02Z</CreationDateTime>` +
@@ -154,8 +153,6 @@ describe('a job order', () => {
 });
 
 describe('the segments of a request', () => {
-  const equipment = (...ids: string[]): string =>
-    `<EquipmentRequirement>${ids.map((id) => `<EquipmentID>${id}</EquipmentID>`).join('')}</EquipmentRequirement>`;
   const segment = (fields: string): string => `<SegmentRequirement>${fields}</SegmentRequirement>`;
   const mill = (content: string): string =>
     segment(`<ProcessSegmentID>MILL</ProcessSegmentID>${content}`);
@@ -165,7 +162,7 @@ describe('the segments of a request', () => {
     read(request(...segments)).order.operations?.map(({ operationId }) => operationId) ?? [];
 
   it('are numbered where they have no id and are of one kind', () => {
-    const { order } = read(request(...['M1', 'M2', 'M1'].map((id) => mill(equipment(id)))));
+    const { order } = read(request(...['M1', 'M2', 'M1'].map((id) => mill(required(id)))));
 
     expect(order.operations).toMatchObject([
       { operationId: 'MILL', workCentre: 'M1' },
@@ -175,24 +172,24 @@ describe('the segments of a request', () => {
   });
 
   it('are numbered around the ids that others have', () => {
-    const named = (id: string): string => segment(`<ID>${id}</ID>${equipment('M3')}`);
-    const segments = [mill(equipment('M1')), mill(equipment('M2')), named('MILL'), named('MILL#3')];
+    const named = (id: string): string => segment(`<ID>${id}</ID>${required('M3')}`);
+    const segments = [mill(required('M1')), mill(required('M2')), named('MILL'), named('MILL#3')];
 
     expect(idsIn(...segments)).toEqual(['MILL#2', 'MILL#4', 'MILL', 'MILL#3']);
     expect(() => read(request(named('MILL'), named('MILL')))).toThrow('repeats operationId MILL');
   });
 
   it('are numbered with all of their places', () => {
-    const segments = [mill(equipment('M1', 'M2')), mill(equipment('M2', 'M3'))];
-    const named = segment(`<ID>MILL/M1</ID>${equipment('M3')}`);
+    const segments = [mill(required('M1', 'M2')), mill(required('M2', 'M3'))];
+    const named = segment(`<ID>MILL/M1</ID>${required('M3')}`);
 
     expect(idsIn(...segments)).toEqual(['MILL/M1', 'MILL/M2', 'MILL#2/M2', 'MILL#2/M3']);
     expect(idsIn(...segments.slice(0, 1), named)).toEqual(['MILL#2/M1', 'MILL#2/M2', 'MILL/M1']);
   });
 
   it('count only where they have a place', () => {
-    expect(idsIn(mill(''), mill(equipment('M1')))).toEqual(['MILL']);
-    expect(idsIn(mill(equipment('M1', 'M2')), mill(equipment('M1')))).toEqual([
+    expect(idsIn(mill(''), mill(required('M1')))).toEqual(['MILL']);
+    expect(idsIn(mill(required('M1', 'M2')), mill(required('M1')))).toEqual([
       'MILL/M1',
       'MILL/M2',
       'MILL#2',
@@ -201,9 +198,6 @@ describe('the segments of a request', () => {
 });
 
 describe('the equipment of a job order', () => {
-  const required = (...ids: string[]): string =>
-    `<EquipmentRequirement>${ids.map((id) => `<EquipmentID>${id}</EquipmentID>`).join('')}</EquipmentRequirement>`;
-
   it.each([
     ['required twice, is one place', required('M1') + required('M1'), ['M1']],
     ['named twice in a requirement, is one place', required('M1', 'M1'), ['M1']],
@@ -530,19 +524,16 @@ describe('B2MML in JSON', () => {
 describe('B2MML in XML', () => {
   it.each([
     ['<DispatchStatus><value>Held</value></DispatchStatus>', 'JobOrder/DispatchStatus'],
-    [
-      '<EquipmentRequirement><EquipmentID><value>M1</value></EquipmentID></EquipmentRequirement>',
-      'JobOrder/EquipmentRequirement[1]/EquipmentID',
-    ],
+    [required('<value>M1</value>'), 'JobOrder/EquipmentRequirement[1]/EquipmentID'],
   ])('is refused where text is in elements of its own: %s', (field, path) => {
-    const place = '<EquipmentRequirement><EquipmentID>M2</EquipmentID></EquipmentRequirement>';
-    const body = `<JobOrder><ID>JO-1</ID>${field}${place}</JobOrder>`;
-    expect(() => readAll(body)).toThrow(`${path} must be text, not elements`);
+    expect(() => readAll(jobOrder(field + required('M2')))).toThrow(
+      `${path} must be text, not elements`,
+    );
   });
 
   const state = '<DispatchStatus>Cancelled</DispatchStatus>';
-  const place = '<EquipmentRequirement><EquipmentID>FR01</EquipmentID></EquipmentRequirement>';
-  const order = (fields: string): string => `<JobOrder><ID>JO-1</ID>${fields}${place}</JobOrder>`;
+  const place = required('FR01');
+  const order = (fields: string): string => jobOrder(fields + place);
   const level = '<EquipmentLevel>ControlModule</EquipmentLevel>';
   const published = '<PublishedDate>2024-03-18T09:15:02Z</PublishedDate>';
   const scope = '<HierarchyScope><EquipmentID>N</EquipmentID></HierarchyScope>';
@@ -572,8 +563,6 @@ describe('B2MML in XML', () => {
 
 const operationsIn = (body: string) => readAll(body).flatMap(({ order }) => order.operations ?? []);
 
-const equipment = (id: string): string =>
-  `<EquipmentRequirement><EquipmentID>${id}</EquipmentID></EquipmentRequirement>`;
 const level = (element: string, id: string, name: string, below = ''): string =>
   `<${element}><EquipmentID>${id}</EquipmentID><EquipmentElementLevel>${name}</EquipmentElementLevel>` +
   `${below}</${element}>`;
@@ -583,9 +572,9 @@ const RELEASES = [['SegmentRequirement'], ['SegmentRequirementChild']];
 
 describe('segments within segments of B2MML', () => {
   const segments = (nested: string, more = ''): string =>
-    `<OperationsRequest><ID>1</ID><SegmentRequirement><ID>10</ID>${equipment('PACK')}` +
-    `<${nested}><ID>20</ID>${more}${equipment('MILL')}` +
-    `<${nested}><ID>30</ID>${equipment('SAW')}</${nested}></${nested}>` +
+    `<OperationsRequest><ID>1</ID><SegmentRequirement><ID>10</ID>${required('PACK')}` +
+    `<${nested}><ID>20</ID>${more}${required('MILL')}` +
+    `<${nested}><ID>30</ID>${required('SAW')}</${nested}></${nested}>` +
     '</SegmentRequirement></OperationsRequest>';
 
   it.each(RELEASES)('are operations at any depth: %s', (nested) => {
@@ -664,7 +653,7 @@ describe('equipment requirements within one of B2MML', () => {
 
 describe('schedules and requests within their like', () => {
   it('are looked through for job orders, and stand above those', () => {
-    const order = `<JobOrder><ID>1</ID>${equipment('MILL')}</JobOrder>`;
+    const order = jobOrder(required('MILL'));
     const site = level('HierarchyScope', 'North', 'Site');
     const request = `<WorkRequest><WorkRequestChild>${order}</WorkRequestChild></WorkRequest>`;
     const held = `<WorkScheduleChild><ScheduleState>Held</ScheduleState>${request}</WorkScheduleChild>`;
@@ -677,7 +666,7 @@ describe('schedules and requests within their like', () => {
 
 describe('a B2MML document that is made to take long', () => {
   const many = (count: number): string =>
-    Array.from({ length: count }, (_, index) => equipment(`${index}`)).join('');
+    Array.from({ length: count }, (_, index) => required(`${index}`)).join('');
   /** Of CPU: other programs must not count. */
   const msOf = (act: () => unknown): number => {
     const before = process.cpuUsage();
@@ -701,7 +690,7 @@ describe('a B2MML document that is made to take long', () => {
   it('is rejected where the ids of a kind of work are given by the thousand, and it is done at as many places', () => {
     const named = Array.from({ length: 4000 }, (_, index) => {
       const id = index === 0 ? 'MILL/5999' : `MILL#${index + 1}/5999`;
-      return `<SegmentRequirement><ID>${id}</ID>${equipment('A')}</SegmentRequirement>`;
+      return `<SegmentRequirement><ID>${id}</ID>${required('A')}</SegmentRequirement>`;
     });
     const unnamed = `<SegmentRequirement><ProcessSegmentID>MILL</ProcessSegmentID>${many(6000)}`;
     const document =

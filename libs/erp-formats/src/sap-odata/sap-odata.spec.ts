@@ -1,12 +1,8 @@
-import { readFileSync } from 'node:fs';
-
 import fc from 'fast-check';
 
 import { applyOrderMessage } from '#libs/order-ledger';
 
-import { epochSeconds, readMessages, readSnapshots } from '../../test/read-messages.js';
-
-const fixture = (name: string): Buffer => readFileSync(`libs/erp-formats/test/fixtures/${name}`);
+import { epochSeconds, fixture, readMessages, readSnapshots } from '../../test/read-messages.js';
 
 const OPERATION = {
   ManufacturingOrderOperation: '0010',
@@ -23,6 +19,8 @@ const header = (more: object = {}): object => ({
 });
 const read = (value: unknown) =>
   readSnapshots(JSON.stringify(value), { timeZone: 'Europe/Berlin' });
+const operationsOf = (operations: object) =>
+  read(header({ to_ProductionOrderOperation: operations }))[0]?.operations ?? [];
 
 describe('production orders of OData V2 with their operations', () => {
   const orders = readSnapshots(fixture('sap-odata-v2-expanded.json'), {
@@ -71,9 +69,9 @@ describe('production orders of OData V2 with their operations', () => {
 
   it('may have a deleted operation beside another with its number', () => {
     const deleted = { ...OPERATION, WorkCenter: 'MILL_4', OperationIsDeleted: 'X' };
-    const [order] = read(header({ to_ProductionOrderOperation: [deleted, OPERATION] }));
-
-    expect(order?.operations).toMatchObject([{ operationId: '0010', workCentre: 'SAW_1' }]);
+    expect(operationsOf([deleted, OPERATION])).toMatchObject([
+      { operationId: '0010', workCentre: 'SAW_1' },
+    ]);
   });
 });
 
@@ -160,9 +158,7 @@ describe('a production order', () => {
       { ...subOperation('0003', 'SAW_1'), ProductionPlant: '2000' },
       { ...subOperation('0004', 'SAW_1'), ProductionPlant: undefined },
     ];
-    const [order] = read(header({ to_ProductionOrderOperation: operations }));
-
-    expect(order?.operations).toMatchObject([
+    expect(operationsOf(operations)).toMatchObject([
       { operationId: '0010', workCentre: 'SAW_1' },
       { operationId: '0010-0002', workCentre: 'SAW_2' },
       { operationId: '0010-0003', workCentre: 'SAW_1', plant: '2000' },
@@ -179,9 +175,7 @@ describe('a production order', () => {
         { ...external, ManufacturingOrderSubOperation: '0001' },
         { ...external, ManufacturingOrderSubOperation: '0002', WorkCenter: 'SAW_2' },
       ];
-      const [order] = read(header({ to_ProductionOrderOperation: operations }));
-
-      expect(order?.operations).toMatchObject([
+      expect(operationsOf(operations)).toMatchObject([
         { operationId: '0010', workCentre: 'SAW_1' },
         { operationId: '0020-0002', workCentre: 'SAW_2' },
       ]);
@@ -193,9 +187,7 @@ describe('a production order', () => {
       ...OPERATION,
       ManufacturingOrderSequence,
     }));
-    const [order] = read(header({ to_ProductionOrderOperation: operations }));
-
-    expect(order?.operations.map(({ operationId }) => operationId)).toEqual([
+    expect(operationsOf(operations).map(({ operationId }) => operationId)).toEqual([
       '0010/1',
       '0010',
       '0010/000002',
@@ -209,9 +201,7 @@ describe('a production order', () => {
       ManufacturingOrdSubOperation_2: number,
       WorkCenter: number === '0002' ? 'SAW_2' : 'SAW_1',
     }));
-    const [order] = read(header({ to_ProductionOrderOperation: operations }));
-
-    expect(order?.operations).toMatchObject([
+    expect(operationsOf(operations)).toMatchObject([
       { operationId: '0010', workCentre: 'SAW_1' },
       { operationId: '0010-0002', workCentre: 'SAW_2' },
     ]);
