@@ -50,6 +50,11 @@ describe('MachineDirectory', () => {
     skippedMs += LOOK_UP_GAP_MS;
   };
 
+  const readAgain = async (): Promise<void> => {
+    passGap();
+    await directory.refresh();
+  };
+
   beforeEach(async () => {
     skippedMs = 0;
     jest.spyOn(performance, 'now').mockImplementation(() => realNowMs() + skippedMs);
@@ -116,11 +121,6 @@ describe('MachineDirectory', () => {
   describe('that is left out of the list', () => {
     const MILL_2 = { ...MILL, machineUniqueId: 'M-2' };
     const REFRESH_SECONDS = 300;
-
-    const readAgain = async (): Promise<void> => {
-      passGap();
-      await directory.refresh();
-    };
 
     it.each([
       ['once', { status: 200, body: [MILL_2] }],
@@ -202,8 +202,7 @@ describe('MachineDirectory', () => {
       expect(directory.status.problem).toContain(String(status));
       expect(calls.filter((path) => path.endsWith('mahcineInfo'))).toHaveLength(1);
       machines = { status: 200, body: [MILL] };
-      passGap();
-      await directory.refresh();
+      await readAgain();
       passGap();
       expect(await directory.checkMachine('M-99', never)).toBe('unknown');
     },
@@ -243,8 +242,7 @@ describe('MachineDirectory', () => {
       const warn = jest.spyOn(Logger.prototype, 'warn').mockReturnValue(undefined);
       machines = { status: 200, body: [null, MILL, homeless] };
       await directory.refresh();
-      passGap();
-      await directory.refresh();
+      await readAgain();
       expect([...directory.machines().keys()]).toEqual(['M-1']);
       expect(directory.status.problem).toBeNull();
       const why = '[0] is null, expected an object';
@@ -252,9 +250,8 @@ describe('MachineDirectory', () => {
       expect(warn.mock.calls).toEqual([[{ msg, list: 'machines', count: 2, why }]]);
       const gauge = 'machine_bridge_directory_incomplete_entries';
       expect(await metrics()).toContain(`${gauge}{list="machines"} 2`);
-      passGap();
       machines = { status: 200, body: [MILL] };
-      await directory.refresh();
+      await readAgain();
       expect(await metrics()).toContain(`${gauge}{list="machines"} 0`);
     });
 
@@ -270,13 +267,11 @@ describe('MachineDirectory', () => {
     it('does not take a machine for gone whose entry has lost something', async () => {
       machines = { status: 200, body: [MILL, { ...homeless, factoryId }] };
       await directory.refresh();
-      passGap();
       machines = { status: 200, body: [MILL, homeless] };
-      await directory.refresh();
+      await readAgain();
       expect(directory.machines().get('M-2')).toMatchObject({ machineId: 'M-2', factoryId: 'F-1' });
-      passGap();
       machines = { status: 200, body: [MILL] };
-      await directory.refresh();
+      await readAgain();
       expect(directory.hasMachine('M-2')).toBe(false);
     });
 

@@ -41,9 +41,20 @@ describe('MachineWatch', () => {
   let commit: () => Promise<void>;
   let watchWith: (environment?: Record<string, string>) => MachineWatch;
 
-  const turn = async (): Promise<void> => {
+  const turn = async (shown = state): Promise<void> => {
+    state = shown;
     const poll = await watch.poll();
     await poll.conclude();
+  };
+
+  const turnAt = (seconds: number, shown?: Answer): Promise<void> => {
+    clock.set(seconds);
+    return turn(shown);
+  };
+
+  const turnAfter = (seconds: number, shown?: Answer): Promise<void> => {
+    clock.advance(seconds);
+    return turn(shown);
   };
 
   const kinds = (): string[] =>
@@ -133,19 +144,14 @@ describe('MachineWatch', () => {
     'reports a machine as lost when %i has been the answer for too long',
     async (status, reason) => {
       await turn();
-      state = { status };
-      clock.advance(300);
-      await turn();
+      await turnAfter(300, { status });
       expect(kinds()).toEqual([changed]);
-      clock.advance(1);
-      await turn();
+      await turnAfter(1);
       expect(kinds()).toEqual([changed, reason]);
       expect(health.failingMachines).toBe(1);
-      state = { status: status === 403 ? 503 : 401 };
-      await turn();
+      await turn({ status: status === 403 ? 503 : 401 });
       expect(kinds()).toEqual([changed, reason]);
-      state = operating(T0 + 300, 15);
-      await turn();
+      await turn(operating(T0 + 300, 15));
       expect(kinds()).toEqual([changed, reason, restored]);
       expect(health.failingMachines).toBe(0);
     },
@@ -156,15 +162,12 @@ describe('MachineWatch', () => {
     await turn();
     state = { status: 503, headers: { 'retry-after': '600' } };
     for (let minute = 1; minute <= 10; minute += 1) {
-      clock.advance(60);
-      await turn();
+      await turnAfter(60);
     }
     expect(kinds()).toEqual([changed, 'unreachable']);
     expect(published.at(-1)?.event.data).toMatchObject({ detectedAt: T0 + 60 + 6 * 60 });
     expect(statesAsked).toBe(2);
-    state = operating(T0 + 660, 21);
-    clock.advance(60);
-    await turn();
+    await turnAfter(60, operating(T0 + 660, 21));
     expect(kinds().at(-1)).toBe(restored);
   });
 
@@ -173,9 +176,7 @@ describe('MachineWatch', () => {
     await turn();
     activity = { status: 429, headers: { 'retry-after': '3600' } };
     for (let minute = 1; minute <= 7; minute += 1) {
-      clock.advance(60);
-      state = idle(T0 + minute * 60, minute);
-      await turn();
+      await turnAfter(60, idle(T0 + minute * 60, minute));
     }
     expect(windows).toHaveLength(2);
     expect(eventData()).toMatchObject([
@@ -188,9 +189,7 @@ describe('MachineWatch', () => {
     activity = { status: 503 };
     await turn();
     expect(kinds()).toEqual([]);
-    clock.advance(301);
-    state = operating(T0 + 300, 15);
-    await turn();
+    await turnAfter(301, operating(T0 + 300, 15));
     expect(kinds()).toEqual([changed]);
   });
 
@@ -210,27 +209,21 @@ describe('MachineWatch', () => {
     });
 
     it('waits as long again once a turn has done without', async () => {
-      clock.advance(60);
-      state = operating(T0 + 120, 12);
-      await turn();
+      await turnAfter(60, operating(T0 + 120, 12));
       await changesWithoutLog(5);
       await changesWithoutLog(7);
       expect(kinds()).toEqual([changed]);
     });
 
     it('waits as long again after an outage', async () => {
-      state = { status: 503 };
-      clock.set(T0 + 8 * 60);
-      await turn();
+      await turnAt(T0 + 8 * 60, { status: 503 });
       await changesWithoutLog(8);
       expect(kinds()).toEqual([changed, 'unreachable']);
     });
 
     it('waits no longer for an answer to the state that fails now and then', async () => {
       for (const minute of [2, 4, 6]) {
-        state = { status: 503 };
-        clock.set(T0 + (minute + 1) * 60);
-        await turn();
+        await turnAt(T0 + (minute + 1) * 60, { status: 503 });
         await changesWithoutLog(minute + 1);
       }
       expect(kinds()).toEqual([changed, changed]);
@@ -240,13 +233,9 @@ describe('MachineWatch', () => {
   it('asks for a log that it did without at every turn, until it is there', async () => {
     activity = { status: 503 };
     await turn();
-    clock.advance(301);
-    state = operating(T0 + 300, 15);
-    await turn();
+    await turnAfter(301, operating(T0 + 300, 15));
     activity = logged(['IDLE', T0 - 1200, T0 - 660], ['OPERATING', T0 - 660, T0 + 360]);
-    clock.advance(60);
-    state = operating(T0 + 360, 16);
-    await turn();
+    await turnAfter(60, operating(T0 + 360, 16));
     expect(kinds()).toEqual([changed, corrected]);
     expect(watch.tracked?.periods.at(-1)).toMatchObject({ startTime: T0 - 660, revision: 1 });
   });
@@ -277,15 +266,11 @@ describe('MachineWatch', () => {
     activity = logged(['OPERATING', T0 - 180, T0]);
     await turn();
     activity = { status: 503, headers: { 'retry-after': '3' } };
-    clock.advance(300);
-    state = operating(T0 + 300, 8);
-    await turn();
+    await turnAfter(300, operating(T0 + 300, 8));
     expect(watch.tracked?.lastUpdateTime).toBe(T0 + 300);
     expect(health.failingMachines).toBe(0);
     activity = logged(['OPERATING', T0 - 180, T0 + 360]);
-    clock.advance(60);
-    state = operating(T0 + 360, 9);
-    await turn();
+    await turnAfter(60, operating(T0 + 360, 9));
     await turn();
     expect(windows).toHaveLength(3);
   });
@@ -326,8 +311,7 @@ describe('MachineWatch', () => {
 
   it('says what it could not make up for after more than 30 days', async () => {
     await turn();
-    state = { status: 204 };
-    await turn();
+    await turn({ status: 204 });
     const later = T0 + 40 * 24 * 3600;
     clock.set(later);
     const edge = later - 30 * 24 * 3600;
@@ -341,23 +325,18 @@ describe('MachineWatch', () => {
 
   it('says what it could not make up for with the first log it reads, though it did without for a while', async () => {
     await turn();
-    state = { status: 204 };
-    await turn();
+    await turn({ status: 204 });
     const later = T0 + 40 * 24 * 3600;
     const edge = later - 30 * 24 * 3600;
     activity = { status: 503 };
     for (const seconds of [0, 400]) {
-      clock.set(later + seconds);
-      state = operating(later + seconds, 5);
-      await turn();
+      await turnAt(later + seconds, operating(later + seconds, 5));
     }
     const before = published.length;
     expect(kinds().slice(2)).toEqual([restored, changed]);
     expect(published.at(-1)?.event.data).toMatchObject({ previousEndTime: T0 });
     activity = logged(['OFF', edge, later + 160], ['OPERATING', later + 160, later + 460]);
-    clock.set(later + 460);
-    state = operating(later + 460, 6);
-    await turn();
+    await turnAt(later + 460, operating(later + 460, 6));
     expect(published[before]?.event.data).toMatchObject({ historyTruncatedBefore: edge + 460 });
   });
 
@@ -415,9 +394,7 @@ describe('MachineWatch', () => {
     };
 
     const pollAt = async (now: number, since: number): Promise<void> => {
-      clock.set(now + 60);
-      state = operating(now, Math.floor((now - since) / 60));
-      await turn();
+      await turnAt(now + 60, operating(now, Math.floor((now - since) / 60)));
     };
 
     beforeEach(async () => {
@@ -487,9 +464,7 @@ describe('MachineWatch', () => {
       for (let start = now; start < end; start += 180) {
         const machineState = start % 360 === now % 360 ? 'IDLE' : 'OPERATING';
         periods.push([machineState, start, start + 180]);
-        clock.set(start + 180);
-        state = inState(machineState, start + 120, 2);
-        await turn();
+        await turnAt(start + 180, inState(machineState, start + 120, 2));
       }
       published = [];
       activity = logged(...periods, ['OPERATING', end, end + 2 * HOUR]);
@@ -504,9 +479,7 @@ describe('MachineWatch', () => {
       activity = { status: 404 };
       for (const minute of [0, 1, 2]) await pollAt(now + minute * 60, now - 600);
       const before = windows.length;
-      clock.set(now + 240);
-      state = idle(now + 180, 1);
-      await turn();
+      await turnAt(now + 240, idle(now + 180, 1));
       expect(windows).toHaveLength(before + 1);
     });
 
@@ -541,9 +514,7 @@ describe('MachineWatch', () => {
     expect(reader.behindMachines).toBe(1);
     expect(watch.tracked).toMatchObject({ settledUntil: T0 + 59, unreadFrom: T0 + 60 });
     activity = logged(['OPERATING', T0 - 600, now - 1800], ['IDLE', now - 1800, now + 60]);
-    clock.set(now + 120);
-    state = idle(now + 60, 31);
-    await turn();
+    await turnAt(now + 120, idle(now + 60, 31));
     expect(reader.behindMachines).toBe(0);
     expect(watch.tracked).toMatchObject({ settledUntil: now - 240, unreadFrom: null });
   });
@@ -565,13 +536,9 @@ describe('MachineWatch', () => {
       'publishes the next change after one reading that is %i s ahead',
       async (ahead) => {
         await turn();
-        clock.advance(60);
-        state = operating(T0 + 120 + ahead, 11);
-        await turn();
+        await turnAfter(60, operating(T0 + 120 + ahead, 11));
         expect(watch.tracked?.lastUpdateTime).toBe(T0 + 120);
-        clock.advance(60);
-        state = idle(T0 + 120);
-        await turn();
+        await turnAfter(60, idle(T0 + 120));
         expect(eventData()).toMatchObject([
           { state: 'OPERATING', startTime: T0 - 600 },
           { state: 'IDLE', startTime: T0 + 120, detectedAt: T0 + 180 },
@@ -580,11 +547,8 @@ describe('MachineWatch', () => {
     );
 
     it('begins with no state that starts in the future, and reports a loss since no later than it is noticed', async () => {
-      state = operating(T0 + TEN_YEARS, 10);
-      await turn();
-      clock.advance(60);
-      state = { status: 204 };
-      await turn();
+      await turn(operating(T0 + TEN_YEARS, 10));
+      await turnAfter(60, { status: 204 });
       expect(eventData()).toMatchObject([
         { startTime: T0 + 60 - 600, detectedAt: T0 + 60 },
         { since: T0 + 60, detectedAt: T0 + 120 },
@@ -592,26 +556,18 @@ describe('MachineWatch', () => {
     });
 
     it('reports a service as stale that stands there', async () => {
-      state = operating(T0 + HOUR, 10);
-      await turn();
-      clock.advance(300);
-      await turn();
+      await turn(operating(T0 + HOUR, 10));
+      await turnAfter(300);
       expect(kinds()).toEqual([changed]);
-      clock.advance(1);
-      await turn();
+      await turnAfter(1);
       expect(kinds()).toEqual([changed, 'stale']);
     });
 
     it('publishes changes though it is an hour ahead all the time, and says so once', async () => {
       const reportAhead = jest.spyOn(health, 'reportAhead');
-      state = operating(T0 + HOUR, 10);
-      await turn();
-      clock.advance(60);
-      state = idle(T0 + HOUR + 60);
-      await turn();
-      clock.advance(60);
-      state = operating(T0 + HOUR + 120, 0);
-      await turn();
+      await turn(operating(T0 + HOUR, 10));
+      await turnAfter(60, idle(T0 + HOUR + 60));
+      await turnAfter(60, operating(T0 + HOUR + 120, 0));
       expect(eventData()).toMatchObject([
         { state: 'OPERATING', startTime: T0 + 60 - 600 },
         { state: 'IDLE', startTime: T0 + 120 },
@@ -622,17 +578,14 @@ describe('MachineWatch', () => {
 
     it('publishes the next change though a time in the future was stored', async () => {
       await remembersFuture();
-      clock.advance(60);
-      state = idle(T0 + 60);
-      await turn();
+      await turnAfter(60, idle(T0 + 60));
       expect(eventData()).toMatchObject([{ state: 'IDLE', startTime: T0 + 60 }]);
       expect(watch.tracked?.lastUpdateTime).toBe(T0 + 60);
     });
 
     it('reports a loss since no later than it is noticed though a time in the future was stored', async () => {
       await remembersFuture();
-      state = { status: 204 };
-      await turn();
+      await turn({ status: 204 });
       expect(published[0]?.event.data).toMatchObject({ since: T0 + 60, detectedAt: T0 + 60 });
     });
 
@@ -643,11 +596,8 @@ describe('MachineWatch', () => {
       };
 
       it('publishes when states began by its clock', async () => {
-        state = dated(operating(T0 + HOUR, 10));
-        await turn();
-        clock.advance(60);
-        state = dated(idle(T0 + HOUR + 60));
-        await turn();
+        await turn(dated(operating(T0 + HOUR, 10)));
+        await turnAfter(60, dated(idle(T0 + HOUR + 60)));
         expect(eventData()).toMatchObject([
           { state: 'OPERATING', startTime: T0 + HOUR - 600, detectedAt: T0 + 60 },
           { state: 'IDLE', startTime: T0 + HOUR + 60, detectedAt: T0 + 120 },
@@ -656,25 +606,20 @@ describe('MachineWatch', () => {
       });
 
       it('has what is further ahead than its own clock count as of now there', async () => {
-        state = dated(operating(T0 + TEN_YEARS, 10));
-        await turn();
+        await turn(dated(operating(T0 + TEN_YEARS, 10)));
         expect(eventData()).toMatchObject([{ startTime: T0 + 60 + HOUR - 600 }]);
       });
     });
 
     it('leaves readings alone where a gateway of theirs is an hour behind', async () => {
       const date = new Date((T0 - HOUR) * 1000).toUTCString();
-      state = { ...operating(T0, 10), headers: { date } };
-      await turn();
+      await turn({ ...operating(T0, 10), headers: { date } });
       expect(eventData()).toMatchObject([{ startTime: T0 - 600 }]);
     });
 
     it('takes a clock that is a little ahead at its word', async () => {
-      state = operating(T0 + 60 + 300, 10);
-      await turn();
-      clock.advance(60);
-      state = idle(T0 + 120 + 300);
-      await turn();
+      await turn(operating(T0 + 60 + 300, 10));
+      await turnAfter(60, idle(T0 + 120 + 300));
       expect(watch.tracked?.lastUpdateTime).toBe(T0 + 420);
       expect(eventData()).toMatchObject([
         { state: 'OPERATING', startTime: T0 + 360 - 600 },
@@ -744,8 +689,7 @@ describe('MachineWatch', () => {
     await turn();
     expect(watch.hasEnded).toBe(false);
     expect(forgotten).toEqual(['M-1']);
-    state = operating(T0 + 60, 11);
-    await turn();
+    await turn(operating(T0 + 60, 11));
     expect(kinds()).toEqual([changed, 'removed', restored]);
   });
 
@@ -786,8 +730,7 @@ describe('MachineWatch', () => {
     });
 
     it('is lost all the same when its own poll had failed', async () => {
-      state = { status: 503 };
-      await turn();
+      await turn({ status: 503 });
       for (let minute = 0; minute < 6; minute += 1) {
         anotherEnds(null);
         anotherEnds(UNAVAILABLE);
