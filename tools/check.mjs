@@ -1,10 +1,15 @@
 // npm run check: types, lint, format, architecture rules, dead code, the document of topics and events.
 // Shows the output of what fails, no test is run.
 import './setup/require-node.mjs';
-import { runChecks } from './check/run-checks.mjs';
+import { availableParallelism } from 'node:os';
+import { join } from 'node:path';
 import { runCommand, setUp } from './setup.mjs';
+import { ROOT } from './setup/root.mjs';
+import { runTool } from './setup/run-tool.mjs';
+import { secondsSince, say } from './setup/steps.mjs';
 import { showUsage } from './setup/usage.mjs';
 
+/** Each a `tool` out of node_modules or a `script` of our own. */
 const CHECKS = [
   { name: 'lint (eslint)', tool: 'eslint/bin/eslint.js', args: ['.', '--max-warnings=0'] },
   { name: 'types (tsc)', tool: 'typescript/bin/tsc', args: ['--noEmit', '-p', '.'] },
@@ -20,13 +25,9 @@ const CHECKS = [
     tool: 'dependency-cruiser/bin/dependency-cruise.mjs',
     args: ['apps', 'libs', 'test'],
   },
-  { name: 'dead code (knip)', tool: 'knip/bin/knip.js', args: [] },
-  {
-    name: 'picture of the architecture',
-    script: 'tools/check/architecture.mjs',
-    args: [],
-  },
-  { name: 'topics and events (asyncapi)', script: 'tools/check/asyncapi.mjs', args: [] },
+  { name: 'dead code (knip)', tool: 'knip/bin/knip.js' },
+  { name: 'picture of the architecture', script: 'tools/check/architecture.mjs' },
+  { name: 'topics and events (asyncapi)', script: 'tools/check/asyncapi.mjs' },
 ];
 
 showUsage(`npm run check
@@ -35,5 +36,31 @@ ${CHECKS.map(({ name }) => `  ${name}`).join('\n')}`);
 
 await runCommand(async () => {
   await setUp({ build: false });
-  process.exitCode = (await runChecks(CHECKS)) ? 0 : 1;
+  process.exitCode = (await runChecks()) ? 0 : 1;
 });
+
+/** Runs the checks, the first named first, as many at a time as there are cores. Yields whether all passed. */
+async function runChecks() {
+  const waiting = [...CHECKS];
+  let allPassed = true;
+  const work = async () => {
+    for (let check = waiting.shift(); check; check = waiting.shift()) {
+      allPassed = (await passes(check)) && allPassed;
+    }
+  };
+  await Promise.all(Array.from({ length: Math.min(availableParallelism(), CHECKS.length) }, work));
+  return allPassed;
+}
+
+async function passes({ name, tool, script, args = [] }) {
+  const startMs = performance.now();
+  try {
+    const program = join(ROOT, script ?? join('node_modules', tool));
+    await runTool(process.execPath, [program, ...args], { cwd: ROOT, shownLines: Infinity });
+    say(`  ✔ ${name} (${secondsSince(startMs)})`);
+    return true;
+  } catch (error) {
+    say(`  ✘ ${name} (${secondsSince(startMs)})\n${error.message}`);
+    return false;
+  }
+}
