@@ -40,13 +40,10 @@ describe("entries of the terminal's page", () => {
     await page.locator('.reason-button[data-code="14"]').first().dblclick();
     await shown.status(OTHERS[0]!, 'undo').first().waitFor();
     const given = (): string[] => terminal.posts.flat().map(({ reasonId }) => reasonId);
-    await eventually(
-      async () => {
-        await page.clock.runFor(1_000);
-        return given().includes('13') && given().includes('14');
-      },
-      { what: 'they are sent' },
-    );
+    await eventually('they are sent', async () => {
+      await page.clock.runFor(1_000);
+      return given().includes('13') && given().includes('14');
+    });
     expect(given().sort()).toEqual(['13', '14', '20']);
   });
 
@@ -57,13 +54,10 @@ describe("entries of the terminal's page", () => {
     await page.getByRole('textbox').fill('Spindle is loud');
     await page.getByRole('button', { name: 'Save' }).dblclick();
     // what is written at once is sent together, or in the next round
-    await eventually(
-      async () => {
-        await page.clock.runFor(1_000);
-        return (await page.locator('.note-list [data-status]').count()) === 0 && terminal.notes[0];
-      },
-      { what: 'it is saved' },
-    );
+    await eventually('it is saved', async () => {
+      await page.clock.runFor(1_000);
+      return (await page.locator('.note-list [data-status]').count()) === 0 && terminal.notes[0];
+    });
     expect(terminal.notes).toHaveLength(1);
   });
 
@@ -134,22 +128,16 @@ describe("entries of the terminal's page", () => {
     };
     await sendTogether();
     // more often than it takes to ask for each of them alone
-    await eventually(
-      async () => {
-        await shown.page.clock.runFor(5_000);
-        return refusals > 5;
-      },
-      { what: 'they are sent again and again' },
-    );
+    await eventually('they are sent again and again', async () => {
+      await shown.page.clock.runFor(5_000);
+      return refusals > 5;
+    });
     await shown.page.getByText(/3 not sent since/).waitFor();
     isRefused = false;
-    await eventually(
-      async () => {
-        await shown.page.clock.runFor(1_000);
-        return (await shown.status(NAME, 'applied').count()) > 0;
-      },
-      { what: 'they are sent' },
-    );
+    await eventually('they are sent', async () => {
+      await shown.page.clock.runFor(1_000);
+      return (await shown.status(NAME, 'applied').count()) > 0;
+    });
     expect(shown.terminal.posts.flat()).toHaveLength(3);
   });
 
@@ -159,7 +147,7 @@ describe("entries of the terminal's page", () => {
     await shown.page.clock.setSystemTime(hourLater);
     await shown.page.clock.runFor(2_000);
     await shown.page.locator('.clock', { hasText: '14:07' }).waitFor();
-    await eventually(() => shown.terminal.streams === 2, { what: 'a new stream' });
+    await eventually('a new stream', () => shown.terminal.streams === 2);
     await shown.giveReason(NAME, '13');
     await shown.page.clock.runFor(11_000);
     await shown.status(NAME, 'applied').waitFor();

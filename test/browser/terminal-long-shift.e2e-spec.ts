@@ -82,7 +82,7 @@ describe("the terminal's page over a long shift", () => {
     await shown.rowOf(NAME).first().waitFor();
     shown.terminal.setLink('restoring');
     shown.terminal.breakStreams();
-    await eventually(() => shown.terminal.streams === 2, { what: 'another stream' });
+    await eventually('another stream', () => shown.terminal.streams === 2);
     await shown.page.getByText('The server is starting').waitFor();
     await shown.rowOf(NAME).first().waitFor();
     for (const view of ['stops', 'wall']) {
@@ -122,8 +122,8 @@ describe("the terminal's page over a long shift", () => {
       });
     });
     shown.terminal.breakStreams();
-    await eventually(() => shown.terminal.streams === 2, { what: 'another stream' });
-    await eventually(() => shown.terminal.following === 1, { what: 'it is followed' });
+    await eventually('another stream', () => shown.terminal.streams === 2);
+    await eventually('it is followed', () => shown.terminal.following === 1);
     expect(await shown.page.title()).not.toBe('It was not live');
     // whose server is away as well
     await shown.page.clock.runFor(11_000);
@@ -142,7 +142,7 @@ describe("the terminal's page over a long shift", () => {
       }, isHidden);
     await setHidden(true);
     await page.clock.runFor(31_000);
-    await eventually(() => terminal.following === 0, { what: 'it has left', timeoutMs: 5_000 });
+    await eventually('it has left', () => terminal.following === 0, 5_000);
     const { streams } = terminal;
     await page.clock.runFor(31_000);
     await page.evaluate(() => fetch('/api/session'));
@@ -167,7 +167,7 @@ describe("the terminal's page over a long shift", () => {
     await shown.open();
     await shown.page.getByText('The server is starting').waitFor();
     await registerAs('E-4711');
-    await eventually(() => shown.terminal.streams === 2, { what: 'another stream' });
+    await eventually('another stream', () => shown.terminal.streams === 2);
   });
 
   it('is followed by browsers of 2022, as on tablets that get no newer one', async () => {

@@ -84,7 +84,7 @@ describe("the terminal's page", () => {
       const shortStops = { count: 7, seconds: 400 };
       terminal.changeTiles({ ...tile, shortStops, openStops: tile.openStops.slice(-1) });
       await page.getByText(/^\d+ short stops/).waitFor();
-      await eventually(async () => (await rowOf(NAME).count()) === 1, { what: 'one row of it' });
+      await eventually('one row of it', async () => (await rowOf(NAME).count()) === 1);
       expect(await page.evaluate(() => document.activeElement?.getAttribute('data-same'))).toBe(
         'yes',
       );
@@ -107,7 +107,7 @@ describe("the terminal's page", () => {
       await giveReason('Laser cutter 1', '20');
       await afterUndo();
       terminal.setLink('up');
-      await eventually(() => terminal.posts.flat().length === 2, { what: 'both were sent' });
+      await eventually('both were sent', () => terminal.posts.flat().length === 2);
       const by = new Map(
         terminal.posts.flat().map(({ reasonId, operator }) => [reasonId, operator]),
       );
@@ -166,7 +166,7 @@ describe("the terminal's page", () => {
       await page.locator('.reason-button[data-code="14"]').first().click();
       await page.locator('.reason-button[data-code="16"]').first().click();
       await afterUndo();
-      await eventually(() => terminal.posts.flat().length === 2, { what: 'both parts were sent' });
+      await eventually('both parts were sent', () => terminal.posts.flat().length === 2);
       const [first, second] = terminal.posts.flat();
       expect(first).toMatchObject({ reasonId: '14', endTime: at + 120 });
       expect(second).toMatchObject({ reasonId: '16', startTime: at + 120 });
@@ -190,7 +190,7 @@ describe("the terminal's page", () => {
         .waitFor();
       await page.locator('.reason-button[data-code="16"]').first().click();
       await afterUndo();
-      await eventually(() => terminal.posts.flat().length === 2, { what: 'both parts were sent' });
+      await eventually('both parts were sent', () => terminal.posts.flat().length === 2);
       const [first, second] = terminal.posts.flat();
       expect(first!.endTime).toBe(second!.startTime);
       expect(second!.endTime).toBe(stop.startTime + 180);
@@ -238,7 +238,7 @@ describe("the terminal's page", () => {
       expect(terminal.posts).toEqual([]);
       await giveBoth();
       await afterUndo();
-      await eventually(() => terminal.posts.flat().length === 2, { what: 'both were sent' });
+      await eventually('both were sent', () => terminal.posts.flat().length === 2);
       expect(new Set(terminal.posts.flat().map(({ entryId }) => entryId)).size).toBe(2);
     });
 
@@ -281,7 +281,7 @@ describe("the terminal's page", () => {
       await terminal.listen();
       await page.getByText('Live').waitFor();
       await expectCount(page.getByText('The server cannot be reached'), 0);
-      await eventually(() => terminal.posts.flat().length >= 2, { what: 'both were sent' });
+      await eventually('both were sent', () => terminal.posts.flat().length >= 2);
       await status(NAME, 'applied').waitFor();
       expect(
         terminal.posts
@@ -349,7 +349,7 @@ describe("the terminal's page", () => {
       await page.getByText('Live').waitFor();
       const before = terminal.streams;
       await page.clock.runFor(17_000);
-      await eventually(() => terminal.streams > before, { what: 'another stream' });
+      await eventually('another stream', () => terminal.streams > before);
       expect(terminal.resumedFrom.at(-1)).toMatch(/^fake-\d+$/);
       await page.getByText('Live').waitFor();
     });
@@ -419,9 +419,7 @@ describe("the terminal's page", () => {
     it('shows 500 machines, and draws changes of all of them together', async () => {
       terminal.plant = fakePlant(500);
       await open('#/wall', { viewport: WALL });
-      await eventually(async () => (await page.locator('.tile').count()) === 500, {
-        what: '500 tiles',
-      });
+      await eventually('500 tiles', async () => (await page.locator('.tile').count()) === 500);
       await page.evaluate(() => {
         const counted = { drawn: 0 };
         Object.assign(window, { counted });
@@ -461,7 +459,7 @@ describe("the terminal's page", () => {
       await page.getByRole('searchbox').fill('');
       await page.getByRole('combobox').selectOption('Plant South');
       await expectCount(page.locator('.tile'), 6);
-      await eventually(() => terminal.streams > 1, { what: 'a stream of the chosen factory' });
+      await eventually('a stream of the chosen factory', () => terminal.streams > 1);
     });
 
     it('keeps the factory that was chosen in its own window, also when it is loaded again', async () => {
@@ -550,9 +548,7 @@ describe("the terminal's page", () => {
         moved: true,
         source: { topic: 't', partition: 0, offset: '1' },
       });
-      await eventually(async () => (await bar.boundingBox())!.x < box.x - 5, {
-        what: 'the bar moved',
-      });
+      await eventually('the bar moved', async () => (await bar.boundingBox())!.x < box.x - 5);
       expect(await bar.getAttribute('data-same')).toBe('yes');
       await page.getByText(/corrected the stop this reason was given for/).waitFor();
     });
@@ -572,7 +568,7 @@ describe("the terminal's page", () => {
       const armed = page.locator('.reason-button.armed').first();
       if (await armed.isVisible()) await armed.click();
       await afterUndo();
-      await eventually(() => terminal.posts.flat()[0], { what: 'the correction was sent' });
+      await eventually('the correction was sent', () => terminal.posts.flat()[0]);
       expect(terminal.posts.flat()[0]).toMatchObject({ reasonId: '13', ...period });
     });
 
@@ -587,7 +583,7 @@ describe("the terminal's page", () => {
       expect(terminal.posts).toEqual([]);
       await button.click();
       await afterUndo();
-      await eventually(() => terminal.posts.flat()[0], { what: 'the reason was sent' });
+      await eventually('the reason was sent', () => terminal.posts.flat()[0]);
       expect(terminal.posts.flat()[0]).toMatchObject({ reasonId: '11', overOperating: true });
     });
 
@@ -607,7 +603,7 @@ describe("the terminal's page", () => {
       await page.keyboard.press('ArrowLeft');
       await page.keyboard.press('+');
       await page.keyboard.press('+');
-      await eventually(async () => (await bars.count()) < all, { what: 'fewer bars are in view' });
+      await eventually('fewer bars are in view', async () => (await bars.count()) < all);
       await page.keyboard.press('ArrowRight');
       expect(await labelInFocus()).toBe(label);
       await page.keyboard.press('Enter');
@@ -643,7 +639,7 @@ describe("the terminal's page", () => {
       await openWithClock(`#/machine/${STANDING}`);
       await page.getByText('Live').waitFor();
       await page.clock.runFor(2_000);
-      await eventually(() => failures > 1, { what: 'it has failed since the page is live' });
+      await eventually('it has failed since the page is live', () => failures > 1);
       terminal.fails = () => false;
       await page.clock.runFor(11_000);
       await page.locator('.bar').first().waitFor({ timeout: 5_000 });
@@ -679,7 +675,7 @@ describe("the terminal's page", () => {
       // it did not run in that time, and is not asked for a second tap
       await page.locator('.reason-button[data-code="13"]').first().click();
       await afterUndo();
-      await eventually(() => terminal.posts.flat()[0], { what: 'the correction was sent' });
+      await eventually('the correction was sent', () => terminal.posts.flat()[0]);
       expect(terminal.posts.flat()).toMatchObject(
         applied.map((span) => ({ reasonId: '13', ...span })),
       );
@@ -697,7 +693,7 @@ describe("the terminal's page", () => {
       await page.getByRole('button', { name: 'Add a note' }).click();
       await page.getByRole('textbox').fill('Spindle is loud');
       await page.getByRole('button', { name: 'Save' }).click();
-      await eventually(() => terminal.notes[0], { what: 'the note was sent' });
+      await eventually('the note was sent', () => terminal.notes[0]);
       const notes = page.locator('.card', { has: page.locator('.note-list') });
       await notes.getByText('Spindle is loud').waitFor();
       await notes.getByText(text).waitFor();
@@ -711,7 +707,7 @@ describe("the terminal's page", () => {
       for (const [index, badge] of badges.entries()) {
         await rowOf(NAME).locator('button.stop-main').first().focus();
         await scan(page, badge);
-        await eventually(() => terminal.operators.length > index, { what: badge });
+        await eventually(badge, () => terminal.operators.length > index);
         expect(terminal.operators[index]).toBe(badge);
         await page.getByText(`${badge.trim()} is registered.`).waitFor();
         // A held space bar presses after 80 ms.
@@ -776,12 +772,10 @@ describe("the terminal's page", () => {
       await page.getByRole('button', { name: 'Settings' }).click();
       await page.getByRole('button', { name: 'Sign out' }).click();
       await page.getByLabel('Token of the station').waitFor();
-      await eventually(() => terminal.following === 0, {
-        what: 'no stream is open',
-      });
+      await eventually('no stream is open', () => terminal.following === 0);
       await signIn('station-token');
       await rowOf(NAME).first().waitFor();
-      await eventually(() => terminal.following === 1, { what: 'a stream of the new session' });
+      await eventually('a stream of the new session', () => terminal.following === 1);
     });
 
     it('is no longer named once the shift is over, though no event can say so', async () => {
@@ -1063,11 +1057,11 @@ async function scan(page: Page, badge: string): Promise<void> {
 }
 
 async function expectText(locator: Locator, pattern: RegExp): Promise<void> {
-  await eventually(async () => pattern.test((await locator.textContent()) ?? ''), {
-    what: `the text ${String(pattern)}`,
-  });
+  await eventually(`the text ${String(pattern)}`, async () =>
+    pattern.test((await locator.textContent()) ?? ''),
+  );
 }
 
 async function expectCount(locator: Locator, count: number): Promise<void> {
-  await eventually(async () => (await locator.count()) === count, { what: `${count} of them` });
+  await eventually(`${count} of them`, async () => (await locator.count()) === count);
 }

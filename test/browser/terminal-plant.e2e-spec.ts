@@ -81,8 +81,8 @@ describe("a stop explained on the terminal's page", () => {
     expect(await received()).toMatchObject([{ reasonId: '14' }]);
     const reasons = await plant.kafka.read(TOPICS.downtimeReasons);
     const record = await reasons.find(
-      ({ key }) => key?.toString() === MACHINE,
       'the reason on its topic',
+      ({ key }) => key?.toString() === MACHINE,
     );
     expect(header(record, 'message-id')).toMatch(/^[0-9a-f-]{36}$/);
   });
@@ -91,9 +91,8 @@ describe("a stop explained on the terminal's page", () => {
     await page.goto(`${terminal.url}/#/machine/${MACHINE}`);
     await page.getByRole('button', { name: 'Correct' }).first().click();
     await page.locator('.reason-button[data-code="16"]').first().click();
-    const last = await eventually(
-      async () => (await received()).find(({ reasonId }) => reasonId === '16'),
-      { what: 'the service has the other reason' },
+    const last = await eventually('the service has the other reason', async () =>
+      (await received()).find(({ reasonId }) => reasonId === '16'),
     );
     expect(last.startTime).toBe((await received())[0]?.startTime);
     await page
@@ -107,12 +106,10 @@ describe("a stop explained on the terminal's page", () => {
   it('gets its end when the machine runs again, without the page', async () => {
     await page.goto('about:blank');
     await plant.sandbox.forceState(MACHINE, 'OPERATING');
-    const ending = await eventually(
-      async () =>
-        (await received()).find(
-          ({ reasonId, endTime }) => reasonId === '16' && endTime !== undefined,
-        ),
-      { what: 'the reason has an end' },
+    const ending = await eventually('the reason has an end', async () =>
+      (await received()).find(
+        ({ reasonId, endTime }) => reasonId === '16' && endTime !== undefined,
+      ),
     );
     expect(ending.startTime).toBe((await received())[0]?.startTime);
   });
@@ -148,7 +145,7 @@ describe("a stop explained on the terminal's page", () => {
     relay.restore();
     await other().locator('[data-status=applied]').waitFor({ timeout: 120_000 });
     const reasons = await plant.kafka.read(TOPICS.downtimeReasons);
-    await reasons.find(({ key }) => key?.toString() === OTHER, 'the reason on its topic');
+    await reasons.find('the reason on its topic', ({ key }) => key?.toString() === OTHER);
     const sent = reasons.records.filter(({ key }) => key?.toString() === OTHER);
     // the plant goes on: once the machine runs again, the same reason follows with its end
     const periods = sent.map((record) => {

@@ -112,13 +112,10 @@ describe.each(FLOWS)('what follows from an answer to a $what', (flow) => {
 
   /** For these machines together. */
   const untilCalledFor = (machineIds: readonly string[], times: number): Promise<unknown> =>
-    eventually(
-      async () => {
-        const calls = await Promise.all(machineIds.map(callsFor));
-        return calls.flat().length >= times;
-      },
-      { what: `${times} calls` },
-    );
+    eventually(`${times} calls`, async () => {
+      const calls = await Promise.all(machineIds.map(callsFor));
+      return calls.flat().length >= times;
+    });
 
   describe.each([404, 413, 422])('%i', (status) => {
     it(`dead-letters the ${what} that is at fault, and no other`, async () => {
@@ -256,15 +253,12 @@ describe.each(FLOWS)('what follows from an answer to a $what', (flow) => {
     await plant.sandbox.addFault({ operation, machineId: forbidden, status: 403 });
     await send(forbidden!, ...others);
     await untilFinal(others, flow.applied);
-    const deadLetter = await eventually(
-      async () => {
-        const other = nextMachine();
-        await send(other);
-        await untilFinal([other], flow.applied);
-        return deadLettersOf(forbidden!)[0];
-      },
-      { what: 'the dead letter' },
-    );
+    const deadLetter = await eventually('the dead letter', async () => {
+      const other = nextMachine();
+      await send(other);
+      await untilFinal([other], flow.applied);
+      return deadLettersOf(forbidden!)[0];
+    });
     expect(header(deadLetter, 'dlq-code')).toBe('rejected-by-service');
     expect(header(deadLetter, 'dlq-http-status')).toBe('403');
     await untilFinal([forbidden!], flow.rejected);

@@ -71,16 +71,13 @@ describe('brokers that end and come back one after the other, while commands and
   });
 
   it('leave every machine with the list that follows from the newest of each order', async () => {
-    await eventually(
-      async () => {
-        for (const { machineId, workingOrders } of await orders.sandbox.machines()) {
-          const list = load.lists.get(machineId) ?? workingOrders;
-          expect({ machineId, list: workingOrders }).toEqual({ machineId, list });
-        }
-        return true;
-      },
-      { what: 'the lists are those of the newest orders' },
-    );
+    await eventually('the lists are those of the newest orders', async () => {
+      for (const { machineId, workingOrders } of await orders.sandbox.machines()) {
+        const list = load.lists.get(machineId) ?? workingOrders;
+        expect({ machineId, list: workingOrders }).toEqual({ machineId, list });
+      }
+      return true;
+    });
   });
 
   it('never make a bridge have two calls under way for one machine and operation', async () => {

@@ -77,7 +77,7 @@ describe('a Kafka client with defects', () => {
     await kafka.groups.untilAllCommitted(plant.groupId, TOPICS.workOrderLists);
     for (const error of ['TypeError', 'RangeError']) expect(bridge.output).toContain(error);
     expect(deadLetters.records).toHaveLength(1);
-    const deadLetter = await deadLetters.find(() => true, 'the dead letter');
+    const deadLetter = await deadLetters.find('the dead letter', () => true);
     expect(deadLetter.value?.toString()).toBe(value);
     // A key that is there twice.
     expect(header(deadLetter, 'dlq-code')).toBe('invalid-message');
@@ -92,7 +92,7 @@ describe('a Kafka client with defects', () => {
     const since = await plant.sandbox.newestCall();
     await sendList('hanging');
     const calls = (): Promise<number> => plant.sandbox.countCalls('setWorkOrderList', since, 10);
-    await eventually(async () => (await calls()) === 1, { what: 'the call is under way' });
+    await eventually('the call is under way', async () => (await calls()) === 1);
     bridge.kill('SIGUSR2');
     const beatMs = await bridge.saying(/last heartbeat (\d+)/, 'the consumer has crashed');
     const cutOffMs = await bridge.saying(/"time":(\d+)[^\n]*"msg":"calls cut off/, 'it has waited');

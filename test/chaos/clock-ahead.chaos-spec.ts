@@ -54,13 +54,10 @@ describe('a bridge whose clock is two hours ahead', () => {
       { 'message-id': 'malformed' },
     );
     const waiting = [TOPICS.commandOutcomes, DEAD_LETTERS, TOPICS.classificationReasons];
-    await eventually(
-      async () => {
-        const { outcomes = '' } = (await healthOf(url)).problems;
-        return outcomes.includes(SAYING) && waiting.every((topic) => outcomes.includes(topic));
-      },
-      { what: 'the clock and the topics are named' },
-    );
+    await eventually('the clock and the topics are named', async () => {
+      const { outcomes = '' } = (await healthOf(url)).problems;
+      return outcomes.includes(SAYING) && waiting.every((topic) => outcomes.includes(topic));
+    });
     expect(await startTimesCalled()).toEqual(startTimes);
     expect(await kafka.topics.count(TOPICS.commandOutcomes)).toBe(0);
 
@@ -79,13 +76,10 @@ describe('a bridge whose clock is two hours ahead', () => {
   it('takes no list before what it remembers can be written, and says what is wrong', async () => {
     await open('work-orders');
     const url = await plant.startBridge().url();
-    await eventually(
-      async () => {
-        const { problems } = await healthOf(url);
-        return problems['kafka']?.includes(SAYING) === true;
-      },
-      { what: 'the clock is named' },
-    );
+    await eventually('the clock is named', async () => {
+      const { problems } = await healthOf(url);
+      return problems['kafka']?.includes(SAYING) === true;
+    });
     expect(await plant.sandbox.calls('setWorkOrderList')).toEqual([]);
   }, 120_000);
 });

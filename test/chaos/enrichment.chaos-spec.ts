@@ -53,9 +53,11 @@ describe('orders that ERPs are asked for, by processes', () => {
         isOutcomeOf(record, id) && header(record, 'ce_type') !== 'work-order-list.deferred.v1',
     );
   const answered = (id: string): Promise<ReadRecord[]> =>
-    eventually(() => (outcomesOf(id).length > 0 ? outcomesOf(id) : undefined), {
-      ...{ what: `an outcome of ${id}`, timeoutMs: 120_000 },
-    });
+    eventually(
+      `an outcome of ${id}`,
+      () => (outcomesOf(id).length > 0 ? outcomesOf(id) : undefined),
+      120_000,
+    );
 
   it('keep nothing else waiting while one ERP is dead', async () => {
     const bridge = plant.startBridge();
@@ -87,7 +89,7 @@ describe('orders that ERPs are asked for, by processes', () => {
       isAsked = true;
     });
     await plant.kafka.send(TOPICS.workOrders, eventOf('one', 'K'));
-    await eventually(() => isAsked, { what: 'the first process asks' });
+    await eventually('the first process asks', () => isAsked);
     first.kill('SIGKILL');
     await first.exitCode();
     plant.startBridge();
@@ -120,13 +122,10 @@ describe('orders that ERPs are asked for, by processes', () => {
     await change(3);
     for (const machineId of machineIds) {
       const its = orders.filter((_, order) => machineOf(order, 3) === machineId).sort();
-      await eventually(
-        async () => {
-          const { workingOrders } = await plant.sandbox.machine(machineId);
-          return JSON.stringify([...workingOrders].sort()) === JSON.stringify(its);
-        },
-        { what: `the list of ${machineId} is as the ERP has it` },
-      );
+      await eventually(`the list of ${machineId} is as the ERP has it`, async () => {
+        const { workingOrders } = await plant.sandbox.machine(machineId);
+        return JSON.stringify([...workingOrders].sort()) === JSON.stringify(its);
+      });
     }
   }, 180_000);
 });

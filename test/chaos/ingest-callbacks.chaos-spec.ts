@@ -79,7 +79,7 @@ describe('callbacks of an ingest that is killed', () => {
     const first = await postOrder(url);
     await erp.called(first);
     const firstOffset = await offsetOf(first);
-    await eventually(async () => (await committed()) > firstOffset, { what: 'the first commit' });
+    await eventually('the first commit', async () => (await committed()) > firstOffset);
     const answered = await postOrder(url);
     await erp.called(answered);
     let release = (): void => undefined;
@@ -113,21 +113,21 @@ describe('callbacks of an ingest that is killed', () => {
     erp.answers = () => (erp.calls.length > ANSWERED_BEFORE_KILL ? released : undefined);
     for (let order = 0; order < 5 * MACHINES; order += 1) await postOrder(killed.url);
     // each makes one at a time
-    await eventually(() => erp.waiting === 2, { what: 'both wait for an answer' });
+    await eventually('both wait for an answer', () => erp.waiting === 2);
     killed.process.kill('SIGKILL');
     await killed.process.exitCode();
-    await eventually(() => erp.waiting === 1, { what: 'one waits no more' });
+    await eventually('one waits no more', () => erp.waiting === 1);
     release();
     for (let order = 0; order < 2 * MACHINES; order += 1) await postOrder(other.url);
 
-    await outcomes.take(posted, () => true, 'outcome');
+    await outcomes.take(posted, 'outcome', () => true);
     const idsOf = (records: readonly ReadRecord[]): (string | undefined)[] =>
       records.map((outcome) => header(outcome, 'ce_id'));
     const called = (): Set<string> =>
       new Set(erp.calls.filter(({ isAnswered }) => isAnswered).map(({ id }) => id));
-    await eventually(() => idsOf(outcomes.records).every((id) => called().has(id ?? '')), {
-      what: 'each outcome is called back, and the call answered',
-    });
+    await eventually('each outcome is called back, and the call answered', () =>
+      idsOf(outcomes.records).every((id) => called().has(id ?? '')),
+    );
     expect(new Set(outcomes.records.map(messageIdOf)).size).toBe(posted);
     expect(called().size).toBe(outcomes.records.length);
     for (const machineId of plant.load.machineIds) {

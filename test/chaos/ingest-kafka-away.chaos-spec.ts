@@ -24,14 +24,14 @@ describe('a Kafka that is killed while requests stream into ingest', () => {
     await ingest.ready();
     const ending = new AbortController();
     const sending = Array.from({ length: SENDERS }, (_, sender) => send(sender, ending.signal));
-    await eventually(() => answered.size > 100, { what: 'lists are taken' });
+    await eventually('lists are taken', () => answered.size > 100);
     await broker.kill();
-    await eventually(() => refusals.length > 3 * SENDERS, { what: 'requests are refused' });
+    await eventually('requests are refused', () => refusals.length > 3 * SENDERS);
     expect((await fetch(`${ingest.url}/health/ready`)).status).toBe(503);
     await broker.restart();
     await ingest.ready();
     const before = answered.size;
-    await eventually(() => answered.size > before + 100, { what: 'lists are taken again' });
+    await eventually('lists are taken again', () => answered.size > before + 100);
     ending.abort();
     await Promise.all(sending);
   }, 300_000);
@@ -70,7 +70,7 @@ describe('a Kafka that is killed while requests stream into ingest', () => {
   it('neither loses nor doubles what was answered', async () => {
     expect(await kafka.topics.count(TOPIC)).toBe(answered.size);
     const reader = await kafka.read(TOPIC);
-    const records = await reader.take(answered.size, () => true, 'list');
+    const records = await reader.take(answered.size, 'list', () => true);
     const places = records.map((it): [string | undefined, string] => [
       header(it, 'message-id'),
       `${prefix}${it.topic} ${it.partition} ${it.offset}`,

@@ -50,9 +50,7 @@ describe('two ingests of which one is killed after the other while requests stre
     const sending = Array.from({ length: SENDERS }, (_, sender) => send(sender, ending.signal));
     for (let kill = 0; kill < KILLS; kill += 1) {
       const before = answers.size;
-      await eventually(() => answers.size >= before + 3 * SENDERS, {
-        what: 'each is answered anew',
-      });
+      await eventually('each is answered anew', () => answers.size >= before + 3 * SENDERS);
       const instance = kill % 2 === 0 ? 'a' : 'b';
       await pair.kill(instance);
       await pair.start(instance);
@@ -92,7 +90,7 @@ describe('two ingests of which one is killed after the other while requests stre
 
   it('writes the record of each id once, where it was answered to be', async () => {
     const reader = await kafka.read(TOPIC);
-    const records = await reader.take(answers.size, () => true, 'list');
+    const records = await reader.take(answers.size, 'list', () => true);
     const count = await kafka.topics.count(TOPIC);
     expect(count).toBe(answers.size);
     const places = records.map(

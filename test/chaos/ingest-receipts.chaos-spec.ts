@@ -49,12 +49,12 @@ describe('an ingest that reads claims from one broker, and receipts late from an
       if (api === LIST_OFFSETS) looks += 1;
       return api === FETCH;
     });
-    await eventually(() => relay.heldBack > 0, { what: 'receipts are not read' });
+    await eventually('receipts are not read', () => relay.heldBack > 0);
     const headers = { 'idempotency-key': 'written' };
     const written = await first.post('/lists', LIST, headers);
     const place = (await written.json()) as Place;
     const again = late.post('/lists', LIST, headers);
-    await eventually(() => looks > 0, { what: 'it looks for the end of the receipts' });
+    await eventually('it looks for the end of the receipts', () => looks > 0);
     relay.release();
     const answer = await again;
     expect([written.status, answer.status, await answer.json()]).toEqual([202, 200, place]);

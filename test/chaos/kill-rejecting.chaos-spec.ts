@@ -53,9 +53,7 @@ describe('the bridge killed again and again while it rejects messages', () => {
     let bridge = plant.startBridge();
     for (const more of DEAD_LETTERS_BEFORE_KILL) {
       const enough = deadLetters.records.length + more;
-      await eventually(() => deadLetters.records.length >= enough, {
-        what: `${more} more dead letters`,
-      });
+      await eventually(`${more} more dead letters`, () => deadLetters.records.length >= enough);
       bridge.kill('SIGKILL');
       await bridge.exitCode();
       bridge = plant.startBridge();
@@ -64,9 +62,10 @@ describe('the bridge killed again and again while it rejects messages', () => {
     await stopLoad();
     answers = new Answers(await kafka.read(TOPICS.commandOutcomes));
     await answers.untilAll(sent, 60_000);
-    await eventually(() => new Set(idsOfDeadLetters()).size === sent.length, {
-      what: 'a dead letter of each message',
-    });
+    await eventually(
+      'a dead letter of each message',
+      () => new Set(idsOfDeadLetters()).size === sent.length,
+    );
   }, 180_000);
 
   afterAll(() => plant.close());

@@ -44,7 +44,7 @@ describe('a partition that gets another leader while a call is under way', () =>
     });
     await setList('M-001', 'meanwhile');
     const calls = (): Promise<number> => plant.sandbox.countCalls('setWorkOrderList', since, 10);
-    await eventually(async () => (await calls()) === 1, { what: 'the call is under way' });
+    await eventually('the call is under way', async () => (await calls()) === 1);
     await plant.kafka.topics.moveLeader(TOPICS.workOrderLists);
     await setList('M-002', 'behind');
     await plant.sandbox.listBecomes('M-002', ['behind']);

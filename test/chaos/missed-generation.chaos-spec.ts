@@ -60,12 +60,13 @@ describe('a bridge that is held up between joining the group and its assignment'
     await answers.untilAll(await send('first', 300), 60_000);
     relay.holdBack(isSyncGroup);
     const third = plant.startBridge();
-    await eventually(() => relay.heldBack > 0, { what: 'the one has joined and is held up' });
+    await eventually('the one has joined and is held up', () => relay.heldBack > 0);
     const newest = await send('newest', 10);
     // The held one has two of the six partitions, and before had three.
-    await eventually(() => answers.unanswered(newest).length < newest.length / 2, {
-      what: 'the others work',
-    });
+    await eventually(
+      'the others work',
+      () => answers.unanswered(newest).length < newest.length / 2,
+    );
     third.kill('SIGTERM');
     expect(await third.exitCode()).toBe(0);
     relay.release();

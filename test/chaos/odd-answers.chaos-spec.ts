@@ -34,9 +34,9 @@ describe('a bridge whose service answers oddly for a while', () => {
     bridge = plant.startBridge();
     await bridge.ready();
     topics = await plant.kafka.read(TOPICS.stateChanges, TOPICS.states);
-    await eventually(() => MACHINES.every((machineId) => statesOf(machineId).length > 0), {
-      what: 'all machines are observed',
-    });
+    await eventually('all machines are observed', () =>
+      MACHINES.every((machineId) => statesOf(machineId).length > 0),
+    );
     observedFrom = plant.clock.nowSeconds();
   }, 120_000);
 
@@ -60,12 +60,12 @@ describe('a bridge whose service answers oddly for a while', () => {
   const untilPolled = async (machineId: string, times: number): Promise<void> => {
     const since = await plant.sandbox.newestCall();
     await eventually(
+      `${times} polls of ${machineId}`,
       async () =>
         (await plant.sandbox.allCalls(since)).filter(
           ({ operation, machineIds }) =>
             operation === 'getMachineState' && machineIds[0] === machineId,
         ).length > times,
-      { what: `${times} polls of ${machineId}` },
     );
   };
 
@@ -83,9 +83,7 @@ describe('a bridge whose service answers oddly for a while', () => {
 
   it('publishes nothing by answers of a replica that lags, older than what is known', async () => {
     await plant.sandbox.forceState('replica', 'IDLE');
-    await eventually(() => statesOf('replica').at(-1) === 'IDLE', {
-      what: 'the change is published',
-    });
+    await eventually('the change is published', () => statesOf('replica').at(-1) === 'IDLE');
     const before = eventsOf('replica').length;
     await plant.sandbox.addFault({
       operation: 'getMachineState',
@@ -102,12 +100,12 @@ describe('a bridge whose service answers oddly for a while', () => {
       machineId: 'replica',
       lagSeconds: HOUR,
     });
-    await eventually(() => lossesOf('replica').length > 0, { what: 'the machine is lost' });
+    await eventually('the machine is lost', () => lossesOf('replica').length > 0);
     expect(lossesOf('replica')).toEqual(['stale']);
     await plant.sandbox.clearFaults();
     await eventually(
+      'the machine is observed again',
       () => eventsOf('replica').at(-1)?.['type'] === STATE_EVENT_TYPES.observationRestored,
-      { what: 'the machine is observed again' },
     );
     expect(statesOf('replica').slice(0, 2)).toEqual(['OPERATING', 'IDLE']);
     expect(statesOf('replica').slice(2)).not.toContain('OPERATING');
@@ -121,17 +119,16 @@ describe('a bridge whose service answers oddly for a while', () => {
       lagSeconds: HOUR / 2,
     });
     await plant.sandbox.forceState('log', 'IDLE');
-    await eventually(async () => (await logsBehind()) === 1, {
-      what: 'the log is counted as behind',
-    });
+    await eventually('the log is counted as behind', async () => (await logsBehind()) === 1);
     expect(bridge.output).toMatch(/"msg":"activity log is behind","machineId":"log"/);
-    await eventually(() => statesOf('log').at(-1) === 'IDLE', { what: 'the state is published' });
+    await eventually('the state is published', () => statesOf('log').at(-1) === 'IDLE');
     await untilPolled('log', 5);
     expect(settledUntil('log')).toBeLessThan(changed);
     await plant.sandbox.clearFaults();
     await eventually(
+      'the log has been read',
       async () => (await logsBehind()) === 0 && settledUntil('log') > changed + MINUTE,
-      { what: 'the log has been read', timeoutMs: 90_000 },
+      90_000,
     );
     expect(lossesOf('log')).toEqual([]);
   }, 180_000);
@@ -144,7 +141,7 @@ describe('a bridge whose service answers oddly for a while', () => {
     const forced = plant.clock.nowSeconds();
     await plant.sandbox.forceState('other', 'NO_DATA');
     bridge = plant.startBridge();
-    await eventually(() => lossesOf('other').length > 0, { what: 'the loss is reported' });
+    await eventually('the loss is reported', () => lossesOf('other').length > 0);
     const [loss] = eventsOf('other').slice(-1);
     expect(loss).toMatchObject({ reason: 'noData' });
     const since = Number(loss?.['since']);

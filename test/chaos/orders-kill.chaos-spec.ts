@@ -23,8 +23,8 @@ describe('orders that move from machine to machine, while one of two bridges is 
   const untilCalled = async (times: number, since: number): Promise<void> => {
     const { sandbox } = plant;
     await eventually(
+      `${times} calls for lists`,
       async () => (await sandbox.countCalls('setWorkOrderList', since, times)) === times,
-      { what: `${times} calls for lists` },
     );
   };
 
@@ -66,37 +66,31 @@ describe('orders that move from machine to machine, while one of two bridges is 
 
   it('leaves every machine with the list that follows from the newest of each order', async () => {
     const { sandbox } = plant;
-    await eventually(
-      async () => {
-        const { lists } = load;
-        const machines = await sandbox.machines();
-        const wrong = machines.filter(
-          ({ machineId, workingOrders }) =>
-            lists.has(machineId) && lists.get(machineId)?.join() !== workingOrders.join(),
+    await eventually('the lists are those of the newest orders', async () => {
+      const { lists } = load;
+      const machines = await sandbox.machines();
+      const wrong = machines.filter(
+        ({ machineId, workingOrders }) =>
+          lists.has(machineId) && lists.get(machineId)?.join() !== workingOrders.join(),
+      );
+      for (const { machineId, workingOrders } of wrong) {
+        throw new Error(
+          `${machineId}: ${workingOrders.join()} for ${lists.get(machineId)?.join()}`,
         );
-        for (const { machineId, workingOrders } of wrong) {
-          throw new Error(
-            `${machineId}: ${workingOrders.join()} for ${lists.get(machineId)?.join()}`,
-          );
-        }
-        return true;
-      },
-      { what: 'the lists are those of the newest orders' },
-    );
+      }
+      return true;
+    });
   });
 
   it('gives each message a final outcome for every machine it names', async () => {
-    await eventually(
-      () => {
-        for (const [messageId, machineIds] of load.sent) {
-          const answered = new Set(answers.finalOf(messageId).map(({ machineId }) => machineId));
-          const missing = machineIds.filter((machineId) => !answered.has(machineId));
-          if (missing.length > 0) throw new Error(`${messageId} for ${missing.join()}`);
-        }
-        return true;
-      },
-      { what: 'all outcomes' },
-    );
+    await eventually('all outcomes', () => {
+      for (const [messageId, machineIds] of load.sent) {
+        const answered = new Set(answers.finalOf(messageId).map(({ machineId }) => machineId));
+        const missing = machineIds.filter((machineId) => !answered.has(machineId));
+        if (missing.length > 0) throw new Error(`${messageId} for ${missing.join()}`);
+      }
+      return true;
+    });
   });
 
   it('says the same of a message whenever it says it again', () => {

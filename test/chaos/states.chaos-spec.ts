@@ -33,14 +33,11 @@ const BEFORE_ALL_SECONDS = 3 * 3600;
 
 /** Waits until the bridge knows a state of the machine that began then. */
 async function untilPublished(url: string, machineId: string, since: number): Promise<void> {
-  await eventually(
-    async () => {
-      const response = await fetch(`${url}/api/machines/${machineId}`);
-      const { state } = (await response.json()) as { state: MachineStateRecord | null };
-      return (state?.startTime ?? 0) > since - MINUTE;
-    },
-    { what: `the new state of ${machineId} is published` },
-  );
+  await eventually(`the new state of ${machineId} is published`, async () => {
+    const response = await fetch(`${url}/api/machines/${machineId}`);
+    const { state } = (await response.json()) as { state: MachineStateRecord | null };
+    return (state?.startTime ?? 0) > since - MINUTE;
+  });
 }
 
 describe('machine states through crashes, outages and rebalances', () => {

@@ -69,9 +69,7 @@ describe('an order on several machines, of which one is stuck while its bridge i
       const bridge = plant.startBridge();
       await plant.untilShared(1);
       await sendOrder('A', [stuck, ...others]);
-      await eventually(() => published().length === others.length, {
-        what: 'the others are published',
-      });
+      await eventually('the others are published', () => published().length === others.length);
       await untilKilled();
       bridge.kill('SIGKILL');
       await bridge.exitCode();

@@ -51,9 +51,10 @@ describe('a machine whose reasons the service keeps failing', () => {
       TIMEOUT_MS,
     );
     residentMb = await residentMemoryMb(bridgeUrl);
-    await eventually(async () => (await committed()) === OTHERS, {
-      what: 'all before the first of the stuck ones is committed',
-    });
+    await eventually(
+      'all before the first of the stuck ones is committed',
+      async () => (await committed()) === OTHERS,
+    );
     bridge.kill('SIGKILL');
     await bridge.exitCode();
     killedAfter = await sandbox.newestCallOfEnded();

@@ -74,17 +74,16 @@ describe('record batches that unpack to far more than they are', () => {
     await send(batch);
     await listArrives();
     const isIts = (value: string | undefined): boolean => value === String(offset);
-    const deadLetter = await deadLetters.find(
-      (it) => isIts(header(it, 'dlq-source-offset')),
-      'its dead letter',
+    const deadLetter = await deadLetters.find('its dead letter', (it) =>
+      isIts(header(it, 'dlq-source-offset')),
     );
     expect(deadLetter).toMatchObject({ key: null, value: null });
     expect(header(deadLetter, 'dlq-code')).toBe('too-large');
     expect(Number(header(deadLetter, 'dlq-value-omitted'))).toBeGreaterThan(batch.packed.length);
-    const published = await outcomes.find((it) => {
+    const published = await outcomes.find('its outcome', (it) => {
       const { source } = json(it) as { source: { offset: number } };
       return source.offset === offset;
-    }, 'its outcome');
+    });
     expect(json(published)).toMatchObject({ code: 'too-large', machineId: null });
     await expectWell();
   });
@@ -100,8 +99,8 @@ describe('record batches that unpack to far more than they are', () => {
     await send(await make());
     await listArrives();
     const deadLetter = await deadLetters.find(
-      (it) => header(it, 'dlq-source-offset') === String(offset),
       'its dead letter',
+      (it) => header(it, 'dlq-source-offset') === String(offset),
     );
     expect(header(deadLetter, 'dlq-code')).toBe('too-large');
     await expectWell();
@@ -124,8 +123,8 @@ describe('record batches that unpack to far more than they are', () => {
     await send(await batchOfRecords('zstd', records));
     await listArrives();
     const deadLetter = await deadLetters.find(
-      (it) => header(it, 'dlq-source-offset') === String(offset),
       'its dead letter',
+      (it) => header(it, 'dlq-source-offset') === String(offset),
     );
     const range = `offsets ${offset} to ${offset + records - 1}`;
     expect(header(deadLetter, 'dlq-detail')).toContain(range);

@@ -34,13 +34,10 @@ describe.each(['made again', 'made again by a new process, the old one killed'] 
     };
 
     const untilCommitted = (topic: string, isSo: (left: Map<number, number>) => boolean) =>
-      eventually(
-        async () => {
-          const committed = await plant.kafka.groups.committedOffsets(plant.groupId, topic);
-          return isSo(committed);
-        },
-        { what: `the commits of ${topic}` },
-      );
+      eventually(`the commits of ${topic}`, async () => {
+        const committed = await plant.kafka.groups.committedOffsets(plant.groupId, topic);
+        return isSo(committed);
+      });
 
     const unwritable = async (): Promise<string[]> => {
       const metrics = await (await fetch(`${url}/metrics`)).text();
@@ -96,7 +93,7 @@ describe.each(['made again', 'made again by a new process, the old one killed'] 
         (committed) => committed.get(BAD.partition) === perPartition + 1,
       );
       const deadLetters = await kafka.read(DEAD_LETTERS);
-      const deadLetter = await deadLetters.find(() => true, 'the dead letter');
+      const deadLetter = await deadLetters.find('the dead letter', () => true);
       expect(header(deadLetter, 'message-id')).toBe(BAD.messageId);
       expect(await kafka.topics.count(DEAD_LETTERS)).toBe(1);
       expect(await unwritable()).toEqual([]);

@@ -38,7 +38,7 @@ describe('changes of assignments', () => {
     await sendOrder(plant, 'A', 'M-001');
     await sendOrder(plant, 'B', 'M-002');
     await sendOrder(plant, 'B', 'M-002', 101);
-    const written = await changes.take(3, isChange, 'change');
+    const written = await changes.take(3, 'change', isChange);
     expect(new Set(written.map(keyOf)).size).toBe(3);
     for (const record of written) {
       expect(record.partition).toBe(partitionOf(String(machineOf(record)), 3));
@@ -51,7 +51,7 @@ describe('changes of assignments', () => {
     const source = { topic: TOPICS.workOrders, partition: 0, offset: 0, messageId: null };
     const change = { machineId: 'M-003', orders: [{ orderId: 'C', operations }], source };
     await plant.kafka.sendJson(CHANGES, 'M-003/0/0/1', { changes: [change] });
-    const deadLetter = await deadLetters.find(() => true, 'its dead letter');
+    const deadLetter = await deadLetters.find('its dead letter', () => true);
     const detail = 'the bridge could not handle this message; its log says why';
     expect(header(deadLetter, 'dlq-detail')).toBe(detail);
     expect(json(deadLetter)).toEqual({ changes: [change] });
@@ -72,9 +72,7 @@ describe('a topic of changes', () => {
     await plant.sandbox.addFault({ operation: SET_LIST, machineId: 'M-002', status: 503 });
     await sendOrder(plant, 'B', 'M-002');
     const { topics } = plant.kafka;
-    await eventually(async () => (await topics.count(CHANGES)) === 1, {
-      what: 'one change is left',
-    });
+    await eventually('one change is left', async () => (await topics.count(CHANGES)) === 1);
     await plant.restartBridge();
     await plant.sandbox.clearFaults();
     await plant.sandbox.listBecomes('M-002', ['B']);
@@ -103,14 +101,11 @@ describe('a topic of changes', () => {
   /** Machines that have a change left, in the order of the log, once the change of this order is there. */
   const machinesWithChange = async (orderId: string): Promise<unknown[]> => {
     let changes: Record<string, unknown>[] = [];
-    await eventually(
-      async () => {
-        const texts = (await readChanges()).map(({ value }) => value?.toString() ?? '');
-        changes = texts.map((text) => JSON.parse(text) as Record<string, unknown>);
-        return texts.some((text) => text.includes(`"orderId":"${orderId}"`));
-      },
-      { what: `the change of order ${orderId} is there` },
-    );
+    await eventually(`the change of order ${orderId} is there`, async () => {
+      const texts = (await readChanges()).map(({ value }) => value?.toString() ?? '');
+      changes = texts.map((text) => JSON.parse(text) as Record<string, unknown>);
+      return texts.some((text) => text.includes(`"orderId":"${orderId}"`));
+    });
     return changes.map(({ machineId }) => machineId);
   };
 
@@ -130,16 +125,13 @@ describe('a topic of changes', () => {
     await sendOrder(plant, 'B', 'M-002');
     let held: unknown[] = [];
     let round = 0;
-    await eventually(
-      async () => {
-        // One more that stays, because the end of a log is never compacted.
-        const orderId = `C-${(round += 1)}`;
-        await sendOrder(plant, orderId, 'M-003');
-        held = await machinesWithChange(orderId);
-        return !held.includes('M-002');
-      },
-      { what: 'what is final is gone' },
-    );
+    await eventually('what is final is gone', async () => {
+      // One more that stays, because the end of a log is never compacted.
+      const orderId = `C-${(round += 1)}`;
+      await sendOrder(plant, orderId, 'M-003');
+      held = await machinesWithChange(orderId);
+      return !held.includes('M-002');
+    });
     expect(held[0]).toBe('M-001');
     await plant.restartBridge();
     await plant.sandbox.clearFaults();

@@ -52,7 +52,7 @@ describe('the bridge as a process', () => {
       (await sandbox.control.calls('setWorkOrderList')).some(({ machineIds }) =>
         machineIds.includes(machineId),
       );
-    await eventually(isLogged, { what: `the list of ${machineId} is sent` });
+    await eventually(`the list of ${machineId} is sent`, isLogged);
   };
 
   it('names every wrong setting at once, no value of any, and exits 78', async () => {
@@ -188,10 +188,11 @@ describe('the bridge as a process', () => {
     await kafka.sendList('M-002', ['slow']);
     await untilCalledFor('M-002');
     bridge.kill('SIGTERM');
-    await eventually(() => bridge.output.includes('stopping'), { what: 'the bridge is stopping' });
-    await eventually(async () => (await fetch(`${url}/health/ready`)).status === 503, {
-      what: 'it is not ready although its call is under way',
-    });
+    await eventually('the bridge is stopping', () => bridge.output.includes('stopping'));
+    await eventually(
+      'it is not ready although its call is under way',
+      async () => (await fetch(`${url}/health/ready`)).status === 503,
+    );
     expect(bridge.output).not.toContain('calls cut off');
     bridge.kill('SIGTERM');
     expect(await bridge.exitCode()).toBe(1);

@@ -337,13 +337,10 @@ describe('machine-bridge, beside a running bridge', () => {
       factoryId: string;
       state: { state: string } | null;
     }
-    const machines = await eventually(
-      async () => {
-        const all = jsonLines<Machine>(await bridgeCommand(['machines', '--json']));
-        return all.length === 12 && all.every(({ state }) => state !== null) && all;
-      },
-      { what: 'all machines are published' },
-    );
+    const machines = await eventually('all machines are published', async () => {
+      const all = jsonLines<Machine>(await bridgeCommand(['machines', '--json']));
+      return all.length === 12 && all.every(({ state }) => state !== null) && all;
+    });
     const [one] = machines;
     const table = await bridgeCommand(['machines', one?.machineId.toLowerCase() ?? '']);
     expect(table.stdout).toMatch(/^machine +state +since +observation/);
@@ -381,7 +378,7 @@ describe('machine-bridge, beside a running bridge', () => {
   it('resets offsets while nobody consumes, and not before', async () => {
     const LISTS = TOPICS.workOrderLists;
     const isApplied = () => outcomes.records.length;
-    await eventually(() => isApplied() === 2, { what: 'both lists are applied' });
+    await eventually('both lists are applied', () => isApplied() === 2);
     const reset = ['offsets', 'reset', LISTS, '--to', 'earliest'];
     expect(await bridgeCommand([...reset, '--yes'])).toMatchObject({
       exitCode: 1,
@@ -421,7 +418,7 @@ describe('machine-bridge, beside a running bridge', () => {
     expect(again.stdout).toContain('The offsets have been reset.\n');
     expect(await bridgeCommand(['doctor', '--json'])).toMatchObject({ exitCode: 69 });
     await plant.restartBridge();
-    await eventually(() => isApplied() === 4, { what: 'both are answered again' });
+    await eventually('both are answered again', () => isApplied() === 4);
   });
 });
 

@@ -49,13 +49,10 @@ describe('the commands of docs/erp/index.md, with the files of the demo', () => 
   it.each(orders)(
     'set the list of $machineId with order $orderId',
     async ({ orderId, machineId }) => {
-      await eventually(
-        async () => {
-          const { workingOrders } = await plant.sandbox.machine(machineId);
-          return workingOrders.some((it) => it === orderId || it.startsWith(`${orderId}-`));
-        },
-        { what: `${orderId} is on the list of ${machineId}` },
-      );
+      await eventually(`${orderId} is on the list of ${machineId}`, async () => {
+        const { workingOrders } = await plant.sandbox.machine(machineId);
+        return workingOrders.some((it) => it === orderId || it.startsWith(`${orderId}-`));
+      });
     },
   );
 });

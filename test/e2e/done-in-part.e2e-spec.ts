@@ -30,9 +30,10 @@ describe('a message for several machines, one of which the service keeps failing
     });
     await sandbox.listBecomes('M-001', ['old']);
     await send('newer', { machineId: 'M-001', workingOrders: ['new'] });
-    await eventually(() => outcomesByMessage(outcomes)['newer'] !== undefined, {
-      what: 'the newer is published',
-    });
+    await eventually(
+      'the newer is published',
+      () => outcomesByMessage(outcomes)['newer'] !== undefined,
+    );
     await plant.bridge.close();
 
     await sandbox.clearFaults();
@@ -63,15 +64,13 @@ describe('a message for several machines, one of which is being called when the 
     await sandbox.addFault({ operation: 'setWorkOrderList', latencyMs: 1000 });
     const machines = ['M-001', 'M-002'].map((machineId) => ({ machineId, workingOrders: ['A'] }));
     await kafka.sendJson(TOPICS.workOrderLists, 'key', { machines }, { 'message-id': 'both' });
-    await eventually(async () => (await lists()).length === 1, { what: 'one is called' });
+    await eventually('one is called', async () => (await lists()).length === 1);
     await plant.bridge.close();
     expect((await lists()).map(({ status }) => status)).toEqual([200]);
 
     await plant.restartBridge();
     await sandbox.listBecomes('M-002', ['A']);
-    await eventually(() => outcomesByMessage(outcomes)['both']?.length === 2, {
-      what: 'both are published',
-    });
+    await eventually('both are published', () => outcomesByMessage(outcomes)['both']?.length === 2);
     expect((await lists()).flatMap(({ machineIds }) => machineIds)).toEqual(['M-001', 'M-002']);
     expect(outcomesByMessage(outcomes)['both']).toEqual(['M-001 applied', 'M-002 applied']);
   });

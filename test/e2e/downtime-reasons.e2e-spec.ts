@@ -31,19 +31,19 @@ describe('downtime reasons', () => {
 
   const deadLetterOf = (machineId: string) =>
     answers.find(
-      ({ topic, key }) => topic === DEAD_LETTERS && key?.toString() === machineId,
       `a dead letter keyed ${machineId}`,
+      ({ topic, key }) => topic === DEAD_LETTERS && key?.toString() === machineId,
     );
 
   it('attaches a reason to a period', async () => {
     const startTime = plant.clock.nowSeconds() - 3600;
     await send('M-001', { reasonId, startTime, endTime: startTime + 600 });
     const [classification] = await eventually(
+      'the sandbox has a classification of M-001',
       async () => {
         const { classifications } = await plant.sandbox.machine('M-001');
         return classifications.length > 0 && classifications;
       },
-      { what: 'the sandbox has a classification of M-001' },
     );
     expect(classification).toMatchObject({ reasonId, startTime, endTime: startTime + 600 });
     const outcome = await answers.about('M-001');

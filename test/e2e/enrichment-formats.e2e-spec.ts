@@ -88,10 +88,10 @@ describe('an event that names an order of another ERP than SAP', () => {
         'content-type': 'application/json',
       },
     });
-    const outcome = await outcomes.find((record) => {
+    const outcome = await outcomes.find(`the outcome of ${orderId} on ${MACHINE}`, (record) => {
       const { machineId, orderId: its } = json(record);
       return machineId === MACHINE && its === orderId;
-    }, `the outcome of ${orderId} on ${MACHINE}`);
+    });
     expect(header(outcome, 'ce_type')).toBe('work-order-list.applied.v1');
     expect(json(outcome)).toMatchObject({ source: { messageId: `event-${orderId}` } });
     expect((await plant.sandbox.machine(MACHINE)).workingOrders).toContain(orderId);

@@ -79,8 +79,8 @@ describe('a message that only names its order', () => {
     answers.outcomeOf(id, `work-order-list.${kind}.v1`);
   const deadLetterOf = (id: string): Promise<ReadRecord> =>
     answers.find(
-      (record) => record.topic === DEAD_LETTERS && header(record, 'ce_id') === id,
       `the dead letter of ${id}`,
+      (record) => record.topic === DEAD_LETTERS && header(record, 'ce_id') === id,
     );
 
   it('is completed by its ERP, and goes on as if it had held the order', async () => {
@@ -117,7 +117,7 @@ describe('a message that only names its order', () => {
       };
     });
     const first = await sendEvent('4713');
-    const answer = await eventually(() => release, { what: 'the first GET is under way' });
+    const answer = await eventually('the first GET is under way', () => release);
     erp.faults.clear();
     erp.orders.set('4713', { machineId: 'M-005' });
     const ids = [];
@@ -327,9 +327,8 @@ describe('a message that only names its order', () => {
     const id = await sendEvent('stays');
     await outcomeOf(id, 'deferred');
     const why = 'the ERP answers 404, and has had no other order since';
-    await eventually(
-      async () => (await (await fetch(`${plant.bridgeUrl}/api/flows`)).text()).includes(why),
-      { what: 'the flow says why' },
+    await eventually('the flow says why', async () =>
+      (await (await fetch(`${plant.bridgeUrl}/api/flows`)).text()).includes(why),
     );
     erp.faults.clear();
     await outcomeOf(id, 'applied');
@@ -358,13 +357,10 @@ describe('a message that only names its order', () => {
   it('is seen in metrics and in health while it waits', async () => {
     erp.faults.set('*', answering(500));
     const id = await sendEvent('seen');
-    await eventually(
-      async () => {
-        const ready = await fetch(`${plant.bridgeUrl}/health/ready`);
-        return (await ready.text()).includes('enrichment s4: the ERP answered 500');
-      },
-      { what: 'health says what it waits for' },
-    );
+    await eventually('health says what it waits for', async () => {
+      const ready = await fetch(`${plant.bridgeUrl}/health/ready`);
+      return (await ready.text()).includes('enrichment s4: the ERP answered 500');
+    });
     const metrics = await (await fetch(`${plant.bridgeUrl}/metrics`)).text();
     expect(metrics).toContain('machine_bridge_enrichment_paused{rule="s4"} 1');
     expect(metrics).toMatch(

@@ -57,7 +57,7 @@ describe('the equipment map', () => {
 
   it('has entries proposed for work centres that orders name, and is read with them', async () => {
     await sendOrder('P-1', 'm_02', 'NOWHERE');
-    await eventually(async () => (await unmapped()).length === 2, { what: 'they are not mapped' });
+    await eventually('they are not mapped', async () => (await unmapped()).length === 2);
     const propose = async (...options: string[]) => {
       const args = ['erp', 'map', '--bridge', plant.bridgeUrl, ...options];
       const { stdout, exitCode } = await runCommand(args, { topicPrefix: '' });
@@ -77,13 +77,12 @@ describe('the equipment map', () => {
       /^# no machine is like plant 1000, work centre NOWHERE: 1 operations/m,
     );
     replaceMap(`- { plant: "1000", workCentre: "KNOWN", machineId: "M-001" }\n${proposed}`);
-    await eventually(async () => (await unmapped()).join() === 'NOWHERE', {
-      what: 'the proposal is in use',
-    });
+    await eventually('the proposal is in use', async () => (await unmapped()).join() === 'NOWHERE');
     await sendOrder('P-2', 'm_02');
-    await eventually(async () => (await machinesOf(plant, 'P-2')) === 'M-002', {
-      what: 'the order is in the list of the machine',
-    });
+    await eventually(
+      'the order is in the list of the machine',
+      async () => (await machinesOf(plant, 'P-2')) === 'M-002',
+    );
   });
 });
 
@@ -159,17 +158,14 @@ describe.each(['json', 'yaml'])(
       const sendAndPlace = async (): Promise<string> => {
         await send();
         const orderId = `R-${sent.length - 1}`;
-        return eventually(
-          async () => {
-            const machines = await machinesOf(plant, orderId);
-            return machines.includes(',') && machines;
-          },
-          { what: 'the order is in two lists' },
-        );
+        return eventually('the order is in two lists', async () => {
+          const machines = await machinesOf(plant, orderId);
+          return machines.includes(',') && machines;
+        });
       };
       const sendUntilSaid = (text: string): Promise<unknown> => {
         said.length = 0;
-        return eventually(() => send().then(() => said.includes(text)), { what: text });
+        return eventually(text, () => send().then(() => said.includes(text)));
       };
       const longestTurnSeconds = watchTurns();
       expect(await sendAndPlace()).toBe('M-001,M-002');
@@ -182,13 +178,10 @@ describe.each(['json', 'yaml'])(
       await sendUntilSaid('equipment map read again');
       expect(await sendAndPlace()).toBe('M-001,M-002');
       expect(longestTurnSeconds()).toBeLessThan(LONGEST_TURN_SECONDS);
-      const found = await eventually(
-        async () => {
-          const all = await Promise.all(sent.map((orderId) => machinesOf(plant, orderId)));
-          return all.every((machines) => machines.includes(',')) && all;
-        },
-        { what: 'all orders are in lists' },
-      );
+      const found = await eventually('all orders are in lists', async () => {
+        const all = await Promise.all(sent.map((orderId) => machinesOf(plant, orderId)));
+        return all.every((machines) => machines.includes(',')) && all;
+      });
       expect(new Set(found)).toEqual(new Set(['M-001,M-002', 'M-003,M-004']));
       expect(await plant.kafka.topics.count(`${TOPICS.workOrders}.dlq`)).toBe(0);
     });

@@ -33,9 +33,10 @@ describe('a factory of which no machine’s state can be had', () => {
       prepare: (_, sandbox) => sandbox.playTimeline({ machines }),
     });
     published = await plant.kafka.read(TOPICS.stateChanges);
-    await eventually(() => new Set(machinesWith(changed)).size === machines.length, {
-      what: 'all are observed',
-    });
+    await eventually(
+      'all are observed',
+      () => new Set(machinesWith(changed)).size === machines.length,
+    );
   });
 
   afterAll(() => plant.close());
@@ -50,9 +51,10 @@ describe('a factory of which no machine’s state can be had', () => {
   it('is lost alone, and shown by a metric while the bridge is ready', async () => {
     await plant.sandbox.addFault({ operation: 'getMachineState', factoryId: 'F-2', status: 503 });
     await plant.clock.sleepSeconds(8 * MINUTE);
-    await eventually(() => machinesWith(observationLost).length >= MACHINES_EACH, {
-      what: 'every machine of the factory is lost',
-    });
+    await eventually(
+      'every machine of the factory is lost',
+      () => machinesWith(observationLost).length >= MACHINES_EACH,
+    );
     const lost = machinesWith(observationLost);
     expect(lost.filter((machineId) => !machineId.startsWith('F-2'))).toEqual([]);
     expect(await metric('machine_bridge_failing_machines')).toEqual(
@@ -68,9 +70,10 @@ describe('a factory of which no machine’s state can be had', () => {
 
   it('is back as soon as it answers again, and nobody was lost twice', async () => {
     await plant.sandbox.clearFaults();
-    await eventually(() => machinesWith(observationRestored).length >= MACHINES_EACH, {
-      what: 'every machine of the factory is back',
-    });
+    await eventually(
+      'every machine of the factory is back',
+      () => machinesWith(observationRestored).length >= MACHINES_EACH,
+    );
     const lost = machinesWith(observationLost);
     expect(new Set(lost).size).toBe(lost.length);
     expect(lost).toHaveLength(MACHINES_EACH);
@@ -78,16 +81,12 @@ describe('a factory of which no machine’s state can be had', () => {
 
   it('makes the bridge say that it is paused when it is every factory', async () => {
     await plant.sandbox.addFault({ operation: 'getMachineState', status: 503 });
-    await eventually(async () => !(await isReady()), {
-      what: 'the bridge says that no machine is observed',
-    });
-    await eventually(
-      async () =>
-        (await metric('machine_bridge_polls_paused')).includes('machine_bridge_polls_paused 1'),
-      { what: 'polls pause' },
+    await eventually('the bridge says that no machine is observed', async () => !(await isReady()));
+    await eventually('polls pause', async () =>
+      (await metric('machine_bridge_polls_paused')).includes('machine_bridge_polls_paused 1'),
     );
     await plant.sandbox.clearFaults();
-    await eventually(isReady, { what: 'the bridge is ready again' });
+    await eventually('the bridge is ready again', isReady);
     expect(await metric('machine_bridge_polls_paused')).toEqual(['machine_bridge_polls_paused 0']);
   });
 });

@@ -66,10 +66,10 @@ describe('following topics', () => {
     await plant.transact('all', 'abort', { key: 'a', value: 'taken back' });
     await plant.transact('all', 'commit', { key: 'b', value: '2' });
     const { read, states } = follow(kafka, [{ topic, from: 'beginning' }]);
-    await eventually(() => states.at(-1) === 'up', { what: 'all has been read' });
+    await eventually('all has been read', () => states.at(-1) === 'up');
     expect([...read].sort()).toEqual(['1', '2']);
     await plant.send('all', { key: 'a', value: '3' });
-    await eventually(() => read.includes('3'), { what: 'the new record' });
+    await eventually('the new record', () => read.includes('3'));
     expect(states).toEqual(['restoring', 'up']);
   });
 
@@ -77,14 +77,14 @@ describe('following topics', () => {
     const topic = await createTopic('latest');
     await plant.send('latest', ...['1', '2', '3'].map((value) => ({ partition: 0, value })));
     const { read, states } = follow(kafka, [{ topic, from: { sinceMs: 0, maxPerPartition: 2 } }]);
-    await eventually(() => states.at(-1) === 'up', { what: 'all has been read' });
+    await eventually('all has been read', () => states.at(-1) === 'up');
     expect(read).toEqual(['2', '3']);
   });
 
   it('is up at once where there is nothing to read', async () => {
     const topic = await createTopic('empty');
     const { states } = follow(kafka, [{ topic, from: 'beginning' }]);
-    await eventually(() => states.at(-1) === 'up', { what: 'nothing has been read' });
+    await eventually('nothing has been read', () => states.at(-1) === 'up');
   });
 
   it('says when Kafka goes away, and goes on behind the last record when it is back', async () => {
@@ -93,12 +93,12 @@ describe('following topics', () => {
     const relay = await KafkaRelay.to(testBrokers()[0]!);
     closers.push(() => relay.close());
     const { read, states } = follow(clientOf([relay.address]), [{ topic, from: 'beginning' }]);
-    await eventually(() => states.at(-1) === 'up', { what: 'all has been read' });
+    await eventually('all has been read', () => states.at(-1) === 'up');
     relay.cut();
-    await eventually(() => states.at(-1) === 'down', { what: 'Kafka is away' });
+    await eventually('Kafka is away', () => states.at(-1) === 'down');
     await plant.send('away', { key: 'a', value: '2' });
     relay.restore();
-    await eventually(() => states.at(-1) === 'up', { what: 'Kafka is back' });
+    await eventually('Kafka is back', () => states.at(-1) === 'up');
     expect(read).toEqual(['1', '2']);
   });
 
@@ -106,11 +106,11 @@ describe('following topics', () => {
     const topic = await createTopic('anew');
     await plant.send('anew', ...['1', '2', '3'].map((value) => ({ partition: 0, value })));
     const { read, states } = follow(kafka, [{ topic, from: 'beginning' }]);
-    await eventually(() => states.at(-1) === 'up', { what: 'all has been read' });
+    await eventually('all has been read', () => states.at(-1) === 'up');
     await plant.topics.delete('anew');
     await createTopic('anew');
     await plant.send('anew', { partition: 0, value: '4' });
-    await eventually(() => read.includes('4'), { what: 'the record of the new topic' });
+    await eventually('the record of the new topic', () => read.includes('4'));
     expect(read).toEqual(['1', '2', '3', '4']);
   });
 
@@ -124,13 +124,13 @@ describe('following topics', () => {
     const first = await send('0');
     relay.cutInPlaceOfAnswer();
     const sending = Promise.all(['1', '2', '3'].map(send));
-    await eventually(() => producer.problem, { what: 'it says so' });
+    await eventually('it says so', () => producer.problem);
     relay.restore();
     const places = await sending;
     expect(places.map(({ offset }) => offset - first.offset)).toEqual([1, 2, 3]);
     expect(new Set(places.map(({ partition }) => partition))).toEqual(new Set([first.partition]));
     const { read, states } = follow(kafka, [{ topic, from: 'beginning' }]);
-    await eventually(() => states.at(-1) === 'up', { what: 'all has been read' });
+    await eventually('all has been read', () => states.at(-1) === 'up');
     expect(read).toEqual(['0', '1', '2', '3']);
   });
 });

@@ -20,7 +20,7 @@ describe('a client of another make', () => {
   let topics: TopicReader;
 
   const seeChange = async (state: string): Promise<Record<string, unknown>> =>
-    json(await topics.find((record) => json(record)['state'] === state, `the change to ${state}`));
+    json(await topics.find(`the change to ${state}`, (record) => json(record)['state'] === state));
 
   const read = (
     isolation: 'read_committed' | 'read_uncommitted',

@@ -42,6 +42,7 @@ describe('what two processes answer for their group', () => {
     isAwaited: (answer: T) => boolean,
   ): Promise<T[]> =>
     eventually(
+      what,
       async () => {
         const answers = await Promise.all(
           bridges.map(async (bridge) => {
@@ -53,7 +54,7 @@ describe('what two processes answer for their group', () => {
         if (!answers.every(isAwaited)) throw new Error(JSON.stringify(answers));
         return answers;
       },
-      { what, timeoutMs: TIMEOUT_MS },
+      TIMEOUT_MS,
     );
 
   const bothShow = (
@@ -145,7 +146,7 @@ describe('what two processes answer for their group', () => {
     for (const [process, machineId] of await machineOfEach()) {
       const status = latestAt === 0 ? 503 : 500;
       // errors of one second have no order
-      await eventually(() => Date.now() / 1000 >= latestAt + 1, { what: 'the second is over' });
+      await eventually('the second is over', () => Date.now() / 1000 >= latestAt + 1);
       await plant.sandbox.replaceFaults([
         { operation: 'setWorkOrderList', machineId, status, count: 1 },
       ]);

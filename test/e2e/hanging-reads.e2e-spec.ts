@@ -35,17 +35,18 @@ describe('a service whose reads hang', () => {
       await plant.kafka.sendJson(TOPICS.downtimeReasons, machineId, reason);
     }
     await eventually(
+      'a poll and all look-ups hang',
       async () =>
         (await underWay('getClassificationReasons')) === LOOK_UPS &&
         (await underWay('getMachineState')) === 1,
-      { what: 'a poll and all look-ups hang' },
     );
     const machineId = 'M-020';
     await plant.kafka.sendList(machineId, ['4711']);
     await plant.sandbox.listBecomes(machineId, ['4711']);
     const since = await plant.sandbox.newestCall();
-    await eventually(async () => (await plant.sandbox.countCalls('getMachineInfo', since, 1)) > 0, {
-      what: 'the machines are asked for',
-    });
+    await eventually(
+      'the machines are asked for',
+      async () => (await plant.sandbox.countCalls('getMachineInfo', since, 1)) > 0,
+    );
   });
 });

@@ -36,7 +36,7 @@ describe('the idempotent producer', () => {
     const refused = await producer.sendAll(sent);
     expect([...refused]).toMatchObject([[{ key: 'large' }, { code: 'too-large' }]]);
     const reader = await kafka.read('out');
-    const records = await reader.take(5, () => true, 'record');
+    const records = await reader.take(5, 'record', () => true);
     expect(records.map(({ key }) => key?.toString())).toEqual(['a', 'b', 'c', 'd', 'e']);
   });
 
@@ -45,7 +45,7 @@ describe('the idempotent producer', () => {
       const value = Buffer.alloc(bytes);
       await producer.send(record(`${bytes}`, value));
       const reader = await kafka.read('out');
-      const large = await reader.find(({ key }) => key?.toString() === `${bytes}`, 'the record');
+      const large = await reader.find('the record', ({ key }) => key?.toString() === `${bytes}`);
       expect(large.value?.equals(value)).toBe(true);
     }
   });
@@ -78,8 +78,8 @@ describe('the idempotent producer', () => {
     ]);
     expect([...refused]).toMatchObject([[{ key: 'old' }, { code: 'ill-dated' }]]);
     const reader = await kafka.read('out');
-    const old = await reader.find(({ key }) => key?.toString() === 'timed', 'the old record');
-    const young = await reader.find(({ key }) => key?.toString() === 'untimed', 'the young record');
+    const old = await reader.find('the old record', ({ key }) => key?.toString() === 'timed');
+    const young = await reader.find('the young record', ({ key }) => key?.toString() === 'untimed');
     expect(old.timestamp).toBe(timestamp);
     expect(Number(young.timestamp)).toBeGreaterThan(Number(timestamp));
   });
@@ -94,7 +94,7 @@ describe('the idempotent producer', () => {
     ]);
     expect([...refused]).toMatchObject([[{ value: '2' }, { code: 'keyless' }]]);
     const reader = await kafka.read('compacted');
-    await eventually(() => reader.records.length === 2, { what: 'the others are there' });
+    await eventually('the others are there', () => reader.records.length === 2);
   });
 
   it('writes once what its partition takes, though another partition refuses what came with it', async () => {
@@ -111,7 +111,7 @@ describe('the idempotent producer', () => {
     ]);
     expect([...refused.keys()].map(({ key }) => key)).toEqual(['c']);
     const reader = await kafka.read('shared');
-    await reader.take(3, () => true, 'record');
+    await reader.take(3, 'record', () => true);
     expect(await kafka.topics.count('shared')).toBe(3);
     const ofFirst = reader.records.filter(({ partition }) => partition === 0);
     expect(ofFirst.map(({ key }) => key?.toString())).toEqual(['a', 'd']);
@@ -125,14 +125,14 @@ describe('the idempotent producer', () => {
     await own.send(lost('before'));
     await kafka.topics.delete('gone');
     const sends = ['a', 'b', 'c'].map((key) => own.send(lost(key)));
-    const problem = await eventually(() => own.problem, { what: 'the problem is reported' });
+    const problem = await eventually('the problem is reported', () => own.problem);
     expect(problem).toContain(`${prefix}gone`);
     const line = { msg: 'Kafka did not take records', topics: [`${prefix}gone`] };
     expect(warned).toHaveBeenCalledWith(expect.objectContaining(line));
     await kafka.topics.create(1, 'gone');
     await Promise.all(sends);
     const reader = await kafka.read('gone');
-    const records = await reader.take(3, () => true, 'record');
+    const records = await reader.take(3, 'record', () => true);
     expect(records.map(({ key }) => key?.toString())).toEqual(['a', 'b', 'c']);
     expect(own.problem).toBeUndefined();
     await own.close();
@@ -171,7 +171,7 @@ describe('the idempotent producer', () => {
     async (_, send) => {
       const stuck = new IdempotentProducer(clientOf('127.0.0.1:1'));
       const sent = send(stuck).catch((error: unknown) => String(error));
-      await eventually(() => stuck.problem, { what: 'the problem is reported' });
+      await eventually('the problem is reported', () => stuck.problem);
       await stuck.close();
       expect(await sent).toContain('closed');
       await expect(send(stuck)).rejects.toThrow('closed');

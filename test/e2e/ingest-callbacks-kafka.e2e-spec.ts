@@ -57,12 +57,12 @@ describe('callbacks of an ingest that may create no topics', () => {
 
   it('say that the topic is missing, and go on once it is there', async () => {
     const message = await eventually(
+      'ready names the sender',
       async () => /^erp: no topic to read: .*$/.exec(await problem())?.[0],
-      { what: 'ready names the sender' },
     );
     expect(message).toContain(TOPICS.commandOutcomes);
     await kafka.topics.create(1, TOPICS.commandOutcomes);
-    await eventually(async () => (await problem()) === 'none', { what: 'ready names nobody' });
+    await eventually('ready names nobody', async () => (await problem()) === 'none');
     await sendOutcome('first');
     await receiver.called('first');
   });
@@ -81,9 +81,8 @@ describe('callbacks of an ingest that may create no topics', () => {
     await receiver.called('behind');
     const headers = { authorization: `Bearer ${TOKEN}` };
     const line = /^machine_ingest_callback_outcomes_total\{sender="erp",result="failed"\} 1$/m;
-    await eventually(
-      async () => line.test(await (await fetch(`${ingest.url}/metrics`, { headers })).text()),
-      { what: 'it is given up' },
+    await eventually('it is given up', async () =>
+      line.test(await (await fetch(`${ingest.url}/metrics`, { headers })).text()),
     );
     prototype.includes = includes;
     expect(receiver.about(POISON)).toEqual([]);

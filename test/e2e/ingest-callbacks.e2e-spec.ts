@@ -192,9 +192,10 @@ describe('outcomes on their way back to the sender', () => {
     const id = await send('a', machines[0] ?? '');
     await a.called(id);
     const pattern = /^a: calls fail since (\S+) \(503\)$/;
-    const since = await eventually(async () => pattern.exec(await ready())?.[1], {
-      what: 'ready names the sender',
-    });
+    const since = await eventually(
+      'ready names the sender',
+      async () => pattern.exec(await ready())?.[1],
+    );
     await a.called(id, 2);
     expect(await ready()).toBe(`a: calls fail since ${since} (503)`);
     const sinceSeconds = Date.parse(since) / 1000;
@@ -202,7 +203,7 @@ describe('outcomes on their way back to the sender', () => {
     expect(sinceSeconds).toBeLessThanOrEqual(realEpochMs() / 1000);
     await b.called(await send('b', machines[0] ?? ''));
     a.status = 200;
-    await eventually(async () => (await ready()) === 'none', { what: 'ready names nobody' });
+    await eventually('ready names nobody', async () => (await ready()) === 'none');
   });
 
   it('of one sender do not wait for the dead receiver of another, nor does a stop', async () => {
@@ -235,7 +236,7 @@ describe('outcomes on their way back to the sender', () => {
     const refused = await send('a', machines[0] ?? '');
     await a.called(refused);
     const line = /^machine_ingest_callback_outcomes_total\{sender="a",result="refused"\} 1$/m;
-    await eventually(() => metric(line), { what: 'the refusal is counted' });
+    await eventually('the refusal is counted', () => metric(line));
     a.status = 200;
     await a.called(await send('a', machines[0] ?? ''));
     expect(a.about(refused)).toHaveLength(1);
@@ -253,13 +254,13 @@ describe('outcomes on their way back to the sender', () => {
       },
     };
     writeFileSync(sendersFile, JSON.stringify({ senders }));
-    await eventually(() => metric(/^(?![^]*machine_ingest_callback_waiting\{sender="b"\})/), {
-      what: 'the callback of b is gone',
-    });
+    await eventually('the callback of b is gone', () =>
+      metric(/^(?![^]*machine_ingest_callback_waiting\{sender="b"\})/),
+    );
     const id = await send('a', machines[0] ?? '');
     const calls = [await a.called(waiting, 2), await a.called(id)];
     expect(calls.map((call) => isSigned(call, 'another-secret-by-now'))).toEqual([true, true]);
     const line = /^machine_ingest_callback_outcomes_total\{sender="a",result="expired"\} 2$/m;
-    await eventually(() => metric(line), { what: 'it is given up' });
+    await eventually('it is given up', () => metric(line));
   });
 });

@@ -23,9 +23,10 @@ describe('what ingest takes at most', () => {
 
   afterEach(async () => {
     for (const socket of sockets.splice(0)) socket.destroy();
-    await eventually(async () => (await ingest.post('/lists', LIST)).status === 202, {
-      what: 'it takes requests',
-    });
+    await eventually(
+      'it takes requests',
+      async () => (await ingest.post('/lists', LIST)).status === 202,
+    );
   });
 
   afterAll(() => ingest.close());
@@ -57,14 +58,14 @@ describe('what ingest takes at most', () => {
 
   it('answers 503 where the bodies that are being received are too much', async () => {
     const answers = await fill(MAX_BODIES + 1);
-    await eventually(() => answers().length > 0, { what: 'one too many is answered' });
+    await eventually('one too many is answered', () => answers().length > 0);
     expect(answers()).toEqual([expect.stringMatching(/^HTTP\/1.1 503 [^]*retry-after: 1\r\n/i)]);
     expect(await statusOf('/metrics')).toBe(200);
   });
 
   it('receives no body for a path that it has not', async () => {
     const { received } = await open(...head(MEBIBYTE, '/nothing'));
-    await eventually(() => received() !== '', { what: 'it is answered before the body' });
+    await eventually('it is answered before the body', () => received() !== '');
     expect(received()).toMatch(/^HTTP\/1.1 404 [^]*"code":"not-found"/);
   });
 
@@ -95,7 +96,7 @@ describe('what ingest takes at most', () => {
     // as much as there is room for: one that was still held would be too much
     const answers = await fill(MAX_BODIES);
     const { received } = await open(...head(2), '{}');
-    await eventually(() => received() !== '', { what: 'it is answered' });
+    await eventually('it is answered', () => received() !== '');
     expect(received()).toMatch(/^HTTP\/1.1 400 /);
     expect(answers()).toEqual([]);
   });
@@ -116,7 +117,7 @@ describe('what ingest takes at most', () => {
         expect(await Promise.race([once(socket, 'drain'), broken])).not.toBe('broken');
       }
       if (header === 'transfer-encoding') socket.write('0\r\n\r\n');
-      await eventually(() => received().includes('too-large'), { what: 'it is answered' });
+      await eventually('it is answered', () => received().includes('too-large'));
       expect(received()).toMatch(/^HTTP\/1.1 413 /);
     },
   );
@@ -130,7 +131,7 @@ describe('what ingest takes at most', () => {
 
   it('refuses headers that are too large', async () => {
     const { received } = await open('GET /health/live HTTP/1.1', `x: ${'y'.repeat(20_000)}`, '');
-    await eventually(() => received() !== '', { what: 'it is answered' });
+    await eventually('it is answered', () => received() !== '');
     expect(received()).toMatch(/^HTTP\/1.1 431 /);
   });
 });

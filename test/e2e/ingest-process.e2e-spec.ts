@@ -38,16 +38,11 @@ describe('ingest as a process', () => {
     ingest = new AppProcess('ingest', ingestSettings(uniqueTopicPrefix()));
     const url = await ingest.ready();
     const answers = Array.from({ length: 20 }, () => post(url, '/lists', LIST));
-    await eventually(
-      async () => {
-        const metrics = await (await fetch(`${url}/metrics`)).text();
-        const counts = metrics.matchAll(
-          /^machine_ingest_(?:waiting|records_written_total) (\d+)/gm,
-        );
-        return [...counts].reduce((sum, [, count]) => sum + Number(count), 0) >= 20;
-      },
-      { what: 'all requests have arrived' },
-    );
+    await eventually('all requests have arrived', async () => {
+      const metrics = await (await fetch(`${url}/metrics`)).text();
+      const counts = metrics.matchAll(/^machine_ingest_(?:waiting|records_written_total) (\d+)/gm);
+      return [...counts].reduce((sum, [, count]) => sum + Number(count), 0) >= 20;
+    });
     ingest.kill('SIGTERM');
     for (const answer of await Promise.all(answers)) expect([202, 503]).toContain(answer.status);
     expect(await ingest.exitCode()).toBe(0);

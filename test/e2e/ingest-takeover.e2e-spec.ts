@@ -22,7 +22,7 @@ describe('an ingest whose transaction does not end', () => {
   /** The end of a transaction has been asked for, and has not come to the broker. */
   async function stopAtEnd(): Promise<void> {
     relay.holdBack((request) => request.readInt16BE(4) === END_TXN);
-    await eventually(() => relay.heldBack > 0, { what: 'a transaction is about to end' });
+    await eventually('a transaction is about to end', () => relay.heldBack > 0);
   }
 
   beforeAll(async () => {
@@ -58,21 +58,17 @@ describe('an ingest whose transaction does not end', () => {
   it('is fenced by two processes at once, of which one takes over each request', async () => {
     const ids = Array.from({ length: 50 }, (_, index) => `taken-over-${index}`);
     const placeIn = (ingest: RunningIngest, id: string): Promise<Place> =>
-      eventually(
-        async () => {
-          const answer = await ingest.post('/lists', LIST, { 'idempotency-key': id });
-          const body = (await answer.json()) as Place;
-          return answer.ok && body;
-        },
-        { what: `${id} is written` },
-      );
+      eventually(`${id} is written`, async () => {
+        const answer = await ingest.post('/lists', LIST, { 'idempotency-key': id });
+        const body = (await answer.json()) as Place;
+        return answer.ok && body;
+      });
     const before = slow.post('/lists', LIST);
     await stopAtEnd();
     const held = ids.map((id) => slow.post('/lists', LIST, { 'idempotency-key': id }));
     const waiting = `machine_ingest_waiting ${ids.length + 1}`;
-    await eventually(
-      async () => (await (await fetch(`${slow.url}/metrics`)).text()).includes(waiting),
-      { what: 'they wait for the transaction before' },
+    await eventually('they wait for the transaction before', async () =>
+      (await (await fetch(`${slow.url}/metrics`)).text()).includes(waiting),
     );
     relay.release();
     await stopAtEnd();
@@ -104,13 +100,10 @@ describe('an ingest whose transaction does not end', () => {
     // not the five seconds of others
     expect(performance.now() - startMs).toBeLessThan(3500);
     relay.release();
-    const answer = await eventually(
-      async () => {
-        const again = await impatient.post('/lists', LIST, headers);
-        return again.ok && again;
-      },
-      { what: 'it is written' },
-    );
+    const answer = await eventually('it is written', async () => {
+      const again = await impatient.post('/lists', LIST, headers);
+      return again.ok && again;
+    });
     expect(answer.status).toBe(200);
     await impatient.close();
     written += 1;
@@ -123,13 +116,11 @@ describe('an ingest whose transaction does not end', () => {
     const underWay = stopping.post('/lists', LIST);
     await stopAtEnd();
     const stopped = stopping.close();
-    await eventually(
-      () =>
-        fetch(`${stopping.url}/health/live`).then(
-          () => false,
-          () => true,
-        ),
-      { what: 'nothing more is taken' },
+    await eventually('nothing more is taken', () =>
+      fetch(`${stopping.url}/health/live`).then(
+        () => false,
+        () => true,
+      ),
     );
     relay.release();
     const answer = await underWay;
@@ -150,7 +141,7 @@ describe('an ingest whose transaction does not end', () => {
     socket.setEncoding('latin1').on('data', (part: string) => (received += part));
     const lines = ['POST /lists HTTP/1.1', 'host: 127.0.0.1', 'expect: 100-continue'];
     socket.write([...lines, `content-length: ${length}`, '', ''].join('\r\n'));
-    await eventually(() => answer.test(received), { what: 'it is answered, or taken' });
+    await eventually('it is answered, or taken', () => answer.test(received));
     const goOn = everyRealMs(50, () => socket.write('x'));
     await stopping.close();
     goOn();
@@ -163,19 +154,16 @@ describe('an ingest whose transaction does not end', () => {
     await stopAtEnd();
     relay.cutInPlaceOfAnswer();
     relay.release();
-    await eventually(() => relay.isAway, { what: 'the connection breaks' });
+    await eventually('the connection breaks', () => relay.isAway);
     relay.restore();
     const answer = await first;
     expect([200, 202, 503]).toContain(answer.status);
     await slow.ready();
-    const place = await eventually(
-      async () => {
-        const again = await slow.post('/lists', LIST, headers);
-        const body = (await again.json()) as Place;
-        return again.status === 200 && body;
-      },
-      { what: 'it is known' },
-    );
+    const place = await eventually('it is known', async () => {
+      const again = await slow.post('/lists', LIST, headers);
+      const body = (await again.json()) as Place;
+      return again.status === 200 && body;
+    });
     if (answer.ok) expect(await answer.json()).toEqual(place);
     expect(await (await other.post('/lists', LIST, headers)).json()).toEqual(place);
     written += 1;

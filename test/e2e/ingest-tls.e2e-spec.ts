@@ -50,7 +50,7 @@ describe('an ingest over https', () => {
       INGEST_TLS_KEY_FILE: join(folder, 'key.pem'),
       INGEST_TLS_CLIENT_CA_FILE: join(folder, 'ca.pem'),
     });
-    await eventually(async () => (await get('/health/ready')).status === 200, { what: 'ready' });
+    await eventually('ready', async () => (await get('/health/ready')).status === 200);
   });
 
   afterAll(() => ingest.close());
@@ -93,9 +93,10 @@ describe('an ingest over https', () => {
     const renewed = servers.identify(SERVER);
     const { fingerprint256 } = new X509Certificate(renewed.certificate);
     await identify(renewed);
-    await eventually(async () => (await get('/health/live')).fingerprint === fingerprint256, {
-      what: 'the renewed certificate is presented',
-    });
+    await eventually(
+      'the renewed certificate is presented',
+      async () => (await get('/health/live')).fingerprint === fingerprint256,
+    );
   });
 
   it('closes a connection whose handshake is not done in ten seconds', async () => {
@@ -110,9 +111,10 @@ describe('an ingest over https', () => {
     await identify(servers.identify({ ...SERVER, days: -1 }));
     // both files are looked at together
     await allow('/reasons');
-    await eventually(async () => (await send('/lists', 'POST', known)).status === 403, {
-      what: 'the files have been read again',
-    });
+    await eventually(
+      'the files have been read again',
+      async () => (await send('/lists', 'POST', known)).status === 403,
+    );
     expect((await get('/health/live')).fingerprint).toBe(fingerprint);
   });
 });

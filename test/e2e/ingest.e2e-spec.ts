@@ -39,11 +39,11 @@ describe('ingest', () => {
 
   function at({ topic, partition, offset }: Place): Promise<ReadRecord> {
     return topics.find(
+      `a record at ${topic} ${partition} ${offset}`,
       (record) =>
         prefix + record.topic === topic &&
         record.partition === partition &&
         record.offset === offset,
-      `a record at ${topic} ${partition} ${offset}`,
     );
   }
 
@@ -121,13 +121,10 @@ describe('ingest', () => {
     const statuses: number[] = [];
     // as a sender does: what is not taken in time, on a busy machine, is sent again
     const taken = (by: RunningIngest, id: string): Promise<number> =>
-      eventually(
-        async () => {
-          const { status } = await by.post('/lists', LIST, { 'idempotency-key': id });
-          return status < 500 && status;
-        },
-        { what: `${id} is taken` },
-      );
+      eventually(`${id} is taken`, async () => {
+        const { status } = await by.post('/lists', LIST, { 'idempotency-key': id });
+        return status < 500 && status;
+      });
     const left = [...ids];
     const postNext = async (): Promise<void> => {
       for (let id = left.pop(); id !== undefined; id = left.pop()) {
@@ -136,7 +133,7 @@ describe('ingest', () => {
     };
     await Promise.all(Array.from({ length: 40 }, postNext));
     expect(statuses.filter((status) => status !== 200 && status !== 202)).toEqual([]);
-    await eventually(() => ids.every((id) => withId(id).length > 0), { what: 'all is written' });
+    await eventually('all is written', () => ids.every((id) => withId(id).length > 0));
     for (const id of ids) expect(withId(id)).toHaveLength(1);
     await stop(other);
   });
@@ -349,9 +346,10 @@ describe('ingest', () => {
     const renewed = { ...hook, token: 'the-new-token-of-hook', paths: ['/lists'] };
     writeFileSync(sendersFile, JSON.stringify({ senders: { hook: renewed } }));
     const newToken = { authorization: `Bearer ${renewed.token}` };
-    await eventually(async () => (await statusOf('/lists', LIST, newToken)) === 202, {
-      what: 'the new token is known',
-    });
+    await eventually(
+      'the new token is known',
+      async () => (await statusOf('/lists', LIST, newToken)) === 202,
+    );
     // after some refusals an address has to wait
     expect([401, 429]).toContain(await statusOf('/reasons', REASON, bearer));
     writeFileSync(sendersFile, '{"senders": ');

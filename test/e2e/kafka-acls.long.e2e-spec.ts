@@ -125,7 +125,7 @@ describe('the rights in docs/kafka.md', () => {
       ...{ machineId: 'M-001', reasonId: '22', startTime: 1_763_680_000, endTime: 1_763_680_060 },
     });
     await kafka.send(TOPICS.workOrderLists, { key: 'M-001', value: 'no JSON' });
-    await eventually(() => outcomes.records.length === 5, { what: 'all is answered' });
+    await eventually('all is answered', () => outcomes.records.length === 5);
     await withAdmin(admin, (asAdmin) =>
       asAdmin.createPartitions({
         topicPartitions: [{ topic: `${topicPrefix}${TOPICS.workOrderLists}`, count: 3 }],
@@ -178,13 +178,10 @@ describe('the rights in docs/kafka.md', () => {
     await sandbox.control.listBecomes('M-001', [order]);
 
     await withAdmin(admin, (asAdmin) => asAdmin.deleteAcls({ filters: [denied] }));
-    await eventually(
-      async () => {
-        const { classifications } = await sandbox.control.machine('M-001');
-        return classifications.some((each) => each.startTime === startTime);
-      },
-      { what: `the reason from ${startTime} has arrived` },
-    );
+    await eventually(`the reason from ${startTime} has arrived`, async () => {
+      const { classifications } = await sandbox.control.machine('M-001');
+      return classifications.some((each) => each.startTime === startTime);
+    });
     await untilReady(url);
   });
 });

@@ -117,10 +117,11 @@ describe('logins to Kafka that end or change while the bridge runs', () => {
     const startedMs = realEpochMs();
     const url = await bridge.ready();
     await delivers();
-    await eventually(() => realEpochMs() - startedMs > 3000 * TOKEN_LIFE_SECONDS, {
-      what: 'three lives of a token have passed',
-      timeoutMs: 4000 * TOKEN_LIFE_SECONDS,
-    });
+    await eventually(
+      'three lives of a token have passed',
+      () => realEpochMs() - startedMs > 3000 * TOKEN_LIFE_SECONDS,
+      4000 * TOKEN_LIFE_SECONDS,
+    );
     expect((await fetch(`${url}/health/ready`)).status).toBe(200);
     await delivers();
     const lives = (realEpochMs() - startedMs) / (1000 * TOKEN_LIFE_SECONDS);
@@ -192,11 +193,12 @@ describe('logins to Kafka that end or change while the bridge runs', () => {
     const url = await bridge.ready();
     const startedMs = realEpochMs();
     await eventually(
+      'three sessions have passed',
       async () => {
         await delivers();
         return realEpochMs() - startedMs > 3 * MAX_REAUTH_MS;
       },
-      { what: 'three sessions have passed', timeoutMs: 8 * MAX_REAUTH_MS },
+      8 * MAX_REAUTH_MS,
     );
     expect((await fetch(`${url}/health/ready`)).status).toBe(200);
     expect(timesSaid(bridge, 'not valid given the current SASL state')).toBe(0);
@@ -219,9 +221,10 @@ describe('logins to Kafka that end or change while the bridge runs', () => {
     await untilUnreadyBecause(url, 'KAFKA_SASL_PASSWORD is wrong');
     // an empty file is no password
     await secrets.write({ password: '' });
-    await eventually(async () => (await unusableFiles(url)) === '1', {
-      what: 'the metric says that a file cannot be used',
-    });
+    await eventually(
+      'the metric says that a file cannot be used',
+      async () => (await unusableFiles(url)) === '1',
+    );
     await secrets.write({ password: changed });
     await untilReady(url);
     await delivers();

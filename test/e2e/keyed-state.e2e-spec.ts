@@ -98,14 +98,15 @@ class Member {
   }
 
   async ownedPartition(partition: number): Promise<TransactedState<Counted>> {
-    return eventually(() => this.owned.get(partition), { what: `partition ${partition} is owned` });
+    return eventually(`partition ${partition} is owned`, () => this.owned.get(partition));
   }
 
   async owns(partitions: number[]): Promise<void> {
     const wanted = partitions.join();
-    await eventually(() => [...this.owned.keys()].sort().join() === wanted, {
-      what: `partitions ${wanted} are owned and restored`,
-    });
+    await eventually(
+      `partitions ${wanted} are owned and restored`,
+      () => [...this.owned.keys()].sort().join() === wanted,
+    );
   }
 }
 
@@ -157,13 +158,14 @@ describe('keyed state', () => {
     expect(zero.get('a')).toEqual({ count: 2 });
 
     const reader = await kafka.read('events');
-    const record = await reader.find(({ key }) => key?.toString() === 'a', 'the event');
+    const record = await reader.find('the event', ({ key }) => key?.toString() === 'a');
     expect(header(record, 'ce_type')).toBe('t');
 
     const second = join();
-    await eventually(() => first.owned.size === 1 && second.owned.size === 1, {
-      what: 'each member owns one partition',
-    });
+    await eventually(
+      'each member owns one partition',
+      () => first.owned.size === 1 && second.owned.size === 1,
+    );
     const kept = [...first.owned.values()].map(({ lost }) => lost);
     await first.strategy.close();
     expect(kept.map(({ aborted }) => aborted)).toEqual([true]);
@@ -189,13 +191,10 @@ describe('keyed state', () => {
     await expect(before.commit([['a', { count: 99 }]], [])).rejects.toThrow();
     expect(before.signal.aborted).toBe(true);
     expect(before.lost.aborted).toBe(false);
-    const after = await eventually(
-      () => {
-        const state = owner!.owned.get(0);
-        return state !== before && state;
-      },
-      { what: 'the partition is owned anew' },
-    );
+    const after = await eventually('the partition is owned anew', () => {
+      const state = owner!.owned.get(0);
+      return state !== before && state;
+    });
     expect(after.get('a')).toEqual({ count: 2 });
     await after.commit([['a', { count: 3 }]], []);
     expect(after.get('a')).toEqual({ count: 3 });
@@ -207,7 +206,7 @@ describe('keyed state', () => {
     const unwritable = { count: 1n } as unknown as Counted;
     await expect(before.commit([['a', unwritable]], [])).rejects.toThrow(TypeError);
     expect(before.signal.aborted).toBe(true);
-    const after = await eventually(() => owner!.owned.get(0) ?? false, { what: 'it is owned' });
+    const after = await eventually('it is owned', () => owner!.owned.get(0) ?? false);
     expect(after.get('a')).toEqual({ count: 3 });
   });
 
@@ -230,14 +229,14 @@ describe('keyed state', () => {
 
     await allow(100);
     const problem = await eventually(
+      'the problem is reported',
       async () => !(await write()) && member.strategy.consumer.stateProblem,
-      { what: 'the problem is reported' },
     );
     expect(problem).toContain(`${counts}, partition 0: larger than max.message.bytes`);
     expect(problem).toContain(events);
 
     await allow(1_000_000);
-    await eventually(write, { what: 'it is written' });
+    await eventually('it is written', write);
     expect(member.strategy.consumer.stateProblem).toBeUndefined();
     const state = await member.ownedPartition(0);
     expect([...state.entries()]).toEqual([['a', { count: 1 }]]);
@@ -280,9 +279,10 @@ describe('keyed state', () => {
       }
       await hashed.topics.widen(name, 5);
       await member.owns([0, 1, 2, 3, 4]);
-      await eventually(() => member.owned.size === 5 && ownKeys().length === keys.length, {
-        what: 'all keys are owned',
-      });
+      await eventually(
+        'all keys are owned',
+        () => member.owned.size === 5 && ownKeys().length === keys.length,
+      );
       expect(ownKeys().sort()).toEqual([...keys].sort());
     }, 60_000);
 
@@ -291,7 +291,7 @@ describe('keyed state', () => {
       // as where somebody has made it with a retention
       await configure(`${hashed.topicPrefix}${name}`, 'cleanup.policy', 'delete');
       // refused until the broker goes by that
-      await eventually(() => hashed.topics.empty(name).then(() => true), { what: 'it is emptied' });
+      await eventually('it is emptied', () => hashed.topics.empty(name).then(() => true));
       start();
       await member.owns([0, 1, 2, 3, 4]);
       expect(ownKeys()).toEqual([]);
@@ -319,8 +319,8 @@ describe('keyed state', () => {
       // and here nothing: each fills a segment of its own, of which the latest is never compacted.
       for (const count of numbers(5)) await send(countOfA(count, 'x'.repeat(SEGMENT_BYTES - 400)));
       await eventually(
+        'the topic begins with batches whose end is missing',
         async () => (await offsetsAsForeigner(testBrokers(), fullName)).join() === '0,54,55',
-        { what: 'the topic begins with batches whose end is missing' },
       );
     });
 

@@ -48,16 +48,17 @@ describe('lists that wait', () => {
   it('give way to a newer one of their machine, which alone is sent', async () => {
     await plant.sandbox.addFault({ operation: 'setWorkOrderList', latencyMs: 1000, count: 1 });
     await sendLists([machine(1), 'first']);
-    await eventually(async () => (await callsWith('first')).length === 1, {
-      what: 'the first list is under way',
-    });
+    await eventually(
+      'the first list is under way',
+      async () => (await callsWith('first')).length === 1,
+    );
     const newer = Array.from({ length: 20 }, (_, index) => `newer-${index}`);
     await sendLists(...newer.map((order): [string, string] => [machine(1), order]));
     await plant.sandbox.listBecomes(machine(1), ['newer-19']);
     const superseded = await answers.take(
       19,
-      (record) => header(record, 'ce_type') === 'work-order-list.superseded.v1',
       'superseded list',
+      (record) => header(record, 'ce_type') === 'work-order-list.superseded.v1',
     );
     expect(superseded).toHaveLength(19);
     expect(await callsWith('newer-18')).toEqual([]);

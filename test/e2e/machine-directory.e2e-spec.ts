@@ -38,13 +38,10 @@ describe('the machine directory', () => {
   };
 
   const seen = (topic: string, machineId: string, expected: unknown): Promise<true> =>
-    eventually(
-      () => {
-        expect(latest(topic, machineId)).toEqual(expected);
-        return true;
-      },
-      { what: `${machineId} on ${topic}` },
-    );
+    eventually(`${machineId} on ${topic}`, () => {
+      expect(latest(topic, machineId)).toEqual(expected);
+      return true;
+    });
 
   beforeAll(async () => {
     plant = await startPlant({

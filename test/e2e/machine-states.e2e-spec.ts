@@ -64,9 +64,10 @@ describe('machine states', () => {
       .map(json);
 
   async function seeChanges(machineId: string, count: number): Promise<void> {
-    await eventually(() => changesOf(machineId).length >= count, {
-      what: `${count} changes of ${machineId}`,
-    });
+    await eventually(
+      `${count} changes of ${machineId}`,
+      () => changesOf(machineId).length >= count,
+    );
   }
 
   function expectHistoryOf(machineId: keyof typeof SCRIPT): void {
@@ -122,12 +123,10 @@ describe('machine states', () => {
   });
 
   it('reports minutes without data as lost and restored, never as OFF', async () => {
-    await eventually(
-      () =>
-        eventsOf('interrupted').some(
-          (record) => header(record, 'ce_type') === STATE_EVENT_TYPES.observationRestored,
-        ),
-      { what: 'the interrupted machine is back' },
+    await eventually('the interrupted machine is back', () =>
+      eventsOf('interrupted').some(
+        (record) => header(record, 'ce_type') === STATE_EVENT_TYPES.observationRestored,
+      ),
     );
     await seeChanges('interrupted', 4);
     expectHistoryOf('interrupted');
@@ -142,10 +141,10 @@ describe('machine states', () => {
     const startTime = Number(idle['startTime']);
     await plant.sandbox.forceState('reconsidered', 'IDLE', startTime - 2 * MINUTE);
     const corrected = await topics.find(
+      'the corrected start',
       (record) =>
         record.key?.toString() === 'reconsidered' &&
         header(record, 'ce_type') === STATE_EVENT_TYPES.corrected,
-      'the corrected start',
     );
     expect(json(corrected)).toEqual({
       ...idle,
@@ -160,8 +159,8 @@ describe('machine states', () => {
 
   it('shows a machine without data as such', async () => {
     const record = await topics.find(
-      ({ topic, key }) => topic === TOPICS.states && key?.toString() === 'silent',
       'the state of the silent machine',
+      ({ topic, key }) => topic === TOPICS.states && key?.toString() === 'silent',
     );
     expect(json(record)).toMatchObject({ state: null, startTime: null, observation: 'noData' });
     expect(changesOf('silent')).toEqual([]);
@@ -172,11 +171,11 @@ describe('machine states', () => {
     const change = eventsOf('steady')[3]!;
     const sequence = Number(header(change, 'ce_sequence'));
     const record = await topics.find(
+      'the latest state of the steady machine',
       (it) =>
         it.topic === TOPICS.states &&
         it.key?.toString() === 'steady' &&
         json(it)['sequence'] === sequence,
-      'the latest state of the steady machine',
     );
     const { state, startTime } = json(change);
     expect(json(record)).toMatchObject({

@@ -45,21 +45,19 @@ describe('machines that two processes remember', () => {
   const untilAllPublished = async (): Promise<void> => {
     const published = await plant.kafka.read(TOPICS.states);
     await eventually(
+      'the state of each machine is published',
       () => new Set(published.records.map(({ key }) => String(key))).size === MACHINES,
-      { what: 'the state of each machine is published' },
     );
   };
 
   /** Each of the partitions is owned by one of the two. */
   const untilWatched = async (partitions: number[]): Promise<void> => {
-    await eventually(
-      () =>
-        partitions.every((partition) =>
-          bridges.some(({ output }) =>
-            new RegExp(`watching machines.*"partition":${partition}\\b`).test(output),
-          ),
+    await eventually(`machines of partitions ${partitions.join()} are watched`, () =>
+      partitions.every((partition) =>
+        bridges.some(({ output }) =>
+          new RegExp(`watching machines.*"partition":${partition}\\b`).test(output),
         ),
-      { what: `machines of partitions ${partitions.join()} are watched` },
+      ),
     );
   };
 
@@ -118,9 +116,8 @@ describe('the order ledger', () => {
       await plant.sandbox.listBecomes('M-001', ['4711']);
       await plant.kafka.topics.widen(topic, 6);
       const wanted = `${topic} has 6 partitions and had 3`;
-      await eventually(
-        async () => (await healthOf(plant.bridgeUrl)).problems['kafka']?.includes(wanted),
-        { what: 'the bridge says that it cannot go on' },
+      await eventually('the bridge says that it cannot go on', async () =>
+        (await healthOf(plant.bridgeUrl)).problems['kafka']?.includes(wanted),
       );
     },
     90_000,

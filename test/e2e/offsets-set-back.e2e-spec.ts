@@ -35,9 +35,10 @@ describe('messages that a bridge has answered', () => {
   it('are committed with the outcomes: a reader that sees the offset sees all of them', async () => {
     expect(await plant.kafka.topics.count(TOPICS.commandOutcomes)).toBe(3);
     expect(await plant.kafka.topics.count(DEAD_LETTERS)).toBe(1);
-    await eventually(() => Object.values(outcomesByMessage(outcomes)).flat().length === 3, {
-      what: 'all of it is read',
-    });
+    await eventually(
+      'all of it is read',
+      () => Object.values(outcomesByMessage(outcomes)).flat().length === 3,
+    );
     expect(outcomesByMessage(outcomes)).toEqual(PUBLISHED);
   });
 
@@ -45,9 +46,10 @@ describe('messages that a bridge has answered', () => {
     await plant.restartBridge();
     await send('three', { machineId: 'M-001', workingOrders: ['3'] });
     await untilCommitted();
-    await eventually(() => outcomesByMessage(outcomes)['three'] !== undefined, {
-      what: 'the third is published',
-    });
+    await eventually(
+      'the third is published',
+      () => outcomesByMessage(outcomes)['three'] !== undefined,
+    );
     expect(outcomesByMessage(outcomes)).toEqual({ ...PUBLISHED, three: ['M-001 applied'] });
     expect(await plant.kafka.topics.count(DEAD_LETTERS)).toBe(1);
   });
@@ -57,8 +59,8 @@ describe('messages that a bridge has answered', () => {
     await plant.kafka.groups.setBack(plant.groupId, TOPICS.workOrderLists);
     await plant.restartBridge();
     await eventually(
+      'each is published again',
       async () => (await plant.kafka.topics.count(TOPICS.commandOutcomes)) === 2 * 4,
-      { what: 'each is published again' },
     );
   });
 });

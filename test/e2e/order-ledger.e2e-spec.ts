@@ -54,8 +54,8 @@ describe('the order ledger', () => {
     return Promise.all(
       answeredFor.map((machineId) =>
         answers.find(
-          (record) => isOutcomeOf(record, id) && header(record, 'ce_subject') === machineId,
           `an outcome of ${id} for ${machineId}`,
+          (record) => isOutcomeOf(record, id) && header(record, 'ce_subject') === machineId,
         ),
       ),
     );
@@ -82,8 +82,8 @@ describe('the order ledger', () => {
     const headers = { 'message-id': 'I/100', 'x-erp': Buffer.from([0xff, 0x00]) };
     await plant.kafka.send(TOPICS.workOrders, { key: 'I', value, headers });
     const deadLetter = await answers.find(
-      (record) => record.topic === DEAD_LETTERS && record.key?.toString() === 'I',
       'a dead letter',
+      (record) => record.topic === DEAD_LETTERS && record.key?.toString() === 'I',
     );
     await plant.sandbox.listBecomes('M-009', ['I']);
     await plant.sandbox.clearFaults();
@@ -95,8 +95,8 @@ describe('the order ledger', () => {
     const { topicPrefix } = plant.kafka;
     expect(header(deadLetter, 'dlq-source-topic')).toBe(`${topicPrefix}${TOPICS.workOrders}`);
     const outcome = await answers.find(
-      (record) => header(record, 'ce_type') === 'work-order-list.rejected.v1',
       'a rejection',
+      (record) => header(record, 'ce_type') === 'work-order-list.rejected.v1',
     );
     const { partition, offset } = json(outcome)['source'] as Record<string, number>;
     expect(header(deadLetter, 'dlq-source-partition')).toBe(String(partition));

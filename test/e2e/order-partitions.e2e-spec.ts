@@ -54,7 +54,7 @@ describe('orders that come through any partition', () => {
       .sort();
 
   const untilAnswered = async (id: string, expected: readonly string[]): Promise<void> => {
-    await eventually(() => answersTo(id).length >= expected.length, { what: `answers to ${id}` });
+    await eventually(`answers to ${id}`, () => answersTo(id).length >= expected.length);
     expect(answersTo(id)).toEqual(expected);
   };
 
@@ -93,8 +93,8 @@ describe('orders that come through any partition', () => {
     await plant.sandbox.listBecomes('M-004', ['E', 'F']);
     const deadLetters = await answers.take(
       1,
-      ({ topic }) => topic === DEAD_LETTERS,
       'a dead letter',
+      ({ topic }) => topic === DEAD_LETTERS,
     );
     expect(deadLetters.map((deadLetter) => header(deadLetter, 'dlq-machine-ids'))).toEqual([
       'X-0,X-1',

@@ -23,12 +23,12 @@ describe('a service that fails', () => {
   it('says once that a list is deferred, and that it is applied when the service is back', async () => {
     await plant.sandbox.addFault({ operation: '*', status: 500 });
     await plant.kafka.sendList('M-002', ['4711']);
-    await eventually(() => outcomesOf('M-002').includes('work-order-list.deferred.v1'), {
-      what: 'the list is deferred',
-    });
+    await eventually('the list is deferred', () =>
+      outcomesOf('M-002').includes('work-order-list.deferred.v1'),
+    );
     await plant.sandbox.clearFaults();
     await plant.sandbox.listBecomes('M-002', ['4711']);
-    await eventually(() => outcomesOf('M-002').length === 2, { what: 'two outcomes' });
+    await eventually('two outcomes', () => outcomesOf('M-002').length === 2);
     expect(outcomesOf('M-002')).toEqual([
       'work-order-list.deferred.v1',
       'work-order-list.applied.v1',
@@ -39,15 +39,15 @@ describe('a service that fails', () => {
     await plant.sandbox.addFault({ operation: '*', status: 500 });
     const deferred = 'work-order-list.deferred.v1';
     await plant.kafka.sendList('M-003', ['4712']);
-    await eventually(() => outcomesOf('M-003').includes(deferred), { what: 'it is deferred' });
+    await eventually('it is deferred', () => outcomesOf('M-003').includes(deferred));
     await plant.restartBridge({}, { untilReady: false });
     await plant.kafka.sendList('M-005', ['4713']);
-    await eventually(() => outcomesOf('M-005').includes(deferred), { what: 'a later one as well' });
+    await eventually('a later one as well', () => outcomesOf('M-005').includes(deferred));
     await plant.sandbox.clearFaults();
     await plant.sandbox.listBecomes('M-003', ['4712']);
-    await eventually(() => outcomesOf('M-003').includes('work-order-list.applied.v1'), {
-      what: 'it is applied',
-    });
+    await eventually('it is applied', () =>
+      outcomesOf('M-003').includes('work-order-list.applied.v1'),
+    );
     expect(outcomesOf('M-003')).toEqual([deferred, 'work-order-list.applied.v1']);
   });
 
@@ -67,8 +67,8 @@ describe('a service that fails', () => {
     };
     await plant.sandbox.addFault({ operation: '*', status: 503 });
     await send(4000);
-    await eventually(async () => (await lag()) === 4000, { what: 'a lag of 4000' });
+    await eventually('a lag of 4000', async () => (await lag()) === 4000);
     await send(1000);
-    await eventually(async () => (await lag()) === 5000, { what: 'a lag of 5000' });
+    await eventually('a lag of 5000', async () => (await lag()) === 5000);
   });
 });

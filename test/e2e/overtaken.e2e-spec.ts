@@ -44,15 +44,16 @@ describe('a machine whose calls keep failing', () => {
         message(`M-00${2 + (other % 4)}`, `other-${other}`),
       );
     }
-    await eventually(() => ofOthers().length === OTHERS, {
-      what: 'the outcomes of the others are published',
-    });
+    await eventually(
+      'the outcomes of the others are published',
+      () => ofOthers().length === OTHERS,
+    );
 
     await plant.restartBridge();
     await kafka.send(TOPICS.downtimeReasons, message('M-002', 'other-later'));
-    await eventually(() => ofOthers().includes('other-later M-002 applied'), {
-      what: 'the outcome after the restart is published',
-    });
+    await eventually('the outcome after the restart is published', () =>
+      ofOthers().includes('other-later M-002 applied'),
+    );
     expect(ofOthers()).toHaveLength(OTHERS + 1);
   });
 });

@@ -81,13 +81,10 @@ describe('flows that are paused by hand, of two processes', () => {
 
   /** Waits until the process goes by the pause; it stays ready. */
   const untilPaused = async (which: AppProcess | undefined, flow: string): Promise<void> => {
-    const ready = await eventually(
-      async () => {
-        const { status, details } = await readyOf(which);
-        return details[flow]?.message !== undefined && status === 200 && details;
-      },
-      { what: `${flow} is paused, and the bridge is ready` },
-    );
+    const ready = await eventually(`${flow} is paused, and the bridge is ready`, async () => {
+      const { status, details } = await readyOf(which);
+      return details[flow]?.message !== undefined && status === 200 && details;
+    });
     expect(ready[flow]).toEqual({ status: 'up', message: 'paused by hand: an audit (Ada)' });
   };
 
@@ -124,9 +121,10 @@ describe('flows that are paused by hand, of two processes', () => {
         'message-id': `reason-${sent}-${machineId}`,
       });
     }
-    await eventually(() => finalOf(`reason-${sent}-`).size === plant.machineIds.length, {
-      what: `the reasons of round ${sent} are final`,
-    });
+    await eventually(
+      `the reasons of round ${sent} are final`,
+      () => finalOf(`reason-${sent}-`).size === plant.machineIds.length,
+    );
   };
 
   /** By message id, what became of messages whose ids begin so; more than one outcome is one too many. */
@@ -236,6 +234,7 @@ describe('flows that are paused by hand, of two processes', () => {
 
   it('are shown over the group, with the share of each process', async () => {
     const seen = await eventually(
+      'both processes report the pause, and the lists that wait',
       async () => {
         const flows = await flowsOf(first);
         // the share of a process may be a report from before the lists came
@@ -248,7 +247,6 @@ describe('flows that are paused by hand, of two processes', () => {
           flows
         );
       },
-      { what: 'both processes report the pause, and the lists that wait' },
     );
     expect(seen.map(({ name, state, why, by }) => ({ name, state, why, by }))).toEqual([
       { name: 'work-orders', state: 'pausedByHand', why: 'an audit', by: 'Ada' },
@@ -280,9 +278,10 @@ describe('flows that are paused by hand, of two processes', () => {
     await plant.untilAllAnswered();
     await sendRound();
     await plant.untilAllAnswered();
-    await eventually(async () => (await flowsOf(first))[0]?.processes.length === 2, {
-      what: 'the processes that have ended are left out',
-    });
+    await eventually(
+      'the processes that have ended are left out',
+      async () => (await flowsOf(first))[0]?.processes.length === 2,
+    );
     expect(await plant.sandbox.countCalls('setWorkOrderList', since, 1)).toBe(0);
     expect(finalOf(`list-${sent}-`).size).toBe(0);
   });
@@ -299,9 +298,10 @@ describe('flows that are paused by hand, of two processes', () => {
     for (const machineId of plant.machineIds) {
       await plant.sandbox.listBecomes(machineId, [`round-${sent}`]);
     }
-    await eventually(() => finalOf('list-').size === sent * plant.machineIds.length, {
-      what: 'all lists are final',
-    });
+    await eventually(
+      'all lists are final',
+      () => finalOf('list-').size === sent * plant.machineIds.length,
+    );
     expect([...finalOf('list-')].filter(([, became]) => became.length !== 1)).toEqual([]);
     // Of the lists that waited the newest was sent, once a machine.
     const calls = (await plant.sandbox.allCalls(since)).filter(
@@ -310,9 +310,9 @@ describe('flows that are paused by hand, of two processes', () => {
     expect(calls.flatMap(({ machineIds }) => machineIds).sort()).toEqual(plant.machineIds.sort());
     expect((await readyOf(first)).details['work-orders']).toEqual({ status: 'up' });
     expect(await metricOf(first, 'work-orders')).toBe('0');
-    await eventually(() => /"flow resumed by hand",.*"by":"Eve"/.test(bridge(first).output), {
-      what: 'the other process says so',
-    });
+    await eventually('the other process says so', () =>
+      /"flow resumed by hand",.*"by":"Eve"/.test(bridge(first).output),
+    );
     const wrong = await command(first, 'pause', 'lunch', '--reason', 'hunger');
     expect(wrong).toMatchObject({ exitCode: 64, stdout: '' });
     const nothing = await post(first, 'work-orders/resume');

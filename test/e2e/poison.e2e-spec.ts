@@ -44,9 +44,7 @@ describe('hostile messages among sound ones', () => {
     }
     const ids = [...load.messageIds, ...hostile.map(({ messageId }) => messageId)];
     await answers.untilAll(ids, 60_000);
-    await eventually(() => deadLetters.records.length >= hostile.length, {
-      what: 'all dead letters',
-    });
+    await eventually('all dead letters', () => deadLetters.records.length >= hostile.length);
   }, 240_000);
 
   afterAll(() => plant.close());

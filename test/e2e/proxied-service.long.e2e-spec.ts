@@ -73,9 +73,7 @@ describe('a service that is reached through a proxy', () => {
     await service.sandbox.control.addFault({ operation: 'setWorkOrderList', hang: true, count: 1 });
     const before = proxy.ends.length;
     const order = await sendList();
-    await eventually(() => proxy.ends.slice(before).includes('ECONNRESET'), {
-      what: 'a tunnel is reset',
-    });
+    await eventually('a tunnel is reset', () => proxy.ends.slice(before).includes('ECONNRESET'));
     await applies(order);
   });
 
@@ -138,8 +136,8 @@ describe('a service that is reached through a proxy', () => {
     const isFinal = (type: string) => !type.includes('deferred');
     const typeOf = ({ headers }: ReadRecord) => String(headers['ce_type']);
     await eventually(
+      'an outcome of each list',
       () => outcomes.records.map(typeOf).filter(isFinal).length >= sent - FIRST_ORDER,
-      { what: 'an outcome of each list' },
     );
     expect(outcomes.records.map(typeOf)).not.toContain('work-order-list.rejected.v1');
   });

@@ -36,6 +36,7 @@ describe('the read API', () => {
 
   it('shows of a machine its state, the list last applied and what became of messages, and no more', async () => {
     const machine = await eventually(
+      'the list is applied and published, and the state observed',
       async () => {
         const details = await get<Answer>('/api/machines/M-001');
         const hasOutcome = (details['lastOutcomes'] as Answer[]).length > 0;
@@ -43,7 +44,6 @@ describe('the read API', () => {
           hasOutcome && details['workOrderList'] !== null && details['state'] !== null && details
         );
       },
-      { what: 'the list is applied and published, and the state observed' },
     );
     expect(keysOf(machine)).toEqual([...MACHINE_KEYS, 'lastOutcomes', 'workOrderList'].sort());
     expect(keysOf(machine['state'])).toEqual(STATE_KEYS);
@@ -59,7 +59,7 @@ describe('the read API', () => {
   it('shows what became of messages for a machine that is not listed', async () => {
     await plant.kafka.sendList('M-999', []);
     const path = `${plant.bridgeUrl}/api/machines/M-999`;
-    await eventually(async () => (await fetch(path)).status === 200, { what: 'it is listed' });
+    await eventually('it is listed', async () => (await fetch(path)).status === 200);
     expect(await get('/api/machines/M-999')).toMatchObject({
       ...{ machineId: 'M-999', displayName: 'M-999', state: null, workOrderList: null },
       lastOutcomes: [{ type: 'work-order-list.rejected.v1', code: 'unknown-machine' }],
@@ -87,13 +87,10 @@ describe('the read API', () => {
   });
 
   it('shows work centres that no machine is mapped for', async () => {
-    const places = await eventually(
-      async () => {
-        const unmapped = await get<Answer[]>('/api/equipment/unmapped');
-        return unmapped.length > 0 && unmapped;
-      },
-      { what: 'the work centre is listed' },
-    );
+    const places = await eventually('the work centre is listed', async () => {
+      const unmapped = await get<Answer[]>('/api/equipment/unmapped');
+      return unmapped.length > 0 && unmapped;
+    });
     expect(places).toEqual([
       {
         plant: '1000',
@@ -129,9 +126,10 @@ describe('the read API', () => {
         await sendList(messageId, [...orders]);
         await plant.sandbox.listBecomes('M-003', orders);
       }
-      await eventually(async () => (await search('machineId=M-003')).outcomes.length === 3, {
-        what: 'three outcomes are published',
-      });
+      await eventually(
+        'three outcomes are published',
+        async () => (await search('machineId=M-003')).outcomes.length === 3,
+      );
     });
 
     const idsOf = ({ outcomes }: Found): unknown[] =>
@@ -148,13 +146,10 @@ describe('the read API', () => {
       expect(idsOf(await search('orderId=H-2'))).toEqual(['history-2', 'history-1']);
       expect(idsOf(await search('orderId=H-2&messageId=history-1'))).toEqual(['history-1']);
       expect(await search('orderId=H-9')).toEqual({ outcomes: [], cut: null });
-      const ofOrder = await eventually(
-        async () => {
-          const found = await search('orderId=A-1');
-          return found.outcomes.length > 0 && found;
-        },
-        { what: 'the order has an outcome' },
-      );
+      const ofOrder = await eventually('the order has an outcome', async () => {
+        const found = await search('orderId=A-1');
+        return found.outcomes.length > 0 && found;
+      });
       expect(ofOrder.outcomes).toMatchObject([{ orderId: 'A-1', code: 'unmapped-work-centre' }]);
     });
 
@@ -184,14 +179,11 @@ describe('the read API', () => {
     it('one at a time', async () => {
       const statusOf = async (): Promise<number> =>
         (await fetch(`${plant.bridgeUrl}/api/outcomes?machineId=M-003`)).status;
-      await eventually(
-        async () => {
-          const statuses = await Promise.all([1, 2, 3].map(statusOf));
-          expect(statuses.filter((status) => status !== 503)).toContain(200);
-          return statuses.includes(503);
-        },
-        { what: 'searches meet' },
-      );
+      await eventually('searches meet', async () => {
+        const statuses = await Promise.all([1, 2, 3].map(statusOf));
+        expect(statuses.filter((status) => status !== 503)).toContain(200);
+        return statuses.includes(503);
+      });
     });
 
     it('for the command as well', async () => {

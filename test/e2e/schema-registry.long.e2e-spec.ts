@@ -152,8 +152,8 @@ describe('input in the frame of a schema registry', () => {
       detail: expect.stringContaining(why) as string,
     });
     const deadLetter = await published.find(
-      (record) => header(record, 'message-id') === 'unknown-schema',
       'the dead letter',
+      (record) => header(record, 'message-id') === 'unknown-schema',
     );
     expect(deadLetter.value).toEqual(value);
     expect(header(deadLetter, 'dlq-code')).toBe('invalid-message');
@@ -174,11 +174,11 @@ describe('input in the frame of a schema registry', () => {
     );
     await plant.sandbox.listBecomes('M-006', ['ahead']);
     await plant.sandbox.listBecomes('M-008', ['other']);
-    await eventually(async () => (await ready()).status === 503, { what: 'it is not ready' });
+    await eventually('it is not ready', async () => (await ready()).status === 503);
     expect((await ready()).text).toContain('messages wait for their schemas: ');
     const flows = await fetch(`${plant.bridgeUrl}/api/flows`);
     expect(await flows.text()).toContain('"why":"schema registry: ');
-    await eventually(async () => (await metric('unavailable')) >= 3, { what: 'it is tried again' });
+    await eventually('it is tried again', async () => (await metric('unavailable')) >= 3);
 
     await registry.restart();
     // its ids begin anew, and this one was the first
@@ -186,7 +186,7 @@ describe('input in the frame of a schema registry', () => {
     way.restore();
     await plant.sandbox.listBecomes('M-007', ['second']);
     await plant.sandbox.listBecomes('M-006', ['behind']);
-    await eventually(async () => (await ready()).status === 200, { what: 'it is ready again' });
+    await eventually('it is ready again', async () => (await ready()).status === 200);
     const calls = JSON.stringify(await plant.sandbox.calls('setWorkOrderList'));
     expect(calls.indexOf('first')).toBeLessThan(calls.indexOf('behind'));
   });
@@ -278,8 +278,8 @@ describe('outputs in the frame of a schema registry', () => {
     const outcome = await published.outcomeOf('framed');
     await sendList('no such machine', 'refused');
     await published.outcomeOf('refused');
-    await published.take(12, ({ topic }) => topic === TOPICS.stateChanges, 'state event');
-    await published.take(12, ({ topic }) => topic === TOPICS.states, 'latest state');
+    await published.take(12, 'state event', ({ topic }) => topic === TOPICS.stateChanges);
+    await published.take(12, 'latest state', ({ topic }) => topic === TOPICS.states);
     await expectFramed(published.records);
     const latest = await ask(
       'GET',
@@ -311,14 +311,11 @@ describe('outputs in the frame of a schema registry', () => {
     const terminal = await RunningTerminal.start(plant.kafka.topicPrefix, plant.clockEnv);
     try {
       await terminal.ready();
-      await eventually(
-        async () => {
-          const text = await (await terminal.request('GET', '/api/machines/M-001')).text();
-          // which of them depends on the time of day
-          return /"state":"(OPERATING|IDLE|OFF)"/.test(text) && text.includes('"framed"');
-        },
-        { what: 'the terminal has states and orders' },
-      );
+      await eventually('the terminal has states and orders', async () => {
+        const text = await (await terminal.request('GET', '/api/machines/M-001')).text();
+        // which of them depends on the time of day
+        return /"state":"(OPERATING|IDLE|OFF)"/.test(text) && text.includes('"framed"');
+      });
     } finally {
       await terminal.close();
     }
@@ -339,9 +336,8 @@ describe('outputs in the frame of a schema registry', () => {
     await plant.restartBridge({}, { untilReady: false });
     await sendList('M-003', 'after a refusal');
     const refused = `the registry refuses the schema of ${subject}: HTTP 409`;
-    await eventually(
-      async () => (await (await fetch(`${plant.bridgeUrl}/health/ready`)).text()).includes(refused),
-      { what: 'it says that it is refused' },
+    await eventually('it says that it is refused', async () =>
+      (await (await fetch(`${plant.bridgeUrl}/health/ready`)).text()).includes(refused),
     );
     expect((await level('NONE')).status).toBe(200);
     const outcome = await published.outcomeOf('after a refusal');

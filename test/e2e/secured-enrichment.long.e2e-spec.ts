@@ -76,16 +76,15 @@ describe('an ERP with a certificate of a private authority', () => {
     return order;
   };
   const reaches = async (order: string): Promise<void> => {
-    await eventually(
-      async () => (await plant.sandbox.machine(MACHINE)).workingOrders.includes(order),
-      { what: `${order} is on the machine's list` },
+    await eventually(`${order} is on the machine's list`, async () =>
+      (await plant.sandbox.machine(MACHINE)).workingOrders.includes(order),
     );
   };
   const readyOf = async (rule: string): Promise<string> => {
     const why = new RegExp(`enrichment ${rule}: [^;"]+`);
     return eventually(
+      `ready says why ${rule} waits`,
       async () => why.exec(await (await fetch(`${plant.bridgeUrl}/health/ready`)).text())?.[0],
-      { what: `ready says why ${rule} waits` },
     );
   };
 

@@ -121,8 +121,8 @@ describe('a Kafka that asks for TLS and logins', () => {
 
   const outcomeOf = (machineId: string, type: string) =>
     published.find(
-      (record) => header(record, 'ce_subject') === machineId && header(record, 'ce_type') === type,
       `${type} of ${machineId}`,
+      (record) => header(record, 'ce_subject') === machineId && header(record, 'ce_type') === type,
     );
 
   it('is served like any other: lists, reasons, outcomes and states, whichever the login', async () => {
@@ -161,7 +161,7 @@ describe('a Kafka that asks for TLS and logins', () => {
     expect(await command(byLogin(), ...replay)).toMatchObject({ exitCode: 0, stderr: '' });
     const isRejected = (record: { headers: Record<string, unknown> }): boolean =>
       String(record.headers['ce_type']) === 'work-order-list.rejected.v1';
-    await published.take(2, isRejected, 'a rejected list');
+    await published.take(2, 'a rejected list', isRejected);
     const replayed = await command(unencrypted('plain'), 'dlq', 'list');
     expect(replayed).toMatchObject({ exitCode: 0, stderr: '' });
     expect(replayed.stdout).toContain('2 dead letters, 1 replayed');
@@ -273,9 +273,8 @@ describe('a Kafka that asks for TLS and logins', () => {
     expect(await untilUnreadyBecause(url, says)).toContain('the topics cannot be prepared');
     expect((await fetch(`${url}/health/live`)).status).toBe(200);
     // what a process writes may arrive behind what it answers
-    const line = await eventually(
-      () => bridge.output.split('\n').find((each) => each.includes('not started yet')),
-      { what: 'the log says that the bridge has not started' },
+    const line = await eventually('the log says that the bridge has not started', () =>
+      bridge.output.split('\n').find((each) => each.includes('not started yet')),
     );
     expect(line).toContain(says);
     expectNoSecret(await allOutputOf(bridge));

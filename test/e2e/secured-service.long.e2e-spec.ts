@@ -25,9 +25,9 @@ describe('a service that is reached by TLS', () => {
     await service.sandbox.control.addFault({ operation: 'setWorkOrderList', hang: true, count: 1 });
     const before = service.gateway.ends.length;
     await service.sendList('4712');
-    await eventually(() => service.gateway.ends.slice(before).includes('ECONNRESET'), {
-      what: 'a connection is reset',
-    });
+    await eventually('a connection is reset', () =>
+      service.gateway.ends.slice(before).includes('ECONNRESET'),
+    );
     await service.applies('4712');
   });
 
@@ -35,7 +35,7 @@ describe('a service that is reached by TLS', () => {
     const answers = await startEndlessAnswers(service.identity);
     await service.sendList('4713');
     service.startBridge({ MACHINE_CLOUD_BASE_URL: answers.url });
-    await eventually(() => answers.givenUp() > 3, { what: 'connections are given up' });
+    await eventually('connections are given up', () => answers.givenUp() > 3);
     await answers.close();
   });
 

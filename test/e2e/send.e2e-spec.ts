@@ -44,8 +44,8 @@ describe('npm run send', () => {
     expect(output).toContain('mes.downtime-reasons.v1, key M-002');
     await plant.sandbox.listBecomes('M-002', ['A-17']);
     await eventually(
+      'the reason has been taken',
       async () => (await plant.sandbox.machine('M-002')).classifications.length === 1,
-      { what: 'the reason has been taken' },
     );
   });
 

@@ -28,17 +28,15 @@ describe('a Kafka that falls silent', () => {
   it('is given up, and joined anew when it answers again', async () => {
     broker.freeze();
     try {
-      await eventually(async () => (await readiness()) === 503, {
-        what: 'the bridge says that Kafka is away',
-      });
+      await eventually(
+        'the bridge says that Kafka is away',
+        async () => (await readiness()) === 503,
+      );
       expect(new Set(await states())).toEqual(new Set(['paused']));
     } finally {
       broker.thaw();
     }
-    await eventually(async () => (await readiness()) === 200, {
-      what: 'the bridge is ready again',
-      timeoutMs: 90_000,
-    });
+    await eventually('the bridge is ready again', async () => (await readiness()) === 200, 90_000);
     await plant.kafka.sendList('M-001', ['after-silence']);
     await plant.sandbox.listBecomes('M-001', ['after-silence']);
     expect(new Set(await states())).toEqual(new Set(['running']));

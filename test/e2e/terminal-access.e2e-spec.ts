@@ -268,9 +268,9 @@ describe('who may use the terminal', () => {
     const socket = connect(Number(port), hostname);
     socket.write(`GET /api/events HTTP/1.1\r\nHost: ${host}\r\n\r\n`.repeat(2));
     await once(socket, 'data');
-    await eventually(() => pages(2), { what: 'two streams' });
+    await eventually('two streams', () => pages(2));
     socket.destroy();
-    await eventually(() => pages(0), { what: 'none is left', timeoutMs: 10_000 });
+    await eventually('none is left', () => pages(0), 10_000);
   });
 
   it('gets events compressed where it takes that, in one stream of parts', async () => {
@@ -287,14 +287,11 @@ describe('who may use the terminal', () => {
       });
     });
     expect(await encoding).toBe('gzip');
-    const text = await eventually(
-      () => {
-        const unfinished = { finishFlush: constants.Z_SYNC_FLUSH };
-        const read = bytes.length > 0 && gunzipSync(Buffer.concat(bytes), unfinished).toString();
-        return read !== false && read.includes('"state":"up"') && read;
-      },
-      { what: 'the link is up' },
-    );
+    const text = await eventually('the link is up', () => {
+      const unfinished = { finishFlush: constants.Z_SYNC_FLUSH };
+      const read = bytes.length > 0 && gunzipSync(Buffer.concat(bytes), unfinished).toString();
+      return read !== false && read.includes('"state":"up"') && read;
+    });
     request.destroy();
     expect(text).toMatch(/^id: \w+-\d+\nevent: snapshot\ndata: \{"kafka":/);
     expect(text).toContain(': heartbeat\n\n');

@@ -79,13 +79,10 @@ describe('entries that a tablet sends late or that Kafka refuses', () => {
     const machine = new PublishedMachine(kafka, 'M-1');
     await machine.enter('OFF', now() - THREE_DAYS + 43_200);
     await machine.enter('OPERATING', now() - 3600);
-    await eventually(
-      async () => {
-        const { tile } = await terminal.json('GET', '/api/machines/M-1');
-        return (tile as { state: string }).state === 'OPERATING';
-      },
-      { what: 'it runs' },
-    );
+    await eventually('it runs', async () => {
+      const { tile } = await terminal.json('GET', '/api/machines/M-1');
+      return (tile as { state: string }).state === 'OPERATING';
+    });
     const forgotten = { ...oldReason(), endTime: null };
     const overWeekend = { ...oldReason(THREE_DAYS - 43_200), endTime: null };
     const posted = await post('/api/reasons', [forgotten, overWeekend]);
@@ -129,13 +126,13 @@ describe('entries that a tablet sends late or that Kafka refuses', () => {
       ['applied', true],
       ['sent', false],
     ];
-    await eventually(async () => (await answered()).length === 2, { what: 'it is ended' });
+    await eventually('it is ended', async () => (await answered()).length === 2);
     for (const topic of [TOPICS.registry, TOPICS.states, TOPICS.classificationReasons]) {
       await kafka.send(topic, { key: 'M-1', value: null });
     }
     await eventually(
+      'the machine is gone',
       async () => (await terminal.request('GET', '/api/machines/M-1')).status === 404,
-      { what: 'the machine is gone' },
     );
     expect(await answered()).toEqual(withItsEnd);
     expect((await terminal.request('GET', '/api/entries')).status).toBe(400);

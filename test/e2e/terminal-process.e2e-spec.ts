@@ -27,9 +27,10 @@ describe('the terminal as a process', () => {
     const url = await terminal.url();
     const live = await fetch(`${url}/api/events`);
     expect(live.status).toBe(200);
-    await eventually(async () => (await fetch(`${url}/health/ready`)).status === 503, {
-      what: 'it says that Kafka is away',
-    });
+    await eventually(
+      'it says that Kafka is away',
+      async () => (await fetch(`${url}/health/ready`)).status === 503,
+    );
     const posted = await fetch(`${url}/api/reasons`, {
       method: 'POST',
       headers: { 'content-type': 'application/json', 'x-machine-terminal': '1' },

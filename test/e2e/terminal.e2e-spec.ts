@@ -45,9 +45,10 @@ describe('the terminal', () => {
 
   const reasonsOnTopic = async (count: number): Promise<ReadRecord[]> => {
     const reader = await kafka.read(TOPICS.downtimeReasons);
-    return eventually(() => reader.records.length >= count && [...reader.records], {
-      what: `${count} reasons on the topic`,
-    });
+    return eventually(
+      `${count} reasons on the topic`,
+      () => reader.records.length >= count && [...reader.records],
+    );
   };
 
   const answer = (record: ReadRecord, type: string, more: object = {}): Promise<void> =>
@@ -89,9 +90,8 @@ describe('the terminal', () => {
     const terminal = await start();
     const events = await terminal.follow();
     await stoppedMachine();
-    const tile = await eventually(
-      () => events.map((event) => tileOf(event)).findLast((each) => each?.['state'] === 'IDLE'),
-      { what: 'the stop' },
+    const tile = await eventually('the stop', () =>
+      events.map((event) => tileOf(event)).findLast((each) => each?.['state'] === 'IDLE'),
     );
     expect(tile['openStops']).toEqual([
       { startTime: tile['startTime'], endTime: null, state: 'IDLE' },
@@ -117,21 +117,17 @@ describe('the terminal', () => {
     const { machineId, reasonId, startTime } = entry;
     expect(json(record!)).toEqual({ machineId, reasonId, startTime });
     await answer(record!, OUTCOME_TYPES.downtimeReasonApplied, { appliedAt: now() });
-    const applied = await eventually(
-      () => events.find(({ type, data }) => type === 'entry' && statusOf(data) === 'applied'),
-      { what: 'it is applied' },
+    const applied = await eventually('it is applied', () =>
+      events.find(({ type, data }) => type === 'entry' && statusOf(data) === 'applied'),
     );
     expect(applied.data).toMatchObject({
       machineId: 'M-1',
       entry: { entryId: entry.entryId, station: 'local', operator: 'Jürgen', reasonId: '22' },
     });
-    await eventually(
-      () => {
-        const latest = events.map((event) => tileOf(event)).findLast((each) => each !== undefined);
-        return (latest?.['openStops'] as unknown[]).length === 0 && latest?.['goingOn'] !== null;
-      },
-      { what: 'the stop is explained' },
-    );
+    await eventually('the stop is explained', () => {
+      const latest = events.map((event) => tileOf(event)).findLast((each) => each !== undefined);
+      return (latest?.['openStops'] as unknown[]).length === 0 && latest?.['goingOn'] !== null;
+    });
   });
 
   it('records who entered a reason and when, whoever works there when it is sent', async () => {
@@ -162,13 +158,10 @@ describe('the terminal', () => {
     const note = { noteId: randomUUID(), machineId: 'M-1', startTime: madeAt, endTime: null };
     const notes = [{ ...note, text: 'hose is leaking', operator: 'A. Kowalski', madeAt }];
     expect((await terminal.request('POST', '/api/notes', { notes })).status).toBe(202);
-    const view = await eventually(
-      async () => {
-        const machine = await terminal.json('GET', '/api/machines/M-1');
-        return (machine['notes'] as unknown[]).length > 0 && machine;
-      },
-      { what: 'the note' },
-    );
+    const view = await eventually('the note', async () => {
+      const machine = await terminal.json('GET', '/api/machines/M-1');
+      return (machine['notes'] as unknown[]).length > 0 && machine;
+    });
     expect(view['notes']).toMatchObject([{ operator: 'A. Kowalski', at: madeAt }]);
     for (const operator of ['', 'x'.repeat(101), 'A\u0007', 7]) {
       expect((await post(terminal, { ...reasonOf(), operator })).status).toBe(400);
@@ -193,14 +186,11 @@ describe('the terminal', () => {
     const [record] = await reasonsOnTopic(1);
     const why = { code: 'rejected-by-service', detail: 'no such shift' };
     await answer(record!, OUTCOME_TYPES.downtimeReasonRejected, why);
-    const view = await eventually(
-      async () => {
-        const machine = await terminal.json('GET', '/api/machines/M-1');
-        const [entry] = machine['entries'] as Record<string, unknown>[];
-        return entry?.['status'] === 'rejected' && machine;
-      },
-      { what: 'it is rejected' },
-    );
+    const view = await eventually('it is rejected', async () => {
+      const machine = await terminal.json('GET', '/api/machines/M-1');
+      const [entry] = machine['entries'] as Record<string, unknown>[];
+      return entry?.['status'] === 'rejected' && machine;
+    });
     expect((view['entries'] as unknown[])[0]).toMatchObject(why);
     expect(view['tile']).toMatchObject({ openStops: [{ state: 'IDLE', endTime: null }] });
     expect(view['favourites']).toEqual([]);
@@ -295,9 +285,9 @@ describe('the terminal', () => {
     await kafka.sendJson(TOPICS.downtimeReasons, 'M-1', { machineId, reasonId, startTime });
     await machine.enter('OPERATING', now() - 60);
     const events = await terminal.follow();
-    await eventually(() => events.some((event) => tileOf(event)?.['state'] === 'OPERATING'), {
-      what: 'it runs again',
-    });
+    await eventually('it runs again', () =>
+      events.some((event) => tileOf(event)?.['state'] === 'OPERATING'),
+    );
     expect(await kafka.topics.count(TOPICS.downtimeReasons)).toBe(1);
   });
 
@@ -313,9 +303,9 @@ describe('the terminal', () => {
     const events = await terminal.follow();
     await strayRecords();
     await stoppedMachine('M-3');
-    await eventually(() => events.some((event) => tileOf(event, 'M-3') !== undefined), {
-      what: 'a machine that came behind them',
-    });
+    await eventually('a machine that came behind them', () =>
+      events.some((event) => tileOf(event, 'M-3') !== undefined),
+    );
     expect((await terminal.request('GET', '/health/ready')).status).toBe(200);
   });
 
@@ -362,9 +352,7 @@ describe('the terminal', () => {
     const note = { noteId: randomUUID(), machineId: 'M-1', startTime: now(), endTime: null };
     const body = { notes: [{ ...note, text: 'hose is leaking' }] };
     expect((await terminal.request('POST', '/api/notes', body)).status).toBe(202);
-    const live = await eventually(() => events.find(({ type }) => type === 'note'), {
-      what: 'the note',
-    });
+    const live = await eventually('the note', () => events.find(({ type }) => type === 'note'));
     expect(live.data).toMatchObject({
       machineId: 'M-1',
       note: { ...note, text: 'hose is leaking', operator: 'Anna', station: 'local' },
@@ -379,19 +367,19 @@ describe('the terminal', () => {
     const machine = await stoppedMachine();
     const terminal = await start();
     const events = await terminal.follow();
-    const snapshot = await eventually(() => events.find(({ type }) => type === 'snapshot'), {
-      what: 'everything',
-    });
+    const snapshot = await eventually('everything', () =>
+      events.find(({ type }) => type === 'snapshot'),
+    );
     expect(tileOf(snapshot)).toMatchObject({ state: 'IDLE', displayName: 'Machine M-1' });
     expect(snapshot.data).toMatchObject({ kafka: { state: 'up' }, session: { station: 'local' } });
     await machine.enter('OPERATING', now() - 120);
     const back = await terminal.follow('/api/events', snapshot.id);
-    await eventually(() => back.some((event) => tileOf(event)?.['state'] === 'OPERATING'), {
-      what: 'what was missed',
-    });
+    await eventually('what was missed', () =>
+      back.some((event) => tileOf(event)?.['state'] === 'OPERATING'),
+    );
     expect(back.map(({ type }) => type)).not.toContain('snapshot');
     const unknown = await terminal.follow('/api/events', 'another-7');
-    await eventually(() => unknown[0]?.type === 'snapshot', { what: 'everything anew' });
+    await eventually('everything anew', () => unknown[0]?.type === 'snapshot');
   });
 
   it('sends a page of one factory that factory alone', async () => {
@@ -400,18 +388,15 @@ describe('the terminal', () => {
     await stoppedMachine();
     const other = new PublishedMachine(kafka, 'M-2', 'F-2');
     await other.list();
-    await eventually(() => events.some((event) => tileOf(event, 'M-2') !== undefined), {
-      what: 'its machine',
-    });
+    await eventually('its machine', () =>
+      events.some((event) => tileOf(event, 'M-2') !== undefined),
+    );
     expect(events.every((event) => tileOf(event, 'M-1') === undefined)).toBe(true);
     // published apart from the machine
-    const reasons = await eventually(
-      async () => {
-        const answer = await terminal.json('GET', '/api/reasons?factoryId=F-2');
-        return (answer as { lists: unknown[][] }).lists[0]?.length === 2 && answer;
-      },
-      { what: 'its reasons' },
-    );
+    const reasons = await eventually('its reasons', async () => {
+      const answer = await terminal.json('GET', '/api/reasons?factoryId=F-2');
+      return (answer as { lists: unknown[][] }).lists[0]?.length === 2 && answer;
+    });
     expect(reasons).toEqual({
       lists: [
         [
@@ -427,10 +412,10 @@ describe('the terminal', () => {
     await stoppedMachine();
     const terminal = await start();
     const events = await terminal.follow('/api/events?factoryId=F-1');
-    await eventually(() => tileOf(events[0]), { what: 'a snapshot with the machine' });
+    await eventually('a snapshot with the machine', () => tileOf(events[0]));
     await new PublishedMachine(kafka, 'M-1', 'F-2').list();
     const isGone = ({ data }: LiveEvent) => (data['gone'] as string[] | undefined)?.includes('M-1');
-    await eventually(() => events.some(isGone), { what: 'it is gone' });
+    await eventually('it is gone', () => events.some(isGone));
   });
 
   it('sends pages reasons when they are read first, and when they change, once', async () => {
@@ -442,7 +427,7 @@ describe('the terminal', () => {
     const reasonsIn = (events: LiveEvent[]) => events.filter(({ type }) => type === 'reasons');
     const machine = new PublishedMachine(kafka, 'M-1');
     await machine.list();
-    const first = await eventually(() => reasonsIn(all)[0], { what: 'reasons read first' });
+    const first = await eventually('reasons read first', () => reasonsIn(all)[0]);
     expect(first.data['machines']).toEqual({ 'M-1': { list: 0, favourites: [] } });
     const reasons = [{ code: '22', name: 'Cooling water' }];
     const listed = JSON.stringify([reasons]);
@@ -450,15 +435,12 @@ describe('the terminal', () => {
       const record = { machineId: 'M-1', reasons, updatedAt };
       await kafka.sendJson(TOPICS.classificationReasons, 'M-1', record);
     }
-    await eventually(
-      () => reasonsIn(all).some(({ data }) => JSON.stringify(data['lists']) === listed),
-      { what: 'the reasons that changed' },
+    await eventually('the reasons that changed', () =>
+      reasonsIn(all).some(({ data }) => JSON.stringify(data['lists']) === listed),
     );
     // what comes later is sent later
     await machine.enter('IDLE', now() - 60);
-    await eventually(() => all.some((event) => tileOf(event)?.['state'] === 'IDLE'), {
-      what: 'the state',
-    });
+    await eventually('the state', () => all.some((event) => tileOf(event)?.['state'] === 'IDLE'));
     expect(reasonsIn(all)).toHaveLength(2);
     expect(reasonsIn(other)).toEqual([]);
   });
@@ -473,7 +455,7 @@ describe('the terminal', () => {
       });
       terminals.push(terminal);
       const events = await terminal.follow();
-      const [first] = await eventually(() => events.length > 0 && events, { what: 'an event' });
+      const [first] = await eventually('an event', () => events.length > 0 && events);
       expect([first!.type, linkOf(first!.data)]).toEqual(['link', 'restoring']);
       for (const path of ['/api/hand-over', '/api/reasons', '/api/machines/M-1']) {
         const answer = await terminal.request('GET', path);
@@ -486,9 +468,9 @@ describe('the terminal', () => {
       await terminal.ready();
       const back = await terminal.follow('/api/events', first!.id);
       for (const page of [events, back]) {
-        const snapshot = await eventually(() => page.find(({ type }) => type === 'snapshot'), {
-          what: 'a snapshot',
-        });
+        const snapshot = await eventually('a snapshot', () =>
+          page.find(({ type }) => type === 'snapshot'),
+        );
         expect(tileOf(snapshot)?.['state']).toBe('IDLE');
       }
     } finally {
@@ -504,9 +486,7 @@ describe('the terminal', () => {
       const terminal = await start({ KAFKA_BROKERS: relay.address });
       const events = await terminal.follow();
       relay.cut();
-      await eventually(() => events.some(({ data }) => linkOf(data) === 'down'), {
-        what: 'Kafka is away',
-      });
+      await eventually('Kafka is away', () => events.some(({ data }) => linkOf(data) === 'down'));
       const entry = reasonOf();
       const refused = await post(terminal, entry);
       expect(refused.status).toBe(503);
@@ -514,11 +494,9 @@ describe('the terminal', () => {
       expect((await fetch(`${terminal.url}/health/ready`)).status).toBe(503);
       expect((await fetch(`${terminal.url}/health/live`)).status).toBe(200);
       relay.restore();
-      await eventually(async () => (await post(terminal, entry)).status === 202, {
-        what: 'it is taken',
-      });
+      await eventually('it is taken', async () => (await post(terminal, entry)).status === 202);
       expect(await kafka.topics.count(TOPICS.downtimeReasons)).toBe(1);
-      await eventually(() => linkOf(events.at(-1)?.data ?? {}) !== 'down', { what: 'it is back' });
+      await eventually('it is back', () => linkOf(events.at(-1)?.data ?? {}) !== 'down');
     } finally {
       await Promise.all(terminals.splice(0).map((terminal) => terminal.close()));
       await relay.close();

@@ -35,8 +35,8 @@ describe('times that no clock can have shown yet', () => {
 
   const deadLetterOf = (key: string): Promise<ReadRecord> =>
     answers.find(
-      (record) => record.topic.endsWith('.dlq') && record.key?.toString() === key,
       `a dead letter of ${key}`,
+      (record) => record.topic.endsWith('.dlq') && record.key?.toString() === key,
     );
 
   it('are no longer gone by where an earlier version has remembered them', async () => {

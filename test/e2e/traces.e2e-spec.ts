@@ -108,18 +108,16 @@ describe('traces', () => {
     kafka.sendList(machineId, [order], { 'message-id': order, ...headers });
 
   const callWith = async (order: string): Promise<LoggedCall> =>
-    eventually(
-      async () =>
-        (await sandbox.control.calls('setWorkOrderList')).find(({ body }) =>
-          JSON.stringify(body).includes(`"${order}"`),
-        ),
-      { what: `the call with ${order}` },
+    eventually(`the call with ${order}`, async () =>
+      (await sandbox.control.calls('setWorkOrderList')).find(({ body }) =>
+        JSON.stringify(body).includes(`"${order}"`),
+      ),
     );
 
   const messageSpan = (traceId: string): Promise<ReceivedSpan> =>
     receiver.find(
-      (span) => span.traceId === traceId && span.kind === CONSUMER,
       'the span of the message',
+      (span) => span.traceId === traceId && span.kind === CONSUMER,
     );
 
   const spansExported = async (result: string): Promise<number> => {
@@ -165,8 +163,8 @@ describe('traces', () => {
         },
       });
       const call = await receiver.find(
-        (span) => span.traceId === traceId && span.kind === CLIENT,
         'the span of the call',
+        (span) => span.traceId === traceId && span.kind === CLIENT,
       );
       expect(call).toMatchObject({
         name: 'PUT /api/v1/workOrderList',
@@ -191,7 +189,7 @@ describe('traces', () => {
       await sendList('M-405', 'untraced-2');
       const [traced, untraced] = await Promise.all(
         ['M-404', 'M-405'].map((key) =>
-          deadLetters.find((record) => record.key?.toString() === key, `dead letter ${key}`),
+          deadLetters.find(`dead letter ${key}`, (record) => record.key?.toString() === key),
         ),
       );
       const message = await messageSpan(traceId);
@@ -216,19 +214,19 @@ describe('traces', () => {
       expect(exitCode).toBe(0);
       const replayOf = (key: string) =>
         inputs.find(
-          (record) => record.key?.toString() === key && header(record, 'dlq-replay-count') === '1',
           `the replay of ${key}`,
+          (record) => record.key?.toString() === key && header(record, 'dlq-replay-count') === '1',
         );
       expect(header(await replayOf('M-404'), 'traceparent')).toBe(traceparent);
       expect(header(await replayOf('M-405'), 'traceparent')).toBe(rejectedIn);
       const [, rejectedTrace = '', rejectedSpan = ''] = rejectedIn!.split('-');
       await receiver.find(
-        (span) => span.traceId === rejectedTrace && span.parentSpanId === rejectedSpan,
         'the replay in the trace of the rejection',
+        (span) => span.traceId === rejectedTrace && span.parentSpanId === rejectedSpan,
       );
       await receiver.find(
-        (span) => span.traceId === traceId && span.spanId !== message.spanId,
         'the replay in the trace of the producer',
+        (span) => span.traceId === traceId && span.spanId !== message.spanId,
       );
     });
 
@@ -248,8 +246,8 @@ describe('traces', () => {
       const messages = await Promise.all(traces.map(({ traceId }) => messageSpan(traceId)));
       const { traceparent } = await callWith('shared-0');
       const call = await receiver.find(
-        (span) => span.kind === CLIENT && traceparentOf(span) === traceparent,
         'the span of the shared call',
+        (span) => span.kind === CLIENT && traceparentOf(span) === traceparent,
       );
       const places = messages.map(({ traceId, spanId }) => ({ traceId, spanId }));
       expect(call.parentSpanId).toBe(messages[0]!.spanId);
@@ -275,29 +273,29 @@ describe('traces', () => {
       );
       await sandbox.control.listBecomes('M-006', ['traced-6']);
       const assignment = await receiver.find(
-        ({ name, ...span }) => span.traceId === traceId && name.includes('assignment-changes'),
         'the span of the assignment change',
+        ({ name, ...span }) => span.traceId === traceId && name.includes('assignment-changes'),
       );
       const document = await receiver.find(
-        ({ name, ...span }) => span.traceId === traceId && name.endsWith(TOPICS.workOrders),
         'the span of the document',
+        ({ name, ...span }) => span.traceId === traceId && name.endsWith(TOPICS.workOrders),
       );
       expect(assignment.parentSpanId).toBe(document.spanId);
       const applied = await outcomes.find(
+        'the outcome of the order',
         (record) =>
           header(record, 'ce_subject') === 'M-006' &&
           record.value?.toString().includes('order-6') === true,
-        'the outcome of the order',
       );
       expect(header(applied, 'traceparent')).toBe(traceparentOf(assignment));
       const call = await receiver.find(
-        (span) => span.kind === CLIENT && span.parentSpanId === assignment.spanId,
         'the call of the assignment change',
+        (span) => span.kind === CLIENT && span.parentSpanId === assignment.spanId,
       );
       expect((await callWith('traced-6')).traceparent).toBe(traceparentOf(call));
       const deadLetter = await deadLetters.find(
-        ({ key }) => key?.toString() === 'traced-6',
         'the dead letter of the document',
+        ({ key }) => key?.toString() === 'traced-6',
       );
       expect(header(deadLetter, 'traceparent')).toBe(traceparent);
       expect(header(deadLetter, 'dlq-traceparent')).toContain(traceId);
@@ -305,10 +303,10 @@ describe('traces', () => {
 
     it('of polls hold their requests, and go on with the events', async () => {
       const events = await kafka.read(TOPICS.stateChanges);
-      const event = await events.find(() => true, 'a state event');
+      const event = await events.find('a state event', () => true);
       const poll = await receiver.find(
-        (span) => traceparentOf(span) === header(event, 'traceparent'),
         'the poll of the event',
+        (span) => traceparentOf(span) === header(event, 'traceparent'),
       );
       expect(poll).toMatchObject({
         name: 'poll machine',
@@ -316,8 +314,8 @@ describe('traces', () => {
       });
       expect(poll.attributes['machine_bridge.events']).toBeGreaterThan(0);
       const request = await receiver.find(
-        (span) => span.parentSpanId === poll.spanId && span.name === 'GET /api/v1/machineState',
         'the request of the poll',
+        (span) => span.parentSpanId === poll.spanId && span.name === 'GET /api/v1/machineState',
       );
       const calls = await sandbox.control.calls('getMachineState');
       expect(calls.map(({ traceparent }) => traceparent)).toContain(traceparentOf(request));
@@ -330,9 +328,10 @@ describe('traces', () => {
         'content-encoding': 'gzip',
       });
       expect(bridge.output).not.toContain('secret-of-otlp');
-      await eventually(async () => (await spansExported('exported')) >= 10, {
-        what: 'exported spans are counted',
-      });
+      await eventually(
+        'exported spans are counted',
+        async () => (await spansExported('exported')) >= 10,
+      );
       expect(await spansExported('dropped')).toBe(0);
       expect(bridge.output).not.toContain('spans not exported');
     });
@@ -387,7 +386,7 @@ describe('traces', () => {
       expect(header(applied, 'tracestate')).toBe('erp=1');
       expect((await callWith('passed-1')).traceparent).toBe(traceparent);
       await sendList('M-404', 'passed-2', { traceparent });
-      const deadLetter = await deadLetters.find(() => true, 'the dead letter');
+      const deadLetter = await deadLetters.find('the dead letter', () => true);
       expect(header(deadLetter, 'traceparent')).toBe(traceparent);
       expect(header(deadLetter, 'dlq-traceparent')).toBeUndefined();
       await sendList('M-002', 'passed-3');
@@ -416,7 +415,7 @@ describe('traces', () => {
         );
       }
       const lost = conduct === 'hangs' ? 'dropped' : 'failed';
-      await eventually(async () => (await spansExported(lost)) > 20, { what: `${lost} spans` });
+      await eventually(`${lost} spans`, async () => (await spansExported(lost)) > 20);
       expect(bridge.output.match(/spans not exported/g)).toHaveLength(1);
       bridge.kill('SIGTERM');
       expect(await bridge.exitCode()).toBe(0);

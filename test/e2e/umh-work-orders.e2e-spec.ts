@@ -88,7 +88,7 @@ describe('work orders of UMH', () => {
     await send({ orderId: 'C', cell: 'cell-2', action: 'create', status: 1, at: 0 });
     await send({ orderId: 'C', cell: 'cell-2', action: 'stop', at: 1 });
     await outcomeOf('C', 'stop', 'applied');
-    await answers.take(2, ({ topic }) => topic === DEAD_LETTERS, 'dead letter');
+    await answers.take(2, 'dead letter', ({ topic }) => topic === DEAD_LETTERS);
 
     const unmapped = async (): Promise<string> =>
       (await fetch(`${plant.bridgeUrl}/api/equipment/unmapped`)).text();
@@ -96,9 +96,7 @@ describe('work orders of UMH', () => {
       { workCentre: 'hall-3.line-1.cell-2', operations: 2 },
     ]);
     await writeMap({ 'cell-1': 'M-001', 'cell-2': 'M-002' });
-    await eventually(async () => (await unmapped()) === '[]', {
-      what: 'the bridge goes by the new map',
-    });
+    await eventually('the bridge goes by the new map', async () => (await unmapped()) === '[]');
     expect(await replay()).toMatchObject({ exitCode: 0, stdout: 'replayed 2 dead letters\n' });
 
     const late = await outcomeOf('C', 'create', 'superseded');

@@ -60,7 +60,7 @@ describe('work order lists', () => {
     const headers = { 'x-trace': Buffer.from([0, 255, 7]) };
     await plant.kafka.sendJson(TOPICS.workOrderLists, 'M-004', { machines }, headers);
     await plant.sandbox.listBecomes('M-004', ['9']);
-    const deadLetter = await outcomes.find(({ topic }) => topic === DEAD_LETTERS, 'a dead letter');
+    const deadLetter = await outcomes.find('a dead letter', ({ topic }) => topic === DEAD_LETTERS);
     expect(deadLetter.value?.toString()).toBe(JSON.stringify({ machines }));
     expect(deadLetter.key?.toString()).toBe('M-004');
     expect(deadLetter.headers['x-trace']).toEqual(headers['x-trace']);
@@ -84,10 +84,10 @@ describe('work order lists', () => {
     }
     const superseded = await outcomes.take(
       3,
+      'superseded list',
       (record) =>
         header(record, 'ce_type') === 'work-order-list.superseded.v1' &&
         all.includes(header(record, 'ce_subject') ?? ''),
-      'superseded list',
     );
     expect(superseded.map((record) => header(record, 'ce_subject')).sort()).toEqual(all);
     expect(json(superseded[0]!)).toMatchObject({ code: null, attempts: 0, appliedAt: null });

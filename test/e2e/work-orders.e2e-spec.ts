@@ -46,10 +46,10 @@ describe('work orders', () => {
     changedAt: number,
   ): Promise<Record<string, unknown>> => {
     const outcome = await answers.find(
+      `an outcome of ${orderId}/${changedAt}`,
       (record) =>
         record.topic === TOPICS.commandOutcomes &&
         isOf(json(record)['source'], `${orderId}/${changedAt}`),
-      `an outcome of ${orderId}/${changedAt}`,
     );
     return { ...json(outcome), type: header(outcome, 'ce_type'), key: outcome.key?.toString() };
   };
@@ -68,7 +68,7 @@ describe('work orders', () => {
       { operationId: '0020', plant: '1000', workCentre: 'NOWHERE' },
     ]);
     await plant.sandbox.listBecomes('M-004', ['D']);
-    const deadLetter = await answers.find(({ topic }) => topic === DEAD_LETTERS, 'a dead letter');
+    const deadLetter = await answers.find('a dead letter', ({ topic }) => topic === DEAD_LETTERS);
     expect(header(deadLetter, 'dlq-code')).toBe('unmapped-work-centre');
     expect(header(deadLetter, 'dlq-detail')).toContain('1000/NOWHERE');
   });
@@ -123,7 +123,7 @@ describe('work orders', () => {
       ...{ type: 'work-order-list.rejected.v1', key: 'J', machineId: null },
       code: 'unmapped-work-centre',
     });
-    const deadLetters = await answers.take(2, ({ topic }) => topic === DEAD_LETTERS, 'dead letter');
+    const deadLetters = await answers.take(2, 'dead letter', ({ topic }) => topic === DEAD_LETTERS);
     expect(deadLetters.map(({ key }) => key?.toString())).toEqual(['D', 'J']);
   });
 });

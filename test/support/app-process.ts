@@ -51,7 +51,7 @@ export class AppProcess {
 
   /** The first group of `pattern`, once the output has it. */
   saying(pattern: RegExp, what: string): Promise<string> {
-    return eventually(() => pattern.exec(this.output)?.[1], { what });
+    return eventually(what, () => pattern.exec(this.output)?.[1]);
   }
 
   /** Where its HTTP listens, once it says so. */

@@ -61,9 +61,7 @@ export class CallbackReceiver {
 
   /** The call about the message of that id which makes it so many, once it has come. */
   called(messageId: string, times = 1): Promise<CallbackCall> {
-    return eventually(() => this.about(messageId)[times - 1], {
-      what: `${times} calls about ${messageId}`,
-    });
+    return eventually(`${times} calls about ${messageId}`, () => this.about(messageId)[times - 1]);
   }
 
   async close(): Promise<void> {

@@ -11,14 +11,18 @@ export class FinalFailure extends Error {}
 
 type Falsy = false | 0 | '' | null | undefined;
 
+type Check<T> = () => T | Promise<T>;
+type Met<T> = Promise<Exclude<T, Falsy>>;
+
 /**
- * Waits until `check` returns something truthy, and returns it; with the reason it last failed for
+ * Waits until `check` returns something truthy, and returns it; with `what` and the reason it last failed for
  * in the error when that does not happen within `timeoutMs`. A {@link FinalFailure} ends it at once.
  */
-export async function eventually<T>(
-  check: () => T | Promise<T>,
-  { timeoutMs = 60_000, what = 'the condition' }: { timeoutMs?: number; what?: string } = {},
-): Promise<Exclude<T, Falsy>> {
+export function eventually<T>(what: string, check: Check<T>, timeoutMs?: number): Met<T>;
+export function eventually<T>(check: Check<T>, timeoutMs?: number): Met<T>;
+export async function eventually<T>(...args: unknown[]): Met<T> {
+  const what = typeof args[0] === 'string' ? args.shift() : 'the condition';
+  const [check, timeoutMs = 60_000] = args as [Check<T>, number?];
   const startMs = realNowMs();
   let last: unknown;
   for (let waitedMs = 0; waitedMs < timeoutMs; waitedMs = realNowMs() - startMs) {
@@ -33,5 +37,7 @@ export async function eventually<T>(
     const pollMs = Math.max(SHORTEST_POLL_MS, (realNowMs() - startMs) * POLL_PART);
     await realDelayMs(Math.min(LONGEST_POLL_MS, pollMs));
   }
-  throw new Error(`${what} did not come true within ${timeoutMs} ms; last: ${String(last)}`);
+  throw new Error(
+    `${String(what)} did not come true within ${timeoutMs} ms; last: ${String(last)}`,
+  );
 }

@@ -20,30 +20,22 @@ export async function healthOf(bridgeUrl: string): Promise<Health> {
 
 /** Waits until the bridge is not ready because of each of these conditions; returns what it says of them. */
 export function untilUnready(bridgeUrl: string, ...conditions: string[]): Promise<Health> {
-  return eventually(
-    async () => {
-      const health = await healthOf(bridgeUrl);
-      return conditions.every((name) => name in health.problems) && health;
-    },
-    { what: `the bridge is not ready because of ${conditions.join(' and ')}` },
-  );
+  return eventually(`the bridge is not ready because of ${conditions.join(' and ')}`, async () => {
+    const health = await healthOf(bridgeUrl);
+    return conditions.every((name) => name in health.problems) && health;
+  });
 }
 
 /** Waits until the bridge is not ready for a reason that says this much; returns all that it says. */
 export function untilUnreadyBecause(bridgeUrl: string, why: string): Promise<string> {
-  return eventually(
-    async () => {
-      const response = await fetch(`${bridgeUrl}/health/ready`);
-      const text = await response.text();
-      return response.status === 503 && text.includes(why) && text;
-    },
-    { what: `the bridge is not ready: ${why}` },
-  );
+  return eventually(`the bridge is not ready: ${why}`, async () => {
+    const response = await fetch(`${bridgeUrl}/health/ready`);
+    const text = await response.text();
+    return response.status === 503 && text.includes(why) && text;
+  });
 }
 
 /** Waits until an app is ready. */
 export async function untilReady(url: string): Promise<void> {
-  await eventually(async () => (await fetch(`${url}/health/ready`)).ok, {
-    what: 'the app is ready',
-  });
+  await eventually('the app is ready', async () => (await fetch(`${url}/health/ready`)).ok);
 }

@@ -64,8 +64,8 @@ export class OtlpReceiver {
   }
 
   /** The first span that matches, waiting for it if need be. */
-  find(matches: (span: ReceivedSpan) => boolean, what: string): Promise<ReceivedSpan> {
-    return eventually(() => this.spans.find(matches), { what });
+  find(what: string, matches: (span: ReceivedSpan) => boolean): Promise<ReceivedSpan> {
+    return eventually(what, () => this.spans.find(matches));
   }
 
   /** @throws Error when a span held a secret */

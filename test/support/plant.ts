@@ -86,9 +86,7 @@ async function runBridge(
   if (isAwaited) await starting;
   // it has ended by itself, or is closed
   else starting.catch(() => undefined);
-  const bridgeUrl = await eventually(() => bridge.url().catch(() => ''), {
-    what: 'the bridge answers',
-  });
+  const bridgeUrl = await eventually('the bridge answers', () => bridge.url().catch(() => ''));
   if (isAwaited) await untilReady(bridgeUrl);
   return { bridge, bridgeUrl };
 }

@@ -46,10 +46,8 @@ export class RunningCommand {
 
   /** Waits until stdout or stderr has it. */
   async saying(pattern: RegExp): Promise<void> {
-    await eventually(
-      () =>
-        [this.stdout, this.stderr].some((parts) => pattern.test(Buffer.concat(parts).toString())),
-      { what: `the command says ${String(pattern)}` },
+    await eventually(`the command says ${String(pattern)}`, () =>
+      [this.stdout, this.stderr].some((parts) => pattern.test(Buffer.concat(parts).toString())),
     );
   }
 

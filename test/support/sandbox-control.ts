@@ -121,8 +121,8 @@ export class SandboxControl {
   async listBecomes(machineId: string, list: readonly string[]): Promise<void> {
     const wanted = JSON.stringify(list);
     await eventually(
+      `the list of ${machineId} is ${wanted}`,
       async () => JSON.stringify((await this.machine(machineId)).workingOrders) === wanted,
-      { what: `the list of ${machineId} is ${wanted}` },
     );
   }
 

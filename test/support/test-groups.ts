@@ -20,8 +20,8 @@ export class TestGroups {
   /** Waits until a group has committed all of a topic. */
   async untilAllCommitted(groupId: string, topic: string): Promise<void> {
     await eventually(
+      `all of ${topic} is committed`,
       async () => (await this.committed(groupId, topic)) === (await this.topics.end(topic)),
-      { what: `all of ${topic} is committed` },
     );
   }
 
@@ -40,13 +40,10 @@ export class TestGroups {
   /** Waits until the members of a group have shared out the partitions among so many. */
   async untilMembers(count: number, groupId: string): Promise<void> {
     await withAdmin(this.kafka, (admin) =>
-      eventually(
-        async () => {
-          const [group] = (await admin.describeGroups([groupId])).groups;
-          return group?.state === 'Stable' && group.members.length === count;
-        },
-        { what: `a stable group of ${count}` },
-      ),
+      eventually(`a stable group of ${count}`, async () => {
+        const [group] = (await admin.describeGroups([groupId])).groups;
+        return group?.state === 'Stable' && group.members.length === count;
+      }),
     );
   }
 

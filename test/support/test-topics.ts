@@ -38,7 +38,7 @@ export class TestTopics {
     await withAdmin(this.kafka, async (admin) => {
       await admin.createTopics({ topics, waitForLeaders: false });
       for (const { topic } of topics) {
-        await eventually(() => admin.fetchTopicOffsets(topic), { what: `${topic} has leaders` });
+        await eventually(`${topic} has leaders`, () => admin.fetchTopicOffsets(topic));
       }
     });
   }
@@ -50,18 +50,15 @@ export class TestTopics {
     await withAdmin(this.kafka, async (admin) => {
       const resources = [{ ...topic, configEntries }];
       await admin.alterConfigs({ validateOnly: false, resources });
-      await eventually(
-        async () => {
-          const asked = { ...topic, configNames: Object.keys(config) };
-          const described = await admin.describeConfigs({
-            includeSynonyms: false,
-            resources: [asked],
-          });
-          const entries = described.resources[0]?.configEntries ?? [];
-          return entries.every(({ configName, configValue }) => config[configName] === configValue);
-        },
-        { what: `${name} is configured` },
-      );
+      await eventually(`${name} is configured`, async () => {
+        const asked = { ...topic, configNames: Object.keys(config) };
+        const described = await admin.describeConfigs({
+          includeSynonyms: false,
+          resources: [asked],
+        });
+        const entries = described.resources[0]?.configEntries ?? [];
+        return entries.every(({ configName, configValue }) => config[configName] === configValue);
+      });
     });
   }
 
@@ -93,8 +90,9 @@ export class TestTopics {
     try {
       await reader.start([name]);
       await eventually(
+        `${topic} is read to its end`,
         () => ends.every(({ partition, end }) => reader.positionOf(name, partition) >= end),
-        { what: `${topic} is read to its end`, timeoutMs: READ_TIMEOUT_MS },
+        READ_TIMEOUT_MS,
       );
     } finally {
       await reader.stop();
@@ -135,9 +133,7 @@ export class TestTopics {
     const name = `${this.prefix}${topic}`;
     await withAdmin(this.kafka, async (admin) => {
       await admin.deleteTopics({ topics: [name] });
-      await eventually(async () => !(await admin.listTopics()).includes(name), {
-        what: `${topic} is gone`,
-      });
+      await eventually(`${topic} is gone`, async () => !(await admin.listTopics()).includes(name));
     });
   }
 
@@ -154,23 +150,21 @@ export class TestTopics {
       await admin.alterPartitionReassignments({
         topics: [{ topic: name, partitionAssignment: [{ partition: 0, replicas: others }] }],
       });
-      await eventually(async () => (await first())?.leader === others[0], {
-        what: `${topic} is led by another broker`,
-      });
+      await eventually(
+        `${topic} is led by another broker`,
+        async () => (await first())?.leader === others[0],
+      );
     });
   }
 
   /** Waits until each of so many brokers has all of what it copies of the others. */
   async untilInSync(brokers: number): Promise<void> {
     await withAdmin(this.kafka, (admin) =>
-      eventually(
-        async () => {
-          const { topics } = await admin.fetchTopicMetadata();
-          const partitions = topics.flatMap((topic) => topic.partitions);
-          return partitions.every(({ isr }) => isr.length === brokers);
-        },
-        { what: `${brokers} brokers in sync` },
-      ),
+      eventually(`${brokers} brokers in sync`, async () => {
+        const { topics } = await admin.fetchTopicMetadata();
+        const partitions = topics.flatMap((topic) => topic.partitions);
+        return partitions.every(({ isr }) => isr.length === brokers);
+      }),
     );
   }
 }

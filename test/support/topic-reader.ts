@@ -38,37 +38,35 @@ export class TopicReader {
   }
 
   /** The first record that matches, waiting for it if need be. */
-  find(matches: (record: ReadRecord) => boolean, what: string): Promise<ReadRecord> {
-    return eventually(() => this.records.find(matches), { what });
+  find(what: string, matches: (record: ReadRecord) => boolean): Promise<ReadRecord> {
+    return eventually(what, () => this.records.find(matches));
   }
 
   /** What is read first about a machine. */
   about(machineId: string): Promise<ReadRecord> {
     return this.find(
-      (record) => header(record, 'ce_subject') === machineId,
       `an outcome for ${machineId}`,
+      (record) => header(record, 'ce_subject') === machineId,
     );
   }
 
   /** An outcome of a message, of that type if one is given. */
   outcomeOf(messageId: string, type?: string): Promise<ReadRecord> {
     return this.find(
+      `an outcome ${type ?? ''} of ${messageId}`,
       (record) =>
         isOutcomeOf(record, messageId) &&
         (type === undefined || header(record, 'ce_type') === type),
-      `an outcome ${type ?? ''} of ${messageId}`,
     );
   }
 
   /** At least `count` records that match, waiting for them if need be. */
   async take(
     count: number,
-    matches: (record: ReadRecord) => boolean,
     what: string,
+    matches: (record: ReadRecord) => boolean,
   ): Promise<ReadRecord[]> {
-    await eventually(() => this.records.filter(matches).length >= count, {
-      what: `${count} × ${what}`,
-    });
+    await eventually(`${count} × ${what}`, () => this.records.filter(matches).length >= count);
     return this.records.filter(matches);
   }
 }

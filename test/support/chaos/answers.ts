@@ -65,6 +65,7 @@ export class Answers {
   async untilAll(messageIds: readonly string[], timeoutMs: number): Promise<void> {
     let waiting = messageIds;
     await eventually(
+      `a final outcome of each of ${messageIds.length} messages`,
       () => {
         this.catchUp();
         const first = waiting.findIndex((id) => !this.final.has(id));
@@ -73,7 +74,7 @@ export class Answers {
         waiting = waiting.slice(first);
         throw new Error(`up to ${waiting.length} wait, like ${waiting[0] ?? ''}`);
       },
-      { what: `a final outcome of each of ${messageIds.length} messages`, timeoutMs },
+      timeoutMs,
     );
   }
 

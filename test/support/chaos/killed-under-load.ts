@@ -56,7 +56,7 @@ async function killUnderLoad(
   await answers.untilAll(load.messageIds, 60_000);
   const inputs = await kafka.read(TOPICS.workOrderLists, TOPICS.downtimeReasons);
   const { records } = inputs;
-  await eventually(() => records.length === load.messageIds.length, { what: 'all input is read' });
+  await eventually('all input is read', () => records.length === load.messageIds.length);
   const calls = await sandbox.allCalls();
   return { plant, answers, calls, takeovers, committed, inputs: records };
 }

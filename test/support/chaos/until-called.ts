@@ -9,23 +9,21 @@ export async function untilCalled(
   { times, since = 0 }: { times: number; since?: number },
 ): Promise<void> {
   const operation = OPERATION_OF[kind];
-  await eventually(async () => (await sandbox.countCalls(operation, since, times)) === times, {
-    what: `${times} calls of ${operation}`,
-  });
+  await eventually(
+    `${times} calls of ${operation}`,
+    async () => (await sandbox.countCalls(operation, since, times)) === times,
+  );
 }
 
 /** Waits until from now on a call has been made for each machine: all of them move. */
 export async function untilAllMove({ sandbox, load }: ChaosPlant): Promise<void> {
   const standing = new Set(load.machineIds);
   let last = await sandbox.newestCall();
-  await eventually(
-    async () => {
-      for (const { machineIds, sequence } of await sandbox.allCalls(last)) {
-        last = sequence;
-        for (const machineId of machineIds) standing.delete(machineId);
-      }
-      return standing.size === 0;
-    },
-    { what: 'a call is made for every machine' },
-  );
+  await eventually('a call is made for every machine', async () => {
+    for (const { machineIds, sequence } of await sandbox.allCalls(last)) {
+      last = sequence;
+      for (const machineId of machineIds) standing.delete(machineId);
+    }
+    return standing.size === 0;
+  });
 }

@@ -118,8 +118,8 @@ describe('what a test reads', () => {
 
     reader.add({ ...record(LOST, { payload: { reason: 'lunch' } }), ...place });
     expect(() => reader.records).toThrow(/reason must be equal to one of/);
-    await expect(reader.find(() => true, 'a record')).rejects.toThrow(FinalFailure);
-    await expect(reader.take(1, () => true, 'record')).rejects.toThrow(/reason must be/);
+    await expect(reader.find('a record', () => true)).rejects.toThrow(FinalFailure);
+    await expect(reader.take(1, 'record', () => true)).rejects.toThrow(/reason must be/);
   });
 
   it('may be anything on the topics of others', () => {

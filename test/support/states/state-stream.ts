@@ -59,9 +59,10 @@ export async function readStateStream(kafka: TestKafka, partitions: number): Pro
   }
   const reader = await kafka.read(...Object.keys(END_RECORDS));
   const isEnd = ({ key }: ReadRecord): boolean => key?.toString() === END;
-  await eventually(() => reader.records.filter(isEnd).length === 2 * partitions, {
-    what: 'all that was published is read',
-  });
+  await eventually(
+    'all that was published is read',
+    () => reader.records.filter(isEnd).length === 2 * partitions,
+  );
   return toStream(reader.records.filter((record) => !isEnd(record)));
 }
 

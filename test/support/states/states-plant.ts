@@ -76,8 +76,8 @@ export class StatesPlant {
   async untilPolled(times: number): Promise<void> {
     const since = await this.sandbox.newestCall();
     await eventually(
+      `${times} polls`,
       async () => (await this.sandbox.countCalls('getMachineState', since, times)) === times,
-      { what: `${times} polls` },
     );
   }
 
@@ -85,20 +85,16 @@ export class StatesPlant {
   async untilAllAnswered(): Promise<void> {
     const missing = new Set(this.machineIds);
     let last = await this.sandbox.newestCall();
-    await eventually(
-      async () => {
-        for (const call of await this.sandbox.allCalls(last)) {
-          last = call.sequence;
-          const isAnswer = call.status === 200 || call.status === 204;
-          if (call.operation !== 'getMachineState' || !isAnswer) continue;
-          for (const machineId of call.machineIds) missing.delete(machineId);
-        }
-        if (missing.size > 0)
-          throw new Error(`${missing.size} wait, like ${[...missing][0] ?? ''}`);
-        return true;
-      },
-      { what: 'the service answers for every machine' },
-    );
+    await eventually('the service answers for every machine', async () => {
+      for (const call of await this.sandbox.allCalls(last)) {
+        last = call.sequence;
+        const isAnswer = call.status === 200 || call.status === 204;
+        if (call.operation !== 'getMachineState' || !isAnswer) continue;
+        for (const machineId of call.machineIds) missing.delete(machineId);
+      }
+      if (missing.size > 0) throw new Error(`${missing.size} wait, like ${[...missing][0] ?? ''}`);
+      return true;
+    });
   }
 
   async close(): Promise<void> {

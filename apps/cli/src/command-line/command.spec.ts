@@ -28,6 +28,16 @@ describe('what a command is called with', () => {
   );
 
   it.each([
+    'dlq list a --code unknown-machine --code=too-large',
+    'dlq list a --limit 2 --limit=2',
+    'dlq show a --offset 1 --offset=1',
+    'dlq replay a --machine M-404 --machine=M-404',
+  ])('is refused where it has an option twice rather than take the last: %s', async (words) => {
+    const message = expect.stringMatching(/^error: option '--.* may be given once only$/) as string;
+    expect(await called(...words.split(' '))).toMatchObject({ message });
+  });
+
+  it.each([
     ['help', 'machine-bridge [options] <command>'],
     ['help dlq', 'dlq -- <command>'],
     ['help dlq show', 'dlq -- show [options] <topic>'],

@@ -62,10 +62,10 @@ describe('KafkaConsumer', () => {
   };
 
   const untilGroup = (isSo: (state: string, members: number) => boolean, what: string) =>
-    eventually(async () => {
+    eventually(what, async () => {
       const [group] = (await admin.describeGroups([topicPrefix])).groups;
       return group !== undefined && isSo(group.state, group.members.length);
-    }, what);
+    });
 
   it('hands nothing over as another process still has calls in flight, and goes on once these have ended', async () => {
     const members: { calls: CallSlots; handed: InboundMessage[] }[] = [];
@@ -94,7 +94,7 @@ describe('KafkaConsumer', () => {
     joinGroup();
     await untilGroup((state, count) => state === 'Stable' && count === 2, 'two share the group');
     await produce(1);
-    await eventually(async () => (await committed()) === 1, 'the first is committed');
+    await eventually('the first is committed', async () => (await committed()) === 1);
 
     let goOn: () => void = () => undefined;
     onHanded = () =>
@@ -102,14 +102,14 @@ describe('KafkaConsumer', () => {
         goOn = resolve;
       });
     await produce(MESSAGES);
-    await eventually(() => members.some(({ handed }) => handed.length > 0), 'one has messages');
+    await eventually('one has messages', () => members.some(({ handed }) => handed.length > 0));
     const [owner, other] = members[0]?.handed.length === 0 ? members.reverse() : members;
     expect(owner!.handed.length).toBeLessThan(MESSAGES);
     expect(other!.calls.tryAcquire()).toBe(true);
     joinGroup();
     await untilGroup((state) => state === 'PreparingRebalance', 'partitions are shared out anew');
     // the owner hears of it by its heartbeat
-    await eventually(() => owner!.calls.permit.objection() !== undefined, 'the owner has drained');
+    await eventually('the owner has drained', () => owner!.calls.permit.objection() !== undefined);
     onHanded = finishAll;
     await finishAll();
     goOn();
@@ -119,7 +119,7 @@ describe('KafkaConsumer', () => {
     expect(owner!.handed).toEqual([]);
 
     other!.calls.release();
-    await eventually(async () => (await committed()) > MESSAGES, 'all is committed');
+    await eventually('all is committed', async () => (await committed()) > MESSAGES);
     expect(new Set(finished).size).toBe(MESSAGES + 1);
   });
 
@@ -135,7 +135,7 @@ describe('KafkaConsumer', () => {
         message.finish();
       }
     });
-    await eventually(async () => (await committed()) === 2, 'both are committed');
+    await eventually('both are committed', async () => (await committed()) === 2);
     expect(givenUp).toEqual([0]);
     expect(handled.filter((text) => text === 'bad')).toHaveLength(3);
     expect(handled).toContain('good');
@@ -171,15 +171,15 @@ describe('KafkaConsumer', () => {
         { value: '2' },
         { value: '3' },
       );
-      await eventually(async () => (await committed()) === 1, 'the first is committed');
-      await eventually(() => handed.length === 4, 'all are handed over');
+      await eventually('the first is committed', async () => (await committed()) === 1);
+      await eventually('all are handed over', () => handed.length === 4);
       await before.close();
       const partitions = [{ partition: 0, offset: '3' }];
       await admin.deleteTopicRecords({ topic, partitions });
 
       join(finish);
       await sendWithStock(topic, { value: '4' });
-      await eventually(async () => (await committed()) === 5, 'the new one is committed');
+      await eventually('the new one is committed', async () => (await committed()) === 5);
       expect(handed).toEqual(['0', 'stuck 1', '2', '3', '4']);
       const lost = { msg: 'messages lost: deleted before they were read', topic, partition: 0 };
       expect(errors).toEqual([{ ...lost, offset: 1, until: 3 }]);
@@ -234,7 +234,7 @@ describe('KafkaConsumer', () => {
       await admin.setOffsets({ groupId: topicPrefix, topic, partitions });
 
       const { handed } = joinAndFinish();
-      await eventually(() => handed.includes('committed 8'), 'the last is handed over');
+      await eventually('the last is handed over', () => handed.includes('committed 8'));
       expect(handed).toEqual(['committed 2', 'committed 8']);
     });
 
@@ -243,25 +243,25 @@ describe('KafkaConsumer', () => {
       await send(open, { value: 'open 0' });
       await sendWithStock(topic, { value: 'behind 1' }, { value: 'behind 2' });
       const { consumer, handed } = joinAndFinish();
-      await eventually(async () => {
+      await eventually('all three lag', async () => {
         const [backlog] = await consumer.measureBacklog();
         return backlog?.lag === 3;
-      }, 'all three lag');
+      });
       expect(await groupOffsets(kafka, topicPrefix, [topic])).toMatchObject([{ end: 3 }]);
       expect(handed).toEqual([]);
       await open.abort();
-      await eventually(() => handed.length === 2, 'what was behind is handed over');
+      await eventually('what was behind is handed over', () => handed.length === 2);
     });
 
     it('commits and counts up to its end, past the markers there', async () => {
       const { consumer, handed } = joinAndFinish();
       const isAt = (end: number): Promise<void> =>
-        eventually(async () => {
+        eventually(`offset ${end} is committed and nothing lags`, async () => {
           const [ends] = await admin.fetchTopicOffsets(topic);
           const [backlog] = await consumer.measureBacklog();
           const offsets = [Number(ends?.high), await committed(), backlog?.lag];
           return offsets.join() === `${end},${end},0`;
-        }, `offset ${end} is committed and nothing lags`);
+        });
       const aborted = await begin();
       await send(aborted, { value: 'aborted 0' });
       await aborted.abort();

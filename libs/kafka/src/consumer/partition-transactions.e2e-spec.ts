@@ -73,7 +73,7 @@ describe('PartitionTransactions', () => {
 
     /** Returns what is not finished yet. */
     async takes(count: number): Promise<number[]> {
-      await eventually(() => this.isRecalled, 'the partition is recalled');
+      await eventually('the partition is recalled', () => this.isRecalled);
       const source = { timestamp: '0', key: null, value: null, headerList: [], bytes: 1 };
       const records = Array.from({ length: count }, (_, position) => ({ ...source, position }));
       this.progress.addFetched(records, count);
@@ -151,10 +151,10 @@ describe('PartitionTransactions', () => {
           return Promise.resolve();
         },
       });
-      await eventually(async () => {
+      await eventually(`${name} holds as much`, async () => {
         const [end] = await admin.fetchTopicOffsets(topic);
         return values.length >= expected.length && position >= Number(end!.high);
-      }, `${name} holds as much`);
+      });
     } finally {
       await consumer.disconnect();
     }
@@ -162,7 +162,7 @@ describe('PartitionTransactions', () => {
   };
 
   const untilCommitted = (offset: number): Promise<void> =>
-    eventually(async () => (await commit()).offset === offset, `${offset} is committed`);
+    eventually(`${offset} is committed`, async () => (await commit()).offset === offset);
 
   const commit = async (): Promise<{ offset: number; metadata: string | null }> => {
     const [topic] = await admin.fetchOffsets({
@@ -253,7 +253,7 @@ describe('PartitionTransactions', () => {
       }
       await realDelayMs(offset);
     }
-    await eventually(() => owner.ends.length === 20, 'all is committed');
+    await eventually('all is committed', () => owner.ends.length === 20);
     await untilWritten(
       'outcomes',
       Array.from({ length: 20 }, (_, at) => String(at)),
@@ -265,19 +265,19 @@ describe('PartitionTransactions', () => {
     const name = `${prefix}dead-letters`;
     await admin.deleteTopics({ topics: [name] });
     // until then the broker takes records for it
-    await eventually(async () => !(await admin.listTopics()).includes(name), 'the topic is gone');
+    await eventually('the topic is gone', async () => !(await admin.listTopics()).includes(name));
     const owner = new Owner();
     await owner.takes(3);
     owner.write(0, [record('dead-letter', 'dead-letters'), record('rejected')]);
     owner.write(1, [record('one', 'outcomes', 'M-2')]);
-    await eventually(() => owner.ends.includes('1 committed'), 'the other is committed');
+    await eventually('the other is committed', () => owner.ends.includes('1 committed'));
     owner.write(2, [record('two', 'outcomes', 'M-3')]);
-    await eventually(() => owner.ends.includes('2 committed'), 'so is what comes later');
+    await eventually('so is what comes later', () => owner.ends.includes('2 committed'));
     expect(owner.ends).not.toContain('0 committed');
     await untilCommitted(0);
     const deadLetters = [{ name, cleanupPolicy: 'delete' as const }];
     await ensureTopics(kafka, deadLetters, { create: true, partitions: 1 });
-    await eventually(() => owner.ends.includes('0 committed'), 'it is committed at last');
+    await eventually('it is committed at last', () => owner.ends.includes('0 committed'));
     await untilWritten('outcomes', ['one', 'two', 'rejected']);
     await untilCommitted(3);
   });
@@ -356,7 +356,7 @@ describe('PartitionTransactions', () => {
       { ...record('whole'), leaner: () => record('lean') },
     ]);
     owner.write(1, [record('one')]);
-    await eventually(() => owner.ends.length === 2, 'both have ended');
+    await eventually('both have ended', () => owner.ends.length === 2);
     expect(owner.ends).toEqual(['0 committed', '1 committed']);
     await untilWritten(
       'dead-letters',
@@ -375,15 +375,15 @@ describe('PartitionTransactions', () => {
       record(randomBytes(100), 'dead-letters'),
     ]);
     owner.write(1, [record('one', 'outcomes', 'M-2')]);
-    await eventually(() => owner.ends.includes('1 committed'), 'the other is committed');
+    await eventually('the other is committed', () => owner.ends.includes('1 committed'));
     const problemOf = (name: string) =>
       owner.health.all().find(({ topic }) => topic === `${prefix}${name}`)?.problem;
-    await eventually(() => problemOf('dead-letters') !== undefined, 'the topic is named');
+    await eventually('the topic is named', () => problemOf('dead-letters') !== undefined);
     expect(problemOf('dead-letters')).toContain('larger than max.message.bytes allows');
     expect(problemOf('outcomes')).toBeUndefined();
     expect(owner.ends).toEqual(['1 committed']);
     await setMaxMessageBytes(100_000);
-    await eventually(() => owner.ends.length === 2, 'both have ended');
+    await eventually('both have ended', () => owner.ends.length === 2);
     expect(owner.ends).toEqual(['1 committed', '0 committed']);
     await untilWritten('outcomes', ['one', 'whole']);
     await untilCommitted(2);
@@ -394,7 +394,7 @@ describe('PartitionTransactions', () => {
     await owner.takes(2);
     owner.write(0, [record(randomBytes(200_000), 'dead-letters')]);
     owner.write(1, [record('one')]);
-    await eventually(() => owner.ends.length === 2, 'both have ended');
+    await eventually('both have ended', () => owner.ends.length === 2);
     expect(owner.ends.sort()).toEqual(['0 too-large', '1 committed']);
   });
 });

@@ -68,8 +68,8 @@ class Member {
 
   async untilOwns(partitions: string): Promise<void> {
     await eventually(
-      () => this.log.at(-1) === `owns ${partitions}`,
       `it owns ${partitions}, of ${this.log.join('; ')}`,
+      () => this.log.at(-1) === `owns ${partitions}`,
       40_000,
     );
   }
@@ -144,7 +144,7 @@ describe('SupervisedConsumer', () => {
       isLoading = false;
       return Promise.reject(createErrorFromCode(COORDINATOR_LOADING));
     };
-    await eventually(() => member.log.includes('owns '), 'it lets go of what it had', 40_000);
+    await eventually('it lets go of what it had', () => member.log.includes('owns '), 40_000);
     await member.untilOwns('0,1');
     expect(member.consumer.state).toBe('running');
   });
@@ -166,9 +166,9 @@ describe('SupervisedConsumer', () => {
     await member.untilOwns('0,1');
     const eventsBefore = member.log.length;
     refusals = 3;
-    await eventually(() => refusals === 0, 'three fetches have been refused');
+    await eventually('three fetches have been refused', () => refusals === 0);
     await sendWithStock(topic, { partition: 0, value: 'x' });
-    await eventually(() => fetches === 1, 'what is written is fetched');
+    await eventually('what is written is fetched', () => fetches === 1);
     expect(member.log.at(-1)).toBe('owns 0,1');
     expect(member.log).toHaveLength(eventsBefore);
   }, 90_000);
@@ -193,14 +193,14 @@ describe('SupervisedConsumer', () => {
     const held = join('B', {
       kafka: new Kafka({ brokers: testBrokers, clientId: 'held', logLevel: logLevel.NOTHING }),
     });
-    await eventually(() => /^owns [01]$/.test(held.log.at(-1) ?? ''), 'they share');
+    await eventually('they share', () => /^owns [01]$/.test(held.log.at(-1) ?? ''));
     const before = held.log.length;
     const ownedBefore = held.log.at(-1)!;
     isToBeHeld = true;
     const third = join('C');
     await eventually(
-      () => isHeld && third.log.filter((event) => event.startsWith('owns')).length === 2,
       'the others work in a generation that the held one does not know of',
+      () => isHeld && third.log.filter((event) => event.startsWith('owns')).length === 2,
     );
     await third.consumer.stop();
     goOn();
@@ -229,7 +229,7 @@ describe('SupervisedConsumer', () => {
       if (request.groupId === topic) joins += 1;
       return joinGroup.call(this, request);
     };
-    await eventually(() => member.log.at(-1) === 'drains', 'it is given up');
+    await eventually('it is given up', () => member.log.at(-1) === 'drains');
     isSilent = false;
     answerAll();
     end();
@@ -251,17 +251,17 @@ describe('SupervisedConsumer', () => {
     await first.untilOwns('0,1');
     const second = join('B');
     await eventually(
-      () => /^owns [01]$/.test(second.log.at(-1) ?? ''),
       'they share the partitions',
+      () => /^owns [01]$/.test(second.log.at(-1) ?? ''),
       40_000,
     );
     isPoisoned = true;
     await sendWithStock(topic, { partition: 0, value: 'x' }, { partition: 1, value: 'x' });
-    await eventually(() => first.log.at(-1) === 'drains', 'the first has crashed');
+    await eventually('the first has crashed', () => first.log.at(-1) === 'drains');
     expect(await membersOfGroup()).toBe(2);
     isPoisoned = false;
     end();
-    await eventually(() => first.log.includes('owns '), 'the first is out', 40_000);
+    await eventually('the first is out', () => first.log.includes('owns '), 40_000);
     const drained = log.lastIndexOf('A has drained', log.lastIndexOf('A owns '));
     const taken = log.indexOf('B owns 0,1');
     expect(taken === -1 || taken > drained).toBe(true);
@@ -294,13 +294,13 @@ describe('SupervisedConsumer', () => {
           return noAnswer();
         };
         await eventually(
-          () => realNowMs() - silentSinceMs > silenceMs,
           'heartbeats have been missing for long enough',
+          () => realNowMs() - silentSinceMs > silenceMs,
         );
       }
       isPoisoned = true;
       await sendWithStock(topic, { partition: 0, value: 'x' });
-      await eventually(() => deadlines.length > 0, 'it has crashed');
+      await eventually('it has crashed', () => deadlines.length > 0);
       expect(deadlines[0]).toBeLessThanOrEqual(Math.min(5000, mostLeftMs));
     },
   );
@@ -317,10 +317,10 @@ describe('SupervisedConsumer', () => {
         handedOn.push(...batch.messages.map(({ offset }) => `${partition}/${offset}`));
       },
     });
-    await eventually(() => handedOn.length > 1, 'both are handed on');
+    await eventually('both are handed on', () => handedOn.length > 1);
     await sendWithStock(topic, ...messages);
     const isThere = (message: string): boolean => handedOn.includes(message);
-    await eventually(() => isThere('0/1') && isThere('1/1'), 'what follows is handed on');
+    await eventually('what follows is handed on', () => isThere('0/1') && isThere('1/1'));
     expect([...handedOn].sort()).toEqual(['0/0', '0/1', '1/0', '1/1']);
   });
 
@@ -338,7 +338,7 @@ describe('SupervisedConsumer', () => {
     await member.untilOwns('0,1');
     const before = [...member.log];
     await sendWithStock(topic, { partition: 0, value: 'x' });
-    await eventually(() => handedOn.length > 0, 'the message is handed on', 40_000);
+    await eventually('the message is handed on', () => handedOn.length > 0, 40_000);
     expect(handedOn).toEqual(['0']);
     expect(member.log).toEqual(before);
   }, 60_000);
@@ -373,13 +373,13 @@ describe('SupervisedConsumer', () => {
       await member.untilOwns('0,1');
       expect(member.consumer.unreadable.problem).toContain(deleted);
       await sendWithStock(topic, { partition: 0, value: 'x' });
-      await eventually(() => handedOn.includes(topic), 'the other topic is read');
+      await eventually('the other topic is read', () => handedOn.includes(topic));
 
       await create();
       await member.untilOwns('0,0,1');
       expect(member.consumer.unreadable.problem).toBeUndefined();
       await sendWithStock(deleted, { partition: 0, value: 'x' });
-      await eventually(() => handedOn.includes(deleted), 'it is read');
+      await eventually('it is read', () => handedOn.includes(deleted));
     }, 90_000);
 
     it('goes on without it where it was the only one of messages', async () => {
@@ -396,8 +396,8 @@ describe('SupervisedConsumer', () => {
       await remove();
       const { consumer } = member;
       await eventually(
-        () => consumer.state === 'broken' && consumer.endedBecause?.includes(deleted) === true,
         'it names the topic',
+        () => consumer.state === 'broken' && consumer.endedBecause?.includes(deleted) === true,
         40_000,
       );
       await create();

@@ -82,7 +82,7 @@ describe('SupervisedConsumer', () => {
     await heartbeatIn(500);
     expect(consumer.endedBecause).toBeUndefined();
     await heartbeatIn(4000);
-    await eventually(() => consumer.endedBecause !== undefined, 'it is replaced');
+    await eventually('it is replaced', () => consumer.endedBecause !== undefined);
     expect(consumer.endedBecause).toBe('a rebalance was not gone through with');
   });
 

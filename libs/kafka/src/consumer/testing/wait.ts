@@ -11,8 +11,8 @@ export async function until(isSo: () => boolean): Promise<void> {
 
 /** @param what in words, for the failure */
 export async function eventually(
-  isSo: () => boolean | Promise<boolean>,
   what: string,
+  isSo: () => boolean | Promise<boolean>,
   timeoutMs = LAST_RESORT_MS,
 ): Promise<void> {
   await reached(isSo, `it did not come about that ${what}`, timeoutMs, () => realDelayMs(10));
