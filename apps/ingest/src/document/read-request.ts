@@ -8,6 +8,7 @@ import {
   type Parsed,
   readJson,
   rejected,
+  STRUCTURED_MODE,
   TOPICS,
 } from '#libs/contracts';
 import { matches } from '#libs/erp-formats';
@@ -32,7 +33,6 @@ const TOPIC_OF: Readonly<Record<DocumentPath, InputTopic>> = {
   '/reasons': TOPICS.downtimeReasons,
 };
 
-const STRUCTURED = 'application/cloudevents+json';
 const BATCHED = 'application/cloudevents-batch+json';
 const MAX_EVENTS = 1000;
 /** Passed on as they are: the original topic of UMH, and traces. */
@@ -52,7 +52,7 @@ export function readDocument(
 ): Parsed<Message> {
   const topic = TOPIC_OF[path];
   const contentType = headerOf(headers, 'content-type') ?? null;
-  if (mediaType(contentType) === STRUCTURED) {
+  if (mediaType(contentType) === STRUCTURED_MODE) {
     const event = readEvent(body);
     return event.ok ? parsed(structured(topic, event.value, headers, body)) : event;
   }
@@ -84,7 +84,7 @@ export function readEvents(
 ): Parsed<{ messages: Message[]; isBatch: boolean }> {
   const type = mediaType(headerOf(headers, 'content-type') ?? null);
   if (type === BATCHED) return readBatch(headers, body, eventTypes);
-  const isStructured = type === STRUCTURED;
+  const isStructured = type === STRUCTURED_MODE;
   const event = isStructured ? readEvent(body) : parsed(attributesOf(headers));
   if (!event.ok) return event;
   const topic = topicOfType(event.value['type'], eventTypes);
@@ -130,7 +130,7 @@ function structured(
   const others = passedOn(headers).filter(([name]) => name !== 'content-type');
   return {
     ...{ topic, value, id: idOf(event) },
-    headers: [['content-type', `${STRUCTURED}; charset=UTF-8`], ...others],
+    headers: [['content-type', `${STRUCTURED_MODE}; charset=UTF-8`], ...others],
   };
 }
 
