@@ -1,7 +1,9 @@
 import { readFileSync } from 'node:fs';
 
-import { fixture, readMessages, readSnapshots } from '../test/read-messages.js';
+import { readMessages, readSnapshots } from '../test/read-messages.js';
 import { FORMATS, readOrderDocument } from './read-orders.js';
+
+const fixture = (name: string): Buffer => readFileSync(`libs/erp-formats/test/fixtures/${name}`);
 
 const ORDER = { orderId: '1', changedAt: 1, status: 'released', operations: [] };
 const IDOC =

@@ -1,4 +1,3 @@
-import { readFileSync } from 'node:fs';
 import type { OrderMessage, OrderSnapshot } from '#libs/contracts';
 
 import type { OrderDocument } from '../src/document/order-format.js';
@@ -23,10 +22,6 @@ export function readSnapshots(body: Buffer | string, options: Options = {}): Ord
     if (kind === 'change') throw new Error(`order ${order.orderId} is no whole order`);
     return order;
   });
-}
-
-export function fixture(name: string): Buffer {
-  return readFileSync(`libs/erp-formats/test/fixtures/${name}`);
 }
 
 export function epochSeconds(rfc3339: string): number {

@@ -1,5 +1,8 @@
+import { readFileSync } from 'node:fs';
 import type { OrderMessage } from '#libs/contracts';
-import { epochSeconds, fixture, readMessages } from '../../test/read-messages.js';
+import { epochSeconds, readMessages } from '../../test/read-messages.js';
+
+const fixture = (name: string): Buffer => readFileSync(`libs/erp-formats/test/fixtures/${name}`);
 
 const PUBLISHED = epochSeconds('2024-03-18T09:15:02Z');
 const required = (...ids: string[]): string =>

@@ -1,4 +1,7 @@
-import { epochSeconds, fixture, readMessages } from '../../test/read-messages.js';
+import { readFileSync } from 'node:fs';
+import { epochSeconds, readMessages } from '../../test/read-messages.js';
+
+const fixture = (name: string): Buffer => readFileSync(`libs/erp-formats/test/fixtures/${name}`);
 
 const OPERATION = {
   ProductionOrderNumber: 'P7',

@@ -1,4 +1,7 @@
-import { epochSeconds, fixture, readMessages, readSnapshots } from '../../test/read-messages.js';
+import { readFileSync } from 'node:fs';
+import { epochSeconds, readMessages, readSnapshots } from '../../test/read-messages.js';
+
+const fixture = (name: string): Buffer => readFileSync(`libs/erp-formats/test/fixtures/${name}`);
 
 const WORK_ORDER = { id: 41, state: 'ready', workcenter_id: [3, 'FR01'] };
 const order = (more: object = {}): object => ({
