@@ -270,8 +270,8 @@ describe('the Machine Data Service, as its interface describes it', () => {
 
     it.each([
       [{}, 'machines is missing'],
-      [[], expect.any(String)],
-      [7, expect.any(String)],
+      [[], expect.any(String) as string],
+      [7, expect.any(String) as string],
       [{ machines: 'M-001' }, 'each value in machines must be an object'],
       [{ machines: {} }, 'machines must be an array'],
       [{ machines: [[]] }, 'each value in machines must be an object'],

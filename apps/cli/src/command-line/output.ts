@@ -22,7 +22,7 @@ export function counted(count: number, noun: string): string {
 }
 
 /** Lines of a table; the last column has any width. */
-export function tableLines(rows: readonly (readonly string[])[]): string[] {
+function tableLines(rows: readonly (readonly string[])[]): string[] {
   const widths: number[] = [];
   for (const row of rows) {
     row.forEach((cell, index) => (widths[index] = Math.max(widths[index] ?? 0, cell.length)));
