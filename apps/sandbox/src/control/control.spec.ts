@@ -5,6 +5,10 @@ import type { Fault } from './fault-board.js';
 const HTML = 'text/html; charset=utf-8';
 const ALWAYS_IDLE = [{ startTime: NOW - 86_400, state: 'IDLE' }];
 const INFO = ['GET', 'mahcineInfo'] as const;
+const refusal = (why: string) => ({
+  statusCode: 400,
+  message: expect.stringContaining(why) as string,
+});
 
 describe('the control API', () => {
   let sandbox: RunningSandbox;
@@ -217,10 +221,7 @@ describe('the control API', () => {
     ])('keeps the faults in force when one of the new ones is wrong: %j', async (faults, why) => {
       await place({ operation: '*', status: 500 });
       const answer = await sandbox.control('PUT', 'faults', faults);
-      expect(answer.json).toMatchObject({
-        statusCode: 400,
-        message: expect.stringContaining(why) as string,
-      });
+      expect(answer.json).toMatchObject(refusal(why));
       expect((await sandbox.service(...INFO)).status).toBe(500);
     });
   });
@@ -352,10 +353,7 @@ describe('what the control API refuses', () => {
     [{ operation: '*', statuss: 500 }, 'statuss'],
   ])('refuses %j with 400 and says why', async (fault, why) => {
     const answer = await sandbox.control('POST', 'faults', fault);
-    expect(answer.json).toMatchObject({
-      statusCode: 400,
-      message: expect.stringContaining(why) as string,
-    });
+    expect(answer.json).toMatchObject(refusal(why));
   });
 
   it.each(['machines/M-999', 'machines/M-999/timeline'])('answers %s with 404', async (path) => {
@@ -376,10 +374,7 @@ describe('what the control API refuses', () => {
 
   it('refuses a timeline script that contradicts itself with 400', async () => {
     const answer = await sandbox.control('POST', 'timeline', { machines: [{ machineId: 'X' }] });
-    expect(answer.json).toMatchObject({
-      statusCode: 400,
-      message: expect.stringContaining('periods') as string,
-    });
+    expect(answer.json).toMatchObject(refusal('periods'));
   });
 });
 
