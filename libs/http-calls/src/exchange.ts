@@ -40,7 +40,7 @@ export interface HttpRequest {
 }
 
 /** What is kept of the underlying failure: an HTTP library's own error carries the request's headers. */
-export interface HttpErrorCause {
+interface HttpErrorCause {
   message: string;
 }
 
