@@ -5,7 +5,7 @@ import { MachineCloudClient } from '#libs/cloud-client';
 import { CallSlots } from '#libs/delivery';
 import { DowntimeReasons, DowntimeReasonsModule } from '../downtime-reasons/index.js';
 import { FlowControls } from '../flow-control/index.js';
-import { MachineDirectory } from '../machine-directory/index.js';
+import { MachineDirectory, ReasonLists } from '../machine-directory/index.js';
 import { PlatformModule } from '../platform/index.js';
 import { bridgeSettings } from '../platform/testing/bridge-settings.js';
 import { WorkOrderLists, WorkOrdersModule } from '../work-orders/index.js';
@@ -39,7 +39,7 @@ describe('DeliveryModule', () => {
     bridge = await NestFactory.createApplicationContext(BothFlows, { logger: false });
     const directory = bridge.get(MachineDirectory);
     jest.spyOn(directory, 'hasMachine').mockReturnValue(true);
-    jest.spyOn(directory, 'hasReason').mockReturnValue(true);
+    jest.spyOn(bridge.get(ReasonLists), 'has').mockReturnValue(true);
     const cloud = bridge.get(MachineCloudClient);
     const called = (what: string) => () => {
       log.push(what);

@@ -14,7 +14,7 @@ import {
   type TracedPermit,
 } from '../delivery/index.js';
 import { FlowControls } from '../flow-control/index.js';
-import { MachineDirectory } from '../machine-directory/index.js';
+import { MachineDirectory, ReasonLists } from '../machine-directory/index.js';
 import { BRIDGE_SETTINGS } from '../platform/index.js';
 
 type ReasonCommand = Command<DowntimeReason>;
@@ -36,6 +36,7 @@ export class DowntimeReasons {
     private readonly clock: Clock,
     private readonly cloud: MachineCloudClient,
     private readonly directory: MachineDirectory,
+    private readonly reasons: ReasonLists,
     outcomes: CommandOutcomes,
     slots: CallSlots,
     controls: FlowControls,
@@ -68,12 +69,9 @@ export class DowntimeReasons {
     const { machineId, payload } = command;
     const notNow = this.judgeTimes(payload);
     if (notNow !== undefined) return notNow;
-    if (
-      this.directory.hasMachine(machineId) &&
-      this.directory.hasReason(machineId, payload.reasonId)
-    )
-      return GO;
-    return this.lookUp(command);
+    const isKnown =
+      this.directory.hasMachine(machineId) && this.reasons.has(machineId, payload.reasonId);
+    return isKnown ? GO : this.lookUp(command);
   }
 
   /**
@@ -132,7 +130,7 @@ export class DowntimeReasons {
     const machine = await this.directory.admitMachine(machineId, signal);
     if (machine.kind !== 'go') return machine;
     const { reasonId } = payload;
-    const answer = await this.directory.checkReason(machineId, reasonId, signal, waiter.sinceMs);
+    const answer = await this.reasons.check(machineId, reasonId, signal, waiter.sinceMs);
     if (typeof answer === 'object') return answer;
     if (answer !== 'unknown') return GO;
     const detail = `${machineId} has no reason ${reasonId}`;

@@ -6,6 +6,6 @@ import { ReasonRefresh } from './reason-refresh.js';
 
 @Module({
   providers: [MachineDirectory, ReasonLists, ReasonRecords, ReasonRefresh],
-  exports: [MachineDirectory, ReasonRefresh],
+  exports: [MachineDirectory, ReasonLists, ReasonRefresh],
 })
 export class MachineDirectoryModule {}

@@ -74,7 +74,7 @@ describe('MachineDirectory', () => {
     const settings = bridgeSettings({ MACHINE_CLOUD_BASE_URL: baseUrl });
     clock = new ManualClock(1_763_680_000_000);
     client = new MachineCloudClient({ baseUrl, token: fixedToken('a-token') });
-    reasons = new ReasonLists(settings, client, clock);
+    reasons = new ReasonLists(settings, client, clock, { reasonsRead: () => undefined });
     directory = new MachineDirectory(settings, client, clock, reasons);
   });
 
@@ -279,7 +279,7 @@ describe('MachineDirectory', () => {
       const warn = jest.spyOn(Logger.prototype, 'warn').mockReturnValue(undefined);
       await directory.refresh();
       reasonList = { status: 200, body: { reasons: [{ name: 'No code' }, { code: '22' }] } };
-      expect(await directory.checkReason('M-1', '22', never)).toBe('known');
+      expect(await reasons.check('M-1', '22', never)).toBe('known');
       expect(warn.mock.calls).toEqual([
         [expect.objectContaining({ list: 'reasons', machineId: 'M-1', count: 1 })],
       ]);
@@ -292,26 +292,26 @@ describe('MachineDirectory', () => {
     const check = directory.checkMachine('M-9', waiter.signal);
     waiter.abort(new Error('enough'));
     await expect(check).rejects.toThrow('enough');
-    await expect(directory.checkReason('M-9', '22', waiter.signal)).rejects.toThrow('enough');
+    await expect(reasons.check('M-9', '22', waiter.signal)).rejects.toThrow('enough');
   });
 
   it('reads the reasons of a machine when they are first needed, and remembers them', async () => {
-    expect(await directory.checkReason('M-1', '22', never)).toBe('known');
-    expect(await directory.checkReason('M-1', '22', never)).toBe('known');
+    expect(await reasons.check('M-1', '22', never)).toBe('known');
+    expect(await reasons.check('M-1', '22', never)).toBe('known');
     expect(calls).toHaveLength(1);
   });
 
   it('asks once for reasons that are being read anew and that a command waits for', async () => {
     const read = reasons.refresh('M-1', never);
-    expect(await directory.checkReason('M-1', '22', never)).toBe('known');
+    expect(await reasons.check('M-1', '22', never)).toBe('known');
     expect(await read).toMatchObject({ kind: 'data' });
-    expect(await directory.checkReason('M-1', '22', never)).toBe('known');
+    expect(await reasons.check('M-1', '22', never)).toBe('known');
     expect(calls).toHaveLength(1);
   });
 
   it('keeps no list of reasons that nobody has asked for', async () => {
     await reasons.refresh('M-1', never);
-    expect(await directory.checkReason('M-1', '22', never)).toBe('known');
+    expect(await reasons.check('M-1', '22', never)).toBe('known');
     expect(calls).toHaveLength(2);
   });
 
@@ -320,10 +320,9 @@ describe('MachineDirectory', () => {
       .spyOn(client, 'getClassificationReasons')
       .mockResolvedValue({ kind: 'data', data: [{ name: 'Jam', code: '22' }] });
     const machineIds = Array.from({ length: 20_000 }, (_, index) => `M-${index}`);
-    const checkAll = () =>
-      Promise.all(machineIds.map((id) => directory.checkReason(id, '22', never)));
+    const checkAll = () => Promise.all(machineIds.map((id) => reasons.check(id, '22', never)));
     expect(new Set(await checkAll())).toEqual(new Set(['known']));
-    expect(machineIds.every((id) => directory.hasReason(id, '22'))).toBe(true);
+    expect(machineIds.every((id) => reasons.has(id, '22'))).toBe(true);
     await checkAll();
     expect(read).toHaveBeenCalledTimes(machineIds.length);
   });
@@ -336,10 +335,10 @@ describe('MachineDirectory', () => {
       return { kind: 'data', data: [{ name: 'Jam', code: '22' }] };
     });
     const machineIds = Array.from({ length: 100 }, (_, index) => `M-${index}`);
-    const first = machineIds.map((id) => directory.checkReason(id, '22', never));
+    const first = machineIds.map((id) => reasons.check(id, '22', never));
     const waiter = new AbortController();
-    const left = directory.checkReason('M-left', '22', waiter.signal);
-    const last = directory.checkReason('M-last', '22', never);
+    const left = reasons.check('M-left', '22', waiter.signal);
+    const last = reasons.check('M-last', '22', never);
     waiter.abort(new Error('enough'));
     await expect(left).rejects.toThrow('enough');
 
@@ -349,49 +348,49 @@ describe('MachineDirectory', () => {
   });
 
   it('looks a reason up again that has come since', async () => {
-    await directory.checkReason('M-1', '22', never);
+    await reasons.check('M-1', '22', never);
     passGap();
     reasonList = { status: 200, body: { reasons: [{ name: 'New', code: '23' }] } };
-    expect(await directory.checkReason('M-1', '23', never)).toBe('known');
+    expect(await reasons.check('M-1', '23', never)).toBe('known');
   });
 
   it('does not look an unknown reason up again for each message that names it', async () => {
     for (let message = 0; message < 100; message += 1) {
-      expect(await directory.checkReason('M-1', '99', never)).toBe('unknown');
+      expect(await reasons.check('M-1', '99', never)).toBe('unknown');
     }
     expect(calls).toHaveLength(1);
     reasonList = { status: 204 };
-    expect(await directory.checkReason('M-2', '22', never)).toBe('unknown');
+    expect(await reasons.check('M-2', '22', never)).toBe('unknown');
   });
 
   it('looks no reason up again that a look-up has not found since its message came', async () => {
     const cameMs = performance.now();
     const codes = ['97', '98', '99'];
     for (const code of codes) {
-      expect(await directory.checkReason('M-1', code, never, cameMs)).toBe('unknown');
+      expect(await reasons.check('M-1', code, never, cameMs)).toBe('unknown');
     }
     expect(calls).toHaveLength(1);
     passGap();
-    expect(await directory.checkReason('M-1', '97', never, performance.now())).toBe('unknown');
+    expect(await reasons.check('M-1', '97', never, performance.now())).toBe('unknown');
     expect(calls).toHaveLength(2);
   });
 
   it('looks a reason up for a message that has waited for long: it may have been added since', async () => {
     const cameMs = performance.now();
-    expect(await directory.checkReason('M-1', '98', never, cameMs)).toBe('unknown');
+    expect(await reasons.check('M-1', '98', never, cameMs)).toBe('unknown');
     reasonList.body = { reasons: [{ name: 'Setup', code: '97' }] };
     skippedMs += 30_000;
-    expect(await directory.checkReason('M-1', '97', never, cameMs)).toBe('known');
+    expect(await reasons.check('M-1', '97', never, cameMs)).toBe('known');
   });
 
   it('takes no empty list for an answer to other reasons', async () => {
     const cameMs = performance.now();
     const { body } = reasonList;
     reasonList.body = { reasons: [] };
-    expect(await directory.checkReason('M-1', '98', never, cameMs)).toBe('unknown');
+    expect(await reasons.check('M-1', '98', never, cameMs)).toBe('unknown');
     reasonList.body = body;
     passGap();
-    expect(await directory.checkReason('M-1', '22', never, cameMs)).toBe('known');
+    expect(await reasons.check('M-1', '22', never, cameMs)).toBe('known');
   });
 
   it.each([403, 404])(
@@ -399,51 +398,51 @@ describe('MachineDirectory', () => {
     async (status) => {
       reasonList = { status };
       for (let message = 0; message < 100; message += 1) {
-        expect(await directory.checkReason('M-1', String(message), never)).toBe('unverifiable');
+        expect(await reasons.check('M-1', String(message), never)).toBe('unverifiable');
       }
       expect(calls.filter((path) => path.includes('M-1')).length).toBeLessThanOrEqual(2);
       reasonList = { status: 200, body: { reasons: [{ name: 'Jam', code: '22' }] } };
-      expect(await directory.checkReason('M-2', '22', never)).toBe('known');
+      expect(await reasons.check('M-2', '22', never)).toBe('known');
     },
   );
 
   it('still knows a reason whose list has become old and cannot be read', async () => {
-    await directory.checkReason('M-1', '22', never);
+    await reasons.check('M-1', '22', never);
     passGap();
     clock.advance(3601);
     reasonList = { status: 503 };
-    expect(await directory.checkReason('M-1', '22', never)).toBe('known');
-    expect(await directory.checkReason('M-1', '22', never)).toBe('known');
+    expect(await reasons.check('M-1', '22', never)).toBe('known');
+    expect(await reasons.check('M-1', '22', never)).toBe('known');
     expect(calls).toHaveLength(2);
   });
 
   it('reads reasons anew when they are old', async () => {
-    await directory.checkReason('M-1', '22', never);
+    await reasons.check('M-1', '22', never);
     passGap();
     clock.advance(3601);
     reasonList = { status: 200, body: { reasons: [{ name: 'New', code: '23' }] } };
-    expect(await directory.checkReason('M-1', '22', never)).toBe('unknown');
+    expect(await reasons.check('M-1', '22', never)).toBe('unknown');
   });
 
   it.each([
     ['a 204', { status: 204 }],
     ['no reasons', { status: 200, body: { reasons: [] } }],
   ])('leaves reasons to the service that %s has wiped out once', async (_, empty) => {
-    await directory.checkReason('M-1', '22', never);
+    await reasons.check('M-1', '22', never);
     passGap();
     reasonList = empty;
-    expect(await directory.checkReason('M-1', 'new', never)).toBe('unverifiable');
-    expect(await directory.checkReason('M-1', '22', never)).toBe('known');
+    expect(await reasons.check('M-1', 'new', never)).toBe('unverifiable');
+    expect(await reasons.check('M-1', '22', never)).toBe('known');
     passGap();
     clock.advance(3601);
     await reasons.refresh('M-1', never);
     passGap();
-    expect(await directory.checkReason('M-1', '22', never)).toBe('unknown');
+    expect(await reasons.check('M-1', '22', never)).toBe('unknown');
   });
 
   it('cannot check a reason for now while the service is away', async () => {
     reasonList = { status: 503 };
-    expect(await directory.checkReason('M-1', '22', never)).toEqual({
+    expect(await reasons.check('M-1', '22', never)).toEqual({
       kind: 'unavailable',
       why: 'getClassificationReasons: HTTP 503',
       afterMs: null,
@@ -474,15 +473,15 @@ describe('MachineDirectory', () => {
       expect(await reasons.refresh('M-1', never)).toMatchObject({ kind: 'retry', afterMs: 25_000 });
       reasonList = { status: 200, body: { reasons: [{ name: 'Jam', code: '22' }] } };
       later(20_000);
-      expect(await directory.checkReason('M-1', '22', never)).toMatchObject({
+      expect(await reasons.check('M-1', '22', never)).toMatchObject({
         kind: 'unavailable',
         why: 'getClassificationReasons: HTTP 429',
       });
       expect(await reasons.refresh('M-1', never)).toMatchObject({ kind: 'retry' });
       expect(calls).toHaveLength(1);
-      expect(await directory.checkReason('M-2', '22', never)).toBe('known');
+      expect(await reasons.check('M-2', '22', never)).toBe('known');
       later(5001);
-      expect(await directory.checkReason('M-1', '22', never)).toBe('known');
+      expect(await reasons.check('M-1', '22', never)).toBe('known');
     });
   });
 });

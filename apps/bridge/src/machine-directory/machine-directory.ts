@@ -44,15 +44,11 @@ type MachineListener = (machines: ReadonlyMap<string, MachineInfo>) => void;
 const BACK_OFF = { baseMs: 1000, capMs: 30_000 };
 const MAX_MISSES = 1000;
 
-/**
- * Machines and their reasons, for those who check commands: the machines the token may see (interface:
- * getMachineInfo), as last read. Keeps their list fresh while the bridge runs.
- */
+/** The machines the token may see (interface: getMachineInfo), as last read. Keeps their list fresh while the bridge runs. */
 @Injectable()
 export class MachineDirectory
   implements OnApplicationBootstrap, BeforeApplicationShutdown, OnApplicationShutdown
 {
-  /** Metrics of the machines and of their reasons. */
   readonly metrics: Metric[];
   private readonly logger = new Logger('MachineDirectory');
   private readonly stopping = new AbortController();
@@ -100,14 +96,8 @@ export class MachineDirectory
     };
   }
 
-  /** Whether the machine was listed when the list was last read. */
   hasMachine(machineId: string): boolean {
     return this.current.has(machineId);
-  }
-
-  /** Whether the machine's reasons, read not long ago, have this one among them. */
-  hasReason(machineId: string, reasonId: string): boolean {
-    return this.reasons.has(machineId, reasonId);
   }
 
   /**
@@ -134,21 +124,6 @@ export class MachineDirectory
     if (answer !== 'unknown') return { kind: 'go' };
     const detail = `the service lists no machine ${machineId}`;
     return { kind: 'rejected', rejection: { code: 'unknown-machine', detail } };
-  }
-
-  /**
-   * A reason that is not on the machine's list is looked up once more. A machine the service does not
-   * find is left to the service: it is no verdict on the reason.
-   *
-   * @param sinceMs when the message came that names it, in real milliseconds: a look-up that began later counts
-   */
-  checkReason(
-    machineId: string,
-    reasonId: string,
-    signal: AbortSignal,
-    sinceMs?: number,
-  ): Promise<DirectoryAnswer> {
-    return this.reasons.check(machineId, reasonId, signal, sinceMs);
   }
 
   /** Reads the list anew; shared with whoever asks before the look-up starts. */
@@ -264,7 +239,6 @@ export class MachineDirectory
     return isOnce;
   }
 
-  /** Collected at each scrape. */
   private gauges(): Metric[] {
     return [
       scrapedGauge(

@@ -1,6 +1,6 @@
 import { setMaxListeners } from 'node:events';
 import { Inject, Injectable, type OnApplicationShutdown } from '@nestjs/common';
-import { abortable, Clock, onAbort, realNowMs } from '#libs/clock';
+import { abortable, Clock, realNowMs } from '#libs/clock';
 import { type ClassificationReason, type HttpAnswer, MachineCloudClient } from '#libs/cloud-client';
 import type { BridgeSettings } from '#libs/config';
 import { Semaphore } from '#libs/delivery';
@@ -8,9 +8,7 @@ import { BoundedMap, BRIDGE_SETTINGS, reasonLookUpsAtOnce } from '../platform/in
 import { type DirectoryAnswer, isFailure, lookUpFailure } from './directory-answer.js';
 import { Absence, RecentMisses, SharedLookUp } from './look-ups.js';
 import { PassedOverEntries } from './passed-over-entries.js';
-
-/** Called each time a machine's reasons have been read; null when the service does not know the machine. */
-type ReasonListener = (machineId: string, reasons: readonly ClassificationReason[] | null) => void;
+import { ReasonRecords } from './reason-records.js';
 
 /** Messages may name machines that do not exist. */
 const MAX_MACHINES = 200_000;
@@ -22,7 +20,6 @@ const JUST_READ_MS = 30_000;
 /** The reasons that may be set for each machine (interface: MachineClassification), read when first needed. */
 @Injectable()
 export class ReasonLists implements OnApplicationShutdown {
-  /** Entries of the lists that are passed over. */
   readonly incomplete = new PassedOverEntries('reasons');
   private readonly stopping = new AbortController();
   private readonly lookUps: Semaphore;
@@ -39,12 +36,12 @@ export class ReasonLists implements OnApplicationShutdown {
   private readonly sharedCodeSets = new Map<string, ReadonlySet<string>>();
   /** Lists that are read though nobody has asked for one of their reasons. */
   private readonly refreshing = new Map<string, ReasonList>();
-  private listener: ReasonListener = () => undefined;
 
   constructor(
     @Inject(BRIDGE_SETTINGS) private readonly settings: BridgeSettings,
     private readonly client: MachineCloudClient,
     private readonly clock: Clock,
+    @Inject(ReasonRecords) private readonly records: Pick<ReasonRecords, 'reasonsRead'>,
   ) {
     const atOnce = reasonLookUpsAtOnce(settings.machineCloud.maxConcurrency);
     this.lookUps = new Semaphore(atOnce);
@@ -53,45 +50,31 @@ export class ReasonLists implements OnApplicationShutdown {
     setMaxListeners(0, this.stopping.signal);
   }
 
-  onRead(listener: ReasonListener): void {
-    this.listener = listener;
-  }
-
+  /** Whether the machine's reasons, read not long ago, have this one among them. */
   has(machineId: string, reasonId: string): boolean {
     const known = this.known.get(machineId);
     return known !== undefined && this.isFresh(known) && known.codes.has(reasonId);
   }
 
-  /** @param sinceMs a look-up that began later need not be made again, in real milliseconds */
+  /**
+   * A reason that is not on the machine's list is looked up once more. A machine the service does not find is left to
+   * the service: it is no verdict on the reason.
+   *
+   * @param sinceMs when the message came that names it, in real milliseconds: a look-up that began later counts
+   */
   async check(
     machineId: string,
     reasonId: string,
     signal: AbortSignal,
     sinceMs = realNowMs(),
   ): Promise<DirectoryAnswer> {
-    signal.throwIfAborted();
-    if (this.cachedList(machineId) !== undefined)
+    const check = (): Promise<DirectoryAnswer> => {
+      signal.throwIfAborted();
       return this.checkList(machineId, reasonId, signal, sinceMs);
-    await this.turn(signal);
-    try {
-      return await this.checkList(machineId, reasonId, signal, sinceMs);
-    } finally {
-      this.firstLookUps.release();
-    }
-  }
-
-  /** Resolves with a slot for a first look-up, or rejects when `signal` aborts before. */
-  private turn(signal: AbortSignal): Promise<void> {
-    return new Promise((resolve, reject) => {
-      const leave = onAbort(signal, () => {
-        reject(signal.reason as Error);
-      });
-      this.firstLookUps.acquire(() => {
-        leave();
-        if (signal.aborted) this.firstLookUps.release();
-        else resolve();
-      });
-    });
+    };
+    if (this.cachedList(machineId) !== undefined) return check();
+    signal.throwIfAborted();
+    return abortable(this.firstLookUps.run(check), signal);
   }
 
   private async checkList(
@@ -168,11 +151,11 @@ export class ReasonLists implements OnApplicationShutdown {
   private async read(machineId: string): Promise<HttpAnswer<ClassificationReason[]>> {
     const { signal } = this.stopping;
     const answer = await this.client.getClassificationReasons(machineId, signal);
-    if (answer.kind === 'rejected') this.listener(machineId, null);
+    if (answer.kind === 'rejected') this.records.reasonsRead(machineId, null);
     if (answer.kind !== 'data' && answer.kind !== 'noData') return answer;
     const isEmpty = answer.kind === 'noData';
     this.incomplete.note(machineId, isEmpty ? undefined : answer.incomplete);
-    this.listener(machineId, isEmpty ? [] : answer.data);
+    this.records.reasonsRead(machineId, isEmpty ? [] : answer.data);
     return answer;
   }
 }

@@ -6,7 +6,6 @@ import type { BridgeSettings } from '#libs/config';
 import { type ClassificationReasonsRecord, TOPICS } from '#libs/contracts';
 import { IdempotentProducer, type OutboundRecord } from '#libs/kafka';
 import { BoundedMap, BRIDGE_SETTINGS } from '../platform/index.js';
-import { ReasonLists } from './reason-lists.js';
 
 interface PublishedReasons {
   /** Digest of the list as last published, which may be long; undefined before. */
@@ -39,11 +38,7 @@ export class ReasonRecords {
     @Inject(BRIDGE_SETTINGS) settings: BridgeSettings,
     private readonly clock: Clock,
     private readonly producer: IdempotentProducer,
-    lists: ReasonLists,
   ) {
-    lists.onRead((machineId, reasons) => {
-      this.read(machineId, reasons);
-    });
     this.refreshSeconds = settings.reasonsRefreshSeconds;
     this.topic = `${settings.kafka.topicPrefix}${TOPICS.classificationReasons}`;
   }
@@ -60,10 +55,10 @@ export class ReasonRecords {
   }
 
   /**
-   * An empty list is published as well, in place of reasons only once the next that is due is empty, too: a gateway may
-   * answer so once. For a machine that the service does not know nothing is.
+   * A machine's reasons have been read; null where the service does not know the machine. An empty list is published as
+   * well, in place of reasons only once the next that is due is empty, too: a gateway may answer so once.
    */
-  private read(machineId: string, reasons: readonly ClassificationReason[] | null): void {
+  reasonsRead(machineId: string, reasons: readonly ClassificationReason[] | null): void {
     const updatedAt = this.clock.nowSeconds();
     const known = this.published.get(machineId);
     const before = known?.digest;

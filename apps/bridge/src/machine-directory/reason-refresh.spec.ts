@@ -57,9 +57,9 @@ describe('ReasonRefresh', () => {
     const settings = bridgeSettings({ MACHINE_CLOUD_BASE_URL: baseUrl });
     clock = new ManualClock(1_763_680_000_000);
     client = new MachineCloudClient({ baseUrl, token: fixedToken('a-token') });
-    lists = new ReasonLists(settings, client, clock);
     producer = new IdempotentProducer(createKafka(settings.kafka));
-    records = new ReasonRecords(settings, clock, producer, lists);
+    records = new ReasonRecords(settings, clock, producer);
+    lists = new ReasonLists(settings, client, clock, records);
     refresh = new ReasonRefresh(settings, clock, lists, records);
   });
 
@@ -151,13 +151,15 @@ const LISTS = {
 
 describe('ReasonRecords', () => {
   let records: ReasonRecords;
-  let read: (machineId: string, reasons: readonly ClassificationReason[]) => void;
   /** What each request holds: machines and the code of their reason. */
   let requests: string[][];
   let answer: (refused?: Refused) => void;
   let clock: ManualClock;
 
   const turn = (): Promise<void> => new Promise(setImmediate);
+  const read = (machineId: string, reasons: readonly ClassificationReason[]): void => {
+    records.reasonsRead(machineId, reasons);
+  };
   const lineOf = ({ key, value }: OutboundRecord): string => {
     const { reasons } = JSON.parse(String(value)) as ClassificationReasonsRecord;
     return `${String(key)} ${reasons[0]?.code}`;
@@ -175,10 +177,9 @@ describe('ReasonRecords', () => {
       });
     };
     const settings = bridgeSettings();
-    const lists = { onRead: (listener: typeof read) => (read = listener) };
     const producer = { sendAll } as unknown as IdempotentProducer;
     clock = new ManualClock(1_763_680_000_000);
-    records = new ReasonRecords(settings, clock, producer, lists as unknown as ReasonLists);
+    records = new ReasonRecords(settings, clock, producer);
   });
   afterEach(() => {
     jest.restoreAllMocks();
