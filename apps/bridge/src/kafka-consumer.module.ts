@@ -15,14 +15,13 @@ import { OutputFrames, SchemaRegistry } from '#libs/schema-registry';
 import type { Tracing } from '#libs/tracing';
 import { CommandOutcomes, DeliveryModule } from './delivery/index.js';
 import { FlowControls, GroupShares } from './flow-control/index.js';
-import { MachineTracking } from './machine-states/index.js';
+import { MachineStates } from './machine-states/index.js';
 import { BRIDGE_SETTINGS, KAFKA, TRACING } from './platform/index.js';
 import { WorkOrderTopics } from './work-orders/index.js';
 
 const logger = new Logger('Consumer');
 const BACK_OFF = { baseMs: 200, capMs: 5000 };
 
-/** The consumer of all flows that are switched on. */
 @Injectable()
 class BridgeConsumer extends KafkaConsumerStrategy {
   constructor(
@@ -34,15 +33,12 @@ class BridgeConsumer extends KafkaConsumerStrategy {
     controls: FlowControls,
     shares: GroupShares,
     frames: OutputFrames,
-    @Optional() tracking?: MachineTracking,
+    @Optional() states?: MachineStates,
     @Optional() workOrders?: WorkOrderTopics,
     @Optional() registry?: SchemaRegistry,
   ) {
     const { groupId, topicPrefix, commitIntervalMs } = settings.kafka;
-    const stateTopics = [
-      ...(tracking === undefined ? [] : [tracking]),
-      ...(workOrders?.states ?? []),
-    ];
+    const stateTopics = [...(states ? [states.topic] : []), ...(workOrders?.states ?? [])];
     const topics = bridgeTopics(settings);
     super({
       kafka,
@@ -71,7 +67,6 @@ class BridgeConsumer extends KafkaConsumerStrategy {
   }
 }
 
-/** The way in. */
 @Global()
 @Module({
   imports: [DeliveryModule],

@@ -24,7 +24,7 @@ import {
   GroupShares,
   type ProcessShares,
 } from '../flow-control/index.js';
-import { MachineStates, MachineTracking } from '../machine-states/index.js';
+import { MachineStates } from '../machine-states/index.js';
 import { BRIDGE_SETTINGS, KAFKA } from '../platform/index.js';
 import { OrderRequests, WorkOrderLists } from '../work-orders/index.js';
 
@@ -48,7 +48,6 @@ export class GroupFlows {
     @Optional() private readonly lists?: WorkOrderLists,
     @Optional() private readonly reasons?: DowntimeReasons,
     @Optional() private readonly states?: MachineStates,
-    @Optional() private readonly tracking?: MachineTracking,
     @Optional() private readonly registry?: SchemaRegistry,
     @Optional() private readonly requests?: OrderRequests,
   ) {
@@ -84,7 +83,7 @@ export class GroupFlows {
         return this.commandShare(flow, this.reasons?.flow);
       case 'machine-states': {
         const { waiting = 0, oldestWaitingSeconds = 0, lastError = null } = this.states ?? {};
-        const partitions = { [INTERNAL_TOPICS.machineStates]: this.tracking?.owned ?? [] };
+        const partitions = { [INTERNAL_TOPICS.machineStates]: this.states?.topic.owned ?? [] };
         const paused = this.pauseOf(flow, this.states?.pausedBecause);
         return { ...paused, waiting, oldestWaitingSeconds, lastError, partitions };
       }

@@ -60,6 +60,10 @@ export class MachineStates {
     ];
   }
 
+  get topic(): OwnedMachines['topic'] {
+    return this.machines.topic;
+  }
+
   /** Machines that this process observes, also while the service lists none. */
   get observed(): MachineInfo[] {
     return this.machines.watches.flatMap(({ hasEnded, info }) => (hasEnded ? [] : [info]));

@@ -3,7 +3,7 @@ import { type INestApplicationContext, Logger, Module } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
 import { ManualClock, realDelayMs } from '#libs/clock';
 import { fixedToken, MachineCloudClient } from '#libs/cloud-client';
-import { type TransactedState, partitionOf } from '#libs/kafka';
+import { type KafkaClient, type TransactedState, partitionOf } from '#libs/kafka';
 import type { MachineDirectory, ReasonRefresh } from '../../machine-directory/index.js';
 import { unpausedFlows } from '../../flow-control/testing/unpaused-flows.js';
 import { PlatformModule } from '../../platform/index.js';
@@ -140,7 +140,8 @@ describe('PartitionWatch', () => {
       onRefresh: () => () => undefined,
     } as unknown as MachineDirectory;
     const reasons = { remind: () => undefined } as unknown as ReasonRefresh;
-    const machines = new OwnedMachines(directory, loop, context, reasons);
+    const kafka = {} as KafkaClient;
+    const machines = new OwnedMachines(directory, loop, context, reasons, kafka);
     for (let partition = 0; partition < PARTITIONS; partition += 1) {
       const before = machines.watches.length;
       machines.own(stateOf(partition));

@@ -1,7 +1,10 @@
-import { Injectable, Logger } from '@nestjs/common';
+import { Inject, Injectable, Logger } from '@nestjs/common';
 import type { MachineInfo } from '#libs/cloud-client';
-import { type TransactedState, partitionOf } from '#libs/kafka';
+import { INTERNAL_TOPICS } from '#libs/contracts';
+import { type KafkaClient, KeyedState, type TransactedState, partitionOf } from '#libs/kafka';
 import { MachineDirectory, ReasonRefresh } from '../../machine-directory/index.js';
+import { KAFKA } from '../../platform/index.js';
+import { parseTrackedMachine } from '../derivation/parse-tracked-machine.js';
 import {
   mostUnreadPeriods,
   namesOf,
@@ -16,6 +19,8 @@ import { WatchContext } from './watch-context.js';
 /** The machines this process is responsible for: those of the partitions it owns. */
 @Injectable()
 export class OwnedMachines {
+  /** What is remembered of machines, in Kafka. */
+  readonly topic: KeyedState<TrackedMachine>;
   private readonly logger = new Logger('MachineStates');
   private readonly partitions = new Set<PartitionWatch>();
   private listed: ReadonlyMap<string, MachineInfo> | undefined;
@@ -27,7 +32,21 @@ export class OwnedMachines {
     private readonly loop: PollLoop,
     private readonly context: WatchContext,
     private readonly reasons: ReasonRefresh,
-  ) {}
+    @Inject(KAFKA) kafka: KafkaClient,
+  ) {
+    const { topicPrefix, groupId } = context.settings.kafka;
+    const name = `${topicPrefix}${INTERNAL_TOPICS.machineStates}`;
+    this.topic = new KeyedState<TrackedMachine>({
+      kafka,
+      name,
+      placement: { topic: name },
+      transactionalIdPrefix: groupId,
+      parse: parseTrackedMachine,
+      onOwned: (state) => {
+        this.own(state);
+      },
+    });
+  }
 
   get watches(): MachineWatch[] {
     return [...this.partitions].flatMap(({ watches }) => watches);
