@@ -45,7 +45,7 @@ export class MachineLog {
     this.clearMissing();
     if (answer.kind === 'noData') return { kind: 'refused', why: 'no entries' };
     if (answer.kind !== 'data') return { kind: 'refused', why: describeFailure(answer) };
-    this.context.metrics.logRead(purpose);
+    this.context.metrics.logReads.inc({ purpose });
     return { kind: 'data', log: { ...request, entries: answer.data } };
   }
 

@@ -103,14 +103,12 @@ export class MachineWatch implements Polled {
     );
   }
 
-  /** The directory lists it, described as this. */
   describe(info: MachineInfo): void {
     this.info = info;
     this.absence = undefined;
     this.hasLeft = false;
   }
 
-  /** The directory does not list it. */
   miss(): void {
     const { clock, settings } = this.context;
     this.absence ??= new Absence(settings.directoryRefreshSeconds);
@@ -175,7 +173,7 @@ export class MachineWatch implements Polled {
     if (isNews) await this.stored.publish(derivation, span.context);
     this.updatedAt = next.lastUpdateTime;
     this.observation = next.observation;
-    for (const { event } of events) metrics.published(event.type);
+    for (const { event } of events) metrics.events.inc({ type: event.type });
     this.durationStart = finding.durationStart;
     if (finding.result.kind === 'lost') this.missedLog?.clearMissing();
     if (this.missedLog?.isWorthKeeping === false) this.missedLog = undefined;
@@ -190,16 +188,18 @@ export class MachineWatch implements Polled {
     const answer = await client.getMachineState(this.machineId, caller);
     switch (answer.kind) {
       case 'data':
-        metrics.polled('data');
+        metrics.polls.inc({ outcome: 'data' });
         this.answered();
         return this.withLog(this.taken(answer.data), tracked, caller);
       case 'noData':
-        metrics.polled('noData');
+        metrics.polls.inc({ outcome: 'noData' });
         this.answered();
         health.completed(this.machineId);
         return this.finding({ kind: 'lost', reason: 'noData' });
       default:
-        metrics.polled(answer.kind === 'rejected' ? 'rejected' : lossReason(answer));
+        metrics.polls.inc({
+          outcome: answer.kind === 'rejected' ? 'rejected' : lossReason(answer),
+        });
         health.failed(this.machineId, answer);
         this.unanswered = answer;
         this.restsUntilMs = restedAtMs(answer, this.context.clock);
@@ -306,7 +306,7 @@ export class MachineWatch implements Polled {
     const isComplete =
       settledPart(final, segments) === final && unreadAfter(reading, segments) === null;
     const lagSeconds = logLag(reading, segments, tracked?.periods ?? []);
-    this.context.metrics.logLag(lagSeconds);
+    this.context.metrics.logLagSeconds.observe(lagSeconds);
     const isLate = lagSeconds > polling.settleSeconds;
     this.log.recordRead(request, isComplete, isLate ? `it lags by ${lagSeconds} s` : undefined);
   }

@@ -158,7 +158,8 @@ export class PollLoop implements OnApplicationBootstrap, BeforeApplicationShutdo
     if (call === undefined) return 'passed-over';
     const startedMs = this.clock.monotonicMs();
     // How late those are that wait for their share of the slots says nothing of the others.
-    if (failingSinceMs === undefined) this.metrics.lateness((startedMs - dueMs) / 1000);
+    const lateMs = Math.max(0, startedMs - dueMs);
+    if (failingSinceMs === undefined) this.metrics.latenessSeconds.observe(lateMs / 1000);
     let poll: Poll | undefined;
     try {
       poll = await polled.poll();

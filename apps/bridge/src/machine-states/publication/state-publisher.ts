@@ -18,6 +18,14 @@ import type { Derivation } from '../derivation/derive-state-changes.js';
 import type { SequencedEvent } from '../derivation/state-events.js';
 import { namesOf, stateRecord, type TrackedMachine } from '../derivation/tracked-machine.js';
 
+/** Records that must be committed together. */
+interface PublicationStep {
+  tracked: TrackedMachine;
+  records: readonly OutboundRecord[];
+  /** Size of the records and of what is remembered. */
+  bytes: number;
+}
+
 /** A derivation whose steps are written down as they are taken: a month of changes would take 0.2 s in one go. */
 interface Submission {
   steps: Iterator<PublicationStep, undefined>;
@@ -37,6 +45,9 @@ const MAX_TRANSACTION_BYTES = 512 * 1024;
 /** A transaction costs as much as a hundred records: what becomes ready within this time shares one. */
 const LINGER_MS = 100;
 
+/** A machine that comes back after a month may have thousands of changes to publish. */
+const MAX_EVENTS_PER_STEP = 200;
+
 /** Publishes what was derived for the machines of one partition, one transaction after the other. */
 export class StatePublisher {
   private readonly waiting: Submission[] = [];
@@ -44,8 +55,8 @@ export class StatePublisher {
 
   constructor(
     private readonly state: TransactedState<TrackedMachine>,
-    readonly topicPrefix: string,
-    readonly frames = new OutputFrames(),
+    private readonly topicPrefix: string,
+    private readonly frames = new OutputFrames(),
   ) {}
 
   /**
@@ -55,8 +66,7 @@ export class StatePublisher {
    * @throws when that is not certain; the partition is lost then, and derived anew by its next owner
    */
   async publish(derivation: Derivation, trace?: TraceContext): Promise<void> {
-    const before = this.state.get(derivation.next.machineId);
-    const steps = publicationSteps(derivation, before, this, trace);
+    const steps = this.publicationSteps(derivation, trace);
     const next = steps.next().value;
     await new Promise<void>((resolve, reject) => {
       this.waiting.push({ steps, next, resolve, reject });
@@ -104,140 +114,115 @@ export class StatePublisher {
     }
     return batch;
   }
-}
 
-/** Records that must be committed together. */
-interface PublicationStep {
-  tracked: TrackedMachine;
-  records: readonly OutboundRecord[];
-  /** Size of the records and of what is remembered. */
-  bytes: number;
-}
-
-/** What records are given on their way out. */
-interface PublicationWay {
-  readonly topicPrefix: string;
-  readonly frames: OutputFrames;
-}
-
-/** A machine that comes back after a month may have thousands of changes to publish. */
-const MAX_EVENTS_PER_STEP = 200;
-
-/**
- * Cuts a derivation into steps small enough for a transaction each; there is at least one, and an event too large for
- * any has one to itself. Every step carries what is remembered after it and what the directory says of that, so that a
- * crash between two of them repeats nothing and leaves nothing out.
- *
- * @param before what is remembered of the machine now
- * @param trace that the events belong to
- */
-function* publicationSteps(
-  { events, next }: Derivation,
-  before: TrackedMachine | undefined,
-  way: PublicationWay,
-  trace?: TraceContext,
-): Generator<PublicationStep, undefined> {
-  const room = MAX_TRANSACTION_BYTES - closingOf(before, next, way).bytes;
-  let published = before;
-  let records: OutboundRecord[] = [];
-  let bytes = 0;
-  const step = (tracked: TrackedMachine): PublicationStep => {
-    const closing = closingOf(published, tracked, way);
-    const all = [...records, ...closing.records];
-    const cut = { tracked, records: all, bytes: bytes + closing.bytes };
-    [published, records, bytes] = [tracked, [], 0];
-    return cut;
-  };
-  let latest = next;
-  for (const event of events) {
-    const record = stateEventRecord(event, way, trace);
-    const size = byteLength(record);
-    const isFull = records.length === MAX_EVENTS_PER_STEP || bytes + size > room;
-    if (isFull && records.length > 0) yield step(latest);
-    records.push(record);
-    bytes += size;
-    latest = event.after;
+  /**
+   * Cuts a derivation into steps small enough for a transaction each; there is at least one, and an event too large for
+   * any has one to itself. Every step carries what is remembered after it and what the directory says of that, so that a
+   * crash between two of them repeats nothing and leaves nothing out.
+   *
+   * @param trace that the events belong to
+   */
+  private *publicationSteps(
+    { events, next }: Derivation,
+    trace?: TraceContext,
+  ): Generator<PublicationStep, undefined> {
+    let published = this.state.get(next.machineId);
+    const room = MAX_TRANSACTION_BYTES - this.closingOf(published, next).bytes;
+    let records: OutboundRecord[] = [];
+    let bytes = 0;
+    const step = (tracked: TrackedMachine): PublicationStep => {
+      const closing = this.closingOf(published, tracked);
+      const all = [...records, ...closing.records];
+      const cut = { tracked, records: all, bytes: bytes + closing.bytes };
+      [published, records, bytes] = [tracked, [], 0];
+      return cut;
+    };
+    let latest = next;
+    for (const event of events) {
+      const record = this.stateEventRecord(event, trace);
+      const size = byteLength(record);
+      const isFull = records.length === MAX_EVENTS_PER_STEP || bytes + size > room;
+      if (isFull && records.length > 0) yield step(latest);
+      records.push(record);
+      bytes += size;
+      latest = event.after;
+    }
+    yield step(next);
+    return undefined;
   }
-  yield step(next);
-  return undefined;
-}
 
-/** What a step ends with: the latest state, and what the directory says; its bytes are with what is remembered. */
-function closingOf(
-  before: TrackedMachine | undefined,
-  tracked: TrackedMachine,
-  way: PublicationWay,
-): { records: readonly OutboundRecord[]; bytes: number } {
-  const latest = latestStateRecord(tracked, way);
-  const directory = directoryRecords(before, tracked, way.topicPrefix);
-  const records = latest === undefined ? directory : [latest, ...directory];
-  const stored = byteLength({ key: tracked.machineId, value: JSON.stringify(tracked) });
-  return { records, bytes: records.reduce((sum, record) => sum + byteLength(record), stored) };
-}
-
-/**
- * Records of the directory: a machine that is new or has another name than before on `machine.registry.v1`; of one that
- * is gone, tombstones there and for its reasons.
- */
-function directoryRecords(
-  before: TrackedMachine | undefined,
-  after: TrackedMachine,
-  topicPrefix: string,
-): OutboundRecord[] {
-  const { machineId } = after;
-  const listed = before === undefined || before.observation === 'removed' ? null : namesOf(before);
-  const names = after.observation === 'removed' ? null : namesOf(after);
-  const record = (topic: string, value: MachineRegistryRecord | null): OutboundRecord => ({
-    topic: `${topicPrefix}${topic}`,
-    key: machineId,
-    value: value === null ? null : JSON.stringify(value),
-    headers: value === null ? {} : { 'content-type': 'application/json' },
-  });
-  if (names === null) {
-    const topics = [TOPICS.registry, TOPICS.classificationReasons];
-    return before?.observation === 'removed' ? [] : topics.map((topic) => record(topic, null));
+  /** What a step ends with: the latest state, and what the directory says; its bytes are with what is remembered. */
+  private closingOf(
+    before: TrackedMachine | undefined,
+    tracked: TrackedMachine,
+  ): { records: readonly OutboundRecord[]; bytes: number } {
+    const latest = this.latestStateRecord(tracked);
+    const directory = this.directoryRecords(before, tracked);
+    const records = latest === undefined ? directory : [latest, ...directory];
+    const stored = byteLength({ key: tracked.machineId, value: JSON.stringify(tracked) });
+    return { records, bytes: records.reduce((sum, record) => sum + byteLength(record), stored) };
   }
-  const isKnown = listed !== null && JSON.stringify(listed) === JSON.stringify(names);
-  return isKnown ? [] : [record(TOPICS.registry, names)];
-}
 
-/** The event as a record of `machine.state-changes.v1`. */
-function stateEventRecord(
-  published: SequencedEvent,
-  { topicPrefix, frames }: PublicationWay,
-  trace: TraceContext | undefined,
-): OutboundRecord {
-  const { id, time, sequence, event } = published;
-  const { machineId, factoryId } = event.data;
-  return {
-    topic: `${topicPrefix}${TOPICS.stateChanges}`,
-    key: machineId,
-    value: frames.valueOf(TOPICS.stateChanges, JSON.stringify(event.data)),
-    headers: {
-      ...cloudEventHeaders({
-        id,
-        source: factorySource(factoryId),
-        type: event.type,
-        time,
-        subject: machineId,
-        extensions: { [SEQUENCE_EXTENSION]: String(sequence) },
-      }),
-      ...traceHeaders(trace),
-    },
-  };
-}
+  /**
+   * Records of the directory: a machine that is new or has another name than before on `machine.registry.v1`; of one that
+   * is gone, tombstones there and for its reasons.
+   */
+  private directoryRecords(
+    before: TrackedMachine | undefined,
+    after: TrackedMachine,
+  ): OutboundRecord[] {
+    const { machineId } = after;
+    const listed =
+      before === undefined || before.observation === 'removed' ? null : namesOf(before);
+    const names = after.observation === 'removed' ? null : namesOf(after);
+    const record = (topic: string, value: MachineRegistryRecord | null): OutboundRecord => ({
+      topic: `${this.topicPrefix}${topic}`,
+      key: machineId,
+      value: value === null ? null : JSON.stringify(value),
+      headers: value === null ? {} : { 'content-type': 'application/json' },
+    });
+    if (names === null) {
+      const topics = [TOPICS.registry, TOPICS.classificationReasons];
+      return before?.observation === 'removed' ? [] : topics.map((topic) => record(topic, null));
+    }
+    const isKnown = listed !== null && JSON.stringify(listed) === JSON.stringify(names);
+    return isKnown ? [] : [record(TOPICS.registry, names)];
+  }
 
-/** The latest state as a record of `machine.states.v1`; none before the machine's first event, with which it begins. */
-function latestStateRecord(
-  tracked: TrackedMachine,
-  { topicPrefix, frames }: PublicationWay,
-): OutboundRecord | undefined {
-  if (tracked.sequence === 0) return undefined;
-  const record = stateRecord(tracked);
-  return {
-    topic: `${topicPrefix}${TOPICS.states}`,
-    key: tracked.machineId,
-    value: record === null ? null : frames.valueOf(TOPICS.states, JSON.stringify(record)),
-    headers: record === null ? {} : { 'content-type': 'application/json' },
-  };
+  /** The event as a record of `machine.state-changes.v1`. */
+  private stateEventRecord(
+    published: SequencedEvent,
+    trace: TraceContext | undefined,
+  ): OutboundRecord {
+    const { id, time, sequence, event } = published;
+    const { machineId, factoryId } = event.data;
+    return {
+      topic: `${this.topicPrefix}${TOPICS.stateChanges}`,
+      key: machineId,
+      value: this.frames.valueOf(TOPICS.stateChanges, JSON.stringify(event.data)),
+      headers: {
+        ...cloudEventHeaders({
+          id,
+          source: factorySource(factoryId),
+          type: event.type,
+          time,
+          subject: machineId,
+          extensions: { [SEQUENCE_EXTENSION]: String(sequence) },
+        }),
+        ...traceHeaders(trace),
+      },
+    };
+  }
+
+  /** The latest state as a record of `machine.states.v1`; none before the machine's first event, with which it begins. */
+  private latestStateRecord(tracked: TrackedMachine): OutboundRecord | undefined {
+    if (tracked.sequence === 0) return undefined;
+    const record = stateRecord(tracked);
+    return {
+      topic: `${this.topicPrefix}${TOPICS.states}`,
+      key: tracked.machineId,
+      value: record === null ? null : this.frames.valueOf(TOPICS.states, JSON.stringify(record)),
+      headers: record === null ? {} : { 'content-type': 'application/json' },
+    };
+  }
 }
