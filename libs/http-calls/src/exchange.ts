@@ -16,13 +16,11 @@ export interface HttpCaller {
 /** Names and values in turn, as undici takes them. */
 export type HeaderList = string[];
 
-/** Headers common to all requests. */
 export const ASKED_FOR: Readonly<HeaderList> = [
   ...['accept', 'application/json'],
   ...['accept-encoding', 'identity'],
 ];
 
-/** One HTTP request as it is sent. */
 export interface HttpRequest {
   /** Name that such requests are counted under. */
   operation: string;
@@ -63,7 +61,6 @@ export interface HttpReply {
   bodyFault?: { code: 'network' | 'timeout' | 'malformed-answer'; cause: HttpErrorCause };
 }
 
-/** Result of one HTTP request. */
 export type Exchange =
   HttpReply | { kind: 'failed'; code: 'timeout' | 'network'; cause: HttpErrorCause };
 

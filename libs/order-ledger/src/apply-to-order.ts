@@ -36,7 +36,6 @@ export type OrderFinding =
   /** The order concerns no machine, and is applied. */
   | { kind: 'taken-in' };
 
-/** What follows from a message for an order. */
 export interface AppliedOrder {
   /** The order as known from now on; undefined where it has not changed. */
   known: KnownOrder | undefined;

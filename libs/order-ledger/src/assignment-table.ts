@@ -56,7 +56,6 @@ export class AssignmentTable<R = void> {
     });
   }
 
-  /** Machines that have an order. */
   get size(): number {
     return this.machines.size;
   }
@@ -142,7 +141,6 @@ function compare<T extends number | string>(a: T, b: T): number {
 /** What stands between the ids of a key: no id holds control characters. */
 const BETWEEN = '\u0000';
 
-/** The key under which is kept what of an order stands on a machine. */
 export function assignmentKey(machineId: string, orderId: string): string {
   return `${machineId}${BETWEEN}${orderId}`;
 }

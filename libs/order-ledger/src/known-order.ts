@@ -7,7 +7,6 @@ import {
   type SourceSequence,
 } from '#libs/contracts';
 
-/** Where in the input a message lies. */
 export interface MessagePosition {
   partition: number;
   offset: number;
@@ -32,7 +31,6 @@ export function isBefore(message: MessagePosition, other: MessagePosition): bool
 export interface KnownOrder extends Omit<OrderSnapshot, 'orderId'> {
   /** Machines that have it on their list. */
   machineIds: readonly string[];
-  /** The message it comes from. */
   from: MessagePosition;
 }
 

@@ -15,7 +15,6 @@ interface PlacedOrder {
   sharing: readonly OrderOperation[];
 }
 
-/** Puts each operation of an order where it belongs. */
 export function placeOrder(order: OrderSnapshot, machineOf: MachineOf): PlacedOrder {
   const isOver = isFinished(order);
   const named = new Map<string, OrderOperation[]>();

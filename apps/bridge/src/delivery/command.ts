@@ -33,7 +33,6 @@ interface ResultBase {
   attempts: number;
 }
 
-/** The final result of a command for one machine. */
 export type CommandResult =
   | (ResultBase & { kind: 'applied'; appliedAt: number } & SetList)
   | (ResultBase & { kind: 'superseded'; detail: string })
@@ -192,7 +191,6 @@ export class MessageResults {
   }
 }
 
-/** A message that waits for the result of a command. */
 export class CommandWaiter {
   /** Calls made on its behalf. */
   calls = 0;

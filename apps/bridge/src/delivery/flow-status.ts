@@ -27,7 +27,6 @@ export class FlowStatus {
     return this.hold?.isHeld === true;
   }
 
-  /** Whether a call may begin. */
   admits(): boolean {
     return !this.isHeld && this.breaker.admits(realNowMs());
   }

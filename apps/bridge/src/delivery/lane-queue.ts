@@ -1,6 +1,5 @@
 import { DueQueue } from '#libs/delivery';
 
-/** How much a request may hold. */
 export interface BatchLimits {
   maxMachines: number;
   maxBytes: number;
@@ -57,7 +56,6 @@ export class LaneQueue<T extends LaneEntry> {
     return this.lanes.get(machineId)?.waiting ?? [];
   }
 
-  /** Machine by machine. */
   *allWaiting(): Iterable<T> {
     for (const { waiting } of this.lanes.values()) yield* waiting;
   }
@@ -70,7 +68,6 @@ export class LaneQueue<T extends LaneEntry> {
     return false;
   }
 
-  /** Whether an entry of the machine is under way. */
   isInFlight(machineId: string): boolean {
     return this.lanes.get(machineId)?.inFlight === true;
   }

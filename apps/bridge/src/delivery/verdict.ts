@@ -9,7 +9,6 @@ export type ServiceAnswer =
   | { kind: 'retry'; afterMs: number | null; error: Error }
   | Unauthorised;
 
-/** The consequence of an answer for its commands. */
 export type Verdict =
   | { kind: 'applied' }
   | { kind: 'rejected'; status: number; detail: string }
@@ -161,7 +160,6 @@ export class Refusals {
     if (call.number > this.latestApplied.number) this.latestApplied = call;
   }
 
-  /** The service has answered an empty call as the interface lists it. */
   emptyAnswered({ number }: StartedCall): void {
     this.latestEmptyAnswered = Math.max(this.latestEmptyAnswered, number);
   }
@@ -233,7 +231,6 @@ class LatestApplied {
     for (const { machineId } of commands) this.newer.set(machineId, startedMs);
   }
 
-  /** -Infinity if none is remembered. */
   startedMsOf(machineId: string): number {
     return this.newer.get(machineId) ?? this.older.get(machineId) ?? -Infinity;
   }

@@ -114,7 +114,6 @@ export class RecentMisses {
     }
   }
 
-  /** A look-up failed. */
   failed(failure: LookUpFailure): void {
     const forMs = FAILURE_MS[typeof failure === 'string' ? failure : failure.kind];
     this.latest = { failure, untilMs: realNowMs() + forMs };

@@ -24,7 +24,6 @@ export const TRACING = Symbol('Tracing');
 /** Injects the kafkajs client, to be handed on to `#libs/kafka`. */
 export const KAFKA = Symbol('Kafka');
 
-/** Latency of calls to the service by operation and status. */
 export class CallLatency {
   private readonly latency = new Histogram({
     name: 'machine_bridge_cloud_call_duration_seconds',

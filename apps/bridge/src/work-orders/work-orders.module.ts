@@ -15,7 +15,6 @@ import { OrderRelay } from './orders/order-relay.js';
 import { OrderRequests } from './requests/order-requests.js';
 import { QueuesController } from './queues.controller.js';
 
-/** The topics of keyed state that this flow has. */
 @Injectable()
 export class WorkOrderTopics {
   readonly states: readonly KeyedStateTopic[];

@@ -3,7 +3,6 @@ import { describeKafkaFailure } from './describe-kafka-failure.js';
 import type { Admin, KafkaClient } from './kafka-port.js';
 import { allEnded, withAdmin } from './with-admin.js';
 
-/** A topic as it is. */
 export interface TopicDescription {
   name: string;
   partitions: number;

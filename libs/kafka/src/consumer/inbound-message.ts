@@ -44,7 +44,6 @@ const logger = new Logger('Consumer');
  * spread.
  */
 export class PartitionMessage implements InboundRecord {
-  /** How often handling it has failed. */
   private failures = 0;
   /** Its calls have been answered: it must not be handled again. */
   private isAnswered = false;

@@ -124,7 +124,6 @@ export class FinishedAhead {
     return [...this.unfinished].filter((unfinished) => unfinished > offset);
   }
 
-  /** Whether anything is known of the offset. */
   covers(offset: number): boolean {
     return offset >= this.committed && offset <= this.upTo;
   }

@@ -249,7 +249,6 @@ export class ContiguousOffsets {
     if (this.start(last)) this.finish(last);
   }
 
-  /** Started and not finished. */
   get unfinishedSize(): number {
     return this.unfinished.size + this.overtaken.size;
   }
@@ -299,7 +298,6 @@ export class ContiguousOffsets {
     return lowest;
   }
 
-  /** Takes notice of an offset that has finished. */
   private overtake(finished: number): void {
     if (finished - this.overtakenBy < OVERTAKEN_BY) return;
     this.overtakenBy = finished;

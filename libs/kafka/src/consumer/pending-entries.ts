@@ -10,7 +10,6 @@ import type { PartitionProgress } from './partition-progress.js';
 
 const MAX_ENTRIES = 2000;
 
-/** As much of a message as its entries need. */
 export interface TransactedMessage {
   readonly offset: number;
 }
@@ -340,7 +339,6 @@ function bytesOf(records: readonly OutboundRecord[]): number {
   return bytes;
 }
 
-/** The topics that an entry writes to, as one text. */
 function topicSetOf({ records }: TransactionEntry): string {
   const [first] = records;
   if (first === undefined) return '';

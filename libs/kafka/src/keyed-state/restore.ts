@@ -138,7 +138,6 @@ export class Repartition {
     return this.awaited.length === 0;
   }
 
-  /** Partitions that have not handed over yet. */
   get awaited(): number[] {
     const { partitions } = this;
     return numbers(partitions).filter((number) => this.handedOver.get(number) !== partitions);

@@ -39,7 +39,6 @@ export class StoredValues<V> {
     }
   }
 
-  /** null forgets the key. */
   put(key: string, text: string | null): void {
     if (text === null) this.texts.delete(key);
     else this.texts.set(key, this.packed === undefined ? text : packedText(this.packed, text));
@@ -84,7 +83,6 @@ export class PackedJson {
     return JSON.stringify(this.packed(JSON.parse(text) as Json));
   }
 
-  /** The value of a text that was packed here. */
   unpack(packed: string): unknown {
     return this.unpacked(JSON.parse(packed) as Json);
   }

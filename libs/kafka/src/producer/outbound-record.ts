@@ -1,7 +1,6 @@
 import type { MessageHeaders } from '#libs/contracts';
 import { UnencodableMessageError, unsentBatches } from '#libs/kafkajs-patches';
 
-/** A record on its way to Kafka. */
 export interface OutboundRecord {
   /** Full name, prefix included. */
   topic: string;

@@ -16,7 +16,6 @@ export const MAX_RECORD_BYTES = 48 * MIB;
 /** Headers and framing, roughly: the bound it serves has room to spare. */
 const OVERHEAD_BYTES = 512;
 
-/** The size of a record in a batch, roughly. */
 export function byteLength(record: Pick<OutboundRecord, 'key' | 'value'>): number {
   const size = (part: Buffer | string | null): number =>
     part === null ? 0 : Buffer.byteLength(part);

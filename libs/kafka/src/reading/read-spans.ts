@@ -88,7 +88,6 @@ function liesAt({ topic, partition, offset }: RecordPlace, place: RecordPlace): 
 /** Handed over at a time, so that a read can be stopped, and gives a sign of life, between them. */
 const MAX_RECORDS = 100;
 
-/** Takes one consumer through spans, one after the other. */
 class SpanReader {
   private readonly ending = new Completion();
   /** The next offset to be read of the first span that is left. */

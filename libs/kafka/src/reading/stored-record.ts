@@ -2,7 +2,6 @@ import type { MessageHeaders } from '#libs/contracts';
 import type { MessageSpan } from '#libs/tracing';
 import type { FetchedRecord } from '../client/kafka-port.js';
 
-/** Where a record lies. */
 export interface RecordPlace {
   /** Full name, prefix included. */
   readonly topic: string;
@@ -10,7 +9,6 @@ export interface RecordPlace {
   readonly offset: number;
 }
 
-/** A record as it lies in Kafka. */
 export interface StoredRecord extends RecordPlace {
   /** Milliseconds since the epoch, decimal digits. */
   readonly timestamp: string;

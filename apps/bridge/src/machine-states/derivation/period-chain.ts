@@ -236,7 +236,6 @@ function isSamePeriod(a: Period, b: Period): boolean {
   return a.state === b.state && minuteOf(a.startTime) === minuteOf(b.startTime);
 }
 
-/** How many minutes the starts are apart. */
 function minutesApart(a: Period, b: Period): number {
   return Math.abs(minuteOf(a.startTime) - minuteOf(b.startTime));
 }

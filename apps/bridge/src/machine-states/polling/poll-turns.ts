@@ -1,6 +1,5 @@
 import { DueQueue } from '#libs/delivery';
 
-/** A machine that gets turns. */
 interface Updated {
   /** When the service last updated it, in epoch seconds; null while that is not known. */
   readonly updatedAt: number | null;
@@ -225,7 +224,6 @@ function isFailing({ failingSinceMs }: PollTurn<unknown>): boolean {
   return failingSinceMs !== undefined;
 }
 
-/** A machine's place in the interval. */
 export interface PollPlace {
   /** The slot right after the machine's own update; it is polled in this one or the next with room. */
   wantedSlot: number;

@@ -69,7 +69,6 @@ export class WorkOrderLists {
     });
   }
 
-  /** The list the service last took for the machine from this process. */
   lastApplied(machineId: string): AppliedList | undefined {
     return this.applied.get(machineId);
   }

@@ -90,7 +90,6 @@ interface Surroundings {
   clock: Clock;
 }
 
-/** A GET that is made for a request. */
 interface Call {
   waiting: WaitingRequest;
   path: string;
