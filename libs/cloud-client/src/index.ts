@@ -3,7 +3,6 @@ export { fixedToken } from '#libs/access-tokens';
 export {
   type HttpAnswer,
   type HttpCall,
-  HttpError,
   describeUnauthorised,
   type IncompleteEntries,
   type Unauthorised,

@@ -44,7 +44,6 @@ interface OutcomeQuery {
   limit: number;
 }
 
-/** An outcome as it was published. */
 interface PublishedOutcome extends Omit<CommandOutcome, 'source'> {
   type: string;
   /** Epoch seconds, real time. */
@@ -58,9 +57,6 @@ interface FoundOutcomes {
   /** Why there may be more, in words; null where these are all. */
   cut: string | null;
 }
-
-/** Kafka does not answer, or another search is under way. */
-class SearchUnavailableError extends Error {}
 
 /** Offsets that one search looks at, over all partitions: two or three seconds. */
 const MOST_OFFSETS = 200_000;
@@ -86,23 +82,27 @@ export class OutcomeHistory implements OnModuleDestroy {
     this.stopping.abort(new Error('the bridge is stopping'));
   }
 
-  /** @throws SearchUnavailableError */
+  /** @throws ServiceUnavailableException when Kafka does not answer, or another search is under way */
   async search(query: OutcomeQuery): Promise<FoundOutcomes> {
     if (this.isSearching) {
-      throw new SearchUnavailableError('another search is under way: try again in some seconds');
+      throw new ServiceUnavailableException(
+        'another search is under way: try again in some seconds',
+      );
     }
     this.isSearching = true;
     const searched = this.read(query).finally(() => {
       this.isSearching = false;
     });
     if (!(await withDeadline(searched, DEADLINE_MS))) {
-      throw new SearchUnavailableError(`Kafka has not answered within ${DEADLINE_MS / 1000} s`);
+      throw new ServiceUnavailableException(
+        `Kafka has not answered within ${DEADLINE_MS / 1000} s`,
+      );
     }
     try {
       return await searched;
     } catch (error) {
       const why = describeKafkaFailure(error, { right: 'Read', topics: [this.topic] });
-      throw new SearchUnavailableError(`the outcomes cannot be read: ${why}`);
+      throw new ServiceUnavailableException(`the outcomes cannot be read: ${why}`);
     }
   }
 
@@ -144,7 +144,6 @@ export class OutcomeHistory implements OnModuleDestroy {
   }
 }
 
-/** The newest of the outcomes that match, as many as were asked for. */
 class NewestMatches {
   isFull = false;
   private found: { outcome: PublishedOutcome; record: StoredRecord }[] = [];
@@ -231,12 +230,7 @@ export class OutcomesController {
       throw new BadRequestException('ask for messageId, orderId or machineId');
     }
     const asked = { messageId, orderId, machineId, since: sinceOf(query), limit: limitOf(query) };
-    try {
-      return await this.history.search(asked);
-    } catch (error) {
-      if (!(error instanceof SearchUnavailableError)) throw error;
-      throw new ServiceUnavailableException(error.message);
-    }
+    return this.history.search(asked);
   }
 }
 

@@ -47,7 +47,11 @@ export class FlowControls implements OnModuleDestroy {
   private readonly logger = new Logger('FlowControls');
   private readonly topic: string;
   private readonly latest = new Map<Flow, FlowControl & { partition: number }>();
-  private readonly holds = new Map(FLOWS.map((flow) => [flow, new FlowHold()]));
+  private readonly holds: Readonly<Record<Flow, FlowHold>> = {
+    'work-orders': new FlowHold(),
+    'downtime-reasons': new FlowHold(),
+    'machine-states': new FlowHold(),
+  };
   /** Next offset by partition. */
   private readonly positions = new Map<number, number>();
   private readonly stopping = new AbortController();
@@ -89,11 +93,8 @@ export class FlowControls implements OnModuleDestroy {
     return `calls wait until it is read which flows are paused by hand${why}`;
   }
 
-  /** For whoever makes calls of the flow. */
   holdOf(flow: Flow): FlowHold {
-    const hold = this.holds.get(flow);
-    if (hold === undefined) throw new Error(`there is no flow ${flow}`);
-    return hold;
+    return this.holds[flow];
   }
 
   /** Undefined unless the flow is paused by hand. */

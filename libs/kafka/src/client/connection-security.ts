@@ -185,21 +185,12 @@ async function logInByToken(
   const token = await tokens.obtain(login);
   const fields = Object.entries({ auth: `Bearer ${token}`, ...login.extensions });
   const pairs = fields.map(([key, value]) => `${key}=${value}\x01`).join('');
-  const challenge = await exchange(connection, `n,,\x01${pairs}\x01`).catch((error: unknown) => {
-    throw refusal(error);
-  });
+  const challenge = await exchange(connection, `n,,\x01${pairs}\x01`);
   if (challenge === '') return;
   void tokens.refused(token);
   // The exchange ends with an answer to the challenge, whose own answer is the refusal.
-  await exchange(connection, '\x01').catch((error: unknown) => {
-    throw refusal(error);
-  });
+  await exchange(connection, '\x01');
   throw new TokenLoginError('TOKEN_REFUSED', challenge);
-}
-
-/** A connection that broke stays what it is. */
-function refusal(error: unknown): unknown {
-  return isProtocolError(error) ? new TokenLoginError('TOKEN_REFUSED', error.message) : error;
 }
 
 const LENGTH_BYTES = 4;
@@ -208,9 +199,14 @@ async function exchange({ saslAuthenticate }: SaslConnection, message: string): 
   const text = Buffer.from(message);
   const length = Buffer.alloc(LENGTH_BYTES);
   length.writeInt32BE(text.length);
-  const answer = await saslAuthenticate({
-    request: { encode: () => Buffer.concat([length, text]) },
-    response: { decode: (raw) => raw, parse: (raw) => raw.subarray(LENGTH_BYTES).toString() },
-  });
-  return answer ?? '';
+  try {
+    const answer = await saslAuthenticate({
+      request: { encode: () => Buffer.concat([length, text]) },
+      response: { decode: (raw) => raw, parse: (raw) => raw.subarray(LENGTH_BYTES).toString() },
+    });
+    return answer ?? '';
+  } catch (error) {
+    // a connection that broke stays what it is
+    throw isProtocolError(error) ? new TokenLoginError('TOKEN_REFUSED', error.message) : error;
+  }
 }

@@ -103,14 +103,13 @@ export class AssignedPartitions {
     await this.owned.get(keyOf(topic, partition))?.transactions.fenced;
   }
 
-  /** How many partitions wait for state or progress. */
   get waitingPartitions(): number {
-    return [...this.owned.values()].filter(({ isWaiting }) => isWaiting).length;
+    return this.all.filter(({ isWaiting }) => isWaiting).length;
   }
 
   async closeBuffers(): Promise<void> {
     const reason = new Error('the bridge is stopping');
-    await Promise.all([...this.owned.values()].map((owned) => owned.closeBuffer(reason)));
+    await Promise.all(this.all.map((owned) => owned.closeBuffer(reason)));
   }
 
   /** Hands nothing over until {@link resumeAll}; messages in flight go on. */
@@ -121,13 +120,11 @@ export class AssignedPartitions {
 
   /** Resolves once everything that messages led to so far is committed. */
   async commitPending(): Promise<void> {
-    const all = [...this.owned.values()];
-    await Promise.all(all.map(({ transactions }) => transactions.commitPending()));
+    await Promise.all(this.all.map(({ transactions }) => transactions.commitPending()));
   }
 
   async endTransactions(): Promise<void> {
-    const all = [...this.owned.values()];
-    await Promise.all(all.map(({ transactions }) => transactions.endTransactions()));
+    await Promise.all(this.all.map(({ transactions }) => transactions.endTransactions()));
   }
 
   /** Why nothing is committed for a while now, in words, by partition. */
@@ -146,7 +143,7 @@ export class AssignedPartitions {
 
   /** Topics with a paused partition: no fetch updates its high watermark. */
   get pausedTopics(): ReadonlySet<string> {
-    const paused = [...this.owned.values()].filter(({ isFetchPaused }) => isFetchPaused);
+    const paused = this.all.filter(({ isFetchPaused }) => isFetchPaused);
     return new Set(paused.map(({ topic }) => topic));
   }
 
@@ -161,13 +158,17 @@ export class AssignedPartitions {
 
   /** Where producers' transactions last longer than brokers let them by default, and what to do, in words. */
   get hangingTransactions(): string | undefined {
-    const places = [...this.owned.values()].flatMap(({ ends }) => ends.hangingTransaction ?? []);
+    const places = this.all.flatMap(({ ends }) => ends.hangingTransaction ?? []);
     if (places.length === 0) return undefined;
     return `a producer's transaction does not end at ${places.join(', ')}: end it, or abort it (kafka-transactions.sh)`;
   }
 
   backlog(): PartitionBacklog[] {
-    return [...this.owned.values()].map(({ backlog }) => backlog);
+    return this.all.map(({ backlog }) => backlog);
+  }
+
+  private get all(): AssignedPartition[] {
+    return [...this.owned.values()];
   }
 
   private open(topic: string, partition: number, isAnotherLog = false): AssignedPartition {

@@ -25,14 +25,12 @@ const MAX_PLACES = 100;
 const BACK_OFF = { baseMs: 200, capMs: 5000 };
 const NO_LONGER_THERE = 'the message itself is no longer in its topic';
 
-/** A refusal, and the queue record that carries it. */
 interface Arrived {
   message: InboundMessage;
   refusal: OrderRefusal;
   ending: readonly OutboundRecord[];
 }
 
-/** The refusals of one message that share a dead letter. */
 interface PendingDeadLetter {
   source: OrderRefusal['source'];
   dueMs: number;
@@ -81,18 +79,13 @@ export class DeadLetterAggregator {
 
   private async deadLetterPending(): Promise<void> {
     this.isRunning = true;
-    for (let next = this.first(); next !== undefined; next = this.first()) {
+    for (let [next] = this.pending.values(); next !== undefined; [next] = this.pending.values()) {
       // a read may have taken longer
       await realDelayMs(Math.max(0, next.dueMs + TOGETHER_MS - realNowMs()));
       const due = [...this.pending].filter(([, { dueMs }]) => dueMs <= realNowMs());
       await this.deadLetterAll(new Map(due.slice(0, MAX_PLACES)));
     }
     this.isRunning = false;
-  }
-
-  private first(): PendingDeadLetter | undefined {
-    const [first] = this.pending.values();
-    return first;
   }
 
   private async deadLetterAll(batch: ReadonlyMap<string, PendingDeadLetter>): Promise<void> {

@@ -4,13 +4,7 @@ import type { BridgeSettings } from '#libs/config';
 import { groupBy, OrderMapping } from '#libs/erp-formats';
 import type { InboundMessage, OutboundRecord } from '#libs/kafka';
 import type { Tracing } from '#libs/tracing';
-import {
-  CommandOutcomes,
-  type CommandResult,
-  type InboundTarget,
-  notTaken,
-  rejection,
-} from '../../delivery/index.js';
+import { CommandOutcomes, type CommandResult, notTaken, rejection } from '../../delivery/index.js';
 import { FlowControls, type FlowHold } from '../../flow-control/index.js';
 import { BRIDGE_SETTINGS, TRACING } from '../../platform/index.js';
 import { OrderQueues } from '../orders/order-queues.js';
@@ -72,7 +66,6 @@ export class OrderRequests implements OnModuleDestroy {
     });
   }
 
-  /** The status of each rule, for metrics and health. */
   statuses(): RuleStatus[] {
     return [...this.erps.values()].map((erp) => erp.status(realNowMs()));
   }
@@ -154,11 +147,8 @@ export class OrderRequests implements OnModuleDestroy {
     waiting: WaitingRequest,
     results: readonly CommandResult[],
   ): readonly OutboundRecord[] {
-    return this.outcomes.recordsOf(this.answeredBy(waiting), results);
-  }
-
-  private answeredBy({ message, request }: WaitingRequest): InboundTarget {
-    return this.queues.answeredBy(message, request);
+    const answered = this.queues.answeredBy(waiting.message, waiting.request);
+    return this.outcomes.recordsOf(answered, results);
   }
 
   private review(): void {
@@ -168,8 +158,9 @@ export class OrderRequests implements OnModuleDestroy {
         if (waiting.isDeferred || waiting.sinceMs > sinceMs) continue;
         waiting.isDeferred = true;
         const detail = `waits for the ERP (${rule})`;
-        const { calls } = waiting;
-        this.outcomes.publishDeferred(this.answeredBy(waiting), { machineId: null, calls }, detail);
+        const { message, request, calls } = waiting;
+        const answered = this.queues.answeredBy(message, request);
+        this.outcomes.publishDeferred(answered, { machineId: null, calls }, detail);
       }
     }
     this.reviews += 1;
