@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { BlockList, connect as connectTcp, isIP, isIPv6, Socket } from 'node:net';
 import { buildConnector, Client, errors } from 'undici';
-import { afterRealMs, realNowMs } from '#libs/clock';
+import { realNowMs, withDeadline } from '#libs/clock';
 import type { ProxySettings } from '#libs/config';
 
 /**
@@ -192,15 +192,12 @@ export async function openTunnel(
       ...(authorization !== undefined && { 'proxy-authorization': authorization }),
     },
   });
-  let stopTimer: (() => void) | undefined;
-  const late = new Promise<never>((_, reject) => {
-    stopTimer = afterRealMs(timeoutMs, () => {
-      const why = `no answer of the proxy ${origin} for ${target} in ${timeoutMs} ms`;
-      reject(new errors.ConnectTimeoutError(why));
-    });
-  });
   try {
-    const { statusCode, socket } = await Promise.race([answer, late]);
+    if (!(await withDeadline(answer, timeoutMs))) {
+      const why = `no answer of the proxy ${origin} for ${target} in ${timeoutMs} ms`;
+      throw new errors.ConnectTimeoutError(why);
+    }
+    const { statusCode, socket } = await answer;
     if (statusCode >= 200 && statusCode < 300) return socket as Socket;
     socket.on('error', () => undefined).destroy();
     throw new TunnelError(`the proxy ${origin} ${refusalOf(statusCode, target)}`);
@@ -210,7 +207,6 @@ export async function openTunnel(
     // connecting to a name with several addresses fails with an AggregateError without a message
     throw new TunnelError(`no tunnel through the proxy ${origin}: ${message || code}`);
   } finally {
-    stopTimer?.();
     // a tunnel that is open is not its own any more
     void client.destroy();
   }

@@ -1,13 +1,21 @@
-import {
-  classifyStatus,
-  describeRejection,
-  readRetryAfter,
-  type StatusClass,
-} from './http-answer.js';
+import type { HttpReply } from './exchange.js';
+import { bodyRead, type HttpAnswer, readRetryAfter, toAnswer } from './http-answer.js';
 
-const TABLE: Record<StatusClass, number[]> = {
-  success: [200, 201, 202, 206],
-  noContent: [204, 205],
+const NOW_MS = Date.UTC(2025, 10, 21, 12, 0, 0);
+
+function answerOf(status: number, body = '{}'): HttpAnswer<string> {
+  const reply: HttpReply = { kind: 'reply', status, headers: {}, body, beginning: undefined };
+  return toAnswer(
+    'readIt',
+    reply,
+    bodyRead(() => 'read'),
+    NOW_MS,
+  );
+}
+
+const TABLE: Record<HttpAnswer<string>['kind'], number[]> = {
+  data: [200, 201, 202, 206],
+  noData: [204, 205],
   unauthorised: [401, 403],
   rejected: [400, 404, 409, 413, 415, 422],
   retry: [
@@ -16,17 +24,15 @@ const TABLE: Record<StatusClass, number[]> = {
   ],
 };
 
-describe('classifyStatus', () => {
-  const rows = Object.entries(TABLE).flatMap(([statusClass, statuses]) =>
-    statuses.map((status) => [status, statusClass] as const),
+describe('an answer', () => {
+  const rows = Object.entries(TABLE).flatMap(([kind, statuses]) =>
+    statuses.map((status) => [status, kind] as const),
   );
 
-  it.each(rows)('takes %i as %s', (status, statusClass) => {
-    expect(classifyStatus(status)).toBe(statusClass);
+  it.each(rows)('of %i is %s', (status, kind) => {
+    expect(answerOf(status).kind).toBe(kind);
   });
-});
 
-describe('describeRejection', () => {
   it.each([
     ['', 'HTTP 422'],
     ['Missing machine ID', 'HTTP 422: Missing machine ID'],
@@ -34,20 +40,20 @@ describe('describeRejection', () => {
     ['{"error":{"code":7}}', 'HTTP 422: {"error":{"code":7}}'],
     ['"too late"', 'HTTP 422: too late'],
     ['line one\r\n\tline\u0000two', 'HTTP 422: line one line two'],
-  ])('makes one line of %j', (body, detail) => {
-    expect(describeRejection(422, body)).toBe(detail);
+  ])('that rejects has one line for %j', (body, detail) => {
+    expect(answerOf(422, body)).toEqual({ kind: 'rejected', status: 422, detail });
   });
 
   it('keeps only the beginning of a long body', () => {
-    expect(describeRejection(400, 'x'.repeat(10_000)).length).toBeLessThan(400);
+    const detail = `HTTP 400: ${'x'.repeat(289)}…`;
+    expect(answerOf(400, 'x'.repeat(10_000))).toMatchObject({ detail });
   });
 
   it('says that a redirect is not followed', () => {
-    expect(describeRejection(302, '<a href="/">')).toBe('HTTP 302: redirects are not followed');
+    const message = 'readIt: HTTP 302: redirects are not followed';
+    expect(answerOf(302, '<a href="/">')).toMatchObject({ error: { message } });
   });
 });
-
-const NOW_MS = Date.UTC(2025, 10, 21, 12, 0, 0);
 
 describe('readRetryAfter', () => {
   it.each([

@@ -88,27 +88,16 @@ export function toAnswer<T>(
     const { code, cause } = exchange;
     return repeat(new HttpError(code, operation, cause.message));
   }
-  const { status } = exchange;
-  const statusClass = classifyStatus(status);
-  switch (statusClass) {
-    case 'success':
-    case 'noContent':
-      return meaning(operation, exchange);
-    case 'unauthorised':
-      return { kind: 'unauthorised', status: status === 401 ? 401 : 403 };
-    case 'rejected': {
-      const body = isCompressed(exchange) ? '' : exchange.body;
-      return { kind: 'rejected', status, detail: describeRejection(status, body) };
-    }
-    case 'retry': {
-      const afterMs = readRetryAfter(exchange.headers, nowMs);
-      const more = `${leadingTo(status, exchange.headers.location)}${askingToWait(afterMs)}`;
-      const problem = `${describeRejection(status, '')}${more}`;
-      return repeat(new HttpError('http-status', operation, problem, status), afterMs);
-    }
-    default:
-      return statusClass satisfies never;
+  const { status, headers } = exchange;
+  if (status >= 200 && status < 300) return meaning(operation, exchange);
+  if (status === 401 || status === 403) return { kind: 'unauthorised', status };
+  if (FAULTS_OF_THE_REQUEST.has(status)) {
+    const body = isCompressed(exchange) ? '' : exchange.body;
+    return { kind: 'rejected', status, detail: describeRejection(status, body) };
   }
+  const afterMs = readRetryAfter(headers, nowMs);
+  const problem = `HTTP ${status}${redirected(status, headers.location)}${askingToWait(afterMs)}`;
+  return repeat(new HttpError('http-status', operation, problem, status), afterMs);
 }
 
 /** A read: 204 is no data, any other success has a JSON body that `parse` understands. */
@@ -127,7 +116,7 @@ export function listRead<T>(parse: (answer: AnswerField) => ListEntries<T>): Suc
 function reading<T>(read: (answer: AnswerField) => HttpAnswer<T>): SuccessMeaning<T> {
   return (operation, reply) => {
     const { status, bodyFault } = reply;
-    if (classifyStatus(status) === 'noContent') return { kind: 'noData' };
+    if (NO_CONTENT.has(status)) return { kind: 'noData' };
     if (bodyFault) {
       const { code, cause } = bodyFault;
       return repeat(new HttpError(code, operation, cause.message, status));
@@ -185,8 +174,6 @@ function repeat(error: HttpError, afterMs: number | null = null): HttpAnswer<nev
   return { kind: 'retry', afterMs, error };
 }
 
-export type StatusClass = 'success' | 'noContent' | 'unauthorised' | 'rejected' | 'retry';
-
 /**
  * Statuses that mean a faulty request. Any other client error, and a redirect, may come from the path to the service (a
  * gateway, a proxy, a maintenance page, a method or path that is not served there) and may pass; a message must not be
@@ -195,32 +182,24 @@ export type StatusClass = 'success' | 'noContent' | 'unauthorised' | 'rejected' 
 const FAULTS_OF_THE_REQUEST = new Set([400, 404, 409, 413, 415, 422]);
 const NO_CONTENT = new Set([204, 205]);
 
-/**
- * Sorts an HTTP status by what has to follow. A redirect is never followed, since the token would travel
- * to another host.
- */
-export function classifyStatus(status: number): StatusClass {
-  if (NO_CONTENT.has(status)) return 'noContent';
-  if (status >= 200 && status < 300) return 'success';
-  if (status === 401 || status === 403) return 'unauthorised';
-  return FAULTS_OF_THE_REQUEST.has(status) ? 'rejected' : 'retry';
-}
-
 const LONGEST_DETAIL = 300;
 /** Where services commonly put the sentence; the interface does not show the shape of an error body. */
 const SENTENCE_FIELDS = ['message', 'detail', 'error', 'reason', 'title'];
 
 /** One printable line on why the service refused, from its status and error body. */
-export function describeRejection(status: number, body: string): string {
-  if (status >= 300 && status < 400) return `HTTP ${status}: redirects are not followed`;
+function describeRejection(status: number, body: string): string {
   const sentence = (sentenceOf(body) ?? body).replace(/[\s\p{Cc}]+/gu, ' ').trim();
   return shorten(sentence === '' ? `HTTP ${status}` : `HTTP ${status}: ${sentence}`);
 }
 
-/** Where a redirect leads: the host alone, for the rest may hold what signs somebody in. */
-function leadingTo(status: number, location = ''): string {
-  const isRedirect = status >= 300 && status < 400;
-  return isRedirect && URL.canParse(location) ? ` (to ${new URL(location).origin})` : '';
+/**
+ * A redirect is never followed, since the token would travel to another host. Of where it leads the host alone is told,
+ * for the rest may hold what signs somebody in.
+ */
+function redirected(status: number, location = ''): string {
+  if (status < 300 || status >= 400) return '';
+  const to = URL.canParse(location) ? ` (to ${new URL(location).origin})` : '';
+  return `: redirects are not followed${to}`;
 }
 
 /** What waits for longer than others are tried again seems to stand still. */
@@ -316,12 +295,10 @@ export class RememberedForm<Form> {
     return first;
   }
 
-  /** The form that is sent first. */
   get expected(): Form | undefined {
     return this.forms[0];
   }
 
-  /** Sends this form first from now on. */
   expect(form: Form): void {
     if (this.forms[0] === form) return;
     this.forms = [form, ...this.forms.filter((other) => other !== form)];
