@@ -4,6 +4,7 @@ import {
   CALCULATION_INTERVAL_SECONDS,
   durationStart,
   finalUntil,
+  LONGEST_WINDOW_SECONDS,
   START_TOLERANCE_SECONDS,
 } from './activity-log.js';
 import {
@@ -17,9 +18,6 @@ import {
 
 /** Asked for before the start in question, so that a start at the window's edge is known to be clipped. */
 const MARGIN_SECONDS = 600;
-
-/** Interface, Limits: what one request answers for; history is made up for no further back. */
-const LONGEST_GAP_SECONDS = 30 * 24 * 3600;
 
 /**
  * `news`: something may be new, which is worth waiting for. `overdue`: a log that had something new could not
@@ -69,7 +67,7 @@ export function activityLogNeed(
     const from = Math.max(0, missingFrom - MARGIN_SECONDS);
     return { from, to, purpose, missingFrom, historyFrom: missingFrom };
   }
-  const [wanted, possible] = [oldest.startTime - MARGIN_SECONDS, to - LONGEST_GAP_SECONDS];
+  const [wanted, possible] = [oldest.startTime - MARGIN_SECONDS, to - LONGEST_WINDOW_SECONDS];
   const request = { from: Math.max(wanted, possible), to, purpose, missingFrom };
   return wanted < possible && missingFrom < possible
     ? { ...request, truncatedBefore: possible }
@@ -83,7 +81,7 @@ function forFirstPeriods(
   { now, backfillOnFirstStartSeconds }: LogNeedContext,
 ): LogRequest {
   const to = Math.max(now, reading.lastUpdateTime);
-  const possible = to - LONGEST_GAP_SECONDS;
+  const possible = to - LONGEST_WINDOW_SECONDS;
   const presentFrom = Math.max(durationStart(reading) - MARGIN_SECONDS, possible);
   const wanted = [
     ...(backfillOnFirstStartSeconds === 0 ? [] : [now - backfillOnFirstStartSeconds]),

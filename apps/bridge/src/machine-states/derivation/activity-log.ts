@@ -20,6 +20,9 @@ export interface ActivitySegment {
   endTime: number;
 }
 
+/** Interface, Limits: what one request answers for; history is made up for no further back. */
+export const LONGEST_WINDOW_SECONDS = 30 * 24 * 3600;
+
 /** The service calculates states by the minute: what is missing for less is no missing state. */
 export const CALCULATION_INTERVAL_SECONDS = 60;
 

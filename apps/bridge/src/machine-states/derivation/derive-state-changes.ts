@@ -76,10 +76,8 @@ export function deriveStateChanges(
       return afterLoss(tracked, result.reason, context.now);
     case 'listed':
       return { events: [], next: tracked };
-    default: {
-      const unforeseen: never = result;
-      throw new Error(`unforeseen result ${JSON.stringify(unforeseen)}`);
-    }
+    default:
+      return result satisfies never;
   }
 }
 

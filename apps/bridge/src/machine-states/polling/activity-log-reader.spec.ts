@@ -6,11 +6,8 @@ import { ManualClock } from '#libs/clock';
 import { fixedToken, MachineCloudClient } from '#libs/cloud-client';
 import { StubService } from '../../../../../libs/http-calls/test/stub-service.js';
 import { bridgeSettings } from '../../platform/testing/bridge-settings.js';
-import {
-  ActivityLogReader,
-  activityWindows,
-  LONGEST_WINDOW_SECONDS,
-} from './activity-log-reader.js';
+import { LONGEST_WINDOW_SECONDS } from '../derivation/activity-log.js';
+import { ActivityLogReader, activityWindows } from './activity-log-reader.js';
 
 const T0 = 1_763_680_020;
 const never = { signal: undefined };

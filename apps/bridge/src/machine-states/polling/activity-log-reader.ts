@@ -10,6 +10,7 @@ import {
 import type { BridgeSettings } from '#libs/config';
 import { describeFailure, PassedOverEntries } from '../../machine-directory/index.js';
 import { BRIDGE_SETTINGS } from '../../platform/index.js';
+import { LONGEST_WINDOW_SECONDS } from '../derivation/activity-log.js';
 import { type AdmittedCall, StandstillBreaker } from './standstill-breaker.js';
 
 type EntriesAnswer = HttpAnswer<ActivityLogEntry[]>;
@@ -135,9 +136,6 @@ export class ActivityLogReader {
     }
   }
 }
-
-/** Interface, Limits: the longest period MachineActivityLog answers for. */
-export const LONGEST_WINDOW_SECONDS = 30 * 24 * 3600;
 
 /** Splits a period into windows the service answers for, oldest first; they touch. Epoch seconds. */
 export function activityWindows(
