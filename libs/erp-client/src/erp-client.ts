@@ -107,13 +107,13 @@ export class ErpClient {
       { ...request, headers: Object.entries(headers).flat(), isBinary: true },
       { signal },
     );
-    return exchange.kind === 'failed' ? retry(null, exchange.cause.message) : this.read(exchange);
+    return exchange.kind === 'failed' ? retry(null, exchange.why) : this.read(exchange);
   }
 
   private async read({ status, headers, chunks, bodyFault }: HttpReply): Promise<ErpAnswer> {
     const { maxAnswerBytes } = this.options;
     const isTooLarge = bodyFault?.code === 'malformed-answer';
-    if (bodyFault !== undefined && !isTooLarge) return retry(null, bodyFault.cause.message);
+    if (bodyFault !== undefined && !isTooLarge) return retry(null, bodyFault.why);
     const { contentType = null, contentEncoding = '' } = headers;
     const isWebPage = /^\s*(text\/html|application\/xhtml\+xml)\b/i.test(contentType ?? '');
     const why = `the ERP answered ${status}`;

@@ -37,11 +37,6 @@ export interface HttpRequest {
   isBinary?: boolean;
 }
 
-/** What is kept of the underlying failure: an HTTP library's own error carries the request's headers. */
-interface HttpErrorCause {
-  message: string;
-}
-
 export interface HttpReply {
   kind: 'reply';
   status: number;
@@ -58,11 +53,11 @@ export interface HttpReply {
   /** The first piece of the body, which is all that may be known of one with a fault. */
   beginning: Buffer | undefined;
   /** The status arrived but the body did not: the connection broke, time was up, or it was larger than allowed. */
-  bodyFault?: { code: 'network' | 'timeout' | 'malformed-answer'; cause: HttpErrorCause };
+  bodyFault?: { code: 'network' | 'timeout' | 'malformed-answer'; why: string };
 }
 
-export type Exchange =
-  HttpReply | { kind: 'failed'; code: 'timeout' | 'network'; cause: HttpErrorCause };
+/** A failure is kept in words alone: an HTTP library's own error carries the request's headers. */
+export type Exchange = HttpReply | { kind: 'failed'; code: 'timeout' | 'network'; why: string };
 
 /** One HTTP request as it is counted: its status or why it has none. Logins are counted like calls. */
 export interface HttpCall extends Pick<HttpRequest, 'operation'> {

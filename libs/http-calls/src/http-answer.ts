@@ -85,8 +85,8 @@ export function toAnswer<T>(
   nowMs: number,
 ): HttpAnswer<T> {
   if (exchange.kind === 'failed') {
-    const { code, cause } = exchange;
-    return repeat(new HttpError(code, operation, cause.message));
+    const { code, why } = exchange;
+    return repeat(new HttpError(code, operation, why));
   }
   const { status, headers } = exchange;
   if (status >= 200 && status < 300) return meaning(operation, exchange);
@@ -118,8 +118,8 @@ function reading<T>(read: (answer: AnswerField) => HttpAnswer<T>): SuccessMeanin
     const { status, bodyFault } = reply;
     if (NO_CONTENT.has(status)) return { kind: 'noData' };
     if (bodyFault) {
-      const { code, cause } = bodyFault;
-      return repeat(new HttpError(code, operation, cause.message, status));
+      const { code, why } = bodyFault;
+      return repeat(new HttpError(code, operation, why, status));
     }
     try {
       if (isCompressed(reply)) throw new MalformedField('body', COMPRESSED);

@@ -94,9 +94,9 @@ export class HttpTransport {
 
 /** Keeps an arrived status although the body hangs: for a command the status is the whole answer. */
 function tooLate(timeoutMs: number, arrived: HttpReply | undefined): Exchange {
-  const cause = { message: `no ${arrived ? 'whole ' : ''}answer in ${timeoutMs} ms` };
-  if (arrived === undefined) return { kind: 'failed', code: 'timeout', cause };
-  return { ...arrived, body: '', bodyFault: { code: 'timeout', cause } };
+  const why = `no ${arrived ? 'whole ' : ''}answer in ${timeoutMs} ms`;
+  if (arrived === undefined) return { kind: 'failed', code: 'timeout', why };
+  return { ...arrived, body: '', bodyFault: { code: 'timeout', why } };
 }
 
 /**
@@ -223,15 +223,15 @@ class Answer implements Dispatcher.DispatchHandler {
 
   onResponseError(_controller: Dispatcher.DispatchController, error: Error): void {
     const { code = 'ERR_NETWORK', message } = error as NodeJS.ErrnoException;
-    const cause = { message: describeFault(code, message) };
+    const why = describeFault(code, message);
     const { reply } = this;
     if (reply !== undefined) {
       const fault = code === TOO_LARGE ? 'malformed-answer' : 'network';
-      this.resolve({ ...reply, bodyFault: { code: fault, cause } });
+      this.resolve({ ...reply, bodyFault: { code: fault, why } });
       return;
     }
     const kind = code === 'UND_ERR_CONNECT_TIMEOUT' ? 'timeout' : 'network';
-    this.resolve({ kind: 'failed', code: kind, cause });
+    this.resolve({ kind: 'failed', code: kind, why });
   }
 }
 

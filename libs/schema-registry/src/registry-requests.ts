@@ -95,7 +95,7 @@ export class RegistryRequests {
       },
       { signal },
     );
-    if (exchange.kind === 'failed') return unavailable('no-answer', exchange.cause.message);
+    if (exchange.kind === 'failed') return unavailable('no-answer', exchange.why);
     const { status, bodyFault } = exchange;
     if (REFUSALS.has(status)) {
       // a login may read schemas, and not write them
@@ -111,7 +111,7 @@ export class RegistryRequests {
       return { kind: 'none', why: `HTTP ${status}${errorCode(exchange.body)}${reason}` };
     }
     if (bodyFault?.code === 'malformed-answer') return { kind: 'too-large' };
-    if (bodyFault !== undefined) return unavailable('no-answer', bodyFault.cause.message);
+    if (bodyFault !== undefined) return unavailable('no-answer', bodyFault.why);
     const document = parseObject(exchange.body);
     if (document !== undefined) return { kind: 'document', document };
     const why = `HTTP ${status} without JSON: this is no schema registry`;

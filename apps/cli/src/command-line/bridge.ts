@@ -45,7 +45,7 @@ export function bridgeHttp(given?: string): BridgeHttp {
     });
     const fault = exchange.kind === 'failed' ? exchange : exchange.bodyFault;
     if (exchange.kind === 'reply' && fault === undefined) return exchange;
-    throw new UnreachableError(`no bridge answers at ${url}: ${fault?.cause.message}`);
+    throw new UnreachableError(`no bridge answers at ${url}: ${fault?.why}`);
   };
   return { url, request };
 }

@@ -56,8 +56,8 @@ export class CallbackClient {
     const request = { operation: 'callback', method: 'POST', path, headers, body: text } as const;
     const exchange = await this.transport.exchange(request, caller);
     if (exchange.kind === 'failed') {
-      const { code, cause } = exchange;
-      return { kind: 'retry', status: code, why: cause.message, afterMs: null };
+      const { code, why } = exchange;
+      return { kind: 'retry', status: code, why, afterMs: null };
     }
     const { status } = exchange;
     if (status >= 200 && status < 300) return { kind: 'taken', status };
