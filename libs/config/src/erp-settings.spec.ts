@@ -45,6 +45,16 @@ describe('readErpSettings', () => {
     expect(problems[0]).toContain(why);
   });
 
+  it.each(['EQUIPMENT_MAP_FILE', 'ERP_MAPPING_FILE', 'ERP_ENRICHMENT_FILE'])(
+    'quotes nothing of another file, which may hold a secret: %s',
+    (name) => {
+      const env = new EnvironmentReader({ [name]: fileOf('password', 's3cret-of-kafka') });
+      readErpSettings(env);
+      expect(env.problems).toEqual([expect.stringMatching(/not valid json: Unexpected token 's'/)]);
+      expect(env.problems[0]).not.toContain('s3cret');
+    },
+  );
+
   it('names the file that is not there', () => {
     const { problems } = read(join(folder, 'missing.json'));
     expect(problems).toEqual([expect.stringContaining('ENOENT')]);

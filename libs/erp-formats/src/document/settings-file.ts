@@ -29,10 +29,14 @@ export function readSettingsText(text: string, format: 'json' | 'yaml', what: st
 
 /** The lines in which the YAML library draws the place that it has named before. */
 const DRAWING = /:\n\n[^]*\^\n$/;
+/** What JSON.parse quotes of the text, which may be a secret in the wrong place: all of it where it is short. */
+const QUOTE = /, (\.{3})?"[^]*"(\.{3})?(?= is not valid JSON$)/;
 
 /** What a parser of a settings file has to say, on one line. */
 export function syntaxFault(cause: unknown): string {
-  return cause instanceof Error ? printable(cause.message.replace(DRAWING, '')) : 'unknown fault';
+  return cause instanceof Error
+    ? printable(cause.message.replace(DRAWING, '').replace(QUOTE, ''))
+    : 'unknown fault';
 }
 
 /** The fields of an object in the file, each asked for once by its name. */
