@@ -70,10 +70,10 @@ const SECRET = /(TOKEN|PASSWORD|SECRET|HEADERS)$/;
 
 const PROXY = /^https_proxy$/i;
 
-/** Addresses may carry a login, too; that of a proxy even without a scheme, or with an @ in its password. */
+/** Addresses may carry a login, too, with an @ or a / in its password; that of a proxy even without a scheme. */
 function masked(name: string, value: string): string {
   if (PROXY.test(name)) return value.replace(/^(.*?:\/\/)?.*@/s, '$1********@');
-  return SECRET.test(name) ? '********' : value.replace(/\/\/[^/@]*@/g, '//********@');
+  return SECRET.test(name) ? '********' : value.replace(/\/\/.*@/s, '//********@');
 }
 
 function readBridgeSettings(env: EnvironmentReader) {

@@ -65,6 +65,8 @@ describe('the settings of the proxy', () => {
     ['https_proxy', 'plant:s3cret@proxy:3128', '********@proxy:3128'],
     ['HTTPS_PROXY', 'http://plant:s3c@r/et@proxy:3128', 'http://********@proxy:3128'],
     ['HTTPS_PROXY', 'http://proxy:3128', 'http://proxy:3128'],
+    ['MACHINE_CLOUD_BASE_URL', 'https://plant:s3c@r/et@cloud', 'https://********@cloud'],
+    ['OTEL_EXPORTER_OTLP_ENDPOINT', 'http://plant:s3c/r@et@otel', 'http://********@otel'],
   ])('are described without the login: %s=%s', (name, value, masked) => {
     const { settings } = describeBridgeSettings({ [name]: value });
     expect(settings).toContainEqual({ name, value: masked, source: 'environment' });
