@@ -311,6 +311,36 @@ describe('npm run dlq -- replay, of many', () => {
     expect(inputs.records).toHaveLength(COUNT);
   });
 
+  it('stops so where nobody reads its output any more, and goes on where that are its errors', async () => {
+    const putBackBy = (by: string): number =>
+      inputs.records.filter(({ headers }) => String(headers['dlq-replayed-by']) === by).length;
+    const replay = (by: string, ...more: string[]): RunningCommand => {
+      const some = ['--partition', '1', '--again', '--max-replays', '9', '--json', '--yes'];
+      return new RunningCommand(['dlq', 'replay', LISTS, ...some, '--by', by, ...more], {
+        topicPrefix,
+      });
+    };
+    const unread = replay('without-output');
+    await unread.saying(/"replayed"/);
+    unread.stopReading('stdout');
+    expect(await unread.result()).toMatchObject({
+      exitCode: 1,
+      stderr: expect.stringContaining('the same command goes on from here') as string,
+    });
+    const { records } = await kafka.read('machine-bridge.dead-letter-replays.v1');
+    const marks = () => records.filter(({ value }) => String(value).includes('without-output'));
+    await eventually('each message that was put back has its mark', () => {
+      return marks().length > 0 && marks().length === putBackBy('without-output');
+    });
+
+    const unheard = replay('without-errors', '--rate', '400');
+    unheard.stopReading('stderr');
+    // it reports its progress every five seconds
+    await eventually('it goes on', () => putBackBy('without-errors') > 400 * 11);
+    unheard.kill('SIGINT');
+    expect(await unheard.result()).toMatchObject({ exitCode: 1 });
+  });
+
   it('goes no faster than asked', async () => {
     const isByRated = ({ headers }: ReadRecord): boolean =>
       String(headers['dlq-replayed-by']) === 'rated';

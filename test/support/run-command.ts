@@ -51,6 +51,11 @@ export class RunningCommand {
     );
   }
 
+  /** Closes the pipe, as `head` does. */
+  stopReading(stream: 'stdout' | 'stderr'): void {
+    this.child[stream]?.destroy();
+  }
+
   kill(signal: NodeJS.Signals): void {
     this.child.kill(signal);
   }

@@ -36,10 +36,14 @@ function exitCodeOf(error: unknown, command = ''): number {
   return isUnreachable ? EXIT_CODES.unreachable : EXIT_CODES.failed;
 }
 
-process.stdout.on('error', (error: NodeJS.ErrnoException) => {
-  // The reader of the output, such as head, has closed the pipe.
-  process.exit(error.code === 'EPIPE' ? process.exitCode : 1);
-});
+function exit(error?: NodeJS.ErrnoException | null): never {
+  // EPIPE: the reader of the output, such as head, has closed the pipe.
+  process.exit(error == null || error.code === 'EPIPE' ? process.exitCode : 1);
+}
+
+process.stdout.on('error', exit);
+// Progress and errors that nobody reads end nothing.
+process.stderr.on('error', () => undefined);
 
 Logger.overrideLogger(new StderrLogger());
 const program = createProgram();
@@ -54,6 +58,4 @@ try {
 }
 
 // Connections and retries to a silent Kafka would keep the process running.
-process.stdout.write('', (error) => {
-  if (!error) process.exit();
-});
+process.stdout.write('', exit);

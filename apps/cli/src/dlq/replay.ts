@@ -110,7 +110,7 @@ async function replayDeadLetters(
     by: by ?? whoCalls(),
   };
   const report = new ReplayReport(json === true, !yes);
-  const signal = interruption();
+  const signal = interruption({ writes: yes });
   const task = { log, spans, request, rate, signal, report };
   try {
     await (yes ? replay(task) : rehearse(task));
