@@ -49,6 +49,11 @@ describe('npm run send', () => {
     );
   });
 
+  it('lets no key steer the terminal', async () => {
+    const list = temporaryFile('red.json', { machineId: '\u001b[31mM', workingOrders: [] });
+    expect(await send(list)).toContain('key \\u001b[31mM,');
+  });
+
   it('finds a file from where npm was called', async () => {
     const path = temporaryFile('from-here.json', { machineId: 'M-003', workingOrders: ['A-19'] });
     const output = await sendFrom({ INIT_CWD: dirname(path) }, './from-here.json');

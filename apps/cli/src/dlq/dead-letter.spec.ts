@@ -203,6 +203,13 @@ describe('showValue', () => {
     expect(lines).toHaveLength(1);
   });
 
+  it('takes no time for JSON within JSON that was cut off', () => {
+    const startMs = performance.now();
+    expect(shown(`"${'\\"'.repeat(32_000)}`).heading).toBe('value, text, 64001 bytes');
+    // it took seven seconds
+    expect(performance.now() - startMs).toBeLessThan(2000);
+  });
+
   it('lets no text steer the terminal', () => {
     expect(shown('<a>\n\u001b[2J</a>').lines).toEqual(['<a>', '\\u001b[2J</a>']);
     expect(shown('"\u009b"').lines).toEqual(['"\\u009b"']);

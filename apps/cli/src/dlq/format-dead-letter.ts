@@ -206,10 +206,12 @@ function decode(bytes: Buffer, isWhole: boolean): string | undefined {
  */
 function indentedJson(value: Buffer, text: string): string | undefined {
   const json = readJson(value);
+  // Of a text that does not end, the expression would look for the end from each quote in it.
+  if (!json.ok) return undefined;
   const compact = text.replace(/("(?:[^"\\]|\\.)*")|[ \t\r\n]+/g, (_, literal?: string) => {
     return literal ?? '';
   });
-  if (!json.ok || JSON.stringify(json.value) !== compact) return undefined;
+  if (JSON.stringify(json.value) !== compact) return undefined;
   return JSON.stringify(json.value, null, 2);
 }
 

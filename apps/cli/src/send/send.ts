@@ -5,7 +5,7 @@ import { readOrderDocument } from '#libs/erp-formats';
 import { type CliCommand, JSON_OPTION } from '../command-line/command.js';
 import { KAFKA_HELP, openKafka } from '../command-line/kafka.js';
 import { readPath, unreadableBecause } from '../command-line/option-values.js';
-import { print, visibleJson } from '../command-line/output.js';
+import { print, visible, visibleJson } from '../command-line/output.js';
 
 interface SendOptions {
   /** Without KAFKA_TOPIC_PREFIX. */
@@ -53,7 +53,7 @@ async function sendFiles(files: readonly string[], options: SendOptions): Promis
       await producer.send(record);
       const { topic, key, value } = record;
       if (options.json === true) print(visibleJson({ file, topic, key, bytes: value.length }));
-      else print(sentLine(file, record));
+      else print(visible(sentLine(file, record)));
     }
   } finally {
     await producer.close();
