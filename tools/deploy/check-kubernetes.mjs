@@ -75,6 +75,10 @@ export async function checkKubernetes(check) {
   await check('chart: pods restart where a file has changed', async () =>
     checkRestarts(await template(helm, full), await template(helm, otherFiles)),
   );
+  await check('chart: all programs have the proxy', async () => {
+    const having = objectsOf(await template(helm, full)).filter(({ data }) => data?.HTTPS_PROXY);
+    if (having.length !== 3) throw new Error(`${having.length} of 3 have HTTPS_PROXY`);
+  });
   await check('chart: no name twice, whatever the release is called', async () => {
     for (const release of ['machine-bridge', 'machine-ingest', 'a'.repeat(53)]) {
       checkNames(await template(helm, full, release));

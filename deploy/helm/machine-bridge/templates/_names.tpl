@@ -29,10 +29,11 @@ helm.sh/chart: {{ printf "%s-%s" .root.Chart.Name .root.Chart.Version | replace 
 {{- define "machine-bridge.settings" -}}
 {{- $settings := deepCopy .values.settings -}}
 {{- if ne .app "bridge" -}}
-{{- $shared := ternary "^KAFKA_" "^(KAFKA_|ERP_|EQUIPMENT_MAP_FILE$|COMMAND_MAX_SKEW_SECONDS$)" (eq .app "terminal") -}}
+{{- /* The proxy is for the server of Kafka's tokens and for callbacks. */ -}}
+{{- $shared := ternary "^(KAFKA_|(HTTPS|NO)_PROXY$)" "^(KAFKA_|(HTTPS|NO)_PROXY$|ERP_|EQUIPMENT_MAP_FILE$|COMMAND_MAX_SKEW_SECONDS$)" (eq .app "terminal") -}}
 {{- $own := ternary "^KAFKA_(CLIENT|GROUP)_ID$" "^KAFKA_CLIENT_ID$" (eq .app "terminal") -}}
 {{- range $name, $value := .root.Values.settings -}}
-{{- if and (regexMatch $shared $name) (not (regexMatch $own $name)) (not (hasKey $settings $name)) -}}
+{{- if and (regexMatch $shared $name) (not (regexMatch $own $name)) (not (hasKey $settings $name)) (not (has $name $.values.secret.keys)) -}}
 {{- $_ := set $settings $name $value -}}
 {{- end -}}
 {{- end -}}
