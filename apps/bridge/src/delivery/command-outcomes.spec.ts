@@ -65,6 +65,16 @@ describe('CommandOutcomes', () => {
     more: Partial<OutcomeTarget> = {},
   ): Record<string, unknown>[] => outcomes.recordsOf({ ...target, ...more }, results).map(read);
 
+  const counted = () => outcomes.counts.totals().filter(({ count }) => count > 0);
+
+  it('counts each outcome from none on: the first of a kind is a rise, too', () => {
+    const rejected = { flow: 'work-orders', outcome: 'rejected', code: 'unknown-machine' };
+    expect(outcomes.counts.totals()).toContainEqual({ ...rejected, count: 0 });
+    const fault = rejection({ code: 'unknown-machine', detail: 'no M-3' }, 'M-3');
+    recordsOf([fault], { message: inboundMessage({ topic: LISTS }) });
+    expect(outcomes.counts.totals()).toContainEqual({ ...rejected, count: 1 });
+  });
+
   it.each<[string, CommandResult, string]>([
     [LISTS, applied, 'work-order-list.applied.v1'],
     [LISTS, superseded, 'work-order-list.superseded.v1'],
@@ -75,7 +85,7 @@ describe('CommandOutcomes', () => {
     message = inboundMessage({ topic });
     expect(recordsOf([result], { message }).map((record) => record.type)).toEqual([type]);
     expect(outcomes.recent.of('M-1')).toHaveLength(1);
-    expect(outcomes.counts.totals()).toMatchObject([{ outcome: result.kind, code: '', count: 1 }]);
+    expect(counted()).toMatchObject([{ outcome: result.kind, code: '', count: 1 }]);
   });
 
   it('publishes a deferral as an outcome that is not final: no code, no time, the calls so far', () => {
@@ -166,7 +176,7 @@ describe('CommandOutcomes', () => {
     const results = outcomes.resultsOf(reportedByAnother, 1, []);
     outcomes.publishDeferred(reportedByAnother, new CommandWaiter('M-1', results, 0));
     expect(message.published).toEqual([]);
-    expect(outcomes.counts.totals()).toEqual([]);
+    expect(counted()).toEqual([]);
   });
 
   it('leaves the faults of a message that came of another to whoever dead-letters that one', () => {
@@ -184,7 +194,7 @@ describe('CommandOutcomes', () => {
       { type: 'work-order-list.applied.v1', value: { machineId: 'M-1', source: origin } },
     ]);
     expect(records).toHaveLength(2);
-    expect(outcomes.counts.totals()).toMatchObject([{ outcome: 'applied', count: 1 }]);
+    expect(counted()).toMatchObject([{ outcome: 'applied', count: 1 }]);
   });
 
   it('names the order that is answered, and has an id of its own for the outcome of each order', () => {

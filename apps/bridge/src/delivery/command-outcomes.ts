@@ -12,6 +12,7 @@ import {
   outcomeJson,
   type OutcomeSource,
   type OutcomeType,
+  REJECTION_CODES,
   type RejectionCode,
   senderOf,
   TOPICS,
@@ -317,22 +318,29 @@ interface OutcomeTotal {
   count: number;
 }
 
+function noOutcomesOf(family: CommandFamily): ReadonlyMap<string, OutcomeTotal> {
+  const none = { flow: FLOW_OF[family], count: 0 };
+  const others = ['applied', 'superseded', 'deferred'] as const;
+  return new Map<string, OutcomeTotal>([
+    ...others.map((outcome) => [outcome, { ...none, outcome, code: '' }] as const),
+    ...REJECTION_CODES.map((code) => [code, { ...none, outcome: 'rejected', code }] as const),
+  ]);
+}
+
 /** How many outcomes there have been of each kind: plain numbers, since every message is counted. */
 class OutcomeCounts {
-  /** A rejection by its code, anything else by what it is: no code is named like an outcome. */
-  private readonly counts: Readonly<Record<CommandFamily, Map<string, OutcomeTotal>>> = {
-    'work-order-list': new Map(),
-    'downtime-reason': new Map(),
+  /**
+   * A rejection by its code, anything else by what it is: no code is named like an outcome. Each from the start: what
+   * counts a rise does not see a count that begins with one.
+   */
+  private readonly counts: Readonly<Record<CommandFamily, ReadonlyMap<string, OutcomeTotal>>> = {
+    'work-order-list': noOutcomesOf('work-order-list'),
+    'downtime-reason': noOutcomesOf('downtime-reason'),
   };
 
   add(family: CommandFamily, outcome: Outcome, code: RejectionCode | null): void {
-    const counts = this.counts[family];
-    let total = counts.get(code ?? outcome);
-    if (total === undefined) {
-      total = { flow: FLOW_OF[family], outcome, code: code ?? '', count: 0 };
-      counts.set(code ?? outcome, total);
-    }
-    total.count += 1;
+    const total = this.counts[family].get(code ?? outcome);
+    if (total !== undefined) total.count += 1;
   }
 
   totals(): OutcomeTotal[] {
