@@ -118,11 +118,29 @@ describe('orders that come through any partition', () => {
     );
   });
 
+  it('are rejected there as well when it has grown while the bridge runs', async () => {
+    await plant.kafka.topics.widen(TOPICS.workOrders, 7);
+    await plant.sandbox.addFault({
+      operation: 'setWorkOrderList',
+      status: 422,
+      machineId: 'M-006',
+    });
+    await send('wider', 6, 100_004, () => 'M-006');
+    await untilAnswered(
+      'wider',
+      [
+        ...ORDERS.map((id) => `applied ${id} M-005`),
+        ...ORDERS.map((id) => `rejected ${id} M-006`),
+      ].sort(),
+    );
+    await plant.sandbox.clearFaults();
+  });
+
   it('leave nothing open behind them', async () => {
     const { kafka, groupId } = plant;
     for (const topic of [TOPICS.workOrders, ...QUEUES]) {
       await kafka.groups.untilAllCommitted(groupId, topic);
     }
-    expect(await kafka.topics.count(DEAD_LETTERS)).toBe(1);
+    expect(await kafka.topics.count(DEAD_LETTERS)).toBe(2);
   });
 });

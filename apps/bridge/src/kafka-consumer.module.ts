@@ -51,6 +51,7 @@ class BridgeConsumer extends KafkaConsumerStrategy {
       calls,
       commitIntervalMs,
       tracing,
+      widened: topics,
       decode: registry && ((message) => registry.readFramed(message, message.revoked)),
       // Topics, schemas of outputs, then all at once: the two readers, the consumer's join, and with its assignment
       // producers and state. Calls wait for the end of `controls` (FlowHold), messages for what earlier owners have

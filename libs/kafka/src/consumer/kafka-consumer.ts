@@ -6,6 +6,7 @@ import type { CallSlots } from '#libs/delivery';
 import { fetchedRecords } from '#libs/kafkajs-patches';
 import type { Tracing } from '#libs/tracing';
 import { describeKafkaFailure } from '../client/describe-kafka-failure.js';
+import type { TopicSpecification } from '../client/ensure-topics.js';
 import type { Batch, KafkaClient, PartitionAssignment } from '../client/kafka-port.js';
 import type { KeyedStateTopic } from '../keyed-state/keyed-state-topic.js';
 import { topicSpans } from '../reading/topics.js';
@@ -52,6 +53,8 @@ export interface KafkaConsumerOptions {
   tracing?: Pick<Tracing, 'messageStarts'>;
   /** Default none: values are handed over as they are. */
   decode?: ValueDecoder | undefined;
+  /** Of the topics that {@link prepare} widens, those that are as wide as an input. Default none. */
+  widened?: readonly Pick<TopicSpecification, 'name' | 'asWideAs'>[];
   /** Called before the first connection, until it succeeds: topics must exist to be subscribed. */
   prepare: (signal: AbortSignal, report: (problem: string) => void) => Promise<void>;
 }
@@ -240,7 +243,7 @@ export class KafkaConsumer {
       partitions.revokeAllBut(assignment);
       return;
     }
-    if (states.some((state) => state.lacksPartitions(assignment))) this.widenState();
+    if (this.lacksPartitions(assignment)) this.widenTopics();
     for (const state of states) state.assignPartitions(assignment.get(state.name) ?? []);
     const inputs = new Map([...assignment].filter(([topic]) => !this.states.has(topic)));
     partitions.assignPartitions(inputs, (topic, partition) =>
@@ -249,8 +252,18 @@ export class KafkaConsumer {
     this.drain.resumeCalls();
   }
 
-  /** Adds partitions to the state of an input that has more since; kafkajs joins again when it notices. */
-  private widenState(): void {
+  /** Whether an input partition is assigned without those that go with it: they are not there, or not known to all. */
+  private lacksPartitions(assignment: PartitionAssignment): boolean {
+    const { absent } = this.supervised.unreadable;
+    return (this.options.widened ?? []).some(({ name, asWideAs = [] }) => {
+      const own = new Set(assignment.get(name));
+      const needed = asWideAs.flatMap((topic) => assignment.get(topic) ?? []);
+      return !absent.has(name) && needed.some((partition) => !own.has(partition));
+    });
+  }
+
+  /** Adds partitions to what goes with an input that has more since; kafkajs joins again when it notices. */
+  private widenTopics(): void {
     this.logger.warn({ msg: 'messages wait: state has fewer partitions than its input' });
     this.options
       .prepare(this.stopping.signal, () => undefined)

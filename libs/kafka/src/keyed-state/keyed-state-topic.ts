@@ -1,7 +1,7 @@
 import { Logger } from '@nestjs/common';
 import { everyRealMs } from '#libs/clock';
 import { describeKafkaFailure } from '../client/describe-kafka-failure.js';
-import type { FetchControl, KafkaMessage, PartitionAssignment } from '../client/kafka-port.js';
+import type { FetchControl, KafkaMessage } from '../client/kafka-port.js';
 import { partitionCount } from '../reading/topics.js';
 import type { InputState, KeyedStateOptions, TransactedState } from './keyed-state-options.js';
 import { KeyedStatePartition } from './keyed-state-partition.js';
@@ -51,13 +51,6 @@ export class KeyedState<V, H = void> {
   /** Whether the messages of an input partition wait for this state, which is not restored. */
   isAwaited(topic: string, partition: number): boolean {
     return this.inputs.includes(topic) && this.partitions.get(partition)?.isRestored !== true;
-  }
-
-  /** Whether an input partition is assigned without its state: that has fewer partitions, or is not known to all. */
-  lacksPartitions(assignment: PartitionAssignment): boolean {
-    const own = assignment.get(this.name) ?? [];
-    const ofInputs = this.inputs.flatMap((topic) => assignment.get(topic) ?? []);
-    return ofInputs.some((partition) => !own.includes(partition));
   }
 
   acceptFetched(partition: number, messages: readonly KafkaMessage[]): void {
