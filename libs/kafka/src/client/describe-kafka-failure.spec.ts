@@ -56,6 +56,8 @@ describe('describeKafkaFailure', () => {
     ['MESSAGE_TOO_LARGE', 'max.message.bytes allows of one of events, states'],
     ['INVALID_RECORD', 'not taken by one of events, states: where its cleanup.policy is compact'],
     ['OFFSET_METADATA_TOO_LARGE', 'raise their offset.metadata.max.bytes'],
+    ['INVALID_TRANSACTION_TIMEOUT', 'raise their transaction.max.timeout.ms to 30000'],
+    ['INVALID_SESSION_TIMEOUT', 'their group.min.session.timeout.ms has to be 8000 or less'],
     ['NOT_ENOUGH_REPLICAS', 'min.insync.replicas asks for of one of events, states'],
     ['LEADER_NOT_AVAILABLE', 'of one of events, states has no leader'],
     ['UNKNOWN_TOPIC_OR_PARTITION', 'of one of events, states'],

@@ -159,6 +159,11 @@ function adviceOfAnswer(type: string, { right, topics = [] }: Asked): string | u
       );
     case 'OFFSET_METADATA_TOO_LARGE':
       return 'the brokers take less than 4096 characters with an offset: raise their offset.metadata.max.bytes';
+    case 'INVALID_TRANSACTION_TIMEOUT':
+      // kafkajs names another setting
+      return 'the brokers let no transaction last as long as it may have to: raise their transaction.max.timeout.ms to 30000';
+    case 'INVALID_SESSION_TIMEOUT':
+      return 'the brokers take no sessions of 8 s: their group.min.session.timeout.ms has to be 8000 or less, group.max.session.timeout.ms no less';
     case 'NOT_ENOUGH_REPLICAS':
     case 'NOT_ENOUGH_REPLICAS_AFTER_APPEND':
       return named && `fewer replicas are in sync than min.insync.replicas asks for of ${named}`;
