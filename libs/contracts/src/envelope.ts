@@ -181,9 +181,12 @@ function bodyOf(event: JsonObject, contentType: string): Parsed<Buffer> {
   return parsed(Buffer.from(isText ? markedAsUtf8(data) : JSON.stringify(data), 'utf8'));
 }
 
-/** With a byte order mark where it is XML that may declare another encoding: the one that it had before it became a text. */
+/**
+ * With a byte order mark where it is XML: it, or its content type, may declare the encoding that it had before it became a
+ * text.
+ */
 function markedAsUtf8(text: string): string {
-  return text.startsWith('<?xml') ? `\ufeff${text}` : text;
+  return /^[ \t\r\n]*</.test(text) ? `\ufeff${text}` : text;
 }
 
 function decodeBase64(text: unknown): Parsed<Buffer> {
