@@ -164,17 +164,21 @@ function utcDay(milliseconds: number): string | undefined {
  */
 export const lastChange = fieldReader<number>(['LastChangeDateTime'], (value) => {
   const read = textOf(value);
-  if ('problem' in read || read.value === undefined || isInitial(read.value)) {
-    return 'problem' in read ? read : { value: undefined };
-  }
-  const seconds = secondsOf(read.value);
+  if ('problem' in read) return read;
+  const text = isoOf(read.value ?? '');
+  if (isInitial(text)) return { value: undefined };
+  const seconds = secondsOf(text);
   return seconds === undefined ? { problem: 'is no time' } : { value: seconds };
 });
 
-/** Epoch seconds of 14 digits (UTC), V2 milliseconds or ISO 8601; undefined for none of these. */
+/** V2 milliseconds as ISO 8601; any other text as it is. */
+function isoOf(text: string): string {
+  const date = new Date(Number(V2_DATE.exec(text)?.[1]));
+  return Number.isNaN(date.getTime()) ? text : date.toISOString();
+}
+
+/** Epoch seconds of 14 digits (UTC) or ISO 8601; undefined for neither. */
 function secondsOf(text: string): number | undefined {
-  const milliseconds = V2_DATE.exec(text)?.[1];
-  if (milliseconds !== undefined) return Math.floor(Number(milliseconds) / 1000);
   // a day alone would date the change before those of that day
   const seconds = text.includes('T') ? readDateTime(text, 'UTC') : 'invalid';
   if (typeof seconds === 'number') return seconds;
