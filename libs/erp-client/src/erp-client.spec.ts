@@ -116,6 +116,14 @@ describe('ErpClient', () => {
     expect(answer).toMatchObject({ kind: 'retry', status: code });
   });
 
+  it('knows a web page whatever it is said to be', async () => {
+    const answer = await asking((_, response) => {
+      response.setHeader('content-type', 'application/json');
+      response.end('<!-- maintenance -->\n<!DOCTYPE html><title>Back soon</title>');
+    });
+    expect(answer).toMatchObject({ kind: 'retry', status: 200 });
+  });
+
   it('reads no more of an answer than its limit', async () => {
     let written = 0;
     const answer = await asking((_, response) => {

@@ -11,7 +11,7 @@ import { realEpochMs } from '#libs/clock';
 import type { BridgeSettings, ErpAccess, ProxySettings } from '#libs/config';
 import { isJsonObject, readJson } from '#libs/contracts';
 import { type EnrichmentRule, enrichmentUrl } from '#libs/erp-formats';
-import { HttpTransport, readRetryAfter, type HttpReply } from '#libs/http-calls';
+import { HttpTransport, isWebPage, readRetryAfter, type HttpReply } from '#libs/http-calls';
 
 /** The client of the ERP that a rule asks. */
 export function openErpClient(
@@ -115,17 +115,16 @@ export class ErpClient {
     const isTooLarge = bodyFault?.code === 'malformed-answer';
     if (bodyFault !== undefined && !isTooLarge) return retry(null, bodyFault.why);
     const { contentType = null, contentEncoding = '' } = headers;
-    const isWebPage = /^\s*(text\/html|application\/xhtml\+xml)\b/i.test(contentType ?? '');
+    const isPage = /^\s*(text\/html|application\/xhtml\+xml)\b/i.test(contentType ?? '');
     const why = `the ERP answered ${status}`;
     if (status === 200) {
-      const page = 'the ERP answered with a web page, as of a login or of maintenance';
-      if (isWebPage) return retry(status, page);
+      if (isPage) return webPage();
       if (isTooLarge) return tooLarge(maxAnswerBytes);
       const body = Buffer.concat(chunks ?? []);
       return unpacked(body, contentEncoding.trim().toLowerCase(), contentType, maxAnswerBytes);
     }
     // the page of a gateway is not the ERP's word for an order that is not there
-    if (status === 204 || status === 410 || (status === 404 && !isWebPage)) {
+    if (status === 204 || status === 410 || (status === 404 && !isPage)) {
       return { kind: 'gone', status };
     }
     if (status === 401 || status === 403) return { kind: 'unauthorised', status, why };
@@ -143,6 +142,10 @@ export class ErpClient {
 
 function retry(status: number | null, why: string, afterMs: number | null = null): ErpAnswer {
   return { kind: 'retry', status, why, afterMs };
+}
+
+function webPage(): ErpAnswer {
+  return retry(200, 'the ERP answered with a web page, as of a login or of maintenance');
 }
 
 function withoutToken(reason: NoToken): ErpAnswer {
@@ -207,6 +210,7 @@ function tooLarge(maxAnswerBytes: number): ErpAnswer {
 }
 
 function documentOf(contentType: string | null, body: Buffer): ErpAnswer {
+  if (isWebPage(body)) return webPage();
   return isEmptyList(body)
     ? { kind: 'gone', status: 200 }
     : { kind: 'document', contentType, body };

@@ -70,6 +70,12 @@ const WEB_PAGE =
 /** Characters within which a page says what it is. */
 const PAGE_HEAD = 2000;
 
+/** Whether a body is a web page, whatever its content type says. */
+export function isWebPage(body: Buffer | string): boolean {
+  const isText = typeof body === 'string';
+  return WEB_PAGE.test(isText ? body.slice(0, PAGE_HEAD) : body.toString('utf8', 0, PAGE_HEAD));
+}
+
 /** What a 2xx means to an operation: a body to be read, or that the command was applied. */
 export type SuccessMeaning<T> = (operation: string, reply: HttpReply) => HttpAnswer<T>;
 
@@ -141,8 +147,8 @@ function reading<T>(read: (answer: AnswerField) => HttpAnswer<T>): SuccessMeanin
 export const applied: SuccessMeaning<null> = (operation, reply) => {
   const { status, body, beginning } = reply;
   // A page that hangs or breaks off has no body.
-  const head = body === '' ? (beginning?.toString('utf8', 0, PAGE_HEAD) ?? '') : body;
-  if (!isCompressedPage(reply) && !WEB_PAGE.test(head.slice(0, PAGE_HEAD))) {
+  const head = body === '' ? (beginning ?? '') : body;
+  if (!isCompressedPage(reply) && !isWebPage(head)) {
     return { kind: 'data', data: null };
   }
   const problem = `HTTP ${status} with a web page, which is none of the service's answers`;

@@ -6,6 +6,7 @@ export {
   HttpError,
   describeUnauthorised,
   type IncompleteEntries,
+  isWebPage,
   type ListEntries,
   listRead,
   parseHttpDate,
