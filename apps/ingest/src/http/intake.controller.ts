@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { Controller, Post, Query, Req, Res } from '@nestjs/common';
+import { Controller, Header, Options, Post, Query, Req, Res } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { DocumentPath, IngestSender } from '#libs/config';
 import { INGEST_SENDER_HEADER, type Parsed, type Rejection } from '#libs/contracts';
@@ -47,6 +47,15 @@ export class IntakeController {
     if (messages.length > 1) this.access.takeRate(sender, messages.length - 1, 1);
     const answer = await this.answerTo(messages, sender, isDryRun(query), reply);
     return reply.send(isBatch ? answer : answer[0]);
+  }
+
+  /** The handshake of CloudEvents webhooks: who may send is asked of each event. */
+  @Options(['orders', 'lists', 'reasons', 'events'])
+  @Header('allow', 'POST')
+  @Header('webhook-allowed-origin', '*')
+  @Header('webhook-allowed-rate', '*')
+  handshake(): void {
+    // the headers say it all
   }
 
   private verified(request: AdmittedRequest): {

@@ -9,12 +9,20 @@ export const OPENAPI = {
   },
   security: [{ token: [] }, { certificate: [] }, { signature: [] }, {}],
   paths: {
-    '/orders': { post: documentPost('orders', 'An order, in any format that the bridge reads') },
+    '/orders': {
+      options: handshake(),
+      post: documentPost('orders', 'An order, in any format that the bridge reads'),
+    },
     '/lists': {
+      options: handshake(),
       post: documentPost('lists', 'The work order list of a machine, or those of several'),
     },
-    '/reasons': { post: documentPost('reasons', 'The downtime reason of a period of a machine') },
+    '/reasons': {
+      options: handshake(),
+      post: documentPost('reasons', 'The downtime reason of a period of a machine'),
+    },
     '/events': {
+      options: handshake(),
       post: {
         ...documentPost(
           'events',
@@ -83,6 +91,15 @@ export const OPENAPI = {
     },
   },
 };
+
+function handshake() {
+  const description = 'may be sent to: WebHook-Allowed-Origin is *';
+  return {
+    summary: 'The handshake of CloudEvents webhooks',
+    security: [{}],
+    responses: { 200: { description } },
+  };
+}
 
 function documentPost(operationId: string, summary: string) {
   const header = (name: string, description: string) => ({
