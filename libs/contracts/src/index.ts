@@ -10,6 +10,7 @@ export * from './machine-records.js';
 export { isIdentifier, MAX_LIST_LENGTH } from './message-fields.js';
 export * from './orders.js';
 export {
+  naming,
   parsed,
   type Parsed,
   parsedEach,

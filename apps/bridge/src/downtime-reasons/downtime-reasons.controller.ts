@@ -1,6 +1,6 @@
 import { Controller } from '@nestjs/common';
 import { EventPattern } from '@nestjs/microservices';
-import { openMessage, parseDowntimeReason, TOPICS } from '#libs/contracts';
+import { openMessage, TOPICS } from '#libs/contracts';
 import type { InboundMessage } from '#libs/kafka';
 import { CommandOutcomes, rejection } from '../delivery/index.js';
 import { DowntimeReasons } from './downtime-reasons.js';
@@ -28,7 +28,7 @@ export class DowntimeReasonsController {
   private accept(message: InboundMessage): void {
     const { messageId, envelope } = openMessage(message);
     const answered = { message, messageId };
-    const parsed = envelope.ok ? parseDowntimeReason(envelope.value.body) : envelope;
+    const parsed = envelope.ok ? this.reasons.readReason(envelope.value.body) : envelope;
     if (!parsed.ok) {
       this.outcomes.resultsOf(answered, 0, [rejection(parsed.rejection)]);
       return;

@@ -139,14 +139,23 @@ describe('DowntimeReasons', () => {
     ]);
   });
 
+  it('rejects a start far ahead of the clock as it comes, though one before it is held', async () => {
+    const nowSeconds = clock.nowSeconds();
+    await handle(reason(nowSeconds + 110), reason(nowSeconds + 100_000));
+    expect(results).toMatchObject([
+      { kind: 'rejected', machineId: 'M-1', rejection: { code: 'start-in-future' } },
+      { kind: 'applied' },
+    ]);
+  });
+
   it('rejects an end that lies further ahead than any shift without a call', async () => {
     const nowSeconds = clock.nowSeconds();
     // the plant's time goes on meanwhile
     const ends = [nowSeconds + 80_000, nowSeconds + 200_000];
     await handle(...ends.map((endTime) => ({ ...reason(nowSeconds - 600), endTime })));
     expect(results).toMatchObject([
-      { kind: 'applied' },
       { kind: 'rejected', attempts: 0, rejection: { code: 'invalid-message' } },
+      { kind: 'applied' },
     ]);
   });
 

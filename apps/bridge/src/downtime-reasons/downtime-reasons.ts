@@ -2,7 +2,15 @@ import { Inject, Injectable } from '@nestjs/common';
 import { Clock } from '#libs/clock';
 import { MachineCloudClient } from '#libs/cloud-client';
 import type { BridgeSettings } from '#libs/config';
-import { describeAhead, type DowntimeReason, startInFuture } from '#libs/contracts';
+import {
+  describeAhead,
+  type DowntimeReason,
+  naming,
+  type Parsed,
+  parseDowntimeReason,
+  rejected,
+  startInFuture,
+} from '#libs/contracts';
 import { backOffMs, CallSlots } from '#libs/delivery';
 import {
   type Admission,
@@ -59,6 +67,28 @@ export class DowntimeReasons {
     });
   }
 
+  /**
+   * Reads a reason, and refuses times that lie far ahead as it comes: by its turn, behind one that is held or after an
+   * outage, they may have passed, however wrong they are.
+   */
+  readReason(body: Buffer): Parsed<DowntimeReason> {
+    const parsed = parseDowntimeReason(body);
+    if (!parsed.ok) return parsed;
+    const { machineId, startTime, endTime = startTime } = parsed.value;
+    const { downtimeReasonMaxSkewSeconds } = this.settings;
+    const nowSeconds = this.clock.nowSeconds();
+    const start = startInFuture({ startTime }, nowSeconds, downtimeReasonMaxSkewSeconds);
+    if (start === 'reject') {
+      const detail = `startTime ${describeAhead(startTime, downtimeReasonMaxSkewSeconds)}`;
+      return naming(rejected('start-in-future', detail), machineId);
+    }
+    if (endTime > nowSeconds + LONGEST_SHIFT_SECONDS) {
+      const detail = `endTime ${describeAhead(endTime, LONGEST_SHIFT_SECONDS)}`;
+      return naming(rejected('invalid-message', detail), machineId);
+    }
+    return parsed;
+  }
+
   private call(commands: readonly ReasonCommand[], permit: TracedPermit) {
     const [command] = commands;
     if (command === undefined) throw new Error('a call without a reason');
@@ -67,7 +97,7 @@ export class DowntimeReasons {
 
   private admit(command: ReasonCommand): Admission | Promise<Admission> {
     const { machineId, payload } = command;
-    const notNow = this.judgeTimes(payload);
+    const notNow = this.judgeStart(payload);
     if (notNow !== undefined) return notNow;
     const isKnown =
       this.directory.hasMachine(machineId) && this.reasons.has(machineId, payload.reasonId);
@@ -79,19 +109,8 @@ export class DowntimeReasons {
    * that has passed here and, as far as the service's clock is known from its answers, there. The clock may be a
    * gateway's: no reason waits for it longer than a start may lie ahead; then the service is asked.
    */
-  private judgeTimes({ startTime, endTime = startTime }: DowntimeReason): Admission | undefined {
-    const { downtimeReasonMaxSkewSeconds } = this.settings;
-    const nowSeconds = this.clock.nowSeconds();
-    const start = startInFuture({ startTime }, nowSeconds, downtimeReasonMaxSkewSeconds);
-    if (start === 'reject') {
-      const detail = `startTime ${describeAhead(startTime, downtimeReasonMaxSkewSeconds)}`;
-      return { kind: 'rejected', rejection: { code: 'start-in-future', detail } };
-    }
-    if (endTime > nowSeconds + LONGEST_SHIFT_SECONDS) {
-      const detail = `endTime ${describeAhead(endTime, LONGEST_SHIFT_SECONDS)}`;
-      return { kind: 'rejected', rejection: { code: 'invalid-message', detail } };
-    }
-    const mostBehindMs = downtimeReasonMaxSkewSeconds * 1000;
+  private judgeStart({ startTime }: DowntimeReason): Admission | undefined {
+    const mostBehindMs = this.settings.downtimeReasonMaxSkewSeconds * 1000;
     const waitMs = -this.passedMs(startTime, mostBehindMs) / this.clock.speed;
     return waitMs > 0
       ? { kind: 'not-yet', waitMs: Math.min(waitMs, JUDGE_AGAIN_AFTER_MS) }
