@@ -127,6 +127,13 @@ describe('activityLogNeed', () => {
     expect(need(long, 0, 1, watchedAllAlong, other)).not.toHaveProperty('truncatedBefore');
   });
 
+  it('reaches back to where the present state began, until a first start is settled', () => {
+    // the service has revised the minute in which the machine was seen first
+    const [known, other] = [seen(4, 0), { state: 'IDLE' } as const];
+    expect(need(tracked(0, null), 5, 500, known, other)?.from).toBe(at(-505));
+    expect(need(settled(0), 5, 500, known, other)?.from).toBe(at(-10));
+  });
+
   it('is the present state alone of a machine never seen before', () => {
     expect(need(undefined, 0, 30, null)).toMatchObject({
       from: at(-40),

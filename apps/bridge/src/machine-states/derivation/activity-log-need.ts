@@ -67,7 +67,10 @@ export function activityLogNeed(
     const from = Math.max(0, missingFrom - MARGIN_SECONDS);
     return { from, to, purpose, missingFrom, historyFrom: missingFrom };
   }
-  const [wanted, possible] = [oldest.startTime - MARGIN_SECONDS, to - LONGEST_WINDOW_SECONDS];
+  // The service may have revised the minute that the machine was first seen in: then the present state began before.
+  const isSettled = settledUntil(tracked) !== -Infinity;
+  const start = Math.min(oldest.startTime, isSettled ? Infinity : durationStart(reading));
+  const [wanted, possible] = [start - MARGIN_SECONDS, to - LONGEST_WINDOW_SECONDS];
   const request = { from: Math.max(wanted, possible), to, purpose, missingFrom };
   return wanted < possible && missingFrom < possible
     ? { ...request, truncatedBefore: possible }
