@@ -105,7 +105,6 @@ function afterReading(
   // Until all events are published there may be more to read, whatever the log has said; nor is it known for
   // whoever goes on after a crash how long the state before was seen, once the update time has moved.
   const unreadFrom = missingFrom ?? tracked.unreadFrom;
-  const nextDetection = detections(now, log);
   const events: SequencedEvent[] = [];
   let next: TrackedMachine = { ...tracked, unreadFrom };
   const add = (event: SequencedEvent): void => {
@@ -113,17 +112,19 @@ function afterReading(
     next = event.after;
   };
   if (!isOlder) {
+    const segments = log === null ? [] : segmentsUpTo(reading, log);
+    const settledTime = settledPart(finalUntil(reading, context), segments);
+    const toPublish = periodsToPublish(tracked, reading, { log, segments, settledTime });
+    const nextDetection = detections(now, log?.truncatedBefore ?? historyEdge(toPublish, log));
     if (isFresh && next.observation !== 'ok') {
       add(observationRestored(next, reading.lastUpdateTime, nextDetection()));
     }
-    const segments = log === null ? [] : segmentsUpTo(reading, log);
-    const settledTime = settledPart(finalUntil(reading, context), segments);
-    const { before, chain } = periodsToPublish(tracked, reading, { log, segments, settledTime });
     // Those that wait for the log are kept until it has been read, and then until all are corrected.
     const most =
       log === null && unreadFrom !== null
         ? (context.mostUnreadPeriods ?? mostUnreadPeriods(1))
         : Math.max(MOST_PERIODS, tracked.periods.length);
+    const { before, chain } = toPublish;
     for (const event of publishChain(next, before, chain, nextDetection, most)) add(event);
     if (log !== null)
       next = { ...next, unreadFrom: stillUnread(next, unreadAfter(reading, segments), log) };
@@ -146,8 +147,7 @@ function stillUnread(
 }
 
 /** The first event after a gap that was too long says so; the others follow from it. */
-function detections(detectedAt: number, log: ActivityLog | null): () => Detection {
-  let edge = log === null ? undefined : (log.truncatedBefore ?? historyEdge(log));
+function detections(detectedAt: number, edge: number | undefined): () => Detection {
   return () => {
     const detection = edge === undefined ? {} : { historyTruncatedBefore: edge };
     edge = undefined;

@@ -82,6 +82,13 @@ describe('the first observation', () => {
     expect(inMinutes(periods)).toEqual([['OFF', -20, 'duration']]);
   });
 
+  it('reckons its start from the duration when the log was clipped, whatever history is wanted', () => {
+    const logged = { ...log(-12, entry('OFF', -12, 10)), historyFrom: at(-2) };
+    const periods = newPeriods(null, reading('OFF', 30, 10), logged);
+    expect(inMinutes(periods)).toEqual([['OFF', -20, 'duration']]);
+    expect(periods[0]).not.toHaveProperty('historyTruncatedBefore');
+  });
+
   it('takes its start from a log that was not clipped, however long before', () => {
     const periods = newPeriods(null, reading('OFF', 30, 10), log(-12, entry('OFF', -21, 10)));
     expect(inMinutes(periods)).toEqual([['OFF', -21, 'activityLog']]);
@@ -208,6 +215,16 @@ describe('a change', () => {
     const [off] = newPeriods(estimated, reading('OFF', 2, 11), entries);
     // the moment itself is settled
     expect(off?.startTime).toBe(at(8) + 1);
+  });
+
+  it('is reckoned from the duration when it began before all that the log was read for', () => {
+    const entries = { ...log(50, entry('IDLE', 50, 90)), truncatedBefore: at(50) };
+    const [idle] = newPeriods(current, reading('IDLE', 70, 90), entries);
+    expect(idle).toMatchObject({
+      startTime: at(20),
+      startTimeSource: 'duration',
+      historyTruncatedBefore: at(50),
+    });
   });
 
   it('is a new period after minutes without data, even into the same state', () => {

@@ -2,7 +2,6 @@ import type { MachineStateReading } from '#libs/cloud-client';
 import {
   type ActivityLog,
   type ActivitySegment,
-  activitySegments,
   CALCULATION_INTERVAL_SECONDS,
   durationStart,
   isUnseen,
@@ -81,7 +80,7 @@ function periodsAfter(
     Math.min(settledTime, reading.lastUpdateTime - 1),
   );
   const present = presentPeriod(reading, latestPeriod, lastLogged, seenUntil, settled);
-  if (present === undefined) return { before, chain };
+  if (present === undefined) return { before, chain: withWholePresent(chain, reading, log) };
   const beforeLatest = chain.at(-2)?.period ?? before;
   const isDenied =
     latest?.published?.state === present.state &&
@@ -164,7 +163,8 @@ function firstPeriods(reading: MachineStateReading, { log, segments }: LogUpToRe
   const [latest, last] = [history.at(-1), segments.at(-1)];
   if (latest === undefined) return [presentAlone(reading, last, log)];
   const present = presentPeriod(reading, latest, last, last?.endTime ?? reading.lastUpdateTime);
-  return present === undefined ? history : [...history, present];
+  if (present !== undefined) return [...history, present];
+  return history.length > 1 ? history : [presentAlone(reading, last, log)];
 }
 
 /** From the period that was under way then. */
@@ -180,19 +180,46 @@ function presentAlone(
   log: ActivityLog | null,
 ): Period {
   const { state } = reading;
-  const estimated = durationStart(reading);
-  const period = { state, startTime: estimated, previousEndTime: null };
-  if (log === null || last?.state !== state) return { ...period, startTimeSource: 'duration' };
+  const period = { state, previousEndTime: null };
+  if (log === null || last?.state !== state) {
+    return { ...period, startTime: durationStart(reading), startTimeSource: 'duration' };
+  }
   const { startTime } = last;
-  return isClipped(last, log)
-    ? { ...period, startTime: Math.min(estimated, startTime), startTimeSource: 'duration' }
-    : { ...period, startTime, startTimeSource: 'activityLog' };
+  return wholePresent({ ...period, startTime, startTimeSource: 'activityLog' }, 0, reading, log);
+}
+
+/** The present period, from where its duration has it if the log was not read for all of it. */
+function wholePresent(
+  period: Period,
+  notBefore: number,
+  reading: MachineStateReading,
+  log: ActivityLog,
+): Period {
+  if (period.state !== reading.state || !isClipped(period, log)) return period;
+  const startTime = Math.min(period.startTime, Math.max(durationStart(reading), notBefore));
+  return { ...period, startTime, startTimeSource: 'duration' };
+}
+
+/** The same of the last of a chain, which may have begun after minutes without data at the earliest. */
+function withWholePresent(
+  chain: readonly ChainedPeriod[],
+  reading: MachineStateReading,
+  log: ActivityLog | null,
+): readonly ChainedPeriod[] {
+  const latest = chain.at(-1);
+  const notBefore = latest?.period.previousEndTime ?? null;
+  if (latest?.published !== null || log === null || notBefore === null) return chain;
+  return chain.with(-1, asUnpublished(wholePresent(latest.period, notBefore, reading, log)));
 }
 
 /** Where the history that was wanted begins, in epoch seconds, if its first period began before that. */
-export function historyEdge(log: ActivityLog): number | undefined {
-  const [first] = wantedHistory(activitySegments(log.entries), log);
-  return first !== undefined && isClipped(first, log) ? first.startTime : undefined;
+export function historyEdge(
+  { chain }: PeriodsToPublish,
+  log: ActivityLog | null,
+): number | undefined {
+  const first = chain[0]?.period;
+  const isCut = first !== undefined && log?.historyFrom !== undefined && isClipped(first, log);
+  return isCut ? first.startTime : undefined;
 }
 
 /** Cut at the window's edge, or at the minute it falls into, a period began at some time before. */
