@@ -23,7 +23,7 @@ const MARGIN_SECONDS = 600;
  * `news`: something may be new, which is worth waiting for. `overdue`: a log that had something new could not
  * be read before. `confirmation`: of what has been published.
  */
-export type LogPurpose = 'news' | 'overdue' | 'confirmation';
+type LogPurpose = 'news' | 'overdue' | 'confirmation';
 
 /** What to read of the activity log, in epoch seconds, and what the answer is to be taken for. */
 export interface LogRequest extends Omit<ActivityLog, 'entries'> {
