@@ -16,7 +16,6 @@ import {
   session,
   signInNeeded,
   strings,
-  toast,
 } from './state/store.js';
 import { HandOver } from './views/hand-over.js';
 import { Machine } from './views/machine.js';
@@ -25,6 +24,7 @@ import { NoteSheet, OperatorSheet, SettingsSheet, SignIn } from './views/small-s
 import { openCount, Stops } from './views/stops.js';
 import { Wall } from './views/wall.js';
 import { Button } from './parts/controls.js';
+import { Toast } from './parts/sheet.js';
 
 export function App(): JSX.Element {
   return (
@@ -36,9 +36,6 @@ export function App(): JSX.Element {
       </main>
       <UndoBar />
       <OpenSheet />
-      <p class={`toast ${toast.value?.alert ? 'alert' : ''}`} role="status">
-        {toast.value?.text}
-      </p>
     </>
   );
 }
@@ -93,7 +90,7 @@ function OpenSheet(): JSX.Element | null {
   const open = sheet.value;
   switch (open?.kind) {
     case undefined:
-      return null;
+      return <Toast />;
     case 'reason':
       return <ReasonSheet targets={open.targets} />;
     case 'operator':

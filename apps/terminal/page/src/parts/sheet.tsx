@@ -1,6 +1,6 @@
 import type { ComponentChildren, JSX } from 'preact';
 import { useLayoutEffect, useRef } from 'preact/hooks';
-import { strings } from '../state/store.js';
+import { strings, toast } from '../state/store.js';
 import { Button } from './controls.js';
 
 /** A modal sheet: the browser's own dialog keeps the focus inside and gives it back. */
@@ -38,6 +38,16 @@ export function Sheet(props: {
         </header>
         {props.children}
       </div>
+      <Toast />
     </dialog>
+  );
+}
+
+/** In the sheet while one is open: it covers all else, and keeps it from being read out. */
+export function Toast(): JSX.Element {
+  return (
+    <p class={`toast ${toast.value?.alert ? 'alert' : ''}`} role="status">
+      {toast.value?.text}
+    </p>
   );
 }

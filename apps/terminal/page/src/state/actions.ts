@@ -94,6 +94,8 @@ function freshEntry(undoMs: number) {
 export async function registerOperator(operator: string | null): Promise<boolean> {
   const answer = await call<Session>('PUT', '/api/session/operator', { operator });
   if (!answer.ok) {
+    // the sign-in lies behind a sheet
+    if (answer.kind === 'signIn') closeSheet();
     const words = strings.peek();
     const isByProxy = answer.code === 'operator-by-proxy';
     showToast(isByProxy ? words.registeredByProxy : words.notRegistered, true);
