@@ -182,13 +182,14 @@ describe("the terminal's page over a long shift", () => {
     await shown.status(NAME, 'applied').waitFor({ timeout: 20_000 });
   });
 
-  it('keeps a note that was begun when its sheet is closed by a tap beside it', async () => {
+  it('keeps a note that was begun, though its sheet is closed by a tap beside it, or the page is loaded anew', async () => {
     await shown.open('#/machine/M-001');
     const begin = () => shown.page.getByRole('button', { name: 'Add a note' }).click();
     await begin();
     await shown.page.getByRole('textbox').pressSequentially('Spindle is', { delay: 60 });
     await shown.page.mouse.click(5, 5);
     await shown.page.locator('dialog').waitFor({ state: 'detached' });
+    await shown.page.reload();
     await begin();
     expect(await shown.page.getByRole('textbox').inputValue()).toBe('Spindle is');
     await shown.page.getByRole('button', { name: 'Save' }).click();

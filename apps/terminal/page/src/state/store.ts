@@ -12,25 +12,31 @@ import { compareTiles, distinctNames } from '../model/tiles.js';
 import { nowMs, plantMinute, plantSeconds, setPlantClock } from './clock.js';
 
 const PREFIX = 'terminal.';
-const keptIn = (storage: () => Storage) => ({
-  get: (key: string): string | null => {
-    try {
-      return storage().getItem(PREFIX + key);
-    } catch {
-      return null;
-    }
-  },
-  set: (key: string, value: string): void => {
-    try {
-      storage().setItem(PREFIX + key, value);
-    } catch {
-      // a browser without storage starts with the defaults every time
-    }
-  },
-});
+const keptIn = (storage: () => Storage) => {
+  /** What there is no storage for, or no room. */
+  const unkept = new Map<string, string>();
+  return {
+    get: (key: string): string | null => {
+      try {
+        return unkept.get(key) ?? storage().getItem(PREFIX + key);
+      } catch {
+        return null;
+      }
+    },
+    set: (key: string, value: string): void => {
+      try {
+        unkept.set(key, value);
+        storage().setItem(PREFIX + key, value);
+        unkept.delete(key);
+      } catch {
+        // a browser without storage starts with the defaults every time
+      }
+    },
+  };
+};
 const kept = keptIn(() => localStorage);
 /** Of this window alone: each of several walls has a factory of its own. */
-const keptHere = keptIn(() => sessionStorage);
+export const keptHere = keptIn(() => sessionStorage);
 
 export const language = signal<Language>(languageOf(kept.get('language'), navigator.languages));
 export const strings = computed(() => STRINGS[language.value]);

@@ -6,6 +6,7 @@ import { type Failure, call } from '../state/api-client.js';
 import { type Language, LANGUAGES } from '../model/strings.js';
 import { Sheet } from '../parts/sheet.js';
 import {
+  keptHere,
   language,
   operator,
   session,
@@ -79,13 +80,12 @@ export function OperatorSheet(): JSX.Element {
   );
 }
 
-/** Notes that were begun, by machine: a tap beside the sheet closes it. */
-const drafts = new Map<string, string>();
-
 export function NoteSheet(props: { machineId: string; machineName: string }): JSX.Element {
   const { machineId, machineName } = props;
   const words = strings.value;
   const isSaved = useRef(false);
+  // of a note that was begun: a tap beside the sheet closes it, and a tablet may have to be started anew
+  const draft = `note.${machineId}`;
   return (
     <Sheet name="note" title={`${words.addNote}: ${machineName}`} onClose={closeSheet}>
       <Form
@@ -94,7 +94,7 @@ export function NoteSheet(props: { machineId: string; machineName: string }): JS
           // a double tap comes while the note of the first is written, before the sheet is closed
           if (isSaved.current) return;
           isSaved.current = true;
-          drafts.delete(machineId);
+          keptHere.set(draft, '');
           void submitNote(machineId, machineName, text).then(() => dialog?.close());
         }}
       >
@@ -105,8 +105,10 @@ export function NoteSheet(props: { machineId: string; machineName: string }): JS
             rows={4}
             maxLength={1000}
             required
-            defaultValue={drafts.get(machineId) ?? ''}
-            onInput={({ currentTarget }) => drafts.set(machineId, currentTarget.value)}
+            defaultValue={keptHere.get(draft) ?? ''}
+            onInput={({ currentTarget }) => {
+              keptHere.set(draft, currentTarget.value);
+            }}
           />
         </label>
         <p class="hint">{words.noteHint}</p>
