@@ -211,6 +211,18 @@ describe("the terminal's page over a long shift", () => {
     await state.filter({ hasText: /since Mon \d/ }).waitFor({ timeout: 5_000 });
   });
 
+  it('is loaded from its server where the browser cannot read what it has kept', async () => {
+    await shown.open();
+    await shown.page.waitForFunction(() => navigator.serviceWorker.controller !== null);
+    const [shell] = shown.page.context().serviceWorkers();
+    await shell!.evaluate(() => {
+      const fail = () => Promise.reject(new Error('the cache is broken'));
+      Object.assign(caches, { open: fail, match: fail });
+    });
+    await shown.page.reload();
+    await live().waitFor();
+  });
+
   it('takes over a new page though it was there before the first was kept', async () => {
     await shown.open();
     await shown.page.waitForFunction(() => navigator.serviceWorker.controller !== null);

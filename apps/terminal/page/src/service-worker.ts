@@ -34,8 +34,9 @@ self.addEventListener('fetch', (event) => {
   if (event.request.method !== 'GET' || !isShell) return;
   event.respondWith(
     caches
-      .open(CACHE)
-      .then((cache) => cache.match(pathname))
+      .match(pathname, { cacheName: CACHE })
+      // a cache that a power cut has broken
+      .catch(() => undefined)
       .then((kept) => kept ?? fetch(event.request)),
   );
 });
