@@ -251,7 +251,30 @@ describe("the terminal's page over a long shift", () => {
     await loaded;
   });
 
-  it('takes over a new page on plain http as well, once nobody is picking stops', async () => {
+  /** The page names another script than the one that is open. */
+  const serveNewPage = (url: string): Promise<unknown> =>
+    shown.page.route(url, async (route) => {
+      const response = await route.fetch({ url: shown.terminal.url });
+      const html = (await response.text()).replace(/index-[^.]+\.js/, 'index-new.js');
+      await route.fulfill({ response, body: html });
+    });
+
+  it('takes over a new page where none may be kept', async () => {
+    await shown.openAt('about:blank');
+    const { page, terminal } = shown;
+    await page.addInitScript(() => {
+      navigator.serviceWorker.register = () => Promise.reject(new Error('it is not allowed'));
+    });
+    await page.clock.install();
+    await page.goto(terminal.url);
+    await live().waitFor();
+    await serveNewPage(terminal.url);
+    const loaded = page.waitForEvent('load', { timeout: 15_000 });
+    await page.clock.fastForward(3_600_000);
+    await loaded;
+  });
+
+  it('takes over a new page on plain http as well, once nobody is picking stops and the server is there', async () => {
     await shown.openAt('about:blank');
     const { page } = shown;
     await page.clock.install();
@@ -263,21 +286,23 @@ describe("the terminal's page over a long shift", () => {
     page.on('load', () => (loads += 1));
     await page.clock.fastForward(3_600_000);
     await page.clock.runFor(6_000);
-    await page.route(url.href, async (route) => {
-      const response = await route.fetch({ url: shown.terminal.url });
-      const html = (await response.text()).replace(/index-[^.]+\.js/, 'index-new.js');
-      await route.fulfill({ response, body: html });
-    });
+    await serveNewPage(url.href);
     const asked = page.waitForResponse(url.href);
     await page.clock.fastForward(3_600_000);
     await (await asked).finished();
     await page.clock.runFor(6_000);
     expect(loads).toBe(0);
-    await page.getByRole('button', { name: 'Cancel' }).click();
     await page.unroute(url.href);
-    const loaded = page.waitForEvent('load');
+    await shown.terminal.close();
+    await page.locator('[data-connection=bad]').waitFor();
+    await page.getByRole('button', { name: 'Cancel' }).click();
     await page.clock.runFor(6_000);
-    await loaded;
+    await page.locator('[data-connection=bad]').waitFor();
+    await shown.terminal.listen();
+    await eventually('it is loaded anew', async () => {
+      await page.clock.runFor(6_000);
+      return loads > 0;
+    });
   });
 
   it('does not keep what was answered long since', async () => {

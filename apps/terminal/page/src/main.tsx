@@ -4,6 +4,7 @@ import { App } from './app.js';
 import { listenForBadges } from './state/badge-scanner.js';
 import { startLiveUpdates } from './state/live-updates.js';
 import { openOutbox, outgoing } from './state/outbox.js';
+import { connection } from './state/store.js';
 import './styles.css';
 
 const UPDATE_EVERY_MS = 3600_000;
@@ -49,6 +50,8 @@ function reloadWhenIdle(): void {
   const isBusy =
     sheet.peek() !== null ||
     selection.peek() !== null ||
+    // over plain http there is no other page than the server's
+    connection.peek().state === 'offline' ||
     outgoing.peek().some(({ status }) => status === 'waiting');
   if (isBusy) setTimeout(reloadWhenIdle, 5_000);
   else location.reload();
