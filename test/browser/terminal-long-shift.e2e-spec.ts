@@ -1,6 +1,7 @@
 import { eventually } from '../support/eventually.js';
 import { PLAIN_HTTP_HOST } from '../support/terminal-page/browser.js';
 import { NOW } from '../support/terminal-page/fake-plant.js';
+import { APPLIED } from '../support/terminal-page/fake-terminal.js';
 import { PageUnderTest } from '../support/terminal-page/page-under-test.js';
 
 const NAME = 'Grinder 1';
@@ -302,6 +303,39 @@ describe("the terminal's page over a long shift", () => {
     await eventually('it is loaded anew', async () => {
       await page.clock.runFor(6_000);
       return loads > 0;
+    });
+  });
+
+  describe('goes on where the clock of its device is set back', () => {
+    const setBack = async (): Promise<void> => {
+      const hourAgo = (await shown.page.evaluate(() => Date.now())) - 3600_000;
+      await shown.page.clock.setSystemTime(hourAgo);
+      await shown.page.clock.runFor(6_000);
+      await eventually('another stream', () => shown.terminal.streams === 2);
+    };
+
+    it('with stops that are new, though the list was touched before', async () => {
+      await shown.openWithClock();
+      await shown.rowOf(NAME).first().hover();
+      await shown.page.clock.runFor(6_000);
+      await setBack();
+      const running = shown.terminal.tileOf('M-001');
+      const stop = { startTime: NOW - 600, endTime: null, state: 'IDLE' } as const;
+      shown.terminal.changeTiles({ ...running, openStops: [stop] });
+      await shown.rowOf(running.displayName).waitFor({ timeout: 5_000 });
+    });
+
+    it('with the reasons of a machine', async () => {
+      await shown.openWithClock('#/machine/M-003');
+      await shown.page.getByText('No reason in this shift yet.').waitFor();
+      await setBack();
+      shown.terminal.takeEntry({
+        ...{ entryId: 'e', machineId: 'M-003', reasonId: '13', startTime: NOW - 600, endTime: NOW },
+        ...{ station: 'Line 2', operator: null, sentAt: NOW, appliedAt: NOW, moved: false },
+        ...{ ...APPLIED, source: { topic: 'mes.downtime-reasons.v1', partition: 0, offset: '0' } },
+      });
+      await shown.page.clock.runFor(2_000);
+      await shown.page.locator('.given', { hasText: 'Set-up' }).waitFor({ timeout: 5_000 });
     });
   });
 

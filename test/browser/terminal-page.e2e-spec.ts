@@ -257,6 +257,21 @@ describe("the terminal's page", () => {
     });
   });
 
+  it('lists stops in another order, and of another factory, at once, though the list was just touched', async () => {
+    await openWithClock();
+    const lengths = page.locator('.stop-length');
+    await lengths.first().hover();
+    await page.clock.pauseAt((await page.evaluate(() => Date.now())) + 1000);
+    await page.getByRole('button', { name: 'Longest first' }).click();
+    await eventually('the longest is the first', async () => {
+      const minutes = (await lengths.allTextContents()).map((text) => parseInt(text));
+      return minutes[0] === Math.max(...minutes);
+    });
+    await page.getByRole('button', { name: 'Select several' }).click();
+    await page.getByLabel('Factory').selectOption('Plant North');
+    await expectCount(page.locator('.stop', { hasText: 'Lathe' }), 0);
+  });
+
   describe('while the server is away', () => {
     it('says so, keeps entries over a reload, and sends each of them once', async () => {
       await open();

@@ -83,7 +83,7 @@ function isRevisedAway(stop: Stop, { state, startTime }: Tile): boolean {
 
 /** An applied reason goes once it was seen; a refused one stays until it is dismissed or another was given. */
 function isShown(entry: OutgoingReason, nowMs: number): boolean {
-  return entry.status !== 'applied' || nowMs - (entry.settledAtMs ?? 0) < SEEN_AFTER_MS;
+  return entry.status !== 'applied' || Math.abs(nowMs - (entry.settledAtMs ?? 0)) < SEEN_AFTER_MS;
 }
 
 function rowsOf(

@@ -148,7 +148,8 @@ function useMachineView(machineId: string): MachineView | null | undefined {
     };
     const refresh = (): void => {
       clearTimeout(timer);
-      timer = setTimeout(() => void load(), Math.max(0, lastAtMs + REFRESH_MS - nowMs()));
+      const isSoon = Math.abs(nowMs() - lastAtMs) < REFRESH_MS;
+      timer = setTimeout(() => void load(), isSoon ? REFRESH_MS : 0);
     };
     refresh();
     const stop = watchMachine(machineId, refresh);

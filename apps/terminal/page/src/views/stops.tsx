@@ -13,7 +13,7 @@ import { outgoing } from '../state/outbox.js';
 import { Icon } from '../parts/icons.js';
 import { StopItem, targetOf } from '../parts/stop-item.js';
 import { useGrowing } from '../parts/use-growing.js';
-import { nowMs, plantMinute, plantNow, tick } from '../state/clock.js';
+import { plantMinute, plantNow, tick } from '../state/clock.js';
 import { factoryId, formats, link, session, strings, tiles } from '../state/store.js';
 import { Button, FactoryChoice, NoMachines, Segments } from '../parts/controls.js';
 
@@ -155,22 +155,34 @@ function NothingToExplain(): JSX.Element {
 /** The rows as shown: held still while someone is about to tap, in order again soon after. */
 function useHeldRows(): { list: StopRow[]; more: number; release: () => void; holdProps: object } {
   const wanted = sorted.value;
-  const shown = useRef<StopRow[]>(wanted);
-  const [heldUntilMs, setHeldUntilMs] = useState(0);
-  const hold = (): void => {
-    const until = nowMs() + HOLD_MS;
-    // a moving finger must not draw the list anew with every pixel
-    if (until - heldUntilMs > 500) setHeldUntilMs(until);
+  const choice = `${order.value} ${String(factoryId.value)}`;
+  const shown = useRef({ choice, rows: wanted });
+  const [, draw] = useState(0);
+  /** 0: nobody has touched the list lately */
+  const touched = useRef(0);
+  const letGo = (): void => {
+    clearTimeout(touched.current);
+    touched.current = 0;
+    draw((count) => count + 1);
   };
-  const isHeld = tick.value < heldUntilMs || sheet.value !== null || selection.value !== null;
-  const { rows: held, more } = isHeld ? heldRows(shown.current, wanted) : { rows: wanted, more: 0 };
-  shown.current = held;
+  const hold = (): void => {
+    clearTimeout(touched.current);
+    touched.current = setTimeout(letGo, HOLD_MS);
+  };
+  // another order, or factory, was asked for
+  const hasPlaces = shown.current.choice === choice && shown.current.rows.length > 0;
+  const isPicking = touched.current !== 0 || sheet.value !== null || selection.value !== null;
+  const isHeld = hasPlaces && isPicking;
+  const { rows: list, more } = isHeld
+    ? heldRows(shown.current.rows, wanted)
+    : { rows: wanted, more: 0 };
+  shown.current = { choice, rows: list };
   return {
-    list: held,
+    list,
     more,
     release: () => {
-      shown.current = wanted;
-      setHeldUntilMs(0);
+      shown.current = { choice, rows: wanted };
+      letGo();
     },
     holdProps: { onPointerDown: hold, onPointerMove: hold, onKeyDown: hold, onFocusIn: hold },
   };
