@@ -477,6 +477,15 @@ describe("the terminal's page", () => {
       await eventually('a stream of the chosen factory', () => terminal.streams > 1);
     });
 
+    it('names the factory that was chosen, though it is gone', async () => {
+      await open('#/wall');
+      await page.getByLabel('Factory').selectOption('Plant South');
+      terminal.plant.tiles = terminal.plant.tiles.filter(({ factoryId }) => factoryId === 'F-1');
+      terminal.plant.session.factories.pop();
+      await page.reload();
+      await expectText(page.locator('option:checked'), /^F-2$/);
+    });
+
     it('keeps the factory that was chosen in its own window, also when it is loaded again', async () => {
       await open('#/wall');
       const second = await page.context().newPage();

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { Logger } from '@nestjs/common';
 import { OUTCOME_TYPES, TOPICS } from '#libs/contracts';
+import type { Session } from '../../apps/terminal/src/index.js';
 import { eventually } from '../support/eventually.js';
 import { KafkaRelay } from '../support/kafka-relay.js';
 import { testBrokers, TestKafka, uniqueTopicPrefix } from '../support/kafka.js';
@@ -406,6 +407,26 @@ describe('the terminal', () => {
       ],
       machines: { 'M-2': { list: 0, favourites: [] } },
     });
+  });
+
+  it('tells pages of a factory that is new, before its first machine', async () => {
+    await stoppedMachine();
+    const terminal = await start();
+    const events = await terminal.follow();
+    await eventually('a snapshot with the machine', () => tileOf(events[0]));
+    await new PublishedMachine(kafka, 'M-2', 'F-2').list();
+    await eventually('its machine', () =>
+      events.some((event) => tileOf(event, 'M-2') !== undefined),
+    );
+    const told = events.slice(
+      0,
+      events.findIndex((event) => tileOf(event, 'M-2') !== undefined),
+    );
+    const { session } = told.findLast(({ type }) => type === 'session')?.data ?? {};
+    expect((session as Session | undefined)?.factories).toEqual([
+      { factoryId: 'F-1', factoryName: 'Factory F-1' },
+      { factoryId: 'F-2', factoryName: 'Factory F-2' },
+    ]);
   });
 
   it('takes a machine off the pages of a factory that it has left', async () => {

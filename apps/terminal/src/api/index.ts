@@ -66,7 +66,7 @@ export interface Tile {
  *  - `entry` {machineId, entry: Entry}                          a reason or its answer changed
  *  - `note` {machineId, note: Note}
  *  - `link` {kafka: Link}                                       Kafka went away or came back
- *  - `session` {session: Session}                               shift or settings moved on
+ *  - `session` {session: Session}                               a shift has begun, or factories are others
  *  - `: heartbeat` comment every 10 s
  */
 export interface Link {

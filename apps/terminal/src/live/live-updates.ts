@@ -41,6 +41,7 @@ export class LiveUpdates implements OnApplicationShutdown {
     { link: PlantFeed['link']; knownUntil: number | null; atMs: number } | undefined;
   private wasRestored = false;
   private shiftStart: number | undefined;
+  private factories = '';
 
   constructor(
     private readonly clock: Clock,
@@ -94,7 +95,7 @@ export class LiveUpdates implements OnApplicationShutdown {
     // What the topics held at the start comes as one snapshot.
     if (!this.feed.isRestored) return;
     if (!this.wasRestored) this.restored();
-    this.followShift(now);
+    this.followSession(now);
     this.plant.markDue(now);
     const { machineIds, reasons, entries, notes, left } = this.plant.takeChanges();
     // before their tiles, which pages of all factories get as well
@@ -140,13 +141,17 @@ export class LiveUpdates implements OnApplicationShutdown {
     this.stream.sendEach((client) => this.snapshot(client, this.tilesFor(client.factoryId)));
   }
 
-  private followShift(now: number): void {
+  /** Pages learn of another shift, and of factories that have come, gone or got another name. */
+  private followSession(now: number): void {
     const [{ startTime }, last] = this.plant.shifts(now);
-    if (startTime === this.shiftStart) return;
+    const factories = JSON.stringify(this.plant.factories());
+    const isShiftOver = startTime !== this.shiftStart;
+    if (!isShiftOver && factories === this.factories) return;
     const isFirst = this.shiftStart === undefined;
     this.shiftStart = startTime;
+    this.factories = factories;
     if (isFirst) return;
-    this.plant.forgetBefore(last.startTime);
+    if (isShiftOver) this.plant.forgetBefore(last.startTime);
     // Each page has a session of its own.
     this.stream.forget();
     this.stream.sendEach((client) => {

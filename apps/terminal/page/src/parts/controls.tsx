@@ -66,17 +66,20 @@ export function ShiftChoice(props: {
 
 export function FactoryChoice(): JSX.Element | null {
   const factories = session.value?.factories ?? [];
-  if (factories.length < 2 && factoryId.value === null) return null;
+  const chosen = factoryId.value;
+  if (factories.length < 2 && chosen === null) return null;
+  const isGone = chosen !== null && !factories.some((factory) => factory.factoryId === chosen);
   return (
     <select
       class="select"
       aria-label={strings.value.factory}
-      value={factoryId.value ?? ''}
+      value={chosen ?? ''}
       onChange={({ currentTarget }) => {
         setFactory(currentTarget.value || null);
       }}
     >
       <option value="">{strings.value.allFactories}</option>
+      {isGone && <option value={chosen}>{chosen}</option>}
       {factories.map((factory) => (
         <option key={factory.factoryId} value={factory.factoryId}>
           {factory.factoryName}
