@@ -74,6 +74,7 @@ describe("the terminal's page over a long shift", () => {
     shown.terminal.isCut = true;
     await shown.page.getByRole('button', { name: 'Settings' }).click();
     await shown.page.getByRole('button', { name: 'Sign out' }).click();
+    await shown.page.getByRole('button', { name: 'Tap again' }).click();
     await shown.page.getByText('The server does not answer. Try again.').waitFor();
     expect(await tokenField().count()).toBe(0);
   });

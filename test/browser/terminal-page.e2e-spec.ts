@@ -797,7 +797,8 @@ describe("the terminal's page", () => {
       await signIn('station-token');
       await rowOf(NAME).first().waitFor();
       await page.getByRole('button', { name: 'Settings' }).click();
-      await page.getByRole('button', { name: 'Sign out' }).click();
+      await page.getByRole('button', { name: 'Sign out' }).dblclick();
+      await page.getByRole('button', { name: 'Tap again' }).click();
       await page.getByLabel('Token of the station').waitFor();
       await eventually('no stream is open', () => terminal.following === 0);
       await signIn('station-token');

@@ -189,7 +189,7 @@ const en = {
   signInAtProxy:
     'This station was signed out by the proxy before the server. Entries are kept here and sent once it is signed in again.',
   signInFailed: 'The server does not answer. Try again.',
-  signOut: 'Sign out',
+  signOut: 'Sign out this station',
   // settings
   settings: 'Settings',
   language: 'Language',

@@ -121,6 +121,7 @@ const LANGUAGE_NAMES: Record<Language, string> = { en: 'English', de: 'Deutsch' 
 
 export function SettingsSheet(): JSX.Element {
   const words = strings.value;
+  const [isAsked, setIsAsked] = useState(false);
   return (
     <Sheet name="settings" title={words.settings} onClose={closeSheet}>
       <div class="form column">
@@ -145,12 +146,17 @@ export function SettingsSheet(): JSX.Element {
               {words.station}: <b>{session.value.station}</b>
             </p>
             <Button
-              onClick={({ currentTarget }) => {
+              onClick={({ currentTarget, detail }) => {
+                // who works at night has no token to sign it in again
+                if (!isAsked || detail > 1) {
+                  setIsAsked(true);
+                  return;
+                }
                 void signOut();
                 currentTarget.closest('dialog')?.close();
               }}
             >
-              {words.signOut}
+              {isAsked ? words.tapAgain : words.signOut}
             </Button>
           </div>
         )}
