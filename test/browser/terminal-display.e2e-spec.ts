@@ -1,5 +1,5 @@
 import type { Locator } from 'playwright-core';
-import { PHONE, screenshot, TABLET } from '../support/terminal-page/browser.js';
+import { PHONE, screenshot, TABLET, WALL } from '../support/terminal-page/browser.js';
 import { PageUnderTest } from '../support/terminal-page/page-under-test.js';
 
 const STANDING = 'M-003';
@@ -107,6 +107,30 @@ describe("what the terminal's page shows", () => {
     await shown.page.getByRole('searchbox').fill('son 499');
     await choices.filter({ hasText: 'Reason 499' }).waitFor();
     expect(await choices.count()).toBe(1);
+  });
+
+  it('is as large on a wall of 4K, while there are few machines', async () => {
+    await shown.open('#/wall', { viewport: WALL });
+    const heightOfTile = async (): Promise<number> =>
+      (await shown.page.locator('.tile').first().boundingBox())!.height;
+    const height = await heightOfTile();
+    await shown.page.setViewportSize({ width: 2 * WALL.width, height: 2 * WALL.height });
+    expect(await heightOfTile()).toBe(2 * height);
+  });
+
+  it.each([
+    ['a phone held sideways', { width: 568, height: 320 }],
+    ['a tablet that shows all four times as large', { width: 320, height: 256 }],
+  ])('is reached, and not covered by what stays in its place, on %s', async (_, viewport) => {
+    await shown.open('#/stops', { viewport, locale: 'de-DE' });
+    await buttons().last().click({ timeout: 5_000 });
+    const [choice, head, hints] = await Promise.all(
+      ['.reason-button', '.sheet-head', '.sheet-hints'].map((part) =>
+        shown.page.locator(part).first().boundingBox(),
+      ),
+    );
+    expect(head!.y + head!.height).toBeLessThan(choice!.y);
+    expect(choice!.y + choice!.height).toBeLessThan(hints!.y);
   });
 
   it('is reached to its end in browsers of 2022, which do not know dvh', async () => {

@@ -7,7 +7,8 @@ const SCREENSHOTS = join(import.meta.dirname, '../../../.local/screenshots');
 export const TABLET = { width: 1280, height: 800 };
 export const WALL = { width: 1920, height: 1080 };
 export const PHONE = { width: 390, height: 844 };
-export const SMALL_PHONE = { width: 360, height: 740 };
+/** Also what is left of 1280 pixels that are shown four times as large. */
+export const SMALL_PHONE = { width: 320, height: 568 };
 
 /** Unlike 127.0.0.1 no secure context: no service worker, no Web Locks, no persistent storage. */
 export const PLAIN_HTTP_HOST = 'terminal.test';
