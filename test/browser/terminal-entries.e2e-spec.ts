@@ -19,6 +19,25 @@ describe("entries of the terminal's page", () => {
     await shown.rowOf(NAME).first().waitFor();
   });
 
+  /** From then on nothing is written before there is room again. */
+  const fillDisk = (): Promise<void> =>
+    shown.page.evaluate(() => {
+      const stores = IDBObjectStore.prototype as {
+        put: (this: IDBObjectStore, ...what: unknown[]) => unknown;
+      };
+      const { put } = stores;
+      stores.put = function (...what) {
+        if (document.title === 'There is room again') return put.apply(this, what);
+        // a read that begins meanwhile has nothing of what is not written
+        new BroadcastChannel('machine-terminal-outbox').postMessage('changed');
+        this.transaction.abort();
+        return undefined;
+      };
+    });
+
+  const makeRoom = (): Promise<string> =>
+    shown.page.evaluate(() => (document.title = 'There is room again'));
+
   /** Gives three reasons that are sent in one request, and lets their undo time pass. */
   const sendTogether = async (): Promise<void> => {
     await shown.giveReason(NAME, '13');
@@ -177,25 +196,11 @@ describe("entries of the terminal's page", () => {
     terminal.setLink('down');
     await shown.giveReason(NAME, '13');
     await shown.status(NAME, 'undo').waitFor();
-    await page.evaluate(() => {
-      const stores = IDBObjectStore.prototype as {
-        put: (this: IDBObjectStore, ...what: unknown[]) => unknown;
-      };
-      const { put } = stores;
-      stores.put = function (...what) {
-        if (document.title === 'There is room again') return put.apply(this, what);
-        // a read that begins meanwhile has nothing of what is not written
-        new BroadcastChannel('machine-terminal-outbox').postMessage('changed');
-        this.transaction.abort();
-        return undefined;
-      };
-    });
+    await fillDisk();
     await shown.giveReason(OTHERS[0]!, '20');
     await page.getByText('Entries are not kept').waitFor();
     await shown.rowOf(NAME).getByRole('button', { name: 'Undo' }).click();
-    await page.evaluate(() => {
-      document.title = 'There is room again';
-    });
+    await makeRoom();
     await page.clock.runFor(21_000);
     await page.getByText('Entries are not kept').waitFor({ state: 'detached' });
     await page.reload();
@@ -247,22 +252,13 @@ describe("entries of the terminal's page", () => {
     // without a connection as well, it knows what becomes of it from the database alone
     await page.route('**/api/**', (route) => route.abort());
     terminal.breakStreams();
-    await page.evaluate(() => {
-      const stores = IDBObjectStore.prototype as {
-        put: (this: IDBObjectStore, ...what: unknown[]) => unknown;
-      };
-      const { put } = stores;
-      stores.put = function () {
-        stores.put = put;
-        this.transaction.abort();
-        return undefined;
-      };
-    });
+    await fillDisk();
     await shown.giveReason(OTHERS[0]!, '20');
     await page.getByText('Entries are not kept').waitFor();
     const row = second.locator('.stop', { hasText: NAME });
     await row.getByRole('button', { name: 'Send all the same' }).click();
     await row.locator('[data-status=applied]').waitFor();
+    await makeRoom();
     await page.clock.runFor(21_000);
     await page.getByText('Entries are not kept').waitFor({ state: 'detached' });
     await shown.status(NAME, 'applied').waitFor();

@@ -133,27 +133,32 @@ describe("the terminal's page over a long shift", () => {
     await shown.page.locator('[data-connection=bad]').waitFor();
   });
 
-  it('holds no connection while nobody sees it: a browser has six for all of its tabs', async () => {
-    await shown.openWithClock();
-    const { page, terminal } = shown;
-    await live().waitFor();
-    const setHidden = (isHidden: boolean): Promise<void> =>
-      page.evaluate((hidden) => {
-        Object.defineProperty(document, 'hidden', { value: hidden, configurable: true });
+  it.each([false, true])(
+    'holds no connection while nobody sees it: a browser has six for all of its tabs (hidden when loaded: %s)',
+    async (isLoadedHidden) => {
+      const hide = (isHidden: boolean): void => {
+        Object.defineProperty(document, 'hidden', { value: isHidden, configurable: true });
         document.dispatchEvent(new Event('visibilitychange'));
-      }, isHidden);
-    await setHidden(true);
-    await page.clock.runFor(31_000);
-    await eventually('it has left', () => terminal.following === 0, 5_000);
-    const { streams } = terminal;
-    await page.clock.runFor(31_000);
-    await page.evaluate(() => fetch('/api/session'));
-    expect(terminal.streams).toBe(streams);
-    terminal.changeTiles({ ...terminal.tileOf('M-003'), openStops: [] });
-    await setHidden(false);
-    await live().waitFor();
-    await shown.rowOf(NAME).first().waitFor({ state: 'detached' });
-  });
+      };
+      await shown.openAt('about:blank');
+      const { page, terminal } = shown;
+      await page.clock.install();
+      if (isLoadedHidden) await page.addInitScript(hide, true);
+      await page.goto(terminal.url);
+      await live().waitFor();
+      if (!isLoadedHidden) await page.evaluate(hide, true);
+      await page.clock.runFor(31_000);
+      await eventually('it has left', () => terminal.following === 0, 5_000);
+      const { streams } = terminal;
+      await page.clock.runFor(31_000);
+      await page.evaluate(() => fetch('/api/session'));
+      expect(terminal.streams).toBe(streams);
+      terminal.changeTiles({ ...terminal.tileOf('M-003'), openStops: [] });
+      await page.evaluate(hide, false);
+      await live().waitFor();
+      await shown.rowOf(NAME).first().waitFor({ state: 'detached' });
+    },
+  );
 
   it('names in each of its tabs who has registered in one of them', async () => {
     await shown.open();
