@@ -40,8 +40,8 @@ export class LiveUpdates implements OnApplicationShutdown {
   private publishedLink:
     { link: PlantFeed['link']; knownUntil: number | null; atMs: number } | undefined;
   private wasRestored = false;
-  private shiftStart: number | undefined;
-  private factories = '';
+  /** As pages have it. */
+  private session = { shiftStart: 0, factories: '' };
 
   constructor(
     private readonly clock: Clock,
@@ -135,6 +135,7 @@ export class LiveUpdates implements OnApplicationShutdown {
   /** Pages that came before get one snapshot, and none of the changes behind it, also those that come back meanwhile. */
   private restored(): void {
     this.wasRestored = true;
+    this.session = this.sessionAsOf(this.clock.nowSeconds());
     this.stream.forget();
     this.plant.takeChanges();
     this.snapshots.clear();
@@ -143,21 +144,22 @@ export class LiveUpdates implements OnApplicationShutdown {
 
   /** Pages learn of another shift, and of factories that have come, gone or got another name. */
   private followSession(now: number): void {
-    const [{ startTime }, last] = this.plant.shifts(now);
-    const factories = JSON.stringify(this.plant.factories());
-    const isShiftOver = startTime !== this.shiftStart;
-    if (!isShiftOver && factories === this.factories) return;
-    const isFirst = this.shiftStart === undefined;
-    this.shiftStart = startTime;
-    this.factories = factories;
-    if (isFirst) return;
-    if (isShiftOver) this.plant.forgetBefore(last.startTime);
+    const before = this.session;
+    this.session = this.sessionAsOf(now);
+    const isShiftOver = this.session.shiftStart !== before.shiftStart;
+    if (!isShiftOver && this.session.factories === before.factories) return;
+    if (isShiftOver) this.plant.forgetBefore(this.plant.shifts(now)[1].startTime);
     // Each page has a session of its own.
     this.stream.forget();
     this.stream.sendEach((client) => {
       const session = this.sessions.of(client.identity());
       return [this.stream.event('session', this.stream.latest, { session })];
     });
+  }
+
+  private sessionAsOf(now: number): { shiftStart: number; factories: string } {
+    const [{ startTime }] = this.plant.shifts(now);
+    return { shiftStart: startTime, factories: JSON.stringify(this.plant.factories()) };
   }
 
   private publishTiles(machineIds: ReadonlySet<string>, now: number): void {
