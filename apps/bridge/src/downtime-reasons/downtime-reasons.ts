@@ -68,8 +68,8 @@ export class DowntimeReasons {
   }
 
   /**
-   * Reads a reason, and refuses times that lie far ahead as it comes: by its turn, behind one that is held or after an
-   * outage, they may have passed, however wrong they are.
+   * Reads a reason, and refuses times that lie far ahead as it comes: by its turn, behind one that is held or while
+   * the service is away, they may have passed, however wrong they are.
    */
   readReason(body: Buffer): Parsed<DowntimeReason> {
     const parsed = parseDowntimeReason(body);

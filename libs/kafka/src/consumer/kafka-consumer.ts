@@ -87,6 +87,7 @@ export class KafkaConsumer {
   /** By full name. */
   private readonly states: ReadonlyMap<string, KeyedStateTopic>;
   private readonly health = new TopicHealth();
+  private isWidening = false;
   private closing: Promise<void> | undefined;
 
   constructor(
@@ -264,11 +265,16 @@ export class KafkaConsumer {
 
   /** Adds partitions to what goes with an input that has more since; kafkajs joins again when it notices. */
   private widenTopics(): void {
+    if (this.isWidening) return;
+    this.isWidening = true;
     this.logger.warn({ msg: 'messages wait: state has fewer partitions than its input' });
     this.options
       .prepare(this.stopping.signal, () => undefined)
       .catch((error: unknown) => {
         this.logger.error({ msg: 'state not widened', error: describeKafkaFailure(error) });
+      })
+      .finally(() => {
+        this.isWidening = false;
       });
   }
 }

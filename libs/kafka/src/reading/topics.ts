@@ -92,9 +92,9 @@ async function fetchSpans(admin: Admin, topic: string): Promise<TopicSpan[]> {
   return untilReady(async () => requireLeaders(await fetchSpansOfLed(admin, topic)));
 }
 
-/** Whether anybody can be asked of the partition: the span of one without a leader is from -1 to -1. */
-export function hasLeader({ until }: Pick<TopicSpan, 'until'>): boolean {
-  return until >= 0;
+/** Whether somebody has answered for the partition: -1 stands for what there was no leader to ask of. */
+export function hasLeader({ from, until }: Pick<TopicSpan, 'from' | 'until'>): boolean {
+  return from >= 0 && until >= 0;
 }
 
 /** @throws as a broker does, where one of the partitions has no leader */

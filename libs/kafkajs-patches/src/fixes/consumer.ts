@@ -217,6 +217,7 @@ interface JoiningGroup {
   readonly assigners: readonly object[];
   readonly cluster: {
     findTopicPartitionMetadata(topic: string): readonly { leader: number }[];
+    refreshMetadataIfNecessary(): Promise<void>;
   };
   readonly groupId: string;
   readonly topicConfigurations: object;
@@ -303,14 +304,17 @@ export function withGrouplessReaders<G extends JoiningGroupClass>(GroupOfKafkajs
     }
 
     /** Whoever reads topics as a whole must not take what is left of them for all. */
-    override fetch(nodeId: string): Promise<unknown> {
-      const { cluster, topics } = this;
-      const isPartial = topics.some((topic) =>
-        cluster.findTopicPartitionMetadata(topic).some(isLeaderless),
-      );
-      if (isPartial && this.assigners.includes(NO_GROUP))
-        return Promise.reject(leaderNotAvailable());
+    override async fetch(nodeId: string): Promise<unknown> {
+      if (this.assigners.includes(NO_GROUP) && this.isPartial()) {
+        await this.cluster.refreshMetadataIfNecessary();
+        if (this.isPartial()) throw leaderNotAvailable();
+      }
       return super.fetch(nodeId);
+    }
+
+    private isPartial(): boolean {
+      const { cluster, topics } = this;
+      return topics.some((topic) => cluster.findTopicPartitionMetadata(topic).some(isLeaderless));
     }
   } as unknown as G;
 }

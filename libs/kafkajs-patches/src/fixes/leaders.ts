@@ -93,22 +93,23 @@ export function withOffsetsOfLed<C extends OffsetsClusterClass>(ClusterOfKafkajs
   const Base: OffsetsClusterClass = ClusterOfKafkajs;
   return class Cluster extends Base {
     override async fetchTopicsOffset(topics: readonly AskedOffsets[]): Promise<TopicOffsets[]> {
-      const isWithout = (topic: string, partition: number): boolean =>
-        this.findTopicPartitionMetadata(topic).some(
-          (known) => known.partitionId === partition && isLeaderless(known),
-        );
-      const led = topics.map((asked) => ({
+      // Found once: metadata may be refreshed while the leaders are asked.
+      const without = topics.map(({ topic, partitions }) => {
+        const known = this.findTopicPartitionMetadata(topic).filter(isLeaderless);
+        const leaderless = new Set(known.map(({ partitionId }) => partitionId));
+        return partitions.filter(({ partition }) => leaderless.has(partition));
+      });
+      if (without.flat().length === 0) return super.fetchTopicsOffset(topics);
+      const led = topics.map((asked, at) => ({
         ...asked,
-        partitions: asked.partitions.filter(({ partition }) => !isWithout(asked.topic, partition)),
+        partitions: asked.partitions.filter((each) => without[at]?.includes(each) === false),
       }));
       const found = await super.fetchTopicsOffset(led);
-      return topics.map(({ topic, partitions }) => ({
+      return topics.map(({ topic }, at) => ({
         topic,
         partitions: [
           ...(found.find((of) => of.topic === topic)?.partitions ?? []),
-          ...partitions
-            .filter(({ partition }) => isWithout(topic, partition))
-            .map(({ partition }) => ({ partition, offset: NO_OFFSET })),
+          ...(without[at] ?? []).map(({ partition }) => ({ partition, offset: NO_OFFSET })),
         ],
       }));
     }

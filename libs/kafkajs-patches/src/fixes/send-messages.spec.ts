@@ -169,6 +169,14 @@ describe('records for partitions of several leaders', () => {
     expect(brokers.log.sort()).toEqual(['a', 'b', 'c']);
   });
 
+  it('are sent all the same where another partition has no leader, and those of that once it has', async () => {
+    const brokers = new TwoBrokers(1, -1);
+    brokers.move(1, 2);
+    await brokers.send(both);
+    expect(brokers.log).toEqual(['dead letter', 'outcome']);
+    expect(brokers.numbered).toEqual(['0: 0', '1: 0']);
+  });
+
   it('are given up when one is refused for good', async () => {
     const brokers = new TwoBrokers(1, 2);
     brokers.failOnce(1, MESSAGE_TOO_LARGE);

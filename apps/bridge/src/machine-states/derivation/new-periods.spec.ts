@@ -227,6 +227,13 @@ describe('a change', () => {
     });
   });
 
+  it('leaves no hole before it where the duration says that it began while the machine was seen', () => {
+    const entries = { ...log(50, entry('IDLE', 50, 90)), truncatedBefore: at(50) };
+    const [idle] = newPeriods(current, reading('IDLE', 900, 90), entries);
+    expect(idle).toMatchObject({ startTime: at(1), startTimeSource: 'duration' });
+    expect(idle).not.toHaveProperty('previousEndTime');
+  });
+
   it('is a new period after minutes without data, even into the same state', () => {
     const entries = log(-10, entry('OPERATING', 0, 5), entry('OPERATING', 8, 10));
     expect(inMinutes(newPeriods(current, reading('OPERATING', 2, 10), entries))).toEqual([

@@ -80,8 +80,10 @@ function periodsAfter(
     Math.min(settledTime, reading.lastUpdateTime - 1),
   );
   const present = presentPeriod(reading, latestPeriod, lastLogged, seenUntil, settled);
-  if (present === undefined) return { before, chain: withWholePresent(chain, reading, log) };
   const beforeLatest = chain.at(-2)?.period ?? before;
+  if (present === undefined) {
+    return { before, chain: withWholePresent(chain, beforeLatest, reading, log) };
+  }
   const isDenied =
     latest?.published?.state === present.state &&
     latest.period.state !== present.state &&
@@ -203,13 +205,18 @@ function wholePresent(
 /** The same of the last of a chain, which may have begun after minutes without data at the earliest. */
 function withWholePresent(
   chain: readonly ChainedPeriod[],
+  before: Period | null,
   reading: MachineStateReading,
   log: ActivityLog | null,
 ): readonly ChainedPeriod[] {
   const latest = chain.at(-1);
-  const notBefore = latest?.period.previousEndTime ?? null;
-  if (latest?.published !== null || log === null || notBefore === null) return chain;
-  return chain.with(-1, asUnpublished(wholePresent(latest.period, notBefore, reading, log)));
+  const seenUntil = latest?.period.previousEndTime ?? null;
+  if (latest?.published !== null || log === null || seenUntil === null) return chain;
+  const afterBefore = (before?.startTime ?? 0) + CALCULATION_INTERVAL_SECONDS;
+  const present = wholePresent(latest.period, Math.max(seenUntil, afterBefore), reading, log);
+  if (present === latest.period) return chain;
+  const previousEndTime = isUnseen(seenUntil, present.startTime) ? seenUntil : null;
+  return chain.with(-1, asUnpublished({ ...present, previousEndTime }));
 }
 
 /** Where the history that was wanted begins, in epoch seconds, if its first period began before that. */

@@ -1,0 +1,96 @@
+import { createRequire } from 'node:module';
+import { realEpochMs } from '#libs/clock';
+import '../index.js';
+import { withOffsetsOfLed, withSoonLeaders } from './leaders.js';
+
+const require = createRequire(import.meta.url);
+interface Metadata {
+  topicMetadata: object[];
+}
+/** With what is exchanged: kafkajs has been loaded before. */
+const { parse } = require('kafkajs/src/protocol/requests/metadata/v6/response.js') as {
+  parse: (answer: Metadata) => Promise<Metadata>;
+};
+
+const LEADER_NOT_AVAILABLE = 5;
+const TOPIC_AUTHORIZATION_FAILED = 29;
+const led = (partitionId: number) => ({ partitionErrorCode: 0, partitionId, leader: 1 });
+const leaderless = (partitionId: number) => ({
+  ...{ partitionErrorCode: LEADER_NOT_AVAILABLE, partitionId, leader: -1 },
+});
+const topic = (topic: string, ...partitionMetadata: object[]) => ({
+  ...{ topicErrorCode: 0, topic, partitionMetadata },
+});
+
+describe('metadata', () => {
+  it('hold partitions without a leader among the others', async () => {
+    const answer = { topicMetadata: [topic('a', led(0), leaderless(1)), topic('b', led(0))] };
+    await expect(parse(answer)).resolves.toEqual(answer);
+  });
+
+  it('are refused as before where anything else is wrong', async () => {
+    const refused = { ...topic('a', leaderless(0)), topicErrorCode: TOPIC_AUTHORIZATION_FAILED };
+    const type = 'TOPIC_AUTHORIZATION_FAILED';
+    await expect(parse({ topicMetadata: [refused] })).rejects.toMatchObject({ type });
+  });
+
+  it.each([
+    ['a second', [led(0), leaderless(1)], 1000],
+    ['the time that is set', [led(0), led(1)], 300_000],
+  ])('are asked for again after %s', async (_, partitions, afterMs) => {
+    class Pool {
+      metadata: Metadata | null = null;
+      metadataExpireAt: number | null = null;
+      refreshMetadata(): Promise<unknown> {
+        this.metadata = { topicMetadata: [topic('a', ...partitions)] };
+        this.metadataExpireAt = realEpochMs() + 300_000;
+        return Promise.resolve();
+      }
+    }
+    const pool = new (withSoonLeaders(Pool as never) as unknown as typeof Pool)();
+    const beforeMs = realEpochMs();
+    await pool.refreshMetadata();
+    expect(pool.metadataExpireAt! - beforeMs).toBeGreaterThanOrEqual(afterMs);
+    expect(pool.metadataExpireAt! - realEpochMs()).toBeLessThanOrEqual(afterMs);
+  });
+});
+
+describe('offsets', () => {
+  /** Partition 1 of a topic has no leader, until its offsets are asked for. */
+  class Cluster {
+    partitions: object[] = [led(0), leaderless(1)];
+    asked: number[] = [];
+    findTopicPartitionMetadata(): object[] {
+      return this.partitions;
+    }
+    fetchTopicsOffset(
+      topics: { topic: string; partitions: { partition: number }[] }[],
+    ): Promise<object> {
+      this.partitions = [led(0), led(1)];
+      this.asked = topics.flatMap(({ partitions }) => partitions.map(({ partition }) => partition));
+      return Promise.resolve(
+        topics.map(({ topic, partitions }) => ({
+          topic,
+          partitions: partitions.map(({ partition }) => ({ partition, offset: '7' })),
+        })),
+      );
+    }
+  }
+
+  it('are -1 of a partition without a leader, and those of others all the same', async () => {
+    const cluster = new (withOffsetsOfLed(Cluster as never) as unknown as typeof Cluster)();
+    const asked = [{ topic: 'a', partitions: [{ partition: 0 }, { partition: 1 }] }];
+    expect(await cluster.fetchTopicsOffset(asked)).toEqual([
+      {
+        topic: 'a',
+        partitions: [
+          { partition: 0, offset: '7' },
+          { partition: 1, offset: '-1' },
+        ],
+      },
+    ]);
+    expect(cluster.asked).toEqual([0]);
+    await cluster.fetchTopicsOffset(asked);
+    expect(cluster.asked).toEqual([0, 1]);
+  });
+});
