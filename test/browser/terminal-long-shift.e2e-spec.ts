@@ -301,7 +301,6 @@ describe("the terminal's page over a long shift", () => {
     expect(loads).toBe(0);
     await page.unroute(url.href);
     await shown.terminal.close();
-    await page.locator('[data-connection=bad]').waitFor();
     await page.getByRole('button', { name: 'Cancel' }).click();
     await page.clock.runFor(6_000);
     await page.locator('[data-connection=bad]').waitFor();

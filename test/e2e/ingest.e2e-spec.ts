@@ -216,11 +216,13 @@ describe('ingest', () => {
     expect(unknown.status).toBe(400);
     const faulty = [...batch, { ...EVENT, id: 's-5', data: { machineId: '' } }];
     expect((await send(faulty, batched)).status).toBe(400);
-    // Event Grid and Event Mesh ask first whether they may send, and name no sender
+    // Event Grid asks first whether it may send, and names no sender
     const asked = { method: 'OPTIONS', headers: { 'webhook-request-origin': 'grid.example' } };
     const { status, headers } = await fetch(`${erp.url}/events`, asked);
     const said = ['allow', 'webhook-allowed-origin', 'webhook-allowed-rate'];
     expect([status, ...said.map((name) => headers.get(name))]).toEqual([200, 'POST', '*', '*']);
+    const filling = await fetch(`${erp.url}/events`, { ...asked, body: 'a body of nobody' });
+    expect(filling.status).toBe(413);
     await stop(erp);
   });
 

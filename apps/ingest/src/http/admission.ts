@@ -29,12 +29,14 @@ export function addAdmission(app: NestFastifyApplication): void {
       return;
     }
     const path = senderPath(request.routeOptions.url);
-    // the handshake of webhooks comes without a sender
-    if (path === undefined || request.method === 'OPTIONS') {
+    const isHandshake = request.method === 'OPTIONS';
+    if (path === undefined || (isHandshake && !announcesBody(request))) {
       done();
       return;
     }
     try {
+      // it names no sender, whose body could be received
+      if (isHandshake) throw new ApiError(413, 'too-large', 'OPTIONS comes without a body');
       request.admission = access.identify(request);
       access.admit(request.admission, request, path);
       if (request.headers['content-encoding'] !== undefined) {
@@ -116,6 +118,10 @@ function readBody(
     });
     payload.on('error', reject);
   });
+}
+
+function announcesBody({ headers }: AdmittedRequest): boolean {
+  return headers['transfer-encoding'] !== undefined || (headers['content-length'] ?? '0') !== '0';
 }
 
 function senderPath(url: string | undefined): SenderPath | undefined {

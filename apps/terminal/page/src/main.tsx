@@ -4,7 +4,6 @@ import { App } from './app.js';
 import { listenForBadges } from './state/badge-scanner.js';
 import { startLiveUpdates } from './state/live-updates.js';
 import { openOutbox, outgoing } from './state/outbox.js';
-import { connection } from './state/store.js';
 import './styles.css';
 
 const UPDATE_EVERY_MS = 3600_000;
@@ -50,9 +49,15 @@ function reloadWhenIdle(): void {
   const isBusy =
     sheet.peek() !== null ||
     selection.peek() !== null ||
-    // over plain http there is no other page than the server's
-    connection.peek().state === 'offline' ||
     outgoing.peek().some(({ status }) => status === 'waiting');
   if (isBusy) setTimeout(reloadWhenIdle, 5_000);
-  else location.reload();
+  // over plain http there is no other page than the server's
+  else if (isSecureContext) location.reload();
+  else void reloadIfServed();
+}
+
+async function reloadIfServed(): Promise<void> {
+  const answer = await fetch('/', { cache: 'no-store' }).catch(() => null);
+  if (answer?.ok === true) location.reload();
+  else setTimeout(reloadWhenIdle, 5_000);
 }

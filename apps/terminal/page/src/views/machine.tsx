@@ -136,6 +136,7 @@ function useMachineView(machineId: string): MachineView | null | undefined {
     let lastAtMs = 0;
     let hasFailed = false;
     const load = async (): Promise<void> => {
+      timer = 0;
       lastAtMs = nowMs();
       const answer = await call<MachineView>(
         'GET',
@@ -147,7 +148,7 @@ function useMachineView(machineId: string): MachineView | null | undefined {
       else if (answer.kind === 'refused') setView(null);
     };
     const refresh = (): void => {
-      clearTimeout(timer);
+      if (timer !== 0) return;
       const isSoon = Math.abs(nowMs() - lastAtMs) < REFRESH_MS;
       timer = setTimeout(() => void load(), isSoon ? REFRESH_MS : 0);
     };
