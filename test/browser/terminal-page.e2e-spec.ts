@@ -768,10 +768,12 @@ describe("the terminal's page", () => {
       await page.getByRole('button', { name: 'Nobody registered' }).click();
       await page.getByRole('textbox').fill('A. Kowalski');
       await page.getByRole('button', { name: 'Register', exact: true }).click();
-      // nothing lies over it
-      await page
-        .getByText('Sign in there under your own name.')
-        .click({ trial: true, timeout: 5_000 });
+      const message = page.getByText('Sign in there under your own name.');
+      // taps go through it to what it lies over; nothing lies over it
+      await message.evaluate((element) => {
+        element.style.pointerEvents = 'auto';
+      });
+      await message.click({ trial: true, timeout: 5_000 });
     });
 
     it('is shown when to try again where too many wrong tokens were sent', async () => {
