@@ -53,7 +53,7 @@ export interface KafkaConsumerOptions {
   tracing?: Pick<Tracing, 'messageStarts'>;
   /** Default none: values are handed over as they are. */
   decode?: ValueDecoder | undefined;
-  /** Of the topics that {@link prepare} widens, those that are as wide as an input. Default none. */
+  /** The topics of {@link prepare}, which widens those that are as wide as an input. Default none. */
   widened?: readonly Pick<TopicSpecification, 'name' | 'asWideAs'>[];
   /** Called before the first connection, until it succeeds: topics must exist to be subscribed. */
   prepare: (signal: AbortSignal, report: (problem: string) => void) => Promise<void>;

@@ -5,7 +5,10 @@ import {
   type BatchClass,
   committedBatch,
   committedMessages,
+  type JoiningGroupClass,
   type TransactionalMessage,
+  withGrouplessReaders,
+  withoutGroup,
 } from './consumer.js';
 
 const require = createRequire(import.meta.url);
@@ -185,5 +188,35 @@ describe('what of a fetch is committed', () => {
   it('leaves messages of the old formats as they are', () => {
     const old = { offset: '3' };
     expect(committedMessages([old], [{ producerId: '1', firstOffset: '0' }])).toEqual([old]);
+  });
+});
+
+describe('a reader of a topic of which a partition has no leader', () => {
+  /** Partition 1 has one again once it is asked so often who leads it. */
+  const fetchOf = (assigner: object, ledAfter: number): Promise<unknown> => {
+    let asked = 0;
+    class Group {
+      readonly assigners = [assigner];
+      readonly topics = ['t'];
+      readonly cluster = {
+        findTopicPartitionMetadata: () => [{ leader: 1 }, { leader: asked < ledAfter ? -1 : 2 }],
+        refreshMetadataIfNecessary: () => Promise.resolve((asked += 1)),
+      };
+      fetch(nodeId: string): Promise<string> {
+        return Promise.resolve(`of ${nodeId}`);
+      }
+    }
+    const Reader = withGrouplessReaders(Group as unknown as JoiningGroupClass);
+    return new Reader({} as never).fetch('1');
+  };
+
+  it('fetches nothing without a group, unless it has a leader again', async () => {
+    const type = 'LEADER_NOT_AVAILABLE';
+    await expect(fetchOf(withoutGroup(), 2)).rejects.toMatchObject({ type });
+    await expect(fetchOf(withoutGroup(), 1)).resolves.toBe('of 1');
+  });
+
+  it('fetches the others as a member of a group', async () => {
+    await expect(fetchOf({}, Infinity)).resolves.toBe('of 1');
   });
 });
