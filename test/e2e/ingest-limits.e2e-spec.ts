@@ -12,6 +12,12 @@ const ALMOST = Buffer.alloc(MEBIBYTE - 1, 'x');
 const MAX_BODIES = 128;
 const CHUNKED = 'transfer-encoding: chunked';
 
+/** All but those to requests that took longer than they may, as on a busy machine. */
+const answersIn = (requests: readonly { received: () => string }[]): string[] =>
+  requests
+    .map(({ received }) => received())
+    .filter((text) => text !== '' && !text.startsWith('HTTP/1.1 408 '));
+
 /** Beside what http-limits holds of every server. */
 describe('what ingest takes at most', () => {
   const sockets: Socket[] = [];
@@ -53,7 +59,7 @@ describe('what ingest takes at most', () => {
   async function fill(count: number): Promise<() => string[]> {
     const bodies = await Promise.all(Array.from({ length: count }, () => open(...head(MEBIBYTE))));
     for (const { socket } of bodies) socket.write(ALMOST);
-    return () => bodies.map(({ received }) => received()).filter((text) => text !== '');
+    return () => answersIn(bodies);
   }
 
   it('answers 503 where the bodies that are being received are too much', async () => {
@@ -74,12 +80,10 @@ describe('what ingest takes at most', () => {
     async (header) => {
       const chunked = head(0).map((line) => line.replace(/^content-length.*/, CHUNKED));
       const slow = header === 'content-length' ? [...head(MEBIBYTE), '{'] : [...chunked, '1', '{'];
-      const received = await Promise.all(
-        Array.from({ length: 200 }, async () => (await open(...slow)).received),
-      );
+      const requests = await Promise.all(Array.from({ length: 200 }, () => open(...slow)));
       for (let sent = 0; sent < 10; sent += 1)
         expect((await ingest.post('/lists', LIST)).status).toBe(202);
-      expect(received.map((text) => text())).toEqual(received.map(() => ''));
+      expect(answersIn(requests)).toEqual([]);
     },
   );
 

@@ -7,6 +7,8 @@ import type { TopicReader } from '../support/topic-reader.js';
 const OTHERS = 300;
 /** Of the failing machine, before each message of another. */
 const WAITING_EACH = 19;
+/** Turns of them that are sent together. */
+const A_REQUEST = 10;
 
 describe('a machine whose calls keep failing', () => {
   let plant: Plant;
@@ -34,16 +36,12 @@ describe('a machine whose calls keep failing', () => {
       value: JSON.stringify({ machineId, reasonId: '15', startTime }),
       headers: { 'message-id': id },
     });
-    for (let other = 0; other < OTHERS; other += 1) {
-      const waiting = Array.from({ length: WAITING_EACH }, (_, index) =>
-        message('M-001', `${other}-${index}`),
-      );
-      await kafka.send(
-        TOPICS.downtimeReasons,
-        ...waiting,
-        message(`M-00${2 + (other % 4)}`, `other-${other}`),
-      );
-    }
+    const inTurns = Array.from({ length: OTHERS }, (_, other) => [
+      ...Array.from({ length: WAITING_EACH }, (__, index) => message('M-001', `${other}-${index}`)),
+      message(`M-00${2 + (other % 4)}`, `other-${other}`),
+    ]);
+    while (inTurns.length > 0)
+      await kafka.send(TOPICS.downtimeReasons, ...inTurns.splice(0, A_REQUEST).flat());
     await eventually(
       'the outcomes of the others are published',
       () => ofOthers().length === OTHERS,

@@ -490,7 +490,7 @@ const GAP_MS = 60;
 
 const data = (value: number): HttpAnswer<number> => ({ kind: 'data', data: value });
 
-function countedLookUp(signal = new AbortController().signal) {
+function countedLookUp(signal = new AbortController().signal, gapMs = GAP_MS) {
   const startedAt: number[] = [];
   let hasStarted: () => void = () => undefined;
   const started = new Promise<void>((resolve) => {
@@ -504,7 +504,7 @@ function countedLookUp(signal = new AbortController().signal) {
       return data(startedAt.length);
     },
     signal,
-    GAP_MS,
+    gapMs,
   );
   return { lookUp, startedAt, started };
 }
@@ -523,7 +523,7 @@ describe('a shared look-up', () => {
   it('listens to the end of all look-ups only while it has to wait, and rejects then', async () => {
     const stopping = new AbortController();
     const listeners = (): number => getEventListeners(stopping.signal, 'abort').length;
-    const { lookUp, started } = countedLookUp(stopping.signal);
+    const { lookUp, started } = countedLookUp(stopping.signal, 60_000);
     const first = lookUp.request();
     await started;
     expect(listeners()).toBe(0);
