@@ -32,6 +32,12 @@ import {
   withSessions,
 } from './fixes/network.js';
 import { createSendMessages, parseProduced } from './fixes/send-messages.js';
+import {
+  type CoordinatedOffsetManagerClass,
+  type OffsetFetch,
+  withStableBegin,
+  withStableOffsets,
+} from './fixes/stable-offsets.js';
 import { type CreateManager, withCachedCoordinator } from './speed/cached-coordinator.js';
 import { produceRequest } from './speed/produce-request.js';
 import { type GroupClass, withAdaptiveMaxWait } from './speed/adaptive-max-wait.js';
@@ -54,6 +60,7 @@ export function applyPatches(): void {
     throw new Error(`kafkajs ${version} is installed, but its patches are made for ${VERSION}`);
   }
   patchModule<DecodeMessages>(`${PROTOCOL}/fetch/v4/decodeMessages.js`, withBatchesOfAnySize);
+  patchModule<OffsetFetch>(`${PROTOCOL}/offsetFetch/index.js`, withStableOffsets);
   patchModule('kafkajs/src/consumer/batch.js', committedBatch);
   // What the broker answers of each partition is for produceBatches to judge: kafkajs throws the first error alone.
   patchModule(`${PROTOCOL}/produce/v3/response.js`, (response: object) => ({
@@ -66,9 +73,9 @@ export function applyPatches(): void {
     openedInTurn(withSessions(Connection)),
   );
   patchModule<CreateSocketFactory>('kafkajs/src/network/socketFactory.js', unreferencedOnce);
-  patchModule<OffsetManagerClass>(
+  patchModule<OffsetManagerClass & CoordinatedOffsetManagerClass>(
     'kafkajs/src/consumer/offsetManager/index.js',
-    withoutDefaultCommits,
+    (Manager) => withStableBegin(withoutDefaultCommits(Manager)),
   );
   patchModule<GroupClass & RecoveringGroupClass & JoiningGroupClass>(CONSUMER_GROUP, (Group) =>
     withGrouplessReaders(withLeaderMoves(withAdaptiveMaxWait(Group))),

@@ -43,7 +43,7 @@ export type ConfigResourceTypes = Kafkajs.ConfigResourceTypes;
 export type Kafka = Kafkajs.Kafka;
 export type * from 'kafkajs';
 export { type FetchedRecord, fetchedRecords, type Unreadable } from './fixes/fetched-record.js';
-export { readEndsUncommitted } from './fixes/admin.js';
+export { readEndsUncommitted, readStableOffsets } from './fixes/admin.js';
 export { withoutGroup } from './fixes/consumer.js';
 export { isLeaderless, leaderNotAvailable } from './fixes/leaders.js';
 export { unsentBatches } from './fixes/send-messages.js';

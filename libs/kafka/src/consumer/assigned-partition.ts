@@ -1,6 +1,5 @@
 import { setMaxListeners } from 'node:events';
 import { Logger } from '@nestjs/common';
-import { realNowMs } from '#libs/clock';
 import type { FetchControl, FetchedRecord } from '../client/kafka-port.js';
 import type { CommittedProgress } from './committed-offsets.js';
 import { type MessageContext, PartitionMessage } from './inbound-message.js';
@@ -79,8 +78,6 @@ const CHUNK_BYTES = 256 * 1024;
  * size several times over, until its outcome is written.
  */
 const IN_FLIGHT_FACTOR = 2;
-/** Longer than the group goes without the offset of a transaction that has ended. */
-const APPLIED_AFTER_MS = 1000;
 const logger = new Logger('Consumer');
 
 /**
@@ -115,10 +112,8 @@ export class AssignedPartition {
   private begin: number | undefined;
   private hasBegun = false;
   private hasSought = false;
-  /** The offset whose commit Kafka last acknowledged, and the one before. */
+  /** The offset whose commit Kafka last acknowledged. */
   private acknowledged = 0;
-  private acknowledgedBefore = 0;
-  private acknowledgedMs = -Infinity;
   /** No fetch of the same log begins below this. */
   private floor = 0;
 
@@ -139,9 +134,7 @@ export class AssignedPartition {
         if (!isAnotherLog) this.progressRead(left);
       },
       offsetCommitted: (offset) => {
-        this.acknowledgedBefore = this.acknowledged;
         this.acknowledged = offset;
-        this.acknowledgedMs = realNowMs();
       },
       entryCommitted: (entry: MessageEntry) => {
         this.progress.entryCommitted(entry);
@@ -185,21 +178,17 @@ export class AssignedPartition {
   /**
    * Whether a fetch that begins there is of another log: a topic that was recreated or truncated holds other messages
    * under old offsets. A fetch of the same log may begin below the committed offset, because commits go on while it is
-   * sent.
+   * sent. Where something is committed, the end says nothing: that of a new leader may be behind for a moment.
    */
   isAnotherLog(first: number): boolean {
     const { fetchedEnd } = this.progress;
-    return first < this.floor || (first < fetchedEnd && this.ends.highWatermark < fetchedEnd);
+    if (this.floor > 0) return first < this.floor;
+    return first < fetchedEnd && this.ends.highWatermark < fetchedEnd;
   }
 
-  /**
-   * A rebalance has left the partition here: it is fetched from the latest committed offset. Kafka acknowledges a
-   * commit before the group has its offset, of one in eight by milliseconds (Kafka 4.1). The group has that of the
-   * transaction before.
-   */
+  /** A rebalance has left the partition here: it is fetched from the latest committed offset. */
   assignedAgain(): void {
-    const isApplied = realNowMs() - this.acknowledgedMs >= APPLIED_AFTER_MS;
-    this.floor = isApplied ? this.acknowledged : this.acknowledgedBefore;
+    this.floor = this.acknowledged;
   }
 
   /**

@@ -1,5 +1,5 @@
 import { realDelayMs } from '#libs/clock';
-import { leaderNotAvailable } from '#libs/kafkajs-patches';
+import { leaderNotAvailable, readStableOffsets } from '#libs/kafkajs-patches';
 import type { Admin, KafkaClient, TopicPartition } from '../client/kafka-port.js';
 import { withAdmin } from '../client/with-admin.js';
 import { committedSpans, hasLeader } from '../reading/topics.js';
@@ -7,11 +7,8 @@ import { type OffsetMetadata, parseOffsetMetadata } from './offset-metadata.js';
 
 /** Partitions are assigned by the dozen: so long, in real milliseconds, a request waits for the others to join it. */
 const LINGER_MS = 10;
-/**
- * Brokers before 4.0 may apply an offset a moment after its transaction has ended. So offsets are read until they stay
- * the same.
- */
-const SETTLE_MS = 50;
+/** A transaction that has ended sets its offset a moment later. */
+const UNSTABLE_POLL_MS = 50;
 
 /** The progress that earlier owners have committed for a partition. */
 export interface CommittedProgress extends OffsetMetadata {
@@ -26,12 +23,7 @@ interface Asked extends TopicPartition {
   reject: (error: unknown) => void;
 }
 
-type Found = CommittedProgress | 'leaderless' | undefined;
-
-function isSame(a: Found, b: Found): boolean {
-  if (typeof a !== 'object' || typeof b !== 'object') return a === b;
-  return a.begin === b.begin && a.transaction === b.transaction;
-}
+type Found = CommittedProgress | 'leaderless' | 'unstable' | undefined;
 
 /** Fetches committed offsets and their metadata, for many partitions in one request. */
 export class CommittedOffsets {
@@ -58,7 +50,7 @@ export class CommittedOffsets {
     const asked = this.asked;
     this.asked = [];
     try {
-      const left = await withAdmin(this.kafka, (admin) => this.readSettled(admin, asked));
+      const left = await withAdmin(this.kafka, (admin) => this.readStable(admin, asked));
       asked.forEach(({ resolve, reject }, index) => {
         const progress = left[index];
         if (progress === 'leaderless') reject(leaderNotAvailable());
@@ -69,12 +61,16 @@ export class CommittedOffsets {
     }
   }
 
-  private async readSettled(admin: Admin, asked: readonly Asked[]): Promise<Found[]> {
-    for (let before = await this.read(admin, asked); ;) {
-      await realDelayMs(SETTLE_MS);
-      const now = await this.read(admin, asked);
-      if (now.every((each, index) => isSame(each, before[index]))) return now;
-      before = now;
+  private async readStable(
+    admin: Admin,
+    asked: readonly Asked[],
+  ): Promise<Exclude<Found, 'unstable'>[]> {
+    readStableOffsets(admin);
+    for (;;) {
+      const found = await this.read(admin, asked);
+      const stable = found.filter((each) => each !== 'unstable');
+      if (stable.length === found.length) return stable;
+      await realDelayMs(UNSTABLE_POLL_MS);
     }
   }
 
@@ -84,7 +80,8 @@ export class CommittedOffsets {
     return partitions.map(({ topic, partition }) => {
       const span = spans.find((it) => it.topic === topic && it.partition === partition);
       if (span !== undefined && !hasLeader(span)) return 'leaderless';
-      if (span?.committed === undefined) return undefined;
+      if (span === undefined) return undefined;
+      if (span.committed === undefined) return 'unstable';
       const { committed, from, until } = span;
       const begin = Math.max(committed, from);
       const isOfLog = committed <= until;

@@ -1,5 +1,7 @@
-/** As much of kafkajs's cluster as decides where a partition ends for it. */
-interface Cluster {
+import { askForStable, type CoordinatedCluster } from './stable-offsets.js';
+
+/** As much of kafkajs's cluster as decides where a partition ends for it, and what a group has committed. */
+interface Cluster extends CoordinatedCluster {
   isolationLevel?: number | undefined;
 }
 
@@ -8,7 +10,7 @@ export type CreateAdmin = (options: { cluster: Cluster }) => object;
 const READ_UNCOMMITTED = 0;
 const clusters = new WeakMap<object, Cluster>();
 
-/** Remembers the cluster of an admin, for {@link readEndsUncommitted}. */
+/** Remembers the cluster of an admin, for {@link readEndsUncommitted} and {@link readStableOffsets}. */
 export function withItsCluster(createAdmin: CreateAdmin): CreateAdmin {
   return (options) => {
     const admin = createAdmin(options);
@@ -24,4 +26,13 @@ export function withItsCluster(createAdmin: CreateAdmin): CreateAdmin {
 export function readEndsUncommitted(admin: object): void {
   const cluster = clusters.get(admin);
   if (cluster !== undefined) cluster.isolationLevel = READ_UNCOMMITTED;
+}
+
+/**
+ * Has an admin leave out of the offsets of groups those that a transaction is about to set. Does nothing to another
+ * client's admin.
+ */
+export function readStableOffsets(admin: object): void {
+  const cluster = clusters.get(admin);
+  if (cluster !== undefined) askForStable(cluster);
 }

@@ -1,0 +1,173 @@
+import { createRequire } from 'node:module';
+
+const require = createRequire(import.meta.url);
+
+/** As much of kafkajs's encoder and decoder as requests in Kafka's flexible versions need. */
+interface Encoder {
+  writeUVarInt(value: number): Encoder;
+  writeUVarIntString(value: string): Encoder;
+  writeUVarIntArray(items: readonly Encoder[]): Encoder;
+  writeInt32(value: number): Encoder;
+  writeBoolean(value: boolean): Encoder;
+}
+interface Decoder {
+  readInt16(): number;
+  readInt32(): number;
+  readInt64(): { toString(): string };
+  readUVarIntString(): string | null;
+  readUVarIntArray<T>(read: (decoder: Decoder) => T): T[];
+  readTaggedFields(): unknown;
+}
+const EncoderOfKafkajs = require('kafkajs/src/protocol/encoder.js') as new () => Encoder;
+const DecoderOfKafkajs = require('kafkajs/src/protocol/decoder.js') as new (
+  answer: Buffer,
+) => Decoder;
+
+const API_KEY = 9;
+/** The latest that kafkajs knows. */
+const LATEST = 4;
+/** The first that can be asked to tell where a transaction is about to set an offset, since Kafka 2.5 (KIP-447). */
+const VERSION = 7;
+const UNSTABLE_OFFSET_COMMIT = 88;
+
+interface AskedTopic {
+  topic: string;
+  partitions: readonly { partition: number }[];
+}
+interface Asked {
+  groupId: string;
+  topics: readonly AskedTopic[];
+}
+interface OffsetsOfPartition {
+  partition: number;
+  offset: string;
+  metadata: string | null;
+  errorCode: number;
+}
+interface Offsets {
+  errorCode: number;
+  responses: readonly { topic: string; partitions: readonly OffsetsOfPartition[] }[];
+}
+
+/** kafkajs's request for the offsets of a group, in all versions that it knows. */
+export interface OffsetFetch {
+  versions: readonly string[];
+  protocol: (of: { version: number }) => (asked: Asked) => {
+    request: object;
+    response: {
+      decode: (answer: Buffer) => Promise<Offsets>;
+      parse: (offsets: Offsets) => unknown;
+    };
+  };
+}
+
+/** Lists of topics of which offsets that are about to change must not be answered. */
+const onlyStable = new WeakSet<readonly AskedTopic[]>();
+
+/** Adds a version of the request that leaves partitions out while a transaction is about to set their offsets. */
+export function withStableOffsets(offsetFetch: OffsetFetch): OffsetFetch {
+  const { parse } = offsetFetch.protocol({ version: LATEST })({ groupId: '', topics: [] }).response;
+  const latest = (asked: Asked) => ({
+    request: {
+      ...{ apiKey: API_KEY, apiVersion: VERSION, apiName: 'OffsetFetch' },
+      encode: () => Promise.resolve(encode(asked)),
+    },
+    response: {
+      decode: (answer: Buffer) => Promise.resolve(decode(new DecoderOfKafkajs(answer))),
+      parse,
+    },
+  });
+  return {
+    versions: [...offsetFetch.versions, String(VERSION)],
+    protocol: ({ version }) =>
+      version === VERSION ? latest : offsetFetch.protocol({ version: Math.min(version, LATEST) }),
+  };
+}
+
+const encoder = (): Encoder => new EncoderOfKafkajs();
+/** Ends each part of a flexible version: it has no tagged fields. */
+const NO_TAGS = 0;
+
+function encode({ groupId, topics }: Asked): Encoder {
+  const encoded = topics.map(({ topic, partitions }) =>
+    encoder()
+      .writeUVarIntString(topic)
+      .writeUVarIntArray(partitions.map(({ partition }) => encoder().writeInt32(partition)))
+      .writeUVarInt(NO_TAGS),
+  );
+  // The first are of the header, which kafkajs ends before them.
+  return encoder()
+    .writeUVarInt(NO_TAGS)
+    .writeUVarIntString(groupId)
+    .writeUVarIntArray(encoded)
+    .writeBoolean(onlyStable.has(topics))
+    .writeUVarInt(NO_TAGS);
+}
+
+function decode(answer: Decoder): Offsets & { clientSideThrottleTime: number } {
+  answer.readTaggedFields();
+  const clientSideThrottleTime = answer.readInt32();
+  const responses = answer.readUVarIntArray((topics) => {
+    const topic = topics.readUVarIntString() ?? '';
+    const partitions = topics.readUVarIntArray(decodePartition);
+    topics.readTaggedFields();
+    const stable = partitions.filter(({ errorCode }) => errorCode !== UNSTABLE_OFFSET_COMMIT);
+    return { topic, partitions: stable };
+  });
+  return { clientSideThrottleTime, responses, errorCode: answer.readInt16() };
+}
+
+function decodePartition(answer: Decoder): OffsetsOfPartition {
+  const partition = answer.readInt32();
+  const offset = answer.readInt64().toString();
+  // the epoch of its leader
+  answer.readInt32();
+  const metadata = answer.readUVarIntString();
+  const errorCode = answer.readInt16();
+  answer.readTaggedFields();
+  return { partition, offset, metadata, errorCode };
+}
+
+/** As much of kafkajs's broker as answers for the offsets of the groups that it coordinates. */
+interface Coordinator {
+  offsetFetch(asked: Asked): Promise<unknown>;
+}
+
+/** The same coordinator, asked for stable offsets alone. */
+function askedForStable<C extends Coordinator>(coordinator: C): C {
+  const offsetFetch = ({ groupId, topics }: Asked): Promise<unknown> => {
+    const marked = [...topics];
+    onlyStable.add(marked);
+    return coordinator.offsetFetch({ groupId, topics: marked });
+  };
+  return Object.assign(Object.create(coordinator) as C, { offsetFetch });
+}
+
+export type CoordinatedOffsetManagerClass = new (options: never) => {
+  getCoordinator(): Promise<Coordinator>;
+};
+
+/**
+ * Goes on only where the group's offset stays. Kafka acknowledges a transaction before the group has the offset of it: a
+ * consumer of kafkajs that joins anew goes back to the offset before, by milliseconds, or by seconds where brokers end.
+ * A partition whose offset is about to change is not fetched, and asked for again before the next fetch.
+ */
+export function withStableBegin<M extends CoordinatedOffsetManagerClass>(ManagerOfKafkajs: M): M {
+  const Base: CoordinatedOffsetManagerClass = ManagerOfKafkajs;
+  return class OffsetManager extends Base {
+    override async getCoordinator(): Promise<Coordinator> {
+      return askedForStable(await super.getCoordinator());
+    }
+  } as unknown as M;
+}
+
+/** As much of kafkajs's cluster as finds the coordinator of a group. */
+export interface CoordinatedCluster {
+  findGroupCoordinator(of: { groupId: string }): Promise<Coordinator>;
+}
+
+/** Has a cluster's coordinators asked for stable offsets alone: others are missing in their answers. */
+export function askForStable(cluster: CoordinatedCluster): void {
+  const find = cluster.findGroupCoordinator.bind(cluster);
+  cluster.findGroupCoordinator = async (of) => askedForStable(await find(of));
+}
