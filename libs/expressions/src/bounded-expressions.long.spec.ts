@@ -1,4 +1,5 @@
 import { readFileSync, writeFileSync } from 'node:fs';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { join } from 'node:path';
 import { Logger } from '@nestjs/common';
 import type { Evaluation } from '#libs/erp-formats';
@@ -51,6 +52,18 @@ describe('an expression that cannot be interrupted', () => {
     expect(await turnsDuring(evaluation)).toBeGreaterThan(3);
     expect(faultOf(await evaluation)).toMatch(/it takes longer than 1000 ms$/);
     expect(await evaluate(expressions, 't', { t: 'next' })).toEqual({ ok: true, json: '"next"' });
+  });
+});
+
+describe('an expression that was evaluated while this process stood still', () => {
+  it('has its answer, and so has the next one', async () => {
+    const expressions = open({ deadlineMs: 500 });
+    await evaluate(expressions, '1');
+    const both = ['2', '3'].map((expression) => evaluate(expressions, expression));
+    await nextTurn();
+    // longer than any evaluation may take
+    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 2000);
+    expect(await Promise.all(both)).toEqual(['2', '3'].map((json) => ({ ok: true, json })));
   });
 });
 

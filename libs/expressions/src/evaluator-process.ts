@@ -102,16 +102,16 @@ export class EvaluatorProcess {
   private next(withinMs: number): Promise<Happening> {
     if (this.exit !== undefined) return Promise.resolve(this.exit);
     return new Promise((resolve) => {
-      const cancel = afterRealMs(withinMs, () => {
-        // where we were busy ourselves, an answer that came in time is read first
-        setImmediate(() => {
-          this.notify({ kind: 'nothing' });
-        });
-      });
-      this.notify = (happening) => {
+      // Of this evaluation alone: by the time the deadline is looked at, the next one may be waiting.
+      const heard = (happening: Happening): void => {
         cancel();
         resolve(happening);
       };
+      const cancel = afterRealMs(withinMs, () => {
+        // where we were busy ourselves, an answer that came in time is read first
+        setImmediate(heard, { kind: 'nothing' });
+      });
+      this.notify = heard;
     });
   }
 
