@@ -337,8 +337,10 @@ describe('npm test and what it leaves out', () => {
       names.flatMap((name) => tiers[name] ?? []).filter((run) => takes(run, spec)).length;
     const times = (spec: string): number => (spec.endsWith('.properties.spec.ts') ? 2 : 1);
     expect(specs.length).toBeGreaterThan(100);
-    expect(specs.filter((spec) => takenBy(['quick', 'rest'], spec) !== times(spec))).toEqual([]);
-    const kinds = ['unit', 'e2e', 'chaos', 'browser'];
+    const isRandom = (spec: string): boolean => takenBy(['random'], spec) > 0;
+    const others = specs.filter((spec) => !isRandom(spec));
+    expect(others.filter((spec) => takenBy(['quick', 'rest'], spec) !== times(spec))).toEqual([]);
+    const kinds = ['unit', 'e2e', 'chaos', 'random', 'browser'];
     expect(specs.filter((spec) => takenBy(kinds, spec) !== 1)).toEqual([]);
   });
 

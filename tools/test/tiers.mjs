@@ -1,5 +1,6 @@
 const BROWSER = '/test/browser/';
 const CHAOS = '\\.chaos-spec\\.ts$';
+const RANDOM = '\\.random\\.chaos-spec\\.ts$';
 const QUICK_CHAOS = '\\.quick\\.chaos-spec\\.ts$';
 const LONG = '\\.long\\.(e2e-)?spec\\.ts$';
 const PROPERTIES = '\\.properties\\.spec\\.ts$';
@@ -22,7 +23,9 @@ const deep = { ...kafka, env: { PROPERTY_DEPTH: '10' } };
 export const TIERS = {
   unit: [run(['\\.spec\\.ts$'], [LONG], { workers: 3 })],
   e2e: [run(['\\.e2e-spec\\.ts$', LONG], [BROWSER], kafka)],
-  chaos: [run([CHAOS], [], chaos)],
+  chaos: [run([CHAOS], [RANDOM], chaos)],
+  /** Goes by a seed, and on for as long as one likes: a finding, and no proof. */
+  random: [run([RANDOM], [], chaos)],
   browser: [run([BROWSER], [], browser)],
   /** What `npm test` runs. */
   quick: [run(['\\.(e2e-)?spec\\.ts$', QUICK_CHAOS], [LONG, BROWSER], kafka)],
@@ -30,7 +33,7 @@ export const TIERS = {
   rest: [
     run([LONG, PROPERTIES], [BROWSER], deep),
     run([BROWSER], [], browser),
-    run([CHAOS], [QUICK_CHAOS], chaos),
+    run([CHAOS], [QUICK_CHAOS, RANDOM], chaos),
   ],
 };
 
