@@ -1,10 +1,16 @@
 import { randomUUID } from 'node:crypto';
 import { Logger } from '@nestjs/common';
 import { loadKafkaSettings, readEnvironment } from '#libs/config';
-import { createKafka, ensureTopics } from '#libs/kafka';
-import type { Admin, Producer, ProducerConfig, Transaction } from '#libs/kafkajs-patches';
-import { eventually } from '../../../../test/support/eventually.js';
-import { readStableOffsets } from './admin.js';
+import { createKafka } from '../client/kafka-client.js';
+import { ensureTopics } from '../client/ensure-topics.js';
+import {
+  type Admin,
+  type Producer,
+  type ProducerConfig,
+  readStableOffsets,
+  type Transaction,
+} from '#libs/kafkajs-patches';
+import { eventually } from './testing/wait.js';
 
 const RECORDS = 10;
 
