@@ -4,6 +4,7 @@ import { BoundedExpressions, expressionFault } from '#libs/expressions';
 import { FORMATS, readOrderDocument } from '../src/read-orders.js';
 import { OrderMapping, parseOrderMapping } from '../src/mapping/order-mapping.js';
 import type { OrderDocument } from '../src/document/order-format.js';
+import { readMessages } from './read-messages.js';
 
 const OTHER_PAGES = new Set(['index.md', 'enrichment.md']);
 const PAGES = readdirSync('docs/erp').filter((name) => !OTHER_PAGES.has(name));
@@ -66,5 +67,88 @@ describe('the documentation of formats', () => {
     const expected = JSON.parse(messages!.text) as OrderMessage[];
 
     expect(await read(document!, mapping)).toEqual({ ok: true, value: expected });
+  });
+});
+
+/** A code of a table of statuses: the heading of its column, and the status at the end of its row. */
+type DocumentedStatus = [page: string, heading: string, code: string, status: string];
+
+const cellsOf = (row: string): string[] =>
+  row
+    .split('|')
+    .slice(1, -1)
+    .map((cell) => cell.trim());
+
+/** Columns of codes stand before the column of the status that these mean. */
+function statusesOn(page: string): DocumentedStatus[] {
+  const text = readFileSync(`docs/erp/${page}`, 'utf8');
+  const tables = [...text.matchAll(/^(\|.*\| status +\|)\n\|[- |]+\n((?:\|.*\n)+)/gm)];
+  return tables.flatMap(([, head = '', rows = '']) => {
+    const headings = cellsOf(head);
+    return rows
+      .trim()
+      .split('\n')
+      .map(cellsOf)
+      .flatMap((cells) =>
+        cells.flatMap((cell, column) => {
+          const status = cells[headings.indexOf('status', column)] ?? '';
+          const codes = [...cell.matchAll(/`([^`]+)`/g)].map(([, code = '']) => code);
+          return codes.map((code): DocumentedStatus => [
+            page,
+            headings[column] ?? '',
+            code,
+            status,
+          ]);
+        }),
+      );
+  });
+}
+
+const sapIdoc = (code: string): string =>
+  '<LOIPRO05><IDOC><E1AFKOL><AUFNR>1</AUFNR>' +
+  `<E1JSTKL><STAT>${code}</STAT></E1JSTKL></E1AFKOL></IDOC></LOIPRO05>`;
+
+/** An order of a format that says no more than a code, by the page and the heading of the code. */
+const ORDERS: Record<string, (code: string) => object | string> = {
+  'b2mml.md state': (DispatchStatus) => ({ JobOrder: { ID: '1', DispatchStatus } }),
+  'b2mml.md command': (Command) => ({ JobOrder: { ID: '1', Command } }),
+  'dynamics.md `ProductionOrderStatus`': (ProductionOrderStatus) => ({
+    ...{ ProductionOrderNumber: '1', ProductionOrderStatus },
+  }),
+  'erpnext.md status of the order': (status) => ({ doctype: 'Work Order', name: '1', status }),
+  'odoo.md state of the order': (state) => ({ _model: 'mrp.production', name: '1', state }),
+  'odoo.md state of the work order': (state) => ({
+    ...{ id: 1, state, workcenter_id: [1, 'FR01'], production_id: [1, '1'] },
+  }),
+  'opc-job-order.md method': (method) => ({ [method]: { JobOrderID: '1' } }),
+  'opc-job-order.md state of the list': (StateText) => ({
+    ...{ JobOrder: { JobOrderID: '1' }, State: [{ StateText }] },
+  }),
+  'oracle.md code': (code) => ({ WorkOrderNumber: '1', WorkOrderSystemStatusCode: `ORA_${code}` }),
+  'sap-idoc.md system status': sapIdoc,
+  'sap-odata.md order': (flag) => ({ ManufacturingOrder: '1', [flag]: 'X' }),
+  'sap-odata.md operation': (flag) => ({
+    ...{ ManufacturingOrder: '1', ManufacturingOrderOperation: '1', WorkCenter: 'A', [flag]: 'X' },
+  }),
+  'sap-odata-v4.md field': (field) => ({
+    ...{ ProductionOrder: '1', OrderActualReleaseDate: null },
+    [field]: field.startsWith('Is') ? true : '2024-03-18',
+  }),
+};
+
+describe('the statuses of a format', () => {
+  const documented = PAGES.flatMap(statusesOn);
+
+  it('are documented of every format that has codes for them', () => {
+    const headings = documented.map(([page, heading]) => `${page} ${heading}`);
+    expect([...new Set(headings)].sort()).toEqual(Object.keys(ORDERS).sort());
+  });
+
+  const meaning = documented.filter(([, , , status]) => !status.startsWith('as '));
+  it.each(meaning)('are those of its page: %s, %s, %s is %s', (page, heading, code, status) => {
+    const order = ORDERS[`${page} ${heading}`]!(code);
+    const text = typeof order === 'string' ? order : JSON.stringify(order);
+    const [message] = readMessages(text, { recordedAt: 1 });
+    expect(message!.order.status ?? message!.order.operations?.[0]?.status).toBe(status);
   });
 });

@@ -72,26 +72,9 @@ describe('a work schedule of V07', () => {
 
 describe('a job order', () => {
   it.each([
-    ['DispatchStatus', 'Waiting', 'planned'],
-    ['DispatchStatus', 'Pending', 'planned'],
-    ['DispatchStatus', 'Dispatched', 'released'],
-    ['DispatchStatus', 'Ready', 'released'],
     ['DispatchStatus', 'Running', 'started'],
-    ['DispatchStatus', 'Held', 'held'],
-    ['DispatchStatus', 'Suspended', 'held'],
-    ['DispatchStatus', 'Completed', 'completed'],
-    ['DispatchStatus', 'Closed', 'completed'],
-    ['DispatchStatus', 'Cancelled', 'cancelled'],
-    ['DispatchStatus', 'Aborted', 'cancelled'],
     ['DispatchStatus', 'Canceled', 'cancelled'],
     ['DispatchStatus', 'Other', 'released'],
-    ['Command', 'Start', 'started'],
-    ['Command', 'Restart', 'started'],
-    ['Command', 'Resume', 'started'],
-    ['Command', 'Hold', 'held'],
-    ['Command', 'Pause', 'held'],
-    ['Command', 'Stop', 'completed'],
-    ['Command', 'Abort', 'cancelled'],
     ['Command', 'Reset', 'released'],
     ['Command', 'Other', 'released'],
   ])('with %s %s is %s', (field, value, status) => {
