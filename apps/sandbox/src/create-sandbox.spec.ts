@@ -46,7 +46,6 @@ describe('a sandbox', () => {
   });
 
   it.each([
-    ['SANDBOX_TIMELINE_FILE', 'not json', 'is not JSON'],
     ['SANDBOX_TIMELINE_FILE', { machines: 1 }, 'machines must be an array'],
     ['SANDBOX_TOKENS_FILE', 'not json', 'is not JSON'],
     ['SANDBOX_TOKENS_FILE', [], 'must be a JSON object'],
@@ -56,14 +55,6 @@ describe('a sandbox', () => {
     await expect(starting).rejects.toThrow(SettingsError);
     await expect(starting).rejects.toThrow(why);
   });
-
-  it.each(['SANDBOX_TIMELINE_FILE', 'SANDBOX_TOKENS_FILE'])(
-    'does not start when %s names a file that is not there',
-    async (setting) => {
-      const starting = runSandbox({ [setting]: join(directory, 'missing') });
-      await expect(starting).rejects.toThrow(`${setting} names a file that cannot be read`);
-    },
-  );
 
   it('names what is wrong with its files together with its other settings', async () => {
     const starting = runSandbox({

@@ -19,7 +19,7 @@ import { readTimelineScript } from './plant/read-timeline-script.js';
 import { simulateMachines } from './plant/simulate-machines.js';
 import { SandboxModule, type SandboxWorld } from './sandbox.module.js';
 import { AnswerOptions, ServiceClock } from './service/answer-options.js';
-import { METHODS_OF, OPERATIONS, PATHS_OF } from './service/operations.js';
+import { OPERATIONS } from './service/operations.js';
 import { ServiceModule } from './service/service.module.js';
 import { TokenRegistry } from './service/token-registry.js';
 import { followTokensFile, readTokensFile } from './service/tokens-file.js';
@@ -116,8 +116,8 @@ function followTokens(settings: LoadedSettings, tokens: TokenRegistry): () => vo
 }
 
 const METHODS_OF_PATH = new Map<string, readonly string[]>(
-  OPERATIONS.flatMap((operation) =>
-    PATHS_OF[operation].map((path) => [`/api/v1/${path}`, METHODS_OF[operation]] as const),
+  Object.values(OPERATIONS).flatMap(({ paths, methods }) =>
+    paths.map((path) => [`/api/v1/${path}`, methods] as const),
   ),
 );
 

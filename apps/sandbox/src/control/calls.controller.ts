@@ -1,12 +1,12 @@
 import { Delete, Get, HttpCode, Query } from '@nestjs/common';
 import { Type } from 'class-transformer';
 import { IsIn, IsInt, IsOptional, IsString, Min } from 'class-validator';
-import { OPERATIONS } from '../service/operations.js';
+import { OPERATION_NAMES } from '../service/operations.js';
 import { ControlController } from './control-controller.decorator.js';
 import { type Call, type CallExtent, CallLog } from './call-log.js';
 
 class CallQuery {
-  @IsOptional() @IsIn(OPERATIONS) operation?: string;
+  @IsOptional() @IsIn(OPERATION_NAMES) operation?: string;
   @IsOptional() @IsString() machineId?: string;
   /** A sequence number: only the calls after it. */
   @IsOptional() @Type(() => Number) @IsInt() @Min(0) since?: number;

@@ -12,7 +12,7 @@ import {
   Max,
   Min,
 } from 'class-validator';
-import { type Operation, OPERATIONS } from '../service/operations.js';
+import { type Operation, OPERATION_NAMES } from '../service/operations.js';
 
 const LONGEST_LATENCY_MS = 600_000;
 
@@ -29,7 +29,7 @@ const INTERFACE_NAMES: ReadonlyMap<unknown, Operation> = new Map([
 export class FaultRequest {
   /** `*`: every operation, the login included. */
   @Transform(({ value }: { value: unknown }) => INTERFACE_NAMES.get(value) ?? value)
-  @IsIn(['*', ...OPERATIONS])
+  @IsIn(['*', ...OPERATION_NAMES])
   operation: Operation | '*' = '*';
   /** Only calls that name this machine, also among others. */
   @IsOptional() @IsString() @IsNotEmpty() machineId?: string;

@@ -16,7 +16,7 @@ import { LATEST_EPOCH_SECONDS } from '../plant/limits.js';
 import { ClassificationReasonsAnswer } from './answers.js';
 import { Classifications } from './classifications.js';
 import { MachineLookup } from './machine-lookup.js';
-import { PATHS_OF } from './operations.js';
+import { OPERATIONS } from './operations.js';
 import { EpochSeconds, Identifier, MachineQuery } from './request-fields.js';
 import { ServiceController } from './service-controller.decorator.js';
 import { BODY_STATUSES, ServiceOperation } from './service-operation.decorator.js';
@@ -88,20 +88,20 @@ export class ClassificationsController {
     private readonly clock: Clock,
   ) {}
 
-  @Get(PATHS_OF.getClassificationReasons)
+  @Get(OPERATIONS.getClassificationReasons.paths)
   @ReasonList([])
   getReasons(@Query() { machineId }: MachineQuery): ClassificationReasonsAnswer | null {
     const { reasons } = this.machines.getOr404(machineId);
     return reasons.length === 0 ? null : { reasons };
   }
 
-  @Post(PATHS_OF.getClassificationReasons)
+  @Post(OPERATIONS.getClassificationReasons.paths)
   @ReasonList(BODY_STATUSES)
   postReasons(@Query() query: MachineQuery): ClassificationReasonsAnswer | null {
     return this.getReasons(query);
   }
 
-  @Post(PATHS_OF.setMachineClassification)
+  @Post(OPERATIONS.setMachineClassification.paths)
   @HttpCode(200)
   @ServiceOperation('setMachineClassification', {
     summary: 'Attaches a reason to a machine for a period, or from a start time onward.',

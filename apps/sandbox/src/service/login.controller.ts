@@ -5,7 +5,7 @@ import type { SandboxSettings } from '#libs/config';
 import { TokenRegistry } from './token-registry.js';
 import { AnswerOptions } from './answer-options.js';
 import { LoginAnswer } from './answers.js';
-import { PATHS_OF } from './operations.js';
+import { OPERATIONS } from './operations.js';
 import { ServiceController } from './service-controller.decorator.js';
 import { BODY_STATUSES, ServiceOperation } from './service-operation.decorator.js';
 
@@ -29,7 +29,7 @@ export class LoginController {
     @Inject(LOGIN) private readonly login: SandboxSettings['login'],
   ) {}
 
-  @Post(PATHS_OF.getAPIToken)
+  @Post(OPERATIONS.getAPIToken.paths)
   @HttpCode(200)
   @ServiceOperation('getAPIToken', {
     summary: 'Issues an access token with all scopes.',

@@ -6,7 +6,7 @@ import { visiblePeriods, visibleState } from '../plant/visible-states.js';
 import { AnswerOptions } from './answer-options.js';
 import { ActivityLogEntry, MachineStateAnswer } from './answers.js';
 import { MachineLookup } from './machine-lookup.js';
-import { PATHS_OF } from './operations.js';
+import { OPERATIONS } from './operations.js';
 import { EpochSeconds, Identifier, MachineQuery } from './request-fields.js';
 import { ServiceController } from './service-controller.decorator.js';
 import { BODY_STATUSES, ServiceOperation } from './service-operation.decorator.js';
@@ -34,7 +34,7 @@ export class MachineStatesController {
     private readonly options: AnswerOptions,
   ) {}
 
-  @Get(PATHS_OF.getMachineState)
+  @Get(OPERATIONS.getMachineState.paths)
   @ServiceOperation('getMachineState', {
     summary: 'The current state of a machine and how long it has lasted.',
     causes: { 204: 'No data.', 422: 'Machine ID missing or does not exist.' },
@@ -56,7 +56,7 @@ export class MachineStatesController {
     };
   }
 
-  @Post(PATHS_OF.getMachineActivityLog)
+  @Post(OPERATIONS.getMachineActivityLog.paths)
   @HttpCode(200)
   @ServiceOperation('getMachineActivityLog', {
     summary: 'The state history of a machine in a window of at most 30 days.',

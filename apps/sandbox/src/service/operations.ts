@@ -16,48 +16,37 @@ export function isScope(name: unknown): name is Scope {
   return ALL_SCOPES.has(name as Scope);
 }
 
-/** The six operations of the interface and the login. */
-export const OPERATIONS = [
-  'getMachineInfo',
-  'getMachineState',
-  'getMachineActivityLog',
-  'getClassificationReasons',
-  'setMachineClassification',
-  'setWorkOrderList',
-  'getAPIToken',
-] as const;
+/**
+ * The six operations of the interface and the login: the scope that a token needs (null: no token is
+ * needed), the methods (any other is answered with 405) and the paths under `/api/v1`; both spellings
+ * of the directory's path are the interface's.
+ */
+export const OPERATIONS = {
+  getMachineInfo: {
+    scope: 'machine-info',
+    methods: ['GET'],
+    paths: ['mahcineInfo', 'MahcineInfo'],
+  },
+  getMachineState: { scope: 'machine-state', methods: ['GET'], paths: ['machineState'] },
+  getMachineActivityLog: {
+    scope: 'machine-activity',
+    methods: ['POST'],
+    paths: ['machineActivity'],
+  },
+  getClassificationReasons: {
+    scope: 'classification-reasons',
+    methods: ['GET', 'POST'],
+    paths: ['machineClassifications'],
+  },
+  setMachineClassification: {
+    scope: 'classification-write',
+    methods: ['POST'],
+    paths: ['machineClassification'],
+  },
+  setWorkOrderList: { scope: 'work-order-write', methods: ['PUT'], paths: ['workOrderList'] },
+  getAPIToken: { scope: null, methods: ['POST'], paths: ['security/getAPIToken'] },
+} satisfies Record<string, { scope: Scope | null; methods: string[]; paths: string[] }>;
 
-export type Operation = (typeof OPERATIONS)[number];
+export type Operation = keyof typeof OPERATIONS;
 
-/** The scope a token needs for an operation; null: no token is needed. */
-export const SCOPE_OF: Readonly<Record<Operation, Scope | null>> = {
-  getMachineInfo: 'machine-info',
-  getMachineState: 'machine-state',
-  getMachineActivityLog: 'machine-activity',
-  getClassificationReasons: 'classification-reasons',
-  setMachineClassification: 'classification-write',
-  setWorkOrderList: 'work-order-write',
-  getAPIToken: null,
-};
-
-/** Under `/api/v1`; both spellings of the directory's path are the interface's. */
-export const PATHS_OF = {
-  getMachineInfo: ['mahcineInfo', 'MahcineInfo'],
-  getMachineState: ['machineState'],
-  getMachineActivityLog: ['machineActivity'],
-  getClassificationReasons: ['machineClassifications'],
-  setMachineClassification: ['machineClassification'],
-  setWorkOrderList: ['workOrderList'],
-  getAPIToken: ['security/getAPIToken'],
-} satisfies Record<Operation, string[]>;
-
-/** The methods the interface gives an operation; any other is answered with 405. */
-export const METHODS_OF: Readonly<Record<Operation, readonly string[]>> = {
-  getMachineInfo: ['GET'],
-  getMachineState: ['GET'],
-  getMachineActivityLog: ['POST'],
-  getClassificationReasons: ['GET', 'POST'],
-  setMachineClassification: ['POST'],
-  setWorkOrderList: ['PUT'],
-  getAPIToken: ['POST'],
-};
+export const OPERATION_NAMES = Object.keys(OPERATIONS) as Operation[];

@@ -2,7 +2,7 @@ import { applyDecorators } from '@nestjs/common';
 import { RouteConfig } from '@nestjs/platform-fastify';
 import { ApiBearerAuth, ApiOperation, ApiResponse } from '@nestjs/swagger';
 import { ErrorBody } from '../http/error-body.js';
-import { type Operation, SCOPE_OF } from './operations.js';
+import { type Operation, OPERATIONS } from './operations.js';
 
 const CAUSES: Readonly<Record<number, string>> = {
   400: 'The body is not JSON.',
@@ -24,7 +24,7 @@ export function ServiceOperation(
   operation: Operation,
   documentation: { summary: string; statuses?: readonly number[]; causes?: Record<number, string> },
 ): MethodDecorator {
-  const needsToken = SCOPE_OF[operation] !== null;
+  const needsToken = OPERATIONS[operation].scope !== null;
   const common = [...(needsToken ? [401, 403] : []), ...(documentation.statuses ?? [])];
   const causes: Record<string, string> = {
     ...Object.fromEntries(common.map((status) => [status, CAUSES[status] ?? ''])),

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { realNowMs } from '#libs/clock';
-import { ALL_SCOPES, type Operation, type Scope, SCOPE_OF } from './operations.js';
+import { ALL_SCOPES, type Operation, OPERATIONS, type Scope } from './operations.js';
 
 const ISSUED_TOKENS_REMEMBERED = 1000;
 
@@ -51,7 +51,7 @@ export function authorise(
   authorization: string | undefined,
   registry: TokenRegistry,
 ): Authorisation {
-  const scope = SCOPE_OF[operation];
+  const scope = OPERATIONS[operation].scope;
   if (scope === null) return { allowed: true };
   const token = /^Bearer +(\S+)$/i.exec(authorization ?? '')?.[1];
   const scopes = token === undefined ? undefined : registry.scopesOf(token);

@@ -4,7 +4,7 @@ import { Type } from 'class-transformer';
 import { ArrayMaxSize, IsArray, IsObject, ValidateNested } from 'class-validator';
 import { Clock } from '#libs/clock';
 import { MachineLookup } from './machine-lookup.js';
-import { PATHS_OF } from './operations.js';
+import { OPERATIONS } from './operations.js';
 import { ServiceController } from './service-controller.decorator.js';
 import { BODY_STATUSES, ServiceOperation } from './service-operation.decorator.js';
 import { WorkOrderLists } from './work-order-lists.js';
@@ -45,7 +45,7 @@ export class WorkOrderListsController {
   ) {}
 
   /** All or nothing: one unknown machine, and no list of the request is set. */
-  @Put(PATHS_OF.setWorkOrderList)
+  @Put(OPERATIONS.setWorkOrderList.paths)
   @ServiceOperation('setWorkOrderList', {
     summary: 'Replaces the work order list of one or more machines.',
     statuses: BODY_STATUSES,
