@@ -86,12 +86,15 @@ describe('npm run dlq', () => {
     expect(stdout).not.toContain('machine-bridge.');
   });
 
-  it("lists the dead letters of a topic by whichever of its names, the input's or its own", async () => {
+  it("lists the dead letters of a topic by whichever of its names, the input's or its own, in full or not", async () => {
     const { stdout } = await dlq('list', LISTS);
     expect(stdout).toMatch(/unknown-machine +M-404 +\S.*M-404/);
     expect(stdout).toMatch(/rejected-by-service +M-003/);
     expect(stdout).toContain('3 dead letters');
-    expect((await dlq('list', `${plant.kafka.topicPrefix}${LISTS}.dlq`)).stdout).toBe(stdout);
+    const inFull = `${plant.kafka.topicPrefix}${LISTS}`;
+    for (const name of [`${LISTS}.dlq`, inFull, `${inFull}.dlq`]) {
+      expect((await dlq('list', name)).stdout).toBe(stdout);
+    }
   });
 
   it('lists those of a code and a machine alone, and the newest up to a limit', async () => {

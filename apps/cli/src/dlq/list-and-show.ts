@@ -1,6 +1,6 @@
 import { REJECTION_CODES } from '#libs/contracts';
 import type { TopicSpan } from '#libs/kafka';
-import { type CliCommand, JSON_OPTION } from '../command-line/command.js';
+import { type CliCommand, JSON_OPTION, type JsonOptions } from '../command-line/command.js';
 import { interruption } from '../command-line/interruption.js';
 import { commandKafkaSettings } from '../command-line/kafka.js';
 import { readLimit } from '../command-line/option-values.js';
@@ -33,10 +33,9 @@ const DEFAULT_LISTED = 50;
 /** They are kept in memory. */
 const MOST_LIMITED = 100_000;
 
-interface ListOptions extends Selection {
+interface ListOptions extends Selection, JsonOptions {
   limit?: number;
   all?: boolean;
-  json?: boolean;
 }
 
 interface Listing {
@@ -224,10 +223,9 @@ export class TopicSummary {
 
 const DEFAULT_SHOWN = 10;
 
-interface ShowOptions extends Selection {
+interface ShowOptions extends Selection, JsonOptions {
   limit?: number;
   raw?: boolean;
-  json?: boolean;
 }
 
 /** `dlq show <topic>`: dead letters in full. */

@@ -8,7 +8,7 @@ import {
   originalHeaders,
   REPLAY_HEADERS,
 } from '#libs/contracts';
-import { type CliCommand, JSON_OPTION } from '../command-line/command.js';
+import { type CliCommand, JSON_OPTION, type JsonOptions } from '../command-line/command.js';
 import { interruption } from '../command-line/interruption.js';
 import { commandKafkaSettings } from '../command-line/kafka.js';
 import { readNotEmpty, readPositive, readRate, whoCalls } from '../command-line/option-values.js';
@@ -30,7 +30,7 @@ const MAX_LINES = 20;
 /** A message that comes back so often will come back again. */
 const DEFAULT_MAX_REPLAYS = 5;
 
-interface ReplayOptions extends Selection {
+interface ReplayOptions extends Selection, JsonOptions {
   all?: boolean;
   again?: boolean;
   yes?: boolean;
@@ -38,7 +38,6 @@ interface ReplayOptions extends Selection {
   maxReplays: number;
   force?: boolean;
   by?: string;
-  json?: boolean;
 }
 
 interface ReplayTask {

@@ -18,7 +18,7 @@ import {
 } from '#libs/erp-formats';
 import { BoundedExpressions } from '#libs/expressions';
 import { OrderPreview, type PreviewedDocument } from '#libs/order-preview';
-import { type CliCommand, JSON_OPTION } from '../command-line/command.js';
+import { type CliCommand, JSON_OPTION, type JsonOptions } from '../command-line/command.js';
 import { readPath } from '../command-line/option-values.js';
 import { counted, print, printStatus, visible, visibleJson } from '../command-line/output.js';
 import {
@@ -28,11 +28,10 @@ import {
   type RecordOptions,
 } from './source-files.js';
 
-interface PreviewOptions extends RecordOptions {
+interface PreviewOptions extends RecordOptions, JsonOptions {
   map?: string;
   mapping?: string;
   timeZone?: string;
-  json?: boolean;
 }
 
 /** `erp preview <file|folder>…`: what the bridge would do with documents. Exit code 1 if it would reject one. */

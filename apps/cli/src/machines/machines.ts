@@ -8,7 +8,7 @@ import {
 } from '#libs/contracts';
 import { readSpans, type StoredRecord, topicSpans } from '#libs/kafka';
 import { askBridge, isListOf } from '../command-line/bridge.js';
-import { type CliCommand, JSON_OPTION } from '../command-line/command.js';
+import { type CliCommand, JSON_OPTION, type JsonOptions } from '../command-line/command.js';
 import { interruption } from '../command-line/interruption.js';
 import { KAFKA_HELP, openKafka } from '../command-line/kafka.js';
 import { readUrl } from '../command-line/option-values.js';
@@ -17,12 +17,11 @@ import { timeText } from '../dlq/format-dead-letter.js';
 
 const OBSERVATIONS = ['ok', 'noData', 'stale', 'unreachable', 'forbidden'];
 
-interface MachinesOptions {
+interface MachinesOptions extends JsonOptions {
   factory?: string;
   state?: string;
   observation?: string;
   bridge?: string | true;
-  json?: boolean;
 }
 
 /** A machine as the bridge has published it. */

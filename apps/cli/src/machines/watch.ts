@@ -9,17 +9,16 @@ import {
 } from '#libs/contracts';
 import { type FollowState, followTopics, type StoredRecord } from '#libs/kafka';
 import { Option } from 'commander';
-import { type CliCommand, JSON_OPTION } from '../command-line/command.js';
+import { type CliCommand, JSON_OPTION, type JsonOptions } from '../command-line/command.js';
 import { interruption } from '../command-line/interruption.js';
 import { KAFKA_HELP, openKafka } from '../command-line/kafka.js';
 import { readTime } from '../command-line/option-values.js';
 import { print, printStatus, visible, visibleJson } from '../command-line/output.js';
 
-interface WatchOptions {
+interface WatchOptions extends JsonOptions {
   machine?: string;
   only?: keyof typeof WATCHED;
   since?: number;
-  json?: boolean;
 }
 
 const WATCHED = { states: TOPICS.stateChanges, outcomes: TOPICS.commandOutcomes };

@@ -2,17 +2,16 @@ import { readFile } from 'node:fs/promises';
 import { IdempotentProducer } from '#libs/kafka';
 import { isJsonObject, type JsonObject, readJson, type TopicName, TOPICS } from '#libs/contracts';
 import { readOrderDocument } from '#libs/erp-formats';
-import { type CliCommand, JSON_OPTION } from '../command-line/command.js';
+import { type CliCommand, JSON_OPTION, type JsonOptions } from '../command-line/command.js';
 import { KAFKA_HELP, openKafka } from '../command-line/kafka.js';
 import { readPath, unreadableBecause } from '../command-line/option-values.js';
 import { print, visible, visibleJson } from '../command-line/output.js';
 
-interface SendOptions {
+interface SendOptions extends JsonOptions {
   /** Without KAFKA_TOPIC_PREFIX. */
   topic?: string;
   key?: string;
   contentType?: string;
-  json?: boolean;
 }
 
 interface SentRecord {
