@@ -1,9 +1,7 @@
 import { readFileSync } from 'node:fs';
 
-import { readMessages, readSnapshots } from '../test/read-messages.js';
+import { fixture, readMessages, readSnapshots } from '../test/read-messages.js';
 import { FORMATS, readOrderDocument } from './read-orders.js';
-
-const fixture = (name: string): Buffer => readFileSync(`libs/erp-formats/test/fixtures/${name}`);
 
 const ORDER = { orderId: '1', changedAt: 1, status: 'released', operations: [] };
 const IDOC =

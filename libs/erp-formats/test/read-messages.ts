@@ -1,9 +1,14 @@
+import { readFileSync } from 'node:fs';
 import type { OrderMessage, OrderSnapshot } from '#libs/contracts';
 
 import type { OrderDocument } from '../src/document/order-format.js';
 import { readOrderDocument } from '../src/read-orders.js';
 
 type Options = Partial<Omit<OrderDocument, 'body'>> & { timeZone?: string };
+
+export function fixture(name: string): Buffer {
+  return readFileSync(`libs/erp-formats/test/fixtures/${name}`);
+}
 
 /** Messages of a document; a rejection throws `code: detail`. */
 export function readMessages(

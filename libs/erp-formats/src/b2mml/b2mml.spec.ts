@@ -1,8 +1,5 @@
-import { readFileSync } from 'node:fs';
 import type { OrderMessage } from '#libs/contracts';
-import { epochSeconds, readMessages } from '../../test/read-messages.js';
-
-const fixture = (name: string): Buffer => readFileSync(`libs/erp-formats/test/fixtures/${name}`);
+import { epochSeconds, fixture, readMessages } from '../../test/read-messages.js';
 
 const PUBLISHED = epochSeconds('2024-03-18T09:15:02Z');
 const required = (...ids: string[]): string =>

@@ -1,7 +1,4 @@
-import { readFileSync } from 'node:fs';
-import { epochSeconds, readMessages } from '../../test/read-messages.js';
-
-const fixture = (name: string): Buffer => readFileSync(`libs/erp-formats/test/fixtures/${name}`);
+import { epochSeconds, fixture, readMessages } from '../../test/read-messages.js';
 
 const OPERATION = {
   ProductionOrderNumber: 'P7',

@@ -1,7 +1,4 @@
-import { readFileSync } from 'node:fs';
-import { epochSeconds, readMessages, readSnapshots } from '../../test/read-messages.js';
-
-const fixture = (name: string): Buffer => readFileSync(`libs/erp-formats/test/fixtures/${name}`);
+import { epochSeconds, fixture, readMessages, readSnapshots } from '../../test/read-messages.js';
 
 const WORK_ORDER = { id: 41, state: 'ready', workcenter_id: [3, 'FR01'] };
 const order = (more: object = {}): object => ({

@@ -1,5 +1,4 @@
-import { readFileSync } from 'node:fs';
-import { epochSeconds, readMessages, readSnapshots } from '../../test/read-messages.js';
+import { epochSeconds, fixture, readMessages, readSnapshots } from '../../test/read-messages.js';
 
 const OPERATION = { ProductionOrder: '7', ProductionOrderOperation: '0010', WorkCenter: 'FR01' };
 const order = (more: object = {}): object => ({
@@ -14,9 +13,7 @@ const read = (value: unknown, recordedAt = 17) =>
 
 describe('a production order of CE_PRODUCTIONORDER_0001', () => {
   it('is a whole order, with all operations that have a work centre', () => {
-    const document = readFileSync(
-      'libs/erp-formats/test/fixtures/sap-odata-v4-production-order.json',
-    );
+    const document = fixture('sap-odata-v4-production-order.json');
 
     expect(readSnapshots(document, { timeZone: 'Europe/Berlin' })).toEqual([
       {

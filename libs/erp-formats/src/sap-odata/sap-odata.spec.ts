@@ -1,11 +1,8 @@
-import { readFileSync } from 'node:fs';
 import fc from 'fast-check';
 
 import { applyOrderMessage } from '#libs/order-ledger';
 
-import { epochSeconds, readMessages, readSnapshots } from '../../test/read-messages.js';
-
-const fixture = (name: string): Buffer => readFileSync(`libs/erp-formats/test/fixtures/${name}`);
+import { epochSeconds, fixture, readMessages, readSnapshots } from '../../test/read-messages.js';
 
 const OPERATION = {
   ManufacturingOrderOperation: '0010',

@@ -1,10 +1,7 @@
-import { readFileSync } from 'node:fs';
 import type { OrderMessage } from '#libs/contracts';
 
-import { epochSeconds, readMessages } from '../../test/read-messages.js';
+import { epochSeconds, fixture, readMessages } from '../../test/read-messages.js';
 import { sourceTopicOf } from './umh.format.js';
-
-const fixture = (name: string): Buffer => readFileSync(`libs/erp-formats/test/fixtures/${name}`);
 
 interface Example {
   topic: string;
