@@ -1,5 +1,4 @@
-import { randomUUID } from 'node:crypto';
-import { createTopics, endOffsets, removeAll } from './kafka/topics.mjs';
+import { createTopics, endOffsets, withTopics } from './kafka/topics.mjs';
 import { produce } from './kafka/produce.mjs';
 import { readRecords } from './kafka/read-records.mjs';
 import { recordsOf } from './load.mjs';
@@ -26,30 +25,21 @@ export function withTrial(bench, { flow, partitions, ...options }, body) {
  *
  * `trial.start(program)` keeps a started program in mind to be stopped at the end.
  */
-export async function withService(bench, { topics, ...options }, body) {
-  const prefix = `bench-${randomUUID().slice(0, 8)}.`;
-  const service = await startService(bench, { latencyMs: SERVICE_LATENCY_MS, ...options });
-  const running = [service];
-  const trial = {
-    ...bench,
-    prefix,
-    service,
-    start: async (program) => {
+export function withService(bench, { topics, ...options }, body) {
+  return withTopics(bench.admin, topics, async (prefix) => {
+    const service = await startService(bench, { latencyMs: SERVICE_LATENCY_MS, ...options });
+    const running = [service];
+    const start = async (program) => {
       const app = await program;
       running.unshift(app);
       return app;
-    },
-  };
-  try {
-    await createTopics(
-      bench.admin,
-      topics.map((topic) => `${prefix}${topic}`),
-    );
-    return await body(trial);
-  } finally {
-    for (const app of running) await app.stop();
-    await removeAll(bench.admin, prefix);
-  }
+    };
+    try {
+      return await body({ ...bench, prefix, service, start });
+    } finally {
+      for (const app of running) await app.stop();
+    }
+  });
 }
 
 /** Writes messages that wait for a bridge. */

@@ -1,9 +1,24 @@
+import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 
 const PARTITIONS = 6;
 const KNOWN_POLL_MS = 100;
 // the broker's clock stamps input and outcome alike, so that their difference is the time a message took
 const CONFIG = [{ name: 'message.timestamp.type', value: 'LogAppendTime' }];
+
+/** Runs `body` with a prefix of its own and topics of these names below it, and leaves nothing that has the prefix. */
+export async function withTopics(admin, names, body) {
+  const prefix = `bench-${randomUUID().slice(0, 8)}.`;
+  try {
+    await createTopics(
+      admin,
+      names.map((name) => prefix + name),
+    );
+    return await body(prefix);
+  } finally {
+    await removeAll(admin, prefix);
+  }
+}
 
 export async function createTopics(admin, topics, numPartitions = PARTITIONS) {
   await admin.createTopics({
@@ -38,7 +53,7 @@ export async function countRecords(admin, topic) {
 }
 
 /** Removes every topic and every group whose name begins with the prefix. */
-export async function removeAll(admin, prefix) {
+async function removeAll(admin, prefix) {
   const topics = (await admin.listTopics()).filter((name) => name.startsWith(prefix));
   if (topics.length > 0) await admin.deleteTopics({ topics });
   const { groups } = await admin.listGroups();

@@ -1,11 +1,10 @@
 import { fork } from 'node:child_process';
-import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 import { untilHealthy } from '../../start/app-process.mjs';
 import { costsBetween, OTHERS, readCosts } from '../costs.mjs';
 import { readRecords } from '../kafka/read-records.mjs';
-import { createTopics, removeAll } from '../kafka/topics.mjs';
+import { withTopics } from '../kafka/topics.mjs';
 import { keepOnOneCore, startIngest, withoutThatCore } from '../programs.mjs';
 import { percentile } from '../statistics.mjs';
 import { WrongResult } from '../verdict.mjs';
@@ -55,26 +54,22 @@ export const ingest = {
 };
 
 /** Runs `body` with an ingest that takes requests and a sender, and removes the topics. */
-async function withIngest(bench, body) {
-  const prefix = `bench-${randomUUID().slice(0, 8)}.`;
-  const sender = fork(SENDER, { signal: bench.shutdown.signal });
-  sender.on('error', () => undefined);
-  let app;
-  try {
-    await createTopics(
-      bench.admin,
-      INPUT_TOPICS.map((topic) => prefix + topic),
-    );
-    app = await startIngest(bench, prefix);
-    await untilHealthy(app, `${app.url}/health/ready`);
-    await withoutThatCore([sender.pid, bench.brokerPid], () =>
-      body({ ...bench, prefix, app, sender, posted: { count: 0 } }),
-    );
-  } finally {
-    sender.kill();
-    await app?.stop();
-    await removeAll(bench.admin, prefix);
-  }
+function withIngest(bench, body) {
+  return withTopics(bench.admin, INPUT_TOPICS, async (prefix) => {
+    const sender = fork(SENDER, { signal: bench.shutdown.signal });
+    sender.on('error', () => undefined);
+    let app;
+    try {
+      app = await startIngest(bench, prefix);
+      await untilHealthy(app, `${app.url}/health/ready`);
+      await withoutThatCore([sender.pid, bench.brokerPid], () =>
+        body({ ...bench, prefix, app, sender, posted: { count: 0 } }),
+      );
+    } finally {
+      sender.kill();
+      await app?.stop();
+    }
+  });
 }
 
 async function post({ app, sender, posted }, load) {

@@ -1,10 +1,9 @@
-import { randomUUID } from 'node:crypto';
 import http from 'node:http';
 import { setTimeout as delay } from 'node:timers/promises';
 import { constants, createGunzip } from 'node:zlib';
 import { readMetrics } from '../costs.mjs';
 import { produce, producePaced } from '../kafka/produce.mjs';
-import { createTopics, removeAll } from '../kafka/topics.mjs';
+import { withTopics } from '../kafka/topics.mjs';
 import { keepOnOneCore, startTerminal } from '../programs.mjs';
 import { untilCount } from '../progress.mjs';
 import { percentile } from '../statistics.mjs';
@@ -47,23 +46,20 @@ export const terminal = {
 };
 
 /** Runs `body` with a terminal that has just read two shifts of so many machines, and removes its topics. */
-async function withTerminal(bench, machines, body) {
-  const prefix = `bench-${randomUUID().slice(0, 8)}.`;
-  let app;
-  try {
-    const names = Object.values(TOPICS).map((topic) => prefix + topic);
-    await createTopics(bench.admin, names);
+function withTerminal(bench, machines, body) {
+  return withTopics(bench.admin, Object.values(TOPICS), async (prefix) => {
     const end = Math.floor(Date.now() / 1000);
     await bench.step('writing two shifts of changes', () => fill(bench, prefix, machines, end));
     const startMs = performance.now();
-    app = await startTerminal(bench, prefix);
-    await bench.step('a start', () => untilHealthy(app, `${app.url}/health/ready`));
-    const readyAfter = (performance.now() - startMs) / 1000;
-    await body({ prefix, machines, app, readyAfter });
-  } finally {
-    await app?.stop();
-    await removeAll(bench.admin, prefix);
-  }
+    const app = await startTerminal(bench, prefix);
+    try {
+      await bench.step('a start', () => untilHealthy(app, `${app.url}/health/ready`));
+      const readyAfter = (performance.now() - startMs) / 1000;
+      await body({ prefix, machines, app, readyAfter });
+    } finally {
+      await app.stop();
+    }
+  });
 }
 
 async function watchPages(bench, figures, { readyAfter, ...plant }) {
