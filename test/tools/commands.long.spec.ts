@@ -13,9 +13,24 @@ import { once } from 'node:events';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
-import { evaluate } from '../support/evaluate.js';
+import { tool, type ToolFunction } from '../support/tool.js';
 
 const ROOT = resolve(import.meta.dirname, '../..');
+
+interface Run {
+  paths: string[];
+  ignored: string[];
+}
+
+const { TIERS, jestArguments } = await tool<{
+  TIERS: Record<string, Run[]>;
+  jestArguments: ToolFunction<string[]>;
+}>('test/tiers.mjs');
+const { countTests, sumOf } =
+  await tool<Record<'countTests' | 'sumOf', ToolFunction>>('test/count-tests.mjs');
+const { whereToLook } = await tool<{ whereToLook: ToolFunction<string> }>(
+  'start/where-to-look.mjs',
+);
 
 /** Calls exports of a tool's module in a process of its own and yields what that printed. */
 function run(code: string, env: NodeJS.ProcessEnv): { status: number | null; output: string } {
@@ -161,35 +176,22 @@ describe('a signal while an app is being set up', () => {
 });
 
 describe('where to look', () => {
-  it('names the topic in full, and how to read of it what is committed', async () => {
-    const text = await evaluate(
-      'start/where-to-look.mjs',
-      'whereToLook',
-      `whereToLook({
-        kafka: { brokers: 'kafka:9092', how: 'Docker', consumer: 'console-consumer' },
-        topicPrefix: 'plant-1.',
-        apps: [],
-      })`,
-    );
-    const command = String(text)
-      .split('\n')
-      .find((line) => line.includes('state changes'));
+  it('names the topic in full, and how to read of it what is committed', () => {
+    const kafka = { brokers: 'kafka:9092', how: 'Docker', consumer: 'console-consumer' };
+    const text = whereToLook({ kafka, topicPrefix: 'plant-1.', apps: [] });
+    const command = text.split('\n').find((line) => line.includes('state changes'));
     expect(command).toContain('console-consumer --topic plant-1.machine.state-changes.v1 ');
     expect(command).toContain('--isolation-level read_committed');
   });
 
-  it('has a curl for ingest with the token of the demo', async () => {
-    const text = await evaluate(
-      'start/where-to-look.mjs',
-      'whereToLook',
-      `whereToLook({ kafka: {}, ingestUrl: 'http://127.0.0.1:3300', apps: [] })`,
-    );
+  it('has a curl for ingest with the token of the demo', () => {
+    const text = whereToLook({ kafka: {}, ingestUrl: 'http://127.0.0.1:3300', apps: [] });
     const { senders } = JSON.parse(
       readFileSync(join(ROOT, 'demo/ingest-senders.json'), 'utf8'),
     ) as {
       senders: { 'demo-erp': { token: string } };
     };
-    const [command = ''] = /curl [^]*?\}'/.exec(String(text)) ?? [];
+    const [command = ''] = /curl [^]*?\}'/.exec(text) ?? [];
     expect(command).toContain(`'authorization: Bearer ${senders['demo-erp'].token}'`);
   });
 });
@@ -198,18 +200,16 @@ describe('the clock of the demo', () => {
   it('goes on where the last one stood, whatever time has passed', async () => {
     const real = 1_800_000_000;
     const last = real + 100_000;
-    const after = (time: number): string => `originToGoOn(60, ${real}, ${time})`;
-    const origins = `[${after(last)}, ${after(0)}, ${after(100_000_000_000)}]`;
-    const [goingOn, fresh, refused] = (await evaluate(
+    const { originToGoOn } = await tool<{ originToGoOn: ToolFunction<number> }>(
       'start/demo-clock.mjs',
-      'originToGoOn',
-      origins,
-    )) as [number, number, number];
+    );
+    const goingOn = originToGoOn(60, real, last);
     const ahead = goingOn + (real - goingOn) * 60 - last;
 
     expect(ahead).toBeGreaterThanOrEqual(0);
     expect(ahead).toBeLessThan(60);
-    expect([fresh, refused]).toEqual([real, real]);
+    expect(originToGoOn(60, real, 0)).toBe(real);
+    expect(originToGoOn(60, real, 100_000_000_000)).toBe(real);
   });
 });
 
@@ -219,12 +219,8 @@ describe('the closing line of npm test', () => {
     ['{"numPassedTests":3,"numFailedTests":2,"numRuntimeErrorTestSuites":1}', 1, 3, 3],
     ['{"numPassedTests":3,"numFailedTests":0,"numRuntimeErrorTestSuites":0}', 1, 3, 1],
     ['', 1, 0, 1],
-  ])('counts %s, exit %i, as %i and %i', async (result, exitCode, passed, failed) => {
-    const counts = `countTests(${JSON.stringify(result)}, ${exitCode})`;
-    expect(await evaluate('test/count-tests.mjs', 'countTests', counts)).toEqual({
-      passed,
-      failed,
-    });
+  ])('counts %s, exit %i, as %i and %i', (result, exitCode, passed, failed) => {
+    expect(countTests(result, exitCode)).toEqual({ passed, failed });
   });
 });
 
@@ -233,13 +229,9 @@ describe('the sum of several runs', () => {
     [[], { passed: 0, failed: 1 }],
     [['{"numPassedTests":0}'], { passed: 0, failed: 1 }],
     [['{"numPassedTests":0}', '{"numPassedTests":3}'], { passed: 3, failed: 0 }],
-  ])(
-    'of %j is %j: no test at all is a failure, none in one of the runs is not',
-    async (runs, sum) => {
-      const counted = `sumOf(${JSON.stringify(runs)}.map((text) => countTests(text, 0)))`;
-      expect(await evaluate('test/count-tests.mjs', 'countTests, sumOf', counted)).toEqual(sum);
-    },
-  );
+  ])('of %j is %j: no test at all is a failure, none in one of the runs is not', (runs, sum) => {
+    expect(sumOf(runs.map((text) => countTests(text, 0)))).toEqual(sum);
+  });
 });
 
 describe('--help', () => {
@@ -269,16 +261,13 @@ describe('--help', () => {
 
 describe('a demo in a shell with settings of a real service', () => {
   it('sends its traffic to the sandbox all the same', async () => {
-    const env = `{
+    const env = {
       MACHINE_CLOUD_BASE_URL: 'https://cloud.example.com',
       MACHINE_CLOUD_TOKEN_FILE: '/run/secrets/token',
       MACHINE_CLOUD_TIMEOUT_MS: '5000',
-    }`;
-    const settings = await evaluate(
-      'start/app-settings.mjs',
-      'appSettings',
-      `appSettings({ brokers: '127.0.0.1:9092', ports: { sandbox: 3101 } }, ${env})`,
-    );
+    };
+    const { appSettings } = await tool<{ appSettings: ToolFunction }>('start/app-settings.mjs');
+    const settings = appSettings({ brokers: '127.0.0.1:9092', ports: { sandbox: 3101 } }, env);
     expect(settings).toMatchObject({
       MACHINE_CLOUD_BASE_URL: 'http://127.0.0.1:3101',
       MACHINE_CLOUD_TOKEN: 'sandbox-token',
@@ -317,24 +306,19 @@ describe('the Chromium for the tests of the page', () => {
 });
 
 describe('npm test and what it leaves out', () => {
-  interface Run {
-    paths: string[];
-    ignored: string[];
-  }
   const matches = (patterns: string[], spec: string): boolean =>
     patterns.some((pattern) => new RegExp(pattern).test(spec));
   const takes = ({ paths, ignored }: Run, spec: string): boolean =>
     matches(paths, spec) && !matches(ignored, spec);
 
-  it('take every spec once, and its tiers together each, but for the properties once more in depth', async () => {
+  it('take every spec once, and its tiers together each, but for the properties once more in depth', () => {
     const specs = ['apps', 'libs', 'test'].flatMap((folder) =>
       readdirSync(join(ROOT, folder), { recursive: true, encoding: 'utf8' })
         .filter((path) => /[.-]spec\.ts$/.test(path))
         .map((path) => `/${folder}/${path}`),
     );
-    const tiers = (await evaluate('test/tiers.mjs', 'TIERS', 'TIERS')) as Record<string, Run[]>;
     const takenBy = (names: string[], spec: string): number =>
-      names.flatMap((name) => tiers[name] ?? []).filter((run) => takes(run, spec)).length;
+      names.flatMap((name) => TIERS[name] ?? []).filter((run) => takes(run, spec)).length;
     const times = (spec: string): number => (spec.endsWith('.properties.spec.ts') ? 2 : 1);
     expect(specs.length).toBeGreaterThan(100);
     const isRandom = (spec: string): boolean => takenBy(['random'], spec) > 0;
@@ -344,15 +328,10 @@ describe('npm test and what it leaves out', () => {
     expect(specs.filter((spec) => takenBy(kinds, spec) !== 1)).toEqual([]);
   });
 
-  it('take of a tier the files that were asked for, and no others', async () => {
-    const args = (await evaluate(
-      'test/tiers.mjs',
-      'jestArguments',
-      `jestArguments(
-        { paths: ['[.]spec[.]ts$'], ignored: [], workers: 1 },
-        ['ledger', 'test/e2e', '-t', 'a name'],
-      )`,
-    )) as string[];
+  it('take of a tier the files that were asked for, and no others', () => {
+    const args = jestArguments({ paths: ['[.]spec[.]ts$'], ignored: [], workers: 1 }, [
+      ...['ledger', 'test/e2e', '-t', 'a name'],
+    ]);
     expect(args.slice(-2)).toEqual(['-t', 'a name']);
     const pattern = new RegExp(args[args.indexOf('--testPathPatterns') + 1] ?? '');
     const paths = [
