@@ -5,6 +5,7 @@ import { NestFactory } from '@nestjs/core';
 import { FastifyAdapter, type NestFastifyApplication } from '@nestjs/platform-fastify';
 import { afterRealMs, everyRealMs } from '#libs/clock';
 import type { IngestSettings, IngestTls } from '#libs/config';
+import { MAX_BODY_BYTES } from '#libs/contracts';
 import {
   ApiErrorFilter,
   DATA_HEADERS,
@@ -15,7 +16,7 @@ import {
 import { jsonLogger } from '#libs/logging';
 import { SenderAccess } from './access/sender-access.js';
 import { Callbacks } from './callbacks/callbacks.js';
-import { addAdmission, BODY_LIMIT } from './http/admission.js';
+import { addAdmission } from './http/admission.js';
 import { IngestModule } from './ingest.module.js';
 import { RequestWriter } from './kafka/request-writer.js';
 
@@ -43,7 +44,7 @@ export async function createIngest(settings: IngestSettings): Promise<Ingest> {
   const app = await NestFactory.create<NestFastifyApplication>(
     IngestModule.with(settings),
     new FastifyAdapter({
-      bodyLimit: BODY_LIMIT,
+      bodyLimit: MAX_BODY_BYTES,
       ...SERVER_TIMEOUT,
       ...REFUSED_ADDRESSES,
       forceCloseConnections: 'idle',

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { hostname } from 'node:os';
-import { isJsonObject, type JsonObject } from '#libs/contracts';
+import { isJsonObject, type JsonObject, MAX_BODY_BYTES } from '#libs/contracts';
 import { expressionFault } from '#libs/expressions';
 import { readClockSettings } from './clock-settings.js';
 import { type Environment, type EnvironmentReader, readSettings } from './environment-reader.js';
@@ -72,7 +72,6 @@ const SHORTEST_SECRET = 16;
 const NAME = /^[A-Za-z0-9._-]{1,100}$/;
 const INSTANCE = /^[A-Za-z0-9._-]{1,200}$/;
 const DIGEST = /^[0-9a-f]{64}$/;
-const MEBIBYTE = 1_048_576;
 const DAY_SECONDS = 86_400;
 const STANDARD_SECRET = /^whsec_[A-Za-z0-9+/]+={0,2}$/;
 
@@ -184,7 +183,7 @@ function readSender(env: EnvironmentReader, name: string, value: unknown): Inges
     paths: readPaths(fields),
     eventTypes: readEventTypes(fields),
     requestsPerSecond: fields.wholeNumber('requestsPerSecond', 100, 100_000),
-    maxBodyBytes: fields.wholeNumber('maxBodyBytes', MEBIBYTE, MEBIBYTE),
+    maxBodyBytes: fields.wholeNumber('maxBodyBytes', MAX_BODY_BYTES, MAX_BODY_BYTES),
     answerWithinMs: fields.wholeNumber('answerWithinMs', 5000, 5000),
     callback: callback === undefined ? undefined : readCallback(env, callback, setting),
   };

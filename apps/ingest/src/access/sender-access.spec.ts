@@ -10,6 +10,11 @@ import { SenderAccess } from './sender-access.js';
 
 const TOKEN = 'the-token-of-the-erp';
 
+function accessBy(file: string): SenderAccess {
+  const environment = { KAFKA_BROKERS: 'kafka:9092', INGEST_SENDERS_FILE: file };
+  return new SenderAccess(loadIngestSettings(environment));
+}
+
 describe('the senders of a file', () => {
   afterEach(() => {
     jest.useRealTimers();
@@ -20,11 +25,9 @@ describe('the senders of a file', () => {
     const mounted = temporaryFolder();
     const file = join(mounted, 'senders.json');
     writeFileSync(file, JSON.stringify({ senders: { erp: { token: TOKEN, paths: ['/orders'] } } }));
-    const KAFKA_BROKERS = 'kafka:9092';
-    const settings = loadIngestSettings({ KAFKA_BROKERS, INGEST_SENDERS_FILE: file });
     jest.useFakeTimers();
     const logged = jest.spyOn(Logger.prototype, 'error').mockReturnValue();
-    const access = new SenderAccess(settings);
+    const access = accessBy(file);
     renameSync(mounted, join(temporaryFolder(), 'elsewhere'));
     // where a folder was: ENOTDIR, as EACCES or ESTALE of a mount no plain absence
     writeFileSync(mounted, '');
@@ -43,12 +46,10 @@ describe('the senders of a file', () => {
     };
     const erp = { token: TOKEN, paths: ['/orders'] };
     write({ erp });
-    const KAFKA_BROKERS = 'kafka:9092';
-    const settings = loadIngestSettings({ KAFKA_BROKERS, INGEST_SENDERS_FILE: file });
     jest.useFakeTimers();
     jest.spyOn(Logger.prototype, 'log').mockReturnValue();
     jest.spyOn(Logger.prototype, 'error').mockReturnValue();
-    const access = new SenderAccess(settings);
+    const access = accessBy(file);
     const senderOf = (token: string): string => {
       const request = { headers: { authorization: `Bearer ${token}` } } as FastifyRequest;
       return access.identify(request).sender.name;
@@ -71,9 +72,7 @@ describe('the senders of a file', () => {
     const file = join(temporaryFolder(), 'senders.json');
     const shop = { hmacSecret: 'the-secret-of-the-shop', paths: ['/orders'] };
     writeFileSync(file, JSON.stringify({ senders: { shop } }));
-    const KAFKA_BROKERS = 'kafka:9092';
-    const settings = loadIngestSettings({ KAFKA_BROKERS, INGEST_SENDERS_FILE: file });
-    const access = new SenderAccess(settings);
+    const access = accessBy(file);
     const [timestamp, body] = [String(Math.floor(Date.now() / 1000)), '{}'];
     const signed = createHmac('sha256', shop.hmacSecret).update(`größe-1.${timestamp}.${body}`);
     const headers = {

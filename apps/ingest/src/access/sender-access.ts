@@ -8,10 +8,12 @@ import {
   type IngestSender,
   type IngestSettings,
   type IngestTls,
+  SENDER_PATHS,
   type SenderPath,
   SettingsError,
   versionOf,
 } from '#libs/config';
+import { MAX_BODY_BYTES } from '#libs/contracts';
 import { ApiError, RateLimit } from '#libs/http-api';
 import { INGEST_SETTINGS } from '../platform/tokens.js';
 
@@ -33,10 +35,10 @@ const REFUSALS = { burst: 20, perSecond: 0.5 };
 /** Whoever reaches the loopback interface, where no senders are named. */
 const LOCAL: IngestSender = {
   name: 'local',
-  paths: new Set<SenderPath>(['/orders', '/lists', '/reasons', '/events', '/metrics']),
+  paths: new Set(SENDER_PATHS),
   eventTypes: [],
   requestsPerSecond: 100_000,
-  maxBodyBytes: 1_048_576,
+  maxBodyBytes: MAX_BODY_BYTES,
   answerWithinMs: 5000,
 };
 

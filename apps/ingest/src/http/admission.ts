@@ -1,15 +1,14 @@
 import type { IncomingMessage } from 'node:http';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import { SENDER_PATHS, type SenderPath } from '#libs/config';
+import { MAX_BODY_BYTES } from '#libs/contracts';
 import { answerWithError, ApiError } from '#libs/http-api';
 import { SenderAccess } from '../access/sender-access.js';
 import { IngestMetrics } from './ingest-metrics.js';
 import type { AdmittedRequest } from './intake.controller.js';
 
-/** The largest body of any sender. */
-export const BODY_LIMIT = 1_048_576;
 /** What is there of bodies that are being received or written, together. */
-const MAX_BODIES_BYTES = 128 * BODY_LIMIT;
+const MAX_BODIES_BYTES = 128 * MAX_BODY_BYTES;
 
 /** Admits requests before their bodies are read, bounds the bodies together, and measures each request. */
 export function addAdmission(app: NestFastifyApplication): void {
@@ -103,7 +102,7 @@ function readBody(
     const onData = (piece: Buffer): void => {
       length += piece.length;
       const refusal =
-        length > BODY_LIMIT
+        length > MAX_BODY_BYTES
           ? new ApiError(413, 'too-large', 'the body is too large')
           : hold(piece.length);
       pieces.push(piece);
