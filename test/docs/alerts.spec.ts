@@ -206,7 +206,7 @@ describe('the Helm chart', () => {
     ['machine-bridge.json', 'deploy/grafana/machine-bridge.json'],
     ['machine-terminal.json', 'deploy/grafana/machine-terminal.json'],
     ['machine-ingest.json', 'deploy/grafana/machine-ingest.json'],
-  ])('has %s as it is in %s', (copy, original) => {
+  ])('has %s as it is in %s, by npm run test:deploy -- render', (copy, original) => {
     expect(read(`deploy/helm/machine-bridge/files/${copy}`)).toBe(read(original));
   });
 });
