@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises';
 import { jest } from '@jest/globals';
 import { createProgram } from '../program.js';
 import { npmUsage } from './command.js';
-import { readPath, readRate, readUrl, unreadableBecause } from './option-values.js';
+import { readPath, readRate, unreadableBecause } from './option-values.js';
 import { commandKafkaSettings } from './kafka.js';
 
 describe('what a command is called with', () => {
@@ -60,6 +60,8 @@ describe('what a command is called with', () => {
     'outcomes --order 1 --bridge ftp://bridge',
     'machines --bridge localhost',
     'doctor --url localhost:3000',
+    'flows --bridge http://user:password@bridge',
+    'flows --bridge=',
   ])('is refused where it is no URL of a bridge: %s', async (words) => {
     const message = expect.stringContaining('must be a URL') as string;
     expect(await called(...words.split(' '))).toMatchObject({ message });
@@ -130,19 +132,6 @@ describe('a file that cannot be read', () => {
   ])('%s: says why in words', async (path, why) => {
     expect(unreadableBecause(await readFile(path).catch((error: unknown) => error))).toBe(why);
   });
-});
-
-describe('the URL of a bridge', () => {
-  it.each(['http://127.0.0.1:3000', 'https://bridge.example.com/a'])('is taken: %s', (url) => {
-    expect(readUrl(url)).toBe(url);
-  });
-
-  it.each(['bridge:3000', 'ftp://bridge', 'http://user:password@bridge', ''])(
-    'is refused: %j',
-    (url) => {
-      expect(() => readUrl(url)).toThrow('It must be a URL such as');
-    },
-  );
 });
 
 describe('a rate', () => {

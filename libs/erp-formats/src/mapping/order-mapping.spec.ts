@@ -160,14 +160,6 @@ describe('a mapping file', () => {
   });
 
   it.each([
-    ['JSON that is none', '[', 'json'],
-    ['YAML that is none', '- topic: "', 'yaml'],
-    ['too much text', ' '.repeat(1_048_577), 'yaml'],
-  ] as const)('is refused with %s', (_name, text, format) => {
-    expect(() => parseOrderMapping(text, format, expressionFault)).toThrow(SettingsFileError);
-  });
-
-  it.each([
     [{ contentType: 'Application/VND.acme.job+json; v=1' }, null, TYPE, true],
     [{ contentType: TYPE }, null, 'application/json', false],
     [{ topic: 'acme/jobs' }, 'acme/jobs', null, true],
