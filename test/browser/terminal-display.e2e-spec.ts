@@ -123,7 +123,7 @@ describe("what the terminal's page shows", () => {
     ['a tablet that shows all four times as large', { width: 320, height: 256 }],
   ])('is reached, and not covered by what stays in its place, on %s', async (_, viewport) => {
     await shown.open('#/stops', { viewport, locale: 'de-DE' });
-    await buttons().last().click({ timeout: 5_000 });
+    await buttons().last().click();
     const [choice, head, hints] = await Promise.all(
       ['.reason-button', '.sheet-head', '.sheet-hints'].map((part) =>
         shown.page.locator(part).first().boundingBox(),

@@ -34,9 +34,9 @@ describe("the terminal's page over a long shift", () => {
       shown.terminal.proxy = proxy;
       await shown.giveReason(NAME, '13');
       const signIn = shown.page.getByRole('link', { name: 'Sign in this station' });
-      await signIn.waitFor({ timeout: 20_000 });
+      await signIn.waitFor();
       await signIn.click();
-      await shown.status(NAME, 'applied').waitFor({ timeout: 20_000 });
+      await shown.status(NAME, 'applied').waitFor();
       expect(shown.terminal.posts.flat()).toHaveLength(1);
     },
   );
@@ -66,7 +66,7 @@ describe("the terminal's page over a long shift", () => {
     await shown.page.getByRole('textbox').pressSequentially('A. Kowalski', { delay: 60 });
     await shown.page.getByRole('button', { name: 'Register', exact: true }).click();
     // no sheet lies over it
-    await tokenField().click({ trial: true, timeout: 10_000 });
+    await tokenField().click({ trial: true });
   });
 
   it('is not said to be signed out while it cannot be', async () => {
@@ -148,7 +148,7 @@ describe("the terminal's page over a long shift", () => {
       await live().waitFor();
       if (!isLoadedHidden) await page.evaluate(hide, true);
       await page.clock.runFor(31_000);
-      await eventually('it has left', () => terminal.following === 0, 5_000);
+      await eventually('it has left', () => terminal.following === 0);
       const { streams } = terminal;
       await page.clock.runFor(31_000);
       await page.evaluate(() => fetch('/api/session'));
@@ -183,10 +183,10 @@ describe("the terminal's page over a long shift", () => {
       for (const name of ['any', 'timeout']) Reflect.deleteProperty(AbortSignal, name);
     });
     await shown.page.goto(shown.terminal.url);
-    await live().waitFor({ timeout: 10_000 });
+    await live().waitFor();
     await shown.rowOf(NAME).first().waitFor();
     await shown.giveReason(NAME, '13');
-    await shown.status(NAME, 'applied').waitFor({ timeout: 20_000 });
+    await shown.status(NAME, 'applied').waitFor();
   });
 
   it('keeps a note that was begun, though its sheet is closed by a tap beside it, or the page is loaded anew', async () => {
@@ -234,7 +234,7 @@ describe("the terminal's page over a long shift", () => {
     await shown.open();
     await shown.page.waitForFunction(() => navigator.serviceWorker.controller !== null);
     shown.terminal.release = 2;
-    const loaded = shown.page.waitForEvent('load', { timeout: 15_000 });
+    const loaded = shown.page.waitForEvent('load');
     await shown.page.evaluate(async () => (await navigator.serviceWorker.ready).update());
     await loaded;
   });
@@ -253,7 +253,7 @@ describe("the terminal's page over a long shift", () => {
     await page.clock.install();
     await page.goto(shown.terminal.url);
     await live().waitFor();
-    const loaded = page.waitForEvent('load', { timeout: 15_000 });
+    const loaded = page.waitForEvent('load');
     await page.clock.fastForward(3_600_000);
     await loaded;
   });
@@ -276,7 +276,7 @@ describe("the terminal's page over a long shift", () => {
     await page.goto(terminal.url);
     await live().waitFor();
     await serveNewPage(terminal.url);
-    const loaded = page.waitForEvent('load', { timeout: 15_000 });
+    const loaded = page.waitForEvent('load');
     await page.clock.fastForward(3_600_000);
     await loaded;
   });
@@ -327,7 +327,7 @@ describe("the terminal's page over a long shift", () => {
       const running = shown.terminal.tileOf('M-001');
       const stop = { startTime: NOW - 600, endTime: null, state: 'IDLE' } as const;
       shown.terminal.changeTiles({ ...running, openStops: [stop] });
-      await shown.rowOf(running.displayName).waitFor({ timeout: 5_000 });
+      await shown.rowOf(running.displayName).waitFor();
     });
 
     it('with the reasons of a machine', async () => {
@@ -340,7 +340,7 @@ describe("the terminal's page over a long shift", () => {
         ...{ ...APPLIED, source: { topic: 'mes.downtime-reasons.v1', partition: 0, offset: '0' } },
       });
       await shown.page.clock.runFor(2_000);
-      await shown.page.locator('.given', { hasText: 'Set-up' }).waitFor({ timeout: 5_000 });
+      await shown.page.locator('.given', { hasText: 'Set-up' }).waitFor();
     });
   });
 

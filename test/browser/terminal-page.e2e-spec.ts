@@ -115,11 +115,13 @@ describe("the terminal's page", () => {
     });
 
     it('can be taken back for ten seconds, and is never sent then', async () => {
+      await rowOf(NAME).first().waitFor();
+      await page.clock.pauseAt((await page.evaluate(() => Date.now())) + 1000);
       await giveReason(NAME, '14');
       await page.clock.runFor(8_000);
       await rowOf(NAME).getByRole('button', { name: 'Undo' }).click();
-      await rowOf(NAME).getByText('Give a reason').first().waitFor();
       await afterUndo();
+      await rowOf(NAME).getByText('Give a reason').first().waitFor();
       expect(terminal.posts).toEqual([]);
     });
 
@@ -363,8 +365,11 @@ describe("the terminal's page", () => {
       await openWithClock();
       await page.getByText('Live').waitFor();
       const before = terminal.streams;
-      await page.clock.runFor(17_000);
-      await eventually('another stream', () => terminal.streams > before);
+      // a heartbeat may come meanwhile
+      await eventually('another stream', async () => {
+        await page.clock.runFor(17_000);
+        return terminal.streams > before;
+      });
       expect(terminal.resumedFrom.at(-1)).toMatch(/^fake-\d+$/);
       await page.getByText('Live').waitFor();
     });
@@ -395,7 +400,7 @@ describe("the terminal's page", () => {
       await terminal.close();
       await page.locator('[data-connection=bad]').waitFor();
       await page.getByLabel('Factory').selectOption('Plant South');
-      await page.getByText('Loading …').waitFor({ timeout: 5_000 });
+      await page.getByText('Loading …').waitFor();
       await expectCount(page.getByText('Every stop has its reason'), 0);
       await terminal.listen();
     });
@@ -646,7 +651,7 @@ describe("the terminal's page", () => {
       // no event tells this page of it
       terminal.tileOf(STANDING).state = 'OFF';
       await page.clock.runFor(11_000);
-      await page.locator('.machine-title', { hasText: 'Off' }).waitFor({ timeout: 5_000 });
+      await page.locator('.machine-title', { hasText: 'Off' }).waitFor();
     });
 
     it('says so once its machine is gone', async () => {
@@ -654,7 +659,7 @@ describe("the terminal's page", () => {
       await page.locator('.bar').first().waitFor();
       terminal.removeMachine(STANDING);
       await page.clock.runFor(11_000);
-      await page.getByText('This machine is not known here.').waitFor({ timeout: 5_000 });
+      await page.getByText('This machine is not known here.').waitFor();
     });
 
     it('is loaded again where its answer failed', async () => {
@@ -666,7 +671,7 @@ describe("the terminal's page", () => {
       await eventually('it has failed since the page is live', () => failures > 1);
       terminal.fails = () => false;
       await page.clock.runFor(11_000);
-      await page.locator('.bar').first().waitFor({ timeout: 5_000 });
+      await page.locator('.bar').first().waitFor();
     });
 
     it('corrects an open-ended reason of the last shift for the time to which it applied', async () => {
@@ -773,7 +778,7 @@ describe("the terminal's page", () => {
       await message.evaluate((element) => {
         element.style.pointerEvents = 'auto';
       });
-      await message.click({ trial: true, timeout: 5_000 });
+      await message.click({ trial: true });
     });
 
     it('is shown when to try again where too many wrong tokens were sent', async () => {

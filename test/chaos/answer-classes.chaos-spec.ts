@@ -1,7 +1,7 @@
 import { realEpochMs } from '#libs/clock';
 import { TOPICS } from '#libs/contracts';
 import { Answers } from '../support/chaos/answers.js';
-import { healthOf, untilReady, untilUnready } from '../support/health.js';
+import { untilReady, untilUnreadyBecause } from '../support/health.js';
 import { eventually } from '../support/eventually.js';
 import { type Plant, startPlant } from '../support/plant.js';
 import type { LoggedCall } from '../support/sandbox-control.js';
@@ -69,7 +69,7 @@ describe.each(FLOWS)('what follows from an answer to a $what', (flow) => {
         KAFKA_TOPIC_PARTITIONS: '1',
         BRIDGE_FLOWS: flow.flow,
         // time enough for an answer on a busy machine, too
-        MACHINE_CLOUD_TIMEOUT_MS: '1500',
+        MACHINE_CLOUD_TIMEOUT_MS: '4000',
         WORK_ORDER_LIST_LINGER_MS: '200',
       },
     });
@@ -96,7 +96,7 @@ describe.each(FLOWS)('what follows from an answer to a $what', (flow) => {
     );
 
   const untilFinal = async (machineIds: readonly string[], type: string): Promise<void> => {
-    await answers.untilAll(machineIds, 60_000);
+    await answers.untilAll(machineIds);
     for (const machineId of machineIds) {
       expect(answers.finalOf(machineId)).toEqual([{ type, machineId }]);
     }
@@ -149,9 +149,8 @@ describe.each(FLOWS)('what follows from an answer to a $what', (flow) => {
       const machineIds = [nextMachine(), nextMachine(), nextMachine()];
       await plant.sandbox.addFault({ operation, status });
       await send(...machineIds);
-      const { problems } = await untilUnready(plant.bridgeUrl, flow.flow);
-      expect(problems[flow.flow]).toContain(`HTTP ${status}`);
-      expect(problems[flow.flow]).toContain('the interface lists no such answer');
+      const why = new RegExp(`paused: .*HTTP ${status}.*the interface lists no such answer`);
+      await untilUnreadyBecause(plant.bridgeUrl, why);
       await untilCalledFor(machineIds, 4);
       expect(answers.unanswered(machineIds)).toEqual(machineIds);
       await plant.sandbox.clearFaults();
@@ -165,8 +164,7 @@ describe.each(FLOWS)('what follows from an answer to a $what', (flow) => {
     const machineId = nextMachine();
     await plant.sandbox.addFault({ operation, status: 404 });
     await send(machineId);
-    const { problems } = await untilUnready(plant.bridgeUrl, flow.flow);
-    expect(problems[flow.flow]).toContain('HTTP 404');
+    await untilUnreadyBecause(plant.bridgeUrl, /paused: .*HTTP 404/);
     await untilCalledFor([machineId], 8);
     expect(answers.unanswered([machineId])).toEqual([machineId]);
     await plant.sandbox.clearFaults();
@@ -217,7 +215,8 @@ describe.each(FLOWS)('what follows from an answer to a $what', (flow) => {
     await send(machineId);
     await untilFinal([machineId], flow.applied);
     const [first, second] = await callsFor(machineId);
-    expect(second!.startedAtMs - first!.endedAtMs!).toBeGreaterThan(2000 - TIMER_TOLERANCE_MS);
+    // from its beginning: that its answer has left may be noted after it has come
+    expect(second!.startedAtMs - first!.startedAtMs).toBeGreaterThan(2000 - TIMER_TOLERANCE_MS);
   });
 
   it('429 is left alone until the date that Retry-After names', async () => {
@@ -237,9 +236,7 @@ describe.each(FLOWS)('what follows from an answer to a $what', (flow) => {
       const machineIds = [nextMachine(), nextMachine()];
       await plant.sandbox.addFault({ operation, status });
       await send(...machineIds);
-      const { problems } = await untilUnready(plant.bridgeUrl, flow.flow);
-      expect(problems[flow.flow]).toContain(String(status));
-      expect((await healthOf(plant.bridgeUrl)).status).toBe(503);
+      await untilUnreadyBecause(plant.bridgeUrl, new RegExp(`paused: .*${status}`));
       expect(answers.unanswered(machineIds)).toEqual(machineIds);
       await plant.sandbox.clearFaults();
       await untilFinal(machineIds, flow.applied);

@@ -54,9 +54,9 @@ describe('brokers that end and come back one after the other, while commands and
       commands: new Answers(await commands.kafka.read(TOPICS.commandOutcomes)),
       orders: new Answers(await kafka.read(TOPICS.commandOutcomes)),
     };
-    await answers.commands.untilAll(commands.load.messageIds, 60_000);
-    await answers.orders.untilAll([...load.sent.keys()], 60_000);
-  }, 400_000);
+    await answers.commands.untilAll(commands.load.messageIds);
+    await answers.orders.untilAll([...load.sent.keys()]);
+  }, 600_000);
 
   afterAll(async () => {
     await load.stop();

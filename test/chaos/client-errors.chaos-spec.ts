@@ -75,17 +75,17 @@ describe('a Kafka client with defects', () => {
     await sendList('behind');
     await plant.sandbox.listBecomes('M-001', ['behind']);
     await kafka.groups.untilAllCommitted(plant.groupId, TOPICS.workOrderLists);
-    for (const error of ['TypeError', 'RangeError']) expect(bridge.output).toContain(error);
-    expect(deadLetters.records).toHaveLength(1);
+    for (const error of [/(TypeError)/, /(RangeError)/]) await bridge.saying(error, 'the defect');
     const deadLetter = await deadLetters.find('the dead letter', () => true);
     expect(deadLetter.value?.toString()).toBe(value);
     // A key that is there twice.
     expect(header(deadLetter, 'dlq-code')).toBe('invalid-message');
     expect(header(deadLetter, 'dlq-detail')).toContain('"machineId" is there twice');
     expect(header(deadLetter, 'dlq-value-omitted')).toBeUndefined();
+    expect(await kafka.topics.count(DEAD_LETTERS)).toBe(1);
     expect(await kafka.topics.count(TOPICS.commandOutcomes)).toBe(2);
     expect(await plant.sandbox.calls('setWorkOrderList')).toHaveLength(1);
-  }, 120_000);
+  });
 
   it('waits in a crash for a call that hangs no longer than the session lasts', async () => {
     await plant.sandbox.addFault({ operation: 'setWorkOrderList', hang: true, count: 1 });
@@ -100,5 +100,5 @@ describe('a Kafka client with defects', () => {
     await bridge.saying(/"msg":"(consumer ended)/, 'another consumer takes its place');
     await plant.sandbox.listBecomes('M-001', ['hanging']);
     expect(await calls()).toBe(2);
-  }, 120_000);
+  });
 });

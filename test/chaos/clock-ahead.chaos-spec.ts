@@ -58,6 +58,8 @@ describe('a bridge whose clock is two hours ahead', () => {
       const { outcomes = '' } = (await healthOf(url)).problems;
       return outcomes.includes(SAYING) && waiting.every((topic) => outcomes.includes(topic));
     });
+    // what has failed first need not be the last call's outcome
+    await eventually('all are called', async () => (await startTimesCalled()).length > 2);
     expect(await startTimesCalled()).toEqual(startTimes);
     expect(await kafka.topics.count(TOPICS.commandOutcomes)).toBe(0);
 
@@ -65,21 +67,22 @@ describe('a bridge whose clock is two hours ahead', () => {
       const config = { 'message.timestamp.after.max.ms': String(2 * AHEAD_MS) };
       await kafka.topics.configure(topic, config);
     }
-    await answers.untilAll([...REASONS.map(({ id }) => id), 'malformed'], 60_000);
+    await answers.untilAll([...REASONS.map(({ id }) => id), 'malformed']);
     await untilReady(url);
     expect(answers.repetitions()).toEqual([]);
     expect(await startTimesCalled()).toEqual(startTimes);
     await kafka.groups.untilAllCommitted(plant.groupId, TOPICS.downtimeReasons);
     expect(await kafka.topics.count(DEAD_LETTERS)).toBe(1);
-  }, 120_000);
+  });
 
   it('takes no list before what it remembers can be written, and says what is wrong', async () => {
     await open('work-orders');
+    await plant.kafka.sendList(MACHINE, ['4711']);
     const url = await plant.startBridge().url();
     await eventually('the clock is named', async () => {
       const { problems } = await healthOf(url);
       return problems['kafka']?.includes(SAYING) === true;
     });
     expect(await plant.sandbox.calls('setWorkOrderList')).toEqual([]);
-  }, 120_000);
+  });
 });

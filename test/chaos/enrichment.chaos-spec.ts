@@ -53,10 +53,8 @@ describe('orders that ERPs are asked for, by processes', () => {
         isOutcomeOf(record, id) && header(record, 'ce_type') !== 'work-order-list.deferred.v1',
     );
   const answered = (id: string): Promise<ReadRecord[]> =>
-    eventually(
-      `an outcome of ${id}`,
-      () => (outcomesOf(id).length > 0 ? outcomesOf(id) : undefined),
-      120_000,
+    eventually(`an outcome of ${id}`, () =>
+      outcomesOf(id).length > 0 ? outcomesOf(id) : undefined,
     );
 
   it('keep nothing else waiting while one ERP is dead', async () => {
@@ -98,7 +96,7 @@ describe('orders that ERPs are asked for, by processes', () => {
     expect(await answered('one K')).toHaveLength(1);
     await plant.sandbox.listBecomes(machine, ['K']);
     expect(erp.askedFor('K')).toBe(2);
-  }, 120_000);
+  });
 
   it('end as the ERP has them, while a second process joins and one is killed', async () => {
     const first = plant.startBridge();
@@ -127,5 +125,5 @@ describe('orders that ERPs are asked for, by processes', () => {
         return JSON.stringify([...workingOrders].sort()) === JSON.stringify(its);
       });
     }
-  }, 180_000);
+  });
 });

@@ -72,9 +72,9 @@ describe('several bridges in one group, under load with slow calls', () => {
 
     await plant.load.stop();
     answers = new Answers(await plant.kafka.read(TOPICS.commandOutcomes));
-    await answers.untilAll(plant.load.messageIds, 60_000);
+    await answers.untilAll(plant.load.messageIds);
     calls = await plant.sandbox.allCalls();
-  }, 240_000);
+  });
 
   afterAll(() => plant.close());
 

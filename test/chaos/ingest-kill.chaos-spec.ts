@@ -57,7 +57,7 @@ describe('two ingests of which one is killed after the other while requests stre
     }
     ending.abort();
     await Promise.all(sending);
-  }, 300_000);
+  });
 
   afterAll(async () => {
     await pair.close();

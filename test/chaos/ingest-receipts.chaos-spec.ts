@@ -31,7 +31,7 @@ describe('an ingest that reads claims from one broker, and receipts late from an
     await kafka.topics.createPlaced('machine-bridge.ingest-claims.v1', [1]);
     await kafka.topics.createPlaced('machine-bridge.ingest-receipts.v1', [2]);
     relay = await KafkaRelay.to(cluster.nodes[1]!.brokers);
-  }, 120_000);
+  });
 
   afterAll(async () => {
     await Promise.all(running.map((it) => it.close()));

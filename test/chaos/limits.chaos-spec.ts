@@ -30,7 +30,7 @@ describe('messages as large as they may be', () => {
     messages += 1;
     const messageId = `message-${messages}`;
     await plant.kafka.sendJson(topic, machineId, value, { 'message-id': messageId });
-    await answers.untilAll([messageId], 30_000);
+    await answers.untilAll([messageId]);
     const type = topic === TOPICS.workOrderLists ? 'work-order-list' : 'downtime-reason';
     expect(answers.finalOf(messageId)).toEqual([{ type: `${type}.applied.v1`, machineId }]);
   };
@@ -117,7 +117,7 @@ describe('messages of far more than a megabyte, once they are unpacked', () => {
     expect(second?.key).toBeNull();
     // What it is unpacked to is not known: it is the size of the batch as it lies in Kafka.
     expect(Number(second && header(second, 'dlq-value-omitted'))).toBeLessThan(huge / 100);
-  }, 120_000);
+  });
 });
 
 describe('forty thousand messages that wait', () => {

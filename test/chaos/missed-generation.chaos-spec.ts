@@ -33,7 +33,7 @@ describe('a bridge that is held up between joining the group and its assignment'
     held = new AppProcess('bridge', { ...bridgeEnvironment(surroundings), ...env });
     await held.ready();
     await plant.untilShared(2);
-  }, 120_000);
+  });
 
   afterAll(async () => {
     await held.close();
@@ -57,7 +57,7 @@ describe('a bridge that is held up between joining the group and its assignment'
   };
 
   it('goes by what others have done of the partitions it gets back in a generation that it has missed', async () => {
-    await answers.untilAll(await send('first', 300), 60_000);
+    await answers.untilAll(await send('first', 300));
     relay.holdBack(isSyncGroup);
     const third = plant.startBridge();
     await eventually('the one has joined and is held up', () => relay.heldBack > 0);
@@ -71,10 +71,10 @@ describe('a bridge that is held up between joining the group and its assignment'
     expect(await third.exitCode()).toBe(0);
     relay.release();
     await plant.untilShared(2);
-    await answers.untilAll(newest, 60_000);
+    await answers.untilAll(newest);
 
     const late = await send('late', 100);
-    await answers.untilAll(late, 60_000);
+    await answers.untilAll(late);
     for (const [index, machineId] of plant.load.machineIds.entries()) {
       const type = 'work-order-list.superseded.v1';
       expect(answers.finalOf(late[index]!)).toEqual([{ type, machineId }]);
@@ -84,5 +84,5 @@ describe('a bridge that is held up between joining the group and its assignment'
       if (usable.has(machineId)) expect(workingOrders).toEqual(['newest']);
     }
     expect(answers.contradictions()).toEqual([]);
-  }, 180_000);
+  });
 });

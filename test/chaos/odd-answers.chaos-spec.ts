@@ -9,7 +9,8 @@ const MINUTE = 60;
 const HOUR = 60 * MINUTE;
 /** A minute of the plant is a second of the test, and so is the interval of polling. */
 const CLOCK_SPEED = 60;
-const STALE_AFTER_SECONDS = 10 * MINUTE;
+/** Of which a machine that is busy may take more than half for a poll. */
+const STALE_AFTER_SECONDS = 15 * MINUTE;
 const MACHINES = ['replica', 'log', 'other'];
 
 describe('a bridge whose service answers oddly for a while', () => {
@@ -38,7 +39,7 @@ describe('a bridge whose service answers oddly for a while', () => {
       MACHINES.every((machineId) => statesOf(machineId).length > 0),
     );
     observedFrom = plant.clock.nowSeconds();
-  }, 120_000);
+  });
 
   afterEach(() => plant.sandbox.clearFaults());
   afterAll(() => plant.close());
@@ -88,11 +89,11 @@ describe('a bridge whose service answers oddly for a while', () => {
     await plant.sandbox.addFault({
       operation: 'getMachineState',
       machineId: 'replica',
-      lagSeconds: STALE_AFTER_SECONDS - 4 * MINUTE,
+      lagSeconds: 6 * MINUTE,
     });
     await untilPolled('replica', 4);
     expect(eventsOf('replica').slice(before)).toEqual([]);
-  }, 90_000);
+  });
 
   it('takes a machine for stale of which nothing newer has come for STALE_AFTER_SECONDS, and for no other state', async () => {
     await plant.sandbox.addFault({
@@ -109,7 +110,7 @@ describe('a bridge whose service answers oddly for a while', () => {
     );
     expect(statesOf('replica').slice(0, 2)).toEqual(['OPERATING', 'IDLE']);
     expect(statesOf('replica').slice(2)).not.toContain('OPERATING');
-  }, 120_000);
+  });
 
   it('says that a log lags by half an hour, settles nothing beyond its end, and catches up', async () => {
     const changed = plant.clock.nowSeconds();
@@ -120,7 +121,7 @@ describe('a bridge whose service answers oddly for a while', () => {
     });
     await plant.sandbox.forceState('log', 'IDLE');
     await eventually('the log is counted as behind', async () => (await logsBehind()) === 1);
-    expect(bridge.output).toMatch(/"msg":"activity log is behind","machineId":"log"/);
+    await bridge.saying(/"msg":"(activity log is behind)","machineId":"log"/, 'it is logged');
     await eventually('the state is published', () => statesOf('log').at(-1) === 'IDLE');
     await untilPolled('log', 5);
     expect(settledUntil('log')).toBeLessThan(changed);
@@ -128,10 +129,9 @@ describe('a bridge whose service answers oddly for a while', () => {
     await eventually(
       'the log has been read',
       async () => (await logsBehind()) === 0 && settledUntil('log') > changed + MINUTE,
-      90_000,
     );
     expect(lossesOf('log')).toEqual([]);
-  }, 180_000);
+  });
 
   it('dates a loss that falls into a restart by when the machine was seen, not by when it changed', async () => {
     const early = observedFrom + 4 * STALE_AFTER_SECONDS - plant.clock.nowSeconds();
@@ -141,14 +141,14 @@ describe('a bridge whose service answers oddly for a while', () => {
     const forced = plant.clock.nowSeconds();
     await plant.sandbox.forceState('other', 'NO_DATA');
     bridge = plant.startBridge();
-    await eventually('the loss is reported', () => lossesOf('other').length > 0);
-    const [loss] = eventsOf('other').slice(-1);
-    expect(loss).toMatchObject({ reason: 'noData' });
-    const since = Number(loss?.['since']);
+    const loss = await eventually('the loss is reported', () =>
+      eventsOf('other').find(({ reason }) => reason === 'noData'),
+    );
+    const since = Number(loss['since']);
     expect(since).toBeGreaterThan(forced - 2 * STALE_AFTER_SECONDS - MINUTE);
     expect(since).toBeLessThanOrEqual(forced + 2 * MINUTE);
     expect(MACHINES.flatMap(eventsOf).filter((event) => 'historyTruncatedBefore' in event)).toEqual(
       [],
     );
-  }, 120_000);
+  });
 });

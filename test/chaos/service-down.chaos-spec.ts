@@ -1,3 +1,4 @@
+import { realDelayMs } from '#libs/clock';
 import { TOPICS } from '#libs/contracts';
 import { Answers } from '../support/chaos/answers.js';
 import { ChaosPlant } from '../support/chaos/chaos-plant.js';
@@ -67,11 +68,14 @@ async function outlive(
   const url = await plant.startBridge().ready();
   const answers = new Answers(await kafka.read(TOPICS.commandOutcomes));
   await load.send();
-  await answers.untilAll(load.messageIds, 60_000);
-  await sandbox.addFault({ operation: '*', ...fault, durationSeconds });
+  await answers.untilAll(load.messageIds);
+  await sandbox.addFault({ operation: '*', ...fault });
+  const over = realDelayMs(durationSeconds * 1000);
   for (let round = 0; round < perMachine; round += 1) await load.send();
   const health = await untilUnready(url, ...FLOWS);
-  await answers.untilAll(load.messageIds, 150_000);
+  await over;
+  await sandbox.clearFaults();
+  await answers.untilAll(load.messageIds, 240_000);
   await untilReady(url);
   return { plant, health, answers, calls: await sandbox.allCalls() };
 }
@@ -87,7 +91,7 @@ describe('a service that is down', () => {
       return [outage.name, await outlive(plant, outage)];
     });
     aftermaths = new Map(await Promise.all(outlived));
-  }, 300_000);
+  }, 400_000);
 
   afterAll(() => Promise.all(plants.map((plant) => plant.close())));
 

@@ -163,26 +163,22 @@ describe('record batches of many records, or of many bytes', () => {
     ['10,000 of 40 MiB in zstd', () => batchOfRecords('zstd', 10_000, 4200)],
     ['2,000 of 58 MiB in zstd', () => batchOfRecords('zstd', 2000, 30_000)],
     ['25,000 of 6 MiB in zstd', () => batchOfRecords('zstd', 25_000, 250)],
-  ])(
-    'are rejected one by one: %s',
-    async (codec, make) => {
-      const bridge = plant.startBridge();
-      const url = await bridge.ready();
-      await plant.kafka.sendJson(TOPIC, 'M-001', { machineId: 'M-001', workingOrders: [codec] });
-      await plant.sandbox.listBecomes('M-001', [codec]);
-      const batch = await make();
-      const vitals = new VitalsWatch(bridge.pid, url);
-      await produce(testBrokers()[0]!, `${plant.kafka.topicPrefix}${TOPIC}`, 0, batch);
-      await untilCommitted();
-      const { longestMs, growthBytes } = await vitals.read();
-      await vitals.stop();
-      bridge.kill('SIGTERM');
-      expect(await bridge.exitCode()).toBe(0);
-      expect(await plant.kafka.topics.count(`${TOPIC}.dlq`)).toBe(batch.records);
-      expect(longestMs).toBeLessThan(LONGEST_SILENCE_MS);
-      // their bytes are kept until they are done; what handling them takes comes on top
-      expect(growthBytes).toBeLessThan(MOST_GROWTH_BYTES + batch.unpackedBytes);
-    },
-    120_000,
-  );
+  ])('are rejected one by one: %s', async (codec, make) => {
+    const bridge = plant.startBridge();
+    const url = await bridge.ready();
+    await plant.kafka.sendJson(TOPIC, 'M-001', { machineId: 'M-001', workingOrders: [codec] });
+    await plant.sandbox.listBecomes('M-001', [codec]);
+    const batch = await make();
+    const vitals = new VitalsWatch(bridge.pid, url);
+    await produce(testBrokers()[0]!, `${plant.kafka.topicPrefix}${TOPIC}`, 0, batch);
+    await untilCommitted();
+    const { longestMs, growthBytes } = await vitals.read();
+    await vitals.stop();
+    bridge.kill('SIGTERM');
+    expect(await bridge.exitCode()).toBe(0);
+    expect(await plant.kafka.topics.count(`${TOPIC}.dlq`)).toBe(batch.records);
+    expect(longestMs).toBeLessThan(LONGEST_SILENCE_MS);
+    // their bytes are kept until they are done; what handling them takes comes on top
+    expect(growthBytes).toBeLessThan(MOST_GROWTH_BYTES + batch.unpackedBytes);
+  });
 });

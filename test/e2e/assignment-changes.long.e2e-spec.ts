@@ -71,12 +71,12 @@ describe('a topic of changes', () => {
     await plant.sandbox.listBecomes('M-001', ['A']);
     await plant.sandbox.addFault({ operation: SET_LIST, machineId: 'M-002', status: 503 });
     await sendOrder(plant, 'B', 'M-002');
-    const { topics } = plant.kafka;
-    await eventually('one change is left', async () => (await topics.count(CHANGES)) === 1);
+    const left = () => machinesWithChange('B');
+    await eventually('one change is left', async () => (await left()).join() === 'M-002');
     await plant.restartBridge();
     await plant.sandbox.clearFaults();
     await plant.sandbox.listBecomes('M-002', ['B']);
-  }, 120_000);
+  });
 
   it('may be one that Kafka deletes from, as earlier versions have made it', async () => {
     plant = await startPlant({ prepare: (kafka) => kafka.topics.create(3, CHANGES) });
@@ -138,5 +138,5 @@ describe('a topic of changes', () => {
     await sendOrder(plant, 'D', 'M-004');
     await plant.sandbox.listBecomes('M-001', ['A']);
     await plant.sandbox.listBecomes('M-004', ['D']);
-  }, 120_000);
+  });
 });

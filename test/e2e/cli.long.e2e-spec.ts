@@ -269,7 +269,7 @@ describe('machine-bridge, beside a running bridge', () => {
     expect((await bridgeCommand(['send'])).exitCode).toBe(64);
     expect((await bridgeCommand(['machines', '--state', 'RUNNING'])).exitCode).toBe(64);
     // a dozen commands, one after the other
-  }, 300_000);
+  });
 
   it('names a misspelt setting, and takes no other Kafka for the one that it was to name', async () => {
     const misspelt = { KAFKA_BROKERS: '', KAFKA_BROKER: 'kafka.example.com:9092' };
@@ -341,16 +341,18 @@ describe('machine-bridge, beside a running bridge', () => {
       const all = jsonLines<Machine>(await bridgeCommand(['machines', '--json']));
       return all.length === 12 && all.every(({ state }) => state !== null) && all;
     });
-    const [one] = machines;
-    const table = await bridgeCommand(['machines', one?.machineId.toLowerCase() ?? '']);
+    const table = await bridgeCommand(['machines', 'm-001']);
     expect(table.stdout).toMatch(/^machine +state +since +observation/);
     expect(table.stdout).toContain('1 of 12 machines');
-    const state = one?.state?.state ?? '';
-    const filtered = jsonLines<Machine>(
-      await bridgeCommand(['machines', '--state', state, '--json']),
-    );
-    expect(filtered.map(({ machineId }) => machineId)).toContain(one?.machineId);
-    expect(new Set(filtered.map((machine) => machine.state?.state))).toEqual(new Set([state]));
+    // which change by themselves
+    await eventually('those of one state are listed', async () => {
+      const listed = async (...of: string[]): Promise<string[]> =>
+        jsonLines<Machine>(await bridgeCommand(['machines', ...of, '--json'])).map(
+          ({ machineId, state }) => `${machineId} ${state?.state}`,
+        );
+      const operating = (await listed()).filter((line) => line.endsWith(' OPERATING'));
+      return (await listed('--state', 'OPERATING')).join() === operating.join();
+    });
     const asked = jsonLines<Machine>(await bridgeCommand(['machines', '--bridge', '--json']));
     expect(asked.map(({ machineId }) => machineId).sort()).toEqual(
       machines.map(({ machineId }) => machineId),
@@ -378,7 +380,9 @@ describe('machine-bridge, beside a running bridge', () => {
   it('resets offsets while nobody consumes, and not before', async () => {
     const LISTS = TOPICS.workOrderLists;
     const isApplied = () => outcomes.records.length;
-    await eventually('both lists are applied', () => isApplied() === 2);
+    await plant.kafka.sendList('M-003', ['3']);
+    const sent = await plant.kafka.topics.end(LISTS);
+    await eventually('all lists are applied', () => isApplied() === sent);
     const reset = ['offsets', 'reset', LISTS, '--to', 'earliest'];
     expect(await bridgeCommand([...reset, '--yes'])).toMatchObject({
       exitCode: 1,
@@ -406,12 +410,12 @@ describe('machine-bridge, beside a running bridge', () => {
         .reduce((sum, offset) => sum + offset.lag, 0);
     expect(await lag()).toBe(0);
     expect(await bridgeCommand([...reset, '--yes', '--json'])).toMatchObject({ exitCode: 0 });
-    expect(await lag()).toBe(2);
+    expect(await lag()).toBe(sent);
     const again = await bridgeCommand([...reset, '--yes']);
     expect(again.stdout).toContain('The offsets have been reset.\n');
     expect(await bridgeCommand(['doctor', '--json'])).toMatchObject({ exitCode: 69 });
     await plant.restartBridge();
-    await eventually('both are answered again', () => isApplied() === 4);
+    await eventually('all are answered again', () => isApplied() === 2 * sent);
   });
 });
 

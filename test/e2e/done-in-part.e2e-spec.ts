@@ -61,7 +61,8 @@ describe('a message for several machines, one of which is being called when the 
     const { sandbox, kafka } = plant;
     const outcomes = await kafka.read(TOPICS.commandOutcomes);
     const lists = async (): Promise<LoggedCall[]> => sandbox.calls('setWorkOrderList');
-    await sandbox.addFault({ operation: 'setWorkOrderList', latencyMs: 1000 });
+    // time enough to stop the bridge meanwhile
+    await sandbox.addFault({ operation: 'setWorkOrderList', latencyMs: 4000, count: 1 });
     const machines = ['M-001', 'M-002'].map((machineId) => ({ machineId, workingOrders: ['A'] }));
     await kafka.sendJson(TOPICS.workOrderLists, 'key', { machines }, { 'message-id': 'both' });
     await eventually('one is called', async () => (await lists()).length === 1);

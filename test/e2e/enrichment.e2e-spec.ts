@@ -25,6 +25,8 @@ describe('a message that only names its order', () => {
     const rule = {
       ...{ name: 's4', when: { ce_type: 'order.changed' }, orderId: 'ProductionOrder' },
       ...{ url: `${erp.url}/orders/{orderId}`, version: 'Version', goneAfterSeconds: 1 },
+      // of a GET that a test holds back
+      timeoutMs: 60_000,
       auth: { kind: 'basic', username: 'bridge', password: { file: passwordFile } },
     };
     const client = { clientId: 'bridge', clientSecret: { file: passwordFile } };

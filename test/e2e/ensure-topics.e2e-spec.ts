@@ -8,7 +8,7 @@ import {
   partitionCount,
   type TopicSpecification,
 } from '#libs/kafka';
-import { testBrokers, uniqueTopicPrefix } from '../support/kafka.js';
+import { testBrokers, TestKafka, uniqueTopicPrefix } from '../support/kafka.js';
 import { ConfigResourceTypes } from '../support/stock-kafkajs.js';
 
 describe('the topics the bridge needs', () => {
@@ -110,10 +110,7 @@ describe('the topics the bridge needs', () => {
 
   it('grow when those that they go with have grown since', async () => {
     await ensure(2, topic('lists'), topic('state', 'lists'));
-    const admin = kafka.admin();
-    await admin.connect();
-    await admin.createPartitions({ topicPartitions: [{ topic: `${prefix}lists`, count: 4 }] });
-    await admin.disconnect();
+    await new TestKafka(testBrokers(), prefix).topics.widen('lists', 4);
     await ensure(2, topic('lists'), topic('state', 'lists'));
     expect(await widthOf('state')).toBe(4);
   });

@@ -6,7 +6,6 @@ import { eventually } from '../support/eventually.js';
 
 const MACHINES = 12;
 const PARTITIONS = 4;
-const TIMEOUT_MS = 90_000;
 
 interface Outcome {
   type: string;
@@ -25,6 +24,7 @@ describe('what two processes answer for their group', () => {
       .map(({ machineId }) => machineId)
       .slice(0, MACHINES);
     await startBoth();
+    for (const machineId of machineIds) await sendList(machineId, 'first');
   });
 
   afterAll(() => plant.close());
@@ -41,21 +41,17 @@ describe('what two processes answer for their group', () => {
     what: string,
     isAwaited: (answer: T) => boolean,
   ): Promise<T[]> =>
-    eventually(
-      what,
-      async () => {
-        const answers = await Promise.all(
-          bridges.map(async (bridge) => {
-            const response = await fetch(`${await bridge.url()}${path}`);
-            if (!response.ok) throw new Error(`${path}: ${response.status}`);
-            return (await response.json()) as T;
-          }),
-        );
-        if (!answers.every(isAwaited)) throw new Error(JSON.stringify(answers));
-        return answers;
-      },
-      TIMEOUT_MS,
-    );
+    eventually(what, async () => {
+      const answers = await Promise.all(
+        bridges.map(async (bridge) => {
+          const response = await fetch(`${await bridge.url()}${path}`);
+          if (!response.ok) throw new Error(`${path}: ${response.status}`);
+          return (await response.json()) as T;
+        }),
+      );
+      if (!answers.every(isAwaited)) throw new Error(JSON.stringify(answers));
+      return answers;
+    });
 
   const bothShow = (
     what: string,
@@ -120,7 +116,6 @@ describe('what two processes answer for their group', () => {
   };
 
   it('is the whole history of commands, whichever of them has carried them out', async () => {
-    for (const machineId of machineIds) await sendList(machineId, 'first');
     await sendList('M-404', 'first');
     const [one, other] = await bothSearch(
       'orderId=first',

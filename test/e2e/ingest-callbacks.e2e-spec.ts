@@ -75,7 +75,7 @@ describe('outcomes on their way back to the sender', () => {
     const mapping = `{"AUFNR": data.workingOrders[0], "ref": data.source.messageId,
       "STATUS": type = "work-order-list.applied.v1" ? "OK" : data.code}`;
     const senders = {
-      a: { token: TOKENS.a, paths, callback: { url: a.url, hmacSecret: SECRET, timeoutMs: 2000 } },
+      a: { token: TOKENS.a, paths, callback: { url: a.url, hmacSecret: SECRET } },
       b: {
         ...{ token: TOKENS.b, paths },
         callback: { url: b.url, hmacSecretFile: keyFile, mapping },

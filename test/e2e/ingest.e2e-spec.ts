@@ -47,6 +47,14 @@ describe('ingest', () => {
     );
   }
 
+  /** As a sender does: what is not taken in time, on a busy machine, is sent again. */
+  const take = (by: RunningIngest, id: string): Promise<{ status: number; place: Place }> =>
+    eventually(`${id} is taken`, async () => {
+      const answer = await by.post('/lists', LIST, { 'idempotency-key': id });
+      const place = (await answer.json()) as Place;
+      return answer.status < 500 && { status: answer.status, place };
+    });
+
   const withId = (id: string) => topics.records.filter((it) => header(it, 'message-id') === id);
 
   beforeAll(async () => {
@@ -119,16 +127,11 @@ describe('ingest', () => {
     const other = await start('d');
     const ids = Array.from({ length: 500 }, (_, index) => `twice-${index}`);
     const statuses: number[] = [];
-    // as a sender does: what is not taken in time, on a busy machine, is sent again
-    const taken = (by: RunningIngest, id: string): Promise<number> =>
-      eventually(`${id} is taken`, async () => {
-        const { status } = await by.post('/lists', LIST, { 'idempotency-key': id });
-        return status < 500 && status;
-      });
     const left = [...ids];
     const postNext = async (): Promise<void> => {
       for (let id = left.pop(); id !== undefined; id = left.pop()) {
-        statuses.push(...(await Promise.all([taken(ingest, id), taken(other, id)])));
+        const taken = await Promise.all([take(ingest, id), take(other, id)]);
+        statuses.push(...taken.map(({ status }) => status));
       }
     };
     await Promise.all(Array.from({ length: 40 }, postNext));
@@ -157,21 +160,15 @@ describe('ingest', () => {
     async (time) => {
       const other = await start('c');
       const ids = Array.from({ length: 30 }, (_, index) => `both-${time}-${index}`);
-      const answers = await Promise.all(
-        ids.flatMap((id) => {
-          const headers = { 'idempotency-key': id };
-          return [ingest.post('/lists', LIST, headers), other.post('/lists', LIST, headers)];
-        }),
-      );
-      const places = (await Promise.all(answers.map((it) => it.json()))) as Place[];
+      const taken = await Promise.all(ids.flatMap((id) => [take(ingest, id), take(other, id)]));
+      const places = taken.map(({ place }) => place);
       for (const id of ids) {
         const found = places.filter((place) => place.id === id);
         expect(found[1]).toEqual(found[0]);
         await at(found[0]!);
         expect(withId(id)).toHaveLength(1);
       }
-      const statuses = answers.map(({ status }) => status);
-      expect(statuses.filter((status) => status === 202)).toHaveLength(ids.length);
+      expect(new Set(taken.map(({ status }) => status))).toEqual(new Set([200, 202]));
       await stop(other);
     },
   );
@@ -259,8 +256,9 @@ describe('ingest', () => {
   });
 
   it('says what the bridge would make of a document, and writes nothing', async () => {
-    const ends = () => Promise.all(TOPICS.map((topic) => kafka.topics.end(topic)));
-    const before = await ends();
+    // not by their ends: a marker of a transaction may come later
+    const counts = () => Promise.all(TOPICS.map((topic) => kafka.topics.count(topic)));
+    const before = await counts();
     const order = await ingest.post('/orders?dry-run', ORDER);
     expect([order.status, await order.json()]).toMatchObject([
       200,
@@ -278,7 +276,7 @@ describe('ingest', () => {
     const reason = await ingest.post('/reasons?dry-run', REASON);
     expect(await reason.json()).toMatchObject({ key: 'M-2', reading: REASON });
     expect((await ingest.post('/orders?dry-run', '{')).status).toBe(400);
-    expect(await ends()).toEqual(before);
+    expect(await counts()).toEqual(before);
   });
 
   it('lets in who has a token, a signature, the path and the rate, and reads a changed file', async () => {
@@ -300,7 +298,7 @@ describe('ingest', () => {
     expect(await statusOf('/reasons', { ...REASON, more: 'x'.repeat(200) }, bearer)).toBe(413);
     expect(await statusOf('/reasons', REASON, bearer)).toBe(202);
     const many = await Promise.all(
-      Array.from({ length: 5 }, () => post(url, '/reasons', REASON, bearer)),
+      Array.from({ length: 20 }, () => post(url, '/reasons', REASON, bearer)),
     );
     const slowed = many.filter(({ status }) => status === 429);
     expect(slowed.length).toBeGreaterThanOrEqual(3);

@@ -133,7 +133,7 @@ describe('the rights in docs/kafka.md', () => {
     );
     await bridge.saying(/"msg":"(partitions added)"/, 'the bridge has widened its state');
     expect(bridge.output).not.toMatch(/not authorized|AUTHORIZATION_FAILED/i);
-  }, 120_000);
+  });
 
   it.each([
     [['topic', 'Create'], 'a right is missing: Create'],

@@ -120,7 +120,6 @@ describe('logins to Kafka that end or change while the bridge runs', () => {
     await eventually(
       'three lives of a token have passed',
       () => realEpochMs() - startedMs > 3000 * TOKEN_LIFE_SECONDS,
-      4000 * TOKEN_LIFE_SECONDS,
     );
     expect((await fetch(`${url}/health/ready`)).status).toBe(200);
     await delivers();
@@ -192,14 +191,10 @@ describe('logins to Kafka that end or change while the bridge runs', () => {
     const bridge = start({ ...secured.passwordLogin, KAFKA_SASL_MECHANISM: 'scram-sha-256' });
     const url = await bridge.ready();
     const startedMs = realEpochMs();
-    await eventually(
-      'three sessions have passed',
-      async () => {
-        await delivers();
-        return realEpochMs() - startedMs > 3 * MAX_REAUTH_MS;
-      },
-      8 * MAX_REAUTH_MS,
-    );
+    await eventually('three sessions have passed', async () => {
+      await delivers();
+      return realEpochMs() - startedMs > 3 * MAX_REAUTH_MS;
+    });
     expect((await fetch(`${url}/health/ready`)).status).toBe(200);
     expect(timesSaid(bridge, 'not valid given the current SASL state')).toBe(0);
     expect(timesSaid(bridge, 'KafkaJSConnectionClosedError')).toBe(0);

@@ -241,7 +241,7 @@ describe('keyed state', () => {
     const state = await member.ownedPartition(0);
     expect([...state.entries()]).toEqual([['a', { count: 1 }]]);
     await refusing.close();
-  }, 120_000);
+  });
 
   describe('whose keys are shared out by their hash', () => {
     const hashed = new TestKafka(testBrokers(), uniqueTopicPrefix());
@@ -284,7 +284,7 @@ describe('keyed state', () => {
         () => member.owned.size === 5 && ownKeys().length === keys.length,
       );
       expect(ownKeys().sort()).toEqual([...keys].sort());
-    }, 60_000);
+    });
 
     it('waits for nobody when it has been emptied', async () => {
       await member.strategy.close();
@@ -295,7 +295,7 @@ describe('keyed state', () => {
       start();
       await member.owns([0, 1, 2, 3, 4]);
       expect(ownKeys()).toEqual([]);
-    }, 60_000);
+    });
   });
 
   describe('of whose batches compaction has taken the end, or all', () => {
@@ -320,7 +320,7 @@ describe('keyed state', () => {
       for (const count of numbers(5)) await send(countOfA(count, 'x'.repeat(SEGMENT_BYTES - 400)));
       await eventually(
         'the topic begins with batches whose end is missing',
-        async () => (await offsetsAsForeigner(testBrokers(), fullName)).join() === '0,54,55',
+        async () => (await offsetsAsForeigner(testBrokers(), fullName, 3)).join() === '0,54,55',
       );
     });
 

@@ -85,7 +85,12 @@ describe('machine states', () => {
     plant = await startPlant({
       clockSpeed: CLOCK_SPEED,
       sandboxEnv: { SANDBOX_TIMELINE_FILE: writeScript() },
-      env: { BRIDGE_FLOWS: 'machine-states', SETTLE_SECONDS: String(20 * MINUTE) },
+      env: {
+        BRIDGE_FLOWS: 'machine-states',
+        // a second is 240 of the plant: a busy machine would find states stale, and settled
+        STALE_AFTER_SECONDS: String(120 * MINUTE),
+        SETTLE_SECONDS: String(60 * MINUTE),
+      },
     });
     await plant.sandbox.setOptions({ durationJitter: true });
     topics = await plant.kafka.read(TOPICS.stateChanges, TOPICS.states);

@@ -227,9 +227,8 @@ describe('flows that are paused by hand, of two processes', () => {
     await plant.untilAllAnswered();
     expect(await plant.sandbox.countCalls('setWorkOrderList', since1, 1)).toBe(0);
     expect(finalOf(`list-${sent}-`).size).toBe(0);
-    expect(bridge(second).output).toMatch(
-      /"flow paused by hand","flow":"work-orders","reason":"an audit","by":"Ada"/,
-    );
+    const said = /"(flow paused by hand)","flow":"work-orders","reason":"an audit","by":"Ada"/;
+    await bridge(second).saying(said, 'it is logged');
   });
 
   it('are shown over the group, with the share of each process', async () => {
@@ -240,6 +239,7 @@ describe('flows that are paused by hand, of two processes', () => {
         // the share of a process may be a report from before the lists came
         return (
           flows[0]?.waiting === MACHINES &&
+          flows[0].lag === MACHINES &&
           flows.every(
             ({ processes, state }) =>
               processes.length === 2 && processes.every((share) => share.state === state),
@@ -254,7 +254,7 @@ describe('flows that are paused by hand, of two processes', () => {
       { name: 'machine-states', state: 'running', why: null, by: null },
     ]);
     const [lists, , states] = seen;
-    expect(lists).toMatchObject({ waiting: MACHINES, lag: MACHINES, lastError: null });
+    expect(lists?.lastError).toBeNull();
     expect(lists?.oldestWaitingSeconds).toBeGreaterThan(0);
     expect(states?.lag).toBeNull();
     const partitionsOf = (flow: Flow | undefined, topic: string): number[] =>
@@ -343,9 +343,12 @@ describe('flows that are paused by hand, of two processes', () => {
     await sendRound();
     const since = await plant.sandbox.newestCall();
     await plant.clock.sleepSeconds(PAUSE_MINUTES * MINUTE);
+    await eventually(
+      'the machines are listed all the same',
+      async () => (await plant.sandbox.countCalls('getMachineInfo', since, 1)) > 0,
+    );
     const calls = (await plant.sandbox.allCalls(since)).map(({ operation }) => operation);
     expect(calls.filter((name) => /State|Activity/.test(name))).toEqual([]);
-    expect(calls).toContain('getMachineInfo');
     await post(second, 'machine-states/resume', { by: 'Ada' });
     await plant.untilAllAnswered();
     const until = plant.clock.nowSeconds();

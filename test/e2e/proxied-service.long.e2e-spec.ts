@@ -1,5 +1,5 @@
 import { TOPICS } from '#libs/contracts';
-import { untilUnready } from '../support/health.js';
+import { untilUnreadyBecause } from '../support/health.js';
 import { eventually } from '../support/eventually.js';
 import { runCommand } from '../support/run-command.js';
 import { ConnectProxy, PROXY_PASSWORD } from '../support/tls/connect-proxy.js';
@@ -89,8 +89,7 @@ describe('a service that is reached through a proxy', () => {
     proxy.fault = fault;
     const order = await sendList();
     const url = await service.startBridge().url();
-    const { problems } = await untilUnready(url, 'work-orders');
-    expect(problems['work-orders']).toMatch(message);
+    await untilUnreadyBecause(url, message);
     proxy.fault = undefined;
     await applies(order);
   });
@@ -101,8 +100,8 @@ describe('a service that is reached through a proxy', () => {
     await applies(await sendList());
     await proxy.stop();
     const order = await sendList();
-    const { problems } = await untilUnready(await bridge.url(), 'work-orders');
-    expect(problems['work-orders']).toMatch(/no tunnel through the proxy http:\S+ .*ECONNREFUSED/);
+    const why = /no tunnel through the proxy http:\S+ .*ECONNREFUSED/;
+    await untilUnreadyBecause(await bridge.url(), why);
     await proxy.start();
     await applies(order);
   });
@@ -111,8 +110,7 @@ describe('a service that is reached through a proxy', () => {
     const before = proxy.asked;
     const order = await sendList();
     const bridge = service.startBridge({ NO_PROXY: 'elsewhere.test, .test' });
-    const { problems } = await untilUnready(await bridge.url(), 'work-orders');
-    expect(problems['work-orders']).toMatch(/ENOTFOUND|EAI_AGAIN/);
+    await untilUnreadyBecause(await bridge.url(), /ENOTFOUND|EAI_AGAIN/);
     await bridge.close();
     await service.startBridge({ MACHINE_CLOUD_BASE_URL: service.gateway.url }).ready();
     await applies(order);

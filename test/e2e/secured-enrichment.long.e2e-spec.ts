@@ -1,6 +1,7 @@
 import { TOPICS } from '#libs/contracts';
 import { ErpServer } from '../support/erp-server.js';
 import { eventually } from '../support/eventually.js';
+import { untilUnreadyBecause } from '../support/health.js';
 import { type Plant, startPlant } from '../support/plant.js';
 import { jsonLines, runCommand } from '../support/run-command.js';
 import { temporaryFile } from '../../libs/config/test/temporary-files.js';
@@ -80,13 +81,8 @@ describe('an ERP with a certificate of a private authority', () => {
       (await plant.sandbox.machine(MACHINE)).workingOrders.includes(order),
     );
   };
-  const readyOf = async (rule: string): Promise<string> => {
-    const why = new RegExp(`enrichment ${rule}: [^;"]+`);
-    return eventually(
-      `ready says why ${rule} waits`,
-      async () => why.exec(await (await fetch(`${plant.bridgeUrl}/health/ready`)).text())?.[0],
-    );
-  };
+  const waits = (rule: string, why: string): Promise<string> =>
+    untilUnreadyBecause(plant.bridgeUrl, new RegExp(`enrichment ${rule}: [^;"]*(${why})`));
 
   it('is asked where its authority is that of caFile, on loopback without the proxy', async () => {
     await reaches(await sendEvent('direct'));
@@ -122,9 +118,8 @@ describe('an ERP with a certificate of a private authority', () => {
     await proxy.start();
     proxy.fault = 407;
     const order = await sendEvent('proxied');
-    const why = await readyOf('proxied');
-    expect(why).toMatch(/proxy http:\S+ does not accept the login .*\(407\)/);
-    expect(why).not.toContain(PROXY_PASSWORD);
+    const said = await waits('proxied', 'proxy http:\\S+ does not accept the login .*\\(407\\)');
+    expect(said).not.toContain(PROXY_PASSWORD);
     proxy.fault = undefined;
     await reaches(order);
   });
@@ -133,15 +128,13 @@ describe('an ERP with a certificate of a private authority', () => {
     const before = proxy.asked;
     const rules = ['excepted', 'unproxied'];
     await Promise.all(rules.map(sendEvent));
-    for (const why of await Promise.all(rules.map(readyOf))) {
-      expect(why).toMatch(/ENOTFOUND|EAI_AGAIN/);
-    }
+    for (const rule of rules) await waits(rule, 'ENOTFOUND|EAI_AGAIN');
     expect(proxy.asked).toBe(before);
   });
 
   it('is not asked, and the certificate named, where its authority is not trusted', async () => {
     const order = await sendEvent('untrusted');
-    expect(await readyOf('untrusted')).toMatch(/certificate/);
+    await waits('untrusted', 'certificate');
     expect(erp.askedFor(order)).toBe(0);
   });
 

@@ -1,4 +1,4 @@
-import { untilUnready } from '../support/health.js';
+import { untilUnreadyBecause } from '../support/health.js';
 import { eventually } from '../support/eventually.js';
 import { startEndlessAnswers } from '../support/tls/endless-answers.js';
 import { ServiceBehindTls } from '../support/tls/service-behind-tls.js';
@@ -42,7 +42,6 @@ describe('a service that is reached by TLS', () => {
   it('is reported by the fault of its certificate where that is not trusted', async () => {
     await service.sendList('4714');
     const url = await service.startBridge({ NODE_EXTRA_CA_CERTS: '' }).url();
-    const { problems } = await untilUnready(url, 'work-orders');
-    expect(problems['work-orders']).toMatch(/certificate.*: see NODE_EXTRA_CA_CERTS$/);
+    await untilUnreadyBecause(url, /certificate.*: see NODE_EXTRA_CA_CERTS"/);
   });
 });

@@ -1,5 +1,6 @@
 import { startLocalKafka, type LocalKafka } from '../../tools/kafka/local-kafka.mjs';
 import { eventually } from '../support/eventually.js';
+import { untilReady, untilUnready } from '../support/health.js';
 import { type Plant, startPlant } from '../support/plant.js';
 import { temporaryFolder } from '../../libs/config/test/temporary-files.js';
 
@@ -17,28 +18,25 @@ describe('a Kafka that falls silent', () => {
     await broker.kill();
   });
 
-  const readiness = async (): Promise<number> =>
-    (await fetch(`${plant.bridgeUrl}/health/ready`)).status;
-
-  const states = async (): Promise<unknown[]> => {
-    const response = await fetch(`${plant.bridgeUrl}/api/flows`);
-    return ((await response.json()) as { state: unknown }[]).map(({ state }) => state);
+  const untilAllAre = async (wanted: string): Promise<void> => {
+    await eventually(`all flows are ${wanted}`, async () => {
+      const response = await fetch(`${plant.bridgeUrl}/api/flows`);
+      const flows = (await response.json()) as { state: unknown }[];
+      return flows.every(({ state }) => state === wanted);
+    });
   };
 
   it('is given up, and joined anew when it answers again', async () => {
     broker.freeze();
     try {
-      await eventually(
-        'the bridge says that Kafka is away',
-        async () => (await readiness()) === 503,
-      );
-      expect(new Set(await states())).toEqual(new Set(['paused']));
+      await untilUnready(plant.bridgeUrl, 'kafka');
+      await untilAllAre('paused');
     } finally {
       broker.thaw();
     }
-    await eventually('the bridge is ready again', async () => (await readiness()) === 200, 90_000);
+    await untilReady(plant.bridgeUrl);
     await plant.kafka.sendList('M-001', ['after-silence']);
     await plant.sandbox.listBecomes('M-001', ['after-silence']);
-    expect(new Set(await states())).toEqual(new Set(['running']));
-  }, 180_000);
+    await untilAllAre('running');
+  });
 });

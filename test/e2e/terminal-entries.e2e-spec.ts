@@ -126,7 +126,10 @@ describe('entries that a tablet sends late or that Kafka refuses', () => {
       ['applied', true],
       ['sent', false],
     ];
-    await eventually('it is ended', async () => (await answered()).length === 2);
+    await eventually('it is applied, and ended', async () => {
+      expect(await answered()).toEqual(withItsEnd);
+      return true;
+    });
     for (const topic of [TOPICS.registry, TOPICS.states, TOPICS.classificationReasons]) {
       await kafka.send(topic, { key: 'M-1', value: null });
     }

@@ -91,12 +91,15 @@ describe('the terminal', () => {
     const terminal = await start();
     const events = await terminal.follow();
     await stoppedMachine();
-    const tile = await eventually('the stop', () =>
-      events.map((event) => tileOf(event)).findLast((each) => each?.['state'] === 'IDLE'),
-    );
-    expect(tile['openStops']).toEqual([
-      { startTime: tile['startTime'], endTime: null, state: 'IDLE' },
-    ]);
+    const latest = () => events.map((event) => tileOf(event)).findLast((each) => each);
+    // of topics that are read one by one
+    await eventually('the stop', () => {
+      const { state, startTime, openStops } = latest() ?? {};
+      const stop = { startTime, endTime: null, state: 'IDLE' };
+      expect({ state, openStops }).toEqual({ state: 'IDLE', openStops: [stop] });
+      return true;
+    });
+    await eventually('its reasons', () => events.some(({ type }) => type === 'reasons'));
     await terminal.request('PUT', '/api/session/operator', { operator: 'Jürgen' });
     const entry = reasonOf();
     const posted = await post(terminal, entry);
@@ -126,8 +129,8 @@ describe('the terminal', () => {
       entry: { entryId: entry.entryId, station: 'local', operator: 'Jürgen', reasonId: '22' },
     });
     await eventually('the stop is explained', () => {
-      const latest = events.map((event) => tileOf(event)).findLast((each) => each !== undefined);
-      return (latest?.['openStops'] as unknown[]).length === 0 && latest?.['goingOn'] !== null;
+      const { openStops, goingOn } = latest() ?? {};
+      return (openStops as unknown[]).length === 0 && goingOn !== null;
     });
   });
 

@@ -123,7 +123,8 @@ describe('work orders', () => {
       ...{ type: 'work-order-list.rejected.v1', key: 'J', machineId: null },
       code: 'unmapped-work-centre',
     });
-    const deadLetters = await answers.take(2, 'dead letter', ({ topic }) => topic === DEAD_LETTERS);
-    expect(deadLetters.map(({ key }) => key?.toString())).toEqual(['D', 'J']);
+    await answers.find('its dead letter', ({ topic, key }) => {
+      return topic === DEAD_LETTERS && key?.toString() === 'J';
+    });
   });
 });

@@ -17,7 +17,6 @@ export class AppProcess {
   private served = '';
   private readonly child: ChildProcess;
   private readonly closed: Promise<unknown>;
-  private readonly exited: Promise<unknown>;
 
   constructor(
     private readonly app: 'bridge' | 'ingest' | 'sandbox' | 'terminal',
@@ -32,7 +31,6 @@ export class AppProcess {
       env: { PATH: process.env['PATH'], ...env },
       stdio: ['ignore', 'pipe', 'pipe', 'pipe'],
     });
-    this.exited = once(this.child, 'exit');
     this.closed = once(this.child, 'close');
     const [, stdout, stderr, served] = this.child.stdio as (Readable | null)[];
     for (const stream of [stdout, stderr]) {
@@ -71,9 +69,9 @@ export class AppProcess {
     this.child.kill(signal);
   }
 
-  /** The exit code, null when a signal ended it. */
+  /** The exit code, null when a signal ended it, once all of its output has been read. */
   async exitCode(): Promise<number | null> {
-    await this.exited;
+    await this.closed;
     return this.child.exitCode;
   }
 

@@ -5,6 +5,8 @@ const SHORTEST_POLL_MS = 10;
 const LONGEST_POLL_MS = 100;
 /** Makes no wait longer by more than this part of it, or {@link SHORTEST_POLL_MS}. */
 const POLL_PART = 0.05;
+/** Brokers, processes and groups take four times as long where the machine is busy. */
+const LONGEST_WAIT_MS = 120_000;
 
 /** Thrown by a check whose condition will never come true, however long anybody waits. */
 export class FinalFailure extends Error {}
@@ -22,7 +24,7 @@ export function eventually<T>(what: string, check: Check<T>, timeoutMs?: number)
 export function eventually<T>(check: Check<T>, timeoutMs?: number): Met<T>;
 export async function eventually<T>(...args: unknown[]): Met<T> {
   const what = typeof args[0] === 'string' ? args.shift() : 'the condition';
-  const [check, timeoutMs = 60_000] = args as [Check<T>, number?];
+  const [check, timeoutMs = LONGEST_WAIT_MS] = args as [Check<T>, number?];
   const startMs = realNowMs();
   let last: unknown;
   for (let waitedMs = 0; waitedMs < timeoutMs; waitedMs = realNowMs() - startMs) {

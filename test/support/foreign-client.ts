@@ -26,8 +26,6 @@ const NULL = '(null)';
 const NOT_A_RECORD = 'Option --property is deprecated';
 /** Java takes its time to start and to join a group where the machine is busy. */
 const NOTHING_MORE_MS = 60_000;
-/** Of a topic whose last record is read at once, if at all. */
-const NO_RECORD_LEFT_MS = 3000;
 const LONGEST_MS = 120_000;
 
 /** Reads a topic from its beginning with Java's client, which shares no code with the bridge's. */
@@ -47,15 +45,17 @@ export async function readAsForeigner(reading: ForeignReading): Promise<PrintedR
   return (await printedLines(options, properties)).map(parsePrinted);
 }
 
-/** The offsets of all records of a topic of one partition, as Java's client reads them. */
+/** The first offsets of a topic of one partition, as Java's client reads them: as many as asked for, which are there. */
 export async function offsetsAsForeigner(
   brokers: readonly string[],
   topic: string,
+  records: number,
 ): Promise<number[]> {
   const options = {
     'bootstrap-server': brokers.join(','),
     topic,
-    'timeout-ms': String(NO_RECORD_LEFT_MS),
+    'max-messages': String(records),
+    'timeout-ms': String(NOTHING_MORE_MS),
   };
   const lines = await printedLines(options, ['print.offset=true', 'print.value=false']);
   return lines.map((line) => Number(line.replace('Offset:', '')));

@@ -26,12 +26,14 @@ export function untilUnready(bridgeUrl: string, ...conditions: string[]): Promis
   });
 }
 
-/** Waits until the bridge is not ready for a reason that says this much; returns all that it says. */
-export function untilUnreadyBecause(bridgeUrl: string, why: string): Promise<string> {
-  return eventually(`the bridge is not ready: ${why}`, async () => {
+/** Waits until the bridge is not ready for a reason that says this much, which need not be its first; returns all of it. */
+export function untilUnreadyBecause(bridgeUrl: string, why: string | RegExp): Promise<string> {
+  return eventually(`the bridge is not ready: ${String(why)}`, async () => {
     const response = await fetch(`${bridgeUrl}/health/ready`);
     const text = await response.text();
-    return response.status === 503 && text.includes(why) && text;
+    const saysSo = typeof why === 'string' ? text.includes(why) : why.test(text);
+    if (response.status === 503 && saysSo) return text;
+    throw new Error(text);
   });
 }
 

@@ -6,7 +6,6 @@ import { ConfigResourceTypes, type ITopicConfig, type Kafka } from './stock-kafk
 import { withAdmin } from './with-admin.js';
 
 const SHOWN_AFTER_MS = 150;
-const READ_TIMEOUT_MS = 60_000;
 
 /** The topics of one test, named without their prefix, as whoever runs a plant's Kafka sees them. */
 export class TestTopics {
@@ -62,10 +61,14 @@ export class TestTopics {
     });
   }
 
-  /** Gives a topic so many partitions. */
+  /** Gives a topic so many partitions; returns once the brokers know. */
   async widen(name: string, count: number): Promise<void> {
-    const topicPartitions = [{ topic: `${this.prefix}${name}`, count }];
-    await withAdmin(this.kafka, (admin) => admin.createPartitions({ topicPartitions }));
+    const topic = `${this.prefix}${name}`;
+    await withAdmin(this.kafka, async (admin) => {
+      await admin.createPartitions({ topicPartitions: [{ topic, count }] });
+      const width = async () => (await admin.fetchTopicOffsets(topic)).length;
+      await eventually(`${name} is wider`, async () => (await width()) === count);
+    });
   }
 
   /** Lets a topic take record batches of so many bytes. */
@@ -89,10 +92,8 @@ export class TestTopics {
     });
     try {
       await reader.start([name]);
-      await eventually(
-        `${topic} is read to its end`,
-        () => ends.every(({ partition, end }) => reader.positionOf(name, partition) >= end),
-        READ_TIMEOUT_MS,
+      await eventually(`${topic} is read to its end`, () =>
+        ends.every(({ partition, end }) => reader.positionOf(name, partition) >= end),
       );
     } finally {
       await reader.stop();

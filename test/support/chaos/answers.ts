@@ -62,7 +62,7 @@ export class Answers {
     return inBrief(faults);
   }
 
-  async untilAll(messageIds: readonly string[], timeoutMs: number): Promise<void> {
+  async untilAll(messageIds: readonly string[], timeoutMs?: number): Promise<void> {
     let waiting = messageIds;
     await eventually(
       `a final outcome of each of ${messageIds.length} messages`,

@@ -53,7 +53,7 @@ async function killUnderLoad(
   await bridge.ready();
   await load.stop();
   const answers = new Answers(await kafka.read(TOPICS.commandOutcomes));
-  await answers.untilAll(load.messageIds, 60_000);
+  await answers.untilAll(load.messageIds);
   const inputs = await kafka.read(TOPICS.workOrderLists, TOPICS.downtimeReasons);
   const { records } = inputs;
   await eventually('all input is read', () => records.length === load.messageIds.length);
@@ -70,7 +70,7 @@ export function describeKills(name: string, { groups, callsBeforeKill }: Kills):
     beforeAll(async () => {
       for (let group = 1; group <= groups; group += 1) plants.push(await ChaosPlant.open());
       aftermaths = await Promise.all(plants.map((plant) => killUnderLoad(plant, callsBeforeKill)));
-    }, 240_000);
+    });
 
     afterAll(() => Promise.all(plants.map((plant) => plant.close())));
 

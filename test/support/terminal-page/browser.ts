@@ -31,6 +31,8 @@ export async function openPage(
   options: BrowserContextOptions = {},
 ): Promise<{ page: Page; complaints: string[] }> {
   const context = await browser.newContext({ viewport: TABLET, locale: 'en-GB', ...options });
+  // a busy machine takes more than the usual half minute
+  context.setDefaultTimeout(120_000);
   const page = await context.newPage();
   const complaints: string[] = [];
   page.on('pageerror', (error) => complaints.push(String(error)));

@@ -52,10 +52,11 @@ describe('a writer of transactions', () => {
       ),
     );
     await writer.closeWriter();
-    const committed = await withAdmin(kafka, (admin) =>
-      admin.fetchOffsets({ groupId, topics: [topic] }),
-    );
-    expect(committed).toEqual([
+    const committed = () =>
+      withAdmin(kafka, (admin) => admin.fetchOffsets({ groupId, topics: [topic] }));
+    // shown once the broker has ended the transaction
+    while ((await committed())[0]?.partitions[0]?.offset !== '49');
+    expect(await committed()).toEqual([
       { topic, partitions: [{ partition: 0, offset: '49', metadata: 'm' }] },
     ]);
   });

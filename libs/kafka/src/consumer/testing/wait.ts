@@ -1,6 +1,6 @@
 import { realDelayMs, realNowMs } from '#libs/clock';
 
-const LAST_RESORT_MS = 40_000;
+const LAST_RESORT_MS = 120_000;
 
 export const nextTurn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
