@@ -350,8 +350,10 @@ describe('machine-bridge, beside a running bridge', () => {
         jsonLines<Machine>(await bridgeCommand(['machines', ...of, '--json'])).map(
           ({ machineId, state }) => `${machineId} ${state?.state}`,
         );
-      const operating = (await listed()).filter((line) => line.endsWith(' OPERATING'));
-      return (await listed('--state', 'OPERATING')).join() === operating.join();
+      const all = await listed();
+      const [, state = ''] = all[0]?.split(' ') ?? [];
+      const wanted = all.filter((line) => line.endsWith(` ${state}`));
+      return (await listed('--state', state)).join() === wanted.join();
     });
     const asked = jsonLines<Machine>(await bridgeCommand(['machines', '--bridge', '--json']));
     expect(asked.map(({ machineId }) => machineId).sort()).toEqual(

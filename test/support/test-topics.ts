@@ -66,8 +66,10 @@ export class TestTopics {
     const topic = `${this.prefix}${name}`;
     await withAdmin(this.kafka, async (admin) => {
       await admin.createPartitions({ topicPartitions: [{ topic, count }] });
-      const width = async () => (await admin.fetchTopicOffsets(topic)).length;
-      await eventually(`${name} is wider`, async () => (await width()) === count);
+      await eventually(`${name} is wider`, async () => {
+        const { topics } = await admin.fetchTopicMetadata({ topics: [topic] });
+        return topics[0]?.partitions.length === count;
+      });
     });
   }
 

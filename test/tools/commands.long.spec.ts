@@ -100,7 +100,7 @@ describe('Ctrl-C while a Kafka is looked for', () => {
     let output = '';
     for (const stream of [command.stdout, command.stderr])
       stream.on('data', (text: Buffer) => (output += text.toString()));
-    const exit = once(command, 'exit');
+    const exit = once(command, 'close');
     while (!existsSync(asked) && command.exitCode === null) await setTimeout(20);
     process.kill(-(command.pid ?? 0), 'SIGINT');
     const [status] = (await exit) as [number | null];
@@ -239,7 +239,7 @@ describe('--help', () => {
     spawnSync(process.execPath, [`tools/${name}.mjs`, ...args], {
       cwd: ROOT,
       encoding: 'utf8',
-      timeout: 20_000,
+      timeout: 120_000,
     });
 
   it.each(['bench', 'build', 'check', 'deploy-test', 'matrix', 'start', 'test', 'test unit'])(

@@ -6,7 +6,7 @@ import { layoutOf, readLog } from './data-folder.mjs';
 import { noteBroker } from './earlier-broker.mjs';
 import { smallJvm } from './java.mjs';
 
-const START_TIMEOUT_MS = 60_000;
+const START_TIMEOUT_MS = 180_000;
 const STARTED = 'Kafka Server started';
 const JVM = [
   ...smallJvm(256),

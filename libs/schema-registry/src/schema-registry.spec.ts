@@ -316,7 +316,7 @@ describe('a schema registry', () => {
     const all = Array.from({ length: 49 }, (_, index) => read(index + 2));
     await failures(4);
     // each of 50 messages would have asked by the second time; the next request may be under way
-    expect(asked.length).toBeLessThanOrEqual(5);
+    expect(asked.length - registry.totals.unavailable).toBeLessThanOrEqual(1);
     fault = undefined;
     await expect(Promise.all([first, ...all])).resolves.toEqual(Array(50).fill('7'));
   });

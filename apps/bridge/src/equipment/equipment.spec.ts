@@ -197,18 +197,11 @@ describe('the file of the equipment map', () => {
     writeFileSync(large, lines.join(''));
     const yaml = new EquipmentMapFile(large, '');
     await yaml.readIfChanged();
-    const beganMs = performance.now();
-    let [lastMs, longestMs] = [beganMs, 0];
-    const look = (): void => {
-      longestMs = Math.max(longestMs, performance.now() - lastMs);
-      lastMs = performance.now();
-    };
-    const looking = setInterval(look, 1);
+    const before = performance.eventLoopUtilization();
     const read = await yaml.readIfChanged();
-    clearInterval(looking);
-    look();
+    // not in time: a busy machine may not let this thread run
+    expect(performance.eventLoopUtilization(before).utilization).toBeLessThan(0.5);
     expect(read?.kind === 'map' && read.map.size).toBe(5000);
-    expect(longestMs).toBeLessThan((performance.now() - beganMs) / 2);
     writeFileSync(large, '- plant: a\n  plant: b\n');
     await yaml.readIfChanged();
     expect(await yaml.readIfChanged()).toEqual({
