@@ -268,7 +268,7 @@ describe('the control API', () => {
       await put();
       await place({ operation: '*', drop: true, afterApplying: true, count: 1 });
       await expect(put()).rejects.toThrow();
-      await place({ operation: '*', latencyMs: 500, count: 1 });
+      await place({ operation: '*', latencyMs: 2000, count: 1 });
       const caller = new AbortController();
       const failed = expect(put(caller.signal)).rejects.toThrow();
       await untilLogged(3);
