@@ -9,7 +9,7 @@ const MINUTE = 60;
 const HOUR = 60 * MINUTE;
 /** A minute of the plant is a second of the test, and so is the interval of polling. */
 const CLOCK_SPEED = 60;
-/** Of which a machine that is busy may take more than half for a poll. */
+/** A busy machine may take a half of it for one poll. */
 const STALE_AFTER_SECONDS = 15 * MINUTE;
 const MACHINES = ['replica', 'log', 'other'];
 
