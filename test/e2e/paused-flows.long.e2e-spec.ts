@@ -113,14 +113,15 @@ describe('flows that are paused by hand, of two processes', () => {
   const sendRound = async (): Promise<void> => {
     sent += 1;
     const startTime = plant.clock.nowSeconds() - 10 * MINUTE - sent;
-    for (const machineId of plant.machineIds) {
-      const listId = { 'message-id': `list-${sent}-${machineId}` };
-      await plant.kafka.sendList(machineId, [`round-${sent}`], listId);
-      const reason = { machineId, reasonId: '1', startTime, endTime: startTime + MINUTE };
-      await plant.kafka.sendJson(TOPICS.downtimeReasons, machineId, reason, {
-        'message-id': `reason-${sent}-${machineId}`,
-      });
-    }
+    const toEach = (topic: string, what: string, command: object): Promise<void> => {
+      const headers = (id: string) => ({ 'message-id': `${what}-${sent}-${id}` });
+      const value = (machineId: string) => JSON.stringify({ machineId, ...command });
+      const messageOf = (id: string) => ({ key: id, value: value(id), headers: headers(id) });
+      return plant.kafka.send(topic, ...plant.machineIds.map(messageOf));
+    };
+    await toEach(TOPICS.workOrderLists, 'list', { workingOrders: [`round-${sent}`] });
+    const reason = { reasonId: '1', startTime, endTime: startTime + MINUTE };
+    await toEach(TOPICS.downtimeReasons, 'reason', reason);
     await eventually(
       `the reasons of round ${sent} are final`,
       () => finalOf(`reason-${sent}-`).size === plant.machineIds.length,
