@@ -3,7 +3,7 @@ import { type LocalCluster, startLocalCluster } from '../../tools/kafka/local-ka
 import type { AppProcess } from '../support/app-process.js';
 import { Answers } from '../support/chaos/answers.js';
 import { ChaosPlant } from '../support/chaos/chaos-plant.js';
-import { untilReady, untilUnreadyBecause } from '../support/health.js';
+import { untilUnreadyBecause } from '../support/health.js';
 import type { PartitionedProducer } from '../support/partitioned-producer.js';
 import { runCommand } from '../support/run-command.js';
 import { temporaryFolder } from '../../libs/config/test/temporary-files.js';

@@ -339,12 +339,17 @@ describe('PartitionTransactions', () => {
     await untilCommitted(1);
   });
 
-  /** Of the dead letters. */
+  /** Of the dead letters; returns once the broker goes by it. */
   const setMaxMessageBytes = async (bytes: number): Promise<void> => {
-    const configEntries = [{ name: 'max.message.bytes', value: String(bytes) }];
-    const type = ConfigResourceTypes.TOPIC;
-    const resources = [{ type, name: `${prefix}dead-letters`, configEntries }];
-    await admin.alterConfigs({ validateOnly: false, resources });
+    const setting = { name: 'max.message.bytes', value: String(bytes) };
+    const topic = { type: ConfigResourceTypes.TOPIC, name: `${prefix}dead-letters` };
+    const changed = [{ ...topic, configEntries: [setting] }];
+    await admin.alterConfigs({ validateOnly: false, resources: changed });
+    const asked = [{ ...topic, configNames: [setting.name] }];
+    await eventually('the broker goes by it', async () => {
+      const found = await admin.describeConfigs({ includeSynonyms: false, resources: asked });
+      return found.resources[0]?.configEntries[0]?.configValue === setting.value;
+    });
   };
 
   it('sends fewer records together where their topic refuses so many, and all of them', async () => {
