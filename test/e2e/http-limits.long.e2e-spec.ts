@@ -5,6 +5,7 @@ import { AppProcess } from '../support/app-process.js';
 const HTTP_PORT = {
   bridge: 'BRIDGE_HTTP_PORT',
   ingest: 'INGEST_HTTP_PORT',
+  sandbox: 'SANDBOX_HTTP_PORT',
   terminal: 'TERMINAL_HTTP_PORT',
 };
 const HEALTH = 'GET /health/live HTTP/1.1\r\nhost: localhost\r\n\r\n';
@@ -12,10 +13,11 @@ const HEALTH = 'GET /health/live HTTP/1.1\r\nhost: localhost\r\n\r\n';
 const CLOSES_WITHIN_MS = 45_000;
 const AT_ONCE = 50;
 
-/** As docs/security.md has them. */
+/** As docs/security.md has them, and docs/sandbox.md. */
 describe.each([
   { app: 'bridge', connections: 256, bodyBytes: 16_384, path: '/health/live' },
   { app: 'ingest', connections: 2000, bodyBytes: 1_048_576, path: '/lists' },
+  { app: 'sandbox', connections: 2000, bodyBytes: 1_048_576, path: '/sandbox/faults' },
   { app: 'terminal', connections: 2000, bodyBytes: 65_536, path: '/api/reasons' },
 ] as const)('$app serves by HTTP', ({ app, connections, bodyBytes, path }) => {
   let running: AppProcess;
@@ -30,7 +32,8 @@ describe.each([
         MACHINE_CLOUD_TOKEN: 'token-of-no-service',
       },
     });
-    url = new URL(await running.url());
+    const said = /(?:"url":"|ready on )(http:[^"\s]+)/;
+    url = new URL(await running.saying(said, 'it says where it listens'));
   });
 
   afterEach(() => {

@@ -11,7 +11,7 @@ import {
   loadSandboxSettings,
   type LogLevel,
 } from '#libs/config';
-import { acceptEmptyJson } from '#libs/http-api';
+import { acceptEmptyJson, SERVER_CHECKS, SERVER_TIMEOUT } from '#libs/http-api';
 import { ServiceGate } from './control/service-gate.js';
 import { errorBody, ErrorBodyFilter } from './http/error-body.js';
 import { Plant, type PlantMachine } from './plant/plant.js';
@@ -65,6 +65,7 @@ export async function createSandbox(
   const stopFollowing = followTokens(settings, world.tokens);
   const app = await createApplication(settings, world);
   const instance = app.getHttpAdapter().getInstance();
+  instance.server.maxConnections = MAX_CONNECTIONS;
   instance.addHook('onClose', (_, done) => {
     stopFollowing();
     done();
@@ -87,6 +88,8 @@ function createApplication(
   // a call that hangs on purpose must not keep the sandbox from closing
   const adapter = new FastifyAdapter({
     bodyLimit: BODY_LIMIT,
+    ...SERVER_TIMEOUT,
+    http: SERVER_CHECKS,
     forceCloseConnections: true,
     routerOptions: { maxParamLength: LONGEST_PATH_PARAMETER },
   });
@@ -173,3 +176,5 @@ function describeService(app: NestFastifyApplication): OpenAPIObject {
 
 /** 1 MiB; a larger body is answered with 413. */
 const BODY_LIMIT = 1024 * 1024;
+/** Many more than a bridge has; any further one is closed. */
+const MAX_CONNECTIONS = 2000;
