@@ -420,6 +420,7 @@ describe('traces', () => {
       expect(bridge.output.match(/spans not exported/g)).toHaveLength(1);
       bridge.kill('SIGTERM');
       expect(await bridge.exitCode()).toBe(0);
+      await eventually('its last line', () => bridge.output.includes('"msg":"stopped"'));
       expect(bridge.output).not.toContain('cut short');
     });
   });

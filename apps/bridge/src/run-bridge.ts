@@ -28,7 +28,8 @@ export function runBridge(): Promise<void> {
         },
         close: async (signal) => {
           stopLogger.log({ msg: 'stopping', signal });
-          process.once('exit', (code) => {
+          // before pino's own listener, which writes what has been logged until then
+          process.prependOnceListener('exit', (code) => {
             if (code === 0) stopLogger.log({ msg: 'stopped' });
           });
           await bridge.close().catch((error: unknown) => {
