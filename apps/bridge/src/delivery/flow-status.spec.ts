@@ -40,6 +40,19 @@ describe('the log of a flow', () => {
     ]);
   });
 
+  it('says why, too, where everybody is asked to wait and nothing fails any more', () => {
+    jest.useFakeTimers({ doNotFake: ['performance'] });
+    const stuck = new FlowStatus('work-orders', undefined, () => true);
+    for (const machineId of 'ab') stuck.failed(failureOf(machineId, { retryAfterMs: 60_000 }));
+    nowMs += 5000;
+    jest.advanceTimersByTime(1000);
+    jest.useRealTimers();
+    const [flow, cause] = ['work-orders', 'service'];
+    expect(lines).toEqual([
+      { msg: 'flow paused, probing', flow, why: '503', cause, machineId: 'b' },
+    ]);
+  });
+
   it('says so each time', () => {
     for (let time = 0; time < 2; time += 1) {
       status.failed(failureOf('a', { cause: 'token-refused' }));

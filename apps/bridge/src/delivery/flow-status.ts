@@ -13,7 +13,7 @@ export class FlowStatus {
   readonly breaker = new Breaker();
   private stopReviews: (() => void) | undefined;
   /** The latest call that failed, with the real milliseconds of its end. */
-  lastFailure: { why: string; atMs: number } | undefined;
+  lastFailure: (Pick<CallFailure, 'why' | 'cause' | 'machineId'> & { atMs: number }) | undefined;
 
   /** @param isStuck whether there is something that has failed, nothing under way, and nothing that may be sent now */
   constructor(
@@ -44,22 +44,23 @@ export class FlowStatus {
   }
 
   failed(failure: CallFailure): void {
-    this.lastFailure = { why: failure.why, atMs: realNowMs() };
+    const { why, cause, machineId } = failure;
+    this.lastFailure = { why, cause, machineId, atMs: realNowMs() };
     this.stopReviews ??= everyRealMs(REVIEW_MS, () => {
       this.review();
     });
-    if (!this.breaker.failed(failure, realNowMs())) return;
-    const { why, machineId, cause } = failure;
+    if (this.breaker.failed(failure, realNowMs())) this.sayPaused();
+  }
+
+  private sayPaused(): void {
+    const { why, cause, machineId } = this.lastFailure ?? {};
     this.logger.warn({ msg: 'flow paused, probing', flow: this.flow, why, cause, machineId });
   }
 
   /** Asked now and then while something has failed: what waits for as long as it was asked to fails no more. */
   private review(): void {
     const nothingMoves = !this.isHeld && this.isStuck();
-    if (nothingMoves && this.breaker.review(realNowMs())) {
-      const { flow, breaker } = this;
-      this.logger.warn({ msg: 'flow paused, probing', flow, why: breaker.openBecause });
-    }
+    if (nothingMoves && this.breaker.review(realNowMs())) this.sayPaused();
     if (this.breaker.isInDoubt) return;
     this.stopReviews?.();
     this.stopReviews = undefined;
