@@ -5,7 +5,7 @@ import {
   type CliCommand,
   JSON_OPTION,
 } from '../command-line/command.js';
-import { print, printStatus, visible, visibleJson } from '../command-line/output.js';
+import { counted, print, printStatus, visible, visibleJson } from '../command-line/output.js';
 
 /** An answer of `GET /api/equipment/unmapped`. */
 interface UnmappedWorkCentre {
@@ -65,12 +65,12 @@ async function proposeMap({ bridge, json = false }: BridgeOptions): Promise<void
   if (json) return;
   const clear = entries.filter((entry) => entry.isClear).length;
   printStatus(
-    `${entries.length} unmapped work centres, ${clear} with a clear proposal; check each`,
+    `${counted(entries.length, 'unmapped work centre')}, ${clear} with a clear proposal; check each`,
   );
 }
 
 function linesOf({ plant, workCentre, operations, orderIds, ...found }: ProposedEntry): string[] {
-  const asked = `${operations} operations, such as of ${orderIds.at(-1) ?? 'no order'}`;
+  const asked = `${counted(operations, 'operation')}, such as of ${orderIds.at(-1) ?? 'no order'}`;
   if (workCentre === null || plant === null) {
     const missing = workCentre === null ? 'no work centre' : `no plant beside ${workCentre}`;
     return [visible(`# ${asked}: they name ${missing}`), ...choices(found, '?', workCentre ?? '?')];

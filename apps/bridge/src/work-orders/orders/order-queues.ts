@@ -36,8 +36,8 @@ const TURNS_LEFT_OUT = 120;
 /** What to do when a queue that decides on partitions has grown all the same: orders on their way would get lost. */
 const LEDGER_BEGINS_ANEW =
   'orders and machines are shared out by it and cannot move. Stop all processes, delete the topics of the order ' +
-  'ledger (machine-bridge.orders, order-requests, relayed-orders, order-refusals, assignment-changes and assignments), start, and ' +
-  'have the ERP send its open orders again';
+  'ledger (machine-bridge.orders.v1, …order-requests.v1, …relayed-orders.v1, …order-refusals.v1, …assignment-changes.v1 ' +
+  'and …assignments.v1), start, and have the ERP send its open orders again';
 
 /** The partition of an order or a machine: the hash of its id, over those of the queue topic, which stay as many. */
 type Partitioner = (id: string) => number;
