@@ -25,7 +25,6 @@ export interface Bridge {
    * @throws MissingTopicsError when topics are missing and may not be created
    */
   start: () => Promise<void>;
-  /** Finishes what is in flight, commits, leaves. */
   close: () => Promise<void>;
 }
 

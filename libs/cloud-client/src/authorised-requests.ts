@@ -41,15 +41,12 @@ type ServiceOperation =
 /** Operations of which many calls wait: one for each machine. */
 const POLLS: ReadonlySet<ServiceOperation> = new Set(['getMachineState', 'getMachineActivityLog']);
 
-/** Who makes a call, and what for. */
 export interface Caller extends HttpCaller {
   /** The call has waited for its turn under the rate limit already. */
   readonly hasTurn?: boolean;
-  /** In traces. */
   readonly causes?: readonly Span[];
 }
 
-/** One operation of the service, called. */
 export interface ServiceRequest {
   operation: ServiceOperation;
   method: 'GET' | 'POST' | 'PUT';
@@ -149,7 +146,6 @@ export class AuthorisedRequests {
     });
   }
 
-  /** See {@link ServiceClock}. */
   get clockOffset(): ClockOffset | undefined {
     return this.serviceClock.offset(this.clock.nowMs());
   }

@@ -47,7 +47,6 @@ function readId(field: AnswerField): string {
   return id.length > LONGEST_TEXT ? field.fail(`${LONGEST_TEXT} characters at most`) : id;
 }
 
-/** Reads `machineState` of an answer or of an activity log entry. */
 function readMachineState(entry: AnswerField): MachineState {
   return entry.field('machineState').oneOf(MACHINE_STATES);
 }

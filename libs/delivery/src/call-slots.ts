@@ -55,7 +55,6 @@ export class Semaphore {
     this.serve();
   }
 
-  /** Does the task in a slot. */
   async run<T>(task: () => Promise<T>): Promise<T> {
     await new Promise<void>((resolve) => {
       this.acquire(resolve);
@@ -103,7 +102,6 @@ export class CallSlots extends Semaphore {
   private whenIdle: (() => void)[] = [];
   private mayBegin: () => boolean = () => true;
   private calls = new AbortController();
-  /** For a call that begins now. */
   permit: CallPermit = {
     signal: this.calls.signal,
     objection: () =>
@@ -128,7 +126,6 @@ export class CallSlots extends Semaphore {
     this.release();
   }
 
-  /** No call begins from now on. */
   pause(): void {
     this.isPaused = true;
   }

@@ -26,7 +26,6 @@ export abstract class ProbingBreaker {
     return this.open && !this.isProbing ? this.nextProbeAtMs : undefined;
   }
 
-  /** Whether a call may begin. */
   admits(nowMs: number): boolean {
     return !this.open || (!this.isProbing && nowMs >= this.nextProbeAtMs);
   }

@@ -42,7 +42,6 @@ import { type CreateManager, withCachedCoordinator } from './speed/cached-coordi
 import { produceRequest } from './speed/produce-request.js';
 import { type GroupClass, withAdaptiveMaxWait } from './speed/adaptive-max-wait.js';
 
-/** The version whose modules are replaced. */
 const VERSION = '2.2.4';
 const require = createRequire(import.meta.url);
 const PROTOCOL = 'kafkajs/src/protocol/requests';

@@ -2,7 +2,6 @@ import { Controller, Get, Optional, UseGuards } from '@nestjs/common';
 import { type UnmappedWorkCentre, UnmappedWorkCentres } from '../equipment/index.js';
 import { ApiTokenGuard } from './api-token.guard.js';
 
-/** What this process knows of the equipment that orders name. */
 @Controller('api/equipment')
 @UseGuards(ApiTokenGuard)
 export class EquipmentController {

@@ -3,7 +3,6 @@ import { realNowMs } from '#libs/clock';
 import { scrapedCounter, scrapedGauge } from '#libs/http-api';
 import { type OrderRequests, REQUEST_RESULTS } from '../work-orders/index.js';
 
-/** A flow of commands, as far as it is counted. */
 interface Flow {
   name: string;
   waiting: number;
@@ -13,7 +12,6 @@ interface Flow {
   calls: { retries: Readonly<Record<string, number>>; splits: number };
 }
 
-/** Metrics of the command flows, collected at each scrape. */
 export function flowMetrics(flows: readonly Flow[]): Metric[] {
   return [
     ofEach('waiting_commands', 'Commands that wait for a call', flows, ({ waiting }) => waiting),

@@ -27,7 +27,6 @@ import { GroupFlows } from './group-flows.js';
 /** Characters; more is no sentence that fits into a log line. */
 const LONGEST_TEXT = { reason: 500, by: 100 };
 
-/** Flows over the group, and what operators do to them. */
 @Controller('api/flows')
 @UseGuards(ApiTokenGuard)
 export class FlowsController {
@@ -36,7 +35,6 @@ export class FlowsController {
     private readonly group: GroupFlows,
   ) {}
 
-  /** The flows that some process of the group runs, or that are paused by hand. */
   @Get()
   list(): Promise<GroupFlow[]> {
     return this.group.all();

@@ -31,7 +31,6 @@ import { OrderRequests, WorkOrderLists } from '../work-orders/index.js';
 /** For the answer of a request that may cause many to Kafka. */
 const LAG_DEADLINE_MS = 3000;
 
-/** What this process has of its flows, and what all have together. */
 @Injectable()
 export class GroupFlows {
   /** Since when a flow has been seen paused, in epoch seconds: it is looked at every few seconds. */
@@ -54,7 +53,6 @@ export class GroupFlows {
     shares.report(() => this.ownShares());
   }
 
-  /** The flows that some process runs or operators have paused. */
   async all(): Promise<GroupFlow[]> {
     const lags = await this.lags();
     const processes = this.shares.all();
@@ -148,7 +146,6 @@ export class GroupFlows {
     return Math.floor((this.clock.nowMs() - agoMs) / 1000);
   }
 
-  /** Whoever asks meanwhile shares the answer. */
   private async lags(): Promise<ReadonlyMap<Flow, number>> {
     this.readingLags ??= this.readLags().finally(() => {
       this.readingLags = undefined;

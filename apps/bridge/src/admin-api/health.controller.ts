@@ -13,7 +13,6 @@ import { FlowControls } from '../flow-control/index.js';
 import { MachineStates } from '../machine-states/index.js';
 import { OrderRequests, WorkOrderLists } from '../work-orders/index.js';
 
-/** One thing that must be in order; `problem` says in words what is not. */
 interface Condition {
   name: string;
   problem: string | undefined;
@@ -21,7 +20,6 @@ interface Condition {
   remark?: string;
 }
 
-/** Collects what keeps the bridge from doing its work. */
 @Injectable()
 export class Readiness {
   constructor(
@@ -56,7 +54,6 @@ export class Readiness {
     return conditions;
   }
 
-  /** Undefined where no rule is configured. */
   private enrichmentCondition(): Condition | undefined {
     const rules = this.requests?.statuses() ?? [];
     if (rules.length === 0) return undefined;

@@ -18,7 +18,6 @@ import { ApiTokenGuard } from './api-token.guard.js';
 
 const CHUNK_CHARACTERS = 64 * 1024;
 
-/** What this bridge knows of the machines the token may see. */
 @Controller('api/machines')
 @UseGuards(ApiTokenGuard)
 export class MachinesController {
@@ -71,7 +70,6 @@ export class MachinesController {
   }
 }
 
-/** The answers of the read API about machines. */
 interface MachineSummary extends MachineInfo {
   /** Null while this process does not know it: another one may own the machine. */
   state: MachineStateRecord | null;
@@ -80,6 +78,5 @@ interface MachineSummary extends MachineInfo {
 interface MachineDetails extends MachineSummary {
   /** As this process last set it; `appliedAt` in epoch seconds. */
   workOrderList: AppliedList | null;
-  /** Newest first. */
   lastOutcomes: readonly RecentOutcome[];
 }

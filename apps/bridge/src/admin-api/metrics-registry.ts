@@ -24,7 +24,6 @@ import { ApiTokenGuard } from './api-token.guard.js';
 import { enrichmentMetrics, flowMetrics } from './flow-metrics.js';
 import { Readiness } from './health.controller.js';
 
-/** Everything that is counted, in one registry of this bridge's own. */
 @Injectable()
 export class MetricsRegistry {
   private readonly registry = new Registry();
@@ -57,7 +56,6 @@ export class MetricsRegistry {
     for (const metric of all) this.registry.registerMetric(metric);
   }
 
-  /** The Prometheus exposition text. */
   text(): Promise<string> {
     return this.registry.metrics();
   }

@@ -52,7 +52,6 @@ interface PublishedOutcome extends Omit<CommandOutcome, 'source'> {
 }
 
 interface FoundOutcomes {
-  /** Newest first. */
   outcomes: PublishedOutcome[];
   /** Why there may be more, in words; null where these are all. */
   cut: string | null;
@@ -215,7 +214,6 @@ function isAbout(data: JsonObject, { messageId, orderId, machineId }: OutcomeQue
 const DEFAULT_LIMIT = 100;
 const MOST = 1000;
 
-/** What became of messages, over the group. */
 @Controller('api/outcomes')
 @UseGuards(ApiTokenGuard)
 export class OutcomesController {

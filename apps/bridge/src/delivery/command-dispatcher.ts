@@ -41,7 +41,6 @@ export class CommandDispatcher<P> {
     const nowMs = realNowMs();
     this.requestSlots(this.spread.callsFor(this.lanes.queue.readyMachines(nowMs), nowMs));
   });
-  /** A slot has been asked for, and is yet to come. */
   private awaitsSlot = false;
 
   constructor(private readonly options: DispatcherOptions<P>) {

@@ -43,7 +43,6 @@ export class CommandLanes<P> {
     this.queue.replaceAll(machineId, this.standing(this.queue.waitingOf(machineId), command));
   }
 
-  /** The command is final. */
   endCommand(command: Command<P>, quality: CallQuality, end: CommandEnd): void {
     this.queue.releaseMachine(command.machineId, quality);
     this.endWaiters(command, end);

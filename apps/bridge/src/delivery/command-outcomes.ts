@@ -122,7 +122,6 @@ export class CommandOutcomes {
     message.finish([deadLetter, ...outcomes], () => [deadLetter]);
   }
 
-  /** Publishes the `deferred` outcome of a message; never final. */
   publishDeferred(
     target: InboundTarget,
     { machineId, calls: attempts }: { machineId: string | null; calls: number },
@@ -144,7 +143,6 @@ export class CommandOutcomes {
     return sender === null ? source : { ...source, sender };
   }
 
-  /** The record of an outcome, which is counted. */
   private recordOf(
     { message, trace = message.span?.context }: OutcomeTarget,
     kind: Outcome,

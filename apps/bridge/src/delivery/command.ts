@@ -15,7 +15,6 @@ import type { FlowHold } from '../flow-control/index.js';
 import type { BatchLimits } from './lane-queue.js';
 import type { DoubtedRefusal, ServiceAnswer } from './verdict.js';
 
-/** A list that the service has taken. */
 export interface SetList {
   workingOrders?: readonly string[] | undefined;
   /** State records to be written in one transaction with its outcome. */
@@ -77,7 +76,6 @@ export interface OutcomeTarget {
   message: InboundRecord;
   /** `ce_id` or `message-id` of the input. */
   messageId: string | null;
-  /** The order that its outcomes are about. */
   orderId?: string;
   /** The message that has the outcomes, where `message` is one of the bridge's own that it led to. */
   origin?: MessageOrigin;
@@ -93,9 +91,7 @@ export interface OutcomeTarget {
   records?: readonly OutboundRecord[];
 }
 
-/** A target that is in flight. */
 export interface InboundTarget extends OutcomeTarget {
-  /** Ends when all of its results are known. */
   message: InboundMessage;
   /** Replaces the records that it ends with, where Kafka refuses them. */
   whenRefused?: WhenRefused;
@@ -109,7 +105,6 @@ interface MessageOrigin {
 
 const logger = new Logger('MessageAnswers');
 
-/** The records of a message's results. */
 export type RecordsOf = (
   target: OutcomeTarget,
   results: readonly CommandResult[],
@@ -192,7 +187,6 @@ export class MessageResults {
 }
 
 export class CommandWaiter {
-  /** Calls made on its behalf. */
   calls = 0;
   /** Its `deferred` outcome has been published, which happens once. */
   isDeferred = false;
@@ -228,7 +222,6 @@ export class Command<P> {
     public waiters: CommandWaiter[],
   ) {}
 
-  /** The partitions of all its waiters are lost. */
   get isLost(): boolean {
     for (const waiter of this.waiters) if (!waiter.isLost) return false;
     return true;
@@ -261,7 +254,6 @@ export function resultFor({ machineId, calls }: CommandWaiter, end: CommandEnd):
 /** The permit of a call, and the spans of the messages that it is made for. */
 export type TracedPermit = CallPermit & Pick<Caller, 'causes' | 'hasTurn'>;
 
-/** Whether a command may be sent to the service as it is now. */
 export type Admission =
   | { kind: 'go' }
   | { kind: 'rejected'; rejection: Rejection }
@@ -287,7 +279,6 @@ export type Precedence = 'newer' | 'older' | 'both' | 'apart';
 /** @param isCalled a call for the machine is under way, which may make either of them outdated */
 export type Precede<P> = (older: P, newer: P, isCalled: boolean) => Precedence;
 
-/** The particulars of a flow of commands. */
 export interface DispatcherOptions<P> {
   flow: string;
   clock: Clock;

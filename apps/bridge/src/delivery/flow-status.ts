@@ -9,7 +9,6 @@ const REVIEW_MS = 1000;
 /** Whether a flow gets its commands through, in words for `/health/ready`; logs when that turns. */
 export class FlowStatus {
   private readonly logger = new Logger('FlowStatus');
-  /** While it is open, the flow is paused. */
   readonly breaker = new Breaker();
   private stopReviews: (() => void) | undefined;
   /** The latest call that failed, with the real milliseconds of its end. */
@@ -74,13 +73,10 @@ const MACHINES_TRIED = 64;
 /** With one machine's failures and nothing else for this long, the flow stands still just as well. */
 const STANDSTILL_MS = 5000;
 
-/** A call that has to be made again. */
 export interface CallFailure {
   /** The machine that the call was for, or one of them; of a call to an ERP, the order. */
   machineId: string;
-  /** Machines with something to send. */
   busyMachines: number;
-  /** Whether others were in the same call. */
   isShared: boolean;
   cause: RetryCause;
   why: string;
@@ -115,7 +111,6 @@ export class Breaker extends ProbingBreaker {
   private askedToWait = new DistinctMachines();
   private latestWhy = '';
 
-  /** Why it is open, in words; undefined while it is closed. */
   get openBecause(): string | undefined {
     return this.isOpen ? this.latestWhy : undefined;
   }

@@ -36,12 +36,10 @@ export class LaneQueue<T extends LaneEntry> {
     return this.waitingCount;
   }
 
-  /** Machines with an entry waiting or under way. */
   get busyMachines(): number {
     return this.lanes.size - this.idleSuspects.size;
   }
 
-  /** Machines whose first entry may be sent at `nowMs`. */
   readyMachines(nowMs: number): number {
     return this.readyAt(nowMs).size;
   }
@@ -211,7 +209,6 @@ export class LaneQueue<T extends LaneEntry> {
     if (!lane.inFlight) this.forget(lane);
   }
 
-  /** The lane of a machine that has something to send, or had until now. */
   private laneOf(machineId: string): Lane<T> {
     const known = this.lanes.get(machineId);
     if (known !== undefined) {
@@ -265,7 +262,6 @@ class Lane<T> {
   notBeforeMs = 0;
   /** How many machines may share a call with it, itself included. */
   batchLimit = NO_BATCH_LIMIT;
-  /** How many shared its last one. */
   private lastBatchSize = 1;
 
   constructor(readonly machineId: string) {}
@@ -287,7 +283,6 @@ class Lane<T> {
     return this.waiting.shift();
   }
 
-  /** Its call has ended; the next entry goes at `notBeforeMs` at the earliest. */
   callEnded(quality: CallQuality, notBeforeMs: number): void {
     this.inFlight = false;
     this.notBeforeMs = notBeforeMs;

@@ -74,7 +74,6 @@ function copyOf(type: OutcomeType, outcome: CommandOutcome): RecentOutcome {
   return { type, machineId, orderId, source, code, detail, attempts, appliedAt };
 }
 
-/** By another one of the same machine. */
 function overwrite(old: RecentOutcome, type: OutcomeType, by: CommandOutcome): void {
   old.type = type;
   old.orderId = by.orderId;

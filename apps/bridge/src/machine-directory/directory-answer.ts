@@ -19,7 +19,6 @@ interface Unavailable {
   afterMs: number | null;
 }
 
-/** Whether a command for a machine may go, as far as the directory knows. */
 export type MachineAdmission =
   { kind: 'go' } | { kind: 'rejected'; rejection: Rejection } | Unavailable;
 

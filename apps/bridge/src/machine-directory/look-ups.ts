@@ -91,7 +91,6 @@ export class RecentMisses {
     this.unknownUntilMs = new BoundedMap(capacity);
   }
 
-  /** Undefined when a look-up is needed. */
   answerTo(name: string): 'unknown' | LookUpFailure | undefined {
     const nowMs = realNowMs();
     if (nowMs < (this.unknownUntilMs.get(name) ?? -Infinity)) return 'unknown';

@@ -29,7 +29,6 @@ import { Absence, RecentMisses, SharedLookUp } from './look-ups.js';
 import { PassedOverEntries } from './passed-over-entries.js';
 import { ReasonLists } from './reason-lists.js';
 
-/** How the directory is doing, for readiness and operators. */
 interface DirectoryStatus {
   machines: number;
   /** Epoch seconds of the list in use; null before the first. */

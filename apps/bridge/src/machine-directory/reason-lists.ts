@@ -164,7 +164,6 @@ const MAX_MISSES_PER_MACHINE = 100;
 
 type ReasonsAnswer = HttpAnswer<ClassificationReason[]>;
 
-/** What a machine's list says, as last read. */
 interface KnownReasons {
   readonly codes: ReadonlySet<string>;
   /** Epoch seconds; null before the first answer. */

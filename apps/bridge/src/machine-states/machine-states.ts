@@ -12,7 +12,6 @@ import { PollHealth } from './polling/poll-health.js';
 import { PollLoop } from './polling/poll-loop.js';
 import { PollingMetrics } from './polling/polling-metrics.js';
 
-/** The machine states this process knows, for reading. */
 @Injectable()
 export class MachineStates {
   constructor(

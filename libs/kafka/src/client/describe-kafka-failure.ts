@@ -215,7 +215,6 @@ interface CreateTopicFailure extends Error {
   topic?: unknown;
 }
 
-/** Each reason with the topics it holds for. */
 function describeCreateTopicFailures(failures: readonly CreateTopicFailure[]): string {
   const topicsOf = new Map<string, string[]>();
   for (const { type, topic, message } of failures) {

@@ -168,7 +168,6 @@ async function widen(admin: Admin, { name, count }: NarrowTopic): Promise<void> 
 
 interface NarrowTopic {
   name: string;
-  /** Partitions it needs. */
   count: number;
 }
 

@@ -27,7 +27,6 @@ export type Transactions = Pick<
   'addToTransaction' | 'commitPending' | 'endTransactions' | 'problem' | 'fenced'
 >;
 
-/** The surroundings of a partition. */
 export interface PartitionContext extends MessageContext {
   /** Left out of the topics' names that messages carry. */
   topicPrefix: string;
@@ -36,7 +35,6 @@ export interface PartitionContext extends MessageContext {
   allOvertaken: () => number;
   /** They have become fewer: other partitions may be resumed. */
   overtakenFell: () => void;
-  /** Begins the transactions of a partition. */
   beginTransactions: (
     topic: string,
     partition: number,
@@ -101,12 +99,10 @@ export class AssignedPartition {
   /** Back-pressure: too much is unfinished, nothing more is fetched. */
   isFetchPaused = false;
   private isHandingOver = false;
-  /** As many messages are in flight as may be. */
   private isFull = false;
   private inFlight = 0;
   private inFlightBytes = 0;
   private readonly whenEmpty: (() => void)[] = [];
-  /** The offset of the first fetch. */
   private firstFetched: number | undefined;
   /** The offset at which it must begin; undefined until the progress of earlier owners is read. */
   private begin: number | undefined;
@@ -220,7 +216,6 @@ export class AssignedPartition {
     return this.pauseReasons.has('state') || this.pauseReasons.has('progress');
   }
 
-  /** Hands nothing over until {@link resumeHandOver}. */
   pauseHandOver(reason: PauseReason): void {
     this.pauseReasons.add(reason);
   }
@@ -263,7 +258,6 @@ export class AssignedPartition {
     this.resumeHandOver('progress');
   }
 
-  /** Hands over one chunk after the other, in the order of offsets. */
   private handOver(): void {
     if (this.isHandingOver || this.pauseReasons.size > 0 || this.revoked.aborted) return;
     this.isFull = this.inFlightShare >= IN_FLIGHT_FACTOR;
@@ -307,14 +301,12 @@ export class AssignedPartition {
     return chunk;
   }
 
-  /** Resumes the fetch where it is paused, and little enough is unfinished. */
   resumeIfShort(): void {
     if (!this.isFetchPaused || this.isBeyond(RESUME_AT)) return;
     this.isFetchPaused = false;
     this.context.member.resume(this.topic, this.partition);
   }
 
-  /** Whether more is unfinished than this share of the limits. */
   private isBeyond(share: number): boolean {
     const { limits, progress } = this;
     const { overtaken } = progress;

@@ -112,7 +112,6 @@ export class AssignedPartitions {
     await Promise.all(this.all.map((owned) => owned.closeBuffer(reason)));
   }
 
-  /** Hands nothing over until {@link resumeAll}; messages in flight go on. */
   pauseAll(): void {
     this.areAllPaused = true;
     for (const owned of this.owned.values()) owned.pauseHandOver('rebalance');

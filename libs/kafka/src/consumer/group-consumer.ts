@@ -25,7 +25,6 @@ interface MembershipHooks {
   beforeSync: (generation: number) => void;
   /** Takes the ends of the partitions of each fetch, also of those of which it has nothing. */
   endsFetched: (topic: string, ends: FetchedEnds) => void;
-  /** Keeps what may not be read out of its fetches. */
   unreadable: UnreadableTopics;
 }
 

@@ -4,7 +4,6 @@ import { withAdmin } from '../client/with-admin.js';
 import { committedSpans, requireLeaders } from '../reading/topics.js';
 import { parseOffsetMetadata } from './offset-metadata.js';
 
-/** A consumer group as its coordinator knows it. */
 export interface GroupDescription {
   /** `Dead` for a group that does not exist; nobody consumes in `Empty` and `Dead` alone. */
   state: string;
@@ -22,7 +21,6 @@ export async function describeGroup(
 
 /** The committed offset of a group in a partition, and the span of the partition. */
 export interface GroupOffset {
-  /** Full name, prefix included. */
   topic: string;
   partition: number;
   /** Undefined where nothing is committed. */
@@ -86,7 +84,6 @@ export async function setGroupOffsets(
 export class MayNotDeleteError extends Error {
   constructor(
     readonly topic: string,
-    /** The broker's answer. */
     readonly why: string,
   ) {
     super(`records of ${topic} may not be deleted: ${why}`);

@@ -10,9 +10,7 @@ import type { PartitionProgress } from './partition-progress.js';
 import type { PartitionTransactions } from './partition-transactions.js';
 import { TransactionEntry } from './pending-entries.js';
 
-/** What handling a message takes. */
 export interface MessageContext {
-  /** Default none. */
   tracing?: Pick<Tracing, 'messageStarts'> | undefined;
   handle: MessageHandler;
   /** Finishes a message that cannot be handled; `isAnswered` as {@link PartitionMessage.fail} has it. */

@@ -49,7 +49,6 @@ export interface KafkaConsumerOptions {
   calls: CallsInFlight;
   /** Real milliseconds between the beginnings of two transactions of a partition, unless one is full. */
   commitIntervalMs: number;
-  /** Default none. */
   tracing?: Pick<Tracing, 'messageStarts'>;
   /** Default none: values are handed over as they are. */
   decode?: ValueDecoder | undefined;
@@ -59,7 +58,6 @@ export interface KafkaConsumerOptions {
   prepare: (signal: AbortSignal, report: (problem: string) => void) => Promise<void>;
 }
 
-/** How long a stop waits for calls in flight. */
 const FINISH_DEADLINE_MS = 10_000;
 const CUT_OFF_DEADLINE_MS = 500;
 /** What is not committed by then waits for a topic that takes no records: the next owner does it again. */
@@ -77,14 +75,12 @@ const PAUSED_ENDS_DEADLINE_MS = 2000;
  * once. Messages are handed over in chunks and end in any order; the committed offset is the lowest unfinished one.
  */
 export class KafkaConsumer {
-  /** Why it cannot join yet, in words. */
   startProblem: string | undefined;
   private readonly stopping = new AbortController();
   private readonly supervised: SupervisedConsumer;
   private readonly logger = new Logger('Consumer');
   private readonly partitions: AssignedPartitions;
   private readonly drain: CallDrain;
-  /** By full name. */
   private readonly states: ReadonlyMap<string, KeyedStateTopic>;
   private readonly health = new TopicHealth();
   private isWidening = false;
@@ -313,7 +309,6 @@ export class CallDrain {
     await withDeadline(this.partitions.commitPending(), commitDeadlineMs);
   }
 
-  /** Lets calls begin again: the assignment is known. */
   resumeCalls(): void {
     this.draining = undefined;
     this.partitions.resumeAll();

@@ -15,7 +15,6 @@ export interface CommitPosition {
 export interface OffsetMetadata {
   /** The messages that are finished ahead of the offset. */
   finished: FinishedAhead | undefined;
-  /** Items that are done of unfinished messages. */
   items: DoneItems;
   /** The transaction that has committed it; undefined where it was none of the bridge's. */
   transaction: string | undefined;
@@ -181,7 +180,6 @@ function encodeGaps(gaps: readonly number[], maxLength: number): { text: string;
   return { text, count };
 }
 
-/** The gaps of {@link encodeGaps}. */
 function decodeGaps(text: string): number[] {
   const gaps: number[] = [];
   let value = 0;
@@ -233,7 +231,6 @@ export class DoneItems {
     return this.byOffset.get(offset)?.has(index) === true;
   }
 
-  /** All of the message is done. */
   delete(offset: number): void {
     this.byOffset.delete(offset);
   }

@@ -14,11 +14,9 @@ const OVERTAKEN_BY = 250;
 /** The progress of messages that an entry of a transaction states. */
 export interface CommittedEntry {
   readonly offsets: readonly number[];
-  /** They are finished. */
   readonly isLast: boolean;
   /** This item of theirs is done. */
   readonly item?: number | undefined;
-  /** They have been deferred. */
   readonly isDeferral: boolean;
 }
 
@@ -109,7 +107,6 @@ export class PartitionProgress {
     }
   }
 
-  /** Whether an earlier owner has deferred it. */
   wasDeferred(offset: number): boolean {
     return offset <= this.deferredBefore;
   }
@@ -190,7 +187,6 @@ export class PartitionProgress {
     return this.offsets.overtakenSize;
   }
 
-  /** From the lowest unfinished offset to the highest handed over. */
   get span(): number {
     return this.offsets.span;
   }

@@ -62,7 +62,6 @@ export class TransactionEntry<M extends TransactedMessage = TransactedMessage> {
   }
 }
 
-/** The entries of a transaction, and the position that is committed with them. */
 interface Chosen {
   readonly entries: TransactionEntry[];
   readonly place: CommitPosition | undefined;

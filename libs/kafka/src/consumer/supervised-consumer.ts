@@ -30,7 +30,6 @@ export interface ConsumerCallbacks {
    * no call is in flight, after `deadlineMs` at the latest.
    */
   onRevoking: (deadlineMs: number) => Promise<void>;
-  /** The group coordinator has confirmed this member. */
   onMembershipConfirmed: () => void;
 }
 
@@ -60,7 +59,6 @@ const JOIN_DUE_MS = 1000;
  */
 export class SupervisedConsumer implements FetchControl {
   state: ConsumerState = 'starting';
-  /** Why it ended the last time, in words. */
   endedBecause: string | undefined;
   readonly unreadable = new UnreadableTopics();
   private readonly logger = new Logger('Consumer');
@@ -371,7 +369,6 @@ export class RevocationBarrier {
     private readonly deadlineMs: () => number,
   ) {}
 
-  /** From the first sign of a rebalance until it is over. */
   get isRaised(): boolean {
     return this.current !== undefined;
   }
@@ -381,7 +378,6 @@ export class RevocationBarrier {
     return this.current?.drainedEpochMs ?? Infinity;
   }
 
-  /** Real milliseconds since the barrier was raised; 0 while it is lowered. */
   get raisedForMs(): number {
     return this.current === undefined ? 0 : realNowMs() - this.current.sinceMs;
   }
@@ -400,7 +396,6 @@ export class RevocationBarrier {
     return draining;
   }
 
-  /** The rebalance is over: partitions are assigned, or the member is out of the group. */
   lowerBarrier(): void {
     this.current = undefined;
   }

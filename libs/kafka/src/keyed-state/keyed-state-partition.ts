@@ -219,7 +219,6 @@ type StateRecord = OutboundRecord & { key: string; value: string | null };
 /** A transaction whose result only Kafka knows. */
 interface FailedWrite {
   error: unknown;
-  /** Topics that it wrote to. */
   topics: readonly string[];
 }
 

@@ -101,7 +101,6 @@ export class KeyedState<V, H = void> {
     }
   }
 
-  /** Takes over a partition that has just been restored. */
   own(state: InputState<V> & TransactedState<V>): void {
     const { partition, lost } = state;
     const holder = this.options.onOwned(state);
@@ -121,5 +120,4 @@ export class KeyedState<V, H = void> {
   }
 }
 
-/** Whatever its values are. */
 export type KeyedStateTopic = Omit<KeyedState<unknown>, 'holders' | 'own'>;

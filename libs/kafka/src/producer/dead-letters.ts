@@ -13,7 +13,6 @@ import { type TraceContext, traceContextOf } from '#libs/tracing';
 import type { InboundRecord } from '../reading/stored-record.js';
 import type { OutboundRecord, RecordRefusedError } from './outbound-record.js';
 
-/** Why a message becomes a dead letter. */
 export interface DeadLetterReason extends Rejection {
   /** Calls made to the service before it was given up. */
   attempts: number;

@@ -29,7 +29,6 @@ export class SilenceWatch {
   /** @param where is what is read, and how far it has come, in words */
   constructor(private readonly where: () => string) {}
 
-  /** The read has come further. */
   progressSeen(): void {
     this.lastSignMs = realNowMs();
   }

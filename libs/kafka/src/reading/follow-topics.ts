@@ -10,7 +10,6 @@ import { latestSpans, topicSpans } from './topics.js';
 
 /** A topic and where its reading begins. */
 export interface FollowedTopic {
-  /** Full name, prefix included. */
   topic: string;
   /** From its first record, or with the latest records of each partition, none of them older than `sinceMs` (epoch). */
   from: 'beginning' | { sinceMs: number; maxPerPartition: number };

@@ -4,13 +4,11 @@ import type { Batch, Consumer, KafkaClient } from '../client/kafka-port.js';
 import type { Completion } from './completion.js';
 
 interface Reading {
-  /** Full names, prefix included. */
   topics: readonly string[];
   /** Ends it: well, or with what it rejects with. */
   ending: Completion;
   /** All partitions of the topics are at their beginning: at first, and again when a topic has grown. */
   onAssigned: (consumer: Consumer, assignment: Readonly<Record<string, number[]>>) => void;
-  /** Kafka has answered. */
   onFetch?: () => void;
   /** Takes a fetch of one partition, also one without a record: of markers, aborted or compacted ones alone. */
   onBatch: (consumer: Consumer, batch: Batch) => Promise<void> | void;

@@ -1,6 +1,5 @@
 import { askForStable, type CoordinatedCluster } from './stable-offsets.js';
 
-/** As much of kafkajs's cluster as decides where a partition ends for it, and what a group has committed. */
 interface Cluster extends CoordinatedCluster {
   isolationLevel?: number | undefined;
 }

@@ -4,7 +4,6 @@ import { isLeaderless, leaderNotAvailable } from './leaders.js';
 
 const require = createRequire(import.meta.url);
 
-/** As much of a partition's part of a fetch as is decided by here. */
 interface FetchedData {
   messages: readonly TransactionalMessage[];
   abortedTransactions?: readonly AbortedTransaction[] | null;
@@ -126,7 +125,6 @@ function endsTransaction({ key }: TransactionalMessage): boolean {
   return ENDS.includes(key.readInt16BE(TYPE_AT));
 }
 
-/** As much of kafkajs's part in a consumer group as decides what follows from a fetch that failed. */
 interface RecoveringGroup {
   readonly cluster: { refreshMetadata(): Promise<void> };
   recoverFromFetch(error: { type?: unknown }): Promise<void>;
@@ -167,7 +165,6 @@ interface TopicPartition {
   partition: number;
 }
 
-/** As much of kafkajs's part in the offsets of a group as decides where it goes on. */
 interface OffsetManager {
   readonly cluster: {
     fetchTopicsOffset(

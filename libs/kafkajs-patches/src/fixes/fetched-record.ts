@@ -163,7 +163,6 @@ const NONE = -1;
 export class Cursor {
   constructor(
     readonly buffer: Buffer,
-    /** Where the next part begins. */
     public at: number,
   ) {}
 

@@ -45,7 +45,6 @@ export function withLeaderless(response: MetadataResponse): MetadataResponse {
   return { ...response, parse };
 }
 
-/** As much of kafkajs's pool of brokers as decides when metadata are asked for again. */
 interface MetadataPool {
   metadata: Metadata | null;
   metadataExpireAt: number | null;
@@ -80,7 +79,6 @@ interface TopicOffsets {
   partitions: { partition: number; offset: string }[];
 }
 
-/** As much of kafkajs's cluster as knows where a partition begins and ends. */
 interface OffsetsCluster {
   findTopicPartitionMetadata(topic: string): readonly PartitionMetadata[];
   fetchTopicsOffset(topics: readonly AskedOffsets[]): Promise<TopicOffsets[]>;

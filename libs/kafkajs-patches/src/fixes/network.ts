@@ -5,7 +5,6 @@ import { Semaphore } from '#libs/delivery';
 
 const require = createRequire(import.meta.url);
 
-/** As much of kafkajs's queue of requests to a broker as decides when it looks whether one may be sent. */
 interface RequestQueue {
   readonly pending: readonly unknown[];
   scheduleCheckPendingRequests(): void;
@@ -185,7 +184,6 @@ export type CreateMetadataRequest = (asked: {
   allowAutoTopicCreation?: boolean;
 }) => MetadataRequest;
 
-/** As much of kafkajs's pool of brokers as loads the metadata that it keeps. */
 interface MetadataPool {
   refreshMetadata(topics: readonly string[]): Promise<unknown>;
 }

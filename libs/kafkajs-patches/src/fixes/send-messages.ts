@@ -1,7 +1,6 @@
 import { createRequire } from 'node:module';
 import { isLeaderless, leaderNotAvailable } from './leaders.js';
 
-/** As much of kafkajs as a send goes through. */
 export interface Sending<M = unknown> {
   logger: { error: (message: string, details: object) => void };
   cluster: Cluster;
@@ -54,7 +53,6 @@ interface SendRequest {
 }
 
 type Turn = [count: number, timeMs: number];
-/** What a broker answers. */
 interface Produced {
   topics: readonly { topicName: string; partitions: readonly ProducedPartition[] }[];
 }
@@ -76,7 +74,6 @@ interface TopicData {
 /** The messages of one partition that are sent together. */
 export interface Batch extends PartitionData {
   topic: string;
-  /** How many partitions the topic has. */
   partitions: number;
   /** What the broker answered when it did not take them; undefined where it has answered nothing. */
   refusal?: Error;

@@ -1,6 +1,5 @@
 import { realNowMs } from '#libs/clock';
 
-/** As much of kafkajs's part in a consumer group as decides how long a fetch waits at the broker for something new. */
 export interface FetchingGroup {
   /** In milliseconds. */
   maxWaitTime: number;

@@ -1,4 +1,3 @@
-/** As much of kafkajs's cluster as finds a broker. */
 interface Cluster {
   findBroker: (broker: { nodeId: Broker['nodeId'] }) => Promise<Broker>;
   findGroupCoordinator: (asked: AskedCoordinator) => Promise<Broker>;
@@ -14,7 +13,6 @@ interface AskedCoordinator {
 }
 
 interface ManagerOptions {
-  /** The cluster of one producer. */
   cluster: Cluster;
   transactional: boolean;
 }

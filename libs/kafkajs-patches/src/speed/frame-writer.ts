@@ -31,10 +31,8 @@ const LIKELY_LENGTH_BYTES = 2;
 /** Writes the parts of Kafka's protocol one behind the other into a buffer that grows; its gain is that of `produce-request.ts`. */
 export class FrameWriter {
   buffer = Buffer.allocUnsafeSlow(START_BYTES);
-  /** Where the next part begins. */
   at = 0;
 
-  /** What has been written so far. */
   get written(): Buffer {
     return this.buffer.subarray(0, this.at);
   }
@@ -180,7 +178,6 @@ export class FrameWriter {
     return this;
   }
 
-  /** Makes room for so many bytes more. */
   private reserve(bytes: number): void {
     const needed = this.at + bytes;
     if (needed <= this.buffer.length) return;

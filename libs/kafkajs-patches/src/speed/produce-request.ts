@@ -2,7 +2,6 @@ import { createRequire } from 'node:module';
 import { realEpochMs } from '#libs/clock';
 import { FrameWriter, type Int64, type MessageFields } from './frame-writer.js';
 
-/** What kafkajs makes a produce request of. */
 export interface ProduceFields {
   acks: number;
   timeout: number;
@@ -26,7 +25,6 @@ interface PartitionFields {
   firstSequence?: number;
 }
 
-/** A request as kafkajs's connections send it. */
 export interface KafkajsRequest {
   apiKey: number;
   apiVersion: number;

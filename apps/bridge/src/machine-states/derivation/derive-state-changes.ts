@@ -54,7 +54,6 @@ export interface DerivationContext extends Freshness {
 export interface Derivation {
   /** In the order of their sequence; each with what is remembered after it. */
   events: SequencedEvent[];
-  /** The machine as tracked after all events. */
   next: TrackedMachine;
 }
 

@@ -6,7 +6,6 @@ export interface ChainedPeriod {
   period: Period;
 }
 
-/** The periods of the log, in order. */
 export interface LoggedPeriods {
   periods: readonly Period[];
   /** Its end, in epoch seconds. */

@@ -28,7 +28,6 @@ export interface PeriodsToPublish {
 export interface LogUpToReading {
   /** Null when none was read. */
   log: ActivityLog | null;
-  /** None then. */
   segments: readonly ActivitySegment[];
   /** Time up to which the log is final. */
   settledTime: number;
@@ -54,7 +53,6 @@ function asUnpublished(period: Period): ChainedPeriod {
   return { published: null, period };
 }
 
-/** The periods of a machine that was observed before. */
 function periodsAfter(
   tracked: TrackedMachine,
   reading: MachineStateReading,

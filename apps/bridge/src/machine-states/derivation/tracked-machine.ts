@@ -148,7 +148,6 @@ function identityOf({ state, startTime, revision }: EventIdentity): EventIdentit
   return { state, startTime, revision };
 }
 
-/** The machine as the directory describes it now. */
 export function renamed(tracked: TrackedMachine, info: MachineInfo): TrackedMachine {
   return { ...tracked, ...namesOf(info) };
 }

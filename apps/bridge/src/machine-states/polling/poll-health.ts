@@ -29,12 +29,10 @@ export class PollHealth {
     return this.failing.size;
   }
 
-  /** Whether the machine's latest poll came to nothing. */
   isFailing(machineId: string): boolean {
     return this.failing.has(machineId);
   }
 
-  /** Why the latest failed poll failed, in words. */
   get problem(): string {
     return this.latest === undefined ? '' : describeFailure(this.latest);
   }
@@ -44,7 +42,6 @@ export class PollHealth {
     return this.latest === undefined ? null : { why: this.problem, at: this.latestAt };
   }
 
-  /** Whether the service answers nobody. */
   get isPaused(): boolean {
     return this.breaker.isOpen;
   }
@@ -100,7 +97,6 @@ export class PollHealth {
     if (wasFailing && this.failing.size === 0) this.logger.log({ msg: 'polls are answered again' });
   }
 
-  /** The machine is no longer polled, whatever its latest poll came to. */
   forget(machineId: string): void {
     this.failing.delete(machineId);
   }

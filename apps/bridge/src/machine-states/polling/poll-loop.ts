@@ -15,7 +15,6 @@ import { PollHealth } from './poll-health.js';
 import { PollQueue, type PollTurn, PollTurns } from './poll-turns.js';
 import { PollingMetrics } from './polling-metrics.js';
 
-/** What the service has answered. */
 export interface Poll {
   /** Why the machine was not answered for; null when it was, undefined when it was not asked for. */
   failure: FailedAnswer | null | undefined;

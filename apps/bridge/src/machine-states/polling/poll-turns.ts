@@ -87,7 +87,6 @@ export class PollTurns<T extends Updated> {
     return Math.min(tookMs * REST_PER_FAILURE, MOST_INTERVALS_OF_REST * this.intervalMs);
   }
 
-  /** Its machine is polled no more. */
   end({ place }: PollTurn<T>): void {
     if (place !== undefined) this.plan.leave(place);
   }
@@ -256,7 +255,6 @@ export class PollPlan {
     this.slotMs = intervalMs / SLOTS;
   }
 
-  /** A place after an update at `updatedMs`. */
   take(updatedMs: number): PollPlace {
     const wantedSlot = this.slotAfter(updatedMs);
     this.machines += 1;
@@ -278,7 +276,6 @@ export class PollPlan {
     return Math.min(apart, SLOTS - apart) <= TOLERATED_SLOTS;
   }
 
-  /** The first moment at this place after `afterMs`. */
   nextMs({ phaseMs }: PollPlace, afterMs: number): number {
     const intervals = Math.floor((afterMs - phaseMs) / this.intervalMs) + 1;
     return phaseMs + intervals * this.intervalMs;

@@ -22,7 +22,6 @@ import { namesOf, stateRecord, type TrackedMachine } from '../derivation/tracked
 interface PublicationStep {
   tracked: TrackedMachine;
   records: readonly OutboundRecord[];
-  /** Size of the records and of what is remembered. */
   bytes: number;
 }
 
@@ -189,7 +188,6 @@ export class StatePublisher {
     return isKnown ? [] : [record(TOPICS.registry, names)];
   }
 
-  /** The event as a record of `machine.state-changes.v1`. */
   private stateEventRecord(
     published: SequencedEvent,
     trace: TraceContext | undefined,

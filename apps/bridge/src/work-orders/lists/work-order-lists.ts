@@ -25,7 +25,6 @@ type ListCommand = Command<ListToSet>;
 /** A request's bytes; a service that takes less answers 413, upon which it is split. */
 const MAX_REQUEST_BYTES = 512 * 1024;
 
-/** A list as the service last took it. */
 export interface AppliedList {
   workingOrders: readonly string[];
   /** Epoch seconds. */

@@ -72,7 +72,6 @@ export class OrderRelay {
     return refusals;
   }
 
-  /** The parts of one message by order, and what is refused of it. */
   toRelay(
     orders: readonly OrderMessage[],
     from: RelayedFrom,

@@ -23,7 +23,6 @@ export const ORDER_REFUSALS = WORK_ORDER_QUEUES.orderRefusals;
 
 export interface QueuedOrder {
   orderId: string;
-  /** The input message it comes from. */
   source: OutcomeSource;
   /** Where what follows of that message belongs in traces. */
   trace?: TraceContext | undefined;

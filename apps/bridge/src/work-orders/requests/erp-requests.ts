@@ -24,13 +24,11 @@ import type { FlowHold } from '../../flow-control/index.js';
 import type { OrderRequest } from '../orders/queues.js';
 import { KnownAnswers, RequestLanes, type Waiting } from './request-lanes.js';
 
-/** A message of the queue that waits for its order. */
 export class WaitingRequest implements Waiting {
   readonly machineId: string;
   readonly version: string | undefined;
   failures = 0;
   goneSinceMs: number | undefined;
-  /** GETs made for it. */
   calls: number;
   isDeferred: boolean;
 
@@ -53,7 +51,6 @@ export class WaitingRequest implements Waiting {
   }
 }
 
-/** What an ERP has to say of an order. */
 export interface Orders {
   kind: 'orders';
   messages: readonly OrderMessage[];
@@ -282,7 +279,6 @@ export class ErpRequests {
     return printable(`enrichment ${this.rule.name}: ${why}`);
   }
 
-  /** The ERP has answered for the order, well or not. */
   private works({ begunMs }: Call): void {
     if (this.breaker.succeeded(begunMs)) {
       this.logger.log({ msg: 'enrichment moves again', rule: this.rule.name });
@@ -370,7 +366,6 @@ export class ErpRequests {
     });
   }
 
-  /** Whether the ERP has one of the orders now that it had last. */
   private async hasOther(waiting: WaitingRequest, ownPath: string): Promise<boolean> {
     for (const path of this.lastThere) {
       if (path === ownPath) continue;

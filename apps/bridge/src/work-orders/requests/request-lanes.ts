@@ -20,7 +20,6 @@ export interface Waiting extends LaneEntry {
  */
 export class RequestLanes<W extends Waiting> {
   private readonly queue = new LaneQueue<W>({ maxMachines: 1, maxBytes: Infinity });
-  /** By order. */
   private readonly inCall = new Map<string, W>();
 
   /** Orders that no GET is under way for. */
