@@ -7,12 +7,11 @@ export {
   type IncompleteEntries,
   type Unauthorised,
 } from '#libs/http-calls';
-export { MachineCloudClient } from './machine-cloud-client.js';
+export { type Caller, MachineCloudClient } from './machine-cloud-client.js';
 export {
   type ActivityLogEntry,
   type ClassificationReason,
   type MachineInfo,
   type MachineStateReading,
 } from './machine-data.js';
-export { type Caller } from './authorised-requests.js';
 export { type ClockOffset } from './service-clock.js';

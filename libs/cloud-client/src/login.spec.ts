@@ -3,8 +3,7 @@ import { realDelayMs } from '#libs/clock';
 import { ServiceWithLogin } from '../test/service-with-login.js';
 import { hang, respond, type StubAnswer } from '../../http-calls/test/stub-service.js';
 import * as stubbed from '../test/stubbed-client.js';
-import type { CloudClientOptions } from './authorised-requests.js';
-import type { MachineCloudClient } from './machine-cloud-client.js';
+import type { CloudClientOptions, MachineCloudClient } from './machine-cloud-client.js';
 
 const token = { kind: 'login', email: 'me@example.com', password: 'hunter2' } as const;
 

@@ -1,4 +1,35 @@
-import { applied, bodyRead, type HttpAnswer, listRead, RememberedForm } from '#libs/http-calls';
+import { Clock, realEpochMs } from '#libs/clock';
+import type { ProxySettings, TokenSettings } from '#libs/config';
+import {
+  NO_TRACING,
+  type Span,
+  type TraceContext,
+  traceHeaders,
+  type Tracing,
+} from '#libs/tracing';
+import {
+  callWithToken,
+  type NoToken,
+  openServiceTokens,
+  type TokenSource,
+} from '#libs/access-tokens';
+import {
+  applied,
+  ASKED_FOR,
+  bodyRead,
+  type HeaderList,
+  type HttpAnswer,
+  type HttpCall,
+  type HttpCaller,
+  HttpError,
+  type HttpRequest,
+  HttpTransport,
+  listRead,
+  parseHttpDate,
+  RememberedForm,
+  type SuccessMeaning,
+  toAnswer,
+} from '#libs/http-calls';
 import type {
   ActivityLogEntry,
   ActivityLogQuery,
@@ -8,19 +39,73 @@ import type {
   MachineStateReading,
   WorkOrderListAssignment,
 } from './machine-data.js';
-import type { RequestPace } from './request-pace.js';
-import { type Caller, type CloudClientOptions, AuthorisedRequests } from './authorised-requests.js';
 import {
   parseActivityLog,
   parseClassificationReasons,
   parseMachineInfo,
   parseMachineState,
 } from './parse-answers.js';
-import type { ClockOffset } from './service-clock.js';
+import { RequestPace } from './request-pace.js';
+import { type ClockOffset, ServiceClock } from './service-clock.js';
+
+/** The six operations of the Machine Data Service, by the names the bridge logs and counts them under. */
+type ServiceOperation =
+  | 'getMachineInfo'
+  | 'getMachineState'
+  | 'getMachineActivityLog'
+  | 'getClassificationReasons'
+  | 'setMachineClassification'
+  | 'setWorkOrderList';
+
+/** Operations of which many calls wait: one for each machine. */
+const POLLS: ReadonlySet<ServiceOperation> = new Set(['getMachineState', 'getMachineActivityLog']);
+
+export interface Caller extends HttpCaller {
+  /** The call has waited for its turn under the rate limit already. */
+  readonly hasTurn?: boolean;
+  readonly causes?: readonly Span[];
+}
+
+interface ServiceRequest {
+  operation: ServiceOperation;
+  method: 'GET' | 'POST' | 'PUT';
+  /** Below `/api/v1/`. */
+  path: string;
+  machineId?: string;
+  /** Sent as JSON; `null` is an empty body that still carries the JSON content type. */
+  body?: object | null;
+  /** A larger answer is not read to its end; default 1 MiB. */
+  maxAnswerBytes?: number;
+}
+
+export interface CloudClientOptions {
+  /** Without `/api/v1`. */
+  baseUrl: string;
+  token: TokenSettings;
+  /** How the service wants the reason named in setMachineClassification; default `reasonId`. */
+  reasonField?: 'reasonId' | 'reason';
+  /** Spelling of the machine list's path to begin with; default `mahcineInfo`. */
+  machineInfoPath?: string;
+  /** Real milliseconds for a request, a login too, from sending it to the end of the body; default 10000. */
+  timeoutMs?: number;
+  /** Default 64; a login has one of its own. */
+  maxConnections?: number;
+  /** For all requests to the service together; default no limit. */
+  maxRequestsPerSecond?: number | undefined;
+  /** For calls to the service and requests for tokens, unless they go by plain http; default none. */
+  proxy?: ProxySettings | undefined;
+  /** Ours, with which the service's is compared; default real time. */
+  clock?: Clock;
+  /** Called after every HTTP request; must not throw. */
+  onCall?: (call: HttpCall) => void;
+  /** Default none. */
+  tracing?: Tracing;
+}
 
 /** As the operation table spells it, as its sample does, and as it was meant. */
 const MACHINE_INFO_PATHS = ['mahcineInfo', 'MahcineInfo', 'machineInfo'];
 
+/** An answer has no more by default: many calls are under way, and a hundred without an end must not take gigabytes. */
 const MIB = 1024 * 1024;
 /** 100,000 machines are 15 MB; one such list is read at a time. */
 const MAX_MACHINE_INFO_BYTES = 32 * MIB;
@@ -41,15 +126,41 @@ const classificationReasons = listRead(parseClassificationReasons);
  * that its caller objects to before it is sent, with the objection; and with nothing else.
  */
 export class MachineCloudClient {
-  private readonly requests: AuthorisedRequests;
+  /** For callers that choose what to send when their turn has come; undefined without a rate limit. */
+  readonly turns: RequestPace | undefined;
+  private readonly serviceClock = new ServiceClock();
+  private readonly basePath: string;
+  private readonly timeoutMs: number;
+  private readonly transport: HttpTransport;
+  private readonly tokens: TokenSource;
+  private readonly clock: Clock;
+  private readonly tracing: Tracing;
+  /** Headers with the token that was used last: made once, not for every call. */
+  private headers = headersWith('');
   private readonly reasonField: 'reasonId' | 'reason';
   private readonly machineInfoPath: RememberedForm<string>;
   private readonly reasonListMethod: RememberedForm<'GET' | 'POST'>;
   /** The method is right: a 404 is about the machine (interface: "Errors"). */
   private hasReadReasons = false;
 
-  constructor(options: CloudClientOptions) {
-    this.requests = new AuthorisedRequests(options);
+  constructor({ baseUrl, token, proxy, onCall, ...options }: CloudClientOptions) {
+    const { maxRequestsPerSecond: rate, timeoutMs = 10_000, maxConnections = 64 } = options;
+    const { origin, pathname } = new URL(baseUrl);
+    const turns = rate === undefined ? undefined : new RequestPace(rate);
+    this.turns = turns;
+    // below whatever path the base URL has
+    this.basePath = `${pathname.replace(/\/+$/, '')}/api/v1`;
+    this.timeoutMs = timeoutMs;
+    const surroundings = { timeoutMs, proxy, onCall };
+    const bounds = { maxConnections, maxAnswerBytes: MIB };
+    this.transport = new HttpTransport({ ...surroundings, ...bounds, origin });
+    this.tokens = openServiceTokens(token, {
+      ...surroundings,
+      login: new URL(`${this.basePath}/security/getAPIToken`, baseUrl),
+      ...(turns && { turn: () => turns.awaitTurnAhead() }),
+    });
+    this.clock = options.clock ?? new Clock();
+    this.tracing = options.tracing ?? NO_TRACING;
     this.reasonField = options.reasonField ?? 'reasonId';
     const configuredPath = options.machineInfoPath?.replace(/^\/+/, '') ?? 'mahcineInfo';
     this.machineInfoPath = new RememberedForm([configuredPath, ...MACHINE_INFO_PATHS], isNotFound);
@@ -61,7 +172,7 @@ export class MachineCloudClient {
     const request = { operation: 'getMachineInfo', method: 'GET' } as const;
     const maxAnswerBytes = MAX_MACHINE_INFO_BYTES;
     return this.machineInfoPath.call((path) =>
-      this.requests.call({ ...request, path, maxAnswerBytes }, machineInfo, { signal }),
+      this.call({ ...request, path, maxAnswerBytes }, machineInfo, { signal }),
     );
   }
 
@@ -71,7 +182,7 @@ export class MachineCloudClient {
     caller: Caller = NOBODY,
   ): Promise<HttpAnswer<MachineStateReading>> {
     const request = { operation: 'getMachineState', method: 'GET', path: 'machineState' } as const;
-    return this.requests.call({ ...request, machineId }, machineState, caller);
+    return this.call({ ...request, machineId }, machineState, caller);
   }
 
   /** Interface: MachineActivityLog. */
@@ -82,7 +193,7 @@ export class MachineCloudClient {
     const operation = 'getMachineActivityLog';
     const request = { operation, method: 'POST', path: 'machineActivity', body } as const;
     const maxAnswerBytes = MAX_ACTIVITY_LOG_BYTES;
-    return this.requests.call({ ...request, maxAnswerBytes }, activityLog, caller);
+    return this.call({ ...request, maxAnswerBytes }, activityLog, caller);
   }
 
   /** Interface: MachineClassification, by GET or, where that is refused, by the sample's empty POST. */
@@ -97,7 +208,7 @@ export class MachineCloudClient {
     const methods = this.reasonListMethod;
     const readBy = (method: 'GET' | 'POST') => {
       const body = method === 'POST' ? { body: null } : {};
-      return this.requests.call({ ...request, method, ...body }, classificationReasons, { signal });
+      return this.call({ ...request, method, ...body }, classificationReasons, { signal });
     };
     let answer = await methods.call(readBy);
     // many servers answer so to a method that they do not have, too
@@ -132,36 +243,122 @@ export class MachineCloudClient {
   private classify(body: object, caller: Caller): Promise<HttpAnswer<null>> {
     const operation = 'setMachineClassification';
     const request = { operation, method: 'POST', path: 'machineClassification', body } as const;
-    return this.requests.call(request, applied, caller);
+    return this.call(request, applied, caller);
   }
 
   /** Interface: setWorkOrderList; several machines in one request, or none. */
   setWorkOrderList(
-    assignments: readonly WorkOrderListAssignment[],
+    machines: readonly WorkOrderListAssignment[],
     caller: Caller = NOBODY,
   ): Promise<HttpAnswer<null>> {
-    const machines = assignments.map(({ machineId, workingOrders }) => ({
-      machineId,
-      workingOrders,
-    }));
-    const request = { operation: 'setWorkOrderList', method: 'PUT', body: { machines } } as const;
-    return this.requests.call({ ...request, path: 'workOrderList' }, applied, caller);
-  }
-
-  /** For callers that choose what to send when their turn has come; undefined without a rate limit. */
-  get turns(): Pick<RequestPace, 'awaitTurn' | 'returnTurn'> | undefined {
-    return this.requests.pace;
+    const request = {
+      operation: 'setWorkOrderList',
+      method: 'PUT',
+      path: 'workOrderList',
+    } as const;
+    return this.call({ ...request, body: { machines } }, applied, caller);
   }
 
   /** How far the service's clock is ahead of ours, by its latest answers; undefined while none had a usable `Date`. */
   get clockOffset(): ClockOffset | undefined {
-    return this.requests.clockOffset;
+    return this.serviceClock.offset(this.clock.nowMs());
   }
 
-  /** Waits for calls in flight (each has its deadline), then closes every connection. */
+  /** Waits for calls in flight (each has its deadline), then closes every connection; gives up a login. */
   async close(): Promise<void> {
-    await this.requests.close();
+    await Promise.all([this.transport.close(), this.tokens.close()]);
   }
+
+  private call<T>(
+    request: ServiceRequest,
+    meaning: SuccessMeaning<T>,
+    caller: Caller,
+  ): Promise<HttpAnswer<T>> {
+    const { signal } = caller;
+    const { tokens, turns, timeoutMs } = this;
+    return callWithToken<HttpAnswer<T>>({
+      tokens,
+      timeoutMs,
+      signal,
+      turn:
+        turns &&
+        (async (isAgain) => {
+          if (!isAgain && caller.hasTurn === true) return;
+          await turns.awaitTurn(POLLS.has(request.operation) ? 'poll' : 'lookUp', signal);
+        }),
+      send: (token) => this.send(request, token, meaning, caller),
+      without: (reason) => withoutToken(request.operation, reason),
+    });
+  }
+
+  private async send<T>(
+    request: ServiceRequest,
+    token: string,
+    meaning: SuccessMeaning<T>,
+    caller: Caller,
+  ): Promise<HttpAnswer<T>> {
+    const { clock } = this;
+    const { operation, method } = request;
+    const route = `${this.basePath}/${request.path}`;
+    const path = `${route}${queryOf(request)}`;
+    const { causes = [] } = caller;
+    const span = this.tracing.requestStarts({ operation, method, route, path }, causes);
+    const http = this.authorised(request, path, token, span.context);
+    const sentMs = clock.nowMs();
+    const exchange = await this.transport.exchange(http, caller, span);
+    if (exchange.kind === 'reply' && isDatedBy(clock, exchange.headers.date))
+      this.serviceClock.observe(exchange.headers.date, sentMs, clock.nowMs());
+    return toAnswer(operation, exchange, meaning, realEpochMs());
+  }
+
+  /** With its token as Bearer (interface: "Authentication"). */
+  private authorised(
+    { operation, method, body, maxAnswerBytes }: ServiceRequest,
+    path: string,
+    token: string,
+    context: TraceContext | undefined,
+  ): HttpRequest {
+    if (this.headers.token !== token) this.headers = headersWith(token);
+    const { plain, json } = this.headers;
+    const common = body === undefined ? plain : json;
+    const headers =
+      context === undefined ? common : [...common, ...Object.entries(traceHeaders(context)).flat()];
+    const text = body ? JSON.stringify(body) : null;
+    return { operation, path, method, headers, body: text, token, maxAnswerBytes };
+  }
+}
+
+/** Before it has run ahead by so much, an accelerated clock cannot be told from that of a service that is half as far off. */
+const CLOCKS_APART_MS = 60_000;
+
+/**
+ * Whether an answer's `Date` follows the clock. Beside an accelerated one (`CLOCK_SPEED`) the sandbox's does; a service that
+ * dates by the real time says nothing of the plant's: compared with it, each reason would be postponed until then.
+ */
+function isDatedBy(clock: Clock, date = ''): boolean {
+  const [nowMs, realMs] = [clock.nowMs(), realEpochMs()];
+  if (Math.abs(nowMs - realMs) < CLOCKS_APART_MS) return true;
+  const dateMs = parseHttpDate(date);
+  return dateMs === null || Math.abs(dateMs - nowMs) <= Math.abs(dateMs - realMs);
+}
+
+/** The answer of a call that was not made. Nothing reached the service, as after a network failure. */
+function withoutToken(operation: ServiceOperation, reason: NoToken): HttpAnswer<never> {
+  if (reason.kind === 'refused') return { kind: 'unauthorised', status: 401, why: reason.why };
+  const error = new HttpError('network', operation, `no access token: ${reason.why}`);
+  return { kind: 'retry', afterMs: reason.afterMs, error };
+}
+
+function queryOf({ machineId }: ServiceRequest): string {
+  if (machineId === undefined) return '';
+  // unlike encodeURIComponent this takes any string; a space as %20 is read alike by every server
+  const query = new URLSearchParams({ machineId }).toString();
+  return `?${query.replaceAll('+', '%20')}`;
+}
+
+function headersWith(token: string): { token: string; plain: HeaderList; json: HeaderList } {
+  const plain = [...ASKED_FOR, 'Authorization', `Bearer ${token}`];
+  return { token, plain, json: [...plain, 'Content-Type', 'application/json'] };
 }
 
 function isNotFound(answer: HttpAnswer<unknown>): boolean {

@@ -1,8 +1,7 @@
 import { fixedToken } from '#libs/access-tokens';
 import type { HttpCall } from '#libs/http-calls';
 import { captureLogs, type CapturedLogs } from '../../logging/test/captured-logs.js';
-import type { CloudClientOptions } from '../src/authorised-requests.js';
-import { MachineCloudClient } from '../src/machine-cloud-client.js';
+import { type CloudClientOptions, MachineCloudClient } from '../src/machine-cloud-client.js';
 import { StubService } from '../../http-calls/test/stub-service.js';
 
 /** The service of the running test, as all that follows is. */
