@@ -38,7 +38,7 @@ export {
   type KeyedStateOptions,
   type StateChange,
   type TransactedState,
-} from './keyed-state/keyed-state-options.js';
+} from './keyed-state/keyed-state-partition.js';
 export { KeyedState, type KeyedStateTopic } from './keyed-state/keyed-state-topic.js';
 export { type DeadLetterReason, DeadLetters } from './producer/dead-letters.js';
 export { IdempotentProducer } from './producer/idempotent-producer.js';

@@ -3,8 +3,11 @@ import { Logger } from '@nestjs/common';
 import { withDeadline } from '#libs/clock';
 import type { KafkaMessage, ProducerBatch } from '#libs/kafkajs-patches';
 import type { FetchControl, KafkaClient } from '../client/kafka-port.js';
-import type { InputState, TransactedState } from './keyed-state-options.js';
-import { KeyedStatePartition } from './keyed-state-partition.js';
+import {
+  type InputState,
+  KeyedStatePartition,
+  type TransactedState,
+} from './keyed-state-partition.js';
 
 const nextTurn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 /** A time-out of the client is many times as long. */

@@ -3,8 +3,12 @@ import { everyRealMs } from '#libs/clock';
 import { describeKafkaFailure } from '../client/describe-kafka-failure.js';
 import type { FetchControl, KafkaMessage } from '../client/kafka-port.js';
 import { partitionCount } from '../reading/topics.js';
-import type { InputState, KeyedStateOptions, TransactedState } from './keyed-state-options.js';
-import { KeyedStatePartition } from './keyed-state-partition.js';
+import {
+  type InputState,
+  type KeyedStateOptions,
+  KeyedStatePartition,
+  type TransactedState,
+} from './keyed-state-partition.js';
 
 /** A broker may not know of partitions that were added a moment ago. */
 const GROWTH_CHECK_MS = 30_000;
