@@ -62,7 +62,10 @@ const forbidden = [
   {
     name: 'look-ups-do-not-know-commands',
     comment: 'What reads from the service works without the delivery of commands to it.',
-    from: { path: '^apps/bridge/src/(machine-directory|machine-states|equipment)/', pathNot: SPEC },
+    from: {
+      path: '^apps/bridge/src/(machine-directory|machine-states|work-orders/equipment)/',
+      pathNot: SPEC,
+    },
     to: { path: '^apps/bridge/src/delivery/' },
   },
   {

@@ -232,10 +232,7 @@ export class MachineCloudClient {
     return this.classify({ machineId, startTime, ...end, [this.reasonField]: reasonId }, caller);
   }
 
-  /**
-   * Interface: setMachineClassification, without machine, reason and times: sets nothing, and is to be answered with
-   * 422. Shows whether the path of the operation is right.
-   */
+  /** Interface: setMachineClassification without a machine. Sets nothing; a 422 shows that the path is right. */
   setNoMachineClassification(caller: Caller = NOBODY): Promise<HttpAnswer<null>> {
     return this.classify({ machineId: '', [this.reasonField]: '' }, caller);
   }

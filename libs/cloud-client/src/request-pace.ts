@@ -40,11 +40,7 @@ export class RequestPace {
     this.release();
   }
 
-  /**
-   * Waits for the caller's turn. What a command sends is chosen when it has come.
-   *
-   * @throws the reason of `signal` as soon as that aborts; the turn is then left to others
-   */
+  /** Waits for a turn, when a command chooses what to send. @throws the signal's reason; others get the turn then */
   async awaitTurn(kind: TurnKind, signal?: AbortSignal): Promise<void> {
     signal?.throwIfAborted();
     const waiting = this.waiting[kind];

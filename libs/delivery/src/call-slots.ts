@@ -34,10 +34,7 @@ export class Semaphore {
     return this.inUse;
   }
 
-  /**
-   * Calls back with the slots, at once when they are free; they must be given back by {@link release}. Who asks for more
-   * than there are has all of them alone.
-   */
+  /** Calls back with the slots, for {@link release} to give back; who asks for more than there are has all alone. */
   acquire(onSlots: () => void, slots = 1): void {
     this.waiting.push({ slots, onSlots });
     this.serve();

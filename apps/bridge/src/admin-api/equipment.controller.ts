@@ -1,5 +1,5 @@
 import { Controller, Get, Optional, UseGuards } from '@nestjs/common';
-import { type UnmappedWorkCentre, UnmappedWorkCentres } from '../equipment/index.js';
+import { type UnmappedWorkCentre, UnmappedWorkCentres } from '../work-orders/index.js';
 import { ApiTokenGuard } from './api-token.guard.js';
 
 @Controller('api/equipment')

@@ -16,10 +16,7 @@ import { ServiceCaller } from './service-caller.js';
 import { RETRY_BACK_OFF } from './verdict.js';
 import { WakeTimer } from './wake-timer.js';
 
-/**
- * Calls that began together end within a few milliseconds of each other. Their machines share a call again: a batch
- * that has once been split would stay split, and cost a call for each of its parts, time and again.
- */
+/** Calls that began together end so close to each other: a batch that was once split would else stay split. */
 const REUNION_MS = 5;
 
 /**
@@ -70,11 +67,7 @@ export class CommandDispatcher<P> {
     return this.waiters.size > 0 ? this.status.breaker.openBecause : undefined;
   }
 
-  /**
-   * Queues what is to be done at a machine; the results of its message get one.
-   *
-   * @param item its place in the message, from 0
-   */
+  /** Queues what is to be done at a machine; its message's results get one. `item` is its place there, from 0. */
   submitCommand(machineId: string, payload: P, results: MessageResults, item = 0): void {
     const { message } = results;
     if (message.revoked.aborted) {
@@ -103,10 +96,7 @@ export class CommandDispatcher<P> {
     else this.timer.wakeAt(realNowMs() + lingerMs);
   }
 
-  /**
-   * Asks for a slot for what is ready, one at a time, since machines that share a call need only one; and for what is
-   * not ready yet when its time has come.
-   */
+  /** Asks for one slot at a time, since machines that share a call need only one; later for what is not ready yet. */
   private requestSlots(calls = 1): void {
     const { slots } = this.options;
     const { queue } = this.lanes;
@@ -267,10 +257,7 @@ export class CommandDispatcher<P> {
     }
   }
 
-  /**
-   * Whether commands wait that have failed before, with none under way and none ready: one that is ready waits for a slot
-   * alone.
-   */
+  /** Whether commands that have failed wait, with none under way and none ready, which waits for a slot alone. */
   private isStuck(): boolean {
     const { queue } = this.lanes;
     if (this.calls.underWay > 0 || queue.readyMachines(realNowMs()) > 0) return false;
@@ -299,10 +286,7 @@ class CallSpread {
     if (isFull) this.latestFullMs = nowMs;
   }
 
-  /**
-   * One where commands come so fast that calls fill up, for calls are what keeps them waiting then; and one for
-   * those that come on their own: a slow call holds up nothing else. In between, up to four.
-   */
+  /** One where calls fill up, or where commands come on their own and hold up nothing; in between, up to four. */
   callsFor(machines: number, nowMs: number): number {
     const isFast = nowMs - this.latestFullMs < RELEVANT_MS;
     const [oldestMs = -Infinity] = this.latestMs;

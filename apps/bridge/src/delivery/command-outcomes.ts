@@ -39,10 +39,7 @@ import {
 } from './command.js';
 import { RecentOutcomes } from './recent-outcomes.js';
 
-/**
- * Turns the results of input messages into records for the transaction that commits their offsets: an outcome per
- * machine, a dead letter per message at fault.
- */
+/** Turns results into records for the transaction of their offsets: outcomes by machine, dead letters by message. */
 @Injectable()
 export class CommandOutcomes {
   private readonly topicPrefix: string;
@@ -293,10 +290,7 @@ function shownOf(workingOrders: readonly string[] | undefined): readonly string[
 
 const WEIGHT = { superseded: 0, applied: 1, rejected: 2 } as const;
 
-/**
- * Keeps one final result for each machine, or machine and order, of a message: a rejection counts before an applied
- * list, and that before a superseded one.
- */
+/** Keeps one final result for each machine, or machine and order: rejected before applied before superseded. */
 function oneOfEach(results: readonly CommandResult[]): readonly CommandResult[] {
   if (results.length < 2) return results;
   const found = new Map<string, CommandResult>();

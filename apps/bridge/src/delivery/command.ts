@@ -260,10 +260,7 @@ export type Admission =
   | { kind: 'superseded'; detail: string }
   /** Its time has not come; `waitMs` is real time. */
   | { kind: 'not-yet'; waitMs: number }
-  /**
-   * What it is judged by cannot be asked for just now, which passes: `why` in the words of the look-up's answer, and
-   * for how long the service asks to be left alone (`afterMs`, real time; null where it does not).
-   */
+  /** It cannot be asked for now, which passes; `afterMs` (real time) is what the service asks to wait, if it does. */
   | { kind: 'unavailable'; why: string; afterMs: number | null };
 
 export type Unavailable = Extract<Admission, { kind: 'unavailable' }>;
@@ -285,10 +282,7 @@ export interface DispatcherOptions<P> {
   /** Shared with the other flows: the service bears so many calls at once, of whatever kind. */
   slots: CallSlots;
   limits: BatchLimits;
-  /**
-   * Bytes of a payload in a request; without it, sizes play no part. Asked when a batch is built: many commands never get
-   * there, and the payload may change until then.
-   */
+  /** Bytes of a payload in a request, asked when a batch is built: until then it may change; by default, 0. */
   sizeOf?: (payload: P) => number;
   /** Real milliseconds a command may wait for others to share its call. */
   lingerMs: number;
@@ -301,10 +295,7 @@ export interface DispatcherOptions<P> {
    * again.
    */
   call: (commands: readonly Command<P>[], permit: TracedPermit) => Promise<CallAnswer>;
-  /**
-   * Makes a call of the same operation that names no machine and changes nothing, to see whether the way to it is
-   * right. Rejects as `call` does.
-   */
+  /** Calls the same operation without a machine, to see whether the way to it is right. Rejects as `call` does. */
   callEmpty: (permit: TracedPermit) => Promise<ServiceAnswer>;
   /**
    * In how many real milliseconds a command is tried again that the service has refused with this status, since it may

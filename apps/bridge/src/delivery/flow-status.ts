@@ -159,10 +159,7 @@ export class Breaker extends ProbingBreaker {
     return !this.isOpen && this.failures > 0;
   }
 
-  /**
-   * Nothing is under way, and perhaps nothing will fail for long: all that waits may wait for as long as the
-   * service has asked. Returns whether that opened the breaker.
-   */
+  /** All that waits may wait for long because the service has asked for it. Returns whether that opened it. */
   review(nowMs: number): boolean {
     // A single failure of a single machine shows nothing, however long ago it was.
     const areMany = this.failures > 1 || this.failing.areSeveral;

@@ -97,10 +97,7 @@ export class LaneQueue<T extends LaneEntry> {
     return this.takeOf(ready, Math.ceil(ready.size / calls));
   }
 
-  /**
-   * As {@link takeBatch}, to see whether anything gets through: of machines whose last call did not go wrong, if there
-   * are any. Others may fail for reasons of their own, and be many.
-   */
+  /** As {@link takeBatch}, of machines whose last call went well if possible, to see if anything gets through. */
   takeProbe(nowMs: number): T[] {
     const ready = this.readyAt(nowMs);
     const blameless = [...ready].filter(({ hasFailed }) => !hasFailed);
@@ -142,10 +139,7 @@ export class LaneQueue<T extends LaneEntry> {
     return chosen;
   }
 
-  /**
-   * Nothing of the machine is under way any more; the next entry that waits goes at `notBeforeMs` at the
-   * earliest. With none waiting that is forgotten.
-   */
+  /** The machine's entry is no more under way; its next goes at `notBeforeMs` at the earliest, if one waits. */
   releaseMachine(machineId: string, quality: CallQuality, notBeforeMs = 0): void {
     const lane = this.laneOf(machineId);
     lane.callEnded(quality, notBeforeMs);
@@ -176,10 +170,7 @@ export class LaneQueue<T extends LaneEntry> {
     return removed;
   }
 
-  /**
-   * Lifts the batch limits of all machines: the service was at fault, not they. In case it was some of
-   * them after all, those who have failed go behind the others.
-   */
+  /** Lifts all batch limits: the service was at fault. In case some machine was, those that failed go last. */
   liftBatchLimits(): void {
     for (const lane of this.lanes.values()) lane.batchLimit = NO_BATCH_LIMIT;
     for (const machineId of this.idleSuspects) this.lanes.delete(machineId);
@@ -304,10 +295,7 @@ export interface SlowCall {
   readonly slowness: number;
 }
 
-/**
- * A machine that is not suspected shares a call with as many as a call may have. A small integer: every lane
- * has one, and Infinity would be an object of its own in each.
- */
+/** For a machine that is not suspected. A small integer: Infinity would be an object of its own in every lane. */
 export const NO_BATCH_LIMIT = 2 ** 30;
 /** Few rounds until the machine at fault is alone: in each, those that share its call wait with it. */
 const SHARE = 8;

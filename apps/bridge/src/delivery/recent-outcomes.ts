@@ -63,10 +63,7 @@ class OutcomeRing {
   }
 }
 
-/**
- * Without a list, which would be kept for nothing, and with all fields that are written over: a `sender` that such a
- * write adds to the source costs more than all of the rest.
- */
+/** Without a list, and with all fields that are written over: to add a `sender` costs more than all of the rest. */
 function copyOf(type: OutcomeType, outcome: CommandOutcome): RecentOutcome {
   const { machineId, orderId, code, detail, attempts, appliedAt } = outcome;
   const { topic, partition, offset, messageId, sender } = outcome.source;

@@ -117,10 +117,7 @@ type Review = 'at-fault' | 'undecided' | 'call-empty';
 const REFUSED_LONG_MS = 2000;
 /** A call that began so shortly before that one counts as beside it. */
 const BESIDE_MS = 1000;
-/**
- * So many commands may be given up because of empty calls before one is applied again. A service that refuses every
- * command and still answers an empty one as it should has more wrong with it than these messages.
- */
+/** Commands given up because of empty calls before one is applied: beyond it, more is wrong than these messages. */
 const MOST_BY_EMPTY_CALLS = 3;
 
 /**

@@ -117,10 +117,7 @@ export class DowntimeReasons {
       : undefined;
   }
 
-  /**
-   * For how long the start has certainly passed on either clock, if the service's is no further behind; negative before
-   * that. In the clock's time.
-   */
+  /** For how long the start has certainly passed on both clocks, in the clock's time; negative before that. */
   private passedMs(startTime: number, mostBehindMs = Infinity): number {
     const { offsetMs, errorMs } = this.cloud.clockOffset ?? { offsetMs: 0, errorMs: 0 };
     const aheadMs = Math.max(Math.min(0, offsetMs - errorMs), -mostBehindMs);

@@ -116,11 +116,7 @@ export class FlowControls implements OnModuleDestroy {
     return before;
   }
 
-  /**
-   * Lets the flow go on in all processes; returns the pause that ends, if it was paused by hand.
-   *
-   * @throws ControlNotTakenError
-   */
+  /** Lets the flow go on everywhere; returns the pause that ends, if any. @throws ControlNotTakenError */
   async resume(flow: Flow, by: string | null): Promise<FlowControl | undefined> {
     const before = this.pauseOf(flow);
     const since = this.clock.nowSeconds();

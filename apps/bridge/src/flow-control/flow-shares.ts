@@ -35,10 +35,7 @@ const FRESH_MS = 3 * INTERVAL_MS;
 const MAX_RECORDS_AT_START = 1000;
 const STOP_DEADLINE_MS = 1000;
 
-/**
- * What the processes of the group report of their flows. Only answers to operators depend on it: while the topic cannot
- * be written or read, this process knows of itself alone.
- */
+/** What the processes report of their flows, for operators: without the topic a process knows of itself alone. */
 @Injectable()
 export class GroupShares implements OnModuleDestroy {
   /** A consumer group may have many processes on a host, and a container has the same process id each time. */

@@ -1,18 +1,12 @@
 import { type HttpAnswer, describeUnauthorised } from '#libs/cloud-client';
 import type { Rejection } from '#libs/contracts';
 
-/**
- * The directory's answer on a machine or reason. `unverifiable`: the token may not ask, or the answer makes no sense;
- * the service itself decides when it is called.
- */
+/** `unverifiable`: the token may not ask, or the answer makes no sense; the service decides when it is called. */
 export type DirectoryAnswer = 'known' | 'unknown' | LookUpFailure;
 
 export type LookUpFailure = 'unverifiable' | Unavailable;
 
-/**
- * The service cannot be asked just now, which passes. `why` in the words of the failed look-up; `afterMs`, real time,
- * is what the service asks to wait (null where it asks nothing).
- */
+/** The service cannot be asked just now. `afterMs`, real time, is what it asks to wait; null where nothing. */
 interface Unavailable {
   kind: 'unavailable';
   why: string;

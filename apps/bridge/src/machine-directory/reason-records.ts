@@ -54,10 +54,7 @@ export class ReasonRecords {
     this.waiting.delete(machineId);
   }
 
-  /**
-   * A machine's reasons have been read; null where the service does not know the machine. An empty list is published as
-   * well, in place of reasons only once the next that is due is empty, too: a gateway may answer so once.
-   */
+  /** Null where the service does not know the machine. An empty list replaces reasons only once the next is, too. */
   reasonsRead(machineId: string, reasons: readonly ClassificationReason[] | null): void {
     const updatedAt = this.clock.nowSeconds();
     const known = this.published.get(machineId);

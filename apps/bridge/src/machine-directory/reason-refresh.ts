@@ -15,10 +15,7 @@ const SHARE = 1 / 5;
 const TAKEN_UP_AT_ONCE = 256;
 const BACK_OFF = { baseMs: 5000, capMs: 300_000 };
 
-/**
- * Keeps published reasons no older than `REASONS_REFRESH_SECONDS`, a few machines at a time: nobody waits for it.
- * Machines are queued whenever the directory has been read.
- */
+/** Keeps published reasons no older than `REASONS_REFRESH_SECONDS`, a few machines at a time. */
 @Injectable()
 export class ReasonRefresh implements BeforeApplicationShutdown {
   private readonly logger = new Logger('ReasonRefresh');
@@ -50,10 +47,7 @@ export class ReasonRefresh implements BeforeApplicationShutdown {
     if (this.workers < AT_ONCE) void this.work();
   }
 
-  /**
-   * The machine is gone, or another process's from now on. When it is queued again, its reasons are
-   * read and published, whatever was published before.
-   */
+  /** The machine is gone, or another process's: queued again, its reasons are published whatever was before. */
   forget(machineId: string): void {
     this.waiting.delete(machineId);
     this.underWay.delete(machineId);

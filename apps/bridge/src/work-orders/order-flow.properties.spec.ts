@@ -13,7 +13,7 @@ import {
 } from '#libs/order-ledger';
 import { bridgeSettings } from '../platform/testing/bridge-settings.js';
 import { CommandOutcomes, type MessageResults } from '../delivery/index.js';
-import type { Equipment, UnmappedWorkCentres } from '../equipment/index.js';
+import type { Equipment, UnmappedWorkCentres } from './equipment/equipment.js';
 import type { MachineDirectory } from '../machine-directory/index.js';
 import { type ListToSet, ordersOf, type WorkOrderLists } from './lists/work-order-lists.js';
 import { Assignments } from './orders/assignments.js';

@@ -1,8 +1,8 @@
 import { Global, Injectable, Module } from '@nestjs/common';
 import type { KeyedStateTopic } from '#libs/kafka';
 import { DeliveryModule } from '../delivery/index.js';
-import { EquipmentModule } from '../equipment/index.js';
 import { MachineDirectoryModule } from '../machine-directory/index.js';
+import { Equipment, UnmappedWorkCentres } from './equipment/equipment.js';
 import { Assignments } from './orders/assignments.js';
 import { ListWatermarks } from './lists/list-watermarks.js';
 import { WorkOrderListsController } from './lists/work-order-lists.controller.js';
@@ -27,9 +27,11 @@ export class WorkOrderTopics {
 /** Global: the consumer takes {@link WorkOrderTopics} if this flow is on, and cannot import what may be off. */
 @Global()
 @Module({
-  imports: [DeliveryModule, EquipmentModule, MachineDirectoryModule],
+  imports: [DeliveryModule, MachineDirectoryModule],
   controllers: [WorkOrderListsController, WorkOrdersController, QueuesController],
   providers: [
+    Equipment,
+    UnmappedWorkCentres,
     ListWatermarks,
     WorkOrderLists,
     Assignments,
@@ -40,6 +42,6 @@ export class WorkOrderTopics {
     OrderLedger,
     WorkOrderTopics,
   ],
-  exports: [EquipmentModule, OrderRequests, WorkOrderLists, WorkOrderTopics],
+  exports: [OrderRequests, UnmappedWorkCentres, WorkOrderLists, WorkOrderTopics],
 })
 export class WorkOrdersModule {}

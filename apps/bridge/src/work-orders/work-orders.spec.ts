@@ -6,7 +6,7 @@ import type { CommandOutcome, MessageHeaders } from '#libs/contracts';
 import { EquipmentMap } from '#libs/erp-formats';
 import { type InboundMessage, type OutboundRecord, RecordRefusedError } from '#libs/kafka';
 import type { AssignedOperation, KnownOrder } from '#libs/order-ledger';
-import { Equipment } from '../equipment/index.js';
+import { Equipment } from './equipment/equipment.js';
 import type { MessageResults } from '../delivery/index.js';
 import { inboundMessage } from '../delivery/testing/inbound-message.js';
 import { MachineDirectory } from '../machine-directory/index.js';

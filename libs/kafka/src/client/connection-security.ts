@@ -23,10 +23,7 @@ export interface ConnectionSecurity {
   fileProblems: () => string[];
 }
 
-/**
- * Certificates, keys and passwords are looked up for each new connection, so that files may be replaced while the
- * process runs. Connections that are open stay as they are until a broker ends them.
- */
+/** Looks certificates, keys and passwords up for each new connection, so that files may be replaced meanwhile. */
 export function secureConnections({ tls, sasl }: KafkaSettings): ConnectionSecurity {
   const tlsFiles = tls && new WatchedFiles(tls);
   const login = sasl && new WatchedFiles(sasl);

@@ -9,10 +9,7 @@ interface Failures {
   topics: readonly string[];
 }
 
-/**
- * What fails and is tried again, as long as it goes on failing. Pure: times are real milliseconds, of the same clock
- * all of them.
- */
+/** What fails and is tried again, for as long as it fails. Pure: times are real milliseconds of one clock. */
 export class ConsecutiveFailures {
   private run: Failures | undefined;
 
@@ -22,11 +19,7 @@ export class ConsecutiveFailures {
    */
   constructor(private readonly overAfterMs = Infinity) {}
 
-  /**
-   * Returns how many failures there have been in a row, with this one.
-   *
-   * @param topics what it was that failed had to do with
-   */
+  /** Returns the failures in a row with this one, which had to do with these topics. */
   failed(nowMs: number, why: string, topics: readonly string[] = []): number {
     const { sinceMs, count } = this.current(nowMs) ?? { sinceMs: nowMs, count: 0 };
     this.run = { sinceMs, latestMs: nowMs, count: count + 1, why, topics };

@@ -20,11 +20,7 @@ const CONFIG_NAMES = [
   'max.message.bytes',
 ];
 
-/**
- * Describes the topics that exist, and that the client may describe.
- *
- * @throws when Kafka does not answer
- */
+/** Describes the topics that exist and may be described. @throws when Kafka does not answer */
 export async function describeTopics(
   kafka: KafkaClient,
   names: readonly string[],
@@ -61,11 +57,7 @@ async function readableConfigs(
   }
 }
 
-/**
- * Asks the brokers whether they would create these topics, and creates none.
- *
- * @returns why not, in words, by the name of the topic
- */
+/** Asks the brokers, without creating them, why they would not create these topics; in words, by name. */
 export async function refusedTopics(
   kafka: KafkaClient,
   topics: readonly TopicSpecification[],

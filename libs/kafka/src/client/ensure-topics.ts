@@ -78,10 +78,7 @@ async function partitionCounts(
   return new Map(topics.map(({ name, partitions }) => [name, partitions.length]));
 }
 
-/**
- * Creates all in one request: a broker that makes the logs of earlier ones does not know those of a later request until
- * it is done.
- */
+/** All in one request: a broker that makes the logs of earlier ones does not know those of a later one until then. */
 async function createMissing(
   admin: Admin,
   missing: readonly TopicSpecification[],
@@ -240,11 +237,7 @@ async function withDeletion(admin: Admin, kept: readonly string[]): Promise<stri
   });
 }
 
-/**
- * Of each topic the settings with these names.
- *
- * @throws also where one of the topics may not be read
- */
+/** The settings with these names by topic. @throws also where one of the topics may not be read */
 export async function configsOf(
   admin: Admin,
   topics: readonly string[],

@@ -13,10 +13,7 @@ export async function withAdmin<T>(
   }
 }
 
-/**
- * As `Promise.all`, but it rejects only once all have ended: what a client is still asked after its disconnect opens a
- * connection that nobody closes.
- */
+/** As `Promise.all`, but rejects once all have ended: what is asked after a disconnect leaves a connection open. */
 export async function allEnded<T extends readonly unknown[] | []>(
   asked: T,
 ): Promise<{ -readonly [Each in keyof T]: Awaited<T[Each]> }> {

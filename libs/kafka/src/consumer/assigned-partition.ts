@@ -12,10 +12,7 @@ import type { TransactionEntry } from './pending-entries.js';
 export interface PartitionLimits {
   /** Fetched messages that others have not overtaken. */
   maxUnfinished: number;
-  /**
-   * Messages that others have overtaken, of all partitions; each partition may have `maxUnfinished` of them whatever the
-   * others have. They wait for few machines, which must not hold up the rest.
-   */
+  /** Overtaken messages of all partitions, which wait for few machines; each partition may have `maxUnfinished`. */
   maxOvertaken: number;
   maxUnfinishedBytes: number;
   /** How far messages may be finished ahead of the lowest unfinished one: so many are delivered again after a crash. */
@@ -52,10 +49,7 @@ export interface PartitionBacklog {
   lag: number;
 }
 
-/**
- * Why fetched messages are not handed over yet: their keyed state is not restored, the progress of earlier owners is
- * not read, or a rebalance is under way.
- */
+/** Why fetched messages are not handed over yet. */
 type PauseReason = 'state' | 'progress' | 'rebalance';
 
 const MIB = 1024 * 1024;
@@ -187,11 +181,7 @@ export class AssignedPartition {
     this.floor = this.acknowledged;
   }
 
-  /**
-   * Buffers a fetch; returns whether the partition must be paused now.
-   *
-   * @param end the offset behind the fetch, including transaction markers
-   */
+  /** Buffers a fetch, which ends before `end`, markers included; returns whether the partition must be paused. */
   bufferFetched(records: readonly FetchedRecord[], end = 0): boolean {
     if (this.revoked.aborted) return false;
     const [first] = records;

@@ -56,10 +56,7 @@ export class AssignedPartitions {
     for (const owned of this.owned.values()) owned.resumeIfShort();
   }
 
-  /**
-   * Takes the assignment of a rebalance. Nothing of a new partition is handed over until the progress of earlier owners
-   * is read and, where `mustWait` says so, until {@link stateRestored}.
-   */
+  /** Takes an assignment. A new partition waits for the progress of earlier owners and, if `mustWait`, for state. */
   assignPartitions(
     assignment: PartitionAssignment,
     mustWait: (topic: string, partition: number) => boolean,
@@ -78,10 +75,7 @@ export class AssignedPartitions {
     }
   }
 
-  /**
-   * Returns whether the partition must be paused. A fetch whose partition was revoked meanwhile is ignored: a commit
-   * for it would skip messages that the new owner has not finished.
-   */
+  /** Returns whether to pause. A fetch of a partition revoked meanwhile is ignored: its commit would skip messages. */
   bufferFetched(from: FetchedFrom, messages: readonly FetchedRecord[]): boolean {
     const key = keyOf(from.topic, from.partition);
     let owned = this.owned.get(key);

@@ -34,11 +34,7 @@ export class CommittedOffsets {
     private readonly groupId: string,
   ) {}
 
-  /**
-   * Undefined where the partition is no more.
-   *
-   * @throws the broker's error; that a partition has no leader, of that partition alone
-   */
+  /** Undefined where the partition is no more. @throws the broker's error, or that this partition has no leader */
   fetchProgress(topic: string, partition: number): Promise<CommittedProgress | undefined> {
     return new Promise((resolve, reject) => {
       this.asked.push({ topic, partition, resolve, reject });

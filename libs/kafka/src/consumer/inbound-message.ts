@@ -100,10 +100,7 @@ export class PartitionMessage implements InboundRecord {
     return this.record.unreadable;
   }
 
-  /**
-   * Aborts when its partition is revoked or the process stops. No call may begin for it then: it is delivered again to
-   * the new owner.
-   */
+  /** Aborts when its partition is revoked or the process stops: no call may begin, the new owner gets it again. */
   get revoked(): AbortSignal {
     return this.assigned.revoked;
   }
@@ -114,11 +111,7 @@ export class PartitionMessage implements InboundRecord {
     return this.publishedItems?.has(item) === true || progress.isItemDone(this.offset, item);
   }
 
-  /**
-   * Publishes records before it is finished.
-   *
-   * @param item the item that is done with them, and not to be done again after a redelivery
-   */
+  /** Publishes records before its end; `item` is done with them, and not to be done after a redelivery. */
   publish(records: readonly OutboundRecord[], item?: number): void {
     if (this.state === 'ended' || (item !== undefined && this.isItemDone(item))) return;
     if (item !== undefined) (this.publishedItems ??= new Set()).add(item);
@@ -241,10 +234,7 @@ export type WhenRefused = (refusal: RecordRefusedError) => readonly OutboundReco
 /** Takes messages of one partition in the order of their offsets; they end in any order. */
 export type MessageHandler = (messages: readonly InboundMessage[]) => Promise<void>;
 
-/**
- * Decodes a value before its message is handed over: at once, later, or undefined for a value that is left as it is.
- * The messages behind it in its partition wait for it, those of other partitions do not.
- */
+/** Decodes a value, at once or later; undefined leaves it as it is. Messages behind it in the partition wait. */
 export type ValueDecoder = (
   message: InboundMessage,
 ) => Parsed<Buffer> | Promise<Parsed<Buffer>> | undefined;

@@ -37,11 +37,7 @@ export interface KafkaConsumerOptions {
   kafka: KafkaClient;
   groupId: string;
   topicPrefix: string;
-  /**
-   * Finishes a message that cannot be handled, however often it is handed over.
-   *
-   * @param isAnswered its calls have been answered, and what they led to cannot be published
-   */
+  /** Finishes a message that cannot be handled; `isAnswered`: its calls were, and their outcome cannot be published. */
   giveUp: (message: InboundMessage, isAnswered: boolean) => void;
   /** Topics that hold the bridge's own state, shared out with the input topics. */
   stateTopics: readonly KeyedStateTopic[];
@@ -113,11 +109,7 @@ export class KafkaConsumer {
     for (const state of options.stateTopics) state.attachConsumer(supervised, this.partitions);
   }
 
-  /**
-   * Resolves once the consumer is under supervision; joining the group goes on behind it.
-   *
-   * @param names of the input topics, without the prefix
-   */
+  /** Resolves under supervision; joining goes on behind it. `names` are the inputs', without the prefix. */
   async start(names: readonly string[]): Promise<void> {
     const { supervised: consumer, options, stopping } = this;
     await options.prepare(stopping.signal, (problem) => {
@@ -315,10 +307,7 @@ export class CallDrain {
     this.calls.resume();
   }
 
-  /**
-   * The same for a stop, and gives up all that waits for a call. Not sooner: of a message for several machines, one may
-   * wait while another is called.
-   */
+  /** As for a revocation, then gives up what waits: of one message, a machine may wait while another is called. */
   async drainForStop(): Promise<void> {
     await this.drainCalls(FINISH_DEADLINE_MS, STOP_COMMIT_DEADLINE_MS);
     const closed = this.partitions.closeBuffers();
@@ -336,10 +325,7 @@ export class CallDrain {
   }
 }
 
-/**
- * Nest's way into Kafka: controllers name topics with `@EventPattern`, without the prefix, and are handed their
- * messages in chunks.
- */
+/** Nest's way into Kafka: controllers name topics without the prefix, and take their messages in chunks. */
 export class KafkaConsumerStrategy extends Server implements CustomTransportStrategy {
   protected override readonly logger = new Logger('Consumer');
   readonly consumer: KafkaConsumer;

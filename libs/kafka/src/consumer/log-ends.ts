@@ -26,10 +26,7 @@ export class LogEnds {
   end = 0;
   /** Whatever was deleted below this is logged. */
   private lostUpTo = 0;
-  /**
-   * The first transaction of a producer that stays open. Of what is behind its first record, committed or not, Kafka
-   * hands nothing on: without this, such messages wait and nobody knows why.
-   */
+  /** A producer's open transaction: nothing behind its first record is handed on, and nobody would know why. */
   private open: { offset: number; sinceMs: number; seenMs: number; isLogged: boolean } | undefined;
 
   constructor(

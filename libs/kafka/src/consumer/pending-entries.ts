@@ -14,10 +14,7 @@ export interface TransactedMessage {
   readonly offset: number;
 }
 
-/**
- * Records that belong in one transaction: those that finish messages, with their offsets, or that come before. A class,
- * because there are tens of thousands a second.
- */
+/** Records for one transaction that end messages or come before. A class: there are tens of thousands a second. */
 export class TransactionEntry<M extends TransactedMessage = TransactedMessage> {
   readonly offsets: readonly number[];
   bytes: number;
@@ -82,10 +79,7 @@ export class PendingEntries {
   private most = MAX_ENTRIES;
   /** The end of each topic set's back-off. Undefined while all go together. */
   private failing: Map<string, number> | undefined;
-  /**
-   * The metadata has no room for what waits. It is tried again when another entry comes, or when the back-off of a
-   * topic set ends, whose commit may make room; Infinity where none backs off.
-   */
+  /** No room in the metadata: tried again with the next entry or the end of a back-off (Infinity for none). */
   private blockedUntilMs: number | undefined;
 
   constructor(private readonly progress: Pick<PartitionProgress, 'positionAfter'>) {}
@@ -167,10 +161,7 @@ export class PendingEntries {
     if (this.failing.size === 0) this.failing = undefined;
   }
 
-  /**
-   * After a failure each topic set goes by itself; where the transaction was of one, that backs off. Of messages that
-   * go as a whole, whatever their topic sets, it is that of their ends.
-   */
+  /** Each topic set goes by itself; one that was alone backs off, of whole messages that of their ends. */
   transactionFailed(entries: readonly TransactionEntry[], untilMs: number): void {
     const areWhole = this.failing !== undefined && new Set(entries.map(topicSetOf)).size > 1;
     const ends = areWhole ? entries.filter(({ isLast }) => isLast) : entries;
@@ -298,10 +289,7 @@ function sequencesOf(entry: TransactionEntry): (number | string)[] {
   return [...entry.offsets, ...keysOf(entry)];
 }
 
-/**
- * Names the sequences that are read in the order in which they are written: the records of a key, such as the outcomes
- * of a machine, and those of a partition that is chosen by itself, as of queues.
- */
+/** Sequences that are read as written: the records of a key, and those of a partition that is chosen by itself. */
 function keysOf({ records }: TransactionEntry): string[] {
   return records.flatMap(({ topic, key, partition, isState }) => {
     if (partition !== undefined && isState !== true) return `${topic}/${partition}`;

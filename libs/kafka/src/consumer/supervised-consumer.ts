@@ -25,10 +25,7 @@ export interface ConsumerCallbacks {
   onEnds: (topic: string, ends: FetchedEnds) => void;
   /** The partitions this process owns from now on, after each rebalance; empty once it is out of the group. */
   onAssigned: (assignment: PartitionAssignment) => void;
-  /**
-   * Partitions may be revoked soon: no call may begin for any of them until the next {@link onAssigned}. Resolves once
-   * no call is in flight, after `deadlineMs` at the latest.
-   */
+  /** No call may begin until {@link onAssigned}. Resolves once none is in flight, after `deadlineMs` at the latest. */
   onRevoking: (deadlineMs: number) => Promise<void>;
   onMembershipConfirmed: () => void;
 }
@@ -86,10 +83,7 @@ export class SupervisedConsumer implements FetchControl {
     );
   }
 
-  /**
-   * Whether no other process can own the partitions yet. A process that was suspended learns it here, before its timers
-   * and heartbeats.
-   */
+  /** Whether no other process can own the partitions: after a suspension it knows before timers and heartbeats. */
   get holdsSession(): boolean {
     return this.sessionLeftMs > 0;
   }
@@ -329,10 +323,7 @@ export class SessionLease {
   private monotonicMs = -Infinity;
   private wallMs = -Infinity;
 
-  /**
-   * Takes a confirmation, as old as the request that it answers (real epoch milliseconds): the answer may have lain in
-   * a socket while the process was suspended.
-   */
+  /** Takes a confirmation, as old as its request (real epoch ms): the answer may have lain in a socket meanwhile. */
   renew(sentAtMs = realEpochMs()): void {
     const ageMs = Math.max(0, realEpochMs() - sentAtMs);
     this.monotonicMs = realNowMs() - ageMs;

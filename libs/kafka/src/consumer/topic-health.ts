@@ -38,11 +38,7 @@ export class TopicHealth {
     return suspects.length === 0 ? writtenTopics : suspects;
   }
 
-  /**
-   * Returns the number of consecutive failures.
-   *
-   * @param topics all that the transaction was to write to
-   */
+  /** Returns the consecutive failures; `topics` are all that the transaction was to write to. */
   writeFailed(
     writer: object,
     topics: ReadonlySet<string>,

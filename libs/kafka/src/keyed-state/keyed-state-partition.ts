@@ -21,27 +21,18 @@ export interface KeyedStateOptions<V, H = void> {
   placement?: KeyPlacement;
   /** Two processes never use the same transactional id at the same time for long: the later one fences the earlier. */
   transactionalIdPrefix: string;
-  /**
-   * What a value is stored as, JSON, and kept as in memory: arrays rather than objects, whose text is fields' names by
-   * half. Without it, the value as it is.
-   */
+  /** What a value is stored and kept as, by default itself: arrays lack the names that are half of an object's text. */
   format?: (value: V) => unknown;
   /** Turns what is stored back into the value, each time it is asked for; undefined for what cannot be read. */
   parse: (json: unknown) => V | undefined;
-  /**
-   * Called each time a partition is owned and restored; `state.signal` aborts when that ends. Returns what is to hold
-   * the partition until it is lost.
-   */
+  /** Called when a partition is restored, until `state.signal` aborts; returns what holds it until it is lost. */
   onOwned: (state: InputState<V> & TransactedState<V>) => H;
 }
 
 /** A change of state: the new value of a key, or null to forget it. */
 export type StateChange<V> = readonly [key: string, value: V | null];
 
-/**
- * The state of one partition for as long as this process owns it. Single writer: whoever was handed
- * it by `onOwned`, until `signal` aborts.
- */
+/** State of a partition while this process owns it. Only whoever `onOwned` has given it writes, until `signal` aborts. */
 interface OwnedState<V> {
   readonly partition: number;
   readonly signal: AbortSignal;
@@ -80,10 +71,7 @@ export interface TransactedState<V> extends OwnedState<V> {
 }
 
 const RESTORE_BACK_OFF = { baseMs: 200, capMs: 5000 };
-/**
- * Each restore has the partition's machines polled that have just missed their turn, which must not happen too often;
- * and where writes fail for good, each restore reads the whole partition in vain.
- */
+/** A restore has machines polled that missed their turn, and where writes fail for good, reads all in vain. */
 const SLOW_BACK_OFF = { baseMs: 200, capMs: 30_000 };
 /** A failed write may have been given up by its caller. */
 const WRITES_WORK_AFTER_MS = 120_000;

@@ -148,11 +148,7 @@ export class Repartition {
     return this.handedOver.get(this.partition);
   }
 
-  /**
-   * What to write, a transaction each; nothing when it is written already.
-   *
-   * @throws TopicGrownError when the keys of this state do not move
-   */
+  /** What to write, a transaction each; nothing if it is written. @throws TopicGrownError when keys do not move */
   *handOver(texts: ReadonlyMap<string, string>): Generator<OutboundRecord[]> {
     const { partitionsBefore: before, partitions, placement } = this;
     if (before === partitions) return;

@@ -1,9 +1,6 @@
 const NO_JSON = '';
 
-/**
- * The values of one partition as the JSON they are stored as, and read each time they are asked for: what is read of a
- * hundred thousand small values takes several times the memory of their text.
- */
+/** A partition's values as JSON, read when asked for: a hundred thousand objects take several times the memory. */
 export class StoredValues<V> {
   private readonly packed: PackedJson | undefined;
 

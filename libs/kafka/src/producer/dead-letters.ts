@@ -23,10 +23,7 @@ export interface DeadLetterReason extends Rejection {
   trace?: TraceContext;
 }
 
-/**
- * One batch may hold 100,000 records that are all rejected: their lines would wait in memory for as long as nobody
- * reads the log as fast. The dead letters themselves say all of it.
- */
+/** A batch may hold 100,000 rejected records, whose lines would wait in memory for a slow reader of the log. */
 const MOST_LINES_A_SECOND = 100;
 
 /** What to do about a dead letter that lacks something. */

@@ -49,11 +49,7 @@ export class IdempotentProducer {
     return this.failing.problem(realNowMs());
   }
 
-  /**
-   * Resolves once the record is acknowledged, with where it lies; it waits for those before it.
-   *
-   * @throws RecordRefusedError when it can never be sent, or the reason of the close
-   */
+  /** Resolves with its place once it is acknowledged, after those before it. @throws RecordRefusedError */
   async send(record: OutboundRecord): Promise<RecordPlace> {
     const sent = this.previous.then(() => this.sendUntilAnswered([record]));
     this.previous = sent.catch(() => undefined);

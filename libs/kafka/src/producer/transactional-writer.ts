@@ -30,10 +30,7 @@ interface OffsetCommit {
 
 interface WriteOptions {
   commit?: OffsetCommit | undefined;
-  /**
-   * Records of the same transaction that say where the first ones lie; those must have been given a `partition`. When
-   * it throws, the transaction is aborted.
-   */
+  /** Adds records that say where the first ones lie, which need a `partition`; a throw aborts the transaction. */
   withPlaces?: (places: readonly RecordPlace[]) => Promise<readonly OutboundRecord[]>;
   isCompressed?: boolean;
   /** Limits the records that are sent together, roughly. */
@@ -76,10 +73,7 @@ export class TransactionalWriter {
     this.opening.catch(() => undefined);
   }
 
-  /**
-   * Fences every earlier writer. Once it resolves, what they had under way is committed, or aborted for good: offsets
-   * that are read after it are the latest of them.
-   */
+  /** Fences earlier writers: what they had under way is decided then, and offsets read later are the latest. */
   fenceEarlierWriters(): Promise<void> {
     return this.writeTransaction([]);
   }

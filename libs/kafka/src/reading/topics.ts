@@ -25,11 +25,7 @@ export function isAbsentTopic(error: unknown): boolean {
   return isProtocolError(error) && ABSENT.has(error.type);
 }
 
-/**
- * Those of the topics that are not there, or may not be described, each with why in words.
- *
- * @throws when Kafka does not answer
- */
+/** The topics that are not there or may not be described, with why. @throws when Kafka does not answer */
 export function absentTopics(
   kafka: KafkaClient,
   topics: Iterable<string>,

@@ -131,10 +131,7 @@ const LOG_APPEND_TIME = 0x08;
 const IN_TRANSACTION = 0x10;
 const CONTROL = 0x20;
 const CODEC = 0x07;
-/**
- * Producers that compress well pack tens of thousands of short messages into a batch of 1 MB; a hundred thousand more
- * than they are. Each costs memory beside its bytes.
- */
+/** Tens of thousands of short messages are packed into 1 MB; each costs memory beside its bytes. */
 const MAX_RECORDS = 100_000;
 /**
  * Of the bytes that a batch may unpack to, what {@link MAX_RECORDS} records leave. Bytes are kept until their record is
@@ -251,11 +248,7 @@ class RecordCutter {
     private readonly batch: BatchContext,
   ) {}
 
-  /**
-   * Nothing of the piece is kept.
-   *
-   * @throws UnreadableBatchError when the end of a record cannot be found
-   */
+  /** Keeps nothing of the piece. @throws UnreadableBatchError when the end of a record cannot be found */
   push(piece: Buffer): void {
     let bytes = piece;
     if (this.long !== undefined) bytes = this.fill(this.long, piece);

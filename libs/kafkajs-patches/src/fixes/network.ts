@@ -12,10 +12,7 @@ interface RequestQueue {
 
 export type RequestQueueClass = new (options: never) => RequestQueue;
 
-/**
- * Sets no timer where no request waits. kafkajs sets one after each answer, for a time that lies far in the past: of
- * that Node 24 warns, once a process (tulios/kafkajs#1751).
- */
+/** Sets no timer where no request waits: kafkajs sets one for a past time, of which Node 24 warns (#1751). */
 export function withoutIdleTimers<Q extends RequestQueueClass>(QueueOfKafkajs: Q): Q {
   const Base: RequestQueueClass = QueueOfKafkajs;
   return class RequestQueue extends Base {

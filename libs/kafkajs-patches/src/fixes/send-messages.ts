@@ -106,10 +106,7 @@ const STALE_METADATA: readonly (string | undefined)[] = [
 /** By the error that a send ended with: what it could not send. */
 const leftBy = new WeakMap<Error, readonly Batch[]>();
 
-/**
- * What no broker has taken of a send that ended with this error; undefined where nothing was shared out among
- * partitions yet.
- */
+/** What no broker has taken of a send that ended with this error; undefined before it was shared out. */
 export function unsentBatches(error: unknown): readonly Batch[] | undefined {
   for (let cause = error; cause instanceof Error; cause = cause.cause) {
     const unsent = leftBy.get(cause);

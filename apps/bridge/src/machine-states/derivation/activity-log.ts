@@ -45,10 +45,7 @@ export function activitySegments(entries: readonly ActivityLogEntry[]): Activity
   return segments;
 }
 
-/**
- * A period that began this very minute may be listed with no length yet; elsewhere, and beside one that has a length,
- * that is an artefact of clipping.
- */
+/** A period that began this very minute may have no length yet; any other without one is an artefact of clipping. */
 function sorted(entries: readonly ActivityLogEntry[]): ActivitySegment[] {
   const latestStart = entries.reduce((latest, entry) => Math.max(latest, entry.startTime), 0);
   const isLatest = ({ startTime }: ActivityLogEntry): boolean => startTime === latestStart;
@@ -92,24 +89,15 @@ function withoutOverlap(entries: readonly ActivitySegment[]): ActivitySegment[] 
   return segments;
 }
 
-/**
- * How far a start estimated from durationInMinutes may be off: it jitters by a minute from poll to poll
- * (interface: accurate to 1 to 2 minutes), and is a rounded number of minutes besides.
- */
+/** How far `durationInMinutes` may be off: it is rounded, and jitters by a minute (interface: 1 to 2 minutes). */
 export const START_TOLERANCE_SECONDS = 120;
 
-/**
- * Start of the current state as its duration has it, in epoch seconds. The largest number of a type, say, where the
- * service does not know, is not to be a time of year -2000.
- */
+/** Start of the state as its duration has it, in epoch seconds; not in year -2000 for a duration without sense. */
 export function durationStart({ lastUpdateTime, durationInMinutes }: MachineStateReading): number {
   return Math.max(0, lastUpdateTime - Math.max(0, durationInMinutes) * 60);
 }
 
-/**
- * Whether nothing is known of so much of the time between two moments that the state before cannot be said to
- * have lasted: more than a start may be off, and a poll that failed.
- */
+/** Whether so little is known of the time between that the state before cannot be said to have lasted. */
 export function isUnseen(from: number, to: number): boolean {
   return to - from > START_TOLERANCE_SECONDS + 60;
 }

@@ -154,10 +154,7 @@ const SAME_PERIOD_MINUTES = 9;
  */
 const MOST_OF_LOG_PER_PERIOD = COST.surplus + COST.missed;
 
-/**
- * Pairs what was published with what the log has, both in order, so that least must be corrected. Pairs
- * are in order as well.
- */
+/** Pairs what was published with what the log has, each in its order, so that least must be corrected. */
 function alignPeriods(
   published: readonly PublishedPeriod[],
   log: LoggedPeriods,

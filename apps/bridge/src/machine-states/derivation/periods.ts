@@ -138,10 +138,7 @@ function lastedAtLeast(
   return isVouchedFor ? reading.lastUpdateTime : seenUntil;
 }
 
-/**
- * What was settled stays as it was published, though the service may rewrite it later: what it rewrote counts
- * from then on.
- */
+/** What was settled stays as published, though the service may rewrite it: that counts from then on. */
 function unsettledPart(periods: Period[], before: Period, settledTime: number): Period[] {
   const from = Math.max(settledTime, before.startTime) + 1;
   const first = periods.findLastIndex(({ startTime }) => startTime <= from);

@@ -35,19 +35,13 @@ export interface TrackedMachine {
   displayName: string;
   factoryId: string;
   factoryName: string;
-  /**
-   * What was published and may still be corrected, in order, after one more that will not be. The last
-   * is the present one; empty until the machine was first observed.
-   */
+  /** What may still be corrected, in order, behind one that will not be; the last is present. Empty at first. */
   periods: readonly PublishedPeriod[];
   /** Periods published of late and corrected since: their ids must not be used again. */
   replaced: readonly EventIdentity[];
   /** Epoch seconds up to which published starts agree with a log that will not change any more. */
   settledUntil: number | null;
-  /**
-   * Epoch seconds from which periods may be missing, for the log of the time since then was refused, failed
-   * or lagged: it is asked for until it has been read. Null while nothing is missing.
-   */
+  /** Epoch seconds from which periods may be missing until the log has been read; null while nothing is. */
   unreadFrom: number | null;
   observation: Observation;
   /** Epoch seconds from which nothing is known; null while the machine is observed. */
@@ -198,10 +192,7 @@ export function isStale(
   return now - Math.min(lastUpdateTime, updateSeenAt) > staleAfterSeconds;
 }
 
-/**
- * One loss stays one, whatever the further reasons: an outage may answer 503 first and 401 later. Only
- * whether the machine is listed at all is another matter.
- */
+/** An outage that answers 503 first and 401 later is one loss; whether the machine is listed is another matter. */
 export function isNewLoss(before: Observation, reason: Exclude<Observation, 'ok'>): boolean {
   return before === 'ok' || (before === 'removed') !== (reason === 'removed');
 }

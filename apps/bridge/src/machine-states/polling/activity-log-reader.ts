@@ -66,11 +66,7 @@ export class ActivityLogReader {
     this.incomplete.forget(machineId);
   }
 
-  /**
-   * The entries of all windows, `noData` if there are none at all, or the first answer that is neither.
-   *
-   * @param hasFailed whether the machine's latest read came to nothing
-   */
+  /** Entries of all windows, `noData` if none, or the first other answer; `hasFailed`: so did the latest read. */
   async read(
     machineId: string,
     from: number,

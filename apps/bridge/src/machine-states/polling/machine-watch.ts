@@ -155,10 +155,7 @@ export class MachineWatch implements Polled {
     else this.context.reasons.forget(this.machineId);
   }
 
-  /**
-   * Publishes first and remembers afterwards: what was not committed has not happened. What comes to light once the
-   * partition is lost is for its next owner to find.
-   */
+  /** Publishes before it remembers. What comes to light once the partition is lost is its next owner's to find. */
   private async publish(finding: Finding, span: PollSpan = NO_SPAN): Promise<void> {
     if (this.hasEnded) return;
     const { metrics, settings, mostUnreadPeriods } = this.context;
@@ -344,11 +341,7 @@ export interface StoredMachines {
   get(machineId: string): TrackedMachine | undefined;
   /** Whether an update of that time (epoch seconds) is to be published though nothing else has changed. */
   isOverdue(lastUpdateTime: number | null): boolean;
-  /**
-   * Resolves once Kafka has it; {@link get} shows it from then on.
-   *
-   * @param trace that the events belong to
-   */
+  /** Resolves once Kafka has it, and {@link get} shows it; `trace` is what the events belong to. */
   publish(derivation: Derivation, trace: TraceContext | undefined): Promise<void>;
 }
 

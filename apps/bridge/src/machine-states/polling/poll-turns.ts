@@ -174,11 +174,7 @@ export class PollQueue<T> {
     }
   }
 
-  /**
-   * Takes a turn that is due, into a slot that {@link release} gives back; undefined while none is, or no slot is free.
-   *
-   * @param mayProbe whether a turn that was passed over may be taken before it is to be looked at
-   */
+  /** Takes a due turn into a slot until {@link release}; `mayProbe`: one that was passed over, before its look. */
   take(nowMs: number, mayProbe: boolean): PollTurn<T> | undefined {
     const queue = this.openQueues().find(({ earliestMs }) => earliestMs <= nowMs);
     const turn = queue?.take() ?? this.takePassedOver(nowMs, mayProbe);

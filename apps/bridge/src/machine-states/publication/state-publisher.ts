@@ -36,10 +36,7 @@ interface Submission {
 
 /** Bounds how long a transaction lasts, however small its records. */
 const MAX_RECORDS = 1000;
-/**
- * Half of what Kafka takes as a batch by default (1 MB): a transaction that is refused would be derived
- * again as it was, and refused again, for ever.
- */
+/** Half of Kafka's default for a batch: a transaction that is refused would be derived again as it was, for ever. */
 const MAX_TRANSACTION_BYTES = 512 * 1024;
 /** A transaction costs as much as a hundred records: what becomes ready within this time shares one. */
 const LINGER_MS = 100;
@@ -162,10 +159,7 @@ export class StatePublisher {
     return { records, bytes: records.reduce((sum, record) => sum + byteLength(record), stored) };
   }
 
-  /**
-   * Records of the directory: a machine that is new or has another name than before on `machine.registry.v1`; of one that
-   * is gone, tombstones there and for its reasons.
-   */
+  /** A new machine or name for `machine.registry.v1`; of one that is gone, tombstones there and for its reasons. */
   private directoryRecords(
     before: TrackedMachine | undefined,
     after: TrackedMachine,

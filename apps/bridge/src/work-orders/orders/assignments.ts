@@ -78,10 +78,7 @@ export class Assignments {
   };
 }
 
-/**
- * A machine that the service no longer lists has no list to take the order off: a message that says where the order is
- * now, or that it is over, is not at fault for that.
- */
+/** A machine that is no longer listed has no list to take the order off: its message is not at fault for that. */
 function goneWithMachine(result: CommandResult): CommandResult {
   if (result.kind !== 'rejected' || result.rejection.code !== 'unknown-machine') return result;
   const { machineId, attempts, rejection } = result;

@@ -21,9 +21,9 @@ import {
   notTaken,
   rejection,
 } from '../../delivery/index.js';
-import { Equipment, UnmappedWorkCentres } from '../../equipment/index.js';
 import { BRIDGE_SETTINGS } from '../../platform/index.js';
 import { warnOfTimesAhead } from '../lists/times-ahead.js';
+import { Equipment, UnmappedWorkCentres } from '../equipment/equipment.js';
 import { OrderQueues } from './order-queues.js';
 import {
   ASSIGNMENT_CHANGES,
@@ -175,10 +175,7 @@ export class OrderLedger {
     });
   }
 
-  /**
-   * What is left to say is said by whoever owns the machines. An outcome that concerns none is there for a message that
-   * would have none, which one that was answered before has.
-   */
+  /** An outcome without a machine is for a message that would have none; one answered before has another. */
   private resultsOf(
     { orderId, isAnswered = false }: RelayedOrder,
     findings: readonly OrderFinding[],

@@ -139,10 +139,7 @@ export class OrderQueues implements OnModuleDestroy {
     };
   }
 
-  /**
-   * Takes records of a queue, once partitions are known. A tombstone is done at once; an unreadable record is
-   * dead-lettered.
-   */
+  /** Takes records of a queue once partitions are known; dead-letters what is unreadable. */
   async takeEach<Q extends keyof Queued>(
     queue: Q,
     messages: readonly InboundMessage[],

@@ -5,15 +5,12 @@ import { groupBy } from '#libs/erp-formats';
 import type { OutboundRecord } from '#libs/kafka';
 import { placeOrder, rejectUnmapped } from '#libs/order-ledger';
 import { type CommandResult, rejection } from '../../delivery/index.js';
-import { Equipment, UnmappedWorkCentres } from '../../equipment/index.js';
 import { LOOK_UP_GAP_MS, MachineDirectory } from '../../machine-directory/index.js';
+import { Equipment, UnmappedWorkCentres } from '../equipment/equipment.js';
 import { OrderQueues } from './order-queues.js';
 import { RELAYED_ORDERS, type RelayedOrder } from './queues.js';
 
-/**
- * Everything behind it waits meanwhile; afterwards the machine counts as known, and is judged when it is
- * called. A look-up may have to wait for the gap after the last one, and then takes its time.
- */
+/** What is behind it waits meanwhile; then the machine counts as known, and is judged when it is called. */
 const PATIENCE_MS = LOOK_UP_GAP_MS + 1000;
 
 /** Why each machine is refused that does not exist. */

@@ -4,10 +4,7 @@ import type { AssignedOperation, MessagePosition } from '#libs/order-ledger';
 import type { TraceContext } from '#libs/tracing';
 import type { RejectedResult } from '../../delivery/index.js';
 
-/**
- * Queues between the parts of this flow, without the prefix. Each record has a key of its own, and stays
- * until it has ended: see {@link OrderQueues}.
- */
+/** Queues of this flow, without the prefix. Each record has a key of its own until it ends: {@link OrderQueues}. */
 
 /** {@link OrderRequest}, in the partition of the hash of its order's id, as it is asked for. */
 export const ORDER_REQUESTS = WORK_ORDER_QUEUES.orderRequests;
@@ -15,10 +12,7 @@ export const ORDER_REQUESTS = WORK_ORDER_QUEUES.orderRequests;
 export const RELAYED_ORDERS = WORK_ORDER_QUEUES.relayedOrders;
 /** {@link AssignmentChange}, in the partition of the hash of the machine's id. */
 export const ASSIGNMENT_CHANGES = WORK_ORDER_QUEUES.assignmentChanges;
-/**
- * {@link OrderRefusal}, in the partition that the message came through, whose owner alone dead-letters it. As wide as
- * that topic.
- */
+/** {@link OrderRefusal}, in the partition of its message, whose owner dead-letters that. As wide as that topic. */
 export const ORDER_REFUSALS = WORK_ORDER_QUEUES.orderRefusals;
 
 export interface QueuedOrder {

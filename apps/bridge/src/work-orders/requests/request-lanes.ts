@@ -41,10 +41,7 @@ export class RequestLanes<W extends Waiting> {
     return this.queue.allWaiting();
   }
 
-  /**
-   * Returns the request that need not wait: the older one that waited is answered by the same GET; the one that is
-   * added, by the GET under way for the same version, unless that is lost.
-   */
+  /** Returns the request that another answers: the older that waited, or this one if its version is being asked for. */
   add(request: W): W | undefined {
     const { machineId, version } = request;
     const asked = this.inCall.get(machineId);
@@ -69,10 +66,7 @@ export class RequestLanes<W extends Waiting> {
     if (this.inCall.delete(machineId)) this.queue.releaseMachine(machineId, 'unknown');
   }
 
-  /**
-   * The GET for the request has to be made again, not before that time: for a newer one where one waits. Returns whether
-   * it is so.
-   */
+  /** The GET has to be made again, not before that time, for a newer request where one waits: returns whether so. */
   postpone(request: W, notBeforeMs: number): boolean {
     const { machineId } = request;
     this.inCall.delete(machineId);
@@ -110,10 +104,7 @@ export interface KnownAnswer<A> {
   atMs: number;
 }
 
-/**
- * The last answers by order and version: what is sent twice, or by several events of one change, is asked for once.
- * Bounded in number, bytes and age. Pure.
- */
+/** The last answers by order and version, so that events of one change need one GET. Bounded. Pure. */
 export class KnownAnswers<A> {
   private readonly answers = new Map<string, KnownAnswer<A>>();
   private bytes = 0;

@@ -5,13 +5,16 @@ import { jest } from '@jest/globals';
 import { type INestApplicationContext, Logger, Module } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
 import { realDelayMs } from '#libs/clock';
-import { PlatformModule } from '../platform/index.js';
-import { bridgeSettings } from '../platform/testing/bridge-settings.js';
-import { temporaryFile, temporaryFolder } from '../../../../libs/config/test/temporary-files.js';
-import { EquipmentMapFile, type EquipmentMapRead } from './equipment-map-file.js';
-import { EquipmentModule } from './equipment.module.js';
-import { Equipment } from './equipment.js';
-import { UnmappedWorkCentres } from './unmapped-work-centres.js';
+import { MachineDirectoryModule } from '../../machine-directory/index.js';
+import { PlatformModule } from '../../platform/index.js';
+import { bridgeSettings } from '../../platform/testing/bridge-settings.js';
+import { temporaryFile, temporaryFolder } from '../../../../../libs/config/test/temporary-files.js';
+import {
+  Equipment,
+  EquipmentMapFile,
+  type EquipmentMapRead,
+  UnmappedWorkCentres,
+} from './equipment.js';
 
 const MILL = { plant: '1000', workCentre: 'FR01' };
 const LATHE = { plant: '1000', workCentre: 'DR01' };
@@ -33,7 +36,10 @@ describe('Equipment', () => {
   beforeEach(async () => {
     writeMap({ ...MILL, machineId: 'M-1' });
     const settings = bridgeSettings({ EQUIPMENT_MAP_FILE: path });
-    @Module({ imports: [PlatformModule.with(settings), EquipmentModule] })
+    @Module({
+      imports: [PlatformModule.with(settings), MachineDirectoryModule],
+      providers: [Equipment, UnmappedWorkCentres],
+    })
     class EquipmentAlone {}
     // looks at the file that often
     const everyMs = globalThis.setInterval;

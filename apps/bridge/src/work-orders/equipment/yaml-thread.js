@@ -1,4 +1,4 @@
-// The program of the thread that parses a YAML file; see equipment-map-file.ts. Plain JavaScript, which node runs from
+// The program of the thread that parses a YAML file; see equipment.ts. Plain JavaScript, which node runs from
 // here as well as from dist/.
 import { parentPort, workerData } from 'node:worker_threads';
 import { parse } from 'yaml';
