@@ -30,11 +30,6 @@ export class FlowStatus {
     return !this.isHeld && this.breaker.admits(realNowMs());
   }
 
-  /** Why a call that waits to be sent may not be sent any more; undefined while it may. */
-  get objectionToCall(): Error | undefined {
-    return this.isHeld ? new Error('the flow is paused by hand') : undefined;
-  }
-
   /** The service has taken a call that began then, or refused it; returns whether the flow, which was paused, moves again. */
   succeeded(startedMs: number): boolean {
     const isResumed = this.breaker.succeeded(startedMs);

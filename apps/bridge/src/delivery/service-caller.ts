@@ -74,9 +74,10 @@ export class ServiceCaller<P> {
       hasTurn: true,
       signal,
       objection: () => {
-        const areLost = commands.every((command) => command.isLost);
-        const lost = areLost ? new Error('nobody waits for this any more') : undefined;
-        objected = objection() ?? lost ?? this.status.objectionToCall;
+        objected = objection();
+        if (commands.every(({ isLost }) => isLost)) {
+          objected ??= new Error('nobody waits for this any more');
+        } else if (this.status.isHeld) objected ??= new Error('the flow is paused by hand');
         isSent ||= objected === undefined;
         return objected;
       },

@@ -95,23 +95,12 @@ function createCloudClient(
   const { maxConcurrency, ...options } = settings.machineCloud;
   return new MachineCloudClient({
     ...options,
-    maxConnections: callsAtOnce(maxConcurrency),
+    // Commands, polls, look-ups of reasons, and one of machines: each has a connection, so that it holds up no other.
+    maxConnections: 2 * maxConcurrency + reasonLookUpsAtOnce(maxConcurrency) + 1,
     clock,
     tracing,
     onCall: calls.observe,
   });
-}
-
-/** Look-ups of the machine list never overlap. */
-const MACHINE_LIST_LOOK_UPS_AT_ONCE = 1;
-
-/**
- * Calls of the service that may be under way together, whoever makes them. Each has a connection, so that what
- * hangs holds up nothing else. Commands and polls each have as many as the setting says.
- */
-function callsAtOnce(maxConcurrency: number): number {
-  const [commands, polls] = [maxConcurrency, maxConcurrency];
-  return commands + polls + reasonLookUpsAtOnce(maxConcurrency) + MACHINE_LIST_LOOK_UPS_AT_ONCE;
 }
 
 /**

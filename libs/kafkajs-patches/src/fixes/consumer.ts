@@ -146,8 +146,7 @@ const REFRESH_PAUSE_MS = 100;
  * of this process have to come to rest and all members to give up what they have: a leader that moves takes nothing
  * from anybody.
  */
-export function withLeaderMoves<G extends RecoveringGroupClass>(GroupOfKafkajs: G): G {
-  const Base: RecoveringGroupClass = GroupOfKafkajs;
+export function withLeaderMoves(Base: RecoveringGroupClass): RecoveringGroupClass {
   return class ConsumerGroup extends Base {
     override async recoverFromFetch(error: { type?: unknown }): Promise<void> {
       if (!LEADER_HAS_MOVED.includes(error.type)) {
@@ -157,7 +156,7 @@ export function withLeaderMoves<G extends RecoveringGroupClass>(GroupOfKafkajs: 
       await realDelayMs(REFRESH_PAUSE_MS);
       await this.cluster.refreshMetadata();
     }
-  } as unknown as G;
+  };
 }
 
 interface TopicPartition {
@@ -183,8 +182,7 @@ export type OffsetManagerClass = new (options: never) => OffsetManager;
  * Goes on at the first record that is left where Kafka has deleted the next one, and commits nothing of it. kafkajs
  * commits the offset -2: what the group has committed, and its metadata, are gone.
  */
-export function withoutDefaultCommits<M extends OffsetManagerClass>(ManagerOfKafkajs: M): M {
-  const Base: OffsetManagerClass = ManagerOfKafkajs;
+export function withoutDefaultCommits(Base: OffsetManagerClass): OffsetManagerClass {
   return class OffsetManager extends Base {
     override async setDefaultOffset({ topic, partition }: TopicPartition): Promise<void> {
       if (this.autoCommit) return super.setDefaultOffset({ topic, partition });
@@ -193,7 +191,7 @@ export function withoutDefaultCommits<M extends OffsetManagerClass>(ManagerOfKaf
       const offset = found?.partitions[0]?.offset;
       if (offset !== undefined) await this.seek({ topic, partition, offset });
     }
-  } as unknown as M;
+  };
 }
 
 /** What shares the partitions of a group out, as kafkajs has it. */
@@ -267,8 +265,7 @@ const NOTHING_COMMITTED = {
  *
  * Without a member id, kafkajs sends neither heartbeats nor the leave of a group.
  */
-export function withGrouplessReaders<G extends JoiningGroupClass>(GroupOfKafkajs: G): G {
-  const Base: JoiningGroupClass = GroupOfKafkajs;
+export function withGrouplessReaders(Base: JoiningGroupClass): JoiningGroupClass {
   const OffsetManager = require('kafkajs/src/consumer/offsetManager/index.js') as new (
     options: object,
   ) => object;
@@ -313,5 +310,5 @@ export function withGrouplessReaders<G extends JoiningGroupClass>(GroupOfKafkajs
       const { cluster, topics } = this;
       return topics.some((topic) => cluster.findTopicPartitionMetadata(topic).some(isLeaderless));
     }
-  } as unknown as G;
+  };
 }

@@ -54,8 +54,7 @@ interface MetadataPool {
 export type ExpiringPoolClass = new (options: never) => MetadataPool;
 
 /** Asks soon for the leaders of partitions that have none. */
-export function withSoonLeaders<P extends ExpiringPoolClass>(PoolOfKafkajs: P): P {
-  const Base: ExpiringPoolClass = PoolOfKafkajs;
+export function withSoonLeaders(Base: ExpiringPoolClass): ExpiringPoolClass {
   return class BrokerPool extends Base {
     override async refreshMetadata(topics: readonly string[]): Promise<void> {
       await super.refreshMetadata(topics);
@@ -67,7 +66,7 @@ export function withSoonLeaders<P extends ExpiringPoolClass>(PoolOfKafkajs: P): 
         );
       }
     }
-  } as unknown as P;
+  };
 }
 
 interface AskedOffsets {
@@ -87,8 +86,7 @@ interface OffsetsCluster {
 export type OffsetsClusterClass = new (options: never) => OffsetsCluster;
 
 /** Answers -1 for the offset of a partition that nobody leads. kafkajs fails to ask its leader, and asks no other. */
-export function withOffsetsOfLed<C extends OffsetsClusterClass>(ClusterOfKafkajs: C): C {
-  const Base: OffsetsClusterClass = ClusterOfKafkajs;
+export function withOffsetsOfLed(Base: OffsetsClusterClass): OffsetsClusterClass {
   return class Cluster extends Base {
     override async fetchTopicsOffset(topics: readonly AskedOffsets[]): Promise<TopicOffsets[]> {
       // Found once: metadata may be refreshed while the leaders are asked.
@@ -111,5 +109,5 @@ export function withOffsetsOfLed<C extends OffsetsClusterClass>(ClusterOfKafkajs
         ],
       }));
     }
-  } as unknown as C;
+  };
 }

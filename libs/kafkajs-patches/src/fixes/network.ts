@@ -13,13 +13,12 @@ interface RequestQueue {
 export type RequestQueueClass = new (options: never) => RequestQueue;
 
 /** Sets no timer where no request waits: kafkajs sets one for a past time, of which Node 24 warns (#1751). */
-export function withoutIdleTimers<Q extends RequestQueueClass>(QueueOfKafkajs: Q): Q {
-  const Base: RequestQueueClass = QueueOfKafkajs;
+export function withoutIdleTimers(Base: RequestQueueClass): RequestQueueClass {
   return class RequestQueue extends Base {
     override scheduleCheckPendingRequests(): void {
       if (this.pending.length > 0) super.scheduleCheckPendingRequests();
     }
-  } as unknown as Q;
+  };
 }
 
 export type CreateSocketFactory = () => (options: never) => Socket;
@@ -75,8 +74,7 @@ const LONGEST_MARGIN_SHARE = 0.15;
  * login has failed is closed: the broker expects the rest of that login, and would answer the next one with
  * ILLEGAL_SASL_STATE.
  */
-export function withSessions<C extends ConnectionClass>(ConnectionOfKafkajs: C): C {
-  const Base: ConnectionClass = ConnectionOfKafkajs;
+export function withSessions(Base: ConnectionClass): ConnectionClass {
   return class extends Base {
     constructor(options: never) {
       super(options);
@@ -106,7 +104,7 @@ export function withSessions<C extends ConnectionClass>(ConnectionOfKafkajs: C):
       const marginMs = Math.min(this.reauthenticationThreshold, lifetimeMs * LONGEST_MARGIN_SHARE);
       return seconds * 1000 + nanoseconds / 1e6 < lifetimeMs - marginMs;
     }
-  } as unknown as C;
+  };
 }
 
 const MOST_OPENED_AT_ONCE = 20;
@@ -119,8 +117,7 @@ const LONGEST_TURN_MS = 1000;
  * transactions for each partition, which kafkajs all connects at once, every other start of the bridge took that
  * second.
  */
-export function openedInTurn<C extends ConnectionClass>(ConnectionOfKafkajs: C): C {
-  const Base: ConnectionClass = ConnectionOfKafkajs;
+export function openedInTurn(Base: ConnectionClass): ConnectionClass {
   const turns = new Map<string, Semaphore>();
   const turnsAt = (address: string): Semaphore => {
     const known = turns.get(address) ?? new Semaphore(MOST_OPENED_AT_ONCE);
@@ -150,7 +147,7 @@ export function openedInTurn<C extends ConnectionClass>(ConnectionOfKafkajs: C):
       this.isWanted = false;
       return super.disconnect();
     }
-  } as unknown as C;
+  };
 }
 
 /** Resolves when it has come to an end of any kind, after so long at the latest. */
@@ -195,13 +192,12 @@ const NO_TOPIC: readonly string[] = Object.freeze([]);
  * topics of the cluster with their partitions, and a bridge has a transactional producer for each partition that it
  * owns. A client that asks for all topics by itself, to list them, still gets them: it does not take them from here.
  */
-export function withBrokersAlone<P extends MetadataPoolClass>(PoolOfKafkajs: P): P {
-  const Base: MetadataPoolClass = PoolOfKafkajs;
+export function withBrokersAlone(Base: MetadataPoolClass): MetadataPoolClass {
   return class BrokerPool extends Base {
     override refreshMetadata(topics: readonly string[]): Promise<unknown> {
       return super.refreshMetadata(topics.length === 0 ? NO_TOPIC : topics);
     }
-  } as unknown as P;
+  };
 }
 
 /** Makes a request for no topic as such. */

@@ -152,13 +152,14 @@ export type CoordinatedOffsetManagerClass = new (options: never) => {
  * consumer of kafkajs that joins anew goes back to the offset before, by milliseconds, or by seconds where brokers end.
  * A partition whose offset is about to change is not fetched, and asked for again before the next fetch.
  */
-export function withStableBegin<M extends CoordinatedOffsetManagerClass>(ManagerOfKafkajs: M): M {
-  const Base: CoordinatedOffsetManagerClass = ManagerOfKafkajs;
+export function withStableBegin(
+  Base: CoordinatedOffsetManagerClass,
+): CoordinatedOffsetManagerClass {
   return class OffsetManager extends Base {
     override async getCoordinator(): Promise<Coordinator> {
       return askedForStable(await super.getCoordinator());
     }
-  } as unknown as M;
+  };
 }
 
 /** As much of kafkajs's cluster as finds the coordinator of a group. */

@@ -33,7 +33,7 @@ describe('what a fetch waits for at most', () => {
   beforeEach(() => {
     jest.useFakeTimers();
     [paused, waitsMs] = [[], []];
-    group = new (withAdaptiveMaxWait<GroupClass>(GroupOfKafkajs))({} as never);
+    group = new (withAdaptiveMaxWait(GroupOfKafkajs))({} as never);
   });
   afterEach(() => jest.useRealTimers());
 

@@ -20,8 +20,7 @@ const SHORTEST_WAIT_MS = 10;
  *
  * Saves 7 % of the processor time of a list where lists come in a row, at 17 % more lists a second.
  */
-export function withAdaptiveMaxWait<G extends GroupClass>(GroupOfKafkajs: G): G {
-  const Base: GroupClass = GroupOfKafkajs;
+export function withAdaptiveMaxWait(Base: GroupClass): GroupClass {
   return class ConsumerGroup extends Base {
     private readonly longestWaitMs = this.maxWaitTime;
     private pausedAtMs = -Infinity;
@@ -40,5 +39,5 @@ export function withAdaptiveMaxWait<G extends GroupClass>(GroupOfKafkajs: G): G 
       const pausedForMs = Math.ceil(realNowMs() - this.pausedAtMs);
       return Math.min(this.longestWaitMs, Math.max(SHORTEST_WAIT_MS, pausedForMs));
     }
-  } as unknown as G;
+  };
 }
