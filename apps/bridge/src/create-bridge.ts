@@ -19,11 +19,7 @@ import { BridgeModule } from './bridge.module.js';
 export interface Bridge {
   /** Where its HTTP listens; known once {@link start} has resolved. */
   url: () => Promise<string>;
-  /**
-   * Listens on HTTP first, so that health can be asked while Kafka is still away, then consumes.
-   *
-   * @throws MissingTopicsError when topics are missing and may not be created
-   */
+  /** Listens on HTTP first, for health while Kafka is away, then consumes. @throws MissingTopicsError */
   start: () => Promise<void>;
   close: () => Promise<void>;
 }

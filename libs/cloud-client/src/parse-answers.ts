@@ -11,11 +11,8 @@ import type {
 const LONGEST_TEXT = 1000;
 
 /**
- * Reads the answer of getMachineInfo: a bare list or `{machines: […]}`.
- *
- * What identifies (machine, factory) must be there, or the entry is incomplete; names may be missing.
- *
- * @throws MalformedField
+ * Reads the answer of getMachineInfo: a bare list or `{machines: […]}`. What identifies (machine, factory) must be
+ * there, or the entry is incomplete; names may be missing. @throws MalformedField
  */
 export function parseMachineInfo(answer: AnswerField): ListEntries<MachineInfo> {
   // Of a hundred thousand machines of one factory each would keep the factory's name for itself.
@@ -51,12 +48,7 @@ function readMachineState(entry: AnswerField): MachineState {
   return entry.field('machineState').oneOf(MACHINE_STATES);
 }
 
-/**
- * Reads the answer of getMachineState. The interface spells the time `astUpdateTime`; the full word
- * is accepted too.
- *
- * @throws MalformedField
- */
+/** Reads the answer of getMachineState, with `astUpdateTime` or the full word. @throws MalformedField */
 export function parseMachineState(answer: AnswerField): MachineStateReading {
   return {
     state: readMachineState(answer),
@@ -88,10 +80,8 @@ function readEntry(entry: AnswerField): ActivityLogEntry {
 }
 
 /**
- * Reads the answer of MachineClassification: `{reasons: […]}` or a bare list. An entry without a code is
- * incomplete; the name may be missing.
- *
- * @throws MalformedField
+ * Reads the answer of MachineClassification: `{reasons: […]}` or a bare list. An entry without a code is incomplete;
+ * the name may be missing. @throws MalformedField
  */
 export function parseClassificationReasons(answer: AnswerField): ListEntries<ClassificationReason> {
   return readEntries(answer.list('reasons'), readReason, readCode);
@@ -107,9 +97,7 @@ function readCode(entry: AnswerField): string {
 }
 
 /**
- * Reads a list entry by entry: one that is incomplete is left out alone, for the others have nothing to do
- * with it. When not a single one can be read, it is not the list it was taken for.
- *
+ * Reads a list without the entries that are incomplete. Without a single one that can be read, it is not that list.
  * @throws MalformedField
  */
 function readEntries<T>(

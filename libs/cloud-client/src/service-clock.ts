@@ -21,10 +21,7 @@ const MAX_AGE_MS = 600_000;
 /** A day: clocks that have never been set, or a page that was stored, say nothing about the service's. */
 const IMPLAUSIBLE_MS = 86_400_000;
 
-/**
- * Estimates the service's clock by the `Date` of its answers: the median of recent ones, each compared
- * with the middle of its call. Pure; all times are epoch milliseconds of our clock.
- */
+/** Estimates the service's clock by the `Date` of its answers: the median of recent ones. Pure; our epoch ms. */
 export class ServiceClock {
   /** Oldest first. */
   private samples: Sample[] = [];

@@ -29,10 +29,8 @@ const CONSUMER = 'kafkajs/src/consumer';
 const NETWORK = 'kafkajs/src/network';
 
 /**
- * Replaces what kafkajs does wrongly, or slowly: the README of this lib has each patch, and why. Must be done before
- * any other module of kafkajs is loaded: these keep what they found then.
- *
- * @throws Error when kafkajs is not the version that the patches are made for
+ * Replaces what kafkajs does wrongly, or slowly (see the README), before any other module of it is loaded, which would
+ * keep what it found. @throws Error when kafkajs is not the version that the patches are made for
  */
 export function applyPatches(): void {
   const { version } = require('kafkajs/package.json') as { version: string };
@@ -68,12 +66,7 @@ export function applyPatches(): void {
   patchModule('kafkajs/src/producer/eosManager/index.js', withCachedCoordinator);
 }
 
-/**
- * Puts another module in place of one of kafkajs, which has no setting for it.
- *
- * @param path of the module, such as `kafkajs/src/…/encoder.js`
- * @param patches make the one to put there out of kafkajs's, one after the other
- */
+/** Puts another module in place of one of kafkajs (`kafkajs/src/…/encoder.js`), made of it by each patch in turn. */
 function patchModule(path: string, ...patches: readonly ((original: never) => unknown)[]): void {
   const original: unknown = require(path);
   const module = require.cache[require.resolve(path)];

@@ -132,11 +132,7 @@ export class CommandDispatcher<P> {
     if (nextProbeMs !== undefined) this.timer.wakeAt(Math.max(dueMs, nextProbeMs));
   }
 
-  /**
-   * A slot is there: those of the next batch that are admitted share a call, or the slot is given back.
-   *
-   * @param calls how many calls are to share what is ready, as far as there are slots; this is the first of them
-   */
+  /** A slot is there: those of the next batch that are admitted share a call. `calls` are to share what is ready. */
   private begin(calls: number): void {
     const isProbe = this.status.breaker.callBegins();
     // The machines of these alone wait for them.

@@ -106,10 +106,7 @@ export class CommandOutcomes {
     return this.deadLetters.deadLetterOf(message, reason);
   }
 
-  /**
-   * Finishes a message that a bug of ours does not let be handled, or, `isAnswered`, whose outcome it does not let be
-   * published: that it is rejected is then not known.
-   */
+  /** Finishes a message that a bug keeps from being handled, or, `isAnswered`, its outcome from being published. */
   giveUp(message: InboundMessage, isAnswered: boolean): void {
     const fault = isAnswered ? notPublished() : notHandled();
     const target = { message, messageId: messageIdOf(message.headers) };
@@ -185,12 +182,7 @@ export class CommandOutcomes {
   }
 }
 
-/**
- * The reason of a dead letter.
- *
- * @param faults one at least
- * @param namesOthers the message names other machines beside
- */
+/** The reason of a dead letter for its faults, one at least; `namesOthers`: its message names other machines, too. */
 function reasonOf(
   faults: readonly RejectedResult[],
   namesOthers = false,

@@ -267,10 +267,7 @@ export type Unavailable = Extract<Admission, { kind: 'unavailable' }>;
 
 export const GO: Admission = { kind: 'go' };
 
-/**
- * What becomes of two lists of one machine when both wait: the newer or the older one replaces the other, both are
- * one, or each is sent, for neither is sure to be the newer.
- */
+/** Of two lists that wait, one replaces the other, both are one, or each is sent, if neither is surely newer. */
 export type Precedence = 'newer' | 'older' | 'both' | 'apart';
 
 /** @param isCalled a call for the machine is under way, which may make either of them outdated */

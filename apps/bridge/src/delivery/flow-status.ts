@@ -111,11 +111,8 @@ export class Breaker extends ProbingBreaker {
   }
 
   /**
-   * The service has taken or refused a call: it works. One that had begun before the failures that opened
-   * the breaker says nothing of what came since, and leaves it open.
-   *
-   * @param startedMs when the call began, where that is known
-   * @returns whether that closed the breaker
+   * The service has taken or refused a call: it works. One that began before the failures that opened the breaker
+   * says nothing of what came since. Returns whether that closed the breaker.
    */
   succeeded(startedMs = Infinity): boolean {
     // It is closed where nothing has failed.

@@ -87,10 +87,8 @@ export class LaneQueue<T extends LaneEntry> {
   }
 
   /**
-   * The next entries to send in one request, of machines that have none under way; each machine is
-   * then in flight until {@link releaseMachine}. Empty when nothing may be sent.
-   *
-   * @param calls how many requests are to share what is ready evenly; this is the first of them
+   * The next entries for one request, of machines with none under way; they are so until {@link releaseMachine}.
+   * What is ready is shared evenly by so many `calls`, of which this is the first.
    */
   takeBatch(nowMs: number, calls = 1): T[] {
     const ready = this.readyAt(nowMs);
@@ -116,12 +114,7 @@ export class LaneQueue<T extends LaneEntry> {
     return entries;
   }
 
-  /**
-   * The lanes whose first entries leave together in one request, none of them in a larger batch than its limit.
-   *
-   * @param lanes in the order of their turns
-   * @param share of them that the request is for at the most, whatever the limits
-   */
+  /** The lanes whose first entries share a request, in the order of turns, within their limits; `share` at most. */
   private chooseBatch(lanes: Iterable<Lane<T>>, share: number): Lane<T>[] {
     const { maxMachines, maxBytes } = this.limits;
     const chosen: Lane<T>[] = [];
@@ -284,10 +277,7 @@ class Lane<T> {
   }
 }
 
-/**
- * How a machine's call went: well; badly, shared with others; badly, alone; in a way that says nothing of the machine;
- * or so slowly that one machine of the batch may have held up the others.
- */
+/** How a call went: well; badly, shared or alone; in a way that says nothing; or slowly, perhaps for one machine. */
 export type CallQuality = 'ok' | 'suspect' | 'failed' | 'unknown' | SlowCall;
 
 export interface SlowCall {
@@ -302,12 +292,7 @@ const SHARE = 8;
 /** How much longer than the slow call, at the most, the calls may take together that its machines make next. */
 const EFFORT = 2;
 
-/**
- * How many machines may share the next call with one, itself included.
- *
- * @param allowed how many could share the last one
- * @param had how many did
- */
+/** How many machines may share a machine's next call, itself included: after `allowed` might, and `had` did. */
 export function batchLimitAfter(allowed: number, had: number, quality: CallQuality): number {
   if (typeof quality === 'object') return partOf(had, EFFORT * quality.slowness);
   switch (quality) {

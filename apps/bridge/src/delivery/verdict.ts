@@ -210,10 +210,7 @@ export class Refusals {
 /** Longer than a call can take, and what is asked about lies before it. */
 const REMEMBERED_MS = 60_000;
 
-/**
- * When the latest calls that went well began, by machine: of the last minute or two, so that it is bounded by their
- * number. In two generations, for every call passes here: the older is forgotten when the newer is a minute old.
- */
+/** When calls that went well began, by machine, for a minute or two. Two generations, for every call passes here. */
 class LatestApplied {
   private newer = new Map<string, number>();
   private older = new Map<string, number>();

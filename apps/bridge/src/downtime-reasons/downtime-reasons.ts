@@ -67,10 +67,7 @@ export class DowntimeReasons {
     });
   }
 
-  /**
-   * Reads a reason, and refuses times that lie far ahead as it comes: by its turn, behind one that is held or while
-   * the service is away, they may have passed, however wrong they are.
-   */
+  /** Reads a reason; refuses times far ahead as it comes, for by its turn they may have passed, however wrong. */
   readReason(body: Buffer): Parsed<DowntimeReason> {
     const parsed = parseDowntimeReason(body);
     if (!parsed.ok) return parsed;

@@ -103,12 +103,7 @@ export class FlowControls implements OnModuleDestroy {
     return control?.paused === true ? control : undefined;
   }
 
-  /**
-   * Pauses the flow in all processes; returns what held before. Paused already, it stays so since then, for the new
-   * reason.
-   *
-   * @throws ControlNotTakenError
-   */
+  /** Pauses the flow everywhere; returns what held before. Paused already, it stays so since then, for this reason. */
   async pause(flow: Flow, reason: string, by: string): Promise<FlowControl | undefined> {
     const before = this.pauseOf(flow);
     const since = before?.since ?? this.clock.nowSeconds();

@@ -78,10 +78,7 @@ export class SharedLookUp<T> {
 /** How long a failed look-up stands: long where the token may not ask, short where the service is away. */
 const FAILURE_MS = { unverifiable: 10_000, unavailable: 1000 };
 
-/**
- * What the latest look-ups did not find, in real time. Spares messages that repeat the same unknown name
- * the wait for a look-up each; a name not asked for before is never answered from here as unknown.
- */
+/** What the latest look-ups missed: spares a repeated unknown name the wait, and answers no new name as unknown. */
 export class RecentMisses {
   private readonly unknownUntilMs: BoundedMap<string, number>;
   private latest: { failure: LookUpFailure; untilMs: number } | undefined;

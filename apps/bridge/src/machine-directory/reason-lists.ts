@@ -53,12 +53,7 @@ export class ReasonLists implements OnApplicationShutdown {
     return known !== undefined && this.isFresh(known) && known.codes.has(reasonId);
   }
 
-  /**
-   * A reason that is not on the machine's list is looked up once more. A machine the service does not find is left to
-   * the service: it is no verdict on the reason.
-   *
-   * @param sinceMs when the message came that names it, in real milliseconds: a look-up that began later counts
-   */
+  /** Looks a reason that is not listed up once more, since `sinceMs` (real); without its machine it is no verdict. */
   async check(
     machineId: string,
     reasonId: string,

@@ -169,10 +169,8 @@ class LoginTokens {
 type SaslConnection = AuthenticationProviderArgs;
 
 /**
- * SASL OAUTHBEARER (RFC 7628). A broker that refuses a token answers with a challenge, which kafkajs's own login takes
- * for success: its next request would end the connection without a reason.
- *
- * @throws TokenLoginError
+ * SASL OAUTHBEARER (RFC 7628). kafkajs's own login takes the challenge, by which a broker refuses a token, for
+ * success: its next request would end the connection without a reason. @throws TokenLoginError
  */
 async function logInByToken(
   tokens: LoginTokens,

@@ -71,10 +71,7 @@ interface KafkaFailure extends Error, AboutTopic {
   errors?: readonly CreateTopicFailure[];
 }
 
-/**
- * Describes why a request to Kafka failed, for an operator: a wrong setting by its name and never with its value, a
- * missing right and a topic by their names, anything else as kafkajs has it.
- */
+/** Why a request failed, for operators: settings by name, never by value; rights and topics by name; else as it is. */
 export function describeKafkaFailure(error: unknown, asked: Asked = {}): string {
   let known = asked;
   for (let cause = error; cause instanceof Error; cause = cause.cause) {

@@ -35,11 +35,7 @@ export class MissingTopicsError extends Error {
   }
 }
 
-/**
- * Creates missing topics and leaves the others as they are; warns of those whose policy deletes what they are to keep.
- *
- * @throws MissingTopicsError when topics are missing and may not be created
- */
+/** Creates missing topics; warns of those whose policy deletes what they are to keep. @throws MissingTopicsError */
 export async function ensureTopics(
   kafka: KafkaClient,
   topics: readonly TopicSpecification[],

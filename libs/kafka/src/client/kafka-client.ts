@@ -79,10 +79,7 @@ const toNestLogger: logCreator = () => {
 
 const compress = promisify<Buffer, Buffer>(gzip);
 
-/**
- * Codecs for what kafkajs compresses and unpacks by itself: a record that is too large for its topic otherwise, and
- * messages in the formats before Kafka 0.11. kafkajs brings gzip alone, without a bound.
- */
+/** Codecs for what kafkajs itself compresses or unpacks, with a bound: it brings gzip alone, without one. */
 function registerCompressionCodecs(): void {
   const { GZIP, Snappy, LZ4, ZSTD } = CompressionTypes;
   const codecs: Record<number, () => object> = CompressionCodecs;

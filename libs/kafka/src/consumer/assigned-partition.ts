@@ -145,11 +145,9 @@ export class AssignedPartition {
   }
 
   /**
-   * Whether a fetch that begins there skips messages that are not finished. This process may have asked for it when it
-   * owned the partition before, and the answer may arrive after the partition was assigned again. The skipped messages
-   * are fetched once; where they are gone, the log itself begins later.
-   *
-   * @param isEmpty the fetch has no message; the end of such an early fetch must not count
+   * Whether a fetch that begins there skips unfinished messages: this process may have asked for it when it owned the
+   * partition before. They are fetched once; where they are gone, the log itself begins later. The end of an empty one
+   * must not count.
    */
   skips(first: number, isEmpty = false): boolean {
     this.firstFetched ??= first;

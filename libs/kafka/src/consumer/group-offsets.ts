@@ -62,12 +62,7 @@ export async function offsetsSince(
   return offsets;
 }
 
-/**
- * Commits offsets for a group without members, without metadata: what was finished ahead of the former ones is
- * delivered again.
- *
- * @throws when the group has members
- */
+/** Commits offsets without metadata: what was finished ahead comes again. @throws when the group has members */
 export async function setGroupOffsets(
   kafka: KafkaClient,
   { groupId, topic }: { groupId: string; topic: string },
@@ -93,11 +88,7 @@ export class MayNotDeleteError extends Error {
 
 const NOT_ALLOWED = /^(POLICY_VIOLATION|.*_AUTHORIZATION_FAILED|UNSUPPORTED_VERSION)$/;
 
-/**
- * Deletes the records of a topic that its only group has finished: in each partition those before the committed offset.
- *
- * @throws MayNotDeleteError where the broker does not allow it, also while there is nothing to be deleted
- */
+/** Deletes what a topic's only group has finished. @throws MayNotDeleteError, also where nothing is left of it */
 export async function deleteCommitted(
   kafka: KafkaClient,
   groupId: string,

@@ -132,10 +132,8 @@ export class PartitionMessage implements InboundRecord {
   }
 
   /**
-   * Finishes it: its offset is committed in the transaction of these records.
-   *
-   * @param records its outcomes, dead letter or state
-   * @param orElse replaces records that Kafka refuses; without it, the message becomes a dead letter
+   * Finishes it: its offset is committed with these records (outcomes, dead letter, state). `orElse` replaces them
+   * where Kafka refuses them; without it, the message becomes a dead letter.
    */
   finish(records?: readonly OutboundRecord[], orElse?: WhenRefused): void {
     const whenRefused: EndRefused =
@@ -147,11 +145,7 @@ export class PartitionMessage implements InboundRecord {
     this.finishWith([], records ?? [], whenRefused);
   }
 
-  /**
-   * Finishes it and other messages of its partition in one transaction.
-   *
-   * @param apart ends one of them by itself, where Kafka refuses the records of all
-   */
+  /** Finishes it and others of its partition in one transaction; `apart` ends one by itself if Kafka refuses it. */
   finishWith(
     others: readonly InboundMessage[],
     records: readonly OutboundRecord[],
@@ -183,11 +177,8 @@ export class PartitionMessage implements InboundRecord {
   }
 
   /**
-   * Reports a failure that no message can cause, a bug: it is handled again, and becomes a dead letter when that does
-   * not help.
-   *
-   * @param isAnswered its calls have been answered and the outcome cannot be published: it becomes a dead letter and is
-   * not handled again, because no call is made a second time for what followed from the first
+   * Reports a bug: the message is handled again, and dead-lettered when that does not help. `isAnswered`: its calls
+   * were, and the outcome cannot be published; it is dead-lettered, for what followed from a call is not called again.
    */
   fail(error: unknown, isAnswered = false): void {
     this.isAnswered ||= isAnswered;

@@ -282,11 +282,8 @@ export class CallDrain {
   ) {}
 
   /**
-   * Lets no call begin and hands no message over. Resolves once no call is in flight and their results are committed. A
-   * call that is still in flight at the deadline is cut off: otherwise the new owner would make it a second time
-   * meanwhile.
-   *
-   * @param commitDeadlineMs for the commit
+   * Lets no call begin and hands nothing over; resolves once no call is in flight and their results are committed.
+   * A call that is in flight at the deadline is cut off: the new owner would make it a second time meanwhile.
    */
   async drainCalls(deadlineMs: number, commitDeadlineMs = COMMIT_DEADLINE_MS): Promise<void> {
     const drain = {};

@@ -21,12 +21,7 @@ export class TransactionEntry<M extends TransactedMessage = TransactedMessage> {
   /** A message that came compressed may fit again only when it is compressed. */
   isCompressed: boolean;
 
-  /**
-   * @param messages one, or several that are finished together
-   * @param isLast whether it finishes its messages
-   * @param item the item of the message that it finishes, where it does not finish the message
-   * @param isDeferral whether it says that its message waits
-   */
+  /** `messages` are several where they are finished together; `item` is done where it does not finish its message. */
   constructor(
     readonly messages: readonly M[],
     public records: readonly OutboundRecord[],
@@ -200,11 +195,9 @@ export class PendingEntries {
   }
 
   /**
-   * The next entries of a topic set. Entries of one message keep their order: its end must not be committed without
-   * what comes before it. So do those of one key: a change of an order must not come before the order, nor an older
-   * list be set again after a crash.
-   *
-   * @param upTo the highest offset of those that are taken
+   * The next entries of a topic set, up to an offset. Entries of one message keep their order: its end must not be
+   * committed without what comes before it. So do those of one key: a change of an order must not come before the
+   * order, nor an older list be set again after a crash.
    */
   private nextOfTopicSet(nowMs: number, upTo = Infinity): TransactionEntry[] {
     const { failing } = this;

@@ -92,11 +92,7 @@ export class SupervisedConsumer implements FetchControl {
     return Math.max(0, SESSION_TIMEOUT_MS - SESSION_MARGIN_MS - this.lease.ageMs);
   }
 
-  /**
-   * Returns at once; joining goes on for as long as it takes.
-   *
-   * @param needed topics without which no other is read; of `topics`, those that are absent are waited for alone
-   */
+  /** Returns at once. Without the `needed` topics nothing is read; of `topics`, those absent are waited for alone. */
   start(topics: readonly string[], needed: readonly string[] = []): void {
     this.topics = topics;
     this.needed = needed;
@@ -392,10 +388,8 @@ export class RevocationBarrier {
   }
 
   /**
-   * For the moment before joining, in which kafkajs waits for nothing: but it joins again and again
-   * while the answer is that the group is rebalancing.
-   *
-   * @throws an error of that kind until nothing is under way
+   * Throws, until nothing is under way, what has kafkajs join again and again: that the group is rebalancing. It waits
+   * for nothing before it joins.
    */
   assertDrained(): void {
     if (this.raiseBarrier().drainedEpochMs < Infinity) return;

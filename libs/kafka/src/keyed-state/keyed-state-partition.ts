@@ -49,11 +49,8 @@ interface OwnedState<V> {
 /** State that follows from messages of {@link KeyedStateOptions.inputs}, and is written with what becomes of them. */
 export interface InputState<V> extends OwnedState<V> {
   /**
-   * Changes what {@link get} shows at once, and returns the record of it: to be written in the transaction of the
-   * message that led to it. Until that is committed the message is not done, and whoever owns the partition next begins
-   * without both.
-   *
-   * @param value null to forget the key
+   * Changes what {@link get} shows at once (null forgets the key), and returns the record of it, for the transaction of
+   * the message that led to it. Until that is committed, the next owner of the partition begins without both.
    */
   put(key: string, value: V | null): OutboundRecord;
 }
@@ -61,11 +58,8 @@ export interface InputState<V> extends OwnedState<V> {
 /** State that is written in transactions of its own. */
 export interface TransactedState<V> extends OwnedState<V> {
   /**
-   * Writes changes and the records they led to in one transaction: all of it becomes visible, or
-   * none. On success the changes show in {@link get}.
-   *
-   * @throws when it is not known to be committed; `signal` has aborted then, and the partition is
-   *   restored again from Kafka
+   * Writes changes and their records in one transaction; then they show in {@link get}. @throws when it is not known to
+   * be committed: `signal` has aborted then, and the partition is restored again
    */
   commit(changes: readonly StateChange<V>[], records: readonly OutboundRecord[]): Promise<void>;
 }

@@ -67,10 +67,8 @@ export class Restore {
   }
 
   /**
-   * The values by key, as they are stored.
-   *
-   * @throws the signal's reason when it aborts first, or an Error when nothing has come for 30 s: the mark may
-   *   be gone, as in a topic that was recreated or emptied
+   * The values by key, as stored. @throws the signal's reason, or an Error when nothing has come for 30 s: the mark may
+   * be gone, as in a topic that was recreated or emptied
    */
   finished(signal: AbortSignal): Promise<Map<string, string>> {
     return this.reached(this.ending, signal);

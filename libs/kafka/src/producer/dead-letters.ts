@@ -141,10 +141,8 @@ function deadLetterWithoutValue(whole: WholeDeadLetter): OutboundRecord {
 }
 
 /**
- * Of one that is too large even without its value: what the bridge says, and of the message hardly more
- * than where it lies. A dozen kilobytes at most.
- *
- * @param why the headers the bridge has added
+ * Of one that is too large even without its value: what the bridge says (`why`), and of the message hardly more than
+ * where it lies. A dozen kilobytes at most.
  */
 function truncatedDeadLetter(
   whole: WholeDeadLetter,

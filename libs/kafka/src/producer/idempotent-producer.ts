@@ -64,10 +64,8 @@ export class IdempotentProducer {
   }
 
   /**
-   * Resolves once each of the records is acknowledged or refused for good, those of a partition in their order; yields
-   * the refused ones. Many share a request. Not to be called while another one is under way.
-   *
-   * @throws the reason of the close
+   * Resolves once each record is acknowledged or refused for good, those of a partition in their order; yields the
+   * refused ones. Not to be called while another one is under way. @throws the reason of the close
    */
   async sendAll(
     records: readonly OutboundRecord[],
@@ -102,10 +100,8 @@ export class IdempotentProducer {
   }
 
   /**
-   * What is sent stays as it is from try to try, but for what is acknowledged: the broker knows it again by its
-   * sequence numbers. Yields what is left of it, and why, where that is refused for good.
-   *
-   * @throws the reason of the close
+   * What is sent stays as it is but for what is acknowledged: the broker knows it by its sequence numbers. Yields what
+   * is left, and why, where that is refused for good. @throws the reason of the close
    */
   private async sendUntilAnswered(
     records: readonly OutboundRecord[],

@@ -31,9 +31,7 @@ export async function readSpans(
 }
 
 /**
- * Reads records where they lie, in one read of spans. Answers in the order of the places; undefined for
- * what its topic no longer holds, or whose topic is gone. No place may be given twice.
- *
+ * Reads records, no place twice, in the order of the places; undefined for what its topic no longer holds.
  * @throws the signal's reason when it aborts before, or what keeps Kafka from answering
  */
 export async function readRecords(

@@ -49,10 +49,8 @@ export function absentTopics(
 const counting = new WeakMap<KafkaClient, Map<string, Promise<number>>>();
 
 /**
- * Partitions a topic has: it may have been created by somebody else, with a number of its own. Those who ask meanwhile
- * share the answer: partitions are assigned by the dozen, and each asks over a connection of its own.
- *
- * @throws when Kafka does not answer or the topic does not exist
+ * Partitions of a topic, which somebody else may have created. Whoever asks meanwhile shares the answer: partitions
+ * are assigned by the dozen. @throws when Kafka does not answer or the topic does not exist
  */
 export function partitionCount(kafka: KafkaClient, topic: string): Promise<number> {
   const ofClient = counting.get(kafka) ?? new Map<string, Promise<number>>();
@@ -74,10 +72,8 @@ async function countPartitions(kafka: KafkaClient, topic: string): Promise<numbe
 }
 
 /**
- * What a topic holds now, a span for each partition: from the oldest record that is left to the end
- * of what is committed. The last offsets may be transaction markers, which are never delivered.
- *
- * @throws when the topic does not exist or Kafka does not answer
+ * What a topic holds now, by partition, to the end of what is committed. The last offsets may be markers, which are
+ * never delivered. @throws when the topic does not exist or Kafka does not answer
  */
 export function topicSpans(kafka: KafkaClient, topic: string): Promise<TopicSpan[]> {
   return withAdmin(kafka, (admin) => fetchSpans(admin, topic));
@@ -119,11 +115,8 @@ export interface CommittedSpan extends TopicSpan {
 }
 
 /**
- * Of all partitions of the topics, those without a leader ({@link hasLeader}) among them. They end behind all records:
- * what waits for a transaction to end counts, too.
- *
- * @param admin of a connection for this alone
- * @throws when a topic does not exist or Kafka does not answer
+ * Of all partitions, those without a leader ({@link hasLeader}) among them, to the end of all records, committed or
+ * not. The admin's connection is for this alone. @throws when a topic does not exist or Kafka does not answer
  */
 export async function committedSpans(
   admin: Admin,

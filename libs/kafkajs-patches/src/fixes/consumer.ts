@@ -178,10 +178,7 @@ interface OffsetManager {
 
 export type OffsetManagerClass = new (options: never) => OffsetManager;
 
-/**
- * Goes on at the first record that is left where Kafka has deleted the next one, and commits nothing of it. kafkajs
- * commits the offset -2: what the group has committed, and its metadata, are gone.
- */
+/** Goes on at the first record left where the next is deleted. kafkajs commits offset -2, without metadata. */
 export function withoutDefaultCommits(Base: OffsetManagerClass): OffsetManagerClass {
   return class OffsetManager extends Base {
     override async setDefaultOffset({ topic, partition }: TopicPartition): Promise<void> {

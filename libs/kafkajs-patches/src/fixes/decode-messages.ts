@@ -140,10 +140,8 @@ const MAX_RECORDS = 100_000;
 const LEAST_SHARE = 0.25;
 
 /**
- * Reads a record batch (magic 2). One that cannot be read, because it is too large once it is unpacked or damaged,
- * yields an {@link UnreadableRecord} in place of each record.
- *
- * @throws KafkaJSPartialMessageError when the fetch ends within it
+ * Reads a record batch (magic 2). Too large once unpacked, or damaged, it yields an {@link UnreadableRecord} for each
+ * record. @throws KafkaJSPartialMessageError when the fetch ends within it
  */
 export async function decodeBatch(fetched: Fetched): Promise<DecodedBatch> {
   const { buffer, offset: start } = fetched;

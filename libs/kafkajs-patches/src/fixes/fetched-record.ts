@@ -238,10 +238,8 @@ export class UnreadableRecord implements FetchedRecord {
 }
 
 /**
- * What stands for the records of a batch that is refused, one for each offset that its header claims. Of more than
- * 10,000 it is one for all, at the first offset, which names the range.
- *
- * @param bytes of the batch as it lies in Kafka
+ * What stands for the records of a batch that is refused, one for each offset that its header claims; of more than
+ * 10,000 one for all, which names the range. `bytes` are of the batch in Kafka.
  */
 export function unreadableRecords(
   batch: BatchContext & { lastOffsetDelta: number },

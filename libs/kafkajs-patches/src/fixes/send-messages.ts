@@ -249,10 +249,8 @@ export interface Sharing<M> {
 }
 
 /**
- * Messages by partition in their order. kafkajs makes a new list of a partition's messages for each of them, and
- * drops without a word those of a partition that the topic does not have, or that is not known yet.
- *
- * @throws Error which passes when the partition comes to be known
+ * Messages by partition in their order. kafkajs makes a new list for each message, and drops those of a partition that
+ * is not there, or not known yet. @throws Error which passes when the partition comes to be known
  */
 export function groupMessages<M>(sharing: Sharing<M>): Record<number, M[]> {
   const { topic, partitionMetadata, messages, partitioner } = sharing;
@@ -274,11 +272,8 @@ export function parseProduced(answer: Produced): Promise<Produced> {
 }
 
 /**
- * Sends batches to the broker that leads their partitions, in one request. They are numbered on from what was sent
- * before, so that the broker takes each once; what it has not taken gives its numbers back, and has the reason in
- * its `refusal`.
- *
- * @returns the broker's answers for what it has taken
+ * Sends batches to the leader of their partitions in one request, numbered on so that it takes each once. What it has
+ * not taken gives its numbers back, and has the reason in its `refusal`. Returns the answers for the rest.
  */
 async function produceBatches(
   { eosManager }: Sending,

@@ -45,9 +45,7 @@ class BatchUnpacker {
   private before: Promise<unknown> = Promise.resolve();
 
   /**
-   * Resolves with the number of bytes once all have been taken. What `take` is given is overwritten after it returns;
-   * what it throws ends the unpacking.
-   *
+   * Resolves with the bytes once all are taken; `take` gets what is overwritten afterwards, and may throw to end it.
    * @throws UnreadableBatchError when the batch is larger than allowed, or damaged
    */
   unpack(batch: PackedRecords, take: (bytes: Buffer) => void): Promise<number> {

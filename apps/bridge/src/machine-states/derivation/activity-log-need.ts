@@ -19,10 +19,7 @@ import {
 /** Asked for before the start in question, so that a start at the window's edge is known to be clipped. */
 const MARGIN_SECONDS = 600;
 
-/**
- * `news`: something may be new, which is worth waiting for. `overdue`: a log that had something new could not
- * be read before. `confirmation`: of what has been published.
- */
+/** `news` may be new, and is worth waiting for; `overdue` was missed before; `confirmation` is of what is published. */
 type LogPurpose = 'news' | 'overdue' | 'confirmation';
 
 /** What to read of the activity log, in epoch seconds, and what the answer is to be taken for. */

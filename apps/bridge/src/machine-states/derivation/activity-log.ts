@@ -128,11 +128,8 @@ export function loggedPeriods(segments: readonly ActivitySegment[]): Period[] {
 }
 
 /**
- * What the log has after a period that is not in question, none of it before that: such a period may
- * have been published a minute or two too late when there was no log to be had. What the log has in its place, rewritten
- * too late, comes first.
- *
- * @param lastedUntil epoch seconds up to which that period is known to have lasted, if the log does not show it
+ * What the log has after a period beyond question, which may have been published a minute or two late without a log.
+ * What the log has rewritten in its place comes first. It lasted until `lastedUntil`, if the log does not show it.
  */
 export function loggedAfter(
   base: PublishedPeriod,

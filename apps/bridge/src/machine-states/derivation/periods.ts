@@ -34,10 +34,8 @@ export interface LogUpToReading {
 }
 
 /**
- * The periods of a machine with those that the log has in addition, and the present one. The log decides about the
- * past, the reading about the present.
- *
- * @param tracked what was remembered before the reading
+ * The periods of a machine with those the log has in addition, and the present one: the log decides about the past,
+ * the reading about the present.
  */
 export function periodsToPublish(
   tracked: TrackedMachine,

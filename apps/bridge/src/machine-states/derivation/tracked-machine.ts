@@ -94,11 +94,8 @@ export function settledUntil(tracked: TrackedMachine): number {
 }
 
 /**
- * With these periods in place of those before, but the oldest of too many; the first that is left is as
- * good as settled then.
- *
- * @param corrected what one of the periods has been published as, if it was published before
- * @param most how many to keep
+ * With these periods, but the oldest beyond `most`: the first that is left is as good as settled then. `corrected` is
+ * what one of them was published as before.
  */
 export function withPeriods(
   tracked: TrackedMachine,

@@ -4,10 +4,8 @@ import { describeFailure, type FailedAnswer } from '../../machine-directory/inde
 import { type AdmittedCall, StandstillBreaker } from './standstill-breaker.js';
 
 /**
- * Which machines' latest polls failed, and whether it is the service: while that answers nobody, it is
- * asked now and then. An outage is one log entry at its begin and one at its end.
- *
- * Kept in memory alone: the next owner of a machine begins with none that fails, and finds out anew.
+ * Which machines' latest polls failed, and whether it is the service, which is then asked now and then. An outage is
+ * two log entries. In memory alone: the next owner finds out anew.
  */
 @Injectable()
 export class PollHealth {

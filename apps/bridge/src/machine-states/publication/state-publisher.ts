@@ -56,10 +56,8 @@ export class StatePublisher {
   ) {}
 
   /**
-   * Resolves once the events, the latest state and what is remembered are committed.
-   *
-   * @param trace that the events belong to
-   * @throws when that is not certain; the partition is lost then, and derived anew by its next owner
+   * Resolves once events, latest state and what is remembered are committed. @throws when that is uncertain: the
+   * partition is lost then, and derived anew by its next owner
    */
   async publish(derivation: Derivation, trace?: TraceContext): Promise<void> {
     const steps = this.publicationSteps(derivation, trace);
@@ -112,11 +110,8 @@ export class StatePublisher {
   }
 
   /**
-   * Cuts a derivation into steps small enough for a transaction each; there is at least one, and an event too large for
-   * any has one to itself. Every step carries what is remembered after it and what the directory says of that, so that a
-   * crash between two of them repeats nothing and leaves nothing out.
-   *
-   * @param trace that the events belong to
+   * Cuts a derivation into steps small enough for a transaction; an event too large has one to itself. Each step has
+   * what is remembered after it, so that a crash between two repeats nothing and leaves nothing out.
    */
   private *publicationSteps(
     { events, next }: Derivation,

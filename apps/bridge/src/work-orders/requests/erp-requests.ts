@@ -104,10 +104,7 @@ const MOST_CONTROLS = 5;
 const SUPERSEDED = 'a later event of the order is asked for in its place';
 const CONTAINED = 'the order is being asked for in the same version';
 
-/**
- * Asks one ERP for orders, as one rule says. Each request gets one reply. While nothing gets through it pauses and
- * probes, as a flow does ({@link Breaker}); a `Retry-After` holds for all orders of the rule.
- */
+/** Asks one ERP for orders by one rule; pauses and probes as a flow does; a `Retry-After` holds for all of them. */
 export class ErpRequests {
   readonly lanes = new RequestLanes<WaitingRequest>();
   private readonly logger = new Logger('Enrichment');

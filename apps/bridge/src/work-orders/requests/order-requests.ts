@@ -21,10 +21,7 @@ import {
 const REVIEW_MS = 1000;
 /** Reviews between two looks at how much waits. */
 const REVIEWS_A_MOVE = 5;
-/**
- * Requests of a partition that may wait here; a partition hands over 5,000 at most. What waits longest is written again
- * behind the others, so that the orders of an ERP that answers do not wait for one that does not.
- */
+/** Requests of a partition that wait here; those beyond are written again, so that others need not wait for them. */
 const MOST_WAITING = 1000;
 
 /**
