@@ -13,24 +13,26 @@ interface Flow {
 }
 
 export function flowMetrics(flows: readonly Flow[]): Metric[] {
+  const ofEach = gaugeOfEach(
+    'flow',
+    () => flows,
+    ({ name }) => name,
+  );
   return [
-    ofEach('waiting_commands', 'Commands that wait for a call', flows, ({ waiting }) => waiting),
+    ofEach('waiting_commands', 'Commands that wait for a call', ({ waiting }) => waiting),
     ofEach(
       'busy_machines',
       'Machines with a command waiting or under way',
-      flows,
       ({ busyMachines }) => busyMachines,
     ),
     ofEach(
       'oldest_waiting_seconds',
       'Real time for which the oldest message that is not final has waited',
-      flows,
       ({ waiters }) => waiters.oldestAgeMs(realNowMs()) / 1000,
     ),
     ofEach(
       'flow_paused',
       '1 while nothing gets through and the flow probes',
-      flows,
       ({ pausedBecause }) => (pausedBecause === undefined ? 0 : 1),
     ),
     scrapedCounter(
@@ -56,27 +58,13 @@ export function flowMetrics(flows: readonly Flow[]): Metric[] {
   ];
 }
 
-function ofEach(
-  name: string,
-  help: string,
-  flows: readonly Flow[],
-  value: (flow: Flow) => number,
-): Metric {
-  return scrapedGauge(`machine_bridge_${name}`, help, ['flow'], (gauge) => {
-    for (const flow of flows) gauge.set({ flow: flow.name }, value(flow));
-  });
-}
-
 /** Metrics of the GETs that complete thin events, collected at each scrape; no series without a rule. */
 export function enrichmentMetrics(requests: OrderRequests): Metric[] {
-  const ofEachRule = (
-    name: string,
-    help: string,
-    value: (status: ReturnType<OrderRequests['statuses']>[number]) => number,
-  ): Metric =>
-    scrapedGauge(`machine_bridge_${name}`, help, ['rule'], (gauge) => {
-      for (const status of requests.statuses()) gauge.set({ rule: status.rule }, value(status));
-    });
+  const ofEachRule = gaugeOfEach(
+    'rule',
+    () => requests.statuses(),
+    ({ rule }) => rule,
+  );
   return [
     scrapedCounter(
       'machine_bridge_enrichment_requests_total',
@@ -105,4 +93,11 @@ export function enrichmentMetrics(requests: OrderRequests): Metric[] {
       ({ pausedBecause }) => (pausedBecause === undefined ? 0 : 1),
     ),
   ];
+}
+
+function gaugeOfEach<T>(label: string, all: () => readonly T[], nameOf: (one: T) => string) {
+  return (name: string, help: string, value: (one: T) => number): Metric =>
+    scrapedGauge(`machine_bridge_${name}`, help, [label], (gauge) => {
+      for (const one of all()) gauge.set({ [label]: nameOf(one) }, value(one));
+    });
 }
