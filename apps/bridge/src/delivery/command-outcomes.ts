@@ -313,10 +313,7 @@ function noOutcomesOf(family: CommandFamily): ReadonlyMap<string, OutcomeTotal> 
 
 /** How many outcomes there have been of each kind: plain numbers, since every message is counted. */
 class OutcomeCounts {
-  /**
-   * A rejection by its code, anything else by what it is: no code is named like an outcome. Each from the start: what
-   * counts a rise does not see a count that begins with one.
-   */
+  /** A rejection by its code, anything else by what it is. Each from the start: a rise shows against a count of 0. */
   private readonly counts: Readonly<Record<CommandFamily, ReadonlyMap<string, OutcomeTotal>>> = {
     'work-order-list': noOutcomesOf('work-order-list'),
     'downtime-reason': noOutcomesOf('downtime-reason'),

@@ -10,9 +10,8 @@ const OUTCOMES_PER_MACHINE = 5;
 const MACHINES = 20_000;
 
 /**
- * The latest outcomes of each machine, for the read API. Kept in two generations, for every outcome passes
- * here: when the newer one is full it becomes the older, and a machine without an outcome since the one
- * before is forgotten.
+ * The latest outcomes of each machine, for the read API. In two generations, for every outcome passes here: a machine
+ * without an outcome in either is forgotten.
  */
 export class RecentOutcomes {
   private newer = new Map<string, OutcomeRing>();

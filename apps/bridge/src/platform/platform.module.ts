@@ -103,10 +103,7 @@ function createCloudClient(
   });
 }
 
-/**
- * After a start a machine's first reason waits for its list. With 16 look-ups at a time, whatever the setting said,
- * 1,000 machines took more than a second of it; fewer would be slower than the calls that wait for them.
- */
+/** With 16, whatever the setting said, first reasons of 1,000 machines took over a second; fewer would be slower. */
 export function reasonLookUpsAtOnce(maxConcurrency: number): number {
   return Math.max(16, Math.ceil(maxConcurrency / 2));
 }

@@ -24,11 +24,7 @@ export const partitionByKey: ICustomPartitioner = () => {
 const SEED = 0x9747b28c;
 const MIX = 0x5bd1e995;
 
-/**
- * The hash by which Kafka's clients share keys out (murmur2, 32 bits, signed), in whole numbers. kafkajs's own
- * computes with numbers that grow with the key: one of a megabyte would keep the process from anything
- * else for minutes.
- */
+/** Kafka's hash of keys (murmur2, signed 32 bits). kafkajs's own takes minutes for a key of a megabyte. */
 function murmur2(data: Buffer): number {
   const whole = data.length - (data.length % 4);
   let hash = SEED ^ data.length;

@@ -15,10 +15,7 @@ export interface FollowedTopic {
   from: 'beginning' | { sinceMs: number; maxPerPartition: number };
 }
 
-/**
- * `restoring`: what the topics held when Kafka was reached is still being read. `up`: all of that has been read, and
- * what comes is handed over as it comes. `down`: Kafka does not answer.
- */
+/** `restoring`: what was there is being read. `up`: what comes is handed over as it comes. `down`: no answer. */
 export type FollowState = 'restoring' | 'up' | 'down';
 
 export interface FollowOptions {

@@ -207,10 +207,7 @@ export class UnreadableBatchError extends Error {
   }
 }
 
-/**
- * A batch may claim two thousand million offsets, and one of a few kilobytes does hold sixty million records. Up to
- * this many each of them is rejected by itself: librdkafka puts no more into a batch unless it is configured to.
- */
+/** A batch may claim two thousand million offsets. Up to so many are rejected each: librdkafka packs no more. */
 const MOST_REJECTED_EACH = 10_000;
 
 /** Stands for a record of a batch that is refused, or for all of them. */

@@ -57,10 +57,7 @@ export interface Derivation {
   next: TrackedMachine;
 }
 
-/**
- * The events the result of a poll gives rise to, given what was published of the machine before. Asked again with
- * the same answers and the result of the first time, it gives none.
- */
+/** The events of a poll's result. Asked again with the same answers and the result of the first time, none. */
 export function deriveStateChanges(
   machine: MachineInfo,
   before: TrackedMachine | undefined,

@@ -77,10 +77,7 @@ export class PollTurns<T extends Updated> {
     turn.dueMs = Math.max(this.nextMs(place, afterMs, wallAheadMs), afterMs);
   }
 
-  /**
-   * The turn's poll has failed after `tookMs`; returns for how long its machine rests on that account. One that
-   * fails at once takes no slot from others, and one that is not lost yet has all its turns.
-   */
+  /** A poll failed after `tookMs`: for how long its machine rests; not if it fails at once, or is not lost yet. */
   failed(turn: PollTurn<T>, nowMs: number, tookMs: number): number {
     turn.failingSinceMs ??= nowMs;
     if (nowMs - turn.failingSinceMs <= this.staleAfterMs) return 0;

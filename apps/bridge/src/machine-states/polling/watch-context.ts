@@ -29,10 +29,7 @@ export class WatchContext {
     readonly frames: OutputFrames = new OutputFrames(),
   ) {}
 
-  /**
-   * Epoch seconds that a time of the service is judged by: the later of our clock and the service's as its answers
-   * show it. Not the service's alone: the `Date` of a gateway that lags must not make good readings lie ahead.
-   */
+  /** Epoch seconds that a time of the service is judged by: of the later clock, for a gateway's `Date` may lag. */
   get latestSeconds(): number {
     const { offsetMs } = this.client.clockOffset ?? { offsetMs: 0 };
     return Math.floor((this.clock.nowMs() + Math.max(0, offsetMs)) / 1000);

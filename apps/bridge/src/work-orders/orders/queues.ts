@@ -74,10 +74,7 @@ export interface OrderRefusal extends QueuedOrder {
 const ASKED = -2;
 const GONE = -3;
 
-/**
- * By what two equally old messages of an order are compared. Answers go by the time at which they were asked for,
- * whatever messages they were asked for by: of an order one is asked for at a time.
- */
+/** By what equally old messages of an order are compared: their place, or when an ERP was asked for the answer. */
 export function positionOf({ source, recordedAt, askedAt, gone }: RelayedOrder): MessagePosition {
   if (askedAt === undefined) {
     return { partition: source.partition, offset: source.offset, recordedAt };
