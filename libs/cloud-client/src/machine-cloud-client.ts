@@ -105,7 +105,7 @@ export interface CloudClientOptions {
 /** As the operation table spells it, as its sample does, and as it was meant. */
 const MACHINE_INFO_PATHS = ['mahcineInfo', 'MahcineInfo', 'machineInfo'];
 
-/** An answer has no more by default: many calls are under way, and a hundred without an end must not take gigabytes. */
+/** The bound of most answers: many calls are under way, and a hundred without an end must not take gigabytes. */
 const MIB = 1024 * 1024;
 /** 100,000 machines are 15 MB; one such list is read at a time. */
 const MAX_MACHINE_INFO_BYTES = 32 * MIB;

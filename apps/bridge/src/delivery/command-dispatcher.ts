@@ -16,7 +16,7 @@ import { ServiceCaller } from './service-caller.js';
 import { RETRY_BACK_OFF } from './verdict.js';
 import { WakeTimer } from './wake-timer.js';
 
-/** Calls that began together end so close to each other: a batch that was once split would else stay split. */
+/** Calls that began together end within a few milliseconds: without the wait, a batch once split would stay split. */
 const REUNION_MS = 5;
 
 /**
@@ -132,7 +132,7 @@ export class CommandDispatcher<P> {
     if (nextProbeMs !== undefined) this.timer.wakeAt(Math.max(dueMs, nextProbeMs));
   }
 
-  /** A slot is there: those of the next batch that are admitted share a call. `calls` are to share what is ready. */
+  /** Begins the next batch in the slot that is there, or gives that back. So many `calls` share what is ready. */
   private begin(calls: number): void {
     const isProbe = this.status.breaker.callBegins();
     // The machines of these alone wait for them.
@@ -253,7 +253,7 @@ export class CommandDispatcher<P> {
     }
   }
 
-  /** Whether commands that have failed wait, with none under way and none ready, which waits for a slot alone. */
+  /** Whether commands wait that have failed, and none is under way or ready: one that is ready waits for a slot alone. */
   private isStuck(): boolean {
     const { queue } = this.lanes;
     if (this.calls.underWay > 0 || queue.readyMachines(realNowMs()) > 0) return false;

@@ -151,7 +151,7 @@ export class Breaker extends ProbingBreaker {
     return !this.isOpen && this.failures > 0;
   }
 
-  /** All that waits may wait for long because the service has asked for it. Returns whether that opened it. */
+  /** Opens it where all that has failed waits for as long as the service has asked; returns whether that opened it. */
   review(nowMs: number): boolean {
     // A single failure of a single machine shows nothing, however long ago it was.
     const areMany = this.failures > 1 || this.failing.areSeveral;

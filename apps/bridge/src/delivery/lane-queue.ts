@@ -132,7 +132,7 @@ export class LaneQueue<T extends LaneEntry> {
     return chosen;
   }
 
-  /** The machine's entry is no more under way; its next goes at `notBeforeMs` at the earliest, if one waits. */
+  /** Nothing of the machine is under way any more; its next entry goes at `notBeforeMs` at the earliest. */
   releaseMachine(machineId: string, quality: CallQuality, notBeforeMs = 0): void {
     const lane = this.laneOf(machineId);
     lane.callEnded(quality, notBeforeMs);
@@ -163,7 +163,7 @@ export class LaneQueue<T extends LaneEntry> {
     return removed;
   }
 
-  /** Lifts all batch limits: the service was at fault. In case some machine was, those that failed go last. */
+  /** Lifts all batch limits: the service was at fault. In case some machines were, those that failed go last. */
   liftBatchLimits(): void {
     for (const lane of this.lanes.values()) lane.batchLimit = NO_BATCH_LIMIT;
     for (const machineId of this.idleSuspects) this.lanes.delete(machineId);
@@ -292,7 +292,7 @@ const SHARE = 8;
 /** How much longer than the slow call, at the most, the calls may take together that its machines make next. */
 const EFFORT = 2;
 
-/** How many machines may share a machine's next call, itself included: after `allowed` might, and `had` did. */
+/** How many may share a machine's next call, itself included, when `allowed` might share the last one and `had` did. */
 export function batchLimitAfter(allowed: number, had: number, quality: CallQuality): number {
   if (typeof quality === 'object') return partOf(had, EFFORT * quality.slowness);
   switch (quality) {

@@ -53,7 +53,7 @@ export class ReasonLists implements OnApplicationShutdown {
     return known !== undefined && this.isFresh(known) && known.codes.has(reasonId);
   }
 
-  /** Looks a reason that is not listed up once more, since `sinceMs` (real); without its machine it is no verdict. */
+  /** Looks up once more a reason that is not listed: a look-up since `sinceMs` (real milliseconds) counts. */
   async check(
     machineId: string,
     reasonId: string,

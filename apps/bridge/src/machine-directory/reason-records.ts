@@ -54,7 +54,7 @@ export class ReasonRecords {
     this.waiting.delete(machineId);
   }
 
-  /** Null where the service does not know the machine. An empty list replaces reasons only once the next is, too. */
+  /** Null where the machine is not known. An empty list replaces reasons only once the next that is due is empty, too. */
   reasonsRead(machineId: string, reasons: readonly ClassificationReason[] | null): void {
     const updatedAt = this.clock.nowSeconds();
     const known = this.published.get(machineId);

@@ -88,7 +88,7 @@ export class MayNotDeleteError extends Error {
 
 const NOT_ALLOWED = /^(POLICY_VIOLATION|.*_AUTHORIZATION_FAILED|UNSUPPORTED_VERSION)$/;
 
-/** Deletes what a topic's only group has finished. @throws MayNotDeleteError, also where nothing is left of it */
+/** Deletes what a topic's only group has finished. @throws MayNotDeleteError, also with nothing to delete */
 export async function deleteCommitted(
   kafka: KafkaClient,
   groupId: string,

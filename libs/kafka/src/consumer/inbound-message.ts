@@ -111,7 +111,7 @@ export class PartitionMessage implements InboundRecord {
     return this.publishedItems?.has(item) === true || progress.isItemDone(this.offset, item);
   }
 
-  /** Publishes records before its end; `item` is done with them, and not to be done after a redelivery. */
+  /** Publishes records before its end; `item` is done with them, and not done again after a redelivery. */
   publish(records: readonly OutboundRecord[], item?: number): void {
     if (this.state === 'ended' || (item !== undefined && this.isItemDone(item))) return;
     if (item !== undefined) (this.publishedItems ??= new Set()).add(item);
@@ -178,7 +178,7 @@ export class PartitionMessage implements InboundRecord {
 
   /**
    * Reports a bug: the message is handled again, and dead-lettered when that does not help. `isAnswered`: its calls
-   * were, and the outcome cannot be published; it is dead-lettered, for what followed from a call is not called again.
+   * were, and the outcome cannot be published: it is not handled again, for no call is made again for what followed.
    */
   fail(error: unknown, isAnswered = false): void {
     this.isAnswered ||= isAnswered;

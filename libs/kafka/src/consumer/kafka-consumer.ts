@@ -109,7 +109,7 @@ export class KafkaConsumer {
     for (const state of options.stateTopics) state.attachConsumer(supervised, this.partitions);
   }
 
-  /** Resolves under supervision; joining goes on behind it. `names` are the inputs', without the prefix. */
+  /** Resolves once the consumer is supervised; joining goes on. `names` are the inputs', without the prefix. */
   async start(names: readonly string[]): Promise<void> {
     const { supervised: consumer, options, stopping } = this;
     await options.prepare(stopping.signal, (problem) => {

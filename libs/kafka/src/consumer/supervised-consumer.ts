@@ -388,8 +388,8 @@ export class RevocationBarrier {
   }
 
   /**
-   * Throws, until nothing is under way, what has kafkajs join again and again: that the group is rebalancing. It waits
-   * for nothing before it joins.
+   * Throws that the group is rebalancing until nothing is under way: kafkajs then tries to join again and again, and
+   * waits for nothing else.
    */
   assertDrained(): void {
     if (this.raiseBarrier().drainedEpochMs < Infinity) return;

@@ -77,7 +77,7 @@ export class PollTurns<T extends Updated> {
     turn.dueMs = Math.max(this.nextMs(place, afterMs, wallAheadMs), afterMs);
   }
 
-  /** A poll failed after `tookMs`: for how long its machine rests; not if it fails at once, or is not lost yet. */
+  /** For how long the machine of a failed poll rests: not where it failed at once, or is not lost yet. */
   failed(turn: PollTurn<T>, nowMs: number, tookMs: number): number {
     turn.failingSinceMs ??= nowMs;
     if (nowMs - turn.failingSinceMs <= this.staleAfterMs) return 0;
@@ -171,7 +171,7 @@ export class PollQueue<T> {
     }
   }
 
-  /** Takes a due turn into a slot until {@link release}; `mayProbe`: one that was passed over, before its look. */
+  /** Takes a due turn into a slot until {@link release}; `mayProbe`: also one that was passed over, before its time. */
   take(nowMs: number, mayProbe: boolean): PollTurn<T> | undefined {
     const queue = this.openQueues().find(({ earliestMs }) => earliestMs <= nowMs);
     const turn = queue?.take() ?? this.takePassedOver(nowMs, mayProbe);
