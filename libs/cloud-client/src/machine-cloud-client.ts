@@ -245,15 +245,12 @@ export class MachineCloudClient {
 
   /** Interface: setWorkOrderList; several machines in one request, or none. */
   setWorkOrderList(
-    machines: readonly WorkOrderListAssignment[],
+    lists: readonly WorkOrderListAssignment[],
     caller: Caller = NOBODY,
   ): Promise<HttpAnswer<null>> {
-    const request = {
-      operation: 'setWorkOrderList',
-      method: 'PUT',
-      path: 'workOrderList',
-    } as const;
-    return this.call({ ...request, body: { machines } }, applied, caller);
+    const machines = lists.map(({ machineId, workingOrders }) => ({ machineId, workingOrders }));
+    const request = { operation: 'setWorkOrderList', method: 'PUT', body: { machines } } as const;
+    return this.call({ ...request, path: 'workOrderList' }, applied, caller);
   }
 
   /** How far the service's clock is ahead of ours, by its latest answers; undefined while none had a usable `Date`. */
