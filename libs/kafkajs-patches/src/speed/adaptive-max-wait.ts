@@ -8,7 +8,7 @@ export interface FetchingGroup {
   fetch(nodeId: string): Promise<unknown>;
 }
 
-export type GroupClass = new (options: never) => FetchingGroup;
+type GroupClass = new (options: never) => FetchingGroup;
 
 /** As soon as a pause may end where the service is fast; more requests would cost more than they gain. */
 const SHORTEST_WAIT_MS = 10;
