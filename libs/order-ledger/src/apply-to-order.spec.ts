@@ -111,12 +111,13 @@ describe("what orders make of a machine's list", () => {
   });
 });
 
-describe('a change of an order', () => {
-  const change = (more: Partial<OrderChange>): OrderMessage => ({
-    kind: 'change',
-    order: { orderId: '4711', changedAt: 101, ...more },
-  });
+function change(more: Partial<OrderChange>): OrderMessage {
+  return { kind: 'change', order: { orderId: '4711', changedAt: 101, ...more } };
+}
 
+const whole = (snapshot: OrderSnapshot): OrderMessage => ({ kind: 'snapshot', order: snapshot });
+
+describe('a change of an order', () => {
   it('is laid over what is known, and touches the machines of the order', () => {
     const ledger = ledgerOf(order('4711', [operation('0010'), operation('0020')]));
     const operations = [{ operationId: '0010', status: 'completed' as const }];
@@ -166,11 +167,8 @@ describe('a change that names done operations alone, of an order that nobody has
 
   it('concerns their machines, and leaves the order to what may still come of it', () => {
     const ledger = new Ledger();
-    const order4711 = { orderId: '4711', changedAt: 200, operations: [done] };
-    expect(ledger.takeIn([{ kind: 'change', order: order4711 }])).toEqual({
-      touched: ['M-1'],
-      findings: [],
-    });
+    const { touched, findings } = ledger.takeIn([change({ changedAt: 200, operations: [done] })]);
+    expect([touched, findings]).toEqual([['M-1'], []]);
     expect(ledger.orders.size).toBe(0);
     ledger.take(order('4711', [operation('0020')], { changedAt: 100 }));
     expect(ledger.listOf('M-1')).toEqual(['4711']);
@@ -198,30 +196,21 @@ describe('a snapshot of an order', () => {
     expect(listsOf(ledger)).toEqual([['4711'], [], []]);
   });
 
-  it.each([
-    ['newer', 101],
-    ['as old', 100],
-  ])(
-    'counts where one lay in a topic that has been made anew, and it is %s',
-    (_what, changedAt) => {
-      const ledger = new Ledger();
-      ledger.takeIn([{ kind: 'snapshot', order: onFirst }], 2);
-      const again: OrderMessage = { kind: 'snapshot', order: { ...onSecond, changedAt } };
-      ledger.takeIn([again], 1, { partition: 0, recordedAt: 60_002 });
-      expect(listsOf(ledger)).toEqual([[], ['4711'], []]);
-    },
-  );
-
-  it.each([
-    ['later', 5, [[], ['4711'], []]],
-    ['earlier', 3, [['4711'], [], []]],
-  ])('of another partition counts by its record where it is as old, %s', (_what, at, lists) => {
+  it.each<[string, number[], number[], number, boolean]>([
+    ['sent before what is known, in the same second', [0, 1, 1], [0, 0, 0], 100, false],
+    ['of a topic that has been made anew, and newer', [0, 2, 2], [0, 1, 60_002], 101, true],
+    ['of a topic that has been made anew, and as old', [0, 2, 2], [0, 1, 60_002], 100, true],
+    ['as old, and recorded later in another partition', [0, 9, 4], [1, 1, 5], 100, true],
+    ['as old, and recorded earlier in another partition', [0, 9, 4], [1, 1, 3], 100, false],
+  ])('%s: partition, offset and time %j, then %j, and changed at %i', (_, ...row) => {
+    const [first, second, changedAt, counts] = row;
     const ledger = new Ledger();
-    const whole = (known: OrderSnapshot): OrderMessage => ({ kind: 'snapshot', order: known });
-    ledger.takeIn([whole(onFirst)], 9, { partition: 0, recordedAt: 4 });
-    const { findings } = ledger.takeIn([whole(onSecond)], 1, { partition: 1, recordedAt: at });
-    expect(listsOf(ledger)).toEqual(lists);
-    expect(findings.map(({ kind }) => kind)).toEqual(at > 4 ? [] : ['superseded']);
+    const take = (order: OrderSnapshot, [partition = 0, offset, recordedAt = 0]: number[]) =>
+      ledger.takeIn([whole(order)], offset, { partition, recordedAt }).findings;
+    take(onFirst, first);
+    const superseded = { kind: 'superseded', machineId: 'M-2' };
+    expect(take({ ...onSecond, changedAt }, second)).toMatchObject(counts ? [] : [superseded]);
+    expect(listsOf(ledger)).toEqual(counts ? [[], ['4711'], []] : [['4711'], [], []]);
   });
 
   it('is put on no machine that was refused when it was read', () => {
@@ -240,17 +229,15 @@ describe('a snapshot of an order', () => {
 
   it('may be in a document twice: the later one counts, and a machine is answered once', () => {
     const ledger = ledgerOf(onFirst);
-    const messages = [{ ...onFirst, changedAt: 99 }, onFirst, onSecond].map((each) => ({
-      ...{ kind: 'snapshot' as const, order: each },
-    }));
+    const messages = [{ ...onFirst, changedAt: 99 }, onFirst, onSecond].map(whole);
     expect(ledger.takeIn(messages)).toEqual({ touched: ['M-1', 'M-2'], findings: [] });
     expect(listsOf(ledger)).toEqual([[], ['4711'], []]);
   });
 
   it('may be in a document ten thousand times, older and of another machine each time: that stops nothing', () => {
-    const messages = Array.from({ length: 10_000 }, (_, index): OrderMessage => {
+    const messages = Array.from({ length: 10_000 }, (_, index) => {
       const operations = [operation('0010', { machineId: `M-${index}` })];
-      return { kind: 'snapshot', order: order('4711', operations, { changedAt: 99 }) };
+      return whole(order('4711', operations, { changedAt: 99 }));
     });
     const ledger = ledgerOf(order('4711', []));
     const before = process.cpuUsage();
@@ -261,13 +248,10 @@ describe('a snapshot of an order', () => {
 
   describe('of ten thousand operations', () => {
     const operations = Array.from({ length: 10_000 }, (_, index) => operation(`${index}`));
-    const whole: OrderMessage = { kind: 'snapshot', order: order('4711', operations) };
-    const held: OrderMessage = {
-      kind: 'change',
-      order: { orderId: '4711', changedAt: 100, status: 'held' },
-    };
+    const large = order('4711', operations);
+    const held = change({ changedAt: 100, status: 'held' });
     const repeated = (times: number): OrderMessage[] => [
-      whole,
+      whole(large),
       ...Array<OrderMessage>(times).fill(held),
     ];
 
@@ -279,7 +263,7 @@ describe('a snapshot of an order', () => {
 
     it.each([
       ['by the same document', new Ledger(), repeated(2000)],
-      ['by one before', ledgerOf(whole.order), repeated(2000).slice(1)],
+      ['by one before', ledgerOf(large), repeated(2000).slice(1)],
     ])(
       'is rejected where a document repeats it too often, its operations named %s',
       (_, ledger, all) => {
@@ -292,13 +276,6 @@ describe('a snapshot of an order', () => {
         });
       },
     );
-  });
-
-  it('that was sent before what is known, in the same second, is superseded', () => {
-    const ledger = ledgerOf(onFirst);
-    const { findings } = ledger.takeIn([{ kind: 'snapshot', order: onSecond }], 0);
-    expect(findings).toMatchObject([{ kind: 'superseded', machineId: 'M-2' }]);
-    expect(listsOf(ledger)).toEqual([['4711'], [], []]);
   });
 });
 
@@ -322,37 +299,27 @@ describe('a message that concerns no machine', () => {
   });
 
   it('is taken in when a document has the order twice, older and newer', () => {
-    const messages = [older, order('4711', [])].map((each) => ({
-      ...{ kind: 'snapshot' as const, order: each },
-    }));
+    const messages = [older, order('4711', [])].map(whole);
     const ledger = ledgerOf(order('4711', [planned]));
     expect(ledger.takeIn(messages).findings).toEqual([{ kind: 'taken-in' }]);
   });
 });
 
-describe('a change of an order at a place that no machine is mapped for', () => {
-  it('is refused by the place that is known of it', () => {
-    const planned: OrderOperation = { operationId: '0010', workCentre: 'FR01', status: 'planned' };
-    const ledger = ledgerOf(order('4711', [planned]));
-    const operations = [{ operationId: '0010', status: 'released' as const }];
-    const change = { orderId: '4711', changedAt: 101, operations };
-    expect(ledger.takeIn([{ kind: 'change', order: change }]).findings).toMatchObject([
-      {
-        kind: 'rejected',
-        rejection: { code: 'unmapped-work-centre' },
-        unmapped: [{ operationId: '0010', workCentre: 'FR01' }],
-      },
-    ]);
-  });
-});
-
-describe('a whole order at a place that no machine is mapped for', () => {
+describe('an order at a place that no machine is mapped for', () => {
   const place: OrderOperation = { operationId: '0010', workCentre: 'FR01', status: 'released' };
   const found = (wasUnmapped: boolean): readonly OrderFinding[] => {
-    const messages = [{ kind: 'snapshot' as const, order: order('4711', [place]) }];
+    const messages = [whole(order('4711', [place]))];
     const position = { partition: 0, offset: 1, recordedAt: 1 };
     return applyToOrder({ messages, position, wasUnmapped }, undefined, machineOf).findings;
   };
+
+  it('is refused with a change, by the place that is known of it', () => {
+    const ledger = ledgerOf(order('4711', [{ ...place, status: 'planned' }]));
+    const operations = [{ operationId: '0010', status: 'released' as const }];
+    expect(ledger.takeIn([change({ operations })]).findings).toMatchObject([
+      { kind: 'rejected', rejection: { code: 'unmapped-work-centre' }, unmapped: [place] },
+    ]);
+  });
 
   it('is refused where the place had a machine when it was read', () => {
     const detail =
@@ -394,29 +361,16 @@ describe('a finished order', () => {
 });
 
 describe('an order that is taken up again', () => {
-  const change = (changedAt: number, more: Partial<OrderChange>): OrderMessage => ({
-    kind: 'change',
-    order: { orderId: '4711', changedAt, ...more },
-  });
-
   const completed = (operationId: string) => ({ operationId, status: 'completed' as const });
 
   it('must be sent as a whole, where its end came as a status alone', () => {
     const ledger = ledgerOf(order('4711', [operation('0010')]));
-    ledger.takeIn([change(101, { status: 'completed' })]);
+    ledger.takeIn([change({ status: 'completed' })]);
     expect(ledger.listOf('M-1')).toEqual([]);
-    expect(ledger.takeIn([change(102, { status: 'released' })])).toMatchObject({
-      touched: [],
-      findings: [
-        {
-          kind: 'rejected',
-          rejection: {
-            code: 'invalid-message',
-            detail: expect.stringContaining('send the whole order again') as string,
-          },
-        },
-      ],
-    });
+    const { touched, findings } = ledger.takeIn([change({ changedAt: 102, status: 'released' })]);
+    const detail = expect.stringContaining('send the whole order again') as string;
+    const rejection = { code: 'invalid-message', detail };
+    expect([touched, findings]).toMatchObject([[], [{ kind: 'rejected', rejection }]]);
     ledger.take(order('4711', [operation('0010')], { changedAt: 102 }));
     expect(ledger.listOf('M-1')).toEqual(['4711']);
   });
@@ -424,7 +378,7 @@ describe('an order that is taken up again', () => {
   it('comes back with an operation that says its place, where it ended with its operations', () => {
     const done = operation('0010', { status: 'completed' });
     const ledger = ledgerOf(order('4711', [done]));
-    ledger.takeIn([change(101, { operations: [operation('0010')] })]);
+    ledger.takeIn([change({ operations: [operation('0010')] })]);
     expect(ledger.listOf('M-1')).toEqual(['4711']);
   });
 
@@ -435,14 +389,16 @@ describe('an order that is taken up again', () => {
     const others = [operation('0030', { machineId: 'M-2' })];
     const ledger = ledgerOf(order('4711', [operation('0010'), operation('0020'), ...others]));
     expect(ledger.listOf('M-1')).toEqual(['4711-0010', '4711-0020']);
-    ledger.takeIn([change(101, { operations: others.map((each) => completed(each.operationId)) })]);
-    ledger.takeIn([change(102, end)]);
-    ledger.takeIn([change(103, { status: 'completed' })]);
+    ledger.takeIn([change({ operations: others.map((each) => completed(each.operationId)) })]);
+    ledger.takeIn([change({ changedAt: 102, ...end })]);
+    ledger.takeIn([change({ changedAt: 103, status: 'completed' })]);
     expect([ledger.listOf('M-1'), ledger.listOf('M-2')]).toEqual([[], []]);
     const again = [operation('0020', { status: 'started' })];
-    ledger.takeIn([change(104, { status: 'started', operations: again })]);
+    ledger.takeIn([change({ changedAt: 104, status: 'started', operations: again })]);
     expect([ledger.listOf('M-1'), ledger.listOf('M-2')]).toEqual([['4711-0020'], []]);
-    ledger.takeIn([change(105, { operations: [operation('0010', { machineId: 'M-2' })] })]);
+    ledger.takeIn([
+      change({ changedAt: 105, operations: [operation('0010', { machineId: 'M-2' })] }),
+    ]);
     expect([ledger.listOf('M-1'), ledger.listOf('M-2')]).toEqual([['4711'], ['4711']]);
   });
 
@@ -451,9 +407,11 @@ describe('an order that is taken up again', () => {
       return { operationId: `10/${workCentre}`, machineId: 'M-1', workCentre, status: 'released' };
     };
     const ledger = ledgerOf(order('4711', [at('A'), at('B')]));
-    ledger.takeIn([change(101, { status: 'completed' })]);
+    ledger.takeIn([change({ status: 'completed' })]);
     const moved = { operationId: '10', machineId: 'M-1', workCentre: 'C' };
-    ledger.takeIn([change(102, { status: 'started', operations: [moved], replaces: ['10'] })]);
+    ledger.takeIn([
+      change({ changedAt: 102, status: 'started', operations: [moved], replaces: ['10'] }),
+    ]);
     expect(ledger.listOf('M-1')).toEqual(['4711']);
   });
 });

@@ -34,10 +34,7 @@ const anOrder: fc.Arbitrary<OrderSnapshot> = fc.record(
     operations: fc.array(anOperation),
     fence: aSequence,
   },
-  {
-    requiredKeys: ['orderId', 'changedAt', 'status', 'operations'],
-    noNullPrototype: true,
-  },
+  { requiredKeys: ['orderId', 'changedAt', 'status', 'operations'], noNullPrototype: true },
 );
 
 const someIds = fc.array(fc.string());
