@@ -103,6 +103,27 @@ class Handling {
   }
 }
 
+function finishAll(chunk: readonly InboundMessage[]): Promise<void> {
+  for (const message of chunk) message.finish();
+  return Promise.resolve();
+}
+
+/** The queue hands over from turn to turn. */
+async function turns(): Promise<void> {
+  await nextTurn();
+  await nextTurn();
+}
+
+/** Keeps each chunk until the test takes or refuses it. */
+function held(handling: Handling): { take: () => void; fail: (error: Error) => void } {
+  const latest = { take: (): void => undefined, fail: (): void => undefined };
+  handling.handler = () =>
+    new Promise((take, fail) => {
+      Object.assign(latest, { take, fail });
+    });
+  return latest;
+}
+
 describe('AssignedPartition', () => {
   beforeAll(() => {
     Logger.overrideLogger(false);
@@ -144,12 +165,10 @@ describe('AssignedPartition', () => {
         const handling = new Handling(limits);
         handling.queue.bufferFetched(recordsUpTo(200, bytes));
         await until(() => handling.handed.length === most);
-        await nextTurn();
-        await nextTurn();
+        await turns();
         expect(handling.handed).toHaveLength(most);
         handling.finish(...handling.handed.slice(1, half));
-        await nextTurn();
-        await nextTurn();
+        await turns();
         expect(handling.handed).toHaveLength(most);
         handling.finish(0);
         await until(() => handling.handed.length > most);
@@ -175,17 +194,12 @@ describe('AssignedPartition', () => {
 
     it('no chunk before the one before it has been taken', async () => {
       const handling = new Handling();
-      let take: () => void = () => undefined;
-      handling.handler = () =>
-        new Promise((resolve) => {
-          take = resolve;
-        });
+      const chunk = held(handling);
       handling.queue.bufferFetched(recordsUpTo(65));
       handling.queue.bufferFetched(recordsAt(65));
-      await nextTurn();
-      await nextTurn();
+      await turns();
       expect(handling.handed).toHaveLength(64);
-      take();
+      chunk.take();
       await until(() => handling.handed.length === 66);
       expect(handling.chunks[1]).toEqual([64, 65]);
     });
@@ -198,8 +212,7 @@ describe('AssignedPartition', () => {
         handling.queue.pauseHandOver(reason);
         // a rebalance is over in a moment
         expect(handling.queue.isWaiting).toBe(reason === 'state');
-        await nextTurn();
-        await nextTurn();
+        await turns();
         expect(handling.queue.bufferFetched(recordsAt(65))).toBe(true);
         await nextTurn();
         expect(handling.handed).toHaveLength(64);
@@ -223,19 +236,17 @@ describe('AssignedPartition', () => {
     });
   });
 
-  describe('commits', () => {
-    it('by what ends a message first, whatever is said of it later', () => {
-      const handling = new Handling({ maxUnfinished: 4 });
-      expect(handling.queue.bufferFetched(recordsAt(1, 2, 3, 4))).toBe(true);
-      handling.message(1).abandon();
-      handling.message(1).finish();
-      handling.message(1).fail(new Error('too late'));
-      expect(handling.committable).toBe(1);
-      for (let times = 0; times < 5; times += 1) handling.finish(2);
-      expect(handling.queue.progress.size).toBe(3);
-      expect(handling.resumed).toBe(0);
-      expect(handling.handed).toEqual([1, 2, 3, 4]);
-    });
+  it('goes by what ends a message first, whatever is said of it later', () => {
+    const handling = new Handling({ maxUnfinished: 4 });
+    expect(handling.queue.bufferFetched(recordsAt(1, 2, 3, 4))).toBe(true);
+    handling.message(1).abandon();
+    handling.message(1).finish();
+    handling.message(1).fail(new Error('too late'));
+    expect(handling.committable).toBe(1);
+    for (let times = 0; times < 5; times += 1) handling.finish(2);
+    expect(handling.queue.progress.size).toBe(3);
+    expect(handling.resumed).toBe(0);
+    expect(handling.handed).toEqual([1, 2, 3, 4]);
   });
 
   describe('asks for a pause', () => {
@@ -310,10 +321,7 @@ describe('AssignedPartition', () => {
 
     it('no more when everything ended while it was handed over', () => {
       const handling = new Handling({ maxUnfinished: 3 });
-      handling.handler = (chunk) => {
-        for (const message of chunk) message.finish();
-        return Promise.resolve();
-      };
+      handling.handler = finishAll;
       expect(handling.queue.bufferFetched(recordsAt(1, 2, 3, 4))).toBe(false);
     });
   });
@@ -372,7 +380,6 @@ describe('AssignedPartition', () => {
 
     it('takes for one failure what is said several times of one attempt', async () => {
       const handling = new Handling();
-      handling.handler = () => Promise.resolve();
       handling.queue.bufferFetched(recordsAt(1, 2));
       for (let times = 0; times < 3; times += 1) handling.message(1).fail(new TypeError('a bug'));
       handling.message(2).fail(new TypeError('a bug'));
@@ -384,14 +391,10 @@ describe('AssignedPartition', () => {
 
     it('abandons messages that fail after their partition is lost, and gives none up', async () => {
       const handling = new Handling();
-      let fail: (error: Error) => void = () => undefined;
-      handling.handler = () =>
-        new Promise((_, reject) => {
-          fail = reject;
-        });
+      const chunk = held(handling);
       handling.queue.bufferFetched(recordsAt(1, 2));
       const closed = handling.queue.closeBuffer(new Error('revoked'));
-      fail(new Error('aborted'));
+      chunk.fail(new Error('aborted'));
       await closed;
       expect(handling.chunks).toEqual([[1, 2]]);
       expect(handling.givenUp).toEqual([]);
@@ -547,10 +550,9 @@ describe('AssignedPartition', () => {
     const collectGarbage = runInNewContext('gc') as () => void;
     const handling = new Handling({ maxUnfinished: Infinity });
     handling.handler = (chunk) => {
-      for (const message of chunk) message.finish();
       handling.chunks.length = 0;
       handling.messages.clear();
-      return Promise.resolve();
+      return finishAll(chunk);
     };
     const pushed: WeakRef<FetchedRecord>[] = [];
     while (pushed.length < 50_000) {

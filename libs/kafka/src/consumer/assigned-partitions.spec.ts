@@ -26,6 +26,10 @@ const inherited = (finished: FinishedAhead | undefined): CommittedProgress => ({
   ...{ deferredUpTo: undefined, begin: 0, floor: 0 },
 });
 
+/** Of an earlier owner that has finished all others up to the last. */
+const unfinishedBefore = (offsets: readonly number[], last: number): CommittedProgress =>
+  inherited(FinishedAhead.read(0, FinishedAhead.compose(offsets, last).metadata));
+
 const nobodyWaits = (): boolean => false;
 
 describe('AssignedPartitions', () => {
@@ -35,6 +39,13 @@ describe('AssignedPartitions', () => {
   let queues: AssignedPartitions;
   /** By topic and partition, the latest of each. */
   let transactions: Map<string, FakeTransactions>;
+
+  /** The partition 0 of these topics, of which nothing is known yet. */
+  const own = (...topics: string[]): void => {
+    queues.assignPartitions(new Map(topics.map((topic) => [topic, [0]])), nobodyWaits);
+  };
+
+  const offsets = (): number[] => underWay.map(({ offset }) => offset);
 
   const recall = (topic: string, partition: number, left?: CommittedProgress): void => {
     transactions.get(`${topic}/${partition}`)?.listener.progressRead(left);
@@ -116,28 +127,13 @@ describe('AssignedPartitions', () => {
     });
   }
 
-  it('hands nothing of a fresh partition over before it is known what is finished already', async () => {
-    queues.assignPartitions(new Map([['c', [0]]]), nobodyWaits);
-    fetched(from('c', 0), recordsUpTo(4));
-    await nextTurn();
-    expect(underWay).toEqual([]);
-    // The second and third had been done, the first and fourth not.
-    recall('c', 0, inherited(FinishedAhead.read(0, FinishedAhead.compose([0, 3], 3).metadata)));
-    await until(() => underWay.length === 2);
-    expect(underWay.map(({ offset }) => offset)).toEqual([0, 3]);
-    underWay[0]?.finish();
-    expect(places()).toMatchObject([{ offset: 3, ahead: '' }]);
-    underWay[1]?.finish();
-    expect(places()).toMatchObject([{ offset: 4 }]);
-  });
-
   it('fetches again where the first fetch left messages out, whether that is known before it or after', async () => {
     const fetchFrom = (first: number, end: number): void => {
       const records = recordsUpTo(end - first, first).map((it) => ({ ...it, topic: 'c' }));
       fetched({ ...from('c', 0, 9, end), first }, records);
     };
     for (const isKnownBefore of [true, false]) {
-      queues.assignPartitions(new Map([['c', [0]]]), nobodyWaits);
+      own('c');
       const left = { ...inherited(undefined), begin: 2 };
       if (isKnownBefore) recall('c', 0, left);
       fetchFrom(5, 7);
@@ -151,12 +147,12 @@ describe('AssignedPartitions', () => {
       await until(() => underWay.length === 5);
       expect(underWay.splice(0).map(({ offset }) => offset)).toEqual([2, 3, 4, 5, 6]);
       expect(sought).toEqual([]);
-      queues.assignPartitions(new Map(), nobodyWaits);
+      own();
     }
   });
 
   it('takes what is there where the log itself has lost what was to come first', async () => {
-    queues.assignPartitions(new Map([['c', [0]]]), nobodyWaits);
+    own('c');
     recall('c', 0, { ...inherited(undefined), begin: 2 });
     const fetch = (): void => {
       fetched({ ...from('c', 0, 6, 6), first: 5 }, recordsUpTo(1, 5));
@@ -189,38 +185,40 @@ describe('AssignedPartitions', () => {
   });
 
   it('commits nothing of what is no message before it is known what is finished already', async () => {
-    queues.assignPartitions(new Map([['c', [0]]]), nobodyWaits);
+    own('c');
     fetched(from('c', 0, 3, 3), []);
     await nextTurn();
     expect(places()).toEqual([]);
     // An earlier owner has finished the fifth and not the fourth.
-    recall('c', 0, inherited(FinishedAhead.read(0, FinishedAhead.compose([0, 3], 4).metadata)));
+    recall('c', 0, unfinishedBefore([0, 3], 4));
     expect(places()).toMatchObject([{ offset: 3 }]);
     fetched(from('c', 0, 5, 5), recordsUpTo(2, 3));
     await until(() => underWay.length === 1);
-    expect(underWay.map(({ offset }) => offset)).toEqual([3]);
+    expect(offsets()).toEqual([3]);
   });
 
-  it('goes by what was asked for since it owns the partition, not by an answer from before', async () => {
-    queues.assignPartitions(new Map([['c', [0]]]), nobodyWaits);
+  it('hands over nothing before it is known what is finished already, by what was asked for since it owns the partition', async () => {
+    own('c');
     const before = transactions.get('c/0');
-    queues.assignPartitions(new Map(), nobodyWaits);
-    queues.assignPartitions(new Map([['c', [0]]]), nobodyWaits);
+    own();
+    own('c');
     fetched(from('c', 0), recordsUpTo(4));
-    const ahead = (unfinished: number[]): CommittedProgress =>
-      inherited(FinishedAhead.read(0, FinishedAhead.compose(unfinished, 3).metadata));
-    before?.listener.progressRead(ahead([0, 1, 3]));
+    before?.listener.progressRead(unfinishedBefore([0, 1, 3], 3));
     await nextTurn();
     expect(underWay).toEqual([]);
-    recall('c', 0, ahead([0, 3]));
+    recall('c', 0, unfinishedBefore([0, 3], 3));
     await until(() => underWay.length === 2);
-    expect(underWay.map(({ offset }) => offset)).toEqual([0, 3]);
+    expect(offsets()).toEqual([0, 3]);
+    underWay[0]?.finish();
+    expect(places()).toMatchObject([{ offset: 3, ahead: '' }]);
+    underWay[1]?.finish();
+    expect(places()).toMatchObject([{ offset: 4 }]);
   });
 
   it('knows what an earlier owner has done of a message, until that is finished', async () => {
     const items = new DoneItems();
     items.add(0, 1);
-    queues.assignPartitions(new Map([['c', [0]]]), nobodyWaits);
+    own('c');
     fetched(from('c', 0), recordsUpTo(1));
     recall('c', 0, { ...inherited(undefined), items });
     await until(() => underWay.length === 1);
@@ -233,7 +231,7 @@ describe('AssignedPartitions', () => {
   it('knows nothing done of a message of another log, which begins below what was committed', async () => {
     const items = new DoneItems();
     items.add(3, 1);
-    queues.assignPartitions(new Map([['c', [0]]]), nobodyWaits);
+    own('c');
     recall('c', 0, { ...inherited(undefined), begin: 2, items });
     fetched(from('c', 0), []);
     fetched(from('c', 0), recordsUpTo(4));
@@ -241,25 +239,13 @@ describe('AssignedPartitions', () => {
     expect(underWay[3]?.isItemDone(1)).toBe(false);
   });
 
-  describe('hands out what may be committed', () => {
-    it('nothing beyond what was handed over, once it is closed', async () => {
-      fetched(from('a', 0), recordsUpTo(1));
-      await finishAll();
-      reassign({ a: [0], c: [0] }, () => true);
-      fetched(from('c', 0), recordsUpTo(3));
-      void queues.closeBuffers();
-      expect(places()).toMatchObject([{ topic: 'a', offset: 1 }]);
-    });
-
-    it('only of what it owns still', async () => {
-      fetched(from('a', 0), recordsUpTo(1));
-      fetched(from('a', 1), recordsUpTo(1));
-      fetched(from('b', 0), recordsUpTo(1));
-      reassign({ a: [1, 2] });
-      expect(underWay.map(({ revoked }) => revoked.aborted)).toEqual([true, false, true]);
-      await finishAll();
-      expect(places()).toMatchObject([{ topic: 'a', partition: 1, offset: 1 }]);
-    });
+  it('commits nothing beyond what was handed over, once it is closed', async () => {
+    fetched(from('a', 0), recordsUpTo(1));
+    await finishAll();
+    reassign({ a: [0], c: [0] }, () => true);
+    fetched(from('c', 0), recordsUpTo(3));
+    void queues.closeBuffers();
+    expect(places()).toMatchObject([{ topic: 'a', offset: 1 }]);
   });
 
   describe('while calls drain', () => {
@@ -277,7 +263,7 @@ describe('AssignedPartitions', () => {
       expect(underWay).toEqual([]);
       expect(queues.waitingPartitions).toBe(0);
       queues.resumeAll();
-      expect(underWay.map(({ offset }) => offset).sort()).toEqual([5, 7, 9]);
+      expect(offsets().sort()).toEqual([5, 7, 9]);
     });
   });
 
@@ -292,15 +278,20 @@ describe('AssignedPartitions', () => {
   });
 
   describe('after a rebalance', () => {
-    it('drops what it no longer owns, and lets no pause greet it when it returns', () => {
+    it('drops what it no longer owns, commits no more of it, and lets no pause greet it when it returns', async () => {
+      fetched(from('a', 1), recordsUpTo(1));
       fetched(from('a', 0), recordsUpTo(3000));
       reassign({ a: [1], b: [0] });
-      expect(underWay.every(({ revoked }) => revoked.aborted)).toBe(true);
+      const [kept, ...dropped] = underWay;
+      expect(kept?.revoked.aborted).toBe(false);
+      expect(dropped.every(({ revoked }) => revoked.aborted)).toBe(true);
       expect(resumed).toEqual(['a/0', 'b/3']);
       expect(queues.backlog().map(({ topic, partition }) => `${topic}/${partition}`)).toEqual([
         'a/1',
         'b/0',
       ]);
+      await finishAll();
+      expect(places()).toMatchObject([{ topic: 'a', partition: 1, offset: 1 }]);
     });
 
     it('commits no more for what has gone while it stops, and takes nothing new', async () => {
@@ -344,7 +335,7 @@ describe('AssignedPartitions', () => {
       reassign({ a: [0] });
       fetched(from('a', 0, 500), recordsUpTo(2));
       await until(() => underWay.length > 0);
-      expect(underWay.map(({ offset }) => offset)).toEqual([0, 1]);
+      expect(offsets()).toEqual([0, 1]);
     });
 
     it('takes nothing of a partition that is not its own: the fetch was under way when it was lost', async () => {
@@ -364,12 +355,12 @@ describe('AssignedPartitions', () => {
       fetched(from('a', 2), recordsUpTo(1, 20));
       fetched(from('a', 3), recordsUpTo(1, 30));
       await nextTurn();
-      expect(underWay.map(({ offset }) => offset)).toEqual([20]);
+      expect(offsets()).toEqual([20]);
       queues.stateRestored('a', 2);
       queues.stateRestored('gone', 3);
-      expect(underWay.map(({ offset }) => offset)).toEqual([20]);
+      expect(offsets()).toEqual([20]);
       queues.stateRestored('a', 3);
-      expect(underWay.map(({ offset }) => offset)).toEqual([20, 30]);
+      expect(offsets()).toEqual([20, 30]);
       expect(queues.waitingPartitions).toBe(0);
     });
   });
