@@ -25,24 +25,24 @@ const batchByKafkajs =
 
 const ours = withBatchesOfAnySize(byKafkajs);
 
+const NONE = 0;
+const GZIP = 1;
+const PACKED = { compression: GZIP };
+
 const recordOf = (value: string, offsetDelta: number) => encodeRecord({ value, offsetDelta });
 
 async function batchOf(
   firstOffset: number,
   encoded: readonly Buffer[],
-  compression = 0,
+  { compression = 0, lastOffsetDelta = encoded.length - 1 } = {},
 ): Promise<Buffer> {
-  const records = encoded.map((buffer) => ({ buf: buffer, buffer }));
-  const [producer, times] = [
-    { producerId: '-1', producerEpoch: 0, firstSequence: 0 },
-    { firstTimestamp: '1763680000000', maxTimestamp: '1763680000000' },
-  ];
   const fields = {
-    firstOffset: String(firstOffset),
-    lastOffsetDelta: encoded.length - 1,
-    compression,
+    ...{ firstOffset: String(firstOffset), lastOffsetDelta, compression },
+    ...{ producerId: '-1', producerEpoch: 0, firstSequence: 0 },
+    ...{ firstTimestamp: '1763680000000', maxTimestamp: '1763680000000' },
   };
-  return (await RecordBatch({ ...producer, ...times, ...fields, records })).buffer;
+  const records = encoded.map((buffer) => ({ buf: buffer, buffer }));
+  return (await RecordBatch({ ...fields, records })).buffer;
 }
 
 /** A partition's part of a fetch, with what comes behind it. */
@@ -111,7 +111,7 @@ describe("the decoding of a partition's part of a fetch", () => {
 
   /** Unpacks to as much of a partition as is read at once. */
   const packedBatch = (firstOffset: number): Promise<Buffer> =>
-    batchOf(firstOffset, [encodeRecord({ value: Buffer.alloc(8 * 1024 * 1024) })], GZIP);
+    batchOf(firstOffset, [encodeRecord({ value: Buffer.alloc(8 * 1024 * 1024) })], PACKED);
 
   it('leaves the next batch to another fetch where one has unpacked to 8 MiB', async () => {
     const answer = answerOf(await packedBatch(3), await packedBatch(4));
@@ -129,7 +129,7 @@ describe("the decoding of a partition's part of a fetch", () => {
   });
 
   it('has a record stand for each offset of a batch that cannot be unpacked', async () => {
-    const batch = await batchOf(7, manyRecords(3), GZIP);
+    const batch = await batchOf(7, manyRecords(3), PACKED);
     const headBytes = 61;
     expect((await read(answerOf(batch.fill(0xff, headBytes)), ours)).offsets).toEqual([
       '7',
@@ -178,22 +178,10 @@ interface Batch {
   lastOffset: () => string;
 }
 
-/** An answer to a fetch: a record batch (magic 2) of offsets 5 to 8, of which these are left. */
-function answerWith(...left: number[]): Buffer {
-  const HEADER_BYTES = 61;
-  const FIRST_OFFSET = 5;
-  const records = left.map((offset) => {
-    return encodeRecord({ offsetDelta: offset - FIRST_OFFSET, value: 'text' });
-  });
-  const batch = Buffer.concat([Buffer.alloc(HEADER_BYTES), ...records]);
-  batch.writeBigInt64BE(BigInt(FIRST_OFFSET), 0);
-  batch.writeInt32BE(batch.length - 12, 8);
-  batch.writeInt8(2, 16);
-  batch.writeInt32BE(3, 23);
-  batch.writeInt32BE(records.length, 57);
-  const size = Buffer.alloc(4);
-  size.writeInt32BE(batch.length);
-  return Buffer.concat([size, batch]);
+/** An answer to a fetch: a record batch of offsets 5 to 8, of which these are left. */
+async function answerWith(...left: number[]): Promise<Buffer> {
+  const records = left.map((offset) => recordOf('text', offset - 5));
+  return answerOf(await batchOf(5, records, { lastOffsetDelta: 3 }));
 }
 
 describe('a record batch whose end compaction has taken', () => {
@@ -215,20 +203,18 @@ describe('a record batch whose end compaction has taken', () => {
     ['what has been read before', [5], []],
     ['a record', [6], ['6']],
   ])('gives kafkajs its last offset when %s is left in it', async (_, left, expected) => {
-    const batch = await read(answerWith(...left));
+    const batch = await read(await answerWith(...left));
     expect(batch.messages.map(({ offset }) => offset)).toEqual(expected);
     expect(batch.lastOffset()).toBe('8');
   });
 
   it('has its records read in our way, and no end beside its own when its last record is left', async () => {
-    const { rawMessages } = await read(answerWith(6, 8));
+    const { rawMessages } = await read(await answerWith(6, 8));
     expect(rawMessages[0]).toHaveProperty('headerList', []);
     expect(rawMessages.map(({ offset }) => offset)).toEqual(['6', '8']);
   });
 });
 
-const NONE = 0;
-const GZIP = 1;
 const LOG_APPEND_TIME = 0x08;
 const CONTROL = 0x20;
 const ATTRIBUTES_AT = 22;
@@ -307,10 +293,9 @@ describe('the decoding of a record batch', () => {
     ['compressed', GZIP],
   ])('leaves out a record that is too large, and reads its neighbours: %s', async (_, codec) => {
     const sent = [{ value: 'before' }, { value: Buffer.alloc(33_600_000) }, { value: 'behind' }];
-    const inOrder = sent.map((record, offsetDelta) => ({
-      ...record,
-      ...{ offsetDelta, timestampDelta: 10 * offsetDelta },
-    }));
+    const inOrder = sent.map((record, offsetDelta) => {
+      return { ...record, offsetDelta, timestampDelta: 10 * offsetDelta };
+    });
     const first = { firstOffset: '7', firstTimestamp: '1000' };
     const batch = await encode({ ...few, ...first, compression: codec, records: inOrder });
     const decoded = await recordsOf(batch);
@@ -330,20 +315,14 @@ describe('the decoding of a record batch', () => {
     batchUnpacker.maxBytes = 8_000_000;
     const half = (valueBytes: number): Promise<Buffer> => {
       const record = encodeRecord({ value: 'x'.repeat(valueBytes) });
-      return batchOf(0, new Array<Buffer>(50_000).fill(record), GZIP);
+      return batchOf(0, new Array<Buffer>(50_000).fill(record), PACKED);
     };
     expect(await recordsOf(await half(80))).toHaveLength(50_000);
     const [refused, ...others] = await recordsOf(await half(100));
     batchUnpacker.maxBytes = maxBytes;
     expect(others).toEqual([]);
-    expect(refused).toMatchObject({
-      unreadable: {
-        rejection: {
-          code: 'too-large',
-          detail: expect.stringContaining('5000000 bytes (gzip)') as string,
-        },
-      },
-    });
+    const detail = expect.stringContaining('5000000 bytes (gzip)') as string;
+    expect(refused).toMatchObject({ unreadable: { rejection: { code: 'too-large', detail } } });
   });
 
   it('fails when the fetch ends within it, in the way kafkajs knows', async () => {
