@@ -87,15 +87,11 @@ describe('MachineDirectory', () => {
     await service.stop();
   });
 
-  it('reads the machines at start', async () => {
+  it('reads the machines at start, and knows them from then on without asking', async () => {
     directory.onApplicationBootstrap();
     await whenListed(directory);
     expect([...directory.machines().keys()]).toEqual(['M-1']);
     expect(directory.status).toEqual({ machines: 1, loadedAt: clock.nowSeconds(), problem: null });
-  });
-
-  it('knows a listed machine without asking', async () => {
-    await directory.refresh();
     expect(await directory.checkMachine('M-1', never)).toBe('known');
     expect(calls).toHaveLength(1);
   });
@@ -168,16 +164,11 @@ describe('MachineDirectory', () => {
     });
   });
 
-  it('does not look an unknown machine up again for each message that names it', async () => {
-    expect(await directory.checkMachine('M-9', never)).toBe('unknown');
+  it('does not look an unknown machine up again for each message that names it, but one that nobody asked for before', async () => {
     for (let message = 0; message < 100; message += 1) {
       expect(await directory.checkMachine('M-9', never)).toBe('unknown');
     }
     expect(calls).toHaveLength(1);
-  });
-
-  it('looks up a machine that nobody asked for before, and finds it if it is new', async () => {
-    expect(await directory.checkMachine('M-9', never)).toBe('unknown');
     passGap();
     machines = { status: 200, body: [MILL, { ...MILL, machineUniqueId: 'M-2' }] };
     expect(await directory.checkMachine('M-2', never)).toBe('known');
@@ -295,13 +286,7 @@ describe('MachineDirectory', () => {
     await expect(reasons.check('M-9', '22', waiter.signal)).rejects.toThrow('enough');
   });
 
-  it('reads the reasons of a machine when they are first needed, and remembers them', async () => {
-    expect(await reasons.check('M-1', '22', never)).toBe('known');
-    expect(await reasons.check('M-1', '22', never)).toBe('known');
-    expect(calls).toHaveLength(1);
-  });
-
-  it('asks once for reasons that are being read anew and that a command waits for', async () => {
+  it('asks once for reasons that are being read anew and that a command waits for, and remembers them', async () => {
     const read = reasons.refresh('M-1', never);
     expect(await reasons.check('M-1', '22', never)).toBe('known');
     expect(await read).toMatchObject({ kind: 'data' });
@@ -406,7 +391,7 @@ describe('MachineDirectory', () => {
     },
   );
 
-  it('still knows a reason whose list has become old and cannot be read', async () => {
+  it('still knows a reason whose list has become old and cannot be read, and none of a list that never was', async () => {
     await reasons.check('M-1', '22', never);
     passGap();
     clock.advance(3601);
@@ -414,6 +399,9 @@ describe('MachineDirectory', () => {
     expect(await reasons.check('M-1', '22', never)).toBe('known');
     expect(await reasons.check('M-1', '22', never)).toBe('known');
     expect(calls).toHaveLength(2);
+    const why = 'getClassificationReasons: HTTP 503';
+    const unavailable = { kind: 'unavailable', why, afterMs: null };
+    expect(await reasons.check('M-2', '22', never)).toEqual(unavailable);
   });
 
   it('reads reasons anew when they are old', async () => {
@@ -438,15 +426,6 @@ describe('MachineDirectory', () => {
     await reasons.refresh('M-1', never);
     passGap();
     expect(await reasons.check('M-1', '22', never)).toBe('unknown');
-  });
-
-  it('cannot check a reason for now while the service is away', async () => {
-    reasonList = { status: 503 };
-    expect(await reasons.check('M-1', '22', never)).toEqual({
-      kind: 'unavailable',
-      why: 'getClassificationReasons: HTTP 503',
-      afterMs: null,
-    });
   });
 
   describe('asked by the service to wait', () => {

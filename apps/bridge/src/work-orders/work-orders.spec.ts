@@ -181,12 +181,20 @@ describe('orders on their way to the lists of machines', () => {
     for (let turns = 0; turns < 5; turns += 1) await nextTurn();
   };
 
-  /** What an ERP has answered. */
-  const relay = async (order: object): Promise<void> => {
+  /** What an ERP has answered of order 4711. */
+  const relay = async (askedAt: number, answer: object): Promise<void> => {
+    const source = { topic: 't', partition: 0, offset: 8, messageId: null };
+    const order = { orderId: '4711', source, recordedAt: askedAt, askedAt, ...answer };
     const value = Buffer.from(JSON.stringify({ orders: [order] }));
     const relayed = messageOf(RELAYED_ORDERS, value, 1, () => undefined);
     await bridge.get(QueuesController).handleOrders([relayed]);
     await nextTurn();
+  };
+
+  const relayGone = (askedAt: number): Promise<void> => {
+    const order = { orderId: '4711', changedAt: askedAt / 1000, status: 'cancelled' };
+    const messages = [{ kind: 'change', order }];
+    return relay(askedAt, { gone: 'the ERP does not have it', messages });
   };
 
   /** The service takes all lists that are to be set. */
@@ -256,11 +264,12 @@ describe('orders on their way to the lists of machines', () => {
       expect(finished).toEqual([7]);
     });
 
-    it('are known, whichever partition has their next message', async () => {
+    it('are known, whichever partition has their next message, which is answered without a call where it is older', async () => {
       await handle(orderMessage(document));
       await applyAll();
       await handle(orderMessage({ orderId: '9712', changedAt: 10, machines: ['M-1'] }, 8));
       expect(outcomes.at(-1)).toBe('8: superseded 9712 on M-1');
+      expect({ lists, finished }).toEqual({ lists: [], finished: [7, 8] });
     });
 
     it('share a dead letter where the document is read', async () => {
@@ -302,32 +311,13 @@ describe('orders on their way to the lists of machines', () => {
     expect(lists.map(({ list }) => ordersOf(list))).toEqual([['4711']]);
   });
 
-  it('answers an order that has changed since without a call', async () => {
-    await handle(orderMessage({ orderId: '4711', changedAt: 20, machines: ['M-1'] }, 7));
-    await applyAll();
-    await handle(orderMessage({ orderId: '4711', changedAt: 10, machines: ['M-1'] }, 8));
-    expect(lists).toEqual([]);
-    expect(outcomes.at(-1)).toBe('8: superseded 4711 on M-1');
-    expect(finished).toEqual([7, 8]);
-  });
-
   it.each([
     ['takes off its machine what the ERP did not have when it was asked later', 30_000, []],
     ['leaves there what the ERP did not have when it was asked before', 10_000, ['4711']],
   ])('%s, though the clock of the ERP is ahead', async (_what, askedAt, expected) => {
     const known = orderMessage({ orderId: '4711', changedAt: 100, machines: ['M-1'] });
     await handle({ ...known, timestamp: '20000' });
-    const gone = {
-      ...{ orderId: '4711', source: { topic: 't', partition: 0, offset: 8, messageId: null } },
-      ...{ recordedAt: askedAt, askedAt, gone: 'the ERP does not have it' },
-      messages: [
-        {
-          kind: 'change',
-          order: { orderId: '4711', changedAt: askedAt / 1000, status: 'cancelled' },
-        },
-      ],
-    };
-    await relay(gone);
+    await relayGone(askedAt);
     expect(ordersOf(lists[0]!.list)).toEqual(expected);
   });
 
@@ -336,15 +326,9 @@ describe('orders on their way to the lists of machines', () => {
     ['that was asked for before', 29_999, []],
   ])('goes by an answer %s, once the ERP did not have the order', async (_, askedAt, expected) => {
     await handle(orderMessage({ orderId: '4711', changedAt: 10, machines: ['M-1'] }));
-    const source = { topic: 't', partition: 0, offset: 8, messageId: null };
-    const cancelled = { orderId: '4711', changedAt: 30, status: 'cancelled' };
-    await relay({
-      ...{ orderId: '4711', source, recordedAt: 30_000, askedAt: 30_000 },
-      ...{ gone: 'the ERP does not have it', messages: [{ kind: 'change', order: cancelled }] },
-    });
+    await relayGone(30_000);
     const order = orderOf({ orderId: '4711', changedAt: 10, machines: ['M-1'] });
-    const messages = [{ kind: 'snapshot', order }];
-    await relay({ orderId: '4711', source, recordedAt: askedAt, askedAt, messages });
+    await relay(askedAt, { messages: [{ kind: 'snapshot', order }] });
     expect(ordersOf(lists[0]!.list)).toEqual(expected);
   });
 
@@ -429,11 +413,9 @@ describe('orders on their way to the lists of machines', () => {
   it('leaves it to the call whether a machine exists when nobody can be asked', async () => {
     const directory = bridge.get(MachineDirectory);
     jest.spyOn(directory, 'hasMachine').mockReturnValue(false);
-    jest.spyOn(directory, 'checkMachine').mockResolvedValue({
-      kind: 'unavailable',
-      why: 'getMachineInfo: HTTP 503',
-      afterMs: null,
-    });
+    jest
+      .spyOn(directory, 'checkMachine')
+      .mockResolvedValue({ kind: 'unavailable', why: 'getMachineInfo: HTTP 503', afterMs: null });
     await handle(orderMessage({ orderId: '4711', changedAt: 1, machines: ['M-1'] }));
     expect(lists.map(({ list }) => list.machineId)).toEqual(['M-1']);
   });
