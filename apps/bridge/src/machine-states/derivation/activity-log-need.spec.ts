@@ -1,26 +1,14 @@
 import type { MachineState } from '#libs/contracts';
 import { activityLogNeed, type LogRequest } from './activity-log-need.js';
-import { newlyTracked, type PublishedPeriod, type TrackedMachine } from './tracked-machine.js';
+import { at, published, readingOf } from './testing/tracked-periods.js';
+import type { TrackedMachine } from './tracked-machine.js';
 
-const MACHINE = { machineId: 'M-1', displayName: 'Mill', factoryId: 'F-1', factoryName: 'Plant' };
 const MINUTE = 60;
 const DAY = 24 * 3600;
-const T0 = 1_763_680_020;
 
-const at = (minute: number): number => T0 + minute * MINUTE;
-
-function tracked(startMinute: number, settledUntil: number | null): TrackedMachine {
-  const period: PublishedPeriod = {
-    state: 'OPERATING',
-    startTime: at(startMinute),
-    startTimeSource: 'activityLog',
-    previousEndTime: null,
-    previousState: null,
-    previousStartTime: null,
-    revision: 0,
-  };
-  return { ...newlyTracked(MACHINE), periods: [period], settledUntil };
-}
+const tracked = (startMinute: number, settledUntil: number | null): TrackedMachine => ({
+  ...{ ...published(['OPERATING', startMinute]), settledUntil },
+});
 
 const settled = (startMinute: number): TrackedMachine => tracked(startMinute, at(startMinute));
 
@@ -49,7 +37,7 @@ function need(
   const tracked = before && known ? { ...before, lastUpdateTime: at(known.minute) } : before;
   return activityLogNeed(
     tracked,
-    { state, durationInMinutes: duration, lastUpdateTime: at(minute) },
+    readingOf(state, duration, minute),
     { durationStart: known && at(known.startMinute), isLogDue },
     {
       now: at(minute + 1 + ahead),

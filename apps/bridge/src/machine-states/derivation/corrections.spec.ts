@@ -1,59 +1,26 @@
 import { type MachineState, STATE_EVENT_TYPES, stateChangeId } from '#libs/contracts';
 import { deriveStateChanges, type Derivation } from './derive-state-changes.js';
 import {
-  newlyTracked,
-  type PublishedPeriod,
-  stateRecord,
-  type TrackedMachine,
-} from './tracked-machine.js';
-
-const MACHINE = { machineId: 'M-1', displayName: 'Mill', factoryId: 'F-1', factoryName: 'Plant' };
-const T0 = 1_763_680_020;
-
-/** Minutes after T0, so that the cases can be read. */
-const at = (minute: number): number => T0 + minute * 60;
-
-type Stretch = [state: MachineState, from: number, to: number];
-
-/** Published one after the other; all but the first may still be corrected. */
-function published(...starts: [state: MachineState, from: number][]): TrackedMachine {
-  const periods = starts.map(([state, from], index): PublishedPeriod => {
-    const before = starts[index - 1];
-    return {
-      state,
-      startTime: at(from),
-      startTimeSource: 'activityLog',
-      previousEndTime: null,
-      previousState: before?.[0] ?? null,
-      previousStartTime: before === undefined ? null : at(before[1]),
-      revision: 0,
-    };
-  });
-  const settledUntil = periods[0]!.startTime;
-  return { ...newlyTracked(MACHINE), periods, settledUntil, sequence: periods.length };
-}
-
-const entriesOf = (log: readonly Stretch[]) =>
-  log.map(([state, from, to]) => ({ state, startTime: at(from), endTime: at(to) }));
+  at,
+  entriesOf,
+  MACHINE,
+  minuteOf,
+  published,
+  readingOf,
+  type Stretch,
+} from './testing/tracked-periods.js';
+import { stateRecord, type TrackedMachine } from './tracked-machine.js';
 
 /** A poll a minute after minute `minute`, of which its answer is. */
 function read(
   tracked: TrackedMachine,
-  [state, durationInMinutes, minute]: [
-    state: MachineState,
-    durationInMinutes: number,
-    minute: number,
-  ],
+  reading: Parameters<typeof readingOf>,
   log: readonly Stretch[] | null,
 ): Derivation {
-  const reading = { state, durationInMinutes, lastUpdateTime: at(minute) };
-  const logged = log === null ? null : { from: at(-10), entries: entriesOf(log) };
-  return deriveStateChanges(
-    MACHINE,
-    tracked,
-    { kind: 'reading', reading, log: logged },
-    { now: at(minute + 1), staleAfterSeconds: 300, settleSeconds: 300 },
-  );
+  const logged = log === null ? null : { from: at(-10), entries: entriesOf(...log) };
+  const result = { kind: 'reading', reading: readingOf(...reading), log: logged } as const;
+  const context = { now: at(reading[2] + 1), staleAfterSeconds: 300, settleSeconds: 300 };
+  return deriveStateChanges(MACHINE, tracked, result, context);
 }
 
 /** A poll that finds the state of the log's end. */
@@ -61,15 +28,17 @@ function poll(tracked: TrackedMachine, minute: number, ...log: Stretch[]): Deriv
   return read(tracked, [log.at(-1)![0], 1, minute], log);
 }
 
+const stretches = (...all: Stretch[]): Stretch[] => all;
+
 type Row = [kind: string, state: MachineState, from: number, previous: string, revision: number];
 
 function rowsOf({ events }: Derivation): Row[] {
   return events.map(({ event }) => {
     if (!('startTime' in event.data)) throw new Error(`${event.type} was not expected`);
     const { state, startTime, previousState, previousStartTime, revision } = event.data;
-    const previous = `${previousState} ${((previousStartTime ?? 0) - T0) / 60}`;
+    const previous = `${previousState} ${minuteOf(previousStartTime ?? 0)}`;
     const kind = event.type === STATE_EVENT_TYPES.changed ? 'changed' : 'corrected';
-    return [kind, state, (startTime - T0) / 60, previous, revision];
+    return [kind, state, minuteOf(startTime), previous, revision];
   });
 }
 
@@ -79,27 +48,11 @@ const id = (state: MachineState, minute: number, revision = 0): string =>
 describe('a published period that the settled log', () => {
   it('has with another start is corrected', () => {
     const derivation = poll(published(['OFF', 0], ['IDLE', 5]), 12, ['OFF', 0, 7], ['IDLE', 7, 12]);
+    expect(rowsOf(derivation)).toEqual([['corrected', 'IDLE', 7, 'OFF 0', 1]]);
+    const more = { detectedAt: at(13), startTimeSource: 'activityLog', corrects: id('IDLE', 5) };
+    const data = { machineId: 'M-1', factoryId: 'F-1', ...more };
     expect(derivation.events).toMatchObject([
-      {
-        id: id('IDLE', 7, 1),
-        time: at(7),
-        sequence: 3,
-        event: {
-          type: STATE_EVENT_TYPES.corrected,
-          data: {
-            machineId: 'M-1',
-            factoryId: 'F-1',
-            state: 'IDLE',
-            previousState: 'OFF',
-            startTime: at(7),
-            previousStartTime: at(0),
-            detectedAt: at(13),
-            revision: 1,
-            startTimeSource: 'activityLog',
-            corrects: id('IDLE', 5),
-          },
-        },
-      },
+      { id: id('IDLE', 7, 1), time: at(7), sequence: 3, event: { data } },
     ]);
   });
 
@@ -184,10 +137,7 @@ describe('a log that ends before the present state', () => {
 
   it('is no present state, though that is the same after minutes without data', () => {
     const before = { ...published(['OFF', -5], ['OPERATING', 0.1]), lastUpdateTime: at(5) };
-    const log: Stretch[] = [
-      ['OFF', -5, 0.5],
-      ['OPERATING', 0.5, 5],
-    ];
+    const log = stretches(['OFF', -5, 0.5], ['OPERATING', 0.5, 5]);
     const [event] = read(before, ['OPERATING', 2, 60], log).events;
     expect(event?.event.data).toMatchObject({ startTime: at(58), previousEndTime: at(5) });
   });
@@ -206,14 +156,8 @@ describe('a period that was missed', () => {
 
   it('within the minute of the one after it leaves no two states that begin at once', () => {
     const before = published(['OFF', 0], ['IDLE', 6.1]);
-    const derivation = poll(
-      before,
-      12,
-      ['OFF', 0, 6.1],
-      ['OPERATING', 6.1, 6.5],
-      ['IDLE', 6.5, 12],
-    );
-    expect(rowsOf(derivation)).toEqual([
+    const log = stretches(['OFF', 0, 6.1], ['OPERATING', 6.1, 6.5], ['IDLE', 6.5, 12]);
+    expect(rowsOf(poll(before, 12, ...log))).toEqual([
       ['changed', 'OPERATING', 6.1, 'OFF 0', 0],
       ['corrected', 'IDLE', 6.5, 'OPERATING 6.1', 1],
     ]);
@@ -222,16 +166,10 @@ describe('a period that was missed', () => {
   it('and had been published once under the same start gets an id of its own', () => {
     const before = published(['OFF', 0], ['IDLE', 5]);
     const moved = poll(before, 11, ['OFF', 0, 7], ['IDLE', 7, 11]).next;
-    const derivation = poll(
-      moved,
-      11,
-      ['OFF', 0, 5],
-      ['IDLE', 5, 6],
-      ['OFF', 6, 7],
-      ['IDLE', 7, 11],
-    );
-    expect(derivation.events.map((it) => it.id)).not.toContain(id('IDLE', 5));
-    expect(new Set(derivation.events.map((it) => it.id)).size).toBe(derivation.events.length);
+    const log = stretches(['OFF', 0, 5], ['IDLE', 5, 6], ['OFF', 6, 7], ['IDLE', 7, 11]);
+    const ids = poll(moved, 11, ...log).events.map((it) => it.id);
+    expect(ids).not.toContain(id('IDLE', 5));
+    expect(new Set(ids).size).toBe(ids.length);
   });
 });
 
@@ -265,11 +203,7 @@ describe('a log that may still change', () => {
 
   it('corrects a start that differs within its minute alone, where the news begins before it', () => {
     const before = published(['IDLE', 0], ['OFF', 10.5]);
-    const log: Stretch[] = [
-      ['IDLE', 0, 10.1],
-      ['OFF', 10.1, 10.3],
-      ['OPERATING', 10.3, 12],
-    ];
+    const log = stretches(['IDLE', 0, 10.1], ['OFF', 10.1, 10.3], ['OPERATING', 10.3, 12]);
     expect(rowsOf(poll(before, 12, ...log))).toEqual([
       ['corrected', 'OFF', 10.1, 'IDLE 0', 1],
       ['changed', 'OPERATING', 10.3, 'OFF 10.1', 0],
@@ -278,11 +212,7 @@ describe('a log that may still change', () => {
 
   it('corrects what would be out of order with the news, rather than to invent a second for it', () => {
     const before = published(['OFF', 0], ['IDLE', 11]);
-    const log: Stretch[] = [
-      ['OFF', 0, 10],
-      ['IDLE', 10, 11],
-      ['OFF', 11, 12],
-    ];
+    const log = stretches(['OFF', 0, 10], ['IDLE', 10, 11], ['OFF', 11, 12]);
     expect(rowsOf(poll(before, 12, ...log))).toEqual([
       ['corrected', 'IDLE', 10, 'OFF 0', 1],
       ['changed', 'OFF', 11, 'IDLE 10', 0],
@@ -353,11 +283,7 @@ describe('settledUntil', () => {
 
   it('is the last moment that a log rewritten later changes nothing of, not the first one that it does', () => {
     const before = { ...published(['OFF', 0]), settledUntil: at(8) };
-    const rewritten: Stretch[] = [
-      ['OFF', 0, 7],
-      ['IDLE', 7, 8],
-      ['OFF', 8, 14],
-    ];
+    const rewritten = stretches(['OFF', 0, 7], ['IDLE', 7, 8], ['OFF', 8, 14]);
     expect(rowsOf(poll(before, 14, ...rewritten))).toEqual([]);
   });
 
@@ -372,7 +298,7 @@ describe('settledUntil', () => {
 
   it('ends a settled period whose time the log comes to give to the state that goes on', () => {
     // OPERATING has gone on since minute 8, as far as the log says by now.
-    const log: Stretch[] = [['OPERATING', -5, 30]];
+    const log = stretches(['OPERATING', -5, 30]);
     const before = { ...published(['IDLE', 0], ['OPERATING', 8]), settledUntil: at(6) };
     expect(rowsOf(read(before, ['OPERATING', 22, 30], log))).toEqual([
       ['corrected', 'OPERATING', 6 + 1 / 60, 'IDLE 0', 1],
@@ -380,11 +306,7 @@ describe('settledUntil', () => {
   });
 
   it('is followed by no period that ended before it', () => {
-    const log: Stretch[] = [
-      ['OPERATING', 0, 3],
-      ['IDLE', 3, 5],
-      ['IDLE', 9, 20],
-    ];
+    const log = stretches(['OPERATING', 0, 3], ['IDLE', 3, 5], ['IDLE', 9, 20]);
     const before = { ...published(['OPERATING', 0]), settledUntil: at(6) };
     const [event, ...others] = read(before, ['IDLE', 11, 20], log).events;
     expect(event?.event.data).toMatchObject({ startTime: at(9), previousEndTime: at(5) });
@@ -392,11 +314,7 @@ describe('settledUntil', () => {
   });
 
   it('leaves a state its minutes without data before it, where its start by the duration is a little after it', () => {
-    const log: Stretch[] = [
-      ['OFF', 0, 3],
-      ['OFF', 8, 10],
-      ['IDLE', 10, 20],
-    ];
+    const log = stretches(['OFF', 0, 3], ['OFF', 8, 10], ['IDLE', 10, 20]);
     const before = published(['OFF', 0], ['OFF', 8.5], ['IDLE', 10]);
     const periods = before.periods.map((it, index) =>
       index === 1 ? { ...it, previousEndTime: at(3) } : it,
@@ -406,11 +324,7 @@ describe('settledUntil', () => {
   });
 
   it('is followed by no period that has no time left', () => {
-    const log: Stretch[] = [
-      ['OFF', 0, 5],
-      ['OPERATING', 5, 8],
-      ['IDLE', 8, 20],
-    ];
+    const log = stretches(['OFF', 0, 5], ['OPERATING', 5, 8], ['IDLE', 8, 20]);
     const before = { ...published(['OFF', 0]), settledUntil: at(8) - 1 };
     expect(rowsOf(read(before, ['IDLE', 12, 20], log))).toEqual([
       ['changed', 'IDLE', 8, 'OFF 0', 0],

@@ -4,9 +4,7 @@ import type { TrackedMachine } from './tracked-machine.js';
 
 const MACHINE = { machineId: 'M-1', displayName: 'Mill', factoryId: 'F-1', factoryName: 'Plant' };
 const T0 = 1_763_680_000;
-const STALE_AFTER_SECONDS = 300;
-
-const at = (now: number) => ({ now, staleAfterSeconds: STALE_AFTER_SECONDS, settleSeconds: 300 });
+const OF_MACHINE = { machineId: 'M-1', factoryId: 'F-1' };
 
 const operating = (lastUpdateTime: number, durationInMinutes = 10): PollResult => ({
   kind: 'reading',
@@ -14,15 +12,35 @@ const operating = (lastUpdateTime: number, durationInMinutes = 10): PollResult =
   log: null,
 });
 
-const noData: PollResult = { kind: 'lost', reason: 'noData' };
+const lost = (
+  reason: 'noData' | 'forbidden' | 'unreachable' | 'stale' | 'removed',
+): PollResult => ({ ...{ kind: 'lost', reason } });
 
-function observed(): TrackedMachine {
-  return deriveStateChanges(MACHINE, undefined, operating(T0), at(T0 + 90)).next;
+interface Polled {
+  /** Type and data of each event. */
+  events: { type: string; data: object }[];
+  next: TrackedMachine;
 }
+
+/** A poll so many seconds after T0. */
+function poll(
+  before: TrackedMachine | undefined,
+  seconds: number,
+  result: PollResult,
+  { machine = MACHINE, ...more }: { machine?: typeof MACHINE; updateSeenAt?: number } = {},
+): Polled {
+  const context = { now: T0 + seconds, staleAfterSeconds: 300, settleSeconds: 300, ...more };
+  const { events, next } = deriveStateChanges(machine, before, result, context);
+  return { events: events.map(({ event }) => event), next };
+}
+
+const observed = (): TrackedMachine => poll(undefined, 90, operating(T0)).next;
+const withoutData = (): TrackedMachine => poll(observed(), 200, lost('noData')).next;
 
 describe('deriveStateChanges', () => {
   it('publishes the first observation without a previous state', () => {
-    const { events, next } = deriveStateChanges(MACHINE, undefined, operating(T0), at(T0 + 90));
+    const context = { now: T0 + 90, staleAfterSeconds: 300, settleSeconds: 300 };
+    const { events, next } = deriveStateChanges(MACHINE, undefined, operating(T0), context);
     const id = stateChangeId('M-1', T0 - 600, 'OPERATING', 0);
     expect(events).toEqual([
       {
@@ -32,8 +50,7 @@ describe('deriveStateChanges', () => {
         event: {
           type: STATE_EVENT_TYPES.changed,
           data: {
-            machineId: 'M-1',
-            factoryId: 'F-1',
+            ...OF_MACHINE,
             state: 'OPERATING',
             previousState: null,
             startTime: T0 - 600,
@@ -50,106 +67,71 @@ describe('deriveStateChanges', () => {
   });
 
   it('reports the loss of an observed machine once, since its latest update', () => {
-    const { events, next } = deriveStateChanges(MACHINE, observed(), noData, at(T0 + 200));
-    expect(events.map(({ event }) => event)).toEqual([
+    const { events, next } = poll(observed(), 200, lost('noData'));
+    const when = { since: T0, detectedAt: T0 + 200 };
+    expect(events).toEqual([
       {
         type: STATE_EVENT_TYPES.observationLost,
-        data: {
-          machineId: 'M-1',
-          factoryId: 'F-1',
-          reason: 'noData',
-          since: T0,
-          detectedAt: T0 + 200,
-          lastState: 'OPERATING',
-        },
+        data: { ...OF_MACHINE, ...when, reason: 'noData', lastState: 'OPERATING' },
       },
     ]);
-    expect(deriveStateChanges(MACHINE, next, noData, at(T0 + 260)).events).toEqual([]);
+    expect(poll(next, 260, lost('noData')).events).toEqual([]);
   });
 
   it('reports a machine that never had data as lost, with no state', () => {
-    const { events, next } = deriveStateChanges(MACHINE, undefined, noData, at(T0));
-    expect(events[0]?.event.data).toMatchObject({ reason: 'noData', since: T0, lastState: null });
+    const { events, next } = poll(undefined, 0, lost('noData'));
+    expect(events).toMatchObject([{ data: { reason: 'noData', since: T0, lastState: null } }]);
     expect(next).toMatchObject({ periods: [], observation: 'noData' });
   });
 
   it.each(['forbidden', 'unreachable', 'stale'] as const)(
     'takes a loss that becomes %s for the same loss',
     (reason) => {
-      const lost = deriveStateChanges(MACHINE, observed(), noData, at(T0 + 200)).next;
-      const { events, next } = deriveStateChanges(
-        MACHINE,
-        lost,
-        { kind: 'lost', reason },
-        at(T0 + 900),
-      );
+      const { events, next } = poll(withoutData(), 900, lost(reason));
       expect(events).toEqual([]);
       expect(next.observation).toBe('noData');
     },
   );
 
   it('reports a lost machine that is removed, and one that is listed again without data', () => {
-    const lost = deriveStateChanges(MACHINE, observed(), noData, at(T0 + 200)).next;
-    const removed = deriveStateChanges(
-      MACHINE,
-      lost,
-      { kind: 'lost', reason: 'removed' },
-      at(T0 + 900),
-    );
-    expect(removed.events[0]?.event.data).toMatchObject({ reason: 'removed', since: T0 });
-    const { events } = deriveStateChanges(MACHINE, removed.next, noData, at(T0 + 960));
-    expect(events[0]?.event.data).toMatchObject({ reason: 'noData', since: T0 });
+    const removed = poll(withoutData(), 900, lost('removed'));
+    expect(removed.events).toMatchObject([{ data: { reason: 'removed', since: T0 } }]);
+    const { events } = poll(removed.next, 960, lost('noData'));
+    expect(events).toMatchObject([{ data: { reason: 'noData', since: T0 } }]);
   });
 
   it('reports the return of a machine whose state went on', () => {
-    const lost = deriveStateChanges(MACHINE, observed(), noData, at(T0 + 200)).next;
-    const back = deriveStateChanges(MACHINE, lost, operating(T0 + 300, 15), at(T0 + 380));
-    expect(back.events.map(({ event }) => event)).toEqual([
-      {
-        type: STATE_EVENT_TYPES.observationRestored,
-        data: {
-          machineId: 'M-1',
-          factoryId: 'F-1',
-          lostSince: T0,
-          restoredAt: T0 + 300,
-          detectedAt: T0 + 380,
-        },
-      },
+    const { events, next } = poll(withoutData(), 380, operating(T0 + 300, 15));
+    const when = { lostSince: T0, restoredAt: T0 + 300, detectedAt: T0 + 380 };
+    expect(events).toEqual([
+      { type: STATE_EVENT_TYPES.observationRestored, data: { ...OF_MACHINE, ...when } },
     ]);
-    expect(back.next).toMatchObject({ observation: 'ok', lostSince: null, sequence: 3 });
+    expect(next).toMatchObject({ observation: 'ok', lostSince: null, sequence: 3 });
   });
 
   it('reports a machine whose latest update is too old as stale, and its return', () => {
-    const stale = deriveStateChanges(MACHINE, observed(), operating(T0), at(T0 + 301));
-    expect(stale.events[0]?.event.data).toMatchObject({ reason: 'stale', since: T0 });
-    const again = deriveStateChanges(MACHINE, stale.next, operating(T0), at(T0 + 361));
+    const stale = poll(observed(), 301, operating(T0));
+    expect(stale.events).toMatchObject([{ data: { reason: 'stale', since: T0 } }]);
+    const again = poll(stale.next, 361, operating(T0));
     expect(again.events).toEqual([]);
-    const back = deriveStateChanges(MACHINE, again.next, operating(T0 + 360, 16), at(T0 + 421));
-    expect(back.events.map(({ event }) => event.type)).toEqual([
-      STATE_EVENT_TYPES.observationRestored,
-    ]);
+    const back = poll(again.next, 421, operating(T0 + 360, 16));
+    expect(back.events).toMatchObject([{ type: STATE_EVENT_TYPES.observationRestored }]);
   });
 
   it('reports a machine as stale that stands still, though its clock is ahead of ours', () => {
-    const ahead = operating(T0 + 3600);
-    const first = deriveStateChanges(MACHINE, undefined, ahead, at(T0));
-    const standing = { ...at(T0 + 301), updateSeenAt: T0 };
-    const { events } = deriveStateChanges(MACHINE, first.next, ahead, standing);
-    expect(events[0]?.event.data).toMatchObject({ reason: 'stale', since: T0 + 3600 });
+    const first = poll(undefined, 0, operating(T0 + 3600)).next;
+    const { events } = poll(first, 301, operating(T0 + 3600), { updateSeenAt: T0 });
+    expect(events).toMatchObject([{ data: { reason: 'stale', since: T0 + 3600 } }]);
   });
 
   it('ignores an answer that is older than one it has seen, however old', () => {
-    const old: PollResult = {
-      kind: 'reading',
-      reading: { state: 'OFF', durationInMinutes: 3, lastUpdateTime: T0 - 600 },
-      log: null,
-    };
-    expect(deriveStateChanges(MACHINE, observed(), old, at(T0 + 100)).events).toEqual([]);
+    const reading = { state: 'OFF', durationInMinutes: 3, lastUpdateTime: T0 - 600 } as const;
+    expect(poll(observed(), 100, { kind: 'reading', reading, log: null }).events).toEqual([]);
   });
 
   it('takes over new names without an event', () => {
-    const renamed = { ...MACHINE, displayName: 'Big mill' };
-    const { events, next } = deriveStateChanges(renamed, observed(), operating(T0), at(T0 + 90));
+    const machine = { ...MACHINE, displayName: 'Big mill' };
+    const { events, next } = poll(observed(), 90, operating(T0), { machine });
     expect(events).toEqual([]);
     expect(next.displayName).toBe('Big mill');
   });

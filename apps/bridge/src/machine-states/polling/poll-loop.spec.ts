@@ -75,6 +75,11 @@ describe('PollLoop', () => {
     loop.onApplicationBootstrap();
   }
 
+  function restartLoop(maxConcurrency: number): void {
+    loop.beforeApplicationShutdown();
+    startLoop(maxConcurrency);
+  }
+
   /** Lets everything run that does not wait for the clock or for an answer. */
   async function settle(): Promise<void> {
     for (let round = 0; round < 5; round += 1) await turn();
@@ -85,10 +90,14 @@ describe('PollLoop', () => {
     await settle();
   }
 
-  async function answerAt(machine: HeldMachine, epochSeconds: number): Promise<void> {
-    await moveTo(epochSeconds);
+  async function answer(machine: HeldMachine): Promise<void> {
     machine.answer();
     await settle();
+  }
+
+  async function answerAt(machine: HeldMachine, epochSeconds: number): Promise<void> {
+    await moveTo(epochSeconds);
+    await answer(machine);
   }
 
   beforeAll(() => {
@@ -120,8 +129,7 @@ describe('PollLoop', () => {
     await moveTo(T0 + 1);
     expect(pollsOf(machines)).toEqual([1, 1, 1]);
     machines[0]!.updatedAt = T0 + 40;
-    machines[0]!.answer();
-    await settle();
+    await answer(machines[0]!);
     await moveTo(T0 + 40);
     expect(machines[0]!.polls).toBe(1);
     await moveTo(T0 + 42);
@@ -140,8 +148,7 @@ describe('PollLoop', () => {
     loop.addAll([machine]);
     await moveTo(T0 + 12);
     machine.updatedAt = T0 + 30;
-    machine.answer();
-    await settle();
+    await answer(machine);
     await answerAt(machine, T0 + 92);
     expect(machine.polls).toBe(2);
     await moveTo(T0 + 149);
@@ -156,8 +163,7 @@ describe('PollLoop', () => {
     await moveTo(T0 + 12);
     await moveTo(T0 + 162);
     expect(machine.inFlight).toBe(1);
-    machine.answer();
-    await settle();
+    await answer(machine);
     expect(machine.polls).toBe(1);
     await moveTo(T0 + 192);
     expect(machine.polls).toBe(2);
@@ -182,34 +188,29 @@ describe('PollLoop', () => {
   });
 
   it('lets others be polled while what one poll brought to light is being published', async () => {
-    loop.beforeApplicationShutdown();
-    startLoop(1);
+    restartLoop(1);
     const machines = machinesUpdatedAt(T0 + 1, T0 + 5);
     let isTaken = (): void => undefined;
     machines[0]!.published = new Promise((resolve) => (isTaken = resolve));
     loop.addAll(machines);
     await answerAt(machines[0]!, T0 + 10);
     expect(pollsOf(machines)).toEqual([1, 1]);
-    machines[1]!.answer();
-    await settle();
+    await answer(machines[1]!);
     await moveTo(T0 + 75);
     expect(pollsOf(machines)).toEqual([1, 2]);
     isTaken();
-    machines[1]!.answer();
-    await settle();
+    await answer(machines[1]!);
     await moveTo(T0 + 130);
     expect(machines[0]!.polls).toBe(2);
   });
 
   it('polls the machine that is due first once there is room, and nobody who has left', async () => {
-    loop.beforeApplicationShutdown();
-    startLoop(1);
+    restartLoop(1);
     const machines = machinesUpdatedAt(T0 + 1, T0 + 5, T0 + 9, T0 + 13);
     loop.addAll(machines);
     await moveTo(T0 + 30);
     machines[1]!.hasEnded = true;
-    machines[0]!.answer();
-    await settle();
+    await answer(machines[0]!);
     expect(pollsOf(machines)).toEqual([1, 0, 1, 0]);
   });
 
@@ -253,8 +254,7 @@ describe('PollLoop', () => {
     });
 
     it('polls at once all whose turns were passed over, when somebody is answered', async () => {
-      loop.beforeApplicationShutdown();
-      startLoop(8);
+      restartLoop(8);
       const all = machines();
       loop.addAll(all);
       await pass(all, 300);
