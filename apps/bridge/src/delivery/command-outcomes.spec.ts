@@ -112,18 +112,15 @@ describe('CommandOutcomes', () => {
     expect(line).toMatchObject({ msg: 'dead letter', machineIds: ['M-1'] });
   });
 
-  it('publishes a dead letter of a message at fault, and a rejection beside it', () => {
-    const outcome = { ...{ machineId: null, source, attempts: 0, appliedAt: null } };
-    expect(recordsOf([invalid])).toEqual([
-      {
-        ...{ topic: `${REASONS}.dlq`, code: 'invalid-json', detail: 'no JSON' },
-        machineIds: undefined,
-      },
-      {
-        type: 'downtime-reason.rejected.v1',
-        value: { ...outcome, code: 'invalid-json', detail: 'no JSON' },
-      },
-    ]);
+  it('publishes a dead letter of a message at fault, which says what is to be remarked of it, and a rejection beside it', () => {
+    const why = { code: 'invalid-json', detail: 'no JSON' };
+    const value = { ...{ machineId: null, source, attempts: 0, appliedAt: null }, ...why };
+    const deadLetter = { topic: `${REASONS}.dlq`, ...why, machineIds: undefined };
+    const outcome = { type: 'downtime-reason.rejected.v1', value };
+    expect(recordsOf([invalid])).toEqual([deadLetter, outcome]);
+    const remark = 'the message itself is gone';
+    const detail = `no JSON; ${remark}`;
+    expect(recordsOf([invalid], { remark })).toEqual([{ ...deadLetter, detail }, outcome]);
   });
 
   it.each([
@@ -154,12 +151,6 @@ describe('CommandOutcomes', () => {
       `${REASONS}.dlq`,
       'assignment-changes.dlq',
     ]);
-  });
-
-  it('says in a dead letter what is to be remarked of it', () => {
-    const remark = 'the message itself is gone';
-    const [deadLetter] = recordsOf([invalid], { remark });
-    expect(deadLetter).toMatchObject({ detail: 'no JSON; the message itself is gone' });
   });
 
   it('names the machine at fault of a message that names others beside', () => {
@@ -206,6 +197,9 @@ describe('CommandOutcomes', () => {
     expect(found).toMatchObject([{ orderId: '4711' }, { orderId: '4712' }]);
     const ids = records.map(({ headers }) => (headers as Record<string, string>)['ce_id']);
     expect(new Set(ids).size).toBe(2);
+    // where no machine is named, it is found by its order
+    const ofNone = { ...applied, machineId: null, orderId: '4711' };
+    expect(outcomes.recordsOf(target, [ofNone])).toMatchObject([{ key: '4711' }]);
   });
 
   it('leaves a long list out where its topic refuses the outcome', () => {
@@ -220,11 +214,6 @@ describe('CommandOutcomes', () => {
     expect({ ...long, value: '', leaner: undefined }).toEqual({ ...leaner, value: '' });
     const [short] = outcomes.recordsOf(target, [applied]);
     expect(short!.leaner).toBeUndefined();
-  });
-
-  it('is found by its order where no machine is named', () => {
-    const of = { ...applied, machineId: null, orderId: '4711' };
-    expect(outcomes.recordsOf(target, [of])).toMatchObject([{ key: '4711' }]);
   });
 
   describe('of a message that names several machines', () => {
@@ -293,12 +282,9 @@ function outcomeAt(offset: number, machineId = 'M-1'): CommandOutcome {
 const readAt = (offset: number): RecentOutcome => ({ type: APPLIED, ...outcomeAt(offset) });
 
 describe('RecentOutcomes', () => {
-  it('knows nothing of a machine it has not heard of', () => {
-    expect(new RecentOutcomes().of('M-1')).toEqual([]);
-  });
-
   it('keeps the last five outcomes of each machine, newest first', () => {
     const recent = new RecentOutcomes();
+    expect(recent.of('M-1')).toEqual([]);
     recent.add('M-2', APPLIED, outcomeAt(99, 'M-2'));
     for (const offset of [1, 2, 3, 4, 5, 6, 7]) recent.add('M-1', APPLIED, outcomeAt(offset));
     expect(recent.of('M-1').map(({ source }) => source.offset)).toEqual([7, 6, 5, 4, 3]);
