@@ -1,7 +1,7 @@
 import { gzipSync } from 'node:zlib';
 import { realDelayMs } from '#libs/clock';
 import { HttpError } from '#libs/http-calls';
-import { hang, respond, StubService } from '../../http-calls/test/stub-service.js';
+import { hang, respond, type StubAnswer, StubService } from '../../http-calls/test/stub-service.js';
 import { calls, client, connect, service } from '../test/stubbed-client.js';
 import type { MachineCloudClient } from './machine-cloud-client.js';
 
@@ -18,29 +18,14 @@ async function retryError(answer: Promise<{ kind: string }>): Promise<HttpError>
 }
 
 describe('a status', () => {
-  it.each([400, 404])('%i is a rejection', async (status) => {
-    service.answers(respond(status, { message: 'no such reason' }));
-    expect(await client.getMachineState('M-1')).toMatchObject({ kind: 'rejected', status });
-  });
-
-  it('of a rejection comes with what the service said', async () => {
-    service.answers(respond(422, { message: 'start time in the future' }));
-    expect(await client.setWorkOrderList(PUT_NOTHING)).toEqual({
-      kind: 'rejected',
-      status: 422,
-      detail: 'HTTP 422: start time in the future',
-    });
-  });
-
-  it.each([401, 403])('%i is unauthorised', async (status) => {
-    service.answers(respond(status));
-    expect(await client.getMachineInfo()).toEqual({ kind: 'unauthorised', status });
-  });
-
-  it.each([405, 429, 503])('%i is to be retried', async (status) => {
-    service.answers(respond(status, 'oops'));
-    const error = await retryError(client.setWorkOrderList(PUT_NOTHING));
-    expect(error).toMatchObject({ code: 'http-status', status });
+  it.each([
+    [400, { kind: 'rejected', status: 400, detail: 'HTTP 400: no' }],
+    [403, { kind: 'unauthorised', status: 403 }],
+    [503, { kind: 'retry', afterMs: null, error: { code: 'http-status', status: 503 } }],
+  ])('of %i is the same to a read and to a command', async (status, answer) => {
+    service.answers(respond(status, { message: 'no' }));
+    expect(await client.getMachineState('M-1')).toMatchObject(answer);
+    expect(await client.setWorkOrderList(PUT_NOTHING)).toMatchObject(answer);
   });
 
   it('204 is no data to a read and success to a command', async () => {
@@ -94,11 +79,6 @@ describe('Retry-After', () => {
     service.answers(respond(503, '', { 'retry-after': '86400' }));
     const error = await retryError(client.getMachineInfo());
     expect(error.message).toBe('getMachineInfo: HTTP 503, with Retry-After of 86400 s');
-  });
-
-  it('may be missing', async () => {
-    service.answers(respond(503));
-    expect(await client.getMachineInfo()).toMatchObject({ kind: 'retry', afterMs: null });
   });
 });
 
@@ -234,11 +214,6 @@ describe('a body', () => {
     );
   });
 
-  it('may begin with a byte order mark', async () => {
-    service.answers(respond(200, '\ufeff[]'));
-    expect(await client.getMachineInfo()).toEqual({ kind: 'data', data: [] });
-  });
-
   it('that breaks off is a network failure to a read, while the status decides for the rest', async () => {
     let status = 200;
     service.answers((_request, response) => {
@@ -282,25 +257,16 @@ describe('a body that hangs', () => {
     },
   );
 
-  it.each([200, 202])('leaves a command applied that was answered by %i', async (status) => {
-    const dropped = hangsAfter(status);
-    expect(await hurried.setWorkOrderList(PUT_NOTHING)).toEqual({ kind: 'data', data: null });
+  it.each<[number, Record<string, string>, object]>([
+    [200, {}, { kind: 'data', data: null }],
+    [202, {}, { kind: 'data', data: null }],
+    [422, {}, { kind: 'rejected', status: 422, detail: 'HTTP 422' }],
+    [503, { 'retry-after': '7' }, { kind: 'retry', afterMs: 7000, error: { status: 503 } }],
+  ])('leaves to a command what its status %i says', async (status, headers, answer) => {
+    const dropped = hangsAfter(status, headers);
+    expect(await hurried.setWorkOrderList(PUT_NOTHING)).toMatchObject(answer);
     await dropped;
     expect(calls).toMatchObject([{ status }]);
-  });
-
-  it('leaves a command rejected that was answered by 422', async () => {
-    const dropped = hangsAfter(422);
-    const rejected = { kind: 'rejected', status: 422, detail: 'HTTP 422' };
-    expect(await hurried.setWorkOrderList(PUT_NOTHING)).toEqual(rejected);
-    await dropped;
-  });
-
-  it('leaves a call to be repeated no earlier than the service has asked', async () => {
-    const dropped = hangsAfter(503, { 'retry-after': '7' });
-    const answer = await hurried.setWorkOrderList(PUT_NOTHING);
-    expect(answer).toMatchObject({ kind: 'retry', afterMs: 7000, error: { status: 503 } });
-    await dropped;
   });
 
   it('is a time-out to a read, which is repeated', async () => {
@@ -331,8 +297,11 @@ describe('a service out of reach', () => {
     expect((await retryError(hurried.getMachineInfo())).code).toBe('timeout');
   });
 
-  it('that drops the connection is a network failure', async () => {
-    service.answers((_request, response) => response.destroy());
+  it.each<[string, StubAnswer]>([
+    ['drops the connection', (_request, response) => response.destroy()],
+    ['speaks no HTTP', (_request, response) => response.socket?.end('SSH-2.0-OpenSSH_9.6\r\n')],
+  ])('that %s is a network failure', async (_, answer) => {
+    service.answers(answer);
     expect((await retryError(client.getMachineInfo())).code).toBe('network');
   });
 
@@ -351,10 +320,5 @@ describe('a service out of reach', () => {
     const error = await retryError(secure.getMachineInfo());
     const problem = 'no TLS is spoken there (ERR_SSL_WRONG_VERSION_NUMBER)';
     expect(error.message).toBe(`getMachineInfo: ${problem}`);
-  });
-
-  it('that speaks no HTTP is a network failure', async () => {
-    service.answers((_request, response) => response.socket?.end('SSH-2.0-OpenSSH_9.6\r\n'));
-    expect((await retryError(client.getMachineInfo())).code).toBe('network');
   });
 });

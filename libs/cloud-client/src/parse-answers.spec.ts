@@ -42,29 +42,21 @@ describe('parseMachineInfo', () => {
   const read = (json: unknown) => parseMachineInfo(new AnswerField(json));
   const parse = (json: unknown): unknown => read(json).entries;
 
-  it('reads a bare list', () => {
-    expect(parse([INFO])).toEqual([machine]);
-  });
-
-  it('reads a list under machines', () => {
-    expect(parse({ machines: [INFO] })).toEqual([machine]);
-  });
-
-  it('names a machine without a display name by its ID', () => {
-    expect(parse([{ ...INFO, machineDisplayName: null }])).toEqual([
-      { ...machine, displayName: 'M-1' },
-    ]);
-  });
-
-  it('does without the name of the factory, and takes IDs sent as numbers', () => {
-    expect(parse([{ ...INFO, machineUniqueId: 17, factoryId: 3, factoryName: null }])).toEqual([
-      { machineId: '17', displayName: 'Mill 1', factoryId: '3', factoryName: '' },
-    ]);
-  });
-
-  it('takes a name of the factory in any form', () => {
-    expect(read([{ ...INFO, factoryName: { en: 'North' } }]).entries).toEqual([machine]);
-    expect(parse([{ ...INFO, factoryName: 7 }])).toEqual([{ ...machine, factoryName: '7' }]);
+  it.each<[string, object, object]>([
+    ['without a display name by its ID', { machineDisplayName: null }, { displayName: 'M-1' }],
+    ['without the name of the factory', { factoryName: null }, { factoryName: '' }],
+    ['with a structured name of the factory', { factoryName: { en: 'North' } }, {}],
+    ['with a number for that', { factoryName: 7 }, { factoryName: '7' }],
+    [
+      'with numbers for IDs',
+      { machineUniqueId: 17, factoryId: 3 },
+      { machineId: '17', factoryId: '3' },
+    ],
+  ])('takes a machine %s, in a bare list and in one under machines', (_, sent, expected) => {
+    const info = { ...INFO, ...sent };
+    for (const json of [[info], { machines: [info] }]) {
+      expect(parse(json)).toEqual([{ ...machine, ...expected }]);
+    }
   });
 
   it.each([
@@ -146,9 +138,6 @@ describe('parseActivityLog', () => {
   it('reads a bare list and a list under activity', () => {
     expect(parse([ENTRY, ENTRY])).toEqual([entry, entry]);
     expect(parse({ activity: [ENTRY] })).toEqual([entry]);
-  });
-
-  it('reads an empty log', () => {
     expect(parse([])).toEqual([]);
   });
 
@@ -195,18 +184,15 @@ describe('parseClassificationReasons', () => {
     expect(parse([{ ...REASON, name: {} }])).toEqual([{ name: '22', code: '22' }]);
   });
 
-  it('leaves out a reason whose code has more than 1,000 characters', () => {
-    const [longest, longer] = [1000, 1001].map((length) => ({ code: '2'.repeat(length) }));
-    const { entries, incomplete } = read([longest, longer]);
-    expect(entries.map(({ code }) => code)).toEqual([longest!.code]);
-    expect(incomplete).toMatchObject({ count: 1, ids: [] });
-  });
-
-  it('leaves a reason without a code out, and it alone', () => {
-    expect(read({ reasons: [{ name: 'No code' }, REASON, null] })).toEqual({
-      entries: [REASON],
+  it('leaves a reason without a code, or with one of more than 1,000 characters, out, and it alone', () => {
+    const [longest, longer] = [1000, 1001].map((length) => ({
+      ...REASON,
+      code: '2'.repeat(length),
+    }));
+    expect(read({ reasons: [{ name: 'No code' }, REASON, null, longest, longer] })).toEqual({
+      entries: [REASON, longest],
       incomplete: {
-        count: 2,
+        count: 3,
         why: 'reasons[0].code is absent, expected a non-empty string',
         ids: [],
       },

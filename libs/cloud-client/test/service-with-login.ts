@@ -49,7 +49,9 @@ export class ServiceWithLogin {
 }
 
 function isLogin({ url }: ReceivedRequest): boolean {
-  return url === '/api/v1/security/getAPIToken' || url?.startsWith('/oauth') === true;
+  return (
+    url?.endsWith('/api/v1/security/getAPIToken') === true || url?.startsWith('/oauth') === true
+  );
 }
 
 function tokenOf({ headers }: ReceivedRequest): string {
