@@ -91,6 +91,12 @@ class Flow {
     });
   }
 
+  /** What is not over yet. */
+  get left(): object {
+    const { busyMachines, waiting, waiters } = this.dispatcher;
+    return { busyMachines, waiting, waiters: waiters.size, underWay: this.slots.underWay };
+  }
+
   /** Calls the service has not answered yet, by what they are for. */
   get underWay(): string[][] {
     return this.hanging.map(({ names }) => names);
@@ -111,6 +117,13 @@ class Flow {
     const machineId = machineOf(name);
     this.bytesOf.set(name, bytes);
     this.dispatcher.submitCommand(machineId, name, collected);
+    return delivered;
+  }
+
+  /** Submits them, and lets the time pass in which they wait for others. */
+  async submitAll(...names: string[]): Promise<Delivered[]> {
+    const delivered = names.map((name) => this.submit(name));
+    await pass(LINGER_MS);
     return delivered;
   }
 
@@ -166,8 +179,38 @@ function sharedCalls(
 }
 
 const SINGLE_CALLS: Partial<DispatcherOptions<string>> = {};
+const NOTHING = { busyMachines: 0, waiting: 0, waiters: 0, underWay: 0 };
+const BY_CALLS: [string, Partial<DispatcherOptions<string>>][] = [
+  ['a call for each command', SINGLE_CALLS],
+  ['shared calls', sharedCalls()],
+];
 const EIGHT = ['a1', 'b1', 'c1', 'd1', 'e1', 'f1', 'g1', 'h1'];
 const hang = (): undefined => undefined;
+
+/** A promise that the test settles. */
+function pending<T>(): { promise: Promise<T>; resolve: (value: T) => void } {
+  let resolve: (value: T) => void = () => undefined;
+  const promise = new Promise<T>((settle) => (resolve = settle));
+  return { promise, resolve };
+}
+
+/** Rejects as a look-up does that is made for a message whose partition is lost. */
+function untilLost(signal: AbortSignal): Promise<never> {
+  return new Promise((_, reject) => {
+    onAbort(signal, () => {
+      reject(signal.reason as Error);
+    });
+  });
+}
+
+/** Holds these until their time. */
+function dueIn(ms: number, ...names: string[]): (name: string) => Admission {
+  const dueMs = realNowMs() + ms;
+  return (name) => {
+    const waitMs = dueMs - realNowMs();
+    return names.includes(name) && waitMs > 0 ? { kind: 'not-yet', waitMs } : GO;
+  };
+}
 
 describe('CommandDispatcher', () => {
   beforeAll(() => {
@@ -185,35 +228,21 @@ describe('CommandDispatcher', () => {
     jest.restoreAllMocks();
   });
 
-  describe.each([
-    ['with a call for each command', SINGLE_CALLS],
-    ['with shared calls', sharedCalls()],
-  ])('%s', (_, options) => {
+  describe.each(BY_CALLS)('with %s', (_, options) => {
     let flow: Flow;
 
     beforeEach(() => {
       flow = new Flow(options);
     });
 
-    const submitted = async (...names: string[]): Promise<Delivered[]> => {
-      const delivered = names.map((name) => flow.submit(name));
-      await pass(LINGER_MS);
-      return delivered;
-    };
-
     it.each(['data', 'noData'] as const)(
       'takes %s for applied, by the clock of the plant, and is idle then',
       async (kind) => {
         flow.service = () => ({ kind });
-        const [only] = await submitted('mill1');
+        const [only] = await flow.submitAll('mill1');
         const result = { kind: 'applied', machineId: 'mill', attempts: 1, appliedAt: APPLIED_AT };
         expect(only).toEqual({ results: [result], ends: ['finished'] });
-        const { busyMachines, waiting, waiters } = flow.dispatcher;
-        expect({ busyMachines, waiting, waiters: waiters.size }).toEqual({
-          busyMachines: 0,
-          waiting: 0,
-          waiters: 0,
-        });
+        expect(flow.left).toEqual(NOTHING);
       },
     );
 
@@ -233,23 +262,10 @@ describe('CommandDispatcher', () => {
       }
     });
 
-    it('calls a machine again only when the call before is over', async () => {
-      flow.service = hang;
-      const [first] = await submitted('mill1');
-      const [second] = await submitted('mill2');
-      expect(flow.calls).toEqual([['mill1']]);
-      expect(flow.dispatcher).toMatchObject({ busyMachines: 1, waiting: 1 });
-      await flow.reply('mill1', applied);
-      expect(first).toMatchObject({ results: [{ kind: 'applied' }], ends: ['finished'] });
-      expect(flow.underWay).toEqual([['mill2']]);
-      await flow.reply('mill2', applied);
-      expect(second).toMatchObject({ results: [{ kind: 'applied' }], ends: ['finished'] });
-    });
-
     it('calls until the service has taken the command', async () => {
       const answers = [away, noRight, away];
       flow.service = () => answers.shift() ?? applied;
-      const [mill] = await submitted('mill1');
+      const [mill] = await flow.submitAll('mill1');
       await pass(100);
       expect(mill).toMatchObject({ results: [{ kind: 'applied', attempts: 4 }] });
       expect(flow.dispatcher.calls.retries).toMatchObject({
@@ -260,15 +276,16 @@ describe('CommandDispatcher', () => {
       });
     });
 
-    it('waits at least as long as Retry-After asks, that machine alone', async () => {
+    it('waits at least as long as Retry-After asks, that machine alone and without a slot', async () => {
+      flow = new Flow({ ...options, slots: new CallSlots(1) });
       const calledMs: number[] = [];
       flow.service = ([name]) => {
         if (name !== 'mill1') return applied;
         calledMs.push(realNowMs());
         return calledMs.length === 1 ? awayFor(900) : applied;
       };
-      await submitted('mill1');
-      const [lathe] = await submitted('lathe1');
+      await flow.submitAll('mill1');
+      const [lathe] = await flow.submitAll('lathe1');
       expect(lathe).toMatchObject({ ends: ['finished'] });
       await pass(1000);
       const [first = 0, second = 0] = calledMs;
@@ -279,7 +296,7 @@ describe('CommandDispatcher', () => {
     it('waits longer from failure to failure', async () => {
       jest.spyOn(Math, 'random').mockReturnValue(1);
       flow.service = () => away;
-      await submitted('mill1');
+      await flow.submitAll('mill1');
       const waitsMs: number[] = [];
       for (let call = 2; call <= 4; call += 1) {
         const sinceMs = realNowMs();
@@ -294,8 +311,8 @@ describe('CommandDispatcher', () => {
 
     it('rejects what is refused by itself', async () => {
       flow.service = ([name]) => (name === 'mill1' ? refused : applied);
-      const [mill] = await submitted('mill1');
-      const [next] = await submitted('mill2');
+      const [mill] = await flow.submitAll('mill1');
+      const [next] = await flow.submitAll('mill2');
       const rejection = { code: 'rejected-by-service', detail: 'not of this plant' };
       const result = {
         kind: 'rejected',
@@ -314,7 +331,7 @@ describe('CommandDispatcher', () => {
         if (flow.calls.length === 1) throw new Error('a defect');
         return flow.calls.length === 2 ? undefined : applied;
       };
-      const [mill] = await submitted('mill1');
+      const [mill] = await flow.submitAll('mill1');
       await pass();
       await flow.reply('mill1', new Error('another defect'));
       expect(mill).toMatchObject({
@@ -323,22 +340,17 @@ describe('CommandDispatcher', () => {
       });
     });
 
-    it('says once that a command has waited long, with the calls made for it so far', async () => {
+    it('says once that a command has waited long, not of one that is final in time, and rests while nobody waits', async () => {
       flow = new Flow({ ...options, deferredAfterMs: 3000 });
-      flow.service = () => awayFor(1400);
-      await submitted('mill1');
+      flow.service = ([name]) => (name === 'mill1' ? awayFor(1400) : applied);
+      await flow.submitAll('lathe1');
+      await pass(10_000);
+      expect(jest.getTimerCount()).toBe(0);
+      await flow.submitAll('mill1');
       await pass(2900);
       expect(flow.deferred).toEqual([]);
       await pass(10_000);
       expect(flow.deferred).toMatchObject([{ machineId: 'mill' }]);
-    });
-
-    it('says nothing of one that is final in time, and rests while nobody waits', async () => {
-      flow = new Flow({ ...options, deferredAfterMs: 3000 });
-      await submitted('mill1');
-      await pass(10_000);
-      expect(flow.deferred).toEqual([]);
-      expect(jest.getTimerCount()).toBe(0);
     });
 
     describe('as to whether a command may be sent', () => {
@@ -356,7 +368,7 @@ describe('CommandDispatcher', () => {
           { kind: 'superseded', detail: 'a newer one is applied' },
         ])('ends without a call what is $kind', async (admission) => {
           flow.admit = () => answer(admission);
-          const [mill] = await submitted('mill1');
+          const [mill] = await flow.submitAll('mill1');
           const result = { machineId: 'mill', attempts: 0, ...admission };
           expect(mill).toEqual({ results: [result], ends: ['finished'] });
           expect(flow.calls).toEqual([]);
@@ -364,13 +376,9 @@ describe('CommandDispatcher', () => {
         });
 
         it('holds what is not due yet, and asks again then', async () => {
-          let untilMs = 500;
-          flow.admit = (name) => {
-            if (name !== 'mill1' || realNowMs() >= untilMs) return answer(GO);
-            return answer({ kind: 'not-yet', waitMs: untilMs - realNowMs() });
-          };
-          untilMs += realNowMs();
-          const [mill, lathe] = await submitted('mill1', 'lathe1');
+          const admission = dueIn(500, 'mill1');
+          flow.admit = (name) => answer(admission(name));
+          const [mill, lathe] = await flow.submitAll('mill1', 'lathe1');
           await pass(480 - LINGER_MS);
           expect(mill).toMatchObject({ ends: [] });
           expect(lathe).toMatchObject({ ends: ['finished'] });
@@ -379,40 +387,29 @@ describe('CommandDispatcher', () => {
           expect(flow.dispatcher.calls.retries.service).toBe(0);
         });
 
-        it('waits longer from time to time while the look-up fails', async () => {
+        it.each([
+          ['longer from time to time', null, [200, 400, 800, 1600]],
+          ['as long as it was asked to wait', 25_000, [25_000, 25_000]],
+        ])('waits %s while the look-up fails', async (__, afterMs, waitsMs) => {
           jest.spyOn(Math, 'random').mockReturnValue(1);
           const askedMs: number[] = [];
           flow.admit = () => {
             askedMs.push(realNowMs());
-            return answer(noInfo);
+            return answer({ ...noInfo, afterMs });
           };
-          await submitted('mill1');
-          await pass(2000);
-          const [first = 0, second = 0, third = 0, fourth = 0] = askedMs;
-          expect(second - first).toBeGreaterThanOrEqual(200);
-          expect(third - second).toBeGreaterThanOrEqual(400);
-          expect(fourth - third).toBeGreaterThanOrEqual(800);
-        });
-
-        it('does not ask again before the time that a look-up was asked to wait', async () => {
-          const askedMs: number[] = [];
-          flow.admit = () => {
-            askedMs.push(realNowMs());
-            return answer({ ...noInfo, afterMs: 25_000 });
-          };
-          await submitted('mill1');
-          await pass(60_000);
-          const [first = 0, second = 0, third = 0] = askedMs;
-          expect(second - first).toBeGreaterThanOrEqual(25_000);
-          expect(third - second).toBeGreaterThanOrEqual(25_000);
-          expect(askedMs).toHaveLength(3);
+          await flow.submitAll('mill1');
+          await pass(waitsMs.reduce((sum, ms) => sum + ms, 100));
+          expect(askedMs).toHaveLength(waitsMs.length + 1);
+          waitsMs.forEach((ms, index) => {
+            expect(askedMs[index + 1]! - askedMs[index]!).toBeGreaterThanOrEqual(ms);
+          });
         });
 
         it('keeps nobody else waiting for the time that look-ups were asked to wait', async () => {
           flow.admit = (name) => answer(name === 'good1' ? GO : { ...noInfo, afterMs: AN_HOUR_MS });
-          await submitted('a1', 'b1', 'c1', 'd1', 'e1');
+          await flow.submitAll('a1', 'b1', 'c1', 'd1', 'e1');
           expect(flow.dispatcher.status.breaker.isOpen).toBe(true);
-          const [good] = await submitted('good1');
+          const [good] = await flow.submitAll('good1');
           await pass(5000);
           expect(good).toMatchObject({ results: [{ kind: 'applied', attempts: 1 }] });
           expect(flow.dispatcher.status.breaker.isOpen).toBe(false);
@@ -440,14 +437,14 @@ describe('CommandDispatcher', () => {
           flow.service = () => away;
           flow.admit = () =>
             answer(flow.calls.length === 0 ? GO : { kind: 'rejected', rejection: unknown });
-          const [mill] = await submitted('mill1');
+          const [mill] = await flow.submitAll('mill1');
           await pass(100);
           expect(mill).toMatchObject({ results: [{ kind: 'rejected', attempts: 1 }] });
         });
 
         it('pauses when look-ups fail for several machines', async () => {
           flow.admit = () => answer(noInfo);
-          await submitted('a1', 'b1', 'c1');
+          await flow.submitAll('a1', 'b1', 'c1');
           await pass(100);
           expect(flow.dispatcher.status.breaker.openBecause).toBe('getMachineInfo: HTTP 503');
           flow.admit = () => answer(GO);
@@ -464,8 +461,8 @@ describe('CommandDispatcher', () => {
             if (failing instanceof Promise) return Promise.reject(bug);
             throw bug;
           };
-          const [mill, lathe] = await submitted('mill1', 'lathe1');
-          const [next] = await submitted('mill2');
+          const [mill, lathe] = await flow.submitAll('mill1', 'lathe1');
+          const [next] = await flow.submitAll('mill2');
           expect(mill).toEqual({ results: [], ends: [bug] });
           for (const other of [lathe, next]) expect(other).toMatchObject({ ends: ['finished'] });
           expect(flow.slots.underWay).toBe(0);
@@ -512,24 +509,21 @@ describe('CommandDispatcher', () => {
         let asked = 0;
         flow.service = () => (flow.calls.length < 3 ? away : applied);
         flow.admit = () => Promise.resolve(GO).finally(() => (asked += 1));
-        await submitted('mill1');
+        await flow.submitAll('mill1');
         await pass(100);
         expect({ asked, calls: flow.calls.length }).toEqual({ asked: 3, calls: 3 });
       });
 
       it('lets the machine alone wait that is looked up, and takes no slot for it', async () => {
         flow = new Flow({ ...options, slots: new CallSlots(1) });
-        let answer: (admission: Admission) => void = () => undefined;
-        const looked = new Promise<Admission>((resolve) => {
-          answer = resolve;
-        });
-        flow.admit = (name) => (machineOf(name) === 'mill' ? looked : GO);
-        const [mill, lathe] = await submitted('mill1', 'lathe1');
-        const [press] = await submitted('press1');
+        const lookUp = pending<Admission>();
+        flow.admit = (name) => (machineOf(name) === 'mill' ? lookUp.promise : GO);
+        const [mill, lathe] = await flow.submitAll('mill1', 'lathe1');
+        const [press] = await flow.submitAll('press1');
         for (const other of [lathe, press]) expect(other).toMatchObject({ ends: ['finished'] });
         expect(flow.dispatcher.busyMachines).toBe(1);
         expect(flow.slots.underWay).toBe(0);
-        answer(GO);
+        lookUp.resolve(GO);
         await pass();
         expect(mill).toMatchObject({ ends: ['finished'] });
       });
@@ -538,14 +532,9 @@ describe('CommandDispatcher', () => {
         ['comes to nothing', (lost: Promise<never>) => lost],
         ['finds the machine all the same', (lost: Promise<never>) => lost.catch(() => GO)],
       ])('makes no call when the partition is lost and the look-up %s', async (__, lookUp) => {
-        const { signal } = flow.ownership;
-        const lost = new Promise<never>((___, reject) => {
-          signal.addEventListener('abort', () => {
-            reject(signal.reason as Error);
-          });
-        });
+        const lost = untilLost(flow.ownership.signal);
         flow.admit = () => lookUp(lost);
-        const [mill] = await submitted('mill1');
+        const [mill] = await flow.submitAll('mill1');
         flow.ownership.abort(stopping);
         await pass();
         expect(mill).toEqual({ results: [], ends: ['abandoned'] });
@@ -558,7 +547,7 @@ describe('CommandDispatcher', () => {
       it('lets go at once of what waits, and does not send it', async () => {
         flow = new Flow({ ...options, slots: new CallSlots(1) });
         flow.service = hang;
-        await submitted('mill1');
+        await flow.submitAll('mill1');
         const elsewhere = new AbortController();
         const lost = [
           flow.submit('mill2', { ownership: elsewhere }),
@@ -567,23 +556,12 @@ describe('CommandDispatcher', () => {
         await pass(LINGER_MS);
         elsewhere.abort(stopping);
         for (const it of lost) expect(it).toEqual({ results: [], ends: ['abandoned'] });
+        // what comes only now as well
+        const late = flow.submit('press1', { ownership: elsewhere });
+        expect(late).toEqual({ results: [], ends: ['abandoned'] });
         await flow.reply('mill1', applied);
         expect(flow.calls).toEqual([['mill1']]);
-        expect(flow.slots.underWay).toBe(0);
-        const { busyMachines, waiting, waiters } = flow.dispatcher;
-        expect({ busyMachines, waiting, waiters: waiters.size }).toEqual({
-          busyMachines: 0,
-          waiting: 0,
-          waiters: 0,
-        });
-      });
-
-      it('lets go of what comes when they are lost already', async () => {
-        flow.ownership.abort(stopping);
-        const [mill] = await submitted('mill1');
-        expect(mill).toEqual({ results: [], ends: ['abandoned'] });
-        expect(flow.calls).toEqual([]);
-        expect(flow.dispatcher.waiters.size).toBe(0);
+        expect(flow.left).toEqual(NOTHING);
       });
 
       it.each([
@@ -593,8 +571,8 @@ describe('CommandDispatcher', () => {
         'answers what is under way once it is %s, and calls nothing more',
         async (kind, answer) => {
           flow.service = hang;
-          const [mill] = await submitted('mill1');
-          const [next] = await submitted('mill2');
+          const [mill] = await flow.submitAll('mill1');
+          const [next] = await flow.submitAll('mill2');
           flow.ownership.abort(stopping);
           expect(mill).toEqual({ results: [], ends: [] });
           await flow.reply('mill1', answer);
@@ -606,33 +584,22 @@ describe('CommandDispatcher', () => {
       );
 
       it('sends nothing for what still waits for a connection by then', async () => {
-        let connect: () => void = () => undefined;
-        flow.connected = new Promise((resolve) => (connect = resolve));
-        const [mill] = await submitted('mill1');
+        const connection = pending<undefined>();
+        flow.connected = connection.promise;
+        const [mill] = await flow.submitAll('mill1');
         flow.ownership.abort(stopping);
-        connect();
+        connection.resolve(undefined);
         await pass(AN_HOUR_MS);
         expect(flow.calls).toEqual([]);
         expect(mill).toEqual({ results: [], ends: ['abandoned'] });
         expect(flow.dispatcher.busyMachines).toBe(0);
-      });
-
-      it('begins no call for what it was too late to begin in time', async () => {
-        flow.slots.pause();
-        const [mill] = await submitted('mill1');
-        flow.ownership.abort(stopping);
-        expect(mill).toEqual({ results: [], ends: ['abandoned'] });
-        flow.slots.resume();
-        await pass();
-        expect(flow.calls).toEqual([]);
-        expect(flow.slots.underWay).toBe(0);
       });
     });
 
     describe('while the slots are paused', () => {
       it('begins no call, and makes up for that afterwards', async () => {
         flow.slots.pause();
-        const [mill] = await submitted('mill1');
+        const [mill] = await flow.submitAll('mill1');
         await pass(AN_HOUR_MS);
         expect(flow.calls).toEqual([]);
         flow.slots.resume();
@@ -641,11 +608,11 @@ describe('CommandDispatcher', () => {
       });
 
       it('sends nothing that was given a slot before and waits for a connection since', async () => {
-        let connect: () => void = () => undefined;
-        flow.connected = new Promise((resolve) => (connect = resolve));
-        const [mill] = await submitted('mill1');
+        const connection = pending<undefined>();
+        flow.connected = connection.promise;
+        const [mill] = await flow.submitAll('mill1');
         flow.slots.pause();
-        connect();
+        connection.resolve(undefined);
         await pass(AN_HOUR_MS);
         expect(flow.calls).toEqual([]);
         expect(flow.slots.underWay).toBe(0);
@@ -659,8 +626,7 @@ describe('CommandDispatcher', () => {
 
       it('makes what is cut off anew, which is no failure', async () => {
         flow.service = hang;
-        const delivered = EIGHT.map((name) => flow.submit(name));
-        await pass(LINGER_MS);
+        const delivered = await flow.submitAll(...EIGHT);
         const before = flow.underWay;
         flow.slots.pause();
         flow.slots.cutOff(new Error('the partitions may be lost'));
@@ -685,7 +651,7 @@ describe('CommandDispatcher', () => {
       const record = { topic: 'fences', key: 'mill', value: '20', headers: {} };
       const list = { workingOrders: ['4711'], records: [record] };
       flow.service = () => ({ kind: 'data', lists: [list] });
-      const [mill] = await submitted('mill1');
+      const [mill] = await flow.submitAll('mill1');
       const result = { kind: 'applied', attempts: 1, appliedAt: APPLIED_AT, ...list };
       expect(mill).toMatchObject({ results: [result], ends: ['finished'] });
     });
@@ -724,33 +690,17 @@ describe('CommandDispatcher', () => {
       ]);
     });
 
-    it('counts only from then what is not due yet, and what is behind it, as waiting for the service', async () => {
+    it('keeps what is behind a command that is not due yet, and counts both as waiting for the service only from then', async () => {
       flow = new Flow({ deferredAfterMs: 3000 });
-      const dueMs = realNowMs() + 2000;
       flow.service = () => awayFor(500);
-      flow.admit = (name) => {
-        const waitMs = dueMs - realNowMs();
-        return name === 'mill1' && waitMs > 0 ? { kind: 'not-yet', waitMs } : GO;
-      };
+      flow.admit = dueIn(2000, 'mill1');
       for (const name of ['mill1', 'mill2', 'lathe1']) flow.submit(name);
-      await pass(4900);
+      await pass(1990);
+      expect(new Set(flow.calls.flat())).toEqual(new Set(['lathe1']));
+      await pass(2910);
       expect(flow.deferred.map(({ machineId }) => machineId)).toEqual(['lathe']);
       await pass(500);
       expect(flow.deferred.map(({ machineId }) => machineId)).toEqual(['lathe', 'mill', 'mill']);
-    });
-
-    it('keeps what follows a command behind it that is not due yet', async () => {
-      const dueMs = realNowMs() + 100;
-      flow.admit = (name) => {
-        const waitMs = dueMs - realNowMs();
-        return name === 'mill1' && waitMs > 0 ? { kind: 'not-yet', waitMs } : GO;
-      };
-      flow.submit('mill1');
-      flow.submit('mill2');
-      await pass(90);
-      expect(flow.calls).toEqual([]);
-      await pass(20);
-      expect(flow.calls).toEqual([['mill1'], ['mill2']]);
     });
 
     it('calls different machines side by side, as many as there are slots', async () => {
@@ -762,16 +712,6 @@ describe('CommandDispatcher', () => {
       expect(flow.underWay).toEqual([['lathe1'], ['press1']]);
       await flow.reply('lathe1', applied);
       expect(flow.underWay).toEqual([['press1'], ['mill2']]);
-    });
-
-    it('takes no slot from other machines while one waits for its next attempt', async () => {
-      flow = new Flow({ slots: new CallSlots(1) });
-      flow.service = ([name]) => (name === 'mill1' ? awayFor(AN_HOUR_MS) : applied);
-      flow.submit('mill1');
-      const lathe = flow.submit('lathe1');
-      await pass();
-      expect(lathe).toMatchObject({ ends: ['finished'] });
-      expect(flow.dispatcher.busyMachines).toBe(1);
     });
 
     it('takes turns: a machine with much to send does not hold up the others', async () => {
@@ -825,13 +765,8 @@ describe('CommandDispatcher', () => {
 
     it('does not wait for others whose time has not come, and those leave together once it has', async () => {
       flow = new Flow(sharedCalls({ maxMachines: 4 }));
-      const dueMs = realNowMs() + 1000;
-      flow.admit = (name) => {
-        const waitMs = dueMs - realNowMs();
-        return name !== 'd1' && waitMs > 0 ? { kind: 'not-yet', waitMs } : GO;
-      };
-      for (const name of ['a1', 'b1', 'c1']) flow.submit(name);
-      await pass(LINGER_MS);
+      flow.admit = dueIn(1000, 'a1', 'b1', 'c1');
+      await flow.submitAll('a1', 'b1', 'c1');
       flow.submit('d1');
       expect(flow.calls).toEqual([]);
       await pass(LINGER_MS);
@@ -869,8 +804,7 @@ describe('CommandDispatcher', () => {
         'makes some side by side while %i commands keep coming, for fewer to share the fate of a bad machine',
         async (count, expected) => {
           await steadily();
-          for (const name of names(count)) flow.submit(name);
-          await pass(LINGER_MS);
+          await flow.submitAll(...names(count));
           expect(sizes()).toEqual(expected);
           expect(flow.calls.flat()).toEqual(names(count));
         },
@@ -879,25 +813,21 @@ describe('CommandDispatcher', () => {
       it('makes one for commands that come together after a while without any', async () => {
         await steadily();
         await pass(1000);
-        for (const name of TWENTY) flow.submit(name);
-        await pass(LINGER_MS);
+        await flow.submitAll(...TWENTY);
         expect(sizes()).toEqual([20]);
       });
 
       it('makes one as long as calls fill up', async () => {
         await steadily();
-        for (const name of names(100)) flow.submit(name);
-        await pass(LINGER_MS);
-        for (const name of names(20)) flow.submit(name.replace('1', '2'));
-        await pass(LINGER_MS);
+        await flow.submitAll(...names(100));
+        await flow.submitAll(...names(20).map((name) => name.replace('1', '2')));
         expect(sizes()).toEqual([100, 20]);
       });
 
       it('sends what finds no slot together later', async () => {
         await steadily({ slots: new CallSlots(1) });
         flow.service = hang;
-        for (const name of TWENTY) flow.submit(name);
-        await pass(LINGER_MS);
+        await flow.submitAll(...TWENTY);
         expect(sizes()).toEqual([7]);
         await flow.reply('m1', applied);
         expect(sizes()).toEqual([7, 13]);
@@ -912,19 +842,6 @@ describe('CommandDispatcher', () => {
       flow.submit('saw1', { bytes: 200 });
       await pass(LINGER_MS);
       expect(flow.calls).toEqual([['mill1', 'lathe1'], ['press1'], ['saw1']]);
-    });
-
-    it('sends what has come meanwhile together once a slot is free', async () => {
-      flow = new Flow({ ...sharedCalls(), slots: new CallSlots(1) });
-      flow.service = hang;
-      flow.submit('mill1');
-      await pass(LINGER_MS);
-      for (const name of ['lathe1', 'press1', 'mill2']) {
-        flow.submit(name);
-        await pass(LINGER_MS);
-      }
-      await flow.reply('mill1', applied);
-      expect(flow.underWay).toEqual([['lathe1', 'press1', 'mill2']]);
     });
 
     it('chooses what to send when its turn under a rate limit comes: what is newest, of all machines', async () => {
@@ -952,8 +869,7 @@ describe('CommandDispatcher', () => {
 
     it('halves a refused call until the one at fault is alone, and sends that alone from then on', async () => {
       flow.service = (names) => (names.some((name) => machineOf(name) === 'c') ? refused : applied);
-      const delivered = EIGHT.map((name) => flow.submit(name));
-      await pass(LINGER_MS);
+      const delivered = await flow.submitAll(...EIGHT);
       expect(delivered.map(({ results }) => results.map(({ kind }) => kind))).toEqual(
         EIGHT.map((name) => [name === 'c1' ? 'rejected' : 'applied']),
       );
@@ -962,8 +878,7 @@ describe('CommandDispatcher', () => {
       expect(flow.dispatcher.calls.splits).toBe(3);
       expect(flow.dispatcher.busyMachines).toBe(0);
       flow.calls.length = 0;
-      for (const name of EIGHT) flow.submit(name.replace('1', '2'));
-      await pass(LINGER_MS);
+      await flow.submitAll(...EIGHT.map((name) => name.replace('1', '2')));
       expect(flow.calls.filter((names) => names.includes('c2'))).toEqual([['c2']]);
       expect(flow.calls).toHaveLength(2);
     });
@@ -983,8 +898,7 @@ describe('CommandDispatcher', () => {
     it('sends the parts of a refused call in slots of their own, and what is next of a machine behind them', async () => {
       flow = new Flow({ ...sharedCalls(), slots: new CallSlots(1) });
       flow.service = hang;
-      for (const name of ['mill1', 'lathe1']) flow.submit(name);
-      await pass(LINGER_MS);
+      await flow.submitAll('mill1', 'lathe1');
       flow.submit('lathe2');
       await flow.reply('mill1', refused);
       expect(flow.underWay).toEqual([['mill1']]);
@@ -996,8 +910,7 @@ describe('CommandDispatcher', () => {
 
     it('sends no part of a refused call whose partition is lost', async () => {
       flow.service = hang;
-      const delivered = ['mill1', 'lathe1'].map((name) => flow.submit(name));
-      await pass(LINGER_MS);
+      const delivered = await flow.submitAll('mill1', 'lathe1');
       flow.ownership.abort(stopping);
       await flow.reply('mill1', refused);
       for (const it of delivered) expect(it).toEqual({ results: [], ends: ['abandoned'] });
@@ -1010,8 +923,7 @@ describe('CommandDispatcher', () => {
       flow.service = hang;
       const elsewhere = new AbortController();
       const mill = flow.submit('mill1', { ownership: elsewhere });
-      const lathe = flow.submit('lathe1');
-      await pass(LINGER_MS);
+      const [lathe] = await flow.submitAll('lathe1');
       elsewhere.abort(stopping);
       await flow.reply('mill1', away);
       expect(mill).toEqual({ results: [], ends: ['abandoned'] });
@@ -1031,8 +943,7 @@ describe('CommandDispatcher', () => {
 
     it('lets machines part whose call takes much longer than calls usually do', async () => {
       for (let call = 0; call < 5; call += 1) {
-        flow.submit('mill1');
-        await pass(LINGER_MS);
+        await flow.submitAll('mill1');
       }
       flow.service = hang;
       for (const name of EIGHT) flow.submit(name);
@@ -1040,8 +951,7 @@ describe('CommandDispatcher', () => {
       await flow.reply('a1', applied);
       flow.service = () => applied;
       flow.calls.length = 0;
-      for (const name of EIGHT) flow.submit(name);
-      await pass(LINGER_MS);
+      await flow.submitAll(...EIGHT);
       expect(flow.calls.flat()).toHaveLength(8);
       for (const names of flow.calls) expect(names.length).toBeLessThan(8);
     });
@@ -1054,8 +964,7 @@ describe('CommandDispatcher', () => {
       beforeEach(async () => {
         flow = new Flow(sharedCalls({ maxMachines: 100 }));
         for (let call = 0; call < 5; call += 1) {
-          flow.submit('usual1');
-          await pass(LINGER_MS);
+          await flow.submitAll('usual1');
         }
         flow.calls.length = 0;
         const isBad = (name: string): boolean => machineOf(name) === machineOf(bad);
@@ -1068,8 +977,7 @@ describe('CommandDispatcher', () => {
         expect(flow.calls).toEqual([names]);
         await flow.reply(bad, applied);
         flow.calls.length = 0;
-        for (const name of names) flow.submit(name);
-        await pass(LINGER_MS);
+        await flow.submitAll(...names);
         expect(flow.calls).toHaveLength(100);
         expect(flow.underWay).toEqual([[bad]]);
       });
@@ -1088,8 +996,7 @@ describe('CommandDispatcher', () => {
         await flow.reply(bad, applied);
         // for so long, commands do not share more than they must
         await pass(1000);
-        for (const name of names) flow.submit(name.replace('1', '3'));
-        await pass(LINGER_MS);
+        await flow.submitAll(...names.map((name) => name.replace('1', '3')));
         expect(flow.calls.slice(100)).toHaveLength(1);
         expect(flow.calls[100]).toContain(good.replace('1', '3'));
         expect(flow.calls[100]).toHaveLength(99);
@@ -1098,10 +1005,8 @@ describe('CommandDispatcher', () => {
 
     it('brings machines together whose calls end at about the same time', async () => {
       flow.service = hang;
-      flow.submit('mill1');
-      await pass(LINGER_MS);
-      flow.submit('lathe1');
-      await pass(LINGER_MS);
+      await flow.submitAll('mill1');
+      await flow.submitAll('lathe1');
       expect(flow.underWay).toEqual([['mill1'], ['lathe1']]);
       for (const name of ['mill2', 'lathe2']) flow.submit(name);
       await flow.reply('mill1', applied, 2);
@@ -1116,37 +1021,24 @@ describe('CommandDispatcher', () => {
         ends: ['finished'],
       });
 
-      it('sends only the newest of those that wait', async () => {
-        const older = ['mill1', 'mill2'].map((name) => flow.submit(name));
-        const newest = flow.submit('mill3');
+      it.each<[Precedence, string, string[]]>([
+        ['newer', 'mill3', ['mill3']],
+        ['older', 'mill1', ['mill1']],
+        ['both', 'mill3', ['mill1', 'mill2', 'mill3']],
+      ])('sends of those that wait the %s, and answers all', async (precedence, sent, taken) => {
+        flow = new Flow(sharedCalls({}, () => precedence));
+        const names = ['mill1', 'mill2', 'mill3'];
+        const delivered = names.map((name) => flow.submit(name));
         await pass();
-        for (const it of older) expect(it).toEqual(superseded(0));
+        names.forEach((name, index) => {
+          if (!taken.includes(name)) expect(delivered[index]).toEqual(superseded(0));
+        });
         await pass(LINGER_MS);
-        expect(newest).toMatchObject({ results: [{ kind: 'applied', attempts: 1 }] });
-        expect(flow.calls).toEqual([['mill3']]);
-      });
-
-      it('lets the older one stand where it takes precedence', async () => {
-        flow = new Flow(sharedCalls({}, () => 'older'));
-        const older = flow.submit('mill2');
-        const newer = flow.submit('mill1');
-        await pass(LINGER_MS);
-        expect(older).toMatchObject({ results: [{ kind: 'applied', attempts: 1 }] });
-        expect(newer).toEqual(superseded(0));
-        expect(flow.calls).toEqual([['mill2']]);
-      });
-
-      it('answers both when applying the newer one applies the older one', async () => {
-        flow = new Flow(sharedCalls({}, () => 'both'));
-        const delivered = ['mill1', 'mill2'].map((name) => flow.submit(name));
-        await pass(LINGER_MS);
-        for (const it of delivered) {
-          expect(it).toMatchObject({
-            results: [{ kind: 'applied', attempts: 1 }],
-            ends: ['finished'],
-          });
-        }
-        expect(flow.calls).toEqual([['mill2']]);
+        const done = { results: [{ kind: 'applied', attempts: 1 }], ends: ['finished'] };
+        names.forEach((name, index) => {
+          if (taken.includes(name)) expect(delivered[index]).toMatchObject(done);
+        });
+        expect(flow.calls).toEqual([[sent]]);
       });
 
       it.each<[Precedence, string]>([
@@ -1158,8 +1050,7 @@ describe('CommandDispatcher', () => {
         async (precedence, sent) => {
           flow = new Flow(sharedCalls({}, () => precedence));
           flow.service = hang;
-          const older = flow.submit('mill1');
-          await pass(LINGER_MS);
+          const [older] = await flow.submitAll('mill1');
           const newer = flow.submit('mill2');
           await flow.reply('mill1', awayFor(500));
           if (precedence === 'newer') expect(older).toEqual(superseded(1));
@@ -1176,15 +1067,11 @@ describe('CommandDispatcher', () => {
       );
 
       it('settles after a look-up what has come meanwhile', async () => {
-        let answer: (admission: Admission) => void = () => undefined;
-        const looked = new Promise<Admission>((resolve) => {
-          answer = resolve;
-        });
-        flow.admit = (name) => (name === 'mill1' ? looked : GO);
-        const older = flow.submit('mill1');
-        await pass(LINGER_MS);
+        const lookUp = pending<Admission>();
+        flow.admit = (name) => (name === 'mill1' ? lookUp.promise : GO);
+        const [older] = await flow.submitAll('mill1');
         const newer = flow.submit('mill2');
-        answer(GO);
+        lookUp.resolve(GO);
         await pass(LINGER_MS);
         expect(older).toEqual(superseded(0));
         expect(newer).toMatchObject({ results: [{ kind: 'applied', attempts: 1 }] });
@@ -1231,8 +1118,7 @@ describe('CommandDispatcher', () => {
       });
 
       it('sends one after the other, and no more than two', async () => {
-        const delivered = ['mill1', 'mill11', 'mill12'].map((name) => flow.submit(name));
-        await pass(LINGER_MS);
+        const delivered = await flow.submitAll('mill1', 'mill11', 'mill12');
         expect(flow.underWay).toEqual([['mill1']]);
         await flow.reply('mill1', applied);
         await flow.reply('mill12', applied);
@@ -1240,8 +1126,7 @@ describe('CommandDispatcher', () => {
       });
 
       it('sends one that is newer than both', async () => {
-        const delivered = ['mill1', 'mill11', 'mill2'].map((name) => flow.submit(name));
-        await pass(LINGER_MS);
+        const delivered = await flow.submitAll('mill1', 'mill11', 'mill2');
         expect(kindsOf(delivered)).toEqual(['superseded', 'superseded', undefined]);
         expect(flow.underWay).toEqual([['mill2']]);
       });
@@ -1250,8 +1135,7 @@ describe('CommandDispatcher', () => {
         ['sends one that failed before one that is not', ['mill1', 'mill11'], 'mill1'],
         ['lets those behind it stand for one that failed', ['mill11', 'mill2', 'mill12'], 'mill2'],
       ])('%s', async (_, [failing = '', ...behind], sent) => {
-        flow.submit(failing);
-        await pass(LINGER_MS);
+        await flow.submitAll(failing);
         for (const name of behind) flow.submit(name);
         await flow.reply(failing, awayFor(500));
         expect(flow.dispatcher.waiting).toBe(2);
@@ -1304,21 +1188,12 @@ describe('CommandDispatcher', () => {
 
       it('looks it up anew for the others when the one it was looked up for is lost', async () => {
         const { signal } = elsewhere.ownership;
-        flow.admit = () =>
-          new Promise((resolve, reject) => {
-            if (signal.aborted) resolve(GO);
-            signal.addEventListener('abort', () => {
-              reject(signal.reason as Error);
-            });
-          });
+        flow.admit = () => (signal.aborted ? GO : untilLost(signal));
         await pass(LINGER_MS);
         elsewhere.ownership.abort(stopping);
         await pass();
         expect(lost).toEqual({ results: [], ends: ['abandoned'] });
-        expect(kept).toMatchObject({
-          results: [{ kind: 'applied', attempts: 1 }],
-          ends: ['finished'],
-        });
+        expect(kept).toMatchObject({ results: [{ attempts: 1 }], ends: ['finished'] });
       });
     });
   });
@@ -1400,11 +1275,7 @@ describe('CommandDispatcher', () => {
     it('probes again when the partition of the probe is lost', async () => {
       const elsewhere = new AbortController();
       await paused({ ownership: elsewhere });
-      const looked = new Promise<never>((_, reject) => {
-        elsewhere.signal.addEventListener('abort', () => {
-          reject(stopping);
-        });
-      });
+      const looked = untilLost(elsewhere.signal);
       flow.admit = (name) => (name === 'a1' ? looked : GO);
       await pass(PROBE_WAIT_MS);
       expect(flow.underWay).toEqual([]);
@@ -1465,13 +1336,8 @@ describe('CommandDispatcher', () => {
     });
 
     it('goes on for others where five machines cannot be looked up', async () => {
-      const BAD = ['a1', 'b1', 'c1', 'd1', 'e1'];
-      flow = new Flow(SINGLE_CALLS);
-      flow.service = hang;
-      flow.admit = (name) => {
-        return BAD.includes(name) ? Promise.resolve(noInfo) : GO;
-      };
-      for (const name of ['f1', 'g1', 'h1', ...BAD]) flow.submit(name);
+      flow.admit = (name) => (MACHINES.includes(name) ? Promise.resolve(noInfo) : GO);
+      for (const name of ['f1', 'g1', 'h1', ...MACHINES]) flow.submit(name);
       await pass(0);
       expect(flow.dispatcher.status.breaker.isOpen).toBe(false);
       flow.submit('late1');
@@ -1480,14 +1346,13 @@ describe('CommandDispatcher', () => {
     });
 
     it('does not pause for look-ups that failed once, with what waits for its time alone', async () => {
-      flow = new Flow(SINGLE_CALLS);
       const failed = new Set<string>();
       const rejection = { code: 'unknown-reason', detail: 'no such reason' } as const;
       flow.admit = (name) => {
         if (name === 'later1') return { kind: 'not-yet', waitMs: 60_000 };
         if (failed.has(name)) return Promise.resolve({ kind: 'rejected', rejection });
         failed.add(name);
-        return Promise.resolve({ kind: 'unavailable', why: 'HTTP 503', afterMs: null });
+        return Promise.resolve(noInfo);
       };
       const delivered = ['a1', 'b1'].map((name) => flow.submit(name));
       flow.submit('later1');
@@ -1508,7 +1373,6 @@ describe('CommandDispatcher', () => {
     });
 
     it('does not pause for one machine that was asked to wait', async () => {
-      flow = new Flow(SINGLE_CALLS);
       flow.service = () => awayFor(AN_HOUR_MS);
       flow.submit('a1');
       await pass(10_000);
@@ -1516,7 +1380,6 @@ describe('CommandDispatcher', () => {
     });
 
     it('does not pause for that while another call is under way', async () => {
-      flow = new Flow(SINGLE_CALLS);
       flow.service = ([name]) => (name === 'c1' ? undefined : awayFor(AN_HOUR_MS));
       for (const name of ['a1', 'b1', 'c1']) flow.submit(name);
       await pass(10_000);
@@ -1536,16 +1399,6 @@ describe('CommandDispatcher', () => {
       expect(flow.underWay).toHaveLength(1);
     });
 
-    it('never rejects a command because the token is refused', async () => {
-      flow.service = () => noToken;
-      const mill = flow.submit('mill1');
-      await pass(60_000);
-      expect(mill).toEqual({ results: [], ends: [] });
-      flow.service = () => applied;
-      await pass(60_000);
-      expect(mill).toMatchObject({ results: [{ kind: 'applied' }] });
-    });
-
     it('holds a machine that fails against none of them once the service answers again', async () => {
       flow = new Flow(sharedCalls());
       flow.service = () => away;
@@ -1557,16 +1410,14 @@ describe('CommandDispatcher', () => {
       flow.calls.length = 0;
       await pass(10_000);
       expect(flow.calls.map((names) => names.length)).toEqual([1, 7]);
-      for (const name of EIGHT) flow.submit(name.replace('1', '2'));
-      await pass(LINGER_MS);
+      await flow.submitAll(...EIGHT.map((name) => name.replace('1', '2')));
       expect(flow.calls.at(-1)).toHaveLength(8);
     });
 
     it('goes on trying when the probe is too large, and its parts fail', async () => {
       flow = new Flow(sharedCalls());
       flow.service = () => noToken;
-      flow.submit('mill1');
-      await pass(LINGER_MS);
+      await flow.submitAll('mill1');
       expect(flow.dispatcher.status.breaker.isOpen).toBe(true);
       const tooLarge: ServiceAnswer = { ...notFound, status: 413 };
       flow.service = (names) => (names.length > 1 ? tooLarge : away);
@@ -1616,10 +1467,7 @@ describe('CommandDispatcher', () => {
       expect(bad.ends).toEqual([]);
     });
 
-    it.each([
-      ['a call for each command', SINGLE_CALLS],
-      ['shared calls', sharedCalls()],
-    ])('rejects what is forbidden for it alone, with %s', async (_, options) => {
+    it.each(BY_CALLS)('rejects what is forbidden for it alone, with %s', async (_, options) => {
       flow = new Flow(options);
       flow.service = (names) => {
         if (names.every((name) => name !== 'bad1')) return applied;
@@ -1679,41 +1527,30 @@ describe('CommandDispatcher', () => {
     });
 
     it.each([
-      ['404, with a call for each command', SINGLE_CALLS, notFound],
-      ['404, with shared calls', sharedCalls(), notFound],
-      ['403, with a call for each command', SINGLE_CALLS, noRight],
-      ['403, with shared calls', sharedCalls(), noRight],
+      ['404', 'to calls for each command', SINGLE_CALLS, notFound, EIGHT],
+      ['404', 'to shared calls', sharedCalls(), notFound, EIGHT],
+      ['404', 'to those for the only machine there is', SINGLE_CALLS, notFound, ['mill1']],
+      ['401', 'to those for the only machine there is', SINGLE_CALLS, noToken, ['mill1']],
+      ['403', 'to calls for each command', SINGLE_CALLS, noRight, EIGHT],
+      ['403', 'to shared calls', sharedCalls(), noRight, EIGHT],
     ])(
-      'pauses, and rejects nothing, while every call is answered %s',
-      async (what, options, answer) => {
+      'pauses, and rejects nothing, while every answer is %s, %s',
+      async (status, _, options, answer, names) => {
+        jest.spyOn(Math, 'random').mockReturnValue(0.5);
         flow = new Flow(options);
         flow.service = () => answer;
         flow.empty = answer;
-        const delivered = EIGHT.map((name) => flow.submit(name));
+        const delivered = names.map((name) => flow.submit(name));
         await pass(30_000);
-        expect(flow.dispatcher.status.breaker.openBecause).toContain(what.slice(0, 3));
+        expect(flow.dispatcher.status.breaker.openBecause).toContain(status);
         for (const it of delivered) expect(it).toEqual({ results: [], ends: [] });
         flow.service = () => applied;
-        await pass(10_000);
+        await pass(30_000);
         for (const it of delivered) expect(it).toMatchObject({ results: [{ kind: 'applied' }] });
       },
     );
 
-    it('pauses, and rejects nothing, while the only machine there is is answered 404', async () => {
-      jest.spyOn(Math, 'random').mockReturnValue(0.5);
-      flow = new Flow(SINGLE_CALLS);
-      flow.service = () => notFound;
-      flow.empty = notFound;
-      const delivered = flow.submit('mill1');
-      await pass(30_000);
-      expect(flow.dispatcher.status.breaker.openBecause).toContain('HTTP 404');
-      expect(delivered).toEqual({ results: [], ends: [] });
-    });
-
-    it.each([
-      ['a call for each command', SINGLE_CALLS],
-      ['shared calls', sharedCalls()],
-    ])('rejects what it alone is answered 404 for, with %s', async (_, options) => {
+    it.each(BY_CALLS)('rejects what it alone is answered 404 for, with %s', async (_, options) => {
       jest.spyOn(Math, 'random').mockReturnValue(0.5);
       flow = new Flow(options);
       flow.service = (names) => (names.includes('bad1') ? notFound : applied);
@@ -1770,10 +1607,7 @@ describe('CommandDispatcher', () => {
       return new Flow({ hold, ...options });
     };
 
-    it.each([
-      ['a call for each command', SINGLE_CALLS],
-      ['shared calls', sharedCalls()],
-    ])('makes no call before it is released, and all of them then, with %s', async (_, options) => {
+    it.each(BY_CALLS)('makes no call before it is released, with %s', async (_, options) => {
       const flow = heldFlow(options);
       const delivered = EIGHT.map((name) => flow.submit(name));
       await pass(60_000);
@@ -1785,14 +1619,15 @@ describe('CommandDispatcher', () => {
       for (const it of delivered) expect(it).toMatchObject({ results: [{ attempts: 1 }] });
     });
 
-    it('does not wake up for what waits', async () => {
-      const flow = heldFlow();
+    it('does not wake up for what waits, but says that it is deferred', async () => {
+      const flow = heldFlow({ deferredAfterMs: 1000 });
       flow.submit('mill1');
       await pass();
       expect(jest.getTimerCount()).toBeLessThanOrEqual(1);
       const asked = (['acquire', 'tryAcquire'] as const).map((way) => jest.spyOn(flow.slots, way));
       await pass(10_000);
       for (const each of asked) expect(each).not.toHaveBeenCalled();
+      expect(flow.deferred).toHaveLength(1);
     });
 
     it('finishes the call under way, and sends nothing after it', async () => {
@@ -1812,14 +1647,12 @@ describe('CommandDispatcher', () => {
     it('does not send a call that was still waiting for a connection', async () => {
       const flow = heldFlow();
       hold.set(false);
-      let connect = (): void => undefined;
-      flow.connected = new Promise((resolve) => {
-        connect = resolve;
-      });
+      const connection = pending<undefined>();
+      flow.connected = connection.promise;
       const delivered = flow.submit('mill1');
       await pass();
       hold.set(true);
-      connect();
+      connection.resolve(undefined);
       await pass(10_000);
       expect(flow.calls).toEqual([]);
       hold.set(false);
@@ -1831,8 +1664,7 @@ describe('CommandDispatcher', () => {
       const flow = heldFlow(sharedCalls());
       hold.set(false);
       flow.service = hang;
-      const delivered = EIGHT.map((name) => flow.submit(name));
-      await pass(LINGER_MS);
+      const delivered = await flow.submitAll(...EIGHT);
       hold.set(true);
       flow.service = (names) => (names.includes('a1') ? refused : applied);
       await flow.reply('a1', refused, 10_000);
@@ -1853,13 +1685,6 @@ describe('CommandDispatcher', () => {
       hold.set(true);
       await pass(60_000);
       expect(flow.dispatcher.pausedBecause).toBeUndefined();
-    });
-
-    it('says of a message that has waited too long that it is deferred', async () => {
-      const flow = heldFlow({ deferredAfterMs: 1000 });
-      flow.submit('mill1');
-      await pass(5000);
-      expect(flow.deferred).toHaveLength(1);
     });
   });
 });
