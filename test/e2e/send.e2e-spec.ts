@@ -4,6 +4,7 @@ import { promisify } from 'node:util';
 import { eventually } from '../support/eventually.js';
 import { testBrokers } from '../support/kafka.js';
 import { type Plant, startPlant } from '../support/plant.js';
+import { RunningCommand } from '../support/run-command.js';
 import { temporaryFile } from '../../libs/config/test/temporary-files.js';
 
 const run = promisify(execFile);
@@ -47,6 +48,16 @@ describe('npm run send', () => {
       'the reason has been taken',
       async () => (await plant.sandbox.machine('M-002')).classifications.length === 1,
     );
+  });
+
+  it('sends the rest where nobody reads its output', async () => {
+    const files = ['M-004', 'M-005', 'M-006'].map((machineId) =>
+      temporaryFile(`${machineId}.json`, { machineId, workingOrders: ['A-18'] }),
+    );
+    const sending = new RunningCommand(['send', ...files], plant.kafka);
+    sending.stopReading('stdout');
+    expect(await sending.result()).toMatchObject({ exitCode: 0, stderr: '' });
+    await plant.sandbox.listBecomes('M-006', ['A-18']);
   });
 
   it('lets no key steer the terminal', async () => {

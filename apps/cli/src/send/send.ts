@@ -3,6 +3,7 @@ import { IdempotentProducer } from '#libs/kafka';
 import { isJsonObject, type JsonObject, readJson, type TopicName, TOPICS } from '#libs/contracts';
 import { readOrderDocument } from '#libs/erp-formats';
 import { type CliCommand, JSON_OPTION, type JsonOptions } from '../command-line/command.js';
+import { EXIT_CODES } from '../command-line/exit-codes.js';
 import { KAFKA_HELP, openKafka } from '../command-line/kafka.js';
 import { readPath, unreadableBecause } from '../command-line/option-values.js';
 import { print, visible, visibleJson } from '../command-line/output.js';
@@ -44,6 +45,10 @@ reads. --topic, --key and --content-type override what was recognised.`,
 async function sendFiles(files: readonly string[], options: SendOptions): Promise<void> {
   const { settings, kafka, existing } = await openKafka();
   const producer = new IdempotentProducer(kafka);
+  // What is sent does not depend on who reads about it, such as head.
+  process.stdout.removeAllListeners('error').on('error', ({ code }: NodeJS.ErrnoException) => {
+    if (code !== 'EPIPE') process.exitCode = EXIT_CODES.failed;
+  });
   try {
     for (const file of files) {
       const record = await recordOf(file, settings.topicPrefix, options);
