@@ -75,6 +75,13 @@ describe('CommandOutcomes', () => {
     expect(outcomes.counts.totals()).toContainEqual({ ...rejected, count: 1 });
   });
 
+  it('counts nothing that cannot be: reasons are not superseded', () => {
+    const of = outcomes.counts.totals().map(({ flow, outcome }) => `${flow} ${outcome}`);
+    expect(of).toContain('work-orders superseded');
+    expect(of).toContain('downtime-reasons deferred');
+    expect(of).not.toContain('downtime-reasons superseded');
+  });
+
   it.each<[string, CommandResult, string]>([
     [LISTS, applied, 'work-order-list.applied.v1'],
     [LISTS, superseded, 'work-order-list.superseded.v1'],

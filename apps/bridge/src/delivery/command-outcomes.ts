@@ -304,7 +304,7 @@ interface OutcomeTotal {
 
 function noOutcomesOf(family: CommandFamily): ReadonlyMap<string, OutcomeTotal> {
   const none = { flow: FLOW_OF[family], count: 0 };
-  const others = ['applied', 'superseded', 'deferred'] as const;
+  const others = (Object.keys(TYPE_OF[family]) as Outcome[]).filter((it) => it !== 'rejected');
   return new Map<string, OutcomeTotal>([
     ...others.map((outcome) => [outcome, { ...none, outcome, code: '' }] as const),
     ...REJECTION_CODES.map((code) => [code, { ...none, outcome: 'rejected', code }] as const),
