@@ -54,6 +54,20 @@ describe('parseTrackedMachine', () => {
     );
   });
 
+  it('forgets what it does not know: a later version would find it again, out of date', () => {
+    const more = { isAllDay: true };
+    const withMore = ({ periods, replaced, ...fields }: TrackedMachine): object => ({
+      ...{ ...fields, ...more },
+      periods: periods.map((period) => ({ ...period, ...more })),
+      replaced: replaced.map((identity) => ({ ...identity, ...more })),
+    });
+    fc.assert(
+      fc.property(trackedMachine, (tracked) => {
+        expect(parseTrackedMachine(withMore(tracked))).toEqual(tracked);
+      }),
+    );
+  });
+
   it('reads nothing out of any other JSON', () => {
     fc.assert(
       fc.property(fc.jsonValue(), (json) => {

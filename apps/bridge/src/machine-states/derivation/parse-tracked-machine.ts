@@ -1,62 +1,71 @@
 import { isJsonObject, type JsonObject, MACHINE_STATES } from '#libs/contracts';
 import type { Observation, PublishedPeriod, TrackedMachine } from './tracked-machine.js';
 
-type Check = (value: unknown) => boolean;
+/** What is known of a value; undefined for one that is not so. */
+type Parse = (value: unknown) => unknown;
 
-const isText: Check = (value) => typeof value === 'string';
-const isWhole: Check = (value) => Number.isSafeInteger(value);
-const oneOf =
-  (...options: readonly unknown[]): Check =>
+const where =
+  (isSo: (value: unknown) => boolean): Parse =>
   (value) =>
-    options.includes(value);
+    isSo(value) ? value : undefined;
+const text = where((value) => typeof value === 'string');
+const whole = where(Number.isSafeInteger);
+const oneOf = (...options: readonly unknown[]): Parse => where((value) => options.includes(value));
 const orNull =
-  (check: Check): Check =>
+  (parse: Parse): Parse =>
   (value) =>
-    value === null || check(value);
+    value === null ? null : parse(value);
 const listOf =
-  (check: Check): Check =>
-  (value) =>
-    Array.isArray(value) && value.every(check);
-const objectOf = (fields: Readonly<Record<string, Check>>): Check => {
-  const checks = Object.entries(fields);
-  return (value) => isJsonObject(value) && checks.every(([name, check]) => check(value[name]));
+  (parse: Parse): Parse =>
+  (value) => {
+    const items = Array.isArray(value) ? value.map(parse) : [undefined];
+    return items.includes(undefined) ? undefined : items;
+  };
+/** Without fields of later versions, which would find them again when they are out of date. */
+const objectOf = (fields: Readonly<Record<string, Parse>>): Parse => {
+  const parsers = Object.entries(fields);
+  return (value) => {
+    if (!isJsonObject(value)) return undefined;
+    const known: JsonObject = {};
+    for (const [name, parse] of parsers) known[name] = parse(value[name]);
+    return Object.values(known).includes(undefined) ? undefined : known;
+  };
 };
 
-const isState = oneOf(...MACHINE_STATES);
-const isObservation = oneOf(
+const state = oneOf(...MACHINE_STATES);
+const observation = oneOf(
   ...(['ok', 'noData', 'stale', 'unreachable', 'forbidden', 'removed'] satisfies Observation[]),
 );
-const IDENTITY = { state: isState, startTime: isWhole, revision: isWhole };
-const isPeriod = objectOf({
+const IDENTITY = { state, startTime: whole, revision: whole };
+const period = objectOf({
   ...IDENTITY,
   startTimeSource: oneOf('activityLog', 'duration'),
-  previousEndTime: orNull(isWhole),
-  previousState: orNull(isState),
-  previousStartTime: orNull(isWhole),
-} satisfies Record<keyof PublishedPeriod, Check>);
-const isTracked = objectOf({
+  previousEndTime: orNull(whole),
+  previousState: orNull(state),
+  previousStartTime: orNull(whole),
+} satisfies Record<keyof PublishedPeriod, Parse>);
+const trackedMachine = objectOf({
   version: oneOf(2),
-  machineId: isText,
-  displayName: isText,
-  factoryId: isText,
-  factoryName: isText,
-  periods: listOf(isPeriod),
+  machineId: text,
+  displayName: text,
+  factoryId: text,
+  factoryName: text,
+  periods: listOf(period),
   replaced: listOf(objectOf(IDENTITY)),
-  settledUntil: orNull(isWhole),
-  unreadFrom: orNull(isWhole),
-  observation: isObservation,
-  lostSince: orNull(isWhole),
-  lastUpdateTime: orNull(isWhole),
-  sequence: isWhole,
-} satisfies Record<keyof TrackedMachine, Check>);
+  settledUntil: orNull(whole),
+  unreadFrom: orNull(whole),
+  observation,
+  lostSince: orNull(whole),
+  lastUpdateTime: orNull(whole),
+  sequence: whole,
+} satisfies Record<keyof TrackedMachine, Parse>);
 
 /** Reads what {@link TrackedMachine} was stored as, of this version or the one before; else undefined. */
 export function parseTrackedMachine(json: unknown): TrackedMachine | undefined {
   if (!isJsonObject(json)) return undefined;
   const stored = json['version'] === 1 ? ofVersion1(json) : json;
   // Versions before this field did not remember it.
-  const tracked: unknown = { unreadFrom: null, ...stored };
-  return isTracked(tracked) ? (tracked as TrackedMachine) : undefined;
+  return trackedMachine({ unreadFrom: null, ...stored }) as TrackedMachine | undefined;
 }
 
 /** Version 1 knew the last two periods and corrected none; the one before the last is what others build on. */
