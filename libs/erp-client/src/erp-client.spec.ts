@@ -124,6 +124,18 @@ describe('ErpClient', () => {
     expect(answer).toMatchObject({ kind: 'retry', status: 200 });
   });
 
+  it.each([
+    ['application/xml', '<Body><Order/></Body>'],
+    ['application/vnd.erp+xml; charset=utf-8', "<!-- of 6 o'clock --><Title/>"],
+    ['application/json', '<?xml version="1.0"?><Head/>'],
+    ['application/json', '<Body-of-orders/>'],
+  ])('takes XML for no web page, whatever its root is called: %s, %s', async (type, body) => {
+    const answer = await asking((_, response) => {
+      response.setHeader('content-type', type).end(body);
+    });
+    expect(answer).toMatchObject({ kind: 'document', contentType: type });
+  });
+
   it('reads no more of an answer than its limit', async () => {
     let written = 0;
     const answer = await asking((_, response) => {

@@ -210,7 +210,7 @@ function tooLarge(maxAnswerBytes: number): ErpAnswer {
 }
 
 function documentOf(contentType: string | null, body: Buffer): ErpAnswer {
-  if (isWebPage(body)) return webPage();
+  if (isWebPage(body, contentType)) return webPage();
   return isEmptyList(body)
     ? { kind: 'gone', status: 200 }
     : { kind: 'document', contentType, body };

@@ -64,16 +64,21 @@ export class HttpError extends Error {
   }
 }
 
-/** A document, perhaps behind a byte order mark, an XML declaration and comments. */
+/** A page as a whole, perhaps behind a byte order mark, an XML declaration and comments. */
 const WEB_PAGE =
-  /^\uFEFF?\s*(<\?xml[^>]*>\s*)?(<!--(?:(?!-->)[^])*-->\s*)*<(!doctype\s+html|html|head|body|title|meta|script|style|h1)\b/i;
+  /^\uFEFF?\s*(<\?xml[^>]*>\s*)?(<!--(?:(?!-->)[^])*-->\s*)*<(!doctype\s+html|html)\b/i;
+/** What some gateways show of one. The root of an XML document may be called so. */
+const PART_OF_PAGE =
+  /^\uFEFF?\s*(<!--(?:(?!-->)[^])*-->\s*)*<(head|body|title|meta|script|style|h1)(?=[\s/>])/i;
 /** Characters within which a page says what it is. */
 const PAGE_HEAD = 2000;
 
-/** Whether a body is a web page, whatever its content type says. */
-export function isWebPage(body: Buffer | string): boolean {
+/** Whether a body is a web page, whatever its content type says: where that is XML, a page as a whole. */
+export function isWebPage(body: Buffer | string, contentType: string | null = null): boolean {
   const isText = typeof body === 'string';
-  return WEB_PAGE.test(isText ? body.slice(0, PAGE_HEAD) : body.toString('utf8', 0, PAGE_HEAD));
+  const head = isText ? body.slice(0, PAGE_HEAD) : body.toString('utf8', 0, PAGE_HEAD);
+  const isXml = /\bxml\b/i.test(contentType ?? '');
+  return WEB_PAGE.test(head) || (!isXml && PART_OF_PAGE.test(head));
 }
 
 /** What a 2xx means to an operation: a body to be read, or that the command was applied. */
