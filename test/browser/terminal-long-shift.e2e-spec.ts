@@ -79,6 +79,41 @@ describe("the terminal's page over a long shift", () => {
     expect(await tokenField().count()).toBe(0);
   });
 
+  it('is not signed out by a key that is held down', async () => {
+    await openSignedIn();
+    const { page } = shown;
+    await page.getByRole('button', { name: 'Settings' }).click();
+    await page.getByRole('button', { name: 'Sign out' }).focus();
+    for (let presses = 0; presses < 4; presses++) await page.keyboard.down('Enter');
+    await page.keyboard.up('Enter');
+    await page.getByRole('button', { name: 'Tap again' }).waitFor({ timeout: 5_000 });
+    expect(await tokenField().count()).toBe(0);
+  });
+
+  it.each(['an object', 'an array'] as const)(
+    'takes %s that a proxy answers in place of the server for no answer',
+    async (proxy) => {
+      await openSignedIn();
+      const { page, terminal } = shown;
+      await page.goto(`${terminal.url}#/machine/M-003`);
+      await page.locator('.bar').first().waitFor();
+      await page.goto(`${terminal.url}#/stops`);
+      await shown.giveReason(NAME, '13');
+      terminal.proxy = proxy;
+      await page.waitForResponse((response) => response.url().endsWith('/api/reasons'), {
+        timeout: 15_000,
+      });
+      await page.goto(`${terminal.url}#/machine/M-003`);
+      await page.getByRole('button', { name: 'Settings' }).click();
+      await page.getByRole('button', { name: 'Sign out' }).click();
+      await page.getByRole('button', { name: 'Tap again' }).click();
+      await page.getByText('The server does not answer. Try again.').waitFor({ timeout: 5_000 });
+      await page.goto(`${terminal.url}#/stops`);
+      terminal.proxy = undefined;
+      await shown.status(NAME, 'applied').waitFor({ timeout: 20_000 });
+    },
+  );
+
   it('shows what it knows, and does not take a plant for empty, while a server is starting', async () => {
     await shown.open();
     await shown.rowOf(NAME).first().waitFor();
@@ -167,6 +202,24 @@ describe("the terminal's page over a long shift", () => {
     await other.getByRole('button', { name: 'Nobody registered' }).waitFor();
     await registerAs('E-4711');
     await other.getByRole('button', { name: 'E-4711' }).waitFor();
+  });
+
+  it('names who has registered last in another tab, though this one can keep nothing', async () => {
+    await shown.open();
+    const other = await shown.page.context().newPage();
+    await other.goto(shown.terminal.url);
+    await shown.page.evaluate(() => {
+      localStorage.setItem = () => {
+        throw new Error('there is no room');
+      };
+      Storage.prototype.setItem = localStorage.setItem;
+    });
+    await registerAs('E-4711');
+    await shown.page.getByRole('button', { name: 'E-4711' }).waitFor();
+    await other.getByRole('button', { name: 'Nobody registered' }).click();
+    await other.getByRole('textbox').fill('E-4712');
+    await other.getByRole('button', { name: 'Register', exact: true }).click();
+    await shown.page.getByRole('button', { name: 'E-4712' }).waitFor({ timeout: 5_000 });
   });
 
   it('follows as who has registered meanwhile a server that is starting', async () => {

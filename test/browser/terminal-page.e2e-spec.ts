@@ -745,6 +745,28 @@ describe("the terminal's page", () => {
       }
     });
 
+    it('scanned after the session is over is registered after the sign-in, and what was begun is not lost', async () => {
+      terminal.token = 'station-token';
+      const signIn = async (): Promise<void> => {
+        await page.getByLabel('Token of the station').fill('station-token');
+        await page.getByRole('button', { name: 'Sign in this station' }).click();
+      };
+      await openWithClock();
+      await signIn();
+      await rowOf(NAME).locator('button.stop-main').last().click();
+      await page.getByRole('button', { name: 'Split' }).click();
+      await page.locator('.reason-button[data-code="14"]').first().click();
+      terminal.expireSession();
+      await scan(page, 'E-4711');
+      await page.getByText('Sign in this station').first().waitFor();
+      await page.locator('.reason-button[data-code="16"]').first().click({ timeout: 5_000 });
+      await signIn();
+      await page.getByText('E-4711 is registered.').waitFor();
+      await afterUndo();
+      await eventually('both parts were sent', () => terminal.posts.flat().length === 2);
+      expect(terminal.operators).toEqual(['E-4711']);
+    });
+
     it('presses the space bar all the same, once each time', async () => {
       await open();
       const several = page.getByRole('button', { name: 'Select several' });

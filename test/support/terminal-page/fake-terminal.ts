@@ -71,7 +71,7 @@ export class FakeTerminal {
   /** Requests that get the answer of a proxy whose server is being maintained. */
   fails: (path: string) => boolean = () => false;
   /** What a proxy answers before the server, whose sign-in has ended there. */
-  proxy: 'a redirect' | 'an error' | 'a page' | undefined;
+  proxy: 'a redirect' | 'an error' | 'a page' | 'an object' | 'an array' | undefined;
   /** Of the service worker: another one for a page that is new. */
   release = 1;
   private link: Link;
@@ -240,8 +240,17 @@ export class FakeTerminal {
       return;
     }
     if (this.proxy !== undefined) {
-      const status = { 'a redirect': 302, 'an error': 401, 'a page': 200 }[this.proxy];
-      response.writeHead(status, { location: '/login', 'content-type': 'text/html' }).end('<p>');
+      const [status, body] = (
+        {
+          'a redirect': [302, ''],
+          'an error': [401, ''],
+          'a page': [200, '<p>'],
+          'an object': [200, '{}'],
+          'an array': [200, '[]'],
+        } as const
+      )[this.proxy];
+      const type = body.startsWith('<') ? 'text/html' : 'application/json';
+      response.writeHead(status, { location: '/login', 'content-type': type }).end(body);
       return;
     }
     if (this.isCut) {

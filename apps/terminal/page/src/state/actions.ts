@@ -7,7 +7,7 @@ import type { Period } from '../model/periods.js';
 import { route } from './router.js';
 import { addEntries } from './outbox.js';
 import { nowMs, plantSeconds } from './clock.js';
-import { nameOfReason, session, setSession, showToast, strings } from './store.js';
+import { nameOfReason, session, setSession, showToast, signInNeeded, strings } from './store.js';
 
 /** A stop that a reason is to be given for. */
 export interface Target {
@@ -91,12 +91,31 @@ function freshEntry(undoMs: number) {
   };
 }
 
+/** Who is registered once the station is signed in again, and the end of the shift that this is for. */
+let toRegister: { operator: string; shiftEnd: number | undefined } | null = null;
+
+signInNeeded.subscribe((needed) => {
+  if (needed || toRegister === null) return;
+  const { operator, shiftEnd } = toRegister;
+  toRegister = null;
+  if (shiftEnd === shiftEndNow()) void registerOperator(operator);
+});
+
+function shiftEndNow(): number | undefined {
+  return session.peek()?.shifts[0]?.endTime;
+}
+
 export async function registerOperator(operator: string | null): Promise<boolean> {
-  const answer = await call<Session>('PUT', '/api/session/operator', { operator });
+  const answer = await call<Session>('PUT', '/api/session/operator', 'station', { operator });
   if (!answer.ok) {
-    // the sign-in lies behind a sheet
-    if (answer.kind === 'signIn') closeSheet();
     const words = strings.peek();
+    if (answer.kind === 'signIn') {
+      toRegister = operator === null ? null : { operator, shiftEnd: shiftEndNow() };
+      // the sign-in lies behind it; a reason or a note that was begun comes first
+      if (sheet.peek()?.kind === 'operator') closeSheet();
+      showToast(words.signIn, true);
+      return false;
+    }
     const isByProxy = answer.code === 'operator-by-proxy';
     showToast(isByProxy ? words.registeredByProxy : words.notRegistered, true);
     return false;

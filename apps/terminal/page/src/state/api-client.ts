@@ -1,4 +1,5 @@
 import { signal } from '@preact/signals';
+import type { MachineView } from '../../../src/api/index.js';
 import { nowMs } from './clock.js';
 import { signInNeeded } from './store.js';
 
@@ -26,10 +27,15 @@ const AGAIN_LATER = new Set([403, 408, 425, 429]);
 /** When something was last sent that got no answer, epoch milliseconds: the connection may be gone. */
 export const unansweredAtMs = signal(0);
 
-/** @param body of all methods but GET */
+/**
+ * @param field one that every such answer has; null: it has no body. What a proxy or a captive portal says in place of
+ * the server is otherwise, and no answer.
+ * @param body of all methods but GET
+ */
 export async function call<T>(
   method: 'GET' | 'POST' | 'PUT' | 'DELETE',
   path: string,
+  field: (keyof T & string) | null,
   body: unknown = {},
 ): Promise<Answer<T>> {
   const sentAtMs = nowMs();
@@ -47,13 +53,19 @@ export async function call<T>(
       redirect: 'manual',
     });
     if (!response.ok) return await failureOf(response);
-    return { ok: true, value: (response.status === 204 ? null : await response.json()) as T };
+    const value = parseObject(await response.text());
+    if (field === null ? response.status !== 204 : !(field in value)) throw new Error('foreign');
+    return { ok: true, value: value as T };
   } catch {
     if (method !== 'GET') unansweredAtMs.value = sentAtMs;
     return { ok: false, kind: 'away', code: null, message: null, body: {}, retryAfterMs: 0 };
   } finally {
     clearTimeout(timer);
   }
+}
+
+export function readMachine(machineId: string): Promise<Answer<MachineView>> {
+  return call('GET', `/api/machines/${encodeURIComponent(machineId)}`, 'periods');
 }
 
 export async function failureOf(response: Response): Promise<Failure> {

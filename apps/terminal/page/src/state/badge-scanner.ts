@@ -17,12 +17,13 @@ export function listenForBadges(): void {
     (event) => {
       // a token may be scanned too, into its own field
       if (event.ctrlKey || event.altKey || event.metaKey || signInNeeded.peek()) return;
-      const isSpaceOnControl = event.key === ' ' && isOn(event, PRESSED_BY_SPACE);
+      const isOnControl = isOn(event, PRESSED_BY_SPACE);
       if (event.repeat) {
-        // a key that is held down is a person's
-        if (isSpaceOnControl) swallow(event);
+        // a key that is held down is a person's, and presses once
+        if (isOnControl && [' ', 'Enter'].includes(event.key)) swallow(event);
         return;
       }
+      const isSpaceOnControl = isOnControl && event.key === ' ';
       const outcome = reader.take(event.key, event.timeStamp);
       partOfBurst = outcome.partOfBurst;
       if (outcome.isQuick) spaceBar.release();

@@ -87,8 +87,8 @@ export function startLiveUpdates(): void {
   };
   document.addEventListener('visibilitychange', seenOrHidden);
   seenOrHidden();
-  window.addEventListener('storage', ({ key }) => {
-    if (key === store.SESSION_KEY) store.adoptSession();
+  window.addEventListener('storage', ({ key, newValue }) => {
+    if (key === store.SESSION_KEY) store.adoptSession(newValue);
   });
   // while topics are being read: who had registered when the stream began is named once they have been
   store.operator.subscribe(() => {
@@ -328,7 +328,7 @@ export function reasonsAsked(): Promise<void> {
 async function loadReasons(): Promise<void> {
   const received: ReasonLists[] = [];
   receivedMeanwhile.add(received);
-  const answer = await call<ReasonLists>('GET', '/api/reasons');
+  const answer = await call<ReasonLists>('GET', '/api/reasons', 'lists');
   receivedMeanwhile.delete(received);
   if (answer.ok) store.reasonLists.value = received.reduce(withReasons, answer.value);
 }
@@ -342,7 +342,7 @@ async function askForAnswers(): Promise<void> {
     .map(({ id }) => id);
   for (let start = 0; start < ids.length; start += ASKED_AT_ONCE) {
     const asked = ids.slice(start, start + ASKED_AT_ONCE);
-    const answer = await call<Entries>('GET', `/api/entries?ids=${asked.join()}`);
+    const answer = await call<Entries>('GET', `/api/entries?ids=${asked.join()}`, 'entries');
     if (answer.ok) await takeAnswers(answer.value.entries, asked);
   }
 }

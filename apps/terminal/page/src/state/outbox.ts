@@ -10,7 +10,7 @@
  */
 import { computed, signal } from '@preact/signals';
 import type { Entry, MachineView } from '../../../src/api/index.js';
-import { type Answer, call } from './api-client.js';
+import { type Answer, call, readMachine } from './api-client.js';
 import {
   compareSending,
   isDue,
@@ -214,7 +214,7 @@ async function readPeriods(): Promise<ReadonlyMap<string, Periods>> {
     .filter((entry) => isDue(entry, now) && !entry.tried && entry.endTime === null)
     .filter((entry) => (tileOf(entry.machineId)?.peek().startTime ?? 0) > entry.startTime);
   for (const machineId of new Set(changed.map((entry) => entry.machineId))) {
-    const answer = await call<MachineView>('GET', `/api/machines/${encodeURIComponent(machineId)}`);
+    const answer = await readMachine(machineId);
     if (answer.ok) found.set(machineId, answer.value.periods);
   }
   return found;
@@ -243,8 +243,8 @@ async function claim(
 function post(batch: readonly Outgoing[]): Promise<Answer<{ results: Result[] }>> {
   const reasons = batch.filter((entry) => entry.kind === 'reason');
   return reasons.length > 0
-    ? call('POST', '/api/reasons', { entries: reasons.map(toNewEntry) })
-    : call('POST', '/api/notes', {
+    ? call('POST', '/api/reasons', 'results', { entries: reasons.map(toNewEntry) })
+    : call('POST', '/api/notes', 'results', {
         notes: batch.filter((entry) => entry.kind === 'note').map(toNewNote),
       });
 }

@@ -51,15 +51,15 @@ export function setLanguage(chosen: Language): void {
 }
 
 /** The last session is kept for its time zone and clock, so that the page can speak while the server is away. */
-export const session = signal<Session | null>(keptSession());
+export const session = signal(parseSession(kept.get('session')));
 /** By a token here, or at a proxy before the server, which answers by itself or leads to a page of its own. */
 export const signInNeeded = signal<false | 'token' | 'proxy'>(false);
 const keptClock = session.peek()?.clock;
 if (keptClock) setPlantClock(keptClock, Number(kept.get('clockReadAtMs') ?? 0));
 
-function keptSession(): Session | null {
+function parseSession(text: string | null): Session | null {
   try {
-    return JSON.parse(kept.get('session') ?? 'null') as Session | null;
+    return JSON.parse(text ?? 'null') as Session | null;
   } catch {
     return null;
   }
@@ -68,8 +68,8 @@ function keptSession(): Session | null {
 export const SESSION_KEY = `${PREFIX}session`;
 
 /** What another tab of this browser was told: who has registered there works here as well. */
-export function adoptSession(): void {
-  session.value = keptSession() ?? session.peek();
+export function adoptSession(text: string | null): void {
+  session.value = parseSession(text) ?? session.peek();
 }
 
 export function setSession(received: Session): void {

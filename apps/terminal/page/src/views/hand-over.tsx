@@ -186,7 +186,7 @@ function useHandOver(shift: 0 | 1): LoadedHandOver | null {
   useEffect(() => {
     let isGone = false;
     const load = async (): Promise<void> => {
-      const asked = call<HandOverData>('GET', `/api/hand-over?${query}`);
+      const asked = call<HandOverData>('GET', `/api/hand-over?${query}`, 'machines');
       // names that came after the figures would move the rows
       const [answer] = await Promise.all([asked, reasonsAsked()]);
       if (!answer.ok || isGone) return;

@@ -2,7 +2,7 @@ import type { JSX } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import type { Entry, MachineView, Note, Tile } from '../../../src/api/index.js';
 import { openSheet, type Target } from '../state/actions.js';
-import { call } from '../state/api-client.js';
+import { readMachine } from '../state/api-client.js';
 import { watchMachine } from '../state/live-updates.js';
 import {
   type Outgoing,
@@ -138,10 +138,7 @@ function useMachineView(machineId: string): MachineView | null | undefined {
     const load = async (): Promise<void> => {
       timer = 0;
       lastAtMs = nowMs();
-      const answer = await call<MachineView>(
-        'GET',
-        `/api/machines/${encodeURIComponent(machineId)}`,
-      );
+      const answer = await readMachine(machineId);
       if (isGone) return;
       hasFailed = !answer.ok && answer.kind !== 'refused';
       if (answer.ok) setView(answer.value);

@@ -166,13 +166,13 @@ export function SettingsSheet(): JSX.Element {
 }
 
 async function signOut(): Promise<void> {
-  if (!(await call('DELETE', '/api/session')).ok) {
+  if (!(await call('DELETE', '/api/session', null)).ok) {
     // its cookie is still there
     showToast(strings.peek().signInFailed, true);
     return;
   }
   // where no token is needed there is nothing to sign out of
-  const answer = await call<Session>('GET', '/api/session');
+  const answer = await call<Session>('GET', '/api/session', 'station');
   if (answer.ok) setSession(answer.value);
   else signInNeeded.value ||= 'token';
 }
@@ -199,7 +199,7 @@ export function SignIn(): JSX.Element {
     );
   }
   const signIn = async (token: string): Promise<void> => {
-    const answer = await call<Session>('POST', '/api/session', { token });
+    const answer = await call<Session>('POST', '/api/session', 'station', { token });
     if (answer.ok) setSession(answer.value);
     else setProblem(signInProblem(answer));
   };
