@@ -197,7 +197,6 @@ describe('the terminal', () => {
     });
     expect((view['entries'] as unknown[])[0]).toMatchObject(why);
     expect(view['tile']).toMatchObject({ openStops: [{ state: 'IDLE', endTime: null }] });
-    expect(view['favourites']).toEqual([]);
   });
 
   it('writes a reason once however often it is sent, at once, one after the other, and after a restart', async () => {

@@ -4,14 +4,12 @@ import { Clock, ShiftCalendar } from '#libs/clock';
 import type { TerminalSettings } from '#libs/config';
 import { createKafka } from '#libs/kafka';
 import { AccessGuard, OwnPageGuard } from './access/access.guard.js';
-import { SessionView } from './access/session-view.js';
 import { SessionController } from './access/session.controller.js';
 import { StationAccess } from './access/station-access.js';
 import { WrongTokens } from './access/wrong-tokens.js';
-import { HealthController } from './http/health.controller.js';
 import { MachinesController } from './http/machines.controller.js';
-import { MetricsController } from './http/metrics.controller.js';
 import { ReasonsController } from './http/reasons.controller.js';
+import { StatusController } from './http/status.controller.js';
 import { FollowUps } from './kafka/follow-ups.js';
 import { PlantFeed } from './kafka/plant-feed.js';
 import { EntryWriter } from './kafka/entry-writer.js';
@@ -32,8 +30,7 @@ export class TerminalModule {
         LiveController,
         MachinesController,
         ReasonsController,
-        HealthController,
-        MetricsController,
+        StatusController,
       ],
       providers: [
         { provide: TERMINAL_SETTINGS, useValue: settings },
@@ -41,20 +38,17 @@ export class TerminalModule {
         { provide: Clock, useValue: clock },
         { provide: Plant, useValue: createPlant(settings, clock) },
         ...[PlantFeed, EntryWriter, FollowUps, LiveUpdates],
-        ...[StationAccess, WrongTokens, SessionView, AccessGuard, OwnPageGuard],
+        ...[StationAccess, WrongTokens, AccessGuard, OwnPageGuard],
       ],
     };
   }
 }
 
 function createPlant(settings: TerminalSettings, clock: Clock): Plant {
-  const { kafka, shifts, stopThresholdSeconds } = settings;
   return new Plant({
-    ...{
-      topicPrefix: kafka.topicPrefix,
-      calendar: new ShiftCalendar(shifts),
-      stopThresholdSeconds,
-    },
+    topicPrefix: settings.kafka.topicPrefix,
+    calendar: new ShiftCalendar(settings.shifts),
+    stopThresholdSeconds: settings.stopThresholdSeconds,
     plantSeconds: (timestampMs) => Math.max(0, Math.floor(clock.atMs(timestampMs) / 1000)),
   });
 }

@@ -15,20 +15,16 @@ import { ApiError } from '#libs/http-api';
 import type { Session } from '../api/index.js';
 import { AccessGuard, type IdentifiedRequest, OwnPageGuard } from './access.guard.js';
 import { isOperatorName } from './identity.js';
-import { SessionView } from './session-view.js';
 import { StationAccess } from './station-access.js';
 
 @Controller('api/session')
 export class SessionController {
-  constructor(
-    private readonly access: StationAccess,
-    private readonly sessions: SessionView,
-  ) {}
+  constructor(private readonly access: StationAccess) {}
 
   @Get()
   @UseGuards(AccessGuard)
   get(@Req() { identity }: IdentifiedRequest): Session {
-    return this.sessions.of(identity);
+    return this.access.sessionFor(identity);
   }
 
   @Post()
@@ -41,7 +37,7 @@ export class SessionController {
   ): Session {
     const token = body?.token;
     if (typeof token !== 'string') throw new ApiError(400, 'invalid-request', 'token is missing');
-    return this.sessions.of(this.access.open(token, request, reply));
+    return this.access.sessionFor(this.access.open(token, request, reply));
   }
 
   @Put('operator')
@@ -52,7 +48,7 @@ export class SessionController {
     @Res({ passthrough: true }) reply: FastifyReply,
   ): Session {
     const operator = nameOf(body?.operator);
-    return this.sessions.of(this.access.register(operator, request.identity, request, reply));
+    return this.access.sessionFor(this.access.register(operator, request.identity, request, reply));
   }
 
   @Delete()

@@ -5,6 +5,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import { Clock, realEpochMs } from '#libs/clock';
 import type { TerminalAccess, TerminalSettings } from '#libs/config';
 import { ApiError } from '#libs/http-api';
+import type { Session } from '../api/index.js';
 import { Plant } from '../plant/index.js';
 import { TERMINAL_SETTINGS } from '../platform/tokens.js';
 import {
@@ -33,17 +34,33 @@ export class StationAccess {
   private readonly isProxy: (address: string | undefined) => boolean;
 
   constructor(
-    @Inject(TERMINAL_SETTINGS) { access, http, trustedProxies }: TerminalSettings,
+    @Inject(TERMINAL_SETTINGS) private readonly settings: TerminalSettings,
     private readonly clock: Clock,
     private readonly plant: Plant,
     private readonly wrongTokens: WrongTokens,
   ) {
+    const { access, http, trustedProxies } = settings;
     this.access = access;
     this.isProxy = addressesIn(trustedProxies);
     const tokens = access.kind === 'tokens' ? [...access.stations] : [];
     this.stations = tokens.map(([token, station]) => ({ digest: digest(token), station }));
     this.secret = secretOf(tokens.map(([token]) => token));
     this.cookie = cookieNameOf(this.secret, access.kind === 'open' ? http.port : undefined);
+  }
+
+  /** What a page has to know of the terminal and of who it is. */
+  sessionFor({ station, operator }: Identity): Session {
+    const { shifts, stopThresholdSeconds, reasonLooks } = this.settings;
+    const epochSeconds = this.clock.nowSeconds();
+    return {
+      ...{ station, operator, timeZone: shifts.timeZone },
+      clock: { epochSeconds, speed: this.clock.speed },
+      stopThresholdSeconds,
+      shifts: this.plant.shifts(epochSeconds),
+      factories: this.plant.factories(),
+      reasonLooks: reasonLooks.reasons,
+      groups: reasonLooks.groups,
+    };
   }
 
   /** Undefined where a token is needed. @throws ApiError 401 or 429 for a wrong one */
@@ -116,10 +133,7 @@ export class StationAccess {
   }
 
   close(reply: FastifyReply): void {
-    void reply.header(
-      'set-cookie',
-      `${this.cookie}=; Path=/; HttpOnly; SameSite=Strict; Max-Age=0`,
-    );
+    this.sendCookie(reply, '', 'Max-Age=0');
   }
 
   private stationOf(request: FastifyRequest): string | undefined {
@@ -162,13 +176,14 @@ export class StationAccess {
     session: Omit<SessionCookie, 'expiresMs'>,
   ): void {
     const isSecure = request.headers['x-forwarded-proto'] === 'https';
-    const age = `Max-Age=${SESSION_SECONDS}${isSecure ? '; Secure' : ''}`;
     const expiresMs = realEpochMs() + SESSION_SECONDS * 1000;
     const value = signSession({ ...session, expiresMs }, this.secret);
-    void reply.header(
-      'set-cookie',
-      `${this.cookie}=${value}; Path=/; HttpOnly; SameSite=Strict; ${age}`,
-    );
+    this.sendCookie(reply, value, `Max-Age=${SESSION_SECONDS}${isSecure ? '; Secure' : ''}`);
+  }
+
+  private sendCookie(reply: FastifyReply, value: string, age: string): void {
+    const cookie = `${this.cookie}=${value}; Path=/; HttpOnly; SameSite=Strict; ${age}`;
+    void reply.header('set-cookie', cookie);
   }
 }
 

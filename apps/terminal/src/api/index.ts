@@ -29,10 +29,14 @@ export interface Session {
 export type MachineState = 'OPERATING' | 'IDLE' | 'OFF';
 type Observation = 'ok' | 'noData' | 'stale' | 'unreachable' | 'forbidden';
 
-/** What no applied or pending reason covers of a stop longer than the threshold. endTime null: still going. */
-export interface OpenStop {
+/** A stretch of time, its end exclusive; endTime null: still going on. */
+export interface Period {
   startTime: number;
   endTime: number | null;
+}
+
+/** What no applied or pending reason covers of a stop longer than the threshold. */
+export interface OpenStop extends Period {
   state: 'IDLE' | 'OFF';
 }
 
@@ -83,31 +87,19 @@ export interface Link {
 /** GET /api/machines/:machineId → MachineView (both shifts). */
 export interface MachineView {
   tile: Tile;
-  /** In time order, corrected `revision` times. state null: nothing known (hatched). endTime null: the present one. */
-  periods: {
-    state: MachineState | null;
-    startTime: number;
-    endTime: number | null;
-    revision: number;
-  }[];
-  settledUntil: number | null;
+  /** In time order, corrected `revision` times. state null: nothing known (hatched). */
+  periods: (Period & { state: MachineState | null; revision: number })[];
   entries: Entry[];
   /** What reasons apply when, by the rules of the service, in time order; each is one of `entries`. */
   classifications: { entryId: string; startTime: number; endTime: number }[];
   notes: Note[];
-  /** as the service lists them for this machine */
-  reasons: { code: string; name: string }[];
-  /** up to four codes, most used on this machine lately first */
-  favourites: string[];
 }
 
-export interface Entry {
+export interface Entry extends Period {
   /** message-id header: a UUID the page made; else `<partition>-<offset>` for entries of other producers */
   entryId: string;
   machineId: string;
   reasonId: string;
-  startTime: number;
-  endTime: number | null;
   /** Which terminal sent it; null for other producers. */
   station: string | null;
   operator: string | null;
@@ -134,11 +126,9 @@ export interface Entries {
   entries: Entry[];
 }
 
-export interface Note {
+export interface Note extends Period {
   noteId: string;
   machineId: string;
-  startTime: number;
-  endTime: number | null;
   text: string;
   operator: string;
   station: string;
@@ -151,13 +141,14 @@ export interface Note {
  * restarts). 409 code `over-operating` unless `overOperating: true` where the period overlaps OPERATING by more than a
  * minute. 503 + Retry-After while Kafka is away. POST /api/notes {notes: [...]} likewise.
  */
-export interface NewEntry {
+export interface NewEntry extends Made {
   entryId: string;
-  machineId: string;
   reasonId: string;
-  startTime: number;
-  endTime: number | null;
   overOperating?: boolean;
+}
+
+interface Made extends Period {
+  machineId: string;
   /**
    * Who worked here when it was entered; null: nobody was registered. Absent (of earlier pages): who does now. Where a
    * proxy names operators, its word counts.
@@ -166,6 +157,7 @@ export interface NewEntry {
   /** When it was entered. Absent: now. Later than now counts as now; 30 days ago is the earliest. */
   madeAt?: number;
 }
+
 /**
  * GET /api/hand-over?factoryId=&shift=0|1 → minutes with a reason, without, and in short stops, of machines that stood
  * still or have notes.
@@ -189,19 +181,14 @@ export interface HandOver {
 
 /** GET /api/reasons?factoryId= → what every machine's reasons are, for a page that may go offline; each list once. */
 export interface ReasonLists {
+  /** As the service lists them. */
   lists: { code: string; name: string }[][];
-  /** By machineId; `list` is an index into `lists`. */
+  /** By machineId; `list` is an index into `lists`; favourites: up to four codes, most used there lately first. */
   machines: Record<string, { list: number; favourites: string[] }>;
 }
 
 /** POST /api/notes {notes: NewNote[]} (1..100) → 202 {results} as for reasons, with `noteId`. */
-export interface NewNote {
+export interface NewNote extends Made {
   noteId: string;
-  machineId: string;
-  startTime: number;
-  endTime: number | null;
   text: string;
-  /** As of {@link NewEntry}. */
-  operator?: string | null;
-  madeAt?: number;
 }

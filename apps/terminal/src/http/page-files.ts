@@ -21,7 +21,7 @@ const ASSETS = '/assets/';
 
 /** A file of the built page, with its compressed forms once they have been asked for. */
 class PageFile {
-  private readonly encoded = new Map<string, Buffer>();
+  private readonly encoded = new Map<'br' | 'gzip', Buffer>();
 
   constructor(
     readonly path: string,
@@ -29,27 +29,26 @@ class PageFile {
   ) {}
 
   send(request: FastifyRequest, reply: FastifyReply): FastifyReply {
-    const type = TYPES[extname(this.path)] ?? 'application/octet-stream';
-    const caching = this.path.startsWith(ASSETS)
-      ? 'public, max-age=31536000, immutable'
-      : 'no-cache';
-    void reply.headers({ 'content-type': type, 'cache-control': caching });
-    const encoding = COMPRESSIBLE.has(extname(this.path)) ? encodingFor(request) : undefined;
+    const extension = extname(this.path);
+    void reply.headers({
+      'content-type': TYPES[extension] ?? 'application/octet-stream',
+      'cache-control': this.path.startsWith(ASSETS)
+        ? 'public, max-age=31536000, immutable'
+        : 'no-cache',
+    });
+    const encoding = COMPRESSIBLE.has(extension) ? encodingFor(request) : undefined;
     if (encoding === undefined) return reply.send(this.bytes);
-    void reply.headers({ 'content-encoding': encoding, vary: 'accept-encoding' });
-    return reply.send(this.as(encoding));
-  }
-
-  private as(encoding: 'br' | 'gzip'): Buffer {
-    let bytes = this.encoded.get(encoding);
-    if (bytes === undefined) {
-      const params = { [constants.BROTLI_PARAM_QUALITY]: 9 };
-      bytes = encoding === 'br' ? brotliCompressSync(this.bytes, { params }) : gzipSync(this.bytes);
-      this.encoded.set(encoding, bytes);
-    }
-    return bytes;
+    const bytes = this.encoded.get(encoding) ?? ENCODERS[encoding](this.bytes);
+    this.encoded.set(encoding, bytes);
+    return reply.headers({ 'content-encoding': encoding, vary: 'accept-encoding' }).send(bytes);
   }
 }
+
+const ENCODERS = {
+  br: (bytes: Buffer) =>
+    brotliCompressSync(bytes, { params: { [constants.BROTLI_PARAM_QUALITY]: 9 } }),
+  gzip: (bytes: Buffer) => gzipSync(bytes),
+};
 
 /** Serves the built page from memory: what was there at the start, and nothing else of the disk. */
 export function servePage(instance: FastifyInstance): void {

@@ -49,31 +49,50 @@ export class ReasonsController {
   }
 
   @Post('reasons')
-  async sendReasons(
+  sendReasons(
     @Body() body: unknown,
-    @Req() { identity }: IdentifiedRequest,
+    @Req() request: IdentifiedRequest,
     @Res({ passthrough: true }) reply: FastifyReply,
   ): Promise<object> {
     const entries = recordsOf(body, 'entries', readEntry);
-    this.admit(identity, entries.length);
-    const results = await all(entries, (entry) =>
-      this.sendReason(entry, this.senderOf(entry, identity)),
-    );
-    const named = entries.map(({ entryId }, index) => ({ entryId, ...results[index] }));
-    return this.answer(reply, results, named);
+    return this.sendAll(entries, request, reply, (entry, sender) => this.sendReason(entry, sender));
   }
 
   @Post('notes')
-  async sendNotes(
+  sendNotes(
     @Body() body: unknown,
-    @Req() { identity }: IdentifiedRequest,
+    @Req() request: IdentifiedRequest,
     @Res({ passthrough: true }) reply: FastifyReply,
   ): Promise<object> {
     const notes = recordsOf(body, 'notes', readNote);
-    this.admit(identity, notes.length);
-    const results = await all(notes, (note) => this.sendNote(note, this.senderOf(note, identity)));
-    const named = notes.map(({ noteId }, index) => ({ noteId, ...results[index] }));
-    return this.answer(reply, results, named);
+    return this.sendAll(notes, request, reply, (note, sender) => this.sendNote(note, sender));
+  }
+
+  /**
+   * 202 with a result for each; where none was taken, an error that says why of the first. All are sent at once; a
+   * failure is thrown when the others are done, which may be sent again with it.
+   */
+  private async sendAll<T extends NewEntry | NewNote>(
+    records: readonly T[],
+    { identity }: IdentifiedRequest,
+    reply: FastifyReply,
+    send: (record: T, sender: Sender) => Promise<Result>,
+  ): Promise<object> {
+    this.admit(identity, records.length);
+    const settled = await Promise.allSettled(
+      records.map((record) => send(record, this.senderOf(record, identity))),
+    );
+    const results = records.map((record, index) => ({
+      ...idOf(record),
+      ...resultOf(settled[index]),
+    }));
+    const [first] = results;
+    if (first === undefined || first.ok || results.some(({ ok }) => ok)) {
+      void reply.status(202);
+      return { results };
+    }
+    void reply.status(first.code === 'over-operating' ? 409 : 422);
+    return { code: first.code, message: first.message, results };
   }
 
   /** Who entered it, and when: it may have waited in its page since, into the shift of somebody else. */
@@ -116,32 +135,18 @@ export class ReasonsController {
     if (waitSeconds === 0) return;
     throw new ApiError(429, 'too-many', 'this station sends too much at once', waitSeconds);
   }
-
-  /** 202 with a result for each; where none was taken, an error that says why of the first. */
-  private answer(reply: FastifyReply, results: readonly Result[], named: object[]): object {
-    const [first] = results;
-    if (first === undefined || first.ok || results.some(({ ok }) => ok)) {
-      void reply.status(202);
-      return { results: named };
-    }
-    void reply.status(first.code === 'over-operating' ? 409 : 422);
-    return { code: first.code, message: first.message, results: named };
-  }
 }
 
-/** Sends all records at once; a failure is thrown when the others are done, which may be sent again with it. */
-async function all<T>(
-  records: readonly T[],
-  send: (record: T) => Promise<Result>,
-): Promise<Result[]> {
-  const settled = await Promise.allSettled(records.map(send));
-  return settled.map((result) => {
-    if (result.status === 'fulfilled') return result.value;
-    const error: unknown = result.reason;
-    // what is refused for good is at fault alone
-    if (!(error instanceof ApiError) || !FOR_GOOD.has(error.code)) throw error;
-    return { ok: false, code: error.code, message: error.message };
-  });
+function idOf(record: NewEntry | NewNote): { entryId: string } | { noteId: string } {
+  return 'entryId' in record ? { entryId: record.entryId } : { noteId: record.noteId };
+}
+
+function resultOf(settled: PromiseSettledResult<Result> | undefined): Result {
+  if (settled?.status === 'fulfilled') return settled.value;
+  const error: unknown = settled?.reason;
+  // what is refused for good is at fault alone
+  if (!(error instanceof ApiError) || !FOR_GOOD.has(error.code)) throw error;
+  return { ok: false, code: error.code, message: error.message };
 }
 
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[1-8][0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/i;

@@ -1,7 +1,7 @@
 import { Injectable, type OnApplicationShutdown } from '@nestjs/common';
 import { Clock, everyRealMs, realNowMs } from '#libs/clock';
 import type { Identity } from '../access/identity.js';
-import { SessionView } from '../access/session-view.js';
+import { StationAccess } from '../access/station-access.js';
 import type { Link } from '../api/index.js';
 import { PlantFeed } from '../kafka/plant-feed.js';
 import { FollowUps } from '../kafka/follow-ups.js';
@@ -49,17 +49,13 @@ export class LiveUpdates implements OnApplicationShutdown {
     private readonly feed: PlantFeed,
     private readonly writer: EntryWriter,
     private readonly endings: FollowUps,
-    private readonly sessions: SessionView,
+    private readonly access: StationAccess,
   ) {}
 
   start(): void {
     this.stopTicking = [
-      everyRealMs(TICK_MS, () => {
-        this.tick();
-      }),
-      everyRealMs(HEARTBEAT_MS, () => {
-        this.stream.heartbeat();
-      }),
+      everyRealMs(TICK_MS, () => this.tick()),
+      everyRealMs(HEARTBEAT_MS, () => this.stream.heartbeat()),
     ];
   }
 
@@ -152,7 +148,7 @@ export class LiveUpdates implements OnApplicationShutdown {
     // Each page has a session of its own.
     this.stream.forget();
     this.stream.sendEach((client) => {
-      const session = this.sessions.of(client.identity());
+      const session = this.access.sessionFor(client.identity());
       return [this.stream.event('session', this.stream.latest, { session })];
     });
   }
@@ -201,7 +197,7 @@ export class LiveUpdates implements OnApplicationShutdown {
     { identity }: LiveClient,
     { sequence, chunk }: TilesAsOf,
   ): readonly StreamChunk[] {
-    const own = { kafka: this.link, session: this.sessions.of(identity()) };
+    const own = { kafka: this.link, session: this.access.sessionFor(identity()) };
     // {"kafka":…,"session":…,"tiles":…}: the tiles are the same for all
     const head = `${this.stream.head('snapshot', sequence)}${JSON.stringify(own).slice(0, -1)},"tiles":`;
     return [new StreamChunk(head), chunk, new StreamChunk('}\n\n')];

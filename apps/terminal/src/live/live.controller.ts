@@ -49,9 +49,7 @@ export class LiveController {
       identity: () => this.access.identify(request) ?? request.identity,
     };
     // not that of the answer: one that waits behind another of its connection closes without a word
-    request.socket.on('close', () => {
-      stream.disconnect(client);
-    });
+    request.socket.on('close', () => stream.disconnect(client));
     raw.on('error', () => undefined);
     const lastEventId = request.headers['last-event-id'];
     this.live.connect(client, typeof lastEventId === 'string' ? lastEventId : undefined);

@@ -1,4 +1,5 @@
-import type { MachineView, NewEntry } from '../api/index.js';
+import type { NewEntry } from '../api/index.js';
+import type { Machine } from './machine.js';
 import type { Period } from './periods.js';
 
 interface EntryRefusal {
@@ -26,7 +27,7 @@ const MOST_OVER_OPERATING_SECONDS = 60;
  */
 export function refuseEntry(
   entry: NewEntry,
-  machine: { isListed: boolean; reasons: MachineView['reasons'] } | undefined,
+  machine: Pick<Machine, 'isListed' | 'reasons'> | undefined,
   periods: readonly Period[],
   now: number,
   rememberedFrom: number,

@@ -5,7 +5,7 @@ import {
   type MachineRegistryRecord,
   type MachineStateRecord,
 } from '#libs/contracts';
-import type { Entry, HandOver, MachineView, Note, Tile } from '../api/index.js';
+import type { Entry, HandOver, MachineView, Note, ReasonLists, Tile } from '../api/index.js';
 import {
   lengthOf,
   openStops,
@@ -18,7 +18,7 @@ import {
 } from './periods.js';
 import { Timeline } from './timeline.js';
 
-export type ReasonList = MachineView['reasons'];
+export type ReasonList = ReasonLists['lists'][number];
 
 /** A stretch of time with the reason that applies to it. */
 interface ClassifiedSpan extends Span {
@@ -60,7 +60,7 @@ const EDGE_SECONDS = 60;
 /** What is known of one machine. */
 export class Machine {
   registry: MachineRegistryRecord | undefined;
-  latest: (MachineStateRecord & { settledUntil?: number | null }) | undefined;
+  latest: MachineStateRecord | undefined;
   reasons: ReasonList = [];
   workingOrders: string[] | null = null;
   readonly timeline = new Timeline();
@@ -138,14 +138,11 @@ export class Machine {
     return {
       tile,
       periods: periods.filter(({ endTime }) => endTime === null || endTime > window.startTime),
-      settledUntil: this.latest?.settledUntil ?? null,
       entries: this.entries,
       classifications: classified
         .filter((span) => span.endTime > window.startTime && !isSentAgain(span))
         .map(({ startTime, endTime, entry: { entryId } }) => ({ entryId, startTime, endTime })),
       notes: this.notes,
-      reasons: this.reasons,
-      favourites: this.favourites(),
     };
   }
 

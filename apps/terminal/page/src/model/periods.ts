@@ -1,8 +1,6 @@
-/** A stretch of time in epoch seconds, its end exclusive; endTime null: still going on. */
-export interface Period {
-  startTime: number;
-  endTime: number | null;
-}
+import type { Period } from '../../../src/api/index.js';
+
+export type { Period };
 
 const endOf = ({ endTime }: Period): number => endTime ?? Infinity;
 

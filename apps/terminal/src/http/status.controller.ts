@@ -1,4 +1,10 @@
 import { Controller, Get, Header, UseGuards } from '@nestjs/common';
+import {
+  HealthCheck,
+  type HealthCheckResult,
+  HealthCheckService,
+  HealthIndicatorService,
+} from '@nestjs/terminus';
 import { collectDefaultMetrics, Registry } from 'prom-client';
 import { scrapedCounter, scrapedGauge } from '#libs/http-api';
 import { AccessGuard } from '../access/access.guard.js';
@@ -8,14 +14,16 @@ import { EntryWriter } from '../kafka/entry-writer.js';
 import { LiveUpdates } from '../live/live-updates.js';
 import { Plant } from '../plant/index.js';
 
-@Controller('metrics')
-@UseGuards(AccessGuard)
-export class MetricsController {
+/** `live`: the process answers. `ready`: it has read its topics, and Kafka is there; else 503 says why not. */
+@Controller()
+export class StatusController {
   private readonly registry = new Registry();
 
   constructor(
+    private readonly health: HealthCheckService,
+    private readonly indicators: HealthIndicatorService,
     plant: Plant,
-    feed: PlantFeed,
+    private readonly feed: PlantFeed,
     { stream }: LiveUpdates,
     writer: EntryWriter,
     wrongTokens: WrongTokens,
@@ -69,7 +77,25 @@ export class MetricsController {
     for (const metric of metrics) this.registry.registerMetric(metric);
   }
 
-  @Get()
+  @Get('health/live')
+  @HealthCheck()
+  live(): Promise<HealthCheckResult> {
+    return this.health.check([]);
+  }
+
+  @Get('health/ready')
+  @HealthCheck()
+  ready(): Promise<HealthCheckResult> {
+    const { state, problem } = this.feed.link;
+    const indicator = this.indicators.check('kafka');
+    const message = problem ?? 'what the topics hold is being read';
+    return this.health.check([
+      () => (state === 'up' ? indicator.up() : indicator.down({ message })),
+    ]);
+  }
+
+  @Get('metrics')
+  @UseGuards(AccessGuard)
   @Header('content-type', Registry.PROMETHEUS_CONTENT_TYPE)
   metrics(): Promise<string> {
     return this.registry.metrics();
