@@ -1,5 +1,6 @@
 import type { Locator } from 'playwright-core';
 import { PHONE, screenshot, TABLET, WALL } from '../support/terminal-page/browser.js';
+import { fakePlant } from '../support/terminal-page/fake-plant.js';
 import { PageUnderTest } from '../support/terminal-page/page-under-test.js';
 
 const STANDING = 'M-003';
@@ -13,7 +14,7 @@ const ARABIC = 'توقف بسبب عطل';
 /** What of the bar lies on something else, or is cut. */
 const overlapsOf = (bar: Locator): Promise<string[]> =>
   bar.evaluate((element) => {
-    const parts = [...element.querySelectorAll('.tab, .connection, .clock, .top-button')]
+    const parts = [...element.querySelectorAll('.tab, .connection, .clock, .top .button')]
       .map((part) => {
         const range = document.createRange();
         range.selectNodeContents(part);
@@ -109,13 +110,30 @@ describe("what the terminal's page shows", () => {
     expect(await choices.count()).toBe(1);
   });
 
-  it('is as large on a wall of 4K, while there are few machines', async () => {
-    await shown.open('#/wall', { viewport: WALL });
-    const heightOfTile = async (): Promise<number> =>
-      (await shown.page.locator('.tile').first().boundingBox())!.height;
-    const height = await heightOfTile();
-    await shown.page.setViewportSize({ width: 2 * WALL.width, height: 2 * WALL.height });
-    expect(await heightOfTile()).toBe(2 * height);
+  it('is as large on a wall of 4K, whatever has room there', async () => {
+    const letters = async (count: number, times: number): Promise<number> => {
+      shown.terminal.plant = fakePlant(count);
+      const viewport = { width: times * WALL.width, height: times * WALL.height };
+      await shown.open('#/wall', { viewport });
+      const last = shown.page.locator('.tile').nth(count - 1);
+      await last.waitFor();
+      await screenshot(shown.page, `wall-${viewport.width}-${count}`);
+      const box = await last.boundingBox();
+      if (count <= 36 || times === 2)
+        expect(box!.y + box!.height).toBeLessThanOrEqual(viewport.height);
+      const word = await last.locator('.tile-state b').boundingBox();
+      await shown.page.context().close();
+      return word!.height;
+    };
+    for (const [count, times] of [
+      [12, 1.9],
+      [36, 1.8],
+      [100, 1.05],
+    ] as const) {
+      const small = await letters(count, 1);
+      expect(await letters(count, 2)).toBeGreaterThan(times * small);
+    }
+    await shown.open('#/wall');
   });
 
   it.each([

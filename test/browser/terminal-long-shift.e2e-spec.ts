@@ -209,10 +209,9 @@ describe("the terminal's page over a long shift", () => {
     const other = await shown.page.context().newPage();
     await other.goto(shown.terminal.url);
     await shown.page.evaluate(() => {
-      localStorage.setItem = () => {
+      Storage.prototype.setItem = () => {
         throw new Error('there is no room');
       };
-      Storage.prototype.setItem = localStorage.setItem;
     });
     await registerAs('E-4711');
     await shown.page.getByRole('button', { name: 'E-4711' }).waitFor();

@@ -93,7 +93,7 @@ describe("the terminal's page", () => {
     it('is explained by who was registered when it was, though another one is when it is sent', async () => {
       // by name: under the clock of a test, keys of a scanner are as far apart as the machine is busy
       const registerAs = async (name: string): Promise<void> => {
-        await page.locator('.top-button').first().click();
+        await page.locator('.top .button').first().click();
         await page.getByRole('textbox').fill(name);
         await page.getByRole('button', { name: 'Register', exact: true }).click();
         await page.getByText(`${name} is registered.`).waitFor();
@@ -160,7 +160,7 @@ describe("the terminal's page", () => {
       await page.mouse.down();
       await page.mouse.move(box.x + box.width / 4, box.y + 30, { steps: 4 });
       await page.mouse.up();
-      const at = Number(await slider.getAttribute('aria-valuenow'));
+      const at = Number(await slider.inputValue());
       expect(at % 60).toBe(0);
       await page.getByRole('button', { name: '1 minute later' }).click();
       await slider.focus();
@@ -952,7 +952,7 @@ describe("the terminal's page", () => {
       await giveReason(NAME, '20');
       await status(NAME, 'undo').waitFor();
       await look(`${size}-undo`);
-      await page.locator('.top-button.square').click();
+      await page.locator('.top .button.square').click();
       await look(`${size}-settings`);
     });
 

@@ -2,7 +2,7 @@ import type { JSX } from 'preact';
 import { openSheet, selection, sheet } from './state/actions.js';
 import { undoableBatch } from './model/outgoing.js';
 import { isKept, outgoing, takeBack, unsentEntries } from './state/outbox.js';
-import { OutgoingStatus } from './parts/entry-status.js';
+import { EntryStatus } from './parts/entry-status.js';
 import { Icon, type IconName } from './parts/icons.js';
 import { hrefOf, route } from './state/router.js';
 import { plantMinute, plantNow, tick } from './state/clock.js';
@@ -46,11 +46,11 @@ function UndoBar(): JSX.Element | null {
   const [first] = batch;
   if (!first || selection.value) return null;
   return (
-    <div class="bottom-bar undo-bar no-print">
+    <div class="bottom-bar undo-bar row no-print">
       <Button icon="undo" onClick={() => void takeBack(batch.map(({ id }) => id))}>
         {strings.value.undoAll(batch.length)}
       </Button>
-      <OutgoingStatus entry={first} />
+      <EntryStatus entry={first} />
     </div>
   );
 }
@@ -71,7 +71,7 @@ function Unreachable(): JSX.Element | null {
 function View(): JSX.Element {
   const current = route.value;
   // what the session says decides what a view begins with: drawn before, all of it would jump
-  if (!session.value) return <p class="empty">{strings.value.loading} …</p>;
+  if (!session.value) return <p class="empty">{strings.value.loading}</p>;
   switch (current.view) {
     case 'wall':
       return <Wall />;
@@ -125,28 +125,20 @@ function TopBar(): JSX.Element {
       </nav>
       <Connection />
       <span class="clock">{formats.value.time(plantNow.value)}</span>
-      <button
-        class="top-button"
-        type="button"
+      <Button
+        icon="person"
         aria-label={`${words.registerOperator} ${operator.value ?? words.nobody}`}
-        onClick={() => {
-          openSheet({ kind: 'operator' });
-        }}
+        onClick={() => openSheet({ kind: 'operator' })}
       >
-        <Icon name="person" />
         <span class="top-button-text">{operator.value ?? words.nobody}</span>
-      </button>
-      <button
-        class="top-button square"
-        type="button"
+      </Button>
+      <Button
+        kind="square"
+        icon="settings"
         aria-label={words.settings}
         title={words.settings}
-        onClick={() => {
-          openSheet({ kind: 'settings' });
-        }}
-      >
-        <Icon name="settings" />
-      </button>
+        onClick={() => openSheet({ kind: 'settings' })}
+      />
     </header>
   );
 }
@@ -172,16 +164,15 @@ function Tab({
 /** Whether what is on the screen is current, and what of this page has not been sent; always in the same place. */
 function Connection(): JSX.Element {
   const words = strings.value;
-  const { timeOn } = formats.value;
   const unsent = unsentEntries.value;
   const { icon, text, isBad, keepsEntries } = connectionText();
-  const kept = keepsEntries ? words.entriesKept : '';
-  const second = [
-    unsent ? words.notSent(unsent.count, timeOn(unsent.since, plantMinute.value)) : kept,
-  ]
-    .concat(isKept.value ? [] : words.notKept)
-    .filter(Boolean)
-    .join(' · ');
+  const texts = [
+    text,
+    unsent
+      ? words.notSent(unsent.count, formats.value.timeOn(unsent.since, plantMinute.value))
+      : keepsEntries && words.entriesKept,
+    !isKept.value && words.notKept,
+  ];
   return (
     <div
       class={`connection row ${isBad ? 'bad' : ''}`}
@@ -189,7 +180,7 @@ function Connection(): JSX.Element {
       data-connection={isBad ? 'bad' : 'good'}
     >
       <Icon name={icon} />
-      <span class="connection-text">{[text, second].filter(Boolean).join(' · ')}</span>
+      <span class="connection-text">{texts.filter(Boolean).join(' · ')}</span>
     </div>
   );
 }

@@ -20,7 +20,7 @@ async function installShell(): Promise<void> {
   let isControlled = navigator.serviceWorker.controller !== null;
   navigator.serviceWorker.addEventListener('controllerchange', () => {
     // the first shell is that of the page itself
-    if (isControlled) reloadWhenIdle();
+    if (isControlled) void reloadWhenIdle();
     isControlled = true;
   });
   const register = (): Promise<ServiceWorkerRegistration> =>
@@ -38,26 +38,23 @@ async function installShell(): Promise<void> {
 
 /** Over plain http no service worker finds a new page: a wall screen would keep the old one for months. */
 async function askForNewPage(): Promise<void> {
-  const answer = await fetch('/', { cache: 'no-store' }).catch(() => null);
-  const html = (await answer?.text().catch(() => '')) ?? '';
+  const html = (await (await fetchPage())?.text().catch(() => '')) ?? '';
   const { pathname } = new URL(import.meta.url);
   // what a proxy answers in its place names no script of a page
-  if (html.includes('/assets/index-') && !html.includes(pathname)) reloadWhenIdle();
+  if (html.includes('/assets/index-') && !html.includes(pathname)) void reloadWhenIdle();
 }
 
-function reloadWhenIdle(): void {
-  const isBusy =
-    sheet.peek() !== null ||
-    selection.peek() !== null ||
-    outgoing.peek().some(({ status }) => status === 'waiting');
-  if (isBusy) setTimeout(reloadWhenIdle, 5_000);
+async function reloadWhenIdle(): Promise<void> {
+  const isIdle =
+    sheet.peek() === null &&
+    selection.peek() === null &&
+    outgoing.peek().every(({ status }) => status !== 'waiting');
   // over plain http there is no other page than the server's
-  else if (isSecureContext) location.reload();
-  else void reloadIfServed();
+  const isThere = isIdle && (isSecureContext || (await fetchPage())?.ok === true);
+  if (isThere) location.reload();
+  else setTimeout(() => void reloadWhenIdle(), 5_000);
 }
 
-async function reloadIfServed(): Promise<void> {
-  const answer = await fetch('/', { cache: 'no-store' }).catch(() => null);
-  if (answer?.ok === true) location.reload();
-  else setTimeout(reloadWhenIdle, 5_000);
+function fetchPage(): Promise<Response | null> {
+  return fetch('/', { cache: 'no-store' }).catch(() => null);
 }

@@ -1,5 +1,5 @@
 import type { ReasonLists, Session } from '../../../src/api/index.js';
-import type { Language } from './strings.js';
+import { hasWords, type Language } from './strings.js';
 
 export interface Reason {
   code: string;
@@ -38,6 +38,12 @@ export function reasonName(
   );
 }
 
+/** Its own colour, else that of its group. */
+export function reasonColour(code: string, looks: Looks | null): string | null {
+  const look = looks?.reasonLooks[code];
+  return look?.colour ?? looks?.groups.find(({ group }) => group === look?.group)?.colour ?? null;
+}
+
 /** Favourites first, then the groups in the file's order, what is in none of them last; `search` narrows the groups. */
 export function choicesOf(
   reasons: readonly Reason[],
@@ -46,21 +52,13 @@ export function choicesOf(
   language: Language,
   search: string,
 ): Choices {
-  const all = reasons.map(({ code }): Choice & { group: string | null } => {
-    const look = looks.reasonLooks[code];
-    const group = looks.groups.find((candidate) => candidate.group === look?.group);
-    return {
-      code,
-      name: reasonName(code, looks, reasons, language),
-      colour: look?.colour ?? group?.colour ?? null,
-      group: look?.group ?? null,
-    };
-  });
-  const words = search.toLowerCase().split(/\s+/).filter(Boolean);
-  const found = all.filter(({ code, name }) => {
-    const searched = `${code} ${name}`.toLowerCase();
-    return words.every((word) => searched.includes(word));
-  });
+  const all = reasons.map(({ code }) => ({
+    code,
+    name: reasonName(code, looks, reasons, language),
+    colour: reasonColour(code, looks),
+    group: looks.reasonLooks[code]?.group ?? null,
+  }));
+  const found = all.filter(({ code, name }) => hasWords(`${code} ${name}`, search));
   const named = looks.groups.map(({ group, colour, names }) => ({
     title: names?.[language] ?? group,
     colour: colour ?? null,

@@ -1,4 +1,5 @@
 import type { MachineState, Tile } from '../../../src/api/index.js';
+import { hasWords } from './strings.js';
 
 /** What a tile shows: a state, or that nothing can be said. A state that is no longer observed is not shown as one. */
 export type Look = MachineState | 'NO_DATA';
@@ -21,10 +22,10 @@ export function matches(tile: Tile, { factoryId, looks, onlyOpen, text }: TileFi
   if (factoryId !== null && tile.factoryId !== factoryId) return false;
   if (looks.length > 0 && !looks.includes(lookOf(tile))) return false;
   if (onlyOpen && tile.openStops.length === 0) return false;
-  const words = text.toLowerCase().split(/\s+/).filter(Boolean);
-  const searched =
-    `${tile.displayName} ${tile.machineId} ${tile.workingOrders?.join(' ') ?? ''}`.toLowerCase();
-  return words.every((word) => searched.includes(word));
+  return hasWords(
+    [tile.displayName, tile.machineId, ...(tile.workingOrders ?? [])].join(' '),
+    text,
+  );
 }
 
 /** As many orders as have room, at least one, and how many more there are: a number that is cut is another number. */

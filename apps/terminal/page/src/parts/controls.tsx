@@ -1,5 +1,17 @@
 import type { ComponentChildren, JSX } from 'preact';
-import { connection, factoryId, link, session, setFactory, strings } from '../state/store.js';
+import type { Tile } from '../../../src/api/index.js';
+import { plantNow } from '../state/clock.js';
+import {
+  connection,
+  factoryId,
+  formats,
+  isOld,
+  knownUntilOf,
+  link,
+  session,
+  setFactory,
+  strings,
+} from '../state/store.js';
 import { Icon, type IconName } from './icons.js';
 
 type ButtonProps = JSX.IntrinsicElements['button'] & {
@@ -33,9 +45,7 @@ export function Segments<T extends string | number>(props: {
           key={choice}
           type="button"
           aria-pressed={choice === chosen}
-          onClick={() => {
-            onChoose(choice);
-          }}
+          onClick={() => onChoose(choice)}
         >
           {children(choice)}
         </button>
@@ -44,11 +54,37 @@ export function Segments<T extends string | number>(props: {
   );
 }
 
+export function Search(props: {
+  label: string;
+  text: string;
+  onText: (text: string) => void;
+}): JSX.Element {
+  return (
+    <label class="search">
+      <Icon name="search" />
+      <input
+        type="search"
+        placeholder={props.label}
+        aria-label={props.label}
+        value={props.text}
+        onInput={({ currentTarget }) => props.onText(currentTarget.value)}
+      />
+    </label>
+  );
+}
+
 /** In place of machines: there are none, or none were received yet. */
 export function NoMachines(): JSX.Element {
   const words = strings.value;
   const isRead = connection.value.state === 'live' && link.value?.state === 'up';
-  return <p class="empty">{isRead ? words.noMachines : `${words.loading} …`}</p>;
+  return <p class="empty">{isRead ? words.noMachines : words.loading}</p>;
+}
+
+export function KnownUntil({ tile }: { tile: Tile }): JSX.Element {
+  const knownUntil = knownUntilOf(tile);
+  if (knownUntil === null) return <>{strings.value.nothingKnown}</>;
+  const text = strings.value.knownUpTo(formats.value.timeOn(knownUntil, plantNow.peek()));
+  return <span class={isOld(knownUntil) ? 'old' : ''}>{text}</span>;
 }
 
 /** This shift, or the last. */
@@ -74,9 +110,7 @@ export function FactoryChoice(): JSX.Element | null {
       class="select"
       aria-label={strings.value.factory}
       value={chosen ?? ''}
-      onChange={({ currentTarget }) => {
-        setFactory(currentTarget.value || null);
-      }}
+      onChange={({ currentTarget }) => setFactory(currentTarget.value || null)}
     >
       <option value="">{strings.value.allFactories}</option>
       {isGone && <option value={chosen}>{chosen}</option>}

@@ -24,50 +24,29 @@ export function statusOf(entry: Outgoing): RowStatus {
   return rowStatus(entry, tick.value, sending.value);
 }
 
-/** How far an entry of this page has come: a symbol, words, and what to do where it was refused. */
-export function OutgoingStatus({ entry }: { entry: Outgoing }): JSX.Element {
-  const status = statusOf(entry);
-  const seconds = Math.min(
-    UNDO_MS / 1000,
-    Math.max(0, Math.ceil((entry.sendAfterMs - tick.value) / 1000)),
-  );
-  return (
-    <StatusText
-      status={status}
-      text={entry.kind === 'note' && status === 'applied' ? strings.value.saved : undefined}
-      code={entry.code}
-      detail={entry.detail}
-      seconds={seconds}
-    />
-  );
-}
-
-/** How far an entry known by the server has come. */
-export function AnswerStatus({ entry }: { entry: Entry }): JSX.Element {
-  return <StatusText status={entry.status} code={entry.code} detail={entry.detail} seconds={0} />;
-}
-
-function StatusText(props: {
-  status: RowStatus;
-  /** Instead of the status' own words: a note is applied nowhere. */
-  text?: string | undefined;
-  code: string | null;
-  detail: string | null;
-  seconds: number;
-}): JSX.Element {
-  const { status, code, detail, seconds } = props;
-  const words = strings.value.status;
+/** How far an entry has come, of this page or as the server has it: a symbol, and what to do where it was refused. */
+export function EntryStatus({ entry }: { entry: Outgoing | Entry }): JSX.Element {
+  const isOwn = 'kind' in entry;
+  const status = isOwn ? statusOf(entry) : entry.status;
   const isRefusal = status === 'rejected' || status === 'refused';
-  const text = props.text ?? (status === 'undo' ? words.undo(seconds) : words[status]);
+  const words = strings.value;
+  // a note is applied nowhere
+  const isSaved = isOwn && entry.kind === 'note' && status === 'applied';
+  const text = isSaved ? words.saved : words.status[status];
+  const secondsLeft = isOwn ? Math.ceil((entry.sendAfterMs - tick.value) / 1000) : 0;
   return (
-    <span class={`status status-${status}`} data-status={status}>
+    <span class={`status pale status-${status}`} data-status={status}>
       <Icon name={ICONS[status]} />
       <span>
-        <b>{text}</b>
+        <b>
+          {typeof text === 'string'
+            ? text
+            : text(Math.min(UNDO_MS / 1000, Math.max(0, secondsLeft)))}
+        </b>
         {isRefusal && (
-          <span class="what-to-do" title={detail ?? undefined}>
+          <span class="what-to-do" title={entry.detail ?? undefined}>
             {' '}
-            {refusalText(strings.value, code)}
+            {refusalText(words, entry.code)}
           </span>
         )}
       </span>

@@ -37,9 +37,12 @@ const PATHS = {
 export type IconName = keyof typeof PATHS;
 
 /** A picture beside words: never the only thing that says something. */
-export function Icon({ name }: { name: IconName }): JSX.Element {
+export function Icon({
+  name,
+  ...rest
+}: { name: IconName } & JSX.IntrinsicElements['svg']): JSX.Element {
   return (
-    <svg class="icon" viewBox="0 0 24 24" aria-hidden="true" focusable="false">
+    <svg class="icon" viewBox="0 0 24 24" aria-hidden="true" focusable="false" {...rest}>
       <path d={PATHS[name]} fill-rule="evenodd" />
     </svg>
   );
@@ -51,8 +54,4 @@ export function StateBlock({ look }: { look: Look }): JSX.Element {
       <Icon name={look} />
     </span>
   );
-}
-
-export function iconPath(name: IconName): string {
-  return PATHS[name];
 }

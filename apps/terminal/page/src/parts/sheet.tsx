@@ -1,5 +1,6 @@
 import type { ComponentChildren, JSX } from 'preact';
 import { useLayoutEffect, useRef } from 'preact/hooks';
+import { closeSheet } from '../state/actions.js';
 import { strings, toast } from '../state/store.js';
 import { Button } from './controls.js';
 
@@ -8,13 +9,15 @@ export function Sheet(props: {
   name: string;
   title: string;
   size?: 'large' | 'small';
-  onClose: () => void;
   children: ComponentChildren;
 }): JSX.Element {
   const dialog = useRef<HTMLDialogElement>(null);
   // before anything else happens: a key pressed while it is there but not open would go to what lies below
   useLayoutEffect(() => {
-    dialog.current?.showModal();
+    const element = dialog.current;
+    element?.showModal();
+    // it gives the focus back while it is still there
+    return () => element?.close();
   }, []);
   return (
     <dialog
@@ -22,17 +25,20 @@ export function Sheet(props: {
       class={`sheet ${props.size ?? 'small'}`}
       data-sheet={props.name}
       aria-labelledby="sheet-title"
-      onClose={props.onClose}
-      onClick={(event) => {
-        if (event.target === event.currentTarget) event.currentTarget.close();
+      onClose={({ currentTarget }) => {
+        // not when it is gone already: another one may be open
+        if (currentTarget.isConnected) closeSheet();
+      }}
+      onClick={({ target, currentTarget }) => {
+        if (target === currentTarget) closeSheet();
       }}
     >
       <div class="sheet-body column">
-        <header class="sheet-head row">
+        <header class="sheet-head row spread">
           <h2 id="sheet-title" tabIndex={-1} autofocus>
             {props.title}
           </h2>
-          <Button kind="quiet" icon="cross" onClick={() => dialog.current?.close()}>
+          <Button kind="quiet" icon="cross" onClick={closeSheet}>
             {strings.value.close}
           </Button>
         </header>

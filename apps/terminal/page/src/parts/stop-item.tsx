@@ -1,18 +1,19 @@
-import type { JSX, RefObject } from 'preact';
+import type { ComponentChildren, JSX, RefObject } from 'preact';
 import { useEffect, useRef } from 'preact/hooks';
+import type { Entry } from '../../../src/api/index.js';
 import { openSheet, sheet, type Target } from '../state/actions.js';
-import { isFinal, type OutgoingReason, stands } from '../model/outgoing.js';
+import { type OutgoingReason, stands } from '../model/outgoing.js';
 import { type Period, secondsOf } from '../model/periods.js';
 import type { StopRow } from '../model/stop-rows.js';
 import { confirmOverOperating, discardEntry, takeBack } from '../state/outbox.js';
 import { plantMinute } from '../state/clock.js';
 import { formats, nameOfReason, strings } from '../state/store.js';
-import { OutgoingStatus, statusOf } from './entry-status.js';
+import { EntryStatus, statusOf } from './entry-status.js';
 import { Icon, StateBlock } from './icons.js';
 import { Button } from './controls.js';
 
 export function targetOf({ machineId, machineName, stop, left }: StopRow): Target {
-  return { machineId, machineName, stop, left, operatingSeconds: 0, replaces: null };
+  return { machineId, machineName, stop, left };
 }
 
 export function periodText({ startTime, endTime }: Period): string {
@@ -141,6 +142,33 @@ function nameOfGiven({ machineId, reasonId, reasonName }: OutgoingReason): strin
   return name === reasonId ? reasonName : name;
 }
 
+/** A reason, of this page or as the server has it: its name and period, how far it has come, and what can be done. */
+export function Given(props: {
+  entry: OutgoingReason | Entry;
+  name: string;
+  when: string;
+  actions: ComponentChildren;
+  children?: ComponentChildren;
+}): JSX.Element {
+  const { entry, name, when, actions, children } = props;
+  const isMoved = 'moved' in entry && entry.moved;
+  return (
+    <div
+      class={`given row ${isMoved ? 'moved' : ''}`}
+      data-entry={'kind' in entry ? entry.id : entry.entryId}
+    >
+      <span class="given-what column">
+        <span class="given-name">
+          <bdi>{name}</bdi> <span class="given-when">{when}</span>
+        </span>
+        <EntryStatus entry={entry} />
+        {children}
+      </span>
+      {actions}
+    </div>
+  );
+}
+
 export function GivenReason(props: {
   entry: OutgoingReason;
   withPeriod: boolean;
@@ -149,16 +177,12 @@ export function GivenReason(props: {
 }): JSX.Element {
   const { entry, withPeriod, isAsked = false } = props;
   return (
-    <div class="given row" data-entry={entry.id}>
-      <span class="given-what column">
-        <span class="given-name">
-          <bdi>{nameOfGiven(entry)}</bdi>
-          {withPeriod && <span class="given-when"> {periodText(entry)}</span>}
-        </span>
-        <OutgoingStatus entry={entry} />
-      </span>
-      <GivenActions entry={entry} isAsked={isAsked} />
-    </div>
+    <Given
+      entry={entry}
+      name={nameOfGiven(entry)}
+      when={withPeriod ? periodText(entry) : ''}
+      actions={<GivenActions entry={entry} isAsked={isAsked} />}
+    />
   );
 }
 
@@ -168,46 +192,33 @@ function GivenActions({
 }: {
   entry: OutgoingReason;
   isAsked: boolean;
-}): JSX.Element | null {
+}): JSX.Element {
   const words = strings.value;
   const status = statusOf(entry);
-  const correct = (label: string): JSX.Element => (
-    <Button
-      onClick={() => {
-        openSheet({ kind: 'reason', targets: [correctionOf(entry)] });
-      }}
-    >
-      {label}
-    </Button>
-  );
-  if (status === 'undo' || status === 'queued') {
-    if (entry.tried) return null;
-    return (
-      <Button icon="undo" onClick={() => void takeBack([entry.id])}>
-        {words.undo}
-      </Button>
-    );
-  }
-  if (status === 'unconfirmed') {
-    return (
-      <>
+  const isUnconfirmed = status === 'unconfirmed';
+  const isRefused = status === 'refused' || status === 'rejected';
+  const canUndo = (status === 'undo' || status === 'queued') && !entry.tried;
+  const canTryAnother = isRefused && !isAsked && entry.code !== 'end-unknown';
+  const correct = (): void => openSheet({ kind: 'reason', targets: [correctionOf(entry)] });
+  return (
+    <>
+      {canUndo && (
+        <Button icon="undo" onClick={() => void takeBack([entry.id])}>
+          {words.undo}
+        </Button>
+      )}
+      {isUnconfirmed && (
         <Button onClick={() => void confirmOverOperating(entry.id)}>{words.sendAnyway}</Button>
-        <Button onClick={() => void discardEntry(entry.id)}>{words.discard}</Button>
-      </>
-    );
-  }
-  if (status === 'refused' || status === 'rejected' || status === 'unanswered') {
-    return (
-      <>
-        {!isAsked &&
-          status !== 'unanswered' &&
-          entry.code !== 'end-unknown' &&
-          correct(words.tryAnother)}
-        <Button onClick={() => void discardEntry(entry.id)}>{words.dismiss}</Button>
-      </>
-    );
-  }
-  return isFinal(entry) ? correct(words.correct) : null;
+      )}
+      {status === 'applied' && <Button onClick={correct}>{words.correct}</Button>}
+      {canTryAnother && <Button onClick={correct}>{words.tryAnother}</Button>}
+      {(isUnconfirmed || isRefused || status === 'unanswered') && (
+        <Button onClick={() => void discardEntry(entry.id)}>
+          {isUnconfirmed ? words.discard : words.dismiss}
+        </Button>
+      )}
+    </>
+  );
 }
 
 function correctionOf(entry: OutgoingReason): Target {

@@ -1,10 +1,9 @@
-import type { JSX, TargetedKeyboardEvent, TargetedPointerEvent } from 'preact';
-import { useRef, useState } from 'preact/hooks';
+import type { JSX, RefObject, TargetedKeyboardEvent, TargetedPointerEvent } from 'preact';
+import { useEffect, useRef, useState } from 'preact/hooks';
 import { type Bar, moved, type ReasonBar, type Shift, ticksOf, zoomed } from '../model/strip.js';
 import { overlap, type Period } from '../model/periods.js';
 import { formats, strings } from '../state/store.js';
-import { iconPath } from './icons.js';
-import { useWidth } from './use-width.js';
+import { Icon } from './icons.js';
 
 const TOP = 8;
 const LANE = 84;
@@ -18,6 +17,8 @@ const DRAG_PX = 8;
 /** Narrower bars show no name, rather than its first character. */
 const NAME_FROM_PX = 64;
 const ZOOM_STEP = 0.5;
+/** Of a reason without a colour. */
+const PLAIN = '#5a666e';
 
 export function zoomView(view: Shift, shift: Shift, inwards: boolean): Shift {
   const middle = (view.startTime + view.endTime) / 2;
@@ -44,7 +45,7 @@ interface StripProps {
 /** The shift as a strip: states above, reasons below, the plant's time under both. */
 export function Strip(props: StripProps): JSX.Element {
   const { bars, reasons, open, shift, view, now, onView, onPick } = props;
-  const [frame, width] = useWidth<HTMLDivElement>();
+  const [frame, width] = useWidth();
   const words = strings.value;
   const { time, span } = formats.value;
   // by its key: zooming takes bars before it out of view
@@ -66,20 +67,15 @@ export function Strip(props: StripProps): JSX.Element {
   );
 
   const labelOf = (bar: Bar): string => {
-    const what = words.stopOf(
-      words.state[bar.state ?? 'NO_DATA'],
-      time(bar.startTime),
-      bar.isOpen ? words.now : time(bar.endTime),
-    );
-    const reason = reasons.find((candidate) => overlap(candidate, bar));
-    const isOpen = open.some((stop) => overlap(stop, bar));
+    const state = words.state[bar.state ?? 'NO_DATA'];
+    const end = bar.isOpen ? words.now : time(bar.endTime);
     return [
-      what,
+      words.stopOf(state, time(bar.startTime), end),
       span(bar.endTime - bar.startTime),
-      reason?.name,
-      isOpen ? words.needsReason : undefined,
+      reasons.find((candidate) => overlap(candidate, bar))?.name,
+      open.some((stop) => overlap(stop, bar)) && words.needsReason,
+      bar.revision > 0 && words.correctedMark,
     ]
-      .concat(bar.revision > 0 ? words.correctedMark : undefined)
       .filter(Boolean)
       .join(', ');
   };
@@ -127,8 +123,8 @@ export function Strip(props: StripProps): JSX.Element {
       onView(zoomed(view, factor, timeAt((x + other) / 2 - left), shift));
     }
   };
-  const endPointer = (event: TargetedPointerEvent<SVGSVGElement>): void => {
-    pointers.current.delete(event.pointerId);
+  const endPointer = ({ pointerId }: TargetedPointerEvent<SVGSVGElement>): void => {
+    pointers.current.delete(pointerId);
   };
 
   const axis = TOP + LANE + GAP + REASONS;
@@ -196,29 +192,26 @@ export function Strip(props: StripProps): JSX.Element {
               tabindex={index === current ? 0 : -1}
               aria-label={labelOf(bar)}
               data-state={look}
-              onFocus={() => {
-                setFocusedKey(bar.key);
-              }}
+              onFocus={() => setFocusedKey(bar.key)}
               onClick={() => {
                 if (!dragged.current) onPick(bar);
               }}
             >
-              <rect class="hit" x={x} y={TOP} width={barWidth} height={LANE} />
+              <rect fill="transparent" x={x} y={TOP} width={barWidth} height={LANE} />
               <rect class={`state ${look}`} x={x} y={y} width={barWidth} height={height} />
               {barWidth > 30 && (
-                <svg
-                  class="bar-sign"
+                <Icon
+                  name={look}
+                  class={`bar-sign ${look}`}
                   x={Math.max(0, x) + 5}
                   y={TOP + LANE - 30}
                   width={22}
                   height={22}
-                  viewBox="0 0 24 24"
-                >
-                  <path class={look} d={iconPath(look)} fill-rule="evenodd" />
-                </svg>
+                />
               )}
               <rect
                 class="focus"
+                fill="none"
                 x={x + 1.5}
                 y={TOP - 3}
                 width={Math.max(3, barWidth - 3)}
@@ -239,44 +232,26 @@ export function Strip(props: StripProps): JSX.Element {
           .map((reason) => {
             const x = Math.max(0, xOf(reason.startTime));
             const barWidth = Math.max(2, xOf(reason.endTime) - x - 1);
+            const end = reason.isOpen ? words.now : time(reason.endTime);
+            const fill = reason.colour ?? PLAIN;
             return (
-              <g
+              <svg
                 key={`${reason.entryId}-${String(reason.startTime)}`}
                 class={`reason ${reason.moved ? 'moved' : ''}`}
+                x={x}
+                y={TOP + LANE + GAP}
+                width={barWidth}
+                height={REASONS}
               >
-                <title>{`${reason.name}, ${time(reason.startTime)}–${reason.isOpen ? words.now : time(reason.endTime)}`}</title>
-                <rect
-                  class="reason-ground"
-                  style={reason.colour !== null && !reason.moved ? { fill: reason.colour } : {}}
-                  x={x}
-                  y={TOP + LANE + GAP}
-                  width={barWidth}
-                  height={REASONS}
-                />
-                <rect
-                  class={`reason-edge ${reason.colour === null ? 'plain' : ''}`}
-                  x={x}
-                  y={TOP + LANE + GAP}
-                  width={Math.min(6, barWidth)}
-                  height={REASONS}
-                  {...(reason.colour === null ? {} : { fill: reason.colour })}
-                />
-                <svg
-                  x={x}
-                  y={TOP + LANE + GAP}
-                  width={Math.max(0, barWidth - 4)}
-                  height={REASONS}
-                  aria-hidden="true"
-                >
-                  <text class="reason-name" x={12} y={REASONS / 2 + 6}>
-                    {barWidth < NAME_FROM_PX
-                      ? ''
-                      : reason.moved
-                        ? `${words.movedMark}: ${reason.name}`
-                        : reason.name}
+                <title>{`${reason.name}, ${time(reason.startTime)}–${end}`}</title>
+                <rect class="reason-ground" width={barWidth} height={REASONS} fill={fill} />
+                <rect width={Math.min(6, barWidth)} height={REASONS} fill={fill} />
+                {barWidth >= NAME_FROM_PX && (
+                  <text class="reason-name" x={12} y={REASONS / 2 + 6} aria-hidden="true">
+                    {reason.moved ? `${words.movedMark}: ${reason.name}` : reason.name}
                   </text>
-                </svg>
-              </g>
+                )}
+              </svg>
             );
           })}
         {now < view.endTime && now > view.startTime && (
@@ -298,16 +273,30 @@ function Unexplained({ x, width }: { x: number; width: number }): JSX.Element {
         rx={3}
       />
       {width > 26 && (
-        <svg
+        <Icon
+          name="attention"
+          class="bar-sign"
           x={x + width / 2 - 12}
           y={TOP + LANE + GAP + REASONS / 2 - 12}
           width={24}
           height={24}
-          viewBox="0 0 24 24"
-        >
-          <path d={iconPath('attention')} fill-rule="evenodd" />
-        </svg>
+        />
       )}
     </g>
   );
+}
+
+/** The width of an element in CSS pixels, 0 before it is known. */
+function useWidth(): [RefObject<HTMLDivElement | null>, number] {
+  const element = useRef<HTMLDivElement>(null);
+  const [width, setWidth] = useState(0);
+  useEffect(() => {
+    if (!element.current) return;
+    const observer = new ResizeObserver(([entry]) =>
+      setWidth(Math.floor(entry?.contentRect.width ?? 0)),
+    );
+    observer.observe(element.current);
+    return () => observer.disconnect();
+  }, []);
+  return [element, width];
 }

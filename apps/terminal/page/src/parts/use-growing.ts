@@ -13,12 +13,8 @@ export function useGrowing(keys: readonly string[], step: number): ReadonlySet<s
   const isWhole = drawn.size === keys.length;
   useEffect(() => {
     if (isWhole) return;
-    const frame = requestAnimationFrame(() => {
-      draw((count) => count + 1);
-    });
-    return () => {
-      cancelAnimationFrame(frame);
-    };
+    const frame = requestAnimationFrame(() => draw((count) => count + 1));
+    return () => cancelAnimationFrame(frame);
   });
   return drawn;
 }

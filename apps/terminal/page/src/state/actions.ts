@@ -17,9 +17,9 @@ export interface Target {
   /** What of it the reason is for. */
   left: readonly Period[];
   /** Seconds of `left` in which the machine ran, as far as is known: more than 0 asks for a second tap. */
-  operatingSeconds: number;
+  operatingSeconds?: number;
   /** The reason that is replaced. */
-  replaces: string | null;
+  replaces?: string | undefined;
 }
 
 type Sheet =
@@ -43,29 +43,26 @@ export function closeSheet(): void {
   sheet.value = null;
 }
 
-export async function submitReason(
-  targets: readonly Target[],
-  reasonId: string,
-  { overOperating = false, periodsOf = (target: Target) => target.left, batchId = createId() } = {},
+/** Which reason is given for which period of a stop. */
+export interface GivenReason {
+  target: Target;
+  reasonId: string;
+  period: Period;
+}
+
+export async function submitReasons(
+  given: readonly GivenReason[],
+  overOperating: boolean,
 ): Promise<void> {
   // of the same moment, so that they are sent in order
+  const common = { kind: 'reason' as const, overOperating, batchId: createId() };
   const fresh = freshEntry(UNDO_MS);
-  const entries = targets.flatMap((target) =>
-    periodsOf(target).map((period) => ({
-      kind: 'reason' as const,
-      id: createId(),
-      machineId: target.machineId,
-      machineName: target.machineName,
-      reasonId,
-      reasonName: nameOfReason(target.machineId, reasonId),
-      overOperating,
-      stop: target.stop,
-      batchId,
-      ...period,
-      ...fresh,
+  await addEntries(
+    given.map(({ target: { machineId, machineName, stop }, reasonId, period }) => ({
+      ...{ ...common, id: createId(), machineId, machineName, stop, reasonId },
+      ...{ reasonName: nameOfReason(machineId, reasonId), ...period, ...fresh },
     })),
   );
-  await addEntries(entries);
 }
 
 export async function submitNote(

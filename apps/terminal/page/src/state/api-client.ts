@@ -19,6 +19,7 @@ export interface Failure {
 }
 
 const TIMEOUT_MS = 15_000;
+const MIN_BACK_OFF_MS = 1_000;
 /** A proxy asks for an hour while its server is being maintained, however soon that is over. */
 const MAX_RETRY_AFTER_MS = 60_000;
 /** What they say is not of what was sent. */
@@ -40,9 +41,7 @@ export async function call<T>(
 ): Promise<Answer<T>> {
   const sentAtMs = nowMs();
   const late = new AbortController();
-  const timer = setTimeout(() => {
-    late.abort();
-  }, TIMEOUT_MS);
+  const timer = setTimeout(() => late.abort(), TIMEOUT_MS);
   const headers = { 'content-type': 'application/json', 'x-machine-terminal': '1' };
   try {
     const response = await fetch(path, {
@@ -87,6 +86,11 @@ export async function failureOf(response: Response): Promise<Failure> {
     body,
     retryAfterMs: Math.min(MAX_RETRY_AFTER_MS, askedMs),
   };
+}
+
+/** How long to wait after so many tries in vain; less for some than for others, so that not all come at once. */
+export function backOffMs(failures: number, maxMs: number): number {
+  return Math.min(maxMs, MIN_BACK_OFF_MS * 2 ** failures) * (0.75 + Math.random() / 2);
 }
 
 function parseObject(text: string): Record<string, unknown> {

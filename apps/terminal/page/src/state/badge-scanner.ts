@@ -1,4 +1,4 @@
-import { registerOperator } from './actions.js';
+import { closeSheet, registerOperator, sheet } from './actions.js';
 import { BadgeReader, MAX_GAP_MS } from '../model/badge-reader.js';
 import { signInNeeded } from './store.js';
 
@@ -33,8 +33,7 @@ export function listenForBadges(): void {
       if (outcome.badge === null) return;
       removeTyped(document.activeElement, outcome.badge);
       void registerOperator(outcome.badge).then((done) => {
-        if (done)
-          document.querySelector<HTMLDialogElement>('dialog[data-sheet="operator"]')?.close();
+        if (done && sheet.peek()?.kind === 'operator') closeSheet();
       });
     },
     { capture: true },

@@ -3,7 +3,7 @@
  * Last-Event-ID, applied at most once a frame. EventSource would do, but it shows neither the heartbeat (a dead
  * Wi-Fi goes unnoticed for minutes) nor the status of an answer.
  */
-import { batch } from '@preact/signals';
+import { batch, signal } from '@preact/signals';
 import type {
   Entries,
   Entry,
@@ -13,7 +13,7 @@ import type {
   Session,
   Tile,
 } from '../../../src/api/index.js';
-import { call, failureOf, unansweredAtMs } from './api-client.js';
+import { backOffMs, call, failureOf, unansweredAtMs } from './api-client.js';
 import { createEventParser, type StreamEvent } from '../model/event-stream.js';
 import { isUnderWay } from '../model/outgoing.js';
 import { withReasons } from '../model/reason-choices.js';
@@ -23,7 +23,6 @@ import * as store from './store.js';
 
 /** The server sends a heartbeat every 10 s. */
 const SILENCE_MS = 15_000;
-const MIN_RETRY_MS = 1_000;
 /** A stream that ends after it has lasted for so long was cut by a proxy, or its server is being restarted. */
 const LASTED_MS = 10_000;
 const MAX_RETRY_MS = 15_000;
@@ -53,17 +52,10 @@ let isSetAside = false;
 let heardAtMs = 0;
 /** When the present stream began; Infinity before it has. */
 let openedAtMs = Infinity;
-const watchers = new Map<string, Set<() => void>>();
-
-/** Calls back when something of this machine has changed, or may have. */
-export function watchMachine(machineId: string, changed: () => void): () => void {
-  const watching = watchers.get(machineId) ?? new Set();
-  watchers.set(machineId, watching.add(changed));
-  return () => {
-    watching.delete(changed);
-    if (watching.size === 0) watchers.delete(machineId);
-  };
-}
+/** Machines of which something has changed, or may have. */
+export const touched = signal<{ machineIds: ReadonlySet<string> | 'all' }>({
+  machineIds: new Set(),
+});
 
 export function startLiveUpdates(): void {
   store.factoryId.subscribe(beginAnew);
@@ -73,12 +65,8 @@ export function startLiveUpdates(): void {
     // signed out, whose stream would go on; or signed in again: here, or in another tab
     if (needed || store.connection.peek().state !== 'live') reconnect.abort();
   });
-  window.addEventListener('online', () => {
-    reconnect.abort();
-  });
-  window.addEventListener('offline', () => {
-    lost.abort();
-  });
+  window.addEventListener('online', () => reconnect.abort());
+  window.addEventListener('offline', () => lost.abort());
   let hidden = 0;
   const seenOrHidden = (): void => {
     clearTimeout(hidden);
@@ -135,16 +123,12 @@ async function stayConnected(): Promise<never> {
       if (!lost.signal.aborted) continue;
     }
     goneOffline();
-    const backoffMs =
-      Math.min(MAX_RETRY_MS, MIN_RETRY_MS * 2 ** failures++) * (0.75 + Math.random() / 2);
-    await pause(Math.max(backoffMs, retryAfterMs), reconnect.signal);
+    await pause(Math.max(backOffMs(failures++, MAX_RETRY_MS), retryAfterMs), reconnect.signal);
   }
 }
 
 function seenAgain(): Promise<unknown> {
-  return new Promise((seen) => {
-    document.addEventListener('visibilitychange', seen, { once: true });
-  });
+  return new Promise((seen) => document.addEventListener('visibilitychange', seen, { once: true }));
 }
 
 function goneOffline(): void {
@@ -159,15 +143,11 @@ async function follow(signal: AbortSignal): Promise<number> {
     factory === null ? '/api/events' : `/api/events?factoryId=${encodeURIComponent(factory)}`;
   const ending = (lost = new AbortController());
   // AbortSignal.any came in 2024, and tablets are older
-  signal.addEventListener('abort', () => {
-    ending.abort();
-  });
+  signal.addEventListener('abort', () => ending.abort());
   const heard = (): void => {
     heardAtMs = nowMs();
     clearTimeout(timer);
-    timer = setTimeout(() => {
-      ending.abort();
-    }, SILENCE_MS);
+    timer = setTimeout(() => ending.abort(), SILENCE_MS);
   };
   let timer = 0;
   heard();
@@ -210,7 +190,7 @@ function connected(): void {
     store.signInNeeded.value = false;
     store.connection.value = { state: 'live', since: plantSeconds() };
   });
-  for (const machineId of watchers.keys()) notify(machineId);
+  touched.value = { machineIds: 'all' };
 }
 
 /** As many tiles as are drawn within a frame on a slow tablet. */
@@ -237,16 +217,16 @@ function receive(events: readonly StreamEvent[]): void {
 function applyWaiting(): void {
   const events = document.hidden ? waiting.splice(0) : eventsOfFrame();
   frame = waiting.length > 0 ? requestAnimationFrame(applyWaiting) : 0;
-  const touched = new Set<string>();
+  const machineIds = new Set<string>();
   const answers: Entry[] = [];
   batch(() => {
     for (const { id, update } of events) {
       if (id !== null) lastEventId = id;
-      take(update, touched, answers);
+      take(update, machineIds, answers);
     }
   });
   if (answers.length > 0) void takeAnswers(answers);
-  touched.forEach(notify);
+  if (machineIds.size > 0) touched.value = { machineIds };
 }
 
 /** Takes from `waiting` what one frame has time for; an event that is divided has its id at its last part. */
@@ -270,14 +250,14 @@ function eventsOfFrame(): typeof waiting {
   return taken;
 }
 
-function take(update: Update, touched: Set<string>, answers: Entry[]): void {
+function take(update: Update, machineIds: Set<string>, answers: Entry[]): void {
   switch (update.event) {
     case 'snapshot':
       store.setSession(update.data.session);
       store.link.value = update.data.kafka;
       store.heardNow();
       store.replaceTiles(update.data.tiles);
-      for (const machineId of watchers.keys()) touched.add(machineId);
+      touched.value = { machineIds: 'all' };
       void loadReasons();
       // what was answered in between is not sent again
       void askForAnswers();
@@ -285,19 +265,19 @@ function take(update: Update, touched: Set<string>, answers: Entry[]): void {
       return;
     case 'tiles':
       store.changeTiles(update.data.tiles, update.data.gone);
-      for (const { machineId } of update.data.tiles) touched.add(machineId);
+      for (const { machineId } of update.data.tiles) machineIds.add(machineId);
       return;
     case 'reasons':
       store.reasonLists.value = withReasons(store.reasonLists.peek(), update.data);
       for (const since of receivedMeanwhile) since.push(update.data);
-      for (const machineId of Object.keys(update.data.machines)) touched.add(machineId);
+      for (const machineId of Object.keys(update.data.machines)) machineIds.add(machineId);
       return;
     case 'entry':
       answers.push(update.data.entry);
-      touched.add(update.data.machineId);
+      machineIds.add(update.data.machineId);
       return;
     case 'note':
-      touched.add(update.data.machineId);
+      machineIds.add(update.data.machineId);
       return;
     case 'link':
       store.link.value = update.data.kafka;
@@ -311,10 +291,6 @@ function take(update: Update, touched: Set<string>, answers: Entry[]): void {
       // an event of a newer server
       update satisfies never;
   }
-}
-
-function notify(machineId: string): void {
-  for (const changed of watchers.get(machineId) ?? []) changed();
 }
 
 /** Of each request for all reasons that is under way: the lists received meanwhile, for the answer may be older. */

@@ -10,7 +10,7 @@
  */
 import { computed, signal } from '@preact/signals';
 import type { Entry, MachineView } from '../../../src/api/index.js';
-import { type Answer, call, readMachine } from './api-client.js';
+import { type Answer, backOffMs, call, readMachine } from './api-client.js';
 import {
   compareSending,
   isDue,
@@ -30,12 +30,10 @@ const LOCK = 'machine-terminal-outbox';
 /** A request's body may have 64 kB, and names and texts of the longest have to fit. */
 const BATCH = { reason: 50, note: 8 };
 const KEEP_AGAIN_MS = 20_000;
-const MAX_BACKOFF_MS = 30_000;
-const MIN_BACKOFF_MS = 1_000;
+const MAX_BACK_OFF_MS = 30_000;
 
+/** Of each record of a request, in the order of these. */
 interface Result {
-  entryId?: string;
-  noteId?: string;
   ok: boolean;
   code?: string | null;
   message?: string | null;
@@ -175,13 +173,11 @@ async function sendBatch(batch: readonly Outgoing[]): Promise<boolean> {
   const answer = await post(batch);
   if (answer.ok) {
     failures = 0;
-    await takeResults(answer.value.results);
+    await takeResults(batch, answer.value.results);
     return true;
   }
   if (answer.kind !== 'refused') {
-    const backoffMs =
-      Math.min(MAX_BACKOFF_MS, MIN_BACKOFF_MS * 2 ** failures++) * (0.75 + Math.random() / 2);
-    nextTryAtMs = nowMs() + Math.max(backoffMs, answer.retryAfterMs);
+    nextTryAtMs = nowMs() + Math.max(backOffMs(failures++, MAX_BACK_OFF_MS), answer.retryAfterMs);
     return false;
   }
   const { code, message } = answer;
@@ -192,14 +188,8 @@ async function sendBatch(batch: readonly Outgoing[]): Promise<boolean> {
     return (await sendBatch(batch.slice(0, middle))) && sendBatch(batch.slice(middle));
   }
   // none was taken, each for a reason of its own
-  await takeResults(
-    results ?? batch.map((entry) => ({ ...idOf(entry), ok: false, code, message })),
-  );
+  await takeResults(batch, results ?? [{ ok: false, code, message }]);
   return true;
-}
-
-function idOf({ kind, id }: Outgoing): Pick<Result, 'entryId' | 'noteId'> {
-  return kind === 'reason' ? { entryId: id } : { noteId: id };
 }
 
 type Periods = MachineView['periods'];
@@ -249,8 +239,8 @@ function post(batch: readonly Outgoing[]): Promise<Answer<{ results: Result[] }>
       });
 }
 
-async function takeResults(results: readonly Result[]): Promise<void> {
-  const byId = new Map(results.map((result) => [result.entryId ?? result.noteId, result]));
+async function takeResults(batch: readonly Outgoing[], results: readonly Result[]): Promise<void> {
+  const byId = new Map(batch.map(({ id }, index) => [id, results[index]]));
   const now = nowMs();
   await change((entries) =>
     entries.map((entry) => {
@@ -344,12 +334,9 @@ function changeKept(db: IDBDatabase, decide: Change): Promise<readonly Outgoing[
       for (const { id } of before) if (!ids.has(id)) store.delete(id);
       for (const entry of result) if (!before.includes(entry)) store.put(entry);
     };
-    transaction.oncomplete = () => {
-      resolve(result);
-    };
-    transaction.onabort = transaction.onerror = () => {
+    transaction.oncomplete = () => resolve(result);
+    transaction.onabort = transaction.onerror = () =>
       reject(transaction.error ?? new Error('the database of entries was not written'));
-    };
   });
 }
 
@@ -357,11 +344,7 @@ function openDatabase(): Promise<IDBDatabase> {
   return new Promise((resolve, reject) => {
     const request = indexedDB.open('machine-terminal', 1);
     request.onupgradeneeded = () => request.result.createObjectStore('outgoing', { keyPath: 'id' });
-    request.onsuccess = () => {
-      resolve(request.result);
-    };
-    request.onerror = () => {
-      reject(request.error ?? new Error('no database'));
-    };
+    request.onsuccess = () => resolve(request.result);
+    request.onerror = () => reject(request.error ?? new Error('no database'));
   });
 }

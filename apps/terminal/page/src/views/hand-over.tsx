@@ -46,12 +46,7 @@ export function HandOver(): JSX.Element {
       <div class="filters row no-print">
         <FactoryChoice />
         <ShiftChoice index={shift} onChoose={setShift} />
-        <Button
-          icon="print"
-          onClick={() => {
-            window.print();
-          }}
-        >
+        <Button icon="print" onClick={() => window.print()}>
           {words.print}
         </Button>
       </div>
@@ -60,7 +55,7 @@ export function HandOver(): JSX.Element {
           <h1>
             {words.handOver} · {day(data.shift.startTime)} {time(data.shift.startTime)}–
             {time(data.shift.endTime)}{' '}
-            <small>
+            <small class="pale">
               {words.asOf(timeOn(loaded.at, plantMinute.value))}
               {loaded.knownUntil !== null &&
                 ` · ${words.knownUpTo(timeOn(loaded.knownUntil, plantMinute.value))}`}
@@ -72,7 +67,7 @@ export function HandOver(): JSX.Element {
               {words.handOverUnsent(unsentCount)}
             </p>
           )}
-          <dl class="figures">
+          <dl class="figures row">
             {figures.map(([what, seconds]) => (
               <div class="card" key={what}>
                 <dt class="pale">{what}</dt>
@@ -83,7 +78,7 @@ export function HandOver(): JSX.Element {
           <HandOverTable data={data} />
         </>
       )}
-      {!data && <p class="empty">{words.loading} …</p>}
+      {!data && <p class="empty">{words.loading}</p>}
     </section>
   );
 }
@@ -97,7 +92,7 @@ function HandOverTable({ data }: { data: HandOverData }): JSX.Element {
   const most = Math.max(1, ...machines.map(({ stoppedSeconds }) => stoppedSeconds));
   return (
     <table class="hand-over-table">
-      <thead>
+      <thead class="pale">
         <tr>
           <th scope="col">{words.machine}</th>
           <th scope="col" class="number">
@@ -119,7 +114,10 @@ function HandOverTable({ data }: { data: HandOverData }): JSX.Element {
         {machines.map((machine) => (
           <tr key={machine.machineId}>
             <th scope="row">
-              <a class="row-link" href={hrefOf({ view: 'machine', machineId: machine.machineId })}>
+              <a
+                class="row-link row"
+                href={hrefOf({ view: 'machine', machineId: machine.machineId })}
+              >
                 {tileOf(machine.machineId)?.value.displayName ?? machine.displayName}
               </a>
             </th>

@@ -3,7 +3,7 @@ import { useEffect, useRef, useState } from 'preact/hooks';
 import type { Entry, MachineView, Note, Tile } from '../../../src/api/index.js';
 import { openSheet, type Target } from '../state/actions.js';
 import { readMachine } from '../state/api-client.js';
-import { watchMachine } from '../state/live-updates.js';
+import { touched } from '../state/live-updates.js';
 import {
   type Outgoing,
   type OutgoingNote,
@@ -11,26 +11,26 @@ import {
   unexplained,
 } from '../model/outgoing.js';
 import { operatingSeconds, overlap, type Period } from '../model/periods.js';
+import { reasonColour } from '../model/reason-choices.js';
 import { stopRows } from '../model/stop-rows.js';
 import { appliesIn, type Bar, barsOf, entriesIn, reasonBars, type Shift } from '../model/strip.js';
 import { lookOf } from '../model/tiles.js';
 import { outgoing } from '../state/outbox.js';
-import { AnswerStatus, OutgoingStatus } from '../parts/entry-status.js';
+import { EntryStatus } from '../parts/entry-status.js';
 import { Icon, StateBlock } from '../parts/icons.js';
-import { GivenReason, periodText, StopItem } from '../parts/stop-item.js';
+import { Given, GivenReason, periodText, StopItem } from '../parts/stop-item.js';
 import { moveView, Strip, zoomView } from '../parts/strip.js';
 import { nowMs, plantMinute, tick } from '../state/clock.js';
 import {
   connection,
   formats,
-  knownUntilOf,
   link,
   nameOfReason,
   session,
   strings,
   tileOf,
 } from '../state/store.js';
-import { Button, ShiftChoice } from '../parts/controls.js';
+import { Button, KnownUntil, ShiftChoice } from '../parts/controls.js';
 
 /** At most one question a second, however often the machine changes. */
 const REFRESH_MS = 1000;
@@ -44,14 +44,9 @@ export function Machine({ machineId }: { machineId: string }): JSX.Element {
   const [shiftIndex, setShiftIndex] = useState<0 | 1>(0);
   const shift = session.value?.shifts[shiftIndex];
   if (!tile || !shift) {
-    return (
-      <div class="empty">
-        <p>{answer === null ? words.unknownMachine : `${words.loading} …`}</p>
-      </div>
-    );
+    return <p class="empty">{answer === null ? words.unknownMachine : words.loading}</p>;
   }
   const look = lookOf(tile);
-  const knownUntil = knownUntilOf(tile);
   const mine = outgoing.value.filter((entry) => entry.machineId === machineId);
   const name = tile.displayName;
   // drawn before the answer and the stops, one card would push the others away; offline what is known has to do
@@ -74,14 +69,12 @@ export function Machine({ machineId }: { machineId: string }): JSX.Element {
             {tile.observation !== 'ok' && <> · {words.observation[tile.observation]}</>}
             <span class="pale">
               {' · '}
-              {knownUntil === null
-                ? words.nothingKnown
-                : words.knownUpTo(formats.value.timeOn(knownUntil, plantMinute.value))}
+              <KnownUntil tile={tile} />
             </span>
           </p>
         </div>
         <dl class="machine-orders">
-          <dt>{words.orders}</dt>
+          <dt class="small">{words.orders}</dt>
           <dd>
             {tile.workingOrders === null
               ? words.ordersUnknown
@@ -92,9 +85,7 @@ export function Machine({ machineId }: { machineId: string }): JSX.Element {
         </dl>
         <Button
           icon="note"
-          onClick={() => {
-            openSheet({ kind: 'note', machineId, machineName: name });
-          }}
+          onClick={() => openSheet({ kind: 'note', machineId, machineName: name })}
         >
           {words.addNote}
         </Button>
@@ -108,7 +99,7 @@ export function Machine({ machineId }: { machineId: string }): JSX.Element {
         mine={mine.filter((entry) => entry.kind === 'reason')}
       />
       <div class="machine-columns" hidden={isComing}>
-        <div class="machine-column">
+        <div class="column">
           <StopsOfMachine tile={tile} shift={shift} mine={mine} />
           <NotesOfMachine
             notes={view?.notes ?? []}
@@ -150,7 +141,9 @@ function useMachineView(machineId: string): MachineView | null | undefined {
       timer = setTimeout(() => void load(), isSoon ? REFRESH_MS : 0);
     };
     refresh();
-    const stop = watchMachine(machineId, refresh);
+    const stop = touched.subscribe(({ machineIds }) => {
+      if (machineIds === 'all' || machineIds.has(machineId)) refresh();
+    });
     // no event tells of a machine that is gone, or of another factory than the one that is chosen
     const asking = setInterval(() => {
       if (hasFailed || tileOf(machineId) === undefined) refresh();
@@ -186,9 +179,7 @@ function Course({
   const now = plantMinute.value;
   const [zoom, setZoom] = useState<{ of: number; view: Shift } | null>(null);
   const shown = zoom?.of === shift.startTime ? zoom.view : shift;
-  const setShown = (next: Shift): void => {
-    setZoom({ of: shift.startTime, view: next });
-  };
+  const setShown = (next: Shift): void => setZoom({ of: shift.startTime, view: next });
   const before = useRef<{ of: number; bars: readonly Bar[] }>({ of: 0, bars: [] });
   const periods = view?.periods ?? [];
   const earlier = before.current.of === shift.startTime ? before.current.bars : [];
@@ -196,16 +187,11 @@ function Course({
   const bars = view === null ? [] : barsOf(periods, shift, now, earlier);
   before.current = { of: shift.startTime, bars };
   const reasons = reasonBars(view, mine, shift, now, session.value?.shifts ?? []);
-  const looks = session.value;
-  const coloured = reasons.map((reason) => {
-    const look = looks?.reasonLooks[reason.reasonId];
-    const group = looks?.groups.find((candidate) => candidate.group === look?.group);
-    return {
-      ...reason,
-      name: nameOfReason(machineId, reason.reasonId),
-      colour: look?.colour ?? group?.colour ?? null,
-    };
-  });
+  const coloured = reasons.map((reason) => ({
+    ...reason,
+    name: nameOfReason(machineId, reason.reasonId),
+    colour: reasonColour(reason.reasonId, session.value),
+  }));
   const open = (tileOf(machineId)?.value.openStops ?? view?.tile.openStops ?? []).flatMap((stop) =>
     unexplained(stop, mine),
   );
@@ -224,7 +210,7 @@ function Course({
       replaces:
         covering && leftOf(period, open)[0] === period
           ? nameOfReason(machineId, covering.reasonId)
-          : null,
+          : undefined,
     };
     openSheet({ kind: 'reason', targets: [target] });
   };
@@ -243,7 +229,7 @@ function Course({
           {formats.value.day(shift.startTime)} {formats.value.time(shift.startTime)}–
           {formats.value.time(shift.endTime)}
         </span>
-        <span class="course-zoom">
+        <span class="course-zoom row">
           {zooms.map(([icon, label, isOn, next]) => (
             <Button
               key={icon}
@@ -252,9 +238,7 @@ function Course({
               aria-label={label}
               title={label}
               disabled={!isOn}
-              onClick={() => {
-                setShown(next);
-              }}
+              onClick={() => setShown(next)}
             />
           ))}
         </span>
@@ -291,7 +275,7 @@ function leftOf(period: Period, open: readonly Period[]): Period[] {
 
 function Legend(): JSX.Element {
   return (
-    <ul class="legend">
+    <ul class="legend small row">
       {(['OPERATING', 'IDLE', 'OFF', 'NO_DATA'] as const).map((look) => (
         <li class="row" key={look}>
           <StateBlock look={look} />
@@ -398,28 +382,24 @@ function SentReason(props: {
   };
   const by = [entry.operator, entry.station ?? words.fromElsewhere].filter(Boolean).join(', ');
   return (
-    <div class={`given row ${entry.moved ? 'moved' : ''}`} data-entry={entry.entryId}>
-      <span class="given-what column">
-        <span class="given-name">
-          <bdi>{nameOfReason(machineId, reasonId)}</bdi>{' '}
-          <span class="given-when">
-            {applies.map(periodText).join(', ') ||
-              formats.value.timeOn(startTime, plantMinute.value)}
-          </span>
+    <Given
+      entry={entry}
+      name={nameOfReason(machineId, reasonId)}
+      when={
+        applies.map(periodText).join(', ') || formats.value.timeOn(startTime, plantMinute.value)
+      }
+      actions={applies.length > 0 && <Button onClick={correct}>{words.correct}</Button>}
+    >
+      {entry.moved && (
+        <span class="status pale status-moved">
+          <Icon name="attention" />
+          {words.movedHint}
         </span>
-        <AnswerStatus entry={entry} />
-        {entry.moved && (
-          <span class="status status-moved">
-            <Icon name="attention" />
-            {words.movedHint}
-          </span>
-        )}
-        <span class="given-by">
-          <bdi>{by}</bdi>, {formats.value.timeOn(entry.sentAt, plantMinute.value)}
-        </span>
+      )}
+      <span class="small">
+        <bdi>{by}</bdi>, {formats.value.timeOn(entry.sentAt, plantMinute.value)}
       </span>
-      {applies.length > 0 && <Button onClick={correct}>{words.correct}</Button>}
-    </div>
+    </Given>
   );
 }
 
@@ -454,7 +434,7 @@ function NotesOfMachine({
         {waiting.map((note) => (
           <li key={note.id}>
             <p>{note.text}</p>
-            <OutgoingStatus entry={note} />
+            <EntryStatus entry={note} />
           </li>
         ))}
         {[...here]
@@ -474,7 +454,7 @@ export function NoteText({ note }: { note: Note }): JSX.Element {
   return (
     <>
       <p>{note.text}</p>
-      <p class="given-by">
+      <p class="small">
         <bdi>{[note.operator, note.station].filter(Boolean).join(', ')}</bdi>,{' '}
         {formats.value.timeOn(note.at, plantMinute.value)}
       </p>

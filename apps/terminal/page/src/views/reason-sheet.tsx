@@ -1,7 +1,12 @@
 import type { JSX } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
-import { createId } from '../state/api-client.js';
-import { closeSheet, selection, submitReason, type Target } from '../state/actions.js';
+import {
+  closeSheet,
+  type GivenReason,
+  selection,
+  submitReasons,
+  type Target,
+} from '../state/actions.js';
 import { type Period, secondsOf } from '../model/periods.js';
 import { type Choice, choicesOf, commonReasons } from '../model/reason-choices.js';
 import { canSplit, snapSplit, splitAt } from '../model/split.js';
@@ -21,7 +26,7 @@ import {
   strings,
   tileOf,
 } from '../state/store.js';
-import { Button } from '../parts/controls.js';
+import { Button, Search } from '../parts/controls.js';
 
 interface Split {
   at: number;
@@ -36,7 +41,6 @@ export function ReasonSheet({ targets }: { targets: readonly Target[] }): JSX.El
   const [search, setSearch] = useState('');
   const [splitBegun, setSplit] = useState<Split | null>(null);
   const [armed, setArmed] = useState<string | null>(null);
-  const body = useRef<HTMLDivElement>(null);
   const isGiven = useRef(false);
   const only = targets.length === 1 ? targets[0] : undefined;
   const period = only?.left.length === 1 ? withEndByNow(only, only.left[0]) : undefined;
@@ -46,53 +50,46 @@ export function ReasonSheet({ targets }: { targets: readonly Target[] }): JSX.El
     splitBegun && period && canSplit(period, now)
       ? { ...splitBegun, at: snapSplit(splitBegun.at, period, now) }
       : null;
-  const operatingSeconds = targets.reduce((sum, target) => sum + target.operatingSeconds, 0);
+  const operatingSeconds = targets.reduce((sum, target) => sum + (target.operatingSeconds ?? 0), 0);
   const isOpenEnded = targets.some(({ left }) => left.some(({ endTime }) => endTime === null));
 
-  const finish = async (sendAll: () => Promise<void>): Promise<void> => {
+  const give = async (given: readonly GivenReason[]): Promise<void> => {
     // a double tap comes while the entries of the first are written, before the sheet is closed
     if (isGiven.current) return;
     isGiven.current = true;
-    await sendAll();
+    await submitReasons(given, operatingSeconds > 0);
     selection.value = null;
-    body.current?.closest('dialog')?.close();
+    closeSheet();
   };
-  const choose = (code: string): void => {
-    const overOperating = operatingSeconds > 0;
-    if (overOperating && armed !== code) {
-      setArmed(code);
+  const choose = (reasonId: string): void => {
+    if (operatingSeconds > 0 && armed !== reasonId) {
+      setArmed(reasonId);
       return;
     }
-    if (split && only && period) {
-      const chosen: Split['chosen'] = [...split.chosen];
-      chosen[split.part] = code;
-      const other = split.part === 0 ? 1 : 0;
-      if (chosen[other] === null) {
-        setSplit({ ...split, chosen, part: other });
-        return;
-      }
+    if (!split || !only || !period) {
+      const leftOf = (target: Target): GivenReason[] =>
+        target.left.map((left) => ({ target, reasonId, period: withEndByNow(target, left) }));
+      void give(targets.flatMap(leftOf));
+      return;
+    }
+    const chosen: Split['chosen'] = [...split.chosen];
+    chosen[split.part] = reasonId;
+    const other = split.part === 0 ? 1 : 0;
+    if (chosen[other] === null) setSplit({ ...split, chosen, part: other });
+    else {
       const parts = splitAt(period, split.at);
-      void finish(async () => {
-        const batchId = createId();
-        for (const index of [0, 1] as const) {
-          const periodsOf = (): Period[] => [parts[index]];
-          await submitReason([only], chosen[index] ?? code, { overOperating, periodsOf, batchId });
-        }
-      });
-      return;
+      void give(
+        parts.map((part, index) => {
+          return { target: only, reasonId: chosen[index] ?? reasonId, period: part };
+        }),
+      );
     }
-    void finish(() =>
-      submitReason(targets, code, {
-        overOperating,
-        periodsOf: (target) => target.left.map((left) => withEndByNow(target, left)),
-      }),
-    );
   };
 
   return (
-    <Sheet name="reason" size="large" title={titleOf(targets)} onClose={closeSheet}>
-      <div class="reason-sheet column" ref={body}>
-        <div class="sheet-targets row">
+    <Sheet name="reason" size="large" title={titleOf(targets)}>
+      <div class="reason-sheet column">
+        <div class="sheet-targets row spread">
           <Targets targets={targets} period={period} />
           {period && canSplit(period, now) && (
             <Button
@@ -128,12 +125,8 @@ export function ReasonSheet({ targets }: { targets: readonly Target[] }): JSX.El
             at={split.at}
             part={split.part}
             chosen={[nameOr(only, split.chosen[0]), nameOr(only, split.chosen[1])]}
-            onSplit={(next) => {
-              setSplit((before) => before && { ...before, at: next(before.at) });
-            }}
-            onPart={(part) => {
-              setSplit({ ...split, part });
-            }}
+            onSplit={(next) => setSplit((before) => before && { ...before, at: next(before.at) })}
+            onPart={(part) => setSplit({ ...split, part })}
           />
         )}
         <Choices
@@ -196,7 +189,7 @@ function Targets({
             {' · '}
             {formats.value.span(secondsOf(shown, plantNow.value))}
           </span>
-          {only.replaces !== null && <span class="pale">{words.replaces(only.replaces)}</span>}
+          {only.replaces !== undefined && <span class="pale">{words.replaces(only.replaces)}</span>}
         </span>
       </div>
     );
@@ -255,20 +248,9 @@ function Choices(props: {
           <div class="reason-grid">{choices.favourites.map((choice) => button(choice, true))}</div>
         </section>
       )}
-      <div class="reason-search row">
+      <div class="reason-search row spread">
         <h3>{choices.favourites.length > 0 ? words.otherReasons : words.allReasons}</h3>
-        <label class="search">
-          <Icon name="search" />
-          <input
-            type="search"
-            placeholder={words.searchReasons}
-            aria-label={words.searchReasons}
-            value={search}
-            onInput={({ currentTarget }) => {
-              onSearch(currentTarget.value);
-            }}
-          />
-        </label>
+        <Search label={words.searchReasons} text={search} onText={onSearch} />
       </div>
       <div class="reason-groups">
         {choices.groups.map(({ title, colour, choices: members }) => (
@@ -338,7 +320,7 @@ function ReasonButton(props: {
     >
       <Swatch colour={choice.colour} />
       <span class="reason-button-name">{choice.name}</span>
-      <span class="reason-button-code">{isArmed ? strings.value.tapAgain : choice.code}</span>
+      <span class="reason-button-code pale">{isArmed ? strings.value.tapAgain : choice.code}</span>
     </button>
   );
 }

@@ -18,10 +18,10 @@ import {
 } from '../state/store.js';
 import { Button, Segments } from '../parts/controls.js';
 
-/** A form of one field; `onText` gets what was entered, which is not empty, and the dialog that the form is in. */
+/** A form of one field; `onText` gets what was entered, which is not empty. */
 function Form(props: {
   submit: string;
-  onText: (text: string, dialog: HTMLDialogElement | null) => void;
+  onText: (text: string) => void;
   actions?: ComponentChildren;
   children: ComponentChildren;
 }): JSX.Element {
@@ -32,7 +32,7 @@ function Form(props: {
         event.preventDefault();
         const [entered] = new FormData(event.currentTarget).values();
         const text = typeof entered === 'string' ? entered.trim() : '';
-        if (text !== '') props.onText(text, event.currentTarget.closest('dialog'));
+        if (text !== '') props.onText(text);
       }}
     >
       {props.children}
@@ -46,22 +46,18 @@ function Form(props: {
   );
 }
 
-async function register(name: string | null, dialog: HTMLDialogElement | null): Promise<void> {
-  if (await registerOperator(name)) dialog?.close();
+async function register(name: string | null): Promise<void> {
+  if (await registerOperator(name)) closeSheet();
 }
 
 export function OperatorSheet(): JSX.Element {
   const words = strings.value;
-  const signOff = (
-    <Button onClick={({ currentTarget }) => void register(null, currentTarget.closest('dialog'))}>
-      {words.signOff}
-    </Button>
-  );
+  const signOff = <Button onClick={() => void register(null)}>{words.signOff}</Button>;
   return (
-    <Sheet name="operator" title={words.registerOperator} onClose={closeSheet}>
+    <Sheet name="operator" title={words.registerOperator}>
       <Form
         submit={words.register}
-        onText={(name, dialog) => void register(name, dialog)}
+        onText={(name) => void register(name)}
         actions={operator.value !== null && signOff}
       >
         <p>{words.operatorHint}</p>
@@ -87,15 +83,15 @@ export function NoteSheet(props: { machineId: string; machineName: string }): JS
   // of a note that was begun: a tap beside the sheet closes it, and a tablet may have to be started anew
   const draft = `note.${machineId}`;
   return (
-    <Sheet name="note" title={`${words.addNote}: ${machineName}`} onClose={closeSheet}>
+    <Sheet name="note" title={`${words.addNote}: ${machineName}`}>
       <Form
         submit={words.save}
-        onText={(text, dialog) => {
+        onText={(text) => {
           // a double tap comes while the note of the first is written, before the sheet is closed
           if (isSaved.current) return;
           isSaved.current = true;
           keptHere.set(draft, '');
-          void submitNote(machineId, machineName, text).then(() => dialog?.close());
+          void submitNote(machineId, machineName, text).then(closeSheet);
         }}
       >
         <label class="field column">
@@ -106,9 +102,7 @@ export function NoteSheet(props: { machineId: string; machineName: string }): JS
             maxLength={1000}
             required
             defaultValue={keptHere.get(draft) ?? ''}
-            onInput={({ currentTarget }) => {
-              keptHere.set(draft, currentTarget.value);
-            }}
+            onInput={({ currentTarget }) => keptHere.set(draft, currentTarget.value)}
           />
         </label>
         <p class="hint">{words.noteHint}</p>
@@ -123,7 +117,7 @@ export function SettingsSheet(): JSX.Element {
   const words = strings.value;
   const [isAsked, setIsAsked] = useState(false);
   return (
-    <Sheet name="settings" title={words.settings} onClose={closeSheet}>
+    <Sheet name="settings" title={words.settings}>
       <div class="form column">
         <h3>{words.language}</h3>
         <Segments
@@ -136,9 +130,11 @@ export function SettingsSheet(): JSX.Element {
         </Segments>
         <h3>{words.about}</h3>
         <ul class="about column">
-          {words.aboutLines.map((line) => (
-            <li key={line}>{line}</li>
-          ))}
+          {[words.statesLateHint, words.setOnlyHint, ...words.aboutLines, words.noteHint].map(
+            (line) => (
+              <li key={line}>{line}</li>
+            ),
+          )}
         </ul>
         {session.value && (
           <div class="form-actions row spread">
@@ -146,14 +142,14 @@ export function SettingsSheet(): JSX.Element {
               {words.station}: <b>{session.value.station}</b>
             </p>
             <Button
-              onClick={({ currentTarget, detail }) => {
+              onClick={({ detail }) => {
                 // who works at night has no token to sign it in again
                 if (!isAsked || detail > 1) {
                   setIsAsked(true);
                   return;
                 }
                 void signOut();
-                currentTarget.closest('dialog')?.close();
+                closeSheet();
               }}
             >
               {isAsked ? words.tapAgain : words.signOut}

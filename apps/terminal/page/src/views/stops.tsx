@@ -97,9 +97,7 @@ export function Stops(): JSX.Element {
                 key={row.key}
                 row={row}
                 selected={picked ? picked.has(row.key) : undefined}
-                onToggle={() => {
-                  toggle(row.key);
-                }}
+                onToggle={() => toggle(row.key)}
               />
             ))}
         </ul>
@@ -115,13 +113,11 @@ export function Stops(): JSX.Element {
         </p>
       )}
       {picked && (
-        <div class="bottom-bar select-bar">
+        <div class="bottom-bar select-bar row">
           <Button
             kind="primary"
             disabled={chosen.length === 0}
-            onClick={() => {
-              openSheet({ kind: 'reason', targets: chosen.map(targetOf) });
-            }}
+            onClick={() => openSheet({ kind: 'reason', targets: chosen.map(targetOf) })}
           >
             {words.reasonFor(chosen.length)}
           </Button>

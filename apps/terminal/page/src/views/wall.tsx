@@ -11,12 +11,10 @@ import {
   type TileFilter,
 } from '../model/tiles.js';
 import { hrefOf } from '../state/router.js';
-import { plantMinute, plantNow } from '../state/clock.js';
+import { plantMinute } from '../state/clock.js';
 import {
   factoryId,
   formats,
-  isOld,
-  knownUntilOf,
   machineIds,
   nameOfReason,
   strings,
@@ -24,17 +22,15 @@ import {
   tiles,
 } from '../state/store.js';
 import { useGrowing } from '../parts/use-growing.js';
-import { Button, FactoryChoice, NoMachines } from '../parts/controls.js';
+import { Button, FactoryChoice, KnownUntil, NoMachines, Search } from '../parts/controls.js';
 
 const LOOKS: readonly Look[] = ['OPERATING', 'IDLE', 'OFF', 'NO_DATA'];
 /** More tiles than anyone can look at; beyond it the page asks for a filter. */
 const MAX_TILES = 1000;
 /** So many are drawn at once; the others, which are below the screen, with the next frames. */
 const TILES_A_FRAME = 60;
-/** From here on orders and times still fit, but tiles are small. */
-const DENSE_FROM = 40;
-/** Up to here a wall screen has room for tiles that are read from across the hall. */
-const ROOMY_UP_TO = 16;
+/** Fewer tiles are no larger: their letters are read from across the hall. */
+const FEWEST_ACROSS = 3.5;
 /** What has room in a line of the narrowest tile, less where it says that there are more. */
 const ORDER_CHARACTERS = 24;
 
@@ -71,7 +67,7 @@ export function Wall(): JSX.Element {
       <h1 class="visually-hidden">{words.wall}</h1>
       <Filters />
       {inView.length > 0 ? (
-        <ul class={`tiles ${densityOf(inView.length)}`}>
+        <ul class="tiles" style={{ '--across': tilesAcross(inView.length) }}>
           {inView.map((id) => drawn.has(id) && <TileItem key={id} machineId={id} />)}
         </ul>
       ) : machineIds.value.length > 0 ? (
@@ -89,8 +85,9 @@ export function Wall(): JSX.Element {
   );
 }
 
-function densityOf(count: number): string {
-  return count >= DENSE_FROM ? 'dense' : count <= ROOMY_UP_TO ? 'roomy' : '';
+/** So many are beside each other where all are to be on the screen; in steps, so that few more do not resize all. */
+function tilesAcross(count: number): number {
+  return Math.max(FEWEST_ACROSS, Math.ceil(2 * Math.sqrt(count)) / 2);
 }
 
 function Filters(): JSX.Element {
@@ -109,9 +106,7 @@ function Filters(): JSX.Element {
           kind={`chip ${look}`}
           icon={look}
           aria-pressed={looks.includes(look)}
-          onClick={() => {
-            toggle(look);
-          }}
+          onClick={() => toggle(look)}
         >
           {words.state[look]} <b>{counts.value[look]}</b>
         </Button>
@@ -124,18 +119,11 @@ function Filters(): JSX.Element {
       >
         {words.needsReason} <b>{counts.value.open}</b>
       </Button>
-      <label class="search">
-        <Icon name="search" />
-        <input
-          type="search"
-          placeholder={words.searchMachines}
-          aria-label={words.searchMachines}
-          value={text}
-          onInput={({ currentTarget }) =>
-            (filter.value = { ...filter.value, text: currentTarget.value })
-          }
-        />
-      </label>
+      <Search
+        label={words.searchMachines}
+        text={text}
+        onText={(wanted) => (filter.value = { ...filter.value, text: wanted })}
+      />
     </div>
   );
 }
@@ -168,7 +156,7 @@ function TileItem({ machineId }: { machineId: string }): JSX.Element | null {
           <KnownUntil tile={tile} />
         </span>
         {open > 0 && (
-          <span class="tile-open" title={words.stopsWithoutReason(open)}>
+          <span class="tile-open row" title={words.stopsWithoutReason(open)}>
             <Icon name="attention" />
             <span aria-hidden="true">{open}</span>
             <span class="visually-hidden">{words.stopsWithoutReason(open)}</span>
@@ -221,11 +209,4 @@ function Since({ startTime }: { startTime: number }): JSX.Element {
       <span>· {strings.value.since(timeOn(startTime, now))}</span>
     </>
   );
-}
-
-function KnownUntil({ tile }: { tile: Tile }): JSX.Element {
-  const knownUntil = knownUntilOf(tile);
-  if (knownUntil === null) return <>{strings.value.nothingKnown}</>;
-  const text = strings.value.knownUpTo(formats.value.timeOn(knownUntil, plantNow.peek()));
-  return <span class={isOld(knownUntil) ? 'old' : ''}>{text}</span>;
 }
