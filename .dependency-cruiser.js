@@ -1,7 +1,7 @@
 // The architecture rules; test/walls/ shows that each of them holds.
 const CLIENT = (names) => `(^|/)node_modules/(${names})/|^(${names})$`;
 const PURE = '^libs/(contracts|delivery|erp-formats|order-ledger)/';
-const SPEC = '\\.(e2e-|chaos-)?spec\\.ts$';
+const SPEC = '\\.(e2e-|chaos-)?spec\\.ts$|^libs/[^/]+/test/';
 
 /** @type {import('dependency-cruiser').IForbiddenRuleType[]} */
 const forbidden = [

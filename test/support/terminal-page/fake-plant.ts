@@ -75,9 +75,12 @@ export function fakePlant(machines: number, speed = 1): FakePlant {
     views.set(machineId, {
       tile,
       periods,
+      settledUntil: NOW - 600,
       entries: [],
       classifications: [],
       notes: [],
+      reasons: REASONS,
+      favourites: [],
     });
     return tile;
   });

@@ -166,14 +166,18 @@ export class FakeTerminal {
   }
 
   viewOf(machineId: string): MachineView {
-    const { views } = this.plant;
+    const { views, reasons } = this.plant;
     const tile = this.tileOf(machineId);
+    const { list = 0, favourites = [] } = reasons.machines[machineId] ?? {};
     const view = views.get(machineId) ?? {
       tile,
       periods: [],
+      settledUntil: null,
       entries: [],
       classifications: [],
       notes: [],
+      reasons: reasons.lists[list] ?? [],
+      favourites,
     };
     views.set(machineId, view);
     return view;

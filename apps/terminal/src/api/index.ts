@@ -89,10 +89,15 @@ export interface MachineView {
   tile: Tile;
   /** In time order, corrected `revision` times. state null: nothing known (hatched). */
   periods: (Period & { state: MachineState | null; revision: number })[];
+  settledUntil: number | null;
   entries: Entry[];
   /** What reasons apply when, by the rules of the service, in time order; each is one of `entries`. */
   classifications: { entryId: string; startTime: number; endTime: number }[];
   notes: Note[];
+  /** As the service lists them for this machine. */
+  reasons: { code: string; name: string }[];
+  /** Up to four codes, most used on this machine lately first. */
+  favourites: string[];
 }
 
 export interface Entry extends Period {

@@ -60,7 +60,7 @@ const EDGE_SECONDS = 60;
 /** What is known of one machine. */
 export class Machine {
   registry: MachineRegistryRecord | undefined;
-  latest: MachineStateRecord | undefined;
+  latest: (MachineStateRecord & { settledUntil?: number | null }) | undefined;
   reasons: ReasonList = [];
   workingOrders: string[] | null = null;
   readonly timeline = new Timeline();
@@ -138,11 +138,14 @@ export class Machine {
     return {
       tile,
       periods: periods.filter(({ endTime }) => endTime === null || endTime > window.startTime),
+      settledUntil: this.latest?.settledUntil ?? null,
       entries: this.entries,
       classifications: classified
         .filter((span) => span.endTime > window.startTime && !isSentAgain(span))
         .map(({ startTime, endTime, entry: { entryId } }) => ({ entryId, startTime, endTime })),
       notes: this.notes,
+      reasons: this.reasons,
+      favourites: this.favourites(),
     };
   }
 

@@ -114,7 +114,7 @@ export function undoableBatch(entries: readonly Outgoing[], nowMs: number): Outg
 
 const NONE: ReadonlySet<string> = new Set();
 
-export function isFinal({ status }: { status: OutgoingStatus }): boolean {
+function isFinal({ status }: { status: OutgoingStatus }): boolean {
   return ['applied', 'rejected', 'refused', 'unanswered'].includes(status);
 }
 

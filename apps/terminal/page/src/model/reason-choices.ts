@@ -1,5 +1,6 @@
 import type { ReasonLists, Session } from '../../../src/api/index.js';
-import { hasWords, type Language } from './strings.js';
+import type { Language } from './strings.js';
+import { hasWords } from './tiles.js';
 
 export interface Reason {
   code: string;

@@ -195,9 +195,11 @@ const en = {
   language: 'Language',
   about: 'What this page can and cannot do',
   aboutLines: [
-    'What you see here of reasons is what was sent on this system.',
+    'States are calculated by the minute and known one to two minutes late.',
+    'A reason can be set and replaced. The service cannot show or delete it: what you see here is what was sent on this system.',
     'A reason for a stop that is still going runs until the machine operates again, at the latest to the end of the shift, or until the next reason with an end is sent.',
     'Where no data was received nothing is assumed: hatched means not known, not off.',
+    'Notes stay on the terminals and are never sent to the service.',
   ],
   // connection
   live: 'Live',
@@ -401,9 +403,11 @@ const de: Strings = {
   language: 'Sprache',
   about: 'Was diese Seite kann und was nicht',
   aboutLines: [
-    'Von Gründen ist hier zu sehen, was über dieses System gesendet wurde.',
+    'Zustände werden je Minute berechnet und sind ein bis zwei Minuten später bekannt.',
+    'Ein Grund lässt sich setzen und ersetzen. Der Dienst kann ihn nicht zeigen oder löschen: Zu sehen ist, was über dieses System gesendet wurde.',
     'Ein Grund für einen Stopp, der andauert, gilt, bis die Maschine wieder läuft, längstens bis Schichtende oder bis der nächste Grund mit Ende gesendet wird.',
     'Wo keine Daten kamen, wird nichts angenommen: Schraffiert heißt unbekannt, nicht aus.',
+    'Notizen bleiben auf den Terminals und gehen nie an den Dienst.',
   ],
   live: 'Live',
   connecting: 'Verbindet',
@@ -424,12 +428,6 @@ export const STRINGS: Record<Language, Strings> = { en, de };
 /** What a refused entry means, and what to do about it; `detail` is shown beside it in the words of who refused. */
 export function refusalText(strings: Strings, code: string | null): string {
   return strings.refusals[code ?? ''] ?? strings.refusedOtherwise;
-}
-
-/** Whether a text has every word of a search, or what the word begins or ends. */
-export function hasWords(text: string, search: string): boolean {
-  const words = search.toLowerCase().split(/\s+/);
-  return words.every((word) => text.toLowerCase().includes(word));
 }
 
 export function languageOf(wanted: string | null, preferred: readonly string[]): Language {

@@ -1,5 +1,4 @@
 import type { MachineState, Tile } from '../../../src/api/index.js';
-import { hasWords } from './strings.js';
 
 /** What a tile shows: a state, or that nothing can be said. A state that is no longer observed is not shown as one. */
 export type Look = MachineState | 'NO_DATA';
@@ -26,6 +25,12 @@ export function matches(tile: Tile, { factoryId, looks, onlyOpen, text }: TileFi
     [tile.displayName, tile.machineId, ...(tile.workingOrders ?? [])].join(' '),
     text,
   );
+}
+
+/** Whether a text has every word of a search, or what the word begins or ends. */
+export function hasWords(text: string, search: string): boolean {
+  const words = search.toLowerCase().split(/\s+/);
+  return words.every((word) => text.toLowerCase().includes(word));
 }
 
 /** As many orders as have room, at least one, and how many more there are: a number that is cut is another number. */
