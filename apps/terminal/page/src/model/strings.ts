@@ -195,11 +195,9 @@ const en = {
   language: 'Language',
   about: 'What this page can and cannot do',
   aboutLines: [
-    'States are calculated by the minute and known one to two minutes late.',
-    'A reason can be set and replaced. The service cannot show or delete it: what you see here is what was sent on this system.',
+    'What you see here of reasons is what was sent on this system.',
     'A reason for a stop that is still going runs until the machine operates again, at the latest to the end of the shift, or until the next reason with an end is sent.',
     'Where no data was received nothing is assumed: hatched means not known, not off.',
-    'Notes stay on the terminals and are never sent to the service.',
   ],
   // connection
   live: 'Live',
@@ -403,11 +401,9 @@ const de: Strings = {
   language: 'Sprache',
   about: 'Was diese Seite kann und was nicht',
   aboutLines: [
-    'Zustände werden je Minute berechnet und sind ein bis zwei Minuten später bekannt.',
-    'Ein Grund lässt sich setzen und ersetzen. Der Dienst kann ihn nicht zeigen oder löschen: Zu sehen ist, was über dieses System gesendet wurde.',
+    'Von Gründen ist hier zu sehen, was über dieses System gesendet wurde.',
     'Ein Grund für einen Stopp, der andauert, gilt, bis die Maschine wieder läuft, längstens bis Schichtende oder bis der nächste Grund mit Ende gesendet wird.',
     'Wo keine Daten kamen, wird nichts angenommen: Schraffiert heißt unbekannt, nicht aus.',
-    'Notizen bleiben auf den Terminals und gehen nie an den Dienst.',
   ],
   live: 'Live',
   connecting: 'Verbindet',
