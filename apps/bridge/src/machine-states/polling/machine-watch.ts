@@ -1,10 +1,8 @@
 import { isDeepStrictEqual } from 'node:util';
-import type { Clock } from '#libs/clock';
-import type { Caller, HttpAnswer, MachineInfo, MachineStateReading } from '#libs/cloud-client';
+import type { Caller, MachineInfo, MachineStateReading } from '#libs/cloud-client';
 import { NO_SPAN, type PollSpan, type Span, type TraceContext } from '#libs/tracing';
 import { Absence, describeFailure, type FailedAnswer } from '../../machine-directory/index.js';
 import {
-  type ActivityLog,
   durationStart,
   finalUntil,
   logLag,
@@ -26,6 +24,7 @@ import {
   type TrackedMachine,
   withoutTimesAhead,
 } from '../derivation/tracked-machine.js';
+import { type LogAnswer, MachineLog, restedAtMs } from './machine-log.js';
 import type { Poll, Polled } from './poll-loop.js';
 import type { WatchContext } from './watch-context.js';
 
@@ -343,97 +342,4 @@ export interface StoredMachines {
   isOverdue(lastUpdateTime: number | null): boolean;
   /** Resolves once Kafka has it, and {@link get} shows it; `trace` is what the events belong to. */
   publish(derivation: Derivation, trace: TraceContext | undefined): Promise<void>;
-}
-
-/** Seconds of the clock until a log is read again that lacked something; the last one repeats. */
-const ASK_AGAIN_SECONDS = [60, 300, 900, 3600];
-/** A poll may come a little earlier in its interval than the one before. */
-const EARLY_SECONDS = 30;
-
-type LogAnswer =
-  | { kind: 'data'; log: ActivityLog }
-  /** Without an entry where there must be one, or by a status: it says nothing of the time that it was asked for. */
-  | { kind: 'refused'; why: string }
-  | FailedRead;
-
-type FailedRead = Extract<HttpAnswer<never>, { kind: 'retry' }>;
-
-/** The activity log of one machine: since when it is missed, and when it is asked for again. */
-class MachineLog {
-  /** Monotonic milliseconds. */
-  private missingSinceMs: number | null = null;
-  /** The latest read, if that failed; it is not made again before `restedAtMs`, monotonic. */
-  private failed: { answer: FailedRead; restedAtMs: number } | null = null;
-  private inVain: { times: number; at: number } | null = null;
-
-  constructor(
-    private readonly machineId: string,
-    private readonly context: WatchContext,
-  ) {}
-
-  async read(request: LogRequest, caller: Caller): Promise<LogAnswer> {
-    const { from, to, purpose } = request;
-    const { machineId, failed } = this;
-    const { activityLog, clock } = this.context;
-    if (failed !== null && clock.monotonicMs() < failed.restedAtMs) return failed.answer;
-    const answer = await activityLog.read(machineId, from, to, caller, failed !== null);
-    if (answer.kind === 'retry') {
-      this.failed = { answer, restedAtMs: restedAtMs(answer, clock) };
-      return answer;
-    }
-    this.failed = null;
-    this.clearMissing();
-    if (answer.kind === 'noData') return { kind: 'refused', why: 'no entries' };
-    if (answer.kind !== 'data') return { kind: 'refused', why: describeFailure(answer) };
-    this.context.metrics.logReads.inc({ purpose });
-    return { kind: 'data', log: { ...request, entries: answer.data } };
-  }
-
-  /** Exact starts and missed changes are worth a delay, but not an endless one. */
-  isWorthWaitingFor(): boolean {
-    const { clock, settings } = this.context;
-    const nowMs = clock.monotonicMs();
-    this.missingSinceMs ??= nowMs;
-    return nowMs - this.missingSinceMs <= settings.polling.staleAfterSeconds * 1000;
-  }
-
-  /** The machine's turn had no use for the log: when that is missing again, it is worth as long a delay again. */
-  clearMissing(): void {
-    this.missingSinceMs = null;
-  }
-
-  /** Whether this object remembers anything that a new one would not know. */
-  get isWorthKeeping(): boolean {
-    return this.missingSinceMs !== null || this.failed !== null || this.inVain !== null;
-  }
-
-  /** Whether it is to be asked for again by now, for what it did not say before. */
-  get isDue(): boolean {
-    if (this.inVain === null) return true;
-    const { times, at } = this.inVain;
-    const index = Math.min(times, ASK_AGAIN_SECONDS.length) - 1;
-    return this.now - at >= (ASK_AGAIN_SECONDS[index] ?? 0) - EARLY_SECONDS;
-  }
-
-  /**
-   * @param isComplete whether the log says all that led to the reading
-   * @param problem why it says less than it should by now, in words, if it does
-   */
-  recordRead({ purpose }: LogRequest, isComplete: boolean, problem: string | undefined): void {
-    const { activityLog } = this.context;
-    const before = purpose === 'news' ? 0 : (this.inVain?.times ?? 0);
-    this.inVain = isComplete ? null : { times: before + 1, at: this.now };
-    if (problem !== undefined) activityLog.markBehind(this.machineId, problem);
-    else if (isComplete) activityLog.markComplete(this.machineId);
-  }
-
-  private get now(): number {
-    return this.context.clock.nowSeconds();
-  }
-}
-
-/** When what failed may be asked for again, in monotonic milliseconds of the clock; `afterMs` is real time. */
-function restedAtMs(failure: FailedAnswer, clock: Clock): number {
-  const afterMs = failure.kind === 'retry' ? (failure.afterMs ?? 0) : 0;
-  return clock.monotonicMs() + afterMs * clock.speed;
 }
