@@ -105,8 +105,9 @@ export interface CloudClientOptions {
 /** As the operation table spells it, as its sample does, and as it was meant. */
 const MACHINE_INFO_PATHS = ['mahcineInfo', 'MahcineInfo', 'machineInfo'];
 
-/** The bound of most answers: many calls are under way, and a hundred without an end must not take gigabytes. */
 const MIB = 1024 * 1024;
+/** Of most answers: many calls are under way, and a hundred without an end must not take gigabytes. */
+const MAX_ANSWER_BYTES = MIB;
 /** 100,000 machines are 15 MB; one such list is read at a time. */
 const MAX_MACHINE_INFO_BYTES = 32 * MIB;
 /** 30 days of a machine that changes state every minute are 5 MB. */
@@ -152,7 +153,7 @@ export class MachineCloudClient {
     this.basePath = `${pathname.replace(/\/+$/, '')}/api/v1`;
     this.timeoutMs = timeoutMs;
     const surroundings = { timeoutMs, proxy, onCall };
-    const bounds = { maxConnections, maxAnswerBytes: MIB };
+    const bounds = { maxConnections, maxAnswerBytes: MAX_ANSWER_BYTES };
     this.transport = new HttpTransport({ ...surroundings, ...bounds, origin });
     this.tokens = openServiceTokens(token, {
       ...surroundings,

@@ -66,7 +66,7 @@ export class HttpError extends Error {
 
 /** A page as a whole, perhaps behind a byte order mark, an XML declaration and comments. */
 const WEB_PAGE =
-  /^\uFEFF?\s*(<\?xml[^>]*>\s*)?(<!--(?:(?!-->)[^])*-->\s*)*<(!doctype\s+html|html)\b/i;
+  /^\uFEFF?\s*(<\?xml[^>]*>\s*)?(<!--(?:(?!-->)[^])*-->\s*)*<(!doctype\s+html|html)(?=[\s/>[])/i;
 /** What some gateways show of one. The root of an XML document may be called so. */
 const PART_OF_PAGE =
   /^\uFEFF?\s*(<!--(?:(?!-->)[^])*-->\s*)*<(head|body|title|meta|script|style|h1)(?=[\s/>])/i;

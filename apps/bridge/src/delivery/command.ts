@@ -260,7 +260,7 @@ export type Admission =
   | { kind: 'superseded'; detail: string }
   /** Its time has not come; `waitMs` is real time. */
   | { kind: 'not-yet'; waitMs: number }
-  /** It cannot be asked for now, which passes; `afterMs` (real time) is what the service asks to wait, if it does. */
+  /** What judges it cannot be asked for now, which passes. `afterMs`, real time: as the service asks to wait, or null. */
   | { kind: 'unavailable'; why: string; afterMs: number | null };
 
 export type Unavailable = Extract<Admission, { kind: 'unavailable' }>;

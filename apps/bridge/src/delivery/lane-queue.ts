@@ -132,7 +132,7 @@ export class LaneQueue<T extends LaneEntry> {
     return chosen;
   }
 
-  /** Nothing of the machine is under way any more; its next entry goes at `notBeforeMs` at the earliest. */
+  /** Nothing of the machine is under way any more; what waits goes at `notBeforeMs` at the earliest. */
   releaseMachine(machineId: string, quality: CallQuality, notBeforeMs = 0): void {
     const lane = this.laneOf(machineId);
     lane.callEnded(quality, notBeforeMs);

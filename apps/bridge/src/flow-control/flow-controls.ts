@@ -103,7 +103,11 @@ export class FlowControls implements OnModuleDestroy {
     return control?.paused === true ? control : undefined;
   }
 
-  /** Pauses the flow everywhere; returns what held before. Paused already, it stays so since then, for this reason. */
+  /**
+   * Pauses the flow everywhere; returns what held before. Paused already, it stays so since then, for this reason.
+   *
+   * @throws ControlNotTakenError
+   */
   async pause(flow: Flow, reason: string, by: string): Promise<FlowControl | undefined> {
     const before = this.pauseOf(flow);
     const since = before?.since ?? this.clock.nowSeconds();

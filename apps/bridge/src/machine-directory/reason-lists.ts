@@ -53,7 +53,10 @@ export class ReasonLists implements OnApplicationShutdown {
     return known !== undefined && this.isFresh(known) && known.codes.has(reasonId);
   }
 
-  /** Looks up once more a reason that is not listed: a look-up since `sinceMs` (real milliseconds) counts. */
+  /**
+   * Looks a reason that is not listed up once more; a look-up that began after `sinceMs` (real milliseconds, when its
+   * message came) counts. A machine that is not found says nothing of the reason: the service decides.
+   */
   async check(
     machineId: string,
     reasonId: string,

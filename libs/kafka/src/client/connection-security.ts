@@ -23,7 +23,7 @@ export interface ConnectionSecurity {
   fileProblems: () => string[];
 }
 
-/** Looks certificates, keys and passwords up for each new connection, so that files may be replaced meanwhile. */
+/** Looks certificates, keys and passwords up for each new connection: files may be replaced. Open connections stay. */
 export function secureConnections({ tls, sasl }: KafkaSettings): ConnectionSecurity {
   const tlsFiles = tls && new WatchedFiles(tls);
   const login = sasl && new WatchedFiles(sasl);

@@ -102,7 +102,7 @@ export class AssignedPartition {
   private begin: number | undefined;
   private hasBegun = false;
   private hasSought = false;
-  /** The offset whose commit Kafka last acknowledged. */
+  /** The offset that was last committed, by this process or an earlier owner. */
   private acknowledged = 0;
   /** No fetch of the same log begins below this. */
   private floor = 0;
@@ -146,8 +146,9 @@ export class AssignedPartition {
 
   /**
    * Whether a fetch that begins there skips unfinished messages: this process may have asked for it when it owned the
-   * partition before. They are fetched once; where they are gone, the log itself begins later. The end of an empty one
-   * must not count.
+   * partition before. They are fetched once; where they are gone, the log itself begins later.
+   *
+   * @param isEmpty the fetch has no message, and its end must not count
    */
   skips(first: number, isEmpty = false): boolean {
     this.firstFetched ??= first;
@@ -166,7 +167,8 @@ export class AssignedPartition {
   /**
    * Whether a fetch that begins there is of another log: a topic that was recreated or truncated holds other messages
    * under old offsets. A fetch of the same log may begin below the committed offset, because commits go on while it is
-   * sent. Where something is committed, the end says nothing: that of a new leader may be behind for a moment.
+   * sent. Where something is committed, the end says nothing: that of a new leader may be behind for a moment. So a log
+   * that an unclean election has cut behind it is not recognised.
    */
   isAnotherLog(first: number): boolean {
     const { fetchedEnd } = this.progress;
@@ -241,8 +243,11 @@ export class AssignedPartition {
     if (this.firstFetched !== undefined && this.skips(this.firstFetched)) {
       this.progress.forgetFetched();
     }
-    if (left !== undefined) this.progress.inheritProgress(left);
-    if (left !== undefined && left.floor > 0) this.ends.logLoss(left.floor, left.begin);
+    if (left !== undefined) {
+      this.progress.inheritProgress(left);
+      this.acknowledged = Math.max(this.acknowledged, left.floor);
+      if (left.floor > 0) this.ends.logLoss(left.floor, left.begin);
+    }
     this.resumeHandOver('progress');
   }
 

@@ -329,6 +329,16 @@ describe('AssignedPartitions', () => {
       expect(places()).toMatchObject([{ topic: 'a', partition: 0, offset: 100 }]);
     });
 
+    it('keeps it likewise where an earlier owner has committed, and this one nothing', async () => {
+      queues.assignPartitions(new Map([['c', [0]]]), nobodyWaits);
+      fetched(from('c', 0, 100), recordsUpTo(50, 50));
+      recall('c', 0, { ...inherited(undefined), begin: 50, floor: 50 });
+      await until(() => underWay.length === 50);
+      reassign({ c: [0] });
+      fetched(from('c', 0, 80), recordsUpTo(30, 50));
+      expect(underWay.map(({ revoked }) => revoked.aborted)).not.toContain(true);
+    });
+
     it('starts anew where a fetch begins before what is committed', async () => {
       fetched(from('a', 0, 1), recordsUpTo(1));
       await finishAll();

@@ -1,4 +1,4 @@
-import { realDelayMs } from '#libs/clock';
+import { realDelayMs, realNowMs } from '#libs/clock';
 import { leaderNotAvailable, readStableOffsets } from '#libs/kafkajs-patches';
 import type { Admin, KafkaClient, TopicPartition } from '../client/kafka-port.js';
 import { withAdmin } from '../client/with-admin.js';
@@ -9,6 +9,7 @@ import { type OffsetMetadata, parseOffsetMetadata } from './offset-metadata.js';
 const LINGER_MS = 10;
 /** A transaction that has ended sets its offset a moment later. */
 const UNSTABLE_POLL_MS = 50;
+const UNSTABLE_DEADLINE_MS = 10_000;
 
 /** The progress that earlier owners have committed for a partition. */
 export interface CommittedProgress extends OffsetMetadata {
@@ -23,6 +24,9 @@ interface Asked extends TopicPartition {
   reject: (error: unknown) => void;
 }
 
+const UNSTABLE =
+  "a transaction that does not end is about to set the group's offset: end or abort it (kafka-transactions.sh)";
+
 type Found = CommittedProgress | 'leaderless' | 'unstable' | undefined;
 
 /** Fetches committed offsets and their metadata, for many partitions in one request. */
@@ -34,7 +38,11 @@ export class CommittedOffsets {
     private readonly groupId: string,
   ) {}
 
-  /** Undefined where the partition is no more. @throws the broker's error, or that this partition has no leader */
+  /**
+   * Undefined where the partition is no more.
+   *
+   * @throws the broker's error; of this partition alone, that it has no leader, or an offset that does not become stable
+   */
   fetchProgress(topic: string, partition: number): Promise<CommittedProgress | undefined> {
     return new Promise((resolve, reject) => {
       this.asked.push({ topic, partition, resolve, reject });
@@ -43,30 +51,28 @@ export class CommittedOffsets {
   }
 
   private async ask(): Promise<void> {
-    const asked = this.asked;
+    let waiting: readonly Asked[] = this.asked;
     this.asked = [];
     try {
-      const left = await withAdmin(this.kafka, (admin) => this.readStable(admin, asked));
-      asked.forEach(({ resolve, reject }, index) => {
-        const progress = left[index];
-        if (progress === 'leaderless') reject(leaderNotAvailable());
-        else resolve(progress);
+      await withAdmin(this.kafka, async (admin) => {
+        readStableOffsets(admin);
+        const deadlineMs = realNowMs() + UNSTABLE_DEADLINE_MS;
+        for (;;) {
+          const found = await this.read(admin, waiting);
+          waiting = waiting.filter(({ resolve, reject }, index) => {
+            const progress = found[index];
+            if (progress === 'unstable') return true;
+            if (progress === 'leaderless') reject(leaderNotAvailable());
+            else resolve(progress);
+            return false;
+          });
+          if (waiting.length === 0) return;
+          if (realNowMs() > deadlineMs) throw new Error(UNSTABLE);
+          await realDelayMs(UNSTABLE_POLL_MS);
+        }
       });
     } catch (error) {
-      for (const { reject } of asked) reject(error);
-    }
-  }
-
-  private async readStable(
-    admin: Admin,
-    asked: readonly Asked[],
-  ): Promise<Exclude<Found, 'unstable'>[]> {
-    readStableOffsets(admin);
-    for (;;) {
-      const found = await this.read(admin, asked);
-      const stable = found.filter((each) => each !== 'unstable');
-      if (stable.length === found.length) return stable;
-      await realDelayMs(UNSTABLE_POLL_MS);
+      for (const { reject } of waiting) reject(error);
     }
   }
 

@@ -304,7 +304,7 @@ export class CallDrain {
     this.calls.resume();
   }
 
-  /** As for a revocation, then gives up what waits: of one message, a machine may wait while another is called. */
+  /** As for a revocation; only then gives up what waits: a machine of a message may wait while another is called. */
   async drainForStop(): Promise<void> {
     await this.drainCalls(FINISH_DEADLINE_MS, STOP_COMMIT_DEADLINE_MS);
     const closed = this.partitions.closeBuffers();

@@ -156,7 +156,10 @@ export class PendingEntries {
     if (this.failing.size === 0) this.failing = undefined;
   }
 
-  /** Each topic set goes by itself; one that was alone backs off, of whole messages that of their ends. */
+  /**
+   * After a failure each topic set goes by itself; where the transaction was of one alone, that one backs off. Of messages
+   * that go as a whole it is the one of their ends.
+   */
   transactionFailed(entries: readonly TransactionEntry[], untilMs: number): void {
     const areWhole = this.failing !== undefined && new Set(entries.map(topicSetOf)).size > 1;
     const ends = areWhole ? entries.filter(({ isLast }) => isLast) : entries;

@@ -25,7 +25,7 @@ export interface KeyedStateOptions<V, H = void> {
   format?: (value: V) => unknown;
   /** Turns what is stored back into the value, each time it is asked for; undefined for what cannot be read. */
   parse: (json: unknown) => V | undefined;
-  /** Called when a partition is restored, until `state.signal` aborts; returns what holds it until it is lost. */
+  /** Called each time a partition is owned and restored; returns what holds it until `state.signal` aborts. */
   onOwned: (state: InputState<V> & TransactedState<V>) => H;
 }
 
@@ -50,7 +50,8 @@ interface OwnedState<V> {
 export interface InputState<V> extends OwnedState<V> {
   /**
    * Changes what {@link get} shows at once (null forgets the key), and returns the record of it, for the transaction of
-   * the message that led to it. Until that is committed, the next owner of the partition begins without both.
+   * the message that led to it. Until that is committed, the message is not done, and the next
+   * owner of the partition begins without the change.
    */
   put(key: string, value: V | null): OutboundRecord;
 }

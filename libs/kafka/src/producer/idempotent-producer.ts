@@ -49,7 +49,7 @@ export class IdempotentProducer {
     return this.failing.problem(realNowMs());
   }
 
-  /** Resolves with its place once it is acknowledged, after those before it. @throws RecordRefusedError */
+  /** Resolves with its place once it is acknowledged, after those before it. @throws RecordRefusedError, or why it was closed */
   async send(record: OutboundRecord): Promise<RecordPlace> {
     const sent = this.previous.then(() => this.sendUntilAnswered([record]));
     this.previous = sent.catch(() => undefined);

@@ -6,7 +6,10 @@ const MIB = 1024 * 1024;
 
 /** Below the broker's default of 1 MB for a record batch, since a batch too large is refused as a whole. */
 export const MAX_BATCH_BYTES = 512 * 1024;
-/** A record so large came compressed, and goes so: the broker closes the connection on a request beyond 100 MiB. */
+/**
+ * A record so large came compressed, and is sent compressed: a broker closes the connection on a request beyond
+ * `socket.request.max.bytes` (100 MiB), and sent again and again it would stop all others.
+ */
 const COMPRESS_FROM_BYTES = 16 * MIB;
 /** Never sent: that it can be compressed is not certain, and each try takes its size in memory once more. */
 export const MAX_RECORD_BYTES = 48 * MIB;

@@ -73,7 +73,7 @@ export class TransactionalWriter {
     this.opening.catch(() => undefined);
   }
 
-  /** Fences earlier writers: what they had under way is decided then, and offsets read later are the latest. */
+  /** Fences earlier writers: what they had under way is decided then, and stable offsets that are read later are final. */
   fenceEarlierWriters(): Promise<void> {
     return this.writeTransaction([]);
   }

@@ -178,7 +178,7 @@ interface OffsetManager {
 
 export type OffsetManagerClass = new (options: never) => OffsetManager;
 
-/** Goes on at the first record left where the next is deleted. kafkajs commits offset -2, without metadata. */
+/** Goes on at the first record left where the next is deleted. kafkajs commits -2 in place of what is committed. */
 export function withoutDefaultCommits(Base: OffsetManagerClass): OffsetManagerClass {
   return class OffsetManager extends Base {
     override async setDefaultOffset({ topic, partition }: TopicPartition): Promise<void> {

@@ -12,7 +12,7 @@ interface RequestQueue {
 
 export type RequestQueueClass = new (options: never) => RequestQueue;
 
-/** Sets no timer where no request waits: kafkajs sets one for a past time, of which Node 24 warns (#1751). */
+/** Sets no timer where no request waits: kafkajs sets one for a past time, of which Node 24 warns (tulios/kafkajs#1751). */
 export function withoutIdleTimers(Base: RequestQueueClass): RequestQueueClass {
   return class RequestQueue extends Base {
     override scheduleCheckPendingRequests(): void {

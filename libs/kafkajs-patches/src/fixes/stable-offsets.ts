@@ -24,7 +24,7 @@ const DecoderOfKafkajs = require('kafkajs/src/protocol/decoder.js') as new (
 ) => Decoder;
 
 const API_KEY = 9;
-/** The latest that kafkajs knows. */
+/** The latest that kafkajs knows, for brokers before 2.5: what they answer may be older than what they acknowledged. */
 const LATEST = 4;
 /** The first that can be asked to tell where a transaction is about to set an offset, since Kafka 2.5 (KIP-447). */
 const VERSION = 7;
@@ -148,9 +148,9 @@ export type CoordinatedOffsetManagerClass = new (options: never) => {
 };
 
 /**
- * Goes on only where the group's offset stays. Kafka acknowledges a transaction before the group has the offset of it: a
- * consumer of kafkajs that joins anew goes back to the offset before, by milliseconds, or by seconds where brokers end.
- * A partition whose offset is about to change is not fetched, and asked for again before the next fetch.
+ * Goes on only where the group's offset stays. Kafka acknowledges a transaction before the group has its offset: a
+ * consumer of kafkajs that joins anew within milliseconds of it, or seconds where a broker has ended, goes back to the
+ * offset before. A partition whose offset is about to change is not fetched, and asked for again before the next fetch.
  */
 export function withStableBegin(
   Base: CoordinatedOffsetManagerClass,

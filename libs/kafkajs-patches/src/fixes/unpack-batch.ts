@@ -45,7 +45,7 @@ class BatchUnpacker {
   private before: Promise<unknown> = Promise.resolve();
 
   /**
-   * Resolves with the bytes once all are taken; `take` gets what is overwritten afterwards, and may throw to end it.
+   * Resolves with their number once all bytes are taken. What `take` is given is overwritten afterwards; it may throw.
    * @throws UnreadableBatchError when the batch is larger than allowed, or damaged
    */
   unpack(batch: PackedRecords, take: (bytes: Buffer) => void): Promise<number> {

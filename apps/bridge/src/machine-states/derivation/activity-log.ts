@@ -97,7 +97,7 @@ export function durationStart({ lastUpdateTime, durationInMinutes }: MachineStat
   return Math.max(0, lastUpdateTime - Math.max(0, durationInMinutes) * 60);
 }
 
-/** Whether so little is known of the time between that the state before cannot be said to have lasted. */
+/** Whether so little is known between that the state before cannot be said to have lasted: one poll may have failed. */
 export function isUnseen(from: number, to: number): boolean {
   return to - from > START_TOLERANCE_SECONDS + 60;
 }

@@ -35,7 +35,7 @@ export interface TrackedMachine {
   displayName: string;
   factoryId: string;
   factoryName: string;
-  /** What may still be corrected, in order, behind one that will not be; the last is present. Empty at first. */
+  /** What may still be corrected, in order, behind one that will not be; the last is the present one. */
   periods: readonly PublishedPeriod[];
   /** Periods published of late and corrected since: their ids must not be used again. */
   replaced: readonly EventIdentity[];

@@ -66,7 +66,7 @@ export class ActivityLogReader {
     this.incomplete.forget(machineId);
   }
 
-  /** Entries of all windows, `noData` if none, or the first other answer; `hasFailed`: so did the latest read. */
+  /** Entries of all windows, `noData` if none, or the first other answer. `hasFailed`: the latest read came to nothing. */
   async read(
     machineId: string,
     from: number,

@@ -45,7 +45,7 @@ const ENTRIES_PER_ANSWER = 10;
 /** What became of a turn: a poll, undefined where it failed by a defect or its machine has ended; or no call at all. */
 type Served = { poll: Poll | undefined; tookMs: number } | 'passed-over';
 
-/** Polls every machine once an interval, at its own place; it is in the queue or under way: slow, it skips a turn. */
+/** Polls every machine once an interval, at its own place in it. One that is slow skips a turn: no two polls overlap. */
 @Injectable()
 export class PollLoop implements OnApplicationBootstrap, BeforeApplicationShutdown {
   private readonly logger = new Logger('PollLoop');

@@ -21,7 +21,7 @@ import {
 const REVIEW_MS = 1000;
 /** Reviews between two looks at how much waits. */
 const REVIEWS_A_MOVE = 5;
-/** Requests of a partition that wait here; those beyond are written again, so that others need not wait for them. */
+/** Requests of a partition that wait here. Beyond it those that wait longest are written again, behind the others. */
 const MOST_WAITING = 1000;
 
 /**
