@@ -74,7 +74,7 @@ describe('the equipment map', () => {
       /^- \{ plant: "1000", workCentre: "m_02", machineId: "M-002" \} # 0\.95 the same id but for its spelling: /m,
     );
     expect(proposed).toMatch(
-      /^# no machine is like plant 1000, work centre NOWHERE: 1 operations/m,
+      /^# no machine is like plant 1000, work centre NOWHERE: 1 operation, such as of /m,
     );
     replaceMap(`- { plant: "1000", workCentre: "KNOWN", machineId: "M-001" }\n${proposed}`);
     await eventually('the proposal is in use', async () => (await unmapped()).join() === 'NOWHERE');
