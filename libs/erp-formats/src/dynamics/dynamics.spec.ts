@@ -17,10 +17,15 @@ const read = (value: unknown, recordedAt = 17) =>
   readMessages(JSON.stringify(value), { recordedAt, timeZone: 'Europe/Berlin' });
 
 describe('a production order of Dynamics 365', () => {
-  it('gives its status to operations', () => {
-    expect(read(order())[0]?.order).toMatchObject({
-      status: 'released',
-      operations: [{ status: 'released' }],
+  it.each([
+    ['Created', 'planned'],
+    ['Released', 'released'],
+    ['StartedUp', 'started'],
+    ['ReportedFinished', 'completed'],
+  ])('that is %s is %s, and so are its operations', (ProductionOrderStatus, status) => {
+    expect(read(order({ ProductionOrderStatus }))[0]?.order).toMatchObject({
+      status,
+      operations: [{ status }],
     });
   });
 

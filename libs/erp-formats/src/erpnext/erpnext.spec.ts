@@ -13,6 +13,18 @@ const read = (value: unknown, recordedAt = 17) =>
 
 describe('a work order of ERPNext', () => {
   it.each([
+    ['Draft', 'planned'],
+    ['In Process', 'started'],
+    ['Completed', 'completed'],
+    ['Cancelled', 'cancelled'],
+  ])('that is %s is %s, and so is what is pending of it', (text, status) => {
+    expect(read(order({ status: text }))[0]?.order).toMatchObject({
+      status,
+      operations: [{ status }],
+    });
+  });
+
+  it.each([
     ['Pending', 'released'],
     ['Work in Progress', 'started'],
     ['Completed', 'completed'],

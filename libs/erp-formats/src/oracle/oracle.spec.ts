@@ -27,12 +27,16 @@ describe('a work order of Oracle Fusion', () => {
   );
 
   it.each([
-    { WorkOrderSystemStatusCode: 'ORA_ON_HOLD' },
-    { WorkOrderSystemStatusCode: 'ON_HOLD' },
-    { WorkOrderSystemStatusCode: null, WorkOrderStatusCode: 'ON_HOLD' },
-  ])('has its operations held with it: %j', (codes) => {
-    const held = { status: 'held', operations: [{ status: 'held' }] };
-    expect(read(order(codes))[0]?.order).toMatchObject(held);
+    [{ WorkOrderSystemStatusCode: 'ORA_UNRELEASED' }, 'planned'],
+    [{ WorkOrderSystemStatusCode: 'RELEASED' }, 'released'],
+    [{ WorkOrderSystemStatusCode: 'ORA_ON_HOLD' }, 'held'],
+    [{ WorkOrderSystemStatusCode: 'ON_HOLD' }, 'held'],
+    [{ WorkOrderSystemStatusCode: null, WorkOrderStatusCode: 'ON_HOLD' }, 'held'],
+    [{ WorkOrderSystemStatusCode: 'ORA_COMPLETED' }, 'completed'],
+    [{ WorkOrderSystemStatusCode: null, WorkOrderStatusCode: 'ORA_CANCELED' }, 'cancelled'],
+  ])('with %j is %s, and so are its operations', (codes, status) => {
+    const expected = { status, operations: [{ status }] };
+    expect(read(order(codes))[0]?.order).toMatchObject(expected);
   });
 
   it('has the system’s status where its own is the customer’s', () => {

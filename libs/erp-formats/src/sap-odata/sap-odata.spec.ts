@@ -123,6 +123,11 @@ describe('a production order', () => {
   it.each([
     ['OrderIsPartiallyConfirmed', 'started'],
     ['OrderIsLocked', 'held'],
+    ['OrderIsConfirmed', 'completed'],
+    ['OrderIsTechnicallyCompleted', 'completed'],
+    ['OrderIsClosed', 'completed'],
+    ['OrderIsMarkedForDeletion', 'cancelled'],
+    ['OrderIsDeleted', 'cancelled'],
     ['OrderIsPrinted', 'released'],
   ])('that is released, with %s is %s', (flag, status) => {
     expect(read(header({ [flag]: 'X' }))[0]?.status).toBe(status);
