@@ -197,6 +197,12 @@ describe('the terminal', () => {
     });
     expect((view['entries'] as unknown[])[0]).toMatchObject(why);
     expect(view['tile']).toMatchObject({ openStops: [{ state: 'IDLE', endTime: null }] });
+    expect(view['favourites']).toEqual([]);
+    expect(view['reasons']).toEqual([
+      { name: 'Cooling', code: '22' },
+      { name: 'Tool change', code: '23' },
+    ]);
+    expect(view).toHaveProperty('settledUntil');
   });
 
   it('writes a reason once however often it is sent, at once, one after the other, and after a restart', async () => {
