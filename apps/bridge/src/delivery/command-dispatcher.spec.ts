@@ -573,6 +573,7 @@ describe('CommandDispatcher', () => {
           flow.service = hang;
           const [mill] = await flow.submitAll('mill1');
           const [next] = await flow.submitAll('mill2');
+          expect(flow.left).toMatchObject({ busyMachines: 1, waiting: 1 });
           flow.ownership.abort(stopping);
           expect(mill).toEqual({ results: [], ends: [] });
           await flow.reply('mill1', answer);
@@ -593,6 +594,17 @@ describe('CommandDispatcher', () => {
         expect(flow.calls).toEqual([]);
         expect(mill).toEqual({ results: [], ends: ['abandoned'] });
         expect(flow.dispatcher.busyMachines).toBe(0);
+      });
+
+      it('begins no call for what it was too late to begin in time', async () => {
+        flow.slots.pause();
+        const [mill] = await flow.submitAll('mill1');
+        flow.ownership.abort(stopping);
+        expect(mill).toEqual({ results: [], ends: ['abandoned'] });
+        flow.slots.resume();
+        await pass();
+        expect(flow.calls).toEqual([]);
+        expect(flow.left).toEqual(NOTHING);
       });
     });
 
@@ -697,10 +709,16 @@ describe('CommandDispatcher', () => {
       for (const name of ['mill1', 'mill2', 'lathe1']) flow.submit(name);
       await pass(1990);
       expect(new Set(flow.calls.flat())).toEqual(new Set(['lathe1']));
-      await pass(2910);
+      await pass(20);
+      expect(new Set(flow.calls.flat())).toEqual(new Set(['lathe1', 'mill1']));
+      await pass(2890);
       expect(flow.deferred.map(({ machineId }) => machineId)).toEqual(['lathe']);
       await pass(500);
       expect(flow.deferred.map(({ machineId }) => machineId)).toEqual(['lathe', 'mill', 'mill']);
+      flow.service = () => applied;
+      flow.calls.length = 0;
+      await pass(1000);
+      expect(flow.calls.flat().filter((name) => name !== 'lathe1')).toEqual(['mill1', 'mill2']);
     });
 
     it('calls different machines side by side, as many as there are slots', async () => {
@@ -1193,7 +1211,8 @@ describe('CommandDispatcher', () => {
         elsewhere.ownership.abort(stopping);
         await pass();
         expect(lost).toEqual({ results: [], ends: ['abandoned'] });
-        expect(kept).toMatchObject({ results: [{ attempts: 1 }], ends: ['finished'] });
+        const done = { results: [{ kind: 'applied', attempts: 1 }], ends: ['finished'] };
+        expect(kept).toMatchObject(done);
       });
     });
   });
