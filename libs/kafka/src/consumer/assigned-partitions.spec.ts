@@ -280,10 +280,12 @@ describe('AssignedPartitions', () => {
   describe('after a rebalance', () => {
     it('drops what it no longer owns, commits no more of it, and lets no pause greet it when it returns', async () => {
       fetched(from('a', 1), recordsUpTo(1));
+      fetched(from('b', 3), recordsUpTo(1));
       fetched(from('a', 0), recordsUpTo(3000));
       reassign({ a: [1], b: [0] });
       const [kept, ...dropped] = underWay;
       expect(kept?.revoked.aborted).toBe(false);
+      expect(new Set(dropped.map(({ topic }) => topic))).toEqual(new Set(['a', 'b']));
       expect(dropped.every(({ revoked }) => revoked.aborted)).toBe(true);
       expect(resumed).toEqual(['a/0', 'b/3']);
       expect(queues.backlog().map(({ topic, partition }) => `${topic}/${partition}`)).toEqual([
