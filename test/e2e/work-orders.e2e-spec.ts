@@ -126,5 +126,7 @@ describe('work orders', () => {
     await answers.find('its dead letter', ({ topic, key }) => {
       return topic === DEAD_LETTERS && key?.toString() === 'J';
     });
+    // those of D and J
+    expect(await plant.kafka.topics.count(DEAD_LETTERS)).toBe(2);
   });
 });
