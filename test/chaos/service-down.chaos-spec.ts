@@ -91,7 +91,7 @@ describe('a service that is down', () => {
       return [outage.name, await outlive(plant, outage)];
     });
     aftermaths = new Map(await Promise.all(outlived));
-  }, 400_000);
+  }, 700_000);
 
   afterAll(() => Promise.all(plants.map((plant) => plant.close())));
 
