@@ -65,7 +65,7 @@ describe('an offset that a transaction is about to set', () => {
       .sort();
   };
 
-  it('is left out where stable ones are asked for, and is told by others as before', async () => {
+  it('is left out where stable offsets are asked for; other clients get the one before', async () => {
     const stable = await openAdmin();
     readStableOffsets(stable);
     expect(await offsets(stable)).toEqual(['1: 1']);
