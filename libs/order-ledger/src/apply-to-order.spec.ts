@@ -202,6 +202,7 @@ describe('a snapshot of an order', () => {
     ['of a topic that has been made anew, and as old', [0, 2, 2], [0, 1, 60_002], 100, true],
     ['as old, and recorded later in another partition', [0, 9, 4], [1, 1, 5], 100, true],
     ['as old, and recorded earlier in another partition', [0, 9, 4], [1, 1, 3], 100, false],
+    ['newer, and recorded earlier in another partition', [0, 9, 4], [1, 1, 3], 101, true],
   ])('%s: partition, offset and time %j, then %j, and changed at %i', (_, ...row) => {
     const [first, second, changedAt, counts] = row;
     const ledger = new Ledger();
