@@ -1407,6 +1407,20 @@ describe('CommandDispatcher', () => {
       expect(flow.dispatcher.pausedBecause).toBe('HTTP 429');
     });
 
+    it('does not pause for that while another command waits for a slot', async () => {
+      flow = new Flow({ slots: new CallSlots(1) });
+      flow.service = () => awayFor(AN_HOUR_MS);
+      for (const name of ['a1', 'b1']) flow.submit(name);
+      await pass();
+      expect(flow.slots.tryAcquire()).toBe(true);
+      flow.submit('c1');
+      await pass(10_000);
+      expect(flow.dispatcher.pausedBecause).toBeUndefined();
+      flow.slots.release();
+      await pass(1000);
+      expect(flow.dispatcher.pausedBecause).toBe('HTTP 429');
+    });
+
     it('begins no call in a slot that comes when it is paused already', async () => {
       flow = new Flow({ slots: new CallSlots(1) });
       flow.service = hang;
