@@ -187,7 +187,7 @@ describe("entries of the terminal's page", () => {
       terminal.setLink('up');
       await page.clock.runFor(1_000);
     }
-    await page.locator('.reason-button').first().waitFor({ timeout: 30_000 });
+    await page.locator('.reason-button').first().waitFor();
     expect(terminal.streams).toBe(streams);
   });
 

@@ -86,7 +86,7 @@ describe("the terminal's page over a long shift", () => {
     await page.getByRole('button', { name: 'Sign out' }).focus();
     for (let presses = 0; presses < 4; presses++) await page.keyboard.down('Enter');
     await page.keyboard.up('Enter');
-    await page.getByRole('button', { name: 'Tap again' }).waitFor({ timeout: 5_000 });
+    await page.getByRole('button', { name: 'Tap again' }).waitFor();
     expect(await tokenField().count()).toBe(0);
   });
 
@@ -100,17 +100,15 @@ describe("the terminal's page over a long shift", () => {
       await page.goto(`${terminal.url}#/stops`);
       await shown.giveReason(NAME, '13');
       terminal.proxy = proxy;
-      await page.waitForResponse((response) => response.url().endsWith('/api/reasons'), {
-        timeout: 15_000,
-      });
+      await page.waitForResponse((response) => response.url().endsWith('/api/reasons'));
       await page.goto(`${terminal.url}#/machine/M-003`);
       await page.getByRole('button', { name: 'Settings' }).click();
       await page.getByRole('button', { name: 'Sign out' }).click();
       await page.getByRole('button', { name: 'Tap again' }).click();
-      await page.getByText('The server does not answer. Try again.').waitFor({ timeout: 5_000 });
+      await page.getByText('The server does not answer. Try again.').waitFor();
       await page.goto(`${terminal.url}#/stops`);
       terminal.proxy = undefined;
-      await shown.status(NAME, 'applied').waitFor({ timeout: 20_000 });
+      await shown.status(NAME, 'applied').waitFor();
     },
   );
 
@@ -218,7 +216,7 @@ describe("the terminal's page over a long shift", () => {
     await other.getByRole('button', { name: 'Nobody registered' }).click();
     await other.getByRole('textbox').fill('E-4712');
     await other.getByRole('button', { name: 'Register', exact: true }).click();
-    await shown.page.getByRole('button', { name: 'E-4712' }).waitFor({ timeout: 5_000 });
+    await shown.page.getByRole('button', { name: 'E-4712' }).waitFor();
   });
 
   it('follows as who has registered meanwhile a server that is starting', async () => {
@@ -267,7 +265,7 @@ describe("the terminal's page over a long shift", () => {
     // shorter than the silence after which a page connects anew, and is told the time of before
     await shown.page.clock.runFor(12_000);
     await shown.page.locator('.clock', { hasText: '00:0' }).waitFor();
-    await state.filter({ hasText: /since Mon \d/ }).waitFor({ timeout: 5_000 });
+    await state.filter({ hasText: /since Mon \d/ }).waitFor();
   });
 
   it('is loaded from its server where the browser cannot read what it has kept', async () => {

@@ -759,7 +759,7 @@ describe("the terminal's page", () => {
       terminal.expireSession();
       await scan(page, 'E-4711');
       await page.getByText('Sign in this station').first().waitFor();
-      await page.locator('.reason-button[data-code="16"]').first().click({ timeout: 5_000 });
+      await page.locator('.reason-button[data-code="16"]').first().click();
       await signIn();
       await page.getByText('E-4711 is registered.').waitFor();
       await afterUndo();
