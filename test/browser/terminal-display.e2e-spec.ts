@@ -70,6 +70,17 @@ describe("what the terminal's page shows", () => {
     }
   });
 
+  it('is a machine named in whole words beside many orders', async () => {
+    const tile = shown.terminal.tileOf(STANDING);
+    tile.displayName = LONG;
+    tile.workingOrders = Array.from({ length: 12 }, (_, index) => `45000123${10 + index}-0010`);
+    await shown.open(`#/machine/${STANDING}`, { viewport: { width: 600, height: 800 } });
+    const title = shown.page.locator('.machine-title');
+    await title.waitFor();
+    await screenshot(shown.page, 'machine-many-orders');
+    expect((await title.boundingBox())!.width).toBeGreaterThan(300);
+  });
+
   it('has times as they are beside names that are written from right to left', async () => {
     const [list] = shown.terminal.plant.reasons.lists;
     list!.find(({ code }) => code === '31')!.name = ARABIC;
@@ -110,10 +121,10 @@ describe("what the terminal's page shows", () => {
     expect(await choices.count()).toBe(1);
   });
 
-  it('is as large on a wall of 4K, whatever has room there', async () => {
-    const letters = async (count: number, times: number): Promise<number> => {
+  it('is as large on a wall of 4K, and no larger on a wide one, whatever has room there', async () => {
+    const letters = async (count: number, times: number, wall = WALL): Promise<number> => {
       shown.terminal.plant = fakePlant(count);
-      const viewport = { width: times * WALL.width, height: times * WALL.height };
+      const viewport = { width: times * wall.width, height: times * wall.height };
       await shown.open('#/wall', { viewport });
       const last = shown.page.locator('.tile').nth(count - 1);
       await last.waitFor();
@@ -133,6 +144,7 @@ describe("what the terminal's page shows", () => {
       const small = await letters(count, 1);
       expect(await letters(count, 2)).toBeGreaterThan(times * small);
     }
+    await letters(16, 1, { width: 3440, height: 1440 });
     await shown.open('#/wall');
   });
 
