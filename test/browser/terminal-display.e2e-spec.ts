@@ -244,6 +244,10 @@ describe("what the terminal's page shows", () => {
     expect(others).not.toContain(stops);
     const [newest, longest] = await looks(shown.page.locator('.segments button'));
     expect(newest).not.toBe(longest);
+    await buttons().last().click();
+    await shown.page.getByRole('button', { name: 'Split' }).click();
+    const slider = shown.page.getByRole('slider');
+    expect(await slider.evaluate((it) => getComputedStyle(it).borderTopStyle)).toBe('solid');
   });
 
   it('has times under the course of a shift that are read where the system chooses a dark ground', async () => {

@@ -165,6 +165,13 @@ describe("the terminal's page", () => {
       await page.getByRole('button', { name: '1 minute later' }).click();
       await slider.focus();
       await page.keyboard.press('ArrowRight');
+      for (const [key, wanted] of [
+        ['PageUp', at + 720],
+        ['PageDown', at + 120],
+      ] as const) {
+        await page.keyboard.press(key);
+        await eventually(key, async () => Number(await slider.inputValue()) === wanted);
+      }
       await page.locator('.reason-button[data-code="14"]').first().click();
       await page.locator('.reason-button[data-code="16"]').first().click();
       await afterUndo();

@@ -6,6 +6,9 @@ import { formats, strings } from '../state/store.js';
 import { Icon } from './icons.js';
 import { Button, Segments } from './controls.js';
 
+/** A slider by itself goes a tenth of its length. */
+const PAGE_STEPS: Record<string, number> = { PageDown: -600, PageUp: 600 };
+
 interface SplitProps {
   period: Period;
   state: string;
@@ -44,6 +47,12 @@ export function SplitStrip(props: SplitProps): JSX.Element {
           value={at}
           aria-label={words.splitAt}
           aria-valuetext={time(at)}
+          onKeyDown={(event) => {
+            const step = PAGE_STEPS[event.key];
+            if (step === undefined) return;
+            event.preventDefault();
+            moveTo((before) => before + step);
+          }}
           onInput={({ currentTarget: { valueAsNumber } }) => moveTo(() => valueAsNumber)}
         />
         <Button onClick={() => moveTo((before) => before + 60)}>
