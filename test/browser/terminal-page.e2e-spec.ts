@@ -774,6 +774,18 @@ describe("the terminal's page", () => {
       expect(terminal.operators).toEqual(['E-4711']);
     });
 
+    it('is registered by a badge that does not move where a stop is split', async () => {
+      await openWithClock();
+      await rowOf(NAME).locator('button.stop-main').last().click();
+      await page.getByRole('button', { name: 'Split' }).click();
+      const slider = page.getByRole('slider');
+      const at = await slider.inputValue();
+      await slider.focus();
+      await scan(page, '0471');
+      await page.getByText('0471 is registered.').waitFor();
+      expect(await slider.inputValue()).toBe(at);
+    });
+
     it('presses the space bar all the same, once each time', async () => {
       await open();
       const several = page.getByRole('button', { name: 'Select several' });

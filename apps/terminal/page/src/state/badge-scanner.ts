@@ -78,6 +78,8 @@ function swallow(event: KeyboardEvent): void {
 /** The first characters were typed before it was clear that they are a badge. */
 function removeTyped(field: Element | null, badge: string): void {
   if (!(field instanceof HTMLInputElement || field instanceof HTMLTextAreaElement)) return;
+  // its value is where it stands
+  if (field.type === 'range') return;
   for (let length = badge.length; length > 0; length--) {
     if (!field.value.endsWith(badge.slice(0, length))) continue;
     field.value = field.value.slice(0, -length);
