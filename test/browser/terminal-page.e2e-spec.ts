@@ -786,6 +786,24 @@ describe("the terminal's page", () => {
       expect(await slider.inputValue()).toBe(at);
     });
 
+    it('is registered late without closing what was opened meanwhile', async () => {
+      await open();
+      let answer = (): void => undefined;
+      const held = new Promise<void>((resolve) => (answer = resolve));
+      await page.route('**/api/session/operator', async (route) => {
+        await held;
+        await route.continue();
+      });
+      await page.getByRole('button', { name: 'Nobody registered' }).click();
+      await page.getByRole('textbox').fill('E-4711');
+      await page.getByRole('button', { name: 'Register', exact: true }).click();
+      await page.keyboard.press('Escape');
+      await page.getByRole('button', { name: 'Settings' }).click();
+      answer();
+      await page.getByText('E-4711 is registered.').waitFor();
+      expect(await page.getByRole('dialog', { name: 'Settings' }).count()).toBe(1);
+    });
+
     it('presses the space bar all the same, once each time', async () => {
       await open();
       const several = page.getByRole('button', { name: 'Select several' });

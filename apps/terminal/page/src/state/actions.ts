@@ -43,6 +43,11 @@ export function closeSheet(): void {
   sheet.value = null;
 }
 
+/** What waited for an answer closes no sheet that was opened meanwhile. */
+export function closeSheetOf(kind: Sheet['kind']): void {
+  if (sheet.peek()?.kind === kind) closeSheet();
+}
+
 /** Which reason is given for which period of a stop. */
 export interface GivenReason {
   target: Target;
@@ -109,7 +114,7 @@ export async function registerOperator(operator: string | null): Promise<boolean
     if (answer.kind === 'signIn') {
       toRegister = operator === null ? null : { operator, shiftEnd: shiftEndNow() };
       // the sign-in lies behind it; a reason or a note that was begun comes first
-      if (sheet.peek()?.kind === 'operator') closeSheet();
+      closeSheetOf('operator');
       showToast(words.signIn, true);
       return false;
     }

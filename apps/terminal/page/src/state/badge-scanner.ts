@@ -1,4 +1,4 @@
-import { closeSheet, registerOperator, sheet } from './actions.js';
+import { closeSheetOf, registerOperator } from './actions.js';
 import { BadgeReader, MAX_GAP_MS } from '../model/badge-reader.js';
 import { signInNeeded } from './store.js';
 
@@ -33,7 +33,7 @@ export function listenForBadges(): void {
       if (outcome.badge === null) return;
       removeTyped(document.activeElement, outcome.badge);
       void registerOperator(outcome.badge).then((done) => {
-        if (done && sheet.peek()?.kind === 'operator') closeSheet();
+        if (done) closeSheetOf('operator');
       });
     },
     { capture: true },

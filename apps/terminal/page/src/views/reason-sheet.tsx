@@ -1,7 +1,7 @@
 import type { JSX } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import {
-  closeSheet,
+  closeSheetOf,
   type GivenReason,
   selection,
   submitReasons,
@@ -59,7 +59,7 @@ export function ReasonSheet({ targets }: { targets: readonly Target[] }): JSX.El
     isGiven.current = true;
     await submitReasons(given, operatingSeconds > 0);
     selection.value = null;
-    closeSheet();
+    closeSheetOf('reason');
   };
   const choose = (reasonId: string): void => {
     if (operatingSeconds > 0 && armed !== reasonId) {

@@ -1,7 +1,7 @@
 import type { ComponentChildren, JSX } from 'preact';
 import { useRef, useState } from 'preact/hooks';
 import type { Session } from '../../../src/api/index.js';
-import { closeSheet, registerOperator, submitNote } from '../state/actions.js';
+import { closeSheet, closeSheetOf, registerOperator, submitNote } from '../state/actions.js';
 import { type Failure, call } from '../state/api-client.js';
 import { type Language, LANGUAGES } from '../model/strings.js';
 import { Sheet } from '../parts/sheet.js';
@@ -47,7 +47,7 @@ function Form(props: {
 }
 
 async function register(name: string | null): Promise<void> {
-  if (await registerOperator(name)) closeSheet();
+  if (await registerOperator(name)) closeSheetOf('operator');
 }
 
 export function OperatorSheet(): JSX.Element {
@@ -91,7 +91,7 @@ export function NoteSheet(props: { machineId: string; machineName: string }): JS
           if (isSaved.current) return;
           isSaved.current = true;
           keptHere.set(draft, '');
-          void submitNote(machineId, machineName, text).then(closeSheet);
+          void submitNote(machineId, machineName, text).then(() => closeSheetOf('note'));
         }}
       >
         <label class="field column">
