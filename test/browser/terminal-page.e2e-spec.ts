@@ -767,6 +767,8 @@ describe("the terminal's page", () => {
       await scan(page, 'E-4711');
       await page.getByText('Sign in this station').first().waitFor();
       await page.locator('.reason-button[data-code="16"]').first().click();
+      // what lies behind an open sheet takes no text
+      await expectCount(page.getByRole('dialog'), 0);
       await signIn();
       await page.getByText('E-4711 is registered.').waitFor();
       await afterUndo();
