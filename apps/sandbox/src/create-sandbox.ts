@@ -176,5 +176,5 @@ function describeService(app: NestFastifyApplication): OpenAPIObject {
 
 /** 1 MiB; a larger body is answered with 413. */
 const BODY_LIMIT = 1024 * 1024;
-/** A bridge has 161, and 10,241 with `MACHINE_CLOUD_MAX_CONCURRENCY=4096`; any further one is closed. */
-const MAX_CONNECTIONS = 12_000;
+/** A bridge has 161, and so many with `MACHINE_CLOUD_MAX_CONCURRENCY` of some 790; any further one is closed. */
+const MAX_CONNECTIONS = 2000;
