@@ -25,8 +25,8 @@ const DecoderOfKafkajs = require('kafkajs/src/protocol/decoder.js') as new (
 
 const API_KEY = 9;
 /** The latest that kafkajs knows, for brokers before 2.5: what they answer may be older than what they acknowledged. */
-const LATEST = 4;
-/** The first that can be asked to tell where a transaction is about to set an offset, since Kafka 2.5 (KIP-447). */
+const OF_KAFKAJS = 4;
+/** The first that can say where a transaction is about to set an offset, since Kafka 2.5 (KIP-447). */
 const VERSION = 7;
 const UNSTABLE_OFFSET_COMMIT = 88;
 
@@ -66,8 +66,11 @@ const onlyStable = new WeakSet<readonly AskedTopic[]>();
 
 /** Adds a version of the request that leaves partitions out while a transaction is about to set their offsets. */
 export function withStableOffsets(offsetFetch: OffsetFetch): OffsetFetch {
-  const { parse } = offsetFetch.protocol({ version: LATEST })({ groupId: '', topics: [] }).response;
-  const latest = (asked: Asked) => ({
+  const { parse } = offsetFetch.protocol({ version: OF_KAFKAJS })({
+    groupId: '',
+    topics: [],
+  }).response;
+  const newer = (asked: Asked) => ({
     request: {
       ...{ apiKey: API_KEY, apiVersion: VERSION, apiName: 'OffsetFetch' },
       encode: () => Promise.resolve(encode(asked)),
@@ -80,7 +83,9 @@ export function withStableOffsets(offsetFetch: OffsetFetch): OffsetFetch {
   return {
     versions: [...offsetFetch.versions, String(VERSION)],
     protocol: ({ version }) =>
-      version === VERSION ? latest : offsetFetch.protocol({ version: Math.min(version, LATEST) }),
+      version === VERSION
+        ? newer
+        : offsetFetch.protocol({ version: Math.min(version, OF_KAFKAJS) }),
   };
 }
 
@@ -95,7 +100,7 @@ function encode({ groupId, topics }: Asked): Encoder {
       .writeUVarIntArray(partitions.map(({ partition }) => encoder().writeInt32(partition)))
       .writeUVarInt(NO_TAGS),
   );
-  // The first are of the header, which kafkajs ends before them.
+  // The first tagged fields are those of the header, which kafkajs writes without any.
   return encoder()
     .writeUVarInt(NO_TAGS)
     .writeUVarIntString(groupId)
