@@ -10,6 +10,7 @@ import {
   readStableOffsets,
   type Transaction,
 } from '#libs/kafkajs-patches';
+import { CommittedOffsets } from './committed-offsets.js';
 import { eventually } from './testing/wait.js';
 
 const RECORDS = 10;
@@ -72,6 +73,15 @@ describe('an offset that a transaction is about to set', () => {
     expect(await offsets(await openAdmin())).toEqual(['0: 1', '1: 1']);
     await transaction.commit();
     await eventually('it is set', async () => (await offsets(stable)).join() === '0: 5,1: 1');
+  });
+
+  it('is waited for by who takes its partition over, with an end, and holds up no other', async () => {
+    const committed = new CommittedOffsets(kafka, groupId);
+    const isRefused = expect(committed.fetchProgress(topic, 0)).rejects.toThrow('does not end');
+    expect(await committed.fetchProgress(topic, 1)).toMatchObject({ begin: 1 });
+    await isRefused;
+    await transaction.commit();
+    expect(await committed.fetchProgress(topic, 0)).toMatchObject({ begin: 5 });
   });
 
   it.each([
