@@ -45,16 +45,19 @@ describe('a service that fails', () => {
     await eventually('a later one as well', () => outcomesOf('M-005').includes(deferred));
     await plant.sandbox.clearFaults();
     await plant.sandbox.listBecomes('M-003', ['4712']);
-    await eventually('it is applied', () =>
-      outcomesOf('M-003').includes('work-order-list.applied.v1'),
-    );
+    for (const machineId of ['M-003', 'M-005']) {
+      await eventually(`the list of ${machineId} is applied`, () =>
+        outcomesOf(machineId).includes('work-order-list.applied.v1'),
+      );
+    }
     expect(outcomesOf('M-003')).toEqual([deferred, 'work-order-list.applied.v1']);
   });
 
   it('reports how much waits in Kafka, also while it fetches no more', async () => {
+    const isLag = new RegExp(`input_lag_messages\\{.*${TOPICS.downtimeReasons}`);
     const lag = async (): Promise<number> => {
       const metrics = await (await fetch(`${plant.bridgeUrl}/metrics`)).text();
-      const lines = metrics.split('\n').filter((line) => line.includes('input_lag_messages{'));
+      const lines = metrics.split('\n').filter((line) => isLag.test(line));
       return lines.reduce((sum, line) => sum + Number(line.split(' ').at(-1)), 0);
     };
     const reason = { machineId: 'M-006', reasonId: '22', startTime: 1_763_680_000 };
