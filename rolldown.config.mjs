@@ -9,6 +9,13 @@ const BUNDLE = join(DIST, 'bundle');
 const COMPILED = /[\\/]dist[\\/](apps|libs)[\\/].+\.js$/;
 const INSTALLED = /[\\/]node_modules[\\/]/;
 const MAP_COMMENT = /\n\/\/# sourceMappingURL=.*\s*$/;
+/** What V8 has compiled is kept for the next start: from Node 22 on, and where the folder can be written. */
+const MAIN = `import module from 'node:module';
+import { fileURLToPath } from 'node:url';
+
+module.enableCompileCache?.(fileURLToPath(new URL('../../../compile-cache', import.meta.url)));
+await import('BUNDLED');
+`;
 
 const mainOf = (app) => `apps/${app}/src/main.js`;
 const apps = readdirSync(join(DIST, 'apps')).filter((app) => existsSync(join(DIST, mainOf(app))));
@@ -54,7 +61,7 @@ function finishFiles(_, files) {
   for (const file of Object.values(files)) {
     const { fileName, name, type } = file;
     if (file.isEntry) {
-      const source = `import '../../../${fileName}';\n`;
+      const source = MAIN.replace('BUNDLED', `../../../${fileName}`);
       this.emitFile({ type: 'asset', fileName: mainOf(name), source });
     }
     // Node reads the map of a file as it loads it, and keeps it: 5 MB of what nobody here debugs
