@@ -1,16 +1,9 @@
 import { type ArgumentsHost, Catch, type ExceptionFilter, Logger } from '@nestjs/common';
-import { BaseExceptionFilter, NestFactory } from '@nestjs/core';
-import { FastifyAdapter, type NestFastifyApplication } from '@nestjs/platform-fastify';
+import { BaseExceptionFilter } from '@nestjs/core';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { throwError } from 'rxjs';
 import type { BridgeSettings } from '#libs/config';
-import {
-  acceptEmptyJson,
-  DATA_HEADERS,
-  isCutOff,
-  SERVER_CHECKS,
-  SERVER_TIMEOUT,
-} from '#libs/http-api';
+import { acceptEmptyJson, createHttpApp, DATA_HEADERS, isCutOff } from '#libs/http-api';
 import { KafkaConsumerStrategy } from '#libs/kafka';
 import { jsonLogger } from '#libs/logging';
 import { openTracing } from '#libs/tracing';
@@ -28,8 +21,6 @@ export interface Bridge {
 const BODY_LIMIT = 16 * 1024;
 /** Probes, scrapers and a few readers; more than that must not cost memory that commands need. */
 const MAX_CONNECTIONS = 256;
-/** Fastify's own limit of 100 characters would hide machines with longer ids; they have up to 256. */
-const LONGEST_PATH_PARAMETER = 1024;
 const logger = new Logger('Bridge');
 
 /** Puts a bridge together from its settings; nothing runs before {@link Bridge.start}. */
@@ -40,26 +31,14 @@ export async function createBridge(settings: BridgeSettings): Promise<Bridge> {
     groupId: kafka.groupId,
     baseUrl: machineCloud.baseUrl,
   });
-  const app = await NestFactory.create<NestFastifyApplication>(
-    BridgeModule.with(settings, tracing),
-    // A client that never finishes its request must not hold up a stop.
-    new FastifyAdapter({
-      forceCloseConnections: true,
-      bodyLimit: BODY_LIMIT,
-      ...SERVER_TIMEOUT,
-      http: SERVER_CHECKS,
-      routerOptions: { maxParamLength: LONGEST_PATH_PARAMETER },
-    }),
-    { logger: jsonLogger(settings.logLevel), abortOnError: false },
-  );
+  const app = await createHttpApp(BridgeModule.with(settings, tracing), {
+    bodyLimit: BODY_LIMIT,
+    maxConnections: MAX_CONNECTIONS,
+    headers: DATA_HEADERS,
+    logger: jsonLogger(settings.logLevel),
+  });
   acceptEmptyJson(app);
   const strategy = app.get(KafkaConsumerStrategy);
-  const http = app.getHttpAdapter().getInstance();
-  http.server.maxConnections = MAX_CONNECTIONS;
-  http.addHook('onRequest', (_, reply, done) => {
-    void reply.headers(DATA_HEADERS);
-    done();
-  });
   app.useGlobalFilters(new HandOnExceptionsFilter(app.getHttpAdapter()));
   app.connectMicroservice({ strategy }, { inheritAppConfig: true });
   return {

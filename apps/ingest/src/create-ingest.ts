@@ -1,18 +1,10 @@
 import 'reflect-metadata';
 import { Server as TlsServer } from 'node:tls';
 import { Logger } from '@nestjs/common';
-import { NestFactory } from '@nestjs/core';
-import { FastifyAdapter, type NestFastifyApplication } from '@nestjs/platform-fastify';
 import { afterRealMs, everyRealMs } from '#libs/clock';
 import type { IngestSettings, IngestTls } from '#libs/config';
 import { MAX_BODY_BYTES } from '#libs/contracts';
-import {
-  ApiErrorFilter,
-  DATA_HEADERS,
-  REFUSED_ADDRESSES,
-  SERVER_CHECKS,
-  SERVER_TIMEOUT,
-} from '#libs/http-api';
+import { ApiErrorFilter, createHttpApp, DATA_HEADERS, REFUSED_ADDRESSES } from '#libs/http-api';
 import { jsonLogger } from '#libs/logging';
 import { SenderAccess } from './access/sender-access.js';
 import { Callbacks } from './callbacks/callbacks.js';
@@ -41,28 +33,18 @@ const logger = new Logger('Ingest');
 /** Puts the program together from its settings; nothing runs before {@link Ingest.start}. */
 export async function createIngest(settings: IngestSettings): Promise<Ingest> {
   const tls = settings.tls?.value;
-  const app = await NestFactory.create<NestFastifyApplication>(
-    IngestModule.with(settings),
-    new FastifyAdapter({
-      bodyLimit: MAX_BODY_BYTES,
-      ...SERVER_TIMEOUT,
-      ...REFUSED_ADDRESSES,
-      forceCloseConnections: 'idle',
-      return503OnClosing: false,
-      ...(tls === undefined
-        ? { http: SERVER_CHECKS }
-        : { https: { ...SERVER_CHECKS, ...secureContext(tls) } }),
-    }),
-    { logger: jsonLogger(settings.logLevel), abortOnError: false, bodyParser: false },
-  );
+  const app = await createHttpApp(IngestModule.with(settings), {
+    bodyLimit: MAX_BODY_BYTES,
+    maxConnections: MAX_CONNECTIONS,
+    headers: DATA_HEADERS,
+    tls: tls && secureContext(tls),
+    logger: jsonLogger(settings.logLevel),
+    bodyParser: false,
+    fastify: { ...REFUSED_ADDRESSES, forceCloseConnections: 'idle', return503OnClosing: false },
+  });
   app.useGlobalFilters(new ApiErrorFilter());
   const instance = app.getHttpAdapter().getInstance();
   const { server } = instance;
-  server.maxConnections = MAX_CONNECTIONS;
-  instance.addHook('onRequest', (_, reply, done) => {
-    void reply.headers(DATA_HEADERS);
-    done();
-  });
   addAdmission(app);
   // A sender that used its connection again would not know what became of its request.
   let isClosing = false;

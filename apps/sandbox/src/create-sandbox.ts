@@ -1,8 +1,7 @@
 import 'reflect-metadata';
 import { ConsoleLogger, Logger, type LogLevel as NestLogLevel } from '@nestjs/common';
 import type { FastifyInstance } from 'fastify';
-import { NestFactory } from '@nestjs/core';
-import { FastifyAdapter, type NestFastifyApplication } from '@nestjs/platform-fastify';
+import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import { DocumentBuilder, type OpenAPIObject, SwaggerModule } from '@nestjs/swagger';
 import { Clock, ShiftCalendar } from '#libs/clock';
 import {
@@ -11,7 +10,7 @@ import {
   loadSandboxSettings,
   type LogLevel,
 } from '#libs/config';
-import { acceptEmptyJson, SERVER_CHECKS, SERVER_TIMEOUT } from '#libs/http-api';
+import { acceptEmptyJson, createHttpApp } from '#libs/http-api';
 import { ServiceGate } from './control/service-gate.js';
 import { errorBody, ErrorBodyFilter } from './http/error-body.js';
 import { Plant, type PlantMachine } from './plant/plant.js';
@@ -23,9 +22,6 @@ import { OPERATIONS } from './service/operations.js';
 import { ServiceModule } from './service/service.module.js';
 import { TokenRegistry } from './service/token-registry.js';
 import { followTokensFile, readTokensFile } from './service/tokens-file.js';
-
-/** Fastify's own limit of 100 characters would hide machines with longer ids from the control API. */
-const LONGEST_PATH_PARAMETER = 1024;
 
 /** The lowest level of Nest's that is shown; its own start-up lines are of level `log`. */
 const SHOWN_FROM: Readonly<Record<LogLevel, NestLogLevel[]>> = {
@@ -63,9 +59,13 @@ export async function createSandbox(
     tokens: new TokenRegistry(settings.token),
   };
   const stopFollowing = followTokens(settings, world.tokens);
-  const app = await createApplication(settings, world);
+  const app = await createHttpApp(SandboxModule.of(world), {
+    bodyLimit: BODY_LIMIT,
+    maxConnections: MAX_CONNECTIONS,
+    bodyParser: false,
+    logger: new ConsoleLogger({ logLevels: SHOWN_FROM[settings.logLevel] }),
+  });
   const instance = app.getHttpAdapter().getInstance();
-  instance.server.maxConnections = MAX_CONNECTIONS;
   instance.addHook('onClose', (_, done) => {
     stopFollowing();
     done();
@@ -79,26 +79,6 @@ export async function createSandbox(
   refuseOtherMethods(instance);
   serveOpenApi(app);
   return app;
-}
-
-function createApplication(
-  settings: LoadedSettings,
-  world: SandboxWorld,
-): Promise<NestFastifyApplication> {
-  // a call that hangs on purpose must not keep the sandbox from closing
-  const adapter = new FastifyAdapter({
-    bodyLimit: BODY_LIMIT,
-    ...SERVER_TIMEOUT,
-    http: SERVER_CHECKS,
-    forceCloseConnections: true,
-    routerOptions: { maxParamLength: LONGEST_PATH_PARAMETER },
-  });
-  const logger = new ConsoleLogger({ logLevels: SHOWN_FROM[settings.logLevel] });
-  return NestFactory.create<NestFastifyApplication>(SandboxModule.of(world), adapter, {
-    bodyParser: false,
-    abortOnError: false,
-    logger,
-  });
 }
 
 /** Sets each answer's Date header by the service's clock. Install after the hooks that delay answers. */

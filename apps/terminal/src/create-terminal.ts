@@ -1,15 +1,7 @@
 import 'reflect-metadata';
 import { Logger } from '@nestjs/common';
-import { NestFactory } from '@nestjs/core';
-import { FastifyAdapter, type NestFastifyApplication } from '@nestjs/platform-fastify';
 import type { TerminalSettings } from '#libs/config';
-import {
-  acceptEmptyJson,
-  ApiErrorFilter,
-  REFUSED_ADDRESSES,
-  SERVER_CHECKS,
-  SERVER_TIMEOUT,
-} from '#libs/http-api';
+import { acceptEmptyJson, ApiErrorFilter, createHttpApp, REFUSED_ADDRESSES } from '#libs/http-api';
 import { jsonLogger } from '#libs/logging';
 import { servePage } from './http/page-files.js';
 import { PlantFeed } from './kafka/plant-feed.js';
@@ -32,8 +24,6 @@ export interface Terminal extends Pick<TerminalSettings, 'unsupported'> {
 const BODY_LIMIT = 64 * 1024;
 /** Five for each of 400 pages, more than a plant has screens. */
 const MAX_CONNECTIONS = 2_000;
-/** Fastify's own limit of 100 characters would hide machines with longer ids; they have up to 256. */
-const LONGEST_PATH_PARAMETER = 1024;
 /** The page is of one piece and of this server alone: nothing inline, nothing from elsewhere, in nobody's frame. */
 const HEADERS = {
   'content-security-policy':
@@ -48,27 +38,21 @@ const logger = new Logger('Terminal');
 
 /** Puts a terminal together from its settings; nothing runs before {@link Terminal.start}. */
 export async function createTerminal(settings: TerminalSettings): Promise<Terminal> {
-  const app = await NestFactory.create<NestFastifyApplication>(
-    TerminalModule.with(settings),
-    // Pages follow the events for as long as they are open: they must not hold up a stop.
-    new FastifyAdapter({
-      bodyLimit: BODY_LIMIT,
-      ...SERVER_TIMEOUT,
+  const app = await createHttpApp(TerminalModule.with(settings), {
+    bodyLimit: BODY_LIMIT,
+    maxConnections: MAX_CONNECTIONS,
+    headers: HEADERS,
+    logger: jsonLogger(settings.logLevel),
+    fastify: {
       ...REFUSED_ADDRESSES,
-      http: SERVER_CHECKS,
       // whose X-Forwarded-For is believed
       ...(settings.trustedProxies.length > 0 && { trustProxy: settings.trustedProxies }),
-      forceCloseConnections: true,
-      routerOptions: { maxParamLength: LONGEST_PATH_PARAMETER },
-    }),
-    { logger: jsonLogger(settings.logLevel), abortOnError: false },
-  );
+    },
+  });
   acceptEmptyJson(app);
   app.useGlobalFilters(new ApiErrorFilter());
   const instance = app.getHttpAdapter().getInstance();
-  instance.server.maxConnections = MAX_CONNECTIONS;
   instance.addHook('onRequest', (request, reply, done) => {
-    void reply.headers(HEADERS);
     if (request.url.startsWith('/api/')) void reply.header('cache-control', 'no-store');
     done();
   });

@@ -7,5 +7,6 @@ export {
   REFUSED_ADDRESSES,
 } from './api-error.js';
 export { acceptEmptyJson } from './empty-body.js';
-export { DATA_HEADERS, RateLimit, SERVER_CHECKS, SERVER_TIMEOUT } from './limits.js';
+export { createHttpApp } from './http-app.js';
+export { DATA_HEADERS, RateLimit } from './limits.js';
 export { scrapedCounter, scrapedGauge } from './scraped-metrics.js';

@@ -1,0 +1,45 @@
+import type { DynamicModule, NestApplicationOptions } from '@nestjs/common';
+import { NestFactory } from '@nestjs/core';
+import { FastifyAdapter, type NestFastifyApplication } from '@nestjs/platform-fastify';
+import type { FastifyServerOptions } from 'fastify';
+import { SERVER_CHECKS, SERVER_TIMEOUT } from './limits.js';
+
+interface HttpAppOptions extends Pick<NestApplicationOptions, 'logger' | 'bodyParser'> {
+  /** In bytes; a larger body is answered with 413. */
+  bodyLimit: number;
+  /** Any further one is closed. */
+  maxConnections: number;
+  /** Of every answer. */
+  headers?: Readonly<Record<string, string>>;
+  tls?: object | undefined;
+  fastify?: FastifyServerOptions;
+}
+
+/** Fastify's own limit of 100 characters would hide machines with longer ids; they have up to 256. */
+const LONGEST_PATH_PARAMETER = 1024;
+
+/** Creates a program whose HTTP server is bounded. A client that never finishes its request does not hold up a stop. */
+export async function createHttpApp(
+  module: DynamicModule,
+  { bodyLimit, maxConnections, headers = {}, tls, fastify, ...options }: HttpAppOptions,
+): Promise<NestFastifyApplication> {
+  const adapter = new FastifyAdapter({
+    bodyLimit,
+    ...SERVER_TIMEOUT,
+    ...(tls === undefined ? { http: SERVER_CHECKS } : { https: { ...SERVER_CHECKS, ...tls } }),
+    forceCloseConnections: true,
+    routerOptions: { maxParamLength: LONGEST_PATH_PARAMETER },
+    ...fastify,
+  });
+  const app = await NestFactory.create<NestFastifyApplication>(module, adapter, {
+    ...options,
+    abortOnError: false,
+  });
+  const instance = adapter.getInstance();
+  instance.server.maxConnections = maxConnections;
+  instance.addHook('onRequest', (_, reply, done) => {
+    void reply.headers(headers);
+    done();
+  });
+  return app;
+}
