@@ -1,4 +1,5 @@
 import { headerText, type MessageHeaders } from './envelope.js';
+import { uriDecoded } from './message-fields.js';
 import { printable, type RejectionCode } from './rejection.js';
 
 export const DEAD_LETTER_HEADERS = {
@@ -115,7 +116,7 @@ export function deadLetterFields(headers: MessageHeaders): DeadLetterFields {
     failedAt: count('failedAt'),
     attempts: count('attempts'),
     httpStatus: count('httpStatus'),
-    machineIds: text('machineIds')?.split(',').map(unescaped),
+    machineIds: text('machineIds')?.split(',').map(uriDecoded),
     valueOmittedBytes: count('valueOmitted'),
   };
 }
@@ -129,12 +130,4 @@ export function originalHeaders(headers: MessageHeaders): MessageHeaders {
 
 function wholeNumber(text: string | undefined): number | undefined {
   return text !== undefined && /^\d{1,15}$/.test(text) ? Number(text) : undefined;
-}
-
-function unescaped(machineId: string): string {
-  try {
-    return decodeURIComponent(machineId);
-  } catch {
-    return machineId;
-  }
 }

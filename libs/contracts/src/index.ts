@@ -7,7 +7,7 @@ export * from './flows.js';
 export * from './input-messages.js';
 export * from './json.js';
 export * from './machine-records.js';
-export { isIdentifier, MAX_LIST_LENGTH } from './message-fields.js';
+export { isIdentifier, MAX_LIST_LENGTH, uriDecoded } from './message-fields.js';
 export * from './orders.js';
 export {
   naming,

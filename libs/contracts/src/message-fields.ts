@@ -23,6 +23,15 @@ export function isIdentifier(value: unknown): value is string {
   return identifierProblem(value) === undefined;
 }
 
+/** A text without its percent-encoding; as it is where that is broken. */
+export function uriDecoded(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
+}
+
 /** The machine that a message or an entry of it names, even where the rest of it cannot be read. */
 export function readableMachineId(entry: unknown): string | undefined {
   const machineId = isJsonObject(entry) ? field(entry, 'machineId') : undefined;

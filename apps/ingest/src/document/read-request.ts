@@ -10,6 +10,7 @@ import {
   rejected,
   STRUCTURED_MODE,
   TOPICS,
+  uriDecoded,
 } from '#libs/contracts';
 import { matches } from '#libs/erp-formats';
 
@@ -177,17 +178,9 @@ function attributesOf(headers: RequestHeaders): Record<string, string> {
   for (const header of Object.keys(headers)) {
     const name = /^ce-([a-z0-9]+)$/.exec(header)?.[1];
     const value = headerOf(headers, header);
-    if (name !== undefined && value !== undefined) attributes[name] = decoded(value);
+    if (name !== undefined && value !== undefined) attributes[name] = uriDecoded(value);
   }
   return attributes;
-}
-
-function decoded(value: string): string {
-  try {
-    return decodeURIComponent(value);
-  } catch {
-    return value;
-  }
 }
 
 function idOf(event: Event): Message['id'] {

@@ -13,6 +13,7 @@ import {
   type StateEvent,
   STATE_EVENT_TYPES,
   TOPICS,
+  uriDecoded,
   withoutFrame,
 } from '#libs/contracts';
 import type { RecordPlace, StoredRecord } from '#libs/kafka';
@@ -282,7 +283,7 @@ export class Plant {
     }
     const entry: Entry = {
       ...{ entryId, machineId, reasonId, startTime, endTime, appliedAt: null },
-      station: isOurs ? decoded(ceSource.slice(STATION_SOURCE.length)) : null,
+      station: isOurs ? uriDecoded(ceSource.slice(STATION_SOURCE.length)) : null,
       operator: headerText(headers, 'operator'),
       sentAt: this.sentAt(record, isOurs),
       ...{ status: 'sent', code: null, detail: null, moved: false },
@@ -390,14 +391,6 @@ function objectOf(value: Buffer | null): object | undefined {
     return typeof json === 'object' && json !== null ? json : undefined;
   } catch {
     return undefined;
-  }
-}
-
-function decoded(text: string): string {
-  try {
-    return decodeURIComponent(text);
-  } catch {
-    return text;
   }
 }
 
