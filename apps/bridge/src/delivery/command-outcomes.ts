@@ -5,6 +5,7 @@ import {
   BRIDGE_SOURCE,
   cloudEventHeaders,
   type CommandOutcome,
+  type Flow,
   MAX_OUTCOME_ORDERS,
   messageIdOf,
   OUTCOME_TYPES,
@@ -61,9 +62,10 @@ export class CommandOutcomes {
   resultsOf(
     target: InboundTarget,
     undecided: number,
-    known: readonly CommandResult[],
+    known: readonly CommandResult[] = [],
+    recordsOf: RecordsOf = this.recordsOf,
   ): MessageResults {
-    return new MessageResults(target, undecided, known, this.recordsOf);
+    return new MessageResults(target, undecided, known, recordsOf);
   }
 
   /** All there is to write of a message, where nobody else gives it an outcome. */
@@ -142,11 +144,11 @@ export class CommandOutcomes {
     kind: Outcome,
     outcome: CommandOutcome,
   ): OutboundRecord {
-    const family = familyOf(message);
+    const flow = flowOf(message);
     const { machineId, orderId, source, code } = outcome;
-    this.counts.add(family, kind, code);
+    this.counts.add(flow, kind, code);
     message.span?.outcome(kind, machineId, code);
-    const type = TYPE_OF[family][kind];
+    const type = TYPE_OF[flow][kind];
     if (type === undefined) throw new Error('only lists are superseded');
     if (machineId !== null) this.recent.add(machineId, type, outcome);
     const topic = this.fullNameOf(TOPICS.commandOutcomes);
@@ -208,20 +210,15 @@ function isRejected(result: CommandResult): result is RejectedResult {
   return result.kind === 'rejected';
 }
 
-type CommandFamily = 'work-order-list' | 'downtime-reason';
+/** Flows whose messages have outcomes. */
+type CommandFlow = Exclude<Flow, 'machine-states'>;
 
 /** Records of the topics between have their outcomes under the message that they come from. */
 const INPUTS = new Set<string>([TOPICS.workOrderLists, TOPICS.workOrders, TOPICS.downtimeReasons]);
 
-function familyOf({ topic }: InboundRecord): CommandFamily {
-  return topic === TOPICS.downtimeReasons ? 'downtime-reason' : 'work-order-list';
+function flowOf({ topic }: InboundRecord): CommandFlow {
+  return topic === TOPICS.downtimeReasons ? 'downtime-reasons' : 'work-orders';
 }
-
-/** The flow as settings, readiness and the other metrics name it. */
-const FLOW_OF: Record<CommandFamily, string> = {
-  'work-order-list': 'work-orders',
-  'downtime-reason': 'downtime-reasons',
-};
 
 type Outcome = CommandResult['kind'] | 'deferred';
 
@@ -241,14 +238,14 @@ function keyOf(
   return key !== null && key.length <= LONGEST_KEY_BYTES ? key : null;
 }
 
-const TYPE_OF: Readonly<Record<CommandFamily, Readonly<Partial<Record<Outcome, OutcomeType>>>>> = {
-  'work-order-list': {
+const TYPE_OF: Readonly<Record<CommandFlow, Readonly<Partial<Record<Outcome, OutcomeType>>>>> = {
+  'work-orders': {
     applied: OUTCOME_TYPES.workOrderListApplied,
     superseded: OUTCOME_TYPES.workOrderListSuperseded,
     rejected: OUTCOME_TYPES.workOrderListRejected,
     deferred: OUTCOME_TYPES.workOrderListDeferred,
   },
-  'downtime-reason': {
+  'downtime-reasons': {
     applied: OUTCOME_TYPES.downtimeReasonApplied,
     rejected: OUTCOME_TYPES.downtimeReasonRejected,
     deferred: OUTCOME_TYPES.downtimeReasonDeferred,
@@ -302,9 +299,9 @@ interface OutcomeTotal {
   count: number;
 }
 
-function noOutcomesOf(family: CommandFamily): ReadonlyMap<string, OutcomeTotal> {
-  const none = { flow: FLOW_OF[family], count: 0 };
-  const others = (Object.keys(TYPE_OF[family]) as Outcome[]).filter((it) => it !== 'rejected');
+function noOutcomesOf(flow: CommandFlow): ReadonlyMap<string, OutcomeTotal> {
+  const none = { flow, count: 0 };
+  const others = (Object.keys(TYPE_OF[flow]) as Outcome[]).filter((it) => it !== 'rejected');
   return new Map<string, OutcomeTotal>([
     ...others.map((outcome) => [outcome, { ...none, outcome, code: '' }] as const),
     ...REJECTION_CODES.map((code) => [code, { ...none, outcome: 'rejected', code }] as const),
@@ -314,13 +311,13 @@ function noOutcomesOf(family: CommandFamily): ReadonlyMap<string, OutcomeTotal> 
 /** How many outcomes there have been of each kind: plain numbers, since every message is counted. */
 class OutcomeCounts {
   /** A rejection by its code, anything else by what it is. Each from the start: a rise shows against a count of 0. */
-  private readonly counts: Readonly<Record<CommandFamily, ReadonlyMap<string, OutcomeTotal>>> = {
-    'work-order-list': noOutcomesOf('work-order-list'),
-    'downtime-reason': noOutcomesOf('downtime-reason'),
+  private readonly counts = {
+    'work-orders': noOutcomesOf('work-orders'),
+    'downtime-reasons': noOutcomesOf('downtime-reasons'),
   };
 
-  add(family: CommandFamily, outcome: Outcome, code: RejectionCode | null): void {
-    const total = this.counts[family].get(code ?? outcome);
+  add(flow: CommandFlow, outcome: Outcome, code: RejectionCode | null): void {
+    const total = this.counts[flow].get(code ?? outcome);
     if (total !== undefined) total.count += 1;
   }
 

@@ -12,7 +12,6 @@ import {
   CommandOutcomes,
   type CommandResult,
   type InboundTarget,
-  MessageResults,
   notTaken,
   type RecordsOf,
 } from '../../delivery/index.js';
@@ -69,10 +68,8 @@ export class Assignments {
         return [...this.outcomes.recordsOf(answered, faults), ...ending];
       },
     };
-    const answers =
-      operations.length > 0
-        ? this.outcomes.resultsOf(remembering, 1, [])
-        : new MessageResults(remembering, 1, [], this.recordsOfLeft);
+    const recordsOf = operations.length > 0 ? undefined : this.recordsOfLeft;
+    const answers = this.outcomes.resultsOf(remembering, 1, [], recordsOf);
     const workingOrders = (): readonly string[] => table.listOf(machineId);
     this.lists.flow.submitCommand(machineId, { machineId, workingOrders }, answers);
   };
