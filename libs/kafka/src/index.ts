@@ -22,7 +22,7 @@ export {
 } from './client/ensure-topics.js';
 export { type ConfiguredKafka, createKafka } from './client/kafka-client.js';
 export { type KafkaClient } from './client/kafka-port.js';
-export { type InboundMessage, type WhenRefused } from './consumer/inbound-message.js';
+export { handleEach, type InboundMessage, type WhenRefused } from './consumer/inbound-message.js';
 export {
   deleteCommitted,
   describeGroup,

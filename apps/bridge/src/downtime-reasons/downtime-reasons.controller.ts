@@ -1,7 +1,7 @@
 import { Controller } from '@nestjs/common';
 import { EventPattern } from '@nestjs/microservices';
 import { openMessage, TOPICS } from '#libs/contracts';
-import type { InboundMessage } from '#libs/kafka';
+import { handleEach, type InboundMessage } from '#libs/kafka';
 import { CommandOutcomes, rejection } from '../delivery/index.js';
 import { DowntimeReasons } from './downtime-reasons.js';
 
@@ -15,17 +15,10 @@ export class DowntimeReasonsController {
 
   @EventPattern(TOPICS.downtimeReasons)
   handle(messages: readonly InboundMessage[]): void {
-    for (const message of messages) {
-      try {
-        this.accept(message);
-      } catch (error) {
-        // a bug of ours: the others are accepted all the same
-        message.fail(error);
-      }
-    }
+    handleEach(messages, this.accept);
   }
 
-  private accept(message: InboundMessage): void {
+  private readonly accept = (message: InboundMessage): void => {
     const { messageId, envelope } = openMessage(message);
     const answered = { message, messageId };
     const parsed = envelope.ok ? this.reasons.readReason(envelope.value.body) : envelope;
@@ -33,7 +26,7 @@ export class DowntimeReasonsController {
       this.outcomes.resultsOf(answered, 0, [rejection(parsed.rejection)]);
       return;
     }
-    const answers = this.outcomes.resultsOf(answered, 1, []);
+    const answers = this.outcomes.resultsOf(answered, 1);
     this.reasons.flow.submitCommand(parsed.value.machineId, parsed.value, answers);
-  }
+  };
 }

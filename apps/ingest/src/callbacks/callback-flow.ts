@@ -7,6 +7,7 @@ import { BoundedExpressions } from '#libs/expressions';
 import {
   describeKafkaFailure,
   ensureTopics,
+  handleEach,
   type InboundMessage,
   type KafkaClient,
   KafkaConsumer,
@@ -162,16 +163,11 @@ export class CallbackFlow {
   }
 
   private take(messages: readonly InboundMessage[]): Promise<void> {
-    for (const message of messages) {
-      try {
-        const event = readOutcomeEvent(message, this.sender);
-        if (event === undefined) message.finish();
-        else this.waiting.push({ message, event });
-      } catch (error) {
-        // of this one alone: those around it are not handed over again
-        message.fail(error);
-      }
-    }
+    handleEach(messages, (message) => {
+      const event = readOutcomeEvent(message, this.sender);
+      if (event === undefined) message.finish();
+      else this.waiting.push({ message, event });
+    });
     this.delivering ??= this.deliverAll().finally(() => {
       this.delivering = undefined;
     });

@@ -225,6 +225,20 @@ export type WhenRefused = (refusal: RecordRefusedError) => readonly OutboundReco
 /** Takes messages of one partition in the order of their offsets; they end in any order. */
 export type MessageHandler = (messages: readonly InboundMessage[]) => Promise<void>;
 
+/** Has each message handled by itself: what throws is a bug of ours, and fails that message alone. */
+export function handleEach(
+  messages: readonly InboundMessage[],
+  handle: (message: InboundMessage) => void,
+): void {
+  for (const message of messages) {
+    try {
+      handle(message);
+    } catch (error) {
+      message.fail(error);
+    }
+  }
+}
+
 /** Decodes a value, at once or later; undefined leaves it as it is. Messages behind it in the partition wait. */
 export type ValueDecoder = (
   message: InboundMessage,

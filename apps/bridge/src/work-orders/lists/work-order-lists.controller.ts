@@ -3,7 +3,7 @@ import { EventPattern } from '@nestjs/microservices';
 import { Clock } from '#libs/clock';
 import type { BridgeSettings } from '#libs/config';
 import { openMessage, parseWorkOrderLists, refuseIssuedAhead, TOPICS } from '#libs/contracts';
-import type { InboundMessage } from '#libs/kafka';
+import { handleEach, type InboundMessage } from '#libs/kafka';
 import { CommandOutcomes, type InboundTarget, rejection } from '../../delivery/index.js';
 import { BRIDGE_SETTINGS } from '../../platform/index.js';
 import { type ListToSet, WorkOrderLists } from './work-order-lists.js';
@@ -20,17 +20,10 @@ export class WorkOrderListsController {
 
   @EventPattern(TOPICS.workOrderLists)
   handle(messages: readonly InboundMessage[]): void {
-    for (const message of messages) {
-      try {
-        this.accept(message);
-      } catch (error) {
-        // a bug of ours: the others are accepted all the same
-        message.fail(error);
-      }
-    }
+    handleEach(messages, this.accept);
   }
 
-  private accept(message: InboundMessage): void {
+  private readonly accept = (message: InboundMessage): void => {
     const { messageId, envelope } = openMessage(message);
     const answered: InboundTarget = { message, messageId };
     const parsed = envelope.ok ? parseWorkOrderLists(envelope.value.body) : envelope;
@@ -57,5 +50,5 @@ export class WorkOrderListsController {
     for (const { list, item: place } of open) {
       this.lists.flow.submitCommand(list.machineId, list, answers, place);
     }
-  }
+  };
 }

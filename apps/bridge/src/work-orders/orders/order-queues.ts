@@ -7,6 +7,7 @@ import { backOffMs } from '#libs/delivery';
 import {
   deleteCommitted,
   describeKafkaFailure,
+  handleEach,
   type InboundMessage,
   type KafkaClient,
   KeyedState,
@@ -147,18 +148,13 @@ export class OrderQueues implements OnModuleDestroy {
   ): Promise<void> {
     const [first] = messages;
     if (first !== undefined) await this.known(first.revoked);
-    for (const message of messages) {
+    handleEach(messages, (message) => {
       const { value, unreadable } = message;
       const content = value === null ? undefined : readQueued(queue, value);
-      try {
-        if (content !== undefined) take(message, content, this.endOf(queue, message));
-        else if (value === null && unreadable === undefined) message.finish();
-        else message.fail(new Error('unreadable, or not written by this version of the bridge'));
-      } catch (error) {
-        // a bug of ours: the others are taken all the same
-        message.fail(error);
-      }
-    }
+      if (content !== undefined) take(message, content, this.endOf(queue, message));
+      else if (value === null && unreadable === undefined) message.finish();
+      else throw new Error('unreadable, or not written by this version of the bridge');
+    });
   }
 
   /** The context in which the owner of an order or machine answers the input message: refusals go to its partition. */
