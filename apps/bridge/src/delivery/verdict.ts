@@ -32,7 +32,7 @@ const NOT_FOR_MACHINE: Rejected = {
   detail: 'the token may not do this for the machine, while it may for others',
 };
 
-/** `attempt` counts from 1; `Retry-After` is the floor of the wait, never shortened by jitter. */
+/** `attempt` counts from 1. */
 export function classifyAnswer(
   answer: ServiceAnswer,
   attempt: number,
@@ -45,25 +45,25 @@ export function classifyAnswer(
     case 'rejected':
       return answer;
     case 'retry':
-      return {
-        kind: 'retry',
-        waitMs: Math.max(backOffMs(attempt, RETRY_BACK_OFF, random), answer.afterMs ?? 0),
-        retryAfterMs: answer.afterMs ?? 0,
-        why: answer.error.message,
-        cause: 'service',
-      };
+      return retry('service', answer.error.message, attempt, answer.afterMs ?? 0, random);
     case 'unauthorised':
       if (answer.status === FORBIDDEN) return NOT_FOR_MACHINE;
-      return {
-        kind: 'retry',
-        waitMs: backOffMs(attempt, RETRY_BACK_OFF, random),
-        retryAfterMs: 0,
-        why: describeUnauthorised(answer),
-        cause: 'token-refused',
-      };
+      return retry('token-refused', describeUnauthorised(answer), attempt, 0, random);
     default:
       return answer satisfies never;
   }
+}
+
+/** `Retry-After` is the floor of the wait, never shortened by jitter. */
+function retry(
+  cause: RetryCause,
+  why: string,
+  attempt: number,
+  retryAfterMs = 0,
+  random = Math.random,
+): Verdict {
+  const waitMs = Math.max(backOffMs(attempt, RETRY_BACK_OFF, random), retryAfterMs);
+  return { kind: 'retry', waitMs, retryAfterMs, why, cause };
 }
 
 /** Whether a refusal may be the fault of the token (403), or of the way to the service, rather than of its message. */
@@ -73,19 +73,13 @@ export function isDoubtful(verdict: Verdict): verdict is Rejected {
 
 /** The verdict on a doubtful refusal while it is undecided whose fault it is. */
 export function whileUndecided({ status, detail }: Rejected, attempt: number): Verdict {
-  const retry = {
-    kind: 'retry',
-    waitMs: backOffMs(attempt, RETRY_BACK_OFF),
-    retryAfterMs: 0,
-  } as const;
   if (status === FORBIDDEN) {
-    const why = describeUnauthorised({ kind: 'unauthorised', status });
-    return { ...retry, cause: 'forbidden', why };
+    return retry('forbidden', describeUnauthorised({ kind: 'unauthorised', status }), attempt);
   }
   const why =
     `${detail}; the interface lists no such answer: ` +
     'see MACHINE_CLOUD_BASE_URL and what stands between the bridge and the service';
-  return { ...retry, cause: 'unlisted-status', why };
+  return retry('unlisted-status', why, attempt);
 }
 
 /** A call that has begun, and what was known by then. Numbers count the flow's calls in the order of their begin. */
