@@ -7,13 +7,7 @@ import {
 } from '#libs/kafka';
 import { OutputFrames } from '#libs/schema-registry';
 import { type TraceContext, traceHeaders } from '#libs/tracing';
-import {
-  cloudEventHeaders,
-  factorySource,
-  type MachineRegistryRecord,
-  SEQUENCE_EXTENSION,
-  TOPICS,
-} from '#libs/contracts';
+import { cloudEventHeaders, factorySource, SEQUENCE_EXTENSION, TOPICS } from '#libs/contracts';
 import type { Derivation } from '../derivation/derive-state-changes.js';
 import type { SequencedEvent } from '../derivation/state-events.js';
 import { namesOf, stateRecord, type TrackedMachine } from '../derivation/tracked-machine.js';
@@ -160,21 +154,15 @@ export class StatePublisher {
     after: TrackedMachine,
   ): OutboundRecord[] {
     const { machineId } = after;
-    const listed =
-      before === undefined || before.observation === 'removed' ? null : namesOf(before);
-    const names = after.observation === 'removed' ? null : namesOf(after);
-    const record = (topic: string, value: MachineRegistryRecord | null): OutboundRecord => ({
-      topic: `${this.topicPrefix}${topic}`,
-      key: machineId,
-      value: value === null ? null : JSON.stringify(value),
-      headers: value === null ? {} : { 'content-type': 'application/json' },
-    });
-    if (names === null) {
+    if (after.observation === 'removed') {
       const topics = [TOPICS.registry, TOPICS.classificationReasons];
-      return before?.observation === 'removed' ? [] : topics.map((topic) => record(topic, null));
+      if (before?.observation === 'removed') return [];
+      return topics.map((topic) => this.jsonRecord(topic, machineId, null));
     }
-    const isKnown = listed !== null && JSON.stringify(listed) === JSON.stringify(names);
-    return isKnown ? [] : [record(TOPICS.registry, names)];
+    const names = JSON.stringify(namesOf(after));
+    const isListed = before !== undefined && before.observation !== 'removed';
+    const isKnown = isListed && JSON.stringify(namesOf(before)) === names;
+    return isKnown ? [] : [this.jsonRecord(TOPICS.registry, machineId, names)];
   }
 
   private stateEventRecord(
@@ -205,11 +193,14 @@ export class StatePublisher {
   private latestStateRecord(tracked: TrackedMachine): OutboundRecord | undefined {
     if (tracked.sequence === 0) return undefined;
     const record = stateRecord(tracked);
-    return {
-      topic: `${this.topicPrefix}${TOPICS.states}`,
-      key: tracked.machineId,
-      value: record === null ? null : this.frames.valueOf(TOPICS.states, JSON.stringify(record)),
-      headers: record === null ? {} : { 'content-type': 'application/json' },
-    };
+    const value = record && this.frames.valueOf(TOPICS.states, JSON.stringify(record));
+    return this.jsonRecord(TOPICS.states, tracked.machineId, value);
+  }
+
+  /** Of a machine; a null value is a tombstone. */
+  private jsonRecord(topic: string, key: string, value: OutboundRecord['value']): OutboundRecord {
+    const headers: Record<string, string> =
+      value === null ? {} : { 'content-type': 'application/json' };
+    return { topic: `${this.topicPrefix}${topic}`, key, value, headers };
   }
 }
