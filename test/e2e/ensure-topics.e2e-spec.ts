@@ -15,9 +15,7 @@ describe('the topics the bridge needs', () => {
   const kafka = createKafka(loadKafkaSettings({ KAFKA_BROKERS: testBrokers().join(',') }));
   let prefix: string;
 
-  beforeAll(() => {
-    Logger.overrideLogger(false);
-  });
+  Logger.overrideLogger(false);
 
   beforeEach(() => {
     prefix = uniqueTopicPrefix();

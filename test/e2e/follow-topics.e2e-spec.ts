@@ -23,9 +23,7 @@ describe('following topics', () => {
   const plant = new TestKafka(testBrokers(), prefix);
   const closers: (() => Promise<void>)[] = [];
 
-  beforeAll(() => {
-    Logger.overrideLogger(false);
-  });
+  Logger.overrideLogger(false);
 
   afterEach(async () => {
     for (const close of closers.splice(0)) await close();

@@ -22,9 +22,7 @@ describe('reading what a topic holds', () => {
   const kafka: KafkaClient = createKafka(settings);
   const plant = new TestKafka(testBrokers(), prefix);
 
-  beforeAll(() => {
-    Logger.overrideLogger(false);
-  });
+  Logger.overrideLogger(false);
 
   afterAll(() => plant.close());
 

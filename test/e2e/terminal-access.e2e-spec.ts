@@ -24,9 +24,7 @@ describe('who may use the terminal', () => {
     return terminal;
   };
 
-  beforeAll(() => {
-    Logger.overrideLogger(false);
-  });
+  Logger.overrideLogger(false);
 
   afterEach(async () => {
     await Promise.all(terminals.splice(0).map((terminal) => terminal.close()));

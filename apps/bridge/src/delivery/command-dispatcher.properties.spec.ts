@@ -284,9 +284,7 @@ function precedenceOf(older: Payload, newer: Payload): Precedence {
 }
 
 describe('CommandDispatcher, whatever comes in whatever order', () => {
-  beforeAll(() => {
-    Logger.overrideLogger(false);
-  });
+  Logger.overrideLogger(false);
 
   beforeEach(() => {
     jest.useFakeTimers({ doNotFake: ['Date', 'nextTick', 'queueMicrotask', 'setImmediate'] });

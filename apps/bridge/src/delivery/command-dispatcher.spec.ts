@@ -213,9 +213,7 @@ function dueIn(ms: number, ...names: string[]): (name: string) => Admission {
 }
 
 describe('CommandDispatcher', () => {
-  beforeAll(() => {
-    Logger.overrideLogger(false);
-  });
+  Logger.overrideLogger(false);
 
   beforeEach(() => {
     jest.useFakeTimers({ doNotFake: ['Date', 'nextTick', 'queueMicrotask', 'setImmediate'] });

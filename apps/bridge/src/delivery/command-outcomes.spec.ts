@@ -48,9 +48,7 @@ describe('CommandOutcomes', () => {
   let message: KeptMessage;
   let target: OutcomeTarget & { message: KeptMessage };
 
-  beforeAll(() => {
-    Logger.overrideLogger(false);
-  });
+  Logger.overrideLogger(false);
 
   beforeEach(() => {
     message = inboundMessage({ topic: REASONS, partition: 2, offset: 7 });

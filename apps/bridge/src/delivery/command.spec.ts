@@ -20,9 +20,7 @@ describe('MessageResults', () => {
   /** Throws where something is wrong with ourselves. */
   let asking: () => void;
 
-  beforeAll(() => {
-    Logger.overrideLogger(false);
-  });
+  Logger.overrideLogger(false);
 
   beforeEach(() => {
     message = inboundMessage();

@@ -36,9 +36,7 @@ describe('ReasonRefresh', () => {
     while (!machines.every(isRead)) await realDelayMs(5);
   };
 
-  beforeAll(() => {
-    Logger.overrideLogger(false);
-  });
+  Logger.overrideLogger(false);
 
   beforeEach(async () => {
     status = 422;

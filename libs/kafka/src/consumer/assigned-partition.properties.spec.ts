@@ -211,10 +211,6 @@ describe('AssignedPartition', () => {
     jest.spyOn(Math, 'random').mockReturnValue(0);
   });
 
-  afterAll(() => {
-    jest.restoreAllMocks();
-  });
-
   it('commits past no unfinished message, holds few of them, and comes to the end, whatever happens', async () => {
     await fc.assert(
       fc.asyncProperty(log, steps, async (entries, all) => {

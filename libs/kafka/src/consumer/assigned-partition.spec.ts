@@ -131,10 +131,6 @@ describe('AssignedPartition', () => {
     jest.spyOn(Math, 'random').mockReturnValue(0);
   });
 
-  afterAll(() => {
-    jest.restoreAllMocks();
-  });
-
   describe('hands over', () => {
     it('what was fetched, with everything Kafka has of it', () => {
       const handling = new Handling();

@@ -76,10 +76,6 @@ describe('AssignedPartitions', () => {
     jest.spyOn(Math, 'random').mockReturnValue(0);
   });
 
-  afterAll(() => {
-    jest.restoreAllMocks();
-  });
-
   beforeEach(() => {
     resumed = [];
     sought = [];

@@ -18,9 +18,7 @@ describe('CallDrain', () => {
   let flush: () => Promise<void>;
   let drained: Promise<void>;
 
-  beforeAll(() => {
-    Logger.overrideLogger(false);
-  });
+  Logger.overrideLogger(false);
 
   beforeEach(() => {
     log = [];

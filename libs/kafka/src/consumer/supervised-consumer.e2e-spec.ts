@@ -102,9 +102,7 @@ describe('SupervisedConsumer', () => {
     return member;
   };
 
-  beforeAll(() => {
-    Logger.overrideLogger(false);
-  });
+  Logger.overrideLogger(false);
 
   beforeEach(async () => {
     topic = `test-${randomUUID().slice(0, 8)}.members`;

@@ -51,9 +51,7 @@ function kafkaOf(
 const never = new Promise<never>(() => undefined);
 
 describe('a partition of state while Kafka says nothing', () => {
-  beforeAll(() => {
-    Logger.overrideLogger(false);
-  });
+  Logger.overrideLogger(false);
 
   afterEach(() => {
     jest.useRealTimers();

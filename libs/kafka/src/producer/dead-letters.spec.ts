@@ -67,9 +67,7 @@ describe('DeadLetters', () => {
         : sender.send(record),
   });
 
-  beforeAll(() => {
-    Logger.overrideLogger(false);
-  });
+  Logger.overrideLogger(false);
 
   beforeEach(() => {
     sent.length = 0;

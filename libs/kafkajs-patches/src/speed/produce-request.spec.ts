@@ -78,10 +78,6 @@ describe('a produce request', () => {
     });
   });
 
-  afterAll(() => {
-    jest.restoreAllMocks();
-  });
-
   it('is to the byte that of kafkajs', async () => {
     expect(byKafkajs).not.toBe(produceRequest);
     await fc.assert(

@@ -36,9 +36,7 @@ describe('ActivityLogReader', () => {
     return kinds;
   };
 
-  beforeAll(() => {
-    Logger.overrideLogger(false);
-  });
+  Logger.overrideLogger(false);
 
   beforeEach(async () => {
     asked = 0;

@@ -90,9 +90,7 @@ describe('MachineWatch', () => {
     return { status: 200, body };
   }
 
-  beforeAll(() => {
-    Logger.overrideLogger(false);
-  });
+  Logger.overrideLogger(false);
 
   beforeEach(async () => {
     state = operating(T0, 10);
@@ -736,14 +734,6 @@ describe('MachineWatch', () => {
       await passOverFor(1);
       expect(kinds()).toEqual([changed, 'forbidden']);
     });
-  });
-
-  it('reports a machine that has left though the service answers nobody', async () => {
-    await turn();
-    watch.leave();
-    await watch.passOver();
-    expect(kinds()).toEqual([changed, 'removed']);
-    expect(watch.hasEnded).toBe(true);
   });
 
   it('publishes nothing of a poll in the middle of which its partition is lost', async () => {

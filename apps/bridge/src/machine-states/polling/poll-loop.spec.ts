@@ -100,9 +100,7 @@ describe('PollLoop', () => {
     await answer(machine);
   }
 
-  beforeAll(() => {
-    Logger.overrideLogger(false);
-  });
+  Logger.overrideLogger(false);
 
   beforeEach(() => {
     startLoop(64);

@@ -48,9 +48,7 @@ function booksTime({ startTime, previousStartTime, previousEndTime }: StateChang
 }
 
 describe('the published stream', () => {
-  beforeAll(() => {
-    Logger.overrideLogger(false);
-  });
+  Logger.overrideLogger(false);
 
   it('folds to what the service finally says, minute by minute', async () => {
     await fc.assert(

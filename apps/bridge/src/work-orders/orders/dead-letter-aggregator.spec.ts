@@ -30,9 +30,7 @@ describe('DeadLetterAggregator', () => {
   let orders: DeadLetterAggregator;
   let read: jest.SpiedFunction<DeadLetterAggregator['readAll']>;
 
-  beforeAll(() => {
-    Logger.overrideLogger(false);
-  });
+  Logger.overrideLogger(false);
 
   beforeEach(() => {
     const kafka = createKafka(settings.kafka);
