@@ -171,11 +171,8 @@ export async function trySchema(
 function parseObject(body: string): JsonObject | undefined {
   try {
     const value: unknown = JSON.parse(body);
-    return isJsonObject(value)
-      ? value
-      : Array.isArray(value)
-        ? { length: value.length }
-        : undefined;
+    if (Array.isArray(value)) return { length: value.length };
+    return isJsonObject(value) ? value : undefined;
   } catch {
     return undefined;
   }

@@ -74,12 +74,13 @@ async function createTopics({ yes = false, json = false }: CreateOptions): Promi
   const missing = planned.filter(({ name }) => !actual.has(name));
   const refused = await refusedTopics(kafka, missing, settings.topicPartitions);
   const isPossible = refused.size === 0;
-  if (yes && isPossible) {
+  const done = yes && isPossible ? 'created' : 'planned';
+  if (done === 'created') {
     await ensureTopics(kafka, planned, { create: true, partitions: settings.topicPartitions });
   }
   for (const { name } of missing) {
     const why = refused.get(name);
-    const result = why !== undefined ? 'refused' : yes && isPossible ? 'created' : 'planned';
+    const result = why === undefined ? done : 'refused';
     if (json) print(visibleJson({ name, result, why: why ?? null }));
     else print(why === undefined ? `${name}: ${result}` : `${name}: refused: ${visible(why)}`);
   }

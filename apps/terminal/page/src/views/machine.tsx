@@ -78,9 +78,7 @@ export function Machine({ machineId }: { machineId: string }): JSX.Element {
           <dd>
             {tile.workingOrders === null
               ? words.ordersUnknown
-              : tile.workingOrders.length === 0
-                ? words.noOrders
-                : tile.workingOrders.join(' · ')}
+              : tile.workingOrders.join(' · ') || words.noOrders}
           </dd>
         </dl>
         <Button
@@ -263,12 +261,7 @@ function leftOf(period: Period, open: readonly Period[]): Period[] {
     .filter((stop) => overlap(stop, period))
     .map((stop) => ({
       startTime: Math.max(stop.startTime, period.startTime),
-      endTime:
-        period.endTime === null
-          ? null
-          : stop.endTime === null
-            ? period.endTime
-            : Math.min(stop.endTime, period.endTime),
+      endTime: period.endTime === null ? null : Math.min(stop.endTime ?? Infinity, period.endTime),
     }));
   return parts.length > 0 ? parts : [period];
 }

@@ -223,13 +223,9 @@ function Choices(props: {
   const favourites = useFirst(favouritesOf(machines), isLoaded);
   const looks = session.value ?? { reasonLooks: {}, groups: [] };
   const choices = choicesOf(reasons, favourites, looks, language.value, search);
-  if (!isLoaded || reasons.length === 0) {
-    const text = !isLoaded
-      ? words.reasonsNotLoaded
-      : machines.length > 1
-        ? words.noCommonReasons
-        : words.noReasons;
-    return <p class="empty">{text}</p>;
+  if (!isLoaded) return <p class="empty">{words.reasonsNotLoaded}</p>;
+  if (reasons.length === 0) {
+    return <p class="empty">{machines.length > 1 ? words.noCommonReasons : words.noReasons}</p>;
   }
   const button = (choice: Choice, isLarge = false): JSX.Element => (
     <ReasonButton
