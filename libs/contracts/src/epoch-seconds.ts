@@ -5,7 +5,7 @@ export type TimeReading = { ok: true; seconds: number } | { ok: false; problem: 
 const FIRST_IMPLAUSIBLE_SECOND = 100_000_000_000;
 
 const RFC_3339 =
-  /^(\d{4})-(\d{2})-(\d{2})[Tt ](\d{2}):(\d{2}):(\d{2})(?:\.\d{1,9})?(?:([Zz])|([+-])(\d{2}):(\d{2}))$/;
+  /^(\d{4})-(\d{2})-(\d{2})[Tt ](\d{2}):(\d{2}):(\d{2})(?:\.\d+)?(?:([Zz])|([+-])(\d{2}):(\d{2}))$/;
 
 /**
  * Reads epoch seconds given as a whole number or digits, or an RFC 3339 date-time with offset (a fraction
