@@ -3,14 +3,9 @@ import { Logger } from '@nestjs/common';
 import { ManualClock } from '#libs/clock';
 import { OrderMapping } from '#libs/erp-formats';
 import { BoundedExpressions } from '#libs/expressions';
-import { ORDER_STATUSES, type OrderOperation, type OrderSnapshot } from '#libs/contracts';
+import { isOver, ORDER_STATUSES, type OrderOperation, type OrderSnapshot } from '#libs/contracts';
 import { createKafka, DeadLetters, type OutboundRecord } from '#libs/kafka';
-import {
-  type AssignedOperation,
-  AssignmentTable,
-  type KnownOrder,
-  placeOrder,
-} from '#libs/order-ledger';
+import type { AssignedOperation, KnownOrder } from '#libs/order-ledger';
 import { bridgeSettings } from '../platform/testing/bridge-settings.js';
 import { CommandOutcomes, type MessageResults } from '../delivery/index.js';
 import type { Equipment, UnmappedWorkCentres } from './equipment/equipment.js';
@@ -41,11 +36,16 @@ const anOrder: fc.Arbitrary<OrderSnapshot> = fc.record({
   changedAt: fc.nat(2).map((more) => SOME_TIME + more),
   status: fc.constantFrom('released', ...ORDER_STATUSES),
   operations: fc.uniqueArray(
-    fc.record({
-      operationId: fc.constantFrom('0010', '0020'),
-      machineId: fc.constantFrom(...MACHINES),
-      status: fc.constantFrom('released', 'held', 'started', 'completed'),
-    }),
+    fc.record(
+      {
+        operationId: fc.constantFrom('0010', '0020'),
+        machineId: fc.constantFrom(...MACHINES),
+        status: fc.constantFrom('released', 'held', 'started', 'completed', 'planned'),
+        sequence: fc.constantFrom(0, 9, 10),
+        plannedStart: fc.constantFrom(SOME_TIME, SOME_TIME + 1),
+      },
+      { requiredKeys: ['operationId', 'machineId', 'status'] },
+    ),
     { selector: ({ operationId }) => operationId, minLength: 1, maxLength: 2 },
   ),
 });
@@ -306,19 +306,28 @@ function newestOf(history: readonly OrderSnapshot[]): Map<string, OrderSnapshot>
   return newest;
 }
 
+const LISTED: readonly string[] = ['released', 'started', 'held'];
+
+/** As the contract has them, not as the ledger makes them. */
 function listsOf(history: readonly OrderSnapshot[]): (readonly string[])[] {
-  const newest = newestOf(history);
-  const machinesOf = (orderId: string): ReadonlyMap<string, readonly AssignedOperation[]> => {
-    const order = newest.get(orderId);
-    return order ? placeOrder(order, (each) => each.machineId).machines : new Map();
-  };
-  const table = AssignmentTable.inMemory();
-  for (const orderId of newest.keys()) {
-    for (const [machineId, operations] of machinesOf(orderId)) {
-      table.assign(machineId, orderId, operations);
-    }
-  }
-  return MACHINES.map((machineId) => table.listOf(machineId));
+  const orders = [...newestOf(history).values()].filter(({ status }) => !isOver(status));
+  return MACHINES.map((machineId) => {
+    const entries = orders.flatMap(({ orderId, operations }) => {
+      const there = operations.filter((each) => each.machineId === machineId);
+      return there
+        .filter(({ status }) => LISTED.includes(status))
+        .map(({ operationId, sequence = 0, plannedStart = Infinity }) => ({
+          name: there.length > 1 ? `${orderId}-${operationId}` : orderId,
+          rank: [sequence === 0 ? Infinity : sequence, plannedStart, orderId, operationId] as const,
+        }));
+    });
+    return entries.sort((a, b) => compareRanks(a.rank, b.rank)).map(({ name }) => name);
+  });
+}
+
+function compareRanks<T extends readonly (number | string)[]>(a: T, b: T): number {
+  const decisive = a.findIndex((it, at) => it !== b[at]);
+  return (a[decisive] ?? 0) < (b[decisive] ?? 0) ? -1 : 1;
 }
 
 describe('any history of orders, with crashes between any two steps', () => {

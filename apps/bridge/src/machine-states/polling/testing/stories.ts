@@ -29,7 +29,7 @@ const timelines = fc
           fc.integer({ min: 1, max: 90 }),
         ),
       }),
-      { maxLength: 30 },
+      { maxLength: 30, size: 'max' },
     ),
     fc.constantFrom(...MACHINE_STATES),
   )
@@ -68,7 +68,7 @@ export const steps = fc.array(
     ),
     diesAfter: fc.oneof({ weight: 9, arbitrary: fc.constant(null) }, fc.nat(3)),
   }),
-  { maxLength: 60 },
+  { maxLength: 60, size: 'max' },
 );
 
 const mistakes = fc.array(
@@ -77,7 +77,7 @@ const mistakes = fc.array(
     state: anyState,
     minutes: fc.integer({ min: 1, max: SETTLE_MINUTES - 1 }),
   }),
-  { maxLength: 16 },
+  { maxLength: 16, size: 'max' },
 );
 
 const updates = fc.record({
