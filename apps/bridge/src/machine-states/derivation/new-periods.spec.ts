@@ -1,6 +1,7 @@
+import type { MachineStateReading } from '#libs/cloud-client';
 import type { StateChanged } from '#libs/contracts';
 import type { ActivityLog } from './activity-log.js';
-import { deriveStateChanges } from './derive-state-changes.js';
+import { type Derivation, deriveStateChanges } from './derive-state-changes.js';
 import {
   at,
   entriesOf,
@@ -31,6 +32,13 @@ function newPeriods(
   return events.flatMap(({ event }) => ('startTime' in event.data ? [event.data] : []));
 }
 
+/** With a log that lags. */
+function polled(before: TrackedMachine | undefined, reading: MachineStateReading): Derivation {
+  const result = { kind: 'reading', reading, log: log(0, ['OFF', 0, 10]) } as const;
+  const context = { now: at(12), staleAfterSeconds: 300, settleSeconds: 300 };
+  return deriveStateChanges(MACHINE, before, result, context);
+}
+
 /** Of each its state, the minute of its start, and where that comes from. */
 const starts = (...poll: Parameters<typeof newPeriods>): string[] =>
   newPeriods(...poll).map((it) => `${it.state} ${minuteOf(it.startTime)} ${it.startTimeSource}`);
@@ -49,6 +57,13 @@ describe('the first observation', () => {
     expect(starts(undefined, ['OFF', 30, 10], logged)).toEqual(['OFF -20 duration']);
     const [period] = newPeriods(undefined, ['OFF', 30, 10], logged);
     expect(period).not.toHaveProperty('historyTruncatedBefore');
+  });
+
+  it('stands where the log ends soon after its start by the duration, and has yet to show it', () => {
+    const { events, next } = polled(undefined, readingOf('OPERATING', 1, 10.5));
+    expect(events).toHaveLength(1);
+    expect(polled(next, readingOf('OPERATING', 1, 10.5)).events).toEqual([]);
+    expect(polled(next, readingOf('OPERATING', 2, 11.5)).events).toEqual([]);
   });
 
   it('takes its start from a log that was not clipped, however long before', () => {

@@ -62,7 +62,15 @@ function periodsAfter(
     startTime <= settledUntil(tracked) || startTime < from;
   const last = periods.findLastIndex(isBeyondQuestion);
   const [before, open] = [periods[last] ?? null, periods.slice(last + 1)];
-  const logged = loggedFor(tracked, reading, before, open[0], segments, log?.historyFrom);
+  const logged = loggedFor(
+    tracked,
+    reading,
+    before,
+    open[0],
+    segments,
+    settledTime,
+    log?.historyFrom,
+  );
   const chain = periodChain(open, logged, before, settledTime);
   const [latest, lastLogged] = [chain.at(-1), segments.at(-1)];
   const latestPeriod = latest?.period ?? before;
@@ -104,6 +112,7 @@ function loggedFor(
   before: PublishedPeriod | null,
   first: PublishedPeriod | undefined,
   segments: readonly ActivitySegment[],
+  settledTime: number,
   historyFrom: number | undefined,
 ): LoggedPeriods | null {
   const until = segments.at(-1)?.endTime;
@@ -117,6 +126,13 @@ function loggedFor(
     return { periods: unsettledPart(periods, before, settledUntil(tracked)), until };
   }
   if (first === undefined) return null;
+  // What the log has until it shows that period came before the first observation.
+  const isYetToBeShown =
+    historyFrom === undefined &&
+    first.startTime > settledTime &&
+    until <= first.startTime + START_TOLERANCE_SECONDS &&
+    segments.at(-1)?.state !== first.state;
+  if (isYetToBeShown) return null;
   const periods =
     historyFrom === undefined
       ? loggedFrom(first, segments)
