@@ -83,6 +83,27 @@ describe('an ingest whose transaction does not end', () => {
     expect(await kafka.topics.count(TOPIC)).toBe(written);
   });
 
+  it('does not hide from a third process, by its open transaction, what another one has written', async () => {
+    const takenBy = (ingest: RunningIngest, id: string): Promise<[number, Place]> =>
+      eventually(`${id} is taken`, async () => {
+        const answer = await ingest.post('/lists', LIST, { 'idempotency-key': id });
+        const body = (await answer.json()) as Place;
+        return answer.ok && [answer.status, body];
+      });
+    const open = slow.post('/lists', LIST, { 'idempotency-key': 'open' });
+    await stopAtEnd();
+    const [, place] = await takenBy(other, 'behind');
+    // its receipt cannot be read yet
+    const repeated = await third.post('/lists', LIST, { 'idempotency-key': 'behind' });
+    expect([200, 503]).toContain(repeated.status);
+    relay.release();
+    await open;
+    expect(await takenBy(third, 'behind')).toEqual([200, place]);
+    await takenBy(slow, 'open');
+    written += 2;
+    expect(await kafka.topics.count(TOPIC)).toBe(written);
+  });
+
   it('answers a sender in its time, and writes what Kafka takes later', async () => {
     const senders = {
       odoo: { token: 'the-token-of-odoo', paths: ['/lists'], answerWithinMs: 700 },

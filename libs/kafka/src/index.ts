@@ -59,4 +59,5 @@ export {
   topicNames,
   type TopicSpan,
   topicSpans,
+  uncommittedSpans,
 } from './reading/topics.js';

@@ -12,7 +12,7 @@ import {
   MissingTopicsError,
   type OutboundRecord,
   type StoredRecord,
-  topicSpans,
+  uncommittedSpans,
 } from '#libs/kafka';
 import {
   type Claim,
@@ -213,13 +213,14 @@ export class RequestLog {
   };
 
   /**
-   * Resolves once all receipts are read that are there now.
+   * Resolves once all receipts are read that are there now, also those that lie behind the open transaction of
+   * another process: what is behind it can be committed, and is not shown to anybody before it ends.
    *
    * @throws what keeps Kafka from answering, and an Error after `withinMs` of real time
    */
   async caughtUp(withinMs: number): Promise<void> {
     const untilMs = realNowMs() + withinMs;
-    const spans = await topicSpans(this.kafka, this.receiptsTopic);
+    const spans = await uncommittedSpans(this.kafka, this.receiptsTopic);
     const isBehind = (): boolean =>
       spans.some(({ partition, until }) => (this.positions.get(partition) ?? 0) < until);
     while (isBehind()) {

@@ -79,6 +79,14 @@ export function topicSpans(kafka: KafkaClient, topic: string): Promise<TopicSpan
   return withAdmin(kafka, (admin) => fetchSpans(admin, topic));
 }
 
+/** As {@link topicSpans}, but to the end of all records, committed or not. */
+export function uncommittedSpans(kafka: KafkaClient, topic: string): Promise<TopicSpan[]> {
+  return withAdmin(kafka, (admin) => {
+    readEndsUncommitted(admin);
+    return fetchSpans(admin, topic);
+  });
+}
+
 /** As {@link topicSpans}, over a connection that is there. */
 async function fetchSpans(admin: Admin, topic: string): Promise<TopicSpan[]> {
   return untilReady(async () => requireLeaders(await fetchSpansOfLed(admin, topic)));
