@@ -1,6 +1,11 @@
+import { realDelayMs } from '#libs/clock';
 import { AppProcess } from '../support/app-process.js';
 import { eventually } from '../support/eventually.js';
-import { testBrokers, uniqueTopicPrefix } from '../support/kafka.js';
+import { testBrokers, TestKafka, uniqueTopicPrefix } from '../support/kafka.js';
+import { PublishedMachine } from '../support/running-terminal.js';
+
+/** More than Kafka may be silent for. */
+const SUSPENDED_MS = 5000;
 
 describe('the terminal as a process', () => {
   let terminal: AppProcess | undefined;
@@ -49,14 +54,34 @@ describe('the terminal as a process', () => {
     await live.body?.cancel().catch(() => undefined);
   });
 
-  it('stops with 0 while it follows its topics', async () => {
-    const prefix = uniqueTopicPrefix();
-    terminal = new AppProcess('terminal', {
+  const startWith = (prefix: string): AppProcess =>
+    new AppProcess('terminal', {
       KAFKA_BROKERS: testBrokers().join(','),
       KAFKA_TOPIC_PREFIX: prefix,
       KAFKA_GROUP_ID: `${prefix}terminal`,
       TERMINAL_HTTP_PORT: '0',
     });
+
+  it('does not blame Kafka where it stood still itself', async () => {
+    const kafka = new TestKafka(testBrokers(), uniqueTopicPrefix());
+    terminal = startWith(kafka.topicPrefix);
+    const url = await terminal.ready();
+    terminal.kill('SIGSTOP');
+    await realDelayMs(SUSPENDED_MS);
+    terminal.kill('SIGCONT');
+    await new PublishedMachine(kafka, 'M-1').list();
+    await eventually('what has come since is read', async () => {
+      const { machines } = (await (await fetch(`${url}/api/reasons`)).json()) as {
+        machines: Record<string, object>;
+      };
+      return 'M-1' in machines;
+    });
+    expect(terminal.output).not.toContain('Kafka is away');
+    await kafka.close();
+  });
+
+  it('stops with 0 while it follows its topics', async () => {
+    terminal = startWith(uniqueTopicPrefix());
     await terminal.ready();
     terminal.kill('SIGTERM');
     expect(await terminal.exitCode()).toBe(0);

@@ -181,8 +181,13 @@ class FollowAttempt {
 
   private watch(): () => void {
     this.sign();
+    let checkedMs = realNowMs();
     return everyRealMs(CHECK_MS, () => {
       if (this.ending.isOver) return;
+      // a process that was suspended has not heard what Kafka said
+      const lateMs = realNowMs() - checkedMs - CHECK_MS;
+      checkedMs = realNowMs();
+      if (lateMs > CHECK_MS) this.lastSignMs += lateMs;
       const silentMs = realNowMs() - this.lastSignMs;
       const problem = `Kafka has not answered for ${Math.round(silentMs / 1000)} s`;
       if (silentMs > GIVE_UP_AFTER_MS) this.ending.end(new Error(problem));

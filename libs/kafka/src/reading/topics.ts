@@ -151,7 +151,10 @@ export async function latestSpans(
   { sinceMs, maxPerPartition }: { sinceMs: number; maxPerPartition: number },
 ): Promise<TopicSpan[]> {
   const [starts, spans] = await withAdmin(kafka, (admin) =>
-    allEnded([admin.fetchTopicOffsetsByTimestamp(topic, sinceMs), fetchSpans(admin, topic)]),
+    allEnded([
+      untilReady(() => admin.fetchTopicOffsetsByTimestamp(topic, sinceMs)),
+      fetchSpans(admin, topic),
+    ]),
   );
   return spans.map((span) => {
     const start = starts.find(({ partition }) => partition === span.partition);
