@@ -24,7 +24,7 @@ describe('callbacks of an ingest that is killed', () => {
 
   const open = async (partitions: number): Promise<void> => {
     erp = await CallbackReceiver.start();
-    const callback = { url: erp.url, hmacSecret: 'secret-of-the-callbacks' };
+    const callback = { url: erp.url, hmacSecret: 'secret-of-the-callbacks', timeoutMs: 60_000 };
     const senders = { erp: { token: TOKEN, paths: ['/orders'], callback } };
     sendersFile = temporaryFile('senders.json', { senders });
     const env = { BRIDGE_FLOWS: 'work-orders' };
@@ -102,6 +102,23 @@ describe('callbacks of an ingest that is killed', () => {
       [first, answered, unanswered, answered, unanswered, last].map((id) => erp.about(id)[0]?.id),
     );
     expect(new Set(erp.calls.map(({ id }) => id)).size).toBe(ids.length);
+  });
+
+  it('do not count as failed where they are cut off because another process joins', async () => {
+    await open(4);
+    const first = await startIngest('a');
+    let release = (): void => undefined;
+    const released = new Promise<void>((resolve) => (release = resolve));
+    erp.answers = () => released;
+    const id = await postOrder(first.url);
+    await erp.called(id);
+    await startIngest('b');
+    await plant.kafka.groups.untilMembers(2, callbackGroup());
+    // by whoever has its partition now
+    await erp.called(id, 2);
+    release();
+    expect(first.process.output).toContain('calls cut off');
+    expect(first.process.output).not.toContain('a callback fails');
   });
 
   it('are all made by the other process, those of a machine in their order', async () => {

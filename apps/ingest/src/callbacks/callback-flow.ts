@@ -257,6 +257,11 @@ export class CallbackFlow {
 
   private async backOff({ status, why, afterMs }: Again, revoked: AbortSignal): Promise<void> {
     if (revoked.aborted) return;
+    if (status === CUT_OFF && this.slots.permit.objection() !== undefined) {
+      // the partition may go to another process: nothing has failed
+      await realDelayMs(BACK_OFF.baseMs, revoked).catch(() => undefined);
+      return;
+    }
     const { sender } = this;
     const { count: before, since } = this.failing ?? { count: 0, since: realEpochMs() };
     const count = before + 1;
