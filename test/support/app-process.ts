@@ -1,5 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { readdirSync, readlinkSync } from 'node:fs';
 import type { Readable } from 'node:stream';
 import type { Environment } from '#libs/config';
 import { NODE_OPTIONS } from '../../tools/start/node-options.mjs';
@@ -53,9 +54,13 @@ export class AppProcess {
   }
 
   /** Where its HTTP listens, once it says so. */
-  async url(): Promise<string> {
-    const url = await this.saying(URL_SAID, 'it says where it listens');
-    return url.replace('[::1]', '127.0.0.1');
+  url(): Promise<string> {
+    return eventually('it says where it listens', () => this.listensAt);
+  }
+
+  /** The same, undefined before that. */
+  get listensAt(): string | undefined {
+    return URL_SAID.exec(this.output)?.[1]?.replace('[::1]', '127.0.0.1');
   }
 
   /** Where it listens, once it is ready. */
@@ -67,6 +72,13 @@ export class AppProcess {
 
   kill(signal: NodeJS.Signals): void {
     this.child.kill(signal);
+  }
+
+  /** How many sockets it has open, on Linux. */
+  get sockets(): number {
+    const folder = `/proc/${this.pid}/fd`;
+    const opened = readdirSync(folder).map((name) => readlinkIfThere(`${folder}/${name}`));
+    return opened.filter((target) => target.startsWith('socket:')).length;
   }
 
   /** The exit code, null when a signal ended it, once all of its output has been read. */
@@ -103,5 +115,13 @@ export class AppProcess {
     const hasEnded = child.exitCode !== null || child.signalCode !== null;
     if (app === 'sandbox' || hasEnded || !URL_SAID.test(output)) return;
     await askOnceMore(app, await this.url(), env);
+  }
+}
+
+function readlinkIfThere(path: string): string {
+  try {
+    return readlinkSync(path);
+  } catch {
+    return '';
   }
 }

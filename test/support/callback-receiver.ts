@@ -12,6 +12,8 @@ export interface CallbackCall {
   body: string;
   /** The caller was there to be answered. */
   isAnswered: boolean;
+  /** What it was answered; undefined before. */
+  status?: number;
 }
 
 /** A sender's end of callbacks: an HTTP server that answers with `status` and `headers`, once `answers` allows it. */
@@ -41,12 +43,14 @@ export class CallbackReceiver {
       request.on('end', () => {
         const { headers } = request;
         const id = String(headers['webhook-id']);
-        const call = { id, headers, body: Buffer.concat(chunks).toString(), isAnswered: false };
+        const body = Buffer.concat(chunks).toString();
+        const call: CallbackCall = { id, headers, body, isAnswered: false };
         receiver.calls.push(call);
         receiver.waiting += 1;
         response.on('close', () => (receiver.waiting -= 1));
         void Promise.resolve(receiver.answers(call)).then(() => {
           call.isAnswered = !response.closed;
+          call.status = receiver.status;
           response.writeHead(receiver.status, receiver.headers).end();
         });
       });

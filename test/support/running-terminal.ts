@@ -85,7 +85,7 @@ export class RunningTerminal {
     });
     if (!answer.ok || answer.body === null) throw new Error(`events: ${answer.status}`);
     const events: LiveEvent[] = [];
-    void readEvents(answer.body, events).catch(() => undefined);
+    void readEvents(answer.body, (event) => events.push(event)).catch(() => undefined);
     return events;
   }
 
@@ -96,7 +96,11 @@ export class RunningTerminal {
   }
 }
 
-async function readEvents(body: ReadableStream<Uint8Array>, events: LiveEvent[]): Promise<void> {
+/** Hands over the events of a stream (SSE) until it ends. */
+export async function readEvents(
+  body: ReadableStream<Uint8Array>,
+  onEvent: (event: LiveEvent) => void,
+): Promise<void> {
   let text = '';
   const decoder = new TextDecoder();
   for await (const bytes of body) {
@@ -112,7 +116,7 @@ async function readEvents(body: ReadableStream<Uint8Array>, events: LiveEvent[])
       );
       const [id, type, data] = ['id', 'event', 'data'].map((name) => fields.get(name));
       if (id === undefined || type === undefined || data === undefined) continue;
-      events.push({ id, type, data: JSON.parse(data) as Record<string, unknown> });
+      onEvent({ id, type, data: JSON.parse(data) as Record<string, unknown> });
     }
   }
 }

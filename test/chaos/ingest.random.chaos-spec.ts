@@ -1,0 +1,422 @@
+import { createHmac, randomUUID } from 'node:crypto';
+import { renameSync, writeFileSync } from 'node:fs';
+import { globalAgent } from 'node:http';
+import { join } from 'node:path';
+import { realDelayMs, realEpochMs } from '#libs/clock';
+import { TOPICS } from '#libs/contracts';
+import { type LocalCluster, startLocalCluster } from '../../tools/kafka/local-kafka.mjs';
+import { AppProcess } from '../support/app-process.js';
+import { CallbackReceiver, isSigned } from '../support/callback-receiver.js';
+import { Answers } from '../support/chaos/answers.js';
+import { Chance } from '../support/chaos/chance.js';
+import { ChaosPlant } from '../support/chaos/chaos-plant.js';
+import { commandId, type CommandKind, commandMessage } from '../support/chaos/commands.js';
+import { deliveriesOf } from '../support/chaos/deliveries.js';
+import { lostReasons, staleLists } from '../support/chaos/delivery-faults.js';
+import {
+  BUG,
+  FaultyProcesses,
+  happenByChance,
+  MINUTES,
+  nodeFaults,
+  SEED,
+} from '../support/chaos/faults.js';
+import { inBrief } from '../support/chaos/in-brief.js';
+import { postOddly, type WholeAnswer } from '../support/chaos/odd-client.js';
+import { eventually } from '../support/eventually.js';
+import { ingestSettings, type Place } from '../support/running-ingest.js';
+import { header, json, type ReadRecord, type TopicReader } from '../support/topic-reader.js';
+import { temporaryFolder } from '../../libs/config/test/temporary-files.js';
+
+const NODES = 3;
+const MOST_PROCESSES = 3;
+const MACHINES = 12;
+const EVENTS_OF_BATCH = 4;
+const LONGEST_PAUSE_MS = 300;
+const LONGEST_RECEIVER_FAULT_MS = 8000;
+const LONGEST_TWIN_MS = 10_000;
+const LONGEST_WITHOUT_CALLBACK_MS = 10_000;
+/** How much of what is posted goes to two processes at the same moment. */
+const TWICE_AT_ONCE = 0.2;
+/** Connections of what the last process has just begun, such as a look at its topics, are not closed at once. */
+const SOCKETS_IN_PASSING = 6;
+const CALLBACK_KEY = 'key-of-callbacks';
+
+/** 401 while a token or a key is replaced, and 429 where too many have come with the last one. */
+const EXPECTED = new Set([200, 202, 401, 408, 429, 503]);
+
+const RECEIVER_FAULTS: Pick<CallbackReceiver, 'status' | 'headers'>[] = [
+  { status: 503, headers: {} },
+  { status: 500, headers: {} },
+  { status: 404, headers: {} },
+  { status: 429, headers: { 'retry-after': '2' } },
+  { status: 302, headers: { location: 'http://127.0.0.1:1/' } },
+];
+
+/** What a stream posts next: one message, or several as a batch of events. */
+interface Posting {
+  path: string;
+  body: string;
+  /** Of its messages, in their order; undefined for one without an id. */
+  ids: readonly string[] | undefined;
+  sender: 'erp' | 'mes';
+}
+
+/** How a stream of messages of one machine is posted. */
+type Way = 'by id' | 'signed' | 'in batches' | 'without id';
+const WAYS: readonly Way[] = ['by id', 'signed', 'in batches', 'without id'];
+
+describe(`ingest, whatever fails (seed ${SEED}, ${MINUTES} minutes)`, () => {
+  const chance = new Chance(SEED);
+  const ending = new AbortController();
+  const failed = new AbortController();
+  const folder = temporaryFolder();
+  const files = { senders: join(folder, 'senders.json'), token: join(folder, 'token') };
+  const started: AppProcess[] = [];
+  const twins: AppProcess[] = [];
+  /** The last one is that of now. */
+  const secrets = { erp: [newSecret()], mes: [newSecret()], callbacks: [CALLBACK_KEY] };
+  /** How many messages of each machine were taken, of those with an id. */
+  const sent: Record<CommandKind, Map<string, number>> = { list: new Map(), reason: new Map() };
+  const places = new Map<string, Set<string>>();
+  const bodies = new Map<string, string>();
+  const oddAnswers: string[] = [];
+  const statuses = new Map<number, number>();
+  let postsWithoutId = 0;
+  let cluster: LocalCluster;
+  let plant: ChaosPlant;
+  let ingests: FaultyProcesses;
+  let receivers: Record<'erp' | 'mes', CallbackReceiver>;
+  let records: readonly ReadRecord[];
+  let outcomes: TopicReader;
+  let answers: Answers;
+
+  const startIngest = (place: number): AppProcess => {
+    const settings = ingestSettings(plant.kafka.topicPrefix, {
+      KAFKA_BROKERS: cluster.brokers,
+      INGEST_INSTANCE: `instance-${place}`,
+      INGEST_SENDERS_FILE: files.senders,
+    });
+    const process = new AppProcess('ingest', settings);
+    started.push(process);
+    return process;
+  };
+
+  /** In one step: a process that starts at the same moment would not start with half of it. */
+  const replaceFile = (path: string, text: string): void => {
+    writeFileSync(`${path}.new`, text);
+    renameSync(`${path}.new`, path);
+  };
+  const writeSenders = (hasCallbacks = true): void => {
+    const callbackOf = (name: 'erp' | 'mes'): object =>
+      hasCallbacks || name === 'mes'
+        ? {
+            callback: {
+              url: receivers[name].url,
+              hmacSecret: secrets.callbacks.at(-1),
+              timeoutMs: 3000,
+            },
+          }
+        : {};
+    const common = {
+      paths: ['/lists', '/reasons', '/events', '/metrics'],
+      requestsPerSecond: 1000,
+    };
+    const senders = {
+      erp: { ...common, tokenFile: files.token, ...callbackOf('erp') },
+      mes: { ...common, hmacSecret: secrets.mes.at(-1), ...callbackOf('mes') },
+    };
+    replaceFile(files.token, secrets.erp.at(-1)!);
+    replaceFile(files.senders, JSON.stringify({ senders }));
+  };
+
+  const headersOf = ({ sender, ids, body, path }: Posting): Record<string, string> => {
+    const [id = randomUUID()] = ids ?? [];
+    if (sender === 'erp') {
+      const isBatch = path === '/events';
+      return {
+        authorization: `Bearer ${secrets.erp.at(-1)}`,
+        ...(isBatch && { 'content-type': 'application/cloudevents-batch+json' }),
+        ...(!isBatch && ids !== undefined && { 'idempotency-key': id }),
+      };
+    }
+    const timestamp = String(Math.floor(realEpochMs() / 1000));
+    const signature = createHmac('sha256', secrets.mes.at(-1)!)
+      .update(`${id}.${timestamp}.${body}`)
+      .digest('base64');
+    return {
+      'webhook-id': id,
+      'webhook-timestamp': timestamp,
+      'webhook-signature': `v1,${signature}`,
+    };
+  };
+
+  const postTo = async (
+    process: AppProcess,
+    posting: Posting,
+    by: Chance,
+  ): Promise<WholeAnswer | undefined> => {
+    const url = process.listensAt;
+    if (url === undefined) return undefined;
+    if (posting.ids === undefined) postsWithoutId += 1;
+    const answer = await postOddly(url + posting.path, headersOf(posting), posting.body, by);
+    if (answer === undefined) return undefined;
+    const { status, headers, body } = answer;
+    statuses.set(status, (statuses.get(status) ?? 0) + 1);
+    const mustSayWhen = status === 503 || status === 429;
+    if (!EXPECTED.has(status) || (mustSayWhen && !(Number(headers['retry-after']) > 0))) {
+      oddAnswers.push(`${status} ${body}`);
+    }
+    if (status === 200 || status === 202) notePlaces(posting, body);
+    return answer;
+  };
+
+  const notePlaces = ({ body: posted, ids }: Posting, body: string): void => {
+    const answered = [JSON.parse(body) as Place | Place[]].flat();
+    for (const [index, { id, topic, partition, offset }] of answered.entries()) {
+      const name = ids?.[index] ?? id;
+      if (ids !== undefined && id !== name) oddAnswers.push(`${name}: answered as ${id}`);
+      places.set(name, (places.get(name) ?? new Set()).add(`${topic} ${partition} ${offset}`));
+      if (ids === undefined) bodies.set(id, posted);
+    }
+  };
+
+  const wayOf = (machineId: string): Way =>
+    WAYS[plant.load.machineIds.indexOf(machineId) % WAYS.length]!;
+  const batchSizeOf = (machineId: string): number =>
+    wayOf(machineId) === 'in batches' ? EVENTS_OF_BATCH : 1;
+
+  const nextOf = (way: Way, machineId: string, from: number): Posting => {
+    const kind = way === 'by id' || way === 'without id' ? 'list' : 'reason';
+    const count = batchSizeOf(machineId);
+    const commands = Array.from({ length: count }, (_, index) => {
+      return { kind, machineId, number: from + index } as const;
+    });
+    const values = commands.map((command) => String(commandMessage(command).value));
+    const events = commands.map((command, index) => ({
+      ...{ specversion: '1.0', id: commandId(command), source: '/erp' },
+      ...{ type: TOPICS.downtimeReasons, data: JSON.parse(values[index]!) as unknown },
+    }));
+    return {
+      path: way === 'in batches' ? '/events' : kind === 'list' ? '/lists' : '/reasons',
+      body: way === 'in batches' ? JSON.stringify(events) : values[0]!,
+      ids: way === 'without id' ? undefined : commands.map(commandId),
+      sender: way === 'signed' ? 'mes' : 'erp',
+    };
+  };
+
+  /** Posts one after the other, each until it is taken, unless the test has failed. */
+  const stream = async (machineId: string, number: number): Promise<void> => {
+    const by = new Chance(SEED * 1000 + number);
+    const way = wayOf(machineId);
+    for (let count = 0; !ending.signal.aborted;) {
+      const posting = nextOf(way, machineId, count);
+      for (let isTaken = false; !isTaken && !failed.signal.aborted;) {
+        const all = [...ingests.running.values(), ...twins];
+        const to = [by.pick(all), ...(by.is(TWICE_AT_ONCE) ? [by.pick(all)] : [])];
+        const answered = await Promise.all(to.map((process) => postTo(process, posting, by)));
+        isTaken = answered.some((answer) => answer?.status === 200 || answer?.status === 202);
+        await realDelayMs(by.upTo(LONGEST_PAUSE_MS));
+      }
+      count += posting.ids?.length ?? 1;
+      // without an id, what nobody waits for any more may be written after the next one
+      if (posting.ids !== undefined)
+        sent[way === 'by id' ? 'list' : 'reason'].set(machineId, count);
+    }
+  };
+
+  const receiverFails = async (): Promise<void> => {
+    const receiver = chance.pick(Object.values(receivers));
+    let goOn = (): void => undefined;
+    const isOver = new Promise<void>((resolve) => (goOn = resolve));
+    if (chance.is(0.3)) receiver.answers = () => isOver;
+    else Object.assign(receiver, chance.pick(RECEIVER_FAULTS));
+    await realDelayMs(chance.upTo(LONGEST_RECEIVER_FAULT_MS));
+    Object.assign(receiver, { status: 200, headers: {}, answers: () => undefined });
+    goOn();
+  };
+  const secretIsReplaced = (): Promise<void> => {
+    chance.pick(Object.values(secrets)).push(newSecret());
+    writeSenders();
+    return Promise.resolve();
+  };
+  const callbackIsTakenOut = async (): Promise<void> => {
+    writeSenders(false);
+    await realDelayMs(chance.upTo(LONGEST_WITHOUT_CALLBACK_MS));
+    writeSenders();
+  };
+  /** Another process by the name of one that may run: each ends the transactions of the other. */
+  const twinRuns = async (): Promise<void> => {
+    const twin = startIngest(0);
+    twins.push(twin);
+    await twin.url();
+    await realDelayMs(chance.upTo(LONGEST_TWIN_MS));
+    twins.splice(twins.indexOf(twin), 1);
+    twin.kill('SIGTERM');
+    expect(await twin.exitCode()).toBe(0);
+  };
+
+  beforeAll(
+    async () => {
+      receivers = { erp: await CallbackReceiver.start(), mes: await CallbackReceiver.start() };
+      writeSenders();
+      cluster = await startLocalCluster({ dir: temporaryFolder(), nodes: NODES });
+      const brokers = cluster.brokers.split(',');
+      plant = await ChaosPlant.open({ brokers, machines: MACHINES, partitions: 3 });
+      await plant.startBridge().ready();
+      ingests = new FaultyProcesses(chance, MOST_PROCESSES, startIngest);
+      ingests.start();
+      await ingests.running.get(0)!.ready();
+      const streams = plant.load.machineIds.map((id, index) => stream(id, index));
+      const faults = {
+        ...ingests.faults(),
+        ...nodeFaults(cluster, plant.kafka.topics, chance),
+        twin: { weight: 1, happen: twinRuns },
+        receiver: { weight: 4, happen: receiverFails },
+        secret: { weight: 2, kind: 'senders', happen: secretIsReplaced },
+        callback: { weight: 1, kind: 'senders', happen: callbackIsTakenOut },
+      };
+      await happenByChance(faults, chance, () => `${ingests.running.size} ingests`);
+      while (ingests.running.size < MOST_PROCESSES) ingests.start();
+      await Promise.all([...ingests.running.values()].map((ingest) => ingest.ready()));
+      ending.abort();
+      await Promise.all(streams);
+      process.stdout.write(`${places.size} messages, answers ${JSON.stringify([...statuses])}\n`);
+      const inputs = await plant.kafka.read(TOPICS.workOrderLists, TOPICS.downtimeReasons);
+      await inputs.take(places.size, 'input', () => true);
+      records = inputs.records;
+      outcomes = await plant.kafka.read(TOPICS.commandOutcomes);
+      answers = new Answers(outcomes);
+      await answers.untilAll([...places.keys()], 180_000);
+    },
+    (MINUTES + 10) * 60_000,
+  );
+
+  afterAll(async () => {
+    for (const each of [ending, failed]) each.abort();
+    await Promise.all(started.map((process) => process.close()));
+    await plant.close().finally(() => cluster.kill());
+    await Promise.all(Object.values(receivers).map((receiver) => receiver.close()));
+  }, 120_000);
+
+  it('answers as it says it does', () => {
+    expect(inBrief(oddAnswers)).toEqual([]);
+  });
+
+  it('has what it answered once, where it said', () => {
+    const written = new Map<string, string[]>();
+    for (const record of records) {
+      const lies = `${plant.kafka.topicPrefix}${record.topic} ${record.partition} ${record.offset}`;
+      written.set(idOf(record), [...(written.get(idOf(record)) ?? []), lies]);
+    }
+    const faults = [...places]
+      .map(([id, said]) => ({ id, said: [...said], lie: written.get(id) ?? [] }))
+      .filter(({ said, lie }) => said.join() !== lie.join() || said.length !== 1);
+    expect(faults.map((fault) => JSON.stringify(fault)).slice(0, 10)).toEqual([]);
+    const unanswered = [...written.keys()].filter((id) => !places.has(id));
+    expect(unanswered.filter((id) => id.startsWith('list/') || id.startsWith('reason/'))).toEqual(
+      [],
+    );
+    expect(bodies.size + unanswered.length).toBeLessThanOrEqual(postsWithoutId);
+  });
+
+  it('has the bytes that were posted', () => {
+    const byId = new Map(records.map((record) => [idOf(record), record.value?.toString()]));
+    for (const [id, body] of bodies) expect([id, byId.get(id)]).toEqual([id, body]);
+  });
+
+  it('knows each id wherever it is asked again, and that another body is another message', async () => {
+    const processes = [...ingests.running.values()];
+    const by = new Chance(SEED);
+    const ids = [...places.keys()].filter((id) => id.startsWith('list/')).slice(-40);
+    for (const [index, id] of ids.entries()) {
+      const [, machineId = '', number] = id.split('/');
+      const command = { kind: 'list', machineId, number: Number(number) } as const;
+      const body = String(commandMessage(command).value);
+      const posting: Posting = { path: '/lists', body, ids: [id], sender: 'erp' };
+      const url = processes[index % processes.length]!.listensAt!;
+      const post = (other: string): Promise<number> =>
+        eventually(`an answer to ${id}`, async () => {
+          const answer = await postOddly(`${url}/lists`, headersOf(posting), other, by);
+          if (answer?.status === 200) notePlaces(posting, answer.body);
+          return answer !== undefined && ![401, 429, 503].includes(answer.status) && answer.status;
+        });
+      expect([await post(body), await post(`${body} `)]).toEqual([200, 422]);
+      expect(places.get(id)?.size).toBe(1);
+    }
+  });
+
+  it('has the messages of a machine in the order in which they were posted, but for those of a batch', () => {
+    const newest = new Map<string, number>();
+    for (const id of records.map(idOf)) {
+      const [, machineId = '', number] = id.split('/');
+      if (number === undefined) continue;
+      const ofBatch = Number(number) - (Number(number) % batchSizeOf(machineId));
+      expect(ofBatch).toBeGreaterThanOrEqual(newest.get(machineId) ?? 0);
+      newest.set(machineId, ofBatch);
+    }
+  });
+
+  it('has each carried out', async () => {
+    const calls = await plant.sandbox.allCalls();
+    expect(lostReasons(sent.reason, deliveriesOf('reason', calls))).toEqual([]);
+    expect(staleLists(sent.list, deliveriesOf('list', calls))).toEqual([]);
+    expect(answers.repetitions()).toEqual([]);
+    expect(await plant.countDeadLetters()).toBe(0);
+  });
+
+  it('calls each outcome back, signed', async () => {
+    // ends pauses that failures have made long
+    secrets.callbacks.push(newSecret());
+    writeSenders();
+    const calls = Object.values(receivers).flatMap((receiver) => receiver.calls);
+    for (const [name, receiver] of Object.entries(receivers)) {
+      const ids = outcomes.records
+        .filter((outcome) => (json(outcome)['source'] as { sender: string }).sender === name)
+        .map((outcome) => header(outcome, 'ce_id') ?? '');
+      await eventually(`each outcome of ${name} is called back`, () => {
+        const taken = new Set(
+          receiver.calls
+            .filter(({ isAnswered, status }) => isAnswered && status === 200)
+            .map(({ id }) => id),
+        );
+        const missing = ids.filter((id) => !taken.has(id));
+        expect({ of: ids.length, missing: inBrief(missing) }).toMatchObject({ missing: [] });
+        return true;
+      });
+    }
+    const isOurs = (call: (typeof calls)[number]): boolean =>
+      secrets.callbacks.some((key) => isSigned(call, key));
+    expect(calls.filter((call) => !isOurs(call))).toEqual([]);
+  });
+
+  it('holds nothing that is over', async () => {
+    globalAgent.destroy();
+    const fresh = startIngest(MOST_PROCESSES);
+    await fresh.ready();
+    for (const process of ingests.running.values()) {
+      await eventually('it has no more connections than a new one', () => {
+        const [has, most] = [process.sockets, fresh.sockets + SOCKETS_IN_PASSING];
+        if (has > most) throw new Error(`${has} of ${most}`);
+        return true;
+      });
+      const token = { authorization: `Bearer ${secrets.erp.at(-1)}` };
+      const metrics = await fetch(`${process.listensAt}/metrics`, { headers: token });
+      expect(await metrics.text()).toContain('machine_ingest_waiting 0\n');
+    }
+  });
+
+  it('logs no bug, and gives no outcome up', () => {
+    const lines = started.flatMap(({ output }) => output.split('\n'));
+    expect(lines.filter((line) => BUG.test(line) || line.includes('is given up'))).toEqual([]);
+  });
+});
+
+function newSecret(): string {
+  return `secret-${randomUUID()}`;
+}
+
+/** Of events in a batch, what they say themselves. */
+function idOf(record: ReadRecord): string {
+  return header(record, 'message-id') ?? String(json(record)['id']);
+}

@@ -1,0 +1,27 @@
+/** Numbers by chance, the same for the same seed (Mulberry32). */
+export class Chance {
+  constructor(private state: number) {}
+
+  /** From 0 to 1. */
+  next(): number {
+    this.state = (this.state + 0x6d2b79f5) | 0;
+    let mixed = Math.imul(this.state ^ (this.state >>> 15), 1 | this.state);
+    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
+  }
+
+  upTo(most: number): number {
+    return this.next() * most;
+  }
+
+  pick<T>(of: readonly T[]): T {
+    const picked = of[Math.floor(this.upTo(of.length))];
+    if (picked === undefined) throw new Error('there is nothing to pick from');
+    return picked;
+  }
+
+  /** Whether something happens that does so with a probability from 0 to 1. */
+  is(probability: number): boolean {
+    return this.next() < probability;
+  }
+}

@@ -1,0 +1,144 @@
+import { realDelayMs, realNowMs } from '#libs/clock';
+import type { LocalCluster } from '../../../tools/kafka/local-kafka.mjs';
+import type { AppProcess } from '../app-process.js';
+import type { TestTopics } from '../test-topics.js';
+import type { Chance } from './chance.js';
+
+/** What a random spec is run with. */
+export const SEED = Number(process.env['CHAOS_SEED'] ?? 1);
+export const MINUTES = Number(process.env['CHAOS_MINUTES'] ?? 3);
+
+const LONGEST_SUSPENSION_MS = 45_000;
+const LONGEST_FREEZE_MS = 25_000;
+const LONGEST_AWAY_MS = 8000;
+const LONGEST_PAUSE_MS = 6000;
+/** How much of the time another fault comes within the first two seconds of one. */
+const TOGETHER = 0.3;
+
+/** A line of a log that stands for a bug, whatever has failed. */
+export const BUG =
+  /"msg":"(request failed|unhandled rejection|handler failed|callbacks cannot be started|a record is passed over)"/;
+
+interface Fault {
+  /** How often it happens, beside the others. */
+  weight: number;
+  /** Of one kind no two happen together. */
+  kind?: string;
+  /** Resolves when it is over. */
+  happen: () => Promise<void>;
+}
+
+type Faults = Record<string, Fault>;
+
+/** Has one fault after the other happen for so long, some of them together. `state` says what there is, for the log. */
+export async function happenByChance(
+  faults: Faults,
+  chance: Chance,
+  state: () => string,
+): Promise<void> {
+  const begunMs = realNowMs();
+  const weighted = Object.entries(faults).flatMap(([name, fault]) =>
+    Array<Required<Fault> & { name: string }>(fault.weight).fill({ name, kind: name, ...fault }),
+  );
+  const begin = async ({ name, happen }: (typeof weighted)[number]): Promise<void> => {
+    const atSeconds = Math.round((realNowMs() - begunMs) / 1000);
+    process.stdout.write(`${atSeconds} s: ${name}, ${state()}\n`);
+    await happen();
+  };
+  while (realNowMs() < begunMs + MINUTES * 60_000) {
+    const [one, other] = [chance.pick(weighted), chance.pick(weighted)];
+    const isTogether = chance.is(TOGETHER) && one.kind !== other.kind;
+    const delayMs = chance.upTo(2000);
+    await Promise.all([
+      begin(one),
+      ...(isTogether ? [realDelayMs(delayMs).then(() => begin(other))] : []),
+    ]);
+    await realDelayMs(chance.upTo(LONGEST_PAUSE_MS));
+  }
+}
+
+/** Faults of a cluster's nodes, of which the others make up for one. */
+export function nodeFaults({ nodes }: LocalCluster, topics: TestTopics, chance: Chance): Faults {
+  const kind = 'node';
+  const isAway = async (end: 'kill' | 'stop'): Promise<void> => {
+    const node = chance.pick(nodes);
+    const awayMs = chance.upTo(LONGEST_AWAY_MS);
+    await node[end]();
+    await realDelayMs(awayMs);
+    await node.restart();
+    await topics.untilInSync(nodes.length);
+  };
+  const isFrozen = async (): Promise<void> => {
+    const node = chance.pick(nodes);
+    node.freeze();
+    await realDelayMs(chance.upTo(LONGEST_FREEZE_MS));
+    node.thaw();
+    await topics.untilInSync(nodes.length);
+  };
+  return {
+    'kill node': { weight: 2, kind, happen: () => isAway('kill') },
+    'stop node': { weight: 2, kind, happen: () => isAway('stop') },
+    'freeze node': { weight: 2, kind, happen: isFrozen },
+  };
+}
+
+/** Processes of one app, each in a place of its own, that faults end and start; one of them always runs. */
+export class FaultyProcesses {
+  /** By its place. */
+  readonly running = new Map<number, AppProcess>();
+
+  constructor(
+    private readonly chance: Chance,
+    private readonly most: number,
+    private readonly startAt: (place: number) => AppProcess,
+  ) {}
+
+  /** Starts one more, where there is a place left. */
+  start(): void {
+    const places = Array.from({ length: this.most }, (_, place) => place);
+    const free = places.find((place) => !this.running.has(place));
+    if (free !== undefined) this.running.set(free, this.startAt(free));
+  }
+
+  /** @param beforeWaking is called before one that was suspended goes on */
+  faults(beforeWaking: () => Promise<void> = () => Promise.resolve()): Faults {
+    const start = (): Promise<void> => {
+      this.start();
+      return Promise.resolve();
+    };
+    const kill = async (): Promise<void> => {
+      const taken = this.take();
+      taken.kill('SIGKILL');
+      await taken.exitCode();
+    };
+    const stop = async (): Promise<void> => {
+      const taken = this.take();
+      // before it is said to, a signal ends a program by itself
+      const takesSignals = taken.output !== '';
+      taken.kill('SIGTERM');
+      const exitCode = await taken.exitCode();
+      if (takesSignals) expect(exitCode).toBe(0);
+    };
+    const suspend = async (): Promise<void> => {
+      const suspended = this.chance.pick([...this.running.values()]);
+      suspended.kill('SIGSTOP');
+      await realDelayMs(this.chance.upTo(LONGEST_SUSPENSION_MS));
+      await beforeWaking();
+      suspended.kill('SIGCONT');
+    };
+    return {
+      start: { weight: 5, happen: start },
+      kill: { weight: 4, happen: kill },
+      stop: { weight: 3, happen: stop },
+      suspend: { weight: 3, happen: suspend },
+    };
+  }
+
+  /** Takes one out of those that run; there is always another one. */
+  private take(): AppProcess {
+    const [place, taken] = this.chance.pick([...this.running]);
+    this.running.delete(place);
+    if (this.running.size === 0) this.start();
+    return taken;
+  }
+}

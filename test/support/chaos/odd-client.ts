@@ -1,0 +1,58 @@
+import { request, type IncomingHttpHeaders } from 'node:http';
+import { afterRealMs, realDelayMs } from '#libs/clock';
+import type { Chance } from './chance.js';
+
+export interface WholeAnswer {
+  status: number;
+  headers: IncomingHttpHeaders;
+  body: string;
+}
+
+/** A process that is suspended answers nobody. */
+const PATIENCE_MS = 8000;
+const LONGEST_PAUSE_MS = 3000;
+const SHORTEST_WAIT_MS = 500;
+
+/**
+ * Posts as clients do where the network is bad: most at once; some after a pause amid the body, some leave in it, and
+ * some do not wait for the answer. Undefined where no whole answer came.
+ */
+export async function postOddly(
+  url: string,
+  headers: Record<string, string>,
+  body: string,
+  chance: Chance,
+): Promise<WholeAnswer | undefined> {
+  const pausesAmid = chance.is(0.15);
+  const leavesAmid = pausesAmid && chance.is(0.3);
+  const pauseMs = pausesAmid ? chance.upTo(LONGEST_PAUSE_MS) : 0;
+  const patienceMs = chance.is(0.1) ? chance.upTo(SHORTEST_WAIT_MS) : PATIENCE_MS;
+  const bytes = Buffer.from(body);
+  const middle = bytes.length >> 1;
+  const length = String(bytes.length);
+  return new Promise((resolve) => {
+    const posting = request(url, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', ...headers, 'content-length': length },
+    });
+    const leave = (): void => {
+      posting.destroy();
+      resolve(undefined);
+    };
+    const cancel = afterRealMs(pauseMs + patienceMs, leave);
+    posting.on('error', leave).on('close', cancel);
+    posting.on('response', (response) => {
+      const pieces: Buffer[] = [];
+      response.on('data', (piece: Buffer) => pieces.push(piece)).on('error', leave);
+      response.on('end', () => {
+        const { statusCode: status = 0, headers: answered } = response;
+        resolve({ status, headers: answered, body: Buffer.concat(pieces).toString() });
+      });
+    });
+    posting.write(bytes.subarray(0, middle));
+    void realDelayMs(pauseMs).then(() => {
+      if (leavesAmid) leave();
+      else if (!posting.destroyed) posting.end(bytes.subarray(middle));
+    });
+  });
+}
