@@ -3,7 +3,7 @@ import { Logger } from '@nestjs/common';
 import { realEpochMs } from '#libs/clock';
 import type { KafkaClient } from '../client/kafka-port.js';
 import { RevocationBarrier, SessionLease, SupervisedConsumer } from './supervised-consumer.js';
-import { eventually, nextTurn } from './testing/wait.js';
+import { eventually, nextTurn, until } from './testing/wait.js';
 
 /** A kafkajs consumer that says what the test wants it to. */
 class TalkingConsumer {
@@ -67,6 +67,16 @@ describe('SupervisedConsumer', () => {
       expect(consumer.holdsSession).toBe(true);
     },
   );
+
+  it('says which group it was where it ends, for a process may be in several', async () => {
+    const logged = jest.spyOn(Logger.prototype, 'error').mockImplementation(() => undefined);
+    talking.says('CRASH', { error: new Error('away') });
+    await until(() => logged.mock.calls.length > 0);
+    const lines = logged.mock.calls.map(([line]) => line as object);
+    logged.mockRestore();
+    callsEnd();
+    expect(lines).toMatchObject([{ msg: 'consumer ended, starting anew', groupId: 'group' }]);
+  });
 
   it('is replaced when it does not join though nothing keeps it, and not while calls do', async () => {
     const heartbeatIn = async (ms: number): Promise<void> => {

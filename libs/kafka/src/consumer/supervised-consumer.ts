@@ -144,7 +144,8 @@ export class SupervisedConsumer implements FetchControl {
       if (this.isStopping()) return;
       this.state = 'broken';
       this.endedBecause = end;
-      this.logger.error({ msg: 'consumer ended, starting anew', why: end });
+      const msg = 'consumer ended, starting anew';
+      this.logger.error({ msg, groupId: this.groupId, why: end });
       await this.drain();
       this.barrier.lowerBarrier();
       this.callbacks.onAssigned(new Map());
