@@ -25,6 +25,14 @@ describe('an ingest whose transaction does not end', () => {
     await eventually('a transaction is about to end', () => relay.heldBack > 0);
   }
 
+  /** As a sender does: what is not taken in time is sent again. */
+  const takenBy = (ingest: RunningIngest, id: string): Promise<[number, Place]> =>
+    eventually(`${id} is taken`, async () => {
+      const answer = await ingest.post('/lists', LIST, { 'idempotency-key': id });
+      const body = (await answer.json()) as Place;
+      return answer.ok && [answer.status, body];
+    });
+
   beforeAll(async () => {
     relay = await KafkaRelay.to(testBrokers()[0]!);
     const throughRelay = { KAFKA_BROKERS: relay.address, INGEST_INSTANCE: 'slow' };
@@ -57,12 +65,6 @@ describe('an ingest whose transaction does not end', () => {
 
   it('is fenced by two processes at once, of which one takes over each request', async () => {
     const ids = Array.from({ length: 50 }, (_, index) => `taken-over-${index}`);
-    const placeIn = (ingest: RunningIngest, id: string): Promise<Place> =>
-      eventually(`${id} is written`, async () => {
-        const answer = await ingest.post('/lists', LIST, { 'idempotency-key': id });
-        const body = (await answer.json()) as Place;
-        return answer.ok && body;
-      });
     const before = slow.post('/lists', LIST);
     await stopAtEnd();
     const held = ids.map((id) => slow.post('/lists', LIST, { 'idempotency-key': id }));
@@ -73,7 +75,9 @@ describe('an ingest whose transaction does not end', () => {
     relay.release();
     await stopAtEnd();
     const [places, same] = await Promise.all(
-      [other, third].map((ingest) => Promise.all(ids.map((id) => placeIn(ingest, id)))),
+      [other, third].map((ingest) =>
+        Promise.all(ids.map(async (id) => (await takenBy(ingest, id))[1])),
+      ),
     );
     expect(same).toEqual(places);
     relay.release();
@@ -84,12 +88,6 @@ describe('an ingest whose transaction does not end', () => {
   });
 
   it('does not hide from a third process, by its open transaction, what another one has written', async () => {
-    const takenBy = (ingest: RunningIngest, id: string): Promise<[number, Place]> =>
-      eventually(`${id} is taken`, async () => {
-        const answer = await ingest.post('/lists', LIST, { 'idempotency-key': id });
-        const body = (await answer.json()) as Place;
-        return answer.ok && [answer.status, body];
-      });
     const open = slow.post('/lists', LIST, { 'idempotency-key': 'open' });
     await stopAtEnd();
     const [, place] = await takenBy(other, 'behind');
@@ -101,6 +99,24 @@ describe('an ingest whose transaction does not end', () => {
     expect(await takenBy(third, 'behind')).toEqual([200, place]);
     await takenBy(slow, 'open');
     written += 2;
+    expect(await kafka.topics.count(TOPIC)).toBe(written);
+  });
+
+  it('does not fence who writes the same as long as Kafka is slow', async () => {
+    const relays = await Promise.all([0, 1].map(() => KafkaRelay.to(testBrokers()[0]!)));
+    const both = await Promise.all(
+      relays.map(async ({ address }, index) => {
+        const env = { KAFKA_BROKERS: address, INGEST_INSTANCE: `slowed-${index}` };
+        return (await RunningIngest.start(prefix, env)).ready();
+      }),
+    );
+    for (const slowed of relays) slowed.slowDown(500);
+    const ids = Array.from({ length: 40 }, (_, index) => `to-both-${index}`);
+    await Promise.all(ids.flatMap((id) => both.map((ingest) => takenBy(ingest, id))));
+    for (const slowed of relays) slowed.slowDown(0);
+    await Promise.all(both.map((ingest) => ingest.close()));
+    await Promise.all(relays.map((slowed) => slowed.close()));
+    written += ids.length;
     expect(await kafka.topics.count(TOPIC)).toBe(written);
   });
 

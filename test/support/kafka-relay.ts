@@ -1,5 +1,6 @@
 import { once } from 'node:events';
 import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net';
+import { afterRealMs } from '#libs/clock';
 
 const SIZE_BYTES = 4;
 
@@ -10,6 +11,7 @@ const SIZE_BYTES = 4;
 export class KafkaRelay {
   private isHeldBack: (request: Buffer) => boolean = () => false;
   private readonly held: (() => void)[] = [];
+  private delayMs = 0;
   private isCut = false;
   private isAnswerLost = false;
   private readonly sockets = new Set<Socket>();
@@ -41,6 +43,11 @@ export class KafkaRelay {
   /** How many connections clients have opened. */
   get connections(): number {
     return this.connectionCount;
+  }
+
+  /** Hands each request on so much later from now on. */
+  slowDown(delayMs: number): void {
+    this.delayMs = delayMs;
   }
 
   /** Holds requests back from now on, by what is in them. */
@@ -105,6 +112,7 @@ export class KafkaRelay {
         broker.write(request);
       };
       if (this.isHeldBack(request)) this.held.push(handOn);
+      else if (this.delayMs > 0) afterRealMs(this.delayMs, handOn);
       else handOn();
     });
     onFrame(broker, (answer) => {

@@ -44,8 +44,11 @@ export interface Submitted {
 
 /** A record that is not begun by then is not written. */
 const WRITE_WITHIN_MS = 5000;
-/** A process that lives has written by then, where Kafka answers at all. */
-const PATIENCE_WITH_HOLDER_MS = 1500;
+/**
+ * A process that lives has written by then where Kafka takes half a second for each request: two processes that
+ * fence each other before either is done would never write.
+ */
+const PATIENCE_WITH_HOLDER_MS = 3000;
 const CATCH_UP_WITHIN_MS = 4000;
 const RETRY_AFTER_SECONDS = 2;
 /** Beyond it, Kafka takes less than is offered. */
