@@ -13,6 +13,7 @@ import {
   MINUTES,
   nodeFaults,
   SEED,
+  SERVICE_FAULTS,
 } from '../support/chaos/faults.js';
 import { overlaps } from '../support/chaos/overlaps.js';
 import { eventually } from '../support/eventually.js';
@@ -23,19 +24,6 @@ const NODES = 3;
 const MOST_BRIDGES = 3;
 /** A process that is woken sends within this what it was about to send when it was suspended. */
 const WAKING_MS = 1000;
-
-const SERVICE_FAULTS = [
-  { status: 503, rate: 0.5, durationSeconds: 8 },
-  { status: 503, durationSeconds: 10 },
-  { status: 429, retryAfter: 2, rate: 0.5, durationSeconds: 6 },
-  { status: 401, rate: 0.3, durationSeconds: 6 },
-  { status: 200, body: '<html>', contentType: 'text/html', rate: 0.3, durationSeconds: 6 },
-  { latencyMs: 3000, rate: 0.2, durationSeconds: 15 },
-  { latencyMs: 12_000, rate: 0.05, durationSeconds: 15 },
-  { hang: true, rate: 0.05, durationSeconds: 10 },
-  { drop: true, rate: 0.2, durationSeconds: 8 },
-  { drop: true, afterApplying: true, rate: 0.2, durationSeconds: 8 },
-];
 
 describe(`what must hold whatever fails (seed ${SEED}, ${MINUTES} minutes)`, () => {
   const chance = new Chance(SEED);
@@ -67,7 +55,7 @@ describe(`what must hold whatever fails (seed ${SEED}, ${MINUTES} minutes)`, () 
       orders = new OrderLoad(second, kafka.topicPrefix, load.machineIds.slice(20), 60);
       const bridges = new FaultyProcesses(chance, MOST_BRIDGES, () => plant.startBridge());
       bridges.start();
-      await bridges.running.get(0)!.ready();
+      await bridges.untilReady();
       commands.start({ perSecond: 20 });
       orders.start({ perSecond: 20 });
       const beforeWaking = async (): Promise<void> => {
@@ -83,7 +71,7 @@ describe(`what must hold whatever fails (seed ${SEED}, ${MINUTES} minutes)`, () 
       await happenByChance(faults, chance, () => `${bridges.running.size} bridges`);
       await sandbox.clearFaults();
       await Promise.all([commands.stop(), orders.stop()]);
-      await Promise.all([...bridges.running.values()].map((bridge) => bridge.ready()));
+      await bridges.untilReady();
       answers = new Answers(await kafka.read(TOPICS.commandOutcomes));
       await answers.untilAll([...commands.messageIds, ...orders.sent.keys()], 180_000);
       calls = await sandbox.allCalls();

@@ -266,7 +266,7 @@ describe(`ingest, whatever fails (seed ${SEED}, ${MINUTES} minutes)`, () => {
       await plant.startBridge().ready();
       ingests = new FaultyProcesses(chance, MOST_PROCESSES, startIngest);
       ingests.start();
-      await ingests.running.get(0)!.ready();
+      await ingests.untilReady();
       const streams = plant.load.machineIds.map((id, index) => stream(id, index));
       const faults = {
         ...ingests.faults(),
@@ -278,7 +278,7 @@ describe(`ingest, whatever fails (seed ${SEED}, ${MINUTES} minutes)`, () => {
       };
       await happenByChance(faults, chance, () => `${ingests.running.size} ingests`);
       while (ingests.running.size < MOST_PROCESSES) ingests.start();
-      await Promise.all([...ingests.running.values()].map((ingest) => ingest.ready()));
+      await ingests.untilReady();
       ending.abort();
       await Promise.all(streams);
       process.stdout.write(`${places.size} messages, answers ${JSON.stringify([...statuses])}\n`);

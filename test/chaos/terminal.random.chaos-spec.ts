@@ -251,7 +251,7 @@ describe(`the terminal's server, whatever fails (seed ${SEED}, ${MINUTES} minute
       plant = await ChaosPlant.open({ brokers, machines, partitions: 3, env });
       terminals = new FaultyProcesses(chance, TERMINALS, startTerminal);
       while (terminals.running.size < TERMINALS) terminals.start();
-      await Promise.all([...terminals.running.values()].map((terminal) => terminal.ready()));
+      await terminals.untilReady();
       for (const machineId of plant.load.machineIds) {
         await new PublishedMachine(plant.kafka, machineId).list();
       }
@@ -270,7 +270,7 @@ describe(`the terminal's server, whatever fails (seed ${SEED}, ${MINUTES} minute
       const faults = { ...terminals.faults(), ...nodeFaults(cluster, plant.kafka.topics, chance) };
       await happenByChance(faults, chance, () => `${terminals.running.size} terminals`);
       while (terminals.running.size < TERMINALS) terminals.start();
-      await Promise.all([...terminals.running.values()].map((terminal) => terminal.ready()));
+      await terminals.untilReady();
       ending.abort();
       await Promise.all(loads);
       process.stdout.write(`${places.size} entries\n`);

@@ -14,6 +14,11 @@ export class Chance {
     return this.next() * most;
   }
 
+  /** A whole number, both ends included. */
+  between(least: number, most: number): number {
+    return least + Math.floor(this.upTo(most - least + 1));
+  }
+
   pick<T>(of: readonly T[]): T {
     const picked = of[Math.floor(this.upTo(of.length))];
     if (picked === undefined) throw new Error('there is nothing to pick from');

@@ -15,6 +15,20 @@ const LONGEST_PAUSE_MS = 6000;
 /** How much of the time another fault comes within the first two seconds of one. */
 const TOGETHER = 0.3;
 
+/** Faults of the service, as the sandbox takes them. */
+export const SERVICE_FAULTS = [
+  { status: 503, rate: 0.5, durationSeconds: 8 },
+  { status: 503, durationSeconds: 10 },
+  { status: 429, retryAfter: 2, rate: 0.5, durationSeconds: 6 },
+  { status: 401, rate: 0.3, durationSeconds: 6 },
+  { status: 200, body: '<html>', contentType: 'text/html', rate: 0.3, durationSeconds: 6 },
+  { latencyMs: 3000, rate: 0.2, durationSeconds: 15 },
+  { latencyMs: 12_000, rate: 0.05, durationSeconds: 15 },
+  { hang: true, rate: 0.05, durationSeconds: 10 },
+  { drop: true, rate: 0.2, durationSeconds: 8 },
+  { drop: true, afterApplying: true, rate: 0.2, durationSeconds: 8 },
+];
+
 /** A line of a log that stands for a bug, whatever has failed. */
 export const BUG =
   /"msg":"(request failed|unhandled rejection|handler failed|callbacks cannot be started|a record is passed over)"/;
@@ -28,7 +42,7 @@ interface Fault {
   happen: () => Promise<void>;
 }
 
-type Faults = Record<string, Fault>;
+export type Faults = Record<string, Fault>;
 
 /** Has one fault after the other happen for so long, some of them together. `state` says what there is, for the log. */
 export async function happenByChance(
@@ -100,6 +114,20 @@ export class FaultyProcesses {
     if (free !== undefined) this.running.set(free, this.startAt(free));
   }
 
+  /** Where they listen, once all are ready. */
+  untilReady(): Promise<string[]> {
+    return Promise.all([...this.running.values()].map((app) => app.ready()));
+  }
+
+  /** By a SIGTERM each; returns the exit codes. */
+  stopAll(): Promise<(number | null)[]> {
+    const stopped = [...this.running.values()].map((app) => {
+      app.kill('SIGTERM');
+      return app.exitCode();
+    });
+    return Promise.all(stopped);
+  }
+
   /** @param beforeWaking is called before one that was suspended goes on */
   faults(beforeWaking: () => Promise<void> = () => Promise.resolve()): Faults {
     const start = (): Promise<void> => {
@@ -127,7 +155,7 @@ export class FaultyProcesses {
       suspended.kill('SIGCONT');
     };
     return {
-      start: { weight: 5, happen: start },
+      start: { weight: 8, happen: start },
       kill: { weight: 4, happen: kill },
       stop: { weight: 3, happen: stop },
       suspend: { weight: 3, happen: suspend },

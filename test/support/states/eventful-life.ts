@@ -1,9 +1,8 @@
 import { MACHINE_STATES, type MachineState } from '#libs/contracts';
+import { Chance } from '../chaos/chance.js';
 
 const MINUTE = 60;
-/** Before and after the beginning: more than any test lasts, at sixty times the speed. */
 const HOURS_BEFORE = 2;
-const HOURS_AFTER = 6;
 /** A machine is never without data for longer than it takes to be called stale. */
 const LONGEST_GAP_MINUTES = 12;
 
@@ -38,8 +37,15 @@ export class EventfulLife {
   readonly script: { machines: ScriptedMachine[] };
   private readonly habits = new Map<string, Habit>();
 
-  /** @param beginning epoch seconds */
-  constructor(beginning: number, machines: number) {
+  /**
+   * @param beginning epoch seconds
+   * @param hours after that, of the plant's time
+   */
+  constructor(
+    beginning: number,
+    machines: number,
+    private readonly hours: number,
+  ) {
     const startTime = (Math.floor(beginning / MINUTE) - HOURS_BEFORE * 60) * MINUTE;
     const numbers = Array.from({ length: machines }, (_, index) => index + 1);
     this.script = { machines: numbers.map((number) => this.machine(number, startTime)) };
@@ -58,27 +64,28 @@ export class EventfulLife {
       machineId,
       factoryId: `F-${number % 3}`,
       updatePhaseSeconds: (number * 7) % MINUTE,
-      periods: periodsOf(habit, seeded(number), startTime),
+      periods: periodsOf(habit, new Chance(number * 7919), startTime, this.hours),
     };
   }
 }
 
 function periodsOf(
   habit: Habit,
-  random: () => number,
+  chance: Chance,
   firstTime: number,
+  hours: number,
 ): ScriptedMachine['periods'] {
   const periods: ScriptedMachine['periods'] = [];
-  const lastTime = firstTime + (HOURS_BEFORE + HOURS_AFTER) * 60 * MINUTE;
+  const lastTime = firstTime + (HOURS_BEFORE + hours) * 60 * MINUTE;
   let state: MachineState = 'IDLE';
   for (let startTime = firstTime; startTime < lastTime;) {
-    const endTime = startTime + between(...LASTS[habit], random()) * MINUTE;
+    const endTime = startTime + between(...LASTS[habit], chance.next()) * MINUTE;
     periods.push({ startTime, endTime, state });
-    const isGap = habit === 'interrupted' && random() < 0.4;
-    startTime = endTime + (isGap ? between(1, LONGEST_GAP_MINUTES, random()) * MINUTE : 0);
+    const isGap = habit === 'interrupted' && chance.next() < 0.4;
+    startTime = endTime + (isGap ? between(1, LONGEST_GAP_MINUTES, chance.next()) * MINUTE : 0);
     // After a gap the same state may go on, as a period of its own.
     const others = MACHINE_STATES.filter((it) => isGap || it !== state);
-    state = others[Math.floor(random() * others.length)] ?? state;
+    state = chance.pick(others);
   }
   return periods;
 }
@@ -86,15 +93,4 @@ function periodsOf(
 /** Whole minutes, short spans likelier than long ones. */
 function between(shortest: number, longest: number, draw: number): number {
   return Math.round(shortest * (longest / shortest) ** draw);
-}
-
-/** mulberry32: numbers from 0 to 1, the same for the same seed. */
-function seeded(seed: number): () => number {
-  let state = seed * 7919;
-  return () => {
-    state = (state + 0x6d2b79f5) | 0;
-    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
-    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
-  };
 }

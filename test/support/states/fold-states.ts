@@ -11,7 +11,7 @@ export interface TimelinePeriod {
 }
 
 /** What a subscriber holds of a period: the latest event on it. */
-interface PublishedPeriod extends StateChanged {
+export interface PublishedPeriod extends StateChanged {
   /** Where the period before ended, if there is no data between it and this one. */
   previousEndTime?: number;
 }
@@ -50,27 +50,40 @@ export function brokenLinks(records: readonly ReadRecord[]): string[] {
   });
 }
 
-/**
- * Each period as the latest event on it has it, in order of time. A period that was published by mistake is
- * corrected to be its own predecessor once more, and lasts no time: it is left out.
- */
+/** Each period as the latest event on it has it, see {@link StandingPeriods.list}. */
 export function standingPeriods(records: readonly ReadRecord[]): PublishedPeriod[] {
-  const standing = new Map<string, PublishedPeriod>();
-  for (const record of records) {
+  const standing = new StandingPeriods();
+  for (const record of records) standing.add(record);
+  return standing.list;
+}
+
+/** What a subscriber keeps of one machine, event by event. */
+export class StandingPeriods {
+  private readonly standing = new Map<string, PublishedPeriod>();
+
+  /** @throws Error when a correction names an event that does not stand */
+  add(record: ReadRecord): void {
     const eventId = header(record, 'ce_id') ?? '';
     const type = header(record, 'ce_type');
-    if (type !== STATE_EVENT_TYPES.changed && type !== STATE_EVENT_TYPES.corrected) continue;
+    if (type !== STATE_EVENT_TYPES.changed && type !== STATE_EVENT_TYPES.corrected) return;
     const { corrects, ...period } = json(record) as unknown as PublishedPeriod & {
       corrects?: string;
     };
-    if (corrects !== undefined && !standing.delete(corrects)) {
+    if (corrects !== undefined && !this.standing.delete(corrects)) {
       throw new Error(`${period.machineId}: ${eventId} corrects ${corrects}, which does not stand`);
     }
-    standing.set(eventId, period);
+    this.standing.set(eventId, period);
   }
-  return [...standing.values()]
-    .filter((it) => it.state !== it.previousState || it.startTime !== it.previousStartTime)
-    .sort((a, b) => a.startTime - b.startTime);
+
+  /**
+   * In order of time. A period that was published by mistake is corrected to be its own predecessor once more, and
+   * lasts no time: it is left out.
+   */
+  get list(): PublishedPeriod[] {
+    return [...this.standing.values()]
+      .filter((it) => it.state !== it.previousState || it.startTime !== it.previousStartTime)
+      .sort((a, b) => a.startTime - b.startTime);
+  }
 }
 
 function merged(periods: readonly TimelinePeriod[]): TimelinePeriod[] {

@@ -1,11 +1,16 @@
-import type { StateChanged } from '#libs/contracts';
+import type { MachineStateRecord, StateChanged } from '#libs/contracts';
 import type { TestKafka } from '../kafka.js';
 import type { Message } from '../stock-kafkajs.js';
 import { type ReadRecord, TopicReader } from '../topic-reader.js';
 import { readStateStream } from './state-stream.js';
 import { eventRecord } from './event-record.js';
 import { brokenLinks, foldStates, type TimelinePeriod } from './fold-states.js';
-import { latestStateFaults, numberingFaults, observationFaults } from './stream-faults.js';
+import {
+  latestStateFaults,
+  numberingFaults,
+  observationFaults,
+  settledFaults,
+} from './stream-faults.js';
 import { differences } from './differences.js';
 import { untruth } from './truth-of.js';
 
@@ -24,8 +29,8 @@ describe('the stream of states', () => {
       },
       read: () => Promise.resolve(reader),
     };
-    const { events, latest } = await readStateStream(kafka as unknown as TestKafka, 3);
-    expect([events.size, latest.size]).toEqual([0, 0]);
+    const { events, states } = await readStateStream(kafka as unknown as TestKafka, 3);
+    expect([events.size, states.size]).toEqual([0, 0]);
     reader.expectValid();
   });
 });
@@ -172,6 +177,33 @@ function period(state: TimelinePeriod['state'], from: number, to: number): Timel
 const TRUTH = [period('IDLE', 0, 10), period('OPERATING', 10, 20), period('OFF', 25, 40)];
 const published = (...periods: TimelinePeriod[]): string | undefined =>
   untruth('M', TRUTH, periods, at(12));
+
+describe('what is settled', () => {
+  const until = (sequence: number, minute: number): MachineStateRecord => ({
+    machineId: 'M',
+    ...{ factoryId: 'F', displayName: 'Mill', observation: 'ok', lastUpdateTime: at(99) },
+    ...{ state: 'IDLE', startTime: at(0), sequence, settledUntil: at(minute) },
+  });
+  const events = [FIRST, SECOND, corrected('c', 'b', ['OPERATING', 12], ['IDLE', 0])];
+  const faults = (...states: (MachineStateRecord | null)[]): string[] =>
+    settledFaults('M', events, states);
+
+  it('may be corrected before, and from that time on', () => {
+    expect(faults(until(3, 99))).toEqual([]);
+    expect(faults(until(1, 5), null, until(2, 10))).toEqual([]);
+  });
+
+  it('may not change any more, nor be settled up to an earlier time', () => {
+    expect(faults(until(2, 11))).toHaveLength(1);
+    expect(faults(until(1, 11))).toHaveLength(2);
+    expect(faults(until(1, 5), until(2, 4))).toHaveLength(1);
+  });
+
+  it('may have a period more that lasts no time', () => {
+    const vanished = corrected('c', 'b', ['IDLE', 0], ['IDLE', 0]);
+    expect(settledFaults('M', [FIRST, SECOND, vanished], [until(2, 10)])).toEqual([]);
+  });
+});
 
 describe('what is published of a machine', () => {
   it('is true from the period on that held when it was first watched', () => {

@@ -44,8 +44,8 @@ const END_RECORDS = {
 export interface StateStream {
   /** Of each machine the events, in their order. */
   events: ReadonlyMap<string, readonly ReadRecord[]>;
-  /** Of each machine the latest record of the compacted topic; tombstones are left out. */
-  latest: ReadonlyMap<string, MachineStateRecord>;
+  /** Of each machine the records of the compacted topic as far as they are there, in their order; null is a tombstone. */
+  states: ReadonlyMap<string, readonly (MachineStateRecord | null)[]>;
 }
 
 /** Reads everything that has been published; nobody may publish any more. A transaction left open lets it fail. */
@@ -66,19 +66,18 @@ export async function readStateStream(kafka: TestKafka, partitions: number): Pro
   return toStream(reader.records.filter((record) => !isEnd(record)));
 }
 
-function toStream(records: readonly ReadRecord[]): StateStream {
+export function toStream(records: readonly ReadRecord[]): StateStream {
   const events = new Map<string, ReadRecord[]>();
-  const latest = new Map<string, MachineStateRecord>();
+  const states = new Map<string, (MachineStateRecord | null)[]>();
+  const add = <T>(to: Map<string, T[]>, machineId: string, value: T): void => {
+    const ofMachine = to.get(machineId);
+    if (ofMachine === undefined) to.set(machineId, [value]);
+    else ofMachine.push(value);
+  };
   for (const record of records) {
     const machineId = record.key?.toString() ?? '';
-    if (record.topic === TOPICS.states) {
-      if (record.value === null) latest.delete(machineId);
-      else latest.set(machineId, json(record) as unknown as MachineStateRecord);
-      continue;
-    }
-    const ofMachine = events.get(machineId) ?? [];
-    ofMachine.push(record);
-    events.set(machineId, ofMachine);
+    if (record.topic === TOPICS.stateChanges) add(events, machineId, record);
+    else add(states, machineId, json(record) as unknown as MachineStateRecord | null);
   }
-  return { events, latest };
+  return { events, states };
 }

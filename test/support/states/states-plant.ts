@@ -9,6 +9,8 @@ import type { SandboxControl } from '../sandbox-control.js';
 import { EventfulLife } from './eventful-life.js';
 
 const DEFAULT_PARTITIONS = 6;
+/** More than most tests last, at sixty times the speed. */
+const DEFAULT_HOURS = 6;
 
 export interface StatesPlantOptions {
   brokers: readonly string[];
@@ -16,6 +18,8 @@ export interface StatesPlantOptions {
   clockSpeed: number;
   /** Of all topics, as they are created; 6 if absent. */
   partitions?: number;
+  /** For how long machines have a life, of the plant's time; 6 if absent. */
+  hours?: number;
   /** Bridge settings beyond those every test needs. */
   env?: Environment;
 }
@@ -37,11 +41,11 @@ export class StatesPlant {
 
   static async open(options: StatesPlantOptions): Promise<StatesPlant> {
     const { brokers, machines, clockSpeed, env = {} } = options;
-    const { partitions = DEFAULT_PARTITIONS } = options;
+    const { partitions = DEFAULT_PARTITIONS, hours = DEFAULT_HOURS } = options;
     const topicPrefix = uniqueTopicPrefix();
     const originSeconds = Math.floor(realEpochMs() / 1000);
     const clockEnv = { CLOCK_SPEED: String(clockSpeed), CLOCK_ORIGIN: String(originSeconds) };
-    const life = new EventfulLife(originSeconds, machines);
+    const life = new EventfulLife(originSeconds, machines, hours);
     const { control: sandbox, close } = await startSandbox(clockEnv);
     await sandbox.playTimeline(life.script);
     await sandbox.setOptions({ durationJitter: true });

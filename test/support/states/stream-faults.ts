@@ -1,6 +1,6 @@
 import { type MachineStateRecord, STATE_EVENT_TYPES } from '#libs/contracts';
 import { header, json, type ReadRecord } from '../topic-reader.js';
-import { standingPeriods } from './fold-states.js';
+import { type PublishedPeriod, standingPeriods, StandingPeriods } from './fold-states.js';
 
 /** In words, what a subscriber could take amiss in the numbers and names of one machine's events. */
 export function numberingFaults(machineId: string, records: readonly ReadRecord[]): string[] {
@@ -50,7 +50,7 @@ export function observationFaults(machineId: string, records: readonly ReadRecor
 export function latestStateFaults(
   machineId: string,
   records: readonly ReadRecord[],
-  latest: MachineStateRecord | undefined,
+  latest: MachineStateRecord | null | undefined,
 ): string[] {
   const current = standingPeriods(records).at(-1);
   const expected = {
@@ -62,4 +62,50 @@ export function latestStateFaults(
   const found = { state, startTime, sequence };
   const [wanted, had] = [JSON.stringify(expected), JSON.stringify(found)];
   return wanted === had ? [] : [`${machineId}: the latest state is ${had}, not ${wanted}`];
+}
+
+/**
+ * In words, where rows that began before `settledUntil` change later on (docs/machine-states.md, Corrections). Rows of
+ * vanished periods, which book nothing, may come.
+ *
+ * @param states what the compacted topic has of the machine, in order
+ */
+export function settledFaults(
+  machineId: string,
+  records: readonly ReadRecord[],
+  states: readonly (MachineStateRecord | null)[],
+): string[] {
+  const settledAt = new Map<number, number>();
+  for (const state of states) {
+    if (state?.settledUntil != null) settledAt.set(state.sequence, state.settledUntil);
+  }
+  const faults: string[] = [];
+  const standing = new StandingPeriods();
+  const rows = (until: number): string[] =>
+    standing.list.filter(({ startTime }) => startTime < until).map(rowOf);
+  let [settledUntil, settled] = [-Infinity, [] as string[]];
+  for (const [index, record] of records.entries()) {
+    standing.add(record);
+    const before = JSON.stringify(settled);
+    const now = JSON.stringify(rows(settledUntil));
+    if (before !== now) {
+      faults.push(
+        `${machineId}, event ${index + 1}: settled until ${settledUntil}: ${before}, then ${now}`,
+      );
+    }
+    const next = settledAt.get(index + 1);
+    if (next !== undefined && next < settledUntil) {
+      faults.push(
+        `${machineId}, event ${index + 1}: settled until ${next}, before until ${settledUntil}`,
+      );
+    }
+    settledUntil = next ?? settledUntil;
+    settled = rows(settledUntil);
+  }
+  return faults;
+}
+
+function rowOf(period: PublishedPeriod): string {
+  const { state, startTime, previousState, previousStartTime, previousEndTime } = period;
+  return JSON.stringify([state, startTime, previousState, previousStartTime, previousEndTime]);
 }
