@@ -213,19 +213,22 @@ export function settledPart(final: number, segments: readonly ActivitySegment[])
 
 /**
  * Epoch seconds from which the log has yet to account for what led to the reading; null when it accounts for
- * all of it. A state whose duration reaches back well into the log has gone on since.
+ * all of it. A state whose duration reaches back well into the log has gone on since. One that began well after the log
+ * has it begin came after another that the log does not show yet, until it is `final` there.
  */
 export function unreadAfter(
   reading: MachineStateReading,
   segments: readonly ActivitySegment[],
+  final: number,
 ): number | null {
   const { lastUpdateTime, state } = reading;
+  const [last, start] = [segments.at(-1), durationStart(reading)];
   const end = endOf(segments);
-  const isShown =
-    segments.at(-1)?.state === state && lastUpdateTime - end <= CALCULATION_INTERVAL_SECONDS;
-  return isShown || durationStart(reading) <= end - START_TOLERANCE_SECONDS
-    ? null
-    : Math.min(end, lastUpdateTime);
+  if (last?.state === state && lastUpdateTime - end <= CALCULATION_INTERVAL_SECONDS) {
+    const isLonger = start - last.startTime > START_TOLERANCE_SECONDS;
+    return isLonger && start > final ? Math.min(start, end) : null;
+  }
+  return start <= end - START_TOLERANCE_SECONDS ? null : Math.min(end, lastUpdateTime);
 }
 
 /** By how much the log lags behind the reading at the least, in seconds, as what it does not show yet proves. */

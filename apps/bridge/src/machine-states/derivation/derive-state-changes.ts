@@ -109,7 +109,8 @@ function afterReading(
   };
   if (!isOlder) {
     const segments = log === null ? [] : segmentsUpTo(reading, log);
-    const settledTime = settledPart(finalUntil(reading, context), segments);
+    const final = finalUntil(reading, context);
+    const settledTime = settledPart(final, segments);
     const toPublish = periodsToPublish(tracked, reading, { log, segments, settledTime });
     const nextDetection = detections(now, log?.truncatedBefore ?? historyEdge(toPublish, log));
     if (isFresh && next.observation !== 'ok') {
@@ -123,7 +124,7 @@ function afterReading(
     const { before, chain } = toPublish;
     for (const event of publishChain(next, before, chain, nextDetection, most)) add(event);
     if (log !== null)
-      next = { ...next, unreadFrom: stillUnread(next, unreadAfter(reading, segments), log) };
+      next = { ...next, unreadFrom: stillUnread(next, unreadAfter(reading, segments, final), log) };
     next = settled(next, settledTime);
   }
   next = { ...next, lastUpdateTime };

@@ -301,7 +301,7 @@ export class MachineWatch implements Polled {
     const segments = segmentsUpTo(reading, answer.log);
     const final = finalUntil(reading, polling);
     const isComplete =
-      settledPart(final, segments) === final && unreadAfter(reading, segments) === null;
+      settledPart(final, segments) === final && unreadAfter(reading, segments, final) === null;
     const lagSeconds = logLag(reading, segments, tracked?.periods ?? []);
     this.context.metrics.logLagSeconds.observe(lagSeconds);
     const isLate = lagSeconds > polling.settleSeconds;

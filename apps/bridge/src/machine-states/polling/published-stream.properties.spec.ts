@@ -164,6 +164,20 @@ describe('the published stream', () => {
     );
   });
 
+  it('has a state between two polls by itself, though the log shows it minutes later', async () => {
+    const operating = Array<MachineState>(60).fill('OPERATING');
+    const timeline: Timeline = [...operating, 'IDLE', ...operating];
+    const service = new SimulatedService(timeline, [], { isMinuteEnd: true, phaseSeconds: 17 });
+    const machine = new WatchedMachine(service);
+    for (const minute of timeline.keys()) {
+      const state = minute === operating.length ? 'fails' : 'answers';
+      const log = { logLead: 1 - SETTLE_MINUTES, isLogProvisional: true };
+      await machine.poll({ ...LAST_POLL, ...log, isAfterRestart: false, minute, state });
+    }
+    const versions = latestVersions(machine.events);
+    expect(wholeTimeline(versions, timeline.length)).toEqual(timeline);
+  });
+
   it('costs no log while a state lasts, but one to confirm its start', async () => {
     const timeline: Timeline = Array<MachineState>(120).fill('OPERATING');
     const service = new SimulatedService(timeline, [], { isMinuteEnd: true, phaseSeconds: 17 });

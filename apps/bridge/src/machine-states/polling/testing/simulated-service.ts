@@ -23,6 +23,8 @@ export interface Conditions {
   jitter: number;
   /** Minutes the log knows beyond the reading; negative when it lags behind. */
   logLead: number;
+  /** Whether a log that lags by less than it takes to settle has the state before go on in the minutes that it lacks. */
+  isLogProvisional: boolean;
   isClipped: boolean;
   isShuffled: boolean;
 }
@@ -62,8 +64,14 @@ export class SimulatedService {
   }
 
   log(from: number, conditions: Conditions): ActivityLogEntry[] {
-    const { minute, logLead, isClipped, isShuffled } = conditions;
-    const entries = runsOf(this.known(minute, logLead))
+    const { minute, logLead, isLogProvisional, isClipped, isShuffled } = conditions;
+    const runs = runsOf(this.known(minute, logLead));
+    const last = runs.at(-1);
+    const isLate = logLead < 0 && logLead * MINUTE > -SETTLE_SECONDS;
+    if (isLogProvisional && isLate && last?.lastMinute === minute + logLead) {
+      last.lastMinute = minute;
+    }
+    const entries = runs
       .map(({ state, firstMinute, lastMinute }) => ({
         state,
         startTime: isClipped ? Math.max(timeOf(firstMinute), from) : timeOf(firstMinute),

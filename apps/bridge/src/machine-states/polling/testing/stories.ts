@@ -54,6 +54,7 @@ export const steps = fc.array(
       { weight: 6, arbitrary: fc.constantFrom(0, 1, -1, -2) },
       fc.integer({ min: -40, max: -3 }),
     ),
+    isLogProvisional: fc.boolean(),
     isClipped: fc.boolean(),
     isShuffled: fc.boolean(),
     isAfterRestart: fc.integer({ min: 0, max: 9 }).map((die) => die === 9),
@@ -95,6 +96,7 @@ const options: fc.Arbitrary<WatchOptions> = fc.record({
 export const LAST_POLL = {
   jitter: 0,
   logLead: 0,
+  isLogProvisional: false,
   isClipped: true,
   isShuffled: false,
   isAfterRestart: true,
