@@ -9,7 +9,7 @@ const BUNDLE = join(DIST, 'bundle');
 const COMPILED = /[\\/]dist[\\/](apps|libs)[\\/].+\.js$/;
 const INSTALLED = /[\\/]node_modules[\\/]/;
 const MAP_COMMENT = /\n\/\/# sourceMappingURL=.*\s*$/;
-/** What V8 has compiled is kept for the next start: from Node 22 on, and where the folder can be written. */
+/** What V8 has compiled is kept for the next start, from Node 22 on, where the folder can be written: not in images. */
 const MAIN = `import module from 'node:module';
 import { fileURLToPath } from 'node:url';
 

@@ -51,7 +51,7 @@ interface Pending extends ReceiptedRecord {
 const MAX_RECORDS = 500;
 const MAX_BYTES = 4 * 1024 * 1024;
 /** While it waits, readers of the input topics wait too. */
-const CLAIMS_READ_WITHIN_MS = 2500;
+const CLAIMS_READ_WITHIN_MS = 1000;
 const OPTIONS = {
   /** How long, and a check of the broker more, a killed process's transaction blocks read-committed readers. */
   transactionTimeoutMs: 10_000,

@@ -214,7 +214,7 @@ export class RequestLog {
 
   /**
    * Resolves once all receipts are read that are there now, also those that lie behind the open transaction of
-   * another process: what is behind it can be committed, and is not shown to anybody before it ends.
+   * another process: what is behind it can be committed, but is read by nobody before that one ends.
    *
    * @throws what keeps Kafka from answering, and an Error after `withinMs` of real time
    */

@@ -45,15 +45,15 @@ export interface Submitted {
 /** A record that is not begun by then is not written. */
 const WRITE_WITHIN_MS = 5000;
 /**
- * A process that lives has written by then where Kafka takes half a second for each request: two processes that
- * fence each other before either is done would never write.
+ * A process that lives has written by then where Kafka takes half a second for each request. Otherwise two processes
+ * fence each other before either is done, and never write.
  */
 const PATIENCE_WITH_HOLDER_MS = 3000;
 const CATCH_UP_WITHIN_MS = 4000;
 const RETRY_AFTER_SECONDS = 2;
 /** Beyond it, Kafka takes less than is offered. */
 const MAX_WAITING = 2000;
-const MAX_FENCED = 1000;
+const MAX_FENCES = 1000;
 const OPEN_AGAIN_AFTER_MS = 500;
 const COUNT_AGAIN_AFTER_MS = 500;
 const PARTITIONS_AGAIN_EVERY_MS = 60_000;
@@ -79,8 +79,8 @@ export class RequestWriter implements OnApplicationShutdown {
   readonly prefix: string;
   private readonly partitions = new Map<string, number>();
   private readonly underWay = new Map<string, Promise<Receipt>>();
-  /** Fenced incarnations, whose receipts are all read; by their name and that of the present writer. */
-  private readonly fenced = new Map<string, Promise<void>>();
+  /** By incarnation; of its own ones, those that are fenced by opening the present writer. */
+  private readonly fences = new Map<string, Fence>();
   private writer: ReceiptedWriter | undefined;
   private opening: Promise<ReceiptedWriter> | undefined;
   private stopCounting = (): void => undefined;
@@ -209,8 +209,11 @@ export class RequestWriter implements OnApplicationShutdown {
       const claim = isClaimed ? this.log.holderOf(key) : undefined;
       const holder = claim ?? unclaimedHolder;
       if (holder !== undefined && holder.incarnation !== incarnation) {
-        if (await this.isChanged(key, holder)) continue;
-        await this.fenceAndCatchUp(holder, incarnation);
+        const fence = this.fenceOf(holder, incarnation);
+        if (!fence.isOver) {
+          if (await this.isChanged(key, holder)) continue;
+          await this.fenceAndCatchUp(fence, holder);
+        }
         if (this.log.receiptOf(key) !== undefined) continue;
       }
       if (!isClaimed) unclaimedHolder = { transactionalId, incarnation };
@@ -230,26 +233,43 @@ export class RequestWriter implements OnApplicationShutdown {
   /** Waits for another process that may be about to write; of an earlier incarnation of this one nothing comes. */
   private async isChanged(key: string, { transactionalId, incarnation }: Holder): Promise<boolean> {
     if (transactionalId === this.transactionalId) return false;
-    await this.log.change(key, PATIENCE_WITH_HOLDER_MS);
-    return (
-      this.log.receiptOf(key) !== undefined || this.log.holderOf(key)?.incarnation !== incarnation
-    );
+    const untilMs = realNowMs() + PATIENCE_WITH_HOLDER_MS;
+    // claims that do not hold are read meanwhile, too
+    for (let leftMs = PATIENCE_WITH_HOLDER_MS; leftMs > 0; leftMs = untilMs - realNowMs()) {
+      await this.log.change(key, leftMs);
+      if (this.log.receiptOf(key) !== undefined) return true;
+      if (this.log.holderOf(key)?.incarnation !== incarnation) return true;
+    }
+    return false;
   }
 
-  /** Fences an incarnation, unless opening the present writer has, and reads what it may have committed. */
-  private fenceAndCatchUp(
-    { transactionalId, incarnation }: Holder,
-    present: string,
-  ): Promise<void> {
-    const name = `${incarnation} ${present}`;
-    const before = this.fenced.get(name);
-    if (before !== undefined) return before;
-    const fencing = this.fence(transactionalId).then(() => this.log.caughtUp(CATCH_UP_WITHIN_MS));
-    this.fenced.set(name, fencing);
-    const [oldest] = this.fenced.keys();
-    if (this.fenced.size > MAX_FENCED && oldest !== undefined) this.fenced.delete(oldest);
-    fencing.catch(() => this.fenced.delete(name));
-    return fencing;
+  private fenceOf({ transactionalId, incarnation }: Holder, present: string): Fence {
+    const isOwn = transactionalId === this.transactionalId;
+    // another process of the same name may have begun later than the present writer
+    const name = isOwn ? `${incarnation} ${present}` : incarnation;
+    const fence = this.fences.get(name) ?? { isOver: false };
+    this.fences.set(name, fence);
+    const [oldest] = this.fences.keys();
+    if (this.fences.size > MAX_FENCES && oldest !== undefined) this.fences.delete(oldest);
+    return fence;
+  }
+
+  /**
+   * Fences an incarnation, unless opening the present writer has, and reads what it may have committed. One that is
+   * fenced is not fenced again where receipts cannot be read yet: its next incarnation would be.
+   */
+  private async fenceAndCatchUp(fence: Fence, { transactionalId }: Holder): Promise<void> {
+    try {
+      await (fence.fencing ??= this.fence(transactionalId));
+    } catch (error) {
+      fence.fencing = undefined;
+      throw error;
+    }
+    fence.catchingUp ??= this.log.caughtUp(CATCH_UP_WITHIN_MS).finally(() => {
+      fence.catchingUp = undefined;
+    });
+    await fence.catchingUp;
+    fence.isOver = true;
   }
 
   private async fence(transactionalId: string): Promise<void> {
@@ -303,6 +323,14 @@ export class RequestWriter implements OnApplicationShutdown {
       if (count !== undefined) this.partitions.set(topic, count);
     }
   }
+}
+
+/** What has been done so that nothing comes from an incarnation any more that is not known. */
+interface Fence {
+  fencing?: Promise<void> | undefined;
+  catchingUp?: Promise<void> | undefined;
+  /** It is fenced, and all its receipts are read. */
+  isOver: boolean;
 }
 
 interface Written {

@@ -185,10 +185,12 @@ class FollowAttempt {
     return everyRealMs(CHECK_MS, () => {
       if (this.ending.isOver) return;
       // a process that was suspended has not heard what Kafka said
-      const lateMs = realNowMs() - checkedMs - CHECK_MS;
-      checkedMs = realNowMs();
-      if (lateMs > CHECK_MS) this.lastSignMs += lateMs;
-      const silentMs = realNowMs() - this.lastSignMs;
+      const nowMs = realNowMs();
+      const lateMs = nowMs - checkedMs - CHECK_MS;
+      checkedMs = nowMs;
+      // what lay in the socket may have been read before
+      if (lateMs > CHECK_MS) this.lastSignMs = Math.min(nowMs, this.lastSignMs + lateMs);
+      const silentMs = nowMs - this.lastSignMs;
       const problem = `Kafka has not answered for ${Math.round(silentMs / 1000)} s`;
       if (silentMs > GIVE_UP_AFTER_MS) this.ending.end(new Error(problem));
       else if (silentMs > DOWN_AFTER_MS && this.hasCaughtUp) this.setState('down', problem);
