@@ -243,7 +243,7 @@ describe('a snapshot of an order', () => {
     const ledger = ledgerOf(order('4711', []));
     const before = process.cpuUsage();
     const { findings } = ledger.takeIn(messages);
-    expect(process.cpuUsage(before).user / 1000).toBeLessThan(1000);
+    expect(process.cpuUsage(before).user / 1000).toBeLessThan(2500);
     expect(findings).toHaveLength(10_000);
   });
 
@@ -270,7 +270,7 @@ describe('a snapshot of an order', () => {
       (_, ledger, all) => {
         const before = process.cpuUsage();
         const { touched, findings } = ledger.takeIn(all);
-        expect(process.cpuUsage(before).user / 1000).toBeLessThan(1000);
+        expect(process.cpuUsage(before).user / 1000).toBeLessThan(2500);
         expect(findings).toMatchObject([{ kind: 'rejected', rejection: { code: 'too-large' } }]);
         expect({ touched, status: ledger.orders.get('4711')?.status }).not.toMatchObject({
           status: 'held',
