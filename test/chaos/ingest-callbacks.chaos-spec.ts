@@ -117,7 +117,7 @@ describe('callbacks of an ingest that is killed', () => {
     // by whoever has its partition now
     await erp.called(id, 2);
     release();
-    expect(first.process.output).toContain('calls cut off');
+    await eventually('the log says so', () => first.process.output.includes('calls cut off'));
     expect(first.process.output).not.toContain('a callback fails');
   });
 

@@ -7,7 +7,7 @@ import { commandKafkaSettings } from './kafka.js';
 
 describe('what a command is called with', () => {
   beforeEach(() => {
-    // commander's help exits with it: a test that has failed before, in the same process, sets it
+    // a failed test leaves process.exitCode set, and commander's help exits with it
     process.exitCode = 0;
     jest.spyOn(process.stderr, 'write').mockReturnValue(true);
   });

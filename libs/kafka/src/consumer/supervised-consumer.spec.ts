@@ -51,7 +51,10 @@ describe('SupervisedConsumer', () => {
     consumer.start(['topic']);
   });
 
-  afterEach(() => consumer.stop());
+  afterEach(async () => {
+    jest.restoreAllMocks();
+    await consumer.stop();
+  });
 
   it.each([
     ['heartbeat', 'Heartbeat', 'HEARTBEAT', {}],
@@ -73,7 +76,6 @@ describe('SupervisedConsumer', () => {
     talking.says('CRASH', { error: new Error('away') });
     await until(() => logged.mock.calls.length > 0);
     const lines = logged.mock.calls.map(([line]) => line as object);
-    logged.mockRestore();
     callsEnd();
     expect(lines).toMatchObject([{ msg: 'consumer ended, starting anew', groupId: 'group' }]);
   });
