@@ -197,6 +197,7 @@ describe('what is settled', () => {
     expect(faults(until(2, 11))).toHaveLength(1);
     expect(faults(until(1, 11))).toHaveLength(2);
     expect(faults(until(1, 5), until(2, 4))).toHaveLength(1);
+    expect(faults(until(2, 5), until(2, 4), until(2, 10))).toHaveLength(1);
   });
 
   it('may have a period more that lasts no time', () => {

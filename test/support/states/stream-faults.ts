@@ -75,11 +75,20 @@ export function settledFaults(
   records: readonly ReadRecord[],
   states: readonly (MachineStateRecord | null)[],
 ): string[] {
-  const settledAt = new Map<number, number>();
-  for (const state of states) {
-    if (state?.settledUntil != null) settledAt.set(state.sequence, state.settledUntil);
-  }
   const faults: string[] = [];
+  // of several records after one event, the last
+  const settledAt = new Map<number, number>();
+  let until = -Infinity;
+  for (const state of states) {
+    if (state?.settledUntil == null) continue;
+    if (state.settledUntil < until) {
+      faults.push(
+        `${machineId}, event ${state.sequence}: settled until ${state.settledUntil}, before until ${until}`,
+      );
+    }
+    until = state.settledUntil;
+    settledAt.set(state.sequence, until);
+  }
   const standing = new StandingPeriods();
   const rows = (until: number): string[] =>
     standing.list.filter(({ startTime }) => startTime < until).map(rowOf);
@@ -93,13 +102,7 @@ export function settledFaults(
         `${machineId}, event ${index + 1}: settled until ${settledUntil}: ${before}, then ${now}`,
       );
     }
-    const next = settledAt.get(index + 1);
-    if (next !== undefined && next < settledUntil) {
-      faults.push(
-        `${machineId}, event ${index + 1}: settled until ${next}, before until ${settledUntil}`,
-      );
-    }
-    settledUntil = next ?? settledUntil;
+    settledUntil = settledAt.get(index + 1) ?? settledUntil;
     settled = rows(settledUntil);
   }
   return faults;
