@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net';
-import { afterRealMs } from '#libs/clock';
+import { realDelayMs } from '#libs/clock';
 
 const SIZE_BYTES = 4;
 
@@ -45,7 +45,7 @@ export class KafkaRelay {
     return this.connectionCount;
   }
 
-  /** Hands each request on so much later from now on. */
+  /** Hands each request on so much later from now on, and none of a connection before those ahead of it. */
   slowDown(delayMs: number): void {
     this.delayMs = delayMs;
   }
@@ -107,13 +107,13 @@ export class KafkaRelay {
       // Whichever side is gone, the other one is as well.
       from.on('error', () => undefined).on('close', () => to.destroy());
     }
+    let previous = Promise.resolve();
     onFrame(client, (request) => {
       const handOn = (): void => {
         broker.write(request);
       };
       if (this.isHeldBack(request)) this.held.push(handOn);
-      else if (this.delayMs > 0) afterRealMs(this.delayMs, handOn);
-      else handOn();
+      else previous = Promise.all([previous, this.delay()]).then(handOn);
     });
     onFrame(broker, (answer) => {
       if (this.isAnswerLost) {
@@ -122,6 +122,10 @@ export class KafkaRelay {
       }
       client.write(this.withOwnPort(answer));
     });
+  }
+
+  private async delay(): Promise<void> {
+    if (this.delayMs > 0) await realDelayMs(this.delayMs);
   }
 
   private withOwnPort(answer: Buffer): Buffer {
