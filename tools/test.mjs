@@ -52,8 +52,8 @@ await runCommand(
 async function test() {
   const runs = await runsThatCanBe();
   const needsKafka = runs.some((run) => run.needsKafka);
-  // only processes of the apps run what is built, and these need Kafka
-  await setUp({ build: needsKafka });
+  // only processes of the apps run what is built, and these need Kafka: this one, or one of a test's own
+  await setUp({ build: needsKafka || runs.some((run) => run.needsBuild) });
   const env = { ...process.env };
   if (needsKafka) {
     const kafka = await findKafka('test');

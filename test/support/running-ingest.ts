@@ -8,7 +8,7 @@ import { rememberSecrets } from './secrets.js';
 /** The settings of an ingest of a test. */
 export function ingestSettings(topicPrefix: string, env: Environment = {}): Environment {
   return {
-    KAFKA_BROKERS: testBrokers().join(','),
+    KAFKA_BROKERS: env['KAFKA_BROKERS'] ?? testBrokers().join(','),
     KAFKA_TOPIC_PREFIX: topicPrefix,
     KAFKA_GROUP_ID: `${topicPrefix}bridge`,
     KAFKA_TOPIC_PARTITIONS: '3',

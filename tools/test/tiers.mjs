@@ -25,7 +25,7 @@ export const TIERS = {
   e2e: [run(['\\.e2e-spec\\.ts$', LONG], [BROWSER], kafka)],
   chaos: [run([CHAOS], [RANDOM], chaos)],
   /** Goes by a seed, and on for as long as one likes: a finding, and no proof. Each starts a cluster of its own. */
-  random: [run([RANDOM], [], { ...kafka, workers: 1 })],
+  random: [run([RANDOM], [], { needsBuild: true, workers: 1 })],
   browser: [run([BROWSER], [], browser)],
   /** What `npm test` runs. */
   quick: [run(['\\.(e2e-)?spec\\.ts$', QUICK_CHAOS], [LONG, BROWSER], kafka)],
