@@ -10,8 +10,8 @@ const REVISED_MINUTES = 10;
 const STATES = [...MACHINE_STATES, 'NO_DATA'];
 
 /**
- * Machines that change their state at any second, for a minute between two polls too, that have no data, and whose log is
- * revised: no further back than some ten minutes, and not beyond what `from` has seen.
+ * Machines that change their state at any second, also for a single minute between two polls, that have no data, and
+ * whose log is revised: no further back than some ten minutes, and not beyond what `from` has seen.
  */
 export class StateLoad {
   private readonly stopping = new AbortController();
