@@ -3,11 +3,13 @@ import { type LocalCluster, startLocalCluster } from '../../tools/kafka/local-ka
 import { Answers } from '../support/chaos/answers.js';
 import { Chance } from '../support/chaos/chance.js';
 import { ChaosPlant } from '../support/chaos/chaos-plant.js';
+import { Closers } from '../support/chaos/closers.js';
 import { CommandLoad } from '../support/chaos/command-load.js';
 import { deliveriesOf } from '../support/chaos/deliveries.js';
 import { lostReasons, staleLists } from '../support/chaos/delivery-faults.js';
 import { OrderLoad, SEVERAL_ORDERS } from '../support/chaos/order-load.js';
 import {
+  bugsOf,
   FaultyProcesses,
   happenByChance,
   MINUTES,
@@ -29,6 +31,7 @@ describe(`what must hold whatever fails (seed ${SEED}, ${MINUTES} minutes)`, () 
   const chance = new Chance(SEED);
   /** Sequence numbers of the latest calls before suspended processes went on. */
   const wakings: number[] = [];
+  const closers = new Closers();
   let cluster: LocalCluster;
   let plant: ChaosPlant;
   let commands: CommandLoad;
@@ -39,6 +42,7 @@ describe(`what must hold whatever fails (seed ${SEED}, ${MINUTES} minutes)`, () 
   beforeAll(
     async () => {
       cluster = await startLocalCluster({ dir: temporaryFolder(), nodes: NODES });
+      closers.add(() => cluster.kill());
       plant = await ChaosPlant.open({
         brokers: cluster.brokers.split(','),
         machines: 40,
@@ -49,10 +53,12 @@ describe(`what must hold whatever fails (seed ${SEED}, ${MINUTES} minutes)`, () 
           WORK_ORDER_LIST_MAX_MACHINES: '7',
         },
       });
+      closers.add(() => plant.close());
       const { kafka, sandbox, load } = plant;
       const [first, second] = [await kafka.steadyProducer(), await kafka.steadyProducer()];
       commands = new CommandLoad(first, kafka.topicPrefix, load.machineIds.slice(0, 20));
       orders = new OrderLoad(second, kafka.topicPrefix, load.machineIds.slice(20), 60);
+      for (const each of [commands, orders]) closers.add(() => each.stop());
       const bridges = new FaultyProcesses(chance, MOST_BRIDGES, () => plant.startBridge());
       bridges.start();
       await bridges.untilReady();
@@ -79,10 +85,7 @@ describe(`what must hold whatever fails (seed ${SEED}, ${MINUTES} minutes)`, () 
     (MINUTES + 10) * 60_000,
   );
 
-  afterAll(async () => {
-    await Promise.allSettled([commands.stop(), orders.stop()]);
-    await plant.close().finally(() => cluster.kill());
-  }, 120_000);
+  afterAll(() => closers.closeAll(), 120_000);
 
   it('no reason is lost, and each machine has the list that was sent last', () => {
     expect(lostReasons(commands.sent('reason'), deliveriesOf('reason', calls))).toEqual([]);
@@ -121,5 +124,9 @@ describe(`what must hold whatever fails (seed ${SEED}, ${MINUTES} minutes)`, () 
   it('nothing is rejected', async () => {
     expect(await plant.countDeadLetters()).toBe(0);
     expect(await plant.kafka.topics.count(`${TOPICS.workOrders}.dlq`)).toBe(0);
+  });
+
+  it('no bridge logs a bug', () => {
+    expect(bugsOf(plant.bridges)).toEqual([]);
   });
 });

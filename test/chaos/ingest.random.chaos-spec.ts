@@ -10,11 +10,12 @@ import { CallbackReceiver, isSigned } from '../support/callback-receiver.js';
 import { Answers } from '../support/chaos/answers.js';
 import { Chance } from '../support/chaos/chance.js';
 import { ChaosPlant } from '../support/chaos/chaos-plant.js';
+import { Closers } from '../support/chaos/closers.js';
 import { commandId, type CommandKind, commandMessage } from '../support/chaos/commands.js';
 import { deliveriesOf } from '../support/chaos/deliveries.js';
 import { lostReasons, staleLists } from '../support/chaos/delivery-faults.js';
 import {
-  BUG,
+  bugsOf,
   FaultyProcesses,
   happenByChance,
   MINUTES,
@@ -22,10 +23,16 @@ import {
   SEED,
 } from '../support/chaos/faults.js';
 import { inBrief } from '../support/chaos/in-brief.js';
-import { postOddly, type WholeAnswer } from '../support/chaos/odd-client.js';
+import { isUnexpected, postOddly, type WholeAnswer } from '../support/chaos/odd-client.js';
 import { eventually } from '../support/eventually.js';
 import { ingestSettings, type Place } from '../support/running-ingest.js';
-import { header, json, type ReadRecord, type TopicReader } from '../support/topic-reader.js';
+import {
+  header,
+  json,
+  placesOf,
+  type ReadRecord,
+  type TopicReader,
+} from '../support/topic-reader.js';
 import { temporaryFolder } from '../../libs/config/test/temporary-files.js';
 
 const NODES = 3;
@@ -38,8 +45,6 @@ const LONGEST_TWIN_MS = 10_000;
 const LONGEST_WITHOUT_CALLBACK_MS = 10_000;
 /** How much of what is posted goes to two processes at the same moment. */
 const TWICE_AT_ONCE = 0.2;
-/** Connections of what the last process has just begun, such as a look at its topics, are not closed at once. */
-const SOCKETS_IN_PASSING = 6;
 const CALLBACK_KEY = 'key-of-callbacks';
 
 /** 401 while a token or a key is replaced, and 429 where too many have come with the last one. */
@@ -70,6 +75,7 @@ describe(`ingest, whatever fails (seed ${SEED}, ${MINUTES} minutes)`, () => {
   const chance = new Chance(SEED);
   const ending = new AbortController();
   const failed = new AbortController();
+  const closers = new Closers();
   const folder = temporaryFolder();
   const files = { senders: join(folder, 'senders.json'), token: join(folder, 'token') };
   const started: AppProcess[] = [];
@@ -99,6 +105,7 @@ describe(`ingest, whatever fails (seed ${SEED}, ${MINUTES} minutes)`, () => {
     });
     const process = new AppProcess('ingest', settings);
     started.push(process);
+    closers.add(() => process.close());
     return process;
   };
 
@@ -161,12 +168,9 @@ describe(`ingest, whatever fails (seed ${SEED}, ${MINUTES} minutes)`, () => {
     if (posting.ids === undefined) postsWithoutId += 1;
     const answer = await postOddly(url + posting.path, headersOf(posting), posting.body, by);
     if (answer === undefined) return undefined;
-    const { status, headers, body } = answer;
+    const { status, body } = answer;
     statuses.set(status, (statuses.get(status) ?? 0) + 1);
-    const mustSayWhen = status === 503 || status === 429;
-    if (!EXPECTED.has(status) || (mustSayWhen && !(Number(headers['retry-after']) > 0))) {
-      oddAnswers.push(`${status} ${body}`);
-    }
+    if (isUnexpected(answer, EXPECTED)) oddAnswers.push(`${status} ${body}`);
     if (status === 200 || status === 202) notePlaces(posting, body);
     return answer;
   };
@@ -258,11 +262,14 @@ describe(`ingest, whatever fails (seed ${SEED}, ${MINUTES} minutes)`, () => {
 
   beforeAll(
     async () => {
-      receivers = { erp: await CallbackReceiver.start(), mes: await CallbackReceiver.start() };
-      writeSenders();
       cluster = await startLocalCluster({ dir: temporaryFolder(), nodes: NODES });
+      closers.add(() => cluster.kill());
+      receivers = { erp: await CallbackReceiver.start(), mes: await CallbackReceiver.start() };
+      for (const receiver of Object.values(receivers)) closers.add(() => receiver.close());
+      writeSenders();
       const brokers = cluster.brokers.split(',');
       plant = await ChaosPlant.open({ brokers, machines: MACHINES, partitions: 3 });
+      closers.add(() => plant.close());
       await plant.startBridge().ready();
       ingests = new FaultyProcesses(chance, MOST_PROCESSES, startIngest);
       ingests.start();
@@ -283,7 +290,10 @@ describe(`ingest, whatever fails (seed ${SEED}, ${MINUTES} minutes)`, () => {
       await Promise.all(streams);
       process.stdout.write(`${places.size} messages, answers ${JSON.stringify([...statuses])}\n`);
       const inputs = await plant.kafka.read(TOPICS.workOrderLists, TOPICS.downtimeReasons);
-      await inputs.take(places.size, 'input', () => true);
+      await eventually('all messages are read', () => {
+        const read = new Set(inputs.records.map(idOf));
+        return [...places.keys()].every((id) => read.has(id));
+      });
       records = inputs.records;
       outcomes = await plant.kafka.read(TOPICS.commandOutcomes);
       answers = new Answers(outcomes);
@@ -294,9 +304,7 @@ describe(`ingest, whatever fails (seed ${SEED}, ${MINUTES} minutes)`, () => {
 
   afterAll(async () => {
     for (const each of [ending, failed]) each.abort();
-    await Promise.all(started.map((process) => process.close()));
-    await plant.close().finally(() => cluster.kill());
-    await Promise.all(Object.values(receivers).map((receiver) => receiver.close()));
+    await closers.closeAll();
   }, 120_000);
 
   it('answers as it says it does', () => {
@@ -304,11 +312,7 @@ describe(`ingest, whatever fails (seed ${SEED}, ${MINUTES} minutes)`, () => {
   });
 
   it('has what it answered once, where it said', () => {
-    const written = new Map<string, string[]>();
-    for (const record of records) {
-      const lies = `${plant.kafka.topicPrefix}${record.topic} ${record.partition} ${record.offset}`;
-      written.set(idOf(record), [...(written.get(idOf(record)) ?? []), lies]);
-    }
+    const written = placesOf(records, plant.kafka.topicPrefix, idOf);
     const faults = [...places]
       .map(([id, said]) => ({ id, said: [...said], lie: written.get(id) ?? [] }))
       .filter(({ said, lie }) => said.join() !== lie.join() || said.length !== 1);
@@ -369,7 +373,6 @@ describe(`ingest, whatever fails (seed ${SEED}, ${MINUTES} minutes)`, () => {
     // ends pauses that failures have made long
     secrets.callbacks.push(newSecret());
     writeSenders();
-    const calls = Object.values(receivers).flatMap((receiver) => receiver.calls);
     for (const [name, receiver] of Object.entries(receivers)) {
       const ids = outcomes.records
         .filter((outcome) => (json(outcome)['source'] as { sender: string }).sender === name)
@@ -385,6 +388,7 @@ describe(`ingest, whatever fails (seed ${SEED}, ${MINUTES} minutes)`, () => {
         return true;
       });
     }
+    const calls = Object.values(receivers).flatMap((receiver) => receiver.calls);
     const isOurs = (call: (typeof calls)[number]): boolean =>
       secrets.callbacks.some((key) => isSigned(call, key));
     expect(calls.filter((call) => !isOurs(call))).toEqual([]);
@@ -393,22 +397,11 @@ describe(`ingest, whatever fails (seed ${SEED}, ${MINUTES} minutes)`, () => {
   it('holds nothing that is over', async () => {
     globalAgent.destroy();
     const fresh = startIngest(MOST_PROCESSES);
-    await fresh.ready();
-    for (const process of ingests.running.values()) {
-      await eventually('it has no more connections than a new one', () => {
-        const [has, most] = [process.sockets, fresh.sockets + SOCKETS_IN_PASSING];
-        if (has > most) throw new Error(`${has} of ${most}`);
-        return true;
-      });
-      const token = { authorization: `Bearer ${secrets.erp.at(-1)}` };
-      const metrics = await fetch(`${process.listensAt}/metrics`, { headers: token });
-      expect(await metrics.text()).toContain('machine_ingest_waiting 0\n');
-    }
+    await ingests.untilNothingHeld(fresh, 'machine_ingest_waiting', secrets.erp.at(-1)!);
   });
 
   it('logs no bug, and gives no outcome up', () => {
-    const lines = started.flatMap(({ output }) => output.split('\n'));
-    expect(lines.filter((line) => BUG.test(line) || line.includes('is given up'))).toEqual([]);
+    expect(bugsOf(started)).toEqual([]);
   });
 });
 

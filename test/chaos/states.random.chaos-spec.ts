@@ -1,7 +1,9 @@
 import { type MachineStateRecord, STATE_EVENT_TYPES, TOPICS } from '#libs/contracts';
 import { type LocalCluster, startLocalCluster } from '../../tools/kafka/local-kafka.mjs';
 import { Chance } from '../support/chaos/chance.js';
+import { Closers } from '../support/chaos/closers.js';
 import {
+  bugsOf,
   FaultyProcesses,
   type Faults,
   happenByChance,
@@ -71,6 +73,7 @@ describe(`machine states, whatever fails (seed ${SEED}, ${MINUTES} minutes)`, ()
   const chance = new Chance(SEED);
   /** Of lists that left machines out. */
   const leftOut = new Set<string>();
+  const closers = new Closers();
   let cluster: LocalCluster;
   let plant: StatesPlant;
   let load: StateLoad;
@@ -119,6 +122,7 @@ describe(`machine states, whatever fails (seed ${SEED}, ${MINUTES} minutes)`, ()
   beforeAll(
     async () => {
       cluster = await startLocalCluster({ dir: temporaryFolder(), nodes: NODES });
+      closers.add(() => cluster.kill());
       plant = await StatesPlant.open({
         brokers: cluster.brokers.split(','),
         machines: 40,
@@ -131,6 +135,7 @@ describe(`machine states, whatever fails (seed ${SEED}, ${MINUTES} minutes)`, ()
           DIRECTORY_REFRESH_SECONDS: String(8 * MINUTE),
         },
       });
+      closers.add(() => plant.close());
       const { clock, kafka, sandbox } = plant;
       const bridges = new FaultyProcesses(chance, MOST_BRIDGES, () => plant.startBridge());
       bridges.start();
@@ -145,6 +150,7 @@ describe(`machine states, whatever fails (seed ${SEED}, ${MINUTES} minutes)`, ()
       watchedSince = clock.nowSeconds();
       load = new StateLoad(plant, new Chance(SEED + 1), watchedSince + 2 * MINUTE);
       load.start();
+      closers.add(() => load.stop());
       const faults = {
         ...bridges.faults(),
         ...nodeFaults(cluster, kafka.topics, chance),
@@ -176,10 +182,7 @@ describe(`machine states, whatever fails (seed ${SEED}, ${MINUTES} minutes)`, ()
     (MINUTES + 12) * 60_000,
   );
 
-  afterAll(async () => {
-    await load.stop().catch(() => undefined);
-    await plant.close().finally(() => cluster.kill());
-  }, 120_000);
+  afterAll(() => closers.closeAll(), 120_000);
 
   it('are published by the minute as the service has them, and nothing of the minutes without data', () => {
     expect(untruths(stream)).toEqual([]);
@@ -213,5 +216,9 @@ describe(`machine states, whatever fails (seed ${SEED}, ${MINUTES} minutes)`, ()
         .filter((record) => json(record)['reason'] === 'removed' && !leftOut.has(machineId))
         .map((record) => `${machineId} was never left out: ${String(record.value)}`);
     expect(faultsOf(check)).toEqual([]);
+  });
+
+  it('are watched by bridges that log no bug', () => {
+    expect(bugsOf(plant.bridges)).toEqual([]);
   });
 });

@@ -71,6 +71,21 @@ export class TopicReader {
   }
 }
 
+/** Where records lie, by their ids, as answers of the apps say it. */
+export function placesOf(
+  records: readonly ReadRecord[],
+  topicPrefix: string,
+  idOf: (record: ReadRecord) => string,
+): Map<string, string[]> {
+  const places = new Map<string, string[]>();
+  for (const record of records) {
+    const id = idOf(record);
+    const place = `${topicPrefix}${record.topic} ${record.partition} ${record.offset}`;
+    places.set(id, [...(places.get(id) ?? []), place]);
+  }
+  return places;
+}
+
 export function isOutcomeOf(record: ReadRecord, messageId: string): boolean {
   return record.topic === TOPICS.commandOutcomes && messageIdOf(record) === messageId;
 }

@@ -31,7 +31,8 @@ const TOPICS_OF_TESTS = [
 
 /** A sandbox and topics of one's own, and bridges as processes that may be killed. */
 export class ChaosPlant {
-  private readonly bridges: AppProcess[] = [];
+  /** Those that were started, also where they have ended. */
+  readonly bridges: AppProcess[] = [];
 
   private constructor(
     readonly kafka: TestKafka,

@@ -1,12 +1,13 @@
 import { realDelayMs, realNowMs } from '#libs/clock';
 import type { LocalCluster } from '../../../tools/kafka/local-kafka.mjs';
 import type { AppProcess } from '../app-process.js';
+import { eventually } from '../eventually.js';
 import type { TestTopics } from '../test-topics.js';
 import type { Chance } from './chance.js';
 
 /** What a random spec is run with. */
-export const SEED = Number(process.env['CHAOS_SEED'] ?? 1);
-export const MINUTES = Number(process.env['CHAOS_MINUTES'] ?? 3);
+export const SEED = positive('CHAOS_SEED', 1);
+export const MINUTES = positive('CHAOS_MINUTES', 3);
 
 const LONGEST_SUSPENSION_MS = 45_000;
 const LONGEST_FREEZE_MS = 25_000;
@@ -29,9 +30,10 @@ export const SERVICE_FAULTS = [
   { drop: true, afterApplying: true, rate: 0.2, durationSeconds: 8 },
 ];
 
-/** A line of a log that stands for a bug, whatever has failed. */
-export const BUG =
-  /"msg":"(request failed|unhandled rejection|handler failed|callbacks cannot be started|a record is passed over)"/;
+const BUG =
+  /"msg":"(request failed|unhandled rejection|handler failed|callbacks cannot be started|a record is passed over|an outcome is given up for a callback)"/;
+/** Connections of what the last process has just begun, such as a look at its topics, are not closed at once. */
+const SOCKETS_IN_PASSING = 6;
 
 interface Fault {
   /** How often it happens, beside the others. */
@@ -63,10 +65,11 @@ export async function happenByChance(
     const [one, other] = [chance.pick(weighted), chance.pick(weighted)];
     const isTogether = chance.is(TOGETHER) && one.kind !== other.kind;
     const delayMs = chance.upTo(2000);
-    await Promise.all([
+    const ends = await Promise.allSettled([
       begin(one),
       ...(isTogether ? [realDelayMs(delayMs).then(() => begin(other))] : []),
     ]);
+    for (const end of ends) if (end.status === 'rejected') throw end.reason;
     await realDelayMs(chance.upTo(LONGEST_PAUSE_MS));
   }
 }
@@ -96,6 +99,11 @@ export function nodeFaults({ nodes }: LocalCluster, topics: TestTopics, chance: 
   };
 }
 
+/** Lines of their logs that stand for a bug, whatever has failed. */
+export function bugsOf(processes: readonly AppProcess[]): string[] {
+  return processes.flatMap(({ output }) => output.split('\n')).filter((line) => BUG.test(line));
+}
+
 /** Processes of one app, each in a place of its own, that faults end and start; one of them always runs. */
 export class FaultyProcesses {
   /** By its place. */
@@ -117,6 +125,21 @@ export class FaultyProcesses {
   /** Where they listen, once all are ready. */
   untilReady(): Promise<string[]> {
     return Promise.all([...this.running.values()].map((app) => app.ready()));
+  }
+
+  /** Waits until none has more connections than a new one, and each says that a gauge of what it holds is 0. */
+  async untilNothingHeld(fresh: AppProcess, gauge: string, token: string): Promise<void> {
+    await fresh.ready();
+    const headers = { authorization: `Bearer ${token}` };
+    for (const app of this.running.values()) {
+      await eventually('it holds nothing more than a new one', async () => {
+        const [has, most] = [app.sockets, fresh.sockets + SOCKETS_IN_PASSING];
+        if (has > most) throw new Error(`${has} connections of ${most}`);
+        const metrics = await fetch(`${app.listensAt}/metrics`, { headers });
+        expect(await metrics.text()).toContain(`${gauge} 0\n`);
+        return true;
+      });
+    }
   }
 
   /** By a SIGTERM each; returns the exit codes. */
@@ -141,7 +164,7 @@ export class FaultyProcesses {
     };
     const stop = async (): Promise<void> => {
       const taken = this.take();
-      // before it is said to, a signal ends a program by itself
+      // until its handlers are set, a signal's default ends the process; its first output comes later
       const takesSignals = taken.output !== '';
       taken.kill('SIGTERM');
       const exitCode = await taken.exitCode();
@@ -169,4 +192,10 @@ export class FaultyProcesses {
     if (this.running.size === 0) this.start();
     return taken;
   }
+}
+
+function positive(name: string, otherwise: number): number {
+  const value = Number(process.env[name] ?? otherwise);
+  if (Number.isFinite(value) && value > 0) return value;
+  throw new Error(`${name} must be a number above 0: ${process.env[name]}`);
 }

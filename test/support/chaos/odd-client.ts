@@ -8,14 +8,23 @@ export interface WholeAnswer {
   body: string;
 }
 
+/** Whether it is none of the expected ones, or one of "not now" that does not say when. */
+export function isUnexpected(
+  { status, headers }: WholeAnswer,
+  expected: ReadonlySet<number>,
+): boolean {
+  const mustSayWhen = status === 429 || status === 503;
+  return !expected.has(status) || (mustSayWhen && !(Number(headers['retry-after']) > 0));
+}
+
 /** A process that is suspended answers nobody. */
 const PATIENCE_MS = 8000;
 const LONGEST_PAUSE_MS = 3000;
-const SHORTEST_WAIT_MS = 500;
+const SHORT_PATIENCE_MS = 500;
 
 /**
- * Posts as clients do where the network is bad: most at once; some after a pause amid the body, some leave in it, and
- * some do not wait for the answer. Undefined where no whole answer came.
+ * Posts as clients do where the network is bad: most at once; some after a pause amid the body, some disconnect
+ * during the pause, and some do not wait for the answer. Undefined where no whole answer came.
  */
 export async function postOddly(
   url: string,
@@ -26,7 +35,7 @@ export async function postOddly(
   const pausesAmid = chance.is(0.15);
   const leavesAmid = pausesAmid && chance.is(0.3);
   const pauseMs = pausesAmid ? chance.upTo(LONGEST_PAUSE_MS) : 0;
-  const patienceMs = chance.is(0.1) ? chance.upTo(SHORTEST_WAIT_MS) : PATIENCE_MS;
+  const patienceMs = chance.is(0.1) ? chance.upTo(SHORT_PATIENCE_MS) : PATIENCE_MS;
   const bytes = Buffer.from(body);
   const middle = bytes.length >> 1;
   const length = String(bytes.length);

@@ -26,7 +26,8 @@ export interface StatesPlantOptions {
 
 /** A sandbox with an eventful life, and bridges that watch it as processes that may be killed. */
 export class StatesPlant {
-  private readonly bridges: AppProcess[] = [];
+  /** Those that were started, also where they have ended. */
+  readonly bridges: AppProcess[] = [];
 
   private constructor(
     readonly kafka: TestKafka,
