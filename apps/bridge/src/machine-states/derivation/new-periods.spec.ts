@@ -66,6 +66,16 @@ describe('the first observation', () => {
     expect(polled(next, readingOf('OPERATING', 2, 11.5)).events).toEqual([]);
   });
 
+  it('that was published a minute late is followed by what comes after it in the log', () => {
+    const { next } = polled(undefined, readingOf('OPERATING', 1, 11.3));
+    const logged = log(0, ['OFF', 0, 9], ['OPERATING', 9, 11], ['IDLE', 11, 12]);
+    const found = newPeriods(next, ['OFF', 0, 12.3], logged);
+    expect(found.map(({ state, startTime }) => [state, minuteOf(startTime)])).toEqual([
+      ['IDLE', 11],
+      ['OFF', 12.3],
+    ]);
+  });
+
   it('takes its start from a log that was not clipped, however long before', () => {
     const logged = log(-10, ['OPERATING', -10, 5], ['IDLE', 5, 10]);
     expect(starts(undefined, ['IDLE', 4, 10], logged)).toEqual(['IDLE 5 activityLog']);

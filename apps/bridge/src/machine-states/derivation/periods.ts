@@ -54,23 +54,16 @@ function asUnpublished(period: Period): ChainedPeriod {
 function periodsAfter(
   tracked: TrackedMachine,
   reading: MachineStateReading,
-  { log, segments, settledTime }: LogUpToReading,
+  logUpToReading: LogUpToReading,
 ): PeriodsToPublish {
+  const { log, segments, settledTime } = logUpToReading;
   const { periods } = tracked;
   const from = log?.from ?? -Infinity;
   const isBeyondQuestion = ({ startTime }: PublishedPeriod): boolean =>
     startTime <= settledUntil(tracked) || startTime < from;
   const last = periods.findLastIndex(isBeyondQuestion);
   const [before, open] = [periods[last] ?? null, periods.slice(last + 1)];
-  const logged = loggedFor(
-    tracked,
-    reading,
-    before,
-    open[0],
-    segments,
-    settledTime,
-    log?.historyFrom,
-  );
+  const logged = loggedFor(tracked, reading, before, open[0], logUpToReading);
   const chain = periodChain(open, logged, before, settledTime);
   const [latest, lastLogged] = [chain.at(-1), segments.at(-1)];
   const latestPeriod = latest?.period ?? before;
@@ -111,9 +104,7 @@ function loggedFor(
   reading: MachineStateReading,
   before: PublishedPeriod | null,
   first: PublishedPeriod | undefined,
-  segments: readonly ActivitySegment[],
-  settledTime: number,
-  historyFrom: number | undefined,
+  { log, segments, settledTime }: LogUpToReading,
 ): LoggedPeriods | null {
   const until = segments.at(-1)?.endTime;
   if (until === undefined) return null;
@@ -127,11 +118,15 @@ function loggedFor(
   }
   if (first === undefined) return null;
   // What the log has until it shows that period came before the first observation.
+  const historyFrom = log?.historyFrom;
   const isYetToBeShown =
     historyFrom === undefined &&
     first.startTime > settledTime &&
     until <= first.startTime + START_TOLERANCE_SECONDS &&
-    segments.at(-1)?.state !== first.state;
+    !segments.some(
+      ({ state, endTime }) =>
+        state === first.state && endTime > first.startTime - START_TOLERANCE_SECONDS,
+    );
   if (isYetToBeShown) return null;
   const periods =
     historyFrom === undefined
