@@ -11,6 +11,8 @@ export interface ActivityLog {
   historyFrom?: number;
   /** More would have been read, but no further back than this: periods before may be missing. */
   truncatedBefore?: number;
+  /** Start of the present state by its duration, as it was when the log was first asked for in vain. */
+  startBefore?: number;
 }
 
 /** A stretch of one state in the activity log, in epoch seconds; `endTime` is the first moment after it. */
@@ -214,19 +216,24 @@ export function settledPart(final: number, segments: readonly ActivitySegment[])
 /**
  * Epoch seconds from which the log has yet to account for what led to the reading; null when it accounts for
  * all of it. A state whose duration reaches back well into the log has gone on since. One that began well after the log
- * has it begin came after another that the log does not show yet, until it is `final` there.
+ * has it begin came after another that the log does not show yet; it may still do so for starts after `final`.
+ *
+ * @param final epoch seconds up to which the log will not change any more
+ * @param startBefore as the log has it: where the duration does not grow, its start would never become final
  */
 export function unreadAfter(
   reading: MachineStateReading,
   segments: readonly ActivitySegment[],
   final: number,
+  startBefore = Infinity,
 ): number | null {
   const { lastUpdateTime, state } = reading;
   const [last, start] = [segments.at(-1), durationStart(reading)];
   const end = endOf(segments);
   if (last?.state === state && lastUpdateTime - end <= CALCULATION_INTERVAL_SECONDS) {
     const isLonger = start - last.startTime > START_TOLERANCE_SECONDS;
-    return isLonger && start > final ? Math.min(start, end) : null;
+    const from = Math.min(start, startBefore);
+    return isLonger && from > final ? Math.min(from, end) : null;
   }
   return start <= end - START_TOLERANCE_SECONDS ? null : Math.min(end, lastUpdateTime);
 }

@@ -123,8 +123,10 @@ function afterReading(
         : Math.max(MOST_PERIODS, tracked.periods.length);
     const { before, chain } = toPublish;
     for (const event of publishChain(next, before, chain, nextDetection, most)) add(event);
-    if (log !== null)
-      next = { ...next, unreadFrom: stillUnread(next, unreadAfter(reading, segments, final), log) };
+    if (log !== null) {
+      const unread = unreadAfter(reading, segments, final, log.startBefore);
+      next = { ...next, unreadFrom: stillUnread(next, unread, log) };
+    }
     next = settled(next, settledTime);
   }
   next = { ...next, lastUpdateTime };

@@ -24,7 +24,8 @@ export class MachineLog {
   private missingSinceMs: number | null = null;
   /** The latest read, if that failed; it is not made again before `restedAtMs`, monotonic. */
   private failed: { answer: FailedRead; restedAtMs: number } | null = null;
-  private inVain: { times: number; at: number } | null = null;
+  /** `start` is the earliest that the duration had. */
+  private inVain: { times: number; at: number; start: number } | null = null;
 
   constructor(
     private readonly machineId: string,
@@ -46,7 +47,9 @@ export class MachineLog {
     if (answer.kind === 'noData') return { kind: 'refused', why: 'no entries' };
     if (answer.kind !== 'data') return { kind: 'refused', why: describeFailure(answer) };
     this.context.metrics.logReads.inc({ purpose });
-    return { kind: 'data', log: { ...request, entries: answer.data } };
+    const log = { ...request, entries: answer.data };
+    const before = this.inVainBefore(purpose);
+    return { kind: 'data', log: before === null ? log : { ...log, startBefore: before.start } };
   }
 
   /** Exact starts and missed changes are worth a delay, but not an endless one. */
@@ -76,15 +79,27 @@ export class MachineLog {
   }
 
   /**
+   * @param start of the present state by its duration, in epoch seconds
    * @param isComplete whether the log says all that led to the reading
    * @param problem why it says less than it should by now, in words, if it does
    */
-  recordRead({ purpose }: LogRequest, isComplete: boolean, problem: string | undefined): void {
+  recordRead(
+    { purpose }: LogRequest,
+    start: number,
+    isComplete: boolean,
+    problem: string | undefined,
+  ): void {
     const { activityLog } = this.context;
-    const before = purpose === 'news' ? 0 : (this.inVain?.times ?? 0);
-    this.inVain = isComplete ? null : { times: before + 1, at: this.now };
+    const before = this.inVainBefore(purpose) ?? { times: 0, start };
+    const asked = { times: before.times + 1, at: this.now, start: Math.min(start, before.start) };
+    this.inVain = isComplete ? null : asked;
     if (problem !== undefined) activityLog.markBehind(this.machineId, problem);
     else if (isComplete) activityLog.markComplete(this.machineId);
+  }
+
+  /** What is news has not been asked for before. */
+  private inVainBefore(purpose: LogRequest['purpose']): typeof this.inVain {
+    return purpose === 'news' ? null : this.inVain;
   }
 
   private get now(): number {

@@ -292,20 +292,23 @@ export class MachineWatch implements Polled {
     reading: MachineStateReading,
     tracked: TrackedMachine | undefined,
   ): void {
+    const start = durationStart(reading);
     if (answer.kind !== 'data') {
       const why = answer.kind === 'retry' ? describeFailure(answer) : answer.why;
-      this.log.recordRead(request, false, why);
+      this.log.recordRead(request, start, false, why);
       return;
     }
     const { polling } = this.context.settings;
     const segments = segmentsUpTo(reading, answer.log);
     const final = finalUntil(reading, polling);
     const isComplete =
-      settledPart(final, segments) === final && unreadAfter(reading, segments, final) === null;
+      settledPart(final, segments) === final &&
+      unreadAfter(reading, segments, final, answer.log.startBefore) === null;
     const lagSeconds = logLag(reading, segments, tracked?.periods ?? []);
     this.context.metrics.logLagSeconds.observe(lagSeconds);
     const isLate = lagSeconds > polling.settleSeconds;
-    this.log.recordRead(request, isComplete, isLate ? `it lags by ${lagSeconds} s` : undefined);
+    const problem = isLate ? `it lags by ${lagSeconds} s` : undefined;
+    this.log.recordRead(request, start, isComplete, problem);
   }
 
   private updateSeenAt({ lastUpdateTime }: MachineStateReading): number {

@@ -178,6 +178,16 @@ describe('the published stream', () => {
     expect(wholeTimeline(versions, timeline.length)).toEqual(timeline);
   });
 
+  it('costs few logs where the duration does not grow', async () => {
+    const timeline: Timeline = Array<MachineState>(600).fill('OPERATING');
+    const service = new SimulatedService(timeline, [], { isMinuteEnd: true, phaseSeconds: 17 });
+    const machine = new WatchedMachine(service);
+    for (const minute of timeline.keys()) {
+      await machine.poll({ ...LAST_POLL, isAfterRestart: false, minute, jitter: -timeline.length });
+    }
+    expect(machine.logReads).toBeLessThanOrEqual(4);
+  });
+
   it('costs no log while a state lasts, but one to confirm its start', async () => {
     const timeline: Timeline = Array<MachineState>(120).fill('OPERATING');
     const service = new SimulatedService(timeline, [], { isMinuteEnd: true, phaseSeconds: 17 });
