@@ -1,3 +1,4 @@
+import type { TlsOptions } from 'node:tls';
 import type { DynamicModule, NestApplicationOptions } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
 import { FastifyAdapter, type NestFastifyApplication } from '@nestjs/platform-fastify';
@@ -7,18 +8,21 @@ import { SERVER_CHECKS, SERVER_TIMEOUT } from './limits.js';
 interface HttpAppOptions extends Pick<NestApplicationOptions, 'logger' | 'bodyParser'> {
   /** In bytes; a larger body is answered with 413. */
   bodyLimit: number;
-  /** Any further one is closed. */
+  /** Any further connection is closed. */
   maxConnections: number;
   /** Of every answer. */
   headers?: Readonly<Record<string, string>>;
-  tls?: object | undefined;
+  tls?: TlsOptions | undefined;
   fastify?: FastifyServerOptions;
 }
 
 /** Fastify's own limit of 100 characters would hide machines with longer ids; they have up to 256. */
 const LONGEST_PATH_PARAMETER = 1024;
 
-/** Creates a program whose HTTP server is bounded. A client that never finishes its request does not hold up a stop. */
+/**
+ * Creates a program whose HTTP server is bounded. No connection holds up a stop, unless `fastify` says otherwise: pages of
+ * the terminal follow events, and calls of the sandbox hang on purpose.
+ */
 export async function createHttpApp(
   module: DynamicModule,
   { bodyLimit, maxConnections, headers = {}, tls, fastify, ...options }: HttpAppOptions,

@@ -1,8 +1,9 @@
 import { Counter, Gauge, type Metric, type MetricConfiguration } from 'prom-client';
 
+type LabelledReading<M> = [labelNames: string[], read: (metric: M) => void | Promise<void>];
+
 /** How a metric is read: as one value, or with labels. */
-type Reading<M> =
-  [value: () => number] | [labelNames: string[], read: (metric: M) => void | Promise<void>];
+type Reading<M> = [value: () => number] | LabelledReading<M>;
 
 /** A gauge whose values are asked for at each scrape; labels of what is gone do not linger. */
 export const scrapedGauge = scraped<Gauge>(Gauge, (gauge, value) => {
@@ -18,13 +19,15 @@ function scraped<M extends Metric>(
   Kind: new (options: MetricConfiguration<string> & { collect(this: M): Promise<void> }) => M,
   set: (metric: M, value: number) => void,
 ) {
-  return (name: string, help: string, ...[first, read]: Reading<M>): Metric =>
-    new Kind({
-      ...{ name, help, labelNames: typeof first === 'function' ? [] : first, registers: [] },
+  return (name: string, help: string, ...reading: Reading<M>): Metric => {
+    const [labelNames, read]: LabelledReading<M> =
+      reading.length === 2 ? reading : [[], (metric) => set(metric, reading[0]())];
+    return new Kind({
+      ...{ name, help, labelNames, registers: [] },
       async collect(this: M) {
         this.reset();
-        if (typeof first === 'function') set(this, first());
-        else await read?.(this);
+        await read(this);
       },
     });
+  };
 }

@@ -1,0 +1,59 @@
+import { Body, Controller, Get, HttpCode, Module, Param, Post } from '@nestjs/common';
+import type { NestFastifyApplication } from '@nestjs/platform-fastify';
+import { createHttpApp } from './http-app.js';
+import { DATA_HEADERS } from './limits.js';
+
+@Controller()
+class Echo {
+  @Get(':id')
+  read(@Param('id') id: string): unknown {
+    return { id };
+  }
+
+  @Post()
+  @HttpCode(200)
+  echo(@Body() body: unknown): unknown {
+    return { body };
+  }
+}
+
+@Module({ controllers: [Echo] })
+class EchoModule {}
+
+describe("a program's HTTP server", () => {
+  let app: NestFastifyApplication;
+  let url: string;
+
+  beforeAll(async () => {
+    app = await createHttpApp(
+      { module: EchoModule },
+      { bodyLimit: 20, maxConnections: 10, headers: DATA_HEADERS, logger: false },
+    );
+    await app.listen(0, '127.0.0.1');
+    url = await app.getUrl();
+  });
+
+  afterAll(() => app.close());
+
+  const post = (body: string): Promise<Response> =>
+    fetch(url, { method: 'POST', headers: { 'content-type': 'application/json' }, body });
+
+  it('refuses a body beyond the limit', async () => {
+    expect((await post('"123456789012345678"')).status).toBe(200);
+    expect((await post('"1234567890123456789"')).status).toBe(413);
+  });
+
+  it('has the headers in every answer', async () => {
+    const answers = [await post('{}'), await post('"12345678901234567890"')];
+    answers.push(await fetch(`${url}/not/there`));
+    for (const { headers } of answers) {
+      expect(Object.fromEntries(headers)).toMatchObject(DATA_HEADERS);
+    }
+  });
+
+  it('serves a machine with a long id', async () => {
+    const id = 'M'.repeat(300);
+    const answer = await fetch(`${url}/${id}`);
+    expect([answer.status, await answer.json()]).toEqual([200, { id }]);
+  });
+});
