@@ -14,7 +14,7 @@ export {
   type CommandResult,
   GO,
   type InboundTarget,
-  MessageResults,
+  type MessageResults,
   notHandled,
   notTaken,
   type OutcomeTarget,

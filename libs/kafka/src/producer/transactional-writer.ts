@@ -73,7 +73,10 @@ export class TransactionalWriter {
     this.opening.catch(() => undefined);
   }
 
-  /** Fences earlier writers: what they had under way is decided then, and stable offsets that are read later are final. */
+  /**
+   * Fences earlier writers: what they had under way is decided then. Open transactions of others may still hold the
+   * stable offset below its records.
+   */
   fenceEarlierWriters(): Promise<void> {
     return this.writeTransaction([]);
   }

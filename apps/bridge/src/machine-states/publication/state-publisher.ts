@@ -197,7 +197,7 @@ export class StatePublisher {
     return this.jsonRecord(TOPICS.states, tracked.machineId, value);
   }
 
-  /** Of a machine; a null value is a tombstone. */
+  /** Makes a machine's record of JSON; null makes a tombstone. */
   private jsonRecord(topic: string, key: string, value: OutboundRecord['value']): OutboundRecord {
     const headers: Record<string, string> =
       value === null ? {} : { 'content-type': 'application/json' };

@@ -153,7 +153,7 @@ export class OrderQueues implements OnModuleDestroy {
       const content = value === null ? undefined : readQueued(queue, value);
       if (content !== undefined) take(message, content, this.endOf(queue, message));
       else if (value === null && unreadable === undefined) message.finish();
-      else throw new Error('unreadable, or not written by this version of the bridge');
+      else message.fail(new Error('unreadable, or not written by this version of the bridge'));
     });
   }
 
