@@ -53,7 +53,7 @@ const CATCH_UP_WITHIN_MS = 4000;
 const RETRY_AFTER_SECONDS = 2;
 /** Beyond it, Kafka takes less than is offered. */
 const MAX_WAITING = 2000;
-const MAX_FENCES = 1000;
+const MAX_FENCED = 1000;
 const OPEN_AGAIN_AFTER_MS = 500;
 const COUNT_AGAIN_AFTER_MS = 500;
 const PARTITIONS_AGAIN_EVERY_MS = 60_000;
@@ -79,8 +79,8 @@ export class RequestWriter implements OnApplicationShutdown {
   readonly prefix: string;
   private readonly partitions = new Map<string, number>();
   private readonly underWay = new Map<string, Promise<Receipt>>();
-  /** By incarnation; of its own ones, those that are fenced by opening the present writer. */
-  private readonly fences = new Map<string, Fence>();
+  /** Fenced incarnations, whose receipts are all read; by their name and that of the present writer. */
+  private readonly fenced = new Map<string, Promise<void>>();
   private writer: ReceiptedWriter | undefined;
   private opening: Promise<ReceiptedWriter> | undefined;
   private stopCounting = (): void => undefined;
@@ -209,11 +209,8 @@ export class RequestWriter implements OnApplicationShutdown {
       const claim = isClaimed ? this.log.holderOf(key) : undefined;
       const holder = claim ?? unclaimedHolder;
       if (holder !== undefined && holder.incarnation !== incarnation) {
-        const fence = this.fenceOf(holder, incarnation);
-        if (!fence.isOver) {
-          if (await this.isChanged(key, holder)) continue;
-          await this.fenceAndCatchUp(fence, holder);
-        }
+        if (await this.isChanged(key, holder)) continue;
+        await this.fenceAndCatchUp(holder, incarnation);
         if (this.log.receiptOf(key) !== undefined) continue;
       }
       if (!isClaimed) unclaimedHolder = { transactionalId, incarnation };
@@ -243,33 +240,20 @@ export class RequestWriter implements OnApplicationShutdown {
     return false;
   }
 
-  private fenceOf({ transactionalId, incarnation }: Holder, present: string): Fence {
-    const isOwn = transactionalId === this.transactionalId;
-    // another process of the same name may have begun later than the present writer
-    const name = isOwn ? `${incarnation} ${present}` : incarnation;
-    const fence = this.fences.get(name) ?? { isOver: false };
-    this.fences.set(name, fence);
-    const [oldest] = this.fences.keys();
-    if (this.fences.size > MAX_FENCES && oldest !== undefined) this.fences.delete(oldest);
-    return fence;
-  }
-
-  /**
-   * Fences an incarnation, unless opening the present writer has, and reads what it may have committed. One that is
-   * fenced is not fenced again where receipts cannot be read yet: its next incarnation would be.
-   */
-  private async fenceAndCatchUp(fence: Fence, { transactionalId }: Holder): Promise<void> {
-    try {
-      await (fence.fencing ??= this.fence(transactionalId));
-    } catch (error) {
-      fence.fencing = undefined;
-      throw error;
-    }
-    fence.catchingUp ??= this.log.caughtUp(CATCH_UP_WITHIN_MS).finally(() => {
-      fence.catchingUp = undefined;
-    });
-    await fence.catchingUp;
-    fence.isOver = true;
+  /** Fences an incarnation, unless opening the present writer has, and reads what it may have committed. */
+  private fenceAndCatchUp(
+    { transactionalId, incarnation }: Holder,
+    present: string,
+  ): Promise<void> {
+    const name = `${incarnation} ${present}`;
+    const before = this.fenced.get(name);
+    if (before !== undefined) return before;
+    const fencing = this.fence(transactionalId).then(() => this.log.caughtUp(CATCH_UP_WITHIN_MS));
+    this.fenced.set(name, fencing);
+    const [oldest] = this.fenced.keys();
+    if (this.fenced.size > MAX_FENCED && oldest !== undefined) this.fenced.delete(oldest);
+    fencing.catch(() => this.fenced.delete(name));
+    return fencing;
   }
 
   private async fence(transactionalId: string): Promise<void> {
@@ -323,14 +307,6 @@ export class RequestWriter implements OnApplicationShutdown {
       if (count !== undefined) this.partitions.set(topic, count);
     }
   }
-}
-
-/** What has been done so that nothing comes from an incarnation any more that is not known. */
-interface Fence {
-  fencing?: Promise<void> | undefined;
-  catchingUp?: Promise<void> | undefined;
-  /** It is fenced, and all its receipts are read. */
-  isOver: boolean;
 }
 
 interface Written {

@@ -76,6 +76,12 @@ describe('the first observation', () => {
     ]);
   });
 
+  it('is not the period before of its state, where the log has yet to show it', () => {
+    const { next } = polled(undefined, readingOf('OPERATING', 1, 12));
+    const logged = log(0, ['OPERATING', 0, 9.5], ['IDLE', 9.5, 12]);
+    expect(newPeriods(next, ['OPERATING', 4, 15], logged)).toEqual([]);
+  });
+
   it('takes its start from a log that was not clipped, however long before', () => {
     const logged = log(-10, ['OPERATING', -10, 5], ['IDLE', 5, 10]);
     expect(starts(undefined, ['IDLE', 4, 10], logged)).toEqual(['IDLE 5 activityLog']);

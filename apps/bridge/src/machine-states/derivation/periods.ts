@@ -125,7 +125,7 @@ function loggedFor(
     until <= first.startTime + START_TOLERANCE_SECONDS &&
     !segments.some(
       ({ state, endTime }) =>
-        state === first.state && endTime > first.startTime - START_TOLERANCE_SECONDS,
+        state === first.state && endTime > first.startTime - CALCULATION_INTERVAL_SECONDS,
     );
   if (isYetToBeShown) return null;
   const periods =
