@@ -214,6 +214,10 @@ describe('flows that are paused by hand, of two processes', () => {
       status: 200,
       answer: { name: 'work-orders', state: 'pausedByHand', why: 'a first reason', before: null },
     });
+    await eventually(
+      'the other process has read it',
+      async () => (await metricOf(second, 'work-orders')) === '1',
+    );
     const again = await post(second, 'work-orders/pause', { reason: 'an audit', by: 'Ada' });
     const { since } = paused.answer;
     expect(again.answer).toEqual({
