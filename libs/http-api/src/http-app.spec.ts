@@ -1,5 +1,6 @@
 import { Body, Controller, Get, HttpCode, Module, Param, Post } from '@nestjs/common';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
+import { acceptEmptyJson } from './empty-body.js';
 import { createHttpApp } from './http-app.js';
 import { DATA_HEADERS } from './limits.js';
 
@@ -29,6 +30,7 @@ describe("a program's HTTP server", () => {
       { module: EchoModule },
       { bodyLimit: 20, maxConnections: 10, headers: DATA_HEADERS, logger: false },
     );
+    acceptEmptyJson(app);
     await app.listen(0, '127.0.0.1');
     url = await app.getUrl();
   });
@@ -36,11 +38,25 @@ describe("a program's HTTP server", () => {
   afterAll(() => app.close());
 
   const post = (body: string): Promise<Response> =>
-    fetch(url, { method: 'POST', headers: { 'content-type': 'application/json' }, body });
+    fetch(url, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json; charset=utf-8' },
+      body,
+    });
 
   it('refuses a body beyond the limit', async () => {
     expect((await post('"123456789012345678"')).status).toBe(200);
     expect((await post('"1234567890123456789"')).status).toBe(413);
+  });
+
+  it.each([
+    ['empty', '', 200, {}],
+    ['an object', '{"by":"Ada"}', 200, { body: { by: 'Ada' } }],
+    ['no JSON', '{"by":', 400, expect.objectContaining({ statusCode: 400 })],
+    ['a prototype', '{"__proto__":{}}', 400, expect.objectContaining({ statusCode: 400 })],
+  ])('takes a body named as JSON that is %s, or says why not', async (_, body, status, answer) => {
+    const response = await post(body);
+    expect([response.status, await response.json()]).toEqual([status, answer]);
   });
 
   it('has the headers in every answer', async () => {
