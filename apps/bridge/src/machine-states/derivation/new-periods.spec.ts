@@ -187,6 +187,16 @@ describe('a change', () => {
     else expect(idle).toMatchObject({ [field]: at(50) });
   });
 
+  it('leaves open what came after the first observation, where the process died before it had published all of that', () => {
+    const reading = readingOf('OPERATING', 6, 6);
+    const result = { kind: 'reading', reading, log: null, missingFrom: at(6) } as const;
+    const context = { now: at(16), staleAfterSeconds: 300, settleSeconds: 300 };
+    const [first, ...others] = deriveStateChanges(MACHINE, undefined, result, context).events;
+    expect(others).toHaveLength(1);
+    const idle = { state: 'IDLE', startTime: at(14), previousEndTime: at(6) };
+    expect(newPeriods(first!.after, ['IDLE', 0, 14], null)).toMatchObject([idle]);
+  });
+
   it('is a new period after minutes without data, even into the same state', () => {
     const logged = log(-10, ['OPERATING', 0, 5], ['OPERATING', 8, 10]);
     expect(starts(current, ['OPERATING', 2, 10], logged)).toEqual(['OPERATING 8 activityLog']);

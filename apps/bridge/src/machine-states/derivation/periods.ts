@@ -69,7 +69,7 @@ function periodsAfter(
   const latestPeriod = latest?.period ?? before;
   if (latestPeriod === null) return { before, chain };
   const seenUntil = Math.max(
-    tracked.lastUpdateTime ?? reading.lastUpdateTime,
+    tracked.lastUpdateTime ?? tracked.unreadFrom ?? reading.lastUpdateTime,
     lastLogged?.endTime ?? 0,
   );
   const settled = Math.max(
