@@ -145,6 +145,14 @@ describe('opening a message', () => {
     expect(() => openEvent(event)).toThrow(new RegExp(`^invalid-message: .*${complaint}`));
   });
 
+  it('refuses data with a number that JavaScript reads as infinite, which would count as absent', () => {
+    const event = JSON.stringify({ ...EVENT, data: { startTime: 1, endTime: null } });
+    const boundless = event.replace('null', '1e400');
+
+    expect(() => open(boundless, STRUCTURED)).toThrow('invalid-message: CloudEvent data');
+    expect(open(event, STRUCTURED).body.toString()).toBe('{"startTime":1,"endTime":null}');
+  });
+
   it('refuses a message without a value', () => {
     expect(() => open(null)).toThrow('invalid-json');
   });

@@ -11,6 +11,7 @@ import {
   MAX_BODY_BYTES,
   readJson,
   tooLarge,
+  writeJson,
 } from './json.js';
 import { parsed, type Parsed, rejected, type Rejection } from './rejection.js';
 import { type FramedMessage, readFrameWithoutRegistry, schemaFrameOf } from './schema-frame.js';
@@ -178,7 +179,11 @@ function bodyOf(event: JsonObject, contentType: string): Parsed<Buffer> {
   if (data === undefined) return rejected('invalid-message', 'CloudEvent carries no data');
   // in JSON content a string stays a JSON string; in any other content it is the document itself
   const isText = typeof data === 'string' && !isJsonType(mediaType(contentType));
-  return parsed(Buffer.from(isText ? markedAsUtf8(data) : JSON.stringify(data), 'utf8'));
+  const body = isText ? Buffer.from(markedAsUtf8(data), 'utf8') : writeJson(data);
+  if (body === undefined) {
+    return rejected('invalid-message', 'CloudEvent data holds a number that is too large');
+  }
+  return parsed(body);
 }
 
 /**

@@ -55,6 +55,20 @@ export function readJson(body: Buffer): Parsed<unknown> {
   return parsed(value);
 }
 
+/**
+ * What {@link readJson} has read, as JSON; undefined where it holds a number that JavaScript reads as infinite, such as
+ * 1e400. JSON.stringify makes null of it, and null counts as a field that is not there.
+ */
+export function writeJson(value: unknown): Buffer | undefined {
+  const text = JSON.stringify(value);
+  return text.includes('null') && holdsInfinity(value) ? undefined : Buffer.from(text, 'utf8');
+}
+
+function holdsInfinity(value: unknown): boolean {
+  if (typeof value === 'number') return !Number.isFinite(value);
+  return typeof value === 'object' && value !== null && Object.values(value).some(holdsInfinity);
+}
+
 export function tooLarge(bytes: number): Refused {
   return rejected('too-large', `the body has ${bytes} bytes, more than ${MAX_BODY_BYTES}`);
 }

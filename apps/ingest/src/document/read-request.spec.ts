@@ -1,4 +1,4 @@
-import { readDocument } from './read-request.js';
+import { readDocument, readEvents } from './read-request.js';
 
 describe('headers of a document', () => {
   it('are read as UTF-8, and as Latin-1 where they are none', () => {
@@ -19,5 +19,20 @@ describe('headers of a document', () => {
         ],
       },
     });
+  });
+});
+
+describe('a batch of events', () => {
+  const TYPE = { 'content-type': 'application/cloudevents-batch+json' };
+  const EVENT = { specversion: '1.0', id: 'e-1', source: '/mes', type: 'mes.downtime-reasons.v1' };
+
+  it('is refused where a number would be lost as its events are written one by one', () => {
+    const batch = JSON.stringify([{ ...EVENT, data: { endTime: null } }]);
+
+    expect(readEvents(TYPE, Buffer.from(batch.replace('null', '-1e400')), [])).toMatchObject({
+      ok: false,
+      rejection: { code: 'invalid-message', detail: expect.stringMatching(/^event 0: /) as string },
+    });
+    expect(readEvents(TYPE, Buffer.from(batch), [])).toMatchObject({ ok: true });
   });
 });

@@ -11,6 +11,7 @@ import {
   STRUCTURED_MODE,
   TOPICS,
   uriDecoded,
+  writeJson,
 } from '#libs/contracts';
 import { matches } from '#libs/erp-formats';
 
@@ -114,7 +115,10 @@ function readBatch(
     const topic = topicOfType((event as Event)['type'], eventTypes);
     if (!topic.ok)
       return rejected(topic.rejection.code, `event ${index}: ${topic.rejection.detail}`);
-    const value = Buffer.from(JSON.stringify(event));
+    const value = writeJson(event);
+    if (value === undefined) {
+      return rejected('invalid-message', `event ${index}: it holds a number that is too large`);
+    }
     messages.push(structured(topic.value, event as Event, headers, value));
   }
   return parsed({ messages, isBatch: true });
