@@ -233,29 +233,23 @@ function readWithSubOperations(
   if (operationId === undefined) return missing(segment, 'VORNR');
   const workCentre = workCentreOf(segment);
   const status = statusOfSegment(segment, 'E1JSTVL', frame.status, frame.status);
+  const plant = textOf(segment, 'WERKS') ?? frame.plant;
+  // what is within a deleted operation is deleted with it
+  const within = { ...frame, plant, ...(status === 'cancelled' && { status }) };
   const found: [DocumentElement, OrderOperation][] = [];
   if (workCentre !== undefined) found.push([segment, { operationId, workCentre, status }]);
   for (const sub of elements(segment, 'E1AFUVL')) {
     const elsewhere = workCentreOf(sub);
-    const isStep = elsewhere === workCentre && isInPlantOf(segment, sub, frame);
+    // work centres of several plants may have one name
+    const isStep = elsewhere === workCentre && (textOf(sub, 'WERKS') ?? plant) === plant;
     if (elsewhere === undefined || isStep) continue;
     const number = textOf(sub, 'UVORN');
     if (number === undefined) return missing(sub, 'UVORN');
-    const own = statusOfSegment(sub, 'E1JSTUL', status, frame.status);
+    const own = statusOfSegment(sub, 'E1JSTUL', status, within.status);
     const id = `${operationId}-${number}`;
     found.push([sub, { operationId: id, workCentre: elsewhere, status: own }]);
   }
-  return parsedEach(found, ([each, operation]) => readOperation(each, operation, frame));
-}
-
-/** Work centres of several plants may have one name. */
-function isInPlantOf(
-  segment: DocumentElement,
-  subSegment: DocumentElement,
-  { plant }: OrderFrame,
-): boolean {
-  const own = textOf(segment, 'WERKS') ?? plant;
-  return (textOf(subSegment, 'WERKS') ?? own) === own;
+  return parsedEach(found, ([each, operation]) => readOperation(each, operation, within));
 }
 
 /** LOIPRO01 has no name for it, only its object id; zeros are none. */

@@ -185,6 +185,27 @@ describe('an order IDoc', () => {
     ]);
   });
 
+  it('has a sub-operation in the plant of its operation, and deleted with it', () => {
+    const sub =
+      '<E1AFUVL><UVORN>1</UVORN><ARBPL>FR02</ARBPL><E1JSTUL><STAT>I0002</STAT></E1JSTUL></E1AFUVL>';
+    const operation = (number: string, fields: string): string =>
+      `<E1AFVOL><VORNR>${number}</VORNR>${WHERE}<WERKS>2000</WERKS>${fields}${sub}</E1AFVOL>`;
+    const operations = [
+      operation('10', ''),
+      operation('20', '<MSGFN>003</MSGFN>'),
+      operation('30', '<E1JSTVL><STAT>I0013</STAT></E1JSTVL>'),
+      operation('40', '<E1JSTVL><STAT>I0009</STAT></E1JSTVL>'),
+    ].join('');
+
+    const found = readOrder(sequence(operations)).operations;
+    expect(found.filter(({ workCentre }) => workCentre === 'FR02')).toMatchObject([
+      { operationId: '10-1', plant: '2000', status: 'released' },
+      { operationId: '20-1', plant: '2000', status: 'cancelled' },
+      { operationId: '30-1', plant: '2000', status: 'cancelled' },
+      { operationId: '40-1', plant: '2000', status: 'released' },
+    ]);
+  });
+
   it('goes by the object id of a work centre that it does not name', () => {
     const subOperation = (number: string, id: string): string =>
       `<E1AFUVL><UVORN>${number}</UVORN><ARBPL/><ARBID>${id}</ARBID></E1AFUVL>`;
