@@ -1,9 +1,12 @@
 import { randomUUID } from 'node:crypto';
+import { createRequire } from 'node:module';
 import { jest } from '@jest/globals';
 import { Logger } from '@nestjs/common';
 import { CallSlots } from '#libs/delivery';
 import { Kafka, logLevel, type Message, type Transaction } from '#libs/kafkajs-patches';
 import { ensureTopics } from '../client/ensure-topics.js';
+import type { InputState } from '../keyed-state/keyed-state-partition.js';
+import { KeyedState } from '../keyed-state/keyed-state-topic.js';
 import { sendWithStock, stockKafka, testBrokers } from '../testing/stock-client.js';
 import { groupOffsets } from './group-offsets.js';
 import type { InboundMessage, MessageHandler } from './inbound-message.js';
@@ -11,6 +14,12 @@ import { type KafkaConsumer, KafkaConsumerStrategy } from './kafka-consumer.js';
 import { eventually } from './testing/wait.js';
 
 const INPUT = 'input';
+/** Inside kafkajs: the request that fences. */
+interface BrokerClass {
+  prototype: { initProducerId: (request: { transactionalId?: string }) => Promise<unknown> };
+}
+const Broker = createRequire(import.meta.url)('kafkajs/src/broker/index.js') as BrokerClass;
+
 /** More than are handed over at once. */
 const MESSAGES = 100;
 
@@ -40,9 +49,13 @@ describe('KafkaConsumer', () => {
   afterAll(() => admin.disconnect());
 
   /** A process of the group. */
-  const join = (handle: MessageHandler, calls = new CallSlots(1)): KafkaConsumer => {
+  const join = (
+    handle: MessageHandler,
+    calls = new CallSlots(1),
+    stateTopics: readonly KeyedState<number>[] = [],
+  ): KafkaConsumer => {
     const strategy = new KafkaConsumerStrategy({
-      ...{ kafka, groupId: topicPrefix, topicPrefix, calls, stateTopics: [] },
+      ...{ kafka, groupId: topicPrefix, topicPrefix, calls, stateTopics },
       giveUp: (message) => {
         givenUp.push(message.offset);
         message.finish();
@@ -139,6 +152,51 @@ describe('KafkaConsumer', () => {
     expect(givenUp).toEqual([0]);
     expect(handled.filter((text) => text === 'bad')).toHaveLength(3);
     expect(handled).toContain('good');
+  });
+
+  it('restores state once earlier owners of its input are fenced, who may write to it until then', async () => {
+    const owned = new Map<string, InputState<number>>();
+    const [name, ofNoInput] = [`${topicPrefix}state`, `${topicPrefix}of-no-input`];
+    const stateTopics = [name, ofNoInput].map(
+      (each) =>
+        new KeyedState<number>({
+          ...{ kafka, name: each, inputs: each === name ? [topic] : [] },
+          transactionalIdPrefix: topicPrefix,
+          parse: Number,
+          onOwned: (state) => void owned.set(each, state),
+        }),
+    );
+    const topics = [name, ofNoInput].map((each) => {
+      return { name: each, cleanupPolicy: 'compact' as const };
+    });
+    await ensureTopics(kafka, topics, { create: true, partitions: 1 });
+    const transactionalId = `${topicPrefix}-${topic}-0`;
+    const before = stockKafka.producer({
+      ...{ transactionalId, idempotent: true, maxInFlightRequests: 1 },
+    });
+    closers.push(() => before.disconnect());
+    await before.connect();
+    const transaction = await before.transaction();
+
+    let fence: () => void = () => undefined;
+    const held = new Promise<void>((resolve) => (fence = resolve));
+    const { initProducerId } = Broker.prototype;
+    Broker.prototype.initProducerId = async function (request) {
+      if (request.transactionalId === transactionalId) await held;
+      return initProducerId.call(this, request);
+    };
+    try {
+      join(() => Promise.resolve(), new CallSlots(1), stateTopics);
+      await eventually('other state is restored', () => owned.has(ofNoInput));
+      await transaction.send({ topic: name, messages: [{ key: 'M-1', value: '1' }] });
+      await transaction.commit();
+      fence();
+      await eventually('its state is restored', () => owned.has(name));
+      expect(owned.get(name)?.get('M-1')).toBe(1);
+    } finally {
+      fence();
+      Broker.prototype.initProducerId = initProducerId;
+    }
   });
 
   describe('where Kafka has deleted what was not read', () => {

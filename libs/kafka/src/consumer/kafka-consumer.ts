@@ -233,11 +233,12 @@ export class KafkaConsumer {
       return;
     }
     if (this.lacksPartitions(assignment)) this.widenTopics();
-    for (const state of states) state.assignPartitions(assignment.get(state.name) ?? []);
     const inputs = new Map([...assignment].filter(([topic]) => !this.states.has(topic)));
     partitions.assignPartitions(inputs, (topic, partition) =>
       states.some((state) => state.isAwaited(topic, partition)),
     );
+    // Behind the inputs: a state asks them, as it begins, for the fence that it waits for.
+    for (const state of states) state.assignPartitions(assignment.get(state.name) ?? []);
     this.drain.resumeCalls();
   }
 
