@@ -234,6 +234,24 @@ describe('PartitionTransactions', () => {
     await untilWritten('outcomes', ['of the first', 'of the next']);
   });
 
+  it('writes nothing where the session has ended while it fenced, and another process has the partition', async () => {
+    const first = new Owner();
+    await first.takes(2);
+    first.write(0, [record('of the first')]);
+    await first.transactions.commitPending();
+    const next = new Owner();
+    expect(await next.takes(2)).toEqual([1]);
+    next.write(1, [record('of the next')]);
+    await next.transactions.commitPending();
+    let asked = 0;
+    Object.defineProperty(first, 'mayFence', { get: () => (asked += 1) <= 1 });
+    first.write(1, [record('too late')]);
+    await eventually('it goes by that', () => asked > 1 || first.ends.length > 1);
+    await first.transactions.endTransactions();
+    expect(first.ends).toEqual(['0 committed', '1 dropped']);
+    await untilWritten('outcomes', ['of the first', 'of the next']);
+  });
+
   it('writes once what was committed though its answer was lost, and what was not', async () => {
     const owner = new Owner();
     await owner.takes(20);

@@ -169,6 +169,8 @@ export class PartitionTransactions {
     try {
       // A broker that does not answer must not hold up the close of the partition.
       await abortable(writer.fenceEarlierWriters(), signal);
+      // a session that has ended meanwhile: a later owner may have been fenced, and its results must stand
+      if (!mayFence()) return;
       this.resolveFenced();
       const left = await abortable(committedOffsets.fetchProgress(topic, partition), signal);
       this.opening.succeeded();
