@@ -1,10 +1,18 @@
 import { randomBytes } from 'node:crypto';
+import { createRequire } from 'node:module';
 import { jest } from '@jest/globals';
 import { Logger } from '@nestjs/common';
 import { loadKafkaSettings } from '#libs/config';
 import { createKafka, ensureTopics, IdempotentProducer } from '#libs/kafka';
 import { eventually } from '../support/eventually.js';
+import { KafkaRelay } from '../support/kafka-relay.js';
 import { testBrokers, TestKafka, uniqueTopicPrefix } from '../support/kafka.js';
+
+/** Inside kafkajs: the request for a producer id. */
+interface BrokerClass {
+  prototype: { initProducerId: (request: object) => Promise<unknown> };
+}
+const Broker = createRequire(import.meta.url)('kafkajs/src/broker/index.js') as BrokerClass;
 
 describe('the idempotent producer', () => {
   const prefix = uniqueTopicPrefix();
@@ -151,6 +159,29 @@ describe('the idempotent producer', () => {
     expect(producers).toHaveBeenCalledTimes(2);
     producers.mockRestore();
     await own.close();
+  });
+
+  it('leaves no connection behind where it is connected, and refused a producer id', async () => {
+    const [broker = ''] = testBrokers();
+    const relay = await KafkaRelay.to(broker);
+    const own = new IdempotentProducer(clientOf(relay.address));
+    const { initProducerId } = Broker.prototype;
+    let refusals = 0;
+    Broker.prototype.initProducerId = function () {
+      refusals += 1;
+      return Promise.reject(new Error('not now'));
+    };
+    try {
+      const sent = own.send(record('late', ''));
+      await eventually('it is refused three times', () => refusals >= 3);
+      Broker.prototype.initProducerId = initProducerId;
+      await sent;
+      await own.close();
+      await eventually('all connections are closed', () => relay.open === 0);
+    } finally {
+      Broker.prototype.initProducerId = initProducerId;
+      await relay.close();
+    }
   });
 
   it('has each failure of its connections logged once in a while', async () => {

@@ -45,6 +45,11 @@ export class KafkaRelay {
     return this.connectionCount;
   }
 
+  /** How many of them are open. */
+  get open(): number {
+    return [...this.sockets].filter(({ destroyed }) => !destroyed).length / 2;
+  }
+
   /** Hands each request on so much later from now on, and none of a connection before those ahead of it. */
   slowDown(delayMs: number): void {
     this.delayMs = delayMs;

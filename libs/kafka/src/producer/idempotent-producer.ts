@@ -155,8 +155,14 @@ export class IdempotentProducer {
       createPartitioner: partitionByKey,
       retry: { initialRetryTime: 100, maxRetryTime: 1000, retries: 3 },
     });
-    await producer.connect();
-    return producer;
+    try {
+      await producer.connect();
+      return producer;
+    } catch (error) {
+      // it may be connected, and lack a producer id alone
+      await withDeadline(producer.disconnect(), DISCONNECT_DEADLINE_MS);
+      throw error;
+    }
   }
 
   private async backOff(records: readonly OutboundRecord[], error: unknown): Promise<void> {
