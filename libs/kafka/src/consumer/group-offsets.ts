@@ -97,7 +97,8 @@ export async function deleteCommitted(
   await withAdmin(kafka, async (admin) => {
     const spans = requireLeaders(await committedSpans(admin, groupId, [topic]));
     const partitions = spans.map(({ partition, from, until, committed = -1 }) => {
-      return { partition, offset: String(Math.max(from, Math.min(until, committed))) };
+      // beyond the end it is of a log that was there before
+      return { partition, offset: String(committed > until ? from : Math.max(from, committed)) };
     });
     try {
       await admin.deleteTopicRecords({ topic, partitions });
