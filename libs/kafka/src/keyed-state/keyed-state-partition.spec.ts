@@ -1,7 +1,7 @@
 import { jest } from '@jest/globals';
 import { Logger } from '@nestjs/common';
 import { withDeadline } from '#libs/clock';
-import type { KafkaMessage, ProducerBatch } from '#libs/kafkajs-patches';
+import type { KafkaMessage, Message, ProducerBatch } from '#libs/kafkajs-patches';
 import type { FetchControl, KafkaClient } from '../client/kafka-port.js';
 import {
   type InputState,
@@ -46,6 +46,10 @@ function kafkaOf(
 ): KafkaClient {
   const producer = { connect, transaction, disconnect: () => Promise.resolve() };
   return { producer: () => producer } as unknown as KafkaClient;
+}
+
+function asFetched({ key, value }: Message): KafkaMessage {
+  return { key: Buffer.from(key!), value: Buffer.from(value!) } as unknown as KafkaMessage;
 }
 
 const never = new Promise<never>(() => undefined);
@@ -109,6 +113,41 @@ describe('a partition of state while Kafka says nothing', () => {
   });
 });
 
+describe('a partition of state whose keys are shared out over more partitions', () => {
+  Logger.overrideLogger(false);
+
+  it('is owned by nobody under the former number, where it has grown while it was restored', async () => {
+    const admin = {
+      ...{ connect: () => Promise.resolve(), disconnect: () => Promise.resolve() },
+      fetchTopicMetadata: () => Promise.resolve({ topics: [{ name: NAME, partitions: [{}] }] }),
+      fetchTopicOffsets: () => Promise.resolve([{ partition: 0, low: '0', high: '2' }]),
+    };
+    let rounds = 0;
+    const sendBatch = ({ topicMessages = [] }: ProducerBatch): Promise<void> => {
+      const messages = topicMessages.flatMap((of) => of.messages);
+      if (messages.some(({ key }) => String(key).includes('restore-mark'))) rounds += 1;
+      else partition.grow(2);
+      setImmediate(() => {
+        partition.acceptFetched(messages.map(asFetched));
+      });
+      return Promise.resolve();
+    };
+    const kafka = kafkaOf(() => ({ sendBatch, commit: () => Promise.resolve() }));
+    const owned: Owned[] = [];
+    const options = {
+      ...{ kafka: { ...kafka, admin: () => admin } as unknown as KafkaClient, name: NAME },
+      ...{ placement: { topic: NAME }, transactionalIdPrefix: 'group' },
+      parse: (json: unknown) => json as number,
+      onOwned: (state: Owned) => void owned.push(state),
+    };
+    const partition = new KeyedStatePartition(0, options, fetchControl);
+    partition.start();
+    while (rounds < 2) await nextTurn();
+    await partition.close();
+    expect(owned).toHaveLength(0);
+  });
+});
+
 describe('a partition of state that Kafka takes no writes of', () => {
   const EVENT = { topic: 'events', key: 'a', value: 'a is 1', headers: {} };
   const FORBIDDEN = 'events must not be written to';
@@ -127,11 +166,7 @@ describe('a partition of state that Kafka takes no writes of', () => {
     }
     const messages = topicMessages.flatMap((of) => (of.topic === NAME ? of.messages : []));
     setImmediate(() => {
-      partition.acceptFetched(
-        messages.map(({ key, value }) => {
-          return { key: Buffer.from(key!), value: Buffer.from(value!) } as unknown as KafkaMessage;
-        }),
-      );
+      partition.acceptFetched(messages.map(asFetched));
     });
     return Promise.resolve();
   };

@@ -237,6 +237,8 @@ export class KeyedStatePartition<V> {
     const { partition, partitions, options, writing } = this;
     const lost = this.closing.signal;
     const ending = AbortSignal.any([lost, this.outgrown.signal]);
+    // a holder waits for the signal to abort, which it would have done before
+    if (ending.aborted) return undefined;
     const owned = new OwnedPartition(
       partition,
       partitions,
