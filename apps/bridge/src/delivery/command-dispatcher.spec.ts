@@ -1440,7 +1440,7 @@ describe('CommandDispatcher', () => {
       flow.service = () => applied;
       flow.calls.length = 0;
       await pass(10_000);
-      expect(flow.calls.map((names) => names.length)).toEqual([1, 7]);
+      expect(flow.calls.flat().toSorted()).toEqual(EIGHT);
       await flow.submitAll(...EIGHT.map((name) => name.replace('1', '2')));
       expect(flow.calls.at(-1)).toHaveLength(8);
     });
@@ -1484,6 +1484,19 @@ describe('CommandDispatcher', () => {
         expect(flow.dispatcher.status.breaker.isOpen).toBe(false);
       }
       expect(flow.calls.flat().filter((each) => each === bad).length).toBeGreaterThan(50);
+    });
+
+    it('has others wait as long as it is asked to only once, also where the flow was paused meanwhile', async () => {
+      flow = new Flow(sharedCalls());
+      flow.service = (names) => (names.includes('a1') ? awayFor(60_000) : applied);
+      const [bad, ...others] = await flow.submitAll(...EIGHT);
+      await pass(30_000);
+      expect(flow.dispatcher.status.breaker.isOpen).toBe(true);
+      await othersGetThrough(1);
+      expect(flow.dispatcher.status.breaker.isOpen).toBe(false);
+      await pass(60_000);
+      for (const { ends } of others) expect(ends).toEqual(['finished']);
+      expect(bad).toMatchObject({ ends: [] });
     });
 
     it('goes on for the others of a shared call that is answered 401 because of it', async () => {

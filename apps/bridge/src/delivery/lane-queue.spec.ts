@@ -167,6 +167,23 @@ describe('LaneQueue', () => {
       expect(idsOf(queue.takeBatch(0))).toEqual(['waits', 'under way', 'idle', 'another']);
     });
 
+    it('by an eighth of those that fail, where it is one of them when it is forgiven', () => {
+      queue = queueOf(16);
+      const failing = Array.from({ length: 16 }, (_, number) => `m${number}`);
+      add(...failing);
+      for (const each of queue.takeBatch(0)) queue.putBack(each, 'failed', 10);
+      queue.liftBatchLimits();
+      add('other', 'another');
+      expect(idsOf(queue.takeBatch(10))).toEqual(['other', 'another']);
+      const pair = idsOf(queue.takeBatch(10));
+      expect(pair).toHaveLength(2);
+      expect(idsOf(queue.takeBatch(10))).toHaveLength(2);
+      for (const machineId of pair) queue.releaseMachine(machineId, 'ok');
+      while (queue.readyMachines(10) > 0) queue.takeBatch(10);
+      add(...pair, 'new');
+      expect(idsOf(queue.takeBatch(10))).toEqual([...pair, 'new']);
+    });
+
     it('as long as it is among the ten thousand idle ones last suspected', () => {
       failAlone(10_001);
       add('wrong-0', 'x');

@@ -163,9 +163,16 @@ export class LaneQueue<T extends LaneEntry> {
     return removed;
   }
 
-  /** Lifts all batch limits: the service was at fault. In case some machines were, those that failed go last. */
+  /**
+   * Lifts batch limits: the service was at fault. In case some machines were, those that failed go last, and an eighth
+   * of them in a call at the most until it goes well: one that is still at fault would hold up all of them again.
+   */
   liftBatchLimits(): void {
-    for (const lane of this.lanes.values()) lane.batchLimit = NO_BATCH_LIMIT;
+    const failing = [...this.lanes.values()].filter(({ hasFailed }) => hasFailed);
+    const limit = partOf(Math.min(failing.length, this.limits.maxMachines), SHARE);
+    for (const lane of this.lanes.values()) {
+      lane.batchLimit = lane.hasFailed ? Math.max(lane.batchLimit, limit) : NO_BATCH_LIMIT;
+    }
     for (const machineId of this.idleSuspects) this.lanes.delete(machineId);
     this.idleSuspects.clear();
     for (const lane of [...this.ready].filter(({ hasFailed }) => hasFailed)) {

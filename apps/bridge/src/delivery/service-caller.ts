@@ -188,7 +188,7 @@ export class ServiceCaller<P> {
     this.status.failed({ machineId, busyMachines, isShared, isProbe, cause, why, retryAfterMs });
     // The service or one machine may be at fault, even where the token is refused: a gateway may judge it by machine. So
     // each failure cuts the batch limit of its machines to an eighth, as long as others get through; when it was the
-    // service, all limits are lifted as soon as it answers again.
+    // service, limits are lifted as soon as it answers again.
     const quality = this.pace.qualityOf(realNowMs() - call.startedMs, 'suspect');
     const notBeforeMs = realNowMs() + waitMs;
     for (const command of commands) this.lanes.postpone(command, quality, notBeforeMs);
