@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { getEventListeners } from 'node:events';
-import { abortable, onAbort, whenAllAbort } from './abort.js';
+import { abortable, onAbort, whenAllAbort, whenAnyAborts } from './abort.js';
 
 describe('abortable', () => {
   it('rejects when the signal aborts first', async () => {
@@ -80,6 +80,31 @@ function failing(why: string): () => void {
     throw new Error(why);
   };
 }
+
+describe('whenAnyAborts', () => {
+  it.each([0, 1])('aborts with the first of them, for its reason: %i', (first) => {
+    const ending = [new AbortController(), new AbortController()] as const;
+    const { signal } = whenAnyAborts(ending[0].signal, ending[1].signal);
+    expect(signal.aborted).toBe(false);
+    ending[first]?.abort('first');
+    ending[1 - first]?.abort('second');
+    expect(signal.reason).toBe('first');
+  });
+
+  it('has aborted where one of them has', () => {
+    const { signal } = whenAnyAborts(new AbortController().signal, AbortSignal.abort('before'));
+    expect(signal.reason).toBe('before');
+  });
+
+  it('leaves no listener behind when it is released, and does not abort any more', () => {
+    const one = new AbortController();
+    const { signal, release } = whenAnyAborts(one.signal);
+    release();
+    expect(getEventListeners(one.signal, 'abort')).toEqual([]);
+    one.abort();
+    expect(signal.aborted).toBe(false);
+  });
+});
 
 describe('whenAllAbort', () => {
   it('aborts with the last of them, and not before', () => {

@@ -71,19 +71,42 @@ function isAmong(tasks: readonly Task[], task: Task): boolean {
   return tasks[task.place] === task;
 }
 
-/** A signal that aborts once the last of others has, until it is released. */
-export function whenAllAbort(signals: ReadonlySet<AbortSignal>): {
+/** Of others, until it is released. */
+interface CompositeSignal {
   signal: AbortSignal;
   release: () => void;
-} {
+}
+
+/**
+ * A signal that aborts with the first of others. With Node 20 each that `AbortSignal.any` makes leaves 60 bytes at these,
+ * for as long as they live, such as a partition is assigned.
+ */
+export function whenAnyAborts(...signals: readonly AbortSignal[]): CompositeSignal {
+  const any = new AbortController();
+  const leave = signals.map((signal) => {
+    const abort = (): void => {
+      any.abort(signal.reason);
+    };
+    if (signal.aborted) abort();
+    return onAbort(signal, abort);
+  });
+  return released(any, leave);
+}
+
+/** A signal that aborts once the last of others has. */
+export function whenAllAbort(signals: ReadonlySet<AbortSignal>): CompositeSignal {
   const all = new AbortController();
   const check = (): void => {
     if ([...signals].every(({ aborted }) => aborted)) all.abort(new Error('nobody waits any more'));
   };
   const leave = [...signals].map((signal) => onAbort(signal, check));
   check();
+  return released(all, leave);
+}
+
+function released({ signal }: AbortController, leave: readonly (() => void)[]): CompositeSignal {
   return {
-    signal: all.signal,
+    signal,
     release: () => {
       for (const each of leave) each();
     },

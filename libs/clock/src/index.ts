@@ -1,5 +1,5 @@
 // The time of the plant, which may be accelerated; real time for waits and deadlines; shifts.
-export { abortable, onAbort, whenAllAbort } from './abort.js';
+export { abortable, onAbort, whenAllAbort, whenAnyAborts } from './abort.js';
 export { Clock, type ClockOptions } from './clock.js';
 export { ManualClock } from './manual-clock.js';
 export {

@@ -9,7 +9,7 @@ import {
   ServiceUnavailableException,
   UseGuards,
 } from '@nestjs/common';
-import { withDeadline } from '#libs/clock';
+import { whenAnyAborts, withDeadline } from '#libs/clock';
 import type { BridgeSettings } from '#libs/config';
 import {
   type CommandOutcome,
@@ -109,12 +109,11 @@ export class OutcomeHistory implements OnModuleDestroy {
     const { spans, isCut } = await this.spansOf(query);
     const matches = new NewestMatches(query);
     const deadline = AbortSignal.timeout(READ_DEADLINE_MS);
-    await readSpans(this.kafka, spans, {
-      signal: AbortSignal.any([this.stopping.signal, deadline]),
-      onRecords: (records) => {
-        matches.accept(records);
-      },
-    });
+    const { signal, release } = whenAnyAborts(this.stopping.signal, deadline);
+    const onRecords = (records: readonly StoredRecord[]): void => {
+      matches.accept(records);
+    };
+    await readSpans(this.kafka, spans, { signal, onRecords }).finally(release);
     const outcomes = matches.newestFirst();
     const cuts = [
       ...(matches.isFull ? [`only the newest ${query.limit}`] : []),

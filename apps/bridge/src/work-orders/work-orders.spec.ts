@@ -468,6 +468,14 @@ it('looks machines up together that the service does not list, also just after a
   expect(await refused('M-1', 'X-1', 'X-2')).toEqual(['X-1', 'X-2']);
   for (let message = 0; message < 100; message += 1) expect(await refused('X-1')).toEqual(['X-1']);
   expect(service.requests).toHaveLength(2);
+  expect(compositesOf(signal)).toBe(0);
   await bridge.close();
   await service.stop();
 });
+
+/** What `AbortSignal.any` leaves at a signal. With Node 20 it is there for as long as the signal lives. */
+function compositesOf(signal: AbortSignal): number {
+  const symbols = Object.getOwnPropertySymbols(signal);
+  const own = symbols.find(({ description }) => description === 'kDependantSignals');
+  return own === undefined ? 0 : ((Reflect.get(signal, own) as Set<unknown> | null)?.size ?? 0);
+}

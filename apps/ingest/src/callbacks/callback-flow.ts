@@ -1,5 +1,5 @@
 import { Logger } from '@nestjs/common';
-import { realDelayMs, realEpochMs } from '#libs/clock';
+import { realDelayMs, realEpochMs, whenAnyAborts } from '#libs/clock';
 import type { IngestCallback, IngestSettings } from '#libs/config';
 import { headerText, rfc3339, TOPICS } from '#libs/contracts';
 import { backOffMs, CallSlots } from '#libs/delivery';
@@ -269,8 +269,9 @@ export class CallbackFlow {
     if (count === 1) this.logger.warn({ msg: 'a callback fails', sender, why });
     const askedMs = Math.min(afterMs ?? 0, LONGEST_RETRY_AFTER_MS);
     const waitMs = Math.max(backOffMs(count, BACK_OFF), askedMs);
-    const isOver = AbortSignal.any([revoked, this.changed.signal]);
-    await realDelayMs(waitMs, isOver).catch(() => undefined);
+    const { signal, release } = whenAnyAborts(revoked, this.changed.signal);
+    await realDelayMs(waitMs, signal).catch(() => undefined);
+    release();
   }
 
   private answered(): void {

@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { afterRealMs, Clock } from '#libs/clock';
+import { afterRealMs, Clock, whenAnyAborts } from '#libs/clock';
 import { isOver, type OrderMessage, type Rejection } from '#libs/contracts';
 import { groupBy } from '#libs/erp-formats';
 import type { OutboundRecord } from '#libs/kafka';
@@ -54,7 +54,7 @@ export class OrderRelay {
     const cancel = afterRealMs(PATIENCE_MS, () => {
       patience.abort(new Error('the look-up of machines takes too long'));
     });
-    const signal = AbortSignal.any([revoked, patience.signal]);
+    const { signal, release } = whenAnyAborts(revoked, patience.signal);
     await Promise.all(
       unlisted.map(async (machineId) => {
         try {
@@ -66,6 +66,7 @@ export class OrderRelay {
       }),
     );
     cancel();
+    release();
     return refusals;
   }
 
