@@ -1,6 +1,12 @@
 import fc from 'fast-check';
 import { ShiftCalendar } from '#libs/clock';
-import { type MachineState, STATE_EVENT_TYPES, type StateChanged, TOPICS } from '#libs/contracts';
+import {
+  type MachineState,
+  OUTCOME_TYPES,
+  STATE_EVENT_TYPES,
+  type StateChanged,
+  TOPICS,
+} from '#libs/contracts';
 import type { Entry } from '../api/index.js';
 import {
   classify,
@@ -447,5 +453,33 @@ describe('a stop that comes to need a reason', () => {
     expect([...plant.takeChanges().machineIds]).toEqual(['M-1']);
     plant.markDue(STOPPED_AT + 122);
     expect([...plant.takeChanges().machineIds]).toEqual([]);
+  });
+});
+
+describe('a reason that was sent twice', () => {
+  it('is forgotten wherever it lies', () => {
+    const plantSeconds = (timestampMs: number): number => timestampMs / 1000;
+    const plant = new Plant({ topicPrefix: '', calendar, stopThresholdSeconds: 120, plantSeconds });
+    const record = {
+      topic: TOPICS.downtimeReasons,
+      partition: 0,
+      key: null,
+      unreadable: undefined,
+    };
+    const headers = Object.entries({ 'message-id': 'E-1', ce_source: '/machine-terminal/Hall' });
+    const reason = { machineId: 'M-1', reasonId: '22', startTime: at(0), endTime: at(10) };
+    const value = Buffer.from(JSON.stringify(reason));
+    for (const offset of [0, 1]) {
+      plant.take({ ...record, offset, headers, value, timestamp: String(at(11) * 1000) });
+    }
+    plant.forgetBefore(NOW);
+    plant.takeChanges();
+    const source = { topic: record.topic, partition: 0, offset: '1' };
+    plant.take({
+      ...{ ...record, topic: TOPICS.commandOutcomes, offset: 0, timestamp: '0' },
+      headers: [['ce_type', OUTCOME_TYPES.downtimeReasonApplied]],
+      value: Buffer.from(JSON.stringify({ source })),
+    });
+    expect(plant.takeChanges().entries.size).toBe(0);
   });
 });

@@ -164,6 +164,10 @@ export class Plant {
       if (machine.isListed || machine.entries.length > 0) this.mark(machine.machineId);
       else this.machines.delete(machine.machineId);
     }
+    // what was sent twice lies at several places
+    for (const [place, entry] of this.places) {
+      if (this.entryIds.get(entry.entryId) !== entry) this.places.delete(place);
+    }
     this.reasonLists.clear();
     for (const { reasons } of this.machines.values()) {
       this.reasonLists.set(JSON.stringify(reasons), reasons);
