@@ -272,7 +272,7 @@ describe('ingest', () => {
         },
       },
     ]);
-    const list = await ingest.post('/lists?dryRun=true', LIST);
+    const list = await ingest.post('/lists?dry_run=false&dryRun=true', LIST);
     expect(await list.json()).toMatchObject({ reading: { assignments: [LIST], faults: [] } });
     const reason = await ingest.post('/reasons?dry-run', REASON);
     expect(await reason.json()).toMatchObject({ key: 'M-2', reading: REASON });

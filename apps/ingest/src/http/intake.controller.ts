@@ -135,10 +135,11 @@ function submissionOf(
   };
 }
 
-/** In any spelling, such as `dryRun`: what is tried out must not be written. */
+/** In any spelling, such as `dryRun`, where there are several in one of them: what is tried out must not be written. */
 function isDryRun(query: Query): boolean {
-  const name = Object.keys(query).find((each) => /^dry[-_]?run$/i.test(each));
-  return name !== undefined && query[name] !== 'false';
+  return Object.entries(query).some(
+    ([name, value]) => /^dry[-_]?run$/i.test(name) && value !== 'false',
+  );
 }
 
 /** Says which event of a batch it is. */
