@@ -9,12 +9,7 @@ import {
   type GroupFlow,
   INTERNAL_TOPICS,
 } from '#libs/contracts';
-import {
-  type GroupOffset,
-  groupOffsets,
-  type KafkaClient,
-  KafkaConsumerStrategy,
-} from '#libs/kafka';
+import { groupOffsets, type KafkaClient, KafkaConsumerStrategy } from '#libs/kafka';
 import { SchemaRegistry } from '#libs/schema-registry';
 import { DowntimeReasons } from '../downtime-reasons/index.js';
 import {
@@ -163,10 +158,9 @@ export class GroupFlows {
         if (topics.length === 0) return;
         try {
           const offsets = await groupOffsets(this.kafka, groupId, topics);
-          lags.set(
-            flow,
-            offsets.reduce((sum, offset) => sum + lagOf(offset), 0),
-          );
+          let open = 0;
+          for (const { lag, finishedAhead } of offsets) open += Math.max(0, lag - finishedAhead);
+          lags.set(flow, open);
         } catch {
           // Not known: health says what is wrong with Kafka.
         }
@@ -174,11 +168,6 @@ export class GroupFlows {
     );
     return lags;
   }
-}
-
-/** Messages of a partition that are not final; markers of transactions count as well. */
-function lagOf({ committed, first, end, finishedAhead }: GroupOffset): number {
-  return Math.max(0, end - Math.max(committed ?? 0, first) - finishedAhead);
 }
 
 /** Undefined for a flow that nobody runs and nobody has paused. */

@@ -16,7 +16,6 @@ import {
 import { failure, type Finding, passed, unreachable, warning } from '../command-line/findings.js';
 import { reachTopics } from '../command-line/kafka.js';
 import { counted } from '../command-line/output.js';
-import { lagOf } from '../offsets/offsets.js';
 
 type Kafka = ReturnType<typeof createKafka>;
 
@@ -58,7 +57,7 @@ export async function checkGroup(settings: BridgeSettings): Promise<Finding[]> {
       .filter((name) => existing.includes(name));
     const { state, members } = await describeGroup(kafka, groupId);
     const offsets = await groupOffsets(kafka, groupId, topics);
-    const lag = offsets.reduce((sum, offset) => sum + lagOf(offset), 0);
+    const lag = offsets.reduce((sum, offset) => sum + offset.lag, 0);
     return [
       members > 0
         ? passed('consumer group', `${groupId}: ${state}, ${counted(members, 'member')}`)

@@ -94,19 +94,13 @@ async function showOffsets({ json = false }: JsonOptions): Promise<void> {
     groupOffsets(kafka, settings.groupId, topics),
   ]);
   if (!json) print(`group ${settings.groupId}: ${state}, ${counted(members, 'member')}`);
-  const records = offsets.map((offset) => ({ ...offset, lag: lagOf(offset) }));
-  printRecords(records, json, {
+  printRecords(offsets, json, {
     heading: ['topic', 'partition', 'first', 'committed', 'end', 'lag', 'finished ahead'],
     cells: ({ topic, partition, first, committed, end, lag, finishedAhead }) => [
       topic,
       ...[partition, first, committed ?? '-', end, lag, finishedAhead].map(String),
     ],
   });
-}
-
-/** Offsets from the committed one, or the first, to the end; markers of transactions count as well. */
-export function lagOf({ committed, first, end }: GroupOffset): number {
-  return Math.max(0, end - Math.max(committed ?? 0, first));
 }
 
 async function resetOffsets(name: string, options: ResetOptions): Promise<void> {

@@ -30,6 +30,8 @@ export interface GroupOffset {
   /** The offset of the oldest record that is left. */
   first: number;
   end: number;
+  /** From the committed offset, or the first, to the end; markers of transactions count as well. */
+  lag: number;
 }
 
 /** @throws when a topic does not exist or Kafka does not answer */
@@ -43,7 +45,8 @@ export async function groupOffsets(
     ({ topic, partition, from: first, until: end, committed = -1, metadata }) => {
       const finishedAhead = parseOffsetMetadata(committed, metadata).finished?.count ?? 0;
       const known = committed < 0 ? undefined : committed;
-      return { topic, partition, committed: known, finishedAhead, first, end };
+      const lag = Math.max(0, end - Math.max(committed, first));
+      return { topic, partition, committed: known, finishedAhead, first, end, lag };
     },
   );
 }
