@@ -26,7 +26,7 @@ import { traces } from './bench/scenarios/traces.mjs';
 import { findKafka } from './kafka/find-kafka.mjs';
 import { createShutdown } from './process/shutdown.mjs';
 import { runCommand, setUp } from './setup.mjs';
-import { say, secondsSince } from './setup/steps.mjs';
+import { say, secondsSince } from './setup/command.mjs';
 
 const SCENARIOS = [
   reasons,

@@ -1,8 +1,7 @@
 // npm run build: apps and libs into dist/, unless that is up to date.
 import './setup/require-node.mjs';
 import { runCommand, setUp } from './setup.mjs';
-import { say } from './setup/steps.mjs';
-import { showUsage } from './setup/usage.mjs';
+import { say, showUsage } from './setup/command.mjs';
 
 showUsage('npm run build\nBuilds apps and libs into dist/, unless that is up to date.');
 

@@ -4,10 +4,7 @@ import './setup/require-node.mjs';
 import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 import { runCommand, setUp } from './setup.mjs';
-import { ROOT } from './setup/root.mjs';
-import { runTool } from './setup/run-tool.mjs';
-import { secondsSince, say } from './setup/steps.mjs';
-import { showUsage } from './setup/usage.mjs';
+import { ROOT, runTool, say, secondsSince, showUsage } from './setup/command.mjs';
 
 /** Each a `tool` out of node_modules or a `script` of our own. */
 const CHECKS = [

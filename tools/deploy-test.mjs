@@ -5,10 +5,7 @@ import { join } from 'node:path';
 import { goTool } from './deploy/go-tools.mjs';
 import { createShutdown } from './process/shutdown.mjs';
 import { runCommand, setUp } from './setup.mjs';
-import { ROOT } from './setup/root.mjs';
-import { runTool } from './setup/run-tool.mjs';
-import { say, secondsSince, SetupError, step } from './setup/steps.mjs';
-import { showUsage } from './setup/usage.mjs';
+import { ROOT, runTool, say, secondsSince, SetupError, showUsage, step } from './setup/command.mjs';
 
 /** Parts by name: all, or those that the arguments name. Most import packages, which may have to be installed first. */
 const PARTS = {

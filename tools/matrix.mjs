@@ -7,10 +7,7 @@ import { delimiter, dirname, join } from 'node:path';
 import { spawnGuarded } from './process/guarded.mjs';
 import { createShutdown } from './process/shutdown.mjs';
 import { runCommand, setUp } from './setup.mjs';
-import { LOCAL, ROOT } from './setup/root.mjs';
-import { runTool } from './setup/run-tool.mjs';
-import { say, SetupError, step } from './setup/steps.mjs';
-import { showUsage } from './setup/usage.mjs';
+import { LOCAL, ROOT, runTool, say, SetupError, showUsage, step } from './setup/command.mjs';
 
 const FOLDER = join(LOCAL, 'matrix');
 const ALL = ['node@20.19', 'node@22', 'node@24', 'kafka@3.9.1', 'kafka@4.1.1', 'kafka@4.3.0'];

@@ -7,8 +7,7 @@ import { exitUntilTakenOver } from './process/exit-until-taken-over.mjs';
 import { watchNpm } from './process/parent-watch.mjs';
 import { dropSignalEchoes } from './process/signal-echo.mjs';
 import { runCommand, setUp } from './setup.mjs';
-import { ROOT } from './setup/root.mjs';
-import { showUsage } from './setup/usage.mjs';
+import { ROOT, showUsage } from './setup/command.mjs';
 
 const program = process.argv[2];
 if (!program.startsWith('cli/')) {

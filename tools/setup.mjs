@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url';
 import { buildApps } from './setup/build.mjs';
 import { installDependencies } from './setup/dependencies.mjs';
 import { withSetupLock } from './setup/lock.mjs';
-import { say, SetupError } from './setup/steps.mjs';
+import { say, SetupError } from './setup/command.mjs';
 
 /** Installs and builds what is not up to date; says nothing when everything is. */
 export async function setUp({ build = true } = {}) {

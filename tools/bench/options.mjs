@@ -1,5 +1,5 @@
 import { parseArgs } from 'node:util';
-import { SetupError } from '../setup/steps.mjs';
+import { SetupError } from '../setup/command.mjs';
 
 const OPTIONS = {
   quick: { type: 'boolean', default: false },

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { anyFreePort } from '../process/ports.mjs';
-import { ROOT } from '../setup/root.mjs';
+import { ROOT } from '../setup/command.mjs';
 import { startCommand, startProgram, untilHealthy } from '../start/app-process.mjs';
 import { NODE_OPTIONS } from '../start/node-options.mjs';
 import { prepareParallelConsumer } from './rivals/prepare.mjs';

@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { SetupError } from '../setup/steps.mjs';
+import { SetupError } from '../setup/command.mjs';
 import { countRecords } from './kafka/topics.mjs';
 
 const STALLED_AFTER_MS = 60_000;

@@ -1,7 +1,7 @@
 import { spawnSync } from 'node:child_process';
 import { writeFile } from 'node:fs/promises';
 import { cpus, totalmem } from 'node:os';
-import { ROOT } from '../setup/root.mjs';
+import { ROOT } from '../setup/command.mjs';
 import { OTHERS } from './costs.mjs';
 
 const OTHERS_MATTER_PERCENT = 25;

@@ -1,4 +1,4 @@
-import { say, SetupError, step } from '../setup/steps.mjs';
+import { say, SetupError, step } from '../setup/command.mjs';
 import { Figures } from './figures.mjs';
 import { WrongResult } from './verdict.mjs';
 

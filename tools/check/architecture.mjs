@@ -1,7 +1,6 @@
 // Whether the picture in docs/architecture.md shows the imports as they are (`--write` draws it anew), and no two
 // folders import each other.
-import { ROOT } from '../setup/root.mjs';
-import { say } from '../setup/steps.mjs';
+import { ROOT, say } from '../setup/command.mjs';
 import { importsOf, mutualFolders } from './architecture/imports.mjs';
 import { isCurrent, PAGE, redrawn, write } from './architecture/picture.mjs';
 

@@ -1,6 +1,5 @@
 // The document of topics and events: what the AsyncAPI specification says of it, its schemas, its references.
-import { ROOT } from '../setup/root.mjs';
-import { say } from '../setup/steps.mjs';
+import { ROOT, say } from '../setup/command.mjs';
 import { problemsOf } from './asyncapi/problems.mjs';
 import { readDocuments } from './asyncapi/read-documents.mjs';
 

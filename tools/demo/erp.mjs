@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { ROOT } from '../setup/root.mjs';
+import { ROOT } from '../setup/command.mjs';
 
 const IDOC = join(ROOT, 'demo/sap-loipro05-order-1895938.xml');
 const NEXT_LIST_MS = 6000;

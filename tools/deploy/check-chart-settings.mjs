@@ -4,8 +4,7 @@ import { join } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
 import { parseAllDocuments } from 'yaml';
 import { buildApps } from '../setup/build.mjs';
-import { ROOT } from '../setup/root.mjs';
-import { runTool } from '../setup/run-tool.mjs';
+import { ROOT, runTool } from '../setup/command.mjs';
 
 /** What the Secrets hold that the chart does not create, and the files in its values that have to be real ones. */
 const CONTENTS = {

@@ -3,8 +3,7 @@ import { join } from 'node:path';
 import { artifactsFolder, fetchArtifacts } from '../kafka/artifacts.mjs';
 import { findMaven } from '../kafka/java.mjs';
 import { anyFreePort } from '../process/ports.mjs';
-import { LOCAL, ROOT } from '../setup/root.mjs';
-import { lastLines, runTool } from '../setup/run-tool.mjs';
+import { lastLines, LOCAL, ROOT, runTool } from '../setup/command.mjs';
 import {
   checkListIsApplied,
   checkPostIsApplied,

@@ -4,7 +4,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { isDeepStrictEqual } from 'node:util';
 import { startLocalKafka } from '../kafka/local-kafka.mjs';
 import { anyFreePort } from '../process/ports.mjs';
-import { LOCAL, ROOT } from '../setup/root.mjs';
+import { LOCAL, ROOT } from '../setup/command.mjs';
 import { portSettings, portsOfApps, urlsOf } from '../start/app-ports.mjs';
 import { checkCompose } from './check-compose.mjs';
 import { findDockerEngine } from './docker-engine.mjs';

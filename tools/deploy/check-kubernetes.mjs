@@ -2,9 +2,7 @@ import { cp, mkdir, mkdtemp, readFile, rename, rm, writeFile } from 'node:fs/pro
 import { existsSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { LOCAL, ROOT } from '../setup/root.mjs';
-import { runTool } from '../setup/run-tool.mjs';
-import { say, SetupError, step } from '../setup/steps.mjs';
+import { LOCAL, ROOT, runTool, say, SetupError, step } from '../setup/command.mjs';
 import {
   checkChartSettings,
   checkNames,

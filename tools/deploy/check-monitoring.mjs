@@ -5,9 +5,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { spawnGuarded } from '../process/guarded.mjs';
 import { anyFreePort } from '../process/ports.mjs';
 import { buildApps } from '../setup/build.mjs';
-import { LOCAL, ROOT } from '../setup/root.mjs';
-import { runTool } from '../setup/run-tool.mjs';
-import { step } from '../setup/steps.mjs';
+import { LOCAL, ROOT, runTool, step } from '../setup/command.mjs';
 import { goTool } from './go-tools.mjs';
 import { sendList, startBridge } from './running-bridge.mjs';
 

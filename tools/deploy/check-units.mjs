@@ -2,9 +2,7 @@ import { mkdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { anyFreePort } from '../process/ports.mjs';
 import { buildApps } from '../setup/build.mjs';
-import { LOCAL, ROOT } from '../setup/root.mjs';
-import { runTool } from '../setup/run-tool.mjs';
-import { say } from '../setup/steps.mjs';
+import { LOCAL, ROOT, runTool, say } from '../setup/command.mjs';
 import { expectEqual } from './check-images.mjs';
 import { installDebianPackages } from './debian-packages.mjs';
 

@@ -3,8 +3,7 @@ import { createRequire } from 'node:module';
 import { basename, join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { npm } from '../setup/dependencies.mjs';
-import { LOCAL, ROOT } from '../setup/root.mjs';
-import { runTool } from '../setup/run-tool.mjs';
+import { LOCAL, ROOT, runTool } from '../setup/command.mjs';
 
 const SOURCE = join(ROOT, 'packages/contracts');
 const SCHEMAS = join(ROOT, 'docs/schemas');

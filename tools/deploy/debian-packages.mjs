@@ -1,6 +1,5 @@
 import { spawnSync } from 'node:child_process';
-import { runTool } from '../setup/run-tool.mjs';
-import { SetupError, step } from '../setup/steps.mjs';
+import { runTool, SetupError, step } from '../setup/command.mjs';
 
 /**
  * Installs the Debian packages of programs that are not there.

@@ -4,9 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { spawnGuarded } from '../process/guarded.mjs';
-import { LOCAL } from '../setup/root.mjs';
-import { lastLines, runTool } from '../setup/run-tool.mjs';
-import { SetupError, step } from '../setup/steps.mjs';
+import { lastLines, LOCAL, runTool, SetupError, step } from '../setup/command.mjs';
 import { installDebianPackages } from './debian-packages.mjs';
 
 const FOLDER = join(LOCAL, 'deploy/docker');

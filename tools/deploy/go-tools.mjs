@@ -1,9 +1,7 @@
 import { existsSync } from 'node:fs';
 import { mkdir, rename, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { LOCAL } from '../setup/root.mjs';
-import { runTool } from '../setup/run-tool.mjs';
-import { SetupError, step } from '../setup/steps.mjs';
+import { LOCAL, runTool, SetupError, step } from '../setup/command.mjs';
 
 const TOOLS = {
   actionlint: ['github.com/rhysd/actionlint', 'v1.7.12', 'cmd/actionlint'],

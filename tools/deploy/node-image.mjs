@@ -1,9 +1,7 @@
 import { cp, mkdtemp, mkdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { npm } from '../setup/dependencies.mjs';
-import { LOCAL } from '../setup/root.mjs';
-import { runTool } from '../setup/run-tool.mjs';
-import { SetupError, step } from '../setup/steps.mjs';
+import { LOCAL, runTool, SetupError, step } from '../setup/command.mjs';
 import { installDebianPackages } from './debian-packages.mjs';
 
 const FOLDER = join(LOCAL, 'deploy');

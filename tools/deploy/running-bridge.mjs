@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { Kafka, logLevel } from 'kafkajs';
 import { startLocalKafka } from '../kafka/local-kafka.mjs';
 import { anyFreePort } from '../process/ports.mjs';
-import { LOCAL } from '../setup/root.mjs';
+import { LOCAL } from '../setup/command.mjs';
 import { portsOfApps, urlsOf } from '../start/app-ports.mjs';
 import { startApp, untilHealthy } from '../start/app-process.mjs';
 import { appSettings } from '../start/app-settings.mjs';

@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { LOCAL } from '../setup/root.mjs';
+import { LOCAL } from '../setup/command.mjs';
 import { fetchJars, folderOfJars } from '../setup/maven-jars.mjs';
 
 const POM = fileURLToPath(new URL('./pom.xml', import.meta.url));

@@ -1,7 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { spawnGuarded } from '../process/guarded.mjs';
-import { lastLines } from '../setup/run-tool.mjs';
-import { SetupError } from '../setup/steps.mjs';
+import { lastLines, SetupError } from '../setup/command.mjs';
 import { layoutOf, readLog } from './data-folder.mjs';
 import { noteBroker } from './earlier-broker.mjs';
 import { smallJvm } from './java.mjs';

@@ -1,4 +1,4 @@
-import { SetupError } from '../setup/steps.mjs';
+import { SetupError } from '../setup/command.mjs';
 import { fetchArtifacts } from './artifacts.mjs';
 import { smallJvm } from './java.mjs';
 import { findJavaWay } from './local-kafka.mjs';

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { runTool } from '../setup/run-tool.mjs';
+import { runTool } from '../setup/command.mjs';
 import { smallJvm } from './java.mjs';
 import { serverProperties } from './server-properties.mjs';
 

@@ -3,9 +3,7 @@ import { join } from 'node:path';
 import { spawnGuarded } from '../process/guarded.mjs';
 import { nextFreePort } from '../process/ports.mjs';
 import { probe } from '../process/probe.mjs';
-import { LOCAL, ROOT } from '../setup/root.mjs';
-import { runTool } from '../setup/run-tool.mjs';
-import { step } from '../setup/steps.mjs';
+import { LOCAL, ROOT, runTool, step } from '../setup/command.mjs';
 
 const PROJECTS = { start: 'machine-bridge', test: 'machine-bridge-test' };
 

@@ -1,7 +1,7 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { setTimeout as delay } from 'node:timers/promises';
 import { columnOf, isAlive } from '../process/parent-watch.mjs';
-import { SetupError } from '../setup/steps.mjs';
+import { SetupError } from '../setup/command.mjs';
 import { layoutOf } from './data-folder.mjs';
 
 const POLITE_MS = 8000;

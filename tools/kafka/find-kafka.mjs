@@ -1,7 +1,6 @@
 import { join } from 'node:path';
 import { answers } from '../process/ports.mjs';
-import { LOCAL } from '../setup/root.mjs';
-import { SetupError, say, step } from '../setup/steps.mjs';
+import { LOCAL, say, SetupError, step } from '../setup/command.mjs';
 import { dockerAnswers, startDockerKafka } from './docker-kafka.mjs';
 import { findJavaWay, startLocalKafka } from './local-kafka.mjs';
 import { artifactsFolder } from './artifacts.mjs';

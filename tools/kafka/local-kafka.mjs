@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { anyFreePort, nextFreePort } from '../process/ports.mjs';
-import { SetupError, say } from '../setup/steps.mjs';
+import { say, SetupError } from '../setup/command.mjs';
 import { fetchArtifacts, hasArtifacts } from './artifacts.mjs';
 import { BrokerEndedError, startBroker } from './broker-process.mjs';
 import { hasData, newClusterId, prepareFolder, moveDataAside } from './data-folder.mjs';

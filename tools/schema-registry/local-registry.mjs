@@ -4,9 +4,7 @@ import { findJava, findMaven, smallJvm } from '../kafka/java.mjs';
 import { spawnGuarded } from '../process/guarded.mjs';
 import { anyFreePort } from '../process/ports.mjs';
 import { fetchOnce } from '../setup/fetch-once.mjs';
-import { LOCAL } from '../setup/root.mjs';
-import { runTool } from '../setup/run-tool.mjs';
-import { SetupError } from '../setup/steps.mjs';
+import { LOCAL, runTool, SetupError } from '../setup/command.mjs';
 
 const VERSION = '2.6.13.Final';
 const FOLDER = join(LOCAL, 'schema-registry', `apicurio-${VERSION}`);

@@ -2,9 +2,7 @@ import { createHash } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { readFile, readdir, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { ROOT } from './root.mjs';
-import { runTool } from './run-tool.mjs';
-import { step } from './steps.mjs';
+import { ROOT, runTool, step } from './command.mjs';
 
 const DIST = join(ROOT, 'dist');
 const STAMP = join(DIST, '.built-from');

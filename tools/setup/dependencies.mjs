@@ -2,9 +2,7 @@ import { createHash } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { readFile, writeFile } from 'node:fs/promises';
 import { basename, join } from 'node:path';
-import { ROOT } from './root.mjs';
-import { runTool } from './run-tool.mjs';
-import { step } from './steps.mjs';
+import { ROOT, runTool, step } from './command.mjs';
 
 const LOCK = join(ROOT, 'package-lock.json');
 const INSTALLED = join(ROOT, 'node_modules/.package-lock.json');

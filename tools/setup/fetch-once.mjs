@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import { mkdir, rename, rm } from 'node:fs/promises';
 import { basename, dirname } from 'node:path';
 import { removeLeftFolders } from './left-folders.mjs';
-import { step } from './steps.mjs';
+import { step } from './command.mjs';
 
 /**
  * Fills a folder, unless it is there: all of it or, where `fill(unfinished folder)` fails, nothing.

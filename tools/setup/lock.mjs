@@ -2,8 +2,7 @@ import { mkdir, readFile, rm, stat, utimes, writeFile } from 'node:fs/promises';
 import { join, relative } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { isAlive } from '../process/parent-watch.mjs';
-import { LOCAL, ROOT } from './root.mjs';
-import { say } from './steps.mjs';
+import { LOCAL, ROOT, say } from './command.mjs';
 
 const BEAT_MS = 1000;
 /** Without a beat for so long, its holder is gone, though its number is another's by now, as in a container. */

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fetchOnce } from './fetch-once.mjs';
-import { runTool } from './run-tool.mjs';
+import { runTool } from './command.mjs';
 
 const COPY = 'org.apache.maven.plugins:maven-dependency-plugin:3.8.1:copy-dependencies';
 

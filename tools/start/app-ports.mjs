@@ -1,5 +1,5 @@
 import { isFree, nextFreePort } from '../process/ports.mjs';
-import { SetupError, say } from '../setup/steps.mjs';
+import { say, SetupError } from '../setup/command.mjs';
 
 /** The ports that the apps have unless they are taken. */
 const PREFERRED = { sandbox: 3100, bridge: 3000, terminal: 3200, ingest: 3300 };

@@ -3,9 +3,7 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { spawnGuarded } from '../process/guarded.mjs';
-import { LOCAL, ROOT } from '../setup/root.mjs';
-import { lastLines } from '../setup/run-tool.mjs';
-import { SetupError } from '../setup/steps.mjs';
+import { lastLines, LOCAL, ROOT, SetupError } from '../setup/command.mjs';
 import { NODE_OPTIONS } from './node-options.mjs';
 
 // the bridge itself takes up to 10 s for the calls in flight

@@ -1,6 +1,6 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { LOCAL } from '../setup/root.mjs';
+import { LOCAL } from '../setup/command.mjs';
 
 const FILE = join(LOCAL, 'demo-clock.json');
 const NOTE_EVERY_MS = 1000;

@@ -1,6 +1,6 @@
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { LOCAL, ROOT } from '../setup/root.mjs';
+import { LOCAL, ROOT } from '../setup/command.mjs';
 
 const SENDERS = join(ROOT, 'demo/ingest-senders.json');
 const SENDER = 'demo-erp';

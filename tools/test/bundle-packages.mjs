@@ -5,7 +5,7 @@ import { mkdir, mkdtemp, readFile, rename, rm } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { LOCAL, ROOT } from '../setup/root.mjs';
+import { LOCAL, ROOT } from '../setup/command.mjs';
 
 /**
  * Each installed in one version: whoever asks for it gets the bundle, other packages too. Not kafkajs, of which

@@ -5,9 +5,7 @@ import { fileURLToPath } from 'node:url';
 import { findJava, findMaven } from '../../kafka/java.mjs';
 import { fetchOnce } from '../../setup/fetch-once.mjs';
 import { fetchJars } from '../../setup/maven-jars.mjs';
-import { LOCAL } from '../../setup/root.mjs';
-import { runTool } from '../../setup/run-tool.mjs';
-import { SetupError } from '../../setup/steps.mjs';
+import { LOCAL, runTool, SetupError } from '../../setup/command.mjs';
 
 const SOURCE = fileURLToPath(new URL('./ParallelConsumer.java', import.meta.url));
 const JARS = {
