@@ -6,14 +6,10 @@ import { untilReady, untilUnready } from '../support/health.js';
 import { eventually } from '../support/eventually.js';
 import { temporaryFolder } from '../../libs/config/test/temporary-files.js';
 import { header, type ReadRecord } from '../support/topic-reader.js';
-import { type TimelinePeriod, brokenLinks, foldStates } from '../support/states/fold-states.js';
+import { type TimelinePeriod, foldStates } from '../support/states/fold-states.js';
 import { readStateStream, type StateStream } from '../support/states/state-stream.js';
 import { StatesPlant } from '../support/states/states-plant.js';
-import {
-  latestStateFaults,
-  numberingFaults,
-  observationFaults,
-} from '../support/states/stream-faults.js';
+import { streamFaults } from '../support/states/stream-faults.js';
 import { truthOf, untruth } from '../support/states/truth-of.js';
 
 const MINUTE = 60;
@@ -152,9 +148,6 @@ describe('machine states through crashes, outages and rebalances', () => {
       }),
     );
 
-  const faultsOf = (check: (machineId: string, records: readonly ReadRecord[]) => string[]) =>
-    inBrief(plant.machineIds.flatMap((machineId) => check(machineId, published(machineId))));
-
   beforeAll(async () => {
     broker = await startLocalKafka({ dir: temporaryFolder() });
     const brokers = [broker.brokers];
@@ -206,22 +199,8 @@ describe('machine states through crashes, outages and rebalances', () => {
     }
   });
 
-  it('are numbered from 1 without gaps, none of them twice', () => {
-    expect(faultsOf(numberingFaults)).toEqual([]);
-  });
-
-  it('each name the period before', () => {
-    expect(faultsOf((_, records) => brokenLinks(records))).toEqual([]);
-  });
-
-  it('end with what the compacted topic has', () => {
-    const check = (machineId: string, records: readonly ReadRecord[]): string[] =>
-      latestStateFaults(machineId, records, stream.states.get(machineId)?.at(-1));
-    expect(faultsOf(check)).toEqual([]);
-  });
-
-  it('are lost and found again by turns, when the service is away as well', () => {
-    expect(faultsOf(observationFaults)).toEqual([]);
+  it('are numbered, linked, lost and found as they are to be, and end with what the compacted topic has', () => {
+    expect(streamFaults(stream, plant.machineIds)).toEqual([]);
     // A machine without data is lost already.
     const unseen = plant.life
       .machineIds('ordinary', 'hasty', 'steady')

@@ -1,6 +1,27 @@
 import { type MachineStateRecord, STATE_EVENT_TYPES } from '#libs/contracts';
+import { inBrief } from '../chaos/in-brief.js';
 import { header, json, type ReadRecord } from '../topic-reader.js';
-import { type PublishedPeriod, standingPeriods, StandingPeriods } from './fold-states.js';
+import {
+  brokenLinks,
+  type PublishedPeriod,
+  standingPeriods,
+  StandingPeriods,
+} from './fold-states.js';
+import type { StateStream } from './state-stream.js';
+
+/** In words, what a subscriber could take amiss in what was published of these machines, whatever has happened to them. */
+export function streamFaults(stream: StateStream, machineIds: readonly string[]): string[] {
+  const faults = machineIds.flatMap((machineId) => {
+    const records = stream.events.get(machineId) ?? [];
+    return [
+      ...numberingFaults(machineId, records),
+      ...brokenLinks(records),
+      ...latestStateFaults(machineId, records, stream.states.get(machineId)?.at(-1)),
+      ...observationFaults(machineId, records),
+    ];
+  });
+  return inBrief(faults);
+}
 
 /** In words, what a subscriber could take amiss in the numbers and names of one machine's events. */
 export function numberingFaults(machineId: string, records: readonly ReadRecord[]): string[] {
