@@ -4,13 +4,13 @@ import type { InboundMessage } from '#libs/kafka';
 import { Assignments } from './orders/assignments.js';
 import { DeadLetterAggregator } from './orders/dead-letter-aggregator.js';
 import { OrderLedger } from './orders/order-ledger.js';
-import { OrderQueues } from './orders/order-queues.js';
 import {
   ASSIGNMENT_CHANGES,
   ORDER_REFUSALS,
   ORDER_REQUESTS,
+  OrderQueues,
   RELAYED_ORDERS,
-} from './orders/queues.js';
+} from './orders/order-queues.js';
 import { OrderRequests } from './requests/order-requests.js';
 
 /** Consumes the queues. Each handler resolves once its records are taken: those behind must not overtake them. */

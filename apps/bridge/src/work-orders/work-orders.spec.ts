@@ -15,11 +15,15 @@ import { bridgeSettings } from '../platform/testing/bridge-settings.js';
 import { type ListToSet, ordersOf, WorkOrderLists } from './lists/work-order-lists.js';
 import { Assignments } from './orders/assignments.js';
 import { DeadLetterAggregator } from './orders/dead-letter-aggregator.js';
-import { OrderQueues } from './orders/order-queues.js';
+import {
+  ASSIGNMENT_CHANGES,
+  ORDER_REFUSALS,
+  OrderQueues,
+  RELAYED_ORDERS,
+} from './orders/order-queues.js';
 import { OrderLedger } from './orders/order-ledger.js';
 import { WorkOrdersController } from './orders/work-orders.controller.js';
 import { QueuesController } from './queues.controller.js';
-import { ASSIGNMENT_CHANGES, ORDER_REFUSALS, RELAYED_ORDERS } from './orders/queues.js';
 import { ownedState } from './testing/owned-state.js';
 import { WorkOrdersModule } from './work-orders.module.js';
 import { respond, StubService } from '../../../../libs/http-calls/test/stub-service.js';

@@ -16,8 +16,7 @@ import {
   type RecordsOf,
 } from '../../delivery/index.js';
 import { WorkOrderLists } from '../lists/work-order-lists.js';
-import { OrderQueues } from './order-queues.js';
-import { ASSIGNMENT_CHANGES, type AssignmentChange } from './queues.js';
+import { ASSIGNMENT_CHANGES, type AssignmentChange, OrderQueues } from './order-queues.js';
 
 /**
  * Which operations stand on which machine, in the partition of the machine's id. A change is taken in at once, and the

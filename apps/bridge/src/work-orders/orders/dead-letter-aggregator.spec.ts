@@ -11,7 +11,7 @@ import {
 import { bridgeSettings } from '../../platform/testing/bridge-settings.js';
 import { CommandOutcomes, type RejectedResult } from '../../delivery/index.js';
 import { inboundMessage, type KeptMessage } from '../../delivery/testing/inbound-message.js';
-import { ORDER_REFUSALS } from './queues.js';
+import { ORDER_REFUSALS } from './order-queues.js';
 import { DeadLetterAggregator } from './dead-letter-aggregator.js';
 
 const settings = bridgeSettings();

@@ -14,7 +14,7 @@ import {
 import { backOffMs } from '#libs/delivery';
 import { CommandOutcomes, type OutcomeTarget } from '../../delivery/index.js';
 import { BRIDGE_SETTINGS, KAFKA } from '../../platform/index.js';
-import type { OrderRefusal } from './queues.js';
+import type { OrderRefusal } from './order-queues.js';
 
 /** Long beside what lies between the refusals of calls that one refused call was split into. */
 const LINGER_MS = 500;

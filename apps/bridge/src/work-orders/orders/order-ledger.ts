@@ -24,15 +24,15 @@ import {
 import { BRIDGE_SETTINGS } from '../../platform/index.js';
 import { warnOfTimesAhead } from '../lists/times-ahead.js';
 import { Equipment, UnmappedWorkCentres } from '../equipment/equipment.js';
-import { OrderQueues } from './order-queues.js';
 import {
   ASSIGNMENT_CHANGES,
   isGone,
+  OrderQueues,
   positionOf,
   RELAYED_ORDERS,
   type RelayedOrder,
   type RelayedOrders,
-} from './queues.js';
+} from './order-queues.js';
 
 /** The orders of one partition, and the order in which the finished ones were finished. */
 interface PartitionOrders {

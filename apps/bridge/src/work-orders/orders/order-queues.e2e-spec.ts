@@ -5,8 +5,7 @@ import { realDelayMs } from '#libs/clock';
 import { loadBridgeSettings, readEnvironment } from '#libs/config';
 import { createKafka, deleteCommitted, ensureTopics } from '#libs/kafka';
 import { inboundMessage } from '../../delivery/testing/inbound-message.js';
-import { OrderQueues } from './order-queues.js';
-import { ASSIGNMENT_CHANGES, ORDER_REFUSALS, RELAYED_ORDERS } from './queues.js';
+import { ASSIGNMENT_CHANGES, ORDER_REFUSALS, OrderQueues, RELAYED_ORDERS } from './order-queues.js';
 
 type EndedQueue = typeof RELAYED_ORDERS | typeof ASSIGNMENT_CHANGES | typeof ORDER_REFUSALS;
 

@@ -1,8 +1,7 @@
 import { loadBridgeSettings } from '#libs/config';
 import { createKafka, type InboundMessage } from '#libs/kafka';
 import { inboundMessage } from '../../delivery/testing/inbound-message.js';
-import { OrderQueues } from './order-queues.js';
-import { ASSIGNMENT_CHANGES, ORDER_REFUSALS, RELAYED_ORDERS } from './queues.js';
+import { ASSIGNMENT_CHANGES, ORDER_REFUSALS, OrderQueues, RELAYED_ORDERS } from './order-queues.js';
 
 const settings = loadBridgeSettings({
   KAFKA_BROKERS: 'localhost:1',

@@ -7,8 +7,7 @@ import { placeOrder, rejectUnmapped } from '#libs/order-ledger';
 import { type CommandResult, rejection } from '../../delivery/index.js';
 import { LOOK_UP_GAP_MS, MachineDirectory } from '../../machine-directory/index.js';
 import { Equipment, UnmappedWorkCentres } from '../equipment/equipment.js';
-import { OrderQueues } from './order-queues.js';
-import { RELAYED_ORDERS, type RelayedOrder } from './queues.js';
+import { OrderQueues, RELAYED_ORDERS, type RelayedOrder } from './order-queues.js';
 
 /** What is behind it waits meanwhile; then the machine counts as known, and is judged when it is called. */
 const PATIENCE_MS = LOOK_UP_GAP_MS + 1000;

@@ -13,8 +13,7 @@ import { OrderMapping, readOrders, sourceTopicOf, type ThinEvent } from '#libs/e
 import type { InboundMessage, OutboundRecord } from '#libs/kafka';
 import { CommandOutcomes, type InboundTarget, notTaken, rejection } from '../../delivery/index.js';
 import { BRIDGE_SETTINGS } from '../../platform/index.js';
-import { ORDER_REQUESTS, type RelayedOrder } from './queues.js';
-import { OrderQueues } from './order-queues.js';
+import { ORDER_REQUESTS, OrderQueues, type RelayedOrder } from './order-queues.js';
 import { OrderRelay, type Unknown } from './order-relay.js';
 
 /** A message of the input, and the orders in it, or the order that an ERP is to be asked for. */

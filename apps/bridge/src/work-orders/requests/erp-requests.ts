@@ -21,7 +21,7 @@ import {
   WakeTimer,
 } from '../../delivery/index.js';
 import type { FlowHold } from '../../flow-control/index.js';
-import type { OrderRequest } from '../orders/queues.js';
+import type { OrderRequest } from '../orders/order-queues.js';
 import { KnownAnswers, RequestLanes, type Waiting } from './request-lanes.js';
 
 export class WaitingRequest implements Waiting {

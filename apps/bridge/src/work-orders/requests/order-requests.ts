@@ -7,9 +7,8 @@ import type { Tracing } from '#libs/tracing';
 import { CommandOutcomes, type CommandResult, notTaken, rejection } from '../../delivery/index.js';
 import { FlowControls, type FlowHold } from '../../flow-control/index.js';
 import { BRIDGE_SETTINGS, TRACING } from '../../platform/index.js';
-import { OrderQueues } from '../orders/order-queues.js';
+import { ORDER_REQUESTS, OrderQueues, type OrderRequest } from '../orders/order-queues.js';
 import { OrderRelay } from '../orders/order-relay.js';
-import { ORDER_REQUESTS, type OrderRequest } from '../orders/queues.js';
 import {
   ErpRequests,
   type Orders,

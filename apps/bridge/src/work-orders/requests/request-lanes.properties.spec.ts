@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import type { OrderSnapshot } from '#libs/contracts';
 import { applyToOrder, type KnownOrder } from '#libs/order-ledger';
-import { positionOf, type RelayedOrder } from '../orders/queues.js';
+import { positionOf, type RelayedOrder } from '../orders/order-queues.js';
 import { KnownAnswers, RequestLanes, type Waiting } from './request-lanes.js';
 
 const ORDERS = ['1', '2'];
