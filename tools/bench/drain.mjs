@@ -1,7 +1,6 @@
 import { costsBetween, peakRssMb, readCosts, readMetrics } from './costs.mjs';
 import { lastOrdinals } from './load.mjs';
-import { startBridge } from './programs.mjs';
-import { outcomeCount, untilCount, untilQuiet } from './progress.mjs';
+import { outcomeCount, startBridge, untilCount, untilQuiet } from './programs.mjs';
 import { fill, inputEnds, readOutcomes } from './trial.mjs';
 import { requireCorrect } from './verdict.mjs';
 

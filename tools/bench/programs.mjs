@@ -1,18 +1,21 @@
 import { execFile } from 'node:child_process';
 import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { anyFreePort } from '../process/ports.mjs';
-import { ROOT } from '../setup/command.mjs';
+import { ROOT, SetupError } from '../setup/command.mjs';
 import { startCommand, startProgram, untilHealthy } from '../start/app-process.mjs';
 import { NODE_OPTIONS } from '../start/node-options.mjs';
+import { countRecords } from './kafka/topics.mjs';
 import { prepareParallelConsumer } from './rivals/prepare.mjs';
 
 const STUB = fileURLToPath(new URL('./service-stub/main.mjs', import.meta.url));
 // what the user has set for a bridge of his own would change what is measured
 const SETTINGS_OF_A_BRIDGE =
   /^(KAFKA|MACHINE_CLOUD|BRIDGE|CLOCK|POLL|OTEL|TERMINAL|INGEST|STALE|SETTLE|DIRECTORY|BACKFILL)_/;
+const STALLED_AFTER_MS = 60_000;
 
 /**
  * The bridge on a trial's topics, as its user would run it; `settings` go over the bench's own.
@@ -122,4 +125,36 @@ function startedIn({ shutdown }, startApp) {
   const app = startApp();
   shutdown.add(app.name, app.stop, app.kill);
   return app;
+}
+
+/**
+ * Waits until `count()` is `expected`, asking every `pollMs` milliseconds.
+ *
+ * @throws SetupError when the app ends, or nothing is added for a minute
+ */
+export async function untilCount(app, count, expected, pollMs = 50) {
+  let progress = { done: -1, atMs: 0 };
+  for (;;) {
+    const done = await count();
+    if (done >= expected) return;
+    if (done !== progress.done) progress = { done, atMs: performance.now() };
+    const end = await Promise.race([app.ended, delay(pollMs)]);
+    if (end !== undefined) throw new SetupError(end);
+    if (performance.now() - progress.atMs > STALLED_AFTER_MS)
+      throw new SetupError(`stalled: ${done} of ${expected}; see ${app.log}`);
+  }
+}
+
+/** Outcomes there are, of whatever kind; by offsets, so that counting costs the broker next to nothing. */
+export function outcomeCount({ admin, outcomes }) {
+  return () => countRecords(admin, outcomes);
+}
+
+/** Waits until no outcome has come for half a second. */
+export async function untilQuiet(trial) {
+  for (let before = -1; ; await delay(500)) {
+    const now = await outcomeCount(trial)();
+    if (now === before) return;
+    before = now;
+  }
 }

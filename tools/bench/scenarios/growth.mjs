@@ -3,8 +3,7 @@ import { readMetrics } from '../costs.mjs';
 import { addLoad, drain, untilAllPublished } from '../drain.mjs';
 import { lastOrdinals, machinesByTurns, REASONS } from '../load.mjs';
 import { steadyRatePerSecond } from '../outcomes.mjs';
-import { startBridge } from '../programs.mjs';
-import { outcomeCount, untilCount } from '../progress.mjs';
+import { outcomeCount, startBridge, untilCount } from '../programs.mjs';
 import { fill, inputEnds, readOutcomes, withTrial } from '../trial.mjs';
 import { requireCorrect } from '../verdict.mjs';
 

@@ -1,4 +1,4 @@
-import { untilCount } from '../progress.mjs';
+import { untilCount } from '../programs.mjs';
 import { percentile } from '../statistics.mjs';
 import { startFirst } from '../states/phases.mjs';
 import {

@@ -4,8 +4,7 @@ import { followRecords } from '../kafka/follow-records.mjs';
 import { producePaced } from '../kafka/produce.mjs';
 import { lastOrdinals, LISTS, machinesByTurns, REASONS, recordsOf } from '../load.mjs';
 import { readOutcome } from '../outcomes.mjs';
-import { startBridge } from '../programs.mjs';
-import { outcomeCount, untilCount } from '../progress.mjs';
+import { outcomeCount, startBridge, untilCount } from '../programs.mjs';
 import { inputEnds, withTrial } from '../trial.mjs';
 import { requireCorrect } from '../verdict.mjs';
 

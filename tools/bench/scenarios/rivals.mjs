@@ -1,8 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { peakRssMb, processCpuSeconds, readMetrics } from '../costs.mjs';
 import { lastOrdinals, LISTS, machineIdsOf, REASONS } from '../load.mjs';
-import { startBridge, startParallelConsumer } from '../programs.mjs';
-import { untilCount } from '../progress.mjs';
+import { startBridge, startParallelConsumer, untilCount } from '../programs.mjs';
 import { BRIDGE, LOADS, rivalName, RIVALS } from '../rivals/loads.mjs';
 import { prepareParallelConsumer } from '../rivals/prepare.mjs';
 import { fill, withTrial } from '../trial.mjs';

@@ -1,7 +1,6 @@
 import { processCpuSeconds } from '../costs.mjs';
 import { REASONS } from '../load.mjs';
-import { startBridge } from '../programs.mjs';
-import { untilCount } from '../progress.mjs';
+import { startBridge, untilCount } from '../programs.mjs';
 import { withTrial } from '../trial.mjs';
 
 const MACHINES = 1000;

@@ -1,7 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { followRecords } from '../kafka/follow-records.mjs';
-import { startBridge } from '../programs.mjs';
-import { untilCount } from '../progress.mjs';
+import { startBridge, untilCount } from '../programs.mjs';
 import { withService } from '../trial.mjs';
 import { requireNone } from '../verdict.mjs';
 import { faultsOfEvents, isChange, readEvent } from './change-events.mjs';
