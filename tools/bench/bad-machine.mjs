@@ -1,11 +1,10 @@
 import { costsOf } from './drain.mjs';
 import { producePaced } from './kafka/produce.mjs';
 import { lastOrdinals, machineIdsOf, recordsOf } from './load.mjs';
-import { latenciesMs, ratePerSecond } from './outcomes.mjs';
+import { latenciesMs, ratePerSecond, requireCorrect, WrongResult } from './outcomes.mjs';
 import { outcomeCount, startBridge, untilCount, untilQuiet } from './programs.mjs';
 import { percentile } from './statistics.mjs';
 import { fill, inputEnds, readInputTimes, readOutcomes, withTrial } from './trial.mjs';
-import { requireCorrect, WrongResult } from './verdict.mjs';
 
 export const MACHINES = 500;
 export const MESSAGES_PER_SECOND = 500;

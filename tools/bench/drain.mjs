@@ -2,7 +2,7 @@ import { costsBetween, peakRssMb, readCosts, readMetrics } from './costs.mjs';
 import { lastOrdinals } from './load.mjs';
 import { outcomeCount, startBridge, untilCount, untilQuiet } from './programs.mjs';
 import { fill, inputEnds, readOutcomes } from './trial.mjs';
-import { requireCorrect } from './verdict.mjs';
+import { requireCorrect } from './outcomes.mjs';
 
 /**
  * Messages wait in Kafka, the bridge is let at them, what came of them is checked.

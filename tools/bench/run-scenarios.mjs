@@ -1,6 +1,6 @@
 import { say, SetupError, step } from '../setup/command.mjs';
 import { Figures } from './figures.mjs';
-import { WrongResult } from './verdict.mjs';
+import { WrongResult } from './outcomes.mjs';
 
 const QUICK = 10;
 

@@ -2,7 +2,7 @@ import { fork } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 import { exampleDocuments } from '../formats/documents.mjs';
-import { WrongResult } from '../verdict.mjs';
+import { WrongResult } from '../outcomes.mjs';
 
 const READER = fileURLToPath(new URL('../formats/reader.mjs', import.meta.url));
 /** Of an ERP, an order or an operation has a hundred fields; the least it can have shows what reading them costs. */

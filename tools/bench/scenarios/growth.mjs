@@ -2,10 +2,9 @@ import { untilHealthy } from '../../start/app-process.mjs';
 import { readMetrics } from '../costs.mjs';
 import { addLoad, drain, untilAllPublished } from '../drain.mjs';
 import { lastOrdinals, machinesByTurns, REASONS } from '../load.mjs';
-import { steadyRatePerSecond } from '../outcomes.mjs';
+import { requireCorrect, steadyRatePerSecond } from '../outcomes.mjs';
 import { outcomeCount, startBridge, untilCount } from '../programs.mjs';
 import { fill, inputEnds, readOutcomes, withTrial } from '../trial.mjs';
-import { requireCorrect } from '../verdict.mjs';
 
 // Ten machines take ten calls at a time: with these, of 5 ms each, all cases have the same rate, some 1,800 a second.
 const CALLS_AT_A_TIME = 10;

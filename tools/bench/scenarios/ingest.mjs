@@ -7,7 +7,7 @@ import { readRecords } from '../kafka/read-records.mjs';
 import { withTopics } from '../kafka/topics.mjs';
 import { keepOnOneCore, startIngest, withoutThatCore } from '../programs.mjs';
 import { percentile } from '../statistics.mjs';
-import { WrongResult } from '../verdict.mjs';
+import { WrongResult } from '../outcomes.mjs';
 
 const SENDER = fileURLToPath(new URL('../http-sender/main.mjs', import.meta.url));
 const TOPIC = 'erp.work-order-lists.v1';

@@ -3,10 +3,9 @@ import { addLoad, costsOf } from '../drain.mjs';
 import { followRecords } from '../kafka/follow-records.mjs';
 import { producePaced } from '../kafka/produce.mjs';
 import { lastOrdinals, LISTS, machinesByTurns, REASONS, recordsOf } from '../load.mjs';
-import { readOutcome } from '../outcomes.mjs';
+import { readOutcome, requireCorrect } from '../outcomes.mjs';
 import { outcomeCount, startBridge, untilCount } from '../programs.mjs';
 import { inputEnds, withTrial } from '../trial.mjs';
-import { requireCorrect } from '../verdict.mjs';
 
 const MACHINES = 1000;
 const MESSAGES_PER_SECOND = 500;

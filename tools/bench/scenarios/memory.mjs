@@ -5,7 +5,7 @@ import { machinesByTurns, REASONS } from '../load.mjs';
 import { startBridge, untilCount } from '../programs.mjs';
 import { startService } from '../service.mjs';
 import { fill, SERVICE_LATENCY_MS, withTrial } from '../trial.mjs';
-import { WrongResult } from '../verdict.mjs';
+import { WrongResult } from '../outcomes.mjs';
 
 const MACHINES = 1000;
 const MESSAGES = 1_000_000;

@@ -3,11 +3,10 @@ import { addLoad, costsOf, untilAllPublished } from '../drain.mjs';
 import { IDOC_BYTES, idocOf } from '../idoc.mjs';
 import { produce } from '../kafka/produce.mjs';
 import { lastOrdinals, machinesByTurns, ORDERS } from '../load.mjs';
-import { faultsOf, ratePerSecond } from '../outcomes.mjs';
+import { callFaults, faultsOf, ratePerSecond, requireNone, WrongResult } from '../outcomes.mjs';
 import { outcomeCount, startBridge } from '../programs.mjs';
 import { untilHealthy } from '../../start/app-process.mjs';
 import { inputEnds, readOutcomes, withTrial } from '../trial.mjs';
-import { callFaults, requireNone, WrongResult } from '../verdict.mjs';
 
 const MACHINES = 5000;
 const ORDERS_IN_ALL = 100_000;

@@ -5,7 +5,7 @@ import { startBridge, startParallelConsumer, untilCount } from '../programs.mjs'
 import { BRIDGE, LOADS, rivalName, RIVALS } from '../rivals/loads.mjs';
 import { prepareParallelConsumer } from '../rivals/prepare.mjs';
 import { fill, withTrial } from '../trial.mjs';
-import { WrongResult } from '../verdict.mjs';
+import { WrongResult } from '../outcomes.mjs';
 
 const CALLS = 128;
 const COLD = 'reasons, from cold';

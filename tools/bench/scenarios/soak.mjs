@@ -5,12 +5,11 @@ import { producePaced } from '../kafka/produce.mjs';
 import { readRecords } from '../kafka/read-records.mjs';
 import { createTopics } from '../kafka/topics.mjs';
 import { lastOrdinals, LISTS, machineIdOf, REASONS, recordsOf } from '../load.mjs';
-import { readOutcome } from '../outcomes.mjs';
+import { callFaults, readOutcome, requireNone } from '../outcomes.mjs';
 import { startBridge, untilCount } from '../programs.mjs';
 import { changeSome, untilPublished, withPlant } from '../states/plant-trial.mjs';
 import { CHANGING_ONE_IN } from '../states/plant.mjs';
 import { median } from '../statistics.mjs';
-import { callFaults, requireNone } from '../verdict.mjs';
 
 const MINUTES = 30;
 const MACHINES = 3000;

@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { followRecords } from '../kafka/follow-records.mjs';
 import { startBridge, untilCount } from '../programs.mjs';
 import { withService } from '../trial.mjs';
-import { requireNone } from '../verdict.mjs';
+import { requireNone } from '../outcomes.mjs';
 import { faultsOfEvents, isChange, readEvent } from './change-events.mjs';
 import { changesOf, changingOf } from './plant.mjs';
 

@@ -3,7 +3,7 @@ import { abortable } from '#libs/clock';
 import type { KafkaMessage } from '../client/kafka-port.js';
 import type { OutboundRecord } from '../producer/outbound-record.js';
 import { partitionOf } from '../producer/partition-of.js';
-import { Completion, SilenceWatch } from '../reading/completion.js';
+import { Completion, SilenceWatch } from '../reading/reader.js';
 
 /** Begins the keys of records about a partition. No machine or order is called this: ids hold no control characters. */
 const OF_PARTITION = '\u0000';

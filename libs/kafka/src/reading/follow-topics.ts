@@ -3,8 +3,7 @@ import { backOffMs } from '#libs/delivery';
 import { fetchedRecords } from '#libs/kafkajs-patches';
 import { describeKafkaFailure } from '../client/describe-kafka-failure.js';
 import type { Batch, Consumer, KafkaClient } from '../client/kafka-port.js';
-import { Completion } from './completion.js';
-import { runReader } from './reader.js';
+import { Completion, runReader } from './reader.js';
 import { type StoredRecord, toStoredRecord } from './stored-record.js';
 import { latestSpans, topicSpans } from './topics.js';
 

@@ -2,8 +2,7 @@ import { onAbort } from '#libs/clock';
 import { fetchedRecords } from '#libs/kafkajs-patches';
 import type { Batch, Consumer, KafkaClient } from '../client/kafka-port.js';
 import { isMissingTopic } from '../client/protocol-error.js';
-import { Completion, SilenceWatch } from './completion.js';
-import { runReader } from './reader.js';
+import { Completion, runReader, SilenceWatch } from './reader.js';
 import { type RecordPlace, type StoredRecord, toStoredRecord } from './stored-record.js';
 import { type TopicSpan, topicSpans } from './topics.js';
 
