@@ -9,7 +9,8 @@ import { Button, Segments } from './controls.js';
 /** A slider by itself goes a tenth of its length. */
 const PAGE_STEPS: Record<string, number> = { PageDown: -600, PageUp: 600 };
 
-interface SplitProps {
+/** A stop cut in two at a minute: dragged, by arrow keys, or by the buttons for a glove. */
+export function SplitStrip(props: {
   period: Period;
   state: string;
   at: number;
@@ -20,10 +21,7 @@ interface SplitProps {
   onPart: (part: 0 | 1) => void;
   /** The reason already chosen for a part. */
   chosen: readonly [string | null, string | null];
-}
-
-/** A stop cut in two at a minute: dragged, by arrow keys, or by the buttons for a glove. */
-export function SplitStrip(props: SplitProps): JSX.Element {
+}): JSX.Element {
   const { period, state, at, onSplit, part, onPart, chosen } = props;
   const words = strings.value;
   const { time, span } = formats.value;

@@ -186,13 +186,8 @@ export function GivenReason(props: {
   );
 }
 
-function GivenActions({
-  entry,
-  isAsked,
-}: {
-  entry: OutgoingReason;
-  isAsked: boolean;
-}): JSX.Element {
+function GivenActions(props: { entry: OutgoingReason; isAsked: boolean }): JSX.Element {
+  const { entry, isAsked } = props;
   const words = strings.value;
   const status = statusOf(entry);
   const isUnconfirmed = status === 'unconfirmed';

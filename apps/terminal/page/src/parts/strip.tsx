@@ -30,7 +30,8 @@ export function moveView(view: Shift, shift: Shift, forwards: boolean): Shift {
   return moved(view, forwards ? step : -step, shift);
 }
 
-interface StripProps {
+/** The shift as a strip: states above, reasons below, the plant's time under both. */
+export function Strip(props: {
   bars: readonly Bar[];
   reasons: readonly (ReasonBar & { name: string; colour: string | null })[];
   /** Stops that need a reason. */
@@ -40,10 +41,7 @@ interface StripProps {
   now: number;
   onView: (view: Shift) => void;
   onPick: (bar: Bar) => void;
-}
-
-/** The shift as a strip: states above, reasons below, the plant's time under both. */
-export function Strip(props: StripProps): JSX.Element {
+}): JSX.Element {
   const { bars, reasons, open, shift, view, now, onView, onPick } = props;
   const [frame, width] = useWidth();
   const words = strings.value;

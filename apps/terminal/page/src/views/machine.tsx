@@ -156,23 +156,15 @@ function useMachineView(machineId: string): MachineView | null | undefined {
   return view;
 }
 
-interface CourseProps {
+function Course(props: {
   machineId: string;
   machineName: string;
   view: MachineView | null;
   shift: Shift;
   shiftChoice: JSX.Element;
   mine: readonly OutgoingReason[];
-}
-
-function Course({
-  machineId,
-  machineName,
-  view,
-  shift,
-  shiftChoice,
-  mine,
-}: CourseProps): JSX.Element {
+}): JSX.Element {
+  const { machineId, machineName, view, shift, shiftChoice, mine } = props;
   const words = strings.value;
   const now = plantMinute.value;
   const [zoom, setZoom] = useState<{ of: number; view: Shift } | null>(null);
@@ -401,15 +393,12 @@ function overMinute(seconds: number): number {
   return seconds > 60 ? seconds : 0;
 }
 
-function NotesOfMachine({
-  notes,
-  mine,
-  shift,
-}: {
+function NotesOfMachine(props: {
   notes: readonly Note[];
   mine: readonly OutgoingNote[];
   shift: Shift;
 }): JSX.Element {
+  const { notes, mine, shift } = props;
   const words = strings.value;
   const known = new Set(notes.map(({ noteId }) => noteId));
   const waiting = mine.filter(

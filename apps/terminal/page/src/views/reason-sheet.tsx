@@ -167,13 +167,8 @@ function withEndByNow<P extends Period | undefined>({ machineId }: Target, perio
   return stop ? { ...period, endTime: stop.endTime } : period;
 }
 
-function Targets({
-  targets,
-  period,
-}: {
-  targets: readonly Target[];
-  period: Period | undefined;
-}): JSX.Element {
+function Targets(props: { targets: readonly Target[]; period: Period | undefined }): JSX.Element {
+  const { targets, period } = props;
   const words = strings.value;
   const [only] = targets;
   if (only && targets.length === 1) {
