@@ -1,4 +1,3 @@
-import { Logger } from '@nestjs/common';
 import { loadKafkaSettings } from '#libs/config';
 import { type MessageHeaders, TOPICS } from '#libs/contracts';
 import { createKafka, IdempotentProducer } from '#libs/kafka';
@@ -42,7 +41,6 @@ describe('the headers of a message that is rejected and replayed', () => {
   };
 
   beforeAll(async () => {
-    Logger.overrideLogger(false);
     sandbox = await startSandbox();
     await kafka.topics.create(1, REASONS, DEAD_LETTERS);
     await send();

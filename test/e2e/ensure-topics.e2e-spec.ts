@@ -15,8 +15,6 @@ describe('the topics the bridge needs', () => {
   const kafka = createKafka(loadKafkaSettings({ KAFKA_BROKERS: testBrokers().join(',') }));
   let prefix: string;
 
-  Logger.overrideLogger(false);
-
   beforeEach(() => {
     prefix = uniqueTopicPrefix();
   });

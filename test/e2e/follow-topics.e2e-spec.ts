@@ -1,4 +1,3 @@
-import { Logger } from '@nestjs/common';
 import { loadKafkaSettings } from '#libs/config';
 import {
   createKafka,
@@ -22,8 +21,6 @@ describe('following topics', () => {
   const kafka = clientOf(testBrokers());
   const plant = new TestKafka(testBrokers(), prefix);
   const closers: (() => Promise<void>)[] = [];
-
-  Logger.overrideLogger(false);
 
   afterEach(async () => {
     for (const close of closers.splice(0)) await close();

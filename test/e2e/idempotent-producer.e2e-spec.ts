@@ -23,7 +23,6 @@ describe('the idempotent producer', () => {
   const topic = `${prefix}out`;
 
   beforeAll(async () => {
-    Logger.overrideLogger(false);
     const limited = { name: topic, cleanupPolicy: 'delete' as const, maxMessageBytes: 100_000 };
     await ensureTopics(client, [limited], { create: true, partitions: 1 });
   });

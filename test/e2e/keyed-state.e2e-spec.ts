@@ -1,4 +1,3 @@
-import { Logger } from '@nestjs/common';
 import { loadKafkaSettings } from '#libs/config';
 import {
   createKafka,
@@ -111,7 +110,6 @@ class Member {
 }
 
 describe('keyed state', () => {
-  Logger.overrideLogger(false);
   const prefix = uniqueTopicPrefix();
   const topic = `${prefix}machine-bridge.counts.v1`;
   const kafka = new TestKafka(testBrokers(), prefix);

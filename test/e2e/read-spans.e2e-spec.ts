@@ -1,4 +1,3 @@
-import { Logger } from '@nestjs/common';
 import { loadKafkaSettings } from '#libs/config';
 import {
   createKafka,
@@ -21,8 +20,6 @@ describe('reading what a topic holds', () => {
   const settings = loadKafkaSettings({ KAFKA_BROKERS: testBrokers().join(',') });
   const kafka: KafkaClient = createKafka(settings);
   const plant = new TestKafka(testBrokers(), prefix);
-
-  Logger.overrideLogger(false);
 
   afterAll(() => plant.close());
 

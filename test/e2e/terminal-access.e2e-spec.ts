@@ -4,7 +4,6 @@ import { request as httpRequest } from 'node:http';
 import { connect } from 'node:net';
 import { gunzipSync, constants } from 'node:zlib';
 import { jest } from '@jest/globals';
-import { Logger } from '@nestjs/common';
 import { eventually } from '../support/eventually.js';
 import { testBrokers, TestKafka, uniqueTopicPrefix } from '../support/kafka.js';
 import { RunningTerminal } from '../support/running-terminal.js';
@@ -23,8 +22,6 @@ describe('who may use the terminal', () => {
     terminals.push(terminal);
     return terminal;
   };
-
-  Logger.overrideLogger(false);
 
   afterEach(async () => {
     await Promise.all(terminals.splice(0).map((terminal) => terminal.close()));

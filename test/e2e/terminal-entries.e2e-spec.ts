@@ -1,5 +1,4 @@
 import { randomUUID } from 'node:crypto';
-import { Logger } from '@nestjs/common';
 import { OUTCOME_TYPES, TOPICS } from '#libs/contracts';
 import type { Entry } from '../../apps/terminal/src/index.js';
 import { eventually } from '../support/eventually.js';
@@ -42,7 +41,6 @@ describe('entries that a tablet sends late or that Kafka refuses', () => {
   };
 
   beforeEach(async () => {
-    Logger.overrideLogger(false);
     kafka = new TestKafka(testBrokers(), uniqueTopicPrefix());
     const topics = [
       ...[TOPICS.registry, TOPICS.states, TOPICS.classificationReasons, TOPICS.stateChanges],

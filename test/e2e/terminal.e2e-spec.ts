@@ -1,5 +1,4 @@
 import { randomUUID } from 'node:crypto';
-import { Logger } from '@nestjs/common';
 import { OUTCOME_TYPES, TOPICS } from '#libs/contracts';
 import type { Session } from '../../apps/terminal/src/index.js';
 import { eventually } from '../support/eventually.js';
@@ -73,7 +72,6 @@ describe('the terminal', () => {
     );
 
   beforeEach(async () => {
-    Logger.overrideLogger(false);
     kafka = new TestKafka(testBrokers(), uniqueTopicPrefix());
     const topics = [
       ...[TOPICS.registry, TOPICS.states, TOPICS.classificationReasons, TOPICS.stateChanges],

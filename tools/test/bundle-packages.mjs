@@ -66,6 +66,11 @@ function resolveId(id) {
   return id.startsWith(ENTRY) ? `${join(ROOT, id.slice(ENTRY.length))}.entry.mjs` : undefined;
 }
 
+/** Tests log nothing, but where they capture it: libs/logging/test/captured-logs.ts. */
+const SILENCE = {
+  '@nestjs/common': "import { Logger } from '@nestjs/common';\nLogger.overrideLogger(false);\n",
+};
+
 /** The names that a package of CommonJS exports are known once it has run. */
 async function load(id) {
   const [, name] = id.match(/^(.+)\.entry\.mjs$/) ?? [];
@@ -75,7 +80,7 @@ async function load(id) {
   const isCommonJs = createRequire(import.meta.url)(specifier) === exported.default;
   const from = `from ${JSON.stringify(specifier)};\n`;
   if (!isCommonJs) {
-    return `export * ${from}${'default' in exported ? `export { default } ${from}` : ''}`;
+    return `export * ${from}${'default' in exported ? `export { default } ${from}` : ''}${SILENCE[specifier] ?? ''}`;
   }
   const names = Object.keys(exported).filter((key) => !['default', 'module.exports'].includes(key));
   return `import whole ${from}export default whole;\nexport const { ${names.join(', ')} } = whole;\n`;

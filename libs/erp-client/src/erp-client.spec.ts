@@ -2,13 +2,11 @@ import { once } from 'node:events';
 import { createServer, type RequestListener, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { gzipSync } from 'node:zlib';
-import { Logger } from '@nestjs/common';
 import { type ErpAnswer, ErpClient, type ErpClientOptions } from './erp-client.js';
 
 const SECRET = 'a-secret-of-the-erp';
 
 describe('ErpClient', () => {
-  Logger.overrideLogger(false);
   const opened: (Server | ErpClient)[] = [];
   const never = new AbortController().signal;
 

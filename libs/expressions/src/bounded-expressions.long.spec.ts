@@ -1,12 +1,10 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { join } from 'node:path';
-import { Logger } from '@nestjs/common';
 import type { Evaluation } from '#libs/erp-formats';
 import { temporaryFolder } from '../../config/test/temporary-files.js';
 import { BoundedExpressions } from './bounded-expressions.js';
 
-Logger.overrideLogger(false);
 const opened: BoundedExpressions[] = [];
 const open = (...args: ConstructorParameters<typeof BoundedExpressions>): BoundedExpressions => {
   const expressions = new BoundedExpressions(...args);

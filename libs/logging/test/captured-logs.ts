@@ -1,14 +1,14 @@
-import { ConsoleLogger, Logger } from '@nestjs/common';
+import { Logger } from '@nestjs/common';
 
 export interface CapturedLogs {
   /** What was logged, from debug up, in order. */
   lines: () => unknown[];
   text: () => string;
-  /** Gives the log back to the console. */
+  /** From then on nothing is logged, as before. */
   release: () => void;
 }
 
-/** Takes what is logged from now on, in place of the console. */
+/** Takes what is logged from now on. */
 export function captureLogs(): CapturedLogs {
   const lines: unknown[] = [];
   const take = (line: unknown): void => {
@@ -19,7 +19,7 @@ export function captureLogs(): CapturedLogs {
     lines: () => lines,
     text: () => JSON.stringify(lines),
     release: () => {
-      Logger.overrideLogger(new ConsoleLogger());
+      Logger.overrideLogger(false);
     },
   };
 }

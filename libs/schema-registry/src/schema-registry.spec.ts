@@ -1,4 +1,3 @@
-import { Logger } from '@nestjs/common';
 import { realDelayMs } from '#libs/clock';
 import { FRAMED_OUTPUTS, type FramedOutput, type Parsed } from '#libs/contracts';
 import { respond, StubService } from '../../http-calls/test/stub-service.js';
@@ -20,7 +19,6 @@ interface Answer {
 }
 
 describe('a schema registry', () => {
-  Logger.overrideLogger(false);
   let service: StubService;
   let options: SchemaRegistryOptions;
   let registry: SchemaRegistry;

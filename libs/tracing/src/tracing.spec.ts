@@ -1,4 +1,3 @@
-import { Logger } from '@nestjs/common';
 import type { TracingSettings } from '#libs/config';
 import { openTracing } from './index.js';
 import { type TraceContext, traceHeaders } from './trace-context.js';
@@ -13,8 +12,6 @@ const message = (context?: TraceContext, topic = 'erp.work-order-lists.v1'): Tra
   ...{ topic, partition: 0, offset: 0, key: null, bytes: 1 },
   headers: Object.entries(traceHeaders(context)),
 });
-
-Logger.overrideLogger(false);
 
 const open: Tracing[] = [];
 

@@ -1,5 +1,4 @@
 import { jest } from '@jest/globals';
-import { Logger } from '@nestjs/common';
 import fc from 'fast-check';
 import { afterRealMs, ManualClock, realNowMs } from '#libs/clock';
 import { type CallPermit, CallSlots } from '#libs/delivery';
@@ -284,8 +283,6 @@ function precedenceOf(older: Payload, newer: Payload): Precedence {
 }
 
 describe('CommandDispatcher, whatever comes in whatever order', () => {
-  Logger.overrideLogger(false);
-
   beforeEach(() => {
     jest.useFakeTimers({ doNotFake: ['Date', 'nextTick', 'queueMicrotask', 'setImmediate'] });
   });

@@ -1,5 +1,4 @@
 import { jest } from '@jest/globals';
-import { Logger } from '@nestjs/common';
 import { ManualClock, onAbort, realNowMs } from '#libs/clock';
 import { type CallPermit, CallSlots } from '#libs/delivery';
 import { FlowHold } from '../flow-control/index.js';
@@ -213,8 +212,6 @@ function dueIn(ms: number, ...names: string[]): (name: string) => Admission {
 }
 
 describe('CommandDispatcher', () => {
-  Logger.overrideLogger(false);
-
   beforeEach(() => {
     jest.useFakeTimers({ doNotFake: ['Date', 'nextTick', 'queueMicrotask', 'setImmediate'] });
     // the shortest back-off there is

@@ -48,8 +48,6 @@ describe('CommandOutcomes', () => {
   let message: KeptMessage;
   let target: OutcomeTarget & { message: KeptMessage };
 
-  Logger.overrideLogger(false);
-
   beforeEach(() => {
     message = inboundMessage({ topic: REASONS, partition: 2, offset: 7 });
     target = { message, messageId: 'm-1' };

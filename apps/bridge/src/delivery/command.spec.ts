@@ -1,4 +1,3 @@
-import { Logger } from '@nestjs/common';
 import type { OutboundRecord } from '#libs/kafka';
 import { type CommandResult, MessageResults, rejection } from './command.js';
 import { inboundMessage, type KeptMessage } from './testing/inbound-message.js';
@@ -19,8 +18,6 @@ describe('MessageResults', () => {
   let asked: (readonly CommandResult[])[];
   /** Throws where something is wrong with ourselves. */
   let asking: () => void;
-
-  Logger.overrideLogger(false);
 
   beforeEach(() => {
     message = inboundMessage();

@@ -32,7 +32,6 @@ interface Answer {
 }
 
 describe('MachineDirectory', () => {
-  Logger.overrideLogger(false);
   let service: StubService;
   let client: MachineCloudClient;
   let reasons: ReasonLists;

@@ -36,8 +36,6 @@ describe('ReasonRefresh', () => {
     while (!machines.every(isRead)) await realDelayMs(5);
   };
 
-  Logger.overrideLogger(false);
-
   beforeEach(async () => {
     status = 422;
     asked = [];
@@ -165,7 +163,6 @@ describe('ReasonRecords', () => {
   };
 
   beforeEach(() => {
-    jest.spyOn(Logger.prototype, 'warn').mockReturnValue();
     requests = [];
     const sendAll = (batch: readonly OutboundRecord[]): Promise<Refused> => {
       requests.push(batch.map(lineOf));

@@ -1,5 +1,4 @@
 import fc from 'fast-check';
-import { Logger } from '@nestjs/common';
 import { ManualClock } from '#libs/clock';
 import { OrderMapping } from '#libs/erp-formats';
 import { BoundedExpressions } from '#libs/expressions';
@@ -332,7 +331,6 @@ function compareRanks<T extends readonly (number | string)[]>(a: T, b: T): numbe
 
 describe('any history of orders, with crashes between any two steps', () => {
   it('ends in the lists that follow from the newest of each order, and publishes each outcome once', async () => {
-    Logger.overrideLogger(false);
     await fc.assert(
       fc.asyncProperty(
         fc.array(aStep, { minLength: 10, maxLength: 60, size: 'max' }),

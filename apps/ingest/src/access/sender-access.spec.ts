@@ -47,8 +47,6 @@ describe('the senders of a file', () => {
     const erp = { token: TOKEN, paths: ['/orders'] };
     write({ erp });
     jest.useFakeTimers();
-    jest.spyOn(Logger.prototype, 'log').mockReturnValue();
-    jest.spyOn(Logger.prototype, 'error').mockReturnValue();
     const access = accessBy(file);
     const senderOf = (token: string): string => {
       const request = { headers: { authorization: `Bearer ${token}` } } as FastifyRequest;

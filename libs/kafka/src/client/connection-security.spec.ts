@@ -1,12 +1,10 @@
 import { renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { Logger } from '@nestjs/common';
 import { loadBridgeSettings } from '#libs/config';
 import { temporaryFolder } from '../../../config/test/temporary-files.js';
 import { secureConnections } from './connection-security.js';
 
 describe('the files of the Kafka login', () => {
-  Logger.overrideLogger(false);
   it('are named while nobody can look at them', () => {
     const mounted = temporaryFolder();
     writeFileSync(join(mounted, 'password'), 'hush');

@@ -1,5 +1,4 @@
 import { jest } from '@jest/globals';
-import { Logger } from '@nestjs/common';
 import fc from 'fast-check';
 import { realNowMs } from '#libs/clock';
 import type { FetchedRecord } from '../client/kafka-port.js';
@@ -206,7 +205,6 @@ class Partition {
 
 describe('AssignedPartition', () => {
   beforeAll(() => {
-    Logger.overrideLogger(false);
     // the shortest back-off there is
     jest.spyOn(Math, 'random').mockReturnValue(0);
   });

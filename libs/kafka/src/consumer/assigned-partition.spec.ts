@@ -126,7 +126,6 @@ function held(handling: Handling): { take: () => void; fail: (error: Error) => v
 
 describe('AssignedPartition', () => {
   beforeAll(() => {
-    Logger.overrideLogger(false);
     // the shortest back-off there is
     jest.spyOn(Math, 'random').mockReturnValue(0);
   });

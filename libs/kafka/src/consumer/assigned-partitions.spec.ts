@@ -71,7 +71,6 @@ describe('AssignedPartitions', () => {
   };
 
   beforeAll(() => {
-    Logger.overrideLogger(false);
     // the shortest back-off there is
     jest.spyOn(Math, 'random').mockReturnValue(0);
   });

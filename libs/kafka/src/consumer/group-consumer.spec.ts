@@ -1,5 +1,4 @@
 import { jest } from '@jest/globals';
-import { Logger } from '@nestjs/common';
 import fc from 'fast-check';
 import { AssignerProtocol, type Cluster } from '#libs/kafkajs-patches';
 import {
@@ -223,7 +222,6 @@ describe('UnreadableTopics', () => {
   });
 
   it('are left out of fetches but for one every five seconds, and named for as long as they are asked for', async () => {
-    Logger.overrideLogger(false);
     jest.spyOn(performance, 'now').mockImplementation(() => nowMs);
     const unreadable = new UnreadableTopics();
     const type = 'TOPIC_AUTHORIZATION_FAILED';

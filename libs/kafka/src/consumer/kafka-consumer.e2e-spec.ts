@@ -24,7 +24,6 @@ const Broker = createRequire(import.meta.url)('kafkajs/src/broker/index.js') as 
 const MESSAGES = 100;
 
 describe('KafkaConsumer', () => {
-  Logger.overrideLogger(false);
   const kafka = new Kafka({ brokers: testBrokers, logLevel: logLevel.NOTHING });
   const admin = stockKafka.admin();
   const closers: (() => Promise<void>)[] = [];

@@ -1,4 +1,3 @@
-import { Logger } from '@nestjs/common';
 import { CallSlots } from '#libs/delivery';
 import { CallDrain } from './kafka-consumer.js';
 import { nextTurn } from './testing/wait.js';
@@ -17,8 +16,6 @@ describe('CallDrain', () => {
   let log: string[];
   let flush: () => Promise<void>;
   let drained: Promise<void>;
-
-  Logger.overrideLogger(false);
 
   beforeEach(() => {
     log = [];

@@ -1,6 +1,5 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import { createRequire } from 'node:module';
-import { Logger } from '@nestjs/common';
 import { realDelayMs } from '#libs/clock';
 import { type Admin, ConfigResourceTypes, Kafka, logLevel } from '#libs/kafkajs-patches';
 import { ensureTopics } from '../client/ensure-topics.js';
@@ -23,7 +22,6 @@ interface BrokerClass {
 const Broker = createRequire(import.meta.url)('kafkajs/src/broker/index.js') as BrokerClass;
 
 describe('PartitionTransactions', () => {
-  Logger.overrideLogger(false);
   const kafka = new Kafka({ brokers: testBrokers, logLevel: logLevel.NOTHING });
   let admin: Admin;
   let prefix: string;

@@ -1,5 +1,4 @@
 import { randomUUID } from 'node:crypto';
-import { Logger } from '@nestjs/common';
 import { loadKafkaSettings, readEnvironment } from '#libs/config';
 import { createKafka } from '../client/kafka-client.js';
 import { ensureTopics } from '../client/ensure-topics.js';
@@ -16,7 +15,6 @@ import { eventually } from './testing/wait.js';
 const RECORDS = 10;
 
 describe('an offset that a transaction is about to set', () => {
-  Logger.overrideLogger(false);
   const kafka = createKafka(loadKafkaSettings(readEnvironment()));
   const closers: (() => Promise<void>)[] = [];
   let topic: string;

@@ -1,6 +1,5 @@
 import { randomUUID } from 'node:crypto';
 import { createRequire } from 'node:module';
-import { Logger } from '@nestjs/common';
 import { realDelayMs, realNowMs } from '#libs/clock';
 import { type Batch, Kafka, logLevel } from '#libs/kafkajs-patches';
 import { ensureTopics } from '../client/ensure-topics.js';
@@ -101,8 +100,6 @@ describe('SupervisedConsumer', () => {
     members.push(member);
     return member;
   };
-
-  Logger.overrideLogger(false);
 
   beforeEach(async () => {
     topic = `test-${randomUUID().slice(0, 8)}.members`;

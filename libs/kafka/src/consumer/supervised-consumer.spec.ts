@@ -34,7 +34,6 @@ describe('SupervisedConsumer', () => {
   let callsEnd: () => void;
 
   beforeEach(() => {
-    Logger.overrideLogger(false);
     talking = new TalkingConsumer();
     owned = [];
     const kafka = { consumer: () => talking } as unknown as KafkaClient;

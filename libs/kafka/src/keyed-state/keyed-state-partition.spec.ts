@@ -55,8 +55,6 @@ function asFetched({ key, value }: Message): KafkaMessage {
 const never = new Promise<never>(() => undefined);
 
 describe('a partition of state while Kafka says nothing', () => {
-  Logger.overrideLogger(false);
-
   afterEach(() => {
     jest.useRealTimers();
   });

@@ -67,8 +67,6 @@ describe('DeadLetters', () => {
         : sender.send(record),
   });
 
-  Logger.overrideLogger(false);
-
   beforeEach(() => {
     sent.length = 0;
   });

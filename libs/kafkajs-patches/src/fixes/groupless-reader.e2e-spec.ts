@@ -1,6 +1,5 @@
 import { randomUUID } from 'node:crypto';
 import { EventEmitter, once } from 'node:events';
-import { Logger } from '@nestjs/common';
 import { loadKafkaSettings, readEnvironment } from '#libs/config';
 import { createKafka, ensureTopics, partitionCount } from '#libs/kafka';
 import type { Consumer, Producer, RequestEvent } from '#libs/kafkajs-patches';
@@ -9,7 +8,6 @@ import { withoutGroup } from './consumer.js';
 const OF_GROUPS = ['GroupCoordinator', 'JoinGroup', 'SyncGroup', 'Heartbeat', 'OffsetFetch'];
 
 describe('a reader without a group', () => {
-  Logger.overrideLogger(false);
   const kafka = createKafka(loadKafkaSettings(readEnvironment()));
   const groupId = `test-${randomUUID()}`;
   let topic: string;

@@ -1,5 +1,4 @@
 import { randomUUID } from 'node:crypto';
-import { Logger } from '@nestjs/common';
 import { loadKafkaSettings, readEnvironment } from '#libs/config';
 import { createKafka, ensureTopics, topicNames } from '#libs/kafka';
 import type { Producer, RequestEvent } from '#libs/kafkajs-patches';
@@ -9,7 +8,6 @@ const PARTITION_BYTES = 26;
 const PARTITIONS = 40;
 
 describe('the metadata that a client asks for', () => {
-  Logger.overrideLogger(false);
   const kafka = createKafka(loadKafkaSettings(readEnvironment()));
   const topic = `test-${randomUUID().slice(0, 8)}.metadata`;
   let producer: Producer;

@@ -1,5 +1,4 @@
 import { randomUUID } from 'node:crypto';
-import { Logger } from '@nestjs/common';
 import { loadKafkaSettings, readEnvironment } from '#libs/config';
 import { createKafka, ensureTopics } from '#libs/kafka';
 import type { Producer, RequestEvent } from '#libs/kafkajs-patches';
@@ -7,7 +6,6 @@ import type { Producer, RequestEvent } from '#libs/kafkajs-patches';
 const ASKED = 'GroupCoordinator';
 
 describe('a producer of transactions', () => {
-  Logger.overrideLogger(false);
   const topic = `test-${randomUUID().slice(0, 8)}.coordinator`;
   let producer: Producer;
   let asked: number;

@@ -1,6 +1,5 @@
 import type { ServerResponse } from 'node:http';
 import { setImmediate as turn } from 'node:timers/promises';
-import { Logger } from '@nestjs/common';
 import fc from 'fast-check';
 import { ManualClock } from '#libs/clock';
 import { fixedToken, MachineCloudClient } from '#libs/cloud-client';
@@ -35,8 +34,6 @@ describe('ActivityLogReader', () => {
     }
     return kinds;
   };
-
-  Logger.overrideLogger(false);
 
   beforeEach(async () => {
     asked = 0;

@@ -1,5 +1,4 @@
 import { readFile } from 'node:fs/promises';
-import { Logger } from '@nestjs/common';
 import fc from 'fast-check';
 import initSqlJs, { type Database, type SqlJsStatic } from 'sql.js';
 import { MACHINE_STATES, type MachineState, type MachineStateRecord } from '#libs/contracts';
@@ -98,7 +97,6 @@ describe('the documented SQL', () => {
     Math.min(...latestVersions(events).map(({ startTime }) => minuteOf(startTime)));
 
   beforeAll(async () => {
-    Logger.overrideLogger(false);
     sql = await initSqlJs();
     statements = await documentedStatements();
   });

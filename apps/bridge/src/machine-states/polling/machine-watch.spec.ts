@@ -1,5 +1,4 @@
 import { jest } from '@jest/globals';
-import { Logger } from '@nestjs/common';
 import { ManualClock } from '#libs/clock';
 import { fixedToken, MachineCloudClient } from '#libs/cloud-client';
 import { STATE_EVENT_TYPES } from '#libs/contracts';
@@ -89,8 +88,6 @@ describe('MachineWatch', () => {
     }));
     return { status: 200, body };
   }
-
-  Logger.overrideLogger(false);
 
   beforeEach(async () => {
     state = operating(T0, 10);

@@ -100,8 +100,6 @@ describe('PollLoop', () => {
     await answer(machine);
   }
 
-  Logger.overrideLogger(false);
-
   beforeEach(() => {
     startLoop(64);
   });

@@ -1,4 +1,3 @@
-import { Logger } from '@nestjs/common';
 import fc from 'fast-check';
 import type { MachineState, StateChanged } from '#libs/contracts';
 import {
@@ -48,8 +47,6 @@ function booksTime({ startTime, previousStartTime, previousEndTime }: StateChang
 }
 
 describe('the published stream', () => {
-  Logger.overrideLogger(false);
-
   it('folds to what the service finally says, minute by minute', async () => {
     await fc.assert(
       fc.asyncProperty(stories, async (story) => {

@@ -58,7 +58,6 @@ describe('Equipment', () => {
   });
 
   it('follows the map as it changes', async () => {
-    jest.spyOn(Logger.prototype, 'log').mockReturnValue();
     writeMap({ ...MILL, machineId: 'M-2' }, { ...LATHE, machineId: 'M-3' });
     await untilMapped(MILL, 'M-2');
     expect(equipment.machineOf(LATHE)).toBe('M-3');
@@ -71,7 +70,6 @@ describe('Equipment', () => {
     writeFileSync(path, 'no map at all');
     expect(await said).toMatchObject({ msg: expect.stringContaining('not read') as string });
     expect(equipment.machineOf(MILL)).toBe('M-1');
-    jest.spyOn(Logger.prototype, 'log').mockReturnValue();
     writeMap({ ...MILL, machineId: 'M-4' });
     await untilMapped(MILL, 'M-4');
   });
@@ -98,7 +96,6 @@ describe('Equipment', () => {
   });
 
   it('remembers where orders wanted to go, until it is mapped', async () => {
-    jest.spyOn(Logger.prototype, 'log').mockReturnValue();
     for (let order = 1; order <= 7; order += 1) unmapped.note(`47${order}`, LATHE);
     unmapped.note('471', LATHE);
     unmapped.note('1', { workCentre: 'ZZ' });

@@ -1,5 +1,4 @@
 import { jest } from '@jest/globals';
-import { Logger } from '@nestjs/common';
 import { ManualClock, realDelayMs } from '#libs/clock';
 import {
   createKafka,
@@ -29,8 +28,6 @@ const faultAt = (machineId: string): RejectedResult => ({
 describe('DeadLetterAggregator', () => {
   let orders: DeadLetterAggregator;
   let read: jest.SpiedFunction<DeadLetterAggregator['readAll']>;
-
-  Logger.overrideLogger(false);
 
   beforeEach(() => {
     const kafka = createKafka(settings.kafka);

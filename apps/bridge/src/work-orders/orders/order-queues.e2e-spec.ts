@@ -10,7 +10,6 @@ import { ASSIGNMENT_CHANGES, ORDER_REFUSALS, OrderQueues, RELAYED_ORDERS } from 
 type EndedQueue = typeof RELAYED_ORDERS | typeof ASSIGNMENT_CHANGES | typeof ORDER_REFUSALS;
 
 describe('the end of a record of a queue', () => {
-  Logger.overrideLogger(false);
   const settings = loadBridgeSettings({
     KAFKA_BROKERS: readEnvironment()['KAFKA_BROKERS'],
     KAFKA_TOPIC_PREFIX: `test-${randomUUID().slice(0, 8)}.`,
