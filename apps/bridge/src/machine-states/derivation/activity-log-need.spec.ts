@@ -1,6 +1,7 @@
 import type { MachineState } from '#libs/contracts';
 import { activityLogNeed, type LogRequest } from './activity-log-need.js';
-import { at, published, readingOf } from './testing/tracked-periods.js';
+import { deriveStateChanges } from './derive-state-changes.js';
+import { at, entriesOf, MACHINE, published, readingOf } from './testing/tracked-periods.js';
 import type { TrackedMachine } from './tracked-machine.js';
 
 const MINUTE = 60;
@@ -120,6 +121,26 @@ describe('activityLogNeed', () => {
     const [known, other] = [seen(4, 0), { state: 'IDLE' } as const];
     expect(need(tracked(0, null), 5, 500, known, other)?.from).toBe(at(-505));
     expect(need(settled(0), 5, 500, known, other)?.from).toBe(at(-10));
+  });
+
+  it('is no history where the process died amid corrections and the first start is no longer the oldest', () => {
+    const amid = { ...published(['IDLE', 20], ['OFF', 0], ['IDLE', 10]), settledUntil: null };
+    const request = need({ ...amid, unreadFrom: at(5) }, 21, 1, null, { state: 'OFF' });
+    expect(request).toMatchObject({ from: at(-10), missingFrom: at(5) });
+    expect(request).not.toHaveProperty('historyFrom');
+  });
+
+  it('is no history where the process died once periods before 30 days were given up', () => {
+    const months = published(['IDLE', -60 * 24 * 60], ['OFF', -50 * 24 * 60]);
+    const before = { ...months, settledUntil: null, unreadFrom: at(-60 * 24 * 60) };
+    const reading = readingOf('OFF', 1, 10);
+    const logged = entriesOf(['OFF', -30 * 24 * 60, 5], ['IDLE', 5, 9], ['OFF', 9, 10]);
+    const log = { from: at(10) - 30 * DAY, entries: logged };
+    const context = { now: at(11), staleAfterSeconds: 300, settleSeconds: 300 };
+    const result = { kind: 'reading', reading, log } as const;
+    const { events } = deriveStateChanges(MACHINE, before, result, context);
+    expect(events.length).toBeGreaterThan(1);
+    expect(need(events[0]!.after, 10, 1, null)).not.toHaveProperty('historyFrom');
   });
 
   it('is the present state alone of a machine never seen before', () => {

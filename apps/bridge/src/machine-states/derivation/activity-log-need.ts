@@ -50,23 +50,24 @@ export function activityLogNeed(
   earlier: EarlierPolls,
   context: LogNeedContext,
 ): LogRequest | null {
-  const oldest = tracked?.periods[0];
-  if (tracked === undefined || oldest === undefined) {
+  if (tracked === undefined || tracked.periods.length === 0) {
     return forFirstPeriods(tracked?.lostSince ?? null, reading, context);
   }
   if (isOlderThanKnown(tracked, reading)) return null;
   const purpose = purposeOf(tracked, reading, earlier, context);
   if (purpose === null) return null;
   const to = Math.max(context.now, reading.lastUpdateTime);
-  const missingFrom = tracked.unreadFrom ?? tracked.lastUpdateTime ?? oldest.startTime;
-  if (settledUntil(tracked) === -Infinity && missingFrom < oldest.startTime) {
+  // Where the process died amid corrections, the first need not be the oldest.
+  const oldest = Math.min(...tracked.periods.map(({ startTime }) => startTime));
+  const missingFrom = tracked.unreadFrom ?? tracked.lastUpdateTime ?? oldest;
+  if (settledUntil(tracked) === -Infinity && missingFrom < oldest) {
     // The history before the first period is still to be read.
     const from = Math.max(0, missingFrom - MARGIN_SECONDS);
     return { from, to, purpose, missingFrom, historyFrom: missingFrom };
   }
   // The service may have revised the minute that the machine was first seen in: then the present state began before.
   const isSettled = settledUntil(tracked) !== -Infinity;
-  const start = Math.min(oldest.startTime, isSettled ? Infinity : durationStart(reading));
+  const start = Math.min(oldest, isSettled ? Infinity : durationStart(reading));
   const [wanted, possible] = [start - MARGIN_SECONDS, to - LONGEST_WINDOW_SECONDS];
   const request = { from: Math.max(wanted, possible), to, purpose, missingFrom };
   return wanted < possible && missingFrom < possible

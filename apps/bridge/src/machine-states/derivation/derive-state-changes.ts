@@ -7,7 +7,7 @@ import {
   settledPart,
   unreadAfter,
 } from './activity-log.js';
-import { historyEdge, periodsToPublish } from './periods.js';
+import { historyEdge, type LogUpToReading, periodsToPublish } from './periods.js';
 import {
   type Detection,
   observationLost,
@@ -112,6 +112,9 @@ function afterReading(
     const final = finalUntil(reading, context);
     const settledTime = settledPart(final, segments);
     const toPublish = periodsToPublish(tracked, reading, { log, segments, settledTime });
+    const { before, chain } = toPublish;
+    // What began before the log that can be read is as good as settled.
+    if (before !== null) next = settled(next, before.startTime);
     const nextDetection = detections(now, log?.truncatedBefore ?? historyEdge(toPublish, log));
     if (isFresh && next.observation !== 'ok') {
       add(observationRestored(next, reading.lastUpdateTime, nextDetection()));
@@ -121,28 +124,34 @@ function afterReading(
       log === null && unreadFrom !== null
         ? (context.mostUnreadPeriods ?? mostUnreadPeriods(1))
         : Math.max(MOST_PERIODS, tracked.periods.length);
-    const { before, chain } = toPublish;
     for (const event of publishChain(next, before, chain, nextDetection, most)) add(event);
     if (log !== null) {
       const unread = unreadAfter(reading, segments, final, log.startBefore);
-      next = { ...next, unreadFrom: stillUnread(next, unread, log) };
+      next = { ...next, unreadFrom: stillUnread(next, unread, { log, segments, settledTime }) };
     }
     next = settled(next, settledTime);
+    if (next.observation === 'ok') next = { ...next, lostSince: null };
   }
   next = { ...next, lastUpdateTime };
   if (!isFresh && isNewLoss(next.observation, 'stale')) add(observationLost(next, 'stale', now));
   return { events, next };
 }
 
-/** Before the first period nothing is missing but the history that is wanted. */
+/** Before the first period nothing is missing but the history that is wanted; it is published once it is settled. */
 function stillUnread(
   { periods }: TrackedMachine,
   unreadFrom: number | null,
-  { historyFrom }: ActivityLog,
+  { log, segments, settledTime }: LogUpToReading,
 ): number | null {
-  return unreadFrom === null
-    ? null
-    : Math.max(unreadFrom, historyFrom ?? periods[0]?.startTime ?? unreadFrom);
+  const [first, historyFrom] = [periods[0]?.startTime ?? -Infinity, log?.historyFrom];
+  if (
+    historyFrom !== undefined &&
+    settledTime < first &&
+    segments.some(({ startTime, endTime }) => startTime < first && endTime > historyFrom)
+  ) {
+    return historyFrom;
+  }
+  return unreadFrom === null ? null : Math.max(unreadFrom, historyFrom ?? first);
 }
 
 /** The first event after a gap that was too long says so; the others follow from it. */

@@ -1,3 +1,4 @@
+import { isUnseen } from './activity-log.js';
 import type { Period, PublishedPeriod } from './tracked-machine.js';
 
 /** A period as it is now, and as it was published, if it was. */
@@ -34,13 +35,30 @@ export function periodChain(
   const newsAt = aligned.findLastIndex(({ published }) => published !== null) + 1;
   const agreedUntil = whereLogEnds(aligned, newsAt, before, settledTime);
   const agreed = asLogged(aligned, before).slice(0, agreedUntil);
-  const kept = aligned
+  const kept: ChainedPeriod[] = aligned
     .slice(agreedUntil, newsAt)
     .flatMap(({ published }) => (published === null ? [] : [{ published, period: published }]));
+  const [first] = kept;
+  if (log !== null && first !== undefined && agreed.at(-1)?.published === null) {
+    const next = aligned.slice(agreedUntil).find(({ logged }) => logged !== null)?.logged;
+    const period = { ...first.period, previousEndTime: endBefore(first.period, next, log.until) };
+    kept[0] = { ...first, period };
+  }
   const news = aligned
     .slice(newsAt)
     .flatMap(({ logged }) => (logged === null ? [] : [{ published: null, period: logged }]));
   return [...agreed, ...kept, ...news];
+}
+
+/** Where what is new before a published period ended, as the log has it, if that is not where the period began. */
+function endBefore(
+  { startTime }: Period,
+  next: Period | null | undefined,
+  loggedUntil: number,
+): number | null {
+  if (next == null) return isUnseen(loggedUntil, startTime) ? loggedUntil : null;
+  const { previousEndTime } = next;
+  return previousEndTime !== null && previousEndTime < startTime ? previousEndTime : null;
 }
 
 /**

@@ -12,6 +12,7 @@ import {
 } from './activity-log.js';
 import { type ChainedPeriod, type LoggedPeriods, periodChain } from './period-chain.js';
 import {
+  currentPeriod,
   type Period,
   type PublishedPeriod,
   settledUntil,
@@ -68,8 +69,10 @@ function periodsAfter(
   const [latest, lastLogged] = [chain.at(-1), segments.at(-1)];
   const latestPeriod = latest?.period ?? before;
   if (latestPeriod === null) return { before, chain };
+  // Of what the log has in place of the state that was seen, nothing was seen.
+  const isAsSeen = latestPeriod.state === currentPeriod(tracked)?.state;
   const seenUntil = Math.max(
-    tracked.lastUpdateTime ?? tracked.unreadFrom ?? reading.lastUpdateTime,
+    isAsSeen ? (tracked.lastUpdateTime ?? tracked.unreadFrom ?? reading.lastUpdateTime) : 0,
     lastLogged?.endTime ?? 0,
   );
   const settled = Math.max(

@@ -78,7 +78,7 @@ export function observationRestored(
   const lostSince = tracked.lostSince ?? lastUpdateTime;
   const restoredAt = Math.max(lastUpdateTime, lostSince);
   return sequenced(
-    { ...tracked, observation: 'ok', lostSince: null },
+    { ...tracked, observation: 'ok', lostSince },
     { id: observationEventId(tracked, 'ok'), time: restoredAt },
     {
       type: STATE_EVENT_TYPES.observationRestored,

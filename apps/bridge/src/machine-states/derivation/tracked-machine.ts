@@ -44,7 +44,7 @@ export interface TrackedMachine {
   /** Epoch seconds from which periods may be missing until the log has been read; null while nothing is. */
   unreadFrom: number | null;
   observation: Observation;
-  /** Epoch seconds from which nothing is known; null while the machine is observed. */
+  /** Epoch seconds from which nothing is known; null once the machine is observed and what was missed is published. */
   lostSince: number | null;
   /** Update time of the latest reading, in epoch seconds; not stored anew for its own sake. */
   lastUpdateTime: number | null;

@@ -214,13 +214,16 @@ export class PartitionWatch {
   }
 }
 
-/** A machine that was observed when its record was written has been observed ever since, or it would say so. */
+/**
+ * A machine that was observed when its record was written has been observed ever since, or it would say so. Where the
+ * process died while it published what a loss had missed, that was not observed.
+ */
 export function asSeenUntil(
   tracked: TrackedMachine | undefined,
   seenUntil: number | null,
 ): TrackedMachine | undefined {
-  if (tracked?.observation !== 'ok' || tracked.lastUpdateTime === null || seenUntil === null) {
-    return tracked;
-  }
-  return { ...tracked, lastUpdateTime: Math.max(tracked.lastUpdateTime, seenUntil) };
+  if (tracked?.observation !== 'ok' || tracked.lostSince !== null) return tracked;
+  const { lastUpdateTime } = tracked;
+  if (lastUpdateTime === null || seenUntil === null) return tracked;
+  return { ...tracked, lastUpdateTime: Math.max(lastUpdateTime, seenUntil) };
 }

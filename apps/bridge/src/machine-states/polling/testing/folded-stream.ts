@@ -1,4 +1,5 @@
-import { STATE_EVENT_TYPES, type StateChanged } from '#libs/contracts';
+import type { ActivityLogEntry, MachineStateReading } from '#libs/cloud-client';
+import { type MachineState, STATE_EVENT_TYPES, type StateChanged } from '#libs/contracts';
 import type { SequencedEvent } from '../../derivation/state-events.js';
 import { MINUTE, timeOf, type Timeline } from './simulated-service.js';
 
@@ -49,7 +50,37 @@ export function lastingTimeline(versions: readonly StateChanged[], minutes: numb
   return timeline;
 }
 
-function inOrder(versions: readonly StateChanged[]): StateChanged[] {
+/** As far as a start may be off, and a poll that fails. */
+const TOLERATED_MINUTES = 3;
+
+/** The states that the service has answered for each minute, be it as present, by their duration or in the log. */
+export class VouchedStates {
+  private readonly states = new Map<number, Set<MachineState>>();
+
+  take(readings: readonly MachineStateReading[], entries: readonly ActivityLogEntry[]): void {
+    for (const { state, durationInMinutes, lastUpdateTime } of readings) {
+      this.add(state, lastUpdateTime - durationInMinutes * MINUTE, lastUpdateTime);
+    }
+    for (const { state, startTime, endTime } of entries) this.add(state, startTime, endTime);
+  }
+
+  /** Minutes that are booked for a state that nobody vouches for. */
+  invented(booked: Timeline): [minute: number, state: MachineState | null][] {
+    return [...booked.entries()].filter(
+      ([minute, state]) => state !== null && this.states.get(minute)?.has(state) !== true,
+    );
+  }
+
+  private add(state: MachineState, startTime: number, endTime: number): void {
+    const [first, last] = [minuteOf(startTime), minuteOf(endTime)];
+    for (let at = first - TOLERATED_MINUTES; at <= last + TOLERATED_MINUTES; at += 1) {
+      const states = this.states.get(at) ?? new Set();
+      this.states.set(at, states.add(state));
+    }
+  }
+}
+
+export function inOrder(versions: readonly StateChanged[]): StateChanged[] {
   return [...versions].sort((a, b) => a.startTime - b.startTime);
 }
 

@@ -83,7 +83,7 @@ export class SimulatedService {
 
   /** What it makes of the minutes up to `minute + lead` once it has calculated `minute`. */
   private known(minute: number, lead = 0): Timeline {
-    const known = this.truth.slice(0, minute + lead + 1);
+    const known = this.truth.slice(0, Math.max(0, minute + lead + 1));
     const latest = minute + Math.max(lead, 0);
     for (const mistake of this.mistakes) {
       const isStanding = latest < mistake.minute + mistake.minutes;

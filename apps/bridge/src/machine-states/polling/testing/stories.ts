@@ -60,14 +60,15 @@ export const steps = fc.array(
     isAfterRestart: fc.integer({ min: 0, max: 9 }).map((die) => die === 9),
     state: fc.oneof(
       { weight: 12, arbitrary: fc.constant('answers' as const) },
-      fc.constantFrom('fails' as const, 'noData' as const, 'isOutdated' as const),
+      fc.constantFrom('fails' as const, 'noData' as const, 'removed' as const),
+      fc.integer({ min: 1, max: 40 }),
     ),
     log: fc.oneof(
       { weight: 8, arbitrary: fc.constant('answers' as const) },
       { weight: 2, arbitrary: fc.constant('fails' as const) },
       fc.constantFrom<LogConduct>('forbidden', 'notFound', 'noData', 'empty'),
     ),
-    diesAfter: fc.oneof({ weight: 9, arbitrary: fc.constant(null) }, fc.nat(3)),
+    diesAfter: fc.oneof({ weight: 5, arbitrary: fc.constant(null) }, fc.nat(3)),
   }),
   { maxLength: 60, size: 'max' },
 );
@@ -90,6 +91,7 @@ const options: fc.Arbitrary<WatchOptions> = fc.record({
   backfillOnFirstStartSeconds: fc.constantFrom(0, 0, 1800, 7200),
   clockAheadSeconds: fc.constantFrom(60, 600, -240),
   staleAfterSeconds: fc.constantFrom(300, 900, 86_400),
+  isAmongOthers: fc.boolean(),
 });
 
 /** The last poll, by a new process, of a service that says all. */

@@ -26,7 +26,8 @@ export type LogConduct = 'answers' | 'fails' | 'forbidden' | 'notFound' | 'noDat
 /** How the service answers one poll, and what becomes of the process. */
 export interface Poll extends Conditions {
   isAfterRestart: boolean;
-  state: 'answers' | 'fails' | 'noData' | 'isOutdated';
+  /** A number is by how many minutes a replica lags that answers; a `removed` machine has gone from the directory. */
+  state: 'answers' | 'fails' | 'noData' | 'removed' | number;
   log: LogConduct;
   /** The process dies once so many of the events are committed. */
   diesAfter: number | null;
@@ -37,16 +38,16 @@ export interface WatchOptions {
   /** How far our clock is ahead of the service's, in seconds. */
   clockAheadSeconds?: number;
   staleAfterSeconds?: number;
+  /** Whether the partition has other machines, which are observed all the time. */
+  isAmongOthers?: boolean;
 }
-
-/** How far a replica lags. */
-const OUTDATED_MINUTES = 7;
 
 /** A machine that the real {@link MachineWatch} watches, over restarts; what it publishes is kept here. */
 export class WatchedMachine {
   readonly events: SequencedEvent[] = [];
   /** What the service has answered. */
   readonly readings: MachineStateReading[] = [];
+  readonly logEntries: ActivityLogEntry[] = [];
   logReads = 0;
   latestUpdateTime = 0;
   private readonly clock = new ManualClock();
@@ -101,21 +102,27 @@ export class WatchedMachine {
     this.clock.set(this.service.updateTime(poll.minute) + (this.options.clockAheadSeconds ?? 60));
     const published = await this.turn();
     const again = await this.turn();
-    this.keepSeenUntil();
+    this.keepSeenUntil(poll);
     return { published, again };
   }
 
-  private keepSeenUntil(): void {
+  private keepSeenUntil({ minute }: Poll): void {
+    const { isAmongOthers } = this.options;
     const now = this.clock.nowSeconds();
     if (now - this.seenUntilWrittenAt < this.context.settings.polling.staleAfterSeconds) return;
-    if (this.watch.observation === 'ok') this.seenUntil = this.watch.updatedAt;
+    const mine = this.watch.observation === 'ok' ? this.watch.updatedAt : null;
+    const others = isAmongOthers === true ? this.service.updateTime(minute) : null;
+    const earliest = Math.min(mine ?? Infinity, others ?? Infinity);
+    if (earliest !== Infinity) this.seenUntil = earliest;
     this.seenUntilWrittenAt = now;
   }
 
   private async turn(): Promise<SequencedEvent[]> {
     const before = this.events.length;
     try {
+      if (this.current?.state === 'removed') this.watch.leave();
       await (await this.watch.poll()).conclude();
+      if (this.watch.hasEnded) this.watch = this.started();
     } catch (error) {
       if (!(error instanceof Crash)) throw error;
       this.watch = this.started();
@@ -153,7 +160,7 @@ export class WatchedMachine {
     const { current } = this;
     if (current === undefined || current.state === 'fails') return FAILED;
     if (current.state === 'noData') return { kind: 'noData' };
-    const behind = current.state === 'isOutdated' ? OUTDATED_MINUTES : 0;
+    const behind = typeof current.state === 'number' ? current.state : 0;
     const minute = Math.max(0, current.minute - behind);
     const reading = this.service.reading({ ...current, minute });
     if (reading === null) return { kind: 'noData' };
@@ -183,8 +190,10 @@ export class WatchedMachine {
       case 'empty':
         return { kind: 'data', data: [] };
       case 'answers': {
-        const data = this.service.log(startTime, this.current);
-        return { kind: 'data', data: data.filter((entry) => entry.startTime < endTime) };
+        const entries = this.service.log(startTime, this.current);
+        const data = entries.filter((entry) => entry.startTime < endTime);
+        this.logEntries.push(...data);
+        return { kind: 'data', data };
       }
     }
   }
