@@ -17,6 +17,7 @@ import { eventually } from './testing/wait.js';
 interface BrokerClass {
   prototype: {
     produce: (request: { topicData: readonly { topic: string }[] }) => Promise<unknown>;
+    txnOffsetCommit: () => Promise<unknown>;
   };
 }
 const Broker = createRequire(import.meta.url)('kafkajs/src/broker/index.js') as BrokerClass;
@@ -353,6 +354,26 @@ describe('PartitionTransactions', () => {
     expect(failures).toBe(1);
     await untilWritten('dead-letters', ['whole']);
     await untilCommitted(1);
+  });
+
+  it('pauses between tries of an offset alone that is not committed, and says so', async () => {
+    const owner = new Owner();
+    await owner.takes(1);
+    const { txnOffsetCommit } = Broker.prototype;
+    let tries = 0;
+    Broker.prototype.txnOffsetCommit = () => {
+      tries += 1;
+      return Promise.reject(new TypeError('of undefined'));
+    };
+    try {
+      owner.progress.recordEnded({ offset: 0, bytes: 1 }, 'finished');
+      await eventually('it says so', () => owner.transactions.problem !== undefined);
+    } finally {
+      Broker.prototype.txnOffsetCommit = txnOffsetCommit;
+    }
+    expect(tries).toBeLessThan(30);
+    await untilCommitted(1);
+    await eventually('it works again', () => owner.transactions.problem === undefined);
   });
 
   /** Of the dead letters; returns once the broker goes by it. */

@@ -83,6 +83,9 @@ export class PartitionTransactions {
   /** Callers that wait for all entries: while there are any, no transaction lingers. */
   private readonly whenIdle: (() => void)[] = [];
   private readonly opening = new ConsecutiveFailures();
+  /** Commits of an offset alone, where no topic is at fault. */
+  private readonly offsetCommits = new ConsecutiveFailures();
+  private offsetNotBeforeMs = -Infinity;
   private resolveFenced: () => void = () => undefined;
   /** Resolves once the transactions of earlier writers are committed or aborted, or when the partition is revoked. */
   readonly fenced = new Promise<void>((resolve) => (this.resolveFenced = resolve));
@@ -101,7 +104,8 @@ export class PartitionTransactions {
 
   /** Why nothing can be committed at all for a while now, in words. */
   get problem(): string | undefined {
-    return this.opening.problem(realNowMs());
+    const nowMs = realNowMs();
+    return this.opening.problem(nowMs) ?? this.offsetCommits.problem(nowMs);
   }
 
   addToTransaction(entry: TransactionEntry): void {
@@ -169,7 +173,7 @@ export class PartitionTransactions {
     try {
       // A broker that does not answer must not hold up the close of the partition.
       await abortable(writer.fenceEarlierWriters(), signal);
-      // a session that has ended meanwhile: a later owner may have been fenced, and its results must stand
+      // If the session has ended meanwhile, a later owner may have been fenced, and its results must stand.
       if (!mayFence()) return;
       this.resolveFenced();
       const left = await abortable(committedOffsets.fetchProgress(topic, partition), signal);
@@ -195,7 +199,8 @@ export class PartitionTransactions {
       const dueMs = lingers ? Math.max(firstMs + LINGER_MS, intervalEndMs) : firstMs;
       if (dueMs <= nowMs) return true;
       if (firstMs > nowMs) this.resolveIdle();
-      if (firstMs === Infinity && this.hasMoved()) return true;
+      const mayMove = firstMs === Infinity && this.offsetNotBeforeMs <= nowMs;
+      if (mayMove && this.hasMoved()) return true;
       await this.sleep(Math.min(dueMs - nowMs, LOOK_MS));
     }
     return false;
@@ -233,6 +238,7 @@ export class PartitionTransactions {
     }
     this.uncertain = undefined;
     if (place !== undefined) {
+      this.offsetCommits.succeeded();
       this.committedTo = place.offset;
       this.listener.offsetCommitted(place.offset);
     }
@@ -287,8 +293,14 @@ export class PartitionTransactions {
     const suspects =
       refusal?.topic === undefined ? this.options.health.suspects(this, topics) : [refusal.topic];
     const why = describeKafkaFailure(error, { right: 'Write', topics: suspects });
-    const attempt = this.options.health.writeFailed(this, topics, suspects, why);
-    this.waiting.transactionFailed(entries, realNowMs() + backOffMs(attempt, TOPIC_BACK_OFF));
+    const nowMs = realNowMs();
+    const attempt =
+      entries.length === 0
+        ? this.offsetCommits.failed(nowMs, why)
+        : this.options.health.writeFailed(this, topics, suspects, why);
+    const untilMs = nowMs + backOffMs(attempt, TOPIC_BACK_OFF);
+    if (entries.length === 0) this.offsetNotBeforeMs = untilMs;
+    else this.waiting.transactionFailed(entries, untilMs);
     this.logger.warn({
       msg: 'not committed, will try again',
       ...{ topic, partition, topics: suspects, attempt, error: why },

@@ -171,14 +171,6 @@ describe('PendingEntries', () => {
     expect(offsetsTaken()).toEqual([1, 7, 3]);
   });
 
-  it('takes all together where the offset alone was not committed: no topic is at fault', () => {
-    waiting.transactionFailed([], 100);
-    waiting.addEntry(entry(1), 0);
-    expect(waiting.mayGoSooner).toBe(false);
-    waiting.addEntry(entry(2, { topics: [DEAD_LETTERS] }), 0);
-    expect(offsetsTaken()).toEqual([1, 2]);
-  });
-
   it('searches the one at fault by halves, and goes on with all once something is committed', () => {
     for (const offset of [1, 2, 3, 4]) waiting.addEntry(entry(offset), 0);
     const { entries } = waiting.takeForTransaction(0);

@@ -161,8 +161,6 @@ export class PendingEntries {
    * that go as a whole it is the one of their ends.
    */
   transactionFailed(entries: readonly TransactionEntry[], untilMs: number): void {
-    // of an offset alone: no topic is at fault, and none would be committed that lets all go together again
-    if (entries.length === 0) return;
     const areWhole = this.failing !== undefined && new Set(entries.map(topicSetOf)).size > 1;
     const ends = areWhole ? entries.filter(({ isLast }) => isLast) : entries;
     this.failing ??= new Map();
