@@ -168,10 +168,12 @@ describe('LaneQueue', () => {
     });
 
     it('by an eighth of those that fail, where it is one of them when it is forgiven', () => {
-      queue = queueOf(16);
+      queue = queueOf(200);
       const failing = Array.from({ length: 16 }, (_, number) => `m${number}`);
       add(...failing);
+      add(...Array.from({ length: 100 }, (_, number) => `gone${number}`));
       for (const each of queue.takeBatch(0)) queue.putBack(each, 'failed', 10);
+      queue.removeWaiting(({ machineId }) => machineId.startsWith('gone'));
       queue.liftBatchLimits();
       add('other', 'another');
       expect(idsOf(queue.takeBatch(10))).toEqual(['other', 'another']);

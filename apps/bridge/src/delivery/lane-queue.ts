@@ -168,13 +168,13 @@ export class LaneQueue<T extends LaneEntry> {
    * of them in a call at the most until it goes well: one that is still at fault would hold up all of them again.
    */
   liftBatchLimits(): void {
+    for (const machineId of this.idleSuspects) this.lanes.delete(machineId);
+    this.idleSuspects.clear();
     const failing = [...this.lanes.values()].filter(({ hasFailed }) => hasFailed);
     const limit = partOf(Math.min(failing.length, this.limits.maxMachines), SHARE);
     for (const lane of this.lanes.values()) {
       lane.batchLimit = lane.hasFailed ? Math.max(lane.batchLimit, limit) : NO_BATCH_LIMIT;
     }
-    for (const machineId of this.idleSuspects) this.lanes.delete(machineId);
-    this.idleSuspects.clear();
     for (const lane of [...this.ready].filter(({ hasFailed }) => hasFailed)) {
       this.ready.delete(lane);
       this.ready.add(lane);
