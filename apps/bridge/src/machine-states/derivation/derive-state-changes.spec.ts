@@ -109,6 +109,22 @@ describe('deriveStateChanges', () => {
     expect(next).toMatchObject({ observation: 'ok', lostSince: null, sequence: 3 });
   });
 
+  it('reports a loss no earlier than the latest period, though the process died amid what one before had missed', () => {
+    const [idleAt, lastUpdateTime] = [T0 + 1800, T0 + 3600];
+    const reading = { state: 'OFF', durationInMinutes: 0, lastUpdateTime } as const;
+    const entries = [
+      { state: 'OPERATING', startTime: T0 - 600, endTime: idleAt } as const,
+      { state: 'IDLE', startTime: idleAt, endTime: lastUpdateTime } as const,
+    ];
+    const result = { kind: 'reading', reading, log: { from: T0 - 1200, entries } } as const;
+    const context = { now: T0 + 3660, staleAfterSeconds: 300, settleSeconds: 300 };
+    const { events } = deriveStateChanges(MACHINE, withoutData(), result, context);
+    const amid = events.at(-2)?.after;
+    expect(amid).toMatchObject({ observation: 'ok', periods: [{}, { state: 'IDLE' }] });
+    const again = poll(amid, 3720, lost('noData'));
+    expect(again.events).toMatchObject([{ data: { since: idleAt, lastState: 'IDLE' } }]);
+  });
+
   it('reports a machine whose latest update is too old as stale, and its return', () => {
     const stale = poll(observed(), 301, operating(T0));
     expect(stale.events).toMatchObject([{ data: { reason: 'stale', since: T0 } }]);

@@ -69,7 +69,7 @@ function periodsAfter(
   const [latest, lastLogged] = [chain.at(-1), segments.at(-1)];
   const latestPeriod = latest?.period ?? before;
   if (latestPeriod === null) return { before, chain };
-  // Of what the log has in place of the state that was seen, nothing was seen.
+  // The log may have replaced the state that was seen; what it has in its place was not seen.
   const isAsSeen = latestPeriod.state === currentPeriod(tracked)?.state;
   const seenUntil = Math.max(
     isAsSeen ? (tracked.lastUpdateTime ?? tracked.unreadFrom ?? reading.lastUpdateTime) : 0,

@@ -57,8 +57,11 @@ export function observationLost(
   detectedAt: number,
 ): SequencedEvent {
   const { machineId, factoryId } = tracked;
-  const since = tracked.lostSince ?? tracked.lastUpdateTime ?? detectedAt;
-  const lastState = currentPeriod(tracked)?.state ?? null;
+  const latest = currentPeriod(tracked);
+  const known = tracked.lostSince ?? tracked.lastUpdateTime ?? detectedAt;
+  // Where the process died amid what an earlier loss had missed, that is still the time of this loss.
+  const since = Math.max(known, latest?.startTime ?? known);
+  const lastState = latest?.state ?? null;
   return sequenced(
     { ...tracked, observation: reason, lostSince: since },
     { id: observationEventId(tracked, reason), time: since },

@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { type MachineState, STATE_EVENT_TYPES, type StateChanged } from '#libs/contracts';
+import { START_TOLERANCE_SECONDS } from '../derivation/activity-log.js';
 import {
   bookedTimeline,
   inOrder,
@@ -152,7 +153,9 @@ describe('the published stream', () => {
           // Of a machine that a replica restores, it is known to STALE_AFTER_SECONDS until when it was seen.
           const isReplica = typeof poll.state === 'number' && story.options.isAmongOthers === true;
           const state = isReplica ? 'answers' : poll.state;
-          await machine.poll({ ...poll, logLead, state, log: unreadLog ?? poll.log });
+          // Amid what a log that lags has, it is not known which of the states were seen: not of fewer than 200 events.
+          const diesAfter = unreadLog === null ? null : poll.diesAfter;
+          await machine.poll({ ...poll, logLead, state, diesAfter, log: unreadLog ?? poll.log });
           vouched.take(machine.readings.splice(0), machine.logEntries.splice(0));
           const booked = bookedTimeline(latestVersions(machine.events), story.timeline.length);
           expect(vouched.invented(booked)).toEqual([]);
@@ -175,7 +178,8 @@ describe('the published stream', () => {
         const isLost = first.type === STATE_EVENT_TYPES.observationLost;
         if (!isLost && backfillOnFirstStartSeconds === 0) return;
         const wanted = detectedAt - (isLost ? 0 : backfillOnFirstStartSeconds);
-        const from = Math.max(0, minuteOf(wanted) + 1);
+        // so much later the log may have the first start
+        const from = Math.max(0, minuteOf(wanted + START_TOLERANCE_SECONDS));
         const whole = wholeTimeline(latestVersions(machine.events), timeline.length);
         expect(whole.slice(from)).toEqual(timeline.slice(from));
       }),
@@ -190,12 +194,15 @@ describe('the published stream', () => {
         for (const poll of story.polls) await machine.poll(poll);
         const { events, record } = machine;
         const rows = inOrder(latestVersions(events));
-        const latest = rows.at(-1);
-        expect(record).toMatchObject({ startTime: latest?.startTime, sequence: events.length });
-        const starts = new Set(rows.map(({ state, startTime }) => `${state} ${startTime}`));
-        for (const { previousState, previousStartTime } of rows) {
-          if (previousState === null) continue;
-          expect(starts).toContain(`${previousState} ${previousStartTime}`);
+        const { state, startTime } = rows.at(-1) ?? {};
+        expect(record).toMatchObject({ state, startTime, sequence: events.length });
+        // one that has become one with the row before it is no row any more
+        const standing = rows.filter(
+          (it) => it.state !== it.previousState || it.startTime !== it.previousStartTime,
+        );
+        for (const [at, { previousState, previousStartTime }] of standing.entries()) {
+          const before = standing[at - 1] ?? { state: null, startTime: null };
+          expect(before).toMatchObject({ state: previousState, startTime: previousStartTime });
         }
       }),
       { numRuns: RUNS },
