@@ -179,11 +179,11 @@ function bodyOf(event: JsonObject, contentType: string): Parsed<Buffer> {
   if (data === undefined) return rejected('invalid-message', 'CloudEvent carries no data');
   // in JSON content a string stays a JSON string; in any other content it is the document itself
   const isText = typeof data === 'string' && !isJsonType(mediaType(contentType));
-  const body = isText ? Buffer.from(markedAsUtf8(data), 'utf8') : writeJson(data);
+  const body = isText ? markedAsUtf8(data) : writeJson(data);
   if (body === undefined) {
     return rejected('invalid-message', 'CloudEvent data holds a number that is too large');
   }
-  return parsed(body);
+  return parsed(Buffer.from(body, 'utf8'));
 }
 
 /**

@@ -59,9 +59,9 @@ export function readJson(body: Buffer): Parsed<unknown> {
  * What {@link readJson} has read, as JSON; undefined where it holds a number that JavaScript reads as infinite, such as
  * 1e400. JSON.stringify makes null of it, and null counts as a field that is not there.
  */
-export function writeJson(value: unknown): Buffer | undefined {
+export function writeJson(value: unknown): string | undefined {
   const text = JSON.stringify(value);
-  return text.includes('null') && holdsInfinity(value) ? undefined : Buffer.from(text, 'utf8');
+  return text.includes('null') && holdsInfinity(value) ? undefined : text;
 }
 
 function holdsInfinity(value: unknown): boolean {

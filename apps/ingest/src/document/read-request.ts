@@ -119,7 +119,7 @@ function readBatch(
     if (value === undefined) {
       return rejected('invalid-message', `event ${index}: it holds a number that is too large`);
     }
-    messages.push(structured(topic.value, event as Event, headers, value));
+    messages.push(structured(topic.value, event as Event, headers, Buffer.from(value)));
   }
   return parsed({ messages, isBatch: true });
 }

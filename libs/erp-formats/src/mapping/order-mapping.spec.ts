@@ -68,6 +68,13 @@ describe('a mapping', () => {
     });
   });
 
+  it('refuses a document with a number that JavaScript reads as infinite, which would count as absent', async () => {
+    const job = JSON.stringify({ job: JOB }).replace('true', '1e400');
+    expect(refusal(await read(EXPRESSION, job))).toContain(
+      'invalid-message: mapping acme: a number',
+    );
+  });
+
   it('sees XML as objects', async () => {
     const xml = '<a:jobs><job no="1">x<id>0010</id></job><job/><__proto__>y</__proto__></a:jobs>';
     const root = readXml(Buffer.from(xml));

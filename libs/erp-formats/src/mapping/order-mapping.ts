@@ -8,6 +8,7 @@ import {
   parseOrderMessage,
   rejected,
   TOPICS,
+  writeJson,
 } from '#libs/contracts';
 import type {
   DocumentContent,
@@ -155,7 +156,10 @@ async function readMapped(
   if (!content.ok) return content;
   const { contentType, recordedAt = null } = document;
   const variables = { contentType, topic: topicOf(document), recordedAt, timeZone };
-  const input = JSON.stringify(plainValue(content.value));
+  const input = writeJson(plainValue(content.value));
+  if (input === undefined) {
+    return rejected('invalid-message', `mapping ${name}: a number of the document is too large`);
+  }
   const evaluation = await expressions.evaluate({ expression, input, variables });
   if (evaluation.ok) return readResult(name, JSON.parse(evaluation.json ?? 'null'));
   return rejected('invalid-message', `mapping ${name}: ${evaluation.fault}`);
