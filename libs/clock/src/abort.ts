@@ -71,15 +71,15 @@ function isAmong(tasks: readonly Task[], task: Task): boolean {
   return tasks[task.place] === task;
 }
 
-/** Of others, until it is released. */
+/** A signal that follows others until it is released. */
 interface CompositeSignal {
   signal: AbortSignal;
   release: () => void;
 }
 
 /**
- * A signal that aborts with the first of others. With Node 20 each that `AbortSignal.any` makes leaves 60 bytes at these,
- * for as long as they live, such as a partition is assigned.
+ * A signal that aborts with the first of others. With Node 20, each signal of `AbortSignal.any` leaves 60 bytes at those
+ * that it follows, and one of a partition lives for as long as that is assigned.
  */
 export function whenAnyAborts(...signals: readonly AbortSignal[]): CompositeSignal {
   const any = new AbortController();

@@ -135,7 +135,7 @@ function submissionOf(
   };
 }
 
-/** In any spelling, such as `dryRun`, where there are several in one of them: what is tried out must not be written. */
+/** Whether any spelling of the parameter, such as `dryRun`, asks for it: what is tried out must not be written. */
 function isDryRun(query: Query): boolean {
   return Object.entries(query).some(
     ([name, value]) => /^dry[-_]?run$/i.test(name) && value !== 'false',

@@ -100,7 +100,7 @@ export async function deleteCommitted(
   await withAdmin(kafka, async (admin) => {
     const spans = requireLeaders(await committedSpans(admin, groupId, [topic]));
     const partitions = spans.map(({ partition, from, until, committed = -1 }) => {
-      // beyond the end it is of a log that was there before
+      // a committed offset beyond the end is of a former log
       return { partition, offset: String(committed > until ? from : Math.max(from, committed)) };
     });
     try {

@@ -112,8 +112,6 @@ describe('a partition of state while Kafka says nothing', () => {
 });
 
 describe('a partition of state whose keys are shared out over more partitions', () => {
-  Logger.overrideLogger(false);
-
   it('is owned by nobody under the former number, where it has grown while it was restored', async () => {
     const admin = {
       ...{ connect: () => Promise.resolve(), disconnect: () => Promise.resolve() },

@@ -237,7 +237,7 @@ export class KeyedStatePartition<V> {
     const { partition, partitions, options, writing } = this;
     const lost = this.closing.signal;
     const ending = AbortSignal.any([lost, this.outgrown.signal]);
-    // a holder waits for the signal to abort, which it would have done before
+    // A holder would wait for the signal to abort, which it has done already.
     if (ending.aborted) return undefined;
     const owned = new OwnedPartition(
       partition,
