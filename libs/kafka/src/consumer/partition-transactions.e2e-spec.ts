@@ -18,6 +18,7 @@ interface BrokerClass {
   prototype: {
     produce: (request: { topicData: readonly { topic: string }[] }) => Promise<unknown>;
     txnOffsetCommit: () => Promise<unknown>;
+    endTxn: (request: object) => Promise<unknown>;
   };
 }
 const Broker = createRequire(import.meta.url)('kafkajs/src/broker/index.js') as BrokerClass;
@@ -359,7 +360,7 @@ describe('PartitionTransactions', () => {
   it('pauses between tries of an offset alone that is not committed, and says so', async () => {
     const owner = new Owner();
     await owner.takes(1);
-    const { txnOffsetCommit } = Broker.prototype;
+    const { txnOffsetCommit, endTxn } = Broker.prototype;
     let tries = 0;
     Broker.prototype.txnOffsetCommit = () => {
       tries += 1;
@@ -372,8 +373,14 @@ describe('PartitionTransactions', () => {
       Broker.prototype.txnOffsetCommit = txnOffsetCommit;
     }
     expect(tries).toBeLessThan(30);
+    Broker.prototype.endTxn = async function (request) {
+      Broker.prototype.endTxn = endTxn;
+      await endTxn.call(this, request);
+      throw new TypeError('the answer is lost');
+    };
     await untilCommitted(1);
     await eventually('it works again', () => owner.transactions.problem === undefined);
+    expect(Broker.prototype.endTxn).toBe(endTxn);
   });
 
   /** Of the dead letters; returns once the broker goes by it. */

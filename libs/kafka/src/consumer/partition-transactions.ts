@@ -102,7 +102,7 @@ export class PartitionTransactions {
     this.living = this.live();
   }
 
-  /** Why nothing can be committed at all for a while now, in words. */
+  /** Why nothing, or no offset alone, can be committed for a while now, in words. */
   get problem(): string | undefined {
     const nowMs = realNowMs();
     return this.opening.problem(nowMs) ?? this.offsetCommits.problem(nowMs);
@@ -182,6 +182,8 @@ export class PartitionTransactions {
       this.committedTo = left?.begin ?? -1;
       if (!this.isProgressRead) this.listener.progressRead(left);
       this.isProgressRead = true;
+      // also where it was committed though its answer was lost
+      if (!this.hasMoved()) this.offsetCommits.succeeded();
       let goesOn = true;
       while (goesOn && (await this.untilDue())) goesOn = await this.writeNext(writer);
     } finally {
@@ -199,8 +201,7 @@ export class PartitionTransactions {
       const dueMs = lingers ? Math.max(firstMs + LINGER_MS, intervalEndMs) : firstMs;
       if (dueMs <= nowMs) return true;
       if (firstMs > nowMs) this.resolveIdle();
-      const mayMove = firstMs === Infinity && this.offsetNotBeforeMs <= nowMs;
-      if (mayMove && this.hasMoved()) return true;
+      if (firstMs === Infinity && this.mayMoveOffset()) return true;
       await this.sleep(Math.min(dueMs - nowMs, LOOK_MS));
     }
     return false;
@@ -222,10 +223,14 @@ export class PartitionTransactions {
     return offset > Math.max(this.committedTo, 0);
   }
 
+  private mayMoveOffset(): boolean {
+    return this.offsetNotBeforeMs <= realNowMs() && this.hasMoved();
+  }
+
   /** Returns whether to go on; otherwise the partition is fenced again. */
   private async writeNext(writer: TransactionalWriter): Promise<boolean> {
     const { entries, place } = this.waiting.takeForTransaction(realNowMs());
-    if (entries.length === 0 && !this.hasMoved()) return true;
+    if (entries.length === 0 && !this.mayMoveOffset()) return true;
     this.count += 1;
     const id = `${this.writerId}.${this.count}`;
     this.lastMs = realNowMs();

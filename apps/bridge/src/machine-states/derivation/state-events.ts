@@ -59,8 +59,8 @@ export function observationLost(
   const { machineId, factoryId } = tracked;
   const latest = currentPeriod(tracked);
   const known = tracked.lostSince ?? tracked.lastUpdateTime ?? detectedAt;
-  // Where the process died amid what an earlier loss had missed, that is still the time of this loss.
-  const since = Math.max(known, latest?.startTime ?? known);
+  // Where the process died amid what an earlier loss had missed, `lostSince` is of that one, and periods after it are known.
+  const since = Math.max(known, Math.min(latest?.startTime ?? known, detectedAt));
   const lastState = latest?.state ?? null;
   return sequenced(
     { ...tracked, observation: reason, lostSince: since },

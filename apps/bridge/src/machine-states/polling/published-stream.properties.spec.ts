@@ -153,7 +153,7 @@ describe('the published stream', () => {
           // Of a machine that a replica restores, it is known to STALE_AFTER_SECONDS until when it was seen.
           const isReplica = typeof poll.state === 'number' && story.options.isAmongOthers === true;
           const state = isReplica ? 'answers' : poll.state;
-          // Amid what a log that lags has, it is not known which of the states were seen: not of fewer than 200 events.
+          // Amid what a log that lags has, it is not known which of the states were seen. Up to 200 events go together.
           const diesAfter = unreadLog === null ? null : poll.diesAfter;
           await machine.poll({ ...poll, logLead, state, diesAfter, log: unreadLog ?? poll.log });
           vouched.take(machine.readings.splice(0), machine.logEntries.splice(0));
