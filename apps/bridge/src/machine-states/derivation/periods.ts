@@ -191,7 +191,8 @@ function presentAlone(
   const { state } = reading;
   const period = { state, previousEndTime: null };
   if (log === null || last?.state !== state) {
-    return { ...period, startTime: durationStart(reading), startTimeSource: 'duration' };
+    const startTime = Math.max(durationStart(reading), otherStateUntil(reading, last));
+    return { ...period, startTime, startTimeSource: 'duration' };
   }
   const { startTime } = last;
   return wholePresent({ ...period, startTime, startTimeSource: 'activityLog' }, 0, reading, log);
@@ -244,6 +245,16 @@ function isClipped({ startTime }: { startTime: number }, { from }: ActivityLog):
 /** The log may lag behind the current state, or disagree with it, for this long. */
 const LOG_LAG_SECONDS = 120;
 
+/** Until when the log has another state than the present one, in epoch seconds. */
+function otherStateUntil(
+  { state, lastUpdateTime }: MachineStateReading,
+  last: ActivitySegment | undefined,
+): number {
+  return last === undefined || last.state === state
+    ? 0
+    : Math.min(last.endTime, lastUpdateTime - LOG_LAG_SECONDS);
+}
+
 /**
  * The present state, if it is not the latest known one yet: from the log, else its start is estimated
  * within what the log leaves open. Never later than the reading's own update. It is another period than the
@@ -269,13 +280,9 @@ function presentPeriod(
     const { startTime } = lastLogged;
     return { state, startTime, startTimeSource: 'activityLog', previousEndTime: null };
   }
-  const loggedUntil =
-    lastLogged === undefined || lastLogged.state === state
-      ? 0
-      : Math.min(lastLogged.endTime, lastUpdateTime - LOG_LAG_SECONDS);
   const startTime = Math.max(
     estimated,
-    loggedUntil,
+    otherStateUntil(reading, lastLogged),
     settledTime + 1,
     Math.min(latest.startTime + CALCULATION_INTERVAL_SECONDS, lastUpdateTime),
   );

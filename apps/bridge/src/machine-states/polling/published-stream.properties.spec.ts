@@ -258,6 +258,18 @@ describe('the published stream', () => {
       expect(wholeTimeline(rows, timeline.length)).toEqual(timeline);
     });
 
+    it('corrects the start of the first period where the log ended before it', async () => {
+      const timeline = [
+        ...minutes('OPERATING', 64),
+        ...minutes('OFF', 30),
+        ...minutes('OPERATING', 12),
+      ];
+      const first = { minute: 93, jitter: 1, logLead: -30 };
+      const rows = await rowsAfter(timeline, {}, first, { minute: 105 });
+      expect(wholeTimeline(rows, 106).slice(64)).toEqual(timeline.slice(64));
+      expect(minuteOf(Math.min(...rows.map(({ startTime }) => startTime)))).toBe(64);
+    });
+
     it('books no minutes without data between history that came late and the first period', async () => {
       const timeline = [
         ...minutes('OPERATING', 2),
