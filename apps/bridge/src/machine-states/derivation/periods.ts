@@ -70,7 +70,8 @@ function periodsAfter(
   const latestPeriod = latest?.period ?? before;
   if (latestPeriod === null) return { before, chain };
   // The log may have replaced the state that was seen; what it has in its place was not seen.
-  const isAsSeen = latestPeriod.state === currentPeriod(tracked)?.state;
+  const isAsSeen =
+    latest?.published !== null && latestPeriod.state === currentPeriod(tracked)?.state;
   const seenUntil = Math.max(
     isAsSeen ? (tracked.lastUpdateTime ?? tracked.unreadFrom ?? reading.lastUpdateTime) : 0,
     lastLogged?.endTime ?? 0,

@@ -258,6 +258,25 @@ describe('the published stream', () => {
       expect(wholeTimeline(rows, timeline.length)).toEqual(timeline);
     });
 
+    it('books no minutes without data after a state that a late log has before the one of the same kind that was seen', async () => {
+      const timeline = [
+        ...minutes('OPERATING', 1),
+        ...minutes('OFF', 2),
+        ...minutes(null, 8),
+        ...minutes('OFF', 1),
+        ...minutes('OPERATING', 1),
+      ];
+      const rows = await rowsAfter(
+        timeline,
+        {},
+        { minute: 0 },
+        { minute: 3 },
+        { minute: 11, log: 'forbidden' },
+        { minute: 12, logLead: -2 },
+      );
+      expect(bookedTimeline(rows, 11).slice(3)).toEqual(minutes(null, 8));
+    });
+
     it('corrects the start of the first period where the log ended before it', async () => {
       const timeline = [
         ...minutes('OPERATING', 64),
