@@ -1,5 +1,5 @@
 import { Logger } from '@nestjs/common';
-import { afterRealMs, realNowMs } from '#libs/clock';
+import { realNowMs } from '#libs/clock';
 import { backOffMs } from '#libs/delivery';
 import {
   type Admission,
@@ -14,6 +14,7 @@ import { FlowStatus } from './flow-status.js';
 import { CommandLanes, CommandWaiters } from './command-lanes.js';
 import { ServiceCaller } from './service-caller.js';
 import { RETRY_BACK_OFF } from './verdict.js';
+import { WakeTimer } from './wake-timer.js';
 
 /** Calls that began together end within a few milliseconds: without the wait, a batch once split would stay split. */
 const REUNION_MS = 5;
@@ -288,29 +289,5 @@ class CallSpread {
     const isSteady = nowMs - oldestMs < RELEVANT_MS;
     if (isFast || !isSteady) return 1;
     return Math.min(SIDE_BY_SIDE, Math.max(1, Math.ceil(machines / FEW)));
-  }
-}
-
-/** Timers overflow far above this; who wakes too early looks at what is due and sleeps again. */
-const LONGEST_SLEEP_MS = 60_000;
-
-/** One timer for all that waits: the earliest time asked for counts. */
-export class WakeTimer {
-  private cancel: () => void = () => undefined;
-  private atMs = Infinity;
-
-  /** @param onWake looks at what is due, and asks for the next time */
-  constructor(private readonly onWake: () => void) {}
-
-  /** Asks to be woken at that real time, in milliseconds, or somewhat before. */
-  wakeAt(atMs: number): void {
-    if (atMs >= this.atMs) return;
-    this.cancel();
-    this.atMs = atMs;
-    const sleepMs = Math.min(LONGEST_SLEEP_MS, Math.max(1, atMs - realNowMs()));
-    this.cancel = afterRealMs(sleepMs, () => {
-      this.atMs = Infinity;
-      this.onWake();
-    });
   }
 }

@@ -5,7 +5,7 @@
  * *final*, or waiting again. `MessageResults` collects what became of a message's commands; `CommandOutcomes` turns that
  * into records. Touches the service through the options of the flow alone, and Kafka not at all.
  */
-export { CommandDispatcher, WakeTimer } from './command-dispatcher.js';
+export { CommandDispatcher } from './command-dispatcher.js';
 export { CommandOutcomes } from './command-outcomes.js';
 export {
   type Admission,
@@ -31,3 +31,4 @@ export { Breaker } from './flow-status.js';
 export { type LaneEntry, LaneQueue } from './lane-queue.js';
 export type { RecentOutcome } from './recent-outcomes.js';
 export { RETRY_BACK_OFF, type RetryCause } from './verdict.js';
+export { WakeTimer } from './wake-timer.js';

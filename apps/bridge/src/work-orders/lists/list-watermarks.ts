@@ -4,6 +4,7 @@ import type { BridgeSettings } from '#libs/config';
 import { INTERNAL_TOPICS, TOPICS } from '#libs/contracts';
 import { type KafkaClient, KeyedState, type OutboundRecord, type InputState } from '#libs/kafka';
 import { BRIDGE_SETTINGS, KAFKA } from '../../platform/index.js';
+import { warnOfTimesAhead } from './times-ahead.js';
 
 /**
  * When the list last applied to each machine was issued, so that no older list follows it, not after a
@@ -67,22 +68,4 @@ export class ListWatermarks {
   private get latestSeconds(): number {
     return this.clock.nowSeconds() + this.settings.erp.commandMaxSkewSeconds;
   }
-}
-
-const MOST_NAMED = 10;
-
-/** Says of times that no clock can have shown yet, taken by an earlier version, that they are not gone by, if any. */
-export function warnOfTimesAhead(
-  logger: Logger,
-  partition: number,
-  ids: 'machineIds' | 'orderIds',
-  found: readonly string[],
-): void {
-  if (found.length === 0) return;
-  logger.warn({
-    msg: 'remembered times lie ahead of the clock and are ignored',
-    partition,
-    count: found.length,
-    [ids]: found.slice(0, MOST_NAMED),
-  });
 }
