@@ -13,6 +13,12 @@ export const SMALL_PHONE = { width: 320, height: 568 };
 /** Unlike 127.0.0.1 no secure context: no service worker, no Web Locks, no persistent storage. */
 export const PLAIN_HTTP_HOST = 'terminal.test';
 
+/** What Chromium reports as an error where a file, or the service worker, could not be fetched: part of the tests. */
+const UNREACHABLE = [
+  'Failed to load resource',
+  'An unknown error occurred when fetching the script.',
+];
+
 /** The Chromium that the set-up of `npm test` found; tools/test/find-chromium.mjs says where it looks. */
 export async function launchChromium(): Promise<Browser> {
   const executablePath = process.env['CHROMIUM_PATH'];
@@ -38,8 +44,7 @@ export async function openPage(
   page.on('pageerror', (error) => complaints.push(String(error)));
   page.on('console', (message) => {
     const text = message.text();
-    // what could not be fetched is part of the test, and Chromium reports it as an error
-    if (message.type() === 'error' && !text.startsWith('Failed to load resource'))
+    if (message.type() === 'error' && !UNREACHABLE.some((it) => text.startsWith(it)))
       complaints.push(text);
   });
   await page.goto(url);
