@@ -117,16 +117,11 @@ describe('logins to Kafka that end or change while the bridge runs', () => {
     const startedMs = realEpochMs();
     const url = await bridge.ready();
     await delivers();
-    await eventually(
-      'three lives of a token have passed',
-      () => realEpochMs() - startedMs > 3000 * TOKEN_LIFE_SECONDS,
-    );
+    await eventually('three tokens are renewed', () => tokens.issued.length - issuedBefore >= 4);
     expect((await fetch(`${url}/health/ready`)).status).toBe(200);
     await delivers();
     const lives = (realEpochMs() - startedMs) / (1000 * TOKEN_LIFE_SECONDS);
-    const issued = tokens.issued.length - issuedBefore;
-    expect(issued).toBeGreaterThanOrEqual(3);
-    expect(issued).toBeLessThanOrEqual(Math.ceil(lives * 2));
+    expect(tokens.issued.length - issuedBefore).toBeLessThanOrEqual(Math.ceil(lives * 2));
     // the consumer has not been replaced meanwhile
     expect(timesSaid(bridge, 'KafkaJSConnectionClosedError')).toBe(0);
     for (const token of tokens.issued) expect(bridge.output).not.toContain(token);
