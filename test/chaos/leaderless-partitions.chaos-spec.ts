@@ -88,7 +88,8 @@ describe('partitions that lie on one broker alone, which ends', () => {
       ...{ topicPrefix, brokers: cluster.brokers },
     });
     expect({ exitCode, stdout }).toEqual({ exitCode: 1, stdout: '' });
-    expect(stderr).toContain('no leader');
+    // a broker that answers may still name the one that ended as the leader
+    expect(stderr).toMatch(/no leader|ECONNREFUSED/);
   });
 
   it('hold up nothing else after a restart either', async () => {
