@@ -219,12 +219,39 @@ describe("the terminal's page over a long shift", () => {
     await shown.page.getByRole('button', { name: 'E-4712' }).waitFor();
   });
 
-  it('follows as who has registered meanwhile a server that is starting', async () => {
-    shown.terminal.setLink('restoring');
-    await shown.open();
-    await shown.page.getByText('The server is starting').waitFor();
+  it('names who has registered while its stream was on the way', async () => {
+    await shown.openAt('about:blank');
+    const { page } = shown;
+    await page.addInitScript(() => {
+      const fetched = window.fetch.bind(window);
+      window.fetch = async (...request) => {
+        const response = await fetched(...request);
+        if (response.headers.get('content-type') === 'text/event-stream') {
+          await new Promise((resolve) => Object.assign(window, { letThrough: resolve }));
+        }
+        return response;
+      };
+    });
+    await page.goto(shown.terminal.url);
+    await eventually('a stream', () => shown.terminal.streams === 1);
     await registerAs('E-4711');
-    await eventually('another stream', () => shown.terminal.streams === 2);
+    await page.getByRole('button', { name: 'E-4711' }).waitFor();
+    await page.evaluate(() => (window as unknown as { letThrough: () => void }).letThrough());
+    await shown.rowOf(NAME).first().waitFor();
+    expect(await page.getByRole('button', { name: 'E-4711' }).count()).toBe(1);
+  });
+
+  it('names who has registered since its stream began, though factories are others meanwhile', async () => {
+    await shown.open();
+    await registerAs('E-4711');
+    await shown.page.getByRole('button', { name: 'E-4711' }).waitFor();
+    const { plant } = shown.terminal;
+    const factories = [...plant.session.factories, { factoryId: 'F-3', factoryName: 'Plant West' }];
+    // the server goes by the cookie with which the stream began
+    plant.session = { ...plant.session, factories, operator: null };
+    shown.terminal.sendSession();
+    await shown.page.getByRole('option', { name: 'Plant West' }).waitFor({ state: 'attached' });
+    expect(await shown.page.getByRole('button', { name: 'E-4711' }).count()).toBe(1);
   });
 
   it('is followed by browsers of 2022, as on tablets that get no newer one', async () => {

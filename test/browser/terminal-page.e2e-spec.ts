@@ -875,9 +875,8 @@ describe("the terminal's page", () => {
     });
 
     it('is no longer named once the shift is over, though no event can say so', async () => {
-      await openWithClock();
       terminal.plant.session.operator = 'A. Kowalski';
-      terminal.sendSession();
+      await openWithClock();
       await page.getByRole('button', { name: 'A. Kowalski' }).waitFor();
       await terminal.close();
       await page.clock.runFor(2 * 3600_000);

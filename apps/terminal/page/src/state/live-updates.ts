@@ -52,6 +52,8 @@ let isSetAside = false;
 let heardAtMs = 0;
 /** When the present stream began; Infinity before it has. */
 let openedAtMs = Infinity;
+/** Who was registered when the present stream was asked for. */
+let operatorBefore: string | null | undefined;
 /** Machines of which something has changed, or may have. */
 export const touched = signal<{ machineIds: ReadonlySet<string> | 'all' }>({
   machineIds: new Set(),
@@ -77,10 +79,6 @@ export function startLiveUpdates(): void {
   seenOrHidden();
   window.addEventListener('storage', ({ key, newValue }) => {
     if (key === store.SESSION_KEY) store.adoptSession(newValue);
-  });
-  // while topics are being read: who had registered when the stream began is named once they have been
-  store.operator.subscribe(() => {
-    if (store.link.peek()?.state === 'restoring') reconnect.abort();
   });
   unansweredAtMs.subscribe((sentAtMs) => {
     if (sentAtMs > heardAtMs) lost.abort();
@@ -151,6 +149,7 @@ async function follow(signal: AbortSignal): Promise<number> {
   };
   let timer = 0;
   heard();
+  operatorBefore = store.session.peek()?.operator;
   try {
     const response = await fetch(path, {
       headers: {
@@ -253,7 +252,7 @@ function eventsOfFrame(): typeof waiting {
 function take(update: Update, machineIds: Set<string>, answers: Entry[]): void {
   switch (update.event) {
     case 'snapshot':
-      store.setSession(update.data.session);
+      store.setSession(withOperatorSince(update.data.session));
       store.link.value = update.data.kafka;
       store.heardNow();
       store.replaceTiles(update.data.tiles);
@@ -285,12 +284,20 @@ function take(update: Update, machineIds: Set<string>, answers: Entry[]): void {
       if (update.data.kafka.state === 'up') sendSoon();
       return;
     case 'session':
-      store.setSession(update.data.session);
+      store.setSession(withOperatorSince(update.data.session));
       return;
     default:
       // an event of a newer server
       update satisfies never;
   }
+}
+
+/** The server goes by the cookie that the stream was asked for with: who has registered since is known here alone. */
+function withOperatorSince(received: Session): Session {
+  const known = store.session.peek();
+  const isSameShift = known?.shifts[0]?.startTime === received.shifts[0]?.startTime;
+  if (!known || !isSameShift || known.operator === operatorBefore) return received;
+  return { ...received, operator: known.operator };
 }
 
 /** Of each request for all reasons that is under way: the lists received meanwhile, for the answer may be older. */
