@@ -307,6 +307,21 @@ describe("the terminal's page over a long shift", () => {
     await live().waitFor();
   });
 
+  it('keeps no page that a proxy answers in place of the server, such as its sign-in', async () => {
+    await shown.open();
+    await shown.page.waitForFunction(() => navigator.serviceWorker.controller !== null);
+    shown.terminal.frontPage = '<p>Who are you?</p>';
+    shown.terminal.release = 2;
+    await shown.page.evaluate(async () => {
+      const { installing } = await (await navigator.serviceWorker.ready).update();
+      await new Promise((resolve) => installing?.addEventListener('statechange', resolve));
+    });
+    shown.terminal.frontPage = undefined;
+    const next = await shown.page.context().newPage();
+    await next.goto(shown.terminal.url);
+    await next.getByText('Live', { exact: true }).waitFor({ timeout: 20_000 });
+  });
+
   it('takes over a new page though it was there before the first was kept', async () => {
     await shown.open();
     await shown.page.waitForFunction(() => navigator.serviceWorker.controller !== null);

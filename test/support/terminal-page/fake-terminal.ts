@@ -72,6 +72,8 @@ export class FakeTerminal {
   fails: (path: string) => boolean = () => false;
   /** What a proxy answers before the server, whose sign-in has ended there. */
   proxy: 'a redirect' | 'an error' | 'a page' | 'an object' | 'an array' | undefined;
+  /** In place of the page itself: a proxy may let its files through, and ask for a sign-in. */
+  frontPage: string | undefined;
   /** Of the service worker: another one for a page that is new. */
   release = 1;
   private link: Link;
@@ -233,6 +235,10 @@ export class FakeTerminal {
     }
     if (this.fails(pathname)) {
       response.writeHead(503, { 'retry-after': '3600' }).end();
+      return;
+    }
+    if (pathname === '/' && this.frontPage !== undefined) {
+      response.writeHead(200, { 'content-type': 'text/html' }).end(this.frontPage);
       return;
     }
     if (!pathname.startsWith('/api/')) {

@@ -9,13 +9,22 @@ declare const __VERSION__: string;
 const CACHE = `shell-${__VERSION__}`;
 
 self.addEventListener('install', (event) => {
-  event.waitUntil(
-    caches
-      .open(CACHE)
-      .then((cache) => cache.addAll(__SHELL__.map((url) => new Request(url, { cache: 'reload' }))))
-      .then(() => self.skipWaiting()),
-  );
+  event.waitUntil(keepShell().then(() => self.skipWaiting()));
 });
+
+/** A proxy may let the files through, and ask for a sign-in in place of the page, which would then stay for good. */
+async function keepShell(): Promise<void> {
+  const fresh: RequestInit = { cache: 'reload', redirect: 'error' };
+  const page = await fetch('/', fresh);
+  const html = await page.clone().text();
+  if (!__SHELL__.some((url) => url.startsWith('/assets/') && html.includes(url))) {
+    throw new Error('the page is not that of the terminal');
+  }
+  const cache = await caches.open(CACHE);
+  const files = __SHELL__.filter((url) => url !== '/');
+  await cache.addAll(files.map((url) => new Request(url, fresh)));
+  await cache.put('/', page);
+}
 
 self.addEventListener('activate', (event) => {
   event.waitUntil(
