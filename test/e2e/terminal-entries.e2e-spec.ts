@@ -8,6 +8,7 @@ import { PublishedMachine, RunningTerminal } from '../support/running-terminal.j
 
 const now = (): number => Math.floor(Date.now() / 1000);
 const THREE_DAYS = 3 * 86_400;
+const PRODUCE = 0;
 
 describe('entries that a tablet sends late or that Kafka refuses', () => {
   let kafka: TestKafka;
@@ -165,5 +166,14 @@ describe('entries that a tablet sends late or that Kafka refuses', () => {
     expect(posted.status).toBe(202);
     expect(await codesOf(posted)).toEqual(['ok', 'too-large', 'ok']);
     expect(await kafka.topics.count(TOPICS.downtimeNotes)).toBe(2);
+  });
+
+  it('are written as reasons, though notes get no answer', async () => {
+    await start();
+    const isOfNotes = (request: Buffer): boolean =>
+      request.readInt16BE(4) === PRODUCE && request.includes(TOPICS.downtimeNotes);
+    relay.holdBack(isOfNotes);
+    expect((await post('/api/notes', [note(now(), 'hose is leaking')])).status).toBe(503);
+    expect((await post('/api/reasons', [oldReason(600)])).status).toBe(202);
   });
 });

@@ -8,7 +8,7 @@ import { type Identity, isOperatorName } from '../access/identity.js';
 import { StationAccess } from '../access/station-access.js';
 import type { Entries, Entry, NewEntry, NewNote, ReasonLists } from '../api/index.js';
 import { PlantFeed } from '../kafka/plant-feed.js';
-import { ID_REUSED, type Sender, EntryWriter } from '../kafka/entry-writer.js';
+import { ID_REUSED, type Kind, type Sender, EntryWriter } from '../kafka/entry-writer.js';
 import { idOfEnd, MAX_AGE_SECONDS, Plant, refuseEntry } from '../plant/index.js';
 
 type Result = { ok: true; source: Entry['source'] } | { ok: false; code: string; message: string };
@@ -55,6 +55,7 @@ export class ReasonsController {
     @Res({ passthrough: true }) reply: FastifyReply,
   ): Promise<object> {
     const entries = recordsOf(body, 'entries', readEntry);
+    this.admit('reasons', request.identity, entries.length);
     return this.sendAll(entries, request, reply, (entry, sender) => this.sendReason(entry, sender));
   }
 
@@ -65,6 +66,7 @@ export class ReasonsController {
     @Res({ passthrough: true }) reply: FastifyReply,
   ): Promise<object> {
     const notes = recordsOf(body, 'notes', readNote);
+    this.admit('notes', request.identity, notes.length);
     return this.sendAll(notes, request, reply, (note, sender) => this.sendNote(note, sender));
   }
 
@@ -78,7 +80,6 @@ export class ReasonsController {
     reply: FastifyReply,
     send: (record: T, sender: Sender) => Promise<Result>,
   ): Promise<object> {
-    this.admit(identity, records.length);
     const settled = await Promise.allSettled(
       records.map((record) => send(record, this.senderOf(record, identity))),
     );
@@ -129,8 +130,8 @@ export class ReasonsController {
     return { ok: true, source: await this.writer.writeNote(note, sender) };
   }
 
-  private admit({ station }: Identity, count: number): void {
-    this.writer.assertOpen();
+  private admit(kind: Kind, { station }: Identity, count: number): void {
+    this.writer.assertOpen(kind);
     const waitSeconds = this.limit.take(station, count);
     if (waitSeconds === 0) return;
     throw new ApiError(429, 'too-many', 'this station sends too much at once', waitSeconds);

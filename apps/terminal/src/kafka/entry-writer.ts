@@ -46,6 +46,7 @@ const MAX_WAITING = 2000;
 const LOOK_UP_WITHIN_MS = 10_000;
 const MAX_LOOKED_UP = 200_000;
 const TOPIC_OF = { reasons: TOPICS.downtimeReasons, notes: TOPICS.downtimeNotes };
+export type Kind = keyof typeof TOPIC_OF;
 
 /**
  * Writes reasons and notes, each once. What an id was written under is known from reading the topic, also after a
@@ -56,7 +57,8 @@ const TOPIC_OF = { reasons: TOPICS.downtimeReasons, notes: TOPICS.downtimeNotes 
 export class EntryWriter implements OnApplicationShutdown {
   /** Records that Kafka has taken since the start; follow-ups are reasons, too. */
   readonly written = { reasons: 0, notes: 0, followUps: 0 };
-  private readonly producer: IdempotentProducer;
+  /** One each: a topic that takes no notes must not keep reasons waiting behind them. */
+  private readonly producers: Record<Kind, IdempotentProducer>;
   private readonly underWay = new Map<string, UnderWay>();
   private lookingUp: Promise<unknown> = Promise.resolve();
   /** Begins when the one under way is over. */
@@ -70,19 +72,22 @@ export class EntryWriter implements OnApplicationShutdown {
     private readonly plant: Plant,
     private readonly feed: PlantFeed,
   ) {
-    this.producer = new IdempotentProducer(kafka);
+    this.producers = {
+      reasons: new IdempotentProducer(kafka),
+      notes: new IdempotentProducer(kafka),
+    };
     this.prefix = settings.kafka.topicPrefix;
   }
 
   async onApplicationShutdown(): Promise<void> {
-    await this.producer.close();
+    await Promise.all(Object.values(this.producers).map((producer) => producer.close()));
   }
 
-  /** @throws ApiError 503 while nothing can be written */
-  assertOpen(): void {
+  /** @throws ApiError 503 while nothing of that kind can be written */
+  assertOpen(kind: Kind = 'reasons'): void {
     this.feed.assertRestored();
     if (this.feed.link.state === 'down') throw unavailable('kafka-away', 'Kafka does not answer');
-    if (this.producer.waiting >= MAX_WAITING) {
+    if (this.producers[kind].waiting >= MAX_WAITING) {
       throw unavailable('busy', 'Kafka takes less than is sent');
     }
   }
@@ -139,7 +144,7 @@ export class EntryWriter implements OnApplicationShutdown {
   }
 
   private write(
-    kind: keyof typeof TOPIC_OF,
+    kind: Kind,
     id: string,
     content: string,
     value: { machineId: string },
@@ -148,7 +153,7 @@ export class EntryWriter implements OnApplicationShutdown {
     const before = this.underWay.get(id);
     if (before?.content === content) return inTime(before.place);
     if (before !== undefined) throw new ApiError(422, 'entry-id-reused', ID_REUSED);
-    const sent = this.producer.send({
+    const sent = this.producers[kind].send({
       topic: this.prefix + TOPIC_OF[kind],
       key: value.machineId,
       value: JSON.stringify(value),
