@@ -474,6 +474,15 @@ describe('the terminal', () => {
     expect(reasonsIn(other)).toEqual([]);
   });
 
+  it('has the reasons of every machine, whatever its id', async () => {
+    const terminal = await start();
+    for (const id of ['M-1', '__proto__']) await new PublishedMachine(kafka, id).list();
+    await eventually('the reasons of both', async () => {
+      const { machines } = await terminal.json('GET', '/api/reasons');
+      return Object.keys(machines as object).length === 2;
+    });
+  });
+
   it('says nothing of the plant before it has read its topics, then all of it, also where a page comes back', async () => {
     await stoppedMachine();
     const relay = await KafkaRelay.to(testBrokers()[0]!);

@@ -187,13 +187,12 @@ export class Plant {
   /** The reasons of machines, each list once. */
   reasons(machines: readonly Machine[]): ReasonLists {
     const lists = new Map<ReasonList, number>();
-    const byMachine: ReasonLists['machines'] = {};
-    for (const machine of machines) {
+    const byMachine = machines.map((machine) => {
       const list = lists.get(machine.reasons) ?? lists.size;
       lists.set(machine.reasons, list);
-      byMachine[machine.machineId] = { list, favourites: machine.favourites() };
-    }
-    return { lists: [...lists.keys()], machines: byMachine };
+      return [machine.machineId, { list, favourites: machine.favourites() }] as const;
+    });
+    return { lists: [...lists.keys()], machines: Object.fromEntries(byMachine) };
   }
 
   private takeRegistry({ key, value }: StoredRecord): void {

@@ -63,4 +63,10 @@ describe('the reasons of machines', () => {
     });
     expect(first.machines['b']).toEqual(of(0));
   });
+
+  it('are those of every machine, whatever its id', () => {
+    const machines = Object.fromEntries([['__proto__', { list: 0, favourites: [] }]]);
+    const received = { lists: [[{ code: '22', name: 'Cooling' }]], machines };
+    expect(withReasons(null, received)).toEqual(received);
+  });
 });

@@ -80,7 +80,7 @@ export function choicesOf(
 /** What is known of machines' reasons with those received since; each list once. */
 export function withReasons(known: ReasonLists | null, received: ReasonLists): ReasonLists {
   const lists = known?.lists.slice() ?? [];
-  const machines = { ...known?.machines };
+  const machines = new Map(Object.entries(known?.machines ?? {}));
   const places = new Map(lists.map((list, index) => [JSON.stringify(list), index]));
   const placeOf = (list: Reason[]): number => {
     const text = JSON.stringify(list);
@@ -89,9 +89,9 @@ export function withReasons(known: ReasonLists | null, received: ReasonLists): R
     return place;
   };
   for (const [machineId, { list, favourites }] of Object.entries(received.machines)) {
-    machines[machineId] = { list: placeOf(received.lists[list] ?? []), favourites };
+    machines.set(machineId, { list: placeOf(received.lists[list] ?? []), favourites });
   }
-  return { lists, machines };
+  return { lists, machines: Object.fromEntries(machines) };
 }
 
 /** Reasons that every one of the machines offers: for several stops at once. */
