@@ -155,6 +155,17 @@ describe('ingest', () => {
     await stop(second);
   });
 
+  it('goes on behind what somebody else has written to its own topics', async () => {
+    for (const topic of ['machine-bridge.ingest-claims.v1', 'machine-bridge.ingest-receipts.v1']) {
+      for (const value of [{}, { claims: [null], receipts: [null] }, { receipts: [{ key: 1 }] }]) {
+        await kafka.sendJson(topic, 'theirs', value);
+      }
+    }
+    const restarted = await start('e');
+    expect((await take(restarted, 'behind-it')).status).toBe(202);
+    await stop(restarted);
+  });
+
   it.each([1, 2])(
     'writes once what comes to two processes at the same moment, time %i',
     async (time) => {

@@ -136,7 +136,7 @@ export class RequestLog {
     this.following = followTopics(this.kafka, topics, {
       signal: this.signal,
       onRecords: (records) => {
-        for (const record of records) this.take(record);
+        for (const record of records) this.takeOrPassOver(record);
       },
       onState: (state, problem) => {
         if (state === 'up') this.isRestored = true;
@@ -227,6 +227,16 @@ export class RequestLog {
       const leftMs = untilMs - realNowMs();
       if (leftMs <= 0) throw new Error('receipts are not read in time');
       await this.change(POSITIONS, leftMs);
+    }
+  }
+
+  /** Somebody else's record must not stop what lies behind it. */
+  private takeOrPassOver(record: StoredRecord): void {
+    try {
+      this.take(record);
+    } catch (err) {
+      const { topic, partition, offset } = record;
+      this.logger.error({ msg: 'a record is passed over', topic, partition, offset, err });
     }
   }
 
