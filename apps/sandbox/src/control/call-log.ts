@@ -56,10 +56,18 @@ export class CallLog {
   logCall(call: Omit<Call, 'sequence'>, bytes: number): Call {
     this.newest += 1;
     const entry = { sequence: this.newest, ...call };
-    this.entries.set(this.newest, { call: entry, bytes });
+    this.entries.set(this.newest, { call: entry, bytes: 0 });
+    this.addBytes(entry, bytes);
+    return entry;
+  }
+
+  /** Counts what comes later of a call, such as its body. */
+  addBytes({ sequence }: Call, bytes: number): void {
+    const entry = this.entries.get(sequence);
+    if (entry === undefined) return;
+    entry.bytes += bytes;
     this.bytes += bytes;
     while (this.entries.size > MOST_CALLS || this.bytes > MOST_BYTES) this.evict();
-    return entry;
   }
 
   get extent(): CallExtent {

@@ -258,6 +258,21 @@ describe('the control API', () => {
       expect(await sequences('')).toEqual([4]);
     });
 
+    it('is bounded by the bodies that came, whether their length was announced or not', async () => {
+      const text = JSON.stringify({ padding: 'x'.repeat(MIB - 100) });
+      for (let call = 0; call < 70; call += 1) {
+        const answer = await fetch(`${sandbox.url}/api/v1/workOrderList`, {
+          method: 'PUT',
+          headers: { authorization: 'Bearer sandbox-token', 'content-type': 'application/json' },
+          body: new Blob([text]).stream(),
+          duplex: 'half',
+        });
+        expect(answer.status).toBe(422);
+      }
+      const { json } = await sandbox.control('GET', 'calls/extent');
+      expect(json).toEqual({ oldest: 8, newest: 70 });
+    });
+
     it('logs when a call was carried out, whatever its caller received', async () => {
       const put = (signal?: AbortSignal) =>
         sandbox.service('PUT', 'workOrderList', {

@@ -74,7 +74,6 @@ export class ServiceGate {
   }
 
   private logCall(operation: Operation, request: FastifyRequest): Call {
-    const bytes = Number(request.headers['content-length'] ?? 0) + BYTES_OF_A_CALL;
     return this.calls.logCall(
       {
         receivedAt: this.clock.nowSeconds(),
@@ -90,7 +89,7 @@ export class ServiceGate {
         status: null,
         faultId: null,
       },
-      bytes,
+      BYTES_OF_A_CALL,
     );
   }
 
@@ -101,6 +100,9 @@ export class ServiceGate {
   ): Promise<void> {
     const { call } = passage;
     call.body = call.operation === 'getAPIToken' ? null : (request.body ?? null);
+    // a body that comes in chunks announces no length
+    const length = request.headers['content-length'] ?? JSON.stringify(call.body).length;
+    this.calls.addBytes(call, Number(length));
     call.machineIds = machineIdsOf(request.query, request.body);
     const fault = this.faults.nextFaultFor(call.operation, call.machineIds);
     if (!fault) return;
