@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { OUTCOME_TYPES, TOPICS } from '#libs/contracts';
-import type { Session } from '../../apps/terminal/src/index.js';
+import type { Entry, Session } from '../../apps/terminal/src/index.js';
 import { eventually } from '../support/eventually.js';
 import { KafkaRelay } from '../support/kafka-relay.js';
 import { testBrokers, TestKafka, uniqueTopicPrefix } from '../support/kafka.js';
@@ -306,6 +306,9 @@ describe('the terminal', () => {
       const headers = { ce_type: OUTCOME_TYPES.downtimeReasonApplied };
       await kafka.sendJson(TOPICS.commandOutcomes, 'M-1', {}, headers);
       await kafka.sendJson(TOPICS.classificationReasons, 'M-2', { reasons: 'none' });
+      for (const at of ['today', 1e18]) {
+        await kafka.sendJson(TOPICS.downtimeNotes, 'M-1', { text: 'hose is leaking', at });
+      }
     };
     await strayRecords();
     const terminal = await start();
@@ -316,6 +319,24 @@ describe('the terminal', () => {
       events.some((event) => tileOf(event, 'M-3') !== undefined),
     );
     expect((await terminal.request('GET', '/health/ready')).status).toBe(200);
+    expect(await terminal.json('GET', '/api/machines/M-1')).toMatchObject({ notes: [] });
+  });
+
+  it('goes on behind a reason that is dated beyond all time', async () => {
+    const aheadOfTime = { 'message.timestamp.after.max.ms': '9223372036854775807' };
+    await kafka.topics.configure(TOPICS.downtimeReasons, aheadOfTime);
+    await stoppedMachine();
+    const terminal = await start();
+    const { machineId, reasonId, startTime } = reasonOf();
+    const reason = { machineId, reasonId, startTime, endTime: startTime + 600 };
+    // as of a producer that counts nanoseconds
+    const timestamp = `${Date.now()}000000`;
+    const record = { key: machineId, value: JSON.stringify(reason), timestamp };
+    await kafka.send(TOPICS.downtimeReasons, record);
+    await eventually('it is shown', async () => {
+      const { entries } = await terminal.json('GET', `/api/machines/${machineId}`);
+      return (entries as Entry[] | undefined)?.some(({ sentAt }) => sentAt <= now());
+    });
   });
 
   it('takes no reason over time in which the machine operated, unless it is meant', async () => {

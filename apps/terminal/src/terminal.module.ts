@@ -49,6 +49,8 @@ function createPlant(settings: TerminalSettings, clock: Clock): Plant {
     topicPrefix: settings.kafka.topicPrefix,
     calendar: new ShiftCalendar(settings.shifts),
     stopThresholdSeconds: settings.stopThresholdSeconds,
-    plantSeconds: (timestampMs) => Math.max(0, Math.floor(clock.atMs(timestampMs) / 1000)),
+    // whatever a producer dates its records: nothing that is there was written later than now
+    plantSeconds: (timestampMs) =>
+      Math.min(clock.nowSeconds(), Math.max(0, Math.floor(clock.atMs(timestampMs) / 1000))),
   });
 }

@@ -313,6 +313,8 @@ export class Plant {
     const noteId = headerText(headers, 'message-id') ?? `${partition}-${offset}`;
     if (this.noteIds.has(noteId)) return;
     const { startTime = 0, endTime = null, text, operator = '', station = '', at = 0 } = data;
+    // pages cannot show any other
+    if (![startTime, endTime ?? 0, at].every(isTime)) return;
     const { machineId } = machine;
     const note = { noteId, machineId, startTime, endTime, text, operator, station, at };
     this.noteIds.set(noteId, sourceOf(record));
@@ -395,6 +397,10 @@ function objectOf(value: Buffer | null): object | undefined {
   } catch {
     return undefined;
   }
+}
+
+function isTime(value: unknown): boolean {
+  return typeof value === 'number' && readEpochSeconds(value).ok;
 }
 
 /** Takes out of a list what is so. */
