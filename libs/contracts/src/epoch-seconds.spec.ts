@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 
-import { readEpochSeconds, rfc3339 } from './epoch-seconds.js';
+import { describeAhead, readEpochSeconds, rfc3339 } from './epoch-seconds.js';
 
 const secondsOf = (value: unknown): number | string => {
   const reading = readEpochSeconds(value);
@@ -51,5 +51,12 @@ describe('reading a time', () => {
         expect(secondsOf(rfc3339(seconds))).toBe(seconds);
       }),
     );
+  });
+});
+
+describe('a time ahead', () => {
+  it('is described though no date stands for it, as of a record dated in nanoseconds', () => {
+    const seconds = 1_763_680_000_000_000;
+    expect(describeAhead(seconds, 300)).toBe(`${seconds} lies more than 300 s ahead of the clock`);
   });
 });

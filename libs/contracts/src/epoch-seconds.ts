@@ -26,7 +26,9 @@ export function readEpochSeconds(value: unknown): TimeReading {
  * when the message was sent sees there that a local time was read in the wrong zone.
  */
 export function describeAhead(seconds: number, maxAheadSeconds: number): string {
-  return `${seconds} (${rfc3339(seconds)}) lies more than ${maxAheadSeconds} s ahead of the clock`;
+  // of a record that is dated in nanoseconds there is no date
+  const date = seconds < FIRST_IMPLAUSIBLE_SECOND ? ` (${rfc3339(seconds)})` : '';
+  return `${seconds}${date} lies more than ${maxAheadSeconds} s ahead of the clock`;
 }
 
 /** Thousands of events are written in the same second. */
