@@ -27,6 +27,20 @@ const SETTLED_AFTER_MINUTES = SETTLE_MINUTES + 5;
 /** From before the first published period. */
 const BEFORE_ALL_SECONDS = 3 * 3600;
 
+const machinesOf = async (bridge: AppProcess): Promise<{ state: MachineStateRecord | null }[]> => {
+  const answer = await fetch(`${await bridge.url()}/api/machines`);
+  return (await answer.json()) as { state: MachineStateRecord | null }[];
+};
+
+/** Answered is not enough: what a process has not published of a machine when it is killed, the next one begins anew. */
+async function untilAllPublished(bridge: AppProcess): Promise<void> {
+  await eventually('a state of every machine is published', async () => {
+    const published = (await machinesOf(bridge)).filter(({ state }) => state !== null);
+    if (published.length < MACHINES) throw new Error(`of ${published.length} machines`);
+    return true;
+  });
+}
+
 /** Waits until the bridge knows a state of the machine that began then. */
 async function untilPublished(url: string, machineId: string, since: number): Promise<void> {
   await eventually(`the new state of ${machineId} is published`, async () => {
@@ -97,8 +111,7 @@ describe('machine states through crashes, outages and rebalances', () => {
     await plant.sandbox.addFault({ operation: '*', status: 503 });
     await plant.clock.sleepSeconds(OUTAGE_MINUTES * MINUTE);
     await eventually('all are lost', async () => {
-      const answer = await fetch(`${await bridge.url()}/api/machines`);
-      const shown = (await answer.json()) as { state: MachineStateRecord | null }[];
+      const shown = await machinesOf(bridge);
       return shown.every(({ state }) => /unreachable|noData/.test(state?.observation ?? 'noData'));
     });
     await plant.sandbox.clearFaults();
@@ -154,7 +167,7 @@ describe('machine states through crashes, outages and rebalances', () => {
     const env = { SETTLE_SECONDS: String(SETTLE_MINUTES * MINUTE) };
     plant = await StatesPlant.open({ brokers, machines: MACHINES, clockSpeed: CLOCK_SPEED, env });
     let bridge = plant.startBridge();
-    await plant.untilAllAnswered();
+    await untilAllPublished(bridge);
     watchedSince = plant.clock.nowSeconds();
 
     bridge = await killOneAfterTheOther(bridge);
