@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs';
 import { realDelayMs } from '#libs/clock';
 import { type LocalKafka, startLocalKafka } from '../../tools/kafka/local-kafka.mjs';
 import { eventually } from '../support/eventually.js';
@@ -9,6 +10,9 @@ import { header } from '../support/topic-reader.js';
 
 const TOPIC = 'erp.work-order-lists.v1';
 const SENDERS = 10;
+/** Goes on but for what this thread, which is the ingest's as well, has waited for a core: in nanoseconds. */
+const servedMs = (): number =>
+  performance.now() - Number(readFileSync('/proc/self/schedstat', 'utf8').split(' ')[1]) / 1e6;
 
 describe('a Kafka that is killed while requests stream into ingest', () => {
   const prefix = uniqueTopicPrefix();
@@ -47,13 +51,13 @@ describe('a Kafka that is killed while requests stream into ingest', () => {
     for (let number = 0; !ending.aborted; number += 1) {
       const id = `${sender}-${number}`;
       while (!answered.has(id)) {
-        const startMs = performance.now();
+        const startMs = servedMs();
         const body = { machineId: `M-${sender}`, workingOrders: [id] };
         const answer = await ingest.post('/lists', body, { 'idempotency-key': id });
         const { topic, partition, offset } = (await answer.json()) as Place;
         if (answer.ok) answered.set(id, `${topic} ${partition} ${offset}`);
         else {
-          const afterMs = performance.now() - startMs;
+          const afterMs = servedMs() - startMs;
           const retryAfter = answer.headers.get('retry-after');
           refusals.push({ status: answer.status, retryAfter, afterMs });
           await realDelayMs(100);
