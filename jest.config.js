@@ -8,8 +8,8 @@ export default {
   // else in the system's temporary folder, where it is left
   cacheDirectory: '<rootDir>/.local/jest',
   maxWorkers: 2,
-  // longer than one wait of a test, so that what does not come true is named
-  testTimeout: 300_000,
+  // longer than several waits of a test, so that what does not come true is named
+  testTimeout: 600_000,
   roots: ['<rootDir>/apps', '<rootDir>/libs', '<rootDir>/test'],
   setupFilesAfterEnv: ['<rootDir>/test/support/served-secrets.ts'],
   testMatch: ['**/*.spec.ts', '**/*.e2e-spec.ts', '**/*.chaos-spec.ts'],

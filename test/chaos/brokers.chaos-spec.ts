@@ -56,7 +56,7 @@ describe('brokers that end and come back one after the other, while commands and
     };
     await answers.commands.untilAll(commands.load.messageIds);
     await answers.orders.untilAll([...load.sent.keys()]);
-  }, 600_000);
+  });
 
   afterAll(async () => {
     await load.stop();

@@ -76,7 +76,7 @@ describe('orders that ERPs are asked for, by processes', () => {
     await answered('one B');
     await plant.sandbox.listBecomes(other, ['B']);
     expect(bridge.output).not.toContain(Buffer.from(`bridge:${PASSWORD}`).toString('base64'));
-  }, 600_000);
+  });
 
   it('are asked for again by another process, when one is killed in the middle of a GET', async () => {
     const first = plant.startBridge();

@@ -189,7 +189,7 @@ describe('machine states through crashes, outages and rebalances', () => {
       const from = watchedSince - BEFORE_ALL_SECONDS;
       truths.set(machineId, await truthOf(plant.sandbox, machineId, from, until));
     }
-  }, 600_000);
+  });
 
   afterAll(async () => {
     await plant.close().finally(() => broker.kill());
