@@ -1,7 +1,8 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
-import type { AddressInfo, Socket } from 'node:net';
+import type { Socket } from 'node:net';
 import { extname, join, normalize } from 'node:path';
+import { anyFreePort } from '../../../tools/process/ports.mjs';
 import type {
   Entry,
   HandOver,
@@ -101,8 +102,9 @@ export class FakeTerminal {
       this.sockets.add(socket);
       socket.on('close', () => this.sockets.delete(socket));
     });
+    // one that nobody is given while the server is away
+    this.port ||= await anyFreePort();
     await new Promise<void>((resolve) => this.server.listen(this.port, '127.0.0.1', resolve));
-    this.port = (this.server.address() as AddressInfo).port;
     this.heartbeats = setInterval(() => {
       this.write(': heartbeat\n\n');
     }, HEARTBEAT_MS);

@@ -1,6 +1,7 @@
 import { once } from 'node:events';
 import { createServer, type Server } from 'node:http';
-import { type AddressInfo, connect, type Socket } from 'node:net';
+import { connect, type Socket } from 'node:net';
+import { anyFreePort } from '../../../tools/process/ports.mjs';
 
 export const PROXY_PASSWORD = 'hunter2-of-the-proxy';
 const LOGIN = `Basic ${Buffer.from(`plant:${PROXY_PASSWORD}`).toString('base64')}`;
@@ -48,9 +49,10 @@ export class ConnectProxy {
       else if (address === undefined) refuse(caller, 502);
       else this.open(url, new URL(address), caller);
     });
+    // one that nobody is given while it is away
+    this.port ||= await anyFreePort();
     this.server.listen(this.port, '127.0.0.1');
     await once(this.server, 'listening');
-    this.port = (this.server.address() as AddressInfo).port;
   }
 
   /** Ends every tunnel as well. */
