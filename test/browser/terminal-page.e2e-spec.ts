@@ -53,10 +53,13 @@ describe("the terminal's page", () => {
     beforeEach(() => openWithClock());
 
     it('gets its reason by one tap on it and one on the reason; the answer is on its row', async () => {
+      await shown.untilReasonsKnown(NAME);
+      await shown.stopClock();
       await giveReason(NAME, '13');
       await status(NAME, 'undo').waitFor();
       expect(terminal.posts).toEqual([]);
       await afterUndo();
+      await page.clock.resume();
       await status(NAME, 'applied').waitFor();
       const [[entry] = []] = terminal.posts;
       expect(entry).toMatchObject({ machineId: STANDING, reasonId: '13', endTime: null });
@@ -115,8 +118,8 @@ describe("the terminal's page", () => {
     });
 
     it('can be taken back for ten seconds, and is never sent then', async () => {
-      await rowOf(NAME).first().waitFor();
-      await page.clock.pauseAt((await page.evaluate(() => Date.now())) + 1000);
+      await shown.untilReasonsKnown(NAME);
+      await shown.stopClock();
       await giveReason(NAME, '14');
       await page.clock.runFor(8_000);
       await rowOf(NAME).getByRole('button', { name: 'Undo' }).click();
@@ -239,12 +242,15 @@ describe("the terminal's page", () => {
         await page.getByRole('button', { name: 'Reason for 2 stops' }).click();
         await page.locator('.reason-button[data-code="19"]').first().click();
       };
+      await shown.untilReasonsKnown(NAME);
+      await shown.stopClock();
       await giveBoth();
       await page.getByRole('button', { name: 'Undo all 2' }).click();
       await expectCount(page.locator('.stop [data-status=undo]'), 0);
       await expectCount(page.getByRole('button', { name: /Undo/ }), 0);
       await afterUndo();
       expect(terminal.posts).toEqual([]);
+      await page.clock.resume();
       await giveBoth();
       await afterUndo();
       await eventually('both were sent', () => terminal.posts.flat().length === 2);
@@ -259,7 +265,16 @@ describe("the terminal's page", () => {
         ...tile,
         openStops: [{ startTime: NOW - 150, endTime: null, state: 'IDLE' }],
       });
-      await page.getByRole('button', { name: '1 more stop' }).waitFor();
+      let x = 10;
+      await eventually('the new one is counted', async () => {
+        // about to tap for as long as that takes
+        x = 30 - x;
+        await page
+          .locator('.stop')
+          .first()
+          .hover({ position: { x, y: 10 } });
+        return page.getByRole('button', { name: '1 more stop' }).isVisible();
+      });
       expect(await page.locator('.stop').first().getAttribute('data-key')).toBe(before);
       await page.clock.runFor(6_000);
       await page.locator('.stop').first().filter({ hasText: 'Milling centre 1' }).waitFor();
@@ -269,8 +284,9 @@ describe("the terminal's page", () => {
   it('lists stops in another order, and of another factory, at once, though the list was just touched', async () => {
     await openWithClock();
     const lengths = page.locator('.stop-length');
+    await lengths.first().waitFor();
+    await shown.stopClock();
     await lengths.first().hover();
-    await page.clock.pauseAt((await page.evaluate(() => Date.now())) + 1000);
     await page.getByRole('button', { name: 'Longest first' }).click();
     await eventually('the longest is the first', async () => {
       const minutes = (await lengths.allTextContents()).map((text) => parseInt(text));
@@ -284,10 +300,9 @@ describe("the terminal's page", () => {
   describe('while the server is away', () => {
     it('says so, keeps entries over a reload, and sends each of them once', async () => {
       await open();
-      await rowOf(NAME).first().waitFor();
+      await shown.untilReasonsKnown(NAME);
       // the shell is kept once the service worker has it
       await page.waitForFunction(() => navigator.serviceWorker.controller !== null);
-      await page.waitForTimeout(0);
       await terminal.close();
       await page.locator('[data-connection=bad]').waitFor();
       for (const [name, code] of [
@@ -340,7 +355,7 @@ describe("the terminal's page", () => {
       await page.getByText('Kafka is away').waitFor();
       await giveReason(NAME, '13');
       // it is shown once it is kept
-      await status(NAME, 'undo').waitFor();
+      await rowOf(NAME).locator('[data-status]').first().waitFor();
       await page.reload();
       await page.getByText(/1 not sent since 14:0\d$/).waitFor();
       terminal.setLink('up');
@@ -370,7 +385,7 @@ describe("the terminal's page", () => {
 
     it('leaves a stream on which not even a heartbeat comes, as over a dead Wi-Fi', async () => {
       await openWithClock();
-      await page.getByText('Live').waitFor();
+      await rowOf(NAME).first().waitFor();
       const before = terminal.streams;
       // a heartbeat may come meanwhile
       await eventually('another stream', async () => {
@@ -392,7 +407,7 @@ describe("the terminal's page", () => {
       ],
     ])('says so at once where %s', async (_, happens) => {
       await openWithClock();
-      await rowOf(NAME).first().waitFor();
+      await shown.untilReasonsKnown(NAME);
       await expectText(page.locator('.connection'), /^Live$/);
       terminal.isCut = true;
       await happens();
@@ -401,9 +416,15 @@ describe("the terminal's page", () => {
 
     it('takes no factory for explained of which nothing was received', async () => {
       await openWithClock();
-      await page.getByLabel('Factory').selectOption('Plant North');
       await page.getByText('Live').waitFor();
-      await expectCount(rowOf('Lathe'), 0);
+      const before = terminal.streams;
+      await page.getByLabel('Factory').selectOption('Plant North');
+      await eventually('a stream of the chosen factory', () => terminal.streams > before);
+      // behind its machines on the stream
+      terminal.setLink('up', NOW - 600);
+      await page.getByText('States only up to').waitFor();
+      terminal.setLink('up');
+      await page.getByText('Live').waitFor();
       await terminal.close();
       await page.locator('[data-connection=bad]').waitFor();
       await page.getByLabel('Factory').selectOption('Plant South');
@@ -742,7 +763,7 @@ describe("the terminal's page", () => {
       const badges = ['E-4711', ' E-4711', 'E 4711', '  47 11'];
       for (const [index, badge] of badges.entries()) {
         await rowOf(NAME).locator('button.stop-main').first().focus();
-        await scan(page, badge);
+        await scan(shown, badge);
         await eventually(badge, () => terminal.operators.length > index);
         expect(terminal.operators[index]).toBe(badge);
         await page.getByText(`${badge.trim()} is registered.`).waitFor();
@@ -764,7 +785,7 @@ describe("the terminal's page", () => {
       await page.getByRole('button', { name: 'Split' }).click();
       await page.locator('.reason-button[data-code="14"]').first().click();
       terminal.expireSession();
-      await scan(page, 'E-4711');
+      await scan(shown, 'E-4711');
       await page.getByText('Sign in this station').first().waitFor();
       await page.locator('.reason-button[data-code="16"]').first().click();
       // what lies behind an open sheet takes no text
@@ -783,7 +804,7 @@ describe("the terminal's page", () => {
       const slider = page.getByRole('slider');
       const at = await slider.inputValue();
       await slider.focus();
-      await scan(page, '0471');
+      await scan(shown, '0471');
       await page.getByText('0471 is registered.').waitFor();
       expect(await slider.inputValue()).toBe(at);
     });
@@ -1142,8 +1163,9 @@ async function inspect(page: Page, name: string, withAxe: boolean): Promise<void
 }
 
 /** Types as a scanner does: a key every 10 ms of the page's clock, from which the times of its events are taken. */
-async function scan(page: Page, badge: string): Promise<void> {
-  await page.clock.pauseAt((await page.evaluate(() => Date.now())) + 1000);
+async function scan(shown: PageUnderTest, badge: string): Promise<void> {
+  const { page } = shown;
+  await shown.stopClock();
   for (const key of [...Array.from(badge), 'Enter']) {
     await page.keyboard.press(key);
     await page.clock.runFor(10);

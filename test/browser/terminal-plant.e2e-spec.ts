@@ -75,7 +75,6 @@ describe("a stop explained on the terminal's page", () => {
     await row().locator('button.stop-main').waitFor();
     await row().locator('button.stop-main').click();
     await page.locator('.reason-button[data-code="14"]').first().click();
-    await row().locator('[data-status=undo]').waitFor();
     await row().locator('[data-status=applied]').waitFor();
     await screenshot(page, 'plant-applied');
     expect(await received()).toMatchObject([{ reasonId: '14' }]);

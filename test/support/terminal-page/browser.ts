@@ -17,6 +17,7 @@ export const PLAIN_HTTP_HOST = 'terminal.test';
 const UNREACHABLE = [
   'Failed to load resource',
   'An unknown error occurred when fetching the script.',
+  'A bad HTTP response code (503) was received when fetching the script.',
 ];
 
 /** The Chromium that the set-up of `npm test` found; tools/test/find-chromium.mjs says where it looks. */
@@ -39,14 +40,17 @@ export async function openPage(
   const context = await browser.newContext({ viewport: TABLET, locale: 'en-GB', ...options });
   // a busy machine takes more than the usual half minute
   context.setDefaultTimeout(120_000);
-  const page = await context.newPage();
   const complaints: string[] = [];
-  page.on('pageerror', (error) => complaints.push(String(error)));
-  page.on('console', (message) => {
-    const text = message.text();
-    if (message.type() === 'error' && !UNREACHABLE.some((it) => text.startsWith(it)))
-      complaints.push(text);
+  // also those that a test opens beside it
+  context.on('page', (opened) => {
+    opened.on('pageerror', (error) => complaints.push(String(error)));
+    opened.on('console', (message) => {
+      const text = message.text();
+      if (message.type() === 'error' && !UNREACHABLE.some((it) => text.startsWith(it)))
+        complaints.push(text);
+    });
   });
+  const page = await context.newPage();
   await page.goto(url);
   return { page, complaints };
 }
