@@ -135,6 +135,17 @@ describe('a port', () => {
     expect(output).not.toContain(`chosen ${taken}`);
   });
 
+  it('that is any free one is given once, though nobody listens on it yet', () => {
+    const { output } = run(
+      `import { anyFreePort } from './tools/process/ports.mjs';
+       Math.random = () => 0.5;
+       const ports = [await anyFreePort(), await anyFreePort(), await anyFreePort()];
+       console.log(new Set(ports).size);`,
+      {},
+    );
+    expect(output).toBe('3\n');
+  });
+
   it('that is named and taken is an error that says how to change it', () => {
     const { status, output } = run(CHOOSE, { PREFERRED: '3000', BRIDGE_HTTP_PORT: taken });
 

@@ -13,13 +13,19 @@ export async function isFree(port) {
   return (await canListen(port, '127.0.0.1')) && !(await answers('127.0.0.1', port, 500));
 }
 
+/** Whom they were given to may not listen on them yet. */
+const given = new Set();
+
 /**
  * A free port that no outgoing connection is given, whatever the system: those come from 32768 on
  * (Linux) or 49152 on (others). A process that listens seconds later, or again after a restart,
- * still finds it free.
+ * still finds it free. This process is given each port once.
  */
-export function anyFreePort() {
-  return nextFreePort(15_000 + Math.floor(Math.random() * 17_000));
+export async function anyFreePort() {
+  let port = await nextFreePort(15_000 + Math.floor(Math.random() * 17_000));
+  while (given.has(port)) port = await nextFreePort(port + 1);
+  given.add(port);
+  return port;
 }
 
 /** Whether a TCP connection is accepted within `timeoutMs`. */
