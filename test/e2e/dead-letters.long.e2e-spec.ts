@@ -5,6 +5,7 @@ import { TOPICS } from '#libs/contracts';
 import { createKafka, ensureTopics } from '#libs/kafka';
 import { eventually } from '../support/eventually.js';
 import { testBrokers, TestKafka, uniqueTopicPrefix } from '../support/kafka.js';
+import { KafkaRelay } from '../support/kafka-relay.js';
 import { type Plant, startPlant } from '../support/plant.js';
 import {
   type CommandResult,
@@ -267,11 +268,20 @@ describe('npm run dlq', () => {
 
 describe('npm run dlq -- replay, of many', () => {
   const COUNT = 20_000;
+  const PRODUCE = 0;
   const kafka = new TestKafka(testBrokers(), uniqueTopicPrefix());
   const { topicPrefix } = kafka;
   let inputs: TopicReader;
+  let relay: KafkaRelay;
+
+  /** Once so many requests of them have passed, records wait for their way to Kafka: nothing ends by itself. */
+  const holdBackProduced = (passing: number): void => {
+    let produced = 0;
+    relay.holdBack((request) => request.readInt16BE(4) === PRODUCE && (produced += 1) > passing);
+  };
 
   beforeAll(async () => {
+    relay = await KafkaRelay.to(testBrokers()[0]!);
     const headers = { 'dlq-code': 'unknown-machine', 'dlq-source-topic': `${topicPrefix}${LISTS}` };
     const names = [LISTS, `${LISTS}.dlq`].map((name) => `${topicPrefix}${name}`);
     const topics = names.map((name) => ({ name, cleanupPolicy: 'delete' as const }));
@@ -285,13 +295,18 @@ describe('npm run dlq -- replay, of many', () => {
     inputs = await kafka.read(LISTS);
   });
 
-  afterAll(() => kafka.close());
+  afterAll(async () => {
+    await kafka.close();
+    await relay.close();
+  });
 
   it('stops where it does no harm, says how far it got, and goes on from there', async () => {
     const replay = ['dlq', 'replay', LISTS, '--code', 'unknown-machine', '--yes'];
-    const interrupted = new RunningCommand(replay, { topicPrefix });
+    holdBackProduced(1);
+    const interrupted = new RunningCommand(replay, { topicPrefix, brokers: relay.address });
     await inputs.find('the first message', () => true);
     interrupted.kill('SIGINT');
+    relay.release();
     const { exitCode, stdout, stderr } = await interrupted.result();
     expect({ exitCode, stderr }).toMatchObject({
       exitCode: 1,
@@ -316,12 +331,14 @@ describe('npm run dlq -- replay, of many', () => {
     const replay = (by: string, ...more: string[]): RunningCommand => {
       const some = ['--partition', '1', '--again', '--max-replays', '9', '--json', '--yes'];
       return new RunningCommand(['dlq', 'replay', LISTS, ...some, '--by', by, ...more], {
-        topicPrefix,
+        ...{ topicPrefix, brokers: relay.address },
       });
     };
+    holdBackProduced(2);
     const unread = replay('without-output');
     await unread.saying(/"replayed"/);
     unread.stopReading('stdout');
+    relay.release();
     expect(await unread.result()).toMatchObject({
       exitCode: 1,
       stderr: expect.stringContaining('the same command goes on from here') as string,
