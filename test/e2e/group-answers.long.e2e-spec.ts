@@ -181,6 +181,12 @@ describe('what two processes answer for their group', () => {
     const after = await bothShow('the flow goes on', ({ state }) => state === 'running');
     for (const flow of after) expect(flow).toMatchObject({ why: null, since: null, by: null });
     await plant.sandbox.listBecomes(machineId, ['while-503']);
+    // and committed, or else a process that is killed leaves it to the next one
+    await bothSearch(
+      `machineId=${machineId}&messageId=while-503-${machineId}`,
+      'its outcome is published',
+      (found) => found.length > 0,
+    );
   });
 
   it('is who has paused a flow, why and since when, also after both were restarted', async () => {
