@@ -9,7 +9,8 @@ const MINUTE = 60;
 const CLOCK_SPEED = 240;
 const START = Math.floor(realEpochMs() / 1000 / MINUTE) * MINUTE;
 const FIRST_MINUTE = -60;
-const LAST_MINUTE = 24 * 60;
+/** Half an hour of the test: its script must not end before it does. */
+const LAST_MINUTE = 5 * 24 * 60;
 
 type ScriptedState = 'OPERATING' | 'IDLE' | 'OFF' | null;
 
@@ -19,7 +20,7 @@ interface ScriptedPeriod {
   state: ScriptedState;
 }
 
-/** Goes round `cycle` from an hour before the start to a day after it. */
+/** Goes round `cycle` from an hour before the start to days after it. */
 function around(...cycle: [state: ScriptedState, minutes: number][]): ScriptedPeriod[] {
   const periods: ScriptedPeriod[] = [];
   for (let minute = FIRST_MINUTE; minute < LAST_MINUTE;) {

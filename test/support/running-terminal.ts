@@ -6,6 +6,8 @@ import { untilReady } from './health.js';
 import { testBrokers, type TestKafka } from './kafka.js';
 import { rememberSecrets } from './secrets.js';
 
+const HALF_A_DAY_MS = 12 * 3_600_000;
+
 /** An event of `GET /api/events`. */
 export interface LiveEvent {
   id: string;
@@ -31,6 +33,8 @@ export class RunningTerminal {
       KAFKA_GROUP_ID: `${topicPrefix}terminal`,
       KAFKA_TOPIC_PARTITIONS: '3',
       TERMINAL_HTTP_PORT: '0',
+      // no shift ends during a test, and with it what is of one, such as who works there
+      TERMINAL_SHIFTS: new Date(Date.now() + HALF_A_DAY_MS).toISOString().slice(11, 16),
       LOG_LEVEL: 'silent',
       ...env,
     });
