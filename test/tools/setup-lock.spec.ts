@@ -2,7 +2,6 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, readFileSync, utimesSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
-import { text } from 'node:stream/consumers';
 import { eventually } from '../support/eventually.js';
 import { temporaryFolder } from '../../libs/config/test/temporary-files.js';
 
@@ -12,7 +11,7 @@ const LONG_AGO = new Date(Date.now() - 60_000);
 describe('the lock that a set-up takes', () => {
   const file = join(temporaryFolder(), 'setup.lock');
 
-  /** Holds the lock until its input ends; resolves with what it has said. */
+  /** Holds the lock until its input ends. */
   const setUp = (lock = file) => {
     const program = `
       const { withSetupLock } = await import(${JSON.stringify(LOCK)});
@@ -20,7 +19,9 @@ describe('the lock that a set-up takes', () => {
       await withSetupLock(() => end, ${JSON.stringify(lock)});
     `;
     const child = spawn(process.execPath, ['--input-type=module', '-e', program]);
-    return { child, said: text(child.stderr), ended: once(child, 'exit') };
+    let text = '';
+    child.stderr.setEncoding('utf8').on('data', (part: string) => (text += part));
+    return { child, said: () => text, ended: once(child, 'close') };
   };
   const holder = () => (existsSync(file) ? Number(readFileSync(file, 'utf8')) : 0);
 
@@ -28,12 +29,13 @@ describe('the lock that a set-up takes', () => {
     const [first, second] = [setUp(), setUp()];
     await eventually(() => [first.child.pid, second.child.pid].includes(holder()));
     const [one, other] = holder() === first.child.pid ? [first, second] : [second, first];
-    other.child.stderr.once('data', () => one.child.stdin.end());
+    await eventually(() => other.said() !== '');
+    one.child.stdin.end();
     await one.ended;
     await eventually(() => holder() === other.child.pid);
     other.child.stdin.end();
     expect(await other.ended).toEqual([0, null]);
-    expect(await other.said).toContain(`waiting for process ${one.child.pid}`);
+    expect(other.said()).toContain(`waiting for process ${one.child.pid}`);
     expect(existsSync(file)).toBe(false);
   });
 
@@ -43,7 +45,7 @@ describe('the lock that a set-up takes', () => {
     const { child, said, ended } = setUp();
     child.stdin.end();
     expect(await ended).toEqual([0, null]);
-    expect(await said).toBe('');
+    expect(said()).toBe('');
   });
 
   it('is gone without where it cannot be written', async () => {
@@ -52,6 +54,6 @@ describe('the lock that a set-up takes', () => {
     const { child, said, ended } = setUp(join(noFolder, 'setup.lock'));
     child.stdin.end();
     expect(await ended).toEqual([0, null]);
-    expect(await said).toBe('');
+    expect(said()).toBe('');
   });
 });
