@@ -54,9 +54,11 @@ describe('the login', () => {
 
   it('is made again before a token whose end is known has expired, while calls go on with it', async () => {
     service.judge = () => 200;
-    service.login = grantJwt(1);
+    service.login = (request, response) => {
+      service.login = grantJwt(3600);
+      grantJwt(1)(request, response);
+    };
     await client.getMachineInfo();
-    service.login = grantJwt(3600);
     while (service.logins.length < 2) {
       expect(await client.getMachineInfo()).toEqual({ kind: 'data', data: [] });
     }

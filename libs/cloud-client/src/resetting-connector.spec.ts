@@ -5,7 +5,8 @@ import { fixedToken } from '#libs/access-tokens';
 import { MachineCloudClient } from './machine-cloud-client.js';
 
 /** The client closes a connection a second before that, and two more for the way. */
-const ANSWER = 'HTTP/1.1 200 OK\r\nkeep-alive: timeout=3\r\ncontent-length: 2\r\n\r\n{}';
+const answerKeeping = (seconds: number): string =>
+  `HTTP/1.1 200 OK\r\nkeep-alive: timeout=${seconds}\r\ncontent-length: 2\r\n\r\n{}`;
 /** More than fits into the receiver's buffer, less than into the sender's. */
 const ORDERS = Array.from({ length: 20_000 }, (_, at) => `order ${at}`);
 
@@ -81,7 +82,7 @@ describe('a connection', () => {
     const [socket] = (await once(server, 'connection')) as [Socket];
     const arrived = arrivedOn(socket);
     socket.resume();
-    socket.write(ANSWER);
+    socket.write(answerKeeping(3));
     expect(await call).toMatchObject({ kind: 'data' });
     expect((await arrived).end).toBe('in good order');
   });
@@ -94,7 +95,7 @@ describe('a connection', () => {
     server.on('connection', (socket) => {
       // the last one is reset as the client is closed
       opened.push(socket.on('error', () => undefined).resume());
-      socket.on('data', (chunk) => String(chunk).endsWith('}') && socket.write(ANSWER));
+      socket.on('data', (chunk) => String(chunk).endsWith('}') && socket.write(answerKeeping(600)));
     });
     const call = async (): Promise<number> => {
       expect(await client.setWorkOrderList([])).toMatchObject({ kind: 'data' });
