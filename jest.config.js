@@ -10,6 +10,7 @@ export default {
   maxWorkers: 2,
   // longer than several waits of a test, so that what does not come true is named
   testTimeout: 600_000,
+  restoreMocks: true,
   roots: ['<rootDir>/apps', '<rootDir>/libs', '<rootDir>/test'],
   setupFilesAfterEnv: ['<rootDir>/test/support/served-secrets.ts'],
   testMatch: ['**/*.spec.ts', '**/*.e2e-spec.ts', '**/*.chaos-spec.ts'],

@@ -19,10 +19,6 @@ describe('the topics the bridge needs', () => {
     prefix = uniqueTopicPrefix();
   });
 
-  afterEach(() => {
-    jest.restoreAllMocks();
-  });
-
   const topic = (name: string, ...asWideAs: string[]): TopicSpecification => ({
     name: `${prefix}${name}`,
     cleanupPolicy: asWideAs.length > 0 ? 'compact' : 'delete',

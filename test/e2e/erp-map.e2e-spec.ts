@@ -126,25 +126,16 @@ describe.each(['json', 'yaml'])(
       renameSync(`${file}.new`, file);
     }
 
-    /** What the bridge says. */
-    const said: unknown[] = [];
-
     beforeAll(async () => {
       replaceMap('M-001', 'M-002');
       plant = await startPlant({ env: { EQUIPMENT_MAP_FILE: file } });
-      for (const level of ['log', 'error'] as const) {
-        jest.spyOn(Logger.prototype, level).mockImplementation((line: unknown) => {
-          said.push((line as { msg?: string }).msg);
-        });
-      }
     });
 
-    afterAll(async () => {
-      jest.restoreAllMocks();
-      await plant.close();
-    });
+    afterAll(() => plant.close());
 
     it('places each order by one of the maps, and stays in use where the file is broken', async () => {
+      /** What the bridge says. */
+      const said: unknown[] = [];
       const sent: string[] = [];
       const send = async (): Promise<void> => {
         const orderId = `R-${sent.length}`;
@@ -167,6 +158,11 @@ describe.each(['json', 'yaml'])(
         said.length = 0;
         return eventually(text, () => send().then(() => said.includes(text)));
       };
+      for (const level of ['log', 'error'] as const) {
+        jest.spyOn(Logger.prototype, level).mockImplementation((line: unknown) => {
+          said.push((line as { msg?: string }).msg);
+        });
+      }
       const longestTurnSeconds = watchTurns();
       expect(await sendAndPlace()).toBe('M-001,M-002');
       replaceMap('M-003', 'M-004');

@@ -156,7 +156,6 @@ describe('the idempotent producer', () => {
     const own = new IdempotentProducer(client);
     expect(await own.send(record('g', ''))).toMatchObject({ topic });
     expect(producers).toHaveBeenCalledTimes(2);
-    producers.mockRestore();
     await own.close();
   });
 
@@ -184,11 +183,10 @@ describe('the idempotent producer', () => {
   });
 
   it('has each failure of its connections logged once in a while', async () => {
-    const warned = jest.spyOn(Logger.prototype, 'warn').mockReturnValue(undefined).mockClear();
+    const warned = jest.spyOn(Logger.prototype, 'warn').mockReturnValue(undefined);
     const admin = clientOf('127.0.0.1:1').admin();
     await expect(admin.connect()).rejects.toThrow();
     const lines = warned.mock.calls.map(([line]) => (line as { msg: string }).msg);
-    warned.mockRestore();
     expect(lines.join('\n')).toContain('ECONNREFUSED');
     expect(lines).toEqual([...new Set(lines)]);
   });

@@ -56,7 +56,6 @@ describe('a pace', () => {
     expect(realNowMs() - startedMs).toBeGreaterThanOrEqual(95);
     // each lets at least the twenty turns of its millisecond pass, however late it is
     expect(timers.mock.calls.length).toBeLessThanOrEqual(200);
-    timers.mockRestore();
   });
 
   it('lets commands and look-ups pass in turn with polls, though those have waited for longer', async () => {

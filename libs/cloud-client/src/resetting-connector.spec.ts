@@ -31,7 +31,6 @@ describe('a connection', () => {
   });
 
   afterEach(async () => {
-    jest.restoreAllMocks();
     await client.close();
     server.close();
     await once(server, 'close');

@@ -30,10 +30,6 @@ describe('flowMetrics', () => {
     for (const metric of flowMetrics([lists, reasons])) registry.registerMetric(metric);
   });
 
-  afterEach(() => {
-    jest.restoreAllMocks();
-  });
-
   const samples = async (): Promise<string[]> => {
     const text = await registry.metrics();
     return text.split('\n').filter((line) => line !== '' && !line.startsWith('#'));

@@ -289,7 +289,6 @@ describe('CommandDispatcher, whatever comes in whatever order', () => {
 
   afterEach(() => {
     jest.useRealTimers();
-    jest.restoreAllMocks();
   });
 
   it.each<[string, boolean, Partial<DispatcherOptions<Payload>>]>([

@@ -220,7 +220,6 @@ describe('CommandDispatcher', () => {
 
   afterEach(() => {
     jest.useRealTimers();
-    jest.restoreAllMocks();
   });
 
   describe.each(BY_CALLS)('with %s', (_, options) => {

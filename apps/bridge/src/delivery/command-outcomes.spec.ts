@@ -110,7 +110,6 @@ describe('CommandOutcomes', () => {
     const warned = jest.spyOn(Logger.prototype, 'warn').mockReturnValue(undefined);
     const [deadLetter] = recordsOf([rejected]);
     const [line] = warned.mock.calls.map(([logged]) => logged as object);
-    warned.mockRestore();
     expect(deadLetter).toMatchObject({ topic: `${REASONS}.dlq`, machineIds: undefined });
     expect(line).toMatchObject({ msg: 'dead letter', machineIds: ['M-1'] });
   });

@@ -37,6 +37,10 @@ describe('DeliveryModule', () => {
 
   beforeAll(async () => {
     bridge = await NestFactory.createApplicationContext(BothFlows, { logger: false });
+  });
+
+  beforeEach(() => {
+    log = [];
     const directory = bridge.get(MachineDirectory);
     jest.spyOn(directory, 'hasMachine').mockReturnValue(true);
     jest.spyOn(bridge.get(ReasonLists), 'has').mockReturnValue(true);
@@ -49,10 +53,7 @@ describe('DeliveryModule', () => {
     jest.spyOn(cloud, 'setWorkOrderList').mockImplementation(called('list'));
   });
 
-  afterAll(async () => {
-    jest.restoreAllMocks();
-    await bridge.close();
-  });
+  afterAll(() => bridge.close());
 
   const submitBoth = (list: MessageResults, reason: MessageResults): void => {
     const order = { machineId: 'M-1', workingOrders: [] };
@@ -63,7 +64,6 @@ describe('DeliveryModule', () => {
   };
 
   it('makes no call before it is read which flows are paused by hand', async () => {
-    log = [];
     const controls = bridge.get(FlowControls);
     expect(controls.problem).toBe('calls wait until it is read which flows are paused by hand');
     const [list, reason] = [resultsOfOne(), resultsOfOne()];
@@ -79,7 +79,6 @@ describe('DeliveryModule', () => {
   });
 
   it('lets both flows together make as many calls at once as the service is to bear', async () => {
-    log = [];
     const slots = bridge.get(CallSlots);
     let free: () => void = () => undefined;
     const held = new Promise<void>((resolve) => {

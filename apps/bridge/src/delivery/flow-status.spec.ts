@@ -18,10 +18,6 @@ describe('the log of a flow', () => {
     status = new FlowStatus('work-orders', undefined, () => false);
   });
 
-  afterEach(() => {
-    jest.restoreAllMocks();
-  });
-
   const goesWell = (): boolean => {
     nowMs += 1;
     return status.succeeded(nowMs);

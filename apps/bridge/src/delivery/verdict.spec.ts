@@ -88,10 +88,6 @@ describe('a machine that is answered 403', () => {
     command = commandOf('M-1');
   });
 
-  afterEach(() => {
-    jest.restoreAllMocks();
-  });
-
   const refused = (call = refusals.callBegins(), it = command): string =>
     refusals.review(it, 403, call);
   const goesWell = (call: StartedCall, machineId = 'M-2'): void => {

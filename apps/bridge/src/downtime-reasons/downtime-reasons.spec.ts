@@ -83,7 +83,6 @@ describe('DowntimeReasons', () => {
   };
 
   afterEach(async () => {
-    jest.restoreAllMocks();
     await bridge.close();
     await service.stop();
   });

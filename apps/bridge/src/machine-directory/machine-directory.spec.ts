@@ -78,7 +78,6 @@ describe('MachineDirectory', () => {
   });
 
   afterEach(async () => {
-    jest.restoreAllMocks();
     directory.beforeApplicationShutdown();
     directory.onApplicationShutdown();
     reasons.onApplicationShutdown();
@@ -535,10 +534,6 @@ describe('RecentMisses', () => {
     misses = new RecentMisses(2);
   });
 
-  afterEach(() => {
-    jest.restoreAllMocks();
-  });
-
   it('holds them for unknown from the latest look-up on, whatever that was made for', () => {
     misses.missed('M-1');
     nowMs += 1500;
@@ -566,10 +561,6 @@ describe('PassedOverEntries', () => {
     for (const level of ['log', 'warn'] as const) {
       jest.spyOn(Logger.prototype, level).mockImplementation((line: unknown) => logged.push(line));
     }
-  });
-
-  afterEach(() => {
-    jest.restoreAllMocks();
   });
 
   it('logs entries once in whatever order they come, and when there are more, or others, or none', () => {

@@ -60,7 +60,6 @@ describe('ReasonRefresh', () => {
   });
 
   afterEach(async () => {
-    jest.restoreAllMocks();
     refresh.beforeApplicationShutdown();
     lists.onApplicationShutdown();
     await Promise.all([producer.close(), client.close()]);
@@ -177,10 +176,6 @@ describe('ReasonRecords', () => {
     clock = new ManualClock(1_763_680_000_000);
     records = new ReasonRecords(settings, clock, producer);
   });
-  afterEach(() => {
-    jest.restoreAllMocks();
-  });
-
   it('writes what is read during a request with the next, of each machine the latest', async () => {
     read('M-1', LISTS.cleaning);
     read('M-2', LISTS.cleaning);

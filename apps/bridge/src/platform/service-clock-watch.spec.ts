@@ -6,11 +6,12 @@ import { ServiceClockWatch } from './service-clock-watch.js';
 describe('ServiceClockWatch', () => {
   let clockOffset: ClockOffset | undefined;
   let watch: ServiceClockWatch;
-  const warn = jest.spyOn(Logger.prototype, 'warn').mockImplementation(() => undefined);
-  const log = jest.spyOn(Logger.prototype, 'log').mockImplementation(() => undefined);
+  let warn: jest.SpiedFunction<Logger['warn']>;
+  let log: jest.SpiedFunction<Logger['log']>;
 
   beforeEach(() => {
-    jest.clearAllMocks();
+    warn = jest.spyOn(Logger.prototype, 'warn').mockImplementation(() => undefined);
+    log = jest.spyOn(Logger.prototype, 'log').mockImplementation(() => undefined);
     const cloud = {
       get clockOffset() {
         return clockOffset;

@@ -106,10 +106,7 @@ describe('orders on their way to the lists of machines', () => {
     bridge.get(Assignments).topic.own(ownedState<readonly AssignedOperation[]>());
   });
 
-  afterEach(async () => {
-    jest.restoreAllMocks();
-    await bridge.close();
-  });
+  afterEach(() => bridge.close());
 
   /** A topic to which no more than tombstones and what was refused can be written. */
   let unwritable: string | undefined;

@@ -11,10 +11,6 @@ describe('what a command is called with', () => {
     process.exitCode = 0;
     jest.spyOn(process.stderr, 'write').mockReturnValue(true);
   });
-  afterEach(() => {
-    jest.restoreAllMocks();
-  });
-
   const called = async (...words: string[]): Promise<unknown> => {
     const program = createProgram();
     return program.parseAsync(words, { from: 'user' }).catch((error: unknown) => error);

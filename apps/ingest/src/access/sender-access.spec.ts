@@ -18,7 +18,6 @@ function accessBy(file: string): SenderAccess {
 describe('the senders of a file', () => {
   afterEach(() => {
     jest.useRealTimers();
-    jest.restoreAllMocks();
   });
 
   it('stay while nobody can look at the file', () => {

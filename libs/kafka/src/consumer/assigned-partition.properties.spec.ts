@@ -204,7 +204,7 @@ class Partition {
 }
 
 describe('AssignedPartition', () => {
-  beforeAll(() => {
+  beforeEach(() => {
     // the shortest back-off there is
     jest.spyOn(Math, 'random').mockReturnValue(0);
   });

@@ -125,7 +125,7 @@ function held(handling: Handling): { take: () => void; fail: (error: Error) => v
 }
 
 describe('AssignedPartition', () => {
-  beforeAll(() => {
+  beforeEach(() => {
     // the shortest back-off there is
     jest.spyOn(Math, 'random').mockReturnValue(0);
   });
@@ -419,7 +419,6 @@ describe('AssignedPartition', () => {
         await until(() => handling.givenUp.length === times);
       }
       const topics = logged.mock.calls.map(([line]) => (line as { topic: string }).topic);
-      logged.mockRestore();
       expect(new Set(topics)).toEqual(new Set([handling.queue.topic]));
       handling.transactions!.commit();
       expect([handling.committable, handling.chunks]).toEqual([2, [[1]]]);
@@ -536,7 +535,6 @@ describe('AssignedPartition', () => {
     queue.bufferFetched(recordsAt(12), 13);
     fetched('12');
     const lines = logged.mock.calls.map(([line]) => line as object);
-    logged.mockRestore();
     expect(lines).toEqual([expect.objectContaining({ partition: 3, offset: 7, until: 12 })]);
   });
 

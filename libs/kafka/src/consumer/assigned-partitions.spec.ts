@@ -70,12 +70,9 @@ describe('AssignedPartitions', () => {
       if (!known.has(each)) each.listener.progressRead(undefined);
   };
 
-  beforeAll(() => {
+  beforeEach(() => {
     // the shortest back-off there is
     jest.spyOn(Math, 'random').mockReturnValue(0);
-  });
-
-  beforeEach(() => {
     resumed = [];
     sought = [];
     // A queue of the test before may still be handing over.
@@ -430,7 +427,7 @@ describe('AssignedPartitions', () => {
 
   it("logs a producer's transaction that has been open for a minute, once, and names it after a quarter of an hour", () => {
     let nowMs = 0;
-    const now = jest.spyOn(performance, 'now').mockImplementation(() => nowMs);
+    jest.spyOn(performance, 'now').mockImplementation(() => nowMs);
     const warnings: unknown[] = [];
     const warn = jest.spyOn(Logger.prototype, 'warn');
     warn.mockImplementation((line) => void warnings.push(line));
@@ -456,8 +453,6 @@ describe('AssignedPartitions', () => {
     expect(queues.hangingTransactions).toContain('a/1 offset 54');
     nowMs += 10_000;
     expect(queues.hangingTransactions).toBeUndefined();
-    now.mockRestore();
-    warn.mockRestore();
   });
 
   it('resumes a partition once another has fewer messages that others have overtaken', async () => {

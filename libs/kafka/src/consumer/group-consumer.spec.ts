@@ -217,10 +217,6 @@ describe('UnreadableTopics', () => {
   const FORBIDDEN = 'forbidden';
   let nowMs = 0;
 
-  afterEach(() => {
-    jest.restoreAllMocks();
-  });
-
   it('are left out of fetches but for one every five seconds, and named for as long as they are asked for', async () => {
     jest.spyOn(performance, 'now').mockImplementation(() => nowMs);
     const unreadable = new UnreadableTopics();

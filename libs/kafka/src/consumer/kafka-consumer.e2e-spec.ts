@@ -206,10 +206,6 @@ describe('KafkaConsumer', () => {
       jest.spyOn(Logger.prototype, 'error').mockImplementation((line) => void errors.push(line));
     });
 
-    afterEach(() => {
-      jest.restoreAllMocks();
-    });
-
     it('goes on behind it and logs that it is lost, but hands nothing over that has finished', async () => {
       const handed: string[] = [];
       const finish: MessageHandler = (messages) => {

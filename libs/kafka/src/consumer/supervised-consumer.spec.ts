@@ -51,7 +51,6 @@ describe('SupervisedConsumer', () => {
   });
 
   afterEach(async () => {
-    jest.restoreAllMocks();
     await consumer.stop();
   });
 
@@ -183,10 +182,6 @@ describe('SessionLease', () => {
     jest.spyOn(performance, 'now').mockImplementation(() => monotonicMs);
     jest.spyOn(Date, 'now').mockImplementation(() => wallMs);
     lease = new SessionLease();
-  });
-
-  afterEach(() => {
-    jest.restoreAllMocks();
   });
 
   const pass = (ms: number): void => {

@@ -202,7 +202,6 @@ describe('a partition of state that Kafka takes no writes of', () => {
   });
 
   afterEach(async () => {
-    jest.restoreAllMocks();
     Logger.overrideLogger(false);
     await partition.close();
   });

@@ -140,7 +140,6 @@ describe('DeadLetters', () => {
       expect(offset).toBe(next + leftOut);
       next = offset + 1;
     }
-    logged.mockRestore();
   });
 
   it.each([
@@ -158,7 +157,6 @@ describe('DeadLetters', () => {
         }),
       ],
     ]);
-    logged.mockRestore();
   });
 
   it('leaves the value out, and says so, when the dead-letter topic can never take it', async () => {

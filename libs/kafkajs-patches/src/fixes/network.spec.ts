@@ -34,7 +34,6 @@ describe("a broker's queue of requests", () => {
       return 1;
     }) as never);
   });
-  afterEach(() => jest.restoreAllMocks());
 
   const queueOf = (Class: RequestQueueClass): Queue => {
     const options = { ...{ maxInFlightRequests: 1, requestTimeout: 1000, logger: silent } };

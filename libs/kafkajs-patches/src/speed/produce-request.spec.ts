@@ -71,7 +71,7 @@ const requestOf = (
 });
 
 describe('a produce request', () => {
-  beforeAll(() => {
+  beforeEach(() => {
     jest.spyOn(Date, 'now').mockReturnValue(1763680000123);
     Codecs[BACKWARDS] = () => ({
       compress: ({ buffer }: { buffer: Buffer }) => Promise.resolve(Buffer.from(buffer).reverse()),

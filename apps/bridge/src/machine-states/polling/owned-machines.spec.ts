@@ -29,10 +29,7 @@ describe('OwnedMachines', () => {
     bridge = await NestFactory.createApplicationContext(MachineStatesAlone, { logger: false });
   });
 
-  afterAll(async () => {
-    jest.restoreAllMocks();
-    await bridge.close();
-  });
+  afterAll(() => bridge.close());
 
   it('logs with its stack what keeps it from watching a partition', async () => {
     const failure = new Error('a defect');

@@ -318,7 +318,6 @@ describe('PollLoop', () => {
     expect(error).toHaveBeenCalledWith({ msg: 'poll failed', machineId: 'M-1', err: broken });
     await moveTo(T0 + 72);
     expect(poll).toHaveBeenCalledTimes(2);
-    jest.restoreAllMocks();
   });
 
   it.each(['a machine that has ended', 'when the application stops'])(

@@ -54,7 +54,6 @@ describe('Equipment', () => {
 
   afterEach(async () => {
     await bridge.close();
-    jest.restoreAllMocks();
   });
 
   it('follows the map as it changes', async () => {

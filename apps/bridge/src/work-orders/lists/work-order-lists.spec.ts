@@ -84,7 +84,6 @@ describe('WorkOrderLists', () => {
   });
 
   afterEach(async () => {
-    jest.restoreAllMocks();
     await bridge.close();
     await service.stop();
   });
@@ -446,6 +445,5 @@ describe('ListWatermarks', () => {
     expect(watermarks.issuedAt('M-2')).toBe(latest);
     expect(watermarks.raise(3, 'M-1', 900)).toMatchObject([{ key: 'M-1', value: '900' }]);
     expect(watermarks.issuedAt('M-1')).toBe(900);
-    warn.mockRestore();
   });
 });

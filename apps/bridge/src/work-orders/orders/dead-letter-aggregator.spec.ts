@@ -38,10 +38,6 @@ describe('DeadLetterAggregator', () => {
     read.mockImplementation((places) => Promise.resolve(places.map(storedAt)));
   });
 
-  afterEach(() => {
-    jest.restoreAllMocks();
-  });
-
   /** Takes what a machine's owner has written of its refusal. */
   const refuse = (
     offset: number,
