@@ -1,6 +1,6 @@
 import type { ClassificationReason } from './plant.js';
 
-export interface MachineType {
+interface MachineType {
   name: string;
   /** A reason only machines of this type have. */
   reason: ClassificationReason;

@@ -2,7 +2,7 @@ import type { ShiftCalendar } from '#libs/clock';
 import { FlickeringTimeline, SimulatedTimeline } from './simulated-timeline.js';
 import { ForcibleTimeline } from './forcible-timeline.js';
 import type { PlantMachine } from './plant.js';
-import { COMMON_REASONS, MACHINE_TYPES, type MachineType } from './machine-types.js';
+import { COMMON_REASONS, MACHINE_TYPES } from './machine-types.js';
 import { ScriptedTimeline } from './scripted-timeline.js';
 import { seededRandom } from './seeded-random.js';
 import type { Timeline } from './timeline.js';
@@ -34,7 +34,7 @@ export function simulateMachines(
         en: `${type.name} ${Math.floor(index / MACHINE_TYPES.length) + 1}`,
       },
       ...(index < plant.machines / 2 ? FACTORIES[0] : FACTORIES[1]),
-      reasons: oddity === 'no-reasons' ? [] : reasonsOf(type),
+      reasons: oddity === 'no-reasons' ? [] : [...COMMON_REASONS, type.reason],
       updatePhaseSeconds: Math.floor(random() * 60),
       timeline: new ForcibleTimeline(timelineOf(oddity, calendar, key)),
     };
@@ -45,10 +45,6 @@ function oddityOf(index: number, machines: number): Oddity {
   if (machines < 4) return 'none';
   const fromEnd = (['no-data', 'flickers', 'no-reasons'] as const)[machines - 1 - index];
   return fromEnd ?? 'none';
-}
-
-function reasonsOf(type: MachineType): PlantMachine['reasons'] {
-  return [...COMMON_REASONS, type.reason];
 }
 
 function timelineOf(
