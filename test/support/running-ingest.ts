@@ -5,7 +5,6 @@ import { untilReady } from './health.js';
 import { testBrokers } from './kafka.js';
 import { rememberSecrets } from './secrets.js';
 
-/** The settings of an ingest of a test. */
 export function ingestSettings(topicPrefix: string, env: Environment = {}): Environment {
   return {
     KAFKA_BROKERS: env['KAFKA_BROKERS'] ?? testBrokers().join(','),

@@ -62,7 +62,6 @@ export class TestGroups {
     });
   }
 
-  /** The names of all groups. */
   async names(): Promise<string[]> {
     const { groups } = await withAdmin(this.kafka, (admin) => admin.listGroups());
     return groups.map(({ groupId }) => groupId);

@@ -90,7 +90,6 @@ export function isOutcomeOf(record: ReadRecord, messageId: string): boolean {
   return record.topic === TOPICS.commandOutcomes && messageIdOf(record) === messageId;
 }
 
-/** The id of the message that an outcome is of. */
 export function messageIdOf(outcome: ReadRecord): string {
   return (json(outcome)['source'] as { messageId: string }).messageId;
 }

@@ -47,7 +47,6 @@ export function fill(trial, flow, count, machineOf) {
   return produce(trial.kafka, trial.input, count, recordsOf(flow, machineOf));
 }
 
-/** The outcomes there are. */
 export function readOutcomes(trial) {
   return readRecords(trial, trial.outcomes, readOutcome);
 }

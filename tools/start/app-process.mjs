@@ -10,7 +10,6 @@ import { NODE_OPTIONS } from './node-options.mjs';
 const GRACE_MS = 12_000;
 const HEALTHY_TIMEOUT_MS = 60_000;
 
-/** Starts an app of `dist/`. */
 export function startApp(name, env) {
   const options = NODE_OPTIONS[name] ?? [];
   return startProgram(name, [...options, join(ROOT, `dist/apps/${name}/src/main.js`)], env);

@@ -13,7 +13,6 @@ import { fixedTokenSource, type TokenSource } from './token-source.js';
 type TokenSurroundings = Pick<TokenRequestsOptions, 'timeoutMs' | 'proxy' | 'ca' | 'onCall'>;
 
 interface LoginSurroundings extends TokenSurroundings {
-  /** The login of the service. */
   login: URL;
   /** Awaited before each login, which is one of the service's requests; an OAuth server is another's. */
   turn?: () => Promise<void>;
