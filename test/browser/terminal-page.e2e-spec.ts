@@ -80,9 +80,7 @@ describe("the terminal's page", () => {
     it('keeps the focus where it was while its row and others change', async () => {
       const button = rowOf(NAME).locator('button.stop-main').first();
       await button.focus();
-      await button.evaluate((element) => {
-        element.setAttribute('data-same', 'yes');
-      });
+      await button.evaluate((element) => element.setAttribute('data-same', 'yes'));
       const tile = terminal.tileOf(STANDING);
       const shortStops = { count: 7, seconds: 400 };
       terminal.changeTiles({ ...tile, shortStops, openStops: tile.openStops.slice(-1) });
@@ -584,9 +582,7 @@ describe("the terminal's page", () => {
       const bar = page.locator('.bar[data-state=IDLE]').last();
       await bar.waitFor();
       const box = (await bar.boundingBox())!;
-      await bar.evaluate((element) => {
-        element.setAttribute('data-same', 'yes');
-      });
+      await bar.evaluate((element) => element.setAttribute('data-same', 'yes'));
       const view = terminal.viewOf(STANDING);
       const open_ = view.periods.at(-1)!;
       const before = view.periods.at(-2)!;
@@ -1090,11 +1086,7 @@ function layoutShift(page: Page): Promise<number> {
         });
         observer.observe({ type: 'layout-shift', buffered: true });
         requestAnimationFrame(() =>
-          requestAnimationFrame(() => {
-            setTimeout(() => {
-              resolve(Math.round(sum * 1000) / 1000);
-            });
-          }),
+          requestAnimationFrame(() => setTimeout(() => resolve(Math.round(sum * 1000) / 1000))),
         );
       }),
   );

@@ -191,9 +191,7 @@ describe('machine states through crashes, outages and rebalances', () => {
     }
   });
 
-  afterAll(async () => {
-    await plant.close().finally(() => broker.kill());
-  });
+  afterAll(() => plant.close().finally(() => broker.kill()));
 
   it('are published by the minute as the service has them', () => {
     const machineIds = plant.life.machineIds('ordinary', 'hasty', 'steady');

@@ -70,9 +70,7 @@ class Page {
       this.faults.push(`answered ${answer.status}`);
       return;
     }
-    await readEvents(answer.body, (event) => {
-      this.take(event);
-    });
+    await readEvents(answer.body, (event) => this.take(event));
   }
 
   private take({ id, type, data }: LiveEvent): void {

@@ -148,9 +148,7 @@ describe('record batches of many records, or of many bytes', () => {
     await plant.kafka.topics.allowBatchesOf(TOPIC, 20 * MIB);
   });
 
-  afterEach(async () => {
-    await plant.close();
-  });
+  afterEach(() => plant.close());
 
   const untilCommitted = (): Promise<void> =>
     plant.kafka.groups.untilAllCommitted(plant.groupId, TOPIC);

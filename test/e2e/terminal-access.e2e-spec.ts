@@ -23,9 +23,7 @@ describe('who may use the terminal', () => {
     return terminal;
   };
 
-  afterEach(async () => {
-    await Promise.all(terminals.splice(0).map((terminal) => terminal.close()));
-  });
+  afterEach(() => Promise.all(terminals.splice(0).map((terminal) => terminal.close())));
 
   afterAll(() => kafka.close());
 

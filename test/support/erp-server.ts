@@ -8,7 +8,6 @@ import {
 } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
-/** An order as the ERP has it. */
 interface ErpOrder {
   machineId: string;
   /** 14 digits in UTC; absent: answers say no time. */
@@ -97,13 +96,10 @@ export class ErpServer {
   }
 }
 
-/** Answers with a status and a body. */
 export function answering(
   status: number,
   body: string | Buffer = '{}',
   headers: Record<string, string> = { 'content-type': 'application/json' },
 ): Answer {
-  return (_, response) => {
-    response.writeHead(status, headers).end(body);
-  };
+  return (_, response) => response.writeHead(status, headers).end(body);
 }

@@ -22,9 +22,7 @@ export class KafkaRelay {
     private readonly host: string,
     private readonly port: number,
   ) {
-    server.on('connection', (client: Socket) => {
-      this.join(client);
-    });
+    server.on('connection', (client: Socket) => this.join(client));
   }
 
   /** @param broker `host:port`, as the broker calls itself */

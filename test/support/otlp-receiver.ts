@@ -43,15 +43,12 @@ export type Conduct = 'takes' | 'refuses' | 'hangs';
 /** A collector that takes OTLP over HTTP, with spans as JSON. */
 export class OtlpReceiver {
   readonly spans: ReceivedSpan[] = [];
-  /** Headers of all requests. */
   readonly requests: IncomingMessage['headers'][] = [];
   conduct: Conduct = 'takes';
   private readonly server: Server;
 
   constructor() {
-    this.server = createServer((request, response) => {
-      void this.answer(request, response);
-    });
+    this.server = createServer((request, response) => void this.answer(request, response));
   }
 
   async start(): Promise<void> {

@@ -44,9 +44,7 @@ class BridgeConsumer extends KafkaConsumerStrategy {
       kafka,
       groupId,
       topicPrefix,
-      giveUp: (message, isAnswered) => {
-        outcomes.giveUp(message, isAnswered);
-      },
+      giveUp: (message, isAnswered) => outcomes.giveUp(message, isAnswered),
       stateTopics,
       calls,
       commitIntervalMs,

@@ -67,13 +67,9 @@ export async function createIngest(settings: IngestSettings): Promise<Ingest> {
     close: async () => {
       isClosing = true;
       // A connection that is kept alive becomes idle once its last request is answered.
-      const stopClosing = everyRealMs(CLOSE_IDLE_EVERY_MS, () => {
-        server.closeIdleConnections();
-      });
+      const stopClosing = everyRealMs(CLOSE_IDLE_EVERY_MS, () => server.closeIdleConnections());
       // Nothing else ends one amid a body any more; before the whole stop is cut short, and Kafka is not left.
-      const cancelCut = afterRealMs(CUT_AFTER_MS, () => {
-        server.closeAllConnections();
-      });
+      const cancelCut = afterRealMs(CUT_AFTER_MS, () => server.closeAllConnections());
       await app.close();
       stopClosing();
       cancelCut();

@@ -2,9 +2,7 @@
 export function abortable<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
   if (signal.aborted) return Promise.reject(signal.reason as Error);
   return new Promise((resolve, reject) => {
-    const leave = onAbort(signal, () => {
-      reject(signal.reason as Error);
-    });
+    const leave = onAbort(signal, () => reject(signal.reason as Error));
     work.then(leave, leave);
     work.then(resolve, reject);
   });
@@ -84,9 +82,7 @@ interface CompositeSignal {
 export function whenAnyAborts(...signals: readonly AbortSignal[]): CompositeSignal {
   const any = new AbortController();
   const leave = signals.map((signal) => {
-    const abort = (): void => {
-      any.abort(signal.reason);
-    };
+    const abort = (): void => any.abort(signal.reason);
     if (signal.aborted) abort();
     return onAbort(signal, abort);
   });

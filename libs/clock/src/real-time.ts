@@ -33,18 +33,14 @@ export async function realDelayMs(ms: number, signal?: AbortSignal): Promise<voi
 export function afterRealMs(ms: number, task: () => void): () => void {
   const timer = setTimeout(task, ms);
   timer.unref();
-  return () => {
-    clearTimeout(timer);
-  };
+  return () => clearTimeout(timer);
 }
 
 /** Calls `task` every `ms` of real time until the returned function is called; never keeps a process alive. */
 export function everyRealMs(ms: number, task: () => void): () => void {
   const timer = setInterval(task, ms);
   timer.unref();
-  return () => {
-    clearInterval(timer);
-  };
+  return () => clearInterval(timer);
 }
 
 /**

@@ -27,11 +27,7 @@ describe("the caller's abort", () => {
 
   it('rejects while the body arrives', async () => {
     const abort = new AbortController();
-    service.answers((_request, response) => {
-      response.write('[', () => {
-        abort.abort(reason);
-      });
-    });
+    service.answers((_request, response) => response.write('[', () => abort.abort(reason)));
     await expect(client.setWorkOrderList([], abort)).rejects.toBe(reason);
   });
 
@@ -81,9 +77,7 @@ describe("the caller's abort", () => {
     const credentials = { email: 'me@example.com', password: 'hunter2' };
     const token = { kind: 'login', ...credentials } as const;
     const waiting = connect({ token });
-    service.answers(() => {
-      abort.abort(reason);
-    });
+    service.answers(() => abort.abort(reason));
     await expect(waiting.getMachineInfo(abort.signal)).rejects.toBe(reason);
   });
 });

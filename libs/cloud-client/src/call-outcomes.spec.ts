@@ -290,9 +290,7 @@ describe('a service out of reach', () => {
     const hurried = connect({ timeoutMs: 200 });
     service.answers((_request, response) => {
       const trickle = setInterval(() => response.write(' '), 10);
-      response.on('close', () => {
-        clearInterval(trickle);
-      });
+      response.on('close', () => clearInterval(trickle));
     });
     expect((await retryError(hurried.getMachineInfo())).code).toBe('timeout');
   });

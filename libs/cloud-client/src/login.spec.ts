@@ -124,9 +124,7 @@ describe('the login', () => {
     let grant!: () => void;
     const asked = new Promise<void>((resolve) => {
       service.login = (request, response) => {
-        grant = () => {
-          service.grant((token) => ({ token }))(request, response);
-        };
+        grant = () => service.grant((token) => ({ token }))(request, response);
         resolve();
       };
     });
@@ -158,9 +156,7 @@ describe('the login', () => {
 
   it('is given up when the client closes', async () => {
     const asked = new Promise<void>((resolve) => {
-      service.login = () => {
-        resolve();
-      };
+      service.login = () => resolve();
     });
     const call = client.getMachineInfo();
     await asked;

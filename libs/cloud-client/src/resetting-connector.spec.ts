@@ -40,12 +40,8 @@ describe('a connection', () => {
     let bytes = 0;
     return new Promise((resolve) => {
       socket.on('data', (chunk) => (bytes += chunk.length));
-      socket.on('end', () => {
-        resolve({ bytes, end: 'in good order' });
-      });
-      socket.on('error', ({ code = '' }: NodeJS.ErrnoException) => {
-        resolve({ bytes, end: code });
-      });
+      socket.on('end', () => resolve({ bytes, end: 'in good order' }));
+      socket.on('error', ({ code = '' }: NodeJS.ErrnoException) => resolve({ bytes, end: code }));
     });
   };
 

@@ -114,9 +114,7 @@ describe('the method of the reason list', () => {
   });
 
   it('gives the answer to GET when neither is allowed', async () => {
-    service.answers((request, response) => {
-      respond(405, request.method ?? '')(request, response);
-    });
+    service.answers((request, response) => respond(405, request.method ?? '')(request, response));
     expect(await client.getClassificationReasons('M-1')).toMatchObject({
       kind: 'retry',
       error: { status: 405 },

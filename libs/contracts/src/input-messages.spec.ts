@@ -158,9 +158,7 @@ describe('work order lists', () => {
       fc.array(entry).map((machines) => Buffer.from(JSON.stringify({ machines }))),
     );
     fc.assert(
-      fc.property(messages, (body) => {
-        expect(() => parseWorkOrderLists(body)).not.toThrow();
-      }),
+      fc.property(messages, (body) => expect(() => parseWorkOrderLists(body)).not.toThrow()),
     );
   });
 });

@@ -50,9 +50,7 @@ export class Semaphore {
   }
 
   async run<T>(task: () => Promise<T>): Promise<T> {
-    await new Promise<void>((resolve) => {
-      this.acquire(resolve);
-    });
+    await new Promise<void>((resolve) => this.acquire(resolve));
     try {
       return await task();
     } finally {

@@ -184,9 +184,7 @@ describe('ErpClient', () => {
   it('rejects with the reason of its caller, also in the middle of an answer', async () => {
     const begun = new AbortController();
     const origin = await serve((_, response) => {
-      response.write('{', () => {
-        begun.abort(new Error('the partition is revoked'));
-      });
+      response.write('{', () => begun.abort(new Error('the partition is revoked')));
     });
     const answer = clientOf(origin).get('/', begun.signal);
     await expect(answer).rejects.toThrow('the partition is revoked');

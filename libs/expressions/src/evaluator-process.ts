@@ -50,9 +50,7 @@ export class EvaluatorProcess {
     this.child.on('exit', (code, signal) => {
       this.end(signal, signal ?? `exit code ${code ?? 'unknown'}`);
     });
-    this.child.on('error', ({ message }) => {
-      this.end(null, message);
-    });
+    this.child.on('error', ({ message }) => this.end(null, message));
   }
 
   get isAlive(): boolean {

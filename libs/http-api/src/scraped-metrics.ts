@@ -6,14 +6,10 @@ type LabelledReading<M> = [labelNames: string[], read: (metric: M) => void | Pro
 type Reading<M> = [value: () => number] | LabelledReading<M>;
 
 /** A gauge whose values are asked for at each scrape; labels of what is gone do not linger. */
-export const scrapedGauge = scraped<Gauge>(Gauge, (gauge, value) => {
-  gauge.set(value);
-});
+export const scrapedGauge = scraped<Gauge>(Gauge, (gauge, value) => gauge.set(value));
 
 /** A counter whose totals are kept elsewhere, where counting by labels would cost too much. */
-export const scrapedCounter = scraped<Counter>(Counter, (counter, value) => {
-  counter.inc(value);
-});
+export const scrapedCounter = scraped<Counter>(Counter, (counter, value) => counter.inc(value));
 
 function scraped<M extends Metric>(
   Kind: new (options: MetricConfiguration<string> & { collect(this: M): Promise<void> }) => M,

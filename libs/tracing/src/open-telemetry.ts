@@ -286,7 +286,8 @@ class SpanDelivery implements SpanProcessor {
     this.batches = new BatchSpanProcessor({
       exporter: {
         export: (spans, done) => {
-          this.taken(spans.length);
+          this.waiting -= spans.length;
+          this.underWay += spans.length;
           delegate.export(spans, (result) => {
             this.concluded(spans.length, result.error);
             done(result);
@@ -327,11 +328,6 @@ class SpanDelivery implements SpanProcessor {
     this.counts.dropped += left;
     this.loggedMs = -Infinity;
     this.lose(left, `the collector has not taken them ${CLOSE_DEADLINE_MS} ms after the stop`);
-  }
-
-  private taken(spans: number): void {
-    this.waiting -= spans;
-    this.underWay += spans;
   }
 
   private concluded(spans: number, error: Error | undefined): void {

@@ -34,9 +34,7 @@ async function tracingWith(sampler: TracingSettings['sampler']): Promise<Tracing
 const isMeasured = ({ context }: Span, of?: TraceContext): boolean =>
   context !== undefined && context.traceparent !== of?.traceparent;
 
-afterAll(async () => {
-  await Promise.all(open.map((tracing) => tracing.close()));
-});
+afterAll(() => Promise.all(open.map((tracing) => tracing.close())));
 
 describe('tracing that measures nothing', () => {
   it('passes the context of a message on, and that of one message to a request', () => {

@@ -53,9 +53,7 @@ describe('an event', () => {
     ['applied at no time', APPLIED, { payload: { appliedAt: null } }, /appliedAt must be integer/],
     ['applied with a code', APPLIED, { payload: { code: 'too-large' } }, /code must be null/],
   ])('is refused %s', (_, message, change, complaint) => {
-    expect(() => {
-      expectValidEvent(record(message, change));
-    }).toThrow(complaint);
+    expect(() => expectValidEvent(record(message, change))).toThrow(complaint);
   });
 
   it.each<[string, string, Change, RegExp]>([
@@ -69,9 +67,7 @@ describe('an event', () => {
     ['an id of another message', APPLIED, { headers: { ce_id: 'a'.repeat(64) } }, /ce_id/],
     ['no subject', APPLIED, { headers: { ce_subject: undefined } }, /ce_subject is undefined/],
   ])('contradicts itself with %s', (_, message, change, complaint) => {
-    expect(() => {
-      expectValidEvent(record(message, change));
-    }).toThrow(complaint);
+    expect(() => expectValidEvent(record(message, change))).toThrow(complaint);
   });
 
   it('is refused when it is no JSON, or not there where nothing may be missing', () => {
@@ -102,9 +98,7 @@ describe('a dead letter', () => {
     ['dlq-source-topic', 'erp.work-orders.v1', /whether it came from the topic/],
   ])('is refused with another %s', (name, text, complaint) => {
     const headers = { ...deadLetter.headers, [name]: Buffer.from(text) };
-    expect(() => {
-      expectValidEvent({ ...deadLetter, headers });
-    }).toThrow(complaint);
+    expect(() => expectValidEvent({ ...deadLetter, headers })).toThrow(complaint);
   });
 });
 

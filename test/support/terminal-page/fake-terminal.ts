@@ -105,9 +105,7 @@ export class FakeTerminal {
     // one that nobody is given while the server is away
     this.port ||= await anyFreePort();
     await new Promise<void>((resolve) => this.server.listen(this.port, '127.0.0.1', resolve));
-    this.heartbeats = setInterval(() => {
-      this.write(': heartbeat\n\n');
-    }, HEARTBEAT_MS);
+    this.heartbeats = setInterval(() => this.write(': heartbeat\n\n'), HEARTBEAT_MS);
   }
 
   get url(): string {

@@ -17,9 +17,7 @@ export async function startEndlessAnswers(identity: Identity): Promise<EndlessAn
         givenUp += 1;
       });
     });
-    caller.on('data', () => {
-      caller.write('HTTP/1.1 200 OK\r\n\r\n[');
-    });
+    caller.on('data', () => caller.write('HTTP/1.1 200 OK\r\n\r\n['));
   });
   return { url: listener.url, givenUp: () => givenUp, close: () => listener.close() };
 }

@@ -68,9 +68,7 @@ export class MetricsRegistry {
         'machine_bridge_build_info',
         '1; its label says which version runs',
         ['version'],
-        (it) => {
-          it.set({ version: VERSION }, 1);
-        },
+        (it) => it.set({ version: VERSION }, 1),
       ),
       scrapedCounter(
         'machine_bridge_command_outcomes_total',

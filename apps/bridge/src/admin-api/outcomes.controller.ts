@@ -110,9 +110,7 @@ export class OutcomeHistory implements OnModuleDestroy {
     const matches = new NewestMatches(query);
     const deadline = AbortSignal.timeout(READ_DEADLINE_MS);
     const { signal, release } = whenAnyAborts(this.stopping.signal, deadline);
-    const onRecords = (records: readonly StoredRecord[]): void => {
-      matches.accept(records);
-    };
+    const onRecords = (records: readonly StoredRecord[]): void => matches.accept(records);
     await readSpans(this.kafka, spans, { signal, onRecords }).finally(release);
     const outcomes = matches.newestFirst();
     const cuts = [

@@ -220,12 +220,8 @@ class World {
     // A look-up is made on behalf of one message, and ends with its partition.
     const { revoked } = waiters[0]!.results.message;
     return new Promise((resolve, reject) => {
-      revoked.addEventListener('abort', () => {
-        reject(revoked.reason as Error);
-      });
-      afterRealMs(lookUpMs, () => {
-        resolve(this.judge(payload));
-      });
+      revoked.addEventListener('abort', () => reject(revoked.reason as Error));
+      afterRealMs(lookUpMs, () => resolve(this.judge(payload)));
     });
   }
 
@@ -251,9 +247,7 @@ class World {
         if (answer instanceof Error) reject(answer);
         else resolve(answer);
       };
-      const breakOff = (): void => {
-        reply(signal.reason as Error);
-      };
+      const breakOff = (): void => reply(signal.reason as Error);
       const call = { machineIds, reply };
       this.underWay.push(call);
       signal.addEventListener('abort', breakOff);

@@ -155,9 +155,7 @@ class Flow {
       const call = { names, reply };
       this.hanging.push(call);
       // all calls have one signal
-      const leave = onAbort(signal, () => {
-        reply(signal.reason as Error);
-      });
+      const leave = onAbort(signal, () => reply(signal.reason as Error));
     });
   }
 }
@@ -195,11 +193,7 @@ function pending<T>(): { promise: Promise<T>; resolve: (value: T) => void } {
 
 /** Rejects as a look-up does that is made for a message whose partition is lost. */
 function untilLost(signal: AbortSignal): Promise<never> {
-  return new Promise((_, reject) => {
-    onAbort(signal, () => {
-      reject(signal.reason as Error);
-    });
-  });
+  return new Promise((_, reject) => onAbort(signal, () => reject(signal.reason as Error)));
 }
 
 /** Holds these until their time. */

@@ -47,9 +47,7 @@ export class CommandDispatcher<P> {
     this.waiters = new CommandWaiters(options.deferredAfterMs, options.onDeferred);
     this.lanes = new CommandLanes(options, this.waiters);
     this.calls = new ServiceCaller(this.lanes, this.status, options);
-    hold?.onRelease(() => {
-      this.requestSlots();
-    });
+    hold?.onRelease(() => this.requestSlots());
   }
 
   /** Commands that wait for a call; those under way are not among them. */
@@ -81,9 +79,7 @@ export class CommandDispatcher<P> {
   }
 
   /** One function for all messages: a signal knows its listeners by identity. */
-  private readonly dropLost = (): void => {
-    this.lanes.dropLost();
-  };
+  private readonly dropLost = (): void => this.lanes.dropLost();
 
   /** Lets ready machines wait that long for others to share their call, unless one is full already. */
   private requestSlotsAfter(lingerMs: number): void {

@@ -146,9 +146,7 @@ export class CommandWaiters {
 
   add(waiter: CommandWaiter): void {
     this.waiting.add(waiter);
-    this.stopSweep ??= everyRealMs(SWEEP_MS, () => {
-      this.sweep(realNowMs());
-    });
+    this.stopSweep ??= everyRealMs(SWEEP_MS, () => this.sweep(realNowMs()));
   }
 
   /** The time of the machine's next command has not come: nobody there waits for the service before that. */

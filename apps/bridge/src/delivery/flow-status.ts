@@ -40,9 +40,7 @@ export class FlowStatus {
   failed(failure: CallFailure): void {
     const { why, cause, machineId } = failure;
     this.lastFailure = { why, cause, machineId, atMs: realNowMs() };
-    this.stopReviews ??= everyRealMs(REVIEW_MS, () => {
-      this.review();
-    });
+    this.stopReviews ??= everyRealMs(REVIEW_MS, () => this.review());
     if (this.breaker.failed(failure, realNowMs())) this.sayPaused();
   }
 

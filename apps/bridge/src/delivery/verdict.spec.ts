@@ -93,9 +93,7 @@ describe('a machine that is answered 403', () => {
   const goesWell = (call: StartedCall, machineId = 'M-2'): void => {
     refusals.answered(call, [{ machineId }]);
   };
-  const otherGetsThrough = (): void => {
-    goesWell(refusals.callBegins());
-  };
+  const otherGetsThrough = (): void => goesWell(refusals.callBegins());
 
   it('is at fault when another gets through after that, and it is refused once more', () => {
     expect(refused()).toBe('undecided');

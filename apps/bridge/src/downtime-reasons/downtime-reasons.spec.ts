@@ -95,12 +95,8 @@ describe('DowntimeReasons', () => {
         new Promise<void>((finish, fail) => {
           const value = Buffer.from(JSON.stringify(body));
           const place = { topic: 'mes.downtime-reasons.v1', offset };
-          const abandon = (): void => {
-            fail(new Error('abandoned'));
-          };
-          const end = (): void => {
-            finish();
-          };
+          const abandon = (): void => fail(new Error('abandoned'));
+          const end = (): void => finish();
           messages.push(
             inboundMessage({ ...place, value, bytes: value.length, finish: end, abandon, fail }),
           );

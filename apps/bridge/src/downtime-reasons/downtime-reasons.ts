@@ -61,9 +61,7 @@ export class DowntimeReasons {
       call: (commands, permit) => this.call(commands, permit),
       callEmpty: (permit) => cloud.setNoMachineClassification(permit),
       retryRefused: (...refused) => this.retryRefused(...refused),
-      onDeferred: (waiter) => {
-        outcomes.publishDeferred(waiter.results.target, waiter);
-      },
+      onDeferred: (waiter) => outcomes.publishDeferred(waiter.results.target, waiter),
     });
   }
 

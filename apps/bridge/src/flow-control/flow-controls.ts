@@ -71,9 +71,7 @@ export class FlowControls implements OnModuleDestroy {
   follow(): void {
     this.following ??= followTopics(this.kafka, [{ topic: this.topic, from: 'beginning' }], {
       signal: this.stopping.signal,
-      onRecords: (records) => {
-        this.accept(records);
-      },
+      onRecords: (records) => this.accept(records),
       onState: (state, problem) => {
         this.failure = problem;
         if (state === 'up') this.readToEnd();

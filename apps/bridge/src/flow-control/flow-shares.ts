@@ -69,17 +69,13 @@ export class GroupShares implements OnModuleDestroy {
     const from = { sinceMs: realEpochMs() - FRESH_MS, maxPerPartition: MAX_RECORDS_AT_START };
     this.following = followTopics(this.kafka, [{ topic: this.topic, from }], {
       signal: this.stopping.signal,
-      onRecords: (records) => {
-        this.accept(records);
-      },
+      onRecords: (records) => this.accept(records),
       onState: (state, problem) => {
         if (state === 'down') this.logger.debug({ msg: 'flow shares not read', problem });
       },
     });
     this.write();
-    this.stopWriting = everyRealMs(INTERVAL_MS, () => {
-      this.write();
-    });
+    this.stopWriting = everyRealMs(INTERVAL_MS, () => this.write());
   }
 
   async onModuleDestroy(): Promise<void> {

@@ -90,9 +90,7 @@ export class MachineDirectory
   /** Calls `listener` each time the list has been read; returns the function that ends it. */
   onRefresh(listener: MachineListener): () => void {
     this.listeners.add(listener);
-    return () => {
-      this.listeners.delete(listener);
-    };
+    return () => this.listeners.delete(listener);
   }
 
   hasMachine(machineId: string): boolean {

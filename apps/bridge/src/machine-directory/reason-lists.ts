@@ -97,9 +97,7 @@ export class ReasonLists implements OnApplicationShutdown {
     const known = this.cachedList(machineId);
     const list = known ?? this.newList(machineId);
     if (known === undefined) this.refreshing.set(machineId, list);
-    const answer = await list.refresh(signal).finally(() => {
-      this.refreshing.delete(machineId);
-    });
+    const answer = await list.refresh(signal).finally(() => this.refreshing.delete(machineId));
     if (list.isBackingOff) this.lists.set(machineId, list);
     if (this.known.has(machineId)) this.remember(machineId, list.known);
     return answer;

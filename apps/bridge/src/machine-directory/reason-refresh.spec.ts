@@ -166,9 +166,7 @@ describe('ReasonRecords', () => {
     const sendAll = (batch: readonly OutboundRecord[]): Promise<Refused> => {
       requests.push(batch.map(lineOf));
       return new Promise((resolve) => {
-        answer = (refusedKeys = new Map()) => {
-          resolve(refusedKeys);
-        };
+        answer = (refusedKeys = new Map()) => resolve(refusedKeys);
       });
     };
     const settings = bridgeSettings();

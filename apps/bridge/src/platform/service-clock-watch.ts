@@ -14,9 +14,7 @@ export class ServiceClockWatch implements OnModuleDestroy {
   readonly metrics: Metric[];
   private readonly logger = new Logger('ServiceClockWatch');
   private isFarOff = false;
-  private readonly stop = everyRealMs(REVIEW_MS, () => {
-    this.review();
-  });
+  private readonly stop = everyRealMs(REVIEW_MS, () => this.review());
 
   constructor(private readonly cloud: MachineCloudClient) {
     this.metrics = [

@@ -121,9 +121,7 @@ describe('orders on their way to the lists of machines', () => {
     const refusal = new RecordRefusedError('too-large', new Error('1 MB'));
     const message = inboundMessage({
       ...{ topic, partition, offset, value, bytes: value.length },
-      publish: (records) => {
-        deliver(records);
-      },
+      publish: (records) => deliver(records),
       finish: (records = [], orElse = () => []) => {
         const isRefused = records.some((each) => each.topic === unwritable && each.value !== null);
         deliver(isRefused ? orElse(refusal) : records);

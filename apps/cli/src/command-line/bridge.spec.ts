@@ -60,9 +60,7 @@ describe('asking a bridge', () => {
   });
 
   it('takes an answer that breaks off for none', async () => {
-    const url = serving((_, response) => {
-      response.write('[', () => response.destroy());
-    });
+    const url = serving((_, response) => response.write('[', () => response.destroy()));
     await expect(askBridge(url, '/api/flows', isFlows)).rejects.toThrow(UnreachableError);
   });
 });

@@ -59,9 +59,7 @@ export class CliCommand extends Command {
   /** A command with sub-commands alone. */
   group(name: string, description: string): CliCommand {
     const group = this.command(name).description(description).usage('<command>');
-    return group.allowExcessArguments().action(() => {
-      group.refuseUnknown(group.args[0]);
-    });
+    return group.allowExcessArguments().action(() => group.refuseUnknown(group.args[0]));
   }
 
   /** Throws wrong use of the command. */

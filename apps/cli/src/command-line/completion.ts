@@ -19,9 +19,7 @@ Examples:
   source <(machine-bridge completion zsh)         # in ~/.zshrc, behind compinit
   machine-bridge completion fish | source         # in ~/.config/fish/config.fish`,
     )
-    .action((shell: Shell) => {
-      print(SCRIPTS[shell](placesIn(program)));
-    });
+    .action((shell: Shell) => print(SCRIPTS[shell](placesIn(program))));
 }
 
 /** A command, by the words that lead to it, such as `/dlq/list`. */

@@ -6,14 +6,10 @@
 export function interruption({ writes = false } = {}): AbortSignal {
   const interrupted = new AbortController();
   if (writes) {
-    process.stdout.removeAllListeners('error').on('error', () => {
-      interrupted.abort();
-    });
+    process.stdout.removeAllListeners('error').on('error', () => interrupted.abort());
   }
   for (const signal of ['SIGINT', 'SIGTERM'] as const) {
-    process.once(signal, () => {
-      interrupted.abort();
-    });
+    process.once(signal, () => interrupted.abort());
   }
   return interrupted.signal;
 }

@@ -111,9 +111,7 @@ async function listAll(
   listing: Listing,
 ): Promise<void> {
   if (heading !== undefined) print(heading);
-  await log.readSelected(spans, listing, (deadLetter) => {
-    print(line(deadLetter));
-  });
+  await log.readSelected(spans, listing, (deadLetter) => print(line(deadLetter)));
 }
 
 async function listNewest(

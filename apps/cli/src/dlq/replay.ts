@@ -178,9 +178,7 @@ async function replay(task: ReplayTask): Promise<void> {
 /** Rejects a while after an interruption: a producer waits for Kafka for ever. */
 function afterInterruption(signal: AbortSignal): Promise<never> {
   const givenUp = new Promise<never>((_, reject) => {
-    const giveUp = (): void => {
-      reject(new Error(UNKNOWN_END));
-    };
+    const giveUp = (): void => reject(new Error(UNKNOWN_END));
     signal.addEventListener('abort', () => afterRealMs(FINISH_DEADLINE_MS, giveUp));
   });
   givenUp.catch(() => undefined);

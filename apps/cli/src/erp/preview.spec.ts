@@ -52,9 +52,7 @@ describe('the clock of a zone', () => {
 
 describe('documents to preview', () => {
   const folder = temporaryFolder();
-  const file = (name: string) => {
-    writeFileSync(join(folder, name), '{}');
-  };
+  const file = (name: string) => writeFileSync(join(folder, name), '{}');
 
   beforeAll(() => {
     // As Kubernetes mounts a ConfigMap.

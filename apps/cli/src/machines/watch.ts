@@ -67,9 +67,7 @@ async function watch({ machine, only, since, json = false }: WatchOptions): Prom
           }
         }
       },
-      onState: (state, problem) => {
-        printStatus(STATES[state](problem ?? ''));
-      },
+      onState: (state, problem) => printStatus(STATES[state](problem ?? '')),
     },
   );
 }

@@ -80,9 +80,7 @@ export class CallbackFlow {
       {
         ...{ kafka, topicPrefix, commitIntervalMs, stateTopics: [], calls: this.slots },
         groupId: `${groupId}-callback-${sender}`,
-        giveUp: (message) => {
-          this.giveUp(message);
-        },
+        giveUp: (message) => this.giveUp(message),
         prepare: (signal, report) => this.prepare(signal, report),
       },
       (messages) => this.take(messages),

@@ -32,9 +32,7 @@ export class Callbacks implements OnApplicationShutdown {
   /** Begins to deliver, behind the caller's back. */
   start(): void {
     this.useSenders(this.settings.senders?.value ?? []);
-    this.access.onSenders = (senders) => {
-      this.useSenders(senders);
-    };
+    this.access.onSenders = (senders) => this.useSenders(senders);
   }
 
   async onApplicationShutdown(): Promise<void> {
@@ -53,9 +51,7 @@ export class Callbacks implements OnApplicationShutdown {
         // A flow that is about to leave the group would be in the way of the one that takes its place.
         const started = new CallbackFlow(name, callback, this.settings, this.kafka);
         this.bySender.set(name, started);
-        void this.closing.then(() => {
-          started.start();
-        });
+        void this.closing.then(() => started.start());
       } else {
         flow.useCallback(callback);
       }

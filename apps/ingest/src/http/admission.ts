@@ -65,9 +65,7 @@ export function addAdmission(app: NestFastifyApplication): void {
   // Bytes as they came: they are what is signed, and what goes to Kafka.
   instance.removeAllContentTypeParsers();
   instance.addContentTypeParser('*', (request: AdmittedRequest, payload, done) => {
-    readBody(payload, (bytes) => hold(request, bytes)).then((body) => {
-      done(null, body);
-    }, done);
+    readBody(payload, (bytes) => hold(request, bytes)).then((body) => done(null, body), done);
   });
   instance.addHook('onRequestAbort', (request: AdmittedRequest, done) => {
     release(request);
@@ -112,9 +110,7 @@ function readBody(
       reject(refusal);
     };
     payload.on('data', onData);
-    payload.on('end', () => {
-      resolve(Buffer.concat(pieces));
-    });
+    payload.on('end', () => resolve(Buffer.concat(pieces)));
     payload.on('error', reject);
   });
 }

@@ -74,9 +74,5 @@ export async function applyFaultAfter(
 }
 
 function untilClosed(reply: FastifyReply, payload: unknown): Promise<unknown> {
-  return new Promise((resolve) => {
-    reply.raw.once('close', () => {
-      resolve(payload);
-    });
-  });
+  return new Promise((resolve) => reply.raw.once('close', () => resolve(payload)));
 }

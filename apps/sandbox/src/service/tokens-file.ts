@@ -33,9 +33,7 @@ export function followTokensFile(
     if (problem !== undefined) onProblem(problem);
   };
   watchFile(path, { interval: WATCH_INTERVAL_MS, persistent: false }, onChange);
-  return () => {
-    unwatchFile(path, onChange);
-  };
+  return () => unwatchFile(path, onChange);
 }
 
 function load(path: string, registry: TokenRegistry): string | undefined {

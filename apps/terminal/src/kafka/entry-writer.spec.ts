@@ -23,9 +23,7 @@ afterEach(async () => {
 function setUp() {
   let release!: () => void;
   const read = new Promise<never[]>((resolve) => {
-    release = () => {
-      resolve([]);
-    };
+    release = () => resolve([]);
   });
   const admin = {
     ...{ connect: nothing, disconnect: nothing },

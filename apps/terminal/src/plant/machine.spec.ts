@@ -89,9 +89,7 @@ function correct(
 function machine(changes: Change[] | string, entries: Entry[] = []): Machine {
   const one = new Machine('M-1');
   const lived = typeof changes === 'string' ? life(changes) : changes;
-  lived.forEach((each, index) => {
-    change(one, each, lived[index - 1]);
-  });
+  lived.forEach((each, index) => change(one, each, lived[index - 1]));
   one.registry = { machineId: 'M-1', displayName: 'M', factoryId: 'F-1', factoryName: 'F' };
   for (const each of entries) one.addEntry(each);
   return one;
@@ -286,9 +284,7 @@ describe('a reason that is still going when the service revises its stop', () =>
     ['time in which a run was found', found, [entry(20, null)]],
   ])('is to be ended so where it was for %s', (_, split, entries) => {
     const one = machine(stopped, entries);
-    split.forEach((each, index) => {
-      change(one, each, split[index - 1] ?? ['IDLE', 10], 50);
-    });
+    split.forEach((each, index) => change(one, each, split[index - 1] ?? ['IDLE', 10], 50));
     for (const [, minute] of [...stopped.slice(1), ...split]) correct(one, minute, RAN);
     expect(due(one)).toEqual([`22 ${(entries.at(-1)!.startTime - SIX) / 60 + 1}`]);
   });

@@ -57,18 +57,10 @@ function buildElements(xml: string): DocumentElement {
   parser.on('doctype', () => {
     throw new XmlFault('an XML document with a document type is refused');
   });
-  parser.on('opentag', (tag) => {
-    parts.open(tag, parser);
-  });
-  parser.on('text', (text) => {
-    parts.write(text);
-  });
-  parser.on('cdata', (text) => {
-    parts.write(text);
-  });
-  parser.on('closetag', () => {
-    parts.close();
-  });
+  parser.on('opentag', (tag) => parts.open(tag, parser));
+  parser.on('text', (text) => parts.write(text));
+  parser.on('cdata', (text) => parts.write(text));
+  parser.on('closetag', () => parts.close());
   parser.write(xml).close();
   if (parts.root === null) throw new XmlFault('the XML is not well-formed: it has no root');
   return parts.root;

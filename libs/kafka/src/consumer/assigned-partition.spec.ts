@@ -38,9 +38,7 @@ class Handling {
   readonly queue: AssignedPartition;
   /** What becomes of a chunk once it has been handed over. */
   handler: (chunk: readonly InboundMessage[]) => Promise<void> = () => Promise.resolve();
-  giveUp: (message: InboundMessage) => void = (message) => {
-    message.finish();
-  };
+  giveUp: (message: InboundMessage) => void = (message) => message.finish();
   transactions: FakeTransactions | undefined;
 
   constructor(limits: Partial<PartitionLimits> = {}) {
@@ -117,10 +115,7 @@ async function turns(): Promise<void> {
 /** Keeps each chunk until the test takes or refuses it. */
 function held(handling: Handling): { take: () => void; fail: (error: Error) => void } {
   const latest = { take: (): void => undefined, fail: (): void => undefined };
-  handling.handler = () =>
-    new Promise((take, fail) => {
-      Object.assign(latest, { take, fail });
-    });
+  handling.handler = () => new Promise((take, fail) => Object.assign(latest, { take, fail }));
   return latest;
 }
 

@@ -85,9 +85,7 @@ describe('AssignedPartitions', () => {
         ofThisTest.push(...messages);
         return Promise.resolve();
       },
-      giveUp: (message) => {
-        message.finish();
-      },
+      giveUp: (message) => message.finish(),
       member: {
         resume: (topic, partition) => resumed.push(`${topic}/${partition}`),
         seek: (topic, partition, offset) => sought.push(`${topic}/${partition} ${offset}`),
@@ -146,9 +144,7 @@ describe('AssignedPartitions', () => {
   it('takes what is there where the log itself has lost what was to come first', async () => {
     own('c');
     recall('c', 0, { ...inherited(undefined), begin: 2 });
-    const fetch = (): void => {
-      fetched({ ...from('c', 0, 6, 6), first: 5 }, recordsUpTo(1, 5));
-    };
+    const fetch = () => fetched({ ...from('c', 0, 6, 6), first: 5 }, recordsUpTo(1, 5));
     fetch();
     await nextTurn();
     expect(underWay).toEqual([]);

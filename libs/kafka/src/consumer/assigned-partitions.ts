@@ -32,9 +32,7 @@ export class AssignedPartitions {
     this.context = {
       ...context,
       allOvertaken,
-      overtakenFell: () => {
-        this.resumeShort();
-      },
+      overtakenFell: () => this.resumeShort(),
     };
   }
 

@@ -184,9 +184,7 @@ describe('answeredInTime', () => {
     fetch = answeredInTime(
       () =>
         new Promise((resolve) => {
-          answers.push((topic) => {
-            resolve({ responses: [{ topicName: topic, partitions: [] }] });
-          });
+          answers.push((topic) => resolve({ responses: [{ topicName: topic, partitions: [] }] }));
         }),
     );
   });

@@ -137,11 +137,7 @@ export class PartitionMessage implements InboundRecord {
    */
   finish(records?: readonly OutboundRecord[], orElse?: WhenRefused): void {
     const whenRefused: EndRefused =
-      orElse === undefined
-        ? failRefused
-        : (message, refusal) => {
-            message.finish(orElse(refusal));
-          };
+      orElse === undefined ? failRefused : (message, refusal) => message.finish(orElse(refusal));
     this.finishWith([], records ?? [], whenRefused);
   }
 
@@ -215,9 +211,7 @@ export type InboundMessage = Omit<PartitionMessage, 'recordsRefused'>;
 type EndRefused = (message: InboundMessage, refusal: RecordRefusedError) => void;
 
 /** One function for all messages, rather than one of each. */
-const failRefused: EndRefused = (message, refusal) => {
-  message.fail(refusal, true);
-};
+const failRefused: EndRefused = (message, refusal) => message.fail(refusal, true);
 
 /** Records to write in place of those that are too large, or cannot be encoded. */
 export type WhenRefused = (refusal: RecordRefusedError) => readonly OutboundRecord[];

@@ -41,9 +41,7 @@ describe('KafkaConsumer', () => {
     await ensureTopics(kafka, topics, { create: true, partitions: 1 });
   });
 
-  afterEach(async () => {
-    await Promise.all(closers.splice(0).map((close) => close()));
-  });
+  afterEach(() => Promise.all(closers.splice(0).map((close) => close())));
 
   afterAll(() => admin.disconnect());
 

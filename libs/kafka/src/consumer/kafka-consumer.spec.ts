@@ -65,9 +65,7 @@ describe('CallDrain', () => {
     calls.tryAcquire();
     const { signal } = calls.permit;
     const ended = callDrain.drainCalls(1);
-    await new Promise((resolve) => {
-      signal.addEventListener('abort', resolve);
-    });
+    await new Promise((resolve) => signal.addEventListener('abort', resolve));
     calls.release();
     await ended;
     expect(log).toEqual(['pauses', 'commits']);

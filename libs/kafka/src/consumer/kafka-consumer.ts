@@ -201,16 +201,10 @@ export class KafkaConsumer {
         if (state === undefined) this.buffer(batch);
         else state.acceptFetched(batch.partition, batch.messages);
       },
-      onEnds: (topic, ends) => {
-        this.partitions.endsFetched(topic, ends);
-      },
-      onAssigned: (assignment) => {
-        this.reassign(assignment);
-      },
+      onEnds: (topic, ends) => this.partitions.endsFetched(topic, ends),
+      onAssigned: (assignment) => this.reassign(assignment),
       onRevoking: (deadlineMs) => this.drain.drainCalls(deadlineMs),
-      onMembershipConfirmed: () => {
-        this.options.calls.wake();
-      },
+      onMembershipConfirmed: () => this.options.calls.wake(),
     };
   }
 
@@ -335,9 +329,7 @@ export class KafkaConsumerStrategy extends Server implements CustomTransportStra
 
   /** Calls back once the consumer is under supervision; joining the group goes on behind it. */
   listen(callback: (error?: unknown) => void): void {
-    void this.consumer.start([...this.messageHandlers.keys()]).then(() => {
-      callback();
-    }, callback);
+    void this.consumer.start([...this.messageHandlers.keys()]).then(() => callback(), callback);
   }
 
   close(): Promise<void> {

@@ -57,15 +57,9 @@ describe('PartitionTransactions', () => {
             this.isRecalled = true;
           },
           offsetCommitted: () => undefined,
-          entryCommitted: (entry) => {
-            this.ended(entry, 'committed');
-          },
-          entryDropped: (entry) => {
-            this.ended(entry, 'dropped');
-          },
-          entryRefused: (entry, error) => {
-            this.whenRefused(entry, error);
-          },
+          entryCommitted: (entry) => this.ended(entry, 'committed'),
+          entryDropped: (entry) => this.ended(entry, 'dropped'),
+          entryRefused: (entry, error) => this.whenRefused(entry, error),
         },
       );
       owners.push(this);
@@ -207,9 +201,7 @@ describe('PartitionTransactions', () => {
   it('writes what takes the place of a refused record before what lies behind it', async () => {
     const owner = new Owner();
     await owner.takes(2);
-    owner.whenRefused = () => {
-      owner.write(0, [record('in its place')]);
-    };
+    owner.whenRefused = () => owner.write(0, [record('in its place')]);
     owner.write(0, [record(randomBytes(200_000), 'dead-letters')]);
     owner.write(1, [record('behind it')]);
     await owner.transactions.commitPending();

@@ -51,9 +51,7 @@ class Member {
     };
     this.consumer = new SupervisedConsumer(kafka, topic, {
       onBatch: (batch) => group.onBatch?.(batch),
-      onAssigned: (assignment) => {
-        note(`owns ${[...assignment.values()].flat().sort().join(',')}`);
-      },
+      onAssigned: (assignment) => note(`owns ${[...assignment.values()].flat().sort().join(',')}`),
       onRevoking: async (deadlineMs) => {
         note('drains');
         await group.drain?.(deadlineMs);

@@ -50,9 +50,7 @@ describe('SupervisedConsumer', () => {
     consumer.start(['topic']);
   });
 
-  afterEach(async () => {
-    await consumer.stop();
-  });
+  afterEach(() => consumer.stop());
 
   it.each([
     ['heartbeat', 'Heartbeat', 'HEARTBEAT', {}],

@@ -106,21 +106,15 @@ export class SupervisedConsumer implements FetchControl {
   }
 
   pause(topic: string, partition: number): void {
-    this.whileJoined((consumer) => {
-      consumer.pause([{ topic, partitions: [partition] }]);
-    });
+    this.whileJoined((consumer) => consumer.pause([{ topic, partitions: [partition] }]));
   }
 
   resume(topic: string, partition: number): void {
-    this.whileJoined((consumer) => {
-      consumer.resume([{ topic, partitions: [partition] }]);
-    });
+    this.whileJoined((consumer) => consumer.resume([{ topic, partitions: [partition] }]));
   }
 
   seek(topic: string, partition: number, offset: number): void {
-    this.whileJoined((consumer) => {
-      consumer.seek({ topic, partition, offset: String(offset) });
-    });
+    this.whileJoined((consumer) => consumer.seek({ topic, partition, offset: String(offset) }));
   }
 
   /** Ignores the refusal of a consumer that is ending: its pauses and positions end with it. */

@@ -123,9 +123,7 @@ describe('a partition of state whose keys are shared out over more partitions', 
       const messages = topicMessages.flatMap((of) => of.messages);
       if (messages.some(({ key }) => String(key).includes('restore-mark'))) rounds += 1;
       else partition.grow(2);
-      setImmediate(() => {
-        partition.acceptFetched(messages.map(asFetched));
-      });
+      setImmediate(() => partition.acceptFetched(messages.map(asFetched)));
       return Promise.resolve();
     };
     const kafka = kafkaOf(() => ({ sendBatch, commit: () => Promise.resolve() }));
@@ -161,9 +159,7 @@ describe('a partition of state that Kafka takes no writes of', () => {
       return Promise.reject(new Error(FORBIDDEN));
     }
     const messages = topicMessages.flatMap((of) => (of.topic === NAME ? of.messages : []));
-    setImmediate(() => {
-      partition.acceptFetched(messages.map(asFetched));
-    });
+    setImmediate(() => partition.acceptFetched(messages.map(asFetched)));
     return Promise.resolve();
   };
 

@@ -75,9 +75,7 @@ export class Restore {
   }
 
   private async reached(point: Completion, signal: AbortSignal): Promise<Map<string, string>> {
-    const stopWatching = this.silence.start((error) => {
-      point.end(error);
-    });
+    const stopWatching = this.silence.start((error) => point.end(error));
     try {
       await abortable(point.reached, signal);
     } finally {

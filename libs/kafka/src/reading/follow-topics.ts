@@ -76,9 +76,7 @@ class FollowAttempt {
   async run(): Promise<string | undefined> {
     const { signal } = this.options;
     const topics = this.topics.map(({ topic }) => topic);
-    const leave = onAbort(signal, () => {
-      this.ending.end();
-    });
+    const leave = onAbort(signal, () => this.ending.end());
     let stopWatching: (() => void) | undefined;
     try {
       await this.findPlaces();
@@ -87,15 +85,9 @@ class FollowAttempt {
       stopWatching = this.watch();
       await runReader(this.kafka, {
         ...{ topics, ending: this.ending },
-        onAssigned: (consumer, assignment) => {
-          this.seekAll(consumer, assignment);
-        },
-        onFetch: () => {
-          this.sign();
-        },
-        onBatch: (_, batch) => {
-          this.take(batch);
-        },
+        onAssigned: (consumer, assignment) => this.seekAll(consumer, assignment),
+        onFetch: () => this.sign(),
+        onBatch: (_, batch) => this.take(batch),
       });
       return undefined;
     } catch (error) {

@@ -30,12 +30,8 @@ export async function runReader(kafka: KafkaClient, reading: Reading): Promise<v
     retry: { initialRetryTime: 100, retries: 5, restartOnFailure: () => Promise.resolve(false) },
   });
   const { CRASH, GROUP_JOIN, FETCH } = consumer.events;
-  consumer.on(CRASH, ({ payload }) => {
-    ending.end(payload.error);
-  });
-  consumer.on(GROUP_JOIN, ({ payload }) => {
-    onAssigned(consumer, payload.memberAssignment);
-  });
+  consumer.on(CRASH, ({ payload }) => ending.end(payload.error));
+  consumer.on(GROUP_JOIN, ({ payload }) => onAssigned(consumer, payload.memberAssignment));
   if (onFetch !== undefined) consumer.on(FETCH, onFetch);
   const start = async (): Promise<void> => {
     await consumer.connect();
@@ -45,9 +41,7 @@ export async function runReader(kafka: KafkaClient, reading: Reading): Promise<v
       onBatch(consumer, batch);
     await consumer.run({ autoCommit: false, eachBatch });
   };
-  const starting = start().catch((error: unknown) => {
-    ending.end(error as Error);
-  });
+  const starting = start().catch((error: unknown) => ending.end(error as Error));
   try {
     await ending.reached;
   } finally {

@@ -114,9 +114,7 @@ describe('a decoded record', () => {
 
     it('has each as it was written and in its place', () => {
       fc.assert(
-        fc.property(headerList, (headers) => {
-          expect(readBack(headers).headerList).toEqual(headers);
-        }),
+        fc.property(headerList, (headers) => expect(readBack(headers).headerList).toEqual(headers)),
         { numRuns: 100 },
       );
     });

@@ -85,11 +85,7 @@ describe('a consumer of which a partition was paused', () => {
       },
     });
     await first;
-    await new Promise<void>((resolve) => {
-      consumer.on(consumer.events.FETCH_START, () => {
-        resolve();
-      });
-    });
+    await new Promise<void>((resolve) => consumer.on(consumer.events.FETCH_START, () => resolve()));
     // by the time that is written, the fetch has been asked for without the partition
     await send('second');
     const resumedMs = performance.now();

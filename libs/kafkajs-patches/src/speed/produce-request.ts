@@ -147,9 +147,7 @@ class RecordBatch {
     const { messages } = this.of;
     const { deltas } = this.times;
     try {
-      messages.forEach((message, index) => {
-        writer.record(message, index, deltas[index] ?? 0);
-      });
+      messages.forEach((message, index) => writer.record(message, index, deltas[index] ?? 0));
     } catch (error) {
       throw new UnencodableMessageError(error as Error);
     }

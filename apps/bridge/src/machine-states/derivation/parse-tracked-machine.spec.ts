@@ -70,9 +70,7 @@ describe('parseTrackedMachine', () => {
 
   it('reads nothing out of any other JSON', () => {
     fc.assert(
-      fc.property(fc.jsonValue(), (json) => {
-        expect(parseTrackedMachine(json)).toBeUndefined();
-      }),
+      fc.property(fc.jsonValue(), (json) => expect(parseTrackedMachine(json)).toBeUndefined()),
     );
   });
 

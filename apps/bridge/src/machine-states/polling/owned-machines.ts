@@ -42,9 +42,7 @@ export class OwnedMachines {
       placement: { topic: name },
       transactionalIdPrefix: groupId,
       parse: parseTrackedMachine,
-      onOwned: (state) => {
-        this.own(state);
-      },
+      onOwned: (state) => this.own(state),
     });
   }
 

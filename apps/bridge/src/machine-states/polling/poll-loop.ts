@@ -71,9 +71,7 @@ export class PollLoop implements OnApplicationBootstrap, BeforeApplicationShutdo
     this.queue = new PollQueue(settings.machineCloud.maxConcurrency, staleAfterMs);
     this.turns = new PollTurns(this.intervalMs, staleAfterMs, clock.speed);
     this.hold = controls.holdOf('machine-states');
-    this.hold.onRelease(() => {
-      this.startDue();
-    });
+    this.hold.onRelease(() => this.startDue());
   }
 
   addAll(machines: readonly Polled[]): void {
@@ -136,9 +134,7 @@ export class PollLoop implements OnApplicationBootstrap, BeforeApplicationShutdo
     const served = await this.poll(turn);
     const { poll } = served === 'passed-over' ? { poll: undefined } : served;
     const size = ENTRIES_PER_ANSWER + (poll?.logEntries ?? 0);
-    await new Promise<void>((hasRoom) => {
-      this.publication.acquire(hasRoom, size);
-    });
+    await new Promise<void>((hasRoom) => this.publication.acquire(hasRoom, size));
     // Kafka may take its time; the service is free for others meanwhile.
     this.queue.release(turn);
     this.startDue();

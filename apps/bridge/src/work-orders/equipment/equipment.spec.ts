@@ -52,9 +52,7 @@ describe('Equipment', () => {
     unmapped = bridge.get(UnmappedWorkCentres);
   });
 
-  afterEach(async () => {
-    await bridge.close();
-  });
+  afterEach(() => bridge.close());
 
   it('follows the map as it changes', async () => {
     writeMap({ ...MILL, machineId: 'M-2' }, { ...LATHE, machineId: 'M-3' });

@@ -46,9 +46,7 @@ export class Equipment implements OnApplicationBootstrap, BeforeApplicationShutd
   readonly machineOf: EquipmentMap['machineOf'] = (operation) => this.map.machineOf(operation);
 
   onApplicationBootstrap(): void {
-    this.directory.onRefresh(() => {
-      this.compareWithDirectory();
-    });
+    this.directory.onRefresh(() => this.compareWithDirectory());
     const { file } = this;
     if (file === undefined) return;
     this.stopLooking = everyRealMs(LOOK_EVERY_MS, () => void this.look(file));

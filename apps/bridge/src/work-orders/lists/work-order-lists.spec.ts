@@ -58,9 +58,7 @@ describe('WorkOrderLists', () => {
         return;
       }
       requests.push((JSON.parse(request.body) as { machines: never[] }).machines);
-      void answer().then(() => {
-        machines(request, response);
-      });
+      void answer().then(() => machines(request, response));
     });
     const settings = bridgeSettings({
       MACHINE_CLOUD_BASE_URL: service.baseUrl,
@@ -110,12 +108,8 @@ describe('WorkOrderLists', () => {
         }
         ended('finished');
       },
-      abandon: () => {
-        ended('abandoned');
-      },
-      fail: (error: unknown) => {
-        ended(String(error));
-      },
+      abandon: () => ended('abandoned'),
+      fail: (error: unknown) => ended(String(error)),
     });
     const sent: Sent = { ownership, message, results: [], end, hasEnded: false };
     answers.set(message, sent.results);
@@ -210,9 +204,7 @@ describe('WorkOrderLists', () => {
     const draw = async (): Promise<CommandResult[]> => {
       const results: CommandResult[] = [];
       await new Promise<void>((resolve) => {
-        const end = (): void => {
-          resolve();
-        };
+        const end = (): void => resolve();
         const place = { topic: 'changes', offset: 7, revoked };
         const message = inboundMessage({ ...place, finish: end, abandon: end, fail: end });
         answers.set(message, results);

@@ -62,9 +62,7 @@ export class WorkOrderLists {
       admit: this.admit,
       call: this.call,
       callEmpty: (permit) => cloud.setWorkOrderList([], permit),
-      onDeferred: (waiter) => {
-        outcomes.publishDeferred(waiter.results.target, waiter);
-      },
+      onDeferred: (waiter) => outcomes.publishDeferred(waiter.results.target, waiter),
     });
   }
 

@@ -157,9 +157,7 @@ describe('DeadLetterAggregator', () => {
       expect(signal.aborted).toBe(false);
       since = refuse(1, 'M-1', undefined, 1);
       return new Promise((_resolve, reject) => {
-        signal.addEventListener('abort', () => {
-          reject(signal.reason as Error);
-        });
+        signal.addEventListener('abort', () => reject(signal.reason as Error));
         revoked[1].abort(new Error('another process has it'));
       });
     });

@@ -121,9 +121,7 @@ export class ErpRequests {
   private notBeforeMs = 0;
   /** The paths of orders that the ERP had, the latest first: they show whether a 404 is about an order or about the way. */
   private lastThere: readonly string[] = [];
-  private readonly timer = new WakeTimer(() => {
-    this.begin();
-  });
+  private readonly timer = new WakeTimer(() => this.begin());
 
   constructor(
     private readonly rule: EnrichmentRule,
@@ -133,9 +131,7 @@ export class ErpRequests {
     const { settings, hold } = surroundings;
     this.origin = new URL(enrichmentUrl(rule, {})).origin;
     this.client = openErpClient(rule, settings);
-    hold.onRelease(() => {
-      this.begin();
-    });
+    hold.onRelease(() => this.begin());
   }
 
   add(waiting: WaitingRequest): void {

@@ -57,9 +57,7 @@ export class OrderRequests implements OnModuleDestroy {
         return [rule.name, erp];
       }),
     );
-    this.stopReviews = everyRealMs(REVIEW_MS, () => {
-      this.review();
-    });
+    this.stopReviews = everyRealMs(REVIEW_MS, () => this.review());
   }
 
   statuses(): RuleStatus[] {
@@ -103,9 +101,7 @@ export class OrderRequests implements OnModuleDestroy {
       this.end(waiting, [reply]);
       return;
     }
-    void this.goOn(waiting, reply).catch((error: unknown) => {
-      waiting.message.fail(error, true);
-    });
+    void this.goOn(waiting, reply).catch((error: unknown) => waiting.message.fail(error, true));
   }
 
   /** The order goes to the ledger, as if the message had held it. */
