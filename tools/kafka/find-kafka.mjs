@@ -58,9 +58,10 @@ async function javaKafka(purpose) {
   );
   // what a test wrote is thrown away: no need for Kafka to write it out first
   const stop = fresh ? kafka.kill : kafka.stop;
+  // without the option 130 lines of settings come first
   const consumer =
-    `java -cp '${await artifactsFolder()}/*' org.apache.kafka.tools.consumer.ConsoleConsumer ` +
-    `--bootstrap-server ${kafka.brokers}`;
+    `java -Dorg.slf4j.simpleLogger.defaultLogLevel=warn -cp '${await artifactsFolder()}/*' ` +
+    `org.apache.kafka.tools.consumer.ConsoleConsumer --bootstrap-server ${kafka.brokers}`;
   return { ...kafka, stop, how: `Java, data in ${dir}`, consumer };
 }
 

@@ -4,6 +4,12 @@ import { type DestinationStream, pino } from 'pino';
 
 type Level = 'debug' | 'error' | 'fatal' | 'info' | 'trace' | 'warn';
 
+/** In which Nest tells of its own start, module by module and route by route: of no use to those who run a program. */
+const NEST_CONTEXTS = new Set<unknown>([
+  ...['NestFactory', 'InstanceLoader', 'RoutesResolver', 'RouterExplorer'],
+  ...['NestApplication', 'NestMicroservice'],
+]);
+
 /** For lines that wait to be written; those beyond are left out. */
 const MAX_WAITING_BYTES = 4 * 1024 * 1024;
 
@@ -27,6 +33,7 @@ export function lineStream(fd: number): ReturnType<typeof pino.destination> {
 
 /**
  * Nest's logger over pino: one JSON object a line, `{level, time, pid, hostname, context, msg, …}`, errors as `err`.
+ * What Nest says of its own start is written at `debug`.
  *
  * @param level pino's name of the lowest level that is written; `silent` for none
  */
@@ -54,7 +61,9 @@ export function jsonLogger(
   return {
     verbose: at('trace'),
     debug: at('debug'),
-    log: at('info'),
+    log: (message: object | string, ...parameters: unknown[]) => {
+      at(NEST_CONTEXTS.has(parameters.at(-1)) ? 'debug' : 'info')(message, ...parameters);
+    },
     warn: at('warn'),
     error: at('error'),
     fatal: at('fatal'),

@@ -46,6 +46,18 @@ describe('jsonLogger', () => {
     });
   });
 
+  it.each(['InstanceLoader', 'RoutesResolver', 'RouterExplorer', 'NestFactory'])(
+    "leaves out what Nest's %s says of each start, and not what goes wrong there",
+    (context) => {
+      const lines = linesOf((logger) => {
+        logger.log('PlatformModule dependencies initialized', context);
+        logger.error('no port', context);
+      });
+
+      expect(lines).toEqual([expect.objectContaining({ level: 50, context, msg: 'no port' })]);
+    },
+  );
+
   it('writes nothing below its level', () => {
     const lines = linesOf((logger) => {
       logger.debug?.('hidden', 'Nest');
