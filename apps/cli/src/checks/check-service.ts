@@ -128,7 +128,7 @@ function findingOf(
       return denial(
         check,
         `answered with ${answer.status}: ${answer.detail}`,
-        'check MACHINE_CLOUD_BASE_URL and what is between: the address may be that of another',
+        'check MACHINE_CLOUD_BASE_URL: its host or path may be that of another server, or a gateway on the way answers',
       );
     case 'unauthorised':
       if (answer.status === 401) {
