@@ -36,3 +36,39 @@ describe('a batch of events', () => {
     expect(readEvents(TYPE, Buffer.from(batch), [])).toMatchObject({ ok: true });
   });
 });
+
+describe('an event in binary mode', () => {
+  it('may have its attributes in quotes, as earlier versions of the binding let them be written', () => {
+    const event = { 'ce-specversion': '1.0', 'ce-type': '"erp.work-order-lists.v1"' };
+    const escaped = { 'ce-id': String.raw`"list \"1\" of\\2"`, 'ce-source': '"/erp%20of plant 1"' };
+
+    expect(readEvents({ ...event, ...escaped }, Buffer.from('{}'), [])).toMatchObject({
+      value: {
+        messages: [
+          {
+            topic: 'erp.work-order-lists.v1',
+            id: { source: '/erp of plant 1', value: 'list "1" of\\2' },
+          },
+        ],
+      },
+    });
+  });
+
+  it('keeps quotes that are a part of its attributes', () => {
+    const event = {
+      'ce-specversion': '1.0',
+      'ce-type': 'mes.downtime-reasons.v1',
+      'ce-source': '/mes',
+    };
+    const idOf = (id: string) => readEvents({ ...event, 'ce-id': id }, Buffer.from('{}'), []);
+
+    for (const [id, value] of [
+      ['%22a%22', '"a"'],
+      ['"', '"'],
+      ['3"', '3"'],
+      ['"a" or "b"', '"a" or "b"'],
+    ] as const) {
+      expect(idOf(id)).toMatchObject({ value: { messages: [{ id: { value } }] } });
+    }
+  });
+});

@@ -176,15 +176,21 @@ function eventFault(event: unknown): string | undefined {
   return undefined;
 }
 
-/** Attributes in the headers of the binary mode, which are percent-encoded there. */
+/** Attributes in the headers of the binary mode, which are percent-encoded there, and in quotes by its earlier versions. */
 function attributesOf(headers: RequestHeaders): Record<string, string> {
   const attributes: Record<string, string> = {};
   for (const header of Object.keys(headers)) {
     const name = /^ce-([a-z0-9]+)$/.exec(header)?.[1];
     const value = headerOf(headers, header);
-    if (name !== undefined && value !== undefined) attributes[name] = uriDecoded(value);
+    if (name !== undefined && value !== undefined) attributes[name] = uriDecoded(unquoted(value));
   }
   return attributes;
+}
+
+/** The content of a quoted string of HTTP; any other text as it is. */
+function unquoted(text: string): string {
+  const content = /^"((?:[^"\\]|\\.)*)"$/.exec(text)?.[1];
+  return content?.replace(/\\(.)/g, '$1') ?? text;
 }
 
 function idOf(event: Event): Message['id'] {
