@@ -68,12 +68,13 @@ export function describeBridgeSettings(environment: Environment): {
 
 const SECRET = /(TOKEN|PASSWORD|SECRET|HEADERS)$/;
 
-const PROXY = /^https_proxy$/i;
+const ADDRESS = /(BROKERS|URL|ENDPOINT|PROXY)$/i;
 
-/** Addresses may carry a login, too, with an @ or a / in its password; that of a proxy even without a scheme. */
+/** Addresses may carry a login, too, with an @ or a / in its password and without a scheme, or a key in their query. */
 function masked(name: string, value: string): string {
-  if (PROXY.test(name)) return value.replace(/^(.*?:\/\/)?.*@/s, '$1********@');
-  return SECRET.test(name) ? '********' : value.replace(/\/\/.*@/s, '//********@');
+  if (SECRET.test(name)) return '********';
+  if (!ADDRESS.test(name)) return value;
+  return value.replace(/^(.*?:\/\/)?.*@/s, '$1********@').replace(/\?.+$/s, '?********');
 }
 
 function readBridgeSettings(env: EnvironmentReader) {

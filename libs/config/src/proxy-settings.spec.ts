@@ -67,6 +67,11 @@ describe('the settings of the proxy', () => {
     ['HTTPS_PROXY', 'http://proxy:3128', 'http://proxy:3128'],
     ['MACHINE_CLOUD_BASE_URL', 'https://plant:s3c@r/et@cloud', 'https://********@cloud'],
     ['OTEL_EXPORTER_OTLP_ENDPOINT', 'http://plant:s3c/r@et@otel', 'http://********@otel'],
+    ['KAFKA_BROKERS', 'kafka-1:9092,plant:s3cret@kafka-2:9092', '********@kafka-2:9092'],
+    ['MACHINE_CLOUD_BASE_URL', 'plant:s3cret@cloud', '********@cloud'],
+    ['KAFKA_SCHEMA_REGISTRY_URL', 'plant:s3cret@registry:8081', '********@registry:8081'],
+    ['OTEL_EXPORTER_OTLP_ENDPOINT', 'http://otel:4318/?key=s3cret', 'http://otel:4318/?********'],
+    ['MACHINE_CLOUD_LOGIN_EMAIL', 'bridge@example.com', 'bridge@example.com'],
   ])('are described without the login: %s=%s', (name, value, masked) => {
     const { settings } = describeBridgeSettings({ [name]: value });
     expect(settings).toContainEqual({ name, value: masked, source: 'environment' });
