@@ -72,6 +72,15 @@ describe('npm run send', () => {
     await plant.sandbox.listBecomes('M-003', ['A-19']);
   });
 
+  it('keeps the key of a document that it knows where --topic names the topic', async () => {
+    const list = temporaryFile('named.json', { machineId: 'M-002', workingOrders: ['A-20'] });
+    const unknown = temporaryFile('unknown.json', { hello: 'world' });
+    const topic = ['--topic', 'erp.work-order-lists.v1'];
+    expect(await send(list, unknown, ...topic)).toMatch(/, key M-002, .*\n.*, key \(none\), /);
+    expect(await send(list, ...topic, '--key', 'own')).toContain(', key own, ');
+    await plant.sandbox.listBecomes('M-002', ['A-20']);
+  });
+
   it('says what is wrong with a document it does not know, and how it is used', async () => {
     const unknown = temporaryFile('unknown.json', { hello: 'world' });
     await expect(send(unknown)).rejects.toMatchObject({ code: 1, stderr: /unknown.json: orderId/ });

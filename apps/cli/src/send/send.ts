@@ -72,7 +72,7 @@ async function recordOf(
 ): Promise<SentRecord> {
   try {
     const value = await readFile(readPath(file));
-    const found = options.topic === undefined ? identifyDocument(value) : undefined;
+    const found = options.topic === undefined ? identifyDocument(value) : identifyIfKnown(value);
     const topic = `${topicPrefix}${options.topic ?? found?.topic ?? ''}`;
     const key = options.key ?? found?.key ?? null;
     const contentType = options.contentType ?? found?.contentType;
@@ -80,6 +80,15 @@ async function recordOf(
     return { topic, key, value, headers };
   } catch (cause) {
     throw new Error(`${file}: ${unreadableBecause(cause)}`, { cause });
+  }
+}
+
+/** Undefined for a document of neither kind, which may be one for the bridge's mapping file. */
+function identifyIfKnown(value: Buffer): IdentifiedDocument | undefined {
+  try {
+    return identifyDocument(value);
+  } catch {
+    return undefined;
   }
 }
 
