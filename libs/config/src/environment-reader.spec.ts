@@ -142,6 +142,13 @@ describe('loadSettingsFile', () => {
     expect(NAMES.map((name) => environment[name])).toEqual(['environment', 'file', 'file']);
     expect(NAMES.map((name) => isFromFile(name))).toEqual([false, true, true]);
   });
+
+  it('passes over lines without =, and not over those behind them', () => {
+    const text =
+      'words\r\nSET_IN_BOTH=a\r\n\nEMPTY_IN_ENVIRONMENT\n  two words\n export SET_IN_FILE=b';
+    loadSettingsFile(temporaryFile('lines.env', text));
+    expect(NAMES.map((name) => readEnvironment()[name])).toEqual(['a', undefined, 'b']);
+  });
 });
 
 describe('readEnvironment', () => {

@@ -31,7 +31,9 @@ const namesFromFile = new Set<string>();
 export function loadSettingsFile(path: string): void {
   // Windows editors write a byte order mark, which would belong to the first name
   const settings = parseEnv(readFileSync(path, 'utf8').replace(/^\uFEFF/, ''));
-  for (const [name, value] of Object.entries(settings)) {
+  for (const [key, value] of Object.entries(settings)) {
+    // Node 20 takes a line without = for the begin of the next name, which others pass over
+    const name = key.replace(/^.*\n\s*(export\s)?/s, '').trim();
     if ((process.env[name] ?? '').trim() !== '') continue;
     process.env[name] = value;
     namesFromFile.add(name);
