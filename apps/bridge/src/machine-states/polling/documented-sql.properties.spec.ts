@@ -126,7 +126,8 @@ describe('the documented SQL', () => {
       fc.asyncProperty(stories, fc.nat(60), async (story, joinsAt) => {
         const { timeline, polls } = story;
         const update = { ...story.update, phaseSeconds: 0 };
-        const machine = watched({ ...story, update, options: {} });
+        const { settleSeconds = 0 } = story.options;
+        const machine = watched({ ...story, update, options: { settleSeconds } });
         let joined: MachineStateRecord | undefined;
         for (const [index, poll] of polls.entries()) {
           await machine.poll(poll);

@@ -27,6 +27,8 @@ export interface Conditions {
   isLogProvisional: boolean;
   isClipped: boolean;
   isShuffled: boolean;
+  /** Entries come in pages of so many minutes: one that lasts longer is cut, and again whole in its last page. */
+  pageMinutes: number | null;
 }
 
 interface Run {
@@ -44,6 +46,7 @@ export class SimulatedService {
     private readonly mistakes: readonly Mistake[],
     /** Whether an update's time is that of the beginning or the end of its minute, and how far off. */
     private readonly update: { isMinuteEnd: boolean; phaseSeconds: number },
+    private readonly settleSeconds = SETTLE_SECONDS,
   ) {}
 
   updateTime(minute: number): number {
@@ -64,10 +67,10 @@ export class SimulatedService {
   }
 
   log(from: number, conditions: Conditions): ActivityLogEntry[] {
-    const { minute, logLead, isLogProvisional, isClipped, isShuffled } = conditions;
+    const { minute, logLead, isLogProvisional, isClipped, isShuffled, pageMinutes } = conditions;
     const runs = runsOf(this.known(minute, logLead));
     const last = runs.at(-1);
-    const isLate = logLead < 0 && logLead * MINUTE > -SETTLE_SECONDS;
+    const isLate = logLead < 0 && logLead * MINUTE > -this.settleSeconds;
     if (isLogProvisional && isLate && last?.lastMinute === minute + logLead) {
       last.lastMinute = minute;
     }
@@ -78,7 +81,9 @@ export class SimulatedService {
         endTime: timeOf(lastMinute + 1),
       }))
       .filter(({ startTime, endTime }) => endTime > Math.max(startTime, from));
-    return isShuffled ? entries.reverse() : entries;
+    const paged =
+      pageMinutes === null ? entries : entries.flatMap((it) => inPages(it, pageMinutes));
+    return isShuffled ? paged.reverse() : paged;
   }
 
   /** What it makes of the minutes up to `minute + lead` once it has calculated `minute`. */
@@ -91,6 +96,15 @@ export class SimulatedService {
     }
     return known;
   }
+}
+
+function inPages(entry: ActivityLogEntry, pageMinutes: number): ActivityLogEntry[] {
+  const entries = [entry];
+  const step = pageMinutes * MINUTE;
+  for (let start = entry.startTime + step; start < entry.endTime; start += step) {
+    entries.unshift({ ...entry, startTime: start - step, endTime: start });
+  }
+  return entries;
 }
 
 function runsOf(timeline: Timeline): Run[] {

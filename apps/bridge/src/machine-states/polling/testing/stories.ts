@@ -18,6 +18,9 @@ export const SETTLE_MINUTES = SETTLE_SECONDS / MINUTE;
 
 const anyState = fc.constantFrom(...MACHINE_STATES, null);
 
+/** SETTLE_SECONDS, for which the service may change its log; below 120, corrections rely on a log that still changes. */
+const settlings = fc.constantFrom(SETTLE_SECONDS, SETTLE_SECONDS, 120, 900, 3600);
+
 /** Ends in a state that lasts until all is settled. */
 const timelines = fc
   .tuple(
@@ -32,12 +35,14 @@ const timelines = fc
       { maxLength: 30, size: 'max' },
     ),
     fc.constantFrom(...MACHINE_STATES),
+    settlings,
   )
-  .map(([stretches, last]) =>
-    [...stretches, { state: last, minutes: 2 * SETTLE_MINUTES + 2 }].flatMap(
+  .map(([stretches, last, settleSeconds]) => ({
+    settleSeconds,
+    timeline: [...stretches, { state: last, minutes: (2 * settleSeconds) / MINUTE + 2 }].flatMap(
       ({ state, minutes }): Timeline => Array<MachineState | null>(minutes).fill(state),
     ),
-  );
+  }));
 
 type Step = Omit<Poll, 'minute'> & { gap: number };
 
@@ -57,7 +62,9 @@ export const steps = fc.array(
     isLogProvisional: fc.boolean(),
     isClipped: fc.boolean(),
     isShuffled: fc.boolean(),
+    pageMinutes: fc.option(fc.integer({ min: 1, max: 30 })),
     isAfterRestart: fc.integer({ min: 0, max: 9 }).map((die) => die === 9),
+    settlesLaterBySeconds: fc.constantFrom(0, 0, 300, 3600),
     state: fc.oneof(
       { weight: 12, arbitrary: fc.constant('answers' as const) },
       fc.constantFrom('fails' as const, 'noData' as const, 'removed' as const),
@@ -77,7 +84,7 @@ const mistakes = fc.array(
   fc.record({
     minute: fc.oneof(fc.nat(20), fc.nat(200)),
     state: anyState,
-    minutes: fc.integer({ min: 1, max: SETTLE_MINUTES - 1 }),
+    minutes: fc.integer({ min: 1, max: 60 }),
   }),
   { maxLength: 16, size: 'max' },
 );
@@ -90,7 +97,8 @@ const updates = fc.record({
 const options: fc.Arbitrary<WatchOptions> = fc.record({
   backfillOnFirstStartSeconds: fc.constantFrom(0, 0, 1800, 7200),
   clockAheadSeconds: fc.constantFrom(60, 600, -240),
-  staleAfterSeconds: fc.constantFrom(300, 900, 86_400),
+  staleAfterSeconds: fc.constantFrom(300, 900, 86_400, 1, 60),
+  hasOtherStates: fc.boolean(),
   isAmongOthers: fc.boolean(),
 });
 
@@ -101,7 +109,9 @@ export const LAST_POLL = {
   isLogProvisional: false,
   isClipped: true,
   isShuffled: false,
+  pageMinutes: null,
   isAfterRestart: true,
+  settlesLaterBySeconds: 0,
   state: 'answers',
   log: 'answers',
   diesAfter: null,
@@ -117,6 +127,15 @@ function pollsWithin(timeline: Timeline, taken: readonly Step[]): Poll[] {
   return [...polls.filter((poll) => poll.minute <= last), { ...LAST_POLL, minute: last }];
 }
 
+/** Each is noticed before it is settled. */
+function mistakesWithin(settleMinutes: number, timeline: Timeline, all: Mistake[]): Mistake[] {
+  if (settleMinutes < 2) return [];
+  const end = timeline.length - settleMinutes - 2;
+  return all
+    .filter(({ minute }) => minute < end)
+    .map((it) => ({ ...it, minutes: 1 + (it.minutes % (settleMinutes - 1)) }));
+}
+
 /** A machine's life, and how it is polled; in the end the service says all. */
 export interface Story {
   timeline: Timeline;
@@ -128,14 +147,15 @@ export interface Story {
 
 export const stories: fc.Arbitrary<Story> = fc
   .tuple(timelines, steps, mistakes, updates, options)
-  .map(([timeline, taken, wrong, update, watchOptions]) => ({
-    options: watchOptions,
+  .map(([{ timeline, settleSeconds }, taken, wrong, update, watchOptions]) => ({
+    options: { ...watchOptions, settleSeconds },
     timeline,
-    mistakes: wrong.filter(({ minute }) => minute < timeline.length - SETTLE_MINUTES - 2),
+    mistakes: mistakesWithin(settleSeconds / MINUTE, timeline, wrong),
     update,
     polls: pollsWithin(timeline, taken),
   }));
 
 export function watched({ timeline, mistakes, update, options }: Story): WatchedMachine {
-  return new WatchedMachine(new SimulatedService(timeline, mistakes, update), options);
+  const service = new SimulatedService(timeline, mistakes, update, options.settleSeconds);
+  return new WatchedMachine(service, options);
 }

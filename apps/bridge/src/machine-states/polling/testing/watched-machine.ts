@@ -26,6 +26,8 @@ export type LogConduct = 'answers' | 'fails' | 'forbidden' | 'notFound' | 'noDat
 /** How the service answers one poll, and what becomes of the process. */
 export interface Poll extends Conditions {
   isAfterRestart: boolean;
+  /** By so much the process that starts with this poll has SETTLE_SECONDS longer than the service needs. */
+  settlesLaterBySeconds: number;
   /** A number is by how many minutes a replica lags that answers; a `removed` machine has gone from the directory. */
   state: 'answers' | 'fails' | 'noData' | 'removed' | number;
   log: LogConduct;
@@ -38,6 +40,9 @@ export interface WatchOptions {
   /** How far our clock is ahead of the service's, in seconds. */
   clockAheadSeconds?: number;
   staleAfterSeconds?: number;
+  settleSeconds?: number;
+  /** Whether minutes without data are of a state that the interface does not have: answers with it cannot be read. */
+  hasOtherStates?: boolean;
   /** Whether the partition has other machines, which are observed all the time. */
   isAmongOthers?: boolean;
 }
@@ -68,7 +73,6 @@ export class WatchedMachine {
     const { backfillOnFirstStartSeconds = 0, staleAfterSeconds = 300 } = options;
     const settings = bridgeSettings({
       STALE_AFTER_SECONDS: String(staleAfterSeconds),
-      SETTLE_SECONDS: String(SETTLE_SECONDS),
       BACKFILL_ON_FIRST_START_SECONDS: String(backfillOnFirstStartSeconds),
     });
     const port: Pick<MachineCloudClient, 'getMachineState' | 'getMachineActivityLog'> = {
@@ -86,6 +90,7 @@ export class WatchedMachine {
       new PollingMetrics(),
       { forget: () => undefined },
     );
+    settings.polling.settleSeconds = options.settleSeconds ?? SETTLE_SECONDS;
     this.watch = this.started();
   }
 
@@ -96,7 +101,11 @@ export class WatchedMachine {
 
   /** Returns what the poll has published, and what asking again with the same answers would. */
   async poll(poll: Poll): Promise<{ published: SequencedEvent[]; again: SequencedEvent[] }> {
-    if (poll.isAfterRestart) this.watch = this.started();
+    if (poll.isAfterRestart) {
+      const { settleSeconds = SETTLE_SECONDS } = this.options;
+      this.context.settings.polling.settleSeconds = settleSeconds + poll.settlesLaterBySeconds;
+      this.watch = this.started();
+    }
     this.current = poll;
     this.diesAfter = poll.diesAfter;
     this.clock.set(this.service.updateTime(poll.minute) + (this.options.clockAheadSeconds ?? 60));
@@ -163,7 +172,9 @@ export class WatchedMachine {
     const behind = typeof current.state === 'number' ? current.state : 0;
     const minute = Math.max(0, current.minute - behind);
     const reading = this.service.reading({ ...current, minute });
-    if (reading === null) return { kind: 'noData' };
+    if (reading === null) {
+      return this.options.hasOtherStates === true ? FAILED : { kind: 'noData' };
+    }
     this.readings.push(reading);
     this.latestUpdateTime = Math.max(this.latestUpdateTime, reading.lastUpdateTime);
     return { kind: 'data', data: reading };
