@@ -160,6 +160,25 @@ describe("entries of the terminal's page", () => {
     expect(shown.terminal.posts.flat()).toHaveLength(3);
   });
 
+  it('wait for as long as they are asked to, though the stream says meanwhile that Kafka is there', async () => {
+    const { page, terminal } = shown;
+    let requests = 0;
+    terminal.fails = (path) => {
+      if (path === '/api/reasons') requests += 1;
+      return path === '/api/reasons';
+    };
+    await sendTogether();
+    await eventually('they are refused', () => requests === 1);
+    let seconds = 0;
+    await eventually('they are sent again', async () => {
+      terminal.setLink('up', NOW + seconds++);
+      await page.clock.runFor(1_000);
+      return requests > 1;
+    });
+    // of the hour that is asked for a minute is waited at most
+    expect(seconds).toBeGreaterThan(50);
+  });
+
   it('have the time of the plant, though the clock of the device is set meanwhile', async () => {
     await shown.page.locator('.clock', { hasText: '14:07' }).waitFor();
     const hourLater = (await shown.page.evaluate(() => Date.now())) + 3600_000;

@@ -185,11 +185,13 @@ async function notFollowed(response: Response): Promise<number> {
 
 function connected(): void {
   openedAtMs = nowMs();
+  const wasOffline = store.connection.peek().state === 'offline';
   batch(() => {
     store.signInNeeded.value = false;
     store.connection.value = { state: 'live', since: plantSeconds() };
   });
   touched.value = { machineIds: 'all' };
+  if (wasOffline) sendSoon();
 }
 
 /** As many tiles as are drawn within a frame on a slow tablet. */
@@ -278,11 +280,14 @@ function take(update: Update, machineIds: Set<string>, answers: Entry[]): void {
     case 'note':
       machineIds.add(update.data.machineId);
       return;
-    case 'link':
+    case 'link': {
+      const wasUp = store.link.peek()?.state === 'up';
       store.link.value = update.data.kafka;
       store.heardNow();
-      if (update.data.kafka.state === 'up') sendSoon();
+      // it also comes every few seconds, to say up to when states are known: no reason to send before the time
+      if (!wasUp && update.data.kafka.state === 'up') sendSoon();
       return;
+    }
     case 'session':
       store.setSession(withOperatorSince(update.data.session));
       return;
