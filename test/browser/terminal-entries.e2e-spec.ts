@@ -47,6 +47,16 @@ describe("entries of the terminal's page", () => {
     await shown.page.clock.runFor(11_000);
   };
 
+  /** Runs the clock, while the stream says each second that Kafka is there; returns the seconds. */
+  const secondsUntil = async (what: string, isSo: () => boolean): Promise<number> => {
+    let seconds = 0;
+    await shown.runUntil(what, 1_000, () => {
+      shown.terminal.setLink('up', NOW + seconds++);
+      return isSo();
+    });
+    return seconds;
+  };
+
   it('are made once by a double tap, each part of a stop that is split by one of its own', async () => {
     const { page, terminal } = shown;
     await shown.rowOf(NAME).locator('button.stop-main').first().click();
@@ -161,22 +171,31 @@ describe("entries of the terminal's page", () => {
   });
 
   it('wait for as long as they are asked to, though the stream says meanwhile that Kafka is there', async () => {
-    const { page, terminal } = shown;
+    await shown.untilReasonsKnown(NAME);
     let requests = 0;
-    terminal.fails = (path) => {
-      if (path === '/api/reasons') requests += 1;
-      return path === '/api/reasons';
-    };
-    await sendTogether();
-    await eventually('they are refused', () => requests === 1);
-    let seconds = 0;
-    await eventually('they are sent again', async () => {
-      terminal.setLink('up', NOW + seconds++);
-      await page.clock.runFor(1_000);
-      return requests > 1;
-    });
+    shown.terminal.fails = (path) => path === '/api/reasons' && ++requests > 0;
+    await shown.stopClock();
+    await shown.giveReason(NAME, '13');
+    await secondsUntil('it is refused', () => requests === 1);
     // of the hour that is asked for a minute is waited at most
-    expect(seconds).toBeGreaterThan(50);
+    expect(await secondsUntil('it is sent again', () => requests > 1)).toBeGreaterThan(50);
+  });
+
+  it('that are notes, and are not taken, hold up no reasons', async () => {
+    const { page, terminal } = shown;
+    await shown.untilReasonsKnown(NAME);
+    let requests = 0;
+    terminal.fails = (path) => path === '/api/notes' && ++requests > 0;
+    await shown.stopClock();
+    await page.goto(`${terminal.url}#/machine/M-001`);
+    await page.getByRole('button', { name: 'Add a note' }).click();
+    await page.getByRole('textbox').fill('Spindle is loud');
+    await page.getByRole('button', { name: 'Save' }).click();
+    await secondsUntil('the note is refused', () => requests === 1);
+    await page.goto(`${terminal.url}#/stops`);
+    await shown.giveReason(OTHERS[0]!, '20');
+    await secondsUntil('the reason is sent', () => terminal.posts.length === 1);
+    expect(requests).toBe(1);
   });
 
   it('have the time of the plant, though the clock of the device is set meanwhile', async () => {
@@ -203,10 +222,10 @@ describe("entries of the terminal's page", () => {
     terminal.fails = () => false;
     const { streams } = terminal;
     // no longer silent than a stream may be: what is heard meanwhile shows
-    await page.clock.runFor(10_000);
+    await page.clock.runFor(9_000);
     terminal.setLink('up', NOW - 600);
     await page.getByText('States only up to').waitFor();
-    await page.clock.runFor(11_000);
+    await page.clock.runFor(12_000);
     await page.locator('.reason-button').first().waitFor();
     expect(terminal.streams).toBe(streams);
   });

@@ -257,6 +257,28 @@ describe("the terminal's page over a long shift", () => {
     expect(await shown.page.getByRole('button', { name: 'E-4711' }).count()).toBe(1);
   });
 
+  it('names who registers again after the shift, though factories are others meanwhile', async () => {
+    const { terminal } = shown;
+    const named = () => shown.page.getByRole('button', { name: 'E-4711' });
+    terminal.plant.session.operator = 'E-4711';
+    await shown.open();
+    await named().waitFor();
+    await shown.page.reload();
+    await shown.rowOf(NAME).first().waitFor();
+    const [shift] = terminal.plant.session.shifts;
+    const shifts = [{ ...shift!, startTime: shift!.startTime + 60 }];
+    terminal.plant.session = { ...terminal.plant.session, shifts, operator: null };
+    terminal.sendSession();
+    await registerAs('E-4711');
+    await named().waitFor();
+    const west = { factoryId: 'F-3', factoryName: 'Plant West' };
+    const factories = [...terminal.plant.session.factories, west];
+    terminal.plant.session = { ...terminal.plant.session, factories, operator: null };
+    terminal.sendSession();
+    await shown.page.getByRole('option', { name: 'Plant West' }).waitFor({ state: 'attached' });
+    expect(await named().count()).toBe(1);
+  });
+
   it('is followed by browsers of 2022, as on tablets that get no newer one', async () => {
     await shown.openAt('about:blank');
     await shown.page.addInitScript(() => {
@@ -322,7 +344,7 @@ describe("the terminal's page over a long shift", () => {
     shown.terminal.frontPage = undefined;
     const next = await shown.page.context().newPage();
     await next.goto(shown.terminal.url);
-    await next.getByText('Live', { exact: true }).waitFor({ timeout: 20_000 });
+    await next.getByText('Live', { exact: true }).waitFor();
   });
 
   it('takes over a new page though it was there before the first was kept', async () => {

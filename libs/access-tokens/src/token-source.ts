@@ -85,7 +85,7 @@ export async function callWithToken<A extends { kind: string; status?: number | 
 const SENDABLE = /^[\x21-\x7e]+$/;
 
 const WHY =
-  'it holds a line break, a blank or another character that no token in a header can have: it is the token alone, without Bearer';
+  'it holds a line break, a blank or another character that no token in a header can have; give the token alone, without Bearer';
 
 /** Why a header cannot carry this token, without repeating it; undefined when it can. */
 export function whyUnsendable(token: string): string | undefined {

@@ -73,8 +73,9 @@ const ADDRESS = /(BROKERS|URL|ENDPOINT|PROXY)$/i;
 /** Addresses may carry a login, too, with an @ or a / in its password and without a scheme, or a key in their query. */
 function masked(name: string, value: string): string {
   if (SECRET.test(name)) return '********';
-  if (!ADDRESS.test(name)) return value;
-  return value.replace(/^(.*?:\/\/)?.*@/s, '$1********@').replace(/\?.+$/s, '?********');
+  if (!ADDRESS.test(name)) return value.replace(/\/\/.*@/s, '//********@');
+  const withoutLogin = value.replace(/^([a-z][a-z0-9+.-]*:\/\/)?.*@/is, '$1********@');
+  return withoutLogin.replace(/\?.+$/s, '?********');
 }
 
 function readBridgeSettings(env: EnvironmentReader) {

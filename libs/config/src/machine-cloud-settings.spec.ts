@@ -206,7 +206,7 @@ describe('the way to a token', () => {
     'may not be one that no header can carry: %j',
     (token) => {
       expect(readTokenOf({ MACHINE_CLOUD_TOKEN: token }).problems).toEqual([
-        'MACHINE_CLOUD_TOKEN holds a line break, a blank or another character that no token in a header can have: it is the token alone, without Bearer',
+        'MACHINE_CLOUD_TOKEN holds a line break, a blank or another character that no token in a header can have; give the token alone, without Bearer',
       ]);
     },
   );

@@ -71,6 +71,8 @@ describe('the settings of the proxy', () => {
     ['MACHINE_CLOUD_BASE_URL', 'plant:s3cret@cloud', '********@cloud'],
     ['KAFKA_SCHEMA_REGISTRY_URL', 'plant:s3cret@registry:8081', '********@registry:8081'],
     ['OTEL_EXPORTER_OTLP_ENDPOINT', 'http://otel:4318/?key=s3cret', 'http://otel:4318/?********'],
+    ['KAFKA_SCHEMA_REGISTRY_URL', 'plant:p://s3c@registry', '********@registry'],
+    ['OTEL_RESOURCE_ATTRIBUTES', 'at=http://plant:s3c@host', 'at=http://********@host'],
     ['MACHINE_CLOUD_LOGIN_EMAIL', 'bridge@example.com', 'bridge@example.com'],
   ])('are described without the login: %s=%s', (name, value, masked) => {
     const { settings } = describeBridgeSettings({ [name]: value });

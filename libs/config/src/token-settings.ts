@@ -67,7 +67,7 @@ function readFixed(env: EnvironmentReader): TokenSettings {
   if (!TOKEN_IN_HEADER.test(token)) {
     env.problem(
       name,
-      'holds a line break, a blank or another character that no token in a header can have: it is the token alone, without Bearer',
+      'holds a line break, a blank or another character that no token in a header can have; give the token alone, without Bearer',
     );
   }
   return { kind: 'fixed', token };

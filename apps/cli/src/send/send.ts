@@ -72,7 +72,8 @@ async function recordOf(
 ): Promise<SentRecord> {
   try {
     const value = await readFile(readPath(file));
-    const found = options.topic === undefined ? identifyDocument(value) : identifyIfKnown(value);
+    const found =
+      options.topic === undefined ? identifyDocument(value) : identifyFor(options.topic, value);
     const topic = `${topicPrefix}${options.topic ?? found?.topic ?? ''}`;
     const key = options.key ?? found?.key ?? null;
     const contentType = options.contentType ?? found?.contentType;
@@ -83,10 +84,11 @@ async function recordOf(
   }
 }
 
-/** Undefined for a document of neither kind, which may be one for the bridge's mapping file. */
-function identifyIfKnown(value: Buffer): IdentifiedDocument | undefined {
+/** Undefined for a document that does not belong to the topic: it may be one for the bridge's mapping file. */
+function identifyFor(topic: string, value: Buffer): IdentifiedDocument | undefined {
   try {
-    return identifyDocument(value);
+    const found = identifyDocument(value);
+    return found.topic === topic ? found : undefined;
   } catch {
     return undefined;
   }

@@ -12,13 +12,17 @@ self.addEventListener('install', (event) => {
   event.waitUntil(keepShell().then(() => self.skipWaiting()));
 });
 
-/** A proxy may let the files through, and ask for a sign-in in place of the page, which would then stay for good. */
+/**
+ * A proxy may let the files through, and ask for a sign-in in place of the page, or lead to a server of another
+ * version: what it answers would stay for good.
+ */
 async function keepShell(): Promise<void> {
   const fresh: RequestInit = { cache: 'reload', redirect: 'error' };
   const page = await fetch('/', fresh);
   const html = await page.clone().text();
-  if (!__SHELL__.some((url) => url.startsWith('/assets/') && html.includes(url))) {
-    throw new Error('the page is not that of the terminal');
+  const assets = __SHELL__.filter((url) => url.startsWith('/assets/'));
+  if (!assets.every((url) => html.includes(url))) {
+    throw new Error("the page is not this version's");
   }
   const cache = await caches.open(CACHE);
   const files = __SHELL__.filter((url) => url !== '/');

@@ -10,7 +10,13 @@ import {
   VouchedStates,
   wholeTimeline,
 } from './testing/folded-stream.js';
-import { type Mistake, SimulatedService, type Timeline } from './testing/simulated-service.js';
+import {
+  MINUTE,
+  type Mistake,
+  SETTLE_SECONDS,
+  SimulatedService,
+  type Timeline,
+} from './testing/simulated-service.js';
 import { LAST_POLL, SETTLE_MINUTES, steps, stories, watched } from './testing/stories.js';
 import {
   type LogConduct,
@@ -24,7 +30,7 @@ const RUNS = 30 * Number(process.env.PROPERTY_DEPTH ?? 1);
 /** Between two times that a log is asked for. */
 const LONGEST_PAUSE_MINUTES = 62;
 
-/** For how many minutes the service does not show a short period, if it hides it: longer than it takes to settle. */
+/** For how many minutes the service does not show a short period, if it hides it: mostly longer than it takes to settle. */
 const hidings = fc.array(fc.option(fc.integer({ min: SETTLE_MINUTES, max: 60 })), {
   minLength: 5,
   maxLength: 30,
@@ -149,7 +155,8 @@ describe('the published stream', () => {
         const vouched = new VouchedStates();
         for (const poll of story.polls) {
           // What a log says that lags by more than it takes to settle is corrected once it is complete.
-          const logLead = Math.max(poll.logLead, 1 - SETTLE_MINUTES);
+          const settleMinutes = (story.options.settleSeconds ?? SETTLE_SECONDS) / MINUTE;
+          const logLead = Math.max(poll.logLead, 1 - settleMinutes);
           // Of a machine that a replica restores, it is known to STALE_AFTER_SECONDS until when it was seen.
           const isReplica = typeof poll.state === 'number' && story.options.isAmongOthers === true;
           const state = isReplica ? 'answers' : poll.state;

@@ -52,8 +52,8 @@ let isSetAside = false;
 let heardAtMs = 0;
 /** When the present stream began; Infinity before it has. */
 let openedAtMs = Infinity;
-/** Who was registered when the present stream was asked for. */
-let operatorBefore: string | null | undefined;
+/** Who was registered when the present stream was asked for, or whom it has named since. */
+let operatorBefore: string | null = null;
 /** Machines of which something has changed, or may have. */
 export const touched = signal<{ machineIds: ReadonlySet<string> | 'all' }>({
   machineIds: new Set(),
@@ -149,7 +149,7 @@ async function follow(signal: AbortSignal): Promise<number> {
   };
   let timer = 0;
   heard();
-  operatorBefore = store.session.peek()?.operator;
+  operatorBefore = store.operator.peek();
   try {
     const response = await fetch(path, {
       headers: {
@@ -300,8 +300,10 @@ function take(update: Update, machineIds: Set<string>, answers: Entry[]): void {
 /** The server goes by the cookie that the stream was asked for with: who has registered since is known here alone. */
 function withOperatorSince(received: Session): Session {
   const known = store.session.peek();
+  const before = operatorBefore;
+  operatorBefore = received.operator;
   const isSameShift = known?.shifts[0]?.startTime === received.shifts[0]?.startTime;
-  if (!known || !isSameShift || known.operator === operatorBefore) return received;
+  if (!known || !isSameShift || known.operator === before) return received;
   return { ...received, operator: known.operator };
 }
 

@@ -29,6 +29,8 @@ import { connection, session, showToast, signInNeeded, strings, tileOf } from '.
 const LOCK = 'machine-terminal-outbox';
 /** A request's body may have 64 kB, and names and texts of the longest have to fit. */
 const BATCH = { reason: 50, note: 8 };
+type Kind = Outgoing['kind'];
+const KINDS: readonly Kind[] = ['reason', 'note'];
 const KEEP_AGAIN_MS = 20_000;
 const MAX_BACK_OFF_MS = 30_000;
 
@@ -53,8 +55,8 @@ let database: IDBDatabase | null = null;
  * besides is of other tabs.
  */
 const own = new Map<string, Outgoing>();
-let failures = 0;
-let nextTryAtMs = 0;
+/** Of each kind: one may be taken while the other is not. */
+const tries = { reason: { failures: 0, nextAtMs: 0 }, note: { failures: 0, nextAtMs: 0 } };
 let isSending = false;
 
 export async function openOutbox(): Promise<void> {
@@ -74,7 +76,7 @@ export async function openOutbox(): Promise<void> {
 
 /** The way is free again: no need to wait out the back-off. */
 export function sendSoon(): void {
-  nextTryAtMs = 0;
+  for (const kind of KINDS) tries[kind].nextAtMs = 0;
   void sendDue();
 }
 
@@ -141,12 +143,16 @@ function channelOfTabs(): BroadcastChannel | null {
 
 async function sendDue(): Promise<void> {
   const now = nowMs();
-  if (isSending || now < nextTryAtMs || signInNeeded.peek()) return;
-  if (!outgoing.peek().some((entry) => isDue(entry, now))) return;
+  const due = KINDS.filter(
+    (kind) =>
+      now >= tries[kind].nextAtMs &&
+      outgoing.peek().some((entry) => entry.kind === kind && isDue(entry, now)),
+  );
+  if (isSending || due.length === 0 || signInNeeded.peek()) return;
   isSending = true;
   try {
     await exclusively(async () => {
-      for (const kind of ['reason', 'note'] as const) await sendRound(kind);
+      for (const kind of due) await sendRound(kind);
     });
   } finally {
     isSending = false;
@@ -161,23 +167,25 @@ async function exclusively(work: () => Promise<void>): Promise<void> {
   });
 }
 
-async function sendRound(kind: Outgoing['kind']): Promise<void> {
+async function sendRound(kind: Kind): Promise<void> {
   const batch = await claim(kind, await readPeriods());
   if (batch.length === 0) return;
   sending.value = new Set(batch.map(({ id }) => id));
-  await sendBatch(batch);
+  await sendBatch(kind, batch);
 }
 
 /** Returns whether the server answers. */
-async function sendBatch(batch: readonly Outgoing[]): Promise<boolean> {
+async function sendBatch(kind: Kind, batch: readonly Outgoing[]): Promise<boolean> {
+  const its = tries[kind];
   const answer = await post(batch);
   if (answer.ok) {
-    failures = 0;
+    its.failures = 0;
     await takeResults(batch, answer.value.results);
     return true;
   }
   if (answer.kind !== 'refused') {
-    nextTryAtMs = nowMs() + Math.max(backOffMs(failures++, MAX_BACK_OFF_MS), answer.retryAfterMs);
+    const backOff = backOffMs(its.failures++, MAX_BACK_OFF_MS);
+    its.nextAtMs = nowMs() + Math.max(backOff, answer.retryAfterMs);
     return false;
   }
   const { code, message } = answer;
@@ -185,7 +193,7 @@ async function sendBatch(batch: readonly Outgoing[]): Promise<boolean> {
   if (results === undefined && batch.length > 1) {
     // too large together, or one of them is at fault: halves find it
     const middle = Math.ceil(batch.length / 2);
-    return (await sendBatch(batch.slice(0, middle))) && sendBatch(batch.slice(middle));
+    return (await sendBatch(kind, batch.slice(0, middle))) && sendBatch(kind, batch.slice(middle));
   }
   // none was taken, each for a reason of its own
   await takeResults(batch, results ?? [{ ok: false, code, message }]);
@@ -211,10 +219,7 @@ async function readPeriods(): Promise<ReadonlyMap<string, Periods>> {
 }
 
 /** Marks what is due as tried, in its final form. */
-async function claim(
-  kind: Outgoing['kind'],
-  periods: ReadonlyMap<string, Periods>,
-): Promise<Outgoing[]> {
+async function claim(kind: Kind, periods: ReadonlyMap<string, Periods>): Promise<Outgoing[]> {
   let claimed: Outgoing[] = [];
   await change((entries) => {
     const now = nowMs();

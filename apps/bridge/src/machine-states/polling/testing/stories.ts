@@ -129,7 +129,6 @@ function pollsWithin(timeline: Timeline, taken: readonly Step[]): Poll[] {
 
 /** Each is noticed before it is settled. */
 function mistakesWithin(settleMinutes: number, timeline: Timeline, all: Mistake[]): Mistake[] {
-  if (settleMinutes < 2) return [];
   const end = timeline.length - settleMinutes - 2;
   return all
     .filter(({ minute }) => minute < end)
