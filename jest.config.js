@@ -12,7 +12,10 @@ export default {
   testTimeout: 600_000,
   restoreMocks: true,
   roots: ['<rootDir>/apps', '<rootDir>/libs', '<rootDir>/test'],
-  setupFilesAfterEnv: ['<rootDir>/test/support/served-secrets.ts'],
+  setupFilesAfterEnv: [
+    '<rootDir>/test/support/served-secrets.ts',
+    '<rootDir>/test/support/property-seed.ts',
+  ],
   testMatch: ['**/*.spec.ts', '**/*.e2e-spec.ts', '**/*.chaos-spec.ts'],
   extensionsToTreatAsEsm: ['.ts'],
   moduleNameMapper: { '^(\\.{1,2}/.*)\\.js$': '$1', ...(await bundledPackages()) },

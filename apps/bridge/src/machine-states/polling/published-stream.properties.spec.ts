@@ -11,7 +11,6 @@ import {
   wholeTimeline,
 } from './testing/folded-stream.js';
 import {
-  MINUTE,
   type Mistake,
   SETTLE_SECONDS,
   SimulatedService,
@@ -151,12 +150,13 @@ describe('the published stream', () => {
   it('books no minute for a state that no answer has for it, whether a log is to be had or not', async () => {
     await fc.assert(
       fc.asyncProperty(stories, fc.option(unread), async (story, unreadLog) => {
-        const machine = watched({ ...story, mistakes: [] });
+        // Until the next state has settled, one that has settled is booked up to the present one.
+        const options = { ...story.options, settleSeconds: SETTLE_SECONDS };
+        const machine = watched({ ...story, options, mistakes: [] });
         const vouched = new VouchedStates();
         for (const poll of story.polls) {
           // What a log says that lags by more than it takes to settle is corrected once it is complete.
-          const settleMinutes = (story.options.settleSeconds ?? SETTLE_SECONDS) / MINUTE;
-          const logLead = Math.max(poll.logLead, 1 - settleMinutes);
+          const logLead = Math.max(poll.logLead, 1 - SETTLE_MINUTES);
           // Of a machine that a replica restores, it is known to STALE_AFTER_SECONDS until when it was seen.
           const isReplica = typeof poll.state === 'number' && story.options.isAmongOthers === true;
           const state = isReplica ? 'answers' : poll.state;
@@ -178,7 +178,11 @@ describe('the published stream', () => {
         const { timeline, polls, options } = story;
         const { backfillOnFirstStartSeconds = 0 } = options;
         const machine = watched({ ...story, mistakes: [] });
-        for (const poll of polls) await machine.poll(poll);
+        for (const poll of polls) {
+          // What comes before a first state that had begun later than it said at first is not looked for again.
+          const jitter = machine.events.length > 0 ? poll.jitter : Math.min(0, poll.jitter);
+          await machine.poll({ ...poll, jitter });
+        }
         const first = machine.events[0]?.event;
         if (first === undefined || !('detectedAt' in first.data)) return;
         const { detectedAt } = first.data;
