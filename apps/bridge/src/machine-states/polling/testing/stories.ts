@@ -18,8 +18,8 @@ export const SETTLE_MINUTES = SETTLE_SECONDS / MINUTE;
 
 const anyState = fc.constantFrom(...MACHINE_STATES, null);
 
-/** SETTLE_SECONDS, for which the service may change its log; below 120, corrections rely on a log that still changes. */
-const settlings = fc.constantFrom(SETTLE_SECONDS, SETTLE_SECONDS, 120, 900, 3600);
+/** SETTLE_SECONDS, for which the service may change its log; at 120 or less, corrections rely on a log that still changes. */
+const settlings = fc.constantFrom(SETTLE_SECONDS, SETTLE_SECONDS, 180, 900, 3600);
 
 /** Ends in a state that lasts until all is settled. */
 const timelines = fc
