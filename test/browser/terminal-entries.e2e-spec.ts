@@ -173,10 +173,11 @@ describe("entries of the terminal's page", () => {
   it('wait for as long as they are asked to, though the stream says meanwhile that Kafka is there', async () => {
     await shown.untilReasonsKnown(NAME);
     let requests = 0;
-    shown.terminal.fails = (path) => path === '/api/reasons' && ++requests > 0;
+    shown.terminal.fails = (path, method) =>
+      path === '/api/reasons' && method === 'POST' && ++requests > 0;
     await shown.stopClock();
     await shown.giveReason(NAME, '13');
-    await secondsUntil('it is refused', () => requests === 1);
+    await secondsUntil('it is refused', () => requests > 0);
     // of the hour that is asked for a minute is waited at most
     expect(await secondsUntil('it is sent again', () => requests > 1)).toBeGreaterThan(50);
   });
@@ -191,11 +192,12 @@ describe("entries of the terminal's page", () => {
     await page.getByRole('button', { name: 'Add a note' }).click();
     await page.getByRole('textbox').fill('Spindle is loud');
     await page.getByRole('button', { name: 'Save' }).click();
-    await secondsUntil('the note is refused', () => requests === 1);
+    await secondsUntil('the note is refused', () => requests > 0);
     await page.goto(`${terminal.url}#/stops`);
     await shown.giveReason(OTHERS[0]!, '20');
-    await secondsUntil('the reason is sent', () => terminal.posts.length === 1);
-    expect(requests).toBe(1);
+    const seconds = await secondsUntil('the reason is sent', () => terminal.posts.length === 1);
+    // the note waits for a minute
+    expect(seconds).toBeLessThan(50);
   });
 
   it('have the time of the plant, though the clock of the device is set meanwhile', async () => {

@@ -332,10 +332,13 @@ describe("the terminal's page over a long shift", () => {
     await live().waitFor();
   });
 
-  it('keeps no page that a proxy answers in place of the server, such as its sign-in', async () => {
+  it.each([
+    ["a proxy's sign-in", () => '<p>Who are you?</p>'],
+    ['that of another version', (html: string) => html.replace(/index-[\w-]+\.js/, 'index-old.js')],
+  ])('keeps no page that is answered in place of its own: %s', async (_, answered) => {
     await shown.open();
     await shown.page.waitForFunction(() => navigator.serviceWorker.controller !== null);
-    shown.terminal.frontPage = '<p>Who are you?</p>';
+    shown.terminal.frontPage = answered(await (await fetch(shown.terminal.url)).text());
     shown.terminal.release = 2;
     await shown.page.evaluate(async () => {
       const { installing } = await (await navigator.serviceWorker.ready).update();

@@ -41,6 +41,10 @@ function shellOfServiceWorker() {
         ...[...built, ...readdirSync(join(PAGE, 'public'))].map((file) => `/${file}`),
       ].sort();
       const html = bundle['index.html']?.source ?? '';
+      // the service worker knows the page of its version by these
+      if (!built.every((file) => !file.startsWith('assets/') || html.includes(file))) {
+        throw new Error('index.html does not name all files in assets/');
+      }
       const version = createHash('sha256')
         .update(shell.join())
         .update(html)

@@ -70,7 +70,10 @@ const SECRET = /(TOKEN|PASSWORD|SECRET|HEADERS)$/;
 
 const ADDRESS = /(BROKERS|URL|ENDPOINT|PROXY)$/i;
 
-/** Addresses may carry a login, too, with an @ or a / in its password and without a scheme, or a key in their query. */
+/**
+ * Addresses may carry a login, too, with an @ or a / in its password and without a scheme, or a key in their query;
+ * other settings may hold an address.
+ */
 function masked(name: string, value: string): string {
   if (SECRET.test(name)) return '********';
   if (!ADDRESS.test(name)) return value.replace(/\/\/.*@/s, '//********@');

@@ -70,7 +70,7 @@ export class FakeTerminal {
   /** The reasons of machines are not answered before it resolves. */
   reasonsHeld: Promise<unknown> = Promise.resolve();
   /** Requests that get the answer of a proxy whose server is being maintained. */
-  fails: (path: string) => boolean = () => false;
+  fails: (path: string, method: string | undefined) => boolean = () => false;
   /** What a proxy answers before the server, whose sign-in has ended there. */
   proxy: 'a redirect' | 'an error' | 'a page' | 'an object' | 'an array' | undefined;
   /** In place of the page itself: a proxy may let its files through, and ask for a sign-in. */
@@ -233,7 +233,7 @@ export class FakeTerminal {
       response.writeHead(302, { location: '/' }).end();
       return;
     }
-    if (this.fails(pathname)) {
+    if (this.fails(pathname, request.method)) {
       response.writeHead(503, { 'retry-after': '3600' }).end();
       return;
     }

@@ -31,7 +31,8 @@ export function addSendCommand(program: CliCommand): void {
       `Sends documents to the topics they belong to.
 
 A file is recognised by its content: a work order list, a downtime reason, or an order in a format that the bridge \
-reads. --topic, --key and --content-type override what was recognised.`,
+reads. --topic, --key and --content-type override what was recognised; to another topic it is sent without the key and \
+content type that were.`,
     )
     .option('--topic <name>', 'the topic, without KAFKA_TOPIC_PREFIX')
     .option('--key <key>', "the record's key")

@@ -168,7 +168,7 @@ async function exclusively(work: () => Promise<void>): Promise<void> {
 }
 
 async function sendRound(kind: Kind): Promise<void> {
-  const batch = await claim(kind, await readPeriods());
+  const batch = await claim(kind, kind === 'reason' ? await readPeriods() : new Map());
   if (batch.length === 0) return;
   sending.value = new Set(batch.map(({ id }) => id));
   await sendBatch(kind, batch);
@@ -176,16 +176,15 @@ async function sendRound(kind: Kind): Promise<void> {
 
 /** Returns whether the server answers. */
 async function sendBatch(kind: Kind, batch: readonly Outgoing[]): Promise<boolean> {
-  const its = tries[kind];
   const answer = await post(batch);
   if (answer.ok) {
-    its.failures = 0;
+    tries[kind].failures = 0;
     await takeResults(batch, answer.value.results);
     return true;
   }
   if (answer.kind !== 'refused') {
-    const backOff = backOffMs(its.failures++, MAX_BACK_OFF_MS);
-    its.nextAtMs = nowMs() + Math.max(backOff, answer.retryAfterMs);
+    const backOff = backOffMs(tries[kind].failures++, MAX_BACK_OFF_MS);
+    tries[kind].nextAtMs = nowMs() + Math.max(backOff, answer.retryAfterMs);
     return false;
   }
   const { code, message } = answer;
