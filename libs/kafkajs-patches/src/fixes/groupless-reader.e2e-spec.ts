@@ -87,6 +87,8 @@ describe('a reader without a group', () => {
     await producer.disconnect();
     await producer.connect();
     await write(2, 'b');
-    await untilRead('a', 'a', 'b');
+    // it may have begun anew more than once by then
+    const again = (): boolean => read.indexOf('a') < read.lastIndexOf('a');
+    while (!again() || !read.includes('b')) await once(reading, 'message');
   });
 });
