@@ -13,12 +13,12 @@ export interface DocumentElement {
   readonly attributes: Readonly<Record<string, string>>;
   /** What it holds where that is no text and not empty: `elements`, or of JSON such as `a number`. */
   readonly notText?: string;
+  /** Made by {@link elementsByName}. In a WeakMap it would keep the document until the whole heap is collected. */
+  childrenByName?: ReadonlyMap<string, readonly DocumentElement[]>;
 }
 
 /** Above it children are looked up by name: a schedule of ten thousand orders is asked for its date by each. */
 const MANY_CHILDREN = 50;
-
-const indices = new WeakMap<DocumentElement, Map<string, DocumentElement[]>>();
 
 /** Child elements of a name, in document order. */
 export function elements(parent: DocumentElement, name: string): readonly DocumentElement[] {
@@ -30,16 +30,14 @@ export function elements(parent: DocumentElement, name: string): readonly Docume
 export function elementsByName(
   parent: DocumentElement,
 ): ReadonlyMap<string, readonly DocumentElement[]> {
-  let index = indices.get(parent);
-  if (index === undefined) {
-    index = new Map();
-    for (const child of parent.children) {
-      const alike = index.get(child.name);
-      if (alike === undefined) index.set(child.name, [child]);
-      else alike.push(child);
-    }
-    indices.set(parent, index);
+  if (parent.childrenByName !== undefined) return parent.childrenByName;
+  const index = new Map<string, DocumentElement[]>();
+  for (const child of parent.children) {
+    const alike = index.get(child.name);
+    if (alike === undefined) index.set(child.name, [child]);
+    else alike.push(child);
   }
+  parent.childrenByName = index;
   return index;
 }
 
