@@ -12,8 +12,14 @@ const DAY_SECONDS = 86_400;
 /** Between the clock of the ERP and the one that dates records. */
 const CLOCKS_APART_SECONDS = 300;
 
-/** Building a formatter costs a hundred times what using it does, and a plant has one zone. */
-const formats = new Map<string, Intl.DateTimeFormat>();
+/** Building a formatter costs a hundred times what using it does. A plant has one zone, and documents have UTC beside it. */
+const zones = new Map<string, Zone>();
+
+interface Zone {
+  format: Intl.DateTimeFormat;
+  /** By the day, at its beginning in UTC. */
+  offsets: Map<number, number>;
+}
 
 /**
  * Epoch seconds of a wall-clock time in an IANA zone. A time that the clock shows twice is the earlier
@@ -50,32 +56,29 @@ export function offsetSeconds(epochSeconds: number, timeZone: string): number {
 }
 
 const MAX_DAYS = 10_000;
-let daysOf: { timeZone: string; offsets: Map<number, number> } | undefined;
 
 /** At the beginning of a day in UTC. Asking a formatter for each of fifty operations takes most of the time. */
 function offsetAtDay(day: number, timeZone: string): number {
-  if (daysOf?.timeZone !== timeZone || daysOf.offsets.size >= MAX_DAYS) {
-    daysOf = { timeZone, offsets: new Map() };
-  }
-  const { offsets } = daysOf;
+  const { offsets } = zoneOf(timeZone);
   const known = offsets.get(day);
   if (known !== undefined) return known;
   const offset = formattedOffset(day * DAY_SECONDS, timeZone);
+  if (offsets.size >= MAX_DAYS) offsets.clear();
   offsets.set(day, offset);
   return offset;
 }
 
 function formattedOffset(epochSeconds: number, timeZone: string): number {
   const parts: Record<string, number> = {};
-  for (const { type, value } of formatOf(timeZone).formatToParts(epochSeconds * 1000)) {
+  for (const { type, value } of zoneOf(timeZone).format.formatToParts(epochSeconds * 1000)) {
     parts[type] = Number(value);
   }
   const { year = 0, month = 0, day = 0, hour = 0, minute = 0, second = 0 } = parts;
   return utcSeconds({ year, month, day, hour, minute, second }) - epochSeconds;
 }
 
-function formatOf(timeZone: string): Intl.DateTimeFormat {
-  const known = formats.get(timeZone);
+function zoneOf(timeZone: string): Zone {
+  const known = zones.get(timeZone);
   if (known !== undefined) return known;
   const format = new Intl.DateTimeFormat('en-US', {
     timeZone,
@@ -89,6 +92,7 @@ function formatOf(timeZone: string): Intl.DateTimeFormat {
     minute: 'numeric',
     second: 'numeric',
   });
-  formats.set(timeZone, format);
-  return format;
+  const zone = { format, offsets: new Map<number, number>() };
+  zones.set(timeZone, zone);
+  return zone;
 }
