@@ -16,6 +16,7 @@ const TARGETS = { p99: { atMost: 300 } };
 const FLOWS = [
   { name: 'reasons', flow: REASONS },
   { name: 'lists', flow: LISTS },
+  { name: 'lists, 60 partitions', flow: LISTS, partitions: 60 },
 ];
 
 export const latency = {
@@ -23,9 +24,9 @@ export const latency = {
   title: `from the service's answer to the readable outcome, at ${MESSAGES_PER_SECOND} messages a second`,
   async round(bench, figures) {
     const machineOf = machinesByTurns(MACHINES);
-    for (const { name, flow } of FLOWS) {
+    for (const { name, flow, partitions } of FLOWS) {
       const { latencies, ...run } = await bench.step(name, () =>
-        withTrial(bench, { flow, machines: MACHINES }, (trial) =>
+        withTrial(bench, { flow, machines: MACHINES, partitions }, (trial) =>
           followPaced(trial, { flow, machineOf, count: WARM_UP + bench.scaled(MESSAGES) }),
         ),
       );
