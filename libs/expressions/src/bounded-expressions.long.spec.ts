@@ -111,6 +111,24 @@ describe('documents that come at once', () => {
 
     expect(evaluations.map(faultOf)).toEqual(Array(6).fill('none'));
   });
+
+  it('see nothing of those before them, whose compiled expression they share', async () => {
+    const expressions = open();
+    const expression =
+      '($seen := $append($seen, t); {"seen": $seen, "topic": $topic, "match": $match(t, /a+/).match, "own": e ? $eval(e)})';
+    const of = (input: object, topic?: string) =>
+      expressions.evaluate({
+        ...{ expression, input: JSON.stringify(input) },
+        variables: topic === undefined ? {} : { topic },
+      });
+
+    expect(await of({ t: 'baa', e: '1' }, 'first')).toMatchObject({ ok: false });
+    expect(await of({ t: 'baa' }, 'second')).toEqual({
+      ok: true,
+      json: '{"seen":"baa","topic":"second","match":"aa"}',
+    });
+    expect(await of({ t: 'aab' })).toEqual({ ok: true, json: '{"seen":"aab","match":"aa"}' });
+  });
 });
 
 describe('a process that ends by itself', () => {

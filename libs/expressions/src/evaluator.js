@@ -7,6 +7,9 @@ const { deadlineMs, levels, entries, resultLength } = JSON.parse(process.argv[2]
 /** The library's own guards, which it looks at between steps: they know the character. */
 const GUARDS = { timeout: deadlineMs, stack: levels, sequence: entries };
 
+/** By their text. */
+const compiled = new Map();
+
 /** An evaluation that hangs hears of nothing, not even that the process that asked is gone. */
 const WATCH = `setInterval(() => {
   if (process.ppid !== ${process.ppid}) process.kill(process.pid, 'SIGKILL');
@@ -21,12 +24,8 @@ process.send({ ready: true });
 
 async function evaluate({ expression, input, variables }) {
   try {
-    const compiled = jsonata(expression, GUARDS);
-    compiled.registerFunction('eval', () => {
-      // a document must not bring code of its own
-      throw { code: 'eval' };
-    });
-    const json = JSON.stringify(await compiled.evaluate(JSON.parse(input), variables));
+    const result = await compiledOf(expression).evaluate(JSON.parse(input), variables);
+    const json = JSON.stringify(result);
     return json?.length > resultLength ? { failure: { code: 'result' } } : { json };
   } catch (error) {
     // a function in a result refers to itself
@@ -34,4 +33,17 @@ async function evaluate({ expression, input, variables }) {
     const { code, position } = error;
     return { failure: { code: error instanceof RangeError ? 'range' : code, position } };
   }
+}
+
+/** Compiled once: that took as long as a small document. Those of one mapping file are all that come. */
+function compiledOf(expression) {
+  const known = compiled.get(expression);
+  if (known !== undefined) return known;
+  const made = jsonata(expression, GUARDS);
+  made.registerFunction('eval', () => {
+    // a document must not bring code of its own
+    throw { code: 'eval' };
+  });
+  compiled.set(expression, made);
+  return made;
 }
