@@ -95,7 +95,7 @@ const KNOWN_MS = 300_000;
 const MOST_ANSWERS = 1000;
 const MOST_BYTES = 8 * 1024 * 1024;
 
-/** An answer, the size it had, and when its GET began. */
+/** An answer, the size it had, and when it came. */
 export interface KnownAnswer<A> {
   version: string;
   answer: A;
