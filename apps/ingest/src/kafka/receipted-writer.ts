@@ -50,8 +50,11 @@ interface Pending extends ReceiptedRecord {
 
 const MAX_RECORDS = 500;
 const MAX_BYTES = 4 * 1024 * 1024;
-/** While it waits, readers of the input topics wait too. */
-const CLAIMS_READ_WITHIN_MS = 1000;
+/**
+ * Where Kafka takes half a second for each request, claims are read back after a second. While it waits, readers of the
+ * input topics wait too; and so does a request without a claim, twice where others' cannot be written, of five seconds.
+ */
+const CLAIMS_READ_WITHIN_MS = 1500;
 const OPTIONS = {
   /** How long, and a check of the broker more, a killed process's transaction blocks read-committed readers. */
   transactionTimeoutMs: 10_000,
@@ -126,9 +129,12 @@ export class ReceiptedWriter {
 
   private async run(): Promise<void> {
     while (this.aborted.length + this.pending.length > 0 && this.lost === undefined) {
+      // all that an aborted transaction, or a new incarnation, lets begin again comes in this turn: the first alone
+      // would have a transaction of its own, which the others' wait outlasts where Kafka is slow
+      await new Promise(setImmediate);
       await this.writeBatch(this.takeBatch(this.aborted.length > 0 ? this.aborted : this.pending));
     }
-    // in one step with the last look: what was refused is pending again a moment later
+    // in one step with the last look
     this.running = undefined;
   }
 
