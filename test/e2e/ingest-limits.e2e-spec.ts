@@ -1,8 +1,10 @@
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { eventually } from '../support/eventually.js';
-import { uniqueTopicPrefix } from '../support/kafka.js';
+import { testBrokers, uniqueTopicPrefix } from '../support/kafka.js';
+import { KafkaRelay } from '../support/kafka-relay.js';
 import { RunningIngest } from '../support/running-ingest.js';
+import { temporaryFile } from '../../libs/config/test/temporary-files.js';
 
 const LIST = { machineId: 'M-1', workingOrders: ['4711'] };
 const MEBIBYTE = 1_048_576;
@@ -10,6 +12,8 @@ const MEBIBYTE = 1_048_576;
 const ALMOST = Buffer.alloc(MEBIBYTE - 1, 'x');
 /** As docs/security.md has them. */
 const MAX_BODIES = 128;
+const END_TXN = 26;
+const TOKEN = 'the-token-of-a-hasty-sender';
 const CHUNKED = 'transfer-encoding: chunked';
 
 /** All but those to requests that took longer than they may, as on a busy machine. */
@@ -67,6 +71,36 @@ describe('what ingest takes at most', () => {
     await eventually('one too many is answered', () => answers().length > 0);
     expect(answers()).toEqual([expect.stringMatching(/^HTTP\/1.1 503 [^]*retry-after: 1\r\n/i)]);
     expect(await statusOf('/metrics')).toBe(200);
+  });
+
+  it('holds no more bodies of requests that it has answered, and that Kafka takes later', async () => {
+    const relay = await KafkaRelay.to(testBrokers()[0]!);
+    const senders = { hasty: { token: TOKEN, paths: ['/lists'], answerWithinMs: 300 } };
+    const hasty = await RunningIngest.start(uniqueTopicPrefix(), {
+      ...{ KAFKA_BROKERS: relay.address },
+      INGEST_SENDERS_FILE: temporaryFile('senders.json', { senders }),
+    });
+    await hasty.ready();
+    const body = JSON.stringify(LIST).padEnd(MEBIBYTE - 1000);
+    const post = async (): Promise<number | string> => {
+      const answer = await hasty.post('/lists', body, { authorization: `Bearer ${TOKEN}` });
+      return answer.ok ? answer.status : ((await answer.json()) as { code: string }).code;
+    };
+    try {
+      relay.holdBack((request) => request.readInt16BE(4) === END_TXN);
+      const codes = [];
+      for (const count of [MAX_BODIES / 2, MAX_BODIES / 2, 1]) {
+        codes.push(...(await Promise.all(Array.from({ length: count }, post))));
+      }
+      expect(codes).toEqual(Array<string>(MAX_BODIES + 1).fill('kafka-away'));
+      expect(await post()).toBe('busy');
+      relay.release();
+      await eventually('it takes requests', async () => (await post()) === 202);
+    } finally {
+      relay.release();
+      await hasty.close();
+      await relay.close();
+    }
   });
 
   it('receives no body for a path that it has not', async () => {

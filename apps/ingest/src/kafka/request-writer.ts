@@ -2,7 +2,7 @@ import { createHash, randomInt, randomUUID } from 'node:crypto';
 import { Inject, Injectable, Logger, type OnApplicationShutdown } from '@nestjs/common';
 import { everyRealMs, realDelayMs, realNowMs, withDeadline } from '#libs/clock';
 import type { IngestSettings } from '#libs/config';
-import { INPUT_TOPICS, type InputTopic } from '#libs/contracts';
+import { INPUT_TOPICS, type InputTopic, MAX_BODY_BYTES } from '#libs/contracts';
 import { ApiError } from '#libs/http-api';
 import {
   describeKafkaFailure,
@@ -53,6 +53,7 @@ const CATCH_UP_WITHIN_MS = 4000;
 const RETRY_AFTER_SECONDS = 2;
 /** Beyond it, Kafka takes less than is offered. */
 const MAX_WAITING = 2000;
+const MAX_BYTES_UNDER_WAY = 128 * MAX_BODY_BYTES;
 const MAX_FENCED = 1000;
 const OPEN_AGAIN_AFTER_MS = 500;
 const COUNT_AGAIN_AFTER_MS = 500;
@@ -79,6 +80,8 @@ export class RequestWriter implements OnApplicationShutdown {
   readonly prefix: string;
   private readonly partitions = new Map<string, number>();
   private readonly underWay = new Map<string, Promise<Receipt>>();
+  /** Of records under way, whoever still waits for them. */
+  private bytesUnderWay = 0;
   /** Fenced incarnations, whose receipts are all read; by their name and that of the present writer. */
   private readonly fenced = new Map<string, Promise<void>>();
   private writer: ReceiptedWriter | undefined;
@@ -141,7 +144,10 @@ export class RequestWriter implements OnApplicationShutdown {
   assertOpen(): void {
     const { problem } = this;
     if (problem !== undefined) throw unavailable(problem.code, problem.message);
-    if (this.waiting >= MAX_WAITING) throw unavailable('busy', 'Kafka takes less than is sent');
+    const count = Math.max(this.waiting, this.underWay.size);
+    if (count >= MAX_WAITING || this.bytesUnderWay >= MAX_BYTES_UNDER_WAY) {
+      throw unavailable('busy', 'Kafka takes less than is sent');
+    }
   }
 
   /**
@@ -185,8 +191,14 @@ export class RequestWriter implements OnApplicationShutdown {
   private beginWrite(key: string, submission: Submission, digest: string): Promise<Written> {
     const writing = this.writeUntilReceipt(key, submission, digest);
     const receipt = writing.then((written) => written.receipt);
+    const bytes = submission.value.length;
     this.underWay.set(key, receipt);
-    receipt.catch(() => undefined).finally(() => this.underWay.delete(key));
+    this.bytesUnderWay += bytes;
+    const settled = (): void => {
+      this.underWay.delete(key);
+      this.bytesUnderWay -= bytes;
+    };
+    receipt.then(settled, settled);
     return writing;
   }
 
