@@ -6,8 +6,10 @@ import {
   committedBatch,
   committedMessages,
   type JoiningGroupClass,
+  type RecoveringGroupClass,
   type TransactionalMessage,
   withGrouplessReaders,
+  withLeaderMoves,
   withoutGroup,
 } from './consumer.js';
 
@@ -218,5 +220,41 @@ describe('a reader of a topic of which a partition has no leader', () => {
 
   it('fetches the others as a member of a group', async () => {
     await expect(fetchOf({}, Infinity)).resolves.toBe('of 1');
+  });
+});
+
+describe('a consumer that fetches from a topic that is gone', () => {
+  const Group = withLeaderMoves(
+    require('kafkajs/src/consumer/consumerGroup.js') as RecoveringGroupClass,
+  );
+  const recover = Reflect.get(Group.prototype as object, 'recoverFromFetch') as (
+    this: object,
+    error: Error,
+  ) => Promise<void>;
+  const goneTopic = (): Error =>
+    Object.assign(new Error('gone'), { type: 'UNKNOWN_TOPIC_OR_PARTITION', retriable: true });
+
+  /** How often it joins anew, where metadata is asked for with that result. */
+  const recoverWith = async (refreshMetadata: () => Promise<void>): Promise<number> => {
+    let joined = 0;
+    const group = {
+      cluster: { refreshMetadata },
+      logger: { debug: () => undefined },
+      joinAndSync: () => Promise.resolve((joined += 1)),
+    };
+    await recover.call(group, goneTopic());
+    return joined;
+  };
+
+  it('ends where it is still gone, and does not fetch another one from the old offset', async () => {
+    const refused = recoverWith(() => Promise.reject(goneTopic()));
+    await expect(refused).rejects.toMatchObject({
+      type: 'UNKNOWN_TOPIC_OR_PARTITION',
+      retriable: false,
+    });
+  });
+
+  it('joins anew where it is there again', async () => {
+    await expect(recoverWith(() => Promise.resolve())).resolves.toBe(1);
   });
 });

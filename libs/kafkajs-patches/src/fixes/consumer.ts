@@ -138,17 +138,22 @@ const LEADER_HAS_MOVED: readonly unknown[] = [
   'FENCED_LEADER_EPOCH',
   'UNKNOWN_LEADER_EPOCH',
 ];
+const TOPIC_IS_GONE = 'UNKNOWN_TOPIC_OR_PARTITION';
 /** Brokers learn of a new leader one after the other; each fetch before the last has fails again. */
 const REFRESH_PAUSE_MS = 100;
 
 /**
  * Asks who leads a partition by now, and goes on fetching. kafkajs joins the group anew instead, for which all calls
  * of this process have to come to rest and all members to give up what they have: a leader that moves takes nothing
- * from anybody.
+ * from anybody. Ends the consumer where a topic has gone, see {@link endConsumer}.
  */
 export function withLeaderMoves(Base: RecoveringGroupClass): RecoveringGroupClass {
   return class ConsumerGroup extends Base {
     override async recoverFromFetch(error: { type?: unknown }): Promise<void> {
+      if (error.type === TOPIC_IS_GONE) {
+        await super.recoverFromFetch(error).catch(endConsumer);
+        return;
+      }
       if (!LEADER_HAS_MOVED.includes(error.type)) {
         await super.recoverFromFetch(error);
         return;
@@ -157,6 +162,16 @@ export function withLeaderMoves(Base: RecoveringGroupClass): RecoveringGroupClas
       await this.cluster.refreshMetadata();
     }
   };
+}
+
+/**
+ * A topic that is still gone when metadata is asked for may come back as another log. kafkajs fetches again all the
+ * same, from the offset in the former log: of a new one that is longer by then, it left the messages before that out.
+ */
+function endConsumer(cause: unknown): never {
+  throw Object.assign(cause instanceof Error ? cause : new Error(String(cause)), {
+    retriable: false,
+  });
 }
 
 interface TopicPartition {
