@@ -535,6 +535,14 @@ describe('MachineWatch', () => {
       },
     );
 
+    it('publishes the next change after a restart, though the time that was stored is a little ahead', async () => {
+      await turn(operating(T0 + 60 + 300, 10));
+      watch = watchWith();
+      await turnAfter(60, idle(T0 + 120 + 301));
+      expect(eventData()).toMatchObject([{ state: 'OPERATING' }, { state: 'IDLE' }]);
+      expect(watch.tracked?.lastUpdateTime).toBe(T0 + 361);
+    });
+
     it('begins with no state that starts in the future, and reports a loss since no later than it is noticed', async () => {
       await turn(operating(T0 + TEN_YEARS, 10));
       await turnAfter(60, { status: 204 });

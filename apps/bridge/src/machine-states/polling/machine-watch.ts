@@ -239,8 +239,9 @@ export class MachineWatch implements Polled {
     if (redated !== null && isDeepStrictEqual(redated.stated, stated)) return redated.taken;
     const now = this.context.latestSeconds;
     if (!isTooFarAhead(stated.lastUpdateTime, now)) return stated;
-    // newer than what came before it, from a clock that had not run quite so far ahead
-    const taken = { ...stated, lastUpdateTime: Math.max(now, this.lastUpdateTime + 1) };
+    // newer than what came before it, also in an earlier process, from a clock that had not run quite so far ahead
+    const known = Math.max(this.lastUpdateTime, this.tracked?.lastUpdateTime ?? 0);
+    const taken = { ...stated, lastUpdateTime: Math.max(now, known + 1) };
     this.redated = { stated, taken };
     return taken;
   }
