@@ -158,6 +158,24 @@ describe('MachineWatch', () => {
     },
   );
 
+  it.each([
+    [503, 'unreachable'],
+    [403, 'forbidden'],
+  ])(
+    'reports no machine as lost before %i has been the answer for as long since operators resumed polling',
+    async (status, reason) => {
+      await turn();
+      clock.advance(3600);
+      health.pollingResumes();
+      await turn({ status });
+      await turnAfter(300);
+      expect(kinds()).toEqual([changed]);
+      await turnAfter(1);
+      expect(kinds()).toEqual([changed, reason]);
+      expect(published.at(-1)?.event.data).toMatchObject({ since: T0 });
+    },
+  );
+
   it('leaves a machine alone for as long as the service asks, and publishes its loss meanwhile', async () => {
     await turnWithLog(logged(['OPERATING', T0 - 600, T0]));
     state = { status: 503, headers: { 'retry-after': '600' } };

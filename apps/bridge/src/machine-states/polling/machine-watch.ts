@@ -248,8 +248,9 @@ export class MachineWatch implements Polled {
 
   /** Without an answer since `answeredMs`, which may be too long ago: then the machine is lost. */
   private without(latest: FailedAnswer, answeredMs: number): Finding {
-    const { settings, clock } = this.context;
-    const silentSeconds = (clock.monotonicMs() - answeredMs) / 1000;
+    const { settings, clock, health } = this.context;
+    const silentMs = clock.monotonicMs() - Math.max(answeredMs, health.pollingSinceMs);
+    const silentSeconds = silentMs / 1000;
     const isLost = silentSeconds > settings.polling.staleAfterSeconds;
     return this.finding(isLost ? { kind: 'lost', reason: lossReason(latest) } : { kind: 'listed' });
   }

@@ -13,6 +13,8 @@ export class PollHealth {
   latestFailure: FailedAnswer | undefined;
   /** When any poll was answered last, in monotonic milliseconds of the clock; at first, when the process began. */
   answeredMs: number;
+  /** Since when machines are polled without a pause by operators, in which no answer is missing; monotonic milliseconds. */
+  pollingSinceMs: number;
   private readonly logger = new Logger('MachineStates');
   private readonly breaker = new StandstillBreaker();
   private readonly failing = new Set<string>();
@@ -21,6 +23,12 @@ export class PollHealth {
 
   constructor(private readonly clock: Clock) {
     this.answeredMs = clock.monotonicMs();
+    this.pollingSinceMs = this.answeredMs;
+  }
+
+  /** Operators have let polling go on. */
+  pollingResumes(): void {
+    this.pollingSinceMs = this.clock.monotonicMs();
   }
 
   get failingMachines(): number {

@@ -342,6 +342,7 @@ describe('PollLoop', () => {
     hold.set(false);
     await settle();
     expect(pollsOf(machines)).toEqual([1, 1, 1]);
+    expect(health.pollingSinceMs).toBe(clock.monotonicMs());
     hold.set(true);
     for (const machine of machines) machine.answer();
     await settle();

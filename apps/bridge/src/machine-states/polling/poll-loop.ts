@@ -71,7 +71,10 @@ export class PollLoop implements OnApplicationBootstrap, BeforeApplicationShutdo
     this.queue = new PollQueue(settings.machineCloud.maxConcurrency, staleAfterMs);
     this.turns = new PollTurns(this.intervalMs, staleAfterMs, clock.speed);
     this.hold = controls.holdOf('machine-states');
-    this.hold.onRelease(() => this.startDue());
+    this.hold.onRelease(() => {
+      this.health.pollingResumes();
+      this.startDue();
+    });
   }
 
   addAll(machines: readonly Polled[]): void {
