@@ -259,6 +259,14 @@ it('publishes once per settle time that the state goes on to be what the settled
   expect(publishedAt).toEqual([7, 12, 17, 22, 27, 32]);
 });
 
+it('books no minutes without data, though the state before them was published later than the log has its end', () => {
+  const before = { ...published(['OPERATING', 2.5, 'duration']), settledUntil: null };
+  const log = stretches(['OPERATING', 1, 2], ['OFF', 4, 5]);
+  expect(read(before, ['OFF', 1, 5], log).events.map(({ event }) => event.data)).toMatchObject([
+    { state: 'OFF', startTime: at(4), previousStartTime: at(2.5), previousEndTime: at(2.5) },
+  ]);
+});
+
 it('keeps what the settled log has in place of a state that ended before the present one of the same kind began', () => {
   const before = published(['IDLE', 0], ['IDLE', 34]);
   const [base, latest] = before.periods;

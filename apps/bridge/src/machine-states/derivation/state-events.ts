@@ -171,13 +171,13 @@ export function publishChain(
 
 function contentOf(period: Period, previous: PublishedPeriod | null): PeriodContent {
   const { state, startTime, startTimeSource, previousEndTime } = period;
-  const isApart =
-    previous !== null && previousEndTime !== null && previousEndTime >= previous.startTime;
+  // Where the one before was published later than the log has its end, nothing is known of what it lasted.
+  const isApart = previous !== null && previousEndTime !== null;
   return {
     state,
     startTime,
     startTimeSource,
-    previousEndTime: isApart ? previousEndTime : null,
+    previousEndTime: isApart ? Math.max(previousEndTime, previous.startTime) : null,
     previousState: previous?.state ?? null,
     previousStartTime: previous?.startTime ?? null,
   };
