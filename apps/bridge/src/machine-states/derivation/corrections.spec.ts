@@ -1,5 +1,9 @@
 import { type MachineState, STATE_EVENT_TYPES, stateChangeId } from '#libs/contracts';
-import { deriveStateChanges, type Derivation } from './derive-state-changes.js';
+import {
+  deriveStateChanges,
+  type Derivation,
+  type DerivationContext,
+} from './derive-state-changes.js';
 import {
   at,
   entriesOf,
@@ -9,17 +13,18 @@ import {
   readingOf,
   type Stretch,
 } from './testing/tracked-periods.js';
-import { stateRecord, type TrackedMachine } from './tracked-machine.js';
+import { mostUnreadPeriods, stateRecord, type TrackedMachine } from './tracked-machine.js';
 
 /** A poll a minute after minute `minute`, of which its answer is. */
 function read(
   tracked: TrackedMachine,
   reading: Parameters<typeof readingOf>,
   log: readonly Stretch[] | null,
+  more: Pick<DerivationContext, 'mostUnreadPeriods'> = {},
 ): Derivation {
   const logged = log === null ? null : { from: at(-10), entries: entriesOf(...log) };
   const result = { kind: 'reading', reading: readingOf(...reading), log: logged } as const;
-  const context = { now: at(reading[2] + 1), staleAfterSeconds: 300, settleSeconds: 300 };
+  const context = { now: at(reading[2] + 1), staleAfterSeconds: 300, settleSeconds: 300, ...more };
   return deriveStateChanges(MACHINE, tracked, result, context);
 }
 
@@ -135,6 +140,20 @@ describe('a log that ends before the present state', () => {
     ]);
   });
 
+  it('moves a start within it to its end, where that is settled, whatever the duration says', () => {
+    const before = published(['IDLE', 0], ['OFF', 9]);
+    expect(rowsOf(read(before, ['OFF', 18, 20], [['IDLE', 0, 10]]))).toEqual([
+      ['corrected', 'OFF', 10, 'IDLE 0', 1],
+    ]);
+  });
+
+  it('moves a start within it to the present, where it lags by less', () => {
+    const before = published(['IDLE', 0], ['OFF', 2]);
+    expect(rowsOf(read(before, ['OFF', 12, 14], [['IDLE', 0, 12]]))).toEqual([
+      ['corrected', 'OFF', 14, 'IDLE 0', 1],
+    ]);
+  });
+
   it('is no present state, though that is the same after minutes without data', () => {
     const before = { ...published(['OFF', -5], ['OPERATING', 0.1]), lastUpdateTime: at(5) };
     const log = stretches(['OFF', -5, 0.5], ['OPERATING', 0.5, 5]);
@@ -247,6 +266,51 @@ it('remembers what may have to be corrected, but not without end', () => {
   ).toHaveLength(1);
 });
 
+describe('periods that wait for the log', () => {
+  /** Another state in each minute, and no log to say so. */
+  const flickered = (minutes: number, most: number): TrackedMachine => {
+    let tracked: TrackedMachine = { ...published(['OFF', -5]), unreadFrom: at(-5) };
+    for (let minute = 0; minute < minutes; minute += 1) {
+      const state = minute % 2 === 0 ? 'IDLE' : 'OPERATING';
+      tracked = read(tracked, [state, 0, minute], null, { mostUnreadPeriods: most }).next;
+    }
+    return tracked;
+  };
+
+  it.each([
+    [1, 512],
+    [1171, 512],
+    [1172, 511],
+    [60_000, 10],
+    [100_000, 8],
+  ])('are remembered, of a fleet of %i machines %i of each', (machines, periods) => {
+    expect(mostUnreadPeriods(machines)).toBe(periods);
+  });
+
+  it('stay as published, beyond so many, whatever the log says of them', () => {
+    const tracked = flickered(20, 8);
+    expect(tracked.periods.map(({ startTime }) => startTime)).toEqual(
+      [12, 13, 14, 15, 16, 17, 18, 19].map(at),
+    );
+    const { events } = poll(tracked, 40, ['OFF', -10, 15], ['IDLE', 15, 40]);
+    expect(Math.min(...events.map(({ time }) => time))).toBeGreaterThan(at(12));
+  });
+
+  it('are all kept until they are corrected, though the process dies amid that', () => {
+    const before = flickered(50, 512);
+    const log = Array.from({ length: 25 }, (_, pair): Stretch[] => [
+      ['OFF', 2 * pair, 2 * pair + 1],
+      ['OPERATING', 2 * pair + 1, 2 * pair + 2],
+    ]).flat();
+    const afterwards = (tracked: TrackedMachine): Derivation =>
+      poll(tracked, 60, ['IDLE', -10, 0], ...log, ['IDLE', 50, 60]);
+    const whole = rowsOf(afterwards(before));
+    expect(whole.length).toBeGreaterThan(32);
+    const dying = afterwards(before).events[9]!;
+    expect(rowsOf(afterwards(dying.after))).toEqual(whole.slice(10));
+  });
+});
+
 it('publishes once per settle time that the state goes on to be what the settled log denies', () => {
   let tracked = published(['OPERATING', 0], ['IDLE', 2]);
   const publishedAt: number[] = [];
@@ -284,6 +348,14 @@ it('keeps what the settled log has in place of a state that ended before the pre
 });
 
 describe('settledUntil', () => {
+  it('is null until a first period is settled', () => {
+    const first = { ...published(['OFF', 0]), settledUntil: null };
+    const log = stretches(['OFF', 0, 5]);
+    expect(stateRecord(read(first, ['OFF', 4, 4], log).next)?.settledUntil).toBeNull();
+    expect(stateRecord(read(first, ['OFF', 5, 5], log).next)?.settledUntil).toBe(at(0) + 1);
+    expect(stateRecord(read(first, ['OFF', 60, 60], null).next)?.settledUntil).toBeNull();
+  });
+
   it('is later than the start that the log has just become final for', () => {
     const { next } = poll(published(['OFF', 0], ['IDLE', 5]), 10, ['OFF', 0, 5], ['IDLE', 5, 10]);
     expect(stateRecord(next)?.settledUntil).toBeGreaterThan(at(5));

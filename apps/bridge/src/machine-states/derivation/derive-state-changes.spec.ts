@@ -140,9 +140,35 @@ describe('deriveStateChanges', () => {
     expect(events).toMatchObject([{ data: { reason: 'stale', since: T0 + 3600 } }]);
   });
 
+  it('reports a machine of a service whose clock is too far behind as stale, and its changes all the same', () => {
+    const first = poll(undefined, 301, operating(T0), { updateSeenAt: T0 + 301 });
+    expect(first.events).toMatchObject([
+      { data: { state: 'OPERATING' } },
+      { data: { reason: 'stale' } },
+    ]);
+    const reading = { state: 'IDLE', durationInMinutes: 0, lastUpdateTime: T0 + 60 } as const;
+    const idle = { kind: 'reading', reading, log: null } as const;
+    const { events } = poll(first.next, 361, idle, { updateSeenAt: T0 + 361 });
+    expect(events).toMatchObject([{ data: { state: 'IDLE', startTime: T0 + 60 } }]);
+  });
+
   it('ignores an answer that is older than one it has seen, however old', () => {
     const reading = { state: 'OFF', durationInMinutes: 3, lastUpdateTime: T0 - 600 } as const;
     expect(poll(observed(), 100, { kind: 'reading', reading, log: null }).events).toEqual([]);
+  });
+
+  it('restores no machine for an answer that is older than one it has seen', () => {
+    expect(poll(withoutData(), 210, operating(T0 - 60)).events).toEqual([]);
+  });
+
+  it('reports a machine as stale that only older answers come of, and its return with the first newer one', () => {
+    const older = operating(T0 - 60);
+    expect(poll(observed(), 300, older).events).toEqual([]);
+    const stale = poll(observed(), 301, older);
+    expect(stale.events).toMatchObject([{ data: { reason: 'stale', since: T0 } }]);
+    expect(stale.next.lastUpdateTime).toBe(T0);
+    const back = poll(stale.next, 361, operating(T0 + 300, 15));
+    expect(back.events).toMatchObject([{ data: { lostSince: T0, restoredAt: T0 + 300 } }]);
   });
 
   it('takes over new names without an event', () => {

@@ -122,6 +122,18 @@ describe('PartitionWatch', () => {
     forgotten = [];
   });
 
+  function machinesOf(
+    listed: ReturnType<typeof listOf>,
+    { loop, context }: ReturnType<typeof poller>,
+  ): OwnedMachines {
+    const directory = {
+      ...{ status: { loadedAt: 1 }, machines: () => listed },
+      onRefresh: () => () => undefined,
+    } as unknown as MachineDirectory;
+    const reasons = { remind: () => undefined } as unknown as ReasonRefresh;
+    return new OwnedMachines(directory, loop, context, reasons, {} as KafkaClient);
+  }
+
   it('watches the machines of the list that fall into the partition', () => {
     const partition = watchPartition();
     follow(partition, PLANT);
@@ -129,16 +141,9 @@ describe('PartitionWatch', () => {
   });
 
   it('has its share of a list that is shared out once, however many partitions there are', () => {
-    const { loop, context } = poller();
     const listed = listOf(PLANT);
     const values = jest.spyOn(listed, 'values');
-    const directory = {
-      ...{ status: { loadedAt: 1 }, machines: () => listed },
-      onRefresh: () => () => undefined,
-    } as unknown as MachineDirectory;
-    const reasons = { remind: () => undefined } as unknown as ReasonRefresh;
-    const kafka = {} as KafkaClient;
-    const machines = new OwnedMachines(directory, loop, context, reasons, kafka);
+    const machines = machinesOf(listed, poller());
     for (let partition = 0; partition < PARTITIONS; partition += 1) {
       const before = machines.watches.length;
       machines.own(stateOf(partition));
@@ -250,6 +255,24 @@ describe('PartitionWatch', () => {
       await poll();
       expect(updates.slice(OURS.length + minutes - 1)).toEqual([start + minutes * 60]);
     }
+  });
+
+  it('remembers fewer periods of a machine that wait for its log, the more machines there are', async () => {
+    const polling = poller();
+    const fleet = Array.from({ length: 60_000 }, (_, index) => `M-${index}`);
+    const machines = machinesOf(listOf(fleet), polling);
+    machines.own(stateOf(PARTITION));
+    const { client } = polling.context;
+    jest.spyOn(client, 'getMachineActivityLog').mockResolvedValue({ kind: 'noData' });
+    clock.set(600_000_000);
+    for (let minute = 0; minute < 20; minute += 1) {
+      clock.advance(60);
+      const state = minute % 2 === 0 ? 'IDLE' : 'OPERATING';
+      const data = { state, durationInMinutes: 0, lastUpdateTime: clock.nowSeconds() } as const;
+      jest.spyOn(client, 'getMachineState').mockResolvedValue({ kind: 'data', data });
+      await (await machines.find(OURS[0]!)!.poll()).conclude();
+    }
+    expect(machines.find(OURS[0]!)?.tracked?.periods).toHaveLength(10);
   });
 
   it('ends all its watches with itself', () => {
