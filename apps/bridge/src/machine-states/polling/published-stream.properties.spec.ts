@@ -3,6 +3,7 @@ import { type MachineState, STATE_EVENT_TYPES, type StateChanged } from '#libs/c
 import { START_TOLERANCE_SECONDS } from '../derivation/activity-log.js';
 import {
   bookedTimeline,
+  booksTime,
   inOrder,
   lastingTimeline,
   latestVersions,
@@ -50,11 +51,6 @@ function lateMistakes(timeline: Timeline, hiding: readonly (number | null)[]): M
 const SHORT_MINUTES = 5;
 
 const unread = fc.constantFrom<LogConduct>('fails', 'forbidden', 'notFound', 'noData', 'empty');
-
-/** A row that has become one with the one before it does not. */
-function booksTime({ startTime, previousStartTime, previousEndTime }: StateChanged): boolean {
-  return (previousEndTime ?? startTime) !== previousStartTime;
-}
 
 describe('the published stream', () => {
   it('folds to what the service finally says, minute by minute', async () => {
@@ -162,7 +158,8 @@ describe('the published stream', () => {
           const state = isReplica ? 'answers' : poll.state;
           // Amid what a log that lags has, it is not known which of the states were seen. Up to 200 events go together.
           const diesAfter = unreadLog === null ? null : poll.diesAfter;
-          await machine.poll({ ...poll, logLead, state, diesAfter, log: unreadLog ?? poll.log });
+          const answers = { logLead, state, log: unreadLog ?? poll.log };
+          await machine.poll({ ...poll, ...answers, diesAfter, settlesLaterBySeconds: 0 });
           vouched.take(machine.readings.splice(0), machine.logEntries.splice(0));
           const booked = bookedTimeline(latestVersions(machine.events), story.timeline.length);
           expect(vouched.invented(booked)).toEqual([]);

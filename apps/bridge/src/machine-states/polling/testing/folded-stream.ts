@@ -17,6 +17,15 @@ export function latestVersions(events: readonly SequencedEvent[]): StateChanged[
   return [...versions.values()];
 }
 
+/** A row that has become one with the one before it does not. */
+export function booksTime({
+  startTime,
+  previousStartTime,
+  previousEndTime,
+}: StateChanged): boolean {
+  return (previousEndTime ?? startTime) !== previousStartTime;
+}
+
 /** The timeline as booked by each event for the period before it. */
 export function bookedTimeline(versions: readonly StateChanged[], minutes: number): Timeline {
   const timeline: Timeline = Array.from({ length: minutes }, () => null);

@@ -47,22 +47,28 @@ export class SimulatedService {
     /** Whether an update's time is that of the beginning or the end of its minute, and how far off. */
     private readonly update: { isMinuteEnd: boolean; phaseSeconds: number },
     private readonly settleSeconds = SETTLE_SECONDS,
+    /** By how many seconds its clock is set, and in which minutes. */
+    private readonly clockSet: readonly { minute: number; seconds: number }[] = [],
   ) {}
 
   updateTime(minute: number): number {
     return timeOf(this.update.isMinuteEnd ? minute + 1 : minute) + this.update.phaseSeconds;
   }
 
+  /** How far its clock is off then, in seconds. */
+  private offset(minute: number): number {
+    return this.clockSet.reduce((sum, it) => (it.minute <= minute ? sum + it.seconds : sum), 0);
+  }
+
   /** Null is 204. */
   reading({ minute, jitter }: Conditions): MachineStateReading | null {
     const run = runsOf(this.known(minute)).at(-1);
     if (run?.lastMinute !== minute) return null;
-    const lastUpdateTime = this.updateTime(minute);
-    const minutes = Math.floor((lastUpdateTime - timeOf(run.firstMinute)) / MINUTE);
+    const minutes = Math.floor((this.updateTime(minute) - timeOf(run.firstMinute)) / MINUTE);
     return {
       state: run.state,
       durationInMinutes: Math.max(0, minutes + jitter),
-      lastUpdateTime,
+      lastUpdateTime: this.updateTime(minute) + this.offset(minute),
     };
   }
 
@@ -77,10 +83,11 @@ export class SimulatedService {
     const entries = runs
       .map(({ state, firstMinute, lastMinute }) => ({
         state,
-        startTime: isClipped ? Math.max(timeOf(firstMinute), from) : timeOf(firstMinute),
-        endTime: timeOf(lastMinute + 1),
+        startTime: timeOf(firstMinute) + this.offset(firstMinute),
+        endTime: timeOf(lastMinute + 1) + this.offset(lastMinute),
       }))
-      .filter(({ startTime, endTime }) => endTime > Math.max(startTime, from));
+      .filter(({ startTime, endTime }) => endTime > Math.max(startTime, from))
+      .map((it) => ({ ...it, startTime: isClipped ? Math.max(it.startTime, from) : it.startTime }));
     const paged =
       pageMinutes === null ? entries : entries.flatMap((it) => inPages(it, pageMinutes));
     return isShuffled ? paged.reverse() : paged;

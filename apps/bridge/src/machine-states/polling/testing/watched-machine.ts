@@ -33,6 +33,13 @@ export interface Poll extends Conditions {
   log: LogConduct;
   /** The process dies once so many of the events are committed. */
   diesAfter: number | null;
+  /** By how many seconds our clock is set before, ahead or back. */
+  clockStepSeconds?: number;
+  /** What the answers become on their way. */
+  garble?: {
+    state: (reading: MachineStateReading) => MachineStateReading;
+    log: (entries: ActivityLogEntry[]) => ActivityLogEntry[];
+  };
 }
 
 export interface WatchOptions {
@@ -56,6 +63,7 @@ export class WatchedMachine {
   logReads = 0;
   latestUpdateTime = 0;
   private readonly clock = new ManualClock();
+  private clockAheadSeconds: number;
   private readonly context: WatchContext;
   private watch: MachineWatch;
   /** As Kafka has it. */
@@ -71,6 +79,7 @@ export class WatchedMachine {
     private readonly options: WatchOptions = {},
   ) {
     const { backfillOnFirstStartSeconds = 0, staleAfterSeconds = 300 } = options;
+    this.clockAheadSeconds = options.clockAheadSeconds ?? 60;
     const settings = bridgeSettings({
       STALE_AFTER_SECONDS: String(staleAfterSeconds),
       BACKFILL_ON_FIRST_START_SECONDS: String(backfillOnFirstStartSeconds),
@@ -108,7 +117,10 @@ export class WatchedMachine {
     }
     this.current = poll;
     this.diesAfter = poll.diesAfter;
-    this.clock.set(this.service.updateTime(poll.minute) + (this.options.clockAheadSeconds ?? 60));
+    const { clockStepSeconds = 0 } = poll;
+    this.clockAheadSeconds += clockStepSeconds;
+    this.clock.shiftWallClock(clockStepSeconds);
+    this.clock.set(this.service.updateTime(poll.minute) + this.clockAheadSeconds);
     const published = await this.turn();
     const again = await this.turn();
     this.keepSeenUntil(poll);
@@ -175,9 +187,10 @@ export class WatchedMachine {
     if (reading === null) {
       return this.options.hasOtherStates === true ? FAILED : { kind: 'noData' };
     }
-    this.readings.push(reading);
-    this.latestUpdateTime = Math.max(this.latestUpdateTime, reading.lastUpdateTime);
-    return { kind: 'data', data: reading };
+    const data = current.garble?.state(reading) ?? reading;
+    this.readings.push(data);
+    this.latestUpdateTime = Math.max(this.latestUpdateTime, data.lastUpdateTime);
+    return { kind: 'data', data };
   }
 
   private log({
@@ -202,7 +215,8 @@ export class WatchedMachine {
         return { kind: 'data', data: [] };
       case 'answers': {
         const entries = this.service.log(startTime, this.current);
-        const data = entries.filter((entry) => entry.startTime < endTime);
+        const asked = entries.filter((entry) => entry.startTime < endTime);
+        const data = this.current.garble?.log(asked) ?? asked;
         this.logEntries.push(...data);
         return { kind: 'data', data };
       }
