@@ -2,7 +2,7 @@ import type { MachineState } from '#libs/contracts';
 import { activityLogNeed, type LogRequest } from './activity-log-need.js';
 import { deriveStateChanges } from './derive-state-changes.js';
 import { at, entriesOf, MACHINE, published, readingOf } from './testing/tracked-periods.js';
-import type { TrackedMachine } from './tracked-machine.js';
+import { newlyTracked, type TrackedMachine } from './tracked-machine.js';
 
 const MINUTE = 60;
 const DAY = 24 * 3600;
@@ -151,5 +151,17 @@ describe('activityLogNeed', () => {
     });
     expect(need(undefined, 0, 30, null)).not.toHaveProperty('historyFrom');
     expect(need(undefined, 0, 60 * 24 * 60, null)?.from).toBe(at(1) - 30 * DAY);
+  });
+
+  it('is all since a machine was first listed without data, and says so where that is more than 30 days ago', () => {
+    const listed = (lostSince: number): TrackedMachine => ({ ...newlyTracked(MACHINE), lostSince });
+    const request = need(listed(at(-100)), 0, 30, null);
+    expect(request).toMatchObject({ from: at(-110), historyFrom: at(-100) });
+    expect(request).not.toHaveProperty('truncatedBefore');
+    const edge = at(1) - 30 * DAY;
+    expect(need(listed(at(1) - 40 * DAY), 0, 30, null)).toMatchObject({
+      historyFrom: edge,
+      truncatedBefore: edge,
+    });
   });
 });

@@ -12,6 +12,7 @@ import {
   wholeTimeline,
 } from './testing/folded-stream.js';
 import {
+  MINUTE,
   type Mistake,
   SETTLE_SECONDS,
   SimulatedService,
@@ -190,6 +191,35 @@ describe('the published stream', () => {
         const from = Math.max(0, minuteOf(wanted + START_TOLERANCE_SECONDS));
         const whole = wholeTimeline(latestVersions(machine.events), timeline.length);
         expect(whole.slice(from)).toEqual(timeline.slice(from));
+      }),
+      { numRuns: RUNS },
+    );
+  });
+
+  it('reports a loss since the latest update, or after a restart earlier by twice STALE_AFTER_SECONDS at most', async () => {
+    await fc.assert(
+      fc.asyncProperty(stories, async (story) => {
+        const { staleAfterSeconds = 0 } = story.options;
+        const machine = watched(story);
+        let isObserved = false;
+        let mayBeEarly = false;
+        for (const poll of story.polls) {
+          mayBeEarly ||= poll.isAfterRestart;
+          // What waits for a log that fails is not published, and counts from then on.
+          const log = poll.log === 'fails' ? 'forbidden' : poll.log;
+          // Of a machine that a replica shows first, the others have been seen later.
+          const state = typeof poll.state === 'number' ? 'answers' : poll.state;
+          const { published } = await machine.poll({ ...poll, log, state, diesAfter: null });
+          const { latestUpdateTime, record } = machine;
+          for (const { event } of published) {
+            if (event.type !== STATE_EVENT_TYPES.observationLost || !isObserved) continue;
+            const earlySeconds = mayBeEarly ? 2 * staleAfterSeconds + MINUTE : 0;
+            expect(event.data.since).toBeLessThanOrEqual(latestUpdateTime);
+            expect(event.data.since).toBeGreaterThanOrEqual(latestUpdateTime - earlySeconds);
+          }
+          isObserved = record?.observation === 'ok' && record.lastUpdateTime !== null;
+          mayBeEarly = false;
+        }
       }),
       { numRuns: RUNS },
     );
