@@ -234,20 +234,29 @@ describe('a consumer that fetches from a topic that is gone', () => {
   const goneTopic = (): Error =>
     Object.assign(new Error('gone'), { type: 'UNKNOWN_TOPIC_OR_PARTITION', retriable: true });
 
-  /** How often it joins anew, where metadata is asked for with that result. */
-  const recoverWith = async (refreshMetadata: () => Promise<void>): Promise<number> => {
+  /** How often it joins anew after an error, where metadata is asked for with that result. */
+  const recoverWith = async (
+    refreshMetadata: () => Promise<void>,
+    error: Error = goneTopic(),
+  ): Promise<number> => {
     let joined = 0;
     const group = {
       cluster: { refreshMetadata },
       logger: { debug: () => undefined },
       joinAndSync: () => Promise.resolve((joined += 1)),
     };
-    await recover.call(group, goneTopic());
+    await recover.call(group, error);
     return joined;
   };
 
-  it('ends where it is still gone, and does not fetch another one from the old offset', async () => {
-    const refused = recoverWith(() => Promise.reject(goneTopic()));
+  it.each([
+    ['is still gone', goneTopic()],
+    [
+      'is gone once its leader has moved',
+      Object.assign(new Error(), { type: 'NOT_LEADER_FOR_PARTITION' }),
+    ],
+  ])('ends where it %s', async (_, error) => {
+    const refused = recoverWith(() => Promise.reject(goneTopic()), error);
     await expect(refused).rejects.toMatchObject({
       type: 'UNKNOWN_TOPIC_OR_PARTITION',
       retriable: false,

@@ -145,33 +145,28 @@ const REFRESH_PAUSE_MS = 100;
 /**
  * Asks who leads a partition by now, and goes on fetching. kafkajs joins the group anew instead, for which all calls
  * of this process have to come to rest and all members to give up what they have: a leader that moves takes nothing
- * from anybody. Ends the consumer where a topic has gone, see {@link endConsumer}.
+ * from anybody.
+ *
+ * Ends the consumer where a topic is gone and that does not succeed. kafkajs fetches again all the same, from the offset
+ * in the former log: of another one that is longer by then, it left the messages before that out.
  */
 export function withLeaderMoves(Base: RecoveringGroupClass): RecoveringGroupClass {
   return class ConsumerGroup extends Base {
     override async recoverFromFetch(error: { type?: unknown }): Promise<void> {
-      if (error.type === TOPIC_IS_GONE) {
-        await super.recoverFromFetch(error).catch(endConsumer);
-        return;
+      try {
+        if (!LEADER_HAS_MOVED.includes(error.type)) {
+          await super.recoverFromFetch(error);
+          return;
+        }
+        await realDelayMs(REFRESH_PAUSE_MS);
+        await this.cluster.refreshMetadata();
+      } catch (cause) {
+        const types = [error.type, (cause as { type?: unknown }).type];
+        if (types.includes(TOPIC_IS_GONE)) Object.assign(cause as Error, { retriable: false });
+        throw cause;
       }
-      if (!LEADER_HAS_MOVED.includes(error.type)) {
-        await super.recoverFromFetch(error);
-        return;
-      }
-      await realDelayMs(REFRESH_PAUSE_MS);
-      await this.cluster.refreshMetadata();
     }
   };
-}
-
-/**
- * A topic that is still gone when metadata is asked for may come back as another log. kafkajs fetches again all the
- * same, from the offset in the former log: of a new one that is longer by then, it left the messages before that out.
- */
-function endConsumer(cause: unknown): never {
-  throw Object.assign(cause instanceof Error ? cause : new Error(String(cause)), {
-    retriable: false,
-  });
 }
 
 interface TopicPartition {

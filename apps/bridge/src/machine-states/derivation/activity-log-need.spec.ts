@@ -153,7 +153,7 @@ describe('activityLogNeed', () => {
     expect(need(undefined, 0, 60 * 24 * 60, null)?.from).toBe(at(1) - 30 * DAY);
   });
 
-  it('is all since a machine was first listed without data, and says so where that is more than 30 days ago', () => {
+  it('is all since a machine was first listed without data, for 30 days at most, and says where it is cut off', () => {
     const listed = (lostSince: number): TrackedMachine => ({ ...newlyTracked(MACHINE), lostSince });
     const request = need(listed(at(-100)), 0, 30, null);
     expect(request).toMatchObject({ from: at(-110), historyFrom: at(-100) });

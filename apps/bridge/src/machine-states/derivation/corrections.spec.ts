@@ -147,7 +147,7 @@ describe('a log that ends before the present state', () => {
     ]);
   });
 
-  it('moves a start within it to the present, where it lags by less', () => {
+  it('moves a start within it to the present, where it lags by less than SETTLE_SECONDS', () => {
     const before = published(['IDLE', 0], ['OFF', 2]);
     expect(rowsOf(read(before, ['OFF', 12, 14], [['IDLE', 0, 12]]))).toEqual([
       ['corrected', 'OFF', 14, 'IDLE 0', 1],
@@ -293,6 +293,7 @@ describe('periods that wait for the log', () => {
       [12, 13, 14, 15, 16, 17, 18, 19].map(at),
     );
     const { events } = poll(tracked, 40, ['OFF', -10, 15], ['IDLE', 15, 40]);
+    expect(events).not.toEqual([]);
     expect(Math.min(...events.map(({ time }) => time))).toBeGreaterThan(at(12));
   });
 

@@ -161,7 +161,7 @@ describe('deriveStateChanges', () => {
     expect(poll(withoutData(), 210, operating(T0 - 60)).events).toEqual([]);
   });
 
-  it('reports a machine as stale that only older answers come of, and its return with the first newer one', () => {
+  it('reports as stale a machine of which only older answers come, and its return with the first newer one', () => {
     const older = operating(T0 - 60);
     expect(poll(observed(), 300, older).events).toEqual([]);
     const stale = poll(observed(), 301, older);

@@ -54,10 +54,13 @@ export class MachineLog {
 
   /** Exact starts and missed changes are worth a delay, but not an endless one. */
   isWorthWaitingFor(): boolean {
-    const { clock, settings } = this.context;
+    const { clock, health, settings } = this.context;
     const nowMs = clock.monotonicMs();
     this.missingSinceMs ??= nowMs;
-    return nowMs - this.missingSinceMs <= settings.polling.staleAfterSeconds * 1000;
+    return (
+      nowMs - Math.max(this.missingSinceMs, health.pollingSinceMs) <=
+      settings.polling.staleAfterSeconds * 1000
+    );
   }
 
   /** The machine's turn had no use for the log: when that is missing again, it is worth as long a delay again. */

@@ -162,7 +162,7 @@ describe('MachineWatch', () => {
     [503, 'unreachable'],
     [403, 'forbidden'],
   ])(
-    'reports no machine as lost before %i has been the answer for as long since operators resumed polling',
+    'reports no machine as lost before %i has been the answer for STALE_AFTER_SECONDS since operators resumed polling',
     async (status, reason) => {
       await turn();
       clock.advance(3600);
@@ -206,6 +206,16 @@ describe('MachineWatch', () => {
     await turnWithLog({ status: 503 });
     expect(kinds()).toEqual([]);
     await turnAfter(301, operating(T0 + 300, 15));
+    expect(kinds()).toEqual([changed]);
+  });
+
+  it('waits for it as long again after a pause by hand', async () => {
+    await turnWithLog({ status: 503 });
+    clock.advance(3600);
+    health.pollingResumes();
+    await turnAfter(1, operating(T0 + 3600, 70));
+    expect(kinds()).toEqual([]);
+    await turnAfter(300, operating(T0 + 3900, 75));
     expect(kinds()).toEqual([changed]);
   });
 

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import type { ActivityLogEntry } from '#libs/cloud-client';
 import { MACHINE_STATES, type StateChanged } from '#libs/contracts';
-import { booksTime, inOrder, latestVersions } from './testing/folded-stream.js';
+import { booksTime, expectContinuous, latestVersions } from './testing/folded-stream.js';
 import { MINUTE, SimulatedService } from './testing/simulated-service.js';
 import { stories } from './testing/stories.js';
 import { type Poll, WatchedMachine } from './testing/watched-machine.js';
@@ -122,21 +122,7 @@ describe('the published stream of a service whose clock is set and whose answers
             settledUntil = Math.max(settledUntil, machine.record?.settledUntil ?? -Infinity);
             settled = finished.filter(({ startTime }) => startTime < settledUntil);
           }
-          const { events, record } = machine;
-          expect(events.map(({ sequence }) => sequence)).toEqual(
-            events.map((_, index) => index + 1),
-          );
-          const rows = inOrder(latestVersions(events));
-          if (rows.length === 0 || record === undefined) return;
-          const { state, startTime } = rows.at(-1) ?? {};
-          expect(record).toMatchObject({ state, startTime, sequence: events.length });
-          const standing = rows.filter(
-            (it) => it.state !== it.previousState || it.startTime !== it.previousStartTime,
-          );
-          for (const [at, { previousState, previousStartTime }] of standing.entries()) {
-            const before = standing[at - 1] ?? { state: null, startTime: null };
-            expect(before).toMatchObject({ state: previousState, startTime: previousStartTime });
-          }
+          expectContinuous(machine.events, machine.record);
         },
       ),
       { numRuns: RUNS },

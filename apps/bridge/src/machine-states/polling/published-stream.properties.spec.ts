@@ -4,7 +4,7 @@ import { START_TOLERANCE_SECONDS } from '../derivation/activity-log.js';
 import {
   bookedTimeline,
   booksTime,
-  inOrder,
+  expectContinuous,
   lastingTimeline,
   latestVersions,
   minuteOf,
@@ -147,7 +147,8 @@ describe('the published stream', () => {
   it('books no minute for a state that no answer has for it, whether a log is to be had or not', async () => {
     await fc.assert(
       fc.asyncProperty(stories, fc.option(unread), async (story, unreadLog) => {
-        // Until the next state has settled, one that has settled is booked up to the present one.
+        // Until the next state has settled, one that has settled is booked up to the present one, as after a restart with a
+        // longer SETTLE_SECONDS.
         const options = { ...story.options, settleSeconds: SETTLE_SECONDS };
         const machine = watched({ ...story, options, mistakes: [] });
         const vouched = new VouchedStates();
@@ -218,7 +219,7 @@ describe('the published stream', () => {
             expect(event.data.since).toBeGreaterThanOrEqual(latestUpdateTime - earlySeconds);
           }
           isObserved = record?.observation === 'ok' && record.lastUpdateTime !== null;
-          mayBeEarly = false;
+          if (machine.readings.splice(0).length > 0) mayBeEarly = false;
         }
       }),
       { numRuns: RUNS },
@@ -230,18 +231,7 @@ describe('the published stream', () => {
       fc.asyncProperty(stories, async (story) => {
         const machine = watched(story);
         for (const poll of story.polls) await machine.poll(poll);
-        const { events, record } = machine;
-        const rows = inOrder(latestVersions(events));
-        const { state, startTime } = rows.at(-1) ?? {};
-        expect(record).toMatchObject({ state, startTime, sequence: events.length });
-        // one that has become one with the row before it is no row any more
-        const standing = rows.filter(
-          (it) => it.state !== it.previousState || it.startTime !== it.previousStartTime,
-        );
-        for (const [at, { previousState, previousStartTime }] of standing.entries()) {
-          const before = standing[at - 1] ?? { state: null, startTime: null };
-          expect(before).toMatchObject({ state: previousState, startTime: previousStartTime });
-        }
+        expectContinuous(machine.events, machine.record);
       }),
       { numRuns: RUNS },
     );

@@ -1,5 +1,10 @@
 import type { ActivityLogEntry, MachineStateReading } from '#libs/cloud-client';
-import { type MachineState, STATE_EVENT_TYPES, type StateChanged } from '#libs/contracts';
+import {
+  type MachineState,
+  type MachineStateRecord,
+  STATE_EVENT_TYPES,
+  type StateChanged,
+} from '#libs/contracts';
 import type { SequencedEvent } from '../../derivation/state-events.js';
 import { MINUTE, timeOf, type Timeline } from './simulated-service.js';
 
@@ -15,6 +20,25 @@ export function latestVersions(events: readonly SequencedEvent[]): StateChanged[
     }
   }
   return [...versions.values()];
+}
+
+/** Events count from 1 without gaps, each row continues the one before, and the record shows the latest. */
+export function expectContinuous(
+  events: readonly SequencedEvent[],
+  record: MachineStateRecord | undefined,
+): void {
+  expect(events.map(({ sequence }) => sequence)).toEqual(events.map((_, index) => index + 1));
+  const rows = inOrder(latestVersions(events));
+  const { state, startTime } = rows.at(-1) ?? {};
+  if (rows.length > 0) expect(record).toMatchObject({ state, startTime, sequence: events.length });
+  // one that has become one with the row before it is no row any more
+  const standing = rows.filter(
+    (it) => it.state !== it.previousState || it.startTime !== it.previousStartTime,
+  );
+  for (const [at, { previousState, previousStartTime }] of standing.entries()) {
+    const before = standing[at - 1] ?? { state: null, startTime: null };
+    expect(before).toMatchObject({ state: previousState, startTime: previousStartTime });
+  }
 }
 
 /** A row that has become one with the one before it does not. */
@@ -89,7 +113,7 @@ export class VouchedStates {
   }
 }
 
-export function inOrder(versions: readonly StateChanged[]): StateChanged[] {
+function inOrder(versions: readonly StateChanged[]): StateChanged[] {
   return [...versions].sort((a, b) => a.startTime - b.startTime);
 }
 
