@@ -28,14 +28,12 @@ describe('an ingest whose transaction does not end', () => {
   }
 
   /** As a sender does: what is not taken in time is sent again. */
-  const takenBy = (ingest: RunningIngest, id: string): Promise<[number, Place]> => {
-    const taken = async (): Promise<false | [number, Place]> => {
+  const takenBy = (ingest: RunningIngest, id: string): Promise<[number, Place]> =>
+    eventually(`${id} is taken`, async () => {
       const answer = await ingest.post('/lists', LIST, { 'idempotency-key': id });
       const body = (await answer.json()) as Place;
       return answer.ok && [answer.status, body];
-    };
-    return eventually(`${id} is taken`, taken);
-  };
+    });
 
   beforeAll(async () => {
     relay = await KafkaRelay.to(testBrokers()[0]!);

@@ -52,7 +52,7 @@ const MAX_RECORDS = 500;
 const MAX_BYTES = 4 * 1024 * 1024;
 /**
  * Where Kafka takes half a second for each request, claims are read back after a second. While it waits, readers of the
- * input topics wait too; and so does a request without a claim, twice where others' cannot be written, of five seconds.
+ * input topics wait too. So does a request without a claim that shares the transaction: up to twice, of its five seconds.
  */
 const CLAIMS_READ_WITHIN_MS = 1500;
 const OPTIONS = {
