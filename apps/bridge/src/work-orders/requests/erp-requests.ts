@@ -253,9 +253,11 @@ export class ErpRequests {
         return;
       }
       case 'unauthorised':
+        waiting.goneSinceMs = undefined;
         this.failed(call, answer.why, answer.status === 401 ? 'token-refused' : 'forbidden');
         return;
       case 'retry':
+        waiting.goneSinceMs = undefined;
         this.failed(call, answer.why, 'service', answer.afterMs ?? 0);
         return;
       default:
