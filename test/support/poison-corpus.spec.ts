@@ -2,7 +2,6 @@ import {
   openEnvelope,
   parseDowntimeReason,
   parseWorkOrderLists,
-  startInFuture,
   type Parsed,
   type Rejection,
 } from '#libs/contracts';
@@ -25,8 +24,8 @@ function rejectionsOf(message: PoisonMessage): Rejection[] {
     case 'reasons': {
       const reason = parseDowntimeReason(envelope.value.body);
       if (!reason.ok) return [reason.rejection];
-      const verdict = startInFuture(reason.value, NOW, 120);
-      return verdict === 'reject' ? [{ code: 'start-in-future', detail: 'it has not begun' }] : [];
+      const isAhead = reason.value.startTime > NOW + 120;
+      return isAhead ? [{ code: 'start-in-future', detail: 'it has not begun' }] : [];
     }
     case 'orders':
       return refusalOf(readOrderDocument(envelope.value, { timeZone: 'UTC' }));

@@ -6,7 +6,6 @@ import {
   parseWorkOrderLists,
   type ReceivedClassification,
   refuseIssuedAhead,
-  startInFuture,
 } from './input-messages.js';
 import type { OrderSnapshot } from './orders.js';
 import type { Parsed } from './rejection.js';
@@ -312,17 +311,6 @@ describe('downtime reasons', () => {
         expect(() => parseDowntimeReason(body)).not.toThrow();
       }),
     );
-  });
-});
-
-describe('a start beside the clock', () => {
-  it.each([
-    ['now', 0],
-    ['hold', 1],
-    ['hold', 120],
-    ['reject', 121],
-  ])('is %s when it lies %i s ahead and 120 are allowed', (verdict, ahead) => {
-    expect(startInFuture({ startTime: START + ahead }, START, 120)).toBe(verdict);
   });
 });
 

@@ -258,8 +258,8 @@ const REASON_FIELDS = {
 };
 
 /**
- * Reads `mes.downtime-reasons.v1`: `{machineId, reasonId | reason, startTime, endTime?}`. Whether the start
- * lies in the future is for {@link startInFuture} to say. Refusals: `invalid-json`, `invalid-message`,
+ * Reads `mes.downtime-reasons.v1`: `{machineId, reasonId | reason, startTime, endTime?}`. The
+ * start may lie in the future. Refusals: `invalid-json`, `invalid-message`,
  * `missing-times` (no start), `start-after-end`, `too-large`.
  */
 export function parseDowntimeReason(body: Buffer): Parsed<DowntimeReason> {
@@ -268,16 +268,6 @@ export function parseDowntimeReason(body: Buffer): Parsed<DowntimeReason> {
   const fields = readFields<ReasonFields>(REASON_FIELDS, json.value);
   const reason = fields.ok ? toReason(fields.value) : fields;
   return reason.ok ? reason : naming(reason, readableMachineId(json.value));
-}
-
-/** What the clock says of a start: send it, hold it until it has passed, or refuse it (`start-in-future`). */
-export function startInFuture(
-  reason: Pick<DowntimeReason, 'startTime'>,
-  nowSeconds: number,
-  maxSkewSeconds: number,
-): 'now' | 'hold' | 'reject' {
-  if (reason.startTime <= nowSeconds) return 'now';
-  return reason.startTime <= nowSeconds + maxSkewSeconds ? 'hold' : 'reject';
 }
 
 function toReason(fields: ReasonFields): Parsed<DowntimeReason> {
@@ -327,32 +317,16 @@ export function classificationPeriods<T extends ReceivedClassification>(
   received: readonly T[],
 ): ClassificationPeriod<T>[] {
   let periods: ClassificationPeriod<T>[] = [];
-  const withEnds = laterCallsWithEnds(received);
   for (const [index, call] of received.entries()) {
     const { startTime, shiftEndTime } = call;
-    const later = withEnds[index] ?? null;
-    const endedBy =
-      call.endTime === null && later !== null && later.receivedAt < shiftEndTime ? later : null;
+    const later = received.find((other, at) => at > index && other.endTime !== null);
+    const isEnded = call.endTime === null && later !== undefined && later.receivedAt < shiftEndTime;
+    const endedBy = isEnded ? later : null;
     const endTime = call.endTime ?? endedBy?.receivedAt ?? shiftEndTime;
     const added = { startTime, endTime, call, endedBy };
     periods = [...periods.flatMap((period) => outside(period, added)), added].filter(isNotEmpty);
   }
   return periods.sort((a, b) => a.startTime - b.startTime);
-}
-
-/** For each call the first after it that carries an end time. */
-function laterCallsWithEnds<T extends ReceivedClassification>(
-  received: readonly T[],
-): (T | null)[] {
-  let later: T | null = null;
-  return received
-    .toReversed()
-    .map((call) => {
-      const next = later;
-      if (call.endTime !== null) later = call;
-      return next;
-    })
-    .toReversed();
 }
 
 /** The parts of a period that lie before and after another. */

@@ -1,6 +1,6 @@
 import { createRequire } from 'node:module';
 import { Logger } from '@nestjs/common';
-import { abortable, realDelayMs, realNowMs } from '#libs/clock';
+import { abortable, realDelayMs, realNowMs, whenAnyAborts } from '#libs/clock';
 import {
   carriesJson,
   describeSchema,
@@ -304,11 +304,12 @@ class Outage {
 
   /** Resolves when it is over, or when whoever waits is the one to make a request. */
   async turn(signal: AbortSignal): Promise<void> {
-    const either = AbortSignal.any([signal, this.over.signal]);
+    const { signal: either, release } = whenAnyAborts(signal, this.over.signal);
     while (!either.aborted && realNowMs() < this.nextTryMs) {
       const waitMs = Math.min(this.timings.leastWaitMs, this.nextTryMs - realNowMs());
       await realDelayMs(waitMs, either).catch(() => undefined);
     }
+    release();
     signal.throwIfAborted();
     // until it is known what came of it
     if (!this.over.signal.aborted) this.nextTryMs = Infinity;

@@ -23,7 +23,7 @@ export class DowntimeReasonsController {
     const answered = { message, messageId };
     const parsed = envelope.ok ? this.reasons.readReason(envelope.value.body) : envelope;
     if (!parsed.ok) {
-      this.outcomes.resultsOf(answered, 0, [rejection(parsed.rejection)]);
+      message.finish(this.outcomes.recordsOf(answered, [rejection(parsed.rejection)]));
       return;
     }
     const answers = this.outcomes.resultsOf(answered, 1);

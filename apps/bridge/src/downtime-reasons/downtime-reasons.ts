@@ -9,7 +9,6 @@ import {
   type Parsed,
   parseDowntimeReason,
   rejected,
-  startInFuture,
 } from '#libs/contracts';
 import { backOffMs, CallSlots } from '#libs/delivery';
 import {
@@ -72,8 +71,7 @@ export class DowntimeReasons {
     const { machineId, startTime, endTime = startTime } = parsed.value;
     const { downtimeReasonMaxSkewSeconds } = this.settings;
     const nowSeconds = this.clock.nowSeconds();
-    const start = startInFuture({ startTime }, nowSeconds, downtimeReasonMaxSkewSeconds);
-    if (start === 'reject') {
+    if (startTime > nowSeconds + downtimeReasonMaxSkewSeconds) {
       const detail = `startTime ${describeAhead(startTime, downtimeReasonMaxSkewSeconds)}`;
       return naming(rejected('start-in-future', detail), machineId);
     }

@@ -28,7 +28,7 @@ export class WorkOrderListsController {
     const answered: InboundTarget = { message, messageId };
     const parsed = envelope.ok ? parseWorkOrderLists(envelope.value.body) : envelope;
     if (!parsed.ok) {
-      this.outcomes.resultsOf(answered, 0, [rejection(parsed.rejection)]);
+      message.finish(this.outcomes.recordsOf(answered, [rejection(parsed.rejection)]));
       return;
     }
     const { assignments, faults } = refuseIssuedAhead(

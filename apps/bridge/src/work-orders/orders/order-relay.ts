@@ -13,7 +13,7 @@ import { OrderQueues, RELAYED_ORDERS, type RelayedOrder } from './order-queues.j
 const PATIENCE_MS = LOOK_UP_GAP_MS + 1000;
 
 /** Why each machine is refused that does not exist. */
-export type Unknown = ReadonlyMap<string, Rejection>;
+export type UnlistedMachines = ReadonlyMap<string, Rejection>;
 
 /** What the orders of a message have in common. */
 type RelayedFrom = Pick<RelayedOrder, 'source' | 'recordedAt' | 'trace' | 'askedAt'>;
@@ -44,7 +44,10 @@ export class OrderRelay {
   }
 
   /** Why each machine of the orders that does not exist is refused, before they are put on it. Never rejects. */
-  async refuseUnlisted(orders: readonly OrderMessage[], revoked: AbortSignal): Promise<Unknown> {
+  async refuseUnlisted(
+    orders: readonly OrderMessage[],
+    revoked: AbortSignal,
+  ): Promise<UnlistedMachines> {
     const machineIds = [...this.machinesOf(orders)];
     const unlisted = machineIds.filter((id) => !this.directory.hasMachine(id));
     const refusals = new Map<string, Rejection>();
@@ -72,7 +75,7 @@ export class OrderRelay {
   toRelay(
     orders: readonly OrderMessage[],
     from: RelayedFrom,
-    unknown: Unknown,
+    unknown: UnlistedMachines,
   ): { relayed: RelayedOrder[]; faults: CommandResult[] } {
     const byOrder = groupBy(orders, ({ order }) => order.orderId);
     const faults: CommandResult[] = [];
@@ -104,7 +107,7 @@ export class OrderRelay {
   private faultsOf(
     orderId: string,
     messages: readonly OrderMessage[],
-    unknown: Unknown,
+    unknown: UnlistedMachines,
   ): CommandResult[] {
     const faults: CommandResult[] = [];
     for (const each of messages) {

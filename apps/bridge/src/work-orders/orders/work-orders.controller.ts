@@ -14,7 +14,7 @@ import type { InboundMessage, OutboundRecord } from '#libs/kafka';
 import { CommandOutcomes, type InboundTarget, notTaken, rejection } from '../../delivery/index.js';
 import { BRIDGE_SETTINGS } from '../../platform/index.js';
 import { ORDER_REQUESTS, OrderQueues, type RelayedOrder } from './order-queues.js';
-import { OrderRelay, type Unknown } from './order-relay.js';
+import { OrderRelay, type UnlistedMachines } from './order-relay.js';
 
 /** A message of the input, and the orders in it, or the order that an ERP is to be asked for. */
 interface ReadMessage {
@@ -85,7 +85,7 @@ export class WorkOrdersController {
   }
 
   /** Ends messages with records of their orders, and with what is refused of them. */
-  private relay(read: readonly ReadMessage[], unknown: Unknown): void {
+  private relay(read: readonly ReadMessage[], unknown: UnlistedMachines): void {
     const allRelayed: RelayedOrder[] = [];
     const records: OutboundRecord[] = [];
     for (const { answered, content } of read) {
