@@ -109,6 +109,30 @@ describe('machine-bridge, beside a running bridge', () => {
     });
   });
 
+  it('takes no topic for unwritable that has fewer replicas than are to be in sync', async () => {
+    await plant.kafka.topics.configure(TOPICS.stateChanges, { 'min.insync.replicas': '2' });
+    const result = await bridgeCommand(['config', 'check', '--json']);
+    await plant.kafka.topics.configure(TOPICS.stateChanges, { 'min.insync.replicas': '1' });
+    expect({ failed: failed(result), exitCode: result.exitCode }).toEqual({
+      failed: [],
+      exitCode: 0,
+    });
+  });
+
+  it('warns of an input whose messages are deleted within a day', async () => {
+    await plant.kafka.topics.configure(TOPICS.workOrders, { 'retention.ms': '3600000' });
+    const result = await bridgeCommand(['config', 'check', '--json']);
+    await plant.kafka.topics.configure(TOPICS.workOrders, { 'retention.ms': '604800000' });
+    const warned = jsonLines<Finding>(result).filter(({ status }) => status === 'warn');
+    expect(warned.filter(({ detail }) => detail.includes('retention'))).toEqual([
+      expect.objectContaining({
+        check: containing(TOPICS.workOrders),
+        detail: containing('retention.ms is 3600000'),
+        remedy: containing('longer than an outage may last'),
+      }),
+    ]);
+  });
+
   it('reads settings of a file, below those of the environment', async () => {
     const text = '\uFEFFSTALE_AFTER_SECONDS=900\r\nKAFKA_GROUP_ID=other\r\n';
     const file = temporaryFile('.env', text);
@@ -302,6 +326,17 @@ describe('machine-bridge, beside a running bridge', () => {
     });
   });
 
+  it('says that the bridge that runs has another prefix of topics', async () => {
+    const result = await runCommand(['doctor', '--json'], {
+      topicPrefix: uniqueTopicPrefix(),
+      env: settings(),
+    });
+    expect(failed(result)).toEqual([
+      expect.stringMatching(/^consumer group: .+ 1 member, and none of the topics/),
+    ]);
+    expect(result.exitCode).toBe(1);
+  });
+
   it('takes no other program that answers for a bridge', async () => {
     const result = await bridgeCommand(['doctor', '--json', '--url', plant.sandbox.url]);
     const why = `bridge: ${plant.sandbox.url} is no bridge: /health/ready answers with 404`;
@@ -477,6 +512,12 @@ _machine_bridge; printf '%s\\n' "\${COMPREPLY[@]}"`;
   ])('says by its exit code whether its script could be written: %s', async (to, code) => {
     const command = `set -o pipefail; '${process.execPath}' dist/apps/cli/src/main.js completion bash ${to}`;
     expect(await exitCodeOf(command, process.env)).toBe(code);
+  });
+
+  it('says why where its output could not be written', async () => {
+    const command = `'${process.execPath}' dist/apps/cli/src/main.js completion bash 2>&1 >/dev/full`;
+    const { stdout } = await run('bash', ['-c', `${command} || true`]);
+    expect(stdout).toMatch(/^the output cannot be written: .*ENOSPC/);
   });
 });
 

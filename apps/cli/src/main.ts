@@ -38,7 +38,9 @@ function exitCodeOf(error: unknown, command = ''): number {
 
 function exit(error?: NodeJS.ErrnoException | null): never {
   // EPIPE: the reader of the output, such as head, has closed the pipe.
-  process.exit(error == null || error.code === 'EPIPE' ? process.exitCode : 1);
+  if (error == null || error.code === 'EPIPE') process.exit(process.exitCode);
+  process.stderr.write(`the output cannot be written: ${error.message}\n`);
+  process.exit(EXIT_CODES.failed);
 }
 
 process.stdout.on('error', exit);

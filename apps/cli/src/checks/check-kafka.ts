@@ -22,6 +22,8 @@ type Kafka = ReturnType<typeof createKafka>;
 const GRANT = 'grant it to the principal of these settings, see ACLs in docs/kafka.md';
 /** The threshold of the alert. */
 const WORTH_A_WARNING_MESSAGES = 1000;
+/** Nobody may look at an outage before the next day. */
+const SHORT_RETENTION_MS = 86_400_000;
 
 /** Reaches Kafka, holds the topics against the plan, and tries what the bridge needs rights for without writing. */
 export async function checkKafka(settings: BridgeSettings): Promise<Finding[]> {
@@ -56,6 +58,12 @@ export async function checkGroup(settings: BridgeSettings): Promise<Finding[]> {
       .map(({ name }) => name)
       .filter((name) => existing.includes(name));
     const { state, members } = await describeGroup(kafka, groupId);
+    // a bridge makes the topics that it consumes before it joins its group
+    if (members > 0 && topics.length === 0) {
+      const detail = `${groupId}: ${counted(members, 'member')}, and none of the topics that these settings consume exists`;
+      const remedy = 'set KAFKA_TOPIC_PREFIX and BRIDGE_FLOWS to those of the bridge that runs';
+      return [failure('consumer group', detail, remedy)];
+    }
     const offsets = await groupOffsets(kafka, groupId, topics);
     const lag = offsets.reduce((sum, offset) => sum + offset.lag, 0);
     return [
@@ -225,7 +233,7 @@ function missingTopic(
 
 function policyFinding(
   check: string,
-  { cleanupPolicy }: BridgeTopic,
+  { cleanupPolicy, direction }: BridgeTopic,
   { config }: TopicDescription,
 ): Finding | undefined {
   const policy = config.get('cleanup.policy');
@@ -238,9 +246,19 @@ function policyFinding(
     (name) => config.get(name) !== UNLIMITED,
   );
   if (cleanupPolicy === 'delete') {
-    if (!policies.includes('compact')) return undefined;
-    const detail = `cleanup.policy is ${policy}: compaction removes messages of the same key`;
-    return failure(check, detail, 'set cleanup.policy=delete');
+    if (policies.includes('compact')) {
+      const detail = `cleanup.policy is ${policy}: compaction removes messages of the same key`;
+      return failure(check, detail, 'set cleanup.policy=delete');
+    }
+    const retention = config.get('retention.ms');
+    const isShort = retention !== UNLIMITED && Number(retention) < SHORT_RETENTION_MS;
+    if (direction !== 'in' || !isShort) return undefined;
+    const detail = `retention.ms is ${retention}: messages that wait longer are deleted unread`;
+    return warning(
+      check,
+      detail,
+      'set retention.ms longer than an outage may last, such as a week',
+    );
   }
   if (policies.includes('delete') && isLimited) {
     return failure(
@@ -275,11 +293,8 @@ function replicasFinding(
   check: string,
   { replicas, config }: TopicDescription,
 ): Finding | undefined {
-  const inSync = Number(config.get('min.insync.replicas') ?? 1);
-  if (inSync > replicas) {
-    const detail = `min.insync.replicas is ${inSync} and there are ${replicas} replicas: nothing can be written`;
-    return failure(check, detail, 'add replicas, or lower min.insync.replicas');
-  }
+  // the brokers ask for no more than there are (since Kafka 3.7)
+  const inSync = Math.min(Number(config.get('min.insync.replicas') ?? 1), replicas);
   if (replicas === 1 || (inSync > 1 && inSync < replicas)) return undefined;
   const effect =
     inSync === 1
