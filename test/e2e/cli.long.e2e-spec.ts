@@ -3,9 +3,11 @@ import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { promisify } from 'node:util';
-import { type Environment, loadKafkaSettings } from '#libs/config';
+import { type Environment, loadBridgeSettings, loadKafkaSettings } from '#libs/config';
 import { TOPICS } from '#libs/contracts';
 import { createKafka, topicNames } from '#libs/kafka';
+import { createBridge } from '../../apps/bridge/src/index.js';
+import { bridgeEnvironment } from '../support/bridge-environment.js';
 import { ErpServer } from '../support/erp-server.js';
 import { eventually } from '../support/eventually.js';
 import { testBrokers, uniqueTopicPrefix } from '../support/kafka.js';
@@ -522,6 +524,33 @@ _machine_bridge; printf '%s\\n' "\${COMPREPLY[@]}"`;
 });
 
 describe('machine-bridge doctor', () => {
+  it('finds that a bridge of another group has the same topics', async () => {
+    const plant = await startPlant();
+    const { topicPrefix } = plant.kafka;
+    const environment = {
+      ...bridgeEnvironment({
+        ...{ brokers: testBrokers(), topicPrefix, partitions: 3 },
+        sandboxUrl: plant.sandbox.url,
+      }),
+      ...{ KAFKA_GROUP_ID: `${plant.groupId}-other`, BRIDGE_FLOWS: 'downtime-reasons' },
+      ...{ LOG_LEVEL: 'silent', ...plant.clockEnv },
+    };
+    const other = await createBridge(loadBridgeSettings(environment));
+    try {
+      await other.start();
+      await eventually('doctor says so', async () => {
+        const { stdout } = await runCommand(['doctor', '--url', plant.bridgeUrl], {
+          topicPrefix,
+          env: { ...environment, KAFKA_GROUP_ID: plant.groupId },
+        });
+        return /warn {2}bridge partitions +.* both have .*\n.*KAFKA_GROUP_ID/.test(stdout);
+      });
+    } finally {
+      await other.close();
+      await plant.close();
+    }
+  });
+
   it('fails as its checks do where what it prints is not read to its end', async () => {
     const command = `set -o pipefail; '${process.execPath}' dist/apps/cli/src/main.js doctor | head -1`;
     const away = {

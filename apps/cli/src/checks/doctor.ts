@@ -5,11 +5,11 @@ import {
   readEnvironment,
 } from '#libs/config';
 import { VERSION } from '#libs/program';
-import { FRAMED_OUTPUTS, type FramedOutput } from '#libs/contracts';
+import { FRAMED_OUTPUTS, type FramedOutput, type GroupFlow } from '#libs/contracts';
 import { outputSchema, reachRegistry, trySchema } from '#libs/schema-registry';
 import { type ErpAnswer, openErpClient } from '#libs/erp-client';
 import { type EnrichmentRule, enrichmentUrl } from '#libs/erp-formats';
-import { type BridgeAnswer, bridgeHttp, has, jsonOf } from '../command-line/bridge.js';
+import { type BridgeAnswer, bridgeHttp, has, isListOf, jsonOf } from '../command-line/bridge.js';
 import { type CliCommand, JSON_OPTION, type JsonOptions } from '../command-line/command.js';
 import { EXIT_CODES, UnreachableError } from '../command-line/exit-codes.js';
 import {
@@ -128,6 +128,7 @@ async function checkBridge(url: string | undefined): Promise<Finding[]> {
       passed('bridge', `answers at ${bridge.url}`),
       ...Object.entries(details).map(([name, condition]) => conditionFinding(name, condition)),
       ...metricsFindings(await bridge.request('/metrics')),
+      ...ownerFindings(jsonOf(await bridge.request('/api/flows'))),
     ];
   } catch (error) {
     const finding = error instanceof UnreachableError ? unreachable : failure;
@@ -155,6 +156,31 @@ function metricsFindings({ status, body }: BridgeAnswer): Finding[] {
   const [, offset = 'NaN'] =
     /^machine_bridge_service_clock_offset_seconds (\S+)$/m.exec(body) ?? [];
   return [versionFinding(body), passed(check, `its offset of the service's clock is ${offset} s`)];
+}
+
+/** Two processes that have a partition at once are of two groups, unless it has just moved. */
+function ownerFindings(flows: unknown): Finding[] {
+  // without the right token: the finding of metrics says so
+  if (!isListOf('name', 'processes')(flows)) return [];
+  const check = 'bridge partitions';
+  const places = (flows as GroupFlow[])
+    .flatMap(({ processes }) => processes)
+    .flatMap(({ process, partitions }) =>
+      Object.entries(partitions).flatMap(([topic, owned]) =>
+        owned.map((partition) => ({ process, place: `partition ${partition} of ${topic}` })),
+      ),
+    );
+  const owners = new Map<string, string>();
+  for (const { process, place } of places) {
+    const owner = owners.get(place) ?? process;
+    if (owner !== process) {
+      const remedy =
+        'if that lasts for 15 seconds, one has another KAFKA_GROUP_ID: stop it, or give it a KAFKA_TOPIC_PREFIX of its own';
+      return [warning(check, `${owner} and ${process} both have ${place}`, remedy)];
+    }
+    owners.set(place, process);
+  }
+  return [passed(check, 'each is of one process')];
 }
 
 function versionFinding(metrics: string): Finding {
