@@ -25,7 +25,13 @@ import {
 } from './odata-fields.js';
 
 const KEYS = ['ManufacturingOrder', 'ProductionOrder'];
-const STATUSES = ['to_ProductionOrderStatus', '_ProductionOrderStatus'];
+/** The service of process orders has the same fields in its entities, and names of its own for what belongs to an order. */
+const OPERATIONS = [
+  'to_ProductionOrderOperation',
+  '_ProductionOrderOperation',
+  'to_ProcessOrderOperation',
+];
+const STATUSES = ['to_ProductionOrderStatus', '_ProductionOrderStatus', 'to_ProcessOrderStatus'];
 /** Releases of the service name a field differently. */
 const NUMBERS = ['ManufacturingOrderOperation', 'ManufacturingOrderOperation_2'];
 const SUB_NUMBERS = ['ManufacturingOrderSubOperation', 'ManufacturingOrdSubOperation_2'];
@@ -45,12 +51,14 @@ const productionOrders = orderFormat({
     besides: [
       'to_ProductionOrderOperation',
       'to_ProductionOrderStatus',
+      'to_ProcessOrderOperation',
+      'to_ProcessOrderStatus',
       'ManufacturingOrderOperation',
     ],
   },
   order: { orderId: orderNumberIn(...KEYS), changedAt: lastChange, status: orderStatus() },
   isStatusOptional: true,
-  operations: ['to_ProductionOrderOperation', '_ProductionOrderOperation'],
+  operations: OPERATIONS,
   operation: {
     operationId: operationIdIn(SEQUENCE, NUMBERS, SUB_NUMBERS),
     workCentre: text('WorkCenter'),

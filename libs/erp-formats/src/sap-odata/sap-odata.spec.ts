@@ -67,6 +67,24 @@ describe('production orders of OData V2 with their operations', () => {
     });
   });
 
+  it('may be process orders, whose operations and statuses have other names', () => {
+    const order = {
+      ManufacturingOrder: '1003463',
+      OrderIsReleased: 'X',
+      LastChangeDateTime: '20240318091502',
+      to_ProcessOrderStatus: { results: [{ StatusCode: 'I0043' }] },
+      to_ProcessOrderOperation: { results: [OPERATION] },
+    };
+
+    expect(read({ d: order })).toMatchObject([
+      { status: 'held', operations: [{ operationId: '0010', status: 'held' }] },
+    ]);
+    const paged = { results: [OPERATION], __next: 'skiptoken' };
+    expect(() => read({ d: { ...order, to_ProcessOrderOperation: paged } })).toThrow(
+      'd.to_ProcessOrderOperation.__next leads to a further page',
+    );
+  });
+
   it('may have a deleted operation beside another with its number', () => {
     const deleted = { ...OPERATION, WorkCenter: 'MILL_4', OperationIsDeleted: 'X' };
     expect(operationsOf([deleted, OPERATION])).toMatchObject([
