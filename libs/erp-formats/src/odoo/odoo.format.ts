@@ -1,4 +1,5 @@
-import { field, isJsonObject, type JsonObject } from '#libs/contracts';
+import { field, isJsonObject, type JsonObject, type OrderMessage, parsed } from '#libs/contracts';
+import type { DocumentContent, OrderFormat } from '../document/order-format.js';
 import {
   type FieldReader,
   fieldReader,
@@ -7,12 +8,14 @@ import {
   textOrNumber,
   time,
 } from '../json/field-reader.js';
+import { recordsIn } from '../json/json-record.js';
 import { orderFormat } from '../json/order-table.js';
 
-/** Records of Odoo: manufacturing orders (`mrp.production`) and work orders (`mrp.workorder`). */
-export const odoo = orderFormat({
+const ENVELOPES = ['result', 'records', 'data'];
+
+const manufacturingOrders = orderFormat({
   name: 'Odoo manufacturing orders',
-  envelopes: ['result', 'records', 'data'],
+  envelopes: ENVELOPES,
   kindOf: ({ fields }) => {
     switch (modelOf(fields)) {
       case 'mrp.production':
@@ -59,6 +62,34 @@ export const odoo = orderFormat({
   },
   orderOfPart: productionOf('production_id'),
 });
+
+/** Records of Odoo: manufacturing orders (`mrp.production`) and work orders (`mrp.workorder`). */
+export const odoo: OrderFormat = {
+  ...manufacturingOrders,
+  read: (content, context) => {
+    const read = manufacturingOrders.read(content, context);
+    return read.ok ? parsed([...read.value, ...formerOrders(content, read.value)]) : read;
+  },
+};
+
+/**
+ * The end of orders by the name that they had before they were split, or had a backorder: `WH/MO/7`, which is `WH/MO/7-001`
+ * from then on. No message will name it again.
+ */
+function formerOrders(
+  { json }: DocumentContent,
+  messages: readonly OrderMessage[],
+): OrderMessage[] {
+  const firstParts = recordsIn(json, ENVELOPES).filter(
+    ({ fields }) => field(fields, 'backorder_sequence') === 1,
+  );
+  const names = new Set(firstParts.map(({ fields }) => field(fields, 'name')));
+  return messages.flatMap(({ order: { orderId, changedAt } }): OrderMessage[] => {
+    const former = names.has(orderId) ? /^(.+)-001$/.exec(orderId)?.[1] : undefined;
+    if (former === undefined) return [];
+    return [{ kind: 'change', order: { orderId: former, changedAt, status: 'cancelled' } }];
+  });
+}
 
 /** Webhooks name it; records that were read have fields that no other model has. */
 function modelOf(fields: JsonObject): unknown {

@@ -59,6 +59,30 @@ describe('a manufacturing order of Odoo', () => {
   });
 
   it.each([
+    ['a whole one', (fields: object) => order(fields)],
+    ['a webhook', (fields: object) => ({ _model: 'mrp.production', state: 'done', ...fields })],
+  ])('that was split ends what is known under its former name: %s', (_name, record) => {
+    const [first, former, ...others] = read(record({ name: 'WH/MO/7-001', backorder_sequence: 1 }));
+
+    expect(first?.order.orderId).toBe('WH/MO/7-001');
+    expect(former).toEqual({
+      kind: 'change',
+      order: { orderId: 'WH/MO/7', changedAt: 17, status: 'cancelled' },
+    });
+    expect(others).toEqual([]);
+  });
+
+  it.each([
+    ['what it was split into', { name: 'WH/MO/7-002', backorder_sequence: 2 }],
+    ['one that was not split', { name: 'WH/MO/7-001', backorder_sequence: 0 }],
+    ['one that does not say so', { name: 'WH/MO/7-001' }],
+    ['one with a name of its own', { name: 'Flange', backorder_sequence: 1 }],
+    ['one without a former name', { name: '-001', backorder_sequence: 1 }],
+  ])('ends no other order: %s', (_name, fields) => {
+    expect(read(order(fields))).toHaveLength(1);
+  });
+
+  it.each([
     ['an unknown state', order({ state: 'paused' }), 'state is no known status: paused'],
     ['no name', order({ name: false }), 'name is missing'],
     [
