@@ -7,6 +7,7 @@ const ORDER = { orderId: '1', changedAt: 1, status: 'released', operations: [] }
 const IDOC =
   '<LOIPRO05><IDOC><EDI_DC40><CREDAT>20240318</CREDAT></EDI_DC40>' +
   '<E1AFKOL><AUFNR>4711</AUFNR></E1AFKOL></IDOC></LOIPRO05>';
+const EVENT = '{"specversion":"1.0","type":"s4.order","data":{"ProductionOrder":"4711"}}';
 
 describe('an order document', () => {
   it.each([
@@ -73,6 +74,11 @@ describe('an order document', () => {
     ['{}', null, 'orderId is missing; formats: order JSON, SAP LOIPRO01'],
     ['[]', null, 'the message must be an object, not an array; formats: order JSON'],
     [IDOC, 'application/json', 'invalid-json'],
+    [
+      EVENT,
+      null,
+      'a CloudEvent with its data in it needs content type application/cloudevents+json',
+    ],
   ])('of another kind is refused with what was found: %.30s as %s', (body, contentType, why) => {
     expect(() => readMessages(body, { contentType })).toThrow(why);
   });

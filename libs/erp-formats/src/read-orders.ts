@@ -1,5 +1,6 @@
 import {
   describeAhead,
+  isJsonObject,
   isOlderVersion,
   MAX_LIST_LENGTH,
   mediaType,
@@ -9,6 +10,7 @@ import {
   parseOrderMessage,
   type Refused,
   rejected,
+  STRUCTURED_MODE,
 } from '#libs/contracts';
 import type { OrderMapping } from './mapping/order-mapping.js';
 import type {
@@ -142,6 +144,10 @@ function unknownFormat({ json, root }: DocumentContent): Refused {
   if (root !== undefined) {
     const name = root.name.slice(0, 100);
     return rejected('invalid-message', `the XML root ${name} is not read; ${known}`);
+  }
+  if (isJsonObject(json) && Object.hasOwn(json, 'specversion')) {
+    const what = `a CloudEvent with its data in it needs content type ${STRUCTURED_MODE}`;
+    return rejected('invalid-message', what);
   }
   for (const format of FORMATS) {
     const lacked = format.lacks?.(json);
