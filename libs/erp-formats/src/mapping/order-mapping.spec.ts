@@ -1,6 +1,7 @@
 import type { OrderMessage, Parsed } from '#libs/contracts';
 import { BoundedExpressions, expressionFault } from '#libs/expressions';
 
+import { epochSeconds } from '../../test/read-messages.js';
 import { readXml } from '../xml/read-xml.js';
 import { OrderMapping, parseOrderMapping, plainValue } from './order-mapping.js';
 import { SettingsFileError } from '../document/settings-file.js';
@@ -22,15 +23,20 @@ const mappingOf = (...entries: object[]) =>
     parseOrderMapping(JSON.stringify(entries), 'json', expressionFault),
     expressions,
   );
-async function read(expression: string, body: string | object, contentType = TYPE) {
+async function read(
+  expression: string,
+  body: string | object,
+  contentType = TYPE,
+  { timeZone = 'UTC', recordedAt = 17 } = {},
+) {
   const document = {
     contentType,
     body: Buffer.from(typeof body === 'string' ? body : JSON.stringify(body)),
     sourceTopic: 'acme/jobs',
-    recordedAt: 17,
+    recordedAt,
   };
   const mapping = mappingOf({ name: 'acme', contentType, expression });
-  const reading = mapping.read(document, { timeZone: 'UTC' });
+  const reading = mapping.read(document, { timeZone });
   if (reading === undefined) throw new Error('no mapping found');
   return reading;
 }
@@ -67,6 +73,33 @@ describe('a mapping', () => {
       value: [{ order: { orderId: 'acme/jobs', changedAt: 17 } }],
     });
   });
+
+  it('may leave times without an offset as they are: those of the plant', async () => {
+    const expression = `{
+      "orderId": "77", "changedAt": at, "status": "released",
+      "operations": [start.{ "operationId": $, "machineId": "M-1", "plannedStart": $ }]
+    }`;
+    const start = ['2024-03-20 06:00:00', '2024-07-01T06:00:00.5', '2024-03-20T06:00:00Z'];
+    // clocks showed it twice, and it was written after the second
+    const body = { at: '2024-10-27T02:30:00', start };
+    const berlin = { timeZone: 'Europe/Berlin', recordedAt: epochSeconds('2024-10-27T01:31:00Z') };
+    const result = await read(expression, body, TYPE, berlin);
+    const [order] = result.ok ? result.value.map((message) => message.order) : [];
+
+    expect(order?.changedAt).toBe(epochSeconds('2024-10-27T01:30:00Z'));
+    expect(order?.operations?.map(({ plannedStart }) => plannedStart)).toEqual(
+      ['2024-03-20T05:00:00Z', '2024-07-01T04:00:00Z', '2024-03-20T06:00:00Z'].map(epochSeconds),
+    );
+  });
+
+  it.each(['2024-10-27', '2024-02-30T06:00:00', '27.10.2024 02:30:00', '9999-12-31T00:00:00'])(
+    'refuses what is no time without an offset: %s',
+    async (at) => {
+      const expression = `{"orderId": "77", "changedAt": "${at}", "status": "held", "operations": []}`;
+
+      expect(refusal(await read(expression, {}))).toContain('result: changedAt must be');
+    },
+  );
 
   it('refuses a document with a number that JavaScript reads as infinite, which would count as absent', async () => {
     const job = JSON.stringify({ job: JOB }).replace('true', '1e400');

@@ -1,4 +1,5 @@
 import {
+  isJsonObject,
   MAX_LIST_LENGTH,
   mediaType,
   type OrderMessage,
@@ -14,10 +15,12 @@ import type {
   DocumentContent,
   OrderDocument,
   OrderDocumentOptions,
+  ReadingContext,
 } from '../document/order-format.js';
 import { placed } from '../document/checked-message.js';
 import { readContent } from '../document/read-content.js';
 import { readSettingsText, SettingsFields, SettingsFileError } from '../document/settings-file.js';
+import { readDateTime } from '../time/local-time.js';
 import { type DocumentElement, elementsByName } from '../xml/document-element.js';
 
 /** An expression and the documents it is for; what a criterion leaves out does not matter. */
@@ -161,11 +164,12 @@ async function readMapped(
     return rejected('invalid-message', `mapping ${name}: a number of the document is too large`);
   }
   const evaluation = await expressions.evaluate({ expression, input, variables });
-  if (evaluation.ok) return readResult(name, JSON.parse(evaluation.json ?? 'null'));
-  return rejected('invalid-message', `mapping ${name}: ${evaluation.fault}`);
+  if (!evaluation.ok) return rejected('invalid-message', `mapping ${name}: ${evaluation.fault}`);
+  const result: unknown = JSON.parse(evaluation.json ?? 'null');
+  return readResult(name, result, { timeZone, recordedAt: document.recordedAt });
 }
 
-function readResult(name: string, result: unknown): Parsed<OrderMessage[]> {
+function readResult(name: string, result: unknown, times: PlantTimes): Parsed<OrderMessage[]> {
   const isList = Array.isArray(result);
   const orders: unknown[] = isList ? result : [result];
   if (orders.length === 0 || result === null) {
@@ -176,10 +180,34 @@ function readResult(name: string, result: unknown): Parsed<OrderMessage[]> {
     return rejected('too-large', `mapping ${name}: the expression yields ${found}`);
   }
   return parsedEach(orders.entries(), ([index, order]): Parsed<OrderMessage> => {
-    const checked = parseOrderMessage(order);
+    const checked = parseOrderMessage(inEpochSeconds(order, times));
     if (checked.ok) return parsed({ kind: 'snapshot', order: checked.value });
     return placed(`mapping ${name}, result${isList ? `[${index}]` : ''}`, checked);
   });
+}
+
+type PlantTimes = Pick<ReadingContext, 'timeZone' | 'recordedAt'>;
+
+const WITHOUT_OFFSET = /^\d{4}-\d{2}-\d{2}[T ]\d{2}:\d{2}:\d{2}(?:\.\d+)?$/;
+
+/** No expression can tell how far the plant's clock is ahead of UTC on a day. What is no such time is left to its reader. */
+function inEpochSeconds(order: unknown, { timeZone, recordedAt }: PlantTimes): unknown {
+  if (!isJsonObject(order)) return order;
+  const secondsOf = (value: unknown, passedBy?: number): unknown => {
+    if (typeof value !== 'string' || !WITHOUT_OFFSET.test(value)) return value;
+    const seconds = readDateTime(value, timeZone, passedBy);
+    return typeof seconds === 'number' ? seconds : value;
+  };
+  const operations: unknown = order['operations'];
+  return {
+    ...order,
+    changedAt: secondsOf(order['changedAt'], recordedAt),
+    operations: Array.isArray(operations)
+      ? operations.map((each: unknown) =>
+          isJsonObject(each) ? { ...each, plannedStart: secondsOf(each['plannedStart']) } : each,
+        )
+      : operations,
+  };
 }
 
 /**
