@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import protobuf from 'protobufjs';
+import descriptor from 'protobufjs/ext/descriptor.js';
 import { protobufReader } from './protobuf.js';
 
 const LIST = `
@@ -36,6 +37,36 @@ function encode(source: string, name: string, value: object): Buffer {
 function read(source: string, payload: Buffer, ...documents: string[]): unknown {
   return JSON.parse(protobufReader([...documents, source])(payload));
 }
+
+/** A FileDescriptorProto as protoc makes it: of what `ORDER_TEXT` says, with a nested type and an import. */
+const ORDER_DESCRIPTOR =
+  'CgxvcmRlcnMucHJvdG8SD2NvbS5leGFtcGxlLmVycBofZ29vZ2xlL3Byb3RvYnVmL3RpbWVzdGFtcC5wcm90byIHCg' +
+  'VPdGhlciLGAwoFT3JkZXISEAoIb3JkZXJfaWQYASABKAkSLgoKY2hhbmdlZF9hdBgCIAEoCzIaLmdvb2dsZS5wcm90' +
+  'b2J1Zi5UaW1lc3RhbXASLQoGc3RhdHVzGAMgASgOMh0uY29tLmV4YW1wbGUuZXJwLk9yZGVyLlN0YXR1cxI0CgpvcG' +
+  'VyYXRpb25zGAQgAygLMiAuY29tLmV4YW1wbGUuZXJwLk9yZGVyLk9wZXJhdGlvbhIVCghyZXZpc2lvbhgFIAEoBVID' +
+  'cmV2GtkBCglPcGVyYXRpb24SFAoMb3BlcmF0aW9uX2lkGAEgASgJEjIKBnN0YXR1cxgCIAEoDjIdLmNvbS5leGFtcG' +
+  'xlLmVycC5PcmRlci5TdGF0dXNIAIgBARJECgpxdWFudGl0aWVzGAMgAygLMjAuY29tLmV4YW1wbGUuZXJwLk9yZGVy' +
+  'Lk9wZXJhdGlvbi5RdWFudGl0aWVzRW50cnkaMQoPUXVhbnRpdGllc0VudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZR' +
+  'gCIAEoAToCOAFCCQoHX3N0YXR1cyIjCgZTdGF0dXMSCwoHcGxhbm5lZBAAEgwKCHJlbGVhc2VkEAFiBnByb3RvMw==';
+const ORDER_TEXT = `
+syntax = "proto3";
+package com.example.erp;
+import "google/protobuf/timestamp.proto";
+message Other {}
+message Order {
+  enum Status { planned = 0; released = 1; }
+  message Operation {
+    string operation_id = 1;
+    optional Status status = 2;
+    map<string, double> quantities = 3;
+  }
+  string order_id = 1;
+  google.protobuf.Timestamp changed_at = 2;
+  Status status = 3;
+  repeated Operation operations = 4;
+  int32 revision = 5 [json_name = "rev"];
+}
+`;
 
 describe('a message of Protobuf', () => {
   it('is the JSON of the message', () => {
@@ -220,6 +251,48 @@ describe('a message of Protobuf', () => {
     const quotes = '\\"'.repeat(60_000);
     expect(() => read(`option x = "${quotes}; message M {}`, FIRST)).toThrow('1000 fields');
     expect(performance.now() - begunMs).toBeLessThan(2000);
+  });
+
+  it.each([
+    ['a text', ORDER_TEXT],
+    [
+      'a descriptor in base64, as serializers of Python, .NET and JavaScript register it',
+      ORDER_DESCRIPTOR,
+    ],
+  ])('is read by %s', (_name, schema) => {
+    const second = Buffer.from([2, 2]);
+    const order =
+      '0a013112060880befec80622130a0231301a0d0a024b4711000000000000294022060a0232301000';
+    const payload = Buffer.concat([second, Buffer.from(order + '2807', 'hex')]);
+
+    expect(read(schema, payload)).toEqual({
+      orderId: '1',
+      changedAt: '2025-11-20T23:06:40.000Z',
+      status: 'planned',
+      operations: [
+        { operationId: '10', quantities: { KG: 12.5 } },
+        { operationId: '20', status: 'planned' },
+      ],
+      rev: 7,
+    });
+  });
+
+  it('is refused with a descriptor that would take long to read, or is none', () => {
+    const { FileDescriptorProto } = descriptor;
+    const extension = { name: 'f', number: 1, label: 1, type: 9, extendee: '.M' };
+    const file = { messageType: [{ name: 'M', extension: Array(1001).fill(extension) }] };
+    const bytes = FileDescriptorProto.encode(FileDescriptorProto.fromObject(file)).finish();
+
+    expect(() => read(Buffer.from(bytes).toString('base64'), FIRST)).toThrow('more than');
+    expect(() => read('QUJD'.repeat(100), FIRST)).toThrow('it is no Protobuf schema');
+  });
+
+  it('is read by a descriptor that refers to others', () => {
+    const importing =
+      'syntax = "proto3"; import "orders.proto"; message M { com.example.erp.Order order = 1; }';
+    const payload = Buffer.concat([FIRST, Buffer.from('0a030a0131', 'hex')]);
+
+    expect(read(importing, payload, ORDER_DESCRIPTOR)).toMatchObject({ order: { orderId: '1' } });
   });
 
   it('is refused with little of a schema that is none', () => {

@@ -1,4 +1,8 @@
 import protobuf from 'protobufjs';
+import descriptor, {
+  type IDescriptorProto,
+  type IFileDescriptorProto,
+} from 'protobufjs/ext/descriptor.js';
 import { decodeUtf8, JsonOutput, UnreadableError } from './json-output.js';
 
 const { common, Enum, Field, MapField, Namespace, parse, Reader, Root, tokenize, Type, types } =
@@ -39,6 +43,7 @@ const MAX_MARKS = 1000;
 /** Ten and more for a field with options. For values of one option it takes the square of their time as well. */
 const MAX_TOKENS = 12_000;
 const MAX_CHARACTERS = 128 * 1024;
+const TOO_LONG = `it has more than ${MAX_CHARACTERS} characters, ${MAX_MARKS} fields or ${MAX_TOKENS} words`;
 const MAX_FAULT_CHARACTERS = 200;
 
 /** All that is known, and the types of the schema's own document, which messages are numbered in. */
@@ -47,17 +52,16 @@ function readSchema(documents: readonly string[]): {
   root: protobuf.Root;
 } {
   const root = new Root();
-  const options = { keepCase: true };
   const wellKnown = new Set<string>();
   let own: protobuf.NamespaceBase = root;
   try {
     checkLength(documents.join('\n'));
     for (const document of documents) {
-      const alone = parse(document, new Root(), options);
-      own =
-        alone.package === undefined ? alone.root : (alone.root.lookup(alone.package) as typeof own);
-      for (const name of alone.imports ?? []) wellKnown.add(name);
-      parse(document, root, options);
+      const add = adderOf(document);
+      const alone = add(new Root());
+      own = alone.space;
+      for (const name of alone.imports) wellKnown.add(name);
+      add(root);
     }
     for (const name of wellKnown) addWellKnown(root, name);
     dropExtensions(root);
@@ -71,13 +75,52 @@ function readSchema(documents: readonly string[]): {
   return { own, root };
 }
 
+/** Adds what a document declares to a root; returns where, and what it imports. */
+type Adder = (root: protobuf.Root) => { space: protobuf.NamespaceBase; imports: readonly string[] };
+
+const BASE64 = /^[A-Za-z0-9+/]+={0,2}$/;
+
+/**
+ * A document is text or, as the serializers of Python, .NET and JavaScript register it, a FileDescriptorProto in base64,
+ * which some registries hand out as it came.
+ */
+function adderOf(document: string): Adder {
+  const options = { keepCase: true };
+  if (!BASE64.test(document.trim())) {
+    return (root) => {
+      const { package: name, imports = [] } = parse(document, root, options);
+      return {
+        space: name === undefined ? root : (root.lookup(name) as protobuf.NamespaceBase),
+        imports,
+      };
+    };
+  }
+  const bytes = Buffer.from(document, 'base64');
+  const file = descriptor.FileDescriptorProto.decode(bytes) as IFileDescriptorProto;
+  if (countDeclared(file) > MAX_MARKS) throw new UnreadableError(TOO_LONG);
+  const { messageType = [], enumType = [] } = file;
+  const context = { ...options, edition: file.syntax === 'proto3' ? 'proto3' : 'proto2' };
+  return (root) => {
+    const space = file.package ? root.define(file.package) : root;
+    for (const each of messageType) space.add(Type.fromDescriptor(each, context));
+    for (const each of enumType) space.add(Enum.fromDescriptor(each, context));
+    return { space, imports: (file.dependency ?? []) as string[] };
+  };
+}
+
+/** Of all kinds of which protobufjs takes the longer the more there are. */
+function countDeclared(within: IFileDescriptorProto & IDescriptorProto): number {
+  const { field = [], extension = [], oneofDecl = [], enumType = [], nestedType = [] } = within;
+  const types = within.messageType ?? nestedType;
+  const own = [field, extension, oneofDecl, enumType, types].flat().length;
+  return types.reduce((sum, each) => sum + countDeclared(each), own);
+}
+
 /** @throws UnreadableError for a schema that would take long to read */
 function checkLength(text: string): void {
   const isShort = text.length <= MAX_CHARACTERS && (text.match(MARKS)?.length ?? 0) <= MAX_MARKS;
   if (isShort && !hasManyTokens(text)) return;
-  throw new UnreadableError(
-    `it has more than ${MAX_CHARACTERS} characters, ${MAX_MARKS} fields or ${MAX_TOKENS} words`,
-  );
+  throw new UnreadableError(TOO_LONG);
 }
 
 function hasManyTokens(text: string): boolean {
@@ -230,8 +273,7 @@ function planOf({ plans }: Input, type: protobuf.Type): NonNullable<ReturnType<P
 }
 
 function planField(field: protobuf.Field): FieldPlan {
-  const { id, options = {}, partOf } = field;
-  const name = String(options['json_name'] ?? jsonName(field.name));
+  const { id, jsonName, partOf } = field;
   const rivals = (partOf?.fieldsArray ?? [])
     .map((rival) => rival.id)
     .filter((rival) => rival !== id);
@@ -239,7 +281,7 @@ function planField(field: protobuf.Field): FieldPlan {
   const isMap = field instanceof MapField;
   const wireType = isMap ? LENGTH_DELIMITED : one.wireType;
   return {
-    ...{ id, key: `${JSON.stringify(name)}:`, wireType, rivals },
+    ...{ id, key: `${JSON.stringify(jsonName)}:`, wireType, rivals },
     read: isMap
       ? readEntry(readerOf(field.keyType, null), one)
       : field.repeated
@@ -247,11 +289,6 @@ function planField(field: protobuf.Field): FieldPlan {
         : only(one),
     unwritten: field.repeated ? () => [] : field.hasPresence || isMap ? undefined : one.unwritten,
   };
-}
-
-/** `working_orders` is `workingOrders`. */
-function jsonName(name: string): string {
-  return name.replace(/_+([^_]|$)/g, (_, next: string) => next.toUpperCase());
 }
 
 interface OneReader {
