@@ -48,6 +48,11 @@ message WorkOrderLists {
 }
 `;
 
+/** Of `erp.WorkOrderList` with its first two fields, as protoc makes it. */
+const LIST_DESCRIPTOR =
+  'CgpsaXN0LnByb3RvEgNlcnAiOwoNV29ya09yZGVyTGlzdBISCgptYWNoaW5lX2lkGAEgASgJEhYKDndvcmtpbmdfb3' +
+  'JkZXJzGAIgAygJYgZwcm90bzM=';
+
 /** The registry is fetched once, which is 140 MB. */
 const FETCH_TIMEOUT_MS = 600_000;
 
@@ -137,6 +142,19 @@ describe('input in the frame of a schema registry', () => {
     await sendLists({ value: framed(id, Buffer.concat(payload)), partition: 0 });
     await plant.sandbox.listBecomes('M-002', ['proto']);
     await plant.sandbox.listBecomes('M-003', []);
+  });
+
+  it('is applied where it is Protobuf by a descriptor, as the registry keeps it', async () => {
+    const schema = { schemaType: 'PROTOBUF', schema: LIST_DESCRIPTOR };
+    const id = await register('Descriptor-value', schema);
+    const { root } = protobuf.parse(PROTO_LIST, { keepCase: true });
+    root.addJSON(protobuf.common.get('google/protobuf/timestamp.proto')?.nested ?? {});
+    const type = root.lookupType('erp.WorkOrderList');
+    const list = type.fromObject({ machine_id: 'M-004', working_orders: ['descriptor'] });
+
+    const payload = Buffer.concat([Buffer.from([0]), type.encode(list).finish()]);
+    await sendLists({ value: framed(id, payload), partition: 0 });
+    await plant.sandbox.listBecomes('M-004', ['descriptor']);
   });
 
   it('is rejected as it came where the registry has no such schema', async () => {
