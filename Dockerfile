@@ -13,9 +13,12 @@ COPY libs libs
 ARG APP
 RUN test -f "apps/${APP}/src/main.ts" || { echo "APP=${APP}: there is no apps/${APP}"; exit 1; }
 COPY tools/process/exit-until-taken-over.mjs tools/process/
+COPY deploy/docker/healthcheck.mjs ./
+COPY docs/schemas docs/schemas
 # The other apps stay behind, but the bridge's image has the commands, also under the path they had before.
 # main.js gives the image one entry whatever the app is. The kernel drops signals that process 1 does not listen to: one
 # that comes while the app is being loaded would be lost, and the container killed in the end.
+# What is copied from a clone keeps its modes, and under umask 027 nobody but its owner may read it.
 RUN npx nest build bridge \
   && if [ "${APP}" = terminal ]; then npx vite build apps/terminal/page; fi \
   && find dist/apps -mindepth 1 -maxdepth 1 ! -name "${APP}" ! -name cli -exec rm -r {} + \
@@ -27,7 +30,8 @@ RUN npx nest build bridge \
   && npx rolldown --config rolldown.config.mjs \
   && cp tools/process/exit-until-taken-over.mjs dist \
   && printf '%s\n' "import { exitUntilTakenOver } from './exit-until-taken-over.mjs';" 'exitUntilTakenOver();' \
-    "await import('./apps/${APP}/src/main.js');" > dist/main.js
+    "await import('./apps/${APP}/src/main.js');" > dist/main.js \
+  && chmod -R a+rX dist docs healthcheck.mjs package.json
 
 FROM ${NODE_IMAGE} AS dependencies
 WORKDIR /app
@@ -57,14 +61,14 @@ WORKDIR /app
 COPY --from=dependencies /root-fs /
 COPY --from=dependencies /app/node_modules node_modules
 COPY --from=dependencies /app/sbom.cdx.json ./
-COPY package.json deploy/docker/healthcheck.mjs ./
+COPY --from=build /app/package.json /app/healthcheck.mjs ./
 COPY --from=build /app/dist dist
 USER 1000:1000
 
 # Start options as in package.json; node itself is the process that gets SIGTERM, not a shell around it.
 FROM runtime AS bridge
 # which it registers
-COPY docs/schemas docs/schemas
+COPY --from=build /app/docs docs
 EXPOSE 3000
 HEALTHCHECK --interval=10s --timeout=5s --start-period=60s \
   CMD ["node", "healthcheck.mjs", "BRIDGE_HTTP_PORT", "3000"]

@@ -31,3 +31,15 @@ describe.each([
     expect(Number(seconds)).toBeGreaterThanOrEqual(20);
   });
 });
+
+describe('the images', () => {
+  const [stages = '', images = ''] = read('Dockerfile').split(/^FROM scratch AS runtime$/m);
+
+  // a clone under umask 027 has files that nobody but their owner may read
+  it('have no file with the mode of the clone, which their user may not be allowed to read', () => {
+    const copies = images.match(/^COPY .*/gm) ?? [];
+    expect(copies.length).toBeGreaterThan(3);
+    expect(copies.filter((copy) => !copy.startsWith('COPY --from='))).toEqual([]);
+    expect(stages).toMatch(/chmod -R a\+rX dist docs healthcheck\.mjs package\.json$/m);
+  });
+});
