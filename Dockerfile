@@ -44,11 +44,14 @@ RUN npm ci --omit=dev --omit=optional --no-audit --no-fund \
   && find node_modules -type f \( -name '*.map' -o -name '*.d.ts' -o -name '*.d.mts' -o -name '*.d.cts' \
     -o -iname '*.md' ! -iname 'licen[cs]e*' \) -delete
 # Root file system of the image. The numeric user is one that Kubernetes can see not to be root.
+# Before 2.34, glibc looks host names up with libraries that ldd does not show.
 RUN node=$(command -v node) \
+  && libc=$(ldd "${node}" | grep -o '/[^ ]*/libc\.so\.6') \
   && mkdir -p /root-fs/etc /root-fs/app /root-fs/usr/local/bin \
   && mkdir -m 1777 /root-fs/tmp \
   && cp -L "${node}" /root-fs/usr/local/bin/node \
-  && ldd "${node}" | grep -o '/[^ ]*' | while read -r library; do \
+  && { ldd "${node}" | grep -o '/[^ ]*'; find "${libc%/*}/" -regex '.*/lib\(nss_dns\|nss_files\|resolv\)\.so\.2'; } \
+  | while read -r library; do \
     mkdir -p "/root-fs$(dirname "${library}")" && cp -L "${library}" "/root-fs${library}"; \
   done \
   && echo 'node:x:1000:1000::/tmp:/sbin/nologin' > /root-fs/etc/passwd \
