@@ -13,6 +13,8 @@ import { eventually } from '../support/eventually.js';
 import { KafkaRelay } from '../support/kafka-relay.js';
 import { testBrokers, TestKafka, uniqueTopicPrefix } from '../support/kafka.js';
 
+const FETCH = 1;
+
 const clientOf = (brokers: string[]): KafkaClient =>
   createKafka(loadKafkaSettings({ KAFKA_BROKERS: brokers.join(',') }));
 
@@ -109,6 +111,54 @@ describe('following topics', () => {
     await plant.send('anew', { partition: 0, value: '4' });
     await eventually('the record of the new topic', () => read.includes('4'));
     expect(read).toEqual(['1', '2', '3', '4']);
+  });
+
+  it('begins anew with a topic that is created anew, and is longer than before when it is found', async () => {
+    const [topic, other] = [await createTopic('longer'), await createTopic('other')];
+    const [before, after] = [
+      ['1', '2', '3'],
+      ['4', '5', '6', '7'],
+    ];
+    await plant.send('other', { key: 'a', value: 'of the other' });
+    await plant.send('longer', ...before.map((value) => ({ partition: 0, value })));
+    const followed: FollowedTopic[] = [
+      { topic, from: 'beginning' },
+      { topic: other, from: 'beginning' },
+    ];
+    const { read, states } = follow(kafka, followed);
+    await eventually('all has been read', () => states.at(-1) === 'up');
+    await plant.topics.delete('longer');
+    // the longer it is missing, the later it is looked for again
+    await eventually('it is missing', () => states.filter((state) => state === 'down').length > 3);
+    await createTopic('longer');
+    await plant.send('longer', ...after.map((value) => ({ partition: 0, value })));
+    await eventually('the last record of the new topic', () => read.includes('7'));
+    expect(read.filter((value) => value !== 'of the other')).toEqual([...before, ...after]);
+    expect(read).toHaveLength(before.length + after.length + 1);
+  });
+
+  it('begins anew with a topic that is created anew while Kafka is away, and grows at once', async () => {
+    const topic = await createTopic('grown');
+    await plant.send('grown', ...['1', '2', '3'].map((value) => ({ partition: 0, value })));
+    const relay = await KafkaRelay.to(testBrokers()[0]!);
+    closers.push(() => relay.close());
+    const { read, states } = follow(clientOf([relay.address]), [{ topic, from: 'beginning' }]);
+    await eventually('all has been read', () => states.at(-1) === 'up');
+    relay.cut();
+    await plant.topics.delete('grown');
+    await createTopic('grown');
+    let fetches = 0;
+    relay.holdBack((request) => {
+      if (request.readInt16BE(4) === FETCH) fetches += 1;
+      return false;
+    });
+    relay.restore();
+    await eventually('the new topic is fetched', () => fetches > 2);
+    const producer = await plant.steadyProducer();
+    for (const value of ['4', '5', '6', '7'])
+      await producer.send({ topic, messages: [{ partition: 0, value }] });
+    await eventually('the last record of the new topic', () => read.includes('7'));
+    expect(read).toEqual(['1', '2', '3', '4', '5', '6', '7']);
   });
 
   it('writes each record once though Kafka goes away before it has answered, and says where', async () => {

@@ -17,3 +17,12 @@ export function brokerAnswerOf(error: unknown): string | undefined {
 export function isMissingTopic(error: unknown): boolean {
   return brokerAnswerOf(error) === 'UNKNOWN_TOPIC_OR_PARTITION';
 }
+
+/** The topics of which a broker has said so when it was asked for their partitions. */
+export function missingTopicsOf(error: unknown): readonly string[] {
+  for (let cause = error; cause instanceof Error; cause = cause.cause) {
+    const { missingTopics } = cause as { missingTopics?: readonly string[] };
+    if (missingTopics !== undefined) return missingTopics;
+  }
+  return [];
+}

@@ -3,6 +3,7 @@ import { backOffMs } from '#libs/delivery';
 import { fetchedRecords } from '#libs/kafkajs-patches';
 import { describeKafkaFailure } from '../client/describe-kafka-failure.js';
 import type { Batch, Consumer, KafkaClient } from '../client/kafka-port.js';
+import { missingTopicsOf } from '../client/protocol-error.js';
 import { Completion, runReader } from './reader.js';
 import { type StoredRecord, toStoredRecord } from './stored-record.js';
 import { latestSpans, topicSpans } from './topics.js';
@@ -91,7 +92,10 @@ class FollowAttempt {
       });
       return undefined;
     } catch (error) {
-      return describeKafkaFailure(error, { right: 'Read', topics });
+      const missing = missingTopicsOf(error);
+      for (const topic of missing) this.forget(topic);
+      const suspects = missing.length > 0 ? missing : topics;
+      return describeKafkaFailure(error, { right: 'Read', topics: suspects });
     } finally {
       stopWatching?.();
       leave();
@@ -116,6 +120,13 @@ class FollowAttempt {
     }
   }
 
+  /** A topic of that name which is there later is another one, and may soon be longer. */
+  private forget(topic: string): void {
+    for (const key of this.positions.keys()) {
+      if (key.startsWith(keyOf(topic, ''))) this.positions.delete(key);
+    }
+  }
+
   /** A partition that is not known has come since: it is read from its beginning. */
   private seekAll(consumer: Consumer, assignment: Readonly<Record<string, number[]>>): void {
     for (const [topic, partitions] of Object.entries(assignment)) {
@@ -135,6 +146,7 @@ class FollowAttempt {
     // A topic that is created anew, or loses its end, between two fetches ends before what is known of the old one.
     const knownEnd = Math.max(this.positions.get(key) ?? 0, this.targets.get(key) ?? 0);
     if (Number(batch.highWatermark) < knownEnd && fetched.length > 0) {
+      this.positions.delete(key);
       this.ending.end(new Error(`${topic}/${partition} was created anew, or has lost its end`));
       return;
     }
@@ -195,6 +207,6 @@ class FollowAttempt {
   }
 }
 
-function keyOf(topic: string, partition: number): string {
+function keyOf(topic: string, partition: number | ''): string {
   return `${topic}/${partition}`;
 }

@@ -12,6 +12,7 @@ const { parse } = require('kafkajs/src/protocol/requests/metadata/v6/response.js
   parse: (answer: Metadata) => Promise<Metadata>;
 };
 
+const UNKNOWN_TOPIC_OR_PARTITION = 3;
 const LEADER_NOT_AVAILABLE = 5;
 const TOPIC_AUTHORIZATION_FAILED = 29;
 const led = (partitionId: number) => ({ partitionErrorCode: 0, partitionId, leader: 1 });
@@ -32,6 +33,13 @@ describe('metadata', () => {
     const refused = { ...topic('a', leaderless(0)), topicErrorCode: TOPIC_AUTHORIZATION_FAILED };
     const type = 'TOPIC_AUTHORIZATION_FAILED';
     await expect(parse({ topicMetadata: [refused] })).rejects.toMatchObject({ type });
+  });
+
+  it('name the topics that are missing where they are refused for that', async () => {
+    const missing = { ...topic('b'), topicErrorCode: UNKNOWN_TOPIC_OR_PARTITION };
+    const refusal = { type: 'UNKNOWN_TOPIC_OR_PARTITION', missingTopics: ['b'] };
+    const answer = { topicMetadata: [topic('a', led(0)), missing] };
+    await expect(parse(answer)).rejects.toMatchObject(refusal);
   });
 
   it.each([

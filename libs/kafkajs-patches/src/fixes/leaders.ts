@@ -6,6 +6,7 @@ const { createErrorFromCode } = require('kafkajs/src/protocol/error.js') as {
   createErrorFromCode: (code: number) => Error;
 };
 
+const UNKNOWN_TOPIC_OR_PARTITION = 3;
 const LEADER_NOT_AVAILABLE = 5;
 /** What a broker says of a partition without a leader: no node leads it. */
 const NO_LEADER = -1;
@@ -18,8 +19,13 @@ interface PartitionMetadata {
   partitionId: number;
   leader: number;
 }
+interface TopicMetadata {
+  topicErrorCode?: number;
+  topic: string;
+  partitionMetadata: readonly PartitionMetadata[];
+}
 interface Metadata {
-  topicMetadata: readonly { topic: string; partitionMetadata: readonly PartitionMetadata[] }[];
+  topicMetadata: readonly TopicMetadata[];
 }
 
 export interface MetadataResponse {
@@ -32,18 +38,29 @@ export const leaderNotAvailable = (): Error => createErrorFromCode(LEADER_NOT_AV
 export const isLeaderless = ({ leader }: Pick<PartitionMetadata, 'leader'>): boolean =>
   leader === NO_LEADER;
 
-/** Takes an answer with partitions that nobody leads. kafkajs throws for one of them, and knows nothing of the others. */
+/**
+ * Takes an answer with partitions that nobody leads: kafkajs throws for one of them, and knows nothing of the others.
+ * Where topics are missing, the error has their names as `missingTopics`.
+ */
 export function withLeaderless(response: MetadataResponse): MetadataResponse {
   const parse = async (answer: Metadata): Promise<Metadata> => {
     const topicMetadata = answer.topicMetadata.map((topic) => {
       const led = topic.partitionMetadata.filter((partition) => !isLeaderless(partition));
       return { ...topic, partitionMetadata: led };
     });
-    await response.parse({ ...answer, topicMetadata });
+    try {
+      await response.parse({ ...answer, topicMetadata });
+    } catch (error) {
+      const missing = topicMetadata.filter(isMissing).map(({ topic }) => topic);
+      throw Object.assign(error as Error, { missingTopics: missing });
+    }
     return answer;
   };
   return { ...response, parse };
 }
+
+const isMissing = ({ topicErrorCode }: TopicMetadata): boolean =>
+  topicErrorCode === UNKNOWN_TOPIC_OR_PARTITION;
 
 interface MetadataPool {
   metadata: Metadata | null;
