@@ -144,13 +144,14 @@ class FollowAttempt {
     const key = keyOf(topic, partition);
     const fetched = fetchedRecords(batch);
     // A topic that is created anew, or loses its end, between two fetches ends before what is known of the old one.
-    const knownEnd = Math.max(this.positions.get(key) ?? 0, this.targets.get(key) ?? 0);
-    if (Number(batch.highWatermark) < knownEnd && fetched.length > 0) {
-      this.positions.delete(key);
+    const highWatermark = Number(batch.highWatermark);
+    const from = this.positions.get(key) ?? 0;
+    if (highWatermark < Math.max(from, this.targets.get(key) ?? 0) && fetched.length > 0) {
+      // that of a new leader may be behind for a moment: then nothing is fetched from beyond it
+      if (highWatermark < from) this.positions.delete(key);
       this.ending.end(new Error(`${topic}/${partition} was created anew, or has lost its end`));
       return;
     }
-    const from = this.positions.get(key) ?? 0;
     const records = fetched
       .filter(({ position }) => position >= from)
       .map((record) => toStoredRecord(topic, partition, record));
