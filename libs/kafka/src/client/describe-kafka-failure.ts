@@ -154,6 +154,9 @@ function adviceOfAnswer(type: string, { right, topics = [] }: Asked): string | u
         named &&
         `not taken by ${named}: where its cleanup.policy is compact, each record needs a key`
       );
+    case 'CORRUPT_MESSAGE':
+    case 'KAFKA_STORAGE_ERROR':
+      return named && `damaged, or on a disk that fails, says the broker that holds ${named}`;
     case 'OFFSET_METADATA_TOO_LARGE':
       return 'the brokers take less than 4096 characters with an offset: raise their offset.metadata.max.bytes';
     case 'INVALID_TRANSACTION_TIMEOUT':

@@ -167,14 +167,17 @@ describe('guardBrokers', () => {
     const found = await cluster.findBroker();
     await (found.fetch as (request: object) => Promise<unknown>)({
       maxWaitTime: 0,
-      topics: [{ topic: 'lists' }],
+      topics: [{ topic: 'lists', partitions: [{ partition: 3 }] }],
     });
     expect(log).toEqual(['lists/3 ends at 9']);
   });
 });
 
 describe('answeredInTime', () => {
-  const asking = (topic: string) => ({ maxWaitTime: 250, topics: [{ topic }] });
+  const asking = (topic: string) => ({
+    maxWaitTime: 250,
+    topics: [{ topic, partitions: [{ partition: 0 }] }],
+  });
   let answers: ((topic: string) => void)[];
   let fetch: ReturnType<typeof answeredInTime>;
 
@@ -230,7 +233,10 @@ describe('UnreadableTopics', () => {
           const responses = topics.map(({ topic }) => ({ topicName: topic, partitions: [] }));
           return isRefused ? Promise.reject(refusal) : Promise.resolve({ responses });
         },
-        { maxWaitTime: 0, topics: names.map((topic) => ({ topic })) },
+        {
+          maxWaitTime: 0,
+          topics: names.map((topic) => ({ topic, partitions: [{ partition: 0 }] })),
+        },
       );
       return [...asked, responses.map(({ topicName }) => topicName)];
     };
@@ -243,5 +249,39 @@ describe('UnreadableTopics', () => {
     expect(unreadable.problem).toContain(`Read or Describe on ${FORBIDDEN}`);
     nowMs += 1000;
     expect(unreadable.problem).toBeUndefined();
+  });
+
+  it('are single partitions where their broker cannot read these', async () => {
+    const unreadable = new UnreadableTopics();
+    const type = 'CORRUPT_MESSAGE';
+    const refusal = Object.assign(new Error('no'), { name: 'KafkaJSProtocolError', type });
+    const namesOf = (topics: readonly { topic: string; partitions: readonly object[] }[]) =>
+      topics.flatMap(({ topic, partitions }) =>
+        partitions.map((each) => `${topic}/${(each as { partition: number }).partition}`),
+      );
+    /** Returns the partitions of each request that the broker has answered. */
+    const fetched = async (): Promise<string[]> => {
+      const answered: string[] = [];
+      const partitions = [{ partition: 0 }, { partition: 1 }];
+      await unreadable.fetchOthers(
+        ({ topics }) => {
+          const names = namesOf(topics);
+          if (names.includes('a/1')) return Promise.reject(refusal);
+          answered.push(names.join());
+          return Promise.resolve({ responses: [] });
+        },
+        {
+          maxWaitTime: 0,
+          topics: [
+            { topic: 'a', partitions },
+            { topic: 'b', partitions },
+          ],
+        },
+      );
+      return answered;
+    };
+    expect(await fetched()).toEqual(['a/0', 'b/0', 'b/1']);
+    expect(await fetched()).toEqual(['a/0,b/0,b/1']);
+    expect(unreadable.problem).toMatch(/holds a\/1 \(CORRUPT_MESSAGE\)$/);
   });
 });

@@ -9,7 +9,7 @@ import {
 } from '#libs/kafkajs-patches';
 import { describeKafkaFailure } from '../client/describe-kafka-failure.js';
 import type { Consumer, KafkaClient } from '../client/kafka-port.js';
-import { isProtocolError } from '../client/protocol-error.js';
+import { brokerAnswerOf } from '../client/protocol-error.js';
 import type { FetchedEnds } from './log-ends.js';
 
 /** A member without a heartbeat for this long is dead to the coordinator, and to itself. */
@@ -72,7 +72,11 @@ interface Broker {
 }
 interface FetchRequest {
   maxWaitTime: number;
-  topics: readonly { topic: string }[];
+  topics: readonly FetchedTopic[];
+}
+interface FetchedTopic {
+  topic: string;
+  partitions: readonly { partition: number }[];
 }
 interface Fetched {
   responses: readonly { topicName: string; partitions: readonly FetchedEnds[] }[];
@@ -139,9 +143,14 @@ export function answeredInTime(fetch: Fetch): Fetch {
 /** Real milliseconds until a topic that cannot be read is asked for again. */
 export const ASK_AGAIN_MS = 5000;
 
+const NO_RIGHT = 'TOPIC_AUTHORIZATION_FAILED';
+/** A broker's answers for a fetch of which it cannot read one partition: its log is damaged, or on a disk that fails. */
+const UNREADABLE = ['CORRUPT_MESSAGE', 'KAFKA_STORAGE_ERROR', 'UNKNOWN'];
+
 /**
  * The topics that cannot be read, and must not end the consumer, and with it all others. Those that the bridge has no
- * right to read are left out of fetches, but for one every five seconds; those that are absent, out of the subscription.
+ * right to read, and partitions that their broker cannot read, are left out of fetches, but for one every five seconds;
+ * topics that are absent, out of the subscription.
  */
 export class UnreadableTopics {
   private readonly logger = new Logger('Consumer');
@@ -191,37 +200,51 @@ export class UnreadableTopics {
     request: FetchRequest,
   ): Promise<Fetched> {
     const { refused } = this;
-    const topics = request.topics.filter(
-      ({ topic }) => ageMs(refused.get(topic)?.atMs ?? -Infinity) >= ASK_AGAIN_MS,
+    const isDue = (name: string): boolean =>
+      ageMs(refused.get(name)?.atMs ?? -Infinity) >= ASK_AGAIN_MS;
+    const topics = request.topics
+      .filter(({ topic }) => isDue(topic))
+      .map((of) => ({
+        ...{ topic: of.topic, name: of.topic },
+        partitions: of.partitions.filter(({ partition }) => isDue(`${of.topic}/${partition}`)),
+      }))
+      .filter(({ partitions }) => partitions.length > 0);
+    const single = topics.flatMap(({ topic, partitions }) =>
+      partitions.map((each) => ({
+        ...{ topic, name: `${topic}/${each.partition}`, partitions: [each] },
+      })),
     );
-    const [first] = topics;
-    if (first === undefined) {
+    if (single.length === 0) {
       await realDelayMs(request.maxWaitTime);
       return { responses: [] };
     }
     try {
       const fetched = await fetch({ ...request, topics });
-      for (const { topic } of topics) refused.delete(topic);
+      for (const { name } of [...topics, ...single]) refused.delete(name);
       return fetched;
     } catch (error) {
-      if (!isProtocolError(error) || error.type !== 'TOPIC_AUTHORIZATION_FAILED') throw error;
-      if (topics.length === 1) {
-        this.refuse(first.topic, error);
+      const answer = brokerAnswerOf(error) ?? '';
+      if (answer !== NO_RIGHT && !UNREADABLE.includes(answer)) throw error;
+      const parts = answer === NO_RIGHT ? topics : single;
+      const [first] = parts;
+      if (first !== undefined && parts.length === 1) {
+        this.refuse(first.name, first.topic, error);
         return { responses: [] };
       }
-      // Kafka's answer does not name the topic.
+      // Kafka's answer does not name the one at fault.
       const each: Fetched[] = [];
-      for (const topic of topics) {
-        each.push(await this.fetchOthers(fetch, { ...request, maxWaitTime: 0, topics: [topic] }));
+      for (const part of parts) {
+        each.push(await this.fetchOthers(fetch, { ...request, maxWaitTime: 0, topics: [part] }));
       }
       return { responses: each.flatMap(({ responses }) => responses) };
     }
   }
 
-  private refuse(topic: string, error: unknown): void {
-    const why = describeKafkaFailure(error, { right: 'Read', topics: [topic] });
-    if (!this.refused.has(topic)) this.logger.error({ msg: 'topic not read', topic, error: why });
-    this.refused.set(topic, { atMs: realNowMs(), why });
+  /** @param name of the topic, or with the one partition that is not read */
+  private refuse(name: string, topic: string, error: unknown): void {
+    const why = describeKafkaFailure(error, { right: 'Read', topics: [name] });
+    if (!this.refused.has(name)) this.logger.error({ msg: 'topic not read', topic, error: why });
+    this.refused.set(name, { atMs: realNowMs(), why });
   }
 }
 

@@ -79,6 +79,16 @@ describe("the decoding of a partition's part of a fetch", () => {
     expect(await read(answer, byKafkajs)).toEqual(await read(answer, ours));
   });
 
+  it('reads up to a batch whose length is damaged, and fails as a broker does where that is the first', async () => {
+    const first = await batchOf(3, [recordOf('a', 0)]);
+    const damaged = Buffer.from(await batchOf(4, [recordOf('b', 0)]));
+    damaged.writeInt32BE(1, 8);
+    const { offsets } = await read(answerOf(first, damaged), ours);
+    expect(offsets).toEqual(['3']);
+    const type = 'CORRUPT_MESSAGE';
+    await expect(read(answerOf(damaged), ours)).rejects.toMatchObject({ type });
+  });
+
   it('leaves an answer without messages, and one in an older format, to kafkajs', async () => {
     expect(await read(answerOf(), ours)).toEqual({ offsets: [], rest: 'behind' });
     const older = Buffer.alloc(40);

@@ -80,7 +80,7 @@ async function recordsOf(batches: Fetched, mostBytes: number): Promise<DecodedBa
       const end = String(BigInt(batch.firstOffset) + BigInt(batch.lastOffsetDelta));
       if (batch.records.at(-1)?.offset !== end) all.push(endOf(batch, end));
     } catch (error) {
-      if (error instanceof KafkaJSPartialMessageError) break;
+      if (all.length > 0 || error instanceof KafkaJSPartialMessageError) break;
       throw error;
     }
   }
@@ -122,6 +122,10 @@ const require = createRequire(import.meta.url);
 const { KafkaJSPartialMessageError } = require('kafkajs/src/errors.js') as {
   KafkaJSPartialMessageError: new (message: string) => Error;
 };
+const { createErrorFromCode } = require('kafkajs/src/protocol/error.js') as {
+  createErrorFromCode: (code: number) => Error;
+};
+const CORRUPT_MESSAGE = 2;
 
 /** First offset and length, which a batch's own length leaves out. */
 const PREFIX_BYTES = 12;
@@ -141,11 +145,13 @@ const LEAST_SHARE = 0.25;
 
 /**
  * Reads a record batch (magic 2). Too large once unpacked, or damaged, it yields an {@link UnreadableRecord} for each
- * record. @throws KafkaJSPartialMessageError when the fetch ends within it
+ * record. @throws KafkaJSPartialMessageError when the fetch ends within it, and as a broker does where its length is
+ * damaged: nothing behind it can be found
  */
 export async function decodeBatch(fetched: Fetched): Promise<DecodedBatch> {
   const { buffer, offset: start } = fetched;
   const length = buffer.readInt32BE(start + 8);
+  if (length < BATCH_BYTES - PREFIX_BYTES) throw createErrorFromCode(CORRUPT_MESSAGE);
   const bytes = buffer.subarray(start + PREFIX_BYTES, start + PREFIX_BYTES + length);
   fetched.offset = start + PREFIX_BYTES + length;
   if (bytes.length < length) {
