@@ -132,12 +132,7 @@ interface RecoveringGroup {
 
 export type RecoveringGroupClass = new (options: never) => RecoveringGroup;
 
-const LEADER_HAS_MOVED: readonly unknown[] = [
-  'LEADER_NOT_AVAILABLE',
-  'NOT_LEADER_FOR_PARTITION',
-  'FENCED_LEADER_EPOCH',
-  'UNKNOWN_LEADER_EPOCH',
-];
+const LEADER_HAS_MOVED: readonly unknown[] = ['LEADER_NOT_AVAILABLE', 'NOT_LEADER_FOR_PARTITION'];
 const TOPIC_IS_GONE = 'UNKNOWN_TOPIC_OR_PARTITION';
 /** Brokers learn of a new leader one after the other; each fetch before the last has fails again. */
 const REFRESH_PAUSE_MS = 100;
