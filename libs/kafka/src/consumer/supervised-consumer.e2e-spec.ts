@@ -11,10 +11,14 @@ import { eventually } from './testing/wait.js';
 /** Inside kafkajs: where a broker's answers can be replaced by those of a coordinator that moves. */
 interface BrokerClass {
   prototype: {
-    heartbeat: (request: { groupId: string }) => Promise<unknown>;
+    heartbeat: (request: { groupId: string; memberId: string }) => Promise<unknown>;
     joinGroup: (request: { groupId: string }) => Promise<unknown>;
     offsetCommit: (request: { groupId: string }) => Promise<unknown>;
-    syncGroup: (request: { groupId: string; memberId: string }) => Promise<unknown>;
+    syncGroup: (request: {
+      groupId: string;
+      memberId: string;
+      groupAssignment: readonly object[];
+    }) => Promise<unknown>;
     fetch: (request: { topics: readonly { topic: string }[] }) => Promise<unknown>;
   };
 }
@@ -119,6 +123,34 @@ describe('SupervisedConsumer', () => {
     await admin.disconnect();
     return groups[0]?.members.length ?? 0;
   };
+
+  it('keeps what it has where it joins the generation again that it is in, as when the coordinator has moved', async () => {
+    let follower: string | undefined;
+    let hasMoved = false;
+    Broker.prototype.syncGroup = function (request) {
+      if (request.groupId === topic && request.groupAssignment.length === 0)
+        follower = request.memberId;
+      return syncGroup.call(this, request);
+    };
+    Broker.prototype.heartbeat = function (request) {
+      if (!hasMoved || request.memberId !== follower) return heartbeat.call(this, request);
+      hasMoved = false;
+      return Promise.reject(createErrorFromCode(NOT_COORDINATOR));
+    };
+    const both = [join('A')];
+    await both[0]!.untilOwns('0,1');
+    both.push(join('B'));
+    await eventually('each owns one', () =>
+      both.every((member) => /^owns [01]$/.test(member.log.at(-1)!)),
+    );
+    log.length = 0;
+    hasMoved = true;
+    await eventually('one has it again', () => / owns [01]$/.test(log.at(-1) ?? ''));
+    const [name = '', , partition = ''] = log.at(-1)!.split(' ');
+    expect(log).toEqual(
+      ['drains', 'has drained', `owns ${partition}`].map((it) => `${name} ${it}`),
+    );
+  });
 
   it('begins anew when kafkajs has given a join up and goes on as before, for calls would stay paused', async () => {
     const member = join('A');

@@ -275,9 +275,10 @@ export class SupervisedConsumer implements FetchControl {
     this.barrier.lowerBarrier();
     this.isJoined = true;
     // Otherwise other members have owned the partitions, if only in a generation that this one missed between its join
-    // and its assignment: partitions that are assigned again must be taken over like new ones.
-    const hasStayed =
-      memberId === this.memberId && this.joinedGeneration === (this.generation ?? 0) + 1;
+    // and its assignment: partitions that are assigned again must be taken over like new ones. A coordinator that has
+    // moved assigns what it had in the same generation.
+    const generations = (this.joinedGeneration ?? 0) - (this.generation ?? 0);
+    const hasStayed = memberId === this.memberId && (generations === 0 || generations === 1);
     if (!hasStayed) this.callbacks.onAssigned(new Map());
     this.memberId = memberId;
     this.generation = this.joinedGeneration;
