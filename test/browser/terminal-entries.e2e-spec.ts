@@ -78,6 +78,51 @@ describe("entries of the terminal's page", () => {
     expect(given().sort()).toEqual(['13', '14', '20']);
   });
 
+  it('are made by no double tap on a stop, nor is one confirmed by it, where the browser counts no taps', async () => {
+    const { page } = shown;
+    await shown.untilReasonsKnown(NAME);
+    /** As Safari on a tablet: the second tap is on what the first has brought there. */
+    const doubleTap = (x: number, y: number): Promise<void> =>
+      page.evaluate(
+        async ([clientX, clientY]) => {
+          const at = { bubbles: true, clientX, clientY };
+          for (let count = 0; count < 2; count++) {
+            const target = document.elementFromPoint(clientX, clientY)!;
+            target.dispatchEvent(new PointerEvent('pointerdown', { ...at, pointerType: 'touch' }));
+            target.dispatchEvent(new MouseEvent('click', { ...at, detail: 1 }));
+            for (let turn = 0; turn < 10; turn++) await Promise.resolve();
+          }
+        },
+        [x, y] as const,
+      );
+    const reason = page.locator('.reason-button');
+    const given = (): Promise<number> => page.locator('[data-status]').count();
+    await shown.rowOf(NAME).locator('button.stop-main').first().click();
+    const reasons = await Promise.all((await reason.all()).map((it) => it.boundingBox()));
+    await page.keyboard.press('Escape');
+    await page.locator('dialog').waitFor({ state: 'detached' });
+    const stops = await page.locator('button.stop-main').all();
+    const rows = await Promise.all(stops.map((it) => it.boundingBox()));
+    // a reason that comes where a stop was
+    const place = reasons.find((it) =>
+      rows.some((row) => it!.y > row!.y && it!.y + 40 < row!.y + row!.height),
+    )!;
+    await doubleTap(place.x + 20, place.y + 20);
+    await page.clock.runFor(1_000);
+    expect(await given()).toBe(0);
+    await reason.first().waitFor();
+    await page.keyboard.press('Escape');
+    await page.goto(`${shown.terminal.url}#/machine/M-001`);
+    await page.locator('.bar[data-state=OPERATING]').last().click();
+    const other = (await reason.first().boundingBox())!;
+    await doubleTap(other.x + 20, other.y + 20);
+    await page.clock.runFor(1_000);
+    expect(await given()).toBe(0);
+    // a tap of its own does
+    await page.locator('.reason-button.armed').first().click();
+    await page.locator('[data-status=undo]').first().waitFor();
+  });
+
   it('of which one is a note are made once by a double tap', async () => {
     const { page, terminal } = shown;
     await page.goto(`${terminal.url}#/machine/M-001`);

@@ -14,6 +14,24 @@ import {
 } from '../state/store.js';
 import { Icon, type IconName } from './icons.js';
 
+const DOUBLE_TAP_MS = 500;
+const DOUBLE_TAP_PX = 40;
+const tap = { atMs: -Infinity, x: 0, y: 0, isSecond: false };
+window.addEventListener(
+  'pointerdown',
+  ({ pointerType, timeStamp: atMs, clientX: x, clientY: y }) => {
+    const isSoon = atMs - tap.atMs < DOUBLE_TAP_MS;
+    const isNear = Math.hypot(x - tap.x, y - tap.y) < DOUBLE_TAP_PX;
+    Object.assign(tap, { atMs, x, y, isSecond: pointerType === 'touch' && isSoon && isNear });
+  },
+  { capture: true },
+);
+
+/** Whether a click is the second of a double tap: Safari on tablets does not count, there `detail` is always 1. */
+export function isSecondTap({ detail }: MouseEvent): boolean {
+  return detail > 1 || (detail === 1 && tap.isSecond);
+}
+
 type ButtonProps = JSX.IntrinsicElements['button'] & {
   icon?: IconName;
   kind?: 'primary' | 'quiet' | 'square' | `chip ${string}`;

@@ -26,7 +26,7 @@ import {
   strings,
   tileOf,
 } from '../state/store.js';
-import { Button, Search } from '../parts/controls.js';
+import { Button, isSecondTap, Search } from '../parts/controls.js';
 
 interface Split {
   at: number;
@@ -303,9 +303,9 @@ function ReasonButton(props: {
       class={`reason-button row ${isLarge ? 'large' : ''} ${isArmed ? 'armed' : ''}`}
       type="button"
       data-code={choice.code}
-      onClick={({ detail }) => {
-        // the second of a double tap: it must not confirm what the first has asked for, nor be for the other part
-        if (detail > 1) return;
+      onClick={(event) => {
+        // it must not confirm what the first tap has asked for, nor be for the other part
+        if (isSecondTap(event)) return;
         onChoose(choice.code);
       }}
     >

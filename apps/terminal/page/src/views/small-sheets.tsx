@@ -16,7 +16,7 @@ import {
   signInNeeded,
   strings,
 } from '../state/store.js';
-import { Button, Segments } from '../parts/controls.js';
+import { Button, isSecondTap, Segments } from '../parts/controls.js';
 
 /** A form of one field; `onText` gets what was entered, which is not empty. */
 function Form(props: {
@@ -142,9 +142,9 @@ export function SettingsSheet(): JSX.Element {
               {words.station}: <b>{session.value.station}</b>
             </p>
             <Button
-              onClick={({ detail }) => {
+              onClick={(event) => {
                 // who works at night has no token to sign it in again
-                if (!isAsked || detail > 1) {
+                if (!isAsked || isSecondTap(event)) {
                   setIsAsked(true);
                   return;
                 }
