@@ -106,16 +106,14 @@ export function StopItem(props: {
           }}
         >
           {title}
-          <span class="stop-ask">
-            {isSelecting ? (
-              <span class="tick">{selected && <Icon name="check" />}</span>
-            ) : (
-              <>
-                {words.giveReason}
-                <Icon name="right" />
-              </>
-            )}
-          </span>
+          {isSelecting ? (
+            <span class="tick">{selected && <Icon name="check" />}</span>
+          ) : (
+            <span class="stop-ask">
+              {words.giveReason}
+              <Icon name="right" />
+            </span>
+          )}
         </button>
       ) : (
         <div class="stop-main row">{title}</div>
