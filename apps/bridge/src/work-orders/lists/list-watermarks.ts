@@ -29,6 +29,7 @@ export class ListWatermarks {
       name: `${topicPrefix}${INTERNAL_TOPICS.workOrderListFences}`,
       inputs: [`${topicPrefix}${TOPICS.workOrderLists}`],
       transactionalIdPrefix: groupId,
+      // there are no names of fields to leave out
       format: (issuedAt) => issuedAt,
       parse: (json) => (typeof json === 'number' ? json : undefined),
       onOwned: (state) => {

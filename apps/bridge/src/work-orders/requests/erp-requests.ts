@@ -117,6 +117,8 @@ export class ErpRequests {
   };
   private knownUsed = 0;
   private lastFailure: RuleStatus['lastFailure'];
+  /** Real milliseconds of the latest failure while nothing got through. */
+  private lastOutageMs = -Infinity;
   /** Real milliseconds before which the ERP has asked to be left alone. */
   private notBeforeMs = 0;
   /** The paths of orders that the ERP had, the latest first: they show whether a 404 is about an order or about the way. */
@@ -257,7 +259,8 @@ export class ErpRequests {
         this.failed(call, answer.why, answer.status === 401 ? 'token-refused' : 'forbidden');
         return;
       case 'retry':
-        waiting.goneSinceMs = undefined;
+        // an ERP that asks for fewer requests is there
+        if (answer.status !== 429) waiting.goneSinceMs = undefined;
         this.failed(call, answer.why, 'service', answer.afterMs ?? 0);
         return;
       default:
@@ -326,6 +329,8 @@ export class ErpRequests {
   private async notThere(call: Call, status: 404 | 410 | 204 | 200): Promise<void> {
     const { waiting, path, askedAt } = call;
     const nowMs = realNowMs();
+    // an ERP, or a gateway, that starts again may answer as if it had nothing
+    if ((waiting.goneSinceMs ?? -Infinity) <= this.lastOutageMs) waiting.goneSinceMs = undefined;
     waiting.goneSinceMs ??= nowMs;
     const leftMs = waiting.goneSinceMs + this.rule.goneAfterSeconds * 1000 - nowMs;
     if (status !== 410 && leftMs > 0) {
@@ -387,6 +392,7 @@ export class ErpRequests {
     if (this.breaker.failed({ ...failure, machineId: waiting.machineId }, nowMs)) {
       this.logger.warn({ msg: 'enrichment paused, probing', rule: rule.name, why: saidWhy, cause });
     }
+    if (this.breaker.isOpen) this.lastOutageMs = nowMs;
     waiting.failures += 1;
     this.postpone(
       waiting,
