@@ -156,7 +156,13 @@ function adviceOfAnswer(type: string, { right, topics = [] }: Asked): string | u
       );
     case 'CORRUPT_MESSAGE':
     case 'KAFKA_STORAGE_ERROR':
-      return named && `damaged, or on a disk that fails, says the broker that holds ${named}`;
+      return right === 'Read' && named
+        ? `${named} cannot be read: it is damaged, or on a disk that fails; see the log of the broker that holds it`
+        : undefined;
+    case 'UNKNOWN':
+      return right === 'Read' && named
+        ? `${named} cannot be read; the log of the broker that holds it says why`
+        : undefined;
     case 'OFFSET_METADATA_TOO_LARGE':
       return 'the brokers take less than 4096 characters with an offset: raise their offset.metadata.max.bytes';
     case 'INVALID_TRANSACTION_TIMEOUT':

@@ -251,37 +251,71 @@ describe('UnreadableTopics', () => {
     expect(unreadable.problem).toBeUndefined();
   });
 
-  it('are single partitions where their broker cannot read these', async () => {
+  it.each(['CORRUPT_MESSAGE', 'KAFKA_STORAGE_ERROR', 'UNKNOWN'])(
+    'are single partitions where their broker answers %s for these, and asked for behind all others',
+    async (type) => {
+      jest.spyOn(performance, 'now').mockImplementation(() => nowMs);
+      const unreadable = new UnreadableTopics();
+      const refusal = Object.assign(new Error('no'), { name: 'KafkaJSProtocolError', type });
+      let isDamaged = true;
+      /** Returns the partitions of each request that the broker has answered. */
+      const fetched = async (): Promise<string[]> => {
+        const answered: string[] = [];
+        const partitions = [{ partition: 0 }, { partition: 1 }];
+        await unreadable.fetchOthers(
+          ({ topics }) => {
+            const names = topics.flatMap(({ topic, partitions: asked }) =>
+              asked.map(({ partition }) => `${topic}/${partition}`),
+            );
+            if (isDamaged && names.includes('a/1')) return Promise.reject(refusal);
+            answered.push(names.join());
+            const responses = topics.map((of) => ({
+              topicName: of.topic,
+              partitions: of.partitions.map((each) => ({
+                ...{ ...each, highWatermark: '9', lastStableOffset: '9' },
+              })),
+            }));
+            return Promise.resolve({ responses });
+          },
+          {
+            maxWaitTime: 0,
+            topics: [
+              { topic: 'a', partitions },
+              { topic: 'b', partitions },
+            ],
+          },
+        );
+        return answered;
+      };
+      expect(await fetched()).toEqual(['a/0', 'b/0,b/1']);
+      expect(await fetched()).toEqual(['a/0,b/0,b/1']);
+      nowMs += 5000;
+      expect(await fetched()).toEqual(['a/0,b/0,b/1']);
+      expect(unreadable.problem).toContain('a/1 cannot be read');
+      isDamaged = false;
+      expect(await fetched()).toEqual(['a/0,b/0,b/1']);
+      nowMs += 5000;
+      expect(await fetched()).toEqual(['a/0,b/0,b/1', 'a/1']);
+      expect(unreadable.problem).toBeUndefined();
+      expect(await fetched()).toEqual(['a/0,a/1,b/0,b/1']);
+    },
+  );
+
+  it('stay so while their broker does not say whether it can read them', async () => {
+    jest.spyOn(performance, 'now').mockImplementation(() => nowMs);
     const unreadable = new UnreadableTopics();
-    const type = 'CORRUPT_MESSAGE';
+    const type = 'KAFKA_STORAGE_ERROR';
     const refusal = Object.assign(new Error('no'), { name: 'KafkaJSProtocolError', type });
-    const namesOf = (topics: readonly { topic: string; partitions: readonly object[] }[]) =>
-      topics.flatMap(({ topic, partitions }) =>
-        partitions.map((each) => `${topic}/${(each as { partition: number }).partition}`),
-      );
-    /** Returns the partitions of each request that the broker has answered. */
-    const fetched = async (): Promise<string[]> => {
-      const answered: string[] = [];
-      const partitions = [{ partition: 0 }, { partition: 1 }];
-      await unreadable.fetchOthers(
-        ({ topics }) => {
-          const names = namesOf(topics);
-          if (names.includes('a/1')) return Promise.reject(refusal);
-          answered.push(names.join());
-          return Promise.resolve({ responses: [] });
-        },
-        {
-          maxWaitTime: 0,
-          topics: [
-            { topic: 'a', partitions },
-            { topic: 'b', partitions },
-          ],
-        },
-      );
-      return answered;
+    const request = { maxWaitTime: 0, topics: [{ topic: 'a', partitions: [{ partition: 1 }] }] };
+    await unreadable.fetchOthers(() => Promise.reject(refusal), request);
+    let asked = 0;
+    const heldBack = (): Promise<{ responses: [] }> => {
+      asked += 1;
+      return Promise.resolve({ responses: [] });
     };
-    expect(await fetched()).toEqual(['a/0', 'b/0', 'b/1']);
-    expect(await fetched()).toEqual(['a/0,b/0,b/1']);
-    expect(unreadable.problem).toMatch(/holds a\/1 \(CORRUPT_MESSAGE\)$/);
+    nowMs += 5000;
+    for (let time = 0; time < 3; time += 1) await unreadable.fetchOthers(heldBack, request);
+    expect(asked).toBe(1);
+    expect(unreadable.problem).toContain('a/1 cannot be read');
   });
 });

@@ -154,7 +154,8 @@ const UNREADABLE = ['CORRUPT_MESSAGE', 'KAFKA_STORAGE_ERROR', 'UNKNOWN'];
  */
 export class UnreadableTopics {
   private readonly logger = new Logger('Consumer');
-  private readonly refused = new Map<string, { atMs: number; why: string }>();
+  /** By topic, or by topic and partition. */
+  private readonly refused = new Map<string, Refusal>();
   /** Topics that are not there, or may not be described, with why. */
   absent: ReadonlyMap<string, string> = new Map();
   /** The newest consumer's, which knows who leads the partitions. */
@@ -163,7 +164,9 @@ export class UnreadableTopics {
 
   /** Why some topics are not read, in words. Those that are not asked for any more are another process's. */
   get problem(): string | undefined {
-    const newest = [...this.refused.values()].filter(({ atMs }) => ageMs(atMs) < 2 * ASK_AGAIN_MS);
+    const newest = [...this.refused.values()].filter(
+      ({ askedMs }) => ageMs(askedMs) < 2 * ASK_AGAIN_MS,
+    );
     const whys = [
       ...newest.map(({ why }) => why),
       ...this.absent.values(),
@@ -195,57 +198,115 @@ export class UnreadableTopics {
     this.leaderless = leaderless;
   }
 
-  async fetchOthers(
-    fetch: (request: FetchRequest) => Promise<Fetched>,
-    request: FetchRequest,
-  ): Promise<Fetched> {
+  /** What is known to be unreadable is asked for behind all others, one at a time: it would fail their fetch. */
+  async fetchOthers(fetch: Fetch, request: FetchRequest): Promise<Fetched> {
     const { refused } = this;
-    const isDue = (name: string): boolean =>
-      ageMs(refused.get(name)?.atMs ?? -Infinity) >= ASK_AGAIN_MS;
-    const topics = request.topics
-      .filter(({ topic }) => isDue(topic))
-      .map((of) => ({
-        ...{ topic: of.topic, name: of.topic },
-        partitions: of.partitions.filter(({ partition }) => isDue(`${of.topic}/${partition}`)),
-      }))
-      .filter(({ partitions }) => partitions.length > 0);
-    const single = topics.flatMap(({ topic, partitions }) =>
-      partitions.map((each) => ({
-        ...{ topic, name: `${topic}/${each.partition}`, partitions: [each] },
-      })),
-    );
-    if (single.length === 0) {
-      await realDelayMs(request.maxWaitTime);
-      return { responses: [] };
+    if (refused.size === 0) return this.fetchApart(fetch, request);
+    const parts = partsOf(request.topics);
+    const refusalOf = ({ topic, partition: { partition } }: Part): Refusal | undefined =>
+      refused.get(topic) ?? refused.get(placeOf(topic, partition));
+    const others = parts.filter((part) => refusalOf(part) === undefined);
+    const due = parts.find((part) => ageMs(refusalOf(part)?.askedMs ?? Infinity) >= ASK_AGAIN_MS);
+    const asked = [others];
+    if (due !== undefined) {
+      const refusal = refusalOf(due);
+      asked.push(parts.filter((part) => refusalOf(part) === refusal));
+      // also where its answer takes longer than fetches are waited for
+      if (refusal !== undefined) refusal.askedMs = realNowMs();
+    } else if (others.length === 0) await realDelayMs(request.maxWaitTime);
+    return this.fetchEach(fetch, request, asked);
+  }
+
+  private async fetchEach(
+    fetch: Fetch,
+    request: FetchRequest,
+    asked: readonly (readonly Part[])[],
+  ): Promise<Fetched> {
+    const responses = [];
+    for (const parts of asked.filter(({ length }) => length > 0)) {
+      const maxWaitTime = asked[0] === parts ? request.maxWaitTime : 0;
+      const fetched = await this.fetchApart(fetch, {
+        ...request,
+        maxWaitTime,
+        topics: topicsOf(parts),
+      });
+      responses.push(...fetched.responses);
     }
+    return { responses };
+  }
+
+  private async fetchApart(fetch: Fetch, request: FetchRequest): Promise<Fetched> {
+    const { topics } = request;
     try {
-      const fetched = await fetch({ ...request, topics });
-      for (const { name } of [...topics, ...single]) refused.delete(name);
+      const fetched = await fetch(request);
+      if (this.refused.size > 0) this.accept(fetched);
       return fetched;
     } catch (error) {
       const answer = brokerAnswerOf(error) ?? '';
       if (answer !== NO_RIGHT && !UNREADABLE.includes(answer)) throw error;
-      const parts = answer === NO_RIGHT ? topics : single;
-      const [first] = parts;
-      if (first !== undefined && parts.length === 1) {
-        this.refuse(first.name, first.topic, error);
+      const each =
+        answer === NO_RIGHT
+          ? topics.map((topic) => partsOf([topic]))
+          : partsOf(topics).map((part) => [part]);
+      const [[first] = []] = each;
+      if (first === undefined || each.length === 1) {
+        if (first !== undefined) this.refuse(first, answer, error);
         return { responses: [] };
       }
-      // Kafka's answer does not name the one at fault.
-      const each: Fetched[] = [];
-      for (const part of parts) {
-        each.push(await this.fetchOthers(fetch, { ...request, maxWaitTime: 0, topics: [part] }));
-      }
-      return { responses: each.flatMap(({ responses }) => responses) };
+      // the answer does not name the one at fault, which is found by halves
+      const half = Math.ceil(each.length / 2);
+      const halves = [each.slice(0, half).flat(), each.slice(half).flat()];
+      return this.fetchEach(fetch, { ...request, maxWaitTime: 0 }, halves);
     }
   }
 
-  /** @param name of the topic, or with the one partition that is not read */
-  private refuse(name: string, topic: string, error: unknown): void {
-    const why = describeKafkaFailure(error, { right: 'Read', topics: [name] });
-    if (!this.refused.has(name)) this.logger.error({ msg: 'topic not read', topic, error: why });
-    this.refused.set(name, { atMs: realNowMs(), why });
+  /** An answer that the broker holds back names nothing, and says nothing. */
+  private accept({ responses }: Fetched): void {
+    for (const { topicName, partitions } of responses) {
+      this.refused.delete(topicName);
+      for (const { partition } of partitions) this.refused.delete(placeOf(topicName, partition));
+    }
   }
+
+  private refuse({ topic, partition: { partition } }: Part, answer: string, error: unknown): void {
+    const name = answer === NO_RIGHT ? topic : placeOf(topic, partition);
+    const why = describeKafkaFailure(error, { right: 'Read', topics: [name] });
+    // one that has been another process's is logged again
+    if (ageMs(this.refused.get(name)?.askedMs ?? -Infinity) >= 2 * ASK_AGAIN_MS) {
+      const place = answer === NO_RIGHT ? { topic } : { topic, partition };
+      this.logger.error({ msg: 'topic not read', ...place, error: why });
+    }
+    this.refused.set(name, { askedMs: realNowMs(), why });
+  }
+}
+
+interface Refusal {
+  /** Real milliseconds. */
+  askedMs: number;
+  why: string;
+}
+
+interface Part {
+  topic: string;
+  partition: FetchedTopic['partitions'][number];
+}
+
+function partsOf(topics: readonly FetchedTopic[]): Part[] {
+  return topics.flatMap(({ topic, partitions }) =>
+    partitions.map((partition) => ({ topic, partition })),
+  );
+}
+
+function topicsOf(parts: readonly Part[]): FetchedTopic[] {
+  const names = new Set(parts.map(({ topic }) => topic));
+  return [...names].map((topic) => {
+    const its = parts.filter((part) => part.topic === topic);
+    return { topic, partitions: its.map(({ partition }) => partition) };
+  });
+}
+
+function placeOf(topic: string, partition: number): string {
+  return `${topic}/${partition}`;
 }
 
 function ageMs(sinceMs: number): number {
