@@ -278,13 +278,16 @@ describe('a message of Protobuf', () => {
   });
 
   it('is refused with a descriptor that would take long to read, or is none', () => {
-    const { FileDescriptorProto } = descriptor;
-    const extension = { name: 'f', number: 1, label: 1, type: 9, extendee: '.M' };
-    const file = { messageType: [{ name: 'M', extension: Array(1001).fill(extension) }] };
-    const bytes = FileDescriptorProto.encode(FileDescriptorProto.fromObject(file)).finish();
-
-    expect(() => read(Buffer.from(bytes).toString('base64'), FIRST)).toThrow('more than');
+    expect(() => read(extensionsOf('M', 1001), FIRST)).toThrow('more than');
     expect(() => read('QUJD'.repeat(100), FIRST)).toThrow('it is no Protobuf schema');
+  });
+
+  it.each([
+    ['a descriptor', extensionsOf('M', 600)],
+    ['a text', `message M { ${'reserved 1; '.repeat(600)} }`],
+  ])('is refused with %s that has too many fields with those that it refers to', (_name, own) => {
+    expect(read(own, FIRST)).toEqual({});
+    expect(() => read(own, FIRST, extensionsOf('Other', 600))).toThrow('more than');
   });
 
   it('is read by a descriptor that refers to others', () => {
@@ -326,6 +329,17 @@ describe('a message of Protobuf', () => {
     );
   });
 });
+
+/** A descriptor of a message that declares so many extensions. */
+function extensionsOf(name: string, count: number): string {
+  const { FileDescriptorProto } = descriptor;
+  const extension = Array.from({ length: count }, (_, index) => ({
+    ...{ name: `f${index}`, number: index + 1, label: 1, type: 9, extendee: `.${name}` },
+  }));
+  const file = { messageType: [{ name, extension }] };
+  const bytes = FileDescriptorProto.encode(FileDescriptorProto.fromObject(file)).finish();
+  return Buffer.from(bytes).toString('base64');
+}
 
 function varint(value: number): number[] {
   return value < 0x80 ? [value] : [(value & 0x7f) | 0x80, ...varint(value >> 7)];

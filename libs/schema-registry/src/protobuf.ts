@@ -55,9 +55,11 @@ function readSchema(documents: readonly string[]): {
   const wellKnown = new Set<string>();
   let own: protobuf.NamespaceBase = root;
   try {
-    checkLength(documents.join('\n'));
+    let marks = checkLength(documents.join('\n'));
     for (const document of documents) {
-      const add = adderOf(document);
+      const { declared, add } = adderOf(document);
+      marks += declared;
+      if (marks > MAX_MARKS) throw new UnreadableError(TOO_LONG);
       const alone = add(new Root());
       own = alone.space;
       for (const name of alone.imports) wellKnown.add(name);
@@ -75,8 +77,12 @@ function readSchema(documents: readonly string[]): {
   return { own, root };
 }
 
-/** Adds what a document declares to a root; returns where, and what it imports. */
-type Adder = (root: protobuf.Root) => { space: protobuf.NamespaceBase; imports: readonly string[] };
+interface Adder {
+  /** How much a descriptor declares; 0 of a text, whose marks are counted. */
+  declared: number;
+  /** Adds it to a root; returns where, and what the document imports. */
+  add: (root: protobuf.Root) => { space: protobuf.NamespaceBase; imports: readonly string[] };
+}
 
 const BASE64 = /^[A-Za-z0-9+/]+={0,2}$/;
 
@@ -87,25 +93,24 @@ const BASE64 = /^[A-Za-z0-9+/]+={0,2}$/;
 function adderOf(document: string): Adder {
   const options = { keepCase: true };
   if (!BASE64.test(document.trim())) {
-    return (root) => {
+    const add: Adder['add'] = (root) => {
       const { package: name, imports = [] } = parse(document, root, options);
-      return {
-        space: name === undefined ? root : (root.lookup(name) as protobuf.NamespaceBase),
-        imports,
-      };
+      const space = name === undefined ? root : (root.lookup(name) as protobuf.NamespaceBase);
+      return { space, imports };
     };
+    return { declared: 0, add };
   }
   const bytes = Buffer.from(document, 'base64');
   const file = descriptor.FileDescriptorProto.decode(bytes) as IFileDescriptorProto;
-  if (countDeclared(file) > MAX_MARKS) throw new UnreadableError(TOO_LONG);
   const { messageType = [], enumType = [] } = file;
   const context = { ...options, edition: file.syntax === 'proto3' ? 'proto3' : 'proto2' };
-  return (root) => {
+  const add: Adder['add'] = (root) => {
     const space = file.package ? root.define(file.package) : root;
     for (const each of messageType) space.add(Type.fromDescriptor(each, context));
     for (const each of enumType) space.add(Enum.fromDescriptor(each, context));
     return { space, imports: (file.dependency ?? []) as string[] };
   };
+  return { declared: countDeclared(file), add };
 }
 
 /** Of all kinds of which protobufjs takes the longer the more there are. */
@@ -116,10 +121,14 @@ function countDeclared(within: IFileDescriptorProto & IDescriptorProto): number 
   return types.reduce((sum, each) => sum + countDeclared(each), own);
 }
 
-/** @throws UnreadableError for a schema that would take long to read */
-function checkLength(text: string): void {
-  const isShort = text.length <= MAX_CHARACTERS && (text.match(MARKS)?.length ?? 0) <= MAX_MARKS;
-  if (isShort && !hasManyTokens(text)) return;
+/**
+ * @returns its marks
+ * @throws UnreadableError for a schema that would take long to read
+ */
+function checkLength(text: string): number {
+  const marks = text.match(MARKS)?.length ?? 0;
+  const isShort = text.length <= MAX_CHARACTERS && marks <= MAX_MARKS;
+  if (isShort && !hasManyTokens(text)) return marks;
   throw new UnreadableError(TOO_LONG);
 }
 
