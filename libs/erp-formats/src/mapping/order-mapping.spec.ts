@@ -93,7 +93,7 @@ describe('a mapping', () => {
   });
 
   it.each(['2024-10-27', '2024-02-30T06:00:00', '27.10.2024 02:30:00', '9999-12-31T00:00:00'])(
-    'refuses what is no time without an offset: %s',
+    'refuses what is no such time, or too late: %s',
     async (at) => {
       const expression = `{"orderId": "77", "changedAt": "${at}", "status": "held", "operations": []}`;
 
