@@ -40,6 +40,10 @@ describe('the images', () => {
     const copies = images.match(/^COPY .*/gm) ?? [];
     expect(copies.length).toBeGreaterThan(3);
     expect(copies.filter((copy) => !copy.startsWith('COPY --from='))).toEqual([]);
-    expect(stages).toMatch(/chmod -R a\+rX dist docs healthcheck\.mjs package\.json$/m);
+    const built = [...images.matchAll(/^COPY --from=build (.+) \S+$/gm)].flatMap(([, from = '']) =>
+      from.split(' '),
+    );
+    const [, readable = ''] = /chmod -R a\+rX (.+)$/m.exec(stages) ?? [];
+    expect(readable.split(' ').map((name) => `/app/${name}`)).toEqual(built.toSorted());
   });
 });
