@@ -137,6 +137,17 @@ describe('DowntimeReasons', () => {
     expect(requests).toHaveLength(1);
   });
 
+  it('takes a start as far ahead of the clock as it may be, and rejects the next second', async () => {
+    const nowSeconds = clock.nowSeconds();
+    jest.spyOn(clock, 'nowSeconds').mockReturnValue(nowSeconds);
+    await handle(reason(nowSeconds + 120), reason(nowSeconds + 121));
+    expect(results).toMatchObject([
+      { kind: 'rejected', attempts: 0, rejection: { code: 'start-in-future' } },
+      { kind: 'applied' },
+    ]);
+    expect(requests).toHaveLength(1);
+  });
+
   it('rejects an end that lies further ahead than any shift without a call', async () => {
     const nowSeconds = clock.nowSeconds();
     // the plant's time goes on meanwhile
