@@ -60,8 +60,9 @@ export async function checkGroup(settings: BridgeSettings): Promise<Finding[]> {
     const { state, members } = await describeGroup(kafka, groupId);
     // a bridge makes the topics that it consumes before it joins its group
     if (members > 0 && topics.length === 0) {
-      const detail = `${groupId}: ${counted(members, 'member')}, and none of the topics that these settings consume exists`;
-      const remedy = 'set KAFKA_TOPIC_PREFIX and BRIDGE_FLOWS to those of the bridge that runs';
+      const detail = `${groupId}: ${counted(members, 'member')}, and none of the topics that a bridge with these settings consumes is to be seen`;
+      const remedy =
+        'set KAFKA_TOPIC_PREFIX and BRIDGE_FLOWS to those of the bridge that runs, or grant the right to Describe its topics';
       return [failure('consumer group', detail, remedy)];
     }
     const offsets = await groupOffsets(kafka, groupId, topics);

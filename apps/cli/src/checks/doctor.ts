@@ -128,7 +128,7 @@ async function checkBridge(url: string | undefined): Promise<Finding[]> {
       passed('bridge', `answers at ${bridge.url}`),
       ...Object.entries(details).map(([name, condition]) => conditionFinding(name, condition)),
       ...metricsFindings(await bridge.request('/metrics')),
-      ...ownerFindings(jsonOf(await bridge.request('/api/flows'))),
+      ...ownerFindings(await bridge.request('/api/flows').catch(() => undefined)),
     ];
   } catch (error) {
     const finding = error instanceof UnreachableError ? unreachable : failure;
@@ -159,10 +159,15 @@ function metricsFindings({ status, body }: BridgeAnswer): Finding[] {
 }
 
 /** Two processes that have a partition at once are of two groups, unless it has just moved. */
-function ownerFindings(flows: unknown): Finding[] {
-  // without the right token: the finding of metrics says so
-  if (!isListOf('name', 'processes')(flows)) return [];
+function ownerFindings(answer: BridgeAnswer | undefined): Finding[] {
+  // the token: the finding of metrics says so
+  if (answer?.status === 401) return [];
   const check = 'bridge partitions';
+  const flows = answer && jsonOf(answer);
+  if (!isListOf('name', 'processes')(flows)) {
+    const what = answer === undefined ? 'nothing' : `${answer.status}, and not with the flows`;
+    return [warning(check, `/api/flows answers with ${what}`, 'run doctor again')];
+  }
   const places = (flows as GroupFlow[])
     .flatMap(({ processes }) => processes)
     .flatMap(({ process, partitions }) =>
@@ -175,7 +180,7 @@ function ownerFindings(flows: unknown): Finding[] {
     const owner = owners.get(place) ?? process;
     if (owner !== process) {
       const remedy =
-        'if that lasts for 15 seconds, one has another KAFKA_GROUP_ID: stop it, or give it a KAFKA_TOPIC_PREFIX of its own';
+        'run doctor again in 30 seconds: if it still says so, one has another KAFKA_GROUP_ID: stop it, or give it a KAFKA_TOPIC_PREFIX of its own';
       return [warning(check, `${owner} and ${process} both have ${place}`, remedy)];
     }
     owners.set(place, process);
