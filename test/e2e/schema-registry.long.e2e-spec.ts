@@ -147,6 +147,8 @@ describe('input in the frame of a schema registry', () => {
   it('is applied where it is Protobuf by a descriptor, as the registry keeps it', async () => {
     const schema = { schemaType: 'PROTOBUF', schema: LIST_DESCRIPTOR };
     const id = await register('Descriptor-value', schema);
+    const kept = await fetch(`${registry.url}/schemas/ids/${id}`);
+    expect(await kept.json()).toMatchObject({ schema: LIST_DESCRIPTOR });
     const { root } = protobuf.parse(PROTO_LIST, { keepCase: true });
     root.addJSON(protobuf.common.get('google/protobuf/timestamp.proto')?.nested ?? {});
     const type = root.lookupType('erp.WorkOrderList');
