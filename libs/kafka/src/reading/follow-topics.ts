@@ -3,7 +3,7 @@ import { backOffMs } from '#libs/delivery';
 import { fetchedRecords } from '#libs/kafkajs-patches';
 import { describeKafkaFailure } from '../client/describe-kafka-failure.js';
 import type { Batch, Consumer, KafkaClient } from '../client/kafka-port.js';
-import { missingTopicsOf } from '../client/protocol-error.js';
+import { isMissingTopic, missingTopicsOf } from '../client/protocol-error.js';
 import { Completion, runReader } from './reader.js';
 import { type StoredRecord, toStoredRecord } from './stored-record.js';
 import { latestSpans, topicSpans } from './topics.js';
@@ -94,7 +94,9 @@ class FollowAttempt {
     } catch (error) {
       const missing = missingTopicsOf(error);
       for (const topic of missing) this.forget(topic);
-      const suspects = missing.length > 0 ? missing : topics;
+      // kafkajs reports what is wrong with the first topic that has something
+      const isForThem = missing.length > 0 && isMissingTopic(error);
+      const suspects = isForThem ? missing : topics;
       return describeKafkaFailure(error, { right: 'Read', topics: suspects });
     } finally {
       stopWatching?.();

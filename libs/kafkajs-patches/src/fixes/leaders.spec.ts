@@ -35,11 +35,14 @@ describe('metadata', () => {
     await expect(parse({ topicMetadata: [refused] })).rejects.toMatchObject({ type });
   });
 
-  it('name the topics that are missing where they are refused for that', async () => {
+  it.each([
+    ['UNKNOWN_TOPIC_OR_PARTITION', 0],
+    ['TOPIC_AUTHORIZATION_FAILED', TOPIC_AUTHORIZATION_FAILED],
+  ])('name the topics that are missing where they are refused for %s', async (type, code) => {
     const missing = { ...topic('b'), topicErrorCode: UNKNOWN_TOPIC_OR_PARTITION };
-    const refusal = { type: 'UNKNOWN_TOPIC_OR_PARTITION', missingTopics: ['b'] };
-    const answer = { topicMetadata: [topic('a', led(0)), missing] };
-    await expect(parse(answer)).rejects.toMatchObject(refusal);
+    const first = { ...topic('a', led(0)), topicErrorCode: code };
+    const refusal = { type, missingTopics: ['b'] };
+    await expect(parse({ topicMetadata: [first, missing] })).rejects.toMatchObject(refusal);
   });
 
   it.each([

@@ -40,7 +40,7 @@ export const isLeaderless = ({ leader }: Pick<PartitionMetadata, 'leader'>): boo
 
 /**
  * Takes an answer with partitions that nobody leads: kafkajs throws for one of them, and knows nothing of the others.
- * Where topics are missing, the error has their names as `missingTopics`.
+ * Where topics are missing, the error has their names as `missingTopics`, also where it is about another one.
  */
 export function withLeaderless(response: MetadataResponse): MetadataResponse {
   const parse = async (answer: Metadata): Promise<Metadata> => {
