@@ -145,18 +145,19 @@ class FollowAttempt {
     const { topic, partition } = batch;
     const key = keyOf(topic, partition);
     const fetched = fetchedRecords(batch);
-    // A topic that is created anew, or loses its end, between two fetches ends before what is known of the old one.
-    const highWatermark = Number(batch.highWatermark);
-    const from = this.positions.get(key) ?? 0;
-    if (highWatermark < Math.max(from, this.targets.get(key) ?? 0) && fetched.length > 0) {
-      // that of a new leader may be behind for a moment: then nothing is fetched from beyond it
-      if (highWatermark < from) this.positions.delete(key);
+    const [first] = fetched;
+    // A topic that is created anew, or loses its end, between two fetches ends before what is known of the old one: kafkajs
+    // goes back to its beginning, and it may be longer by then.
+    const hasGoneBack = first !== undefined && first.position < (this.positions.get(key) ?? 0);
+    // A new leader of the partition may know of an earlier end for a moment: it sends nothing from beyond it.
+    const isShort =
+      first !== undefined && Number(batch.highWatermark) < (this.targets.get(key) ?? 0);
+    if (hasGoneBack) this.positions.delete(key);
+    if (hasGoneBack || isShort) {
       this.ending.end(new Error(`${topic}/${partition} was created anew, or has lost its end`));
       return;
     }
-    const records = fetched
-      .filter(({ position }) => position >= from)
-      .map((record) => toStoredRecord(topic, partition, record));
+    const records = fetched.map((record) => toStoredRecord(topic, partition, record));
     if (this.ending.isOver) return;
     if (records.length > 0) this.options.onRecords(records);
     this.pass(topic, partition, Number(batch.lastOffset()) + 1);
