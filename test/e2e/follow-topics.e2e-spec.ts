@@ -15,6 +15,7 @@ import { testBrokers, TestKafka, uniqueTopicPrefix } from '../support/kafka.js';
 
 const FETCH = 1;
 const LIST_OFFSETS = 2;
+const MISSING = 'UNKNOWN_TOPIC_OR_PARTITION';
 
 const clientOf = (brokers: string[]): KafkaClient =>
   createKafka(loadKafkaSettings({ KAFKA_BROKERS: brokers.join(',') }));
@@ -40,22 +41,26 @@ describe('following topics', () => {
   const follow = (
     client: KafkaClient,
     topics: FollowedTopic[],
-  ): { read: string[]; states: FollowState[] } => {
+  ): { read: string[]; states: FollowState[]; problems: (string | null)[] } => {
     const stopping = new AbortController();
     const read: string[] = [];
     const states: FollowState[] = [];
+    const problems: (string | null)[] = [];
     const following = followTopics(client, topics, {
       signal: stopping.signal,
       onRecords: (records: readonly StoredRecord[]) => {
         read.push(...records.map(({ value }) => value?.toString() ?? ''));
       },
-      onState: (state) => states.push(state),
+      onState: (state, problem) => {
+        states.push(state);
+        problems.push(problem);
+      },
     });
     closers.push(async () => {
       stopping.abort();
       await following;
     });
-    return { read, states };
+    return { read, states, problems };
   };
 
   it('reads what is there, says that this was all, and goes on with committed records', async () => {
@@ -126,13 +131,17 @@ describe('following topics', () => {
       { topic, from: 'beginning' },
       { topic: other, from: 'beginning' },
     ];
-    const { read, states } = follow(kafka, followed);
+    const relay = await KafkaRelay.to(testBrokers()[0]!);
+    closers.push(() => relay.close());
+    const { read, states, problems } = follow(clientOf([relay.address]), followed);
     await eventually('all has been read', () => states.at(-1) === 'up');
     await plant.topics.delete('longer');
-    // the longer it is missing, the later it is looked for again
-    await eventually('it is missing', () => states.filter((state) => state === 'down').length > 3);
+    const isMissing = (problem: string | null) => problem?.endsWith(` of ${topic} (${MISSING})`);
+    await eventually('it is missing', () => problems.some(isMissing));
+    relay.cut();
     await createTopic('longer');
     await plant.send('longer', ...after.map((value) => ({ partition: 0, value })));
+    relay.restore();
     await eventually('the last record of the new topic', () => read.includes('7'));
     expect(read.filter((value) => value !== 'of the other')).toEqual([...before, ...after]);
     expect(read).toHaveLength(before.length + after.length + 1);
