@@ -20,7 +20,10 @@ export type FollowState = 'restoring' | 'up' | 'down';
 
 export interface FollowOptions {
   signal: AbortSignal;
-  /** Takes records of one partition, in order, each once. Must not throw. */
+  /**
+   * Takes records of one partition, in order, each once. They come again, from where the reading of the topic began,
+   * where a broker has said that the topic is missing, or the partition has become shorter. Must not throw.
+   */
   onRecords: (records: readonly StoredRecord[]) => void;
   onState: (state: FollowState, problem: string | null) => void;
   /** Everything before `next` of a partition has been handed over. Must not throw. */
@@ -122,10 +125,13 @@ class FollowAttempt {
     }
   }
 
-  /** A topic of that name which is there later is another one, and may soon be longer. */
+  /**
+   * A topic of that name which is there later may be another one, and longer by then. It may be the same one, too, which
+   * a broker that has just started did not know yet: rather all of it again than another one without its beginning.
+   */
   private forget(topic: string): void {
     for (const key of this.positions.keys()) {
-      if (key.startsWith(keyOf(topic, ''))) this.positions.delete(key);
+      if (key.startsWith(`${topic}/`)) this.positions.delete(key);
     }
   }
 
@@ -211,6 +217,6 @@ class FollowAttempt {
   }
 }
 
-function keyOf(topic: string, partition: number | ''): string {
+function keyOf(topic: string, partition: number): string {
   return `${topic}/${partition}`;
 }
