@@ -32,8 +32,7 @@ describe('a partition whose log is damaged on its broker', () => {
   });
 
   afterAll(async () => {
-    await plant.close();
-    await broker.kill();
+    await plant.close().finally(() => broker.kill());
   });
 
   const send = (topic: string, partition: number, messageId: string, body: object): Promise<void> =>
