@@ -345,6 +345,30 @@ describe('flows that are paused by hand, of two processes', () => {
     expect((await post(first, 'downtime-reasons/resume')).status).toBe(200);
   });
 
+  it('are not released by an earlier control that is read again together with the latest', async () => {
+    const control = (paused: boolean, by: string): string => {
+      const reason = paused ? 'an audit' : null;
+      return JSON.stringify({ paused, reason, by, since: plant.clock.nowSeconds() });
+    };
+    await post(first, 'downtime-reasons/pause', { reason: 'an audit', by: 'Ada' });
+    for (const each of [first, second]) await untilPaused(each, 'downtime-reasons');
+    // in one request they come in one fetch, and the last one shows that they have been read
+    await plant.kafka.send(
+      'machine-bridge.flow-controls.v1',
+      { partition: 3, key: 'downtime-reasons', value: control(false, 'Bob') },
+      { partition: 3, key: 'downtime-reasons', value: control(true, 'Ada') },
+      { partition: 3, key: 'work-orders', value: control(true, 'Ada') },
+    );
+    for (const each of [first, second]) {
+      await untilPaused(each, 'work-orders');
+      await untilPaused(each, 'downtime-reasons');
+      expect(bridge(each).output).not.toContain('Bob');
+    }
+    for (const flow of ['downtime-reasons', 'work-orders']) {
+      expect((await post(first, `${flow}/resume`)).status).toBe(200);
+    }
+  });
+
   it('poll no machine while states are paused, and miss none of their changes', async () => {
     await post(first, 'machine-states/pause', { reason: 'an audit', by: 'Ada' });
     for (const each of [first, second]) await untilPaused(each, 'machine-states');

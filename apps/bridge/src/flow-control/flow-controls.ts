@@ -130,21 +130,25 @@ export class FlowControls implements OnModuleDestroy {
   }
 
   private accept(records: readonly StoredRecord[]): void {
+    const before = new Map<Flow, boolean>();
     for (const { key, value, partition, offset } of records) {
       const flow = FLOWS.find((name) => name === key?.toString());
       const control = value === null ? undefined : parseControl(value);
-      if (flow !== undefined) this.apply(flow, partition, control);
+      if (flow !== undefined) {
+        if (!before.has(flow)) before.set(flow, this.pauseOf(flow) !== undefined);
+        this.apply(flow, partition, control);
+      }
       this.positions.set(partition, offset + 1);
     }
+    // only now: where the topic is read again, an earlier control must not let a paused flow go on
+    if (this.isRead) for (const [flow, wasPaused] of before) this.holdOrRelease(flow, wasPaused);
   }
 
   private apply(flow: Flow, partition: number, control: FlowControl | undefined): void {
     const { partition: lastOf = partition, since = 0 } = this.latest.get(flow) ?? {};
     if (lastOf !== partition && (control?.since ?? 0) < since) return;
-    const wasPaused = this.pauseOf(flow) !== undefined;
     if (control === undefined) this.latest.delete(flow);
     else this.latest.set(flow, { ...control, partition });
-    if (this.isRead) this.holdOrRelease(flow, wasPaused);
   }
 
   private holdOrRelease(flow: Flow, wasPaused: boolean): void {
