@@ -1,4 +1,5 @@
 import { jest } from '@jest/globals';
+import { Logger } from '@nestjs/common';
 import fc from 'fast-check';
 import { AssignerProtocol, type Cluster } from '#libs/kafkajs-patches';
 import {
@@ -317,5 +318,27 @@ describe('UnreadableTopics', () => {
     for (let time = 0; time < 3; time += 1) await unreadable.fetchOthers(heldBack, request);
     expect(asked).toBe(1);
     expect(unreadable.problem).toContain('a/1 cannot be read');
+  });
+
+  it('are logged once, and again where they have been those of another process for a while', async () => {
+    jest.spyOn(performance, 'now').mockImplementation(() => nowMs);
+    const log = jest.spyOn(Logger.prototype, 'error').mockImplementation(() => undefined);
+    const unreadable = new UnreadableTopics();
+    const type = 'CORRUPT_MESSAGE';
+    const refusal = Object.assign(new Error('no'), { name: 'KafkaJSProtocolError', type });
+    const request = { maxWaitTime: 0, topics: [{ topic: 'a', partitions: [{ partition: 1 }] }] };
+    const fetchAfter = async (ms: number): Promise<void> => {
+      nowMs += ms;
+      await unreadable.fetchOthers(() => Promise.reject(refusal), request);
+    };
+    await fetchAfter(0);
+    await fetchAfter(5000);
+    await fetchAfter(5000);
+    expect(log).toHaveBeenCalledTimes(1);
+    expect(log).toHaveBeenCalledWith(
+      expect.objectContaining({ msg: 'topic not read', topic: 'a', partition: 1 }),
+    );
+    await fetchAfter(10_000);
+    expect(log).toHaveBeenCalledTimes(2);
   });
 });

@@ -211,8 +211,12 @@ export class UnreadableTopics {
     if (due !== undefined) {
       const refusal = refusalOf(due);
       asked.push(parts.filter((part) => refusalOf(part) === refusal));
-      // also where its answer takes longer than fetches are waited for
-      if (refusal !== undefined) refusal.askedMs = realNowMs();
+      if (refusal !== undefined) {
+        // one that has been another process's meanwhile is logged again
+        refusal.isLogged = ageMs(refusal.askedMs) < 2 * ASK_AGAIN_MS;
+        // also where its answer takes longer than fetches are waited for
+        refusal.askedMs = realNowMs();
+      }
     } else if (others.length === 0) await realDelayMs(request.maxWaitTime);
     return this.fetchEach(fetch, request, asked);
   }
@@ -271,12 +275,11 @@ export class UnreadableTopics {
   private refuse({ topic, partition: { partition } }: Part, answer: string, error: unknown): void {
     const name = answer === NO_RIGHT ? topic : placeOf(topic, partition);
     const why = describeKafkaFailure(error, { right: 'Read', topics: [name] });
-    // one that has been another process's is logged again
-    if (ageMs(this.refused.get(name)?.askedMs ?? -Infinity) >= 2 * ASK_AGAIN_MS) {
+    if (this.refused.get(name)?.isLogged !== true) {
       const place = answer === NO_RIGHT ? { topic } : { topic, partition };
       this.logger.error({ msg: 'topic not read', ...place, error: why });
     }
-    this.refused.set(name, { askedMs: realNowMs(), why });
+    this.refused.set(name, { askedMs: realNowMs(), why, isLogged: true });
   }
 }
 
@@ -284,6 +287,7 @@ interface Refusal {
   /** Real milliseconds. */
   askedMs: number;
   why: string;
+  isLogged: boolean;
 }
 
 interface Part {
