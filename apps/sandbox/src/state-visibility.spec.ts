@@ -64,14 +64,18 @@ describe('states and classifications as time passes', () => {
     expect(await stateNow()).toEqual(own);
   });
 
-  it('forces from this moment on when no time is given', async () => {
-    await force({ state: 'OFF' });
-    const truth = await sandbox.control(
-      'GET',
-      `machines/${MACHINE}/timeline?from=${NOW}&to=${NOW + 600}`,
-    );
-    expect(truth.json).toEqual([{ startTime: NOW, endTime: NOW + 600, machineState: 'OFF' }]);
-  });
+  it.each([{}, { from: null, to: null }])(
+    'forces from this moment on when no time is given: %j',
+    async (times) => {
+      const truth = async (from: number, to: number) =>
+        (await sandbox.control('GET', `machines/${MACHINE}/timeline?from=${from}&to=${to}`)).json;
+      const past = await truth(NOW - 86_400, NOW);
+      await force({ state: 'OFF', ...times });
+      const forced = { startTime: NOW, endTime: NOW + 600, machineState: 'OFF' };
+      expect(await truth(NOW, NOW + 600)).toEqual([forced]);
+      expect(await truth(NOW - 86_400, NOW)).toEqual(past);
+    },
+  );
 
   it('lets the duration be off by at most one minute when asked to', async () => {
     const exact = (await stateNow()).durationInMinutes;

@@ -82,6 +82,17 @@ describe('the control API', () => {
       expect((await sandbox.service(...INFO)).status).toBe(200);
     });
 
+    it('takes a field that is null for one that is not given', async () => {
+      const nothing = { machineId: null, rate: null, drop: null, body: null, lagSeconds: null };
+      expect(await place({ ...nothing, status: 500 })).not.toHaveProperty('machineId');
+      expect((await sandbox.service(...INFO)).status).toBe(500);
+      const { json } = await sandbox.control('PUT', 'faults', [{ ...nothing, status: 502 }]);
+      expect(json).not.toMatchObject([{ machineId: null }]);
+      expect((await sandbox.service(...INFO)).status).toBe(502);
+      const answer = await sandbox.control('POST', 'faults', { status: null });
+      expect(answer.json).toMatchObject(refusal('is needed'));
+    });
+
     it('befalls a list of several machines that names its machine', async () => {
       const { id } = await place({ operation: '*', machineId: 'M-002', status: 500 });
       const put = (machineId: string) =>

@@ -27,6 +27,7 @@ export class FaultsController {
   /** Places a fault; the answer (201) carries its id. */
   @Post()
   add(@Body() request: FaultRequest): Fault {
+    leaveOutNulls([request]);
     refuseContradictions([request]);
     if (this.faults.isFull) throw new ConflictException('there are too many faults: remove some');
     return this.faults.placeFault(request);
@@ -38,6 +39,7 @@ export class FaultsController {
     @Body(new ParseArrayPipe({ ...CONTROL_VALIDATION, items: FaultRequest }))
     requests: FaultRequest[],
   ): Fault[] {
+    leaveOutNulls(requests);
     refuseContradictions(requests);
     if (requests.length > MOST_FAULTS)
       throw new ConflictException(`there may be ${MOST_FAULTS} faults at the most`);
@@ -54,6 +56,15 @@ export class FaultsController {
   @HttpCode(204)
   remove(@Param('id') id: string): void {
     if (!this.faults.removeFault(id)) throw new NotFoundException(`no fault ${id}`);
+  }
+}
+
+/** Many clients write null for a field that they do not give. */
+function leaveOutNulls(requests: readonly FaultRequest[]): void {
+  for (const request of requests) {
+    for (const [name, value] of Object.entries(request)) {
+      if (value === null) Reflect.deleteProperty(request, name);
+    }
   }
 }
 

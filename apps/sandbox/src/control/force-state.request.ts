@@ -16,7 +16,7 @@ export class ForceStateRequest {
   state!: MachineState | typeof NO_DATA | null;
 
   /** Epoch seconds; default now. */
-  @IsOptional() @IsInt() @Min(0) @Max(LATEST_EPOCH_SECONDS) from?: number;
+  @IsOptional() @IsInt() @Min(0) @Max(LATEST_EPOCH_SECONDS) from?: number | null;
   /** Epoch seconds; default for good. What is forced beyond it stays. */
-  @IsOptional() @IsInt() @Min(0) @Max(LATEST_EPOCH_SECONDS) to?: number;
+  @IsOptional() @IsInt() @Min(0) @Max(LATEST_EPOCH_SECONDS) to?: number | null;
 }

@@ -68,9 +68,12 @@ export class MachinesController {
   @HttpCode(200)
   forceState(
     @Param('machineId') machineId: string,
-    @Body() { state, from = this.clock.nowSeconds(), to = Infinity }: ForceStateRequest,
+    @Body() request: ForceStateRequest,
   ): MachineReport {
     const machine = this.lookup.getOr404(machineId);
+    const { state } = request;
+    // null is a time that is not given
+    const [from, to] = [request.from ?? this.clock.nowSeconds(), request.to ?? Infinity];
     if (to <= from) throw new BadRequestException('to must be later than from');
     const minutes = [Math.round(from / 60), Math.round(to / 60)] as const;
     if (state === null) machine.timeline.release(...minutes);
