@@ -148,6 +148,58 @@ describe("what the terminal's page shows", () => {
     await shown.open('#/wall');
   });
 
+  it.each([12, 60, 300])('is the whole name of each of %i machines on a wall', async (count) => {
+    const names = [
+      'Injection moulder 12 · Plant North',
+      'Bearbeitungszentrum Halle 3 Nord, Palettenwechsler 17',
+      'Donaudampfschifffahrtsgesellschaftskapitänskajüte',
+    ];
+    for (const times of [1, 2]) {
+      shown.terminal.plant = fakePlant(count);
+      const { tiles } = shown.terminal.plant;
+      tiles.forEach((tile, at) => (tile.displayName = `${names[at % 3]!} ${at}`));
+      const viewport = { width: times * WALL.width, height: times * WALL.height };
+      await shown.open('#/wall', { viewport, locale: 'de-DE' });
+      await shown.page
+        .locator('.tile-name')
+        .nth(count - 1)
+        .waitFor();
+      await screenshot(shown.page, `wall-names-${viewport.width}-${count}`);
+      const cut = await shown.page
+        .locator('.tile-name')
+        .evaluateAll((all) =>
+          all
+            .filter(
+              (it) => it.scrollWidth > it.clientWidth || it.scrollHeight > it.clientHeight + 1,
+            )
+            .map((it) => it.textContent),
+        );
+      expect(cut).toEqual([]);
+      if (times === 1) await shown.page.context().close();
+    }
+  });
+
+  it.each(['en-GB', 'de-DE'])('is within the filters of a phone (%s)', async (locale) => {
+    shown.terminal.plant = fakePlant(600);
+    await shown.open('#/wall', { locale });
+    for (const width of [320, 360, 390]) {
+      await shown.page.setViewportSize({ width, height: 740 });
+      await shown.page.locator('.tile').first().waitFor();
+      const outside = await shown.page.locator('.filters .chip').evaluateAll((all) =>
+        all
+          .filter((it) => {
+            const content = document.createRange();
+            content.selectNodeContents(it);
+            const [inner, outer] = [content, it].map((each) => each.getBoundingClientRect());
+            const padding = parseFloat(getComputedStyle(it).paddingRight);
+            return inner!.right > outer!.right - padding || inner!.left < outer!.left + padding;
+          })
+          .map((it) => it.textContent),
+      );
+      expect([width, outside]).toEqual([width, []]);
+    }
+  });
+
   it.each([
     ['a phone held sideways', { width: 568, height: 320 }],
     ['a tablet that shows all four times as large', { width: 320, height: 256 }],

@@ -259,6 +259,29 @@ describe("entries of the terminal's page", () => {
     expect(madeAt! - shown.terminal.plant.session.clock.epochSeconds).toBeLessThan(60);
   });
 
+  it('have the time of the plant, though the clock of the device is set back without a connection', async () => {
+    const { page, terminal } = shown;
+    await shown.untilReasonsKnown(NAME);
+    // the shell is kept once the service worker has it
+    await page.waitForFunction(() => navigator.serviceWorker.controller !== null);
+    await terminal.close();
+    await page.locator('[data-connection=bad]').waitFor();
+    await page.clock.setSystemTime((await page.evaluate(() => Date.now())) - 3600_000);
+    await page.clock.runFor(2_000);
+    await shown.giveReason(NAME, '13');
+    await page.clock.runFor(11_000);
+    for (const load of [() => Promise.resolve(), () => page.reload()]) {
+      await load();
+      await page.locator('.clock', { hasText: /14:0[78]/ }).waitFor();
+      await page.getByText(/1 not sent since 14:0[78]/).waitFor();
+    }
+    await page.getByText(/^The server cannot be reached. It was last heard at 14:0[78]/).waitFor();
+    await terminal.listen();
+    await shown.runUntil('it is sent', 1_000, () => terminal.posts.length > 0);
+    const { madeAt } = terminal.posts[0]![0]!;
+    expect(madeAt! - terminal.plant.session.clock.epochSeconds).toBeGreaterThanOrEqual(0);
+  });
+
   it('can be made soon, though the reasons could not be read at first', async () => {
     const { page, terminal } = shown;
     terminal.fails = (path) => path === '/api/reasons';

@@ -58,19 +58,24 @@ describe('who may use the terminal', () => {
   it('keeps a session for as long as it is used', async () => {
     const terminal = await start({ TERMINAL_TOKENS_FILE });
     await terminal.request('POST', '/api/session', { token: TOKEN });
-    const cookies = async (daysLater: number): Promise<string[]> => {
+    const cookies = async (
+      daysLater: number,
+      ...what: Parameters<typeof terminal.request>
+    ): Promise<string[]> => {
       const realNow = Date.now.bind(Date);
       const later = jest
         .spyOn(Date, 'now')
         .mockImplementation(() => realNow() + daysLater * DAY_MS);
-      const { status, headers } = await terminal.request('GET', '/api/session');
+      const { status, headers } = await terminal.request(...what);
       later.mockRestore();
       expect([daysLater, status]).toEqual([daysLater, 200]);
       return headers.getSetCookie();
     };
-    expect(await cookies(0)).toEqual([]);
-    expect(await cookies(29)).toEqual([expect.stringContaining('; Max-Age=2592000')]);
-    await cookies(58);
+    const renewed = [expect.stringContaining('; Max-Age=2592000')];
+    expect(await cookies(0, 'GET', '/api/session')).toEqual([]);
+    expect(await cookies(29, 'GET', '/api/session')).toEqual(renewed);
+    const registered = await cookies(58, 'PUT', '/api/session/operator', { operator: 'Anna' });
+    expect(registered).toEqual(renewed);
   });
 
   it('is still registered after a restart where no token is needed', async () => {

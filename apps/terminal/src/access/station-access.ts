@@ -183,7 +183,8 @@ export class StationAccess {
 
   private sendCookie(reply: FastifyReply, value: string, age: string): void {
     const cookie = `${this.cookie}=${value}; Path=/; HttpOnly; SameSite=Strict; ${age}`;
-    void reply.header('set-cookie', cookie);
+    // in place of one that the guard has renewed: of two with one name a proxy may leave either
+    void reply.removeHeader('set-cookie').header('set-cookie', cookie);
   }
 }
 

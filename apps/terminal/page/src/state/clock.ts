@@ -15,7 +15,8 @@ setInterval(() => {
   tick.value = nowMs();
 }, 1000);
 
-const plantClock = signal<(Session['clock'] & { readAtMs: number }) | null>(null);
+/** `readAtMs`: when the server said so, by the clock of the device as it is set now. */
+export const plantClock = signal<(Session['clock'] & { readAtMs: number }) | null>(null);
 
 /** @param readAtMs when the server said so */
 export function setPlantClock(clock: Session['clock'], readAtMs: number): void {
@@ -34,13 +35,17 @@ export const plantNow = computed(() => plantSeconds(tick.value));
 
 export const plantMinute = computed(() => Math.floor(plantNow.value / 60) * 60);
 
-/** Calls back when the device has slept or its clock was set, and the plant's time is not known any more. */
+/** Calls back when the device has slept or its clock was set, and the plant's time may not be known any more. */
 export function onClockJump(jumped: () => void): void {
   const offset = (): number => nowMs() - performance.now();
   let offsetMs = offset();
   tick.subscribe(() => {
-    if (Math.abs(offset() - offsetMs) < JUMP_MS) return;
-    offsetMs = offset();
+    const jumpMs = offset() - offsetMs;
+    if (Math.abs(jumpMs) < JUMP_MS) return;
+    offsetMs += jumpMs;
+    const known = plantClock.peek();
+    // no sleep sets a clock back: the plant's time goes on, also where no server can be asked for it
+    if (jumpMs < 0 && known) plantClock.value = { ...known, readAtMs: known.readAtMs + jumpMs };
     jumped();
   });
 }

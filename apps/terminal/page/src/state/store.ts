@@ -9,7 +9,7 @@ import { operatorAt } from '../model/outgoing.js';
 import { reasonName } from '../model/reason-choices.js';
 import { type Language, languageOf, STRINGS } from '../model/strings.js';
 import { compareTiles, distinctNames } from '../model/tiles.js';
-import { nowMs, plantMinute, plantSeconds, setPlantClock } from './clock.js';
+import { nowMs, plantClock, plantMinute, plantSeconds, setPlantClock } from './clock.js';
 
 const PREFIX = 'terminal.';
 const keptIn = (storage: () => Storage) => {
@@ -56,6 +56,7 @@ export const session = signal(parseSession(kept.get('session')));
 export const signInNeeded = signal<false | 'token' | 'proxy'>(false);
 const keptClock = session.peek()?.clock;
 if (keptClock) setPlantClock(keptClock, Number(kept.get('clockReadAtMs') ?? 0));
+effect(() => kept.set('clockReadAtMs', String(plantClock.value?.readAtMs ?? 0)));
 
 function parseSession(text: string | null): Session | null {
   try {
@@ -73,11 +74,9 @@ export function adoptSession(text: string | null): void {
 }
 
 export function setSession(received: Session): void {
-  const readAtMs = nowMs();
   kept.set('session', JSON.stringify(received));
-  kept.set('clockReadAtMs', String(readAtMs));
   batch(() => {
-    setPlantClock(received.clock, readAtMs);
+    setPlantClock(received.clock, nowMs());
     session.value = received;
     signInNeeded.value = false;
   });
@@ -98,12 +97,11 @@ export const connection = signal<{ state: 'connecting' | 'live' | 'offline'; sin
 
 /** Plant time at which the server was last heard, also before this page was loaded. */
 export function heardUntil(): number | null {
-  const realMs = Number(kept.get('heardAtMs') ?? 0);
-  return realMs === 0 ? null : plantSeconds(realMs);
+  return Number(kept.get('heardUntil')) || null;
 }
 
 export function heardNow(): void {
-  kept.set('heardAtMs', String(nowMs()));
+  kept.set('heardUntil', String(plantSeconds()));
 }
 
 export const factoryId = signal<string | null>(keptHere.get('factoryId') ?? kept.get('factoryId'));

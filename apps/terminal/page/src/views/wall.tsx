@@ -31,6 +31,8 @@ const MAX_TILES = 1000;
 const TILES_A_FRAME = 60;
 /** Fewer tiles are no larger: their letters are read from across the hall. */
 const FEWEST_ACROSS = 3.5;
+/** What two lines hold, of the widest letters that browsers have; a longer name has smaller ones. */
+const NAME_CHARACTERS = { usual: 28, long: 38 };
 /** What has room in a line of the narrowest tile, less where it says that there are more. */
 const ORDER_CHARACTERS = 24;
 
@@ -128,6 +130,11 @@ function Filters(): JSX.Element {
   );
 }
 
+function lengthOf({ length }: string): string {
+  const { usual, long } = NAME_CHARACTERS;
+  return length <= usual ? '' : length <= long ? 'long' : 'longest';
+}
+
 function TileItem({ machineId }: { machineId: string }): JSX.Element | null {
   const tile = tileOf(machineId)?.value;
   if (!tile) return null;
@@ -139,7 +146,7 @@ function TileItem({ machineId }: { machineId: string }): JSX.Element | null {
     <li class="tile-place">
       <a class={`tile ${look}`} href={hrefOf({ view: 'machine', machineId })}>
         <StateBlock look={look} />
-        <span class="tile-name">{tile.displayName}</span>
+        <span class={`tile-name ${lengthOf(tile.displayName)}`}>{tile.displayName}</span>
         <span class="tile-state">
           <b>{words.state[look]}</b>
           {isLost ? null : tile.startTime !== null && <Since startTime={tile.startTime} />}
