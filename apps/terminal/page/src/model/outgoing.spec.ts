@@ -122,6 +122,13 @@ describe('an entry on its way', () => {
     ]);
   });
 
+  it('is sent before one that was made later, though the clock of its device was set back between them', () => {
+    const earlier = { ...reason, id: 'earlier', madeAt: 700, sendAfterMs: 3_610_000 };
+    const correction = { ...reason, id: 'correction', madeAt: 720, sendAfterMs: 30_000 };
+    const sorted = [correction, earlier].sort(compareSending);
+    expect(sorted.map(({ id }) => id)).toEqual(['earlier', 'correction']);
+  });
+
   it('is forgotten a day after its final answer, and never before', () => {
     const day = 24 * 3600_000;
     expect(isForgotten({ ...reason, sendAfterMs: 0 }, 99 * day)).toBe(false);

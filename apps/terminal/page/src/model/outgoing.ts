@@ -144,12 +144,14 @@ export function unsent(
 }
 
 /**
- * The order in which entries are sent: as they were made; of those made together the open-ended last, because
- * the service ends an open-ended reason when a later one with an end arrives.
+ * The order in which entries are sent: as they were made, by the plant's time, for the device's may be set back
+ * between a reason and its correction; of those made together the open-ended last, because the service ends an
+ * open-ended reason when a later one with an end arrives.
  */
 export function compareSending(a: Outgoing, b: Outgoing): number {
   const isOpen = ({ endTime }: Outgoing): number => (endTime === null ? 1 : 0);
-  return a.sendAfterMs - b.sendAfterMs || isOpen(a) - isOpen(b) || a.startTime - b.startTime;
+  const byMaking = a.madeAt - b.madeAt || a.sendAfterMs - b.sendAfterMs;
+  return byMaking || isOpen(a) - isOpen(b) || a.startTime - b.startTime;
 }
 
 /** Final entries older than this are forgotten; all others are kept for as long as it takes. */
