@@ -99,7 +99,8 @@ describe('what ingest takes at most', () => {
         codes.push(...(await Promise.all(Array.from({ length: count }, () => post()))));
       }
       expect(codes).toEqual(Array<string>(MAX_BODIES + 1).fill('kafka-away'));
-      expect(await post()).toBe('busy');
+      // a connection that a busy machine takes for lost may have refused some before they were under way
+      await eventually('no more are taken', async () => (await post()) === 'busy');
       relay.release();
       await eventually('it takes requests', async () => (await post(list)) === 202);
     } finally {
