@@ -21,7 +21,7 @@ import type {
 } from './document/order-format.js';
 import { placed } from './document/checked-message.js';
 import { readContent } from './document/read-content.js';
-import { type DocumentElement, onlyElement } from './xml/document-element.js';
+import { type DocumentElement, elementName, onlyElement } from './xml/document-element.js';
 import { b2mml } from './b2mml/b2mml.format.js';
 import { canonical } from './canonical/canonical.format.js';
 import { dynamics } from './dynamics/dynamics.format.js';
@@ -122,7 +122,7 @@ export function readOrderDocument(
   document: OrderDocument,
   { timeZone }: OrderDocumentOptions,
 ): Parsed<OrderMessage[]> {
-  const content = readContent(document, NAMED_TYPES);
+  const content = readContent(document, NAMED_TYPES, elementName);
   if (!content.ok) return content;
   const { root } = content.value;
   const unwrapped = root === undefined ? content.value : { root: unwrapSoap(root) };

@@ -10,25 +10,29 @@ import {
 } from '#libs/contracts';
 
 import type { DocumentContent, OrderDocument } from './order-format.js';
-import { decodeXml, readXml, utf16Of } from '../xml/read-xml.js';
+import { decodeXml, type NameOf, readXml, utf16Of } from '../xml/read-xml.js';
 
 const UNSPECIFIC = new Set([null, '', 'text/plain', 'application/octet-stream']);
 
 /**
  * Bytes to XML or JSON: by the content type or, where that says neither, by the first byte that is no blank. `known`
  * are content types that say neither but name a format.
+ *
+ * @param nameOf of elements of XML, as of {@link readXml}
  */
 export function readContent(
   { contentType, body }: OrderDocument,
   known: ReadonlySet<string>,
+  nameOf?: NameOf,
 ): Parsed<DocumentContent> {
+  const readXmlBody = () => readXmlContent(body, charsetOf(contentType), nameOf);
   const type = mediaType(contentType);
   if (isJsonType(type)) return readJsonContent(body);
-  if (isXmlType(type)) return readXmlContent(body, charsetOf(contentType));
+  if (isXmlType(type)) return readXmlBody();
   if (!UNSPECIFIC.has(type) && !known.has(type ?? '')) {
     return rejected('invalid-message', `content type ${type ?? ''} is not read`);
   }
-  return looksLikeXml(body) ? readXmlContent(body, charsetOf(contentType)) : readJsonContent(body);
+  return looksLikeXml(body) ? readXmlBody() : readJsonContent(body);
 }
 
 function readJsonContent(body: Buffer): Parsed<DocumentContent> {
@@ -36,8 +40,12 @@ function readJsonContent(body: Buffer): Parsed<DocumentContent> {
   return json.ok ? parsed({ json: json.value }) : json;
 }
 
-function readXmlContent(body: Buffer, charset: string | undefined): Parsed<DocumentContent> {
-  const root = readXml(body, charset);
+function readXmlContent(
+  body: Buffer,
+  charset: string | undefined,
+  nameOf: NameOf | undefined,
+): Parsed<DocumentContent> {
+  const root = readXml(body, charset, nameOf);
   return root.ok ? parsed({ root: root.value }) : root;
 }
 

@@ -122,6 +122,16 @@ describe('a mapping', () => {
     });
   });
 
+  it('sees the elements of XML by the names that they have there, also where B2MML calls them otherwise in another release', async () => {
+    const segment = '<SegmentRequirement><ID>10</ID><SegmentRequirementChild><ID>11</ID>';
+    const xml = `<WorkSchedule>${segment}</SegmentRequirementChild></SegmentRequirement></WorkSchedule>`;
+    const id = 'WorkSchedule.SegmentRequirement.SegmentRequirementChild.ID';
+    const expression = `{"orderId": ${id}, "changedAt": 1, "status": "planned", "operations": []}`;
+    expect(await read(expression, xml, 'application/xml')).toMatchObject({
+      value: [{ order: { orderId: '11' } }],
+    });
+  });
+
   it.each([
     ['that is no JSON', EXPRESSION, '{', 'invalid-json'],
     ['of which it makes nothing', 'jobs', {}, 'mapping acme: the expression yields nothing'],

@@ -1,6 +1,6 @@
 import { SaxesParser, type SaxesTagPlain } from 'saxes';
 import { MAX_BODY_BYTES, parsed, type Parsed, rejected, type RejectionCode } from '#libs/contracts';
-import { type DocumentElement, elementName } from './document-element.js';
+import type { DocumentElement } from './document-element.js';
 
 /**
  * Reads a document without a document type: no entity but the five of the language, no file, no network.
@@ -8,20 +8,29 @@ import { type DocumentElement, elementName } from './document-element.js';
  * 64 levels, what is not well-formed). They name the place, never the content.
  *
  * @param charset of its content type: how it is encoded where it does not say so itself
+ * @param nameOf the name of an element by the one that is written, without its prefix
  */
-export function readXml(body: Buffer, charset?: string): Parsed<DocumentElement> {
+export function readXml(
+  body: Buffer,
+  charset?: string,
+  nameOf: NameOf = asWritten,
+): Parsed<DocumentElement> {
   if (body.length > MAX_BODY_BYTES) {
     return rejected('too-large', `the body has ${body.length} bytes, more than ${MAX_BODY_BYTES}`);
   }
   const text = decodeXml(body, charset);
   if (!text.ok) return text;
   try {
-    return parsed(buildElements(text.value));
+    return parsed(buildElements(text.value, nameOf));
   } catch (error) {
     if (error instanceof XmlFault) return rejected(error.code, error.message);
     throw error;
   }
 }
+
+export type NameOf = (written: string) => string;
+
+const asWritten: NameOf = (written) => written;
 
 const MAX_DEPTH = 64;
 /** A megabyte of the densest real documents has a quarter of it. */
@@ -47,9 +56,9 @@ interface OpenElement {
 }
 
 /** The root of a well-formed document. Throws {@link XmlFault}. */
-function buildElements(xml: string): DocumentElement {
+function buildElements(xml: string, nameOf: NameOf): DocumentElement {
   const parser = new SaxesParser({ xmlns: false });
-  const parts = new ElementBuilder();
+  const parts = new ElementBuilder(nameOf);
   // the parser's own words quote the document
   parser.on('error', () => {
     throw new XmlFault(`the XML is not well-formed at ${placeOf(parser)}`);
@@ -72,6 +81,8 @@ class ElementBuilder {
   private depth = 0;
   private count = 0;
 
+  constructor(private readonly nameOf: NameOf) {}
+
   open(tag: SaxesTagPlain, parser: SaxesParser<{ xmlns: false }>): void {
     this.depth += 1;
     this.count += 1;
@@ -82,7 +93,7 @@ class ElementBuilder {
       throw new XmlFault(`the XML has more than ${MAX_ELEMENTS} elements`, 'too-large');
     }
     const parent = this.current;
-    const name = elementName(tag.name.slice(tag.name.indexOf(':') + 1));
+    const name = this.nameOf(tag.name.slice(tag.name.indexOf(':') + 1));
     const element = { name, parent, children: [], text: '', attributes: tag.attributes };
     if (parent === null) this.root = element;
     else parent.children.push(element);
