@@ -76,6 +76,17 @@ describe('the settings of OpenTelemetry', () => {
   });
 
   it.each([
+    [{}, 'bridge-south'],
+    [{ OTEL_SERVICE_NAME: 'bridge-north' }, 'bridge-north'],
+  ])(
+    'take the name of the service from its resource, and before that with %o',
+    (given, serviceName) => {
+      const resource = { OTEL_RESOURCE_ATTRIBUTES: 'service.name=bridge-south' };
+      expect(load({ ...ENDPOINT, ...resource, ...given }).tracing).toMatchObject({ serviceName });
+    },
+  );
+
+  it.each([
     ['always_on', '0.5', { ratio: 1, isParentBased: false }],
     ['always_off', undefined, { ratio: 0, isParentBased: false }],
     ['traceidratio', '0.5', { ratio: 0.5, isParentBased: false }],

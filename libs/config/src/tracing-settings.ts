@@ -53,6 +53,10 @@ export function readTracingSettings(
   const isDisabled = otel.oneOf('OTEL_SDK_DISABLED', ['false', 'true']) === 'true';
   const isNone = otel.oneOf('OTEL_TRACES_EXPORTER', ['otlp', 'none']) === 'none';
   const [endpoint, url] = otel.url();
+  const resourceAttributes = otel.pairs(
+    'OTEL_RESOURCE_ATTRIBUTES',
+    env.optional('OTEL_RESOURCE_ATTRIBUTES'),
+  );
   const settings = {
     exporter: {
       url: url ?? '',
@@ -63,11 +67,11 @@ export function readTracingSettings(
       timeoutMs: otel.integer(otel.ofTraces('TIMEOUT'), 10_000, LONGEST_DELAY_MS),
       isCompressed: otel.oneOf(otel.ofTraces('COMPRESSION'), ['none', 'gzip']) === 'gzip',
     },
-    serviceName: env.text('OTEL_SERVICE_NAME', 'machine-bridge'),
-    resourceAttributes: otel.pairs(
-      'OTEL_RESOURCE_ATTRIBUTES',
-      env.optional('OTEL_RESOURCE_ATTRIBUTES'),
+    serviceName: env.text(
+      'OTEL_SERVICE_NAME',
+      resourceAttributes['service.name'] ?? 'machine-bridge',
     ),
+    resourceAttributes,
     sampler: otel.sampler(),
     queue: {
       maxSpans: otel.integer('OTEL_BSP_MAX_QUEUE_SIZE', 2048, MOST_SPANS),
