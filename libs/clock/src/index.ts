@@ -8,6 +8,7 @@ export {
   realDelayMs,
   realEpochMs,
   realNowMs,
+  WakeTimer,
   withDeadline,
 } from './real-time.js';
 export { type Shift, ShiftCalendar } from './shift-calendar.js';

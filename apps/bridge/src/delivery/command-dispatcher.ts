@@ -1,5 +1,5 @@
 import { Logger } from '@nestjs/common';
-import { realNowMs } from '#libs/clock';
+import { realNowMs, WakeTimer } from '#libs/clock';
 import { backOffMs } from '#libs/delivery';
 import {
   type Admission,
@@ -14,7 +14,6 @@ import { FlowStatus } from './flow-status.js';
 import { CommandLanes, CommandWaiters } from './command-lanes.js';
 import { ServiceCaller } from './service-caller.js';
 import { RETRY_BACK_OFF } from './verdict.js';
-import { WakeTimer } from './wake-timer.js';
 
 /** Calls that began together end within a few milliseconds: without the wait, a batch once split would stay split. */
 const REUNION_MS = 5;

@@ -31,4 +31,3 @@ export { Breaker } from './flow-status.js';
 export { type LaneEntry, LaneQueue } from './lane-queue.js';
 export type { RecentOutcome } from './recent-outcomes.js';
 export { RETRY_BACK_OFF, type RetryCause } from './verdict.js';
-export { WakeTimer } from './wake-timer.js';

@@ -1,5 +1,5 @@
 import { Logger } from '@nestjs/common';
-import { type Clock, realNowMs } from '#libs/clock';
+import { type Clock, realNowMs, WakeTimer } from '#libs/clock';
 import type { BridgeSettings } from '#libs/config';
 import { type OrderMessage, printable, type RejectionCode } from '#libs/contracts';
 import { backOffMs } from '#libs/delivery';
@@ -18,7 +18,6 @@ import {
   type RejectedResult,
   RETRY_BACK_OFF,
   type RetryCause,
-  WakeTimer,
 } from '../../delivery/index.js';
 import type { FlowHold } from '../../flow-control/index.js';
 import type { OrderRequest } from '../orders/order-queues.js';
