@@ -42,9 +42,13 @@ export {
 export { KeyedState, type KeyedStateTopic } from './keyed-state/keyed-state-topic.js';
 export { type DeadLetterReason, DeadLetters } from './producer/dead-letters.js';
 export { IdempotentProducer } from './producer/idempotent-producer.js';
-export { type OutboundRecord, RecordRefusedError, refusalOf } from './producer/outbound-record.js';
-export { partitionOf } from './producer/partition-of.js';
-export { byteLength } from './producer/record-batches.js';
+export {
+  byteLength,
+  type OutboundRecord,
+  partitionOf,
+  RecordRefusedError,
+  refusalOf,
+} from './producer/outbound-record.js';
 export { TransactionalWriter } from './producer/transactional-writer.js';
 export { type FollowedTopic, type FollowState, followTopics } from './reading/follow-topics.js';
 export { readRecords, readSpans } from './reading/read-spans.js';

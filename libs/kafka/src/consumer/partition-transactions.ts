@@ -5,8 +5,9 @@ import { backOffMs } from '#libs/delivery';
 import { ConsecutiveFailures } from '../client/consecutive-failures.js';
 import { describeKafkaFailure } from '../client/describe-kafka-failure.js';
 import type { KafkaClient } from '../client/kafka-port.js';
-import { byteLength, MAX_BATCH_BYTES } from '../producer/record-batches.js';
 import {
+  byteLength,
+  MAX_BATCH_BYTES,
   type OutboundRecord,
   type RecordRefusedError,
   refusalOf,

@@ -1,10 +1,11 @@
-import type { OutboundRecord, RecordRefusedError } from '../producer/outbound-record.js';
 import {
   byteLength,
   MAX_BATCH_BYTES,
   MAX_RECORD_BYTES,
   mustCompress,
-} from '../producer/record-batches.js';
+  type OutboundRecord,
+  type RecordRefusedError,
+} from '../producer/outbound-record.js';
 import type { CommitPosition } from './offset-metadata.js';
 import type { PartitionProgress } from './partition-progress.js';
 

@@ -2,7 +2,7 @@ import { jest } from '@jest/globals';
 import fc from 'fast-check';
 import type { KafkaMessage } from '#libs/kafkajs-patches';
 import type { OutboundRecord } from '../producer/outbound-record.js';
-import { partitionOf } from '../producer/partition-of.js';
+import { partitionOf } from '../producer/outbound-record.js';
 import { Repartition, Restore, TopicGrownError } from './restore.js';
 
 const never = new AbortController().signal;

@@ -1,8 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { abortable } from '#libs/clock';
 import type { KafkaMessage } from '../client/kafka-port.js';
-import type { OutboundRecord } from '../producer/outbound-record.js';
-import { partitionOf } from '../producer/partition-of.js';
+import { type OutboundRecord, partitionOf } from '../producer/outbound-record.js';
 import { Completion, SilenceWatch } from '../reading/reader.js';
 
 /** Begins the keys of records about a partition. No machine or order is called this: ids hold no control characters. */

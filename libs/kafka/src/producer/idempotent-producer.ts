@@ -7,8 +7,6 @@ import { describeKafkaFailure } from '../client/describe-kafka-failure.js';
 import type { KafkaClient, Producer } from '../client/kafka-port.js';
 import { brokerAnswerOf } from '../client/protocol-error.js';
 import type { RecordPlace } from '../reading/stored-record.js';
-import { type OutboundRecord, type RecordRefusedError, refusalOf } from './outbound-record.js';
-import { partitionByKey } from './partition-of.js';
 import {
   assertSendable,
   batchesOf,
@@ -16,8 +14,12 @@ import {
   compressionOf,
   MAX_BATCH_BYTES,
   mustCompress,
+  type OutboundRecord,
+  partitionByKey,
+  type RecordRefusedError,
+  refusalOf,
   toTopicMessages,
-} from './record-batches.js';
+} from './outbound-record.js';
 
 const BACK_OFF = { baseMs: 100, capMs: 2000 };
 const DISCONNECT_DEADLINE_MS = 2000;

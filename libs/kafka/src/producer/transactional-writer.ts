@@ -7,15 +7,15 @@ import type {
   Transaction,
 } from '../client/kafka-port.js';
 import type { RecordPlace } from '../reading/stored-record.js';
-import type { OutboundRecord } from './outbound-record.js';
-import { partitionByKey } from './partition-of.js';
 import {
   assertSendable,
   batchesOf,
   compressionOf,
   MAX_BATCH_BYTES,
+  type OutboundRecord,
+  partitionByKey,
   toTopicMessages,
-} from './record-batches.js';
+} from './outbound-record.js';
 
 const FINISH_DEADLINE_MS = 800;
 const DISCONNECT_DEADLINE_MS = 2000;
