@@ -4,7 +4,6 @@ import {
   type CommandEnd,
   type CommandWaiter,
   type DispatcherOptions,
-  type Precede,
   type Precedence,
   resultFor,
 } from './command.js';
@@ -23,19 +22,18 @@ const SUPERSEDED: CommandEnd = {
  */
 export class CommandLanes<P> {
   readonly queue: LaneQueue<Command<P>>;
-  private readonly precedence: Precede<P> | undefined;
 
   constructor(
-    { limits, sizeOf, precedence }: Pick<DispatcherOptions<P>, 'limits' | 'sizeOf' | 'precedence'>,
+    private readonly options: Pick<DispatcherOptions<P>, 'limits' | 'sizeOf' | 'precedence'>,
     private readonly waiters: CommandWaiters,
   ) {
+    const { limits, sizeOf } = options;
     this.queue = new LaneQueue(limits, sizeOf && (({ payload }) => sizeOf(payload)));
-    this.precedence = precedence;
   }
 
   enqueueCommand(command: Command<P>): void {
     for (const waiter of command.waiters) this.waiters.add(waiter);
-    if (this.precedence === undefined) {
+    if (this.options.precedence === undefined) {
       this.queue.enqueue(command);
       return;
     }
@@ -56,7 +54,7 @@ export class CommandLanes<P> {
       return;
     }
     this.queue.putBack(command, quality, notBeforeMs);
-    if (this.precedence === undefined) return;
+    if (this.options.precedence === undefined) return;
     const { machineId } = command;
     const waiting = this.queue.waitingOf(machineId);
     this.queue.replaceAll(
@@ -95,7 +93,8 @@ export class CommandLanes<P> {
     const older = waiting.at(-1);
     if (older === undefined) return [newest];
     const isCalled = this.queue.isInFlight(newest.machineId);
-    const precedence = this.precedence?.(older.payload, newest.payload, isCalled) ?? 'newer';
+    const precedence =
+      this.options.precedence?.(older.payload, newest.payload, isCalled) ?? 'newer';
     if (precedence === 'apart') return [...waiting, newest];
     const kept = this.replace(older, newest, precedence);
     return kept === older ? waiting : this.standing(waiting.slice(0, -1), kept);

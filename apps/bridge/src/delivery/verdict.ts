@@ -33,11 +33,7 @@ const NOT_FOR_MACHINE: Rejected = {
 };
 
 /** `attempt` counts from 1. */
-export function classifyAnswer(
-  answer: ServiceAnswer,
-  attempt: number,
-  random: () => number = Math.random,
-): Verdict {
+export function classifyAnswer(answer: ServiceAnswer, attempt: number): Verdict {
   switch (answer.kind) {
     case 'data':
     case 'noData':
@@ -45,24 +41,18 @@ export function classifyAnswer(
     case 'rejected':
       return answer;
     case 'retry':
-      return retry('service', answer.error.message, attempt, answer.afterMs ?? 0, random);
+      return retry('service', answer.error.message, attempt, answer.afterMs ?? 0);
     case 'unauthorised':
       if (answer.status === FORBIDDEN) return NOT_FOR_MACHINE;
-      return retry('token-refused', describeUnauthorised(answer), attempt, 0, random);
+      return retry('token-refused', describeUnauthorised(answer), attempt);
     default:
       return answer satisfies never;
   }
 }
 
 /** `Retry-After` is the floor of the wait, never shortened by jitter. */
-function retry(
-  cause: RetryCause,
-  why: string,
-  attempt: number,
-  retryAfterMs = 0,
-  random = Math.random,
-): Verdict {
-  const waitMs = Math.max(backOffMs(attempt, RETRY_BACK_OFF, random), retryAfterMs);
+function retry(cause: RetryCause, why: string, attempt: number, retryAfterMs = 0): Verdict {
+  const waitMs = Math.max(backOffMs(attempt, RETRY_BACK_OFF), retryAfterMs);
   return { kind: 'retry', waitMs, retryAfterMs, why, cause };
 }
 

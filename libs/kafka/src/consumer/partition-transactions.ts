@@ -14,7 +14,7 @@ import {
 } from '../producer/outbound-record.js';
 import { TransactionalWriter } from '../producer/transactional-writer.js';
 import type { CommittedOffsets, CommittedProgress } from './committed-offsets.js';
-import { type CommitPosition, formatOffsetMetadata } from './offset-metadata.js';
+import { formatOffsetMetadata } from './offset-metadata.js';
 import type { PartitionProgress } from './partition-progress.js';
 import { PendingEntries, topicsOf, type TransactionEntry } from './pending-entries.js';
 import type { TopicHealth } from './topic-health.js';
@@ -238,7 +238,18 @@ export class PartitionTransactions {
     this.options.interval.transactionBegins(this, this.lastMs);
     this.uncertain = { id, entries };
     try {
-      await this.write(writer, id, entries, place);
+      const { topic, partition, maxBatchBytes } = this;
+      const records = entries.flatMap((entry) => entry.records);
+      const isCompressed = entries.some((entry) => entry.isCompressed);
+      const commit = place && {
+        groupId: this.options.groupId,
+        offset: {
+          ...{ topic, partition, offset: String(place.offset) },
+          metadata: formatOffsetMetadata(id, place),
+        },
+      };
+      const written = writer.writeTransaction(records, { isCompressed, commit, maxBatchBytes });
+      await abortable(written, this.closing.signal);
     } catch (error) {
       return this.failed(id, entries, error);
     }
@@ -250,28 +261,6 @@ export class PartitionTransactions {
     }
     this.committed(entries);
     return true;
-  }
-
-  private async write(
-    writer: TransactionalWriter,
-    id: string,
-    entries: readonly TransactionEntry[],
-    place: CommitPosition | undefined,
-  ): Promise<void> {
-    const { topic, partition } = this;
-    const { groupId } = this.options;
-    const records = entries.flatMap((entry) => entry.records);
-    const isCompressed = entries.some((entry) => entry.isCompressed);
-    const commit = place && {
-      groupId,
-      offset: {
-        ...{ topic, partition, offset: String(place.offset) },
-        metadata: formatOffsetMetadata(id, place),
-      },
-    };
-    const { maxBatchBytes } = this;
-    const written = writer.writeTransaction(records, { isCompressed, commit, maxBatchBytes });
-    await abortable(written, this.closing.signal);
   }
 
   private committed(entries: readonly TransactionEntry[]): void {

@@ -213,7 +213,7 @@ describe('the grouping of messages by partition', () => {
     expect(groupByKafkajs).not.toBe(groupMessages);
     const messages = fc.array(fc.record({ hash: fc.nat({ max: 7 }), value: fc.string() }));
     fc.assert(
-      fc.property(messages, fc.nat({ max: 2 }), (hashed, partitions) => {
+      fc.property(messages, fc.integer({ min: 1, max: 2 }), (hashed, partitions) => {
         const given = hashed.map((each) => ({ ...each, partition: each.hash % partitions }));
         const sharing = {
           topic: 'a-topic',

@@ -255,7 +255,6 @@ export interface Sharing<M> {
 export function groupMessages<M>(sharing: Sharing<M>): Record<number, M[]> {
   const { topic, partitionMetadata, messages, partitioner } = sharing;
   const groups: Record<number, M[]> = {};
-  if (partitionMetadata.length === 0) return groups;
   for (const message of messages) {
     const { partition = partitioner({ topic, partitionMetadata, message }) } = message as Placed;
     if (partition >= partitionMetadata.length) {

@@ -6,7 +6,7 @@ import { openMessage, parseWorkOrderLists, refuseIssuedAhead, TOPICS } from '#li
 import { handleEach, type InboundMessage } from '#libs/kafka';
 import { CommandOutcomes, type InboundTarget, rejection } from '../../delivery/index.js';
 import { BRIDGE_SETTINGS } from '../../platform/index.js';
-import { type ListToSet, WorkOrderLists } from './work-order-lists.js';
+import { WorkOrderLists } from './work-order-lists.js';
 
 /** `erp.work-order-lists.v1`: replacement lists, each machine's as a whole. */
 @Controller()
@@ -37,14 +37,13 @@ export class WorkOrderListsController {
       this.settings.erp.commandMaxSkewSeconds,
     );
     const faulty = faults.map((fault) => rejection(fault.rejection, fault.machineId));
-    const open: { list: ListToSet; item: number }[] = [];
     let item = -1;
-    for (const assignment of assignments) {
+    const open = assignments.flatMap((list) => {
       // its number does not depend on the clock; it stands behind that of the one before
-      item = parsed.value.assignments.indexOf(assignment, item + 1);
+      item = parsed.value.assignments.indexOf(list, item + 1);
       // what an earlier owner has published is not done again
-      if (!message.isItemDone(item)) open.push({ list: assignment, item });
-    }
+      return message.isItemDone(item) ? [] : [{ list, item }];
+    });
     if (assignments.length + faults.length > 1) answered.namesOthers = true;
     const answers = this.outcomes.resultsOf(answered, open.length, faulty);
     for (const { list, item: place } of open) {
