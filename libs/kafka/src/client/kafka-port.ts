@@ -28,6 +28,15 @@ export interface FetchControl {
   seek(topic: string, partition: number, offset: number): void;
 }
 
+/** As much of a fetch's answer about a partition as says from where, and how far, it can be read. */
+export interface FetchedEnds {
+  partition: number;
+  highWatermark: string;
+  lastStableOffset: string;
+  /** Of the oldest record that is left, as kafkajs calls it; older brokers do not say it. */
+  lastStartOffset?: string;
+}
+
 export type Admin = Pick<
   Kafkajs.Admin,
   | 'connect'

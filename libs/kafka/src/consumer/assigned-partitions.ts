@@ -1,11 +1,10 @@
 import { Logger } from '@nestjs/common';
-import type { FetchedRecord, PartitionAssignment } from '../client/kafka-port.js';
+import type { FetchedEnds, FetchedRecord, PartitionAssignment } from '../client/kafka-port.js';
 import {
   AssignedPartition,
   type PartitionBacklog,
   type PartitionContext,
 } from './assigned-partition.js';
-import type { FetchedEnds } from './log-ends.js';
 
 interface FetchedFrom {
   topic: string;

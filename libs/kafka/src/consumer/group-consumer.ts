@@ -8,9 +8,8 @@ import {
   type PartitionAssigner,
 } from '#libs/kafkajs-patches';
 import { describeKafkaFailure } from '../client/describe-kafka-failure.js';
-import type { Consumer, KafkaClient } from '../client/kafka-port.js';
+import type { Consumer, FetchedEnds, KafkaClient } from '../client/kafka-port.js';
 import { brokerAnswerOf } from '../client/protocol-error.js';
-import type { FetchedEnds } from './log-ends.js';
 
 /** A member without a heartbeat for this long is dead to the coordinator, and to itself. */
 export const SESSION_TIMEOUT_MS = 8000;

@@ -6,6 +6,7 @@ import type {
   Batch,
   Consumer,
   FetchControl,
+  FetchedEnds,
   KafkaClient,
   PartitionAssignment,
 } from '../client/kafka-port.js';
@@ -16,7 +17,6 @@ import {
   SESSION_TIMEOUT_MS,
   UnreadableTopics,
 } from './group-consumer.js';
-import type { FetchedEnds } from './log-ends.js';
 
 export interface ConsumerCallbacks {
   /** Takes a fetch of one partition: without a message where it is of markers, aborted or compacted records alone. */
