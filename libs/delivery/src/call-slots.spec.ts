@@ -15,21 +15,6 @@ function askers(slots: CallSlots): { given: string[]; ask: (...names: string[]) 
 }
 
 describe('CallSlots', () => {
-  it('gives out as many slots as there are, at once, and the next when one comes back', () => {
-    const slots = new CallSlots(2);
-    const { given, ask } = askers(slots);
-    ask('a', 'b', 'c', 'd');
-    expect(given).toEqual(['a', 'b']);
-    expect(slots.underWay).toBe(2);
-    slots.release();
-    expect(given).toEqual(['a', 'b', 'c']);
-    slots.release();
-    slots.release();
-    slots.release();
-    expect(given).toEqual(['a', 'b', 'c', 'd']);
-    expect(slots.underWay).toBe(0);
-  });
-
   it('lets a slot be taken that is free, unless others wait for one', () => {
     const slots = new CallSlots(2);
     const { given, ask } = askers(slots);
