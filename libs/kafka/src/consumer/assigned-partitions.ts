@@ -23,14 +23,9 @@ export class AssignedPartitions {
   private readonly context: PartitionContext;
 
   constructor(context: Omit<PartitionContext, 'allOvertaken' | 'overtakenFell'>) {
-    const allOvertaken = (): number => {
-      let sum = 0;
-      for (const { progress } of this.owned.values()) sum += progress.overtaken;
-      return sum;
-    };
     this.context = {
       ...context,
-      allOvertaken,
+      allOvertaken: () => this.all.reduce((sum, { progress }) => sum + progress.overtaken, 0),
       overtakenFell: () => this.resumeShort(),
     };
   }

@@ -131,7 +131,8 @@ export class PendingEntries {
     const chosen = this.chooseWithRoom(next, nowMs);
     const gone = new Set(chosen.entries);
     const isBlocked = next.length > 0 && gone.size === 0;
-    this.blockedUntilMs = isBlocked ? this.nextBackOffEndMs(nowMs) : undefined;
+    const backOffEndsMs = [...(this.failing?.values() ?? [])].filter((endMs) => endMs > nowMs);
+    this.blockedUntilMs = isBlocked ? Math.min(...backOffEndsMs) : undefined;
     this.entries = this.entries.filter((entry) => !gone.has(entry));
     this.bytes -= chosen.entries.reduce((sum, entry) => sum + entry.bytes, 0);
     this.firstMs = nowMs;
@@ -191,11 +192,6 @@ export class PendingEntries {
     this.entries = [];
     this.bytes = 0;
     return all;
-  }
-
-  private nextBackOffEndMs(nowMs: number): number {
-    const ends = [...(this.failing?.values() ?? [])];
-    return Math.min(...ends.filter((endMs) => endMs > nowMs));
   }
 
   /**
