@@ -1,7 +1,6 @@
 import {
   byteLength,
   MAX_BATCH_BYTES,
-  MAX_RECORD_BYTES,
   mustCompress,
   type OutboundRecord,
   type RecordRefusedError,
@@ -37,8 +36,7 @@ export class TransactionEntry<M extends TransactedMessage = TransactedMessage> {
 
   /** Replaces a refused record by its next form: compressed, then leaner. Returns false where no form is left. */
   makeLeaner(refusal: RecordRefusedError): boolean {
-    const mayFit = !this.isCompressed && this.bytes <= MAX_RECORD_BYTES;
-    if (refusal.code === 'too-large' && mayFit) {
+    if (refusal.code === 'too-large' && !this.isCompressed) {
       this.isCompressed = true;
       return true;
     }
