@@ -96,6 +96,14 @@ export class MetricsRegistry {
             it.set({ topic, partition }, messages);
         },
       ),
+      scrapedCounter(
+        'machine_bridge_input_lost_messages_total',
+        'Messages that were deleted before they were read',
+        ['topic'],
+        (it) => {
+          for (const [topic, count] of consumer.lostMessages) it.inc({ topic }, count);
+        },
+      ),
       scrapedGauge(
         'machine_bridge_topic_unwritable',
         '1 while the topic, or a partition of it, does not take records',

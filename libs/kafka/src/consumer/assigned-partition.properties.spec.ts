@@ -164,6 +164,7 @@ class Partition {
       },
       allOvertaken: () => 0,
       overtakenFell: () => undefined,
+      lost: new Map(),
       giveUp: (message) => {
         this.done.add(message.offset);
         message.finish();

@@ -53,6 +53,7 @@ class Handling {
       },
       allOvertaken: () => this.queue.progress.overtaken,
       overtakenFell: () => undefined,
+      lost: new Map(),
       giveUp: (message: InboundMessage) => {
         this.givenUp.push(message.offset);
         this.giveUp(message);

@@ -32,6 +32,8 @@ export interface PartitionContext extends MessageContext {
   allOvertaken: () => number;
   /** They have become fewer: other partitions may be resumed. */
   overtakenFell: () => void;
+  /** Messages of all partitions that were deleted before they were read, by topic. */
+  lost: Map<string, number>;
   beginTransactions: (
     topic: string,
     partition: number,
@@ -118,7 +120,7 @@ export class AssignedPartition {
     // Each message that waits for something listens to it: that is no leak.
     setMaxListeners(0, this.revoked);
     this.input = topic.slice(context.topicPrefix.length);
-    this.ends = new LogEnds(topic, partition);
+    this.ends = new LogEnds(topic, partition, context.lost);
     this.transactions = context.beginTransactions(topic, partition, this.progress, {
       progressRead: (left) => {
         if (!isAnotherLog) this.progressRead(left);
@@ -336,6 +338,8 @@ class LogEnds {
   constructor(
     private readonly topic: string,
     private readonly partition: number,
+    /** What was lost so far, by topic. */
+    private readonly lost: Map<string, number>,
   ) {}
 
   /** Takes the ends as a fetch has them, before what it has fetched; all below `fetchedEnd` was fetched before. */
@@ -351,11 +355,13 @@ class LogEnds {
     this.end = Math.max(this.end, highWatermark);
   }
 
-  /** Logs that Kafka has deleted what was not read yet, such as by retention. */
+  /** Logs and counts that Kafka has deleted what was not read yet, such as by retention. */
   logLoss(offset: number, until: number): void {
-    if (!(until > Math.max(offset, this.lostUpTo))) return;
+    const from = Math.max(offset, this.lostUpTo);
+    if (!(until > from)) return;
     this.lostUpTo = until;
-    const { topic, partition } = this;
+    const { lost, topic, partition } = this;
+    lost.set(topic, (lost.get(topic) ?? 0) + until - from);
     const msg = 'messages lost: deleted before they were read';
     logger.error({ msg, topic, partition, offset, until });
   }

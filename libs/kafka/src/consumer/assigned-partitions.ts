@@ -19,14 +19,17 @@ interface FetchedFrom {
 export class AssignedPartitions {
   private readonly logger = new Logger('Consumer');
   private readonly owned = new Map<string, AssignedPartition>();
+  /** Messages that were deleted before they were read, by topic, also of partitions that were revoked since. */
+  readonly lost = new Map<string, number>();
   private areAllPaused = false;
   private readonly context: PartitionContext;
 
-  constructor(context: Omit<PartitionContext, 'allOvertaken' | 'overtakenFell'>) {
+  constructor(context: Omit<PartitionContext, 'allOvertaken' | 'overtakenFell' | 'lost'>) {
     this.context = {
       ...context,
       allOvertaken: () => this.all.reduce((sum, { progress }) => sum + progress.overtaken, 0),
       overtakenFell: () => this.resumeShort(),
+      lost: this.lost,
     };
   }
 

@@ -228,12 +228,14 @@ describe('KafkaConsumer', () => {
       const partitions = [{ partition: 0, offset: '3' }];
       await admin.deleteTopicRecords({ topic, partitions });
 
-      join(finish);
+      const after = join(finish);
       await sendWithStock(topic, { value: '4' });
       await eventually('the new one is committed', async () => (await committed()) === 5);
       expect(handed).toEqual(['0', 'stuck 1', '2', '3', '4']);
       const lost = { msg: 'messages lost: deleted before they were read', topic, partition: 0 };
       expect(errors).toEqual([{ ...lost, offset: 1, until: 3 }]);
+      expect(before.lostMessages).toEqual(new Map([[topic, 0]]));
+      expect(after.lostMessages).toEqual(new Map([[topic, 2]]));
     });
   });
 

@@ -111,14 +111,16 @@ export class KafkaConsumer {
 
   /** Resolves once the consumer is supervised; joining goes on. `names` are the inputs', without the prefix. */
   async start(names: readonly string[]): Promise<void> {
-    const { supervised: consumer, options, stopping } = this;
+    const { supervised: consumer, options, partitions, stopping } = this;
+    const inputs = names.map((name) => `${options.topicPrefix}${name}`);
+    // a counter that first appears with what was lost shows no increase
+    for (const input of inputs) partitions.lost.set(input, 0);
     await options.prepare(stopping.signal, (problem) => {
       this.startProblem = problem;
     });
     this.startProblem = undefined;
     if (stopping.signal.aborted) return;
     options.calls.allowWhile(() => consumer.holdsSession);
-    const inputs = names.map((name) => `${options.topicPrefix}${name}`);
     consumer.start(inputs, [...this.states.keys()]);
   }
 
@@ -157,6 +159,11 @@ export class KafkaConsumer {
 
   get writtenTopics(): WrittenTopic[] {
     return this.health.all();
+  }
+
+  /** Messages of the inputs that were deleted before they were read, by topic. */
+  get lostMessages(): ReadonlyMap<string, number> {
+    return this.partitions.lost;
   }
 
   get backlog(): PartitionBacklog[] {
