@@ -550,6 +550,43 @@ describe('machine-bridge doctor', () => {
     }
   });
 
+  it('finds what was left behind where topics were given more partitions', async () => {
+    const plant = await startPlant();
+    const { topicPrefix, topics } = plant.kafka;
+    const registry = await plant.kafka.read(TOPICS.registry);
+    const env = bridgeEnvironment({
+      ...{ brokers: testBrokers(), topicPrefix, partitions: 3 },
+      sandboxUrl: plant.sandbox.url,
+    });
+    try {
+      await eventually('machines are published', () => registry.records.length > 3);
+      const warnings = async (): Promise<string[]> => {
+        const result = await runCommand(['doctor', '--json', '--url', plant.bridgeUrl], {
+          ...{ topicPrefix, env: { ...env, KAFKA_GROUP_ID: plant.groupId } },
+        });
+        return jsonLines<Finding>(result).flatMap(({ status, check, detail, remedy }) =>
+          status === 'warn' && /^(keys|topic) /.test(check)
+            ? `${check.replace(topicPrefix, '')}: ${detail}, do: ${remedy}`
+            : [],
+        );
+      };
+      expect(await warnings()).toEqual([]);
+      await topics.widen(TOPICS.registry, 7);
+      await topics.widen('machine-bridge.relayed-orders.v1', 7);
+      const found = await warnings();
+      expect(found).toContainEqual(
+        expect.stringMatching(
+          /^keys of machine\.registry\.v1: \d+ records? not in the partition of their key, such as .+ in partition \d: .*, do: the topic was given more partitions/,
+        ),
+      );
+      expect(found).toContainEqual(
+        expect.stringMatching(/^topic machine-bridge\.orders\.v1: .*, do: if .* the ledger stops/),
+      );
+    } finally {
+      await plant.close();
+    }
+  });
+
   it('fails as its checks do where what it prints is not read to its end', async () => {
     const command = `set -o pipefail; '${process.execPath}' dist/apps/cli/src/main.js doctor | head -1`;
     const away = {

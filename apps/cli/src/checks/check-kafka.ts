@@ -7,10 +7,13 @@ import {
   describeKafkaFailure,
   describeTopics,
   groupOffsets,
+  partitionOf,
   readSpans,
   refusedTopics,
   setGroupOffsets,
+  type StoredRecord,
   type TopicDescription,
+  topicSpans,
   type TopicSpan,
 } from '#libs/kafka';
 import { failure, type Finding, passed, unreachable, warning } from '../command-line/findings.js';
@@ -84,6 +87,48 @@ export async function checkGroup(settings: BridgeSettings): Promise<Finding[]> {
           ),
     ];
   });
+}
+
+/** Of topics with the latest record of a key: whether somebody has given them partitions since they were written. */
+export async function checkKeys(settings: BridgeSettings): Promise<Finding[]> {
+  const kafka = createKafka(settings.kafka);
+  const existing = await reachTopics(kafka, settings.kafka).catch((): string[] => []);
+  const findings: Finding[] = [];
+  for (const { name, direction, cleanupPolicy } of bridgeTopics(settings)) {
+    if (direction !== 'out' || cleanupPolicy !== 'compact' || !existing.includes(name)) continue;
+    const check = `keys of ${name}`;
+    const finding = await findLeftBehind(kafka, name, check).catch((error: unknown) =>
+      warning(check, `cannot be read: ${describeKafkaFailure(error)}`, GRANT),
+    );
+    findings.push(finding);
+  }
+  return findings;
+}
+
+/** Finds records that are not in the partition of their key: the next one of the key is written to another. */
+async function findLeftBehind(kafka: Kafka, topic: string, check: string): Promise<Finding> {
+  const spans = await topicSpans(kafka, topic);
+  const found = new Set<string>();
+  const signal = AbortSignal.timeout(READ_DEADLINE_MS);
+  const onRecords = (records: readonly StoredRecord[]): void => {
+    for (const { key, partition, value } of records) {
+      if (key === null || partitionOf(key, spans.length) === partition) continue;
+      const place = `${String(key)} in partition ${partition}`;
+      if (value === null) found.delete(place);
+      else found.add(place);
+    }
+  };
+  const filled = spans.filter(({ from, until }) => from < until);
+  await readSpans(kafka, filled, { signal, onRecords });
+  const [first] = found;
+  if (first !== undefined) {
+    const detail = `${counted(found.size, 'record')} not in the partition of their key, such as ${first}: readers may take an old one for the latest`;
+    const remedy =
+      'the topic was given more partitions: with the bridge stopped delete it, see Topics in docs/operations.md';
+    return warning(check, detail, remedy);
+  }
+  const end = signal.aborted ? `, as far as read in ${READ_DEADLINE_MS / 1000} s` : '';
+  return passed(check, `each record is in the partition of its key${end}`);
 }
 
 async function topicFindings(
@@ -189,7 +234,7 @@ function checkTopics({ planned, actual, ...missing }: TopicCheck): Finding[] {
     if (found === undefined) return [missingTopic(topic, check, missing)];
     const findings = [
       policyFinding(check, topic, found),
-      widthFinding(check, topic, found, actual),
+      widthFinding(check, topic, found, { planned, actual }),
       replicasFinding(check, found),
       sizeFinding(check, topic, found, actual),
     ].filter((finding) => finding !== undefined);
@@ -279,14 +324,17 @@ function widthFinding(
   check: string,
   { asWideAs = [] }: BridgeTopic,
   { partitions }: TopicDescription,
-  actual: TopicCheck['actual'],
+  { planned, actual }: Pick<TopicCheck, 'planned' | 'actual'>,
 ): Finding | undefined {
   const wider = asWideAs.find((name) => (actual.get(name)?.partitions ?? 0) > partitions);
   if (wider === undefined) return undefined;
+  const isQueue = planned.some(({ name, direction }) => name === wider && direction === 'internal');
   return warning(
     check,
     `has ${partitions} partitions, fewer than ${wider}`,
-    'nothing: the bridge adds them at its start, for which it needs Alter on this topic',
+    isQueue
+      ? `if ${wider} was given more after the first orders, the ledger stops: see The order ledger in docs/kafka.md; else nothing`
+      : 'nothing: the bridge adds them at its start, for which it needs Alter on this topic',
   );
 }
 

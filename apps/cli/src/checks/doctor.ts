@@ -23,7 +23,7 @@ import {
 } from '../command-line/findings.js';
 import { readUrl } from '../command-line/option-values.js';
 import { printProgress, printRecords } from '../command-line/output.js';
-import { checkGroup, checkKafka } from './check-kafka.js';
+import { checkGroup, checkKafka, checkKeys } from './check-kafka.js';
 import { checkService } from './check-service.js';
 
 interface DoctorOptions extends JsonOptions {
@@ -86,7 +86,7 @@ function checkUnsupported({ unsupported }: BridgeSettings): Finding[] {
 
 async function diagnose({ url, json = false }: DoctorOptions): Promise<void> {
   const external = [checkSchemaRegistry, checkService, checkErps, () => checkBridge(url)];
-  await report([checkUnsupported, checkKafka, checkGroup, ...external], json);
+  await report([checkUnsupported, checkKafka, checkGroup, checkKeys, ...external], json);
 }
 
 type Check = (settings: BridgeSettings) => readonly Finding[] | Promise<readonly Finding[]>;
