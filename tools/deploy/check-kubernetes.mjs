@@ -25,6 +25,26 @@ const SMALL = [
   'settings.KAFKA_BROKERS=kafka:9092',
   'settings.MACHINE_CLOUD_BASE_URL=https://cloud',
 ];
+/** Values that a cluster would refuse, as the API server or an operator does. */
+const REFUSED = [
+  'resources.limits.memory=512MB',
+  'terminal.resources.limits.memory=512 Mi',
+  'resources.limit.memory=512Mi',
+  'secret.name=Machine_Bridge',
+  'imagePullSecrets[0].name=a/b',
+  'podLabels.team=the plant',
+  'podLabels.app\\.kubernetes\\.io/name=other',
+  'podAnnotations.a team=plant',
+  'nodeSelector.kubernetes\\.io/arch=-amd64',
+  'files.a/b=text',
+  'podDisruptionBudget.maxUnavailable=half',
+  'networkPolicy.kafkaPorts={70000}',
+  'autoscaling.keda.authentication=Kafka',
+  'autoscaling.hpa.metric=a/b',
+  'monitoring.interval=30',
+  'image.tag=:latest',
+  'settings.KAFKA_BROKERS=kafka:909200',
+];
 /** What the chart copies, since Helm reads nothing outside of it. */
 const COPIES = [
   ['deploy/prometheus/rules.yaml', 'rules.yaml'],
@@ -60,6 +80,15 @@ export async function checkKubernetes(check) {
     const rendered = await template(helm, sets(SMALL.slice(1))).catch((error) => error.message);
     if (!rendered.includes('KAFKA_BROKERS'))
       throw new Error('the schema of the values lets it pass');
+  });
+  await check('chart: values that Kubernetes would refuse are refused', async () => {
+    for (const value of REFUSED) {
+      const args = [...full, '--set', value];
+      const refused = await template(helm, args).catch(({ message }) => message);
+      if (!refused.includes("don't meet the specifications")) {
+        throw new Error(`the schema of the values lets ${value} pass`);
+      }
+    }
   });
   await check('pods of the chart: user, root file system, capabilities, stop', async () =>
     checkPods(await template(helm, full)),
