@@ -369,6 +369,16 @@ describe('flows that are paused by hand, of two processes', () => {
     }
   });
 
+  it('are said to be unknown while their topic is gone, and known again once it is there', async () => {
+    const topic = 'machine-bridge.flow-controls.v1';
+    const untilLogged = (msg: string): Promise<void> =>
+      eventually(msg, () => [first, second].every((each) => bridge(each).output.includes(msg)));
+    await plant.kafka.topics.delete(topic);
+    await untilLogged('"msg":"flow controls not read"');
+    await plant.kafka.topics.create(4, topic);
+    await untilLogged('"msg":"flow controls read again"');
+  });
+
   it('poll no machine while states are paused, and miss none of their changes', async () => {
     await post(first, 'machine-states/pause', { reason: 'an audit', by: 'Ada' });
     for (const each of [first, second]) await untilPaused(each, 'machine-states');

@@ -57,6 +57,7 @@ export class FlowControls implements OnModuleDestroy {
   private readonly stopping = new AbortController();
   private following: Promise<void> | undefined;
   private isRead = false;
+  private isDown = false;
   private failure: string | null = null;
 
   constructor(
@@ -74,6 +75,7 @@ export class FlowControls implements OnModuleDestroy {
       onRecords: (records) => this.accept(records),
       onState: (state, problem) => {
         this.failure = problem;
+        if (state !== 'restoring') this.logChange(state === 'down');
         if (state === 'up') this.readToEnd();
       },
     });
@@ -127,6 +129,15 @@ export class FlowControls implements OnModuleDestroy {
     if (this.isRead) return;
     this.isRead = true;
     for (const flow of FLOWS) this.holdOrRelease(flow, false);
+  }
+
+  /** Nothing else says so once the bridge makes calls: they go by the controls that were read before. */
+  private logChange(isDown: boolean): void {
+    const { failure: problem, topic } = this;
+    if (isDown === this.isDown) return;
+    this.isDown = isDown;
+    if (isDown) this.logger.warn({ msg: 'flow controls not read', topic, problem });
+    else this.logger.log({ msg: 'flow controls read again', topic });
   }
 
   private accept(records: readonly StoredRecord[]): void {
