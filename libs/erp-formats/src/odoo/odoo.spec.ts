@@ -72,6 +72,14 @@ describe('a manufacturing order of Odoo', () => {
     expect(others).toEqual([]);
   });
 
+  it('that is split once more, or has a backorder after a split, ends the name that it had then', () => {
+    const split = read(order({ name: 'WH/MO/7-001-001', backorder_sequence: 1 }));
+    expect(split.map(({ order: { orderId } }) => orderId)).toEqual([
+      'WH/MO/7-001-001',
+      'WH/MO/7-001',
+    ]);
+  });
+
   it.each([
     ['what it was split into', { name: 'WH/MO/7-002', backorder_sequence: 2 }],
     ['one that was not split', { name: 'WH/MO/7-001', backorder_sequence: 0 }],
