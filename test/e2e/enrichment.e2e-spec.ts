@@ -43,7 +43,11 @@ describe('a message that only names its order', () => {
       ...{ values: { company: 'Company' }, answerOrderId: '{company}-{orderId}' },
       url: `${erp.url}/orders/{company}-{orderId}`,
     };
-    const file = temporaryFile('rules.json', [rule, byOAuth, byFile, byCompany]);
+    const patient = {
+      ...{ ...rule, name: 'patient', when: { ce_type: 'order.patient' } },
+      goneAfterSeconds: 2,
+    };
+    const file = temporaryFile('rules.json', [rule, byOAuth, byFile, byCompany, patient]);
     plant = await startPlant({
       env: {
         ...{ ERP_ENRICHMENT_FILE: file, OUTCOME_DEFERRED_AFTER_SECONDS: '1' },
@@ -337,6 +341,31 @@ describe('a message that only names its order', () => {
       expect(statuses).toEqual([]);
     },
   );
+
+  it('believes no empty answer from before an outage that only another order has seen', async () => {
+    const ask = (orderId: string) => sendEvent(orderId, {}, { ce_type: 'order.patient' });
+    const changed = '20240318091502';
+    for (const orderId of ['away', 'seen'])
+      erp.orders.set(orderId, { machineId: 'M-007', changed });
+    let refuse: () => void = () => undefined;
+    erp.faults.set('seen', (request, response) => {
+      refuse = () => {
+        erp.faults.delete('seen');
+        answering(401)(request, response);
+      };
+    });
+    const seen = await ask('seen');
+    await eventually('it is being asked for', () => erp.askedFor('seen') === 1);
+    // the bridge asks again each second
+    erp.faults.set('away', (request, response) => {
+      if (erp.askedFor('away') === 2) response.on('finish', () => refuse());
+      if (erp.askedFor('away') === 3) erp.faults.delete('away');
+      answering(204, '')(request, response);
+    });
+    await outcomeOf(await ask('away'), 'applied');
+    expect(erp.askedFor('away')).toBe(4);
+    await outcomeOf(seen, 'applied');
+  });
 
   it('believes no 404 that is answered to every order', async () => {
     erp.orders.set('stays', { machineId: 'M-010' });

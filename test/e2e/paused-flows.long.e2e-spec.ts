@@ -371,7 +371,7 @@ describe('flows that are paused by hand, of two processes', () => {
 
   it('are said to be unknown while their topic is gone, and known again once it is there', async () => {
     const topic = 'machine-bridge.flow-controls.v1';
-    const untilLogged = (msg: string): Promise<void> =>
+    const untilLogged = (msg: string): Promise<boolean> =>
       eventually(msg, () => [first, second].every((each) => bridge(each).output.includes(msg)));
     await plant.kafka.topics.delete(topic);
     await untilLogged('"msg":"flow controls not read"');
