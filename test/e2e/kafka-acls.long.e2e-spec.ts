@@ -1,12 +1,15 @@
 import { readFileSync } from 'node:fs';
-import { TOPICS } from '#libs/contracts';
+import { realDelayMs } from '#libs/clock';
+import { INTERNAL_TOPICS, TOPICS } from '#libs/contracts';
 import { type LocalKafka, startLocalKafka } from '../../tools/kafka/local-kafka.mjs';
 import { AppProcess } from '../support/app-process.js';
 import { bridgeEnvironment } from '../support/bridge-environment.js';
 import { eventually } from '../support/eventually.js';
 import { untilReady, untilUnreadyBecause } from '../support/health.js';
 import { TestKafka, uniqueTopicPrefix } from '../support/kafka.js';
+import { RunningIngest } from '../support/running-ingest.js';
 import { type RunningSandbox, startSandbox } from '../support/running-sandbox.js';
+import { RunningTerminal } from '../support/running-terminal.js';
 import {
   AclOperationTypes,
   AclPermissionTypes,
@@ -60,7 +63,7 @@ describe('the rights in docs/kafka.md', () => {
   let admin: Kafka;
   let sandbox: RunningSandbox;
   let kafka: TestKafka;
-  let bridge: AppProcess;
+  let bridge: AppProcess | undefined;
 
   beforeAll(async () => {
     const login = { name: 'LOGIN', protocol: 'SASL_PLAINTEXT', security: PLAIN_LOGIN } as const;
@@ -84,7 +87,8 @@ describe('the rights in docs/kafka.md', () => {
   });
 
   afterEach(async () => {
-    await bridge.close();
+    await bridge?.close();
+    bridge = undefined;
     await kafka.close();
   });
 
@@ -98,15 +102,19 @@ describe('the rights in docs/kafka.md', () => {
     permissionType: AclPermissionTypes.ALLOW,
   });
 
+  const login = () => ({
+    KAFKA_BROKERS: `127.0.0.1:${broker.ports['LOGIN']}`,
+    KAFKA_SASL_MECHANISM: 'plain',
+    KAFKA_SASL_USERNAME: USER,
+    KAFKA_SASL_PASSWORD: PASSWORD,
+  });
+
   const startWith = async (rights: readonly Right[]): Promise<string> => {
     await withAdmin(admin, (asAdmin) => asAdmin.createAcls({ acl: rights.map(aclOf) }));
     const sandboxUrl = sandbox.control.url;
     bridge = new AppProcess('bridge', {
       ...bridgeEnvironment({ brokers: [], topicPrefix, partitions: 2, sandboxUrl }),
-      KAFKA_BROKERS: `127.0.0.1:${broker.ports['LOGIN']}`,
-      KAFKA_SASL_MECHANISM: 'plain',
-      KAFKA_SASL_USERNAME: USER,
-      KAFKA_SASL_PASSWORD: PASSWORD,
+      ...login(),
     });
     return bridge.url();
   };
@@ -131,8 +139,8 @@ describe('the rights in docs/kafka.md', () => {
         topicPartitions: [{ topic: `${topicPrefix}${TOPICS.workOrderLists}`, count: 3 }],
       }),
     );
-    await bridge.saying(/"msg":"(partitions added)"/, 'the bridge has widened its state');
-    expect(bridge.output).not.toMatch(/not authorized|AUTHORIZATION_FAILED/i);
+    await bridge?.saying(/"msg":"(partitions added)"/, 'the bridge has widened its state');
+    expect(bridge?.output).not.toMatch(/not authorized|AUTHORIZATION_FAILED/i);
   });
 
   it.each([
@@ -147,6 +155,54 @@ describe('the rights in docs/kafka.md', () => {
     const isImplied = (right: Right): boolean => right[0] === resource && right[1] === 'Describe';
     const others = documentedRights().filter((right) => !isLeft(right) && !isImplied(right));
     await untilUnreadyBecause(await startWith(others), why);
+  });
+
+  /** All rights but that one, of one topic. */
+  const grantAllBut = (operation: Right[1], name: string): Promise<unknown> => {
+    const denied = {
+      ...{ ...aclOf(['topic', operation]), resourceName: `${topicPrefix}${name}` },
+      ...{ resourcePatternType: ResourcePatternTypes.LITERAL },
+      permissionType: AclPermissionTypes.DENY,
+    };
+    const acl = [...documentedRights().map(aclOf), denied];
+    return withAdmin(admin, (asAdmin) => asAdmin.createAcls({ acl }));
+  };
+
+  it.each([
+    ['an input', TOPICS.workOrderLists],
+    ['receipts', INTERNAL_TOPICS.ingestReceipts],
+  ])('are named to senders of ingest: Write on %s is missing', async (_, name) => {
+    await grantAllBut('Write', name);
+    const ingest = await RunningIngest.start(topicPrefix, login());
+    try {
+      await ingest.ready();
+      const answer = await ingest.post('/lists', { machineId: 'M-001', workingOrders: ['1'] });
+      expect(answer.status).toBe(503);
+      expect(await answer.json()).toMatchObject({
+        ...{
+          code: 'kafka-away',
+          message: expect.stringContaining('Write or Describe on') as string,
+        },
+      });
+    } finally {
+      await ingest.close();
+    }
+  });
+
+  it('are named by a terminal that may not read one of its topics, for as long as it is so', async () => {
+    await grantAllBut('Read', TOPICS.downtimeReasons);
+    const terminal = await RunningTerminal.start(topicPrefix, login());
+    try {
+      await untilUnreadyBecause(terminal.url, 'Read or Describe on');
+      const statuses: number[] = [];
+      while (statuses.length < 50) {
+        statuses.push((await fetch(`${terminal.url}/health/ready`)).status);
+        await realDelayMs(50);
+      }
+      expect(new Set(statuses)).toEqual(new Set([503]));
+    } finally {
+      await terminal.close();
+    }
   });
 
   it.each([

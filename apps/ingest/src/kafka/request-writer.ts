@@ -79,6 +79,8 @@ export class RequestWriter implements OnApplicationShutdown {
   /** Of the names of all topics. */
   readonly prefix: string;
   private readonly partitions = new Map<string, number>();
+  /** By topic, why the latest transaction with a record of it has failed; nothing once one is committed. */
+  private readonly failures = new Map<string, string>();
   private readonly underWay = new Map<string, Promise<Receipt>>();
   /** Of records under way, whoever still waits for them. */
   private bytesUnderWay = 0;
@@ -170,10 +172,14 @@ export class RequestWriter implements OnApplicationShutdown {
     const digest = hashOf(topic, value);
     const key = id === undefined ? hashOf(randomUUID()) : hashOf(id.scope, id.value);
     const before = this.log.receiptOf(key) ?? this.underWay.get(key);
+    const late = (): ApiError => this.late(topic);
     const written =
       before === undefined
-        ? await inTime(this.beginWrite(key, submission, digest), answerWithinMs)
-        : { receipt: await inTime(Promise.resolve(before), answerWithinMs), isRepeated: true };
+        ? await inTime(this.beginWrite(key, submission, digest), answerWithinMs, late)
+        : {
+            receipt: await inTime(Promise.resolve(before), answerWithinMs, late),
+            isRepeated: true,
+          };
     const { receipt, isRepeated } = written;
     if (receipt.digest !== digest) {
       const message =
@@ -229,14 +235,23 @@ export class RequestWriter implements OnApplicationShutdown {
       try {
         const receipt = await writer.write({ ...attempt, after: isClaimed ? claim : 'none' });
         this.log.noteReceipt(key, receipt);
+        this.failures.delete(submission.topic);
         return { receipt, isRepeated: false };
       } catch (error) {
-        if (error instanceof WriterLostError) attempt.isAlone ||= error.hasRefusedRecord;
-        else if (error instanceof NotClaimedError) attempt.wasAborted = true;
+        if (error instanceof WriterLostError) {
+          attempt.isAlone ||= error.hasRefusedRecord;
+          this.failures.set(submission.topic, error.message);
+        } else if (error instanceof NotClaimedError) attempt.wasAborted = true;
         else throw error;
       }
     }
-    throw unavailable('kafka-away', 'Kafka has not answered in time');
+    throw this.late(submission.topic);
+  }
+
+  /** Kafka has not taken a record of the topic in time: it may have said why, such as a right that is missing. */
+  private late(topic: string): ApiError {
+    const why = this.failures.get(topic) ?? 'Kafka has not answered in time';
+    return unavailable('kafka-away', why);
   }
 
   /** Waits for another process that may be about to write; of an earlier incarnation of this one nothing comes. */
@@ -333,10 +348,8 @@ function hashOf(...parts: (string | Buffer)[]): string {
   return hash.digest().subarray(0, 18).toString('base64url');
 }
 
-async function inTime<T>(work: Promise<T>, withinMs: number): Promise<T> {
-  if (!(await withDeadline(work, withinMs))) {
-    throw unavailable('kafka-away', 'Kafka has not answered in time');
-  }
+async function inTime<T>(work: Promise<T>, withinMs: number, late: () => ApiError): Promise<T> {
+  if (!(await withDeadline(work, withinMs))) throw late();
   try {
     return await work;
   } catch (error) {

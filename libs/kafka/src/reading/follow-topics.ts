@@ -62,6 +62,8 @@ export async function followTopics(
 /** One consumer's life. */
 class FollowAttempt {
   hasCaughtUp = false;
+  /** Before a fetch, nobody knows whether all topics may be read. */
+  private hasFetched = false;
   private readonly ending = new Completion();
   /** Offsets, by partition, up to which there was something to read when this attempt began. */
   private readonly targets = new Map<string, number>();
@@ -90,7 +92,7 @@ class FollowAttempt {
       await runReader(this.kafka, {
         ...{ topics, ending: this.ending },
         onAssigned: (consumer, assignment) => this.seekAll(consumer, assignment),
-        onFetch: () => this.sign(),
+        onFetch: () => this.fetchAnswered(),
         onBatch: (_, batch) => this.take(batch),
       });
       return undefined;
@@ -144,6 +146,11 @@ class FollowAttempt {
       }
     }
     this.sign();
+  }
+
+  private fetchAnswered(): void {
+    this.hasFetched = true;
+    this.sign();
     this.checkCaughtUp();
   }
 
@@ -182,7 +189,7 @@ class FollowAttempt {
   }
 
   private checkCaughtUp(): void {
-    if (this.targets.size > 0) return;
+    if (this.targets.size > 0 || !this.hasFetched) return;
     this.hasCaughtUp = true;
     this.setState('up', null);
   }
