@@ -40,6 +40,7 @@ describe('an answer', () => {
     ['{"error":{"code":7}}', 'HTTP 422: {"error":{"code":7}}'],
     ['"too late"', 'HTTP 422: too late'],
     ['line one\r\n\tline\u0000two', 'HTTP 422: line one line two'],
+    ['{"message":"half \\ud83d of one"}', 'HTTP 422: half \ufffd of one'],
   ])('that rejects has one line for %j', (body, detail) => {
     expect(answerOf(422, body)).toEqual({ kind: 'rejected', status: 422, detail });
   });
@@ -47,6 +48,11 @@ describe('an answer', () => {
   it('keeps only the beginning of a long body', () => {
     const detail = `HTTP 400: ${'x'.repeat(289)}…`;
     expect(answerOf(400, 'x'.repeat(10_000))).toMatchObject({ detail });
+  });
+
+  it('cuts no character of it in half', () => {
+    const detail = `HTTP 400: ${'x'.repeat(288)}…`;
+    expect(answerOf(400, `${'x'.repeat(288)}${'😀'.repeat(100)}`)).toMatchObject({ detail });
   });
 
   it('says that a redirect is not followed', () => {

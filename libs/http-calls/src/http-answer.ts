@@ -197,9 +197,11 @@ const LONGEST_DETAIL = 300;
 /** Where services commonly put the sentence; the interface does not show the shape of an error body. */
 const SENTENCE_FIELDS = ['message', 'detail', 'error', 'reason', 'title'];
 
-/** One printable line on why the service refused, from its status and error body. */
+/** One printable line on why the service refused, from its status and error body; it becomes part of outcomes. */
 function describeRejection(status: number, body: string): string {
-  const sentence = (sentenceOf(body) ?? body).replace(/[\s\p{Cc}]+/gu, ' ').trim();
+  const line = (sentenceOf(body) ?? body).replace(/[\s\p{Cc}]+/gu, ' ').trim();
+  // half a surrogate pair is refused by many readers of JSON
+  const sentence = line.replace(/\p{Cs}/gu, '\ufffd');
   return shorten(sentence === '' ? `HTTP ${status}` : `HTTP ${status}: ${sentence}`);
 }
 
@@ -235,7 +237,8 @@ function sentenceOf(body: string): string | undefined {
 }
 
 function shorten(text: string): string {
-  return text.length <= LONGEST_DETAIL ? text : `${text.slice(0, LONGEST_DETAIL - 1)}…`;
+  if (text.length <= LONGEST_DETAIL) return text;
+  return `${text.slice(0, LONGEST_DETAIL - 1).replace(/\p{Cs}$/u, '')}…`;
 }
 
 /** A day. A larger figure is a mistake, and would overflow the timer that waits for it. */
