@@ -13,10 +13,15 @@ import { TransactionEntry } from './pending-entries.js';
 import { TopicHealth } from './topic-health.js';
 import { eventually } from './testing/wait.js';
 
+interface TopicData {
+  topic: string;
+  partitions: { messages: unknown[] }[];
+}
+
 /** Inside kafkajs: where an error of the client can come up amid a request. */
 interface BrokerClass {
   prototype: {
-    produce: (request: { topicData: readonly { topic: string }[] }) => Promise<unknown>;
+    produce: (request: { topicData: readonly TopicData[] }) => Promise<unknown>;
     txnOffsetCommit: () => Promise<unknown>;
     endTxn: (request: object) => Promise<unknown>;
   };
@@ -269,6 +274,30 @@ describe('PartitionTransactions', () => {
       Array.from({ length: 20 }, (_, at) => String(at)),
     );
     await untilCommitted(20);
+  });
+
+  it('takes fewer messages together where the broker gives up what lasts long, as over a slow line', async () => {
+    const { produce } = Broker.prototype;
+    let written = 0;
+    Broker.prototype.produce = async function (request) {
+      const answer = await produce.call(this, request);
+      written += 1;
+      const messages = request.topicData.flatMap(({ partitions }) => partitions[0]?.messages ?? []);
+      // the broker looks every ten seconds for what has lasted longer than it may
+      if (messages.length > 2) await realDelayMs(12_000);
+      return answer;
+    };
+    const client = new Kafka({ brokers: testBrokers, logLevel: logLevel.NOTHING });
+    const producer = client.producer.bind(client);
+    client.producer = (config) => producer({ ...config, transactionTimeout: 1000 });
+    const owner = new Owner(client);
+    await owner.takes(4);
+    for (const offset of [0, 1, 2, 3]) owner.write(offset, [record(`${offset}`)]);
+    await eventually('all is committed', () => owner.ends.length === 4, 45_000).finally(() => {
+      Broker.prototype.produce = produce;
+    });
+    expect(written).toBe(3);
+    await untilWritten('outcomes', ['0', '1', '2', '3']);
   });
 
   it('lets a topic that is gone hold back what is to be written to it, and no other machine', async () => {

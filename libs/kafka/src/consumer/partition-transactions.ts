@@ -29,6 +29,11 @@ const PERMIT_POLL_MS = 50;
 const SMALL_BYTES = 16 * 1024;
 /** How many times fewer bytes go together once a topic has refused them, until each record goes by itself. */
 const SPLIT_FACTOR = 8;
+/**
+ * Brokers abort a transaction after 30 s, as where a quota or a slow line holds its records up. What fails after so long
+ * is written again in smaller ones, which grow while they take less than a quarter.
+ */
+const LONG_MS = 10_000;
 /** How often progress without an entry is looked for: transaction markers, or messages finished by earlier owners. */
 const LOOK_MS = 500;
 
@@ -259,12 +264,12 @@ export class PartitionTransactions {
       this.committedTo = place.offset;
       this.listener.offsetCommitted(place.offset);
     }
-    this.committed(entries);
+    this.committed(entries, realNowMs() - this.lastMs < LONG_MS / 4);
     return true;
   }
 
-  private committed(entries: readonly TransactionEntry[]): void {
-    this.waiting.transactionCommitted(entries);
+  private committed(entries: readonly TransactionEntry[], isFast = false): void {
+    this.waiting.transactionCommitted(entries, isFast);
     this.maxBatchBytes = MAX_BATCH_BYTES;
     this.options.health.writeSucceeded(this, topicsOf(entries));
     for (const entry of entries) {
@@ -296,6 +301,9 @@ export class PartitionTransactions {
     const untilMs = nowMs + backOffMs(attempt, TOPIC_BACK_OFF);
     if (entries.length === 0) this.offsetNotBeforeMs = untilMs;
     else this.waiting.transactionFailed(entries, untilMs);
+    if (entries.length > 0 && nowMs - this.lastMs >= LONG_MS) {
+      this.waiting.transactionLastedLong(entries);
+    }
     this.logger.warn({
       msg: 'not committed, will try again',
       ...{ topic, partition, topics: suspects, attempt, error: why },

@@ -181,6 +181,19 @@ describe('PendingEntries', () => {
     expect(offsetsTaken()).toEqual([3, 4]);
   });
 
+  it('takes half as many after one that lasted long, and more again once they are fast', () => {
+    for (let offset = 0; offset < 20; offset += 1) waiting.addEntry(entry(offset), 0);
+    const { entries } = waiting.takeForTransaction(0);
+    waiting.transactionLastedLong(entries.slice(0, 8));
+    waiting.returnToFront(entries);
+    const taken = [false, true, true].map((isFast) => {
+      const some = waiting.takeForTransaction(0).entries;
+      waiting.transactionCommitted(some, isFast);
+      return some.length;
+    });
+    expect(taken).toEqual([4, 4, 8]);
+  });
+
   describe('after a failure', () => {
     beforeEach(() => {
       waiting.addEntry(entry(1, { topics: [DEAD_LETTERS, OUTCOMES] }), 0);

@@ -71,6 +71,8 @@ export class PendingEntries {
   private firstMs = 0;
   /** The most entries of a transaction: fewer while the refused one is searched for by halves. */
   private most = MAX_ENTRIES;
+  /** The most that end in time: fewer over a slow line, or under a quota. */
+  private mostInTime = MAX_ENTRIES;
   /** The end of each topic set's back-off. Undefined while all go together. */
   private failing: Map<string, number> | undefined;
   /** No room in the metadata: tried again with the next entry or the end of a back-off (Infinity for none). */
@@ -149,8 +151,10 @@ export class PendingEntries {
     return this.thoseWithRoom(this.wholeMessages(nowMs));
   }
 
-  transactionCommitted(entries: readonly TransactionEntry[]): void {
-    this.most = MAX_ENTRIES;
+  /** @param isFast it has taken so little time that there is room for more */
+  transactionCommitted(entries: readonly TransactionEntry[], isFast = true): void {
+    if (isFast) this.mostInTime = Math.min(2 * this.mostInTime, MAX_ENTRIES);
+    this.most = this.mostInTime;
     if (this.failing === undefined) return;
     for (const entry of entries) this.failing.delete(topicSetOf(entry));
     if (this.failing.size === 0) this.failing = undefined;
@@ -169,6 +173,12 @@ export class PendingEntries {
     // A topic set that has not failed by itself is tried by itself at once.
     for (const each of topicSets) this.failing.set(each, areWhole ? untilMs : -Infinity);
     if (topicSets.size <= 1) this.failing.set(topicSet, untilMs);
+  }
+
+  /** The brokers give up what lasts too long: the next ones have half as many entries, until they are fast again. */
+  transactionLastedLong({ length }: readonly TransactionEntry[]): void {
+    this.mostInTime = Math.max(1, Math.floor(length / 2));
+    this.most = Math.min(this.most, this.mostInTime);
   }
 
   /** @param most entries of a transaction until one is committed */
