@@ -50,7 +50,7 @@ export async function followTopics(
   const positions = new Map<string, number>();
   let failures = 0;
   while (!signal.aborted) {
-    const reading = new FollowAttempt(kafka, topics, positions, options);
+    const reading = new FollowAttempt(kafka, topics, positions, options, failures > 0);
     const why = await reading.run();
     if (why === undefined) return;
     failures = reading.hasCaughtUp ? 1 : failures + 1;
@@ -62,8 +62,8 @@ export async function followTopics(
 /** One consumer's life. */
 class FollowAttempt {
   hasCaughtUp = false;
-  /** Before a fetch, nobody knows whether all topics may be read. */
-  private hasFetched = false;
+  /** Fetches by broker. Before one, nobody knows whether all topics may be read. */
+  private readonly fetches = new Map<number, number>();
   private readonly ending = new Completion();
   /** Offsets, by partition, up to which there was something to read when this attempt began. */
   private readonly targets = new Map<string, number>();
@@ -76,6 +76,7 @@ class FollowAttempt {
     /** Next offset by partition. */
     private readonly positions: Map<string, number>,
     private readonly options: FollowOptions,
+    private readonly hasFailedBefore: boolean,
   ) {}
 
   /** Resolves with the failure that ended it, in words; undefined when the signal did. */
@@ -92,7 +93,7 @@ class FollowAttempt {
       await runReader(this.kafka, {
         ...{ topics, ending: this.ending },
         onAssigned: (consumer, assignment) => this.seekAll(consumer, assignment),
-        onFetch: () => this.fetchAnswered(),
+        onFetch: (nodeId) => this.fetchAnswered(nodeId),
         onBatch: (_, batch) => this.take(batch),
       });
       return undefined;
@@ -148,8 +149,8 @@ class FollowAttempt {
     this.sign();
   }
 
-  private fetchAnswered(): void {
-    this.hasFetched = true;
+  private fetchAnswered(nodeId: number): void {
+    this.fetches.set(nodeId, (this.fetches.get(nodeId) ?? 0) + 1);
     this.sign();
     this.checkCaughtUp();
   }
@@ -189,7 +190,9 @@ class FollowAttempt {
   }
 
   private checkCaughtUp(): void {
-    if (this.targets.size > 0 || !this.hasFetched) return;
+    // where one broker refuses its fetch, each of the others still answers one before the consumer ends
+    const enough = this.hasFailedBefore ? 2 : 1;
+    if (this.targets.size > 0 || Math.max(0, ...this.fetches.values()) < enough) return;
     this.hasCaughtUp = true;
     this.setState('up', null);
   }

@@ -8,7 +8,8 @@ interface Reading {
   ending: Completion;
   /** All partitions of the topics are at their beginning: at first, and again when a topic has grown. */
   onAssigned: (consumer: Consumer, assignment: Readonly<Record<string, number[]>>) => void;
-  onFetch?: () => void;
+  /** A broker has answered, or has no partition to be asked for. */
+  onFetch?: (nodeId: number) => void;
   /** Takes a fetch of one partition, also one without a record: of markers, aborted or compacted ones alone. */
   onBatch: (consumer: Consumer, batch: Batch) => Promise<void> | void;
 }
@@ -32,7 +33,7 @@ export async function runReader(kafka: KafkaClient, reading: Reading): Promise<v
   const { CRASH, GROUP_JOIN, FETCH } = consumer.events;
   consumer.on(CRASH, ({ payload }) => ending.end(payload.error));
   consumer.on(GROUP_JOIN, ({ payload }) => onAssigned(consumer, payload.memberAssignment));
-  if (onFetch !== undefined) consumer.on(FETCH, onFetch);
+  if (onFetch !== undefined) consumer.on(FETCH, ({ payload }) => onFetch(payload.nodeId));
   const start = async (): Promise<void> => {
     await consumer.connect();
     await consumer.subscribe({ topics: [...topics], fromBeginning: true });
