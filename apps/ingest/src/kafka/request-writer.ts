@@ -79,7 +79,7 @@ export class RequestWriter implements OnApplicationShutdown {
   /** Of the names of all topics. */
   readonly prefix: string;
   private readonly partitions = new Map<string, number>();
-  /** By topic, why the latest transaction with a record of it has failed; nothing once one is committed. */
+  /** Why the latest transaction has failed that a request under way was for, by its key. */
   private readonly failures = new Map<string, string>();
   private readonly underWay = new Map<string, Promise<Receipt>>();
   /** Of records under way, whoever still waits for them. */
@@ -172,7 +172,7 @@ export class RequestWriter implements OnApplicationShutdown {
     const digest = hashOf(topic, value);
     const key = id === undefined ? hashOf(randomUUID()) : hashOf(id.scope, id.value);
     const before = this.log.receiptOf(key) ?? this.underWay.get(key);
-    const late = (): ApiError => this.late(topic);
+    const late = (): ApiError => this.late(key);
     const written =
       before === undefined
         ? await inTime(this.beginWrite(key, submission, digest), answerWithinMs, late)
@@ -202,6 +202,7 @@ export class RequestWriter implements OnApplicationShutdown {
     this.bytesUnderWay += bytes;
     const settled = (): void => {
       this.underWay.delete(key);
+      this.failures.delete(key);
       this.bytesUnderWay -= bytes;
     };
     receipt.then(settled, settled);
@@ -235,22 +236,22 @@ export class RequestWriter implements OnApplicationShutdown {
       try {
         const receipt = await writer.write({ ...attempt, after: isClaimed ? claim : 'none' });
         this.log.noteReceipt(key, receipt);
-        this.failures.delete(submission.topic);
         return { receipt, isRepeated: false };
       } catch (error) {
         if (error instanceof WriterLostError) {
           attempt.isAlone ||= error.hasRefusedRecord;
-          this.failures.set(submission.topic, error.message);
+          // a record that is refused may be another's
+          if (!error.hasRefusedRecord) this.failures.set(key, error.message);
         } else if (error instanceof NotClaimedError) attempt.wasAborted = true;
         else throw error;
       }
     }
-    throw this.late(submission.topic);
+    throw this.late(key);
   }
 
-  /** Kafka has not taken a record of the topic in time: it may have said why, such as a right that is missing. */
-  private late(topic: string): ApiError {
-    const why = this.failures.get(topic) ?? 'Kafka has not answered in time';
+  /** Kafka has not taken the record in time: it may have said why, such as a right that is missing. */
+  private late(key: string): ApiError {
+    const why = this.failures.get(key) ?? 'Kafka has not answered in time';
     return unavailable('kafka-away', why);
   }
 
