@@ -18,9 +18,13 @@ setInterval(() => {
 /** `readAtMs`: when the server said so, by the clock of the device as it is set now. */
 export const plantClock = signal<(Session['clock'] & { readAtMs: number }) | null>(null);
 
-/** @param readAtMs when the server said so */
-export function setPlantClock(clock: Session['clock'], readAtMs: number): void {
-  plantClock.value = { ...clock, readAtMs };
+/** How much the clock of the device has jumped ahead since: by sleep, or because it was set. */
+let aheadMs = 0;
+
+/** Takes the time that the server has just said. */
+export function setPlantClock(clock: Session['clock']): void {
+  aheadMs = 0;
+  plantClock.value = { ...clock, readAtMs: nowMs() };
   tick.value = nowMs();
 }
 
@@ -44,8 +48,11 @@ export function onClockJump(jumped: () => void): void {
     if (Math.abs(jumpMs) < JUMP_MS) return;
     offsetMs += jumpMs;
     const known = plantClock.peek();
-    // no sleep sets a clock back: the plant's time goes on, also where no server can be asked for it
-    if (jumpMs < 0 && known) plantClock.value = { ...known, readAtMs: known.readAtMs + jumpMs };
+    // No sleep sets a clock back: the plant's time goes on, also where no server can be asked for it. But it comes right
+    // by itself where the clock had been set ahead before.
+    const backMs = Math.min(0, aheadMs + jumpMs);
+    aheadMs = Math.max(0, aheadMs + jumpMs);
+    if (backMs < 0 && known) plantClock.value = { ...known, readAtMs: known.readAtMs + backMs };
     jumped();
   });
 }

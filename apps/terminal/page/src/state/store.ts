@@ -9,7 +9,7 @@ import { operatorAt } from '../model/outgoing.js';
 import { reasonName } from '../model/reason-choices.js';
 import { type Language, languageOf, STRINGS } from '../model/strings.js';
 import { compareTiles, distinctNames } from '../model/tiles.js';
-import { nowMs, plantClock, plantMinute, plantSeconds, setPlantClock } from './clock.js';
+import { plantClock, plantMinute, plantSeconds, setPlantClock } from './clock.js';
 
 const PREFIX = 'terminal.';
 const keptIn = (storage: () => Storage) => {
@@ -51,16 +51,15 @@ export function setLanguage(chosen: Language): void {
 }
 
 /** The last session is kept for its time zone and clock, so that the page can speak while the server is away. */
-export const session = signal(parseSession(kept.get('session')));
+export const session = signal(parsed(kept.get('session')) as Session | null);
 /** By a token here, or at a proxy before the server, which answers by itself or leads to a page of its own. */
 export const signInNeeded = signal<false | 'token' | 'proxy'>(false);
-const keptClock = session.peek()?.clock;
-if (keptClock) setPlantClock(keptClock, Number(kept.get('clockReadAtMs') ?? 0));
-effect(() => kept.set('clockReadAtMs', String(plantClock.value?.readAtMs ?? 0)));
+plantClock.value = parsed(kept.get('plantClock')) as typeof plantClock.value;
+effect(() => kept.set('plantClock', JSON.stringify(plantClock.value)));
 
-function parseSession(text: string | null): Session | null {
+function parsed(text: string | null): unknown {
   try {
-    return JSON.parse(text ?? 'null') as Session | null;
+    return JSON.parse(text ?? 'null');
   } catch {
     return null;
   }
@@ -70,13 +69,13 @@ export const SESSION_KEY = `${PREFIX}session`;
 
 /** What another tab of this browser was told: who has registered there works here as well. */
 export function adoptSession(text: string | null): void {
-  session.value = parseSession(text) ?? session.peek();
+  session.value = (parsed(text) as Session | null) ?? session.peek();
 }
 
 export function setSession(received: Session): void {
   kept.set('session', JSON.stringify(received));
   batch(() => {
-    setPlantClock(received.clock, nowMs());
+    setPlantClock(received.clock);
     session.value = received;
     signInNeeded.value = false;
   });

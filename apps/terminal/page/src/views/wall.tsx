@@ -31,7 +31,7 @@ const MAX_TILES = 1000;
 const TILES_A_FRAME = 60;
 /** Fewer tiles are no larger: their letters are read from across the hall. */
 const FEWEST_ACROSS = 3.5;
-/** What two lines hold, of the widest letters that browsers have; a longer name has smaller ones. */
+/** What two lines hold, of the widest fonts that browsers have; a longer name is written smaller. */
 const NAME_CHARACTERS = { usual: 28, long: 38 };
 /** What has room in a line of the narrowest tile, less where it says that there are more. */
 const ORDER_CHARACTERS = 24;
