@@ -31,7 +31,7 @@ const SMALL_BYTES = 16 * 1024;
 const SPLIT_FACTOR = 8;
 /**
  * Brokers abort a transaction after 30 s, as where a quota or a slow line holds its records up. What fails after so long
- * is written again in smaller ones, which grow while they take less than a quarter.
+ * is written again in smaller ones, which grow while they take less than a quarter of this.
  */
 const LONG_MS = 10_000;
 /** How often progress without an entry is looked for: transaction markers, or messages finished by earlier owners. */

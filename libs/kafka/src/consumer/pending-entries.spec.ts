@@ -185,6 +185,8 @@ describe('PendingEntries', () => {
     for (let offset = 0; offset < 20; offset += 1) waiting.addEntry(entry(offset), 0);
     const { entries } = waiting.takeForTransaction(0);
     waiting.transactionLastedLong(entries.slice(0, 8));
+    // whole messages may be more
+    waiting.transactionLastedLong(entries);
     waiting.returnToFront(entries);
     const taken = [false, true, true].map((isFast) => {
       const some = waiting.takeForTransaction(0).entries;

@@ -177,7 +177,7 @@ export class PendingEntries {
 
   /** The brokers give up what lasts too long: the next ones have half as many entries, until they are fast again. */
   transactionLastedLong({ length }: readonly TransactionEntry[]): void {
-    this.mostInTime = Math.max(1, Math.floor(length / 2));
+    this.mostInTime = Math.min(this.mostInTime, Math.max(1, Math.floor(length / 2)));
     this.most = Math.min(this.most, this.mostInTime);
   }
 
