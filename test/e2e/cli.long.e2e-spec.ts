@@ -553,12 +553,12 @@ describe('machine-bridge doctor', () => {
   it('finds what was left behind where topics were given more partitions', async () => {
     const plant = await startPlant();
     const { topicPrefix, topics } = plant.kafka;
-    const registry = await plant.kafka.read(TOPICS.registry);
     const env = bridgeEnvironment({
       ...{ brokers: testBrokers(), topicPrefix, partitions: 3 },
       sandboxUrl: plant.sandbox.url,
     });
     try {
+      const registry = await plant.kafka.read(TOPICS.registry);
       await eventually('machines are published', () => registry.records.length > 3);
       const warnings = async (): Promise<string[]> => {
         const result = await runCommand(['doctor', '--json', '--url', plant.bridgeUrl], {

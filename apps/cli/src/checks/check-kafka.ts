@@ -97,9 +97,14 @@ export async function checkKeys(settings: BridgeSettings): Promise<Finding[]> {
   for (const { name, direction, cleanupPolicy } of bridgeTopics(settings)) {
     if (direction !== 'out' || cleanupPolicy !== 'compact' || !existing.includes(name)) continue;
     const check = `keys of ${name}`;
-    const finding = await findLeftBehind(kafka, name, check).catch((error: unknown) =>
-      warning(check, `cannot be read: ${describeKafkaFailure(error)}`, GRANT),
-    );
+    const finding = await findLeftBehind(kafka, name, check).catch((error: unknown) => {
+      const why = describeKafkaFailure(error, { right: 'Read', topics: [name] });
+      return warning(
+        check,
+        `cannot be read: ${why}`,
+        'if it is a right, grant it: ACLs in docs/kafka.md',
+      );
+    });
     findings.push(finding);
   }
   return findings;
@@ -127,8 +132,10 @@ async function findLeftBehind(kafka: Kafka, topic: string, check: string): Promi
       'the topic was given more partitions: with the bridge stopped delete it, see Topics in docs/operations.md';
     return warning(check, detail, remedy);
   }
-  const end = signal.aborted ? `, as far as read in ${READ_DEADLINE_MS / 1000} s` : '';
-  return passed(check, `each record is in the partition of its key${end}`);
+  const detail = 'each record is in the partition of its key';
+  if (!signal.aborted) return passed(check, detail);
+  const end = `as far as read in ${READ_DEADLINE_MS / 1000} s`;
+  return warning(check, `${detail}, ${end}`, 'nothing, unless the topic was given more partitions');
 }
 
 async function topicFindings(

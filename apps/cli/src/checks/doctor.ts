@@ -86,7 +86,7 @@ function checkUnsupported({ unsupported }: BridgeSettings): Finding[] {
 
 async function diagnose({ url, json = false }: DoctorOptions): Promise<void> {
   const external = [checkSchemaRegistry, checkService, checkErps, () => checkBridge(url)];
-  await report([checkUnsupported, checkKafka, checkGroup, checkKeys, ...external], json);
+  await report([checkUnsupported, checkKafka, checkGroup, ...external, checkKeys], json);
 }
 
 type Check = (settings: BridgeSettings) => readonly Finding[] | Promise<readonly Finding[]>;
