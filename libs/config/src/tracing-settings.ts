@@ -57,6 +57,7 @@ export function readTracingSettings(
     'OTEL_RESOURCE_ATTRIBUTES',
     env.optional('OTEL_RESOURCE_ATTRIBUTES'),
   );
+  const ofResource = resourceAttributes['service.name'] ?? '';
   const settings = {
     exporter: {
       url: url ?? '',
@@ -67,10 +68,7 @@ export function readTracingSettings(
       timeoutMs: otel.integer(otel.ofTraces('TIMEOUT'), 10_000, LONGEST_DELAY_MS),
       isCompressed: otel.oneOf(otel.ofTraces('COMPRESSION'), ['none', 'gzip']) === 'gzip',
     },
-    serviceName: env.text(
-      'OTEL_SERVICE_NAME',
-      resourceAttributes['service.name'] ?? 'machine-bridge',
-    ),
+    serviceName: env.text('OTEL_SERVICE_NAME', ofResource === '' ? 'machine-bridge' : ofResource),
     resourceAttributes,
     sampler: otel.sampler(),
     queue: {
