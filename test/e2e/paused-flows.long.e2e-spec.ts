@@ -371,11 +371,15 @@ describe('flows that are paused by hand, of two processes', () => {
 
   it('are said to be unknown while their topic is gone, and known again once it is there', async () => {
     const topic = 'machine-bridge.flow-controls.v1';
+    const from = [first, second].map((each) => [each, bridge(each).output.length] as const);
     const untilLogged = (msg: string): Promise<boolean> =>
-      eventually(msg, () => [first, second].every((each) => bridge(each).output.includes(msg)));
+      eventually(msg, () => from.every(([each, at]) => bridge(each).output.includes(msg, at)));
     await plant.kafka.topics.delete(topic);
-    await untilLogged('"msg":"flow controls not read"');
-    await plant.kafka.topics.create(4, topic);
+    try {
+      await untilLogged('"msg":"flow controls not read"');
+    } finally {
+      await plant.kafka.topics.create(4, topic);
+    }
     await untilLogged('"msg":"flow controls read again"');
   });
 

@@ -1252,6 +1252,16 @@ describe('CommandDispatcher', () => {
       expect(flow.dispatcher.pausedBecause).toBeUndefined();
     });
 
+    it('pauses at once when the token is refused', async () => {
+      flow.submit('mill1');
+      await flow.reply('mill1', noToken);
+      expect(flow.dispatcher.status.breaker.openBecause).toContain('401');
+      flow.submit('lathe1');
+      await pass(PROBE_WAIT_MS - 10);
+      expect(flow.underWay).toEqual([]);
+      expect(flow.calls).toHaveLength(1);
+    });
+
     it('makes no second call to see because one from before the pause fails as well', async () => {
       for (const name of [...MACHINES, 'old1', 'older1']) flow.submit(name);
       const [last, ...others] = MACHINES;
