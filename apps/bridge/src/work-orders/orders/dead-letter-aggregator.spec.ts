@@ -141,7 +141,10 @@ describe('DeadLetterAggregator', () => {
   it('reads what is due together once, at most a hundred messages, and goes on until Kafka answers', async () => {
     read.mockRejectedValueOnce(new Error('Kafka is away'));
     const offsets = Array.from({ length: 120 }, (_, offset) => offset);
+    // all at once, however long it takes
+    const time = jest.spyOn(performance, 'now').mockReturnValue(performance.now());
     const messages = offsets.map((offset) => refuse(offset, 'M-1', undefined, offset));
+    time.mockRestore();
     await endOf(...messages);
     expect(read.mock.calls.map(([places]) => places.length)).toEqual([100, 100, 20]);
     const values = messages.map(({ last: [deadLetter] }) => String(deadLetter?.value));
