@@ -213,6 +213,7 @@ describe('who may use the terminal', () => {
     expect((await put({})).status).toBe(200);
     expect((await put({ origin: terminal.url })).status).toBe(200);
     expect((await put({ origin: 'https://evil.example' })).status).toBe(403);
+    expect((await put({ origin: 'null' })).status).toBe(403);
     expect((await put({ 'sec-fetch-site': 'cross-site' })).status).toBe(403);
     expect((await put({ 'content-type': 'text/plain' })).status).toBe(415);
     const bare = await fetch(`${terminal.url}/api/session/operator`, {
@@ -223,8 +224,15 @@ describe('who may use the terminal', () => {
     expect(bare.status).toBe(403);
     expect(await bare.json()).toMatchObject({ code: 'own-header-missing' });
     // a name of the other site's that leads to loopback
-    expect(await statusFor(`${terminal.url}/api/session`, 'evil.example:3200')).toBe(403);
-    expect(await statusFor(`${terminal.url}/api/session`, 'localhost:3200')).toBe(200);
+    const session = `${terminal.url}/api/session`;
+    expect(await statusFor(session, { host: 'evil.example:3200' })).toBe(403);
+    expect(await statusFor(session, { host: 'localhost:3200' })).toBe(200);
+    // a proxy may name the port that browsers leave out
+    const signOut = (origin: string, host: string): Promise<number | undefined> =>
+      statusFor(session, { host, origin, 'x-machine-terminal': '1' }, 'DELETE');
+    expect(await signOut('http://localhost', 'localhost:80')).toBe(204);
+    expect(await signOut('https://localhost', 'localhost:443')).toBe(204);
+    expect(await signOut('http://localhost', 'localhost:443')).toBe(403);
   });
 
   it('gets answers that no browser lets others use, or runs scripts in that are not ours', async () => {
@@ -296,9 +304,13 @@ describe('who may use the terminal', () => {
 });
 
 /** With a Host that fetch would not send. */
-function statusFor(url: string, host: string): Promise<number | undefined> {
+function statusFor(
+  url: string,
+  headers: Record<string, string>,
+  method = 'GET',
+): Promise<number | undefined> {
   return new Promise((resolve, reject) => {
-    httpRequest(url, { headers: { host } }, (response) => {
+    httpRequest(url, { headers, method }, (response) => {
       response.resume();
       resolve(response.statusCode);
     })

@@ -1,3 +1,6 @@
+import { once } from 'node:events';
+import { type IncomingMessage, request as httpRequest } from 'node:http';
+import { text } from 'node:stream/consumers';
 import { Body, Controller, Get, HttpCode, Module, Param, Post } from '@nestjs/common';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import { acceptEmptyJson } from './empty-body.js';
@@ -65,6 +68,13 @@ describe("a program's HTTP server", () => {
     for (const { headers } of answers) {
       expect(Object.fromEntries(headers)).toMatchObject(DATA_HEADERS);
     }
+  });
+
+  it('takes a request that expects what HTTP does not know', async () => {
+    const headers = { expect: 'x', 'content-type': 'application/json' };
+    const sent = httpRequest(url, { method: 'POST', headers }).end('{}');
+    const [answer] = (await once(sent, 'response')) as [IncomingMessage];
+    expect([answer.statusCode, await text(answer)]).toEqual([200, '{"body":{}}']);
   });
 
   it('serves a machine with a long id', async () => {

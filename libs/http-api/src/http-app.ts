@@ -40,7 +40,10 @@ export async function createHttpApp(
     abortOnError: false,
   });
   const instance = adapter.getInstance();
-  instance.server.maxConnections = maxConnections;
+  const { server } = instance;
+  server.maxConnections = maxConnections;
+  // Node would answer 417 without a body to `Expect: x`, which a server may pass over (RFC 9110, 10.1.1)
+  server.on('checkExpectation', (...exchange) => server.emit('request', ...exchange));
   instance.addHook('onRequest', (_, reply, done) => {
     void reply.headers(headers);
     done();

@@ -58,10 +58,13 @@ function assertOwnPage(request: FastifyRequest, access: StationAccess): void {
   const { origin, host } = headers;
   const site = headers['sec-fetch-site'];
   // A proxy may give another host than the browser's: what the browser says of itself comes first.
-  const isOwn = site === undefined ? !origin || hostOf(origin) === host : site === 'same-origin';
+  const isOwn = site === undefined ? !origin || isOf(origin, host) : site === 'same-origin';
   if (!isOwn) throw new ApiError(403, 'foreign-origin', 'the request comes from another site');
 }
 
-function hostOf(origin: string): string | undefined {
-  return URL.canParse(origin) ? new URL(origin).host : undefined;
+/** Whether the page is of that host: browsers leave out the port of a scheme, which a proxy may name all the same. */
+function isOf(origin: string, host: string | undefined): boolean {
+  const page = URL.canParse(origin) ? new URL(origin) : undefined;
+  const own = `${page?.protocol}//${host}`;
+  return URL.canParse(own) && new URL(own).host === page?.host;
 }
