@@ -41,8 +41,13 @@ describe('what ingest takes at most', () => {
 
   afterAll(() => ingest.close());
 
-  async function open(...lines: string[]): Promise<{ socket: Socket; received: () => string }> {
-    const { hostname, port } = new URL(ingest.url);
+  const open = (...lines: string[]) => openAt(ingest.url, ...lines);
+
+  async function openAt(
+    url: string,
+    ...lines: string[]
+  ): Promise<{ socket: Socket; received: () => string }> {
+    const { hostname, port } = new URL(url);
     const socket = connect(Number(port), hostname).on('error', () => undefined);
     sockets.push(socket);
     let text = '';
@@ -71,6 +76,30 @@ describe('what ingest takes at most', () => {
     await eventually('one too many is answered', () => answers().length > 0);
     expect(answers()).toEqual([expect.stringMatching(/^HTTP\/1.1 503 [^]*retry-after: 1\r\n/i)]);
     expect(await statusOf('/metrics')).toBe(200);
+  });
+
+  it('has room for a sender with a token while bodies that only claim a signature are too much', async () => {
+    const senders = {
+      shop: { hmacSecret: 'the-secret-of-a-shop', paths: ['/lists'] },
+      press: { token: TOKEN, paths: ['/lists'] },
+    };
+    const own = await RunningIngest.start(uniqueTopicPrefix(), {
+      INGEST_SENDERS_FILE: temporaryFile('senders.json', { senders }),
+    });
+    await own.ready();
+    const claiming = ['webhook-signature: v1,x', ...head(MEBIBYTE).slice(1)];
+    const bodies = await Promise.all(
+      Array.from({ length: MAX_BODIES + 1 }, () =>
+        openAt(own.url, 'POST /lists HTTP/1.1', ...claiming),
+      ),
+    );
+    for (const { socket } of bodies) socket.write(ALMOST);
+    await eventually('one too many is answered', () => answersIn(bodies).length > 0);
+    const body = JSON.stringify(LIST).padEnd(MEBIBYTE - 1000);
+    const answer = await own.post('/lists', body, { authorization: `Bearer ${TOKEN}` });
+    for (const { socket } of bodies) socket.destroy();
+    await own.close();
+    expect(answer.status).toBe(202);
   });
 
   it('holds no more bodies of requests that it has answered, and that Kafka takes later', async () => {

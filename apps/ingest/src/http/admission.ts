@@ -9,6 +9,8 @@ import type { AdmittedRequest } from './intake.controller.js';
 
 /** What is there of bodies that are being received or written, together. */
 const MAX_BODIES_BYTES = 128 * MAX_BODY_BYTES;
+/** Of these, what comes with a signature, which may be anyone's until the body is whole: others have room left. */
+const MAX_SIGNED_BYTES = MAX_BODIES_BYTES / 2;
 
 /** Admits requests before their bodies are read, bounds the bodies together, and measures each request. */
 export function addAdmission(app: NestFastifyApplication): void {
@@ -18,6 +20,7 @@ export function addAdmission(app: NestFastifyApplication): void {
   /** Bytes held of each request whose body is not answered yet. */
   const held = new WeakMap<object, number>();
   let bodiesBytes = 0;
+  let signedBytes = 0;
   instance.addHook('onRequest', (request: AdmittedRequest, reply, done) => {
     if (request.is404) {
       // Later its body would be received first, of whoever sends it.
@@ -49,16 +52,22 @@ export function addAdmission(app: NestFastifyApplication): void {
       answerWithError(reply, error);
     }
   });
+  const isSigned = ({ admission }: AdmittedRequest): boolean => admission?.needsSignature === true;
+  const count = (request: AdmittedRequest, bytes: number): void => {
+    bodiesBytes += bytes;
+    if (isSigned(request)) signedBytes += bytes;
+  };
   const release = (request: AdmittedRequest): void => {
-    bodiesBytes -= held.get(request) ?? 0;
+    count(request, -(held.get(request) ?? 0));
     held.delete(request);
   };
   /** By what has come: what a slow sender has only announced is no room that others could not use. */
   const hold = (request: AdmittedRequest, bytes: number): ApiError | undefined => {
-    if (bodiesBytes + bytes > MAX_BODIES_BYTES) {
-      return new ApiError(503, 'busy', 'too much is being received', 1);
-    }
-    bodiesBytes += bytes;
+    const isFull =
+      bodiesBytes + bytes > MAX_BODIES_BYTES ||
+      (isSigned(request) && signedBytes + bytes > MAX_SIGNED_BYTES);
+    if (isFull) return new ApiError(503, 'busy', 'too much is being received', 1);
+    count(request, bytes);
     held.set(request, (held.get(request) ?? 0) + bytes);
     return undefined;
   };
