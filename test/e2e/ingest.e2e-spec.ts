@@ -100,6 +100,7 @@ describe('ingest', () => {
     ['/orders', '{', 400, 'invalid-json'],
     ['/orders', '', 400, 'invalid-json'],
     ['/lists', '{"machineId": "M-1"}', 400, 'invalid-message'],
+    ['/lists', { ...LIST, issuedAt: 99_999_999_999 }, 400, 'invalid-message'],
     ['/reasons', { machineId: 'M-1', reasonId: '22' }, 400, 'missing-times'],
     ['/events', LIST, 400, 'invalid-message'],
     ['/lists', Buffer.alloc(1_048_577), 413, 'too-large'],

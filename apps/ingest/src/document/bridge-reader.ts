@@ -59,14 +59,14 @@ export class BridgeReader implements OnApplicationShutdown {
     }
   }
 
-  private listsOf(lists: WorkOrderListMessage): Parsed<Reading> {
+  private listsOf(message: WorkOrderListMessage): Parsed<Reading> {
+    const { commandMaxSkewSeconds: skew } = this.erp;
+    const lists = refuseIssuedAhead(message, this.clock.nowSeconds(), skew);
     const [first] = lists.assignments;
     const [fault] = lists.faults;
     if (first === undefined && fault !== undefined)
       return { ok: false, rejection: fault.rejection };
-    const { commandMaxSkewSeconds: skew } = this.erp;
-    const preview = () => parsed(refuseIssuedAhead(lists, this.clock.nowSeconds(), skew));
-    return parsed({ key: first?.machineId ?? '', preview });
+    return parsed({ key: first?.machineId ?? '', preview: () => parsed(lists) });
   }
 
   private async ordersOf(message: Message, document: OrderDocument): Promise<Parsed<Reading>> {
