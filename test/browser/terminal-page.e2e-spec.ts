@@ -517,6 +517,13 @@ describe("the terminal's page", () => {
       await expectText(page.locator('option:checked'), /^F-2$/);
     });
 
+    it('distinguishes factories that have one name', async () => {
+      for (const factory of terminal.plant.session.factories) factory.factoryName = 'Plant';
+      await open('#/wall');
+      await page.getByLabel('Factory').selectOption('Plant · F-2');
+      await expectCount(page.locator('.tile'), 6);
+    });
+
     it('keeps the factory that was chosen in its own window, also when it is loaded again', async () => {
       await open('#/wall');
       const second = await page.context().newPage();

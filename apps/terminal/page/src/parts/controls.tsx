@@ -123,6 +123,8 @@ export function FactoryChoice(): JSX.Element | null {
   const chosen = factoryId.value;
   if (factories.length < 2 && chosen === null) return null;
   const isGone = chosen !== null && !factories.some((factory) => factory.factoryId === chosen);
+  const isShared = (name: string): boolean =>
+    factories.filter(({ factoryName }) => factoryName === name).length > 1;
   return (
     <select
       class="select"
@@ -135,6 +137,7 @@ export function FactoryChoice(): JSX.Element | null {
       {factories.map((factory) => (
         <option key={factory.factoryId} value={factory.factoryId}>
           {factory.factoryName}
+          {isShared(factory.factoryName) && ` · ${factory.factoryId}`}
         </option>
       ))}
     </select>
