@@ -445,11 +445,14 @@ describe('machine-bridge, beside a running bridge', () => {
       committed: number | null;
       lag: number;
     }
+    const shown = async () => jsonLines<Offset>(await bridgeCommand(['offsets', 'show', '--json']));
     const lag = async () =>
-      jsonLines<Offset>(await bridgeCommand(['offsets', 'show', '--json']))
+      (await shown())
         .filter(({ topic }) => topic.endsWith(LISTS))
         .reduce((sum, offset) => sum + offset.lag, 0);
     expect(await lag()).toBe(0);
+    const ofReasons = (await shown()).filter(({ topic }) => topic.endsWith(TOPICS.downtimeReasons));
+    expect(ofReasons.map(({ committed }) => committed)).toContain(null);
     expect(await bridgeCommand([...reset, '--yes', '--json'])).toMatchObject({ exitCode: 0 });
     expect(await lag()).toBe(sent);
     const again = await bridgeCommand([...reset, '--yes']);

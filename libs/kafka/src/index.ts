@@ -44,6 +44,7 @@ export { type DeadLetterReason, DeadLetters } from './producer/dead-letters.js';
 export { IdempotentProducer } from './producer/idempotent-producer.js';
 export {
   byteLength,
+  MAX_RECORD_BYTES,
   type OutboundRecord,
   partitionOf,
   RecordRefusedError,

@@ -1,3 +1,4 @@
+import { createReadStream } from 'node:fs';
 import { hostname, userInfo } from 'node:os';
 import { resolve } from 'node:path';
 import { InvalidArgumentError } from 'commander';
@@ -68,6 +69,13 @@ export function readPath(path: string, environment = readEnvironment()): string 
   const calledIn = environment['INIT_CWD'];
   // Resolved, an empty path would be the folder itself.
   return calledIn === undefined || path === '' ? path : resolve(calledIn, path);
+}
+
+/** The content of a file. Of one with more than `most` bytes it is one byte more than that: a device may have no end. */
+export async function readUpTo(path: string, most: number): Promise<Buffer> {
+  const chunks: Buffer[] = [];
+  for await (const chunk of createReadStream(path, { end: most })) chunks.push(chunk as Buffer);
+  return Buffer.concat(chunks);
 }
 
 /** The default of `--by`, `user@host`; a container may have a user without a name. */

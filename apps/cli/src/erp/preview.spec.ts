@@ -1,10 +1,10 @@
 import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { OperationChange } from '#libs/contracts';
-import { EquipmentMap } from '#libs/erp-formats';
+import { EnrichmentRules, EquipmentMap } from '#libs/erp-formats';
 import { clockIn, documentLines } from './preview.js';
 import { temporaryFolder } from '../../../../libs/config/test/temporary-files.js';
-import { findSourceFiles } from './source-files.js';
+import { FileRecords, findSourceFiles } from './source-files.js';
 
 describe('the lines of a previewed document', () => {
   const linesOf = (timeZone: string, ...operations: OperationChange[]) => {
@@ -99,6 +99,11 @@ describe('documents to preview', () => {
       'sap/.hidden: hidden',
       'sap/up: a link to a folder',
     ]);
+  });
+
+  it('are too large where a device has no end', async () => {
+    const records = new FileRecords({}, new EnrichmentRules());
+    expect(await records.read('/dev/zero')).toMatchObject({ rejection: { code: 'too-large' } });
   });
 
   it('are refused where a folder holds too many', async () => {

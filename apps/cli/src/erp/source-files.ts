@@ -1,9 +1,9 @@
 import type { Dirent } from 'node:fs';
-import { readdir, readFile, stat } from 'node:fs/promises';
+import { readdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { MAX_BODY_BYTES, openEnvelope, parsed, type Parsed, tooLarge } from '#libs/contracts';
 import type { EnrichmentRules, OrderDocument, ThinEvent } from '#libs/erp-formats';
-import { readPath, unreadableBecause } from '../command-line/option-values.js';
+import { readPath, readUpTo, unreadableBecause } from '../command-line/option-values.js';
 
 /** A limit for a folder given by mistake, such as the root. */
 const MAX_ENTRIES = 100_000;
@@ -130,9 +130,11 @@ export class FileRecords {
   }
 }
 
-/** Does not load a file that is too large. `changedAt` in epoch seconds. */
+/** Does not load all of a file that is too large. `changedAt` in epoch seconds. */
 async function contentOf(path: string): Promise<{ body: Parsed<Buffer>; changedAt: number }> {
   const { mtimeMs, size } = await stat(path);
-  const body = size > MAX_BODY_BYTES ? tooLarge(size) : parsed(await readFile(path));
+  const content = await readUpTo(path, MAX_BODY_BYTES);
+  const isWhole = content.length <= MAX_BODY_BYTES;
+  const body = isWhole ? parsed(content) : tooLarge(Math.max(size, content.length));
   return { body, changedAt: Math.floor(mtimeMs / 1000) };
 }

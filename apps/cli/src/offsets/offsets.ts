@@ -124,7 +124,7 @@ async function resetOffsets(name: string, options: ResetOptions): Promise<void> 
     return {
       topic,
       partition,
-      committed: committed ?? null,
+      committed,
       target,
       redelivered: Math.max(0, -difference),
       skipped: Math.max(0, difference),

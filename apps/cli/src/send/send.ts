@@ -1,11 +1,10 @@
-import { readFile } from 'node:fs/promises';
-import { IdempotentProducer } from '#libs/kafka';
+import { IdempotentProducer, MAX_RECORD_BYTES } from '#libs/kafka';
 import { isJsonObject, type JsonObject, readJson, type TopicName, TOPICS } from '#libs/contracts';
 import { readOrderDocument } from '#libs/erp-formats';
 import { type CliCommand, JSON_OPTION, type JsonOptions } from '../command-line/command.js';
 import { EXIT_CODES } from '../command-line/exit-codes.js';
 import { KAFKA_HELP, openKafka } from '../command-line/kafka.js';
-import { readPath, unreadableBecause } from '../command-line/option-values.js';
+import { readPath, readUpTo, unreadableBecause } from '../command-line/option-values.js';
 import { print, visible, visibleJson } from '../command-line/output.js';
 
 interface SendOptions extends JsonOptions {
@@ -72,7 +71,7 @@ async function recordOf(
   options: SendOptions,
 ): Promise<SentRecord> {
   try {
-    const value = await readFile(readPath(file));
+    const value = await readUpTo(readPath(file), MAX_RECORD_BYTES);
     const found =
       options.topic === undefined ? identifyDocument(value) : identifyFor(options.topic, value);
     const topic = `${topicPrefix}${options.topic ?? found?.topic ?? ''}`;

@@ -64,7 +64,7 @@ describe('what a group is done with', () => {
     for (const code of [NOT_COORDINATOR, COORDINATOR_LOADING])
       fetch.mockRejectedValueOnce(createErrorFromCode(code));
     const offsets = await groupOffsets(kafka, groupId, [topic]);
-    expect(offsets.map(({ committed }) => committed)).toEqual([undefined, 3]);
+    expect(offsets.map(({ committed }) => committed)).toEqual([null, 3]);
   });
 
   it('is deleted from a topic that is kept for good, and nothing else', async () => {

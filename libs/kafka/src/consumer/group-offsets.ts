@@ -23,8 +23,8 @@ export async function describeGroup(
 export interface GroupOffset {
   topic: string;
   partition: number;
-  /** Undefined where nothing is committed. */
-  committed: number | undefined;
+  /** Null where nothing is committed. */
+  committed: number | null;
   /** Messages that are finished behind the committed offset, as its metadata says. */
   finishedAhead: number;
   /** The offset of the oldest record that is left. */
@@ -44,7 +44,7 @@ export async function groupOffsets(
   return requireLeaders(spans).map(
     ({ topic, partition, from: first, until: end, committed = -1, metadata }) => {
       const finishedAhead = parseOffsetMetadata(committed, metadata).finished?.count ?? 0;
-      const known = committed < 0 ? undefined : committed;
+      const known = committed < 0 ? null : committed;
       const lag = Math.max(0, end - Math.max(committed, first));
       return { topic, partition, committed: known, finishedAhead, first, end, lag };
     },

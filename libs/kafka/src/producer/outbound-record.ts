@@ -92,7 +92,7 @@ export const MAX_BATCH_BYTES = 512 * 1024;
  */
 const COMPRESS_FROM_BYTES = 16 * MIB;
 /** Never sent: that it can be compressed is not certain, and each try takes its size in memory once more. */
-const MAX_RECORD_BYTES = 48 * MIB;
+export const MAX_RECORD_BYTES = 48 * MIB;
 /** Headers and framing, roughly: the bound it serves has room to spare. */
 const OVERHEAD_BYTES = 512;
 
