@@ -12,7 +12,7 @@ import {
 } from '#libs/config';
 import { acceptEmptyJson, createHttpApp } from '#libs/http-api';
 import { ServiceGate } from './control/service-gate.js';
-import { errorBody, ErrorBodyFilter } from './http/error-body.js';
+import { errorBody, ErrorBodyFilter, REFUSED_ADDRESSES } from './http/error-body.js';
 import { Plant, type PlantMachine } from './plant/plant.js';
 import { readTimelineScript } from './plant/read-timeline-script.js';
 import { simulateMachines } from './plant/simulate-machines.js';
@@ -64,6 +64,7 @@ export async function createSandbox(
     maxConnections: MAX_CONNECTIONS,
     bodyParser: false,
     logger: new ConsoleLogger({ logLevels: SHOWN_FROM[settings.logLevel] }),
+    fastify: REFUSED_ADDRESSES,
   });
   const instance = app.getHttpAdapter().getInstance();
   instance.addHook('onClose', (_, done) => {

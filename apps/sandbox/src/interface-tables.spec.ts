@@ -317,6 +317,11 @@ describe('the Machine Data Service, as its interface describes it', () => {
       expect([answer.status, answer.headers.get('allow')]).toEqual([405, 'GET, POST']);
     });
 
+    it('answers 400 in the same shape to an address that cannot be decoded', async () => {
+      const { json } = await sandbox.service('GET', '%');
+      expect(Object.keys(json as object)).toEqual(['statusCode', 'error', 'message']);
+    });
+
     it('answers 404 outside the interface', async () => {
       const answer = await sandbox.service('GET', 'nothing');
       expect(answer.json).toMatchObject({ statusCode: 404 });

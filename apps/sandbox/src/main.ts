@@ -10,6 +10,7 @@ await runProgram({
     const settings = loadSettings(readEnvironment());
     const app = await createSandbox(settings);
     return {
+      unsupported: settings.unsupported,
       start: async () => {
         await app.listen(settings.http.port, settings.http.host);
         process.stdout.write(`sandbox ready on ${await app.getUrl()}\n`);

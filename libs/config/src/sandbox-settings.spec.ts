@@ -28,7 +28,13 @@ describe('loadSandboxSettings', () => {
       shifts: { timeZone: 'Asia/Tokyo', startTimes: ['06:30', '22:30'] },
       clock: { speed: 60, originSeconds: 1_763_680_000 },
       logLevel: 'silent',
+      unsupported: [],
     });
+  });
+
+  it('names a misspelt setting, which has no effect', () => {
+    const { unsupported } = loadSandboxSettings({ SANDBOX_MACHNES: '3' });
+    expect(unsupported).toMatchObject([{ name: 'SANDBOX_MACHNES' }]);
   });
 
   it.each([

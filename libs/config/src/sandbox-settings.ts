@@ -12,10 +12,11 @@ export type SandboxSettings = ReturnType<typeof readSandboxSettings>;
 export function loadSandboxSettings<T>(
   environment: Environment,
   readFiles?: (env: EnvironmentReader, settings: SandboxSettings) => T,
-): SandboxSettings & { files?: T } {
+): SandboxSettings & { files?: T; unsupported: ReturnType<EnvironmentReader['withoutEffect']> } {
   return readSettings(environment, (env) => {
     const settings = readSandboxSettings(env);
-    return { ...settings, ...(readFiles && { files: readFiles(env, settings) }) };
+    const files = readFiles && { files: readFiles(env, settings) };
+    return { ...settings, ...files, unsupported: env.withoutEffect() };
   });
 }
 

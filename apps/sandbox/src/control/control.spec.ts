@@ -369,11 +369,18 @@ describe('what the control API refuses', () => {
     [{ operation: '*', lagSeconds: 60 }, 'needs operation'],
     [{ operation: 'getMachineState', provisionalSeconds: 60 }, 'needs operation'],
     [{ operation: 'getMachineState', lagSeconds: 60, status: 500 }, 'exclude'],
+    [{ operation: 'getMachineState', lagSeconds: 1e10 }, 'lagSeconds must'],
+    [{ operation: 'getMachineActivityLog', provisionalSeconds: 1e10 }, 'provisionalSeconds must'],
     [{ operation: '*', rate: 2, status: 500 }, 'rate'],
     [{ operation: '*', statuss: 500 }, 'statuss'],
   ])('refuses %j with 400 and says why', async (fault, why) => {
     const answer = await sandbox.control('POST', 'faults', fault);
     expect(answer.json).toMatchObject(refusal(why));
+  });
+
+  it.each([1e10, -1e10])('refuses a clock that is off by %d s', async (clockOffsetSeconds) => {
+    const answer = await sandbox.control('PUT', 'options', { clockOffsetSeconds });
+    expect(answer.json).toMatchObject(refusal('clockOffsetSeconds must'));
   });
 
   it.each(['machines/M-999', 'machines/M-999/timeline'])('answers %s with 404', async (path) => {

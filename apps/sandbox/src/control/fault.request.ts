@@ -12,6 +12,7 @@ import {
   Max,
   Min,
 } from 'class-validator';
+import { LONGEST_SHIFT_SECONDS } from '../plant/limits.js';
 import { type Operation, OPERATION_NAMES } from '../service/operations.js';
 
 const LONGEST_LATENCY_MS = 600_000;
@@ -61,12 +62,12 @@ export class FaultRequest {
   @IsOptional() @IsBoolean() afterApplying?: boolean;
 
   /** State or log as they were answered that long ago, in seconds of the sandbox's clock. */
-  @IsOptional() @IsNumber() @Min(0) lagSeconds?: number;
+  @IsOptional() @IsNumber() @Min(0) @Max(LONGEST_SHIFT_SECONDS) lagSeconds?: number;
   /**
    * The log is provisional for that many seconds of the sandbox's clock: it shows the state before
    * in place of a change within them, and is revised afterwards.
    */
-  @IsOptional() @IsNumber() @Min(0) provisionalSeconds?: number;
+  @IsOptional() @IsNumber() @Min(0) @Max(LONGEST_SHIFT_SECONDS) provisionalSeconds?: number;
 }
 
 /** Why a fault makes no sense, or null. */

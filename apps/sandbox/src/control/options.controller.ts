@@ -1,5 +1,6 @@
 import { Body, Get, Put } from '@nestjs/common';
-import { IsBoolean, IsNumber, IsOptional, Min } from 'class-validator';
+import { IsBoolean, IsNumber, IsOptional, Max, Min } from 'class-validator';
+import { LONGEST_SHIFT_SECONDS } from '../plant/limits.js';
 import { AnswerOptions } from '../service/answer-options.js';
 import { ControlController } from './control-controller.decorator.js';
 
@@ -7,7 +8,11 @@ class OptionsRequest {
   @IsOptional() @IsBoolean() durationJitter?: boolean;
   @IsOptional() @IsBoolean() clipActivityLog?: boolean;
   @IsOptional() @IsNumber() @Min(0) tokenLifetimeSeconds?: number | null;
-  @IsOptional() @IsNumber() clockOffsetSeconds?: number;
+  @IsOptional()
+  @IsNumber()
+  @Min(-LONGEST_SHIFT_SECONDS)
+  @Max(LONGEST_SHIFT_SECONDS)
+  clockOffsetSeconds?: number;
   @IsOptional() @IsBoolean() dateHeader?: boolean;
 }
 

@@ -7,7 +7,7 @@ import {
   HttpException,
   Logger,
 } from '@nestjs/common';
-import type { FastifyReply } from 'fastify';
+import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify';
 
 /** The body of every answer from 400 up; the interface leaves its shape open. */
 export class ErrorBody {
@@ -36,6 +36,14 @@ export class ErrorBodyFilter implements ExceptionFilter {
       .send(errorBody(status, message));
   }
 }
+
+/** An option of Fastify: what is refused before it comes to a route, such as an address that cannot be decoded. */
+export const REFUSED_ADDRESSES = {
+  frameworkErrors: (error: FastifyError, _: FastifyRequest, reply: FastifyReply): void => {
+    const status = statusOf(error);
+    void reply.code(status).send(errorBody(status, error.message));
+  },
+};
 
 function statusOf(error: unknown): number {
   if (error instanceof HttpException) return error.getStatus();

@@ -39,7 +39,8 @@ export function followTokensFile(
 function load(path: string, registry: TokenRegistry): string | undefined {
   let text: string;
   try {
-    text = readFileSync(path, 'utf8');
+    // trimmed as at the start, which takes a byte order mark away
+    text = readFileSync(path, 'utf8').trim();
   } catch {
     return 'names a file that cannot be read';
   }
