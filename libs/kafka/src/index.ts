@@ -4,11 +4,11 @@
  * - `consumer` owns the membership in the group and the assigned partitions of input topics. A message is *waiting*
  *   (fetched), *in flight* (with its controller), then *finished* in a transaction or *abandoned*. Nothing of a
  *   partition is handed over until the progress of earlier owners is read and its state is restored; it is *paused*
- *   while its buffer is full, and *revoked* when the group gives it to another process. Its transactions are *fencing*,
- *   *reading progress*, *running*, *closed* (`partition-transactions.ts`).
+ *   while its buffer is full, and *revoked* when the group gives it to another process.
  * - `keyed-state` owns what the bridge remembers, a compacted topic for each kind. A partition is *fencing*,
  *   *restoring*, *owned*; a write whose result is unknown leads back to *fencing* (`keyed-state-partition.ts`).
- * - `producer` writes: idempotently, or in transactions. It owns the shape of dead letters.
+ * - `producer` writes: idempotently, or in transactions, such as those of an input partition: *fencing*, *reading
+ *   progress*, *running*, *closed* (`partition-transactions.ts`). It owns the shape of dead letters.
  * - `reading` reads topics from one end to the other, or follows them, and commits nothing.
  * - `client` owns the connection settings, the creation of topics, and the description of failures for an operator.
  */

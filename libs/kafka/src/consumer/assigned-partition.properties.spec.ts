@@ -2,10 +2,10 @@ import { jest } from '@jest/globals';
 import fc from 'fast-check';
 import { realNowMs } from '#libs/clock';
 import type { FetchedRecord } from '../client/kafka-port.js';
+import { nextTurn } from '../testing/wait.js';
 import { AssignedPartition, type PartitionContext } from './assigned-partition.js';
 import type { InboundMessage } from './inbound-message.js';
 import { FakeTransactions } from './testing/fake-transactions.js';
-import { nextTurn } from './testing/wait.js';
 
 const LIMITS = { maxUnfinished: 12, maxUnfinishedBytes: 100, maxOvertaken: Infinity, maxSpan: 60 };
 const LARGEST_FETCH = 10;

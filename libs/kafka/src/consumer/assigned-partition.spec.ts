@@ -5,6 +5,8 @@ import { Logger } from '@nestjs/common';
 import { rejected } from '#libs/contracts';
 import type { FetchedRecord } from '../client/kafka-port.js';
 import { RecordRefusedError } from '../producer/outbound-record.js';
+import { CommitInterval } from '../producer/partition-transactions.js';
+import { nextTurn, until } from '../testing/wait.js';
 import {
   AssignedPartition,
   type PartitionContext,
@@ -12,8 +14,6 @@ import {
 } from './assigned-partition.js';
 import type { InboundMessage } from './inbound-message.js';
 import { FakeTransactions } from './testing/fake-transactions.js';
-import { nextTurn, until } from './testing/wait.js';
-import { CommitInterval } from './partition-transactions.js';
 
 function recordAt(offset: number, bytes = 1): FetchedRecord {
   const [key, value] = [Buffer.from('k'), Buffer.from('v')];

@@ -1,12 +1,12 @@
 import { jest } from '@jest/globals';
 import { Logger } from '@nestjs/common';
 import type { FetchedRecord, PartitionAssignment } from '../client/kafka-port.js';
+import type { CommittedProgress } from '../producer/committed-offsets.js';
+import { FinishedAhead } from '../producer/offset-metadata.js';
+import { nextTurn, until } from '../testing/wait.js';
 import { AssignedPartitions } from './assigned-partitions.js';
-import type { CommittedProgress } from './committed-offsets.js';
 import type { InboundMessage } from './inbound-message.js';
-import { DoneItems, FinishedAhead } from './offset-metadata.js';
 import { FakeTransactions } from './testing/fake-transactions.js';
-import { nextTurn, until } from './testing/wait.js';
 
 function recordsUpTo(count: number, first = 0, bytes = 1): FetchedRecord[] {
   const source = { timestamp: '0', key: null, value: null, headerList: [], bytes };
@@ -22,7 +22,7 @@ const from = (topic: string, partition: number, highWatermark = 0, end = 0) => (
 });
 
 const inherited = (finished: FinishedAhead | undefined): CommittedProgress => ({
-  ...{ finished, items: new DoneItems(), transaction: undefined },
+  ...{ finished, items: new Map(), transaction: undefined },
   ...{ deferredUpTo: undefined, begin: 0, floor: 0 },
 });
 
@@ -204,8 +204,7 @@ describe('AssignedPartitions', () => {
   });
 
   it('knows what an earlier owner has done of a message, until that is finished', async () => {
-    const items = new DoneItems();
-    items.add(0, 1);
+    const items = new Map([[0, new Set([1])]]);
     own('c');
     fetched(from('c', 0), recordsUpTo(1));
     recall('c', 0, { ...inherited(undefined), items });
@@ -217,8 +216,7 @@ describe('AssignedPartitions', () => {
   });
 
   it('knows nothing done of a message of another log, which begins below what was committed', async () => {
-    const items = new DoneItems();
-    items.add(3, 1);
+    const items = new Map([[3, new Set([1])]]);
     own('c');
     recall('c', 0, { ...inherited(undefined), begin: 2, items });
     fetched(from('c', 0), []);

@@ -8,10 +8,10 @@ import { ensureTopics } from '../client/ensure-topics.js';
 import type { InputState } from '../keyed-state/keyed-state-partition.js';
 import { KeyedState } from '../keyed-state/keyed-state-topic.js';
 import { sendWithStock, stockKafka, testBrokers } from '../testing/stock-client.js';
+import { eventually } from '../testing/wait.js';
 import { groupOffsets } from './group-offsets.js';
 import type { InboundMessage, MessageHandler } from './inbound-message.js';
 import { type KafkaConsumer, KafkaConsumerStrategy } from './kafka-consumer.js';
-import { eventually } from './testing/wait.js';
 
 const INPUT = 'input';
 /** Inside kafkajs: the request that fences. */

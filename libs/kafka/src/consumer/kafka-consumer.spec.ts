@@ -1,6 +1,6 @@
 import { CallSlots } from '#libs/delivery';
+import { nextTurn } from '../testing/wait.js';
 import { CallDrain } from './kafka-consumer.js';
-import { nextTurn } from './testing/wait.js';
 
 const NEVER_MS = 60_000;
 

@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { DoneItems, FinishedAhead } from './offset-metadata.js';
+import { FinishedAhead } from '../producer/offset-metadata.js';
 import { ContiguousOffsets, PartitionProgress } from './partition-progress.js';
 
 /** Ascending offsets with gaps, as compaction and transaction markers leave them. */
@@ -161,7 +161,7 @@ describe('what is deferred', () => {
       finished: undefined,
       floor: 0,
       begin: 0,
-      items: new DoneItems(),
+      items: new Map(),
       deferredUpTo,
     });
     const record = { timestamp: '0', key: null, value: null, headerList: [], bytes: 1 };

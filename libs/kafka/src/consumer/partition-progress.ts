@@ -1,7 +1,14 @@
 import type { FetchedRecord } from '../client/kafka-port.js';
+import type { CommittedProgress } from '../producer/committed-offsets.js';
+import {
+  addItem,
+  type CommitPosition,
+  composeItems,
+  type DoneItems,
+  FinishedAhead,
+} from '../producer/offset-metadata.js';
+import type { CommittableProgress, CommittedEntry } from '../producer/pending-entries.js';
 import type { InboundRecord } from '../reading/stored-record.js';
-import type { CommittedProgress } from './committed-offsets.js';
-import { type CommitPosition, DoneItems, FinishedAhead } from './offset-metadata.js';
 
 /** Records handed over are removed by the thousand: one by one each would move all that wait. */
 const FORGET_AT = 1000;
@@ -11,21 +18,12 @@ const FORGET_AT = 1000;
  */
 const OVERTAKEN_BY = 250;
 
-/** The progress of messages that an entry of a transaction states. */
-export interface CommittedEntry {
-  readonly offsets: readonly number[];
-  readonly isLast: boolean;
-  /** This item of theirs is done. */
-  readonly item?: number | undefined;
-  readonly isDeferral: boolean;
-}
-
 /**
  * The progress of a partition: which records were fetched, handed over and finished. Pure: it counts and calls nobody.
  */
-export class PartitionProgress {
+export class PartitionProgress implements CommittableProgress {
   private readonly offsets = new ContiguousOffsets();
-  private items = new DoneItems();
+  private items: DoneItems = new Map();
   /** Inherited items are of another log where delivery begins below this. */
   private itemsFrom = 0;
   /** Unfinished messages that have been deferred here, and up to where all have been by earlier owners. */
@@ -55,7 +53,7 @@ export class PartitionProgress {
   nextRecord(): FetchedRecord | undefined {
     for (let record = this.take(); record !== undefined; record = this.take()) {
       if (this.offsets.start(record.position)) {
-        if (record.position < this.itemsFrom) this.items = new DoneItems();
+        if (record.position < this.itemsFrom) this.items = new Map();
         this.itemsFrom = 0;
         return record;
       }
@@ -96,13 +94,13 @@ export class PartitionProgress {
   }
 
   isItemDone(offset: number, item: number): boolean {
-    return this.items.has(offset, item);
+    return this.items.get(offset)?.has(item) === true;
   }
 
   /** Takes what a committed entry says of messages; of those that it finishes, {@link recordEnded} takes the end. */
   entryCommitted({ offsets, item, isDeferral }: Omit<CommittedEntry, 'isLast'>): void {
     for (const offset of offsets) {
-      if (item !== undefined) this.items.add(offset, item);
+      if (item !== undefined) addItem(this.items, offset, item);
       if (isDeferral) this.deferred.add(offset);
     }
   }
@@ -148,11 +146,12 @@ export class PartitionProgress {
     const place = this.withDeferred(this.offsets.after(finished), finished, deferred);
     if (place === undefined) return undefined;
     const done = entries.filter(({ item }) => item !== undefined);
-    if (this.items.isEmpty && done.length === 0) return { ...place, items: '' };
-    const items = this.items.copy();
-    for (const { offsets, item = 0 } of done) for (const offset of offsets) items.add(offset, item);
+    if (this.items.size === 0 && done.length === 0) return { ...place, items: '' };
+    const items = new Map([...this.items].map(([offset, ofIt]) => [offset, new Set(ofIt)]));
+    for (const { offsets, item = 0 } of done)
+      for (const offset of offsets) addItem(items, offset, item);
     for (const offset of finished) items.delete(offset);
-    return { ...place, items: items.compose() };
+    return { ...place, items: composeItems(items) };
   }
 
   /** A message behind one that is not deferred yet may be deferred twice, rather than that one never. */

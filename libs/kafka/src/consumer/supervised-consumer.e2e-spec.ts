@@ -4,9 +4,9 @@ import { realDelayMs, realNowMs } from '#libs/clock';
 import { type Batch, Kafka, logLevel } from '#libs/kafkajs-patches';
 import { ensureTopics } from '../client/ensure-topics.js';
 import { sendWithStock, stockKafka, testBrokers } from '../testing/stock-client.js';
+import { eventually } from '../testing/wait.js';
 import { SESSION_TIMEOUT_MS } from './group-consumer.js';
 import { SupervisedConsumer } from './supervised-consumer.js';
-import { eventually } from './testing/wait.js';
 
 /** Inside kafkajs: where a broker's answers can be replaced by those of a coordinator that moves. */
 interface BrokerClass {

@@ -2,8 +2,8 @@ import { jest } from '@jest/globals';
 import { Logger } from '@nestjs/common';
 import { realEpochMs } from '#libs/clock';
 import type { KafkaClient } from '../client/kafka-port.js';
+import { eventually, nextTurn, until } from '../testing/wait.js';
 import { RevocationBarrier, SessionLease, SupervisedConsumer } from './supervised-consumer.js';
-import { eventually, nextTurn, until } from './testing/wait.js';
 
 /** A kafkajs consumer that says what the test wants it to. */
 class TalkingConsumer {

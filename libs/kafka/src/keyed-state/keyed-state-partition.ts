@@ -1,9 +1,9 @@
 import { Logger } from '@nestjs/common';
 import { abortable, onAbort, realDelayMs, realNowMs } from '#libs/clock';
 import { backOffMs } from '#libs/delivery';
-import { ConsecutiveFailures } from '../client/consecutive-failures.js';
 import { describeKafkaFailure } from '../client/describe-kafka-failure.js';
 import type { FetchControl, KafkaClient, KafkaMessage } from '../client/kafka-port.js';
+import { ConsecutiveFailures } from '../producer/consecutive-failures.js';
 import type { OutboundRecord } from '../producer/outbound-record.js';
 import { TransactionalWriter } from '../producer/transactional-writer.js';
 import { partitionCount, topicSpans } from '../reading/topics.js';

@@ -2,11 +2,11 @@ import { Logger } from '@nestjs/common';
 import { abortable, realDelayMs, realNowMs, withDeadline } from '#libs/clock';
 import { backOffMs } from '#libs/delivery';
 import { unsentBatches } from '#libs/kafkajs-patches';
-import { ConsecutiveFailures } from '../client/consecutive-failures.js';
 import { describeKafkaFailure } from '../client/describe-kafka-failure.js';
 import type { KafkaClient, Producer } from '../client/kafka-port.js';
 import { brokerAnswerOf } from '../client/protocol-error.js';
 import type { RecordPlace } from '../reading/stored-record.js';
+import { ConsecutiveFailures } from './consecutive-failures.js';
 import {
   assertSendable,
   batchesOf,

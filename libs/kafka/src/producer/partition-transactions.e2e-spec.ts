@@ -3,15 +3,15 @@ import { createRequire } from 'node:module';
 import { realDelayMs } from '#libs/clock';
 import { type Admin, ConfigResourceTypes, Kafka, logLevel } from '#libs/kafkajs-patches';
 import { ensureTopics } from '../client/ensure-topics.js';
-import type { OutboundRecord, RecordRefusedError } from '../producer/outbound-record.js';
+import { PartitionProgress } from '../consumer/partition-progress.js';
 import { sendWithStock, stockKafka, testBrokers } from '../testing/stock-client.js';
+import { eventually } from '../testing/wait.js';
 import { CommittedOffsets } from './committed-offsets.js';
 import { parseOffsetMetadata } from './offset-metadata.js';
-import { PartitionProgress } from './partition-progress.js';
+import type { OutboundRecord, RecordRefusedError } from './outbound-record.js';
 import { CommitInterval, PartitionTransactions } from './partition-transactions.js';
 import { TransactionEntry } from './pending-entries.js';
 import { TopicHealth } from './topic-health.js';
-import { eventually } from './testing/wait.js';
 
 interface TopicData {
   topic: string;
@@ -200,7 +200,7 @@ describe('PartitionTransactions', () => {
     await next.transactions.commitPending();
     await untilCommitted(2);
     const { offset, metadata } = await commit();
-    expect([offset, parseOffsetMetadata(offset, metadata).items.isEmpty]).toEqual([2, true]);
+    expect([offset, parseOffsetMetadata(offset, metadata).items.size]).toEqual([2, 0]);
   });
 
   it('writes what takes the place of a refused record before what lies behind it', async () => {

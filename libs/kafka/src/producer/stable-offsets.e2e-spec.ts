@@ -1,7 +1,5 @@
 import { randomUUID } from 'node:crypto';
 import { loadKafkaSettings, readEnvironment } from '#libs/config';
-import { createKafka } from '../client/kafka-client.js';
-import { ensureTopics } from '../client/ensure-topics.js';
 import {
   type Admin,
   type Producer,
@@ -9,8 +7,10 @@ import {
   readStableOffsets,
   type Transaction,
 } from '#libs/kafkajs-patches';
+import { ensureTopics } from '../client/ensure-topics.js';
+import { createKafka } from '../client/kafka-client.js';
+import { eventually } from '../testing/wait.js';
 import { CommittedOffsets } from './committed-offsets.js';
-import { eventually } from './testing/wait.js';
 
 const RECORDS = 10;
 

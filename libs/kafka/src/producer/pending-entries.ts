@@ -1,12 +1,11 @@
+import type { CommitPosition } from './offset-metadata.js';
 import {
   byteLength,
   MAX_BATCH_BYTES,
   mustCompress,
   type OutboundRecord,
   type RecordRefusedError,
-} from '../producer/outbound-record.js';
-import type { CommitPosition } from './offset-metadata.js';
-import type { PartitionProgress } from './partition-progress.js';
+} from './outbound-record.js';
 
 const MAX_ENTRIES = 2000;
 
@@ -53,6 +52,14 @@ export class TransactionEntry<M extends TransactedMessage = TransactedMessage> {
   }
 }
 
+/** What an entry states of the progress of its messages; the item is done of each. */
+export type CommittedEntry = Pick<TransactionEntry, 'offsets' | 'isLast' | 'item' | 'isDeferral'>;
+
+/** The progress of a partition; `positionAfter` is what a commit with these entries, or with none, states of it. */
+export interface CommittableProgress {
+  positionAfter(entries?: readonly CommittedEntry[]): CommitPosition | undefined;
+}
+
 interface Chosen {
   readonly entries: TransactionEntry[];
   readonly place: CommitPosition | undefined;
@@ -78,7 +85,7 @@ export class PendingEntries {
   /** No room in the metadata: tried again with the next entry or the end of a back-off (Infinity for none). */
   private blockedUntilMs: number | undefined;
 
-  constructor(private readonly progress: Pick<PartitionProgress, 'positionAfter'>) {}
+  constructor(private readonly progress: CommittableProgress) {}
 
   get isEmpty(): boolean {
     return this.entries.length === 0;

@@ -2,22 +2,26 @@ import { randomUUID } from 'node:crypto';
 import { Logger } from '@nestjs/common';
 import { abortable, afterRealMs, realDelayMs, realNowMs } from '#libs/clock';
 import { backOffMs } from '#libs/delivery';
-import { ConsecutiveFailures } from '../client/consecutive-failures.js';
 import { describeKafkaFailure } from '../client/describe-kafka-failure.js';
 import type { KafkaClient } from '../client/kafka-port.js';
+import type { CommittedOffsets, CommittedProgress } from './committed-offsets.js';
+import { ConsecutiveFailures } from './consecutive-failures.js';
+import { formatOffsetMetadata } from './offset-metadata.js';
 import {
   byteLength,
   MAX_BATCH_BYTES,
   type OutboundRecord,
   type RecordRefusedError,
   refusalOf,
-} from '../producer/outbound-record.js';
-import { TransactionalWriter } from '../producer/transactional-writer.js';
-import type { CommittedOffsets, CommittedProgress } from './committed-offsets.js';
-import { formatOffsetMetadata } from './offset-metadata.js';
-import type { PartitionProgress } from './partition-progress.js';
-import { PendingEntries, topicsOf, type TransactionEntry } from './pending-entries.js';
+} from './outbound-record.js';
+import {
+  type CommittableProgress,
+  PendingEntries,
+  topicsOf,
+  type TransactionEntry,
+} from './pending-entries.js';
 import type { TopicHealth } from './topic-health.js';
+import { TransactionalWriter } from './transactional-writer.js';
 
 /** Entries that come together share a transaction also where none was committed lately. */
 const LINGER_MS = 10;
@@ -100,7 +104,7 @@ export class PartitionTransactions {
   constructor(
     private readonly topic: string,
     private readonly partition: number,
-    private readonly progress: Pick<PartitionProgress, 'positionAfter'>,
+    private readonly progress: CommittableProgress,
     private readonly options: TransactionOptions,
     private readonly listener: TransactionListener,
   ) {

@@ -29,7 +29,7 @@ const FORM = /^tx\/1 ([^\s:]{1,64})(?::([0-9a-z]{1,11}))? (\S+)(?: (.+))?$/;
 const EARLIER_FORM = /^told\/1 \S+ (.+)$/;
 
 /**
- * `ahead` is the metadata of {@link FinishedAhead.compose}, `items` of {@link DoneItems.compose}; both may be empty.
+ * `ahead` is the metadata of {@link FinishedAhead.compose}, `items` of {@link composeItems}; both may be empty.
  */
 export function formatOffsetMetadata(
   transaction: string,
@@ -44,7 +44,7 @@ export function parseOffsetMetadata(committed: number, metadata: string | null):
   const [, aheadBefore] = EARLIER_FORM.exec(metadata ?? '') ?? [];
   return {
     finished: FinishedAhead.read(committed, ahead ?? aheadBefore ?? null),
-    items: DoneItems.read(items),
+    items: readItems(items),
     transaction,
     deferredUpTo: deferredUpTo === undefined ? undefined : fromBase36(deferredUpTo),
   };
@@ -204,56 +204,36 @@ const ITEMS_FORM = /^([0-9a-z]{1,11}:[\w-]+)(?:,[0-9a-z]{1,11}:[\w-]+)*$/;
  * from 0. Kept in the metadata of a commit, so that the next owner of the partition does not do them again behind newer
  * messages.
  */
-export class DoneItems {
-  private readonly byOffset = new Map<number, Set<number>>();
+export type DoneItems = Map<number, Set<number>>;
 
-  /** Empty where the text is none of ours. */
-  static read(text: string): DoneItems {
-    const items = new DoneItems();
-    for (const entry of ITEMS_FORM.test(text) ? text.split(',') : []) {
-      const [offset = '', bits = ''] = entry.split(':');
-      Buffer.from(bits, 'base64url').forEach((byte, at) => {
-        for (let bit = 0; bit < 8; bit += 1) {
-          if ((byte & (1 << bit)) !== 0) items.add(parseInt(offset, 36), at * 8 + bit);
-        }
-      });
-    }
-    return items;
-  }
+export function addItem(items: DoneItems, offset: number, index: number): void {
+  const done = items.get(offset);
+  if (done === undefined) items.set(offset, new Set([index]));
+  else done.add(index);
+}
 
-  add(offset: number, index: number): void {
-    const done = this.byOffset.get(offset);
-    if (done === undefined) this.byOffset.set(offset, new Set([index]));
-    else done.add(index);
+/** Empty where the text is none of ours. */
+function readItems(text: string): DoneItems {
+  const items: DoneItems = new Map();
+  for (const entry of ITEMS_FORM.test(text) ? text.split(',') : []) {
+    const [offset = '', bits = ''] = entry.split(':');
+    Buffer.from(bits, 'base64url').forEach((byte, at) => {
+      for (let bit = 0; bit < 8; bit += 1) {
+        if ((byte & (1 << bit)) !== 0) addItem(items, fromBase36(offset), at * 8 + bit);
+      }
+    });
   }
+  return items;
+}
 
-  has(offset: number, index: number): boolean {
-    return this.byOffset.get(offset)?.has(index) === true;
-  }
-
-  delete(offset: number): void {
-    this.byOffset.delete(offset);
-  }
-
-  copy(): DoneItems {
-    const copy = new DoneItems();
-    for (const [offset, done] of this.byOffset) copy.byOffset.set(offset, new Set(done));
-    return copy;
-  }
-
-  get isEmpty(): boolean {
-    return this.byOffset.size === 0;
-  }
-
-  /** For {@link read}; undefined where it is longer than a commit has room for. */
-  compose(): string | undefined {
-    const text = [...this.byOffset]
-      .map(([offset, done]) => {
-        const bits = Buffer.alloc(Math.floor(Math.max(...done) / 8) + 1);
-        for (const index of done) bits[index >> 3] = (bits[index >> 3] ?? 0) | (1 << (index & 7));
-        return `${offset.toString(36)}:${bits.toString('base64url')}`;
-      })
-      .join(',');
-    return text.length > MAX_ITEMS_LENGTH ? undefined : text;
-  }
+/** For {@link readItems}; undefined where it is longer than a commit has room for. */
+export function composeItems(items: DoneItems): string | undefined {
+  const text = [...items]
+    .map(([offset, done]) => {
+      const bits = Buffer.alloc(Math.floor(Math.max(...done) / 8) + 1);
+      for (const index of done) bits[index >> 3] = (bits[index >> 3] ?? 0) | (1 << (index & 7));
+      return `${offset.toString(36)}:${bits.toString('base64url')}`;
+    })
+    .join(',');
+  return text.length > MAX_ITEMS_LENGTH ? undefined : text;
 }
