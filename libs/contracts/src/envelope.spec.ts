@@ -9,7 +9,6 @@ import {
   headerText,
   type MessageHeaders,
   openEnvelope,
-  openMessage,
   outcomeId,
   SEQUENCE_EXTENSION,
   stateChangeId,
@@ -69,19 +68,6 @@ describe('opening a message', () => {
     const headers = [['Message-ID', bytes] as const, ['Message-ID', text] as const];
     expect(open('{}', headers).messageId).toBe('m-1');
     expect(open('{}', headers.toReversed()).messageId).toBe('m-2');
-  });
-
-  it.each([
-    ['it has no value', { value: null }, 'invalid-json'],
-    [
-      'it could not be read',
-      { unreadable: { rejection: { code: 'too-large', detail: '' } } },
-      'too-large',
-    ],
-  ] as const)('knows the id of a message although %s', (_, how, code) => {
-    const message = { value: Buffer.from('{}'), headers: [['message-id', 'm-1']] as const, ...how };
-    const { messageId, envelope } = openMessage(message);
-    expect([messageId, envelope]).toMatchObject(['m-1', { ok: false, rejection: { code } }]);
   });
 
   it('prefers the id of a binary CloudEvent', () => {

@@ -13,7 +13,7 @@ import {
   tooLarge,
   writeJson,
 } from './json.js';
-import { parsed, type Parsed, rejected, type Rejection } from './rejection.js';
+import { parsed, type Parsed, rejected } from './rejection.js';
 import { type FramedMessage, readFrameWithoutRegistry, schemaFrameOf } from './schema-frame.js';
 
 /** A message out of its wrapping. */
@@ -82,7 +82,6 @@ export function openEnvelope(message: {
   headers: MessageHeaders;
   decoded?: Parsed<Buffer> | undefined;
 }): Parsed<Envelope> {
-  // asked once: a fetched message reads them anew each time
   const { value, headers, decoded } = message;
   if (value === null) return rejected('invalid-json', 'the message has no value');
   if (value.length > MAX_BODY_BYTES) return tooLarge(value.length);
@@ -103,21 +102,6 @@ function contentTypeOf(message: { headers: MessageHeaders; decoded?: unknown }):
   const contentType = headerText(message.headers, 'content-type');
   if (message.decoded === undefined || isJsonType(mediaType(contentType))) return contentType;
   return null;
-}
-
-/** The sender's id of a fetched message, and its envelope or the reason why it has none. */
-export function openMessage(message: {
-  value: Buffer | null;
-  headers: MessageHeaders;
-  decoded?: Parsed<Buffer> | undefined;
-  unreadable?: { rejection: Rejection } | undefined;
-}): { messageId: string | null; envelope: Parsed<Envelope> } {
-  const { unreadable } = message;
-  const envelope = unreadable
-    ? { ok: false as const, rejection: unreadable.rejection }
-    : openEnvelope(message);
-  const messageId = envelope.ok ? envelope.value.messageId : messageIdOf(message.headers);
-  return { messageId, envelope };
 }
 
 /** The sender's id in the headers, `ce_id` before `message-id`; null when there is no usable one. */

@@ -12,7 +12,7 @@ import {
   type Precedence,
 } from './command.js';
 import { CommandDispatcher } from './command-dispatcher.js';
-import { inboundMessage } from './testing/inbound-message.js';
+import { inboundMessage, targetOf } from './testing/inbound-message.js';
 import type { ServiceAnswer } from './verdict.js';
 
 const MACHINES = 4;
@@ -197,7 +197,7 @@ class World {
       abandon: () => delivered.ends.push('abandoned'),
       fail: () => delivered.ends.push('failed'),
     });
-    const collected = new MessageResults({ message, messageId: null }, 1, [], (_, results) => {
+    const collected = new MessageResults(targetOf(message), 1, [], (_, results) => {
       delivered.results.push(...results);
       if (results.some(({ kind }) => kind !== 'superseded')) this.note(machineId, number);
       return [];

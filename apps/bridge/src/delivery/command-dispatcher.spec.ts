@@ -15,7 +15,7 @@ import {
 } from './command.js';
 import type { BatchLimits } from './lane-queue.js';
 import { CommandDispatcher } from './command-dispatcher.js';
-import { inboundMessage } from './testing/inbound-message.js';
+import { inboundMessage, targetOf } from './testing/inbound-message.js';
 import type { ServiceAnswer } from './verdict.js';
 import { CallPace } from './service-caller.js';
 
@@ -109,7 +109,7 @@ class Flow {
       abandon: () => delivered.ends.push('abandoned'),
       fail: (error: unknown) => delivered.ends.push(error as Error),
     });
-    const collected = new MessageResults({ message, messageId: null }, 1, [], (_, results) => {
+    const collected = new MessageResults(targetOf(message), 1, [], (_, results) => {
       delivered.results.push(...results);
       return [];
     });
@@ -431,11 +431,15 @@ describe('CommandDispatcher', () => {
           });
           const handle = (): void => {
             const items = [0, 1].filter((item) => !message.isItemDone(item));
-            const target = { message, messageId: null };
-            const collected = new MessageResults(target, items.length, [], (__, found) => {
-              results.push(...found);
-              return [];
-            });
+            const collected = new MessageResults(
+              targetOf(message),
+              items.length,
+              [],
+              (__, found) => {
+                results.push(...found);
+                return [];
+              },
+            );
             for (const item of items) {
               const name = ['mill1', 'lathe1'][item]!;
               flow.dispatcher.submitCommand(machineOf(name), name, collected, item);

@@ -50,7 +50,7 @@ describe('CommandOutcomes', () => {
 
   beforeEach(() => {
     message = inboundMessage({ topic: REASONS, partition: 2, offset: 7 });
-    target = { message, messageId: 'm-1' };
+    target = { message, source };
     const clock = new ManualClock();
     const deadLetters = new DeadLetters(clock, '');
     outcomes = new CommandOutcomes(settings, clock, deadLetters);
@@ -163,6 +163,21 @@ describe('CommandOutcomes', () => {
     expect(machineIdsOf({ namesOthers: true })).toBe('M-3');
   });
 
+  it.each([
+    ['it has no value', { value: null }, 'invalid-json'],
+    [
+      'it could not be read',
+      { unreadable: { rejection: { code: 'too-large', detail: '' }, omittedBytes: 1 } },
+      'too-large',
+    ],
+  ] as const)('knows id and sender of a message although %s', (_, how, code) => {
+    const place = { topic: REASONS, partition: 2, offset: 7, value: Buffer.from('{}') };
+    const headers = Object.entries({ 'message-id': 'm-1', 'ingest-sender': 'mes' });
+    const opened = outcomes.openMessage(inboundMessage({ ...place, headers, ...how }));
+    expect(opened.envelope).toMatchObject({ ok: false, rejection: { code } });
+    expect(opened.answered.source).toEqual({ ...source, sender: 'mes' });
+  });
+
   it('publishes nothing of a message for which another answers, not that it waits either', () => {
     const reportedByAnother = { ...target, hasOutcome: true };
     expect(recordsOf([applied, invalid], reportedByAnother)).toEqual([]);
@@ -180,7 +195,7 @@ describe('CommandOutcomes', () => {
     };
     const records = recordsOf([applied, fault], {
       message: inboundMessage({ topic: 'relayed-orders' }),
-      origin: { source: origin, refusal },
+      ...{ source: origin, refusal },
     });
     expect(records).toMatchObject([
       { type: undefined, value: [{ machineId: 'M-3' }] },
@@ -224,7 +239,7 @@ describe('CommandOutcomes', () => {
 
     beforeEach(() => {
       message = inboundMessage({ topic: LISTS });
-      target = { message, messageId: 'm-1' };
+      target = { message, source };
     });
 
     it('publishes an outcome of each, and one dead letter, with those at fault', () => {

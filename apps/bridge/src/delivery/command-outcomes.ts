@@ -5,14 +5,18 @@ import {
   BRIDGE_SOURCE,
   cloudEventHeaders,
   type CommandOutcome,
+  type Envelope,
   type Flow,
   MAX_OUTCOME_ORDERS,
+  type MessageHeaders,
   messageIdOf,
+  openEnvelope,
   OUTCOME_TYPES,
   outcomeId,
   outcomeJson,
   type OutcomeSource,
   type OutcomeType,
+  type Parsed,
   REJECTION_CODES,
   type RejectionCode,
   senderOf,
@@ -58,6 +62,18 @@ export class CommandOutcomes {
     this.topicPrefix = kafka.topicPrefix;
   }
 
+  /** Opens a message: what its outcomes say of it, and its envelope or the reason why it has none. */
+  openMessage(message: InboundMessage): { answered: InboundTarget; envelope: Parsed<Envelope> } {
+    // asked once: a fetched message reads them anew each time
+    const { value, headers, decoded, unreadable } = message;
+    const envelope =
+      unreadable === undefined
+        ? openEnvelope({ value, headers, decoded })
+        : { ok: false as const, rejection: unreadable.rejection };
+    const messageId = envelope.ok ? envelope.value.messageId : messageIdOf(headers);
+    return { answered: { message, source: this.sourceOf(message, headers, messageId) }, envelope };
+  }
+
   /** Collects the results of a message of which some commands are undecided, and some results may be known. */
   resultsOf(
     target: InboundTarget,
@@ -70,16 +86,14 @@ export class CommandOutcomes {
 
   /** All there is to write of a message, where nobody else gives it an outcome. */
   readonly recordsOf: RecordsOf = (target, found) => {
-    const { origin } = target;
+    const { refusal } = target;
     const results = target.hasOutcome === true ? [] : oneOfEach(found);
     const faults = results.filter(isRejected);
-    const published = origin === undefined ? results : results.filter((each) => !isRejected(each));
+    const published = refusal === undefined ? results : results.filter((each) => !isRejected(each));
     const records = this.outcomesOf(target, published);
     if (faults.length > 0) {
       const namesOthers = results.length > 1 || target.namesOthers;
-      records.unshift(
-        origin?.refusal(faults) ?? this.deadLetterOf({ ...target, namesOthers }, faults),
-      );
+      records.unshift(refusal?.(faults) ?? this.deadLetterOf({ ...target, namesOthers }, faults));
     }
     if (target.records !== undefined) records.push(...target.records);
     for (const result of found) {
@@ -91,7 +105,7 @@ export class CommandOutcomes {
   };
 
   outcomesOf(target: OutcomeTarget, results: readonly CommandResult[]): OutboundRecord[] {
-    const source = this.sourceOf(target);
+    const { source } = target;
     return results.map((result) => {
       const { orderId = target.orderId } = result;
       return this.recordOf(target, result.kind, toOutcome(result, orderId, source));
@@ -111,7 +125,8 @@ export class CommandOutcomes {
   /** Finishes a message that a bug keeps from being handled, or, `isAnswered`, its outcome from being published. */
   giveUp(message: InboundMessage, isAnswered: boolean): void {
     const fault = isAnswered ? notPublished() : notHandled();
-    const target = { message, messageId: messageIdOf(message.headers) };
+    const { headers } = message;
+    const target = { message, source: this.sourceOf(message, headers, messageIdOf(headers)) };
     const deadLetter = this.deadLetterOf(target, [fault]);
     const isPublished = !isAnswered && INPUTS.has(message.topic);
     const outcomes = isPublished ? this.outcomesOf(target, [fault]) : [];
@@ -123,19 +138,19 @@ export class CommandOutcomes {
     { machineId, calls: attempts }: { machineId: string | null; calls: number },
     detail = 'waits for the service to take it',
   ): void {
-    const { orderId, message } = target;
+    const { orderId, message, source } = target;
     if (target.hasOutcome === true || message.wasDeferred) return;
-    const source = this.sourceOf(target);
     const outcome = { machineId, orderId, source, code: null, detail, attempts, appliedAt: null };
     message.publishDeferral([this.recordOf(target, 'deferred', outcome)]);
   }
 
-  /** Where the message that has the outcome stands, under its topic's full name. */
-  sourceOf({ message, messageId, origin }: OutcomeTarget): OutcomeSource {
-    if (origin !== undefined) return origin.source;
-    const { topic, partition, offset } = message;
+  private sourceOf(
+    { topic, partition, offset }: InboundMessage,
+    headers: MessageHeaders,
+    messageId: string | null,
+  ): OutcomeSource {
     const source = { topic: this.fullNameOf(topic), partition, offset, messageId };
-    const sender = senderOf(message.headers);
+    const sender = senderOf(headers);
     return sender === null ? source : { ...source, sender };
   }
 

@@ -1,6 +1,6 @@
 import type { OutboundRecord } from '#libs/kafka';
 import { type CommandResult, MessageResults, rejection } from './command.js';
-import { inboundMessage, type KeptMessage } from './testing/inbound-message.js';
+import { inboundMessage, type KeptMessage, targetOf } from './testing/inbound-message.js';
 
 const applied: CommandResult = { kind: 'applied', machineId: 'M-1', attempts: 1, appliedAt: 100 };
 const superseded: CommandResult = {
@@ -30,7 +30,7 @@ describe('MessageResults', () => {
   };
 
   const resultsOf = (open: number, known: readonly CommandResult[]): MessageResults =>
-    new MessageResults({ message, messageId: null }, open, known, (_, results) => {
+    new MessageResults(targetOf(message), open, known, (_, results) => {
       asked.push([...results]);
       asking();
       return results.map(recordOf);

@@ -74,11 +74,11 @@ export function notHandled(machineId: string | null = null): RejectedResult {
 /** The message that outcomes are about, and what their records say of it. */
 export interface OutcomeTarget {
   message: InboundRecord;
-  /** `ce_id` or `message-id` of the input. */
-  messageId: string | null;
+  /** The message that has the outcomes: another one where `message` is the bridge's own. */
+  source: OutcomeSource;
   orderId?: string;
-  /** The message that has the outcomes, where `message` is one of the bridge's own that it led to. */
-  origin?: MessageOrigin;
+  /** The record that takes faults to the partition of that other one, whose owner dead-letters it. */
+  refusal?: (faults: readonly RejectedResult[]) => OutboundRecord;
   /** The message names machines beside those at fault: a dead letter must say which these are. */
   namesOthers?: boolean | undefined;
   /** Where its outcomes belong in traces, when not to the span of the message. */
@@ -95,12 +95,6 @@ export interface InboundTarget extends OutcomeTarget {
   message: InboundMessage;
   /** Replaces the records that it ends with, where Kafka refuses them. */
   whenRefused?: WhenRefused;
-}
-
-interface MessageOrigin {
-  source: OutcomeSource;
-  /** The record that takes faults to the partition of the message, whose owner dead-letters it. */
-  refusal: (faults: readonly RejectedResult[]) => OutboundRecord;
 }
 
 const logger = new Logger('MessageAnswers');

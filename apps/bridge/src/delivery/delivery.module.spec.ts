@@ -10,7 +10,7 @@ import { PlatformModule } from '../platform/index.js';
 import { bridgeSettings } from '../platform/testing/bridge-settings.js';
 import { WorkOrderLists, WorkOrdersModule } from '../work-orders/index.js';
 import { MessageResults } from './command.js';
-import { inboundMessage } from './testing/inbound-message.js';
+import { inboundMessage, targetOf } from './testing/inbound-message.js';
 
 const settings = bridgeSettings({
   MACHINE_CLOUD_MAX_CONCURRENCY: '1',
@@ -26,8 +26,7 @@ function resultsOfOne(): { results: MessageResults; finished: Promise<void> } {
   const finished = new Promise<void>((resolve) => {
     finish = resolve;
   });
-  const target = { message: inboundMessage({ finish }), messageId: null };
-  const results = new MessageResults(target, 1, [], () => []);
+  const results = new MessageResults(targetOf(inboundMessage({ finish })), 1, [], () => []);
   return { results, finished };
 }
 

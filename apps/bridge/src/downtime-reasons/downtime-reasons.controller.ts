@@ -1,6 +1,6 @@
 import { Controller } from '@nestjs/common';
 import { EventPattern } from '@nestjs/microservices';
-import { openMessage, TOPICS } from '#libs/contracts';
+import { TOPICS } from '#libs/contracts';
 import { handleEach, type InboundMessage } from '#libs/kafka';
 import { CommandOutcomes, rejection } from '../delivery/index.js';
 import { DowntimeReasons } from './downtime-reasons.js';
@@ -19,8 +19,7 @@ export class DowntimeReasonsController {
   }
 
   private readonly accept = (message: InboundMessage): void => {
-    const { messageId, envelope } = openMessage(message);
-    const answered = { message, messageId };
+    const { answered, envelope } = this.outcomes.openMessage(message);
     const parsed = envelope.ok ? this.reasons.readReason(envelope.value.body) : envelope;
     if (!parsed.ok) {
       message.finish(this.outcomes.recordsOf(answered, [rejection(parsed.rejection)]));

@@ -1,5 +1,12 @@
 import type { InboundMessage, OutboundRecord } from '#libs/kafka';
 import { NO_SPAN } from '#libs/tracing';
+import type { InboundTarget } from '../command.js';
+
+/** What outcomes say of a message whose sender has given it no id. */
+export function targetOf(message: KeptMessage): InboundTarget & { message: KeptMessage } {
+  const { topic, partition, offset } = message;
+  return { message, source: { topic, partition, offset, messageId: null } };
+}
 
 /** A message without Kafka that keeps what was said of it. */
 export interface KeptMessage extends InboundMessage {

@@ -2,9 +2,9 @@ import { Controller, Inject } from '@nestjs/common';
 import { EventPattern } from '@nestjs/microservices';
 import { Clock } from '#libs/clock';
 import type { BridgeSettings } from '#libs/config';
-import { openMessage, parseWorkOrderLists, refuseIssuedAhead, TOPICS } from '#libs/contracts';
+import { parseWorkOrderLists, refuseIssuedAhead, TOPICS } from '#libs/contracts';
 import { handleEach, type InboundMessage } from '#libs/kafka';
-import { CommandOutcomes, type InboundTarget, rejection } from '../../delivery/index.js';
+import { CommandOutcomes, rejection } from '../../delivery/index.js';
 import { BRIDGE_SETTINGS } from '../../platform/index.js';
 import { WorkOrderLists } from './work-order-lists.js';
 
@@ -24,8 +24,7 @@ export class WorkOrderListsController {
   }
 
   private readonly accept = (message: InboundMessage): void => {
-    const { messageId, envelope } = openMessage(message);
-    const answered: InboundTarget = { message, messageId };
+    const { answered, envelope } = this.outcomes.openMessage(message);
     const parsed = envelope.ok ? parseWorkOrderLists(envelope.value.body) : envelope;
     if (!parsed.ok) {
       message.finish(this.outcomes.recordsOf(answered, [rejection(parsed.rejection)]));

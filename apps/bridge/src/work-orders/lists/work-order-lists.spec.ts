@@ -7,7 +7,11 @@ import { ManualClock } from '#libs/clock';
 import type { BridgeSettings } from '#libs/config';
 import { respond, StubService } from '../../../../../libs/http-calls/test/stub-service.js';
 import { CommandOutcomes, type CommandResult, type Precedence } from '../../delivery/index.js';
-import { inboundMessage, type KeptMessage } from '../../delivery/testing/inbound-message.js';
+import {
+  inboundMessage,
+  type KeptMessage,
+  targetOf,
+} from '../../delivery/testing/inbound-message.js';
 import { FlowControls } from '../../flow-control/index.js';
 import { MachineDirectory } from '../../machine-directory/index.js';
 import { whenListed } from '../../machine-directory/testing/when-listed.js';
@@ -209,8 +213,7 @@ describe('WorkOrderLists', () => {
         const message = inboundMessage({ ...place, finish: end, abandon: end, fail: end });
         answers.set(message, results);
         const outcomes = bridge.get(CommandOutcomes);
-        const answered = { message, messageId: null };
-        const waiting = outcomes.resultsOf(answered, 1, []);
+        const waiting = outcomes.resultsOf(targetOf(message), 1, []);
         const list = { machineId: 'M-1', workingOrders: () => orders };
         lists.flow.submitCommand('M-1', list, waiting);
       });

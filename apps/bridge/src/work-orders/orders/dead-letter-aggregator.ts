@@ -169,7 +169,7 @@ export class DeadLetterAggregator {
     const topic = source.topic.slice(this.topicPrefix.length);
     return {
       message: stored === undefined ? lost(refusal, topic) : { ...stored, topic, bytes: 0 },
-      messageId: source.messageId,
+      source,
       namesOthers: true,
       trace: refusal.trace,
       ...(stored === undefined && { remark: NO_LONGER_THERE }),

@@ -74,10 +74,10 @@ describe('a record between parts of the flow', () => {
 
   it('takes what is refused of an order back to the partition of its message', async () => {
     const answered = queues.answeredBy(inboundMessage(), change);
-    expect(answered).toMatchObject({ messageId: 'm-1', orderId: '4711' });
+    expect(answered).toMatchObject({ source, orderId: '4711' });
     const rejection = { code: 'unknown-machine', detail: 'no M-1' } as const;
     const fault = { kind: 'rejected', machineId: 'M-1', attempts: 1, rejection } as const;
-    const record = answered.origin!.refusal([fault]);
+    const record = answered.refusal!([fault]);
     expect(record).toMatchObject({ topic: `a.${ORDER_REFUSALS}`, partition: 3 });
     await queues.takeEach(
       ORDER_REFUSALS,

@@ -278,14 +278,11 @@ export class OrderQueues implements OnModuleDestroy {
     { orderId, source, trace = message.span.context }: QueuedOrder,
   ): InboundTarget {
     return {
-      ...{ message, messageId: source.messageId, orderId, trace },
-      origin: {
-        source,
-        refusal: (found) => {
-          const faults = found.map((fault) => ({ ...fault, orderId }));
-          const refusal = { orderId, source, faults, trace };
-          return this.recordOf(ORDER_REFUSALS, source.partition, refusal);
-        },
+      ...{ message, source, orderId, trace },
+      refusal: (found) => {
+        const faults = found.map((fault) => ({ ...fault, orderId }));
+        const refusal = { orderId, source, faults, trace };
+        return this.recordOf(ORDER_REFUSALS, source.partition, refusal);
       },
     };
   }

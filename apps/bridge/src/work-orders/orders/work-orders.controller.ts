@@ -2,13 +2,7 @@ import { Controller, Inject } from '@nestjs/common';
 import { EventPattern } from '@nestjs/microservices';
 import { Clock, realEpochMs } from '#libs/clock';
 import type { BridgeSettings } from '#libs/config';
-import {
-  type Envelope,
-  openMessage,
-  type OrderMessage,
-  type Parsed,
-  TOPICS,
-} from '#libs/contracts';
+import { type Envelope, type OrderMessage, type Parsed, TOPICS } from '#libs/contracts';
 import { OrderMapping, readOrders, sourceTopicOf, type ThinEvent } from '#libs/erp-formats';
 import type { InboundMessage, OutboundRecord } from '#libs/kafka';
 import { CommandOutcomes, type InboundTarget, notTaken, rejection } from '../../delivery/index.js';
@@ -51,8 +45,7 @@ export class WorkOrdersController {
         continue;
       }
       try {
-        const { messageId, envelope } = openMessage(message);
-        const answered = { message, messageId };
+        const { answered, envelope } = this.outcomes.openMessage(message);
         const reading = envelope.ok ? this.read(message, envelope.value) : envelope;
         // to wait for what is there already would cost as much as to read it
         const content = reading instanceof Promise ? await reading : reading;
@@ -89,7 +82,7 @@ export class WorkOrdersController {
     const allRelayed: RelayedOrder[] = [];
     const records: OutboundRecord[] = [];
     for (const { answered, content } of read) {
-      const source = this.outcomes.sourceOf(answered);
+      const { source } = answered;
       const trace = answered.message.span.context;
       if (!Array.isArray(content)) {
         const request = { ...content, source, receivedAt: realEpochMs(), trace };
