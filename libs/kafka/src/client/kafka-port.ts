@@ -79,6 +79,5 @@ export type {
   Message,
   TopicMessages,
   TopicPartition,
-  TopicPartitionOffset,
   Unreadable,
 } from '#libs/kafkajs-patches';

@@ -250,12 +250,10 @@ export class PartitionTransactions {
       const { topic, partition, maxBatchBytes } = this;
       const records = entries.flatMap((entry) => entry.records);
       const isCompressed = entries.some((entry) => entry.isCompressed);
+      const metadata = place && formatOffsetMetadata(id, place);
       const commit = place && {
-        groupId: this.options.groupId,
-        offset: {
-          ...{ topic, partition, offset: String(place.offset) },
-          metadata: formatOffsetMetadata(id, place),
-        },
+        consumerGroupId: this.options.groupId,
+        topics: [{ topic, partitions: [{ partition, offset: String(place.offset), metadata }] }],
       };
       const written = writer.writeTransaction(records, { isCompressed, commit, maxBatchBytes });
       await abortable(written, this.closing.signal);

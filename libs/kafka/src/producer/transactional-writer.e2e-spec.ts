@@ -45,11 +45,11 @@ describe('a writer of transactions', () => {
     const groupId = `test-${randomUUID()}`;
     const offsets = Array.from({ length: 50 }, (_, index) => String(index));
     await Promise.all(
-      offsets.map((offset) =>
-        writer.writeTransaction([], {
-          commit: { groupId, offset: { topic, partition: 0, offset, metadata: 'm' } },
-        }),
-      ),
+      offsets.map((offset) => {
+        const place = { partition: 0, offset, metadata: 'm' };
+        const topics = [{ topic, partitions: [place] }];
+        return writer.writeTransaction([], { commit: { consumerGroupId: groupId, topics } });
+      }),
     );
     await writer.closeWriter();
     const committed = () =>

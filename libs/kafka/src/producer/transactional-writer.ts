@@ -1,11 +1,6 @@
 import { realDelayMs, withDeadline } from '#libs/clock';
 import { backOffMs } from '#libs/delivery';
-import type {
-  KafkaClient,
-  Producer,
-  TopicPartitionOffset,
-  Transaction,
-} from '../client/kafka-port.js';
+import type { KafkaClient, Producer, Transaction } from '../client/kafka-port.js';
 import type { RecordPlace } from '../reading/stored-record.js';
 import {
   assertSendable,
@@ -22,11 +17,8 @@ const DISCONNECT_DEADLINE_MS = 2000;
 /** The transaction before is still being ended by the brokers; so often it is asked again, for some seconds in all. */
 const ENDING = { attempts: 12, baseMs: 10, capMs: 1000 };
 
-/** How far input is done, committed in the transaction that writes what it led to. */
-interface OffsetCommit {
-  groupId: string;
-  offset: TopicPartitionOffset & { metadata: string };
-}
+/** How far input is done, with its metadata, committed in the transaction that writes what it led to. */
+type OffsetCommit = Parameters<Transaction['sendOffsets']>[0];
 
 interface WriteOptions {
   commit?: OffsetCommit | undefined;
@@ -161,12 +153,7 @@ function placesOf({ batch, answers }: SentBatch): RecordPlace[] {
 }
 
 /** kafkajs waits for the transaction before to end where it sends records, but not here. */
-async function sendOffset(
-  transaction: Transaction,
-  { groupId, offset }: OffsetCommit,
-): Promise<void> {
-  const { topic, ...partition } = offset;
-  const offsets = { consumerGroupId: groupId, topics: [{ topic, partitions: [partition] }] };
+async function sendOffset(transaction: Transaction, offsets: OffsetCommit): Promise<void> {
   for (let attempt = 1; ; attempt += 1) {
     try {
       await transaction.sendOffsets(offsets);
