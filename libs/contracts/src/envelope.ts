@@ -85,9 +85,9 @@ export function openEnvelope(message: {
   const { value, headers, decoded } = message;
   if (value === null) return rejected('invalid-json', 'the message has no value');
   if (value.length > MAX_BODY_BYTES) return tooLarge(value.length);
-  const body = decoded ?? bodyOfValue({ value, headers }, value);
+  const body = decoded ?? bodyOfValue(message, value);
   if (!body.ok) return body;
-  const contentType = contentTypeOf({ headers, decoded });
+  const contentType = contentTypeOf(message);
   if (mediaType(contentType) === STRUCTURED_MODE) return openStructuredEvent(body.value);
   return parsed({ messageId: messageIdOf(headers), contentType, body: body.value });
 }
