@@ -8,6 +8,7 @@ import { CommandOutcomes } from './command-outcomes.js';
 import {
   type CommandResult,
   CommandWaiter,
+  MessageResults,
   type OutcomeTarget,
   type RejectedResult,
   rejection,
@@ -92,7 +93,7 @@ describe('CommandOutcomes', () => {
   });
 
   it('publishes a deferral as an outcome that is not final: no code, no time, the calls so far', () => {
-    const results = outcomes.resultsOf(target, 1, []);
+    const results = new MessageResults(target, 1, [], outcomes.recordsOf);
     const waiter = new CommandWaiter('M-1', results, 0);
     waiter.calls = 3;
     outcomes.publishDeferred(target, waiter);
@@ -181,7 +182,7 @@ describe('CommandOutcomes', () => {
   it('publishes nothing of a message for which another answers, not that it waits either', () => {
     const reportedByAnother = { ...target, hasOutcome: true };
     expect(recordsOf([applied, invalid], reportedByAnother)).toEqual([]);
-    const results = outcomes.resultsOf(reportedByAnother, 1, []);
+    const results = new MessageResults(reportedByAnother, 1, [], outcomes.recordsOf);
     outcomes.publishDeferred(reportedByAnother, new CommandWaiter('M-1', results, 0));
     expect(message.published).toEqual([]);
     expect(counted()).toEqual([]);

@@ -35,7 +35,6 @@ import { BRIDGE_SETTINGS } from '../platform/index.js';
 import {
   type CommandResult,
   type InboundTarget,
-  MessageResults,
   notHandled,
   notPublished,
   type OutcomeTarget,
@@ -72,16 +71,6 @@ export class CommandOutcomes {
         : { ok: false as const, rejection: unreadable.rejection };
     const messageId = envelope.ok ? envelope.value.messageId : messageIdOf(headers);
     return { answered: { message, source: this.sourceOf(message, headers, messageId) }, envelope };
-  }
-
-  /** Collects the results of a message of which some commands are undecided, and some results may be known. */
-  resultsOf(
-    target: InboundTarget,
-    undecided: number,
-    known: readonly CommandResult[] = [],
-    recordsOf: RecordsOf = this.recordsOf,
-  ): MessageResults {
-    return new MessageResults(target, undecided, known, recordsOf);
   }
 
   /** All there is to write of a message, where nobody else gives it an outcome. */

@@ -14,7 +14,7 @@ export {
   type CommandResult,
   GO,
   type InboundTarget,
-  type MessageResults,
+  MessageResults,
   notHandled,
   notTaken,
   type OutcomeTarget,

@@ -2,7 +2,7 @@ import { Controller } from '@nestjs/common';
 import { EventPattern } from '@nestjs/microservices';
 import { TOPICS } from '#libs/contracts';
 import { handleEach, type InboundMessage } from '#libs/kafka';
-import { CommandOutcomes, rejection } from '../delivery/index.js';
+import { CommandOutcomes, MessageResults, rejection } from '../delivery/index.js';
 import { DowntimeReasons } from './downtime-reasons.js';
 
 /** `mes.downtime-reasons.v1`: why a machine stood still, from the operators' terminals. */
@@ -25,7 +25,7 @@ export class DowntimeReasonsController {
       message.finish(this.outcomes.recordsOf(answered, [rejection(parsed.rejection)]));
       return;
     }
-    const answers = this.outcomes.resultsOf(answered, 1);
+    const answers = new MessageResults(answered, 1, [], this.outcomes.recordsOf);
     this.reasons.flow.submitCommand(parsed.value.machineId, parsed.value, answers);
   };
 }

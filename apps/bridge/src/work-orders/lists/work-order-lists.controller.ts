@@ -4,7 +4,7 @@ import { Clock } from '#libs/clock';
 import type { BridgeSettings } from '#libs/config';
 import { parseWorkOrderLists, refuseIssuedAhead, TOPICS } from '#libs/contracts';
 import { handleEach, type InboundMessage } from '#libs/kafka';
-import { CommandOutcomes, rejection } from '../../delivery/index.js';
+import { CommandOutcomes, MessageResults, rejection } from '../../delivery/index.js';
 import { BRIDGE_SETTINGS } from '../../platform/index.js';
 import { WorkOrderLists } from './work-order-lists.js';
 
@@ -44,7 +44,7 @@ export class WorkOrderListsController {
       return message.isItemDone(item) ? [] : [{ list, item }];
     });
     if (assignments.length + faults.length > 1) answered.namesOthers = true;
-    const answers = this.outcomes.resultsOf(answered, open.length, faulty);
+    const answers = new MessageResults(answered, open.length, faulty, this.outcomes.recordsOf);
     for (const { list, item: place } of open) {
       this.lists.flow.submitCommand(list.machineId, list, answers, place);
     }

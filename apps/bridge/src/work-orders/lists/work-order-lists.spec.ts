@@ -6,7 +6,12 @@ import type { InboundRecord, InputState, KafkaClient, TransactedState } from '#l
 import { ManualClock } from '#libs/clock';
 import type { BridgeSettings } from '#libs/config';
 import { respond, StubService } from '../../../../../libs/http-calls/test/stub-service.js';
-import { CommandOutcomes, type CommandResult, type Precedence } from '../../delivery/index.js';
+import {
+  CommandOutcomes,
+  type CommandResult,
+  MessageResults,
+  type Precedence,
+} from '../../delivery/index.js';
 import {
   inboundMessage,
   type KeptMessage,
@@ -213,7 +218,7 @@ describe('WorkOrderLists', () => {
         const message = inboundMessage({ ...place, finish: end, abandon: end, fail: end });
         answers.set(message, results);
         const outcomes = bridge.get(CommandOutcomes);
-        const waiting = outcomes.resultsOf(targetOf(message), 1, []);
+        const waiting = new MessageResults(targetOf(message), 1, [], outcomes.recordsOf);
         const list = { machineId: 'M-1', workingOrders: () => orders };
         lists.flow.submitCommand('M-1', list, waiting);
       });

@@ -12,6 +12,7 @@ import {
   CommandOutcomes,
   type CommandResult,
   type InboundTarget,
+  MessageResults,
   notTaken,
   type RecordsOf,
 } from '../../delivery/index.js';
@@ -67,8 +68,8 @@ export class Assignments {
         return [...this.outcomes.recordsOf(answered, faults), ...ending];
       },
     };
-    const recordsOf = operations.length > 0 ? undefined : this.recordsOfLeft;
-    const answers = this.outcomes.resultsOf(remembering, 1, [], recordsOf);
+    const recordsOf = operations.length > 0 ? this.outcomes.recordsOf : this.recordsOfLeft;
+    const answers = new MessageResults(remembering, 1, [], recordsOf);
     const workingOrders = (): readonly string[] => table.listOf(machineId);
     this.lists.flow.submitCommand(machineId, { machineId, workingOrders }, answers);
   };
