@@ -15,7 +15,7 @@ import { DeadLetterAggregator } from './dead-letter-aggregator.js';
 
 const settings = bridgeSettings();
 const ORDERS = 'erp.work-orders.v1';
-const source = { topic: ORDERS, partition: 3, offset: 7, messageId: 'm-1' };
+const source = { topic: ORDERS, partition: 3, offset: 7, messageId: 'm-1', sender: 'erp' };
 const storedAt = (place: RecordPlace): StoredRecord => ({
   ...{ ...place, timestamp: '5', key: Buffer.from('4711'), headers: [] },
   value: Buffer.from(`order ${place.offset}`),
@@ -116,6 +116,9 @@ describe('DeadLetterAggregator', () => {
     expect(found?.get('dlq-value-omitted')).toBe('0');
     const record = message.last.find(({ topic }) => topic.endsWith('.dlq'));
     expect(record).toMatchObject({ key: Buffer.from('4711'), value: null });
+    // by its sender ingest knows whom to call back
+    const outcome = message.last.find(({ topic }) => topic.includes('outcomes'));
+    expect(JSON.parse(String(outcome?.value))).toMatchObject({ source });
   });
 
   // one alone is named as well: the order may stand at others
