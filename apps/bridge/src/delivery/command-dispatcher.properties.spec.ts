@@ -2,6 +2,7 @@ import { jest } from '@jest/globals';
 import fc from 'fast-check';
 import { afterRealMs, ManualClock, realNowMs } from '#libs/clock';
 import { type CallPermit, CallSlots } from '#libs/delivery';
+import { unpausedFlows } from '../flow-control/testing/unpaused-flows.js';
 import {
   type Admission,
   type Command,
@@ -125,6 +126,7 @@ class World {
   ) {
     this.dispatcher = new CommandDispatcher({
       flow: 'a-flow',
+      hold: unpausedFlows().holdOf('work-orders'),
       clock: new ManualClock(),
       slots: this.slots,
       limits: { maxMachines: 1, maxBytes: Infinity },

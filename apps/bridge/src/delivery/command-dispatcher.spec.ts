@@ -1,6 +1,7 @@
 import { jest } from '@jest/globals';
 import { ManualClock, onAbort, realNowMs } from '#libs/clock';
 import { type CallPermit, CallSlots } from '#libs/delivery';
+import { unpausedFlows } from '../flow-control/testing/unpaused-flows.js';
 import { FlowHold } from '../flow-control/index.js';
 import {
   type Admission,
@@ -73,6 +74,7 @@ class Flow {
     this.slots = options.slots ?? new CallSlots(64);
     this.dispatcher = new CommandDispatcher({
       flow: 'work-orders',
+      hold: unpausedFlows().holdOf('work-orders'),
       clock: new ManualClock(APPLIED_AT * 1000),
       slots: this.slots,
       limits: { maxMachines: 1, maxBytes: Infinity },

@@ -41,12 +41,11 @@ export class CommandDispatcher<P> {
 
   constructor(private readonly options: DispatcherOptions<P>) {
     this.name = options.flow;
-    const { hold } = options;
-    this.status = new FlowStatus(options.flow, hold, () => this.isStuck());
+    this.status = new FlowStatus(options.flow, options.hold, () => this.isStuck());
     this.waiters = new CommandWaiters(options.deferredAfterMs, options.onDeferred);
     this.lanes = new CommandLanes(options, this.waiters);
     this.calls = new ServiceCaller(this.lanes, this.status, options);
-    hold?.onRelease(() => this.requestSlots());
+    options.hold.onRelease(() => this.requestSlots());
   }
 
   /** Commands that wait for a call; those under way are not among them. */

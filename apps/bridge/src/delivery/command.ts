@@ -296,6 +296,6 @@ export interface DispatcherOptions<P> {
   /** Whether a newer command replaces an older one that waits; without it each is sent. */
   precedence?: Precede<P>;
   onDeferred: (waiter: Command<P>['waiters'][number]) => void;
-  /** While it is held, no call begins; without it, operators have no say. */
-  hold?: FlowHold;
+  /** While it is held, no call begins. */
+  hold: FlowHold;
 }

@@ -15,7 +15,7 @@ describe('the log of a flow', () => {
     for (const level of ['warn', 'log'] as const) {
       jest.spyOn(Logger.prototype, level).mockImplementation((line) => void lines.push(line));
     }
-    status = new FlowStatus('work-orders', undefined, () => false);
+    status = new FlowStatus('work-orders', { isHeld: false }, () => false);
   });
 
   const goesWell = (): boolean => {
@@ -42,7 +42,7 @@ describe('the log of a flow', () => {
 
   it('says why, too, where everybody is asked to wait and nothing fails any more', () => {
     jest.useFakeTimers({ doNotFake: ['performance'] });
-    const stuck = new FlowStatus('work-orders', undefined, () => true);
+    const stuck = new FlowStatus('work-orders', { isHeld: false }, () => true);
     for (const machineId of 'ab') stuck.failed(failureOf(machineId, { retryAfterMs: 60_000 }));
     nowMs += 5000;
     jest.advanceTimersByTime(1000);

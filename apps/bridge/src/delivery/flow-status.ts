@@ -17,13 +17,13 @@ export class FlowStatus {
   /** @param isStuck whether there is something that has failed, nothing under way, and nothing that may be sent now */
   constructor(
     private readonly flow: string,
-    private readonly hold: Pick<FlowHold, 'isHeld'> | undefined,
+    private readonly hold: Pick<FlowHold, 'isHeld'>,
     private readonly isStuck: () => boolean,
   ) {}
 
   /** Whether operators have paused the flow, or it is not known yet that they have not. */
   get isHeld(): boolean {
-    return this.hold?.isHeld === true;
+    return this.hold.isHeld;
   }
 
   admits(): boolean {
