@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { Logger } from '@nestjs/common';
-import { abortable, afterRealMs, realDelayMs, realNowMs } from '#libs/clock';
+import { abortable, afterRealMs, realDelayMs, realNowMs, withDeadline } from '#libs/clock';
 import { backOffMs } from '#libs/delivery';
 import { describeKafkaFailure } from '../client/describe-kafka-failure.js';
 import type { KafkaClient } from '../client/kafka-port.js';
@@ -35,9 +35,11 @@ const SMALL_BYTES = 16 * 1024;
 const SPLIT_FACTOR = 8;
 /**
  * Brokers abort a transaction after 30 s, as where a quota or a slow line holds its records up. What fails after so long
- * is written again in smaller ones, which grow while they take less than a quarter of this.
+ * is written again in smaller ones, which grow while they take less than a quarter of this, and compressed.
  */
 const LONG_MS = 10_000;
+/** By then they have, for they look every ten seconds. kafkajs sends what times out again and again, for minutes. */
+const ABORTED_BY_BROKERS_MS = 40_000;
 /** How often progress without an entry is looked for: transaction markers, or messages finished by earlier owners. */
 const LOOK_MS = 500;
 
@@ -256,7 +258,7 @@ export class PartitionTransactions {
         topics: [{ topic, partitions: [{ partition, offset: String(place.offset), metadata }] }],
       };
       const written = writer.writeTransaction(records, { isCompressed, commit, maxBatchBytes });
-      await abortable(written, this.closing.signal);
+      await abortable(beforeAborted(written), this.closing.signal);
     } catch (error) {
       return this.failed(id, entries, error);
     }
@@ -363,6 +365,13 @@ export class PartitionTransactions {
   private resolveIdle(): void {
     for (const resolve of this.whenIdle.splice(0)) resolve();
   }
+}
+
+/** @throws what the write throws, or that it can come to nothing any more */
+async function beforeAborted(written: Promise<void>): Promise<void> {
+  if (await withDeadline(written, ABORTED_BY_BROKERS_MS)) return written;
+  const seconds = ABORTED_BY_BROKERS_MS / 1000;
+  throw new Error(`not taken within ${seconds} s, as over a slow line or under a quota`);
 }
 
 const BUSY_MS = 1000;

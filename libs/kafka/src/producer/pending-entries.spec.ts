@@ -196,6 +196,13 @@ describe('PendingEntries', () => {
     expect(taken).toEqual([4, 4, 8]);
   });
 
+  it('compresses what lasted long, as the outcomes of a message for thousands of machines', () => {
+    for (const offset of [0, 1]) waiting.addEntry(entry(offset), 0);
+    const [first] = waiting.takeForTransaction(0).entries;
+    waiting.transactionLastedLong(first ? [first] : []);
+    expect(first?.isCompressed).toBe(true);
+  });
+
   describe('after a failure', () => {
     beforeEach(() => {
       waiting.addEntry(entry(1, { topics: [DEAD_LETTERS, OUTCOMES] }), 0);
