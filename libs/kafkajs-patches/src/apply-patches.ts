@@ -15,8 +15,10 @@ import {
   openedInTurn,
   unreferencedOnce,
   withBrokersAlone,
+  withGreetingsInTime,
   withoutIdleTimers,
   withSessions,
+  withSilentBrokersLeft,
 } from './fixes/network.js';
 import { produceRequest } from './speed/produce-request.js';
 import { createSendMessages, parseProduced } from './fixes/send-messages.js';
@@ -46,9 +48,10 @@ export function applyPatches(): void {
     parse: parseProduced,
   }));
   patchModule('kafkajs/src/producer/sendMessages.js', () => createSendMessages);
-  patchModule(`${NETWORK}/requestQueue/index.js`, withoutIdleTimers);
+  patchModule(`${NETWORK}/requestQueue/index.js`, withoutIdleTimers, withGreetingsInTime);
   patchModule(`${NETWORK}/connection.js`, withSessions, openedInTurn);
   patchModule(`${NETWORK}/socketFactory.js`, unreferencedOnce);
+  patchModule('kafkajs/src/broker/index.js', withSilentBrokersLeft);
   patchModule(`${CONSUMER}/offsetManager/index.js`, withoutDefaultCommits, withStableBegin);
   patchModule(
     `${CONSUMER}/consumerGroup.js`,

@@ -162,6 +162,61 @@ function ended(work: Promise<unknown>, mostMs: number): Promise<void> {
   });
 }
 
+interface PushedRequest {
+  entry: { apiName: string };
+  requestTimeout?: number;
+}
+
+interface TimingQueue {
+  createSocketRequest(pushed: PushedRequest): { requestTimeout: number };
+}
+
+export type TimingQueueClass = new (options: never) => TimingQueue;
+
+/**
+ * Gives the first request over a connection the time of a connection, as kafkajs means to; it gives it that of any
+ * request, which is longer.
+ */
+export function withGreetingsInTime(Base: TimingQueueClass): TimingQueueClass {
+  return class RequestQueue extends Base {
+    override createSocketRequest(pushed: PushedRequest): { requestTimeout: number } {
+      const request = super.createSocketRequest(pushed);
+      const { entry, requestTimeout = request.requestTimeout } = pushed;
+      if (entry.apiName === 'ApiVersions') request.requestTimeout = requestTimeout;
+      return request;
+    }
+  };
+}
+
+interface GreetedBroker {
+  readonly connectionPool: { host: string; port: number };
+  apiVersions(): Promise<object>;
+}
+
+export type BrokerClass = new (options: never) => GreetedBroker;
+
+/**
+ * Takes a broker that takes connections and is silent, as one that hangs, for one that takes none: kafkajs then turns to
+ * the next, and otherwise to no other. With one such broker of three a bridge that started was not ready within three
+ * minutes.
+ */
+export function withSilentBrokersLeft(Base: BrokerClass): BrokerClass {
+  const { KafkaJSConnectionError } = require('kafkajs/src/errors.js') as {
+    KafkaJSConnectionError: new (message: string, about: { broker: string }) => Error;
+  };
+  return class Broker extends Base {
+    override async apiVersions(): Promise<object> {
+      try {
+        return await super.apiVersions();
+      } catch (error) {
+        if ((error as Error).name !== 'KafkaJSRequestTimeoutError') throw error;
+        const { host, port } = this.connectionPool;
+        throw new KafkaJSConnectionError('Connection timeout', { broker: `${host}:${port}` });
+      }
+    }
+  };
+}
+
 /** Writes values in the binary form of Kafka's protocol. */
 interface Encoder {
   writeArray(items: readonly string[]): this;
