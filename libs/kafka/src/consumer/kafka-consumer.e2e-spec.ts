@@ -196,6 +196,17 @@ describe('KafkaConsumer', () => {
     }
   });
 
+  it('says that a topic it needs is gone, not that Kafka is away', async () => {
+    const name = `${topicPrefix}state`;
+    const state = new KeyedState<number>({
+      ...{ kafka, name, inputs: [], transactionalIdPrefix: topicPrefix, parse: Number },
+      onOwned: () => undefined,
+    });
+    const consumer = join(() => Promise.resolve(), new CallSlots(1), [state]);
+    await eventually('it names the topic', () => consumer.outage?.includes(name) === true);
+    expect(consumer.outage).toMatch(/^nothing is consumed, trying again: cannot join: /);
+  });
+
   describe('where Kafka has deleted what was not read', () => {
     let errors: unknown[];
 

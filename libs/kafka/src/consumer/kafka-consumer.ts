@@ -135,7 +135,7 @@ export class KafkaConsumer {
   /** Why nothing is consumed, in words, while the consumer is broken. */
   get outage(): string | undefined {
     if (this.state !== 'broken') return undefined;
-    return `Kafka cannot be reached, or the group coordinator does not answer; trying again: ${this.endedBecause}`;
+    return `nothing is consumed, trying again: ${this.endedBecause}`;
   }
 
   /** What cannot be read, in words: its messages wait. */
