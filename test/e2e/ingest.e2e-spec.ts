@@ -105,9 +105,17 @@ describe('ingest', () => {
     ['/events', LIST, 400, 'invalid-message'],
     ['/lists', Buffer.alloc(1_048_577), 413, 'too-large'],
     ['/nowhere', LIST, 404, 'not-found'],
-  ])('refuses what could never be read: %s %p', async (path, body, status, code) => {
+  ])('refuses what the bridge would refuse whole: %s %p', async (path, body, status, code) => {
     const answer = await ingest.post(path, body);
     expect([answer.status, await answer.json()]).toMatchObject([status, { code }]);
+  });
+
+  it('takes lists of which the bridge would refuse some, under the key of the first that it takes', async () => {
+    const ahead = { ...LIST, machineId: 'M-7', issuedAt: 99_999_999_999 };
+    const taken = await ingest.post('/lists', { machines: [ahead, LIST] });
+    expect(taken.status).toBe(202);
+    const { key } = await at((await taken.json()) as Place);
+    expect(key?.toString()).toBe('M-1');
   });
 
   it('writes once what comes again under its id, also at the same moment', async () => {

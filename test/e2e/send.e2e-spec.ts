@@ -86,7 +86,10 @@ describe('npm run send', () => {
   it('says what is wrong with a document it does not know, and how it is used', async () => {
     const unknown = temporaryFile('unknown.json', { hello: 'world' });
     await expect(send(unknown)).rejects.toMatchObject({ code: 1, stderr: /unknown.json: orderId/ });
-    await expect(send('/dev/zero')).rejects.toMatchObject({ code: 1, stderr: /zero: .* bytes/ });
+    await expect(send('/dev/zero')).rejects.toMatchObject({
+      code: 1,
+      stderr: /zero: it has more than \d+ bytes/,
+    });
     await expect(send()).rejects.toMatchObject({ code: 64, stderr: /npm run send/ });
     expect(await send('--help')).toContain('npm run send');
   });

@@ -318,7 +318,8 @@ describe('the Machine Data Service, as its interface describes it', () => {
     });
 
     it('answers 400 in the same shape to an address that cannot be decoded', async () => {
-      const { json } = await sandbox.service('GET', '%');
+      const { status, json } = await sandbox.service('GET', '%');
+      expect(status).toBe(400);
       expect(Object.keys(json as object)).toEqual(['statusCode', 'error', 'message']);
     });
 

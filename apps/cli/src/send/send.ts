@@ -72,6 +72,10 @@ async function recordOf(
 ): Promise<SentRecord> {
   try {
     const value = await readUpTo(readPath(file), MAX_RECORD_BYTES);
+    if (value.length > MAX_RECORD_BYTES)
+      throw new Error(
+        `it has more than ${MAX_RECORD_BYTES} bytes, which is more than is sent at once`,
+      );
     const found =
       options.topic === undefined ? identifyDocument(value) : identifyFor(options.topic, value);
     const topic = `${topicPrefix}${options.topic ?? found?.topic ?? ''}`;

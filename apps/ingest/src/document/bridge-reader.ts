@@ -17,7 +17,7 @@ import { OrderPreview } from '#libs/order-preview';
 import { INGEST_SETTINGS } from '../platform/tokens.js';
 import type { Message } from './read-request.js';
 
-/** Reads messages as the bridge will, with the same settings: what it could never read is refused here. */
+/** Reads messages as the bridge will, with the same settings: what it would refuse whole is refused here. */
 @Injectable()
 export class BridgeReader implements OnApplicationShutdown {
   private readonly erp: ErpSettings;

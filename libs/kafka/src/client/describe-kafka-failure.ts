@@ -88,7 +88,7 @@ export function describeKafkaFailure(error: unknown, asked: Asked = {}): string 
   return String(error);
 }
 
-/** kafkajs's errors of a broker that takes the connection and is silent, and of one that does not even do that. */
+/** kafkajs's errors of a broker that takes no connection, or takes one and is silent. */
 const NO_ANSWER: readonly string[] = ['Broker not connected', 'Connection timeout'];
 
 function adviceOf(error: KafkaFailure): string | undefined {

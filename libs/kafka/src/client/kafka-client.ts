@@ -24,7 +24,7 @@ export function createKafka(settings: KafkaSettings): ConfiguredKafka {
   const security = secureConnections(settings);
   const config: KafkaConfig = {
     clientId: settings.clientId,
-    brokers: () => inAnyOrder(settings.brokers),
+    brokers: fromAnyOne(settings.brokers),
     connectionTimeout: 3000,
     requestTimeout: 15_000,
     retry: { initialRetryTime: 100, maxRetryTime: 3000, retries: 5 },
@@ -35,8 +35,8 @@ export function createKafka(settings: KafkaSettings): ConfiguredKafka {
   return Object.assign(new Kafka(config), { fileProblems: security.fileProblems });
 }
 
-/** kafkajs would always begin with the first, and not come to another while that takes requests and is silent. */
-function inAnyOrder(brokers: readonly string[]): string[] {
+/** Processes do not all begin with the first; kafkajs goes on in this order, and from the end to the beginning. */
+function fromAnyOne(brokers: readonly string[]): string[] {
   const from = Math.floor(Math.random() * brokers.length);
   return [...brokers.slice(from), ...brokers.slice(0, from)];
 }

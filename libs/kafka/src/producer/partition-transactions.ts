@@ -21,7 +21,7 @@ import {
   type TransactionEntry,
 } from './pending-entries.js';
 import type { TopicHealth } from './topic-health.js';
-import { TransactionalWriter } from './transactional-writer.js';
+import { TRANSACTION_TIMEOUT_MS, TransactionalWriter } from './transactional-writer.js';
 
 /** Entries that come together share a transaction also where none was committed lately. */
 const LINGER_MS = 10;
@@ -34,12 +34,15 @@ const SMALL_BYTES = 16 * 1024;
 /** How many times fewer bytes go together once a topic has refused them, until each record goes by itself. */
 const SPLIT_FACTOR = 8;
 /**
- * Brokers abort a transaction after 30 s, as where a quota or a slow line holds its records up. What fails after so long
- * is written again in smaller ones, which grow while they take less than a quarter of this, and compressed.
+ * Brokers abort a transaction that lasts, as where a quota or a slow line holds its records up. What fails after so long
+ * is written again, compressed and in smaller ones, which grow while they take less than a quarter of this.
  */
 const LONG_MS = 10_000;
-/** By then they have, for they look every ten seconds. kafkajs sends what times out again and again, for minutes. */
-const ABORTED_BY_BROKERS_MS = 40_000;
+/**
+ * Brokers look every ten seconds for transactions to abort: one that has taken longer is most likely aborted, while
+ * kafkajs sends its records again and again, for minutes. Whether it was committed is read after the next fence.
+ */
+const GIVEN_UP_MS = TRANSACTION_TIMEOUT_MS + 10_000;
 /** How often progress without an entry is looked for: transaction markers, or messages finished by earlier owners. */
 const LOOK_MS = 500;
 
@@ -251,14 +254,17 @@ export class PartitionTransactions {
     try {
       const { topic, partition, maxBatchBytes } = this;
       const records = entries.flatMap((entry) => entry.records);
-      const isCompressed = entries.some((entry) => entry.isCompressed);
-      const metadata = place && formatOffsetMetadata(id, place);
-      const commit = place && {
+      const isCompressed = this.waiting.isSlow || entries.some((entry) => entry.isCompressed);
+      const offset = place && {
+        ...{ partition, offset: String(place.offset) },
+        metadata: formatOffsetMetadata(id, place),
+      };
+      const commit = offset && {
         consumerGroupId: this.options.groupId,
-        topics: [{ topic, partitions: [{ partition, offset: String(place.offset), metadata }] }],
+        topics: [{ topic, partitions: [offset] }],
       };
       const written = writer.writeTransaction(records, { isCompressed, commit, maxBatchBytes });
-      await abortable(beforeAborted(written), this.closing.signal);
+      await abortable(unlessGivenUp(written), this.closing.signal);
     } catch (error) {
       return this.failed(id, entries, error);
     }
@@ -367,11 +373,13 @@ export class PartitionTransactions {
   }
 }
 
-/** @throws what the write throws, or that it can come to nothing any more */
-async function beforeAborted(written: Promise<void>): Promise<void> {
-  if (await withDeadline(written, ABORTED_BY_BROKERS_MS)) return written;
-  const seconds = ABORTED_BY_BROKERS_MS / 1000;
-  throw new Error(`not taken within ${seconds} s, as over a slow line or under a quota`);
+/** @throws what the write throws, or that it takes too long */
+async function unlessGivenUp(written: Promise<void>): Promise<void> {
+  if (await withDeadline(written, GIVEN_UP_MS)) return written;
+  const limit = `${GIVEN_UP_MS / 1000} s`;
+  throw new Error(
+    `Kafka has not ended it within ${limit}: a slow line, a quota, or a broker that hangs`,
+  );
 }
 
 const BUSY_MS = 1000;

@@ -196,11 +196,15 @@ describe('PendingEntries', () => {
     expect(taken).toEqual([4, 4, 8]);
   });
 
-  it('compresses what lasted long, as the outcomes of a message for thousands of machines', () => {
+  it('is slow from a transaction that lasted long until as many entries as ever are fast', () => {
     for (const offset of [0, 1]) waiting.addEntry(entry(offset), 0);
-    const [first] = waiting.takeForTransaction(0).entries;
-    waiting.transactionLastedLong(first ? [first] : []);
-    expect(first?.isCompressed).toBe(true);
+    const { entries } = waiting.takeForTransaction(0);
+    const found = [waiting.isSlow];
+    waiting.transactionLastedLong(entries.slice(0, 1));
+    found.push(waiting.isSlow);
+    // from one entry to the 2,000 that go together at most
+    for (let fast = 0; fast < 11; fast += 1) waiting.transactionCommitted(entries, true);
+    expect([...found, waiting.isSlow]).toEqual([false, true, false]);
   });
 
   describe('after a failure', () => {

@@ -17,7 +17,7 @@ export interface TransactedMessage {
 export class TransactionEntry<M extends TransactedMessage = TransactedMessage> {
   readonly offsets: readonly number[];
   bytes: number;
-  /** A message that came compressed may fit again only when it is compressed; over a slow line less is sent. */
+  /** A message that came compressed may fit again only when it is compressed. */
   isCompressed: boolean;
 
   /** `messages` are several where they are finished together; `item` is done where it does not finish its message. */
@@ -182,14 +182,15 @@ export class PendingEntries {
     if (topicSets.size <= 1) this.failing.set(topicSet, untilMs);
   }
 
-  /**
-   * The brokers give up what lasts too long: the next ones have half as many entries, until they are fast again. One entry
-   * may be thousands of outcomes, which shrink to a twentieth.
-   */
-  transactionLastedLong(entries: readonly TransactionEntry[]): void {
-    this.mostInTime = Math.min(this.mostInTime, Math.max(1, Math.floor(entries.length / 2)));
+  /** The brokers give up what lasts too long: the next ones have half as many entries, until they are fast again. */
+  transactionLastedLong({ length }: readonly TransactionEntry[]): void {
+    this.mostInTime = Math.min(this.mostInTime, Math.max(1, Math.floor(length / 2)));
     this.most = Math.min(this.most, this.mostInTime);
-    for (const entry of entries) entry.isCompressed = true;
+  }
+
+  /** Whether transactions last long: one entry alone may be thousands of outcomes, which shrink to a twentieth. */
+  get isSlow(): boolean {
+    return this.mostInTime < MAX_ENTRIES;
   }
 
   /** @param most entries of a transaction until one is committed */

@@ -12,13 +12,21 @@ import {
   toTopicMessages,
 } from './outbound-record.js';
 
+/** After which the brokers abort a transaction that has not ended. */
+export const TRANSACTION_TIMEOUT_MS = 30_000;
 const FINISH_DEADLINE_MS = 800;
 const DISCONNECT_DEADLINE_MS = 2000;
 /** The transaction before is still being ended by the brokers; so often it is asked again, for some seconds in all. */
 const ENDING = { attempts: 12, baseMs: 10, capMs: 1000 };
 
 /** How far input is done, with its metadata, committed in the transaction that writes what it led to. */
-type OffsetCommit = Parameters<Transaction['sendOffsets']>[0];
+interface OffsetCommit {
+  consumerGroupId: string;
+  topics: {
+    topic: string;
+    partitions: { partition: number; offset: string; metadata: string }[];
+  }[];
+}
 
 interface WriteOptions {
   commit?: OffsetCommit | undefined;
@@ -47,7 +55,7 @@ export class TransactionalWriter {
   constructor(
     kafka: KafkaClient,
     transactionalId: string,
-    { transactionTimeoutMs = 30_000, retryAfterMs = 10 } = {},
+    { transactionTimeoutMs = TRANSACTION_TIMEOUT_MS, retryAfterMs = 10 } = {},
   ) {
     this.producer = kafka.producer({
       // Its transactions are idempotent by themselves. `idempotent` would have it take another producer id, for none.
@@ -84,11 +92,13 @@ export class TransactionalWriter {
   async closeWriter(): Promise<void> {
     // A transaction cut off stays open: until the next writer fences it, or the broker gives it up, who reads
     // what is committed alone sees nothing that comes after it in the partition.
-    await withDeadline(this.previous, FINISH_DEADLINE_MS);
+    const hasEnded = await withDeadline(this.previous, FINISH_DEADLINE_MS);
     // A producer that is disconnected while it connects would connect all the same, and be left behind.
     const opened = this.opening.catch(() => undefined);
     const closed = opened.then(() => this.producer.disconnect());
     await withDeadline(closed, DISCONNECT_DEADLINE_MS);
+    // kafkajs connects again for the tries that it has left, until the next writer has fenced it.
+    if (!hasEnded) void this.previous.then(() => this.producer.disconnect()).catch(() => undefined);
   }
 
   private async transact(

@@ -164,7 +164,8 @@ function ended(work: Promise<unknown>, mostMs: number): Promise<void> {
 
 interface PushedRequest {
   entry: { apiName: string };
-  requestTimeout?: number;
+  /** Null where it has the time of any request. */
+  requestTimeout?: number | null;
 }
 
 interface TimingQueue {
@@ -174,15 +175,16 @@ interface TimingQueue {
 export type TimingQueueClass = new (options: never) => TimingQueue;
 
 /**
- * Gives the first request over a connection the time of a connection, as kafkajs means to; it gives it that of any
+ * Gives the first request to a bootstrap broker the time of a connection, as kafkajs means to; it gives it that of any
  * request, which is longer.
  */
 export function withGreetingsInTime(Base: TimingQueueClass): TimingQueueClass {
   return class RequestQueue extends Base {
     override createSocketRequest(pushed: PushedRequest): { requestTimeout: number } {
       const request = super.createSocketRequest(pushed);
-      const { entry, requestTimeout = request.requestTimeout } = pushed;
-      if (entry.apiName === 'ApiVersions') request.requestTimeout = requestTimeout;
+      const { entry, requestTimeout } = pushed;
+      if (entry.apiName === 'ApiVersions')
+        request.requestTimeout = requestTimeout ?? request.requestTimeout;
       return request;
     }
   };
@@ -190,24 +192,24 @@ export function withGreetingsInTime(Base: TimingQueueClass): TimingQueueClass {
 
 interface GreetedBroker {
   readonly connectionPool: { host: string; port: number };
-  apiVersions(): Promise<object>;
+  connect(): Promise<void>;
 }
 
 export type BrokerClass = new (options: never) => GreetedBroker;
 
 /**
- * Takes a broker that takes connections and is silent, as one that hangs, for one that takes none: kafkajs then turns to
- * the next, and otherwise to no other. With one such broker of three a bridge that started was not ready within three
- * minutes.
+ * Takes a broker that takes a connection and is silent while it greets or logs in, as one that hangs, for one that takes
+ * none: kafkajs then turns to the next, and otherwise tries it for minutes. With one such bootstrap broker of three a
+ * bridge that started was not ready within three minutes.
  */
 export function withSilentBrokersLeft(Base: BrokerClass): BrokerClass {
   const { KafkaJSConnectionError } = require('kafkajs/src/errors.js') as {
     KafkaJSConnectionError: new (message: string, about: { broker: string }) => Error;
   };
   return class Broker extends Base {
-    override async apiVersions(): Promise<object> {
+    override async connect(): Promise<void> {
       try {
-        return await super.apiVersions();
+        await super.connect();
       } catch (error) {
         if ((error as Error).name !== 'KafkaJSRequestTimeoutError') throw error;
         const { host, port } = this.connectionPool;
