@@ -24,7 +24,7 @@ export function createKafka(settings: KafkaSettings): ConfiguredKafka {
   const security = secureConnections(settings);
   const config: KafkaConfig = {
     clientId: settings.clientId,
-    brokers: fromAnyOne(settings.brokers),
+    brokers: inTurn(settings.brokers),
     connectionTimeout: 3000,
     requestTimeout: 15_000,
     retry: { initialRetryTime: 100, maxRetryTime: 3000, retries: 5 },
@@ -35,10 +35,16 @@ export function createKafka(settings: KafkaSettings): ConfiguredKafka {
   return Object.assign(new Kafka(config), { fileProblems: security.fileProblems });
 }
 
-/** Processes do not all begin with the first; kafkajs goes on in this order, and from the end to the beginning. */
-function fromAnyOne(brokers: readonly string[]): string[] {
-  const from = Math.floor(Math.random() * brokers.length);
-  return [...brokers.slice(from), ...brokers.slice(0, from)];
+/**
+ * One after the other, whichever client connects: processes do not all begin with the first, and no client comes back
+ * again and again to one that takes requests and is silent.
+ */
+function inTurn(brokers: readonly string[]): () => string[] {
+  let next = Math.floor(Math.random() * brokers.length);
+  return () => {
+    next = (next + 1) % brokers.length;
+    return brokers.slice(next, next + 1);
+  };
 }
 
 /** Said of every idempotent producer that has limited retries, though its owner retries without a limit. */
