@@ -9,10 +9,11 @@ import { LiveUpdates } from './live/live-updates.js';
 import { TerminalModule } from './terminal.module.js';
 
 export interface Terminal extends Pick<TerminalSettings, 'unsupported'> {
-  /** Where its HTTP listens; known once {@link start} has resolved. */
+  /** Address of the HTTP server, once it listens. */
   url: () => Promise<string>;
   /**
-   * Listens at once, so that pages can say that Kafka is away, then reads the topics. Resolves when it has begun to.
+   * Listens first, so that pages can show that Kafka is unreachable, then begins to read the topics. Resolves when
+   * reading has begun.
    *
    * @throws MissingTopicsError when topics are missing and may not be created
    */
@@ -20,11 +21,11 @@ export interface Terminal extends Pick<TerminalSettings, 'unsupported'> {
   close: () => Promise<void>;
 }
 
-/** A hundred reasons come to less. */
+/** A request with a hundred reasons is smaller. */
 const BODY_LIMIT = 64 * 1024;
-/** Five for each of 400 pages, more than a plant has screens. */
+/** Five for each of 400 pages; a plant has fewer screens. */
 const MAX_CONNECTIONS = 2_000;
-/** The page is of one piece and of this server alone: nothing inline, nothing from elsewhere, in nobody's frame. */
+/** The page runs no inline script, loads nothing from other hosts, and is never framed. */
 const HEADERS = {
   'content-security-policy':
     "default-src 'self'; object-src 'none'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'",
@@ -36,7 +37,7 @@ const HEADERS = {
 };
 const logger = new Logger('Terminal');
 
-/** Puts a terminal together from its settings; nothing runs before {@link Terminal.start}. */
+/** Creates a terminal from its settings; nothing runs before {@link Terminal.start}. */
 export async function createTerminal(settings: TerminalSettings): Promise<Terminal> {
   const app = await createHttpApp(TerminalModule.with(settings), {
     bodyLimit: BODY_LIMIT,
@@ -45,7 +46,7 @@ export async function createTerminal(settings: TerminalSettings): Promise<Termin
     logger: jsonLogger(settings.logLevel),
     fastify: {
       ...REFUSED_ADDRESSES,
-      // whose X-Forwarded-For is believed
+      // proxies whose X-Forwarded-For is accepted
       ...(settings.trustedProxies.length > 0 && { trustProxy: settings.trustedProxies }),
     },
   });

@@ -49,7 +49,7 @@ function createPlant(settings: TerminalSettings, clock: Clock): Plant {
     topicPrefix: settings.kafka.topicPrefix,
     calendar: new ShiftCalendar(settings.shifts),
     stopThresholdSeconds: settings.stopThresholdSeconds,
-    // whatever a producer dates its records: nothing that is there was written later than now
+    // producers set time stamps freely: a record that was read cannot have been written later than now
     plantSeconds: (timestampMs) =>
       Math.min(clock.nowSeconds(), Math.max(0, Math.floor(clock.atMs(timestampMs) / 1000))),
   });

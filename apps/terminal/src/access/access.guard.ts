@@ -9,11 +9,11 @@ export interface IdentifiedRequest extends FastifyRequest {
   identity: Identity;
 }
 
-/** No page of another site can send it without asking first, which is never granted. */
+/** Browsers let another site's page send it only after a CORS preflight, which the server never grants. */
 const OWN_HEADER = 'x-machine-terminal';
 const SAFE_METHODS = new Set(['GET', 'HEAD']);
 
-/** Lets through who is known, and of what changes something only what a page of our own sends. */
+/** Admits identified senders; requests that change something must come from the terminal's own page. */
 @Injectable()
 export class AccessGuard implements CanActivate {
   constructor(private readonly access: StationAccess) {}
@@ -32,7 +32,7 @@ export class AccessGuard implements CanActivate {
   }
 }
 
-/** For what is asked before there is a session. */
+/** Guards requests that need no session. */
 @Injectable()
 export class OwnPageGuard implements CanActivate {
   constructor(private readonly access: StationAccess) {}
@@ -57,12 +57,12 @@ function assertOwnPage(request: FastifyRequest, access: StationAccess): void {
   }
   const { origin, host } = headers;
   const site = headers['sec-fetch-site'];
-  // A proxy may give another host than the browser's: what the browser says of itself comes first.
+  // a proxy may change Host: Sec-Fetch-Site, which the browser sets, takes precedence
   const isOwn = site === undefined ? !origin || isOf(origin, host) : site === 'same-origin';
   if (!isOwn) throw new ApiError(403, 'foreign-origin', 'the request comes from another site');
 }
 
-/** Whether the page is of that host: browsers leave out the port of a scheme, which a proxy may name all the same. */
+/** Whether the origin has that host. Browsers omit a scheme's default port; a proxy may include it. */
 function isOf(origin: string, host: string | undefined): boolean {
   const page = URL.canParse(origin) ? new URL(origin) : undefined;
   const own = `${page?.protocol}//${host}`;

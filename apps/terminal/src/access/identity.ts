@@ -1,16 +1,16 @@
 import { createHash, createHmac, timingSafeEqual } from 'node:crypto';
 
-/** Who asks. */
+/** The sender of a request. */
 export interface Identity {
   station: string;
-  /** Who works there, as long as the shift lasts. */
+  /** Registered at the station until the end of the shift; null for nobody. */
   operator: string | null;
 }
 
-/** What the session cookie holds, signed. */
+/** Signed content of the session cookie. */
 export interface SessionCookie {
   station: string;
-  /** Digest of the token it was opened with; empty where none is needed. */
+  /** Digest of the token that opened the session; empty where none is needed. */
   token: string;
   operator: string | null;
   /** End of the operator's shift, epoch seconds of the plant. */
@@ -22,13 +22,13 @@ export interface SessionCookie {
 const LONGEST_NAME = 100;
 const NAME = /^[^\p{Cc}\p{Cs}]+$/u;
 
-/** Whether it has 1 to 100 characters, none of them a control character or half of a pair. */
+/** Whether a value is a name of 1 to 100 characters, none of them a control character or lone surrogate. */
 export function isOperatorName(value: unknown): value is string {
   if (typeof value !== 'string' || value.trim() === '') return false;
   return value.length <= LONGEST_NAME && NAME.test(value);
 }
 
-/** Digests are of one length, which is what comparing in constant time asks for. */
+/** SHA-256: digests have equal length, which a comparison in constant time requires. */
 export function digest(text: string): Buffer {
   return createHash('sha256').update(text).digest();
 }
@@ -39,7 +39,7 @@ export function signSession(session: SessionCookie, secret: Buffer): string {
   return `${payload}.${signatureOf(payload, secret).toString('base64url')}`;
 }
 
-/** Undefined for what this server has not signed, and for what has expired. */
+/** Undefined if this server has not signed the cookie, or if it has expired. */
 export function readSession(
   cookie: string | undefined,
   secret: Buffer,
@@ -53,7 +53,7 @@ export function readSession(
   return session !== null && session.expiresMs > nowMs ? session : undefined;
 }
 
-/** Without tokens everybody knows the key, and may have signed anything. */
+/** Tolerates any text: without tokens the key is public, and anybody may have signed it. */
 function parsed(text: string): SessionCookie | null {
   try {
     return JSON.parse(text) as SessionCookie | null;

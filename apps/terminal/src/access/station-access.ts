@@ -24,7 +24,7 @@ const RENEWED_AFTER_SECONDS = 86_400;
 const BEARER = /^bearer +(?<token>.+)$/i;
 const HOST_OF_LOOPBACK = /^(127\.\d+\.\d+\.\d+|\[::1\]|localhost)(:\d+)?$/i;
 
-/** Identifies who sends a request: by a session cookie, a station's token, or the headers of a proxy. */
+/** Identifies the sender of a request by a session cookie, a station's token, or the headers of a proxy. */
 @Injectable()
 export class StationAccess {
   private readonly access: TerminalAccess;
@@ -48,7 +48,7 @@ export class StationAccess {
     this.cookie = cookieNameOf(this.secret, access.kind === 'open' ? http.port : undefined);
   }
 
-  /** What a page has to know of the terminal and of who it is. */
+  /** The terminal's settings for a page, and the page's identity. */
   sessionFor({ station, operator }: Identity): Session {
     const { shifts, stopThresholdSeconds, reasonLooks } = this.settings;
     const epochSeconds = this.clock.nowSeconds();
@@ -63,7 +63,7 @@ export class StationAccess {
     };
   }
 
-  /** Undefined where a token is needed. @throws ApiError 401 or 429 for a wrong one */
+  /** Undefined if a token is needed. @throws ApiError 401 or 429 for a wrong token */
   identify(request: FastifyRequest): Identity | undefined {
     const { access } = this;
     switch (access.kind) {
@@ -85,17 +85,17 @@ export class StationAccess {
     }
   }
 
-  /** Without a token no other site may make itself the terminal's by a name that leads to loopback. */
+  /** Without tokens only loopback names are accepted: another site's name may resolve to loopback (DNS rebinding). */
   isHostTrusted(request: FastifyRequest): boolean {
     return this.access.kind !== 'open' || HOST_OF_LOOPBACK.test(request.headers.host ?? '');
   }
 
-  /** Whether the proxy says who works here, and nobody else may. */
+  /** Whether the proxy names operators, so that pages cannot. */
   get namesOperators(): boolean {
     return this.access.kind === 'proxy' && this.access.operatorHeader !== undefined;
   }
 
-  /** Opens a session. @throws ApiError 401 when no station has that token, 429 after some of these */
+  /** Opens a session. @throws ApiError 401 if no station has the token, 429 after too many of these */
   open(token: string, request: FastifyRequest, reply: FastifyReply): Identity {
     const found = this.stationWith(digest(token));
     if (found === undefined) throw this.wrongTokens.refusal(request.ip);
@@ -105,7 +105,7 @@ export class StationAccess {
     return { station, operator: null };
   }
 
-  /** A session goes on for as long as it is used: who works at night has no token to open another. */
+  /** Extends a session in use: operators at night have no token to open another. */
   renew(request: FastifyRequest, reply: FastifyReply): void {
     const session = this.sessionOf(request);
     if (session === undefined) return;
@@ -115,7 +115,7 @@ export class StationAccess {
     }
   }
 
-  /** @throws ApiError 409 where the proxy says who the operator is */
+  /** @throws ApiError 409 if the proxy names operators */
   register(
     operator: string | null,
     { station }: Identity,
@@ -146,11 +146,11 @@ export class StationAccess {
     const session = this.sessionOf(request);
     if (session === undefined) return undefined;
     const found = this.stationWith(Buffer.from(session.token, 'base64url'));
-    // The station of a token may have been renamed since.
+    // the token may belong to another station since
     return found?.station;
   }
 
-  /** Compares with all of them, so that the time it takes reveals nothing. */
+  /** Compares with every token, so that the duration reveals nothing. */
   private stationWith(sent: Buffer): { digest: Buffer; station: string } | undefined {
     let found: { digest: Buffer; station: string } | undefined;
     for (const known of this.stations) {
@@ -183,14 +183,14 @@ export class StationAccess {
 
   private sendCookie(reply: FastifyReply, value: string, age: string): void {
     const cookie = `${this.cookie}=${value}; Path=/; HttpOnly; SameSite=Strict; ${age}`;
-    // in place of one that the guard has renewed: of two with one name a proxy may leave either
+    // replaces a cookie that the guard has renewed: of two with one name a proxy may keep either
     void reply.removeHeader('set-cookie').header('set-cookie', cookie);
   }
 }
 
 /**
- * Derived from the tokens: sessions outlive a restart, and end when a token is taken away. Without tokens it is no secret:
- * a session holds the operator alone, and whoever may send a request may register any.
+ * Derived from the tokens, so that sessions survive a restart and end when a token is removed. Without tokens the key
+ * is public: a session holds the operator alone, and anybody who can send a request can register one.
  */
 function secretOf(tokens: readonly string[]): Buffer {
   return createHmac('sha256', 'machine-terminal session')
@@ -199,8 +199,8 @@ function secretOf(tokens: readonly string[]): Buffer {
 }
 
 /**
- * Browsers give the cookies of a host to all of its ports: terminals with other tokens, and those without any on one
- * computer, must not take each other's for theirs. Servers that share their tokens share their sessions.
+ * Browsers send the cookies of a host to all of its ports: terminals with different tokens, and those without tokens on
+ * one computer, need different names. Servers with the same tokens share their sessions.
  */
 function cookieNameOf(secret: Buffer, port: number | undefined): string {
   const of = createHmac('sha256', secret)
@@ -209,7 +209,7 @@ function cookieNameOf(secret: Buffer, port: number | undefined): string {
   return `machine-terminal-${of.slice(0, 8)}`;
 }
 
-/** Whether an address is one of these, or in one of these networks; every one is where there are none. */
+/** Whether an address is in one of these networks; all are if there are none. */
 function addressesIn(networks: readonly string[]): (address: string | undefined) => boolean {
   if (networks.length === 0) return () => true;
   const list = new BlockList();
@@ -222,11 +222,11 @@ function addressesIn(networks: readonly string[]): (address: string | undefined)
   return (address = '') => list.check(address, isIPv6(address) ? 'ipv6' : 'ipv4');
 }
 
-/** Node reads headers byte by byte; proxies write UTF-8. */
+/** Node decodes headers as Latin-1; proxies write UTF-8. */
 function headerOf({ headers }: FastifyRequest, name: string): string | undefined {
   const value = headers[name];
   if (typeof value !== 'string') return undefined;
   const text = Buffer.from(value.trim(), 'latin1').toString('utf8').slice(0, 100);
-  // the page sends the name with its entries: it has to be one that is taken there
+  // the page sends the name with its entries, where it has to be valid
   return text.replace(/[\p{Cc}\p{Cs}]/gu, '').trim() || undefined;
 }

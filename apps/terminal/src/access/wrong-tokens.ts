@@ -7,18 +7,17 @@ const BURST = 10;
 const PER_SECOND = 10 / 60;
 
 /**
- * Answers wrong tokens, at the sign-in and as Bearer alike: after some of them from an address with 429. Right ones
- * are never held up by it: a hall of terminals behind one address keeps working while one of them has an old token.
- * A token is not guessed because it is long; the limit makes a sender wait, and keeps the log readable.
+ * Answers wrong tokens, typed or as Bearer, with 401, and with 429 after a number of them from one address. Correct
+ * tokens are never delayed: a hall of terminals behind one address continues while one has an old token. Only its
+ * length protects a token from being guessed; the limit slows a sender down and keeps the log readable.
  */
 @Injectable()
 export class WrongTokens {
-  /** Since the start. */
   count = 0;
   private readonly limit = new RateLimit(BURST, PER_SECOND);
   private readonly logger = new Logger('Access');
 
-  /** What to answer to a wrong token from this address. */
+  /** The answer to a wrong token from this address. */
   refusal(address: string): ApiError {
     this.count += 1;
     const waitSeconds = this.limit.take(networkOf(address), 1);
@@ -32,7 +31,7 @@ export class WrongTokens {
 
 const IPV4_IN_IPV6 = /^::ffff:(?=\d+\.)/i;
 
-/** An IPv6 host has a whole /64 of addresses to send from. */
+/** The address, or the /64 of an IPv6 address: one host may use all of a /64. */
 export function networkOf(address: string): string {
   const plain = address.replace(IPV4_IN_IPV6, '').replace(/%.*$/, '');
   if (!isIPv6(plain)) return plain;

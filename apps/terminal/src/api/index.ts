@@ -1,8 +1,7 @@
 /**
- * Requests, answers and events between the terminal's page and its server: types alone, which both import.
- * All times are epoch seconds of the plant's clock (see Session.clock) unless a name says otherwise.
- * Every request but GET carries `content-type: application/json` and `x-machine-terminal: 1`; errors are {code,
- * message} with 4xx/5xx.
+ * Requests, answers and events between the terminal's page and its server: types only, which both import. Times are
+ * epoch seconds of the plant's clock (Session.clock) unless a name says otherwise. Every request but GET carries
+ * `content-type: application/json` and `x-machine-terminal: 1`; errors are {code, message} with 4xx/5xx.
  */
 
 /**
@@ -11,17 +10,17 @@
  */
 export interface Session {
   station: string;
-  /** PUT /api/session/operator {operator: string | null}: registers who works here until the shift ends. */
+  /** PUT /api/session/operator {operator: string | null} registers the operator until the shift ends. */
   operator: string | null;
   /** IANA zone in which times are shown. */
   timeZone: string;
   /** now = epochSeconds + (real seconds since the answer) × speed. */
   clock: { epochSeconds: number; speed: number };
   stopThresholdSeconds: number;
-  /** The current and the last shift, newest first. Moves on with an SSE `session` event. */
+  /** The current and the last shift, newest first. A `session` event replaces them when a shift begins. */
   shifts: { startTime: number; endTime: number }[];
   factories: { factoryId: string; factoryName: string }[];
-  /** By code, from TERMINAL_REASONS_FILE; reasons not in it are shown with their own name, without group. */
+  /** By code, from TERMINAL_REASONS_FILE; other reasons are shown with the service's name, without a group. */
   reasonLooks: Record<string, { group?: string; colour?: string; names?: Record<string, string> }>;
   groups: { group: string; colour?: string; names?: Record<string, string> }[];
 }
@@ -29,13 +28,13 @@ export interface Session {
 export type MachineState = 'OPERATING' | 'IDLE' | 'OFF';
 type Observation = 'ok' | 'noData' | 'stale' | 'unreachable' | 'forbidden';
 
-/** A stretch of time, its end exclusive; endTime null: still going on. */
+/** A time span, its end exclusive; endTime is null while it continues. */
 export interface Period {
   startTime: number;
   endTime: number | null;
 }
 
-/** What no applied or pending reason covers of a stop longer than the threshold. */
+/** A part of a stop, longer than the threshold, that no applied or pending reason covers. */
 export interface OpenStop extends Period {
   state: 'IDLE' | 'OFF';
 }
@@ -44,33 +43,33 @@ export interface Tile {
   machineId: string;
   displayName: string;
   factoryId: string;
-  /** null before anything is known */
+  /** null while no state is known */
   state: MachineState | null;
   startTime: number | null;
   observation: Observation | 'unknown' | 'removed';
   /**
-   * The state's latest update when it was last published, which is when it changed. While observation is `ok` it is
-   * known for as long as {@link Link.knownUntil} says, if that is later.
+   * The state's latest update, as of when the state was last published. While observation is `ok`, the state is known
+   * up to {@link Link.knownUntil} if that is later.
    */
   knownUntil: number | null;
-  /** The list last applied, its first 20; null where none is known. */
+  /** The first 20 orders of the list last applied; null if none is known. */
   workingOrders: string[] | null;
   openStops: OpenStop[];
   shortStops: { count: number; seconds: number };
-  /** the open-ended reason in force now */
+  /** the open-ended reason that applies now */
   goingOn: { entryId: string; reasonId: string; startTime: number } | null;
 }
 
 /**
  * GET /api/events?factoryId=… (SSE). Events, each with an id (`<server epoch>-<n>`), resumed by Last-Event-ID:
  *  - `snapshot` {kafka: Link, session: Session, tiles: Tile[]}   on connect and where a resume is impossible, once the
- *    topics have been read; before, `link` alone
- *  - `tiles` {tiles: Tile[], gone: string[]}                    what changed, coalesced to at most ~4 events a second
- *  - `reasons` ReasonLists                                      of machines whose reasons were read first, or changed
- *  - `entry` {machineId, entry: Entry}                          a reason or its answer changed
+ *    topics have been read; until then, `link` only
+ *  - `tiles` {tiles: Tile[], gone: string[]}                    changed tiles, removed machines; about 4 events a second
+ *  - `reasons` ReasonLists                                      of machines whose list of reasons is new or has changed
+ *  - `entry` {machineId, entry: Entry}                          a new reason, or a new outcome of one
  *  - `note` {machineId, note: Note}
- *  - `link` {kafka: Link}                                       Kafka went away or came back
- *  - `session` {session: Session}                               a shift has begun, or factories are others
+ *  - `link` {kafka: Link}                                       Kafka does not answer, or answers again
+ *  - `session` {session: Session}                               a shift has begun, or the factories have changed
  *  - `: heartbeat` comment every 10 s
  */
 export interface Link {
@@ -78,8 +77,8 @@ export interface Link {
   since: number;
   problem: string | null;
   /**
-   * Latest update of any machine: where observation is `ok`, states are known up to then. (A machine that has become
-   * stale since is reported within minutes.) Sent with every `link` event, at most every 5 s for this alone.
+   * Latest update of any machine. States whose observation is `ok` are known up to then; a machine that has become
+   * stale since is reported within minutes. A change of this field alone is sent at most every 5 s.
    */
   knownUntil: number | null;
 }
@@ -87,45 +86,44 @@ export interface Link {
 /** GET /api/machines/:machineId → MachineView (both shifts). */
 export interface MachineView {
   tile: Tile;
-  /** In time order, corrected `revision` times. state null: nothing known (hatched). */
+  /** In time order; `revision` counts corrections; state is null where nothing is known. */
   periods: (Period & { state: MachineState | null; revision: number })[];
   settledUntil: number | null;
   entries: Entry[];
-  /** What reasons apply when, by the rules of the service, in time order; each is one of `entries`. */
+  /** Which reason applies when, by the service's rules, in time order; each is one of `entries`. */
   classifications: { entryId: string; startTime: number; endTime: number }[];
   notes: Note[];
   /** As the service lists them for this machine. */
   reasons: { code: string; name: string }[];
-  /** Up to four codes, most used on this machine lately first. */
+  /** Up to four codes, the most used first in the latest entries of this machine. */
   favourites: string[];
 }
 
 export interface Entry extends Period {
-  /** message-id header: a UUID the page made; else `<partition>-<offset>` for entries of other producers */
+  /** The `message-id` header, a UUID made by the page; `<partition>-<offset>` for entries of other producers. */
   entryId: string;
   machineId: string;
   reasonId: string;
-  /** Which terminal sent it; null for other producers. */
+  /** The station that sent it; null for other producers. */
   station: string | null;
   operator: string | null;
-  /** When it was written to its topic; when it was entered is its `ce_time`. */
+  /** When it was written to its topic; for other producers, its `ce_time` if it has one. */
   sentAt: number;
-  /** When the service took it; null before that. */
+  /** When the service accepted it; null until then. */
   appliedAt: number | null;
-  /** sent = on Kafka, no answer yet; deferred = waits for the service */
+  /** sent: stored by Kafka, no outcome yet; deferred: waits for the service */
   status: 'sent' | 'deferred' | 'applied' | 'rejected';
-  /** Rejection code (docs/operations.md) and the bridge's words, where rejected. */
+  /** The bridge's code (docs/operations.md) and text, if rejected. */
   code: string | null;
   detail: string | null;
-  /** A correction of the log moved the stop this was for. */
+  /** A correction has moved the stop that the entry was for. */
   moved: boolean;
   source: { topic: string; partition: number; offset: string };
 }
 
 /**
- * GET /api/entries?ids=<entryId>,… → what became of these and of those that end them, whether or not their machines are
- * still there. One that is missing is not known: it was written before the last shift, or is about to be read. 503 while
- * topics are being read.
+ * GET /api/entries?ids=<entryId>,… → these entries and those that end them, also of removed machines. An entry that is
+ * missing was written before the last shift, or has not been read yet. 503 while topics are being read.
  */
 export interface Entries {
   entries: Entry[];
@@ -142,9 +140,9 @@ export interface Note extends Period {
 
 /**
  * POST /api/reasons {entries: NewEntry[]} (1..100) → 202 {results: {entryId, ok: true, source} | {entryId, ok: false,
- * code, message}}[] once Kafka has them all (acks all); the same entryId again answers the first place (idempotent over
- * restarts). 409 code `over-operating` unless `overOperating: true` where the period overlaps OPERATING by more than a
- * minute. 503 + Retry-After while Kafka is away. POST /api/notes {notes: [...]} likewise.
+ * code, message}}[] once Kafka has stored all of them (acks all); the same entryId again answers with the first place,
+ * also after a restart. 409 code `over-operating` unless `overOperating: true` where the period overlaps OPERATING by
+ * more than a minute. 503 + Retry-After while Kafka does not answer. POST /api/notes {notes: [...]} likewise.
  */
 export interface NewEntry extends Made {
   entryId: string;
@@ -155,17 +153,17 @@ export interface NewEntry extends Made {
 interface Made extends Period {
   machineId: string;
   /**
-   * Who worked here when it was entered; null: nobody was registered. Absent (of earlier pages): who does now. Where a
-   * proxy names operators, its word counts.
+   * The operator registered when it was entered; null for nobody. Absent (from earlier pages): the present one. A name
+   * from a proxy takes precedence.
    */
   operator?: string | null;
-  /** When it was entered. Absent: now. Later than now counts as now; 30 days ago is the earliest. */
+  /** When it was entered, between 30 days ago and now; absent: now. */
   madeAt?: number;
 }
 
 /**
- * GET /api/hand-over?factoryId=&shift=0|1 → minutes with a reason, without, and in short stops, of machines that stood
- * still or have notes.
+ * GET /api/hand-over?factoryId=&shift=0|1 → times with a reason, without one, and in short stops, of machines that
+ * stopped or have notes.
  */
 export interface HandOver {
   shift: { startTime: number; endTime: number };
@@ -173,9 +171,9 @@ export interface HandOver {
     machineId: string;
     displayName: string;
     stoppedSeconds: number;
-    /** In stops that need a reason: longer than the threshold. */
+    /** In open stops. */
     unexplainedSeconds: number;
-    /** Without a reason, in what is no longer than the threshold. */
+    /** Without a reason, in parts up to the threshold. */
     shortSeconds: number;
     /** Longest first. */
     reasons: { reasonId: string; seconds: number }[];
@@ -184,11 +182,11 @@ export interface HandOver {
   }[];
 }
 
-/** GET /api/reasons?factoryId= → what every machine's reasons are, for a page that may go offline; each list once. */
+/** GET /api/reasons?factoryId= → the reasons of every machine, for use offline; each list once. */
 export interface ReasonLists {
   /** As the service lists them. */
   lists: { code: string; name: string }[][];
-  /** By machineId; `list` is an index into `lists`; favourites: up to four codes, most used there lately first. */
+  /** By machineId; `list` is an index into `lists`; favourites as in {@link MachineView}. */
   machines: Record<string, { list: number; favourites: string[] }>;
 }
 

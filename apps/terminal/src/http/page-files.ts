@@ -19,7 +19,7 @@ const COMPRESSIBLE = new Set(['.html', '.js', '.css', '.json', '.webmanifest', '
 /** Names with a hash of the content, made by the build: they never change. */
 const ASSETS = '/assets/';
 
-/** A file of the built page, with its compressed forms once they have been asked for. */
+/** A file of the built page; its compressed forms are made on the first request. */
 class PageFile {
   private readonly encoded = new Map<'br' | 'gzip', Buffer>();
 
@@ -50,21 +50,21 @@ const ENCODERS = {
   gzip: (bytes: Buffer) => gzipSync(bytes),
 };
 
-/** Serves the built page from memory: what was there at the start, and nothing else of the disk. */
+/** Serves the built page from memory, as read at the start; requests never reach the disk. */
 export function servePage(instance: FastifyInstance): void {
   const folder = builtPage();
   const files = readFiles(folder);
   for (const file of files) {
     instance.get(file.path, (request, reply) => file.send(request, reply));
   }
-  // a page that is kept offline is opened without the server: a proxy's own sign-in is met by way of this address
+  // a page stored for offline use never requests `/`: this path leads it to a proxy's own sign-in
   instance.get('/sign-in', (_, reply) => reply.redirect('/'));
   const index = files.find(({ path }) => path === '/index.html');
   if (index !== undefined) instance.get('/', (request, reply) => index.send(request, reply));
   else new Logger('Page').warn({ msg: 'the page is not built: npm run build', folder });
 }
 
-/** Beside this program where it is built; where it is not, as under tests, where a build puts it. */
+/** The folder beside the built program; when run from sources, as in tests, the one that a build writes. */
 function builtPage(): string {
   const isBuilt = import.meta.url.endsWith('.js');
   const way = isBuilt ? '../../page/' : '../../../../dist/apps/terminal/page/';

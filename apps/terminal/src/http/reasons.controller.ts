@@ -13,13 +13,13 @@ import { idOfEnd, MAX_AGE_SECONDS, Plant, refuseEntry } from '../plant/index.js'
 
 type Result = { ok: true; source: Entry['source'] } | { ok: false; code: string; message: string };
 
-/** A tablet that was away all day comes back with a few hundred. */
+/** A tablet that was offline all day sends a few hundred. */
 const BURST_RECORDS = 600;
 const RECORDS_PER_SECOND = 10;
-/** Refusals of {@link EntryWriter}, of one record. */
+/** Codes with which {@link EntryWriter} refuses one record. */
 const FOR_GOOD = new Set(['too-large', 'entry-id-reused']);
 
-/** What pages send on. 202 once Kafka has it; what can be refused already is refused one by one. */
+/** Receives the entries of pages: 202 once Kafka has stored them; the terminal refuses entries one by one. */
 @Controller('api')
 @UseGuards(AccessGuard)
 export class ReasonsController {
@@ -39,7 +39,7 @@ export class ReasonsController {
     return this.plant.reasons(this.plant.listed(factoryId ?? null));
   }
 
-  /** What became of reasons, and of those that end them; also of machines that are gone. */
+  /** The entries with these ids, and those that end them; also of machines that were removed. */
   @Get('entries')
   entriesOf(@Query('ids') ids: unknown): Entries {
     if (typeof ids !== 'string') throw new ApiError(400, 'invalid-request', 'ids is missing');
@@ -71,8 +71,8 @@ export class ReasonsController {
   }
 
   /**
-   * 202 with a result for each; where none was taken, an error that says why of the first. All are sent at once; a
-   * failure is thrown when the others are done, which may be sent again with it.
+   * Answers 202 with a result for each, or an error with the code of the first if none was accepted. All are sent at
+   * once. A failure is thrown when all have settled; the page then repeats all of them.
    */
   private async sendAll<T extends NewEntry | NewNote>(
     records: readonly T[],
@@ -96,7 +96,7 @@ export class ReasonsController {
     return { code: first.code, message: first.message, results };
   }
 
-  /** Who entered it, and when: it may have waited in its page since, into the shift of somebody else. */
+  /** Who entered the record, and when: it may have waited in its page into another operator's shift. */
   private senderOf({ operator, madeAt }: NewEntry | NewNote, identity: Identity): Sender {
     const now = this.clock.nowSeconds();
     return {
@@ -106,7 +106,7 @@ export class ReasonsController {
     };
   }
 
-  /** What has been written before is answered as then, whatever would be said of it today. */
+  /** A reason that was written before is answered with its place, even if it would be refused today. */
   private async sendReason(entry: NewEntry, sender: Sender): Promise<Result> {
     const found = await this.writer.find(entry);
     if (found === 'reused') {
@@ -145,7 +145,7 @@ function idOf(record: NewEntry | NewNote): { entryId: string } | { noteId: strin
 function resultOf(settled: PromiseSettledResult<Result> | undefined): Result {
   if (settled?.status === 'fulfilled') return settled.value;
   const error: unknown = settled?.reason;
-  // what is refused for good is at fault alone
+  // other errors fail the whole request, which the page repeats
   if (!(error instanceof ApiError) || !FOR_GOOD.has(error.code)) throw error;
   return { ok: false, code: error.code, message: error.message };
 }
@@ -154,7 +154,7 @@ const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[1-8][0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-
 const MAX_RECORDS = 100;
 const LONGEST_TEXT = 2000;
 
-/** A list of 1 to 100 of a body, each read by `read`. @throws ApiError 400 */
+/** Parses a list of 1 to 100 records in a body. @throws ApiError 400 */
 function recordsOf<T>(
   body: unknown,
   name: string,
@@ -187,7 +187,7 @@ function readNote(value: Record<string, unknown>): NewNote | undefined {
   return { noteId: noteId.toLowerCase(), text, ...common };
 }
 
-/** Fields that reasons and notes share: machine, time, who entered it, and when. */
+/** Fields that reasons and notes share. */
 function readCommon(value: Record<string, unknown>): Omit<NewNote, 'noteId' | 'text'> | undefined {
   const { machineId, startTime, endTime = null, operator, madeAt } = value;
   if (!isIdentifier(machineId) || !isSeconds(startTime)) return undefined;

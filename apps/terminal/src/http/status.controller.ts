@@ -14,7 +14,7 @@ import { EntryWriter } from '../kafka/entry-writer.js';
 import { LiveUpdates } from '../live/live-updates.js';
 import { Plant } from '../plant/index.js';
 
-/** `live`: the process answers. `ready`: it has read its topics, and Kafka is there; else 503 says why not. */
+/** `live`: the process answers. `ready`: it has read its topics and Kafka answers; otherwise 503 with the cause. */
 @Controller()
 export class StatusController {
   private readonly registry = new Registry();

@@ -15,7 +15,7 @@ import { Plant, sourceOf, STATION_SOURCE } from '../plant/index.js';
 import { KAFKA, TERMINAL_SETTINGS } from '../platform/tokens.js';
 import { PlantFeed, RETRY_AFTER_SECONDS } from './plant-feed.js';
 
-/** Who entered it, and when. */
+/** Who entered a record, and when. */
 export interface Sender {
   station: string;
   operator: string | null;
@@ -26,22 +26,22 @@ export interface Sender {
 type Place = Entry['source'];
 
 interface UnderWay {
-  /** As it was given first. */
+  /** As sent first. */
   content: string;
   place: Promise<Place>;
 }
 
-/** A read of what was written before all that is remembered, for all who wait for it. */
+/** One read of the topics before the plant's window, shared by the requests that wait for it. */
 interface LookUp {
-  /** By id: what it was looked for has been written since then. */
+  /** By id: the start of the entry, before which it was not written. */
   startTimes: Map<string, number>;
   places: Promise<ReadonlyMap<string, Place>>;
 }
 
 export const ID_REUSED = 'another one was sent under this id';
-/** A page gives up later, and tries the same again. */
+/** A page waits longer, and repeats the request. */
 const ANSWER_WITHIN_MS = 5000;
-/** More than operators send in a minute: beyond it, Kafka takes less than is offered. */
+/** Records that wait for Kafka; operators send fewer in a minute. */
 const MAX_WAITING = 2000;
 const LOOK_UP_WITHIN_MS = 10_000;
 const MAX_LOOKED_UP = 200_000;
@@ -49,19 +49,19 @@ const TOPIC_OF = { reasons: TOPICS.downtimeReasons, notes: TOPICS.downtimeNotes 
 export type Kind = keyof typeof TOPIC_OF;
 
 /**
- * Writes reasons and notes, each once. What an id was written under is known from reading the topic, also after a
- * restart; until it has been read there, from here. A request that Kafka does not answer in time goes on: whoever
- * asks again waits for the same.
+ * Writes reasons and notes, each once. The ids that were written are known from reading the topics, also after a
+ * restart; the writer itself remembers a record until it has been read back. A write that Kafka does not answer in time
+ * continues: a repeated request waits for the same write.
  */
 @Injectable()
 export class EntryWriter implements OnApplicationShutdown {
-  /** Records that Kafka has taken since the start; follow-ups are reasons, too. */
+  /** Records that Kafka has stored since the start; reasons include follow-ups. */
   readonly written = { reasons: 0, notes: 0, followUps: 0 };
-  /** One each: a topic that takes no notes must not keep reasons waiting behind them. */
+  /** One for each topic: reasons must not wait behind notes that Kafka does not accept. */
   private readonly producers: Record<Kind, IdempotentProducer>;
   private readonly underWay = new Map<string, UnderWay>();
   private lookingUp: Promise<unknown> = Promise.resolve();
-  /** Begins when the one under way is over. */
+  /** Begins when the present one ends. */
   private nextLookUp: LookUp | undefined;
   private readonly prefix: string;
 
@@ -83,7 +83,7 @@ export class EntryWriter implements OnApplicationShutdown {
     await Promise.all(Object.values(this.producers).map((producer) => producer.close()));
   }
 
-  /** @throws ApiError 503 while nothing of that kind can be written */
+  /** @throws ApiError 503 while records of that kind cannot be written */
   assertOpen(kind: Kind = 'reasons'): void {
     this.feed.assertRestored();
     if (this.feed.link.state === 'down') throw unavailable('kafka-away', 'Kafka does not answer');
@@ -92,17 +92,17 @@ export class EntryWriter implements OnApplicationShutdown {
     }
   }
 
-  /** Whether a reason of that id has been written, or is about to be. */
+  /** Whether the reason has been written, or is being written. */
   isKnown(entryId: string): boolean {
     return this.plant.entry(entryId) !== undefined || this.underWay.has(entryId);
   }
 
-  /** Where the reason of that id lies, or `reused` where the id is that of another reason; undefined for a new one. */
+  /** The place of this reason; `reused` if its id is that of another reason; undefined for a new one. */
   async find(entry: NewEntry): Promise<Place | 'reused' | undefined> {
     return (
       (await this.findHere(entry)) ??
       (await this.lookUp(entry.entryId, entry.startTime)) ??
-      // it may have been sent twice, and written and read back while it was looked up
+      // another request may have written it, and its record been read, during the look-up
       this.findHere(entry)
     );
   }
@@ -115,7 +115,7 @@ export class EntryWriter implements OnApplicationShutdown {
     return underWay.content === contentOf(entry) ? inTime(underWay.place) : 'reused';
   }
 
-  /** Writes a reason that {@link find} does not know. @throws ApiError 503 when Kafka has not answered in time */
+  /** Writes a reason that {@link find} does not know. @throws ApiError 503 when Kafka does not answer in time */
   async writeEntry(entry: NewEntry, sender: Sender): Promise<Place> {
     const { entryId, machineId, reasonId, startTime, endTime } = entry;
     const value = { machineId, reasonId, startTime, ...(endTime !== null && { endTime }) };
@@ -135,7 +135,7 @@ export class EntryWriter implements OnApplicationShutdown {
     return this.write('notes', noteId, content, value, sender);
   }
 
-  /** Forgets what has been read from its topic meanwhile. */
+  /** Forgets records that have been read back. */
   forgetRead(): void {
     for (const id of this.underWay.keys()) {
       const isRead = this.plant.entry(id) !== undefined || this.plant.notePlace(id) !== undefined;
@@ -175,9 +175,9 @@ export class EntryWriter implements OnApplicationShutdown {
   }
 
   /**
-   * What is for a time before all that is remembered may have been written in a request whose answer was lost, by a
-   * page that was away since: the topics are asked. One read is under way at a time, and the next is for all who ask
-   * meanwhile: a tablet that was off for days comes back with a hundred entries.
+   * Searches the topics for a record from before the plant's window: the answer to an earlier request may have been
+   * lost, and its page offline since. One read runs at a time, and the requests that arrive meanwhile share the next: a
+   * tablet that was off for days sends a hundred entries at once.
    */
   private async lookUp(id: string, startTime: number): Promise<Place | undefined> {
     const rememberedFrom = this.plant.window(this.clock.nowSeconds()).startTime;
@@ -222,7 +222,7 @@ export class EntryWriter implements OnApplicationShutdown {
         if (found.size === wanted.size) done.abort();
       },
     });
-    // a read that was cut short has not shown that something is not there
+    // a read that was cut short does not show that an id is absent
     if (!done.signal.aborted) late.throwIfAborted();
     return found;
   }

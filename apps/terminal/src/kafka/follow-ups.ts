@@ -4,10 +4,9 @@ import { PlantFeed } from './plant-feed.js';
 import { EntryWriter } from './entry-writer.js';
 
 /**
- * Sends what follows from open-ended reasons: the same with its end, when its machine runs again; the same anew, when
- * the reason for an earlier stop has ended it. What is due follows from the topics alone: it is found again after a
- * restart, by another terminal beside this one, and by nobody once it is on its topic. Two that send it at once send
- * the same under the same id: the service receives the same twice, which changes nothing, and terminals show it as one.
+ * Sends the follow-ups of open-ended reasons. They are derived from the topics alone: a restart or a second server
+ * finds them again, and nobody does once they are on their topic. Two servers that send one at once use the same id:
+ * the service receives it twice, which changes nothing, and terminals show it once.
  */
 @Injectable()
 export class FollowUps {
@@ -20,9 +19,9 @@ export class FollowUps {
     private readonly writer: EntryWriter,
   ) {}
 
-  /** @param machineIds those of which something has come */
+  /** @param machineIds machines that have changed */
   sendDue(machineIds: ReadonlySet<string>, now: number): void {
-    // While Kafka is away nothing is lost: all are looked at when it is back.
+    // nothing is lost while Kafka is unreachable: all machines are checked when it answers again
     if (this.feed.link.state !== 'up') {
       this.hasLookedAtAll = false;
       return;
@@ -48,7 +47,7 @@ export class FollowUps {
         endTime === null ? 'a reason goes on' : 'a reason has ended: its machine runs again';
       this.logger.log({ msg, machineId, entryId });
     } catch (error) {
-      // Kafka goes on being offered it; after a restart it is due again.
+      // the producer goes on retrying; after a restart the follow-up is due again
       const msg = 'what follows from a reason is late';
       this.logger.warn({ msg, machineId, entryId, error: String(error) });
     }

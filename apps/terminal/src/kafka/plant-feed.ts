@@ -18,7 +18,7 @@ import type { Link } from '../api/index.js';
 import { Plant } from '../plant/index.js';
 import { KAFKA, TERMINAL_SETTINGS } from '../platform/tokens.js';
 
-/** By key, so that their latest records are all there is to know. */
+/** Compacted: the latest record of each key is all that is needed. */
 const KEYED = [TOPICS.registry, TOPICS.states, TOPICS.classificationReasons];
 const BY_TIME = [
   TOPICS.stateChanges,
@@ -26,20 +26,20 @@ const BY_TIME = [
   TOPICS.downtimeReasons,
   TOPICS.downtimeNotes,
 ];
-/** Read of each partition: two shifts of ten thousand machines that change every ten minutes come to less. */
+/** Records read of a partition; two shifts of ten thousand machines that change every ten minutes have fewer. */
 const MAX_PER_PARTITION = 200_000;
-/** A record is written some time after what it describes: the clocks of writers may differ by so much. */
+/** A record is written after the event it describes; how far its writer's clock may be behind. */
 const MARGIN_SECONDS = 300;
 const TRY_AGAIN_AFTER_MS = 1000;
 export const RETRY_AFTER_SECONDS = 3;
 
-/** Reads the topics into {@link Plant}, from two shifts ago to now and on, and says how that stands. */
+/** Reads the topics into {@link Plant}, from two shifts ago, and reports whether Kafka answers. */
 @Injectable()
 export class PlantFeed implements OnApplicationShutdown {
   link: Omit<Link, 'knownUntil'>;
-  /** All that the topics held at the start has been read: what is not known by then is not there. */
+  /** All records that the topics held at the start have been read. */
   isRestored = false;
-  /** Real milliseconds that took. */
+  /** Duration of that reading, real milliseconds. */
   restoredAfterMs: number | undefined;
   private readonly logger = new Logger('PlantFeed');
   private readonly stopping = new AbortController();
@@ -54,7 +54,7 @@ export class PlantFeed implements OnApplicationShutdown {
     this.link = { state: 'restoring', since: clock.nowSeconds(), problem: null };
   }
 
-  /** Goes on until the shutdown. @throws MissingTopicsError when topics are missing and may not be created */
+  /** Reads until the shutdown. @throws MissingTopicsError when topics are missing and may not be created */
   async start(): Promise<void> {
     const startMs = realNowMs();
     const { signal } = this.stopping;
@@ -72,7 +72,7 @@ export class PlantFeed implements OnApplicationShutdown {
     });
   }
 
-  /** @throws ApiError 503 before that: a part of what is known would be taken for all */
+  /** @throws ApiError 503 until then: a partial answer would look complete */
   assertRestored(): void {
     if (this.isRestored) return;
     const message = 'the terminal is still reading its topics';
@@ -84,7 +84,7 @@ export class PlantFeed implements OnApplicationShutdown {
     await this.running;
   }
 
-  /** One that the plant cannot read must not stop what lies behind it. */
+  /** A record that the plant cannot apply must not stop those behind it. */
   private take(record: StoredRecord): void {
     try {
       this.plant.take(record);
@@ -103,14 +103,14 @@ export class PlantFeed implements OnApplicationShutdown {
     ];
   }
 
-  /** Records have real time stamps: from those of an accelerated plant no time of the plant follows. */
+  /** 0 with an accelerated clock: record time stamps are real time, which plant time does not follow. */
   private sinceMs(): number {
     if (this.clock.speed !== 1) return 0;
     const { startTime } = this.plant.window(this.clock.nowSeconds());
     return (startTime - MARGIN_SECONDS) * 1000;
   }
 
-  /** Goes on until Kafka answers. The terminal may be there before the bridge, and before Kafka. */
+  /** Retries until Kafka answers: the terminal may be started before the bridge, and before Kafka. */
   private async prepareTopics(): Promise<void> {
     const { createTopics: create, topicPartitions: partitions } = this.settings.kafka;
     const { signal } = this.stopping;

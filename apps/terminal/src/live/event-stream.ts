@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { constants, deflateRawSync } from 'node:zlib';
 
-/** Something written to pages, as it is and compressed; each made once, for all that get it. */
+/** Text sent to pages, plain and compressed, each encoded once for all of them. */
 export class StreamChunk {
   readonly plain: Buffer;
   private deflated: Buffer | undefined;
@@ -11,8 +11,8 @@ export class StreamChunk {
   }
 
   /**
-   * Blocks of a deflate stream that end at a byte and refer to nothing before them: chunks that were compressed
-   * apart make one gzip stream when they are written one after the other behind its header.
+   * Deflate blocks that end at a byte and refer to nothing before them: chunks compressed separately form one gzip
+   * stream when written one after another behind its header.
    */
   get compressed(): Buffer {
     return (this.deflated ??= deflateRawSync(this.plain, {
@@ -22,14 +22,14 @@ export class StreamChunk {
   }
 }
 
-/** Begins a gzip stream without name and time (RFC 1952), whose end never comes. */
+/** Header of a gzip stream without name and time (RFC 1952); the stream is never ended. */
 const GZIP_HEADER = Buffer.from([0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 0xff]);
 const HEARTBEAT = new StreamChunk(': heartbeat\n\n');
 
-/** What a page's connection is written to: a response of Node. */
+/** The part of Node's response that the stream uses. */
 interface StreamOutput {
   write: (bytes: Buffer) => unknown;
-  /** Bytes that the page has not taken yet. */
+  /** Bytes that the page has not received yet. */
   readonly writableLength: number;
   destroy: () => unknown;
 }
@@ -39,7 +39,7 @@ export interface StreamClient {
   isCompressed: boolean;
   /** The client gets events of this factory alone; null for all. */
   factoryId: string | null;
-  /** Bytes sent when it connected, which may wait for longer than the rest. */
+  /** Bytes sent when it connected, which do not count as backlog. */
   firstBytes: number;
 }
 
@@ -65,9 +65,9 @@ const LIMITS: StreamLimits = {
 };
 
 /**
- * The events that pages follow (SSE). Each has an id, `<epoch>-<sequence>`; the epoch is this server's. The latest are
- * kept, so that a page that comes back with the last id it has seen is sent what it has missed. A page that does not
- * take what it is sent is dropped, comes back, and goes on there.
+ * Server-sent events for pages. Each has an id, `<epoch>-<sequence>`; the epoch identifies this process. The latest
+ * events are kept: a page that reconnects with the last id it has seen gets those it has missed. A page that is too
+ * slow is disconnected, reconnects, and resumes there.
  */
 export class EventStream<C extends StreamClient = StreamClient> {
   dropped = 0;
@@ -88,7 +88,7 @@ export class EventStream<C extends StreamClient = StreamClient> {
     return this.sequence;
   }
 
-  /** @param factoryId whom it concerns; null for everybody */
+  /** @param factoryId the factory whose pages get it; null for all */
   publish(type: string, factoryId: string | null, data: unknown): void {
     this.sequence += 1;
     const chunk = this.event(type, this.sequence, data);
@@ -98,30 +98,30 @@ export class EventStream<C extends StreamClient = StreamClient> {
     }
   }
 
-  /** An event by itself; {@link publish} makes and sends those that are kept. */
+  /** Serialises an event; only {@link publish} keeps and sends it. */
   event(type: string, sequence: number, data: unknown): StreamChunk {
     return new StreamChunk(`${this.head(type, sequence)}${JSON.stringify(data)}\n\n`);
   }
 
-  /** What begins an event; its data and an empty line follow. */
+  /** The beginning of an event, before its data and an empty line. */
   head(type: string, sequence: number): string {
     return `id: ${this.epoch}-${sequence}\nevent: ${type}\ndata: `;
   }
 
-  /** The sequence in an event's id; undefined unless all events behind it are kept. */
+  /** The sequence in an event's id; undefined unless all later events are kept. */
   sequenceOf(lastEventId: string | undefined): number | undefined {
     const [epoch, digits = ''] = lastEventId?.split('-') ?? [];
     const sequence = /^\d{1,15}$/.test(digits) ? Number(digits) : Infinity;
     return epoch === this.epoch && this.isKept(sequence) ? sequence : undefined;
   }
 
-  /** Whether all that came after it is kept. */
+  /** Whether all events after `sequence` are kept. */
   isKept(sequence: number): boolean {
     const first = this.kept[0]?.sequence ?? this.sequence + 1;
     return sequence <= this.sequence && sequence >= first - 1;
   }
 
-  /** Pages that come back get a snapshot: something was sent that is not kept. */
+  /** Drops the kept events, so that pages that reconnect get a snapshot: an event was sent that is not kept. */
   forget(): void {
     this.sequence += 1;
     this.kept.length = 0;
@@ -135,7 +135,7 @@ export class EventStream<C extends StreamClient = StreamClient> {
     const missed = this.kept.filter(
       (event) => event.sequence > sequence && concerns(client, event.factoryId),
     );
-    // behind them a heartbeat, so that a page which has missed nothing knows that it is connected
+    // the heartbeat tells a page that has missed nothing that it is connected
     for (const chunk of [...chunks, ...missed.map((event) => event.chunk), HEARTBEAT]) {
       const bytes = bytesFor(client, chunk);
       client.firstBytes += bytes.length;
@@ -147,7 +147,6 @@ export class EventStream<C extends StreamClient = StreamClient> {
     this.clients.delete(client);
   }
 
-  /** Sends every page chunks of its own. */
   sendEach(chunksFor: (client: C) => readonly StreamChunk[]): void {
     for (const client of this.clients) {
       for (const chunk of chunksFor(client)) this.write(client, chunk);

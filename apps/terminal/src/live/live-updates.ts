@@ -9,19 +9,19 @@ import { EntryWriter } from '../kafka/entry-writer.js';
 import { type Machine, Plant } from '../plant/index.js';
 import { EventStream, StreamChunk, type StreamClient } from './event-stream.js';
 
-/** Changes of such a time are published together: about four events a second. */
+/** Interval of publishing, for about four events a second. */
 const TICK_MS = 250;
 const HEARTBEAT_MS = 10_000;
 /** How often `knownUntil` alone is published. */
 const KNOWN_UNTIL_MS = 5000;
-/** Pages that come at once, as after a power cut, share what is drawn up once a second. */
+/** Pages that connect together, as after a power cut, share a snapshot for this long. */
 const SNAPSHOT_LASTS_MS = 1000;
-/** Small enough for a page to draw between two frames. */
+/** Few enough for a page to draw between two frames. */
 const MACHINES_PER_EVENT = 500;
 
 /** A page that follows the events. */
 export interface LiveClient extends StreamClient {
-  /** As of now: an operator's shift ends. */
+  /** Evaluated on each use: an operator's registration ends with the shift. */
   identity: () => Identity;
 }
 
@@ -31,7 +31,7 @@ interface TilesAsOf {
   chunk: StreamChunk;
 }
 
-/** Publishes changes to pages four times a second, each worked out once for all of them. */
+/** Publishes changes to pages four times a second, each serialised once for all of them. */
 @Injectable()
 export class LiveUpdates implements OnApplicationShutdown {
   readonly stream = new EventStream<LiveClient>();
@@ -40,7 +40,7 @@ export class LiveUpdates implements OnApplicationShutdown {
   private publishedLink:
     { link: PlantFeed['link']; knownUntil: number | null; atMs: number } | undefined;
   private wasRestored = false;
-  /** As pages have it. */
+  /** As sent to pages. */
   private session = { shiftStart: 0, factories: '' };
 
   constructor(
@@ -64,7 +64,7 @@ export class LiveUpdates implements OnApplicationShutdown {
     this.stream.close();
   }
 
-  /** Sends a page the events it has missed, or a snapshot; before there is one, that the topics are being read. */
+  /** Sends a page the events it has missed, or a snapshot; while topics are being read, `link` alone. */
   connect(client: LiveClient, lastEventId: string | undefined): void {
     if (this.feed.isRestored && !this.wasRestored) this.restored();
     const { latest } = this.stream;
@@ -84,17 +84,16 @@ export class LiveUpdates implements OnApplicationShutdown {
     }
   }
 
-  /** Publishes what has changed since the last time. */
   private tick(): void {
     const now = this.clock.nowSeconds();
     this.publishLink();
-    // What the topics held at the start comes as one snapshot.
+    // the records that the topics held at the start are published as one snapshot
     if (!this.feed.isRestored) return;
     if (!this.wasRestored) this.restored();
     this.followSession(now);
     this.plant.markDue(now);
     const { machineIds, reasons, entries, notes, left } = this.plant.takeChanges();
-    // before their tiles, which pages of all factories get as well
+    // before their tiles: pages of all factories receive both
     for (const { machineId, factoryId } of left) {
       this.stream.publish('tiles', factoryId, { tiles: [], gone: [machineId] });
     }
@@ -128,7 +127,7 @@ export class LiveUpdates implements OnApplicationShutdown {
     return { ...this.feed.link, knownUntil: this.plant.knownUntil };
   }
 
-  /** Pages that came before get one snapshot, and none of the changes behind it, also those that come back meanwhile. */
+  /** Sends every page a snapshot and drops the changes that it contains; pages that reconnect get one, too. */
   private restored(): void {
     this.wasRestored = true;
     this.session = this.sessionAsOf(this.clock.nowSeconds());
@@ -138,14 +137,14 @@ export class LiveUpdates implements OnApplicationShutdown {
     this.stream.sendEach((client) => this.snapshot(client, this.tilesFor(client.factoryId)));
   }
 
-  /** Pages learn of another shift, and of factories that have come, gone or got another name. */
+  /** Sends pages their session when a shift has begun, or a factory was added, removed or renamed. */
   private followSession(now: number): void {
     const before = this.session;
     this.session = this.sessionAsOf(now);
     const isShiftOver = this.session.shiftStart !== before.shiftStart;
     if (!isShiftOver && this.session.factories === before.factories) return;
     if (isShiftOver) this.plant.forgetBefore(this.plant.shifts(now)[1].startTime);
-    // Each page has a session of its own.
+    // each page has a session of its own, so no event is kept
     this.stream.forget();
     this.stream.sendEach((client) => {
       const session = this.access.sessionFor(client.identity());
@@ -173,7 +172,7 @@ export class LiveUpdates implements OnApplicationShutdown {
     }
   }
 
-  /** The machines by factory, as many at once as an event has; without those that are gone. */
+  /** Listed machines by factory, in parts of at most the size of an event. */
   private *inParts(machineIds: ReadonlySet<string>): Generator<[string, Machine[]]> {
     const byFactory = new Map<string, Machine[]>();
     for (const machineId of machineIds) {
@@ -198,7 +197,7 @@ export class LiveUpdates implements OnApplicationShutdown {
     { sequence, chunk }: TilesAsOf,
   ): readonly StreamChunk[] {
     const own = { kafka: this.link, session: this.access.sessionFor(identity()) };
-    // {"kafka":…,"session":…,"tiles":…}: the tiles are the same for all
+    // {"kafka":…,"session":…,"tiles":…}: all pages share the tiles
     const head = `${this.stream.head('snapshot', sequence)}${JSON.stringify(own).slice(0, -1)},"tiles":`;
     return [new StreamChunk(head), chunk, new StreamChunk('}\n\n')];
   }
@@ -217,7 +216,7 @@ export class LiveUpdates implements OnApplicationShutdown {
       .map((machine) => this.plant.evaluate(machine, now).tile);
     const chunk = new StreamChunk(JSON.stringify(tiles));
     const tilesAsOf = { sequence: this.stream.latest, atMs: nowMs, chunk };
-    // Names that lead to no factory must not fill it.
+    // clients choose the id: unknown factories must not fill the map
     if (factoryId === null || tiles.length > 0) this.snapshots.set(factoryId, tilesAsOf);
     return tilesAsOf;
   }

@@ -5,7 +5,7 @@ import { AccessGuard, type IdentifiedRequest } from '../access/access.guard.js';
 import { StationAccess } from '../access/station-access.js';
 import { type LiveClient, LiveUpdates } from './live-updates.js';
 
-/** Each costs a connection and what waits for it. */
+/** Each holds a connection and its backlog. */
 const MAX_CLIENTS = 1000;
 const ACCEPTS_GZIP = /(^|[\s,])gzip(?!\s*;\s*q=0(\.0*)?\s*(,|$))/i;
 
@@ -35,7 +35,7 @@ export class LiveController {
       ...headers,
       'content-type': 'text/event-stream; charset=utf-8',
       'cache-control': 'no-store, no-transform',
-      // nginx would hold events back
+      // without it nginx buffers events
       'x-accel-buffering': 'no',
       vary: 'accept-encoding',
       ...(isCompressed && { 'content-encoding': 'gzip' }),
@@ -48,7 +48,7 @@ export class LiveController {
       ...{ output: raw, isCompressed, factoryId: factoryId ?? null, firstBytes: 0 },
       identity: () => this.access.identify(request) ?? request.identity,
     };
-    // not that of the answer: one that waits behind another of its connection closes without a word
+    // of the socket: a response queued behind another one of its connection emits no `close`
     request.socket.on('close', () => stream.disconnect(client));
     raw.on('error', () => undefined);
     const lastEventId = request.headers['last-event-id'];

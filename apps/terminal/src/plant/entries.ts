@@ -14,16 +14,16 @@ interface EntryRefusal {
   message: string;
 }
 
-/** The clocks of pages may be ahead by so much. */
+/** How far the clocks of pages may be ahead. */
 const MAX_AHEAD_SECONDS = 60;
-/** The service takes nothing older, nor does it say what was. */
+/** The service accepts no older reason, and its activity log goes back no further. */
 export const MAX_AGE_SECONDS = 30 * 86_400;
 const MOST_OVER_OPERATING_SECONDS = 60;
 
 /**
- * Why a reason would be refused, as far as it is known here; the service has the last word.
+ * Why a reason would be refused, as far as the terminal knows; the service decides.
  *
- * @param rememberedFrom before that, periods are known only where they go on
+ * @param rememberedFrom earlier periods are known only if they continue into the time since
  */
 export function refuseEntry(
   entry: NewEntry,
@@ -52,7 +52,7 @@ export function refuseEntry(
   const isRemembered =
     startTime >= rememberedFrom || periods.some((it) => it.startTime <= startTime);
   if (endTime === null && !isRemembered) {
-    // the machine may have run for days since
+    // the machine may have started again days ago
     return { code: 'end-unknown', message: 'when its stop ended is no longer known' };
   }
   if (
@@ -64,7 +64,7 @@ export function refuseEntry(
   return undefined;
 }
 
-/** How long it would lie over OPERATING, seconds. An open-ended one is ended where the machine runs again. */
+/** Seconds of an entry in which the machine was OPERATING. An open-ended entry ends where the machine runs again. */
 function overOperating(
   { startTime, endTime }: NewEntry,
   periods: readonly Period[],

@@ -1,7 +1,6 @@
 /**
- * What the topics say of the plant, folded: machines, their periods, the reasons sent for them and what became of
- * these. Records in, views out; nothing here reads, sends or waits. The folder owns all of that state, which one
- * reader writes (see ../kafka).
+ * The plant as its topics describe it: machines, their periods, the reasons sent for them and their outcomes. Records
+ * come in, views go out; the folder does no I/O. It owns this state, which one reader writes (../kafka).
  */
 export { MAX_AGE_SECONDS, refuseEntry } from './entries.js';
 export { dueFollowUps, type FollowUp, handOverOf, idOfEnd, type Machine } from './machine.js';

@@ -20,20 +20,20 @@ import { Timeline } from './timeline.js';
 
 export type ReasonList = ReasonLists['lists'][number];
 
-/** A stretch of time with the reason that applies to it. */
+/** A time span with the reason that applies to it. */
 interface ClassifiedSpan extends Span {
   entry: Entry;
-  /** The later reason that an open-ended one was ended by, and when it would have ended without. */
+  /** The later reason that ended an open-ended one, and when that would have ended otherwise. */
   cut?: { by: Entry; endTime: number };
 }
 
-/** A machine as it is by now, worked out of what its topics say. */
+/** The state of a machine at one time, derived from its records. */
 export interface Evaluation {
   tile: Tile;
   periods: readonly Period[];
-  /** What reasons apply when, in time order. */
+  /** Which reason applies when, in time order. */
   classified: readonly ClassifiedSpan[];
-  /** When it has to be worked out again though nothing has come; epoch seconds, Infinity for never. */
+  /** When it becomes outdated without a new record; epoch seconds, Infinity for never. */
   nextAt: number;
 }
 
@@ -41,11 +41,11 @@ export interface EvaluationContext {
   now: number;
   calendar: ShiftCalendar;
   stopThresholdSeconds: number;
-  /** The last shift's start to the end of this one. */
+  /** From the start of the last shift to the end of the current one. */
   window: Span;
 }
 
-/** Shown of a list of orders; a tile has no room for more. */
+/** Orders of a list for which a tile has room. */
 const ORDERS_SHOWN = 20;
 const FAVOURITES = 4;
 const LATELY_ENTRIES = 50;
@@ -54,10 +54,10 @@ const MAX_ENTRIES = 1000;
 const MAX_NOTES = 200;
 /** The shortest time that the service can classify. */
 const LEAST_SECONDS = 60;
-/** A correction this close to an entry's edge is one of the stop it was for. */
+/** A correction concerns an entry if it moves a start that is this close to the entry's start or end. */
 const EDGE_SECONDS = 60;
 
-/** What is known of one machine. */
+/** One machine: its latest records, its timeline, and the reasons and notes sent for it. */
 export class Machine {
   registry: MachineRegistryRecord | undefined;
   latest: (MachineStateRecord & { settledUntil?: number | null }) | undefined;
@@ -71,7 +71,6 @@ export class Machine {
 
   constructor(readonly machineId: string) {}
 
-  /** Whether the service has it. */
   get isListed(): boolean {
     return this.registry !== undefined || this.latest !== undefined;
   }
@@ -90,7 +89,7 @@ export class Machine {
     this.workingOrdersAt = appliedAt;
   }
 
-  /** Returns what there is no room for any more. */
+  /** Returns the entry that was dropped to make room. */
   addEntry(entry: Entry): Entry | undefined {
     this.entries.push(entry);
     return this.entries.length > MAX_ENTRIES ? this.entries.shift() : undefined;
@@ -133,7 +132,6 @@ export class Machine {
     return { tile: this.tile(found, goingOn?.entry), periods, classified, nextAt };
   }
 
-  /** @param evaluation of now */
   view({ tile, periods, classified }: Evaluation, window: Span): MachineView {
     return {
       tile,
@@ -149,7 +147,9 @@ export class Machine {
     };
   }
 
-  /** The codes most used lately, most used first; a stop counts once, however often its reason was sent. */
+  /**
+   * The codes used most in the latest entries, most used first; a stop counts once, however often its reason was sent.
+   */
   favourites(): string[] {
     const byStop = new Map(
       this.entries
@@ -188,8 +188,7 @@ function goingOnOf({ entryId, reasonId, startTime }: Entry): NonNullable<Tile['g
 }
 
 /**
- * What the reasons sent for one machine amount to, in time order. Those that are still on their way count as if they
- * were applied, rejected ones do not.
+ * Which reason applies when, in time order. Reasons without an outcome count as if applied, rejected ones do not.
  *
  * @param entries in the order in which they were sent
  */
@@ -215,24 +214,24 @@ export function classify(entries: readonly Entry[], calendar: ShiftCalendar): Cl
   }));
 }
 
-/** Whether it is left of an open-ended reason that was sent again with its end. */
+/** Whether the span is the rest of an open-ended reason that was sent again with its end. */
 function isSentAgain({ entry: { reasonId, startTime }, cut }: ClassifiedSpan): boolean {
   return cut?.by.reasonId === reasonId && cut.by.startTime === startTime;
 }
 
-/** A reason that the terminal has to send by itself, because of one that was sent before. */
+/** A reason that the server sends by itself, because of an earlier one. */
 export interface FollowUp {
-  /** Always the same for one occasion, so that it is sent once, whoever finds it due, and how often. */
+  /** The same for one occasion, so that it is recorded once, whichever server sends it, and however often. */
   entryId: string;
   open: Entry;
-  /** null: sent anew as it was. */
+  /** null: the reason is sent again unchanged. */
   endTime: number | null;
 }
 
 /**
- * What follows from the open-ended reasons that terminals have sent: one whose machine runs again is to be sent with
- * that as its end, and one whose stop the service has revised away with the earliest. One that was ended by the reason
- * for an earlier stop, as the service has it, is to be sent anew.
+ * The follow-ups of open-ended reasons that terminals have sent. A reason whose machine runs again is sent with that
+ * time as its end; one whose stop the service has revised away, with the earliest end. One that the reason for an
+ * earlier stop has ended at the service is sent again.
  */
 export function dueFollowUps(
   { timeline }: Machine,
@@ -264,15 +263,15 @@ export function dueFollowUps(
     .filter(({ entryId }) => !isKnown(entryId));
 }
 
-/** The id of the reason that a terminal sends with the end of an open-ended one. */
+/** Id of the reason that the server sends with the end of an open-ended one. */
 export function idOfEnd(entryId: string): string {
   return nameBasedUuid(entryId, 'end');
 }
 
-/** Made once at random; what it names are reasons that the terminal sends by itself. */
+/** Random; namespace of the ids of follow-ups. */
 const NAMESPACE = Buffer.from('6f1b7a2c4f0e4b7c9d3a51c0de8e27a4', 'hex');
 
-/** A UUID of version 5: the same name always has the same. */
+/** UUID of version 5: the same for the same name. */
 function nameBasedUuid(...name: readonly string[]): string {
   const hash = createHash('sha1').update(NAMESPACE).update(JSON.stringify(name)).digest();
   hash.writeUInt8((hash.readUInt8(6) & 0x0f) | 0x50, 6);
@@ -281,7 +280,7 @@ function nameBasedUuid(...name: readonly string[]): string {
   return hex.replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, '$1-$2-$3-$4-$5');
 }
 
-/** What a shift hands over of one machine; undefined where it neither stopped nor has notes. */
+/** One machine in the hand-over of a shift; undefined if it neither stopped nor has notes. */
 export function handOverOf(
   machine: Machine,
   { periods, classified, tile }: Evaluation,
@@ -300,7 +299,7 @@ export function handOverOf(
       seconds.set(entry.reasonId, before + part.endTime - part.startTime);
     }
   }
-  // As everywhere, only what is longer than the threshold needs a reason.
+  // only parts longer than the threshold need a reason
   const unexplained = tile.openStops.flatMap(
     ({ startTime, endTime }) => within({ startTime, endTime: endTime ?? now }, shift) ?? [],
   );

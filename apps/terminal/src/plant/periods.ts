@@ -1,6 +1,6 @@
 import type { MachineView, OpenStop, Tile } from '../api/index.js';
 
-/** A stretch of a machine's time in one state. */
+/** A time span of a machine in one state. */
 export type Period = MachineView['periods'][number];
 
 /** Epoch seconds, end exclusive. */
@@ -9,7 +9,7 @@ export interface Span {
   endTime: number;
 }
 
-/** What of a span lies within another; undefined where nothing does. */
+/** The part of a span inside another one; undefined if they do not overlap. */
 export function within<T extends Span>(span: T, { startTime, endTime }: Span): T | undefined {
   const clipped = {
     ...span,
@@ -19,7 +19,7 @@ export function within<T extends Span>(span: T, { startTime, endTime }: Span): T
   return clipped.startTime < clipped.endTime ? clipped : undefined;
 }
 
-/** The parts of a span that none of others covers. @param covers in time order, without overlap */
+/** The parts of a span outside of `covers`. @param covers in time order, without overlap */
 export function uncovered<T extends Span>(span: T, covers: readonly Span[]): T[] {
   const parts: T[] = [];
   let from = span.startTime;
@@ -37,7 +37,7 @@ export function lengthOf(spans: readonly Span[]): number {
   return spans.reduce((sum, { startTime, endTime }) => sum + endTime - startTime, 0);
 }
 
-/** IDLE or OFF; the end is now where it goes on. */
+/** A time in IDLE or OFF; it ends now while it continues. */
 export interface Stop extends Span {
   state: 'IDLE' | 'OFF';
   isGoingOn: boolean;
@@ -46,11 +46,11 @@ export interface Stop extends Span {
 export interface Stops {
   open: OpenStop[];
   short: Tile['shortStops'];
-  /** When a stop that goes on, or what follows the reason that covers it now, is longer than the threshold. */
+  /** When the part of the present stop without a reason will be longer than the threshold. */
   nextAt: number | undefined;
 }
 
-/** The stops that lie in a span, clipped to it, and to now. */
+/** The stops in a span, clipped to it. */
 export function stopsIn(periods: readonly Period[], span: Span, now: number): Stop[] {
   return periods.flatMap(({ state, startTime, endTime }) => {
     if (state !== 'IDLE' && state !== 'OFF') return [];
@@ -61,8 +61,8 @@ export function stopsIn(periods: readonly Period[], span: Span, now: number): St
 }
 
 /**
- * What of the stops needs a reason: the parts longer than the threshold that no reason covers. Stops that are no longer
- * than it are counted, unless a reason covers them.
+ * The parts of stops that need a reason: longer than the threshold, and not covered by one. Stops up to the threshold
+ * are counted, unless a reason covers them.
  *
  * @param covers in time order, without overlap
  */
@@ -92,7 +92,7 @@ export function openStops(
   return found;
 }
 
-/** From when on a stop that goes on needs a reason: behind the covers that reach to now, or beyond. */
+/** Where the part of the present stop without a reason begins: after the covers that reach to now, or beyond. */
 function uncoveredFrom(stop: Stop, lastPart: Span | undefined, covers: readonly Span[]): number {
   if (lastPart?.endTime === stop.endTime) return lastPart.startTime;
   let from = stop.endTime;

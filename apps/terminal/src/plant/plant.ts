@@ -21,10 +21,10 @@ import type { Entry, Note, ReasonLists } from '../api/index.js';
 import { type Evaluation, Machine, type ReasonList } from './machine.js';
 import type { Span } from './periods.js';
 
-/** `ce_source` of what terminals send begins with it; the station follows, percent-encoded. */
+/** Beginning of `ce_source` in records of terminals; the percent-encoded station follows. */
 export const STATION_SOURCE = '/machine-terminal/';
 
-/** An outcome that comes before the reason it answers waits for it, among so many. */
+/** Outcomes that were read before their reason and wait for it; beyond this number the oldest is dropped. */
 const MAX_EARLY_OUTCOMES = 20_000;
 const STATE_EVENTS = new Set<string>(Object.values(STATE_EVENT_TYPES));
 
@@ -32,21 +32,21 @@ export interface PlantOptions {
   topicPrefix: string;
   calendar: ShiftCalendar;
   stopThresholdSeconds: number;
-  /** The plant's time of a record's time stamp (epoch milliseconds), in epoch seconds. */
+  /** Converts a record's time stamp (epoch milliseconds) to the plant's time (epoch seconds). */
   plantSeconds: (timestampMs: number) => number;
 }
 
-/** What has changed since it was asked last. */
+/** Changes since the last {@link Plant.takeChanges}. */
 type PlantChanges = ReturnType<typeof noChanges>;
 
 function noChanges() {
   return {
     machineIds: new Set<string>(),
-    /** Machines whose list of reasons is another one. */
+    /** Machines whose list of reasons has changed. */
     reasons: new Set<string>(),
     entries: new Set<Entry>(),
     notes: [] as Note[],
-    /** Factories that machines belong to no more. */
+    /** Machines that have left a factory. */
     left: [] as { machineId: string; factoryId: string }[],
   };
 }
@@ -57,21 +57,23 @@ interface Outcome {
 }
 
 /**
- * All that the topics say of the machines, kept for two shifts. Written by the one reader of the topics, record by
- * record; whoever looks gets what has been worked out by then.
+ * The plant as its topics describe it, over the last two shifts. One reader applies the records in order; HTTP handlers
+ * read the current result.
  */
 export class Plant {
   readonly machines = new Map<string, Machine>();
-  /** The latest update of any machine, epoch seconds: where none changes, the bridge publishes one of them each minute. */
+  /**
+   * Latest update of any machine, epoch seconds. While no state changes, the bridge still publishes one each minute.
+   */
   knownUntil: number | null = null;
   private readonly evaluations = new Map<string, Evaluation>();
-  /** By `message-id`, or place where there is none. */
+  /** By entry id. */
   private readonly entryIds = new Map<string, Entry>();
   private readonly noteIds = new Map<string, Entry['source']>();
   /** By partition and offset on the topic of reasons. */
   private readonly places = new Map<string, Entry>();
   private readonly earlyOutcomes = new Map<string, Outcome>();
-  /** Most machines of a kind have the same reasons: each list is kept once. */
+  /** By its JSON: machines of one kind have the same reasons, so each list is stored once. */
   private readonly reasonLists = new Map<string, ReasonList>();
   private changed = noChanges();
   private readonly takers: Record<string, (record: StoredRecord) => void>;
@@ -88,19 +90,18 @@ export class Plant {
     };
   }
 
-  /** What is no message of its topic is passed over. */
+  /** Ignores records that are not valid messages of their topic. */
   take(record: StoredRecord): void {
     this.takers[record.topic.slice(this.options.topicPrefix.length)]?.(record);
   }
 
-  /** What has changed since the last call. */
   takeChanges(): PlantChanges {
     const { changed } = this;
     this.changed = noChanges();
     return changed;
   }
 
-  /** The machines of a factory that the service has, or of all. */
+  /** The machines of a factory, or of all, that the service lists. */
   listed(factoryId: string | null): Machine[] {
     return [...this.machines.values()].filter(
       (machine) => machine.isListed && (factoryId === null || machine.factoryId === factoryId),
@@ -111,16 +112,15 @@ export class Plant {
     return this.entryIds.get(entryId);
   }
 
-  /** Where a note lies. */
   notePlace(noteId: string): Entry['source'] | undefined {
     return this.noteIds.get(noteId);
   }
 
-  /** As it was worked out last, anew where something has come since, or its time has. */
+  /** A machine's evaluation, cached until a record about it arrives or its `nextAt` is reached. */
   evaluate(machine: Machine, now: number): Evaluation {
     const known = this.evaluations.get(machine.machineId);
     if (known !== undefined && known.nextAt > now) return known;
-    // Whoever asks first once its time has come, the change is still to be published to the others.
+    // this call may be the first after `nextAt`: pages still have to get the change
     if (known !== undefined) this.changed.machineIds.add(machine.machineId);
     const { calendar, stopThresholdSeconds } = this.options;
     const window = this.window(now);
@@ -129,7 +129,7 @@ export class Plant {
     return evaluation;
   }
 
-  /** This shift and the last, newest first. */
+  /** The current shift and the last, newest first. */
   shifts(now: number): [Span, Span] {
     const current = this.options.calendar.shiftAt(now);
     const last = this.options.calendar.shiftAt(current.startTime - 1);
@@ -141,14 +141,14 @@ export class Plant {
     return { startTime: last.startTime, endTime: current.endTime };
   }
 
-  /** Machines that have to be looked at again though nothing came: a stop has become long, a reason has ended. */
+  /** Marks machines that change with time alone: a stop has passed the threshold, a reason has ended. */
   markDue(now: number): void {
     for (const [machineId, { nextAt }] of this.evaluations) {
       if (nextAt <= now) this.mark(machineId);
     }
   }
 
-  /** A shift is over: forgets what lies before the last one. */
+  /** Forgets records from before `time`, the start of the last shift. */
   forgetBefore(time: number): void {
     for (const machine of this.machines.values()) {
       machine.timeline.forgetBefore(time);
@@ -164,7 +164,7 @@ export class Plant {
       if (machine.isListed || machine.entries.length > 0) this.mark(machine.machineId);
       else this.machines.delete(machine.machineId);
     }
-    // what was sent twice lies at several places
+    // a reason that was sent twice has two places
     for (const [place, entry] of this.places) {
       if (this.entryIds.get(entry.entryId) !== entry) this.places.delete(place);
     }
@@ -184,7 +184,6 @@ export class Plant {
       .sort((a, b) => (a.factoryName < b.factoryName ? -1 : 1));
   }
 
-  /** The reasons of machines, each list once. */
   reasons(machines: readonly Machine[]): ReasonLists {
     const lists = new Map<ReasonList, number>();
     const byMachine = machines.map((machine) => {
@@ -201,7 +200,7 @@ export class Plant {
     const wasListed = machine.isListed;
     const formerFactory = wasListed ? machine.factoryId : undefined;
     machine.registry = objectOf(value) as MachineRegistryRecord | undefined;
-    // Its reasons may have been read before: those of an unknown machine were not published to pages.
+    // its reasons may have been read earlier; reasons of unlisted machines are not published
     if (!wasListed && machine.reasons.length > 0) this.changed.reasons.add(machine.machineId);
     if (formerFactory !== undefined && formerFactory !== machine.factoryId) {
       this.changed.left.push({ machineId: machine.machineId, factoryId: formerFactory });
@@ -280,7 +279,7 @@ export class Plant {
     const entryId = isOurs && isIdentifier(messageId) ? messageId : place;
     const known = this.entryIds.get(entryId);
     if (known !== undefined) {
-      // Sent twice all the same: what becomes of either is said of the one.
+      // stored twice under one id, as by two servers: the outcomes of both belong to the first
       this.places.set(place, known);
       return;
     }
@@ -313,7 +312,7 @@ export class Plant {
     const noteId = headerText(headers, 'message-id') ?? `${partition}-${offset}`;
     if (this.noteIds.has(noteId)) return;
     const { startTime = 0, endTime = null, text, operator = '', station = '', at = 0 } = data;
-    // pages cannot show any other
+    // pages can show valid times only
     if (![startTime, endTime ?? 0, at].every(isTime)) return;
     const { machineId } = machine;
     const note = { noteId, machineId, startTime, endTime, text, operator, station, at };
@@ -349,7 +348,7 @@ export class Plant {
     this.places.delete(`${source.partition}-${source.offset}`);
   }
 
-  /** The `ce_time` of ours is when it was entered, which may be long before: what counts for the service is later. */
+  /** Terminals' `ce_time` is when a reason was entered, which may be long before; what counts is when it was sent. */
   private sentAt({ headers, timestamp }: StoredRecord, isOurs: boolean): number {
     if (isOurs) return this.options.plantSeconds(Number(timestamp));
     const time = readEpochSeconds(headerText(headers, 'ce_time'));
@@ -388,7 +387,7 @@ function spanOf({ startTime, endTime }: Span): Span {
   return { startTime, endTime };
 }
 
-/** What the bridge has written, which needs no checking; undefined for what somebody else has. */
+/** The JSON object in a record of the bridge or a terminal, its fields unchecked; undefined for anything else. */
 function objectOf(value: Buffer | null): object | undefined {
   if (value === null) return undefined;
   try {
@@ -403,7 +402,7 @@ function isTime(value: unknown): boolean {
   return typeof value === 'number' && readEpochSeconds(value).ok;
 }
 
-/** Takes out of a list what is so. */
+/** Removes the matching entries from a list and returns them. */
 function removed<T>(list: T[], is: (entry: T) => boolean): T[] {
   const out = list.filter(is);
   if (out.length > 0) list.splice(0, list.length, ...list.filter((entry) => !is(entry)));

@@ -7,11 +7,11 @@ import {
 } from '#libs/contracts';
 import type { Period } from './periods.js';
 
-/** What stands of a period: the latest event on it. */
+/** The latest event on one period. */
 interface Row {
-  /** Id of the first event on it. */
+  /** Of the first event on the period. */
   id: string;
-  /** Since when this is known, epoch seconds. */
+  /** Since when the state and its start are known, epoch seconds. */
   knownAt: number;
   state: MachineState;
   startTime: number;
@@ -21,27 +21,27 @@ interface Row {
   revision: number;
 }
 
-/** A period as it was known until a correction moved its start, or took back its state; epoch seconds. */
+/** A period before a correction moved its start or changed its state; epoch seconds. */
 interface Revision {
   was: Row;
   at: number;
 }
 
-/** Less than what the service knows of is no difference. */
+/** A start that moved by less is the same: the service's resolution is a minute. */
 const MINUTE = 60;
-/** More of one machine in two shifts would be one a minute for longer than they last. */
+/** One a minute for 50 hours, longer than two shifts. */
 const MAX_ROWS = 3000;
 const MAX_REVISIONS = 200;
 
 /**
- * The periods of one machine's events, as docs/machine-states.md says how to read them: a row for each `changed` event,
- * overwritten by the `corrected` event that names it. Holes that `historyTruncatedBefore` announces are a month old,
- * and out of sight here.
+ * The periods of one machine, folded from its events as docs/machine-states.md describes: a row for each `changed`
+ * event, replaced by the `corrected` event that names it. The gaps that `historyTruncatedBefore` announces are a month
+ * old, and out of range here.
  */
 export class Timeline {
   readonly revisions: Revision[] = [];
   private readonly rows = new Map<string, Row>();
-  /** From when on nothing is known, while that is so. */
+  /** Start of the time in which nothing is known, while it continues. */
   private lostSince: number | undefined;
   private cached: readonly Period[] | undefined;
 
@@ -68,16 +68,16 @@ export class Timeline {
   }
 
   /**
-   * In time order, without overlap; null states where nothing is known. Open at its end.
+   * Periods in time order, without overlap, the last one open-ended; the state is null where nothing is known.
    *
-   * @param latest the latest state, for a machine that has no events in what was read
+   * @param latest the latest state, for a machine without events in the last two shifts
    */
   periods(latest: MachineStateRecord | undefined): readonly Period[] {
     if (this.rows.size === 0) return periodsOf(latest, this.lostSince);
     return (this.cached ??= fold([...this.rows.values()], this.lostSince));
   }
 
-  /** Forgets periods that ended by then. */
+  /** Forgets periods that ended before `time`. */
   forgetBefore(time: number): void {
     const rows = [...this.rows].sort(([, a], [, b]) => a.startTime - b.startTime);
     for (const [index, [id]] of rows.entries()) {
@@ -91,8 +91,10 @@ export class Timeline {
   }
 
   /**
-   * Whether the machine stood still at a time, as far as was known then, and ran, as far as is known now. A stop that
-   * was moved, and begins later, is not taken back.
+   * Whether a stop was known at `time` that the service has revised away since: by now the machine ran then. A stop
+   * that was moved to begin later is not revised away.
+   *
+   * @param knownAt when the stop was known
    */
   isTakenBack(time: number, knownAt: number): boolean {
     const rows = [...this.rows.values()];
@@ -133,7 +135,7 @@ function rowOf(id: string, data: StateChanged): Row {
   return { id, knownAt: data.detectedAt, state, startTime, ...previous, revision };
 }
 
-/** A period that was published by mistake is corrected to be its own predecessor, and lasts no time. */
+/** Rows by start time, without those published by mistake: a correction makes them equal to their own predecessor. */
 function inOrder(rows: readonly Row[]): Row[] {
   return rows
     .filter((it) => it.state !== it.previousState || it.startTime !== it.previousStartTime)
@@ -173,7 +175,7 @@ function periodsOf(
   );
 }
 
-/** Periods one after the other, with what lies between them. */
+/** Collects periods in time order; fills gaps with unknown state and joins equal neighbours. */
 class PeriodList {
   private readonly periods: Period[] = [];
 

@@ -1,4 +1,4 @@
 /** Injects {@link TerminalSettings}. */
 export const TERMINAL_SETTINGS = Symbol('TerminalSettings');
-/** Injects the kafkajs client, to be handed on to `#libs/kafka`. */
+/** Injects the kafkajs client, which `#libs/kafka` takes. */
 export const KAFKA = Symbol('Kafka');
