@@ -1,5 +1,5 @@
-// The terminal's page into dist/apps/terminal/page: hashed names, nothing inline, and the service worker knows what
-// the shell consists of.
+// Builds the terminal's page into dist/apps/terminal/page, with hashed names, nothing inline, and a service worker that
+// caches the shell.
 import { createHash } from 'node:crypto';
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
@@ -15,7 +15,7 @@ export default defineConfig({
     outDir: join(PAGE, '../../../dist/apps/terminal/page'),
     emptyOutDir: true,
     target: 'es2022',
-    // a data: URL would need more than default-src 'self'
+    // data: URLs would need more than default-src 'self'
     assetsInlineLimit: 0,
     modulePreload: { polyfill: false },
     rolldownOptions: {
@@ -27,7 +27,7 @@ export default defineConfig({
   },
 });
 
-/** Writes the list of files that make up the shell into sw.js, with a version that changes with any of them. */
+/** Writes the shell's list of files into sw.js, with a version that changes with any of them. */
 function shellOfServiceWorker() {
   return {
     name: 'shell-of-service-worker',
@@ -41,7 +41,7 @@ function shellOfServiceWorker() {
         ...[...built, ...readdirSync(join(PAGE, 'public'))].map((file) => `/${file}`),
       ].sort();
       const html = bundle['index.html']?.source ?? '';
-      // the service worker knows the page of its version by these
+      // the service worker recognises the page of its version by these
       if (!built.every((file) => !file.startsWith('assets/') || html.includes(file))) {
         throw new Error('index.html does not name all files in assets/');
       }

@@ -40,7 +40,7 @@ export function App(): JSX.Element {
   );
 }
 
-/** One tap takes back all that was given together; their rows take back one each. */
+/** Takes back all reasons that were given together; a row takes back its own. */
 function UndoBar(): JSX.Element | null {
   const batch = undoableBatch(outgoing.value, tick.value);
   const [first] = batch;
@@ -55,7 +55,7 @@ function UndoBar(): JSX.Element | null {
   );
 }
 
-/** A page that was loaded without its server has nothing to show but its own entries. */
+/** A page that was loaded without its server has only its own entries to show. */
 function Unreachable(): JSX.Element | null {
   if (connection.value.state !== 'offline' || link.value !== null) return null;
   const heard = heardUntil();
@@ -70,7 +70,7 @@ function Unreachable(): JSX.Element | null {
 
 function View(): JSX.Element {
   const current = route.value;
-  // what the session says decides what a view begins with: drawn before, all of it would jump
+  // the session decides what a view begins with: drawn earlier, all of it would jump
   if (!session.value) return <p class="empty">{strings.value.loading}</p>;
   switch (current.view) {
     case 'wall':
@@ -161,7 +161,7 @@ function Tab({
   );
 }
 
-/** Whether what is on the screen is current, and what of this page has not been sent; always in the same place. */
+/** Whether the page is current, and which of its entries are unsent; always in the same place. */
 function Connection(): JSX.Element {
   const words = strings.value;
   const unsent = unsentEntries.value;
@@ -189,7 +189,6 @@ interface ConnectionText {
   icon: IconName;
   text: string;
   isBad: boolean;
-  /** Nothing can be sent. */
   keepsEntries?: boolean;
 }
 
@@ -215,7 +214,7 @@ function connectionText(): ConnectionText {
       if (knownUntil === null || !isOld(knownUntil)) {
         return { icon: 'check', text: words.live, isBad: false };
       }
-      // the server is there, and nothing has come from the bridge
+      // the server answers, but the bridge publishes nothing
       const text = words.nothingNew(timeOn(knownUntil, plantMinute.value));
       return { icon: 'attention', text, isBad: true };
     }

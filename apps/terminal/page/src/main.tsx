@@ -15,11 +15,11 @@ void openOutbox().then(startLiveUpdates);
 if ('serviceWorker' in navigator) void installShell();
 else setInterval(() => void askForNewPage(), UPDATE_EVERY_MS);
 
-/** Keeps the shell for when the server is away, and takes over a new one while nobody is in the middle of something. */
+/** Installs the service worker, and loads a new version of the page while nobody is giving a reason. */
 async function installShell(): Promise<void> {
   let isControlled = navigator.serviceWorker.controller !== null;
   navigator.serviceWorker.addEventListener('controllerchange', () => {
-    // the first shell is that of the page itself
+    // the first service worker caches the version of the open page
     if (isControlled) void reloadWhenIdle();
     isControlled = true;
   });
@@ -28,19 +28,19 @@ async function installShell(): Promise<void> {
   try {
     await register();
   } catch {
-    // the shell that is kept only later may be of another page
+    // one that is installed later may cache another version
     isControlled = true;
   }
   const update = (): Promise<unknown> => register().then((shell) => shell.update());
-  // where no shell is allowed, or none could be read
+  // without a service worker, or where the browser cannot fetch it
   setInterval(() => void update().catch(askForNewPage), UPDATE_EVERY_MS);
 }
 
-/** Over plain http no service worker finds a new page: a wall screen would keep the old one for months. */
+/** Looks for a new version without a service worker, as over plain http: a wall screen is never reloaded by hand. */
 async function askForNewPage(): Promise<void> {
   const html = (await (await fetchPage())?.text().catch(() => '')) ?? '';
   const { pathname } = new URL(import.meta.url);
-  // what a proxy answers in its place names no script of a page
+  // a proxy's answer names no script of the page
   if (html.includes('/assets/index-') && !html.includes(pathname)) void reloadWhenIdle();
 }
 
@@ -49,7 +49,7 @@ async function reloadWhenIdle(): Promise<void> {
     sheet.peek() === null &&
     selection.peek() === null &&
     outgoing.peek().every(({ status }) => status !== 'waiting');
-  // over plain http there is no other page than the server's
+  // over plain http the page can only be loaded while the server answers
   const isThere = isIdle && (isSecureContext || (await fetchPage())?.ok === true);
   if (isThere) location.reload();
   else setTimeout(() => void reloadWhenIdle(), 5_000);

@@ -1,6 +1,6 @@
 /**
- * Keeps the page's shell (HTML, script, style, icons), so that it opens while the server is away. Answers of the
- * API are never kept: an old list would look like a new one.
+ * Caches the page's shell (HTML, script, style, icons), so that it opens while the server is unreachable. API answers
+ * are never cached: an old list would look current.
  */
 declare const self: ServiceWorkerGlobalScope;
 declare const __SHELL__: string[];
@@ -13,8 +13,8 @@ self.addEventListener('install', (event) => {
 });
 
 /**
- * A proxy may let the files through, and ask for a sign-in in place of the page, or lead to a server of another
- * version: what it answers would stay for good.
+ * Caches nothing unless all files are of this version: a proxy may pass the files but answer `/` with its sign-in, or
+ * route to a server of another version, and the cache would keep that answer.
  */
 async function keepShell(): Promise<void> {
   const fresh: RequestInit = { cache: 'reload', redirect: 'error' };
@@ -48,7 +48,7 @@ self.addEventListener('fetch', (event) => {
   event.respondWith(
     caches
       .match(pathname, { cacheName: CACHE })
-      // a cache that a power cut has broken
+      // as when a power cut has damaged the cache
       .catch(() => undefined)
       .then((kept) => kept ?? fetch(event.request)),
   );

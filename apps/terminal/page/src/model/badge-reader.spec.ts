@@ -25,7 +25,7 @@ describe('a badge scanner', () => {
   });
 
   it('presses nothing with the Enter at its end', () => {
-    // the first three characters come before it is clear what they are
+    // the first three characters come before they are recognised
     expect(type('4711', 5).swallowed).toBe(2);
   });
 

@@ -1,7 +1,6 @@
 /**
- * Distinguishes a badge scanner, which types like a keyboard, from a person: a burst of characters, each within
- * MAX_GAP_MS of the one before, ended by Enter. Scanners type with 1 to 30 ms between keys, the fastest typists
- * rarely below 50.
+ * Distinguishes a badge scanner, which types like a keyboard, from a person: a burst of characters at intervals of at
+ * most MAX_GAP_MS, ended by Enter. Scanners type with 1 to 30 ms between keys, the fastest typists rarely below 50.
  */
 export const MAX_GAP_MS = 40;
 const MIN_LENGTH = 4;
@@ -9,9 +8,9 @@ const MIN_LENGTH = 4;
 export interface KeyOutcome {
   /** The key belongs to a burst: it must neither press a button nor stay in a field. */
   partOfBurst: boolean;
-  /** It came too soon after another one to be a person's. */
+  /** It followed another key too soon to be a person's. */
   isQuick: boolean;
-  /** What was scanned, once its Enter has come. */
+  /** The scanned text, once its Enter has come. */
   badge: string | null;
 }
 
@@ -20,7 +19,7 @@ export class BadgeReader {
   private lastAtMs = -Infinity;
 
   take(key: string, atMs: number): KeyOutcome {
-    // Shift and the like are pressed between the characters by a scanner too
+    // scanners, too, press Shift and the like between characters
     if (key.length > 1 && key !== 'Enter') {
       return { partOfBurst: false, isQuick: false, badge: null };
     }

@@ -5,8 +5,8 @@ export interface StreamEvent {
 }
 
 /**
- * Reads the text/event-stream format (HTML standard, 9.2.6) from chunks of text as they arrive; yields the events
- * that a chunk completes.
+ * Parses the text/event-stream format (HTML standard, 9.2.6) from chunks of text; returns the events that a chunk
+ * completes.
  */
 export function createEventParser(): (chunk: string) => StreamEvent[] {
   let rest = '';

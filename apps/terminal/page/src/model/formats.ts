@@ -1,12 +1,12 @@
 import type { Language } from './strings.js';
 
-/** Times in the plant's zone and spans of time, as an operator says them. */
+/** Times in the plant's zone and durations, in the operator's language. */
 export interface Formats {
   /** 14:07; 02:30 CEST in the hour that clocks repeat in autumn */
   time: (epochSeconds: number) => string;
-  /** 14:07, with the day before it where that is not the day of `now`: Tue 14:07, of another week Tue 24 Nov 14:07 */
+  /** 14:07 on the day of `now`; otherwise with its day, Tue 14:07, or its date in another week, Tue 24 Nov 14:07 */
   timeOn: (epochSeconds: number, now: number) => string;
-  /** 13:11–13:36; the day once where it is another than that of `now`: Sun 22:07–23:07, Sun 23:30–Mon 00:10 */
+  /** 13:11–13:36; on another day than that of `now` with its days: Sun 22:07–23:07, Sun 23:30–Mon 00:10 */
   range: (startTime: number, endTime: number, now: number) => string;
   /** Tue 24 Nov */
   day: (epochSeconds: number) => string;
@@ -16,7 +16,7 @@ export interface Formats {
 
 const MAX_KNOWN = 5_000;
 const HOUR = 3600;
-/** Within it the day of the week says which day: the same one comes again a week later. */
+/** Within this time the day of the week is unambiguous. */
 const WEEKDAY_SECONDS = 6 * 86_400;
 
 export function createFormats(language: Language, timeZone: string): Formats {
@@ -48,7 +48,7 @@ export function createFormats(language: Language, timeZone: string): Formats {
   };
 }
 
-/** Browsers know the zones, and their names, of their time: in place of a later one stands that of the device. */
+/** A browser does not know zones that are newer than itself; the device's zone then takes their place. */
 function isKnown(timeZone: string): boolean {
   try {
     new Intl.DateTimeFormat('en', { timeZone });
@@ -58,7 +58,10 @@ function isKnown(timeZone: string): boolean {
   }
 }
 
-/** The browser's formatter takes microseconds; a wall of 500 tiles asks it thousands of times for few minutes. */
+/**
+ * Caches texts by minute: the browser's formatter takes microseconds, and a wall of 500 tiles calls it thousands of
+ * times.
+ */
 function byMinute(textOf: (minute: number) => string): (epochSeconds: number) => string {
   const known = new Map<number, string>();
   return (epochSeconds) => {

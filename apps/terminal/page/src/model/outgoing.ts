@@ -1,7 +1,7 @@
 import type { Entry, MachineView, NewEntry, NewNote, Session } from '../../../src/api/index.js';
 import { type Period, without } from './periods.js';
 
-/** How long an entry can be taken back, in real milliseconds: until then it is not sent. */
+/** How long an entry waits before it is sent and can be taken back, real milliseconds. */
 export const UNDO_MS = 10_000;
 
 export interface Stop extends Period {
@@ -9,10 +9,10 @@ export interface Stop extends Period {
 }
 
 /**
- * `waiting` to be sent (for its undo time first) → `sent`: Kafka has it → `applied` | `rejected` by the bridge, by
- * way of `deferred` where the service is away. `unconfirmed`: the machine ran in that time, the operator has to say so
- * again. `refused`: the terminal's server will never take it. `unanswered`: it was sent so long ago that the server has
- * forgotten it, and no answer was heard.
+ * `waiting` to be sent, first for its undo time → `sent`: stored by Kafka → `applied` | `rejected` by the bridge, via
+ * `deferred` while the service is unreachable. `unconfirmed`: the machine ran in that time, and the operator has to
+ * confirm. `refused`: the terminal's server will never accept it. `unanswered`: sent so long ago that the server has
+ * forgotten it, without a known outcome.
  */
 export type OutgoingStatus =
   | 'waiting'
@@ -24,24 +24,24 @@ export type OutgoingStatus =
   | 'refused'
   | 'unanswered';
 
-/** A reason or note that was made on this page, as IndexedDB keeps it. */
+/** A reason or note made on this page, as stored in IndexedDB. */
 interface OutgoingBase extends Period {
-  /** A UUID made once, before the first try: the server knows a repetition by it. */
+  /** A UUID made before the first try, by which the server recognises a repeated request. */
   id: string;
   machineId: string;
   machineName: string;
   status: OutgoingStatus;
   /** Plant time, epoch seconds. */
   madeAt: number;
-  /** Who worked here then; null: nobody was registered. */
+  /** The operator registered then; null for nobody. */
   operator: string | null;
   /** Real time, epoch milliseconds. */
   sendAfterMs: number;
-  /** It may have reached the server: from now on nothing in it changes and it cannot be taken back. */
+  /** It may have reached the server: it does not change any more and cannot be taken back. */
   tried: boolean;
   code: string | null;
   detail: string | null;
-  /** Real time, epoch milliseconds: when its last status was reached. */
+  /** When it reached its last status, real time, epoch milliseconds. */
   settledAtMs: number | null;
 }
 
@@ -49,10 +49,10 @@ export interface OutgoingReason extends OutgoingBase {
   kind: 'reason';
   reasonId: string;
   reasonName: string;
-  /** Given together with others that have the same: taken back together. */
+  /** Reasons given together share it, and can be taken back together. */
   batchId: string;
   overOperating: boolean;
-  /** The stop that it was made for, as shown then: its row stays where it is until the answer has been seen. */
+  /** The stop as shown when the reason was given; its row keeps its place until the outcome has been shown. */
   stop: Stop;
 }
 
@@ -71,20 +71,20 @@ export function rowStatus(entry: Outgoing, nowMs: number, sending: ReadonlySet<s
   return entry.tried || isDue(entry, nowMs) ? 'queued' : 'undo';
 }
 
-/** Whether it is to be sent: its undo time is over, or was set before the device's clock was set back. */
+/** Whether it is to be sent: its undo time is over, or the device's clock has been set back since it was made. */
 export function isDue({ status, sendAfterMs }: Outgoing, nowMs: number): boolean {
   return status === 'waiting' && (sendAfterMs <= nowMs || sendAfterMs > nowMs + 2 * UNDO_MS);
 }
 
-/** Whether the entry still explains its period, as far as is known. */
+/** Whether the entry explains its period, as far as known. */
 export function stands({ status }: { status: OutgoingStatus | Entry['status'] }): boolean {
   return status !== 'rejected' && status !== 'refused' && status !== 'unconfirmed';
 }
 
 /**
- * Whether an entry may cover this open stop. An open-ended one covers no stop that began after it was made: the
- * machine may have run in between. Once the bridge has answered, the server's list of open stops allows for the
- * entry, and a later start is that of another stop.
+ * Whether an entry may cover this open stop. An open-ended one covers no stop that began after it was made: the machine
+ * may have run in between. Once the bridge has answered, the server's open stops take the entry into account, and a
+ * later start belongs to another stop.
  */
 export function mayCover(entry: OutgoingReason, { startTime }: Period): boolean {
   const isAnswered = entry.status === 'applied' || entry.status === 'deferred';
@@ -94,7 +94,7 @@ export function mayCover(entry: OutgoingReason, { startTime }: Period): boolean 
   );
 }
 
-/** What of an open stop the entries made here leave without a reason. */
+/** The parts of an open stop that the entries made here do not explain. */
 export function unexplained(stop: Period, entries: readonly OutgoingReason[]): Period[] {
   return without(
     stop,
@@ -102,7 +102,7 @@ export function unexplained(stop: Period, entries: readonly OutgoingReason[]): P
   );
 }
 
-/** The reasons last given together, for as long as more than one of them can be taken back. */
+/** The reasons last given together, while more than one of them can be taken back. */
 export function undoableBatch(entries: readonly Outgoing[], nowMs: number): OutgoingReason[] {
   const undoable = entries.filter(
     (entry) => entry.kind === 'reason' && rowStatus(entry, nowMs, NONE) === 'undo',
@@ -118,12 +118,12 @@ function isFinal({ status }: { status: OutgoingStatus }): boolean {
   return ['applied', 'rejected', 'refused', 'unanswered'].includes(status);
 }
 
-/** Whether it is on Kafka, and its answer is still to come. */
+/** Whether it is stored by Kafka and waits for its outcome. */
 export function isUnderWay({ status }: { status: OutgoingStatus }): boolean {
   return status === 'sent' || status === 'deferred';
 }
 
-/** An entry that was sent and that the server does not know: it forgets what it read before the last shift. */
+/** The entry as `unanswered` if the server has forgotten it: it keeps no entries from before the last shift. */
 export function withoutAnswer(
   entry: Outgoing,
   { lastShiftStart, sentAt, nowMs }: { lastShiftStart: number; sentAt: number; nowMs: number },
@@ -133,7 +133,7 @@ export function withoutAnswer(
   return { ...entry, status: 'unanswered', settledAtMs: nowMs };
 }
 
-/** What has not reached Kafka and is past its undo time: the "12 not sent since 13:58". */
+/** Entries whose undo time is over and that have not reached Kafka, as "12 not sent since 13:58"; null for none. */
 export function unsent(
   entries: readonly Outgoing[],
   nowMs: number,
@@ -144,9 +144,9 @@ export function unsent(
 }
 
 /**
- * The order in which entries are sent: as they were made, by the plant's time, for the device's may be set back
- * between a reason and its correction; of those made together the open-ended last, because the service ends an
- * open-ended reason when a later one with an end arrives.
+ * The order of sending: by the plant's time of making, since the device's clock may be set back between a reason and
+ * its correction; of entries made together the open-ended ones last, because the service ends an open-ended reason when
+ * a later one with an end arrives.
  */
 export function compareSending(a: Outgoing, b: Outgoing): number {
   const isOpen = ({ endTime }: Outgoing): number => (endTime === null ? 1 : 0);
@@ -154,7 +154,7 @@ export function compareSending(a: Outgoing, b: Outgoing): number {
   return byMaking || isOpen(a) - isOpen(b) || a.startTime - b.startTime;
 }
 
-/** Final entries older than this are forgotten; all others are kept for as long as it takes. */
+/** Final entries are removed after this time, others never. */
 const KEEP_FINAL_MS = 24 * 3600_000;
 
 export function isForgotten(entry: Outgoing, nowMs: number): boolean {
@@ -162,9 +162,9 @@ export function isForgotten(entry: Outgoing, nowMs: number): boolean {
 }
 
 /**
- * An open-ended reason whose stop has ended while it waited gets that end, as long as it was not sent: the server
- * would rightly say that the machine has been running since. The end is where the machine first ran after it, not
- * the start of its present run: it may have stopped again in between.
+ * Gives an unsent open-ended reason the end of its stop: the server would otherwise object that the machine has run
+ * since. The end is where the machine first ran after the start, not the start of its present run: it may have stopped
+ * again in between.
  */
 export function withKnownEnd(entry: Outgoing, periods: MachineView['periods']): Outgoing {
   if (entry.tried || entry.kind !== 'reason' || entry.endTime !== null) return entry;
@@ -180,11 +180,11 @@ function endedAt(entry: OutgoingReason, endTime: number): OutgoingReason {
   return { ...entry, endTime, stop: { ...entry.stop, endTime: entry.stop.endTime ?? endTime } };
 }
 
-/** What the server says of an entry, or of the one that ends it, taken over into the one kept here. */
+/** Applies the server's answer to an entry, or that to the reason which ends it. */
 export function withAnswer(entry: Outgoing, answer: Entry, nowMs: number): Outgoing {
   if (entry.id !== answer.entryId) return withFollowUp(entry, answer);
   if (entry.status === answer.status) return entry;
-  // an answer that was overtaken by the final one says nothing
+  // a late answer changes nothing after the final one
   if (isFinal(entry) && entry.status !== 'unanswered') return entry;
   return {
     ...entry,
@@ -196,7 +196,7 @@ export function withAnswer(entry: Outgoing, answer: Entry, nowMs: number): Outgo
   };
 }
 
-/** An open-ended reason that was sent ends where a later one from the same start does: the server sends that one. */
+/** An open-ended reason ends with a later one from the same start: the follow-up that the server sends. */
 function withFollowUp(
   entry: Outgoing,
   { machineId, startTime, endTime, ...later }: Entry,
@@ -211,7 +211,7 @@ function withFollowUp(
   return endedAt(entry, endTime);
 }
 
-/** Who is registered then (epoch seconds of the plant): a page that is offline gets no event when a shift ends. */
+/** The operator registered at a time (epoch seconds of the plant): offline, a page gets no event when a shift ends. */
 export function operatorAt(
   session: Pick<Session, 'operator' | 'shifts'> | null,
   time: number,

@@ -12,7 +12,7 @@ export function secondsOf(period: Period, now: number): number {
   return Math.max(0, (period.endTime ?? now) - period.startTime);
 }
 
-/** What is left of a period when others are taken out of it. */
+/** The parts of a period outside of others. */
 export function without(period: Period, others: readonly Period[]): Period[] {
   return others.reduce<Period[]>(
     (left, other) => left.flatMap((part) => cut(part, other)),
@@ -29,7 +29,7 @@ function cut(part: Period, other: Period): Period[] {
   return parts;
 }
 
-/** Seconds of `period` that lie in OPERATING; null states and the others do not count. */
+/** Seconds of `period` in which the machine was OPERATING. */
 export function operatingSeconds(
   periods: readonly (Period & { state: string | null })[],
   period: Period,

@@ -12,7 +12,7 @@ export interface Choice extends Reason {
 }
 
 interface ChoiceGroup {
-  /** null: reasons that the file of groups does not name */
+  /** null: reasons without a group in the file */
   title: string | null;
   colour: string | null;
   choices: Choice[];
@@ -25,7 +25,7 @@ export interface Choices {
 
 type Looks = Pick<Session, 'reasonLooks' | 'groups'>;
 
-/** The name in the operator's language, else the service's own, else the code. */
+/** The name in the operator's language, else the service's name, else the code. */
 export function reasonName(
   code: string,
   looks: Looks | null,
@@ -39,13 +39,13 @@ export function reasonName(
   );
 }
 
-/** Its own colour, else that of its group. */
+/** The reason's own colour, else its group's. */
 export function reasonColour(code: string, looks: Looks | null): string | null {
   const look = looks?.reasonLooks[code];
   return look?.colour ?? looks?.groups.find(({ group }) => group === look?.group)?.colour ?? null;
 }
 
-/** Favourites first, then the groups in the file's order, what is in none of them last; `search` narrows the groups. */
+/** Favourites first, then groups in the file's order, then reasons without a group; `search` narrows the groups. */
 export function choicesOf(
   reasons: readonly Reason[],
   favourites: readonly string[],
@@ -77,7 +77,7 @@ export function choicesOf(
   };
 }
 
-/** What is known of machines' reasons with those received since; each list once. */
+/** Merges received reasons into known ones; each list is stored once. */
 export function withReasons(known: ReasonLists | null, received: ReasonLists): ReasonLists {
   const lists = known?.lists.slice() ?? [];
   const machines = new Map(Object.entries(known?.machines ?? {}));
@@ -94,7 +94,7 @@ export function withReasons(known: ReasonLists | null, received: ReasonLists): R
   return { lists, machines: Object.fromEntries(machines) };
 }
 
-/** Reasons that every one of the machines offers: for several stops at once. */
+/** Reasons that all of the machines offer, for several stops at once. */
 export function commonReasons(lists: readonly (readonly Reason[])[]): Reason[] {
   const [first = [], ...rest] = lists;
   return first.filter(({ code }) =>

@@ -2,7 +2,7 @@ import type { Period } from './periods.js';
 
 const MINUTE = 60;
 
-/** The service calculates states by the minute: a part shorter than that means nothing. */
+/** Both parts need at least a minute, the resolution of the service's states. */
 export function canSplit(period: Period, now: number): boolean {
   return firstSplit(period) <= lastSplit(period, now);
 }

@@ -148,7 +148,7 @@ describe('the list of stops', () => {
     const applied = given(stop, { status: 'applied', settledAtMs: 0 });
     expect(stopRows([tile('M-1', [])], [applied], 59_999)).toHaveLength(1);
     expect(stopRows([tile('M-1', [])], [applied], 60_000)).toEqual([]);
-    // the clock of the device was set back
+    // the device's clock was set back
     expect(stopRows([tile('M-1', [])], [applied], -60_000)).toEqual([]);
   });
 

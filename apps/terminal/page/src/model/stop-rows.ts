@@ -15,20 +15,20 @@ export interface StopRow {
   machineId: string;
   machineName: string;
   stop: Stop;
-  /** The service has revised the stop away: the machine has run since before it. */
+  /** The service has revised the stop away: the machine has run since before its start. */
   isRevisedAway: boolean;
-  /** What still needs a reason; empty once everything has been given one. */
+  /** The parts that need a reason; empty once all have one. */
   left: Period[];
   /** The reasons given for it on this page, oldest first. */
   reasons: OutgoingReason[];
 }
 
-/** How long a row stays after its reason was applied, in real milliseconds: long enough to be seen from the machine. */
+/** How long a row stays after its reason was applied, real milliseconds: long enough to be seen from the machine. */
 const SEEN_AFTER_MS = 60_000;
 
 /**
- * The list of stops: those the server knows as open, and those that got a reason here and whose answer is under way
- * or fresh. A stop of which a part was explained stays one row.
+ * The list of stops: those that are open at the server, and those with a reason given here whose outcome is missing or
+ * recent. A stop of which a part is explained remains one row.
  */
 export function stopRows(
   tiles: Iterable<Tile>,
@@ -53,7 +53,7 @@ export function stopRows(
       for (const row of rowsOf(tile.machineId, tile.displayName, tile.openStops, given, nowMs))
         rows.push({ ...row, isRevisedAway: isRevisedAway(row.stop, tile) });
   }
-  // machines that are not among the tiles: another factory's, or nothing was received yet
+  // machines without a tile: of another factory, or before tiles were received
   for (const [machineId, given] of byMachine) {
     rows.push(...rowsOf(machineId, given[0]?.machineName ?? machineId, [], given, nowMs));
   }
@@ -61,8 +61,8 @@ export function stopRows(
 }
 
 /**
- * A stop that has a reason is no longer among the open ones: that it is over shows in the machine's present state, or
- * in a later stop. How it ended exactly comes with the reason's follow-up.
+ * The stop of an entry, ended once the machine's present state or a later stop shows that it is over: stops with a
+ * reason are not in `openStops`. The exact end comes with the reason's follow-up.
  */
 function asEnded(entry: OutgoingReason, { startTime, openStops, goingOn }: Tile): Stop {
   const { stop } = entry;
@@ -81,7 +81,7 @@ function isRevisedAway(stop: Stop, { state, startTime }: Tile): boolean {
   );
 }
 
-/** An applied reason goes once it was seen; a refused one stays until it is dismissed or another was given. */
+/** An applied reason is shown for a while, a refused one until it is dismissed or another is given. */
 function isShown(entry: OutgoingReason, nowMs: number): boolean {
   return entry.status !== 'applied' || Math.abs(nowMs - (entry.settledAtMs ?? 0)) < SEEN_AFTER_MS;
 }
@@ -97,7 +97,7 @@ function rowsOf(
   const rowFor = (stop: Stop): StopRow => {
     const found = [...rows.values()].find((row) => overlap(row.stop, stop));
     if (found) {
-      // of the ends that are known the earliest: the others are where a later state began
+      // the earliest known end: the others are starts of later states
       const ends = [found.stop.endTime, stop.endTime].filter((end) => end !== null);
       if (found.stop.startTime === stop.startTime && ends.length > 0)
         found.stop = { ...found.stop, endTime: Math.min(...ends) };
@@ -109,7 +109,7 @@ function rowsOf(
     return row;
   };
   const standing = given.filter((entry) => isShown(entry, nowMs) && stands(entry));
-  // a corrected reason is replaced for good: it does not come back when its correction is no longer shown
+  // a corrected reason does not return when its correction is no longer shown
   const current = currentEntries(given.map((entry) => ({ ...entry, sentAt: entry.madeAt })))
     .filter((entry) => isShown(entry, nowMs))
     .reverse();
@@ -121,7 +121,7 @@ function rowsOf(
   }
   for (const stop of open) {
     const row = rowFor(stop);
-    // the server knows better how a stop ended, but not where it began before a part of it was explained
+    // the server knows the end of a stop, but its start may be that of the unexplained rest
     if (row.stop.endTime === null && stop.endTime !== null)
       row.stop = { ...row.stop, endTime: stop.endTime };
     row.left.push(...unexplained(stop, standing).filter(isWorthAsking));
@@ -129,7 +129,7 @@ function rowsOf(
   return [...rows.values()];
 }
 
-/** A remainder of less than a minute is the jitter of the states, not a stop of its own. */
+/** A rest of less than a minute is jitter of the states, not a stop. */
 function isWorthAsking({ startTime, endTime }: Period): boolean {
   return endTime === null || endTime - startTime >= 60;
 }
@@ -144,10 +144,7 @@ export function compareRows(order: RowOrder, now: number): (a: StopRow, b: StopR
   return (a, b) => lengthOf(b) - lengthOf(a) || newest(a, b);
 }
 
-/**
- * The list as it is shown while someone is about to tap on it: rows keep their places, new ones are not put
- * between them, ended ones are not taken away.
- */
+/** The list while someone is about to tap on it: rows keep their places, new rows are left out, ended ones remain. */
 export function heldRows(
   shown: readonly StopRow[],
   wanted: readonly StopRow[],

@@ -1,6 +1,6 @@
 import { languageOf, refusalText, STRINGS } from './strings.js';
 
-/** What the bridge may refuse a reason with that it has read, see docs/asyncapi.yaml. */
+/** Codes with which the bridge rejects a reason, see docs/asyncapi.yaml. */
 const CODES = [
   ...['unknown-machine', 'unknown-reason', 'start-after-end', 'start-in-future'],
   ...['too-large', 'rejected-by-service'],

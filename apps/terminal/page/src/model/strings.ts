@@ -421,7 +421,7 @@ const de: Strings = {
 
 export const STRINGS: Record<Language, Strings> = { en, de };
 
-/** What a refused entry means, and what to do about it; `detail` is shown beside it in the words of who refused. */
+/** The meaning of a refusal code and what to do; its `detail` is shown in a tooltip. */
 export function refusalText(strings: Strings, code: string | null): string {
   return strings.refusals[code ?? ''] ?? strings.refusedOtherwise;
 }

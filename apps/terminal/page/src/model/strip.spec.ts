@@ -50,7 +50,7 @@ describe('the strip of a shift', () => {
     );
     const keys = after.map(({ key }) => key);
     expect(new Set(keys).size).toBe(3);
-    // the longest piece stays what it was
+    // the longest piece keeps its key
     expect(keys.filter((key) => key === before[0]?.key)).toHaveLength(1);
   });
 

@@ -5,7 +5,7 @@ import { overlap, type Period } from './periods.js';
 type ServerPeriod = MachineView['periods'][number];
 
 export interface Bar {
-  /** Stays the same when a correction moves the bar, so that it moves and does not jump. */
+  /** Remains when a correction moves the bar, so that the bar glides. */
   key: number;
   state: MachineState | null;
   startTime: number;
@@ -19,7 +19,7 @@ export interface Shift {
   endTime: number;
 }
 
-/** The shift as bars without a gap up to now: what nothing is known of is a bar of state null. */
+/** The shift up to now as bars without gaps; where nothing is known, the state is null. */
 export function barsOf(
   periods: readonly ServerPeriod[],
   shift: Shift,
@@ -44,7 +44,7 @@ export function barsOf(
   return withKeys(bars, before);
 }
 
-/** A bar is the one before with the same state that shares most of its time. */
+/** Gives each bar the key of the earlier bar with its state that shares most of its time. */
 function withKeys(bars: readonly Omit<Bar, 'key'>[], before: readonly Bar[]): Bar[] {
   const free = [...before];
   let next = before.reduce((max, { key }) => Math.max(max, key), 0) + 1;
@@ -61,8 +61,8 @@ function withKeys(bars: readonly Omit<Bar, 'key'>[], before: readonly Bar[]): Ba
 }
 
 /**
- * The entries that count, the last sent first: one that was sent again from the same start (with its end, or corrected)
- * is shown in its last form. What was refused is shown beside it.
+ * The entries that count, last sent first: of those from one start (sent again with an end, or corrected) the latest.
+ * Refused ones are shown beside it.
  */
 export function currentEntries<
   E extends Pick<Entry, 'startTime' | 'sentAt'> & { status: OutgoingStatus },
@@ -77,7 +77,7 @@ export function currentEntries<
   });
 }
 
-/** The entries that count in a shift: one from the shift before is left out once its last form ended there. */
+/** The entries that count in a shift: one from the last shift is left out if its latest form ended there. */
 export function entriesIn<E extends Period & Parameters<typeof currentEntries>[0][number]>(
   shift: Shift,
   entries: readonly E[],
@@ -86,8 +86,8 @@ export function entriesIn<E extends Period & Parameters<typeof currentEntries>[0
 }
 
 /**
- * When a reason applies. An open-ended one does up to a later one, or to the end of its shift, and in what a later one
- * leaves of that; never, where that covers it whole.
+ * When a reason applies. An open-ended one applies until a later one, or the end of its shift, except where a later one
+ * covers it.
  */
 export function appliesIn(
   { entryId, startTime, endTime, status }: Entry,
@@ -111,10 +111,10 @@ export interface ReasonBar extends Shift {
 }
 
 /**
- * Which reason applies when: as the server has it, and over that what it does not know yet. An open-ended reason that
- * waits applies in the shift in which it is sent.
+ * Which reason applies when: as the server says, overlaid by entries that it does not know yet. An open-ended reason
+ * that waits applies in the shift in which it is sent.
  *
- * @param local entries of this page, those sent last at the end
+ * @param local entries of this page, the last sent at the end
  */
 export function reasonBars(
   view: Pick<MachineView, 'entries' | 'classifications'> | null,
@@ -150,7 +150,7 @@ export function reasonBars(
     .sort((a, b) => a.startTime - b.startTime);
 }
 
-/** End of the shift at that time, or of a later one where that shift is not known any more. */
+/** The end of the shift at a time; if that shift is unknown, the start of the next known one. */
 function shiftEnd(time: number, shifts: readonly Shift[]): number {
   const of = shifts.find(({ startTime, endTime }) => startTime <= time && time < endTime);
   const next = shifts.filter(({ startTime }) => time < startTime).map(({ startTime }) => startTime);
@@ -168,7 +168,7 @@ function outside(bar: ReasonBar, added: Shift): ReasonBar[] {
   ].filter(({ startTime, endTime }) => startTime < endTime);
 }
 
-/** The part of the shift that is in view. */
+/** The visible part of the shift after zooming around a time. */
 export function zoomed(view: Shift, factor: number, around: number, shift: Shift): Shift {
   const length = Math.min(
     shift.endTime - shift.startTime,
@@ -196,7 +196,7 @@ function within(view: Shift, shift: Shift): Shift {
 const MIN_GAP_PX = 76;
 const STEPS_SECONDS = [60, 300, 600, 900, 1800, 3600, 7200, 14_400];
 
-/** Times for the axis: round ones in the plant's zone (whole quarters of an hour are the same in every zone). */
+/** Round times for the axis, in any zone: offsets are whole quarters of an hour. */
 export function ticksOf(view: Shift, widthPx: number): number[] {
   const length = view.endTime - view.startTime;
   const fits = (step: number): boolean => (step / length) * widthPx >= MIN_GAP_PX;

@@ -1,6 +1,6 @@
 import type { MachineState, Tile } from '../../../src/api/index.js';
 
-/** What a tile shows: a state, or that nothing can be said. A state that is no longer observed is not shown as one. */
+/** What a tile shows: an observed state, or no data. */
 export type Look = MachineState | 'NO_DATA';
 
 export function lookOf({ state, observation }: Tile): Look {
@@ -27,13 +27,13 @@ export function matches(tile: Tile, { factoryId, looks, onlyOpen, text }: TileFi
   );
 }
 
-/** Whether a text has every word of a search, or what the word begins or ends. */
+/** Whether a text contains every word of a search, or parts of words. */
 export function hasWords(text: string, search: string): boolean {
   const words = search.toLowerCase().split(/\s+/);
   return words.every((word) => text.toLowerCase().includes(word));
 }
 
-/** As many orders as have room, at least one, and how many more there are: a number that is cut is another number. */
+/** As many whole orders as fit, at least one, and how many more there are: an order number cut short is a wrong one. */
 export function ordersWithin(
   orders: readonly string[],
   characters: number,
@@ -50,7 +50,7 @@ export function ordersWithin(
 
 const byName = new Intl.Collator('en', { numeric: true, sensitivity: 'base' });
 
-/** By factory and name and nothing else: a machine keeps its place, so that it is found without reading. */
+/** By factory and name only, so that a machine keeps its place whatever its state. */
 export function compareTiles(a: Tile, b: Tile): number {
   return (
     byName.compare(a.factoryId, b.factoryId) ||
@@ -62,8 +62,7 @@ export function compareTiles(a: Tile, b: Tile): number {
 type Named = Pick<Tile, 'machineId' | 'displayName' | 'factoryId'>;
 
 /**
- * What to call machines that have their name in common with others, by id: each by its factory as well, or by its id
- * where another one there has that name, too.
+ * Names by id for machines that share theirs: with the factory, or with the id if the factory has several of that name.
  */
 export function distinctNames(
   machines: readonly Named[],

@@ -27,7 +27,7 @@ window.addEventListener(
   { capture: true },
 );
 
-/** Whether a click is the second of a double tap: Safari on tablets does not count, there `detail` is always 1. */
+/** Whether a click is the second of a double tap. Safari on tablets does not count clicks: `detail` is always 1. */
 export function isSecondTap({ detail }: MouseEvent): boolean {
   return detail > 1 || (detail === 1 && tap.isSecond);
 }
@@ -46,7 +46,7 @@ export function Button({ icon, kind, children, ...rest }: ButtonProps): JSX.Elem
   );
 }
 
-/** A choice of a few things, all of them to be seen. */
+/** A choice between a few values, all of them visible. */
 export function Segments<T extends string | number>(props: {
   label: string;
   kind?: string;
@@ -91,7 +91,7 @@ export function Search(props: {
   );
 }
 
-/** In place of machines: there are none, or none were received yet. */
+/** Shown in place of machines if there are none, or none were received yet. */
 export function NoMachines(): JSX.Element {
   const words = strings.value;
   const isRead = connection.value.state === 'live' && link.value?.state === 'up';
@@ -105,7 +105,6 @@ export function KnownUntil({ tile }: { tile: Tile }): JSX.Element {
   return <span class={isOld(knownUntil) ? 'old' : ''}>{text}</span>;
 }
 
-/** This shift, or the last. */
 export function ShiftChoice(props: {
   index: 0 | 1;
   onChoose: (index: 0 | 1) => void;

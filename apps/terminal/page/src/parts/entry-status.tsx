@@ -24,13 +24,13 @@ export function statusOf(entry: Outgoing): RowStatus {
   return rowStatus(entry, tick.value, sending.value);
 }
 
-/** How far an entry has come, of this page or as the server has it: a symbol, and what to do where it was refused. */
+/** The status of an entry, of this page or the server: an icon, its name, and for a refusal what to do. */
 export function EntryStatus({ entry }: { entry: Outgoing | Entry }): JSX.Element {
   const isOwn = 'kind' in entry;
   const status = isOwn ? statusOf(entry) : entry.status;
   const isRefusal = status === 'rejected' || status === 'refused';
   const words = strings.value;
-  // a note is applied nowhere
+  // a note is stored, not applied
   const isSaved = isOwn && entry.kind === 'note' && status === 'applied';
   const text = isSaved ? words.saved : words.status[status];
   const secondsLeft = isOwn ? Math.ceil((entry.sendAfterMs - tick.value) / 1000) : 0;

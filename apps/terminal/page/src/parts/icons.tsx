@@ -36,7 +36,7 @@ const PATHS = {
 
 export type IconName = keyof typeof PATHS;
 
-/** A picture beside words: never the only thing that says something. */
+/** An icon beside text: never the only bearer of information. */
 export function Icon({
   name,
   ...rest

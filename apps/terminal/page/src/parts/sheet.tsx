@@ -4,7 +4,7 @@ import { closeSheet } from '../state/actions.js';
 import { strings, toast } from '../state/store.js';
 import { Button } from './controls.js';
 
-/** A modal sheet: the browser's own dialog keeps the focus inside and gives it back. */
+/** A modal sheet: the browser's dialog element keeps the focus inside and returns it. */
 export function Sheet(props: {
   name: string;
   title: string;
@@ -12,11 +12,11 @@ export function Sheet(props: {
   children: ComponentChildren;
 }): JSX.Element {
   const dialog = useRef<HTMLDialogElement>(null);
-  // before anything else happens: a key pressed while it is there but not open would go to what lies below
+  // before the next event: a key pressed before the dialog is open would go to the page below
   useLayoutEffect(() => {
     const element = dialog.current;
     element?.showModal();
-    // it gives the focus back while it is still there
+    // the dialog returns the focus only while it is in the document
     return () => element?.close();
   }, []);
   return (
@@ -26,7 +26,7 @@ export function Sheet(props: {
       data-sheet={props.name}
       aria-labelledby="sheet-title"
       onClose={({ currentTarget }) => {
-        // not when it is gone already: another one may be open
+        // once removed it must not close a sheet opened since
         if (currentTarget.isConnected) closeSheet();
       }}
       onClick={({ target, currentTarget }) => {
@@ -49,7 +49,7 @@ export function Sheet(props: {
   );
 }
 
-/** In the sheet while one is open: it covers all else, and keeps it from being read out. */
+/** Inside the sheet while one is open, which covers the rest and hides it from screen readers. */
 export function Toast(): JSX.Element {
   return (
     <p class={`toast ${toast.value?.alert ? 'alert' : ''}`} role="status">

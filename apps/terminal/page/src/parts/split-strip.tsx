@@ -6,20 +6,20 @@ import { formats, strings } from '../state/store.js';
 import { Icon } from './icons.js';
 import { Button, Segments } from './controls.js';
 
-/** A slider by itself goes a tenth of its length. */
+/** By itself a range input steps a tenth of its length. */
 const PAGE_STEPS: Record<string, number> = { PageDown: -600, PageUp: 600 };
 
-/** A stop cut in two at a minute: dragged, by arrow keys, or by the buttons for a glove. */
+/** A stop divided at a minute: dragged, or moved by arrow keys, or by buttons that a glove can press. */
 export function SplitStrip(props: {
   period: Period;
   state: string;
   at: number;
-  /** What the time of the split becomes, computed from what it is: taps come faster than the page is drawn. */
+  /** Receives the new time of the split as a function of the present one: taps may come faster than rendering. */
   onSplit: (next: (at: number) => number) => void;
-  /** Which part the reason is for. */
+  /** The part that the next reason is for. */
   part: 0 | 1;
   onPart: (part: 0 | 1) => void;
-  /** The reason already chosen for a part. */
+  /** Names of the reasons chosen for the parts. */
   chosen: readonly [string | null, string | null];
 }): JSX.Element {
   const { period, state, at, onSplit, part, onPart, chosen } = props;

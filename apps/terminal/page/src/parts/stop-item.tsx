@@ -24,12 +24,12 @@ export function periodText({ startTime, endTime }: Period): string {
     : range(startTime, endTime, now);
 }
 
-/** The row that was last used by keyboard. */
+/** The row last used by keyboard. */
 let keyboardRow: string | null = null;
 
 /**
- * Gives the focus back to a row whose button has gone with what it did: to its next button, such as Undo. By keyboard
- * alone: after a touch, a button in focus would only be one for a scanned badge to press.
+ * Focuses a row's next button, such as Undo, when an action has removed the focused one. By keyboard only: after a
+ * touch, a scanned badge would press the focused button.
  */
 function useKeptFocus({ key, left, reasons }: StopRow): {
   ref: RefObject<HTMLLIElement | null>;
@@ -50,7 +50,7 @@ function useKeptFocus({ key, left, reasons }: StopRow): {
   };
 }
 
-/** One stop: what needs a reason as one large target, what was answered with how far it has come. */
+/** One stop: a large button while it needs a reason, and the reasons given with their status. */
 export function StopItem(props: {
   row: StopRow;
   /** undefined: not selecting */
@@ -134,13 +134,13 @@ export function StopItem(props: {
   );
 }
 
-/** While the lists have not been received, or its own is gone with its machine, by the name it had when it was given. */
+/** The reason's name; its name when given while the lists are not loaded, or do not have it any more. */
 function nameOfGiven({ machineId, reasonId, reasonName }: OutgoingReason): string {
   const name = nameOfReason(machineId, reasonId);
   return name === reasonId ? reasonName : name;
 }
 
-/** A reason, of this page or as the server has it: its name and period, how far it has come, and what can be done. */
+/** A reason, of this page or the server: name, period, status, and actions. */
 export function Given(props: {
   entry: OutgoingReason | Entry;
   name: string;
@@ -170,7 +170,6 @@ export function Given(props: {
 export function GivenReason(props: {
   entry: OutgoingReason;
   withPeriod: boolean;
-  /** The row asks for a reason itself. */
   isAsked?: boolean;
 }): JSX.Element {
   const { entry, withPeriod, isAsked = false } = props;

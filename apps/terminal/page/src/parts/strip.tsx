@@ -11,13 +11,13 @@ const GAP = 10;
 const REASONS = 48;
 const AXIS = 30;
 const HEIGHT = TOP + LANE + GAP + REASONS + AXIS;
-/** The height of a bar shows its state as well: what stands is lower than what runs. */
+/** Bars show their state by height, too: a stopped machine is lower than one that runs. */
 const SHARE = { OPERATING: 1, IDLE: 0.7, OFF: 0.45, NO_DATA: 1 } as const;
 const DRAG_PX = 8;
-/** Narrower bars show no name, rather than its first character. */
+/** A narrower bar has no room for a name. */
 const NAME_FROM_PX = 64;
 const ZOOM_STEP = 0.5;
-/** Of a reason without a colour. */
+/** For reasons without a colour. */
 const PLAIN = '#5a666e';
 
 export function zoomView(view: Shift, shift: Shift, inwards: boolean): Shift {
@@ -30,7 +30,7 @@ export function moveView(view: Shift, shift: Shift, forwards: boolean): Shift {
   return moved(view, forwards ? step : -step, shift);
 }
 
-/** The shift as a strip: states above, reasons below, the plant's time under both. */
+/** The shift as a strip: states above, reasons below, and the plant's time. */
 export function Strip(props: {
   bars: readonly Bar[];
   reasons: readonly (ReasonBar & { name: string; colour: string | null })[];
@@ -46,12 +46,12 @@ export function Strip(props: {
   const [frame, width] = useWidth();
   const words = strings.value;
   const { time, span } = formats.value;
-  // by its key: zooming takes bars before it out of view
+  // a key, not an index: zooming takes bars out of view
   const [focusedKey, setFocusedKey] = useState(-1);
   const last = useRef({ view, width });
   const pointers = useRef(new Map<number, number>());
   const dragged = useRef(false);
-  // bars glide where a correction moves them; under a finger they follow at once
+  // bars glide when a correction moves them, and follow a finger at once
   const isGliding = last.current.view === view && last.current.width === width;
   last.current = { view, width };
 
@@ -284,7 +284,7 @@ function Unexplained({ x, width }: { x: number; width: number }): JSX.Element {
   );
 }
 
-/** The width of an element in CSS pixels, 0 before it is known. */
+/** The width of an element in CSS pixels, 0 before it is measured. */
 function useWidth(): [RefObject<HTMLDivElement | null>, number] {
   const element = useRef<HTMLDivElement>(null);
   const [width, setWidth] = useState(0);

@@ -1,8 +1,8 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
 
 /**
- * Which of a list's keys to draw: those that are drawn, and `step` more of those that are not with every frame, from
- * the first on. What a screen shows is there at once; a tap does not wait for what is below it.
+ * The keys of a list to draw: those drawn before, and `step` more with every frame, from the first on. The visible part
+ * is drawn at once; a tap does not wait for the rest.
  */
 export function useGrowing(keys: readonly string[], step: number): ReadonlySet<string> {
   const before = useRef<ReadonlySet<string>>(new Set());

@@ -1,4 +1,4 @@
-/** What an operator does: reasons and notes into the outbox, who works here, which sheet is open. */
+/** Actions of operators: give reasons and notes, register, open and close sheets. */
 import { signal } from '@preact/signals';
 import type { Session } from '../../../src/api/index.js';
 import { call, createId } from './api-client.js';
@@ -9,16 +9,16 @@ import { addEntries } from './outbox.js';
 import { nowMs, plantSeconds } from './clock.js';
 import { nameOfReason, session, setSession, showToast, signInNeeded, strings } from './store.js';
 
-/** A stop that a reason is to be given for. */
+/** A stop, or operating time, for which a reason is being given. */
 export interface Target {
   machineId: string;
   machineName: string;
   stop: Stop;
-  /** What of it the reason is for. */
+  /** The parts that the reason is for. */
   left: readonly Period[];
-  /** Seconds of `left` in which the machine ran, as far as is known: more than 0 asks for a second tap. */
+  /** Seconds of `left` in which the machine ran, as far as known; more than 0 requires a second tap. */
   operatingSeconds?: number;
-  /** The reason that is replaced. */
+  /** Name of the reason that is replaced. */
   replaces?: string | undefined;
 }
 
@@ -29,10 +29,10 @@ type Sheet =
   | { kind: 'note'; machineId: string; machineName: string };
 
 export const sheet = signal<Sheet | null>(null);
-/** The stops picked while several are selected, by the key of their row; null: none are being selected. */
+/** Row keys of the stops picked for one reason; null unless stops are being picked. */
 export const selection = signal<ReadonlySet<string> | null>(null);
 
-// what the back button leads to is another view than the one that the sheet was opened from
+// the back button shows another view than the one from which the sheet was opened
 route.subscribe(closeSheet);
 
 export function openSheet(wanted: Sheet): void {
@@ -43,12 +43,12 @@ export function closeSheet(): void {
   sheet.value = null;
 }
 
-/** What waited for an answer closes no sheet that was opened meanwhile. */
+/** Closes a sheet unless another kind was opened during a request. */
 export function closeSheetOf(kind: Sheet['kind']): void {
   if (sheet.peek()?.kind === kind) closeSheet();
 }
 
-/** Which reason is given for which period of a stop. */
+/** A reason for one period of a stop. */
 export interface GivenReason {
   target: Target;
   reasonId: string;
@@ -59,7 +59,7 @@ export async function submitReasons(
   given: readonly GivenReason[],
   overOperating: boolean,
 ): Promise<void> {
-  // of the same moment, so that they are sent in order
+  // of the same moment: {@link compareSending} orders them by period
   const common = { kind: 'reason' as const, overOperating, batchId: createId() };
   const fresh = freshEntry(UNDO_MS);
   await addEntries(
@@ -93,7 +93,7 @@ function freshEntry(undoMs: number) {
   };
 }
 
-/** Who is registered once the station is signed in again, and the end of the shift that this is for. */
+/** The operator to register after the next sign-in, and the end of the shift for which that holds. */
 let toRegister: { operator: string; shiftEnd: number | undefined } | null = null;
 
 signInNeeded.subscribe((needed) => {
@@ -113,7 +113,7 @@ export async function registerOperator(operator: string | null): Promise<boolean
     const words = strings.peek();
     if (answer.kind === 'signIn') {
       toRegister = operator === null ? null : { operator, shiftEnd: shiftEndNow() };
-      // the sign-in lies behind it; a reason or a note that was begun comes first
+      // the sign-in is behind this sheet; a reason or a note that was begun is finished first
       closeSheetOf('operator');
       showToast(words.signIn, true);
       return false;

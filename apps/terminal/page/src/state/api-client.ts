@@ -3,34 +3,36 @@ import type { MachineView } from '../../../src/api/index.js';
 import { nowMs } from './clock.js';
 import { signInNeeded } from './store.js';
 
-/** The terminal's HTTP API as values: what is expected to fail is an answer, not an exception. */
+/** An answer of the terminal's HTTP API; expected failures are values. */
 export type Answer<T> = { ok: true; value: T } | Failure;
 
 export interface Failure {
   ok: false;
-  /** `away`: no answer, or one to try again · `signIn`: see {@link signInNeeded} · `refused`: never with this body */
+  /**
+   * `away`: no answer, or one to retry · `signIn`: see {@link signInNeeded} · `refused`: never accepted with this body
+   */
   kind: 'away' | 'signIn' | 'refused';
   code: string | null;
   message: string | null;
-  /** The body of the answer, where it was an object. */
+  /** The answer's body; empty unless it was an object. */
   body: Record<string, unknown>;
-  /** Floor for the next try, where the server named one. */
+  /** Shortest wait before the next try; 0 unless the server names one. */
   retryAfterMs: number;
 }
 
 const TIMEOUT_MS = 15_000;
 const MIN_BACK_OFF_MS = 1_000;
-/** A proxy asks for an hour while its server is being maintained, however soon that is over. */
+/** Bound of `Retry-After`: during maintenance a proxy may ask for an hour. */
 const MAX_RETRY_AFTER_MS = 60_000;
-/** What they say is not of what was sent. */
+/** Statuses that say nothing about the request's content. */
 const AGAIN_LATER = new Set([403, 408, 425, 429]);
 
-/** When something was last sent that got no answer, epoch milliseconds: the connection may be gone. */
+/** When the last request without an answer was sent, epoch milliseconds: the connection may be lost. */
 export const unansweredAtMs = signal(0);
 
 /**
- * @param field one that every such answer has; null: it has no body. What a proxy or a captive portal says in place of
- * the server is otherwise, and no answer.
+ * @param field a field that every such answer has, which distinguishes it from that of a proxy or captive portal; null:
+ * no body
  * @param body of all methods but GET
  */
 export async function call<T>(
@@ -72,7 +74,7 @@ export async function failureOf(response: Response): Promise<Failure> {
   const text = await response.text().catch(() => '');
   const body = parseObject(text);
   const code = textOf(body['code']);
-  // a proxy that refuses says nothing of what was sent, unless it is too large
+  // a proxy's refusal says nothing about the content, unless it is too large
   const isFinal = status < 500 && !AGAIN_LATER.has(status) && (code !== null || status === 413);
   const isSignIn = status === 401 || response.type === 'opaqueredirect';
   if (isSignIn) signInNeeded.value = code === null ? 'proxy' : 'token';
@@ -88,7 +90,7 @@ export async function failureOf(response: Response): Promise<Failure> {
   };
 }
 
-/** How long to wait after so many tries in vain; less for some than for others, so that not all come at once. */
+/** Wait after a number of failed tries, with jitter, so that pages do not retry together. */
 export function backOffMs(failures: number, maxMs: number): number {
   return Math.min(maxMs, MIN_BACK_OFF_MS * 2 ** failures) * (0.75 + Math.random() / 2);
 }
@@ -106,7 +108,7 @@ function textOf(value: unknown): string | null {
   return typeof value === 'string' ? value : null;
 }
 
-/** A random UUID; `crypto.randomUUID` is not there on plain http, `getRandomValues` is. */
+/** A random UUID; over plain http there is no `crypto.randomUUID`. */
 export function createId(): string {
   const bytes = crypto.getRandomValues(new Uint8Array(16));
   bytes[6] = ((bytes[6] ?? 0) & 0x0f) | 0x40;

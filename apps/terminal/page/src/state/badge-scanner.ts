@@ -2,12 +2,15 @@ import { closeSheetOf, registerOperator } from './actions.js';
 import { BadgeReader, MAX_GAP_MS } from '../model/badge-reader.js';
 import { signInNeeded } from './store.js';
 
-/** What the space bar presses. */
+/** Elements that the space bar presses. */
 const PRESSED_BY_SPACE = 'button, summary, [role=button]';
 /** Elements in which typed characters choose an option. */
 const CHOSEN_BY_LETTERS = 'select';
 
-/** Registers whoever scans a badge, wherever the focus is; what the scanner typed neither presses nor stays. */
+/**
+ * Registers an operator whose badge is scanned, wherever the focus is; the scanner's keys press nothing and leave no
+ * text.
+ */
 export function listenForBadges(): void {
   const reader = new BadgeReader();
   const spaceBar = new HeldSpaceBar();
@@ -15,11 +18,11 @@ export function listenForBadges(): void {
   window.addEventListener(
     'keydown',
     (event) => {
-      // a token may be scanned too, into its own field
+      // a token may be scanned, too, into its own field
       if (event.ctrlKey || event.altKey || event.metaKey || signInNeeded.peek()) return;
       const isOnControl = isOn(event, PRESSED_BY_SPACE);
       if (event.repeat) {
-        // a key that is held down is a person's, and presses once
+        // only a person holds a key down; it presses once
         if (isOnControl && [' ', 'Enter'].includes(event.key)) swallow(event);
         return;
       }
@@ -38,7 +41,7 @@ export function listenForBadges(): void {
     },
     { capture: true },
   );
-  // a button is pressed when the space bar comes up
+  // buttons are pressed on keyup of the space bar
   window.addEventListener(
     'keyup',
     (event) => {
@@ -48,7 +51,7 @@ export function listenForBadges(): void {
   );
 }
 
-/** A space may be the first character of a badge: it presses what has the focus only when nothing has followed it. */
+/** A space may be the first character of a badge: it presses the focused element only if no key follows it. */
 class HeldSpaceBar {
   private timer = 0;
 
@@ -75,10 +78,10 @@ function swallow(event: KeyboardEvent): void {
   event.stopPropagation();
 }
 
-/** The first characters were typed before it was clear that they are a badge. */
+/** Removes the characters that were typed before they were recognised as a badge. */
 function removeTyped(field: Element | null, badge: string): void {
   if (!(field instanceof HTMLInputElement || field instanceof HTMLTextAreaElement)) return;
-  // its value is where it stands
+  // a slider's value is its position
   if (field.type === 'range') return;
   for (let length = badge.length; length > 0; length--) {
     if (!field.value.endsWith(badge.slice(0, length))) continue;

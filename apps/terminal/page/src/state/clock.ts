@@ -1,4 +1,4 @@
-/** The only clock of the page, and the plant's time by it. */
+/** The page's only clock, and the plant's time by it. */
 import { computed, signal } from '@preact/signals';
 import type { Session } from '../../../src/api/index.js';
 
@@ -15,20 +15,20 @@ setInterval(() => {
   tick.value = nowMs();
 }, 1000);
 
-/** `readAtMs`: when the server said so, by the clock of the device as it is set now. */
+/** `readAtMs`: when it was received, by the device's clock as it is set now. */
 export const plantClock = signal<(Session['clock'] & { readAtMs: number }) | null>(null);
 
-/** How much the clock of the device has jumped ahead since: by sleep, or because it was set. */
+/** How far the device's clock has jumped ahead since then: by sleep, or because it was set. */
 let aheadMs = 0;
 
-/** Takes the time that the server has just said. */
+/** Sets the plant's time as just received from the server. */
 export function setPlantClock(clock: Session['clock']): void {
   aheadMs = 0;
   plantClock.value = { ...clock, readAtMs: nowMs() };
   tick.value = nowMs();
 }
 
-/** The plant's time at a real one, epoch seconds; real time as long as no server was heard. */
+/** The plant's time at a real time, epoch seconds; real time before any server was heard. */
 export function plantSeconds(realMs = nowMs()): number {
   const { epochSeconds, speed, readAtMs } = plantClock.value ?? REAL_TIME;
   return Math.floor(epochSeconds + ((realMs - readAtMs) / 1000) * speed);
@@ -39,7 +39,7 @@ export const plantNow = computed(() => plantSeconds(tick.value));
 
 export const plantMinute = computed(() => Math.floor(plantNow.value / 60) * 60);
 
-/** Calls back when the device has slept or its clock was set, and the plant's time may not be known any more. */
+/** Calls back when the device has slept or its clock was set: the plant's time may be wrong. */
 export function onClockJump(jumped: () => void): void {
   const offset = (): number => nowMs() - performance.now();
   let offsetMs = offset();
@@ -48,8 +48,8 @@ export function onClockJump(jumped: () => void): void {
     if (Math.abs(jumpMs) < JUMP_MS) return;
     offsetMs += jumpMs;
     const known = plantClock.peek();
-    // No sleep sets a clock back: the plant's time goes on, also where no server can be asked for it. But it comes right
-    // by itself where the clock had been set ahead before.
+    // Sleep never sets a clock back: only the device's clock was set, and the plant's time continues, also without a
+    // server. The part that undoes an earlier jump ahead needs no correction.
     const backMs = Math.min(0, aheadMs + jumpMs);
     aheadMs = Math.max(0, aheadMs + jumpMs);
     if (backMs < 0 && known) plantClock.value = { ...known, readAtMs: known.readAtMs + backMs };

@@ -1,7 +1,7 @@
 /**
- * The stream of events from the server into the store: connected for as long as the page is open, resumed by
- * Last-Event-ID, applied at most once a frame. EventSource would do, but it shows neither the heartbeat (a dead
- * Wi-Fi goes unnoticed for minutes) nor the status of an answer.
+ * Reads the server's event stream into the store: connected while the page is open, resumed by Last-Event-ID, applied
+ * at most once a frame. EventSource reports neither heartbeats (without which a dead Wi-Fi goes unnoticed for minutes)
+ * nor the status of an answer.
  */
 import { batch, signal } from '@preact/signals';
 import type {
@@ -23,14 +23,14 @@ import * as store from './store.js';
 
 /** The server sends a heartbeat every 10 s. */
 const SILENCE_MS = 15_000;
-/** A stream that ends after it has lasted for so long was cut by a proxy, or its server is being restarted. */
+/** A stream that ends after this time was cut by a proxy, or its server restarts. */
 const LASTED_MS = 10_000;
 const MAX_RETRY_MS = 15_000;
-/** Without HTTP/2 a browser has six connections to a server: tabs that nobody sees must leave some for sending. */
+/** Without HTTP/2 a browser has six connections to a server: hidden tabs must leave some for sending. */
 const HIDDEN_MS = 30_000;
 const REASONS_EVERY_MS = 300_000;
 const ANSWERS_EVERY_MS = 20_000;
-/** Their ids come to 4 kB of a request's address. */
+/** Their ids make 4 kB of URL. */
 const ASKED_AT_ONCE = 100;
 
 type Update =
@@ -43,28 +43,28 @@ type Update =
   | { event: 'session'; data: { session: Session } };
 
 let lastEventId: string | null = null;
-/** Ends the stream for another one, at once. */
+/** Ends the stream; another one begins at once. */
 let reconnect = new AbortController();
-/** Ends a stream on which nothing comes any more. */
+/** Ends a silent stream; the next one begins after a back-off. */
 let lost = new AbortController();
-/** The page has been hidden for a while, and follows nothing before it is seen again. */
+/** The page has been hidden for a while, and holds no stream until it is visible again. */
 let isSetAside = false;
 let heardAtMs = 0;
-/** When the present stream began; Infinity before it has. */
+/** When the present stream began; Infinity before. */
 let openedAtMs = Infinity;
-/** Who was registered when the present stream was asked for, or whom it has named since. */
+/** The registered operator when the present stream was requested, or as its last session named it. */
 let operatorBefore: string | null = null;
-/** Machines of which something has changed, or may have. */
+/** Machines that have changed, or may have. */
 export const touched = signal<{ machineIds: ReadonlySet<string> | 'all' }>({
   machineIds: new Set(),
 });
 
 export function startLiveUpdates(): void {
   store.factoryId.subscribe(beginAnew);
-  // without the plant's time, with which a stream begins
+  // resuming would not send the plant's time, with which a snapshot begins
   onClockJump(beginAnew);
   store.signInNeeded.subscribe((needed) => {
-    // signed out, whose stream would go on; or signed in again: here, or in another tab
+    // after a sign-out the stream would continue; a sign-in may also be another tab's
     if (needed || store.connection.peek().state !== 'live') reconnect.abort();
   });
   window.addEventListener('online', () => reconnect.abort());
@@ -86,7 +86,7 @@ export function startLiveUpdates(): void {
   setInterval(() => void loadReasons(), REASONS_EVERY_MS);
   setInterval(() => {
     void askForAnswers();
-    // nothing can be entered without them
+    // without the lists no reason can be entered
     if (store.reasonLists.peek() === null) void loadReasons();
   }, ANSWERS_EVERY_MS);
   void stayConnected();
@@ -117,7 +117,7 @@ async function stayConnected(): Promise<never> {
     }
     if (nowMs() - openedAtMs > LASTED_MS) {
       failures = 0;
-      // nothing is wrong with it but its age: the next attempt says whether the server is there
+      // only its age ended it: the next attempt shows whether the server answers
       if (!lost.signal.aborted) continue;
     }
     goneOffline();
@@ -134,13 +134,13 @@ function goneOffline(): void {
   store.connection.value = { state: 'offline', since: plantSeconds() };
 }
 
-/** Follows one connection to its end; yields how long the server asks to wait before the next. */
+/** Follows one connection to its end; returns how long the server asks to wait before the next one. */
 async function follow(signal: AbortSignal): Promise<number> {
   const factory = store.factoryId.peek();
   const path =
     factory === null ? '/api/events' : `/api/events?factoryId=${encodeURIComponent(factory)}`;
   const ending = (lost = new AbortController());
-  // AbortSignal.any came in 2024, and tablets are older
+  // AbortSignal.any came in 2024; tablets are older
   signal.addEventListener('abort', () => ending.abort());
   const heard = (): void => {
     heardAtMs = nowMs();
@@ -160,7 +160,7 @@ async function follow(signal: AbortSignal): Promise<number> {
       cache: 'no-store',
       redirect: 'manual',
     });
-    // a proxy may answer with a page of its own
+    // a proxy may answer with its own page
     const isStream = response.headers.get('content-type')?.startsWith('text/event-stream') === true;
     if (!isStream || !response.body) return await notFollowed(response);
     const parse = createEventParser();
@@ -194,14 +194,14 @@ function connected(): void {
   if (wasOffline) sendSoon();
 }
 
-/** As many tiles as are drawn within a frame on a slow tablet. */
+/** As many tiles as a slow tablet draws within a frame. */
 const TILES_A_FRAME = 100;
 const waiting: { id: string | null; update: Update }[] = [];
 let frame = 0;
 
 /**
- * Events of one frame are applied together, but for tiles beyond TILES_A_FRAME, which wait for the next frames: a
- * finger must not wait for 500 of them. A hidden page has no frames, and applies everything at once.
+ * Applies the events of one frame together, except for tiles beyond TILES_A_FRAME, which wait for the next frames: a
+ * tap must not wait for 500 of them. A hidden page has no frames, and applies everything at once.
  */
 function receive(events: readonly StreamEvent[]): void {
   if (events.length === 0) return;
@@ -230,7 +230,7 @@ function applyWaiting(): void {
   if (machineIds.size > 0) touched.value = { machineIds };
 }
 
-/** Takes from `waiting` what one frame has time for; an event that is divided has its id at its last part. */
+/** Removes from `waiting` the events for one frame; an event that is divided keeps its id for its last part. */
 function eventsOfFrame(): typeof waiting {
   const taken: typeof waiting = [];
   let room = TILES_A_FRAME;
@@ -260,7 +260,7 @@ function take(update: Update, machineIds: Set<string>, answers: Entry[]): void {
       store.replaceTiles(update.data.tiles);
       touched.value = { machineIds: 'all' };
       void loadReasons();
-      // what was answered in between is not sent again
+      // entries that were answered meanwhile are not in the snapshot
       void askForAnswers();
       sendSoon();
       return;
@@ -284,7 +284,7 @@ function take(update: Update, machineIds: Set<string>, answers: Entry[]): void {
       const wasUp = store.link.peek()?.state === 'up';
       store.link.value = update.data.kafka;
       store.heardNow();
-      // it also comes every few seconds, to say up to when states are known: no reason to send before the time
+      // a link event every few seconds only updates `knownUntil`: no reason to retry early
       if (!wasUp && update.data.kafka.state === 'up') sendSoon();
       return;
     }
@@ -297,7 +297,10 @@ function take(update: Update, machineIds: Set<string>, answers: Entry[]): void {
   }
 }
 
-/** The server goes by the cookie that the stream was asked for with: who has registered since is known here alone. */
+/**
+ * The server's session has the operator of the cookie with which the stream was requested; one registered since is
+ * known only here.
+ */
 function withOperatorSince(received: Session): Session {
   const known = store.session.peek();
   const before = operatorBefore;
@@ -307,10 +310,10 @@ function withOperatorSince(received: Session): Session {
   return { ...received, operator: known.operator };
 }
 
-/** Of each request for all reasons that is under way: the lists received meanwhile, for the answer may be older. */
+/** For each `GET /api/reasons` in progress, the lists received meanwhile: its answer may be older. */
 const receivedMeanwhile = new Set<ReasonLists[]>();
 
-/** Resolves once names of reasons are known, or have been asked for in vain. */
+/** Resolves once the names of reasons are known, or a request for them has failed. */
 export function reasonsAsked(): Promise<void> {
   return store.reasonLists.peek() === null ? loadReasons() : Promise.resolve();
 }
@@ -323,7 +326,7 @@ async function loadReasons(): Promise<void> {
   if (answer.ok) store.reasonLists.value = received.reduce(withReasons, answer.value);
 }
 
-/** Asks what became of entries of which nothing was heard: after a gap, or of machines of another factory. */
+/** Asks for missing outcomes of entries: after a gap in the stream, or of machines of another factory. */
 async function askForAnswers(): Promise<void> {
   if (store.connection.peek().state !== 'live') return;
   const ids = outgoing

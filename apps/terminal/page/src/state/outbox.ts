@@ -1,12 +1,13 @@
 /**
- * Entries made on this page on their way to the server: kept in IndexedDB from the first moment, sent once their
- * undo time is over, and again for as long as the server is away.
+ * Entries made on this page, on their way to the server: stored in IndexedDB at once, sent after their undo time, and
+ * retried until the server answers.
  *
- * Several tabs share one database. A round of sending holds the Web Lock LOCK, so that one tab at a time sends;
- * where there are no Web Locks (plain http) two tabs may send the same entry, which the server knows by its id.
- * A browser that may store nothing refuses locks as well: its tabs share no entries.
- * Before an entry is sent for the first time it is marked `tried` in a transaction of its own; undo takes away
- * only what is not marked, in a transaction as well: an entry is either taken back or sent, never both.
+ * Tabs share the database. A round of sending holds the Web Lock LOCK, so that one tab at a time sends. Without Web
+ * Locks (plain http) two tabs may send the same entry, which the server recognises by its id. A browser that stores
+ * nothing refuses locks as well: its tabs share no entries.
+ *
+ * Before an entry is sent first, a transaction marks it as `tried`. Undo removes only unmarked entries, also in a
+ * transaction: an entry is either taken back or sent, never both.
  */
 import { computed, signal } from '@preact/signals';
 import type { Entry, MachineView } from '../../../src/api/index.js';
@@ -27,14 +28,14 @@ import { nowMs, plantSeconds, tick } from './clock.js';
 import { connection, session, showToast, signInNeeded, strings, tileOf } from './store.js';
 
 const LOCK = 'machine-terminal-outbox';
-/** A request's body may have 64 kB, and names and texts of the longest have to fit. */
+/** A request's body is limited to 64 kB, and the longest names and texts have to fit. */
 const BATCH = { reason: 50, note: 8 };
 type Kind = Outgoing['kind'];
 const KINDS: readonly Kind[] = ['reason', 'note'];
 const KEEP_AGAIN_MS = 20_000;
 const MAX_BACK_OFF_MS = 30_000;
 
-/** Of each record of a request, in the order of these. */
+/** Result of one record in a request, in the order of the records. */
 interface Result {
   ok: boolean;
   code?: string | null;
@@ -42,27 +43,27 @@ interface Result {
 }
 
 export const outgoing = signal<readonly Outgoing[]>([]);
-/** Ids that are being sent right now by this tab. */
+/** Ids that this tab is sending. */
 export const sending = signal<ReadonlySet<string>>(new Set());
-/** false: the browser gives no database; entries live only as long as the page. */
+/** false: the browser gives no database, and entries live as long as the page. */
 export const isKept = signal(true);
 export const unsentEntries = computed(() => unsent(outgoing.value, tick.value));
 
 const tabs = channelOfTabs();
 let database: IDBDatabase | null = null;
 /**
- * Entries that this page has had since the database takes none, as they were at first, by id: what the database has
- * besides is of other tabs.
+ * Entries of this page since the database fails, by id, as first seen: the database's other entries belong to other
+ * tabs.
  */
 const own = new Map<string, Outgoing>();
-/** Of each kind: one may be taken while the other is not. */
+/** By kind: the server may accept one kind and not the other. */
 const tries = { reason: { failures: 0, nextAtMs: 0 }, note: { failures: 0, nextAtMs: 0 } };
 let isSending = false;
 
 export async function openOutbox(): Promise<void> {
   try {
     database = await openDatabase();
-    // not there on plain http
+    // plain http has no storage manager
     if ('storage' in navigator) void navigator.storage.persist().catch(() => false);
   } catch {
     isKept.value = false;
@@ -74,30 +75,29 @@ export async function openOutbox(): Promise<void> {
   window.addEventListener('online', sendSoon);
 }
 
-/** The way is free again: no need to wait out the back-off. */
+/** Sends without waiting for the back-off, when the server can be reached again. */
 export function sendSoon(): void {
   for (const kind of KINDS) tries[kind].nextAtMs = 0;
   void sendDue();
 }
 
-/** Forgets those that have been answered long since: a page may be open for months. */
+/** Adds entries, and removes those answered long ago: a page may be open for months. */
 export async function addEntries(entries: readonly Outgoing[]): Promise<void> {
   await change((known) => [...known.filter((entry) => !isForgotten(entry, nowMs())), ...entries]);
 }
 
-/** Takes back those of these that were not sent. */
+/** Takes back the unsent ones of these entries. */
 export async function takeBack(ids: readonly string[]): Promise<void> {
   await change((entries) =>
     entries.filter(({ id, status, tried }) => !ids.includes(id) || status !== 'waiting' || tried),
   );
 }
 
-/** Forgets an entry that was refused. */
 export async function discardEntry(id: string): Promise<void> {
   await change((entries) => entries.filter((entry) => entry.id !== id));
 }
 
-/** Sends an entry over time in which the machine ran, after all. */
+/** Sends an entry although the machine ran in its time. */
 export async function confirmOverOperating(id: string): Promise<void> {
   await change((entries) =>
     entries.map((entry) =>
@@ -110,9 +110,9 @@ export async function confirmOverOperating(id: string): Promise<void> {
 }
 
 /**
- * What the server says of entries made here, and of those that end them.
+ * Applies the server's answers to entries made here.
  *
- * @param asked ids of which it was asked, and has said all that it knows
+ * @param asked ids that were asked for; those without an answer are unknown to the server
  */
 export async function takeAnswers(
   answers: readonly Entry[],
@@ -132,7 +132,7 @@ export async function takeAnswers(
   await change((entries) => entries.map(answered));
 }
 
-/** Null in Firefox where it may store nothing. */
+/** Null in Firefox where it stores nothing. */
 function channelOfTabs(): BroadcastChannel | null {
   try {
     return new BroadcastChannel('machine-terminal-outbox');
@@ -174,7 +174,7 @@ async function sendRound(kind: Kind): Promise<void> {
   await sendBatch(kind, batch);
 }
 
-/** Returns whether the server answers. */
+/** Returns whether the server answered. */
 async function sendBatch(kind: Kind, batch: readonly Outgoing[]): Promise<boolean> {
   const answer = await post(batch);
   if (answer.ok) {
@@ -190,18 +190,18 @@ async function sendBatch(kind: Kind, batch: readonly Outgoing[]): Promise<boolea
   const { code, message } = answer;
   const results = answer.body['results'] as Result[] | undefined;
   if (results === undefined && batch.length > 1) {
-    // too large together, or one of them is at fault: halves find it
+    // too large together, or one is invalid: halves find it
     const middle = Math.ceil(batch.length / 2);
     return (await sendBatch(kind, batch.slice(0, middle))) && sendBatch(kind, batch.slice(middle));
   }
-  // none was taken, each for a reason of its own
+  // none was accepted, each with a result of its own
   await takeResults(batch, results ?? [{ ok: false, code, message }]);
   return true;
 }
 
 type Periods = MachineView['periods'];
 
-/** The periods of machines whose state has changed since an open-ended reason was made that is sent now. */
+/** Periods of the machines whose state has changed since a due open-ended reason was made. */
 async function readPeriods(): Promise<ReadonlyMap<string, Periods>> {
   const found = new Map<string, Periods>();
   if (connection.peek().state !== 'live') return found;
@@ -217,7 +217,7 @@ async function readPeriods(): Promise<ReadonlyMap<string, Periods>> {
   return found;
 }
 
-/** Marks what is due as tried, in its final form. */
+/** Marks due entries as tried, in their final form. */
 async function claim(kind: Kind, periods: ReadonlyMap<string, Periods>): Promise<Outgoing[]> {
   let claimed: Outgoing[] = [];
   await change((entries) => {
@@ -249,10 +249,10 @@ async function takeResults(batch: readonly Outgoing[], results: readonly Result[
   await change((entries) =>
     entries.map((entry) => {
       const result = byId.get(entry.id);
-      // the answer of the bridge may have overtaken that of the server
+      // the bridge's outcome may have overtaken the server's answer
       if (!result || entry.status !== 'waiting') return entry;
       if (result.ok) {
-        // nobody answers a note: with Kafka it has arrived
+        // notes have no outcome: stored by Kafka, they have arrived
         return { ...entry, status: entry.kind === 'note' ? 'applied' : 'sent', settledAtMs: now };
       }
       const status = result.code === 'over-operating' ? 'unconfirmed' : 'refused';
@@ -264,21 +264,21 @@ async function takeResults(batch: readonly Outgoing[], results: readonly Result[
   );
 }
 
-/** The entries as they are to be, of those that are not to change the same objects. */
+/** Returns the new list; entries that do not change keep their identity. */
 type Change = (entries: readonly Outgoing[]) => readonly Outgoing[];
 
-/** Reads all entries and writes what becomes of them, in one transaction; the page shows it afterwards. */
+/** Reads all entries and writes the changed ones in one transaction; then the page shows them. */
 async function change(decide: Change): Promise<void> {
   const used = database;
   const written = used && (await changeKept(used, decide).catch(() => null));
   if (used && used === database && !written) {
-    // the disk is full, or the browser has thrown the database away: for now the page itself keeps them
+    // the disk is full, or the browser has deleted the database: for now the page itself holds the entries
     used.close();
     database = null;
     isKept.value = false;
     noteOwn();
   }
-  // it may have failed others meanwhile, whose entries it does not have
+  // another call may have given up the database meanwhile, which then lacks that call's entries
   show(written && used === database ? written : decide(outgoing.peek()));
   if (!database) noteOwn();
   tabs?.postMessage('changed');
@@ -288,7 +288,7 @@ function noteOwn(): void {
   for (const entry of outgoing.peek()) if (!own.has(entry.id)) own.set(entry.id, entry);
 }
 
-/** Writes what the page itself keeps, once there is a database that takes it. */
+/** Writes the page's own entries to a database that can be written again. */
 async function keepAgain(): Promise<void> {
   if (database) return;
   const opened = await openDatabase().catch(() => null);
@@ -298,12 +298,12 @@ async function keepAgain(): Promise<void> {
     const byId = new Map(kept.map((entry) => [entry.id, entry]));
     return [
       ...kept.filter(({ id }) => !own.has(id)),
-      // another tab may have changed what has not changed here
+      // another tab may have changed entries that did not change here
       ...mine.map((entry) => (own.get(entry.id) === entry ? (byId.get(entry.id) ?? entry) : entry)),
     ];
   };
   const written = await changeKept(opened, ofAll).catch(() => null);
-  // meanwhile something may have changed here: then the next time
+  // if entries changed meanwhile, the next run tries again
   if (!written || outgoing.peek() !== mine) {
     opened.close();
     return;

@@ -3,7 +3,7 @@ import { signal } from '@preact/signals';
 export type Route =
   { view: 'wall' | 'stops' | 'hand-over' } | { view: 'machine'; machineId: string };
 
-/** A wall screen starts with the wall, a tablet with what is to be done. */
+/** Wall screens start with the wall, tablets with the stops. */
 const WALL_WIDTH_PX = 1600;
 
 export const route = signal<Route>(readRoute());
@@ -21,7 +21,7 @@ function readRoute(): Route {
   return { view: window.innerWidth >= WALL_WIDTH_PX ? 'wall' : 'stops' };
 }
 
-/** A link that was typed or made elsewhere may have an id as it is. */
+/** The text itself if it is not URI-encoded, as in a link typed by hand. */
 function decoded(text: string): string {
   try {
     return decodeURIComponent(text);

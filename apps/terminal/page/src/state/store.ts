@@ -1,6 +1,6 @@
 /**
- * What the page knows: the session, a signal for each machine's tile, the link to Kafka, the language. Filled by
- * live-updates.ts, read by the views.
+ * The page's data: session, a signal for each machine's tile, link to Kafka, language. live-updates.ts fills it, the
+ * views read it.
  */
 import { batch, computed, effect, type Signal, signal } from '@preact/signals';
 import type { Link, ReasonLists, Session, Tile } from '../../../src/api/index.js';
@@ -13,7 +13,7 @@ import { plantClock, plantMinute, plantSeconds, setPlantClock } from './clock.js
 
 const PREFIX = 'terminal.';
 const keptIn = (storage: () => Storage) => {
-  /** What there is no storage for, or no room. */
+  /** Values for which there is no storage, or no space. */
   const unkept = new Map<string, string>();
   return {
     get: (key: string): string | null => {
@@ -29,13 +29,13 @@ const keptIn = (storage: () => Storage) => {
         storage().setItem(PREFIX + key, value);
         unkept.delete(key);
       } catch {
-        // a browser without storage starts with the defaults every time
+        // without storage the page starts with the defaults every time
       }
     },
   };
 };
 const kept = keptIn(() => localStorage);
-/** Of this window alone: each of several walls has a factory of its own. */
+/** For this window only: each of several walls has its own factory. */
 export const keptHere = keptIn(() => sessionStorage);
 
 export const language = signal<Language>(languageOf(kept.get('language'), navigator.languages));
@@ -50,9 +50,9 @@ export function setLanguage(chosen: Language): void {
   language.value = chosen;
 }
 
-/** The last session is kept for its time zone and clock, so that the page can speak while the server is away. */
+/** The last session; its time zone is stored for when the server is unreachable. */
 export const session = signal(parsed(kept.get('session')) as Session | null);
-/** By a token here, or at a proxy before the server, which answers by itself or leads to a page of its own. */
+/** `token`: the server asks for a token; `proxy`: a proxy before it asks for a sign-in of its own. */
 export const signInNeeded = signal<false | 'token' | 'proxy'>(false);
 plantClock.value = parsed(kept.get('plantClock')) as typeof plantClock.value;
 effect(() => kept.set('plantClock', JSON.stringify(plantClock.value)));
@@ -67,7 +67,7 @@ function parsed(text: string | null): unknown {
 
 export const SESSION_KEY = `${PREFIX}session`;
 
-/** What another tab of this browser was told: who has registered there works here as well. */
+/** Takes over the session that another tab has stored, such as an operator registered there. */
 export function adoptSession(text: string | null): void {
   session.value = (parsed(text) as Session | null) ?? session.peek();
 }
@@ -88,7 +88,7 @@ export const formats = computed(() =>
 );
 
 export const link = signal<Link | null>(null);
-/** `since`: plant time at which the connection to the server was lost or first sought. */
+/** `since`: plant time at which the connection was lost, or first attempted. */
 export const connection = signal<{ state: 'connecting' | 'live' | 'offline'; since: number }>({
   state: 'connecting',
   since: plantSeconds(),
@@ -110,16 +110,16 @@ export function setFactory(chosen: string | null): void {
   factoryId.value = chosen;
 }
 if (factoryId.value === '') factoryId.value = null;
-// also where nobody has chosen here: another window may choose before this one is loaded again
+// also the default: another window may choose before this one is reloaded
 keptHere.set('factoryId', factoryId.peek() ?? '');
 
-/** "Known up to": a machine whose state has not changed is known as far as the plant is. */
+/** "Known up to" of a tile: an observed state is known up to the plant's latest update. */
 export function knownUntilOf({ observation, knownUntil }: Tile): number | null {
   const plant = link.value?.knownUntil ?? null;
   return observation !== 'ok' || plant === null ? knownUntil : Math.max(knownUntil ?? 0, plant);
 }
 
-/** Older than that, what is known up to then is marked as old; on an accelerated clock the way here counts too. */
+/** Age at which "known up to" is marked as old; an accelerated clock adds the time of transport. */
 const OLD_AFTER_SECONDS = 300;
 const TRANSPORT_REAL_SECONDS = 5;
 
@@ -128,13 +128,13 @@ export function isOld(knownUntil: number): boolean {
   return plantMinute.value - knownUntil > OLD_AFTER_SECONDS + TRANSPORT_REAL_SECONDS * speed;
 }
 
-/** Tiles as the server has them, and what their machines are called here. */
+/** Tiles as received; `names` has the names of those that are displayed with another one. */
 const received = new Map<string, Tile>();
 let names: ReadonlyMap<string, string> = new Map();
 const tileSignals = new Map<string, Signal<Tile>>();
 /** In the order of the wall. */
 export const machineIds = signal<readonly string[]>([]);
-/** All of them as they are now, in that order, for what is derived from more than one. */
+/** All tiles, in that order. */
 export const tiles = signal<readonly Tile[]>([]);
 
 export function tileOf(machineId: string): Signal<Tile> | undefined {
@@ -164,7 +164,7 @@ export function changeTiles(changed: readonly Tile[], gone: readonly string[]): 
     if (placesChange)
       names = distinctNames([...received.values()], session.peek()?.factories ?? []);
     for (const tile of changed) showTile(tile);
-    // the name of a machine may have become, or ceased to be, that of another one as well
+    // a name may have become ambiguous, or unique, by another machine's change
     for (const tile of placesChange ? received.values() : []) {
       if (tileOf(tile.machineId)?.peek().displayName !== nameOf(tile)) showTile(tile);
     }
@@ -189,7 +189,7 @@ function showTile(tile: Tile): void {
 
 export const reasonLists = signal<ReasonLists | null>(null);
 
-/** Empty where the service has named none. */
+/** Empty if the service has named none. */
 function listedReasons(machineId: string): ReasonLists['lists'][number] {
   const { lists, machines }: ReasonLists = reasonLists.value ?? { lists: [], machines: {} };
   return lists[machines[machineId]?.list ?? -1] ?? [];
@@ -202,7 +202,7 @@ export function isListed(machineId: string): boolean {
 export function reasonsOf(machineId: string): { code: string; name: string }[] | null {
   if (!reasonLists.value) return null;
   if (isListed(machineId)) return listedReasons(machineId);
-  // where the bridge may not read the lists, the file of groups knows what can be said
+  // where the bridge may not read the lists, TERMINAL_REASONS_FILE has the known codes
   return Object.keys(session.value?.reasonLooks ?? {}).map((code) => ({ code, name: code }));
 }
 
@@ -210,7 +210,7 @@ export function nameOfReason(machineId: string, code: string): string {
   return reasonName(code, session.value, reasonsOf(machineId) ?? [], language.value);
 }
 
-/** A short message at the foot of the page; `alert` where something needs to be done. */
+/** A short message at the foot of the page; `alert` where something has to be done. */
 export const toast = signal<{ text: string; alert: boolean } | null>(null);
 let toastTimer = 0;
 

@@ -22,7 +22,7 @@ import { Button, FactoryChoice, ShiftChoice } from '../parts/controls.js';
 
 const REFRESH_MS = 10_000;
 
-/** Unexplained minutes by machine, on the screen and on paper. */
+/** Unexplained minutes by machine, on screen and on paper. */
 export function HandOver(): JSX.Element {
   const words = strings.value;
   const [shift, setShift] = useState<0 | 1>(0);
@@ -162,16 +162,16 @@ function HandOverTable({ data }: { data: HandOverData }): JSX.Element {
   );
 }
 
-/** Figures of the shift and the factory that are chosen, and when they were received, in the plant's time. */
+/** The figures for the chosen shift and factory, and when they were received, in the plant's time. */
 interface LoadedHandOver {
   query: string;
   at: number;
-  /** Until when states were known then. */
+  /** Up to when states were known then. */
   knownUntil: number | null;
   data: HandOverData;
 }
 
-/** None while those of the choice have not come: others would be taken for them. */
+/** Null until the figures for the present choice have arrived: earlier ones would be taken for them. */
 function useHandOver(shift: 0 | 1): LoadedHandOver | null {
   const [loaded, setLoaded] = useState<LoadedHandOver | null>(null);
   const factory = factoryId.value;
@@ -185,7 +185,7 @@ function useHandOver(shift: 0 | 1): LoadedHandOver | null {
     let isGone = false;
     const load = async (): Promise<void> => {
       const asked = call<HandOverData>('GET', `/api/hand-over?${query}`, 'machines');
-      // names that came after the figures would move the rows
+      // reason names that arrive after the figures would move the rows
       const [answer] = await Promise.all([asked, reasonsAsked()]);
       if (!answer.ok || isGone) return;
       const knownUntil = link.peek()?.knownUntil ?? null;

@@ -32,7 +32,7 @@ import {
 } from '../state/store.js';
 import { Button, KnownUntil, ShiftChoice } from '../parts/controls.js';
 
-/** At most one question a second, however often the machine changes. */
+/** At most one request a second, however often the machine changes. */
 const REFRESH_MS = 1000;
 const ASK_AGAIN_MS = 10_000;
 
@@ -49,7 +49,7 @@ export function Machine({ machineId }: { machineId: string }): JSX.Element {
   const look = lookOf(tile);
   const mine = outgoing.value.filter((entry) => entry.machineId === machineId);
   const name = tile.displayName;
-  // drawn before the answer and the stops, one card would push the others away; offline what is known has to do
+  // drawn before the answer and the stops, one card would push the others away; offline the known ones are drawn
   const isComing = (view === null || link.value === null) && connection.value.state !== 'offline';
   return (
     <section class="machine column" aria-label={name}>
@@ -116,7 +116,7 @@ export function Machine({ machineId }: { machineId: string }): JSX.Element {
   );
 }
 
-/** Undefined before the answer has come, null where there is no such machine. */
+/** Undefined before the answer, null if there is no such machine. */
 function useMachineView(machineId: string): MachineView | null | undefined {
   const [view, setView] = useState<MachineView | null>();
   useEffect(() => {
@@ -142,7 +142,7 @@ function useMachineView(machineId: string): MachineView | null | undefined {
     const stop = touched.subscribe(({ machineIds }) => {
       if (machineIds === 'all' || machineIds.has(machineId)) refresh();
     });
-    // no event tells of a machine that is gone, or of another factory than the one that is chosen
+    // no event reports on a machine that is gone, or belongs to another factory than the chosen one
     const asking = setInterval(() => {
       if (hasFailed || tileOf(machineId) === undefined) refresh();
     }, ASK_AGAIN_MS);
@@ -173,7 +173,7 @@ function Course(props: {
   const before = useRef<{ of: number; bars: readonly Bar[] }>({ of: 0, bars: [] });
   const periods = view?.periods ?? [];
   const earlier = before.current.of === shift.startTime ? before.current.bars : [];
-  // time of which nothing is known would be drawn before the answer has come
+  // before the answer the whole shift would be drawn as unknown
   const bars = view === null ? [] : barsOf(periods, shift, now, earlier);
   before.current = { of: shift.startTime, bars };
   const reasons = reasonBars(view, mine, shift, now, session.value?.shifts ?? []);
@@ -194,7 +194,7 @@ function Course(props: {
       machineId,
       machineName,
       stop: { ...period, state: bar.state },
-      // a stop of which a part is explained: the rest of it; one that is explained whole: all of it anew
+      // a stop with a reason for a part of it: the rest; one that is explained completely: all of it, to be replaced
       left: leftOf(period, open),
       operatingSeconds: bar.state === 'OPERATING' ? operatingSeconds(periods, period, now) : 0,
       replaces:
@@ -388,7 +388,7 @@ function SentReason(props: {
   );
 }
 
-/** The interface's states are by the minute: up to one of them is not worth a second tap, here and on the server. */
+/** States have a resolution of a minute: as on the server, up to one needs no second tap. */
 function overMinute(seconds: number): number {
   return seconds > 60 ? seconds : 0;
 }

@@ -35,7 +35,7 @@ interface Split {
   chosen: [string | null, string | null];
 }
 
-/** One tap sends; two where the machine ran in that time. */
+/** One tap gives a reason; two are needed for time in which the machine ran. */
 export function ReasonSheet({ targets }: { targets: readonly Target[] }): JSX.Element {
   const words = strings.value;
   const [search, setSearch] = useState('');
@@ -45,7 +45,7 @@ export function ReasonSheet({ targets }: { targets: readonly Target[] }): JSX.El
   const only = targets.length === 1 ? targets[0] : undefined;
   const period = only?.left.length === 1 ? withEndByNow(only, only.left[0]) : undefined;
   const now = plantNow.value;
-  // the stop may have ended before the minute at which it was split
+  // the stop may have ended before the minute at which it is split
   const split =
     splitBegun && period && canSplit(period, now)
       ? { ...splitBegun, at: snapSplit(splitBegun.at, period, now) }
@@ -54,7 +54,7 @@ export function ReasonSheet({ targets }: { targets: readonly Target[] }): JSX.El
   const isOpenEnded = targets.some(({ left }) => left.some(({ endTime }) => endTime === null));
 
   const give = async (given: readonly GivenReason[]): Promise<void> => {
-    // a double tap comes while the entries of the first are written, before the sheet is closed
+    // the second tap of a double tap comes while the entries are written, before the sheet is closed
     if (isGiven.current) return;
     isGiven.current = true;
     await submitReasons(given, operatingSeconds > 0);
@@ -144,7 +144,7 @@ export function ReasonSheet({ targets }: { targets: readonly Target[] }): JSX.El
   );
 }
 
-/** Asks for what was tapped: a stop that is over, one that goes on, time in which the machine ran, or several. */
+/** The question for the target: a stop that is over, one that continues, time in which the machine ran, or several. */
 function titleOf(targets: readonly Target[]): string {
   const words = strings.value;
   const [only] = targets;
@@ -158,7 +158,7 @@ function nameOr(target: Target, code: string | null): string | null {
   return code === null ? null : nameOfReason(target.machineId, code);
 }
 
-/** The end of a stop that has ended while its sheet was open. */
+/** The period, with its end if its stop has ended while the sheet was open. */
 function withEndByNow<P extends Period | undefined>({ machineId }: Target, period: P): P {
   if (period?.endTime !== null) return period;
   const stop = tileOf(machineId)?.value.openStops.find(
@@ -212,8 +212,8 @@ function Choices(props: {
   const machines = [...new Set(targets.map(({ machineId }) => machineId))];
   const isLoaded = reasonLists.value !== null;
   const present = commonReasons(machines.map((machineId) => reasonsOf(machineId) ?? []));
-  // once shown they keep their places, though the service changes them, or one that was just sent what is used most:
-  // a reason that is gone is refused, which is better than another one under the finger
+  // reasons keep their places once shown, even if the service changes the list or the favourites change: a removed
+  // reason is refused, which is better than another one under the finger
   const reasons = useFirst(present, machines.every(isListed));
   const favourites = useFirst(favouritesOf(machines), isLoaded);
   const looks = session.value ?? { reasonLooks: {}, groups: [] };
@@ -304,7 +304,7 @@ function ReasonButton(props: {
       type="button"
       data-code={choice.code}
       onClick={(event) => {
-        // it must not confirm what the first tap has asked for, nor be for the other part
+        // it must not confirm the first tap, nor choose for the other part
         if (isSecondTap(event)) return;
         onChoose(choice.code);
       }}

@@ -18,7 +18,7 @@ import {
 } from '../state/store.js';
 import { Button, isSecondTap, Segments } from '../parts/controls.js';
 
-/** A form of one field; `onText` gets what was entered, which is not empty. */
+/** A form with one field; `onText` receives its text unless empty. */
 function Form(props: {
   submit: string;
   onText: (text: string) => void;
@@ -80,14 +80,14 @@ export function NoteSheet(props: { machineId: string; machineName: string }): JS
   const { machineId, machineName } = props;
   const words = strings.value;
   const isSaved = useRef(false);
-  // of a note that was begun: a tap beside the sheet closes it, and a tablet may have to be started anew
+  // the draft survives a tap beside the sheet, which closes it, and a restart of the page
   const draft = `note.${machineId}`;
   return (
     <Sheet name="note" title={`${words.addNote}: ${machineName}`}>
       <Form
         submit={words.save}
         onText={(text) => {
-          // a double tap comes while the note of the first is written, before the sheet is closed
+          // the second tap of a double tap comes while the note is written, before the sheet is closed
           if (isSaved.current) return;
           isSaved.current = true;
           keptHere.set(draft, '');
@@ -143,7 +143,7 @@ export function SettingsSheet(): JSX.Element {
             </p>
             <Button
               onClick={(event) => {
-                // who works at night has no token to sign it in again
+                // operators at night have no token to sign in again
                 if (!isAsked || isSecondTap(event)) {
                   setIsAsked(true);
                   return;
@@ -163,11 +163,11 @@ export function SettingsSheet(): JSX.Element {
 
 async function signOut(): Promise<void> {
   if (!(await call('DELETE', '/api/session', null)).ok) {
-    // its cookie is still there
+    // the cookie is still there
     showToast(strings.peek().signInFailed, true);
     return;
   }
-  // where no token is needed there is nothing to sign out of
+  // where no token is needed the station stays signed in
   const answer = await call<Session>('GET', '/api/session', 'station');
   if (answer.ok) setSession(answer.value);
   else signInNeeded.value ||= 'token';
@@ -179,7 +179,7 @@ function signInProblem({ kind, code, message, retryAfterMs }: Failure): string {
   return kind === 'signIn' ? words.tokenWrong : (message ?? words.signInFailed);
 }
 
-/** Instead of a view, where the server, or a proxy before it, wants to know which station this is. */
+/** Replaces the view while the server, or a proxy before it, asks for a sign-in. */
 export function SignIn(): JSX.Element {
   const words = strings.value;
   const [problem, setProblem] = useState<string | null>(null);

@@ -17,11 +17,11 @@ import { plantMinute, plantNow, tick } from '../state/clock.js';
 import { factoryId, formats, link, session, strings, tiles } from '../state/store.js';
 import { Button, FactoryChoice, NoMachines, Segments } from '../parts/controls.js';
 
-/** More than anyone explains in a shift; the rest is counted. */
+/** More than anyone explains in a shift; the others are only counted. */
 const MAX_ROWS = 150;
-/** So many are drawn at once, the others with the next frames. */
+/** Rows drawn in the first frame, and added with each of the next. */
 const ROWS_A_FRAME = 30;
-/** Rows keep their places for so long after a touch. */
+/** Rows keep their places for this time after a touch. */
 const HOLD_MS = 4_000;
 
 const order = signal<RowOrder>('newest');
@@ -148,13 +148,13 @@ function NothingToExplain(): JSX.Element {
   );
 }
 
-/** The rows as shown: held still while someone is about to tap, in order again soon after. */
+/** The rows as shown: held still while someone is about to tap, sorted again soon after. */
 function useHeldRows(): { list: StopRow[]; more: number; release: () => void; holdProps: object } {
   const wanted = sorted.value;
   const choice = `${order.value} ${String(factoryId.value)}`;
   const shown = useRef({ choice, rows: wanted });
   const [, draw] = useState(0);
-  /** 0: nobody has touched the list lately */
+  /** 0: the list was not touched recently */
   const touched = useRef(0);
   const letGo = (): void => {
     clearTimeout(touched.current);
@@ -165,7 +165,7 @@ function useHeldRows(): { list: StopRow[]; more: number; release: () => void; ho
     clearTimeout(touched.current);
     touched.current = setTimeout(letGo, HOLD_MS);
   };
-  // another order, or factory, was asked for
+  // another order or factory was chosen
   const hasPlaces = shown.current.choice === choice && shown.current.rows.length > 0;
   const isPicking = touched.current !== 0 || sheet.value !== null || selection.value !== null;
   const isHeld = hasPlaces && isPicking;

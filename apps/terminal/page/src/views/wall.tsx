@@ -27,20 +27,20 @@ import { Button, FactoryChoice, KnownUntil, NoMachines, Search } from '../parts/
 const LOOKS: readonly Look[] = ['OPERATING', 'IDLE', 'OFF', 'NO_DATA'];
 /** More tiles than anyone can look at; beyond it the page asks for a filter. */
 const MAX_TILES = 1000;
-/** So many are drawn at once; the others, which are below the screen, with the next frames. */
+/** Tiles drawn in the first frame, and added with each of the next, below the screen. */
 const TILES_A_FRAME = 60;
-/** Fewer tiles are no larger: their letters are read from across the hall. */
+/** Fewest tiles in a row: larger ones are not needed to be read from across the hall. */
 const FEWEST_ACROSS = 3.5;
-/** What two lines hold, of the widest fonts that browsers have; a longer name is written smaller. */
+/** Characters that fit in two lines of the widest browser fonts; longer names are written smaller. */
 const NAME_CHARACTERS = { usual: 28, long: 38 };
-/** What has room in a line of the narrowest tile, less where it says that there are more. */
+/** Characters that fit in a line of the narrowest tile, beside the count of further orders. */
 const ORDER_CHARACTERS = 24;
 
 const filter = signal<TileFilter>(ALL_TILES);
 
 let shownBefore: readonly string[] = [];
 
-/** The same array as long as it holds the same machines: a change of their states draws no wall anew. */
+/** Stays the same array while it holds the same machines, so that a state change does not redraw the wall. */
 const shown = computed(() => {
   const wanted = { ...filter.value, factoryId: factoryId.value };
   const ids = tiles.value.filter((tile) => matches(tile, wanted)).map(({ machineId }) => machineId);
@@ -87,7 +87,7 @@ export function Wall(): JSX.Element {
   );
 }
 
-/** So many are beside each other where all are to be on the screen; in steps, so that few more do not resize all. */
+/** Tiles in a row, so that all fit on the screen; in steps, so that a few more machines do not resize all. */
 function tilesAcross(count: number): number {
   return Math.max(FEWEST_ACROSS, Math.ceil(2 * Math.sqrt(count)) / 2);
 }
@@ -187,7 +187,7 @@ function Orders({ orders }: { orders: readonly string[] | null }): JSX.Element {
   );
 }
 
-/** The reason in force, beside the orders: the wall answers both why a machine stands and what waits for it. */
+/** The reason that applies, beside the orders: the wall shows why a machine stands and what waits for it. */
 function GoingOn({
   machineId,
   reason: { reasonId, startTime },
@@ -205,7 +205,7 @@ function GoingOn({
   );
 }
 
-/** Each on its own, so that a minute that passes redraws a text and not five hundred tiles. */
+/** A component of its own, so that a passing minute redraws a text and not 500 tiles. */
 function Since({ startTime }: { startTime: number }): JSX.Element {
   const { timeOn, span } = formats.value;
   const now = plantMinute.value;

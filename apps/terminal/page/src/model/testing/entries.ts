@@ -11,7 +11,7 @@ export const REASON: OutgoingReason = {
   ...{ code: null, detail: null, settledAtMs: null },
 };
 
-/** The same as the server has it. */
+/** The same entry at the server. */
 export const ENTRY: Entry = {
   ...{ entryId: 'e-1', machineId: 'M-1', reasonId: '13', startTime: 600, endTime: null },
   ...{ station: 'S', operator: null, sentAt: 700, appliedAt: null, status: 'sent', moved: false },
