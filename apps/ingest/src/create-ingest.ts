@@ -13,10 +13,10 @@ import { IngestModule } from './ingest.module.js';
 import { RequestWriter } from './kafka/request-writer.js';
 
 export interface Ingest extends Pick<IngestSettings, 'unsupported'> {
-  /** Where its HTTP listens; known once {@link start} has resolved. */
+  /** Address of the HTTP server, once it listens. */
   url: () => Promise<string>;
   /**
-   * Listens at once, so that senders are answered 503 while Kafka is away, then reads what was written before.
+   * Listens first, so that senders get a 503 while Kafka is unreachable, then reads what was written before.
    *
    * @throws MissingTopicsError when topics are missing and may not be created
    */
@@ -26,11 +26,11 @@ export interface Ingest extends Pick<IngestSettings, 'unsupported'> {
 
 const MAX_CONNECTIONS = 2_000;
 const CLOSE_IDLE_EVERY_MS = 100;
-/** Into a stop, which takes ten seconds at most. */
+/** Time into a stop; the whole stop takes at most ten seconds. */
 const CUT_AFTER_MS = 8_000;
 const logger = new Logger('Ingest');
 
-/** Puts the program together from its settings; nothing runs before {@link Ingest.start}. */
+/** Creates the program from its settings; nothing runs before {@link Ingest.start}. */
 export async function createIngest(settings: IngestSettings): Promise<Ingest> {
   const tls = settings.tls?.value;
   const app = await createHttpApp(IngestModule.with(settings), {
@@ -46,7 +46,7 @@ export async function createIngest(settings: IngestSettings): Promise<Ingest> {
   const instance = app.getHttpAdapter().getInstance();
   const { server } = instance;
   addAdmission(app);
-  // A sender that used its connection again would not know what became of its request.
+  // a sender that reused its connection could lose an answer
   let isClosing = false;
   instance.addHook('onSend', (_, reply, payload, done) => {
     if (isClosing) void reply.header('connection', 'close');
@@ -66,9 +66,9 @@ export async function createIngest(settings: IngestSettings): Promise<Ingest> {
     },
     close: async () => {
       isClosing = true;
-      // A connection that is kept alive becomes idle once its last request is answered.
+      // a kept-alive connection becomes idle once its last request is answered
       const stopClosing = everyRealMs(CLOSE_IDLE_EVERY_MS, () => server.closeIdleConnections());
-      // Nothing else ends one amid a body any more; before the whole stop is cut short, and Kafka is not left.
+      // ends connections amid a body, before the whole stop is cut short and Kafka is not left
       const cancelCut = afterRealMs(CUT_AFTER_MS, () => server.closeAllConnections());
       await app.close();
       stopClosing();

@@ -28,7 +28,7 @@ describe('the senders of a file', () => {
     const logged = jest.spyOn(Logger.prototype, 'error').mockReturnValue();
     const access = accessBy(file);
     renameSync(mounted, join(temporaryFolder(), 'elsewhere'));
-    // where a folder was: ENOTDIR, as EACCES or ESTALE of a mount no plain absence
+    // a file in place of the folder: ENOTDIR, like EACCES or ESTALE of a mount, is not plain absence
     writeFileSync(mounted, '');
     jest.advanceTimersByTime(3000);
     expect(logged).toHaveBeenCalledTimes(1);
@@ -53,7 +53,7 @@ describe('the senders of a file', () => {
     };
     write({ erp, mes: { tokenFile, paths: ['/orders'] } });
     jest.advanceTimersByTime(3000);
-    // it comes later, and is replaced
+    // written later, then replaced
     for (const token of ['the-token-of-the-mes', 'the-next-token-of-the-mes']) {
       writeFileSync(tokenFile, token);
       jest.advanceTimersByTime(3000);
@@ -73,7 +73,7 @@ describe('the senders of a file', () => {
     const [timestamp, body] = [String(Math.floor(Date.now() / 1000)), '{}'];
     const signed = createHmac('sha256', shop.hmacSecret).update(`größe-1.${timestamp}.${body}`);
     const headers = {
-      // as Node reads it
+      // as Node decodes it
       'webhook-id': id,
       'webhook-timestamp': timestamp,
       'webhook-signature': `v1,${signed.digest('base64')}`,

@@ -17,11 +17,11 @@ import { MAX_BODY_BYTES } from '#libs/contracts';
 import { ApiError, RateLimit } from '#libs/http-api';
 import { INGEST_SETTINGS } from '../platform/tokens.js';
 
-/** Whose request it is. */
+/** The sender of a request. */
 export interface Admission {
   sender: IngestSender;
   needsSignature: boolean;
-  /** False until its signature, where it needs one, is verified. */
+  /** False until a required signature is verified. */
   isKnown: boolean;
 }
 
@@ -29,10 +29,10 @@ const LOOK_EVERY_MS = 1000;
 const BEARER = /^bearer +(?<token>.+)$/i;
 const LOOPBACK_HOST = /^(127\.\d+\.\d+\.\d+|\[::1\]|localhost)(:\d+)?$/i;
 const SIGNATURE_AGE_SECONDS = 300;
-/** Refusals that an address is given at once, and then so many a second; beyond it 429. */
+/** Refusals for an address: a burst, and then a rate; beyond it 429. */
 const REFUSALS = { burst: 20, perSecond: 0.5 };
 
-/** Whoever reaches the loopback interface, where no senders are named. */
+/** The sender of all requests to the loopback interface if no senders are configured. */
 const LOCAL: IngestSender = {
   name: 'local',
   paths: new Set(SENDER_PATHS),
@@ -43,12 +43,12 @@ const LOCAL: IngestSender = {
 };
 
 /**
- * Identifies senders by a token, a client certificate, or the signature of Standard Webhooks: the HMAC-SHA256 of
+ * Identifies senders by a token, a client certificate, or a signature of Standard Webhooks: the HMAC-SHA256 of
  * `<webhook-id>.<webhook-timestamp>.<body>`. Secrets are compared in constant time.
  */
 @Injectable()
 export class SenderAccess implements OnApplicationShutdown {
-  /** Requests of nobody known, since the start. */
+  /** Requests of unknown senders since the start. */
   refused = 0;
   private readonly logger = new Logger('Access');
   private readonly refusals = new RateLimit(REFUSALS.burst, REFUSALS.perSecond);
@@ -77,17 +77,17 @@ export class SenderAccess implements OnApplicationShutdown {
     });
   }
 
-  /** Called with each certificate that takes the place of the last one. */
+  /** Called with each certificate that replaces the last one. */
   onCertificate: (tls: IngestTls) => void = () => undefined;
 
-  /** Called with the senders that take the place of the last ones. */
+  /** Called with the senders that replace the last ones. */
   onSenders: (senders: readonly IngestSender[]) => void = () => undefined;
 
   onApplicationShutdown(): void {
     this.stopLooking();
   }
 
-  /** Before the body is read. @throws ApiError 401 */
+  /** Identifies the sender, before the body is read. @throws ApiError 401 */
   identify(request: FastifyRequest): Admission {
     const { senders } = this;
     if (senders === undefined) {
@@ -108,7 +108,7 @@ export class SenderAccess implements OnApplicationShutdown {
     throw this.refusal(request, 'send a token, a client certificate or a signature');
   }
 
-  /** Before the body is read, too. @throws ApiError 401, 403, 413 or 429 */
+  /** Checks path, size and rate, before the body is read. @throws ApiError 401, 403, 413 or 429 */
   admit({ sender, needsSignature }: Admission, request: FastifyRequest, path: SenderPath): void {
     if (!sender.paths.has(path)) {
       throw new ApiError(403, 'path-not-allowed', `sender ${sender.name} may not use ${path}`);
@@ -119,11 +119,11 @@ export class SenderAccess implements OnApplicationShutdown {
       throw this.refusal(request, message);
     }
     assertSize(sender, Number(request.headers['content-length'] ?? 0));
-    // what is signed may be of anyone: it takes none of the sender's rate before it is verified
+    // anybody could have sent it with a signature: the sender's rate is charged once that is verified
     if (!needsSignature) this.takeRate(sender, 1);
   }
 
-  /** Once the body is read. @throws ApiError 401, 413 or 429 */
+  /** Verifies a received body. @throws ApiError 401, 413 or 429 */
   verify(admission: Admission, request: FastifyRequest, body: Buffer): void {
     const { sender, needsSignature } = admission;
     assertSize(sender, body.length);
@@ -135,9 +135,10 @@ export class SenderAccess implements OnApplicationShutdown {
   }
 
   /**
-   * Of a batch that has `taken` one as a request, the others.
+   * Charges a sender's rate.
    *
-   * @throws ApiError 429 when the sender has sent more than it may
+   * @param taken events of the batch that were charged already, with the request
+   * @throws ApiError 429 when the sender exceeds its rate
    */
   takeRate({ name, requestsPerSecond }: IngestSender, count: number, taken = 0): void {
     const limit = this.limits.get(name) ?? new RateLimit(requestsPerSecond, requestsPerSecond);
@@ -148,7 +149,7 @@ export class SenderAccess implements OnApplicationShutdown {
     throw new ApiError(429, 'too-many', message, waitSeconds);
   }
 
-  /** Whose signature it is said to be: the sender that `?sender=` names, or the only one with a key. */
+  /** The sender that claims the signature: the one that `?sender=` names, or the only one with a key. */
   private signerOf(request: FastifyRequest, senders: readonly IngestSender[]): IngestSender {
     const { sender: named } = request.query as { sender?: unknown };
     const signers = senders.filter(({ hmacKey }) => hmacKey !== undefined);
@@ -180,7 +181,7 @@ export class SenderAccess implements OnApplicationShutdown {
   }
 }
 
-/** Files that are read again once they have changed, and are the same at two looks. */
+/** Files that are read again once they have changed and stayed equal between two checks. */
 class ReadAgain<T> {
   private version: string;
   private seen: string;
@@ -192,7 +193,7 @@ class ReadAgain<T> {
     this.version = this.seen = versionOf(settings.files);
   }
 
-  /** What is wrong with new files, once; again where they name others than before. */
+  /** Returns why changed files cannot be used, once for each change. */
   look(): string | undefined {
     const version = versionOf(this.settings.files);
     const isStable = version === this.seen;
@@ -208,7 +209,7 @@ class ReadAgain<T> {
   }
 }
 
-/** The last one may still be good. @throws SettingsError */
+/** The certificate in use may still be valid. @throws SettingsError */
 function assertNotExpired({ cert }: IngestTls): void {
   const { validTo } = new X509Certificate(cert);
   if (Date.parse(validTo) > realEpochMs()) return;
@@ -221,7 +222,7 @@ function known(sender: IngestSender): Admission {
   return { sender, needsSignature: false, isKnown: true };
 }
 
-/** No page of another site may use a name that leads to loopback, or post to it. */
+/** Pages of other sites may neither use a name that resolves to loopback, nor post to it. */
 function assertLocal({ headers }: FastifyRequest): void {
   if (LOOPBACK_HOST.test(headers.host ?? '') && headers.origin === undefined) return;
   const message =
@@ -234,7 +235,7 @@ function assertSize({ name, maxBodyBytes }: IngestSender, bytes: number): void {
   throw new ApiError(413, 'too-large', `sender ${name} may send ${maxBodyBytes} bytes`);
 }
 
-/** Compares with all of them, so that the time it takes reveals nothing. */
+/** Compares with every token, so that the duration reveals nothing. */
 function withToken(senders: readonly IngestSender[], token: string): IngestSender | undefined {
   const sent = createHash('sha256').update(token).digest();
   let found: IngestSender | undefined;
@@ -245,7 +246,7 @@ function withToken(senders: readonly IngestSender[], token: string): IngestSende
   return found;
 }
 
-/** A certificate that the authority of INGEST_TLS_CLIENT_CA_FILE has signed. */
+/** The sender with this client certificate, if the authority of INGEST_TLS_CLIENT_CA_FILE has signed it. */
 function withCertificate(
   senders: readonly IngestSender[],
   { raw: { socket } }: FastifyRequest,
@@ -274,11 +275,12 @@ function signatureFault(
     return `webhook-timestamp differs from the clock by more than ${SIGNATURE_AGE_SECONDS} s`;
   }
   if (hmacKey === undefined) return 'the sender has no key';
-  // Node reads headers as Latin-1; clients sign what they send as UTF-8, or the UTF-8 of what they send as Latin-1
+  // Node decodes headers as Latin-1; clients sign the UTF-8 bytes they send, or the UTF-8 of a text they send as
+  // Latin-1
   const expected = (['latin1', 'utf8'] as const).map((encoding) =>
     createHmac('sha256', hmacKey).update(`${id}.${timestamp}.`, encoding).update(body).digest(),
   );
-  // several, while a key is replaced
+  // several signatures while a key is replaced
   const isRight = (signatures ?? '').split(' ').some((signature) => {
     const sent = Buffer.from(signature.replace(/^v1,/, ''), 'base64');
     return expected.some((each) => sent.length === each.length && timingSafeEqual(sent, each));

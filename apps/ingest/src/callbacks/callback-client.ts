@@ -3,24 +3,25 @@ import { realEpochMs } from '#libs/clock';
 import type { IngestCallback, IngestSettings } from '#libs/config';
 import { type HttpCaller, HttpTransport, readRetryAfter } from '#libs/http-calls';
 
-/** What a call came to. No text of the answer is in `why`. */
+/** The result of a call; `why` contains no text of the answer. */
 export type CallbackAnswer =
   | { kind: 'taken'; status: number }
-  /** The receiver will not take it however often it is sent. */
+  /** The receiver will never accept it. */
   | { kind: 'refused'; status: number; why: string }
-  /** Worth sending again, not before `afterMs` (real milliseconds, from `Retry-After`) have passed. */
+  /** To be sent again, after at least `afterMs` (real milliseconds, from `Retry-After`). */
   | { kind: 'retry'; status: number | 'timeout' | 'network'; why: string; afterMs: number | null };
 
 const MAX_ANSWER_BYTES = 65_536;
 /**
- * Refusals that pass, or that somebody mends: a wrong secret or address, a receiver that is being replaced. So does a
- * redirect, to a page of maintenance, say.
+ * Statuses of refusals that may pass: a wrong secret or address that somebody mends, a receiver that is being replaced.
+ * A redirect counts as one, too, as to a maintenance page.
  */
 const PASSING = new Set([401, 403, 404, 408, 425, 429]);
 
 /**
- * Posts to one receiver, signed as Standard Webhooks has it: HMAC-SHA256 of `<webhook-id>.<webhook-timestamp>.<body>`.
- * The status alone counts, and redirects are not followed: the body would go to another host.
+ * Posts to one receiver, signed according to Standard Webhooks: HMAC-SHA256 of
+ * `<webhook-id>.<webhook-timestamp>.<body>`. Only the status counts; redirects are not followed, because the body would
+ * go to another host.
  */
 export class CallbackClient {
   private readonly transport: HttpTransport;
@@ -38,7 +39,7 @@ export class CallbackClient {
     });
   }
 
-  /** @throws the reason of the caller's signal, or its objection; nothing else */
+  /** @throws only the reason of the caller's signal, or its objection */
   async post(
     id: string,
     { contentType, text }: { contentType: string; text: string },

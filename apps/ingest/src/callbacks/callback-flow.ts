@@ -16,9 +16,8 @@ import { CallbackClient } from './callback-client.js';
 import { type OutcomeEvent, readOutcomeEvent } from './outcome-event.js';
 
 /**
- * What became of an outcome: `delivered`, or `skipped` because the mapping makes nothing of it; the others are given
- * up: `refused` by the receiver, `expired` while the receiver did not take it, `unmapped` because the mapping fails,
- * `failed` by a bug.
+ * How an outcome was finished: `delivered`, or `skipped` because the mapping returns nothing; the others are given up:
+ * `refused` by the receiver, `expired` without being accepted, `unmapped` because the mapping fails, `failed` by a bug.
  */
 type Result = (typeof RESULTS)[number];
 const RESULTS = ['delivered', 'skipped', 'refused', 'expired', 'unmapped', 'failed'] as const;
@@ -29,7 +28,7 @@ interface Over {
   why?: string;
 }
 
-/** Is to be made again; `status` is that of the answer, or says in a word why there is none. */
+/** The call is to be repeated; `status` is the answer's, or a word for why there is none. */
 interface Again {
   kind: 'again';
   status: string;
@@ -44,16 +43,16 @@ const PREPARE_AGAIN_AFTER_MS = 2000;
 /**
  * Posts the outcomes of one sender's messages to its callback, in the order in which they are fetched, one at a time.
  *
- * Each sender has a consumer group of its own, `<KAFKA_GROUP_ID>-callback-<sender>`, so that what a dead receiver holds
- * up (its calls, its buffer, its offsets) is its sender's alone; the price is that every such group reads the whole
- * outcomes topic. All state is in Kafka: the offsets of the group. An outcome is finished, and its offset committed,
- * once the receiver has taken it (2xx) or it is given up. A process that dies before the call, in it, or between answer
- * and commit leaves the outcome to its successor, which posts it again with the same id: at least once, and receivers
- * deduplicate by the id. The consumer pauses partitions whose buffer is full.
+ * Each sender has its own consumer group, `<KAFKA_GROUP_ID>-callback-<sender>`, so that a dead receiver delays only its
+ * own calls, buffer and offsets; the price is that every group reads the whole outcomes topic. All state is in Kafka:
+ * the group's offsets. An outcome is finished, and its offset committed, once the receiver has accepted it (2xx) or it
+ * is given up. A process that dies before or during the call, or between answer and commit, leaves the outcome to its
+ * successor, which posts it again with the same id: at least once, and receivers deduplicate by the id. The consumer
+ * pauses partitions whose buffer is full.
  */
 export class CallbackFlow {
   readonly calls = new Map<string, number>();
-  /** Each result from the start: an alert that waits for a rise does not see a count that begins with one. */
+  /** Starts with all results at zero: an alert on an increase does not see a counter that appears with 1. */
   readonly outcomes = new Map<Result, number>(RESULTS.map((result) => [result, 0]));
   private readonly logger = new Logger('Callbacks');
   private readonly slots = new CallSlots(1);
@@ -62,9 +61,9 @@ export class CallbackFlow {
   private readonly waiting: { message: InboundMessage; event: OutcomeEvent }[] = [];
   private client: CallbackClient;
   private delivering: Promise<void> | undefined;
-  /** Calls that have failed since one was answered, of whatever outcome; `since` in real epoch milliseconds. */
+  /** Failed calls, of any outcome, since the last answer; `since` in real epoch milliseconds. */
   private failing: { count: number; since: number; status: string } | undefined;
-  /** Aborted where the callback is another one: a pause that the last one has asked for is over. */
+  /** Aborted when the callback is replaced, which ends a pause requested by the last receiver. */
   private changed = new AbortController();
   private isClosed = false;
 
@@ -97,8 +96,8 @@ export class CallbackFlow {
   }
 
   /**
-   * What keeps outcomes from being posted, in words, undefined where nothing does. Whoever reaches the port may read
-   * it: of a call that fails it says no more than the status.
+   * Why outcomes cannot be posted, as text; undefined while they can. Anybody who reaches the port may read it: of a
+   * failing call it has only the status.
    */
   get problem(): string | undefined {
     const { state, startProblem, endedBecause, readProblem, commitProblem } = this.consumer;
@@ -107,7 +106,7 @@ export class CallbackFlow {
     if (readProblem !== undefined) return `the topic cannot be read: ${readProblem}`;
     if (commitProblem !== undefined) return `nothing can be committed: ${commitProblem}`;
     const { failing } = this;
-    // Where nothing waits, its partitions are another process's by now, or what failed was given up.
+    // if nothing waits, the partitions were revoked, or the failed outcomes were given up
     if (failing === undefined || this.waiting.length === 0) return undefined;
     const since = rfc3339(Math.floor(failing.since / 1000));
     return `calls fail since ${since} (${failing.status})`;
@@ -120,7 +119,7 @@ export class CallbackFlow {
     });
   }
 
-  /** Calls from the next one on go by it. */
+  /** Uses another callback from the next call on. */
   useCallback(callback: IngestCallback): void {
     const last = this.client;
     this.callback = callback;
@@ -130,7 +129,7 @@ export class CallbackFlow {
     void last.close();
   }
 
-  /** The call under way may end; what waits is left to the next process. */
+  /** Lets the current call end; waiting outcomes are left to the next process. */
   async close(): Promise<void> {
     this.isClosed = true;
     await this.consumer.close();
@@ -139,7 +138,7 @@ export class CallbackFlow {
     await this.client.close();
   }
 
-  /** Goes on until Kafka answers: a topic must exist to be subscribed. */
+  /** Retries until Kafka answers: only an existing topic can be subscribed. */
   private async prepare(signal: AbortSignal, report: (problem: string) => void): Promise<void> {
     const { topicPrefix, createTopics: create, topicPartitions: partitions } = this.settings.kafka;
     const topic = { name: topicPrefix + TOPICS.commandOutcomes, cleanupPolicy: 'delete' as const };
@@ -194,7 +193,7 @@ export class CallbackFlow {
     message.abandon();
   }
 
-  /** Rejects when it is cut off. */
+  /** Rejects when the call is cut off. */
   private async attempt(event: OutcomeEvent, revoked: AbortSignal): Promise<Over | Again> {
     revoked.throwIfAborted();
     const body = await this.bodyOf(event);
@@ -242,7 +241,7 @@ export class CallbackFlow {
     const { headers, partition, offset } = message;
     const id = headerText(headers, 'ce_id') ?? `${partition}/${offset}`;
     this.count({ id }, { result: 'failed', why: 'a bug; see handler failed' });
-    // it is on its topic, and needs no other record
+    // the outcome remains on its topic and needs no dead letter
     message.finish();
   }
 
@@ -256,7 +255,7 @@ export class CallbackFlow {
   private async backOff({ status, why, afterMs }: Again, revoked: AbortSignal): Promise<void> {
     if (revoked.aborted) return;
     if (status === CUT_OFF && this.slots.permit.objection() !== undefined) {
-      // the partition may go to another process: nothing has failed
+      // the partition may be revoked: nothing has failed
       await realDelayMs(BACK_OFF.baseMs, revoked).catch(() => undefined);
       return;
     }
@@ -286,7 +285,10 @@ export class CallbackFlow {
 
 const CUT_OFF = 'cut-off';
 
-/** Partitions may be lost, or the mapping cannot be evaluated: no answer, by which the outcome could expire. */
+/**
+ * A cut-off call, since partitions may be lost, or a mapping that cannot be evaluated: without an answer the outcome
+ * does not expire.
+ */
 function cutOff(error: unknown): Again {
   return { kind: 'again', status: CUT_OFF, why: String(error), afterMs: null };
 }

@@ -5,7 +5,7 @@ import { SenderAccess } from '../access/sender-access.js';
 import { INGEST_SETTINGS, KAFKA } from '../platform/tokens.js';
 import { CallbackFlow } from './callback-flow.js';
 
-/** The flows of outcomes back to the senders that have a callback; they come and go with the senders file. */
+/** The callback flows, one for each sender with a callback in the senders file. */
 @Injectable()
 export class Callbacks implements OnApplicationShutdown {
   private readonly bySender = new Map<string, CallbackFlow>();
@@ -22,14 +22,14 @@ export class Callbacks implements OnApplicationShutdown {
     return this.bySender.values();
   }
 
-  /** The senders whose outcomes cannot be posted now, each with what keeps them. */
+  /** The senders whose outcomes cannot be posted now, each with the cause. */
   get problems(): string[] {
     return [...this.flows].flatMap(({ sender, problem }) =>
       problem === undefined ? [] : [`${sender}: ${problem}`],
     );
   }
 
-  /** Begins to deliver, behind the caller's back. */
+  /** Begins to deliver in the background. */
   start(): void {
     this.useSenders(this.settings.senders?.value ?? []);
     this.access.onSenders = (senders) => this.useSenders(senders);
@@ -48,7 +48,7 @@ export class Callbacks implements OnApplicationShutdown {
       gone.delete(name);
       const flow = this.bySender.get(name);
       if (flow === undefined) {
-        // A flow that is about to leave the group would be in the way of the one that takes its place.
+        // a flow that is still leaving the group would hinder its successor
         const started = new CallbackFlow(name, callback, this.settings, this.kafka);
         this.bySender.set(name, started);
         void this.closing.then(() => started.start());

@@ -4,7 +4,7 @@ import type { InboundMessage } from '#libs/kafka';
 /** An outcome as a CloudEvent in structured mode. */
 export interface OutcomeEvent {
   specversion: '1.0';
-  /** Equal in all events of one outcome. */
+  /** The same in all events of one outcome. */
   id: string;
   source: string;
   type: string;
@@ -15,13 +15,13 @@ export interface OutcomeEvent {
   data: object;
 }
 
-/** The outcome, where it is one of a message of that sender. */
+/** The outcome, if it concerns a message of that sender. */
 export function readOutcomeEvent(
   message: Pick<InboundMessage, 'value' | 'headers' | 'unreadable'>,
   sender: string,
 ): OutcomeEvent | undefined {
   const { value, headers, unreadable } = message;
-  // Most are of others, and not parsed for it; names need no escapes in JSON.
+  // cheap check before parsing, as most outcomes concern other senders; names need no escapes in JSON
   if (unreadable !== undefined || value?.includes(`"sender":"${sender}"`) !== true)
     return undefined;
   const envelope = openEnvelope({ value, headers });

@@ -17,7 +17,9 @@ import { OrderPreview } from '#libs/order-preview';
 import { INGEST_SETTINGS } from '../platform/tokens.js';
 import type { Message } from './read-request.js';
 
-/** Reads messages as the bridge will, with the same settings: what it would refuse whole is refused here. */
+/**
+ * Reads messages with the bridge's settings, so that ingest refuses the messages that the bridge would refuse whole.
+ */
 @Injectable()
 export class BridgeReader implements OnApplicationShutdown {
   private readonly erp: ErpSettings;
@@ -34,7 +36,7 @@ export class BridgeReader implements OnApplicationShutdown {
     this.mapping.close();
   }
 
-  /** The message as the bridge reads it, or the reason why it would refuse it whole. */
+  /** Reads a message as the bridge does; fails with the reason why the bridge would refuse it whole. */
   async read(message: Message): Promise<Parsed<Reading>> {
     const envelope = openEnvelope(message);
     if (!envelope.ok) return envelope;
@@ -73,7 +75,7 @@ export class BridgeReader implements OnApplicationShutdown {
     const thin = this.erp.enrichment.find(message, document);
     if (thin !== undefined) {
       if (!thin.ok) return thin;
-      // what the ERP will answer is not known here
+      // the ERP's answer is not known here
       return parsed({ key: thin.value.orderId, preview: () => parsed({ asksFor: thin.value }) });
     }
     const orders = await readOrders(document, this.erp, this.mapping, this.clock.nowSeconds());
@@ -94,8 +96,8 @@ export class BridgeReader implements OnApplicationShutdown {
 }
 
 interface Reading {
-  /** Key of the message's record; empty for none. */
+  /** Key of the record; empty for none. */
   key: string;
-  /** What the bridge would make of the message alone, as JSON. Machines and reasons are not looked up. */
+  /** What the bridge would make of the message alone, as JSON; machines and reasons are not looked up. */
   preview: () => Parsed<unknown> | Promise<Parsed<unknown>>;
 }

@@ -15,17 +15,17 @@ import {
 } from '#libs/contracts';
 import { matches } from '#libs/erp-formats';
 
-/** Headers of a request in lower case; of one that came several times, all values. */
+/** Headers of a request by lower-case name; all values of a repeated one. */
 export type RequestHeaders = Readonly<Record<string, string | string[] | undefined>>;
 
-/** A message as it will be on its topic, but for its key. */
+/** A message as written to its topic, without the key. */
 export interface Message {
   topic: InputTopic;
   value: Buffer;
   headers: (readonly [name: string, value: string])[];
-  /** The sender's id, and what it is unique within beside the sender; undefined where it gave none. */
+  /** The sender's id, and the scope of the sender in which it is unique; undefined if none was sent. */
   id: { source: string; value: string } | undefined;
-  /** Names a repetition in place of the id, which is no part of what was signed. */
+  /** Identifies a repetition instead of the id, which the signature does not cover. */
   signedId?: string;
 }
 
@@ -37,14 +37,14 @@ const TOPIC_OF: Readonly<Record<DocumentPath, InputTopic>> = {
 
 const BATCHED = 'application/cloudevents-batch+json';
 const MAX_EVENTS = 1000;
-/** Passed on as they are: the original topic of UMH, and traces. */
+/** Headers passed on unchanged: the original topic of UMH, and traces. */
 const PASSED_ON = ['source-topic', 'umh_topic', 'traceparent', 'tracestate'];
 const REQUIRED_ATTRIBUTES = ['id', 'source', 'type', 'specversion'] as const;
 
 /**
- * Reads a request to one of the topics' own paths: a document as it is, or a CloudEvent in binary or structured mode.
+ * Reads a request to the path of one topic: a document as it is, or a CloudEvent in binary or structured mode.
  *
- * @param signedId of a request with a signature, which covers it and the body, and no other header
+ * @param signedId `webhook-id` of a signed request: the signature covers only it and the body
  */
 export function readDocument(
   path: DocumentPath,
@@ -74,9 +74,9 @@ export function readDocument(
 }
 
 /**
- * Reads CloudEvents in binary, structured or batched mode; the topic of each goes by its type.
+ * Reads CloudEvents in binary, structured or batched mode; each event's type chooses its topic.
  *
- * @param signedId as of {@link readDocument}
+ * @param signedId as in {@link readDocument}
  */
 export function readEvents(
   headers: RequestHeaders,
@@ -176,7 +176,7 @@ function eventFault(event: unknown): string | undefined {
   return undefined;
 }
 
-/** Attributes in the headers of the binary mode, which are percent-encoded there, and in quotes by its earlier versions. */
+/** Attributes from binary-mode headers: percent-encoded, and in earlier versions of the binding quoted. */
 function attributesOf(headers: RequestHeaders): Record<string, string> {
   const attributes: Record<string, string> = {};
   for (const header of Object.keys(headers)) {
@@ -187,7 +187,7 @@ function attributesOf(headers: RequestHeaders): Record<string, string> {
   return attributes;
 }
 
-/** The content of a quoted string of HTTP; any other text as it is. */
+/** The content of an HTTP quoted string; other text unchanged. */
 function unquoted(text: string): string {
   const content = /^"((?:[^"\\]|\\.)*)"$/.exec(text)?.[1];
   return content?.replace(/\\(.)/g, '$1') ?? text;
@@ -219,7 +219,7 @@ export function headerOf(headers: RequestHeaders, name: string): string | undefi
   const value = headers[name];
   const text = Array.isArray(value) ? value[0] : value;
   if (text === undefined || text === '') return undefined;
-  // Node reads headers as Latin-1, and most senders write UTF-8
+  // Node decodes headers as Latin-1; most senders write UTF-8
   const utf8 = Buffer.from(text, 'latin1').toString();
   return utf8.includes('\ufffd') ? text : utf8;
 }

@@ -7,23 +7,22 @@ import { SenderAccess } from '../access/sender-access.js';
 import { IngestMetrics } from './ingest-metrics.js';
 import type { AdmittedRequest } from './intake.controller.js';
 
-/** What is there of bodies that are being received or written, together. */
+/** Bound of all bodies together that are being received or written. */
 const MAX_BODIES_BYTES = 128 * MAX_BODY_BYTES;
-/** Of these, what comes with a signature, which may be anyone's until the body is whole: others have room left. */
+/** Part of it for signed bodies, which may be anyone's until they are whole: other senders keep the rest. */
 const MAX_SIGNED_BYTES = MAX_BODIES_BYTES / 2;
 
-/** Admits requests before their bodies are read, bounds the bodies together, and measures each request. */
 export function addAdmission(app: NestFastifyApplication): void {
   const access = app.get(SenderAccess);
   const metrics = app.get(IngestMetrics);
   const instance = app.getHttpAdapter().getInstance();
-  /** Bytes held of each request whose body is not answered yet. */
+  /** Bytes held by each request with an unanswered body. */
   const held = new WeakMap<object, number>();
   let bodiesBytes = 0;
   let signedBytes = 0;
   instance.addHook('onRequest', (request: AdmittedRequest, reply, done) => {
     if (request.is404) {
-      // Later its body would be received first, of whoever sends it.
+      // later, the body would be received first, from anybody
       answerWithError(
         reply,
         new ApiError(404, 'not-found', `Cannot ${request.method} ${request.url}`),
@@ -37,7 +36,7 @@ export function addAdmission(app: NestFastifyApplication): void {
       return;
     }
     try {
-      // it names no sender, whose body could be received
+      // OPTIONS identifies no sender whose body could be received
       if (isHandshake) throw new ApiError(413, 'too-large', 'OPTIONS comes without a body');
       request.admission = access.identify(request);
       access.admit(request.admission, request, path);
@@ -48,7 +47,7 @@ export function addAdmission(app: NestFastifyApplication): void {
       done();
     } catch (error) {
       if (!(error instanceof ApiError)) throw error;
-      // The body is passed over: senders that are cut off in it get no answer, but a broken connection.
+      // the body is discarded: a sender cut off amid its body gets no answer, but a broken connection
       answerWithError(reply, error);
     }
   });
@@ -61,7 +60,7 @@ export function addAdmission(app: NestFastifyApplication): void {
     count(request, -(held.get(request) ?? 0));
     held.delete(request);
   };
-  /** By what has come: what a slow sender has only announced is no room that others could not use. */
+  /** Counts received bytes: a slow sender's announced length must not take space from others. */
   const hold = (request: AdmittedRequest, bytes: number): ApiError | undefined => {
     const isFull =
       bodiesBytes + bytes > MAX_BODIES_BYTES ||
@@ -71,7 +70,7 @@ export function addAdmission(app: NestFastifyApplication): void {
     held.set(request, (held.get(request) ?? 0) + bytes);
     return undefined;
   };
-  // Bytes as they came: they are what is signed, and what goes to Kafka.
+  // raw bytes: they are signed, and go to Kafka
   instance.removeAllContentTypeParsers();
   instance.addContentTypeParser('*', (request: AdmittedRequest, payload, done) => {
     readBody(payload, (bytes) => hold(request, bytes)).then((body) => done(null, body), done);
@@ -80,10 +79,10 @@ export function addAdmission(app: NestFastifyApplication): void {
     release(request);
     done();
   });
-  // There is no response to a sender that has left meanwhile.
+  // a sender that has left gets no response
   instance.addHook('onSend', (request: AdmittedRequest, reply, payload, done) => {
     release(request);
-    // Fastify would cut off a sender amid what is too large
+    // Fastify would cut off a sender amid a body that is too large
     if (reply.statusCode === 413) void reply.removeHeader('connection');
     done(null, payload);
   });
@@ -98,7 +97,7 @@ export function addAdmission(app: NestFastifyApplication): void {
   });
 }
 
-/** @throws ApiError 413, or what `hold` says; the rest of the body is passed over then */
+/** @throws ApiError 413, or the error from `hold`; the rest of the body is discarded then */
 function readBody(
   payload: IncomingMessage,
   hold: (bytes: number) => ApiError | undefined,

@@ -9,14 +9,16 @@ import { BridgeReader } from '../document/bridge-reader.js';
 import { headerOf, type Message, readDocument, readEvents } from '../document/read-request.js';
 import { type Submission, RequestWriter } from '../kafka/request-writer.js';
 
-/** A request that has passed the hook of `admission.ts`. */
+/** A request that has passed the `onRequest` hook of `admission.ts`. */
 export interface AdmittedRequest extends FastifyRequest {
   admission?: Admission;
 }
 
 type Query = Record<string, unknown>;
 
-/** Takes documents and events: 202 with its place once Kafka has the record, 200 where it was written before. */
+/**
+ * Receives documents and events: 202 with the record's place once Kafka has stored it, 200 if it was written before.
+ */
 @Controller()
 export class IntakeController {
   constructor(
@@ -49,13 +51,13 @@ export class IntakeController {
     return reply.send(isBatch ? answer : answer[0]);
   }
 
-  /** The handshake of CloudEvents webhooks: who may send is asked of each event. */
+  /** The handshake of CloudEvents webhooks; senders are identified with each event. */
   @Options(['orders', 'lists', 'reasons', 'events'])
   @Header('allow', 'POST')
   @Header('webhook-allowed-origin', '*')
   @Header('webhook-allowed-rate', '*')
   handshake(): void {
-    // the headers say it all
+    // the headers are the answer
   }
 
   private verified(request: AdmittedRequest): {
@@ -72,7 +74,7 @@ export class IntakeController {
     return { sender, body, signedId };
   }
 
-  /** All of a batch are read before the first is written. */
+  /** Reads all messages before the first is written. */
   private async answerTo(
     messages: readonly Message[],
     sender: IngestSender,
@@ -114,7 +116,7 @@ function submissionOf(
   sender: IngestSender,
 ): { id: string; submission: Submission } {
   const id = given?.value ?? randomUUID();
-  // an event brings its id along
+  // an event contains its id
   const isEvent = given !== undefined && given.source !== '';
   const repeated = signedId === undefined ? given : { source: '', value: signedId };
   return {
@@ -135,14 +137,14 @@ function submissionOf(
   };
 }
 
-/** Whether any spelling of the parameter, such as `dryRun`, asks for it: what is tried out must not be written. */
+/** Accepts any spelling of the parameter, such as `dryRun`: a dry run must never write. */
 function isDryRun(query: Query): boolean {
   return Object.entries(query).some(
     ([name, value]) => /^dry[-_]?run$/i.test(name) && value !== 'false',
   );
 }
 
-/** Says which event of a batch it is. */
+/** Adds to an error the event of a batch that it concerns. */
 function placing(where: string): (error: unknown) => never {
   return (error) => {
     if (!(error instanceof ApiError)) throw error;

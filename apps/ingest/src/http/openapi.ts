@@ -140,7 +140,7 @@ function documentPost(operationId: string, summary: string) {
   };
 }
 
-/** One of these, or for a batch a list of them. */
+/** A response with one of these schemas, or for a batch a list of them. */
 function answer(description: string, ...schemas: string[]) {
   const one = schemas.map(reference);
   const isRefusal = schemas.includes('Refusal');

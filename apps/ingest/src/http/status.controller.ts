@@ -12,8 +12,8 @@ import { IngestMetrics } from './ingest-metrics.js';
 import { OPENAPI } from './openapi.js';
 
 /**
- * `live`: the process answers. `ready`: requests are taken; else 503 says why not. Callbacks that cannot be made are
- * named there, but keep nobody from posting.
+ * `live`: the process answers. `ready`: requests are accepted; otherwise 503 with the cause. It names callbacks that
+ * fail, which do not affect requests.
  */
 @Controller()
 export class StatusController {

@@ -11,36 +11,35 @@ import {
 import type { KeyedReceipt, RequestLog } from './request-log.js';
 import type { Claim, Receipt } from './request-table.js';
 
-/** A record for an input topic, and what its receipt has beside its place. */
+/** A record for an input topic, and the content of its receipt apart from the place. */
 export interface ReceiptedRecord {
   record: OutboundRecord & { value: Buffer };
   key: string;
   digest: string;
-  /** The claim of a fenced incarnation, which its own replaces; `none` where it needs no claim. */
+  /** The claim of a fenced incarnation, to be replaced; `none` if the record needs no claim. */
   after: Claim | undefined | 'none';
-  /** Shares its transaction with no other, so that a refusal is its own. */
+  /** Shares its transaction with no other record, so that a refusal is its own. */
   isAlone: boolean;
-  /** Was in a transaction that was aborted for a claim: with claims that may not hold it could be again, and again. */
+  /** Its transaction was aborted because of a claim; together with claims that may not hold this could repeat. */
   wasAborted: boolean;
-  /** Real milliseconds after which nobody waits for it: it is not begun any more. */
+  /** Real milliseconds after which nobody waits for it, and it is not begun. */
   expiresMs: number;
 }
 
-/** The writer has failed: what it had under way is committed or not, which only Kafka knows. It writes no more. */
+/** The writer has failed and writes no more; whether its pending records are committed is known only to Kafka. */
 export class WriterLostError extends Error {
   constructor(
     message: string,
-    /** One of the records under way will never be taken. */
+    /** Kafka will never accept one of the pending records. */
     readonly hasRefusedRecord = false,
   ) {
     super(message);
   }
 }
 
-/** Another incarnation has claimed a record, or the claims were not read back in time: nothing is written. */
+/** Another incarnation holds a claim, or the claims were not read back in time: nothing is written. */
 export class NotClaimedError extends Error {}
 
-/** The record was not begun in time, and is not written. */
 export class NotBegunError extends Error {}
 
 interface Pending extends ReceiptedRecord {
@@ -51,28 +50,30 @@ interface Pending extends ReceiptedRecord {
 const MAX_RECORDS = 500;
 const MAX_BYTES = 4 * 1024 * 1024;
 /**
- * Where Kafka takes half a second for each request, claims are read back after a second. While it waits, readers of the
- * input topics wait too. So does a request without a claim that shares the transaction: up to twice, of its five seconds.
+ * Claims are read back after a second if each request to Kafka takes half a second. The wait also delays readers of the
+ * input topics, and up to twice, of its five seconds, a request without a claim in the same transaction.
  */
 const CLAIMS_READ_WITHIN_MS = 1500;
 const OPTIONS = {
-  /** How long, and a check of the broker more, a killed process's transaction blocks read-committed readers. */
+  /**
+   * Up to this time, and the interval of the broker's check, a killed process's transaction blocks read-committed
+   * readers.
+   */
   transactionTimeoutMs: 10_000,
-  /** Under load one transaction follows the other, and all that come meanwhile wait for it. */
+  /** Under load transactions follow each other, and all records that arrive meanwhile wait. */
   retryAfterMs: 2,
 };
 
 /**
- * Writes records with their receipts: both or neither, and neither unless this incarnation holds their claims. What
- * comes while a transaction is under way shares the next one, so that the rate does not depend on how long a
- * transaction takes. Each object is an incarnation of its own, fenced by whoever opens the next one with its
- * transactional id.
+ * Writes records with their receipts: both or neither, and neither unless this incarnation holds the claims. Records
+ * that arrive during a transaction share the next one, so that the rate does not depend on the duration of a
+ * transaction. Each object is an incarnation; opening another one with its transactional id fences it.
  */
 export class ReceiptedWriter {
   readonly incarnation = randomUUID();
   private readonly writer: TransactionalWriter;
   private readonly pending: Pending[] = [];
-  /** Records whose transaction was aborted, and which need no claim any more: they go first, without others. */
+  /** Records of an aborted transaction that need no claim any more: they go first, without others. */
   private readonly aborted: Pending[] = [];
   private lost: WriterLostError | undefined;
   private running: Promise<void> | undefined;
@@ -85,7 +86,7 @@ export class ReceiptedWriter {
     this.writer = new TransactionalWriter(kafka, transactionalId, OPTIONS);
   }
 
-  /** Fences earlier incarnations: what they had under way is committed or aborted once it resolves. */
+  /** Fences earlier incarnations: once it resolves, their transactions are committed or aborted. */
   async open(): Promise<void> {
     try {
       await this.writer.fenceEarlierWriters();
@@ -117,7 +118,7 @@ export class ReceiptedWriter {
     });
   }
 
-  /** Lets what is pending be written, unless the writer is lost. */
+  /** Waits until pending records are written, or the writer is lost. */
   async drain(): Promise<void> {
     while (this.running !== undefined) await this.running;
   }
@@ -129,12 +130,12 @@ export class ReceiptedWriter {
 
   private async run(): Promise<void> {
     while (this.aborted.length + this.pending.length > 0 && this.lost === undefined) {
-      // all that an aborted transaction, or a new incarnation, lets begin again comes in this turn: the first alone
-      // would have a transaction of its own, which the others' wait outlasts where Kafka is slow
+      // lets all records join that an aborted transaction or a new incarnation has released in this turn: the first
+      // alone would get a transaction that may outlast the others' wait where Kafka is slow
       await new Promise(setImmediate);
       await this.writeBatch(this.takeBatch(this.aborted.length > 0 ? this.aborted : this.pending));
     }
-    // in one step with the last look
+    // synchronously after the last check of the loop
     this.running = undefined;
   }
 
@@ -183,7 +184,7 @@ export class ReceiptedWriter {
     for (const [index, receipt] of receipts.entries()) batch[index]?.resolve(receipt);
   }
 
-  /** Under way together with the records: neither waits for the other. */
+  /** Runs concurrently with sending the records. */
   private async claim(records: readonly Pending[]): Promise<void> {
     const claims = records.flatMap(({ key, after }) =>
       after === 'none' || this.hasClaim({ key }) ? [] : [{ key, after }],
@@ -197,7 +198,7 @@ export class ReceiptedWriter {
     return this.log.holderOf(key)?.incarnation === this.incarnation;
   }
 
-  /** After anything else than claims that do not hold, whether the transaction is committed is known only to Kafka. */
+  /** Unless claims do not hold, only Kafka knows whether the transaction is committed. */
   private failureOf(error: unknown, count: number): Error {
     if (error instanceof NotClaimedError) return error;
     const refusal = refusalOf(error);

@@ -23,18 +23,18 @@ import {
 } from './request-table.js';
 
 const DAY_MS = 86_400_000;
-/** A day, and what a process needs to read it. */
+/** A day, and the time in which a process reads it. */
 const RETENTION_MS = 2 * DAY_MS;
-/** 130 MB, and more than 20 a second for a day. */
+/** 130 MB; more than 20 ids a second for a day. */
 const MAX_REMEMBERED = 2_000_000;
-/** A record has one id or more, and a transaction its marker. */
+/** A record has at least one id, and a transaction its marker. */
 const MAX_OFFSETS = 2 * MAX_REMEMBERED;
-/** The order of one log decides; older topics may have more. */
+/** The order of a single log decides; older topics may have more partitions. */
 const PARTITION = 0;
 const FORGET_EVERY_MS = 60_000;
 const TRY_AGAIN_AFTER_MS = 1000;
 
-/** A receipt as it is on the topic. */
+/** A receipt as written to the topic. */
 export interface KeyedReceipt extends Receipt {
   key: string;
 }
@@ -42,27 +42,27 @@ export interface KeyedReceipt extends Receipt {
 /** A claim to be written. */
 export interface NewClaim {
   key: string;
-  /** The claim that it replaces, of a fenced incarnation. */
+  /** The claim of a fenced incarnation, to be replaced. */
   after: Claim | undefined;
 }
 
-/** Claims as they are on the topic. */
+/** Claims as written to the topic. */
 interface ClaimsRecord extends Holder {
   nonce: string;
   claims: [key: string, after: number | null][];
 }
 
 /**
- * What is known of requests that came with an id, for a day, the same in every process: it is read from two topics. A
- * request's key is a hash of sender, source and id. A record is about all requests that came while the one before was
- * being written: a record for each would be most of what a request costs.
+ * The requests of the last day that came with an id, read from two topics, so that every process knows the same. A
+ * request's key is a hash of sender, source and id. A record covers all requests that arrived while the last record
+ * was being written: one record each would be most of a request's cost.
  *
  * - `machine-bridge.ingest-claims.v1`: `{transactionalId, incarnation, nonce, claims: [[key, after], …]}`, written
- *   outside of transactions, by any process. The first claim of a key holds; a later one holds from where it names the
- *   offset of the holder's in `after`, and is void otherwise. Their order in the log decides between processes.
+ *   outside of transactions, by any process. The first claim of a key holds; a later one holds if its `after` is the
+ *   offset of the holder's claim, and is void otherwise. The order of the log decides between processes.
  * - `machine-bridge.ingest-receipts.v1`: `{receipts: [{key, topic, partition, offset, digest}, …]}`, written by the
- *   holder in the transaction of the records. One of a request without an id has `isUnclaimed`, and is remembered while
- *   that is under way.
+ *   holder in the transaction of the records. The receipt of a request without an id has `isUnclaimed`, and is
+ *   remembered while that request is under way.
  *
  * Both are written to one partition, without keys. Neither has tombstones: retention removes both after two days.
  */
@@ -70,15 +70,14 @@ export class RequestLog {
   readonly claimsTopic: string;
   readonly receiptsTopic: string;
   link: { state: FollowState; problem: string | null } = { state: 'restoring', problem: null };
-  /** All that was there at the start has been read: what is not known by then is new. */
+  /** All records at the start have been read: an unknown id is new. */
   isRestored = false;
-  /** Ids forgotten before their day was over, since there were too many. */
   forgottenEarly = 0;
   private readonly logger = new Logger('RequestLog');
   private readonly requests: RequestTable;
   /** Next offset of each partition of the receipts. */
   private readonly positions = new Map<number, number>();
-  /** Who waits for a record of a request, by its key, for one of claims, by its nonce, or for POSITIONS. */
+  /** Waiters for records: of a request by its key, of claims by their nonce, of positions by POSITIONS. */
   private readonly changes = new Map<string, Set<() => void>>();
   private readonly producer: IdempotentProducer;
   private sending: Promise<unknown> = Promise.resolve();
@@ -102,7 +101,7 @@ export class RequestLog {
     return this.requests.size;
   }
 
-  /** Creates the topics, once Kafka is there. @throws MissingTopicsError when they may not be created */
+  /** Creates the topics, retrying until Kafka answers. @throws MissingTopicsError when they may not be created */
   async prepareTopics(): Promise<void> {
     const { createTopics: create, topicPartitions: partitions, topicPrefix } = this.settings;
     const topics = [
@@ -159,7 +158,7 @@ export class RequestLog {
     return this.known(key)?.receipt;
   }
 
-  /** What has been committed need not be read first. */
+  /** Remembers a committed receipt before it is read back. */
   noteReceipt(key: string, receipt: Receipt): void {
     if (receipt.isUnclaimed !== true) this.remember(key, { timestampMs: realEpochMs(), receipt });
   }
@@ -184,8 +183,8 @@ export class RequestLog {
   }
 
   /**
-   * Writes claims in one record; resolves once it has been read, so that {@link holderOf} has what came of them, or
-   * after `withinMs` of real time. They may still come then, and hold.
+   * Writes claims in one record. Resolves once it has been read back, so that {@link holderOf} knows the result, or
+   * after `withinMs` of real time; the claims may still be written then, and hold.
    */
   claim(claims: readonly NewClaim[], by: Holder, withinMs: number): Promise<void> {
     const nonce = `${by.incarnation}:${(this.claimCount += 1)}`;
@@ -201,22 +200,22 @@ export class RequestLog {
       for (const [{ topic }, err] of refused)
         this.logger.error({ msg: 'claim refused', topic, err });
     };
-    // closed: nobody waits any more
+    // rejects once the producer is closed, when nobody waits any more
     this.sending = this.sending.then(send).catch(() => undefined);
     return isRead;
   }
 
-  /** What is written in the transaction of the records that it is about. */
+  /** The record of receipts, to be written in the transaction of their records. */
   readonly receiptsRecord = (receipts: readonly KeyedReceipt[]): OutboundRecord => {
     const value = JSON.stringify({ receipts });
     return { topic: this.receiptsTopic, partition: PARTITION, key: null, value, headers: {} };
   };
 
   /**
-   * Resolves once all receipts are read that are there now, also those that lie behind the open transaction of
-   * another process: what is behind it can be committed, but is read by nobody before that one ends.
+   * Resolves once all present receipts have been read, including those behind another process's open transaction: they
+   * may be committed, but cannot be read before that transaction ends.
    *
-   * @throws what keeps Kafka from answering, and an Error after `withinMs` of real time
+   * @throws Kafka's failure to answer, and an Error after `withinMs` of real time
    */
   async caughtUp(withinMs: number): Promise<void> {
     const untilMs = realNowMs() + withinMs;
@@ -230,7 +229,7 @@ export class RequestLog {
     }
   }
 
-  /** Somebody else's record must not stop what lies behind it. */
+  /** A record of another program must not stop those behind it. */
   private takeOrPassOver(record: StoredRecord): void {
     try {
       this.take(record);
@@ -269,7 +268,7 @@ export class RequestLog {
     this.changed(key);
   }
 
-  /** What was known when a record was written: by the records' own times, so that all processes agree. */
+  /** What was known when a record was written, by the records' time stamps, so that all processes agree. */
   private rememberedAt(key: string, timestampMs: number): Remembered | undefined {
     const before = this.requests.get(key);
     if (before === undefined || isOfTheDay(before, timestampMs)) return before;
@@ -307,7 +306,7 @@ export class RequestLog {
   }
 }
 
-/** Neither a hash nor a nonce is like it. */
+/** No hash or nonce is equal to it. */
 const POSITIONS = 'positions';
 
 function isOfTheDay({ timestampMs }: Remembered, nowMs: number): boolean {

@@ -8,7 +8,7 @@ const HOLDERS = ['a', 'b', 'c'].map((name) => ({
   incarnation: `${name}-1`,
 }));
 
-/** Many of them have the same first slot: the lowest bits of four bytes name it. */
+/** Many of them have the same first slot, which the lowest bits of four bytes choose. */
 const key = fc
   .tuple(fc.constantFrom(0, 1, 30, 31), fc.nat(3))
   .map(([first, other]) => Buffer.from([first, ...Array<number>(16).fill(0), other]))
@@ -40,7 +40,7 @@ it('holds what a map holds, in its order', () => {
     fc.property(fc.array(step, { maxLength: 60, size: 'max' }), fc.array(key), (steps, others) => {
       const table = new RequestTable(CAPACITY, TOPICS);
       const model = new Map<string, Remembered>();
-      // entries of the ring, those that were deleted among them
+      // keys of the ring's entries, empty for deleted ones
       let order: string[] = [];
       let timestampMs = 0;
       const forgetFirst = (): Remembered | undefined => {

@@ -1,25 +1,25 @@
 import type { RecordPlace } from '#libs/kafka';
 
-/** Which incarnation of a writer alone may write the record of a request. */
+/** The right of one writer's incarnation to write the record of a request. */
 export interface Claim {
-  /** Position in the log of claims: the next claim has to name it. */
+  /** Position in the log of claims; the next claim has to name it. */
   offset: number;
   transactionalId: string;
   incarnation: string;
 }
 
-/** Where the record of a request lies. */
+/** The place of a request's record. */
 export interface Receipt extends RecordPlace {
   /** Hash of topic and body. */
   digest: string;
-  /** The request has no id: nobody but the process that has it under way will ask for it. */
+  /** The request has no id: only the process that handles it needs its receipt. */
   isUnclaimed?: true;
 }
 
-/** What names a writer in a claim. */
+/** The writer that a claim names. */
 export type Holder = Omit<Claim, 'offset'>;
 
-/** What is known of a request: who may write its record, or where that lies. */
+/** What is known of a request: who may write its record, or the record's place. */
 export type Remembered = { timestampMs: number } & (
   { claim: Claim; receipt?: never } | { receipt: Receipt; claim?: never }
 );
@@ -28,36 +28,36 @@ interface UsedHolder extends Holder {
   claims: number;
 }
 
-/** Length of keys and digests, which come as base64url. */
+/** Length of keys and digests, which are base64url. */
 const HASH_BYTES = 18;
 const HASH_LENGTH = 24;
-/** Kinds of entries; a receipt's is this and the number of its topic. */
+/** Kinds of entries; a receipt's kind is this plus the index of its topic. */
 const FORGOTTEN = 0;
 const CLAIM = 1;
 const RECEIPT = 2;
 
 /**
- * A map of requests in the order in which they came, without an object for any of them: with a million objects of each
- * kind on the heap, collecting garbage stopped everything for most of a second. An entry takes 57 bytes, and 8 to find
- * it; the system gives them once they are used.
+ * A map of requests in order of arrival, without an object for each: with a million objects of each kind on the heap, a
+ * garbage collection stopped the process for most of a second. An entry takes 57 bytes and 8 of index; the system
+ * provides the memory as it is used.
  *
- * Entries are counted as they come, and lie in a ring of arrays. Slots lead to them by open addressing: from the slot
- * that an entry's key names to the one that leads to it, none is free.
+ * Entries are numbered in order and stored in a ring of arrays. Slots point to them by open addressing: no slot between
+ * an entry's first slot and its actual one is free.
  */
 export class RequestTable {
   private readonly keys: Buffer;
   private readonly digests: Buffer;
   private readonly times: Float64Array;
-  /** Offset of the claim, or of the record. */
+  /** Offset of the claim or of the record. */
   private readonly offsets: Float64Array;
-  /** The number of the claim's holder, or the partition of the record. */
+  /** The number of the claim's holder, or the record's partition. */
   private readonly details: Uint32Array;
   private readonly kinds: Uint8Array;
-  /** The index of an entry and 1; 0 where free. */
+  /** An entry's index plus 1; 0 if free. */
   private readonly slots: Uint32Array;
   private readonly sought = Buffer.alloc(HASH_BYTES);
   private readonly soughtDigest = Buffer.alloc(HASH_BYTES);
-  /** By number, as long as one of its claims is there. */
+  /** By number, while one of its claims is remembered. */
   private readonly holders: UsedHolder[] = [];
   private readonly holderNumbers = new Map<string, number>();
   private readonly freeNumbers: number[] = [];
@@ -67,7 +67,7 @@ export class RequestTable {
 
   constructor(
     private readonly capacity: number,
-    /** Full names of the topics that records lie in. */
+    /** Full names of the topics that have records. */
     private readonly topics: readonly string[],
   ) {
     this.keys = Buffer.alloc(capacity * HASH_BYTES);
@@ -90,10 +90,10 @@ export class RequestTable {
   }
 
   /**
-   * Replaces what is known of a request, which keeps its place in the order. What ingest would not have written, by its
-   * key, digest or topic, is left out.
+   * Replaces what is known of a request, which keeps its place in the order. Ignores entries that ingest cannot have
+   * written, by their key, digest or topic.
    *
-   * @returns the oldest, if it was forgotten to make room
+   * @returns the oldest entry, if it was removed to make room
    */
   set(key: string, entry: Remembered): Remembered | undefined {
     const { receipt } = entry;
@@ -126,7 +126,7 @@ export class RequestTable {
     this.count -= 1;
   }
 
-  /** Forgets the oldest, up to the first that is newer. */
+  /** Removes the oldest entries, up to the first that is newer. */
   forgetUntil(timestampMs: number): void {
     while (this.begin < this.end) {
       const index = this.begin % this.capacity;
@@ -195,12 +195,12 @@ export class RequestTable {
     if (holder === undefined) return;
     holder.claims -= 1;
     if (holder.claims > 0) return;
-    // processes that fence each other again and again would leave one for each time
+    // otherwise processes that fence each other repeatedly would leave one holder each time
     this.holderNumbers.delete(holder.incarnation);
     this.freeNumbers.push(number);
   }
 
-  /** The slot that leads to the key sought, or the free one that would. */
+  /** The slot that points to the sought key, or the free one where it would be. */
   private findSlot(): number {
     const { slots, keys, sought } = this;
     let slot = this.firstSlotOf(sought, 0);
@@ -212,7 +212,7 @@ export class RequestTable {
     return slot;
   }
 
-  /** Frees a slot; entries behind it that would not be found any more move up. */
+  /** Frees a slot; later entries that could not be found any more move up. */
   private freeSlot(slot: number): void {
     const { slots } = this;
     const mask = slots.length - 1;
@@ -237,7 +237,7 @@ export class RequestTable {
   }
 }
 
-/** Whether it was a hash. */
+/** Returns whether the text is a hash. */
 function decodeHash(text: string, into: Buffer): boolean {
   return text.length === HASH_LENGTH && into.write(text, 'base64url') === HASH_BYTES;
 }

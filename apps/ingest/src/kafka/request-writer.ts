@@ -30,9 +30,9 @@ export interface Submission {
   key: string | null;
   value: Buffer;
   headers: (readonly [name: string, value: string])[];
-  /** The sender's id for it, with what it is unique within; undefined where it gave none. */
+  /** The sender's id, and the scope in which it is unique; undefined if none was sent. */
   id: { scope: string; value: string } | undefined;
-  /** After so long the sender is answered 503. */
+  /** Time after which the sender gets a 503. */
   answerWithinMs: number;
 }
 
@@ -42,16 +42,16 @@ export interface Submitted {
   isRepeated: boolean;
 }
 
-/** A record that is not begun by then is not written. */
+/** A record that is not begun within this time is not written. */
 const WRITE_WITHIN_MS = 5000;
 /**
- * A process that lives has written by then where Kafka takes half a second for each request. Otherwise two processes
+ * Time in which a live process has written even if each request to Kafka takes half a second. With less, two processes
  * fence each other before either is done, and never write.
  */
 const PATIENCE_WITH_HOLDER_MS = 3000;
 const CATCH_UP_WITHIN_MS = 4000;
 const RETRY_AFTER_SECONDS = 2;
-/** Beyond it, Kafka takes less than is offered. */
+/** Requests; more of them mean that Kafka accepts less than is sent. */
 const MAX_WAITING = 2000;
 const MAX_BYTES_UNDER_WAY = 128 * MAX_BODY_BYTES;
 const MAX_FENCED = 1000;
@@ -61,30 +61,29 @@ const PARTITIONS_AGAIN_EVERY_MS = 60_000;
 const DRAIN_MS = 6000;
 
 /**
- * Writes each submission once. One with an id is claimed first, see {@link RequestLog}; its holder writes record and
- * receipt in one transaction. An incarnation of the writer that has failed, or died, is fenced before another one
- * claims the same: from then on its receipt is there, or never will be. docs/decisions/0047-ingest.md has the
- * cases.
+ * Writes each submission once. One with an id is claimed first, see {@link RequestLog}; the holder writes record and
+ * receipt in one transaction. A failed or dead incarnation is fenced before another one claims the same request: from
+ * then on its receipt exists or never will. docs/decisions/0047-ingest.md has the cases.
  */
 @Injectable()
 export class RequestWriter implements OnApplicationShutdown {
   readonly log: RequestLog;
-  /** Records written since the start, and requests answered with the place of an earlier one. */
+  /** Records written since the start, and requests answered with an earlier record's place. */
   readonly counts = { written: 0, repeated: 0 };
-  /** Requests that are not answered yet. */
+  /** Unanswered requests. */
   waiting = 0;
   private readonly logger = new Logger('Submissions');
   private readonly stopping = new AbortController();
   private readonly transactionalId: string;
-  /** Of the names of all topics. */
+  /** Prefix of all topics. */
   readonly prefix: string;
   private readonly partitions = new Map<string, number>();
-  /** Why the latest transaction has failed that a request under way was for, by its key. */
+  /** Why the last transaction of a pending request failed, by the request's key. */
   private readonly failures = new Map<string, string>();
   private readonly underWay = new Map<string, Promise<Receipt>>();
-  /** Of records under way, whoever still waits for them. */
+  /** Of pending records, whether or not a sender still waits. */
   private bytesUnderWay = 0;
-  /** Fenced incarnations, whose receipts are all read; by their name and that of the present writer. */
+  /** Fenced incarnations whose receipts have all been read; by their id and the present writer's. */
   private readonly fenced = new Map<string, Promise<void>>();
   private writer: ReceiptedWriter | undefined;
   private opening: Promise<ReceiptedWriter> | undefined;
@@ -101,11 +100,11 @@ export class RequestWriter implements OnApplicationShutdown {
     );
   }
 
-  /** Goes on until Kafka answers. @throws MissingTopicsError when topics are missing and may not be created */
+  /** Retries until Kafka answers. @throws MissingTopicsError when topics are missing and may not be created */
   async start(): Promise<void> {
     await this.log.prepareTopics();
     if (this.isStopping()) return;
-    // What an earlier process of this name had open would keep its receipts from being read.
+    // an open transaction of an earlier process of this name would keep receipts from being read
     await this.currentWriter().catch(() => undefined);
     if (this.isStopping()) return;
     this.log.follow();
@@ -117,7 +116,7 @@ export class RequestWriter implements OnApplicationShutdown {
   }
 
   async onApplicationShutdown(): Promise<void> {
-    // Requests have been answered by now; what nobody waits for any more may still be under way.
+    // all requests are answered; their records may still be pending
     await withDeadline(this.writer?.drain(), DRAIN_MS);
     this.stopping.abort(new Error('ingest is stopping'));
     this.stopCounting();
@@ -129,7 +128,7 @@ export class RequestWriter implements OnApplicationShutdown {
     return this.stopping.signal.aborted;
   }
 
-  /** What keeps requests from being taken; undefined while they are. */
+  /** Why requests are not accepted; undefined while they are. */
   get problem(): { code: string; message: string } | undefined {
     const { isRestored, link } = this.log;
     if (this.isStopping()) return { code: 'stopping', message: 'ingest is stopping' };
@@ -142,7 +141,7 @@ export class RequestWriter implements OnApplicationShutdown {
     return undefined;
   }
 
-  /** @throws ApiError 503 while nothing can be written */
+  /** @throws ApiError 503 while requests are not accepted */
   assertOpen(): void {
     const { problem } = this;
     if (problem !== undefined) throw unavailable(problem.code, problem.message);
@@ -153,10 +152,10 @@ export class RequestWriter implements OnApplicationShutdown {
   }
 
   /**
-   * Resolves once Kafka has the record.
+   * Resolves once Kafka has stored the record.
    *
-   * @throws ApiError 503 when Kafka has not answered in time, 422 for an id that another body came with, 413 for what
-   * Kafka will not take
+   * @throws ApiError 503 when Kafka does not answer in time, 422 if the id was used for another body, 413 if Kafka will
+   * not accept the record
    */
   async submit(submission: Submission): Promise<Submitted> {
     this.waiting += 1;
@@ -193,7 +192,7 @@ export class RequestWriter implements OnApplicationShutdown {
     };
   }
 
-  /** Goes on when nobody waits any more: whoever asks again meanwhile waits for the same. */
+  /** Writes the record even if the sender stops waiting; a repeated request waits for the same write. */
   private beginWrite(key: string, submission: Submission, digest: string): Promise<Written> {
     const writing = this.writeUntilReceipt(key, submission, digest);
     const receipt = writing.then((written) => written.receipt);
@@ -240,7 +239,7 @@ export class RequestWriter implements OnApplicationShutdown {
       } catch (error) {
         if (error instanceof WriterLostError) {
           attempt.isAlone ||= error.hasRefusedRecord;
-          // a record that is refused may be another's
+          // the refused record may be another one
           if (!error.hasRefusedRecord) this.failures.set(key, error.message);
         } else if (error instanceof NotClaimedError) attempt.wasAborted = true;
         else throw error;
@@ -249,17 +248,19 @@ export class RequestWriter implements OnApplicationShutdown {
     throw this.late(key);
   }
 
-  /** Kafka has not taken the record in time: it may have said why, such as a right that is missing. */
+  /** Kafka has not stored the record in time, and may have said why, as for a missing right. */
   private late(key: string): ApiError {
     const why = this.failures.get(key) ?? 'Kafka has not answered in time';
     return unavailable('kafka-away', why);
   }
 
-  /** Waits for another process that may be about to write; of an earlier incarnation of this one nothing comes. */
+  /**
+   * Waits for another process that may be about to write; an earlier incarnation of this process writes nothing more.
+   */
   private async isChanged(key: string, { transactionalId, incarnation }: Holder): Promise<boolean> {
     if (transactionalId === this.transactionalId) return false;
     const untilMs = realNowMs() + PATIENCE_WITH_HOLDER_MS;
-    // claims that do not hold are read meanwhile, too
+    // void claims are read meanwhile, too
     for (let leftMs = PATIENCE_WITH_HOLDER_MS; leftMs > 0; leftMs = untilMs - realNowMs()) {
       await this.log.change(key, leftMs);
       if (this.log.receiptOf(key) !== undefined) return true;
@@ -268,7 +269,7 @@ export class RequestWriter implements OnApplicationShutdown {
     return false;
   }
 
-  /** Fences an incarnation, unless opening the present writer has, and reads what it may have committed. */
+  /** Fences an incarnation, unless opening the present writer already has, and reads what it may have committed. */
   private fenceAndCatchUp(
     { transactionalId, incarnation }: Holder,
     present: string,
@@ -342,7 +343,7 @@ interface Written {
   isRepeated: boolean;
 }
 
-/** Hash of texts and bytes, each with its length so that no two lists are alike. */
+/** Hash of texts and bytes, each preceded by its length, so that different lists have different input. */
 function hashOf(...parts: (string | Buffer)[]): string {
   const hash = createHash('sha256');
   for (const part of parts) hash.update(`${Buffer.byteLength(part)}:`).update(part);

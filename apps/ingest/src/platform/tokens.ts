@@ -1,4 +1,4 @@
 /** Injects {@link IngestSettings}. */
 export const INGEST_SETTINGS = Symbol('IngestSettings');
-/** Injects the kafkajs client, to be handed on to `#libs/kafka`. */
+/** Injects the kafkajs client, which `#libs/kafka` takes. */
 export const KAFKA = Symbol('Kafka');
