@@ -11,7 +11,7 @@ const LONG_FACTORY =
 const OPERATOR = 'Maximiliane Schneider';
 const ARABIC = 'توقف بسبب عطل';
 
-/** What of the bar lies on something else, or is cut. */
+/** Parts of the bar that overlap others, or are cut. */
 const overlapsOf = (bar: Locator): Promise<string[]> =>
   bar.evaluate((element) => {
     const parts = [...element.querySelectorAll('.tab, .connection, .clock, .top .button')]
@@ -38,7 +38,7 @@ const overlapsOf = (bar: Locator): Promise<string[]> =>
       .concat(cut);
   });
 
-describe("what the terminal's page shows", () => {
+describe("the display of the terminal's page", () => {
   const shown = new PageUnderTest();
 
   const buttons = (): Locator => shown.page.locator('.stop button.stop-main');
@@ -46,10 +46,10 @@ describe("what the terminal's page shows", () => {
   it.each([
     ['phone', PHONE, 18],
     ['tablet', TABLET, 18],
-    ['phone that writes twice as large', PHONE, 36],
-    ['tablet that writes twice as large', TABLET, 36],
-    ['tablet that shows all twice as large', { width: 640, height: 400 }, 18],
-  ])('is all on the screen of a %s, however long names are', async (size, viewport, fontSize) => {
+    ['phone with fonts twice as large', PHONE, 36],
+    ['tablet with fonts twice as large', TABLET, 36],
+    ['tablet zoomed to twice the size', { width: 640, height: 400 }, 18],
+  ])('fits on the screen of a %s, however long names are', async (size, viewport, fontSize) => {
     shown.terminal.tileOf(STANDING).displayName = LONG;
     shown.terminal.plant.session.factories[0]!.factoryName = LONG_FACTORY;
     shown.terminal.plant.session.operator = OPERATOR;
@@ -70,7 +70,7 @@ describe("what the terminal's page shows", () => {
     }
   });
 
-  it('is a machine named in whole words beside many orders', async () => {
+  it('shows the name of a machine in whole words beside many orders', async () => {
     const tile = shown.terminal.tileOf(STANDING);
     tile.displayName = LONG;
     tile.workingOrders = Array.from({ length: 12 }, (_, index) => `45000123${10 + index}-0010`);
@@ -81,7 +81,7 @@ describe("what the terminal's page shows", () => {
     expect((await title.boundingBox())!.width).toBeGreaterThan(300);
   });
 
-  it('has times as they are beside names that are written from right to left', async () => {
+  it('shows times in their order beside names written from right to left', async () => {
     const [list] = shown.terminal.plant.reasons.lists;
     list!.find(({ code }) => code === '31')!.name = ARABIC;
     await shown.open(`#/machine/${STANDING}`);
@@ -89,7 +89,7 @@ describe("what the terminal's page shows", () => {
     await shown.page.locator('.reason-button[data-code="31"]').first().click();
     const period = shown.page.locator('.given-list .given-when').first();
     await shown.page.locator('.given-list', { hasText: ARABIC }).waitFor();
-    // where the first and the last character of "13:11–13:36" are
+    // positions of the first and the last character of "13:11–13:36"
     const [start, end] = await period.evaluate((element) => {
       const text = [...element.childNodes].find((node) => /\d/.test(node.textContent ?? ''))!;
       const length = text.textContent!.length;
@@ -103,7 +103,7 @@ describe("what the terminal's page shows", () => {
     expect(start).toBeLessThan(end!);
   });
 
-  it('is a sheet full of reasons where there are 500 without groups, found by a few letters', async () => {
+  it('fills the sheet with 500 reasons without groups, which a few letters find', async () => {
     shown.terminal.plant.session.reasonLooks = {};
     shown.terminal.plant.reasons.lists[0] = Array.from({ length: 500 }, (_, index) => ({
       ...{ code: String(1000 + index), name: `Reason ${index}` },
@@ -121,7 +121,7 @@ describe("what the terminal's page shows", () => {
     expect(await choices.count()).toBe(1);
   });
 
-  it('is as large on a wall of 4K, and no larger on a wide one, whatever has room there', async () => {
+  it('is as large on a 4K wall, and no larger on a wide one than its height allows', async () => {
     const letters = async (count: number, times: number, wall = WALL): Promise<number> => {
       shown.terminal.plant = fakePlant(count);
       const viewport = { width: times * wall.width, height: times * wall.height };
@@ -148,7 +148,7 @@ describe("what the terminal's page shows", () => {
     await shown.open('#/wall');
   });
 
-  it.each([12, 60, 300])('is the whole name of each of %i machines on a wall', async (count) => {
+  it.each([12, 60, 300])('shows the whole name of each of %i machines on a wall', async (count) => {
     const names = [
       'Injection moulder 12 · Plant North',
       'Bearbeitungszentrum Halle 3 Nord, Palettenwechsler 17',
@@ -170,7 +170,7 @@ describe("what the terminal's page shows", () => {
           .filter(
             (it) =>
               it.scrollWidth > it.clientWidth ||
-              // high fonts reach a little out of their lines
+              // high fonts extend a little beyond their lines
               it.scrollHeight > it.clientHeight + parseFloat(getComputedStyle(it).fontSize) / 2,
           )
           .map((it) => it.textContent),
@@ -180,7 +180,7 @@ describe("what the terminal's page shows", () => {
     }
   });
 
-  it.each(['en-GB', 'de-DE'])('is within the filters of a phone (%s)', async (locale) => {
+  it.each(['en-GB', 'de-DE'])('keeps text inside filters on phones (%s)', async (locale) => {
     shown.terminal.plant = fakePlant(600);
     await shown.open('#/wall', { locale });
     for (const width of [320, 360, 390]) {
@@ -203,9 +203,9 @@ describe("what the terminal's page shows", () => {
   });
 
   it.each([
-    ['a phone held sideways', { width: 568, height: 320 }],
-    ['a tablet that shows all four times as large', { width: 320, height: 256 }],
-  ])('is reached, and not covered by what stays in its place, on %s', async (_, viewport) => {
+    ['a phone in landscape', { width: 568, height: 320 }],
+    ['a tablet zoomed to four times the size', { width: 320, height: 256 }],
+  ])('does not cover the reasons with fixed elements on %s', async (_, viewport) => {
     await shown.open('#/stops', { viewport, locale: 'de-DE' });
     await buttons().last().click();
     const [choice, head, hints] = await Promise.all(
@@ -217,7 +217,7 @@ describe("what the terminal's page shows", () => {
     expect(choice!.y + choice!.height).toBeLessThan(hints!.y);
   });
 
-  it('is reached to its end in browsers of 2022, which do not know dvh', async () => {
+  it('scrolls to the last reason in browsers of 2022, which do not support dvh', async () => {
     const reasons = Array.from({ length: 200 }, (_, n) => ({ code: `${n}`, name: `Reason ${n}` }));
     shown.terminal.plant.reasons.lists[0] = reasons;
     await shown.openAt('about:blank');
@@ -237,7 +237,7 @@ describe("what the terminal's page shows", () => {
     }
   });
 
-  it('is within its sheet, however long the codes of reasons are', async () => {
+  it('keeps the width of a sheet, however long the codes of reasons are', async () => {
     shown.terminal.plant.reasons.lists[0] = [{ code: 'C'.repeat(200), name: 'Set-up' }];
     await shown.open('#/stops', { viewport: PHONE });
     await buttons().first().click();
@@ -252,12 +252,12 @@ describe("what the terminal's page shows", () => {
     ['de-DE', TABLET],
     ['de-DE', PHONE],
   ])(
-    'is a reason in whole words, and where it was, once it asks for a second tap (%s, %o)',
+    'keeps the name of a reason whole, and its place, when it asks for a second tap (%s, %o)',
     async (locale, viewport) => {
       await shown.open(`#/machine/${STANDING}`, { locale, viewport });
       await shown.page.locator('.bar[data-state=OPERATING]').first().click();
       const sheet = shown.page.locator('dialog[open]');
-      // the favourite, and the same in its group
+      // the favourite, and the same reason in its group
       const [name, button] = ['.reason-button-name', ''].map((part) =>
         sheet.locator(`.reason-button[data-code="14"] ${part}`.trim()),
       );
@@ -272,7 +272,7 @@ describe("what the terminal's page shows", () => {
     },
   );
 
-  it('is no sheet any more once its view was left by the back button', async () => {
+  it('closes a sheet when its view is left by the back button', async () => {
     await shown.open('#/wall');
     await shown.page.getByRole('link', { name: 'Needs a reason' }).click();
     await buttons().first().click();
@@ -282,7 +282,7 @@ describe("what the terminal's page shows", () => {
     await shown.page.locator('dialog').waitFor({ state: 'detached' });
   });
 
-  it('is distinguished where the system chooses the colours: the view, and what is pressed', async () => {
+  it('distinguishes the present view and pressed buttons in forced colours', async () => {
     await shown.open();
     await shown.page.emulateMedia({ forcedColors: 'active' });
     const looks = async (locator: Locator): Promise<string[]> => {
@@ -304,7 +304,7 @@ describe("what the terminal's page shows", () => {
     expect(await slider.evaluate((it) => getComputedStyle(it).borderTopStyle)).toBe('solid');
   });
 
-  it('has times under the course of a shift that are read where the system chooses a dark ground', async () => {
+  it("shows times under a shift's strip readably in forced dark colours", async () => {
     await shown.open('#/machine/M-003', { forcedColors: 'active', colorScheme: 'dark' });
     const text = shown.page.locator('.tick-mark text').first();
     await text.waitFor();

@@ -20,7 +20,7 @@ describe("entries of the terminal's page", () => {
     await shown.rowOf(NAME).first().waitFor();
   });
 
-  /** From then on nothing is written before there is room again. */
+  /** Lets no entry be stored until {@link makeRoom}. */
   const fillDisk = (): Promise<void> =>
     shown.page.evaluate(() => {
       const stores = IDBObjectStore.prototype as {
@@ -29,7 +29,7 @@ describe("entries of the terminal's page", () => {
       const { put } = stores;
       stores.put = function (...what) {
         if (document.title === 'There is room again') return put.apply(this, what);
-        // a read that begins meanwhile has nothing of what is not written
+        // a read that begins meanwhile must not lose unstored entries
         new BroadcastChannel('machine-terminal-outbox').postMessage('changed');
         this.transaction.abort();
         return undefined;
@@ -47,7 +47,7 @@ describe("entries of the terminal's page", () => {
     await shown.page.clock.runFor(11_000);
   };
 
-  /** Runs the clock, while the stream says each second that Kafka is there; returns the seconds. */
+  /** Runs the clock while the stream reports each second that Kafka answers; returns the seconds. */
   const secondsUntil = async (what: string, isSo: () => boolean): Promise<number> => {
     let seconds = 0;
     await shown.runUntil(what, 1_000, () => {
@@ -57,12 +57,12 @@ describe("entries of the terminal's page", () => {
     return seconds;
   };
 
-  it('are made once by a double tap, each part of a stop that is split by one of its own', async () => {
+  it('are made once by a double tap, and each part of a split stop by a double tap of its own', async () => {
     const { page, terminal } = shown;
     await shown.rowOf(NAME).locator('button.stop-main').first().click();
     await page.locator('.reason-button[data-code="13"]').first().dblclick();
     await shown.status(NAME, 'undo').waitFor();
-    // the second tap may come when the sheet is closed, and open that of the stop below
+    // after the sheet is closed, the second tap may open the one of the stop below
     await page.keyboard.press('Escape');
     await shown.rowOf(OTHERS[0]!).locator('button.stop-main').first().click();
     await page.getByRole('button', { name: 'Split' }).click();
@@ -78,10 +78,10 @@ describe("entries of the terminal's page", () => {
     expect(given().sort()).toEqual(['13', '14', '20']);
   });
 
-  it('are made by no double tap on a stop, nor is one confirmed by it, where the browser counts no taps', async () => {
+  it('are neither made by a double tap on a stop, nor confirmed by one, where the browser counts no taps', async () => {
     const { page } = shown;
     await shown.untilReasonsKnown(NAME);
-    /** As Safari on a tablet: the second tap is on what the first has brought there. */
+    /** As in Safari on a tablet: the second tap hits the element that the first one has brought there. */
     const doubleTap = (x: number, y: number): Promise<void> =>
       page.evaluate(
         async ([clientX, clientY]) => {
@@ -103,7 +103,7 @@ describe("entries of the terminal's page", () => {
     await page.locator('dialog').waitFor({ state: 'detached' });
     const stops = await page.locator('button.stop-main').all();
     const rows = await Promise.all(stops.map((it) => it.boundingBox()));
-    // a reason that comes where a stop was
+    // a place where a reason covers the button of a stop
     const place = reasons.find((it) =>
       rows.some((row) => it!.y > row!.y && it!.y + 40 < row!.y + row!.height),
     )!;
@@ -118,18 +118,18 @@ describe("entries of the terminal's page", () => {
     await doubleTap(other.x + 20, other.y + 20);
     await page.clock.runFor(1_000);
     expect(await given()).toBe(0);
-    // a tap of its own does
+    // a separate tap does
     await page.locator('.reason-button.armed').first().click();
     await page.locator('[data-status=undo]').first().waitFor();
   });
 
-  it('of which one is a note are made once by a double tap', async () => {
+  it('are made once by a double tap if they are notes', async () => {
     const { page, terminal } = shown;
     await page.goto(`${terminal.url}#/machine/M-001`);
     await page.getByRole('button', { name: 'Add a note' }).click();
     await page.getByRole('textbox').fill('Spindle is loud');
     await page.getByRole('button', { name: 'Save' }).dblclick();
-    // what is written at once is sent together, or in the next round
+    // notes written together are sent together, or in the next round
     await shown.runUntil('it is saved', 1_000, async () => {
       const waiting = await page.locator('.note-list [data-status]').count();
       return waiting === 0 && terminal.notes.length > 0;
@@ -137,7 +137,7 @@ describe("entries of the terminal's page", () => {
     expect(terminal.notes).toHaveLength(1);
   });
 
-  it('are refused one by one where a request of several is too large', async () => {
+  it('are refused one by one when a request of several is too large', async () => {
     const refused: number[] = [];
     shown.terminal.refusesRequest = (entries) => {
       if (!entries.some(({ reasonId }) => reasonId === '20')) return undefined;
@@ -151,7 +151,7 @@ describe("entries of the terminal's page", () => {
     expect(refused.at(-1)).toBe(1);
   });
 
-  /** A reason that is sent, and a page that is closed before its answer comes. */
+  /** Sends a reason, and closes the page before its outcome. */
   const leaveUnanswered = async (): Promise<string> => {
     const { page, terminal } = shown;
     terminal.verdict = undefined;
@@ -162,7 +162,7 @@ describe("entries of the terminal's page", () => {
     return terminal.posts[0]![0]!.entryId;
   };
 
-  it('have their answer, and their names, though their machine was gone when the page came back', async () => {
+  it('show their outcome and their names, though their machine was removed before the page came back', async () => {
     const { page, terminal } = shown;
     const entryId = await leaveUnanswered();
     terminal.answer(entryId, APPLIED);
@@ -174,7 +174,7 @@ describe("entries of the terminal's page", () => {
     await shown.rowOf(NAME).getByText('Set-up').waitFor();
   });
 
-  it('are not sent for ever where the server has forgotten them, and can be dismissed', async () => {
+  it('do not remain sent when the server has forgotten them, and can be dismissed', async () => {
     const { page, terminal } = shown;
     terminal.forget(await leaveUnanswered());
     await page.goto(terminal.url);
@@ -192,8 +192,8 @@ describe("entries of the terminal's page", () => {
   });
 
   it.each<[string, number | 'foreign-origin']>([
-    ['a proxy refuses what it is sent', 403],
-    ['the server takes the page for that of another site', 'foreign-origin'],
+    ['a proxy refuses the requests', 403],
+    ['the server takes the page for one of another site', 'foreign-origin'],
   ])('wait, and are not lost, while %s', async (_, refusal) => {
     let refusals = 0;
     let isRefused = true;
@@ -203,7 +203,7 @@ describe("entries of the terminal's page", () => {
       return refusal;
     };
     await sendTogether();
-    // more often than it takes to ask for each of them alone
+    // more requests than halving the batch would take
     await shown.runUntil('they are sent again and again', 5_000, () => refusals > 5);
     await shown.page.getByText(/3 not sent since/).waitFor();
     isRefused = false;
@@ -215,7 +215,7 @@ describe("entries of the terminal's page", () => {
     expect(shown.terminal.posts.flat()).toHaveLength(3);
   });
 
-  it('wait for as long as they are asked to, though the stream says meanwhile that Kafka is there', async () => {
+  it('wait for as long as they are told to, though the stream reports that Kafka answers', async () => {
     await shown.untilReasonsKnown(NAME);
     let requests = 0;
     shown.terminal.fails = (path, method) =>
@@ -223,11 +223,11 @@ describe("entries of the terminal's page", () => {
     await shown.stopClock();
     await shown.giveReason(NAME, '13');
     await secondsUntil('it is refused', () => requests > 0);
-    // of the hour that is asked for a minute is waited at most
+    // an hour is requested, a minute is the most it waits
     expect(await secondsUntil('it is sent again', () => requests > 1)).toBeGreaterThan(50);
   });
 
-  it('that are notes, and are not taken, hold up no reasons', async () => {
+  it('do not wait behind notes that are not accepted', async () => {
     const { page, terminal } = shown;
     await shown.untilReasonsKnown(NAME);
     let requests = 0;
@@ -262,7 +262,7 @@ describe("entries of the terminal's page", () => {
   it('have the time of the plant, though the clock of the device is set back without a connection', async () => {
     const { page, terminal } = shown;
     await shown.untilReasonsKnown(NAME);
-    // the shell is kept once the service worker has it
+    // cached once the service worker controls the page
     await page.waitForFunction(() => navigator.serviceWorker.controller !== null);
     await terminal.close();
     await page.locator('[data-connection=bad]').waitFor();
@@ -282,7 +282,7 @@ describe("entries of the terminal's page", () => {
     expect(madeAt! - terminal.plant.session.clock.epochSeconds).toBeGreaterThanOrEqual(0);
   });
 
-  it('have the time of the plant again, once a clock is right that was set ahead without a connection', async () => {
+  it('have the time of the plant again when a clock is corrected that was set ahead without a connection', async () => {
     const { page, terminal } = shown;
     await terminal.close();
     await page.locator('[data-connection=bad]').waitFor();
@@ -297,7 +297,7 @@ describe("entries of the terminal's page", () => {
     await terminal.listen();
   });
 
-  it('can be made soon, though the reasons could not be read at first', async () => {
+  it('can be made soon, though loading the reasons failed at first', async () => {
     const { page, terminal } = shown;
     terminal.fails = (path) => path === '/api/reasons';
     await page.goto('about:blank');
@@ -306,7 +306,7 @@ describe("entries of the terminal's page", () => {
     await page.getByText('The reasons have not been received yet.').waitFor();
     terminal.fails = () => false;
     const { streams } = terminal;
-    // no longer silent than a stream may be: what is heard meanwhile shows
+    // shorter than the silence after which a stream is left; what arrives meanwhile is shown
     await page.clock.runFor(9_000);
     terminal.setLink('up', NOW - 600);
     await page.getByText('States only up to').waitFor();
@@ -315,7 +315,7 @@ describe("entries of the terminal's page", () => {
     expect(terminal.streams).toBe(streams);
   });
 
-  it('are kept again once the disk has room again, but for those taken back', async () => {
+  it('are stored again once the disk has room, except those taken back', async () => {
     const { page, terminal } = shown;
     terminal.setLink('down');
     await shown.untilReasonsKnown(NAME);
@@ -335,7 +335,7 @@ describe("entries of the terminal's page", () => {
     expect(await page.locator('.stop [data-status]').count()).toBe(1);
   });
 
-  it('do not come back where one was kept as another one failed, and was taken back', async () => {
+  it('do not return after being taken back, if they were stored while another one failed', async () => {
     const { page, terminal } = shown;
     terminal.setLink('down');
     await shown.untilReasonsKnown(NAME);
@@ -371,7 +371,7 @@ describe("entries of the terminal's page", () => {
     expect(await page.locator('.stop [data-status]').count()).toBe(1);
   });
 
-  it('are as another tab has left them, where one has lost the database for a while', async () => {
+  it('are as another tab has left them, after one has lost the database for a while', async () => {
     const { page, terminal } = shown;
     const second = await page.context().newPage();
     await second.goto(terminal.url);
@@ -379,7 +379,7 @@ describe("entries of the terminal's page", () => {
     await shown.giveReason(NAME, '13');
     await page.clock.runFor(11_000);
     await shown.status(NAME, 'unconfirmed').waitFor();
-    // without a connection as well, it knows what becomes of it from the database alone
+    // without a connection, it learns the outcome from the database alone
     await page.route('**/api/**', (route) => route.abort());
     terminal.breakStreams();
     await fillDisk();

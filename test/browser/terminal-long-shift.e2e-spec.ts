@@ -27,7 +27,7 @@ describe("the terminal's page over a long shift", () => {
   };
 
   it.each(['a redirect', 'an error'] as const)(
-    'leads to the sign-in of a proxy that answers by %s, and sends then what was entered meanwhile',
+    'leads to the sign-in of a proxy that answers by %s, and then sends the entries made meanwhile',
     async (proxy) => {
       await shown.open();
       await shown.untilReasonsKnown(NAME);
@@ -41,7 +41,7 @@ describe("the terminal's page over a long shift", () => {
     },
   );
 
-  it('is never live by what a proxy answers in place of the server', async () => {
+  it("is never live because of a proxy's answer in place of the server's", async () => {
     await shown.open();
     await live().waitFor();
     shown.terminal.proxy = 'a page';
@@ -59,17 +59,17 @@ describe("the terminal's page over a long shift", () => {
     expect(await shown.page.title()).not.toBe('It was live');
   });
 
-  it('asks for the token where an operator registers after the session is over', async () => {
+  it('asks for the token when an operator registers after the session is over', async () => {
     await openSignedIn();
     shown.terminal.expireSession();
     await shown.page.getByRole('button', { name: 'Nobody registered' }).click();
     await shown.page.getByRole('textbox').pressSequentially('A. Kowalski', { delay: 60 });
     await shown.page.getByRole('button', { name: 'Register', exact: true }).click();
-    // no sheet lies over it
+    // no sheet covers it
     await tokenField().click({ trial: true });
   });
 
-  it('is not said to be signed out while it cannot be', async () => {
+  it('does not claim to be signed out when it cannot be', async () => {
     await openSignedIn();
     shown.terminal.isCut = true;
     await shown.page.getByRole('button', { name: 'Settings' }).click();
@@ -79,7 +79,7 @@ describe("the terminal's page over a long shift", () => {
     expect(await tokenField().count()).toBe(0);
   });
 
-  it('is not signed out by a key that is held down', async () => {
+  it('is not signed out by a key held down', async () => {
     await openSignedIn();
     const { page } = shown;
     await page.getByRole('button', { name: 'Settings' }).click();
@@ -112,7 +112,7 @@ describe("the terminal's page over a long shift", () => {
     },
   );
 
-  it('shows what it knows, and does not take a plant for empty, while a server is starting', async () => {
+  it('shows what it knows, and does not take the plant for empty, while a server is starting', async () => {
     await shown.open();
     await shown.rowOf(NAME).first().waitFor();
     shown.terminal.setLink('restoring');
@@ -128,7 +128,7 @@ describe("the terminal's page over a long shift", () => {
     }
   });
 
-  it('says up to when every stop has its reason, for no bridge may have told of others since', async () => {
+  it('says up to when every stop has its reason, as the bridge may have reported none since', async () => {
     const { terminal } = shown;
     terminal.plant.tiles.forEach((tile) => (tile.openStops = []));
     terminal.setLink('up', NOW - 240);
@@ -136,7 +136,7 @@ describe("the terminal's page over a long shift", () => {
     await shown.page.getByText('States are known up to 14:03.').waitFor();
   });
 
-  it('is not live while the bridge tells of nothing, on whichever view', async () => {
+  it('is not live while the bridge reports nothing, on any view', async () => {
     const { terminal } = shown;
     terminal.setLink('up', NOW - 600);
     await shown.open();
@@ -146,7 +146,7 @@ describe("the terminal's page over a long shift", () => {
     await live().waitFor();
   });
 
-  it('is followed on without a word where a proxy cuts its stream every now and then', async () => {
+  it('stays live when a proxy cuts its stream now and then', async () => {
     await shown.openWithClock();
     await live().waitFor();
     await shown.page.clock.runFor(11_000);
@@ -160,14 +160,14 @@ describe("the terminal's page over a long shift", () => {
     await eventually('another stream', () => shown.terminal.streams === 2);
     await eventually('it is followed', () => shown.terminal.following === 1);
     expect(await shown.page.title()).not.toBe('It was not live');
-    // whose server is away as well
+    // the server is unreachable as well
     await shown.page.clock.runFor(11_000);
     await shown.terminal.close();
     await shown.page.locator('[data-connection=bad]').waitFor();
   });
 
   it.each([false, true])(
-    'holds no connection while nobody sees it: a browser has six for all of its tabs (hidden when loaded: %s)',
+    'holds no connection while it is hidden: a browser has six for all of its tabs (hidden when loaded: %s)',
     async (isLoadedHidden) => {
       const hide = (isHidden: boolean): void => {
         Object.defineProperty(document, 'hidden', { value: isHidden, configurable: true });
@@ -181,7 +181,7 @@ describe("the terminal's page over a long shift", () => {
       await live().waitFor();
       if (!isLoadedHidden) await page.evaluate(hide, true);
       await page.clock.runFor(31_000);
-      // answered behind what the page may have asked for before it left
+      // answered after all earlier requests of the page
       const untilAnswered = () => page.evaluate(() => fetch('/api/session'));
       await untilAnswered();
       await eventually('it has left', () => terminal.following === 0);
@@ -196,7 +196,7 @@ describe("the terminal's page over a long shift", () => {
     },
   );
 
-  it('names in each of its tabs who has registered in one of them', async () => {
+  it('names in each tab the operator registered in one of them', async () => {
     await shown.open();
     const other = await shown.page.context().newPage();
     await other.goto(`${shown.terminal.url}#/wall`);
@@ -205,7 +205,7 @@ describe("the terminal's page over a long shift", () => {
     await other.getByRole('button', { name: 'E-4711' }).waitFor();
   });
 
-  it('names who has registered last in another tab, though this one can keep nothing', async () => {
+  it('names the operator registered last in another tab, though this one can store nothing', async () => {
     await shown.open();
     const other = await shown.page.context().newPage();
     await other.goto(shown.terminal.url);
@@ -222,7 +222,7 @@ describe("the terminal's page over a long shift", () => {
     await shown.page.getByRole('button', { name: 'E-4712' }).waitFor();
   });
 
-  it('names who has registered while its stream was on the way', async () => {
+  it('names the operator registered while its stream was being opened', async () => {
     await shown.openAt('about:blank');
     const { page } = shown;
     await page.addInitScript(() => {
@@ -244,20 +244,20 @@ describe("the terminal's page over a long shift", () => {
     expect(await page.getByRole('button', { name: 'E-4711' }).count()).toBe(1);
   });
 
-  it('names who has registered since its stream began, though factories are others meanwhile', async () => {
+  it('names the operator registered since its stream began, though the factories change meanwhile', async () => {
     await shown.open();
     await registerAs('E-4711');
     await shown.page.getByRole('button', { name: 'E-4711' }).waitFor();
     const { plant } = shown.terminal;
     const factories = [...plant.session.factories, { factoryId: 'F-3', factoryName: 'Plant West' }];
-    // the server goes by the cookie with which the stream began
+    // the server's session has the operator of the cookie with which the stream began
     plant.session = { ...plant.session, factories, operator: null };
     shown.terminal.sendSession();
     await shown.page.getByRole('option', { name: 'Plant West' }).waitFor({ state: 'attached' });
     expect(await shown.page.getByRole('button', { name: 'E-4711' }).count()).toBe(1);
   });
 
-  it('names who registers again after the shift, though factories are others meanwhile', async () => {
+  it('names the operator registered again after the shift, though the factories change meanwhile', async () => {
     const { terminal } = shown;
     const named = () => shown.page.getByRole('button', { name: 'E-4711' });
     terminal.plant.session.operator = 'E-4711';
@@ -279,7 +279,7 @@ describe("the terminal's page over a long shift", () => {
     expect(await named().count()).toBe(1);
   });
 
-  it('is followed by browsers of 2022, as on tablets that get no newer one', async () => {
+  it('works in browsers of 2022, as on tablets without updates', async () => {
     await shown.openAt('about:blank');
     await shown.page.addInitScript(() => {
       for (const name of ['any', 'timeout']) Reflect.deleteProperty(AbortSignal, name);
@@ -291,7 +291,7 @@ describe("the terminal's page over a long shift", () => {
     await shown.status(NAME, 'applied').waitFor();
   });
 
-  it('keeps a note that was begun, though its sheet is closed by a tap beside it, or the page is loaded anew', async () => {
+  it('keeps the draft of a note, though its sheet is closed by a tap beside it, or the page is reloaded', async () => {
     await shown.open('#/machine/M-001');
     const begin = () => shown.page.getByRole('button', { name: 'Add a note' }).click();
     await begin();
@@ -314,13 +314,13 @@ describe("the terminal's page over a long shift", () => {
     await shown.openWithClock('#/wall');
     const state = shown.page.locator('.tile-state').first();
     await state.filter({ hasText: /since \d/ }).waitFor();
-    // shorter than the silence after which a page connects anew, and is told the time of before
+    // shorter than the silence after which a page reconnects and receives the earlier time
     await shown.page.clock.runFor(12_000);
     await shown.page.locator('.clock', { hasText: '00:0' }).waitFor();
     await state.filter({ hasText: /since Mon \d/ }).waitFor();
   });
 
-  it('is loaded from its server where the browser cannot read what it has kept', async () => {
+  it('is loaded from the server when the browser cannot read its cache', async () => {
     await shown.open();
     await shown.page.waitForFunction(() => navigator.serviceWorker.controller !== null);
     const [shell] = shown.page.context().serviceWorkers();
@@ -334,8 +334,11 @@ describe("the terminal's page over a long shift", () => {
 
   it.each([
     ["a proxy's sign-in", () => '<p>Who are you?</p>'],
-    ['that of another version', (html: string) => html.replace(/index-[\w-]+\.js/, 'index-old.js')],
-  ])('keeps no page that is answered in place of its own: %s', async (_, answered) => {
+    [
+      'the page of another version',
+      (html: string) => html.replace(/index-[\w-]+\.js/, 'index-old.js'),
+    ],
+  ])('does not cache an answer in place of its own page: %s', async (_, answered) => {
     await shown.open();
     await shown.page.waitForFunction(() => navigator.serviceWorker.controller !== null);
     shown.terminal.frontPage = answered(await (await fetch(shown.terminal.url)).text());
@@ -350,7 +353,7 @@ describe("the terminal's page over a long shift", () => {
     await next.getByText('Live', { exact: true }).waitFor();
   });
 
-  it('takes over a new page though it was there before the first was kept', async () => {
+  it('takes over a new version though it was loaded before the first service worker', async () => {
     await shown.open();
     await shown.page.waitForFunction(() => navigator.serviceWorker.controller !== null);
     shown.terminal.release = 2;
@@ -359,13 +362,13 @@ describe("the terminal's page over a long shift", () => {
     await loaded;
   });
 
-  it('takes over a new page though it could not keep the first', async () => {
+  it('takes over a new version though the first could not be cached', async () => {
     await shown.openAt('about:blank');
     const { page } = shown;
     await page.addInitScript(() => {
       const { serviceWorker } = navigator;
       serviceWorker.register = () => {
-        // the next one is the browser's own
+        // the next call is the browser's own
         Reflect.deleteProperty(serviceWorker, 'register');
         return Promise.reject(new Error('the server is away'));
       };
@@ -378,7 +381,7 @@ describe("the terminal's page over a long shift", () => {
     await loaded;
   });
 
-  /** The page names another script than the one that is open. */
+  /** Serves a page that names another script than the open one. */
   const serveNewPage = (url: string): Promise<unknown> =>
     shown.page.route(url, async (route) => {
       const response = await route.fetch({ url: shown.terminal.url });
@@ -386,7 +389,7 @@ describe("the terminal's page over a long shift", () => {
       await route.fulfill({ response, body: html });
     });
 
-  it('takes over a new page where none may be kept', async () => {
+  it('takes over a new version where no service worker is allowed', async () => {
     await shown.openAt('about:blank');
     const { page, terminal } = shown;
     await page.addInitScript(() => {
@@ -401,7 +404,7 @@ describe("the terminal's page over a long shift", () => {
     await loaded;
   });
 
-  it('takes over a new page on plain http as well, once nobody is picking stops and the server is there', async () => {
+  it('takes over a new version over plain http, too, once nobody is picking stops and the server answers', async () => {
     await shown.openAt('about:blank');
     const { page } = shown;
     await page.clock.install();
@@ -431,7 +434,7 @@ describe("the terminal's page over a long shift", () => {
     });
   });
 
-  describe('goes on where the clock of its device is set back', () => {
+  describe('continues after the clock of its device is set back', () => {
     const setBack = async (): Promise<void> => {
       const before = shown.terminal.streams;
       const hourAgo = (await shown.page.evaluate(() => Date.now())) - 3600_000;
@@ -440,7 +443,7 @@ describe("the terminal's page over a long shift", () => {
       await eventually('another stream', () => shown.terminal.streams > before);
     };
 
-    it('with stops that are new, though the list was touched before', async () => {
+    it('with new stops, though the list was touched before', async () => {
       await shown.openWithClock();
       await shown.rowOf(NAME).first().hover();
       await shown.page.clock.runFor(6_000);
@@ -465,7 +468,7 @@ describe("the terminal's page over a long shift", () => {
     });
   });
 
-  it('does not keep what was answered long since', async () => {
+  it('removes entries answered long ago', async () => {
     await shown.openWithClock();
     await shown.giveReason(NAME, '13');
     await shown.page.clock.runFor(11_000);

@@ -19,7 +19,7 @@ import { PageUnderTest } from '../support/terminal-page/page-under-test.js';
 
 const AXE = createRequire(import.meta.url).resolve('axe-core/axe.min.js');
 const BUILT = join(import.meta.dirname, '../../dist/apps/terminal/page');
-/** A machine that stands, and an earlier stop of it; both need a reason. */
+/** A stopped machine that has an earlier stop; both need a reason. */
 const STANDING = 'M-003';
 const NAME = 'Grinder 1';
 
@@ -46,13 +46,13 @@ describe("the terminal's page", () => {
   const status = (name: string, wanted: string): Locator => shown.status(name, wanted);
   const giveReason = (name: string, code: string): Promise<void> => shown.giveReason(name, code);
 
-  /** Lets real time pass for the page alone: the ten seconds of undo. */
+  /** Runs the page's clock alone past the ten seconds of undo. */
   const afterUndo = (): Promise<void> => page.clock.runFor(11_000);
 
   describe('a stop', () => {
     beforeEach(() => openWithClock());
 
-    it('gets its reason by one tap on it and one on the reason; the answer is on its row', async () => {
+    it('gets its reason by a tap on it and a tap on the reason, and shows the outcome in its row', async () => {
       await shown.untilReasonsKnown(NAME);
       await shown.stopClock();
       await giveReason(NAME, '13');
@@ -77,7 +77,7 @@ describe("the terminal's page", () => {
       await expectText(focused(), /Give a reason/);
     });
 
-    it('keeps the focus where it was while its row and others change', async () => {
+    it('keeps the focus on the same button while its row and others change', async () => {
       const button = rowOf(NAME).locator('button.stop-main').first();
       await button.focus();
       await button.evaluate((element) => element.setAttribute('data-same', 'yes'));
@@ -91,8 +91,8 @@ describe("the terminal's page", () => {
       );
     });
 
-    it('is explained by who was registered when it was, though another one is when it is sent', async () => {
-      // by name: under the clock of a test, keys of a scanner are as far apart as the machine is busy
+    it('is explained by the operator registered at that time, though another one is registered when it is sent', async () => {
+      // by name: under a test's clock, a scanner's keys come at intervals that depend on the load
       const registerAs = async (name: string): Promise<void> => {
         await page.locator('.top .button').first().click();
         await page.getByRole('textbox').fill(name);
@@ -115,7 +115,7 @@ describe("the terminal's page", () => {
       expect([by.get('13'), by.get('20')]).toEqual(['E-4711', 'E-4712']);
     });
 
-    it('can be taken back for ten seconds, and is never sent then', async () => {
+    it('can be taken back for ten seconds, and is then never sent', async () => {
       await shown.untilReasonsKnown(NAME);
       await shown.stopClock();
       await giveReason(NAME, '14');
@@ -126,7 +126,7 @@ describe("the terminal's page", () => {
       expect(terminal.posts).toEqual([]);
     });
 
-    it('shows what waits for the service, and what was refused in words that say what to do', async () => {
+    it('shows reasons that wait for the service, and says what to do about refused ones', async () => {
       terminal.verdict = { status: 'deferred', code: null, detail: null };
       await giveReason(NAME, '13');
       await afterUndo();
@@ -141,7 +141,7 @@ describe("the terminal's page", () => {
       await expectText(status(NAME, 'rejected'), /Choose another one/);
     });
 
-    it('asks a second time where the machine ran, once the server says so', async () => {
+    it('asks for confirmation when the server says that the machine ran', async () => {
       terminal.refusals.set('13', 'over-operating');
       await giveReason(NAME, '13');
       await afterUndo();
@@ -183,7 +183,7 @@ describe("the terminal's page", () => {
       expect(second!.startTime).toBeGreaterThan(first!.startTime);
     });
 
-    it('has parts that lie within it, though it ends while its reasons are chosen', async () => {
+    it('has parts inside it, though it ends while their reasons are chosen', async () => {
       const tile = terminal.tileOf(STANDING);
       const stop = tile.openStops.at(-1)!;
       const end = (minutes: number): void => {
@@ -207,7 +207,7 @@ describe("the terminal's page", () => {
       expect(second!.startTime).toBeLessThan(second!.endTime!);
     });
 
-    it('has reasons with their names as soon as the server knows them', async () => {
+    it('offers reasons by name as soon as the server knows them', async () => {
       const known = terminal.plant.reasons;
       terminal.changeReasons({ lists: [], machines: {} });
       await page.reload();
@@ -217,7 +217,7 @@ describe("the terminal's page", () => {
       await page.locator('.reason-button[data-code="13"]', { hasText: 'Set-up' }).first().waitFor();
     });
 
-    it('has reasons that keep their places while one of them is chosen, whatever the service changes', async () => {
+    it('offers reasons that keep their places during the choice, whatever the service changes', async () => {
       const codes = (): Promise<string[]> =>
         page.locator('.reason-button').evaluateAll((all) => all.map((it) => it.textContent));
       await rowOf(NAME).locator('button.stop-main').first().click();
@@ -226,7 +226,7 @@ describe("the terminal's page", () => {
       const { lists, machines } = terminal.plant.reasons;
       const others = lists[0]!.filter(({ code }) => code !== '13');
       terminal.changeReasons({ lists: [[{ code: '01', name: 'New' }, ...others]], machines });
-      // behind it on the stream
+      // sent after it on the stream
       terminal.setLink('up', NOW - 600);
       await page.getByText('States only up to').waitFor();
       expect(await codes()).toEqual(before);
@@ -255,7 +255,7 @@ describe("the terminal's page", () => {
       expect(new Set(terminal.posts.flat().map(({ entryId }) => entryId)).size).toBe(2);
     });
 
-    it('keeps its place while someone is about to tap, though newer ones come', async () => {
+    it('keeps its place while someone is about to tap, though newer stops arrive', async () => {
       const before = await page.locator('.stop').first().getAttribute('data-key');
       await page.locator('.stop').first().hover();
       const tile = terminal.tileOf('M-001');
@@ -265,7 +265,7 @@ describe("the terminal's page", () => {
       });
       let x = 10;
       await eventually('the new one is counted', async () => {
-        // about to tap for as long as that takes
+        // keeps the list held for as long as that takes
         x = 30 - x;
         await page
           .locator('.stop')
@@ -279,7 +279,7 @@ describe("the terminal's page", () => {
     });
   });
 
-  it('lists stops in another order, and of another factory, at once, though the list was just touched', async () => {
+  it('lists stops in another order, or of another factory, at once, though the list was just touched', async () => {
     await openWithClock();
     const lengths = page.locator('.stop-length');
     await lengths.first().waitFor();
@@ -295,11 +295,11 @@ describe("the terminal's page", () => {
     await expectCount(page.locator('.stop', { hasText: 'Lathe' }), 0);
   });
 
-  describe('while the server is away', () => {
+  describe('while the server is unreachable', () => {
     it('says so, keeps entries over a reload, and sends each of them once', async () => {
       await open();
       await shown.untilReasonsKnown(NAME);
-      // the shell is kept once the service worker has it
+      // cached once the service worker controls the page
       await page.waitForFunction(() => navigator.serviceWorker.controller !== null);
       await terminal.close();
       await page.locator('[data-connection=bad]').waitFor();
@@ -343,7 +343,7 @@ describe("the terminal's page", () => {
       expect(ids).toHaveLength(1);
     });
 
-    it('keeps entries on plain http as well', async () => {
+    it('stores entries over plain http, too', async () => {
       const url = new URL(terminal.url);
       url.hostname = PLAIN_HTTP_HOST;
       await shown.openAt(`${url.href}#/stops`);
@@ -352,7 +352,7 @@ describe("the terminal's page", () => {
       terminal.setLink('down');
       await page.getByText('Kafka is away').waitFor();
       await giveReason(NAME, '13');
-      // it is shown once it is kept
+      // shown once it is stored
       await rowOf(NAME).locator('[data-status]').first().waitFor();
       await page.reload();
       await page.getByText(/1 not sent since 14:0\d$/).waitFor();
@@ -360,17 +360,17 @@ describe("the terminal's page", () => {
       await status(NAME, 'applied').waitFor();
     });
 
-    it('says where the browser cannot keep entries, and sends them all the same', async () => {
+    it('says when the browser cannot store entries, and sends them anyway', async () => {
       await openWithClock();
       await page.addInitScript(() => {
         indexedDB.open = () => {
           throw new Error('no database');
         };
-        // refused as well where nothing may be stored
+        // locks are refused, too, where nothing may be stored
         if ('locks' in navigator) {
           navigator.locks.request = () => Promise.reject(new Error('no locks'));
         }
-        // as in Firefox, where there is none either
+        // as in Firefox, which then has no channel either
         Object.assign(window, { BroadcastChannel: undefined });
       });
       await page.goto('about:blank');
@@ -381,7 +381,7 @@ describe("the terminal's page", () => {
       await status(NAME, 'applied').waitFor();
     });
 
-    it('leaves a stream on which not even a heartbeat comes, as over a dead Wi-Fi', async () => {
+    it('leaves a stream without heartbeats, as over a dead Wi-Fi', async () => {
       await openWithClock();
       await rowOf(NAME).first().waitFor();
       const before = terminal.streams;
@@ -395,15 +395,15 @@ describe("the terminal's page", () => {
     });
 
     it.each([
-      ['the browser says that it is offline', () => goOffline(page)],
+      ['the browser reports that it is offline', () => goOffline(page)],
       [
-        'what it sends gets no answer',
+        'a request gets no answer',
         async () => {
           await giveReason(NAME, '13');
           await afterUndo();
         },
       ],
-    ])('says so at once where %s', async (_, happens) => {
+    ])('says so at once when %s', async (_, happens) => {
       await openWithClock();
       await shown.untilReasonsKnown(NAME);
       await expectText(page.locator('.connection'), /^Live$/);
@@ -412,13 +412,13 @@ describe("the terminal's page", () => {
       await page.locator('[data-connection=bad]').waitFor();
     });
 
-    it('takes no factory for explained of which nothing was received', async () => {
+    it('does not show a factory as explained before its machines were received', async () => {
       await openWithClock();
       await page.getByText('Live').waitFor();
       const before = terminal.streams;
       await page.getByLabel('Factory').selectOption('Plant North');
       await eventually('a stream of the chosen factory', () => terminal.streams > before);
-      // behind its machines on the stream
+      // sent after the factory's machines on the stream
       terminal.setLink('up', NOW - 600);
       await page.getByText('States only up to').waitFor();
       terminal.setLink('up');
@@ -431,10 +431,10 @@ describe("the terminal's page", () => {
       await terminal.listen();
     });
 
-    it('comes back soon, however long a proxy asks it to wait', async () => {
+    it('reconnects soon, however long a proxy asks it to wait', async () => {
       await openWithClock();
       await rowOf(NAME).first().waitFor();
-      // which may be on their way yet
+      // the reasons may still be loading
       terminal.fails = (path) => path !== '/api/reasons';
       terminal.breakStreams();
       await page.locator('[data-connection=bad]').waitFor();
@@ -446,7 +446,7 @@ describe("the terminal's page", () => {
       await status(NAME, 'applied').waitFor();
     });
 
-    it('takes up the stream where it broke, and asks what was answered in between', async () => {
+    it('resumes the stream where it broke, and asks for outcomes it has missed', async () => {
       terminal.verdict = undefined;
       await openWithClock();
       await giveReason(NAME, '13');
@@ -469,7 +469,7 @@ describe("the terminal's page", () => {
       await page.evaluate(() => {
         const counted = { drawn: 0 };
         Object.assign(window, { counted });
-        // called once for all that one task has changed
+        // called once for all changes of one task
         const observer = new MutationObserver(() => counted.drawn++);
         observer.observe(document.body, { subtree: true, childList: true, characterData: true });
       });
@@ -489,7 +489,7 @@ describe("the terminal's page", () => {
         () => (window as unknown as { counted: { drawn: number } }).counted,
       );
       process.stderr.write(`  500 machines changed 8 times: drawn ${drawn} times\n`);
-      // each change is four events of 125 tiles, and a frame takes up to a hundred: two frames for each, or fewer
+      // each change is four events of 125 tiles, and a frame takes up to a hundred: at most two frames for each
       expect(drawn).toBeLessThanOrEqual(8 * 4 * 2);
       await screenshot(page, 'wall-500');
     });
@@ -508,7 +508,7 @@ describe("the terminal's page", () => {
       await eventually('a stream of the chosen factory', () => terminal.streams > 1);
     });
 
-    it('names the factory that was chosen, though it is gone', async () => {
+    it('names the chosen factory, though it was removed', async () => {
       await open('#/wall');
       await page.getByLabel('Factory').selectOption('Plant South');
       terminal.plant.tiles = terminal.plant.tiles.filter(({ factoryId }) => factoryId === 'F-1');
@@ -517,14 +517,14 @@ describe("the terminal's page", () => {
       await expectText(page.locator('option:checked'), /^F-2$/);
     });
 
-    it('distinguishes factories that have one name', async () => {
+    it('distinguishes factories of the same name', async () => {
       for (const factory of terminal.plant.session.factories) factory.factoryName = 'Plant';
       await open('#/wall');
       await page.getByLabel('Factory').selectOption('Plant · F-2');
       await expectCount(page.locator('.tile'), 6);
     });
 
-    it('keeps the factory that was chosen in its own window, also when it is loaded again', async () => {
+    it('keeps the factory chosen in a window, also when that is reloaded', async () => {
       await open('#/wall');
       const second = await page.context().newPage();
       await second.goto(`${terminal.url}#/wall`);
@@ -540,7 +540,7 @@ describe("the terminal's page", () => {
       expect(await factoryOnceReloaded(second)).toBe('F-2');
     });
 
-    it('distinguishes machines that have one name, in every view, as long as both are there', async () => {
+    it('distinguishes machines of the same name in every view, while both exist', async () => {
       const [first, second] = ['M-003', 'M-004'].map((id) => terminal.tileOf(id));
       terminal.changeTiles({ ...second!, displayName: first!.displayName });
       await open();
@@ -558,7 +558,7 @@ describe("the terminal's page", () => {
       await tileNamed('Grinder 1').waitFor();
     });
 
-    it('shows orders and the reason that goes on, neither of them cut', async () => {
+    it('shows orders and the open-ended reason, neither of them cut', async () => {
       const tile = terminal.tileOf('M-003');
       terminal.changeTiles({
         ...tile,
@@ -584,7 +584,7 @@ describe("the terminal's page", () => {
   });
 
   describe('the view of a machine', () => {
-    it('moves a bar that is corrected, and marks the reason whose stop has moved', async () => {
+    it('moves a corrected bar, and marks the reason whose stop has moved', async () => {
       await open(`#/machine/${STANDING}`);
       const bar = page.locator('.bar[data-state=IDLE]').last();
       await bar.waitFor();
@@ -624,7 +624,7 @@ describe("the terminal's page", () => {
       await page.getByRole('button', { name: 'Correct' }).click();
       await page.getByText('Replaces: No material').waitFor();
       await page.locator('.reason-button[data-code="13"]').first().click();
-      // in this plant the machine ran in a part of that time
+      // in this plant the machine may have run for a part of that time
       const armed = page.locator('.reason-button.armed').first();
       if (await armed.isVisible()) await armed.click();
       await afterUndo();
@@ -632,7 +632,7 @@ describe("the terminal's page", () => {
       expect(terminal.posts.flat()[0]).toMatchObject({ reasonId: '13', ...period });
     });
 
-    it('takes a second tap for time in which the machine ran', async () => {
+    it('requires a second tap for time in which the machine ran', async () => {
       await openWithClock(`#/machine/${STANDING}`);
       await page.locator('.bar[data-state=OPERATING]').nth(1).click();
       const button = page.locator('.reason-button[data-code="11"]').first();
@@ -647,7 +647,7 @@ describe("the terminal's page", () => {
       expect(terminal.posts.flat()[0]).toMatchObject({ reasonId: '11', overOperating: true });
     });
 
-    it('is walked, zoomed and used by keyboard alone', async () => {
+    it('can be browsed, zoomed and used by keyboard alone', async () => {
       await open(`#/machine/${STANDING}`);
       const bars = page.locator('.bar');
       await bars.first().waitFor();
@@ -672,20 +672,20 @@ describe("the terminal's page", () => {
       await expectCount(page.getByRole('dialog'), 0);
     });
 
-    it('is current though its machine is not of the factory that is chosen', async () => {
+    it('is current though its machine does not belong to the chosen factory', async () => {
       await openWithClock('#/wall');
       await page.getByLabel('Factory').selectOption('Plant South');
       await expectCount(page.locator('.tile'), 6);
       await page.goto(`${terminal.url}#/machine/${STANDING}`);
       const card = page.locator('.card', { hasText: 'Stops without a reason' });
       await card.locator('.stop').first().waitFor();
-      // no event tells this page of it
+      // no event reports this machine to the page
       terminal.tileOf(STANDING).state = 'OFF';
       await page.clock.runFor(11_000);
       await page.locator('.machine-title', { hasText: 'Off' }).waitFor();
     });
 
-    it('says so once its machine is gone', async () => {
+    it('says so when its machine is removed', async () => {
       await openWithClock(`#/machine/${STANDING}`);
       await page.locator('.bar').first().waitFor();
       terminal.removeMachine(STANDING);
@@ -693,7 +693,7 @@ describe("the terminal's page", () => {
       await page.getByText('This machine is not known here.').waitFor();
     });
 
-    it('is loaded again where its answer failed', async () => {
+    it('is loaded again after a failed request', async () => {
       let failures = 0;
       terminal.fails = (path) => path.startsWith('/api/machines/') && ++failures > 0;
       await openWithClock(`#/machine/${STANDING}`);
@@ -705,7 +705,7 @@ describe("the terminal's page", () => {
       await page.locator('.bar').first().waitFor();
     });
 
-    it('corrects an open-ended reason of the last shift for the time to which it applied', async () => {
+    it('corrects an open-ended reason of the last shift for the time in which it applied', async () => {
       await openWithClock(`#/machine/${STANDING}`);
       const [, lastShift] = terminal.plant.session.shifts;
       const { startTime, endTime } = { ...lastShift!, startTime: lastShift!.endTime - 3600 };
@@ -719,7 +719,7 @@ describe("the terminal's page", () => {
       take('e-0', '12', startTime - 600);
       take('e-1', '16', startTime);
       const view = terminal.viewOf(STANDING);
-      // another one lay over all of the first, and over a part of the second
+      // a later one covered all of the first, and a part of the second
       const applied = [
         { startTime, endTime: startTime + 1200 },
         { startTime: startTime + 1800, endTime },
@@ -735,7 +735,7 @@ describe("the terminal's page", () => {
       await covered.waitFor();
       expect(await covered.getByText('Correct').count()).toBe(0);
       await page.locator('.given', { hasText: 'No material' }).getByText('Correct').click();
-      // it did not run in that time, and is not asked for a second tap
+      // the machine did not run in that time, so no second tap is needed
       await page.locator('.reason-button[data-code="13"]').first().click();
       await afterUndo();
       await eventually('the correction was sent', () => terminal.posts.flat()[0]);
@@ -745,8 +745,8 @@ describe("the terminal's page", () => {
     });
 
     it.each([
-      ['takes notes, which it says stay here', true, 'They are not sent to the service'],
-      ['says of a note that it is saved: it is applied nowhere', false, 'Saved'],
+      ['takes notes, and says that they stay here', true, 'They are not sent to the service'],
+      ['says that a note is saved, not applied', false, 'Saved'],
     ])('%s', async (_, comesBack, text) => {
       terminal.showsNotes = comesBack;
       await open(`#/machine/${STANDING}`);
@@ -761,7 +761,7 @@ describe("the terminal's page", () => {
   });
 
   describe('an operator', () => {
-    it('is registered by a badge scanned anywhere, which presses nothing, wherever it has spaces', async () => {
+    it('is registered by a badge scanned anywhere, which presses nothing, even with spaces', async () => {
       await openWithClock();
       const badges = ['E-4711', ' E-4711', 'E 4711', '  47 11'];
       for (const [index, badge] of badges.entries()) {
@@ -770,13 +770,13 @@ describe("the terminal's page", () => {
         await eventually(badge, () => terminal.operators.length > index);
         expect(terminal.operators[index]).toBe(badge);
         await page.getByText(`${badge.trim()} is registered.`).waitFor();
-        // A held space bar presses after 80 ms.
+        // a held space bar presses after 80 ms
         await page.clock.runFor(200);
         await expectCount(page.getByRole('dialog'), 0);
       }
     });
 
-    it('scanned after the session is over is registered after the sign-in, and what was begun is not lost', async () => {
+    it('scanned after the session is over is registered after the sign-in, and the reason being given is not lost', async () => {
       terminal.token = 'station-token';
       const signIn = async (): Promise<void> => {
         await page.getByLabel('Token of the station').fill('station-token');
@@ -791,7 +791,7 @@ describe("the terminal's page", () => {
       await scan(shown, 'E-4711');
       await page.getByText('Sign in this station').first().waitFor();
       await page.locator('.reason-button[data-code="16"]').first().click();
-      // what lies behind an open sheet takes no text
+      // elements behind an open sheet take no text
       await expectCount(page.getByRole('dialog'), 0);
       await signIn();
       await page.getByText('E-4711 is registered.').waitFor();
@@ -800,7 +800,7 @@ describe("the terminal's page", () => {
       expect(terminal.operators).toEqual(['E-4711']);
     });
 
-    it('is registered by a badge that does not move where a stop is split', async () => {
+    it('is registered by a badge that does not move the split of a stop', async () => {
       await openWithClock();
       await rowOf(NAME).locator('button.stop-main').last().click();
       await page.getByRole('button', { name: 'Split' }).click();
@@ -812,7 +812,7 @@ describe("the terminal's page", () => {
       expect(await slider.inputValue()).toBe(at);
     });
 
-    it('is registered late without closing what was opened meanwhile', async () => {
+    it('is registered late without closing a sheet opened meanwhile', async () => {
       await open();
       let answer = (): void => undefined;
       const held = new Promise<void>((resolve) => (answer = resolve));
@@ -830,7 +830,7 @@ describe("the terminal's page", () => {
       expect(await page.getByRole('dialog', { name: 'Settings' }).count()).toBe(1);
     });
 
-    it('presses the space bar all the same, once each time', async () => {
+    it('can press the space bar, once each time', async () => {
       await open();
       const several = page.getByRole('button', { name: 'Select several' });
       await several.focus();
@@ -852,21 +852,21 @@ describe("the terminal's page", () => {
       expect(terminal.operators).toEqual(['A. Kowalski', null]);
     });
 
-    it('is told where to register where a proxy names operators', async () => {
+    it('is told to register at the proxy if that names operators', async () => {
       terminal.isOperatorNamed = true;
       await open();
       await page.getByRole('button', { name: 'Nobody registered' }).click();
       await page.getByRole('textbox').fill('A. Kowalski');
       await page.getByRole('button', { name: 'Register', exact: true }).click();
       const message = page.getByText('Sign in there under your own name.');
-      // taps go through it to what it lies over; nothing lies over it
+      // taps pass through the message to an element below; no element covers it
       await message.evaluate((element) => {
         element.style.pointerEvents = 'auto';
       });
       await message.click({ trial: true });
     });
 
-    it('is shown when to try again where too many wrong tokens were sent', async () => {
+    it('is told when to try again after too many wrong tokens', async () => {
       terminal.token = 'station-token';
       terminal.wrongTokensWaitSeconds = 6;
       await open();
@@ -877,7 +877,7 @@ describe("the terminal's page", () => {
         .waitFor();
     });
 
-    it('signs the station in by its token, and sees nothing of the plant once it is signed out', async () => {
+    it('signs the station in by its token, and sees nothing of the plant after signing out', async () => {
       terminal.token = 'station-token';
       const signIn = async (token: string): Promise<void> => {
         await page.getByLabel('Token of the station').fill(token);
@@ -898,7 +898,7 @@ describe("the terminal's page", () => {
       await eventually('a stream of the new session', () => terminal.following === 1);
     });
 
-    it('is no longer named once the shift is over, though no event can say so', async () => {
+    it('is no longer named after the shift, even without a connection', async () => {
       terminal.plant.session.operator = 'A. Kowalski';
       await openWithClock();
       await page.getByRole('button', { name: 'A. Kowalski' }).waitFor();
@@ -908,12 +908,12 @@ describe("the terminal's page", () => {
     });
   });
 
-  it('opens where its address names a machine without an encoding', async () => {
+  it('opens from a link that names a machine without encoding', async () => {
     await open('#/machine/100%');
     await page.getByRole('navigation').waitFor();
   });
 
-  it('speaks German, with the time of the plant wherever the screen is', async () => {
+  it('speaks German, and shows the time of the plant wherever the screen is', async () => {
     await open('#/stops', { locale: 'de-DE', timezoneId: 'America/New_York' });
     await page.getByText('Grund angeben').first().waitFor();
     await page.locator('.clock', { hasText: '14:07' }).waitFor();
@@ -923,7 +923,7 @@ describe("the terminal's page", () => {
     await screenshot(page, 'tablet-german');
   });
 
-  it('changes its language in the settings, and says what it can and cannot do', async () => {
+  it('changes its language in the settings, and says what the service can and cannot do', async () => {
     await open();
     await page.getByRole('button', { name: 'Settings' }).click();
     await page.getByText('The service cannot show or delete it').waitFor();
@@ -943,7 +943,7 @@ describe("the terminal's page", () => {
     expect(await first.isVisible()).toBe(true);
   });
 
-  it('hands over the names of reasons, however late they are answered', async () => {
+  it('shows the names of reasons in the hand-over, however late they are answered', async () => {
     let answer!: () => void;
     terminal.reasonsHeld = new Promise<void>((resolve) => (answer = resolve));
     takeReasons(terminal);
@@ -957,7 +957,7 @@ describe("the terminal's page", () => {
     await page.getByRole('row', { name: /Set-up/ }).waitFor();
   });
 
-  it('says of when the figures of a hand-over are, and shows none of another shift', async () => {
+  it('says when the figures of a hand-over were received, and shows none of another shift', async () => {
     await openWithClock('#/hand-over');
     const head = page.locator('h1');
     terminal.setLink('up', NOW - 240);
@@ -972,7 +972,7 @@ describe("the terminal's page", () => {
   });
 
   describe.each([
-    // what axe looks at hardly depends on the size: once for each layout, and once in German
+    // axe's results hardly depend on the size: once for each layout, and once in German
     ['tablet', TABLET, 'en-GB', true],
     ['wall', WALL, 'en-GB', true],
     ['phone', PHONE, 'en-GB', false],
@@ -1018,7 +1018,7 @@ describe("the terminal's page", () => {
       await look(`${size}-settings`);
     });
 
-    it('does not jump while it is loaded for the first time', async () => {
+    it('does not jump while it is first loaded', async () => {
       takeReasons(terminal);
       const jumps: Record<string, number> = {};
       for (const hash of ['wall', 'stops', `machine/${STANDING}`, 'hand-over']) {
@@ -1033,7 +1033,7 @@ describe("the terminal's page", () => {
     });
   });
 
-  it('is small, and there in less than a second', async () => {
+  it('is small, and painted in less than a second', async () => {
     const files = readdirSync(BUILT, { recursive: true, withFileTypes: true }).filter((entry) =>
       entry.isFile(),
     );
@@ -1043,7 +1043,7 @@ describe("the terminal's page", () => {
     const total = bytes.reduce((sum, size) => sum + size, 0);
     await open();
     const paints: number[] = [];
-    // the best of five: the machine that tests run on has other things to do as well
+    // the best of five, as the test machine may be busy
     for (let load = 0; load < 5; load++) {
       await page.reload();
       await page.locator('.stop').first().waitFor();
@@ -1081,7 +1081,7 @@ function goOffline(page: Page): Promise<boolean> {
   return page.evaluate(() => window.dispatchEvent(new Event('offline')));
 }
 
-/** What Chromium calls cumulative layout shift, from the beginning to the frame after this. */
+/** Chromium's cumulative layout shift, from the beginning to the next frame. */
 function layoutShift(page: Page): Promise<number> {
   return page.evaluate(
     () =>
@@ -1099,7 +1099,7 @@ function layoutShift(page: Page): Promise<number> {
   );
 }
 
-/** Texts of tiles, buttons and names that do not fit where they stand. */
+/** Texts of tiles, buttons and names that do not fit in their elements. */
 function cutTexts(page: Page): Promise<string[]> {
   return page.evaluate(() =>
     [...document.querySelectorAll('.tile > *, .tab, button, button > span, .stop-name')]
@@ -1112,9 +1112,9 @@ function cutTexts(page: Page): Promise<string[]> {
   );
 }
 
-/** What axe finds fault with. */
+/** Violations found by axe. */
 async function violations(page: Page): Promise<string[]> {
-  // evaluated from outside: a script tag would be refused by the page's own policy
+  // evaluated, because the page's policy refuses a script tag
   await page.evaluate(readFileSync(AXE, 'utf8'));
   const { violations: found } = await page.evaluate(() =>
     (window as unknown as { axe: typeof axe }).axe.run({
@@ -1130,7 +1130,7 @@ async function violations(page: Page): Promise<string[]> {
   );
 }
 
-/** The size of touch targets, whether anything is wider than the screen, and axe where asked for: it takes longest. */
+/** Checks the size of touch targets, that nothing is wider than the screen, and optionally axe, which takes longest. */
 async function inspect(page: Page, name: string, withAxe: boolean): Promise<void> {
   await screenshot(page, name);
   const found = withAxe ? await violations(page) : [];
@@ -1161,7 +1161,7 @@ async function inspect(page: Page, name: string, withAxe: boolean): Promise<void
   });
 }
 
-/** Types as a scanner does: a key every 10 ms of the page's clock, from which the times of its events are taken. */
+/** Types like a scanner: a key every 10 ms of the page's clock, from which event times are taken. */
 async function scan(shown: PageUnderTest, badge: string): Promise<void> {
   const { page } = shown;
   await shown.stopClock();

@@ -13,7 +13,7 @@ const MACHINE = 'M-001';
 const OTHER = 'M-002';
 const CORRECTED = 'M-003';
 
-/** From a tap on the glass to the service and back: the terminal's server, Kafka, the bridge, the sandbox. */
+/** From a tap on the screen to the service and back: the terminal's server, Kafka, the bridge, the sandbox. */
 describe("a stop explained on the terminal's page", () => {
   let browser: Browser;
   let plant: Plant;
@@ -26,10 +26,10 @@ describe("a stop explained on the terminal's page", () => {
     browser = await launchChromium();
     plant = await startPlant({
       clockSpeed: 60,
-      // Three quarters of a minute after a change its log is read again: what is corrected by then shows.
+      // the log is read again three quarters of a minute after a change, and shows corrections made by then
       env: { SETTLE_SECONDS: '2700' },
       sandboxEnv: { SANDBOX_MACHINES: '3' },
-      // All have run since before the shift, so that each has the one stop that a test makes.
+      // all have run since before the shift, so that each has only the stop that a test makes
       prepare: async (_, sandbox) => {
         const hoursAgo = Math.floor(realEpochMs() / 1000) - 4 * 3600;
         for (const id of [MACHINE, OTHER, CORRECTED]) {
@@ -38,7 +38,7 @@ describe("a stop explained on the terminal's page", () => {
       },
     });
     relay = await KafkaRelay.to(testBrokers()[0]!);
-    // One shift of a day, begun two hours ago: the plant's clock is fast, and a stop ends with its shift.
+    // one shift of a day, begun two hours ago: the plant's clock is fast, and a reason ends with its shift
     const shiftStart = new Date((plant.clock.nowSeconds() - 7200) * 1000);
     terminal = await RunningTerminal.start(plant.kafka.topicPrefix, {
       ...plant.clockEnv,
@@ -60,7 +60,7 @@ describe("a stop explained on the terminal's page", () => {
 
   const row = (): Locator => page.locator(`.stop[data-key^="${MACHINE}|"]`).first();
 
-  /** As the service received them, oldest first. */
+  /** Reasons as the service received them, oldest first. */
   const received = async (): Promise<
     { reasonId: string; startTime: number; endTime?: number }[]
   > => {
@@ -70,7 +70,7 @@ describe("a stop explained on the terminal's page", () => {
       .map(({ body }) => body as { reasonId: string; startTime: number; endTime?: number });
   };
 
-  it('is applied, and the operator sees that it is', async () => {
+  it('is applied, and the operator sees it', async () => {
     await plant.sandbox.forceState(MACHINE, 'IDLE');
     await row().locator('button.stop-main').waitFor();
     await row().locator('button.stop-main').click();
@@ -121,14 +121,14 @@ describe("a stop explained on the terminal's page", () => {
     await page.locator('.reason-button[data-code="14"]').first().click();
     await stop.locator('[data-status=applied]').waitFor();
     const began = Number((await stop.getAttribute('data-key'))?.split('|')[1]);
-    // the log learns that it ran three minutes longer
+    // the log reports that the machine ran three minutes longer
     await plant.sandbox.forceState(CORRECTED, 'OPERATING', began, began + 180);
     await plant.sandbox.forceState(CORRECTED, 'IDLE', began + 180);
     await page.locator('.given.moved').waitFor();
     await screenshot(page, 'plant-moved');
   });
 
-  it('is sent once when Kafka was away meanwhile, and the page says that it waits', async () => {
+  it('is sent once after an outage of Kafka, and the page says that it waits', async () => {
     const other = (): Locator => page.locator(`.stop[data-key^="${OTHER}|"]`);
     await page.goto(`${terminal.url}/#/stops`);
     await page.getByText('Live').waitFor();
@@ -146,7 +146,7 @@ describe("a stop explained on the terminal's page", () => {
     const reasons = await plant.kafka.read(TOPICS.downtimeReasons);
     await reasons.find('the reason on its topic', ({ key }) => key?.toString() === OTHER);
     const sent = reasons.records.filter(({ key }) => key?.toString() === OTHER);
-    // the plant goes on: once the machine runs again, the same reason follows with its end
+    // plant time continues: if the machine runs again, the same reason follows with its end
     const periods = sent.map((record) => {
       const { startTime, endTime = 'open' } = json(record) as {
         startTime: number;
@@ -160,7 +160,7 @@ describe("a stop explained on the terminal's page", () => {
     expect(ids.size).toBe(sent.length);
   });
 
-  it('leaves no complaint of the browser', () => {
+  it('causes no complaint of the browser', () => {
     expect(complaints).toEqual([]);
   });
 });

@@ -19,7 +19,7 @@ afterEach(async () => {
   for (const writer of open.splice(0)) await writer.onApplicationShutdown();
 });
 
-/** Its topics hold nothing; they are read once {@link release} is called. What is written is never acknowledged. */
+/** A writer whose topics are empty and read once `release` is called; Kafka never acknowledges its records. */
 function setUp() {
   let release!: () => void;
   const read = new Promise<never[]>((resolve) => {
@@ -51,11 +51,11 @@ function setUp() {
   return { writer, plant, release };
 }
 
-describe('what has been read from its topic while an earlier read of it was under way', () => {
+describe('a record that is read during a look-up', () => {
   it.each([
     ['the same reason', ENTRY, PLACE],
     ['another reason', { ...ENTRY, reasonId: '23' }, 'reused'],
-  ])('is known: %s', async (_, entry, found) => {
+  ])('is known afterwards: %s', async (_, entry, found) => {
     const { writer, plant, release } = setUp();
     const finding = writer.find(entry);
     plant.entries.set('E-1', { ...ENTRY, source: PLACE } as unknown as Entry);
@@ -63,7 +63,7 @@ describe('what has been read from its topic while an earlier read of it was unde
     expect(await finding).toEqual(found);
   });
 
-  it('is known: a note', async () => {
+  it('is known afterwards: a note', async () => {
     const { writer, plant, release } = setUp();
     const writing = writer.writeNote(NOTE, SENDER);
     plant.notes.set('N-1', PLACE);
@@ -73,8 +73,8 @@ describe('what has been read from its topic while an earlier read of it was unde
   });
 });
 
-describe('a reason that is being written since an earlier read began', () => {
-  it('is not taken for another one of its id, nor counted before Kafka has it', async () => {
+describe('a reason that is being written since a look-up began', () => {
+  it('is not taken for another one of its id, nor counted before Kafka has stored it', async () => {
     const { writer, release } = setUp();
     const finding = writer.find({ ...ENTRY, reasonId: '23' });
     writer.writeEntry(ENTRY, SENDER).catch(() => undefined);

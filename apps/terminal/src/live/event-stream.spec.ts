@@ -1,7 +1,7 @@
 import { constants, gunzipSync } from 'node:zlib';
 import { EventStream, StreamChunk, type StreamClient } from './event-stream.js';
 
-/** A page that takes what it is sent, or lets it wait. */
+/** A page that receives at once, or slowly. */
 class Page implements StreamClient {
   readonly bytes: Buffer[] = [];
   isSlow = false;
@@ -26,7 +26,6 @@ class Page implements StreamClient {
     return gunzipSync(bytes, { finishFlush: constants.Z_SYNC_FLUSH }).toString();
   }
 
-  /** The data of the events. */
   get received(): unknown[] {
     return [...this.text.matchAll(/^data: (.*)$/gm)].map(
       ([, data]) => JSON.parse(data ?? '') as unknown,
@@ -46,7 +45,7 @@ describe('the stream of events', () => {
     return page;
   };
 
-  it('sends each page what concerns it, compressed or not', () => {
+  it('sends each page the events of its factory, compressed or not', () => {
     const stream = new EventStream();
     const [all, one, small] = [new Page(), new Page('F-1'), new Page('F-2', true)];
     for (const page of [all, one, small]) connected(stream, page);
@@ -60,7 +59,7 @@ describe('the stream of events', () => {
     ]);
   });
 
-  it('sends a page that comes back what it has missed, as long as that is kept', () => {
+  it('sends a page that reconnects the events it has missed, while they are kept', () => {
     const stream = new EventStream(limits);
     const page = connected(stream, new Page());
     stream.publish('tiles', null, 1);
@@ -79,7 +78,7 @@ describe('the stream of events', () => {
     expect(stream.sequenceOf(page.lastId)).toBeUndefined();
   });
 
-  it('drops a page that does not take what it is sent, and nobody else', () => {
+  it('disconnects a slow page, and no other', () => {
     const stream = new EventStream(limits);
     const [slow, other] = [new Page(), new Page()];
     const first = new StreamChunk(`id: x\ndata: ${JSON.stringify('x'.repeat(1000))}\n\n`);

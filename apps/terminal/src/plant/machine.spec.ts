@@ -23,7 +23,7 @@ import { Plant } from './plant.js';
 const calendar = new ShiftCalendar({ timeZone: 'UTC', startTimes: ['06:00', '14:00', '22:00'] });
 const SIX = Date.parse('2025-11-21T06:00:00Z') / 1000;
 const SHIFT = { startTime: SIX, endTime: SIX + 8 * 3600 };
-/** Minutes after six. */
+/** Time at a number of minutes after six. */
 const at = (minutes: number): number => SIX + minutes * 60;
 const NOW = at(120);
 
@@ -44,7 +44,7 @@ function entry(startMinute: number, endMinute: number | null, more: Partial<Entr
 
 type Change = [MachineState, number];
 
-/** Of `OPERATING 0, IDLE 10`: states, and the minutes after six at which they began. */
+/** Parses `OPERATING 0, IDLE 10`: states, and the minutes after six at which they began. */
 function life(text: string): Change[] {
   return text.split(', ').map((part): Change => {
     const [state, minute] = part.split(' ');
@@ -52,7 +52,7 @@ function life(text: string): Change[] {
   });
 }
 
-/** In minutes after six: `10-20`, or `10-` of what has no end. */
+/** In minutes after six: `10-20`, or `10-` without an end. */
 function inBrief({ startTime, endTime }: { startTime: number; endTime: number | null }): string {
   return `${(startTime - SIX) / 60}-${endTime === null ? '' : (endTime - SIX) / 60}`;
 }
@@ -66,13 +66,13 @@ function dataOf([state, minute]: Change, previous?: Change, known = minute + 1):
   };
 }
 
-/** The machine comes to be in that state; an event is known by its minute. */
+/** Applies a change to a state; the event's id is its minute. */
 function change(one: Machine, period: Change, previous?: Change, known?: number): void {
   const data = dataOf(period, previous, known);
   one.timeline.apply(`${period[1]}`, { type: STATE_EVENT_TYPES.changed, data });
 }
 
-/** The period that began at a minute is another one, as is known an hour after six. */
+/** Corrects the period that began at a minute, as known an hour after six. */
 function correct(
   one: Machine,
   minute: number,
@@ -85,7 +85,7 @@ function correct(
   return one;
 }
 
-/** A machine with that life, and these reasons. */
+/** A machine with these periods and reasons. */
 function machine(changes: Change[] | string, entries: Entry[] = []): Machine {
   const one = new Machine('M-1');
   const lived = typeof changes === 'string' ? life(changes) : changes;
@@ -124,7 +124,7 @@ describe('the stops of a machine that need a reason', () => {
     },
   );
 
-  it('stay open for what a reason leaves of them', () => {
+  it('stay open in the parts that a reason does not cover', () => {
     expect(openMinutes(machine(changes, [entry(10, 15)]))).toEqual(['15-20', '100-']);
     expect(openMinutes(machine(changes, [entry(10, 19)]))).toEqual(['100-']);
   });
@@ -138,18 +138,18 @@ describe('the stops of a machine that need a reason', () => {
 
   it.each([
     ['a reason with an end', entry(100, 110)],
-    ['one that went on to the end of the shift', entry(100, null, { sentAt: at(101) })],
-  ])('are open again, once longer than the threshold, behind %s', (_, given) => {
+    ['an open-ended one until the end of the shift', entry(100, null, { sentAt: at(101) })],
+  ])('are open again, once longer than the threshold, after %s', (_, given) => {
     const one = machine(changes, [given]);
     const end = given.endTime ?? SHIFT.endTime;
-    // looked at when something comes, and then each time it is due
+    // evaluated when a record arrives, and then whenever it is due
     let now = at(105);
     while (now < end + 121) now = evaluate(one, now).nextAt;
     expect(now).toBe(end + 121);
     expect(openMinutes(one, now)).toContain(inBrief({ startTime: end, endTime: null }));
   });
 
-  it('never hold time in which the machine operated or a reason applies, and miss no more than the threshold a piece', () => {
+  it('contain no time in which the machine operated or a reason applies, and miss parts up to the threshold only', () => {
     const times = fc.integer({ min: 0, max: 119 });
     const states = fc.constantFrom<MachineState>('OPERATING', 'IDLE', 'OFF');
     const lives = fc
@@ -182,7 +182,7 @@ describe('the reasons that apply', () => {
   const other = { reasonId: '23', sentAt: at(60) };
 
   it.each([
-    ['go on to the end of the shift, where they have no end', [entry(10, null)], ['22 10-480']],
+    ['last until the end of the shift if they are open-ended', [entry(10, null)], ['22 10-480']],
     [
       'end when another one with an end is received',
       [entry(10, null), entry(2, 5, other)],
@@ -194,7 +194,7 @@ describe('the reasons that apply', () => {
       ['22 10-15', '23 15-20', '22 20-30'],
     ],
     [
-      'apply again where an open-ended one that lay over their end is ended',
+      'apply again where an open-ended one that covered their end is ended',
       [
         entry(10, 30),
         entry(15, null, { ...other, sentAt: at(16) }),
@@ -208,8 +208,8 @@ describe('the reasons that apply', () => {
   });
 });
 
-describe('what pages are shown of reasons', () => {
-  it('is an open-ended one up to its end, once it was sent again with that', () => {
+describe('the classifications that pages receive', () => {
+  it('contain an open-ended reason up to its end, once it was sent again with that', () => {
     const entries = [entry(10, null), entry(10, 40, { sentAt: at(60) })];
     const one = machine('IDLE 10', entries);
     const { classifications } = one.view(evaluate(one), SHIFT);
@@ -219,13 +219,13 @@ describe('what pages are shown of reasons', () => {
   });
 });
 
-/** The reasons that are to be sent for a machine, each with its end in minutes after six, or `anew`. */
+/** The follow-ups that are due for a machine, each with its end in minutes after six, or `again`. */
 const due = (one: Machine, known = one.entries.map(({ entryId }) => entryId)): string[] =>
   dueFollowUps(one, evaluate(one), NOW, (entryId) => known.includes(entryId)).map(
-    ({ open, endTime }) => `${open.reasonId} ${endTime === null ? 'anew' : (endTime - SIX) / 60}`,
+    ({ open, endTime }) => `${open.reasonId} ${endTime === null ? 'again' : (endTime - SIX) / 60}`,
   );
 
-describe('a reason that is still going', () => {
+describe('an open-ended reason', () => {
   const running = 'IDLE 10, OPERATING 40';
   it('is to be ended where its machine runs again, once', () => {
     const open = entry(10, null);
@@ -236,7 +236,7 @@ describe('a reason that is still going', () => {
     expect(due(one, [ending!.entryId])).toEqual([]);
   });
 
-  it('shows on the tile until then', () => {
+  it('is shown on the tile while it applies', () => {
     const open = entry(10, null);
     expect(evaluate(machine('IDLE 10', [open])).tile.goingOn).toEqual({
       ...{ entryId: open.entryId, reasonId: '22', startTime: at(10) },
@@ -246,25 +246,25 @@ describe('a reason that is still going', () => {
   it.each([
     ['was not sent by a terminal', entry(10, null, { station: null })],
     ['was rejected', entry(10, null, { status: 'rejected' })],
-    ['ended with its shift before', entry(-300, null)],
-  ])('is left alone where it %s', (_, open) => {
+    ['ended with an earlier shift', entry(-300, null)],
+  ])('needs no follow-up if it %s', (_, open) => {
     expect(due(machine(running, [open]))).toEqual([]);
   });
 
-  it('is left alone where another one has taken its place, which is ended', () => {
+  it('needs no follow-up if another one has replaced it; that one does', () => {
     const entries = [entry(10, null), entry(10, null, { reasonId: '23' })];
     expect(due(machine(running, entries))).toEqual(['23 40']);
   });
 
-  it('is left alone while its machine stands still', () => {
+  it('needs no follow-up while its machine is stopped', () => {
     expect(due(machine('IDLE 10, OFF 40', [entry(10, null)]))).toEqual([]);
   });
 });
 
-describe('a reason that is still going when the service revises its stop', () => {
+describe('an open-ended reason when the service revises its stop', () => {
   const RAN: Change = ['OPERATING', 0];
   const stopped: Change[] = [RAN, ['IDLE', 10]];
-  it('is to be ended a minute after its start where the machine ran throughout, once, though it stops later', () => {
+  it('is to be ended a minute after its start if the machine ran throughout, once, though it stops later', () => {
     const open = entry(10, null);
     const one = correct(machine(stopped, [open]), 10, RAN);
     expect(due(one)).toEqual(['22 11']);
@@ -280,16 +280,16 @@ describe('a reason that is still going when the service revises its stop', () =>
 
   it.each([
     ['a part of it', [], [entry(10, 20), entry(20, null)]],
-    ['what was behind a run found in it', found, [entry(40, null, { sentAt: at(52) })]],
+    ['the rest after a run found in it', found, [entry(40, null, { sentAt: at(52) })]],
     ['time in which a run was found', found, [entry(20, null)]],
-  ])('is to be ended so where it was for %s', (_, split, entries) => {
+  ])('is to be ended so if it was for %s', (_, split, entries) => {
     const one = machine(stopped, entries);
     split.forEach((each, index) => change(one, each, split[index - 1] ?? ['IDLE', 10], 50));
     for (const [, minute] of [...stopped.slice(1), ...split]) correct(one, minute, RAN);
     expect(due(one)).toEqual([`22 ${(entries.at(-1)!.startTime - SIX) / 60 + 1}`]);
   });
 
-  it('is to be ended where the stop was before it', () => {
+  it('is to be ended so if the stop was before it', () => {
     const entries = [entry(10, null, { sentAt: at(45) })];
     const one = machine([...stopped, ['OPERATING', 40]], entries);
     correct(one, 10, ['IDLE', 4], { known: 50 });
@@ -297,7 +297,7 @@ describe('a reason that is still going when the service revises its stop', () =>
     expect(due(one)).toEqual(['22 11']);
   });
 
-  it('goes on where its stop began later, until the machine runs', () => {
+  it('continues if its stop began later, until the machine runs', () => {
     const one = correct(machine(stopped, [entry(10, null)]), 10, ['IDLE', 14]);
     expect(due(one)).toEqual([]);
     change(one, ['OPERATING', 80], ['IDLE', 14]);
@@ -308,37 +308,37 @@ describe('a reason that is still going when the service revises its stop', () =>
     ['its stop began earlier', correct(machine(stopped, [entry(10, null)]), 10, ['IDLE', 4])],
     ['no stop was revised', machine([RAN], [entry(10, null)])],
     [
-      'it was given after the stop had been taken back',
+      'it was given after the stop had been revised away',
       correct(machine(stopped, [entry(10, null, { sentAt: at(61) })]), 10, RAN),
     ],
     [
       'the start of a run was revised',
       correct(machine('OFF -10, OPERATING 10', [entry(10, null)]), 10, ['OPERATING', 5]),
     ],
-  ])('is left alone where %s', (_, one) => {
+  ])('needs no follow-up if %s', (_, one) => {
     expect(due(one)).toEqual([]);
   });
 });
 
-describe('a reason that is still going while an earlier stop is explained', () => {
+describe('an open-ended reason while an earlier stop is explained', () => {
   const again = (...entries: Entry[]): string[] =>
     due(machine('IDLE 2, OPERATING 5, IDLE 10', entries), []);
 
-  it('is sent anew, for the service has ended it', () => {
+  it('is sent again, because the service has ended it', () => {
     const open = entry(10, null);
     const earlier = entry(2, 5, { reasonId: '23', sentAt: at(60) });
-    expect(again(open, earlier)).toEqual(['22 anew']);
+    expect(again(open, earlier)).toEqual(['22 again']);
     expect(again(open, earlier, entry(10, null, { sentAt: at(60) }))).toEqual([]);
   });
 
   it.each([
     ['its own stop was split', [entry(10, null), entry(10, 30, { sentAt: at(60) })]],
     [
-      'another one has taken its place',
+      'another one has replaced it',
       [entry(10, null), entry(2, 5, { sentAt: at(60) }), entry(60, null)],
     ],
     ['its shift is over', [entry(-300, null), entry(-400, -350, { sentAt: at(-200) })]],
-  ])('is left alone where %s', (_, entries) => {
+  ])('needs no follow-up if %s', (_, entries) => {
     expect(again(...entries)).toEqual([]);
   });
 });
@@ -361,7 +361,7 @@ describe('an entry', () => {
     expect(machine([], entries).favourites()).toEqual(['a', 'b']);
   });
 
-  it('is refused over time in which the machine operated, but for a minute, and unless it is meant', () => {
+  it('is refused over more than a minute in which the machine operated, unless that is confirmed', () => {
     const one = machine('OPERATING 0, IDLE 10, OPERATING 20');
     const { periods } = evaluate(one);
     const refused = (start: number, end: number | null, overOperating?: true): unknown => {
@@ -377,7 +377,7 @@ describe('an entry', () => {
     expect(refused(30, null)).toBe('over-operating');
   });
 
-  it('is refused where it is open-ended, and nothing is remembered of how its stop ended', () => {
+  it('is refused if it is open-ended and the end of its stop is not remembered', () => {
     const one = machine('OFF -500, OPERATING 0');
     const { periods } = evaluate(one);
     const refused = (start: number, end: number | null, rememberedFrom: number): unknown => {
@@ -393,7 +393,7 @@ describe('an entry', () => {
 });
 
 describe('a hand-over', () => {
-  it('adds up what is explained of a shift, and what is not', () => {
+  it('adds up the explained and the unexplained time of a shift', () => {
     const one = machine('OPERATING -60, IDLE -10, OPERATING 20, OFF 60', [entry(5, 20)]);
     expect(handOverOf(one, evaluate(one), SHIFT, NOW)).toMatchObject({
       stoppedSeconds: (20 + 60) * 60,
@@ -406,7 +406,7 @@ describe('a hand-over', () => {
     });
   });
 
-  it('counts short stops, and what reasons leave of long ones, apart from what needs a reason', () => {
+  it('counts short stops, and short rests of long ones, apart from stops that need a reason', () => {
     const lived = 'OPERATING 0, IDLE 10, OPERATING 12, IDLE 20, OPERATING 30, OFF 60, OPERATING 70';
     const one = machine(lived, [entry(20, 29)]);
     expect(handOverOf(one, evaluate(one), SHIFT, NOW)).toMatchObject({
@@ -436,8 +436,8 @@ function plantWith(state: MachineState, startTime: number): Plant {
   return plant;
 }
 
-describe('a stop that comes to need a reason', () => {
-  it('is a change for those who follow the plant, though somebody else asked for the machine first', () => {
+describe('a stop that begins to need a reason', () => {
+  it('is published as a change, though a request evaluated the machine first', () => {
     const plant = plantWith('IDLE', STOPPED_AT);
     const machine = plant.machines.get('M-1')!;
     expect([...plant.takeChanges().machineIds]).toEqual(['M-1']);
@@ -453,7 +453,7 @@ describe('a stop that comes to need a reason', () => {
 });
 
 describe('a reason that was sent twice', () => {
-  it('is forgotten wherever it lies', () => {
+  it('is forgotten at both of its places', () => {
     const plantSeconds = (timestampMs: number): number => timestampMs / 1000;
     const plant = new Plant({ topicPrefix: '', calendar, stopThresholdSeconds: 120, plantSeconds });
     const record = {

@@ -20,7 +20,7 @@ const newRow = (state: MachineState, startTime: number): Row => ({ state, startT
 
 const about = { machineId: 'M-1', factoryId: 'F-1' };
 
-/** The data of an event that says `row` follows `before`. */
+/** The data of an event in which `row` follows `before`. */
 function dataOf(row: Row, before: Row | undefined, revision = 0): StateChanged {
   return {
     ...{ ...about, ...row, revision, startTimeSource: 'activityLog' },
@@ -40,7 +40,7 @@ const lost = (since: number): StateEvent => ({
   data: { ...about, reason: 'noData', since, detectedAt: since + 60, lastState: 'IDLE' },
 });
 
-/** State, start and end of each. */
+/** State, start and end of each period. */
 const inBrief = (timeline: Timeline, latest?: MachineStateRecord): unknown[] =>
   timeline.periods(latest).map(({ state, startTime, endTime }) => [state, startTime, endTime]);
 
@@ -104,7 +104,7 @@ describe('a timeline', () => {
     ]);
   });
 
-  it('leaves out what was published by mistake', () => {
+  it('leaves out periods published by mistake', () => {
     const timeline = new Timeline();
     const [a, b] = [newRow('OPERATING', 0), newRow('IDLE', 300)];
     timeline.apply('a', changed(dataOf(a, undefined)));
@@ -113,7 +113,7 @@ describe('a timeline', () => {
     expect(inBrief(timeline)).toEqual([['OPERATING', 0, null]]);
   });
 
-  it('has the life of a machine, minutes without data too, however its events were corrected on the way', () => {
+  it('has the periods of a machine, and gaps without data, however its events were corrected', () => {
     const mistakes = fc.array(
       fc.record({ moved: fc.integer({ min: -3, max: 3 }), other: fc.boolean() }),
     );
@@ -137,7 +137,7 @@ describe('a timeline', () => {
     );
   });
 
-  it('says the same of what it has not forgotten, and begins in the middle as well', () => {
+  it('has the same periods after forgetting earlier ones, and from events that begin in the middle', () => {
     fc.assert(
       fc.property(rowsOfALife, fc.nat(), (rows, at) => {
         const whole = new Timeline();
@@ -158,7 +158,7 @@ describe('a timeline', () => {
     );
   });
 
-  it('knows nothing from a loss on, until it is over', () => {
+  it('has no state from a loss of observation on, until that is restored', () => {
     const timeline = new Timeline();
     timeline.apply('a', changed(dataOf(newRow('IDLE', 0), undefined)));
     timeline.apply('b', lost(600));
@@ -171,7 +171,7 @@ describe('a timeline', () => {
     expect(inBrief(timeline)).toEqual([['IDLE', 0, null]]);
   });
 
-  it('takes the latest state where there are no events', () => {
+  it('has the latest state if there are no events', () => {
     const latest: MachineStateRecord = {
       ...{ ...about, displayName: 'Press', state: 'OFF', startTime: 60, observation: 'ok' },
       ...{ lastUpdateTime: 120, sequence: 4, settledUntil: null },
