@@ -20,7 +20,7 @@ describe('the senders of a file', () => {
     jest.useRealTimers();
   });
 
-  it('stay while nobody can look at the file', () => {
+  it('stay while the file cannot be read', () => {
     const mounted = temporaryFolder();
     const file = join(mounted, 'senders.json');
     writeFileSync(file, JSON.stringify({ senders: { erp: { token: TOKEN, paths: ['/orders'] } } }));
@@ -37,7 +37,7 @@ describe('the senders of a file', () => {
     access.onApplicationShutdown();
   });
 
-  it('go by a file of a secret that only a changed file names', () => {
+  it('follow a file of a secret that only a changed senders file names', () => {
     const folder = temporaryFolder();
     const [file, tokenFile] = [join(folder, 'senders.json'), join(folder, 'token')];
     const write = (senders: object): void => {

@@ -21,7 +21,7 @@ describe('readOutcomeEvent', () => {
     }
   });
 
-  it('takes none of another sender, whatever a message says of itself', () => {
+  it('ignores outcomes of other senders, whatever a message contains', () => {
     const source = { topic: 't', messageId: '"sender":"shop"', sender: 'sap' };
     const json = JSON.stringify({ source, detail: { sender: 'shop' } });
     expect(eventOf(json, 'shop')).toBeUndefined();

@@ -1,7 +1,7 @@
 import { readDocument, readEvents } from './read-request.js';
 
 describe('headers of a document', () => {
-  it('are read as UTF-8, and as Latin-1 where they are none', () => {
+  it('are read as UTF-8, or as Latin-1 if they are not valid UTF-8', () => {
     const utf8 = (text: string) => Buffer.from(text).toString('latin1');
     const headers = {
       'content-type': 'application/json',
@@ -26,7 +26,7 @@ describe('a batch of events', () => {
   const TYPE = { 'content-type': 'application/cloudevents-batch+json' };
   const EVENT = { specversion: '1.0', id: 'e-1', source: '/mes', type: 'mes.downtime-reasons.v1' };
 
-  it('is refused where a number would be lost as its events are written one by one', () => {
+  it('is refused if a number would be lost when its events are written one by one', () => {
     const batch = JSON.stringify([{ ...EVENT, data: { endTime: null } }]);
 
     expect(readEvents(TYPE, Buffer.from(batch.replace('null', '-1e400')), [])).toMatchObject({
@@ -38,7 +38,7 @@ describe('a batch of events', () => {
 });
 
 describe('an event in binary mode', () => {
-  it('may have its attributes in quotes, as earlier versions of the binding let them be written', () => {
+  it('may have quoted attributes, as earlier versions of the binding allowed', () => {
     const event = { 'ce-specversion': '1.0', 'ce-type': '"erp.work-order-lists.v1"' };
     const escaped = { 'ce-id': String.raw`"list \"1\" of\\2"`, 'ce-source': '"/erp%20of plant 1"' };
 
@@ -54,7 +54,7 @@ describe('an event in binary mode', () => {
     });
   });
 
-  it('keeps quotes that are a part of its attributes', () => {
+  it('keeps quotes that are part of its attributes', () => {
     const event = {
       'ce-specversion': '1.0',
       'ce-type': 'mes.downtime-reasons.v1',

@@ -35,7 +35,7 @@ const step = fc.oneof(
   { weight: 1, arbitrary: fc.record({ forget: fc.integer({ min: 10, max: 40 }) }) },
 );
 
-it('holds what a map holds, in its order', () => {
+it('has the same entries as a map, in its order', () => {
   fc.assert(
     fc.property(fc.array(step, { maxLength: 60, size: 'max' }), fc.array(key), (steps, others) => {
       const table = new RequestTable(CAPACITY, TOPICS);
@@ -83,7 +83,7 @@ it('holds what a map holds, in its order', () => {
   );
 });
 
-it('leaves out what is no hash, and records of other topics', () => {
+it('ignores keys and digests that are not hashes, and records of other topics', () => {
   const table = new RequestTable(CAPACITY, TOPICS);
   const hash = Buffer.alloc(18, 7).toString('base64url');
   const place = { topic: TOPICS[0] ?? '', partition: 0, offset: 1, digest: hash };

@@ -35,7 +35,7 @@ describe('a badge scanner', () => {
     expect(keys.map((key, index) => reader.take(key, index * 10).badge).at(-1)).toBe('AB12');
   });
 
-  it('begins anew after a pause', () => {
+  it('starts over after a pause', () => {
     const reader = new BadgeReader();
     reader.take('x', 0);
     const keys = ['4', '7', '1', '1', 'Enter'];

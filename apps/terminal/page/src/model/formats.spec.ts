@@ -9,20 +9,20 @@ describe('times', () => {
     expect(createFormats('de', 'America/Chicago').time(AT)).toBe('07:07');
   });
 
-  it('name the day where it is not today in the plant', () => {
+  it('name any day but the present one in the plant', () => {
     const { timeOn } = createFormats('en', 'Europe/Berlin');
     expect(timeOn(AT, AT + 3600)).toBe('14:07');
     expect(timeOn(AT, AT + 12 * 3600)).toBe('Mon 14:07');
     expect(createFormats('de', 'Europe/Berlin').timeOn(AT, AT + 12 * 3600)).toBe('Mo 14:07');
   });
 
-  it('name the date of another week, whose days have the same names', () => {
+  it('name the date in another week, whose days have the same names', () => {
     const { timeOn } = createFormats('en', 'Europe/Berlin');
     expect(timeOn(AT, AT + 5 * 86_400)).toBe('Mon 14:07');
     expect(timeOn(AT, AT + 7 * 86_400)).toBe('Mon 23 Nov 14:07');
   });
 
-  it('name the day of a range once, and twice where it goes over midnight', () => {
+  it('name the day of a range once, or twice across midnight', () => {
     const { range } = createFormats('en', 'Europe/Berlin');
     const hours = 3600;
     expect(range(AT, AT + hours, AT + 2 * hours)).toBe('14:07\u201315:07');
@@ -39,13 +39,13 @@ describe('times', () => {
     expect(range(skipped, skipped + 1200, skipped)).toBe('01:50\u201303:10');
   });
 
-  it('are those of the device where the browser is older than the name of the zone', () => {
+  it('are those of the device if the browser does not know the zone', () => {
     const device = new Intl.DateTimeFormat().resolvedOptions().timeZone;
     const { time } = createFormats('en', 'Europe/Atlantis');
     expect(time(AT)).toBe(createFormats('en', device).time(AT));
   });
 
-  it('are whole minutes where they are spans', () => {
+  it('are whole minutes in spans', () => {
     const { span } = createFormats('en', 'UTC');
     expect([59, 60, 3599, 3840].map(span)).toEqual([
       '0\u00a0min',

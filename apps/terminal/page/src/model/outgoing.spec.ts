@@ -25,7 +25,7 @@ describe('an entry on its way', () => {
     expect(rowStatus(reason, 10_000, new Set(['e-1']))).toBe('sending');
   });
 
-  it('is sent, and not after an hour, where the clock was set back by one meanwhile', () => {
+  it('is sent at once, though the clock was set back by an hour meanwhile', () => {
     expect(rowStatus({ ...reason, sendAfterMs: 3_610_000 }, 0, new Set())).toBe('queued');
     expect(unsent([{ ...reason, sendAfterMs: 3_610_000 }], 0)).toEqual({ count: 1, since: 700 });
   });
@@ -60,14 +60,14 @@ describe('an entry on its way', () => {
     expect(withKnownEnd(reason, periods)).toMatchObject({ endTime: 840, stop: { endTime: 840 } });
   });
 
-  it('stays open-ended while the stop goes on, and once it was tried', () => {
+  it('stays open-ended while the stop continues, and once it was tried', () => {
     const going = [period('OPERATING', 0, 600), period('IDLE', 600, 840), period('OFF', 840, null)];
     expect(withKnownEnd(reason, going).endTime).toBeNull();
     const ended = [period('IDLE', 600, 840), period('OPERATING', 840, null)];
     expect(withKnownEnd({ ...reason, tried: true }, ended).endTime).toBeNull();
   });
 
-  it('stays open-ended where it is not remembered how its stop ended', () => {
+  it('stays open-ended if the end of its stop is not remembered', () => {
     const remembered = [period('OFF', 3600, 7200), period('OPERATING', 7200, null)];
     expect(withKnownEnd(reason, remembered).endTime).toBeNull();
   });
@@ -110,7 +110,7 @@ describe('an entry on its way', () => {
     expect(unexplained(again, [reason])).toEqual([again]);
   });
 
-  it('goes before what was made later, and of those made together the open-ended goes last', () => {
+  it('is sent before later ones; of those made together, the open-ended one is the last', () => {
     const entries = [
       { ...reason, id: 'later', sendAfterMs: 10_001, endTime: 900 },
       { ...reason, id: 'open' },
@@ -137,14 +137,14 @@ describe('an entry on its way', () => {
   });
 });
 
-describe('who entered a reason', () => {
-  it('is sent with it as it was then, and when that was', () => {
+describe('the operator of a reason', () => {
+  it('is sent as registered when the reason was entered, with that time', () => {
     const sent = toNewEntry({ ...reason, operator: 'A. Kowalski' });
     expect(sent).toMatchObject({ operator: 'A. Kowalski', madeAt: 700 });
     expect(toNewEntry({ ...reason, operator: null }).operator).toBeNull();
   });
 
-  it('is nobody once the shift is over in which somebody registered', () => {
+  it('is nobody after the shift', () => {
     const session = { operator: 'A. Kowalski', shifts: [{ startTime: 0, endTime: 28_800 }] };
     expect(operatorAt(session, 28_799)).toBe('A. Kowalski');
     expect(operatorAt(session, 28_800)).toBeNull();
@@ -157,7 +157,7 @@ describe('reasons given together', () => {
   const idsOf = (entries: readonly OutgoingReason[], nowMs = 5_000): string[] =>
     undoableBatch(entries, nowMs).map(({ id }) => id);
 
-  it('are taken back together, for as long as none of them is sent', () => {
+  it('are taken back together, while none of them is sent', () => {
     expect(idsOf(batch)).toEqual(['e-1', 'e-2', 'e-3']);
     expect(idsOf(batch, 10_000)).toEqual([]);
   });

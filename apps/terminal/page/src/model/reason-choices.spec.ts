@@ -14,7 +14,7 @@ const looks = {
 };
 
 describe('the choice of reasons', () => {
-  it('has groups in the order of the file, and what it does not name at the end', () => {
+  it('has groups in the order of the file, and reasons without a group at the end', () => {
     const { groups } = choicesOf(reasons, [], looks, 'de', '');
     expect(groups.map(({ title, choices }) => [title, choices.map(({ name }) => name)])).toEqual([
       ['fault', ['Mechanical fault']],
@@ -43,7 +43,7 @@ describe('the choice of reasons', () => {
     expect(reasonName('13', null, reasons, 'de')).toBe('Set-up');
   });
 
-  it('for several machines is what they have in common', () => {
+  it('for several machines has the reasons that all of them offer', () => {
     expect(commonReasons([reasons, reasons.slice(1)]).map(({ code }) => code)).toEqual([
       '20',
       '99',

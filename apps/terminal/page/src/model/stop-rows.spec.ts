@@ -15,7 +15,7 @@ const given = (stop: Stop, more: Partial<OutgoingReason> = {}): OutgoingReason =
 const stop = { startTime: 600, endTime: 1800, state: 'IDLE' } as const;
 
 describe('the list of stops', () => {
-  it('asks for a reason for what is open', () => {
+  it('asks for a reason for an open stop', () => {
     const [row] = stopRows([tile('M-1', [stop])], [], 0);
     expect(row).toMatchObject({
       key: 'M-1|600',
@@ -48,7 +48,7 @@ describe('the list of stops', () => {
     expect(stopRows([runs], [given(going)], 0)[0]?.stop.endTime).toBe(1900);
   });
 
-  it('says so where the service has revised the stop away: the machine ran throughout', () => {
+  it('marks a stop that the service has revised away: the machine ran throughout', () => {
     const isRevisedAway = (given_: OutgoingReason, more: Partial<Tile>): boolean | undefined =>
       stopRows([{ ...tile('M-1', []), ...more }], [given_], 0)[0]?.isRevisedAway;
     const going = given({ ...stop, endTime: null });
@@ -97,7 +97,7 @@ describe('the list of stops', () => {
       ]);
     });
 
-    it('shows as still going what the server says the reason applies to, whatever state it is in', () => {
+    it('shows a stop as continuing while the reason applies at the server, whatever the state', () => {
       const off = {
         ...tile('M-1', []),
         state: 'OFF' as const,
@@ -108,7 +108,7 @@ describe('the list of stops', () => {
     });
   });
 
-  it('asks again for what was refused, beside the refusal', () => {
+  it('asks again for a stop with a refused reason, beside the refusal', () => {
     const refused = given(stop, { status: 'rejected', settledAtMs: 0 });
     expect(stopRows([tile('M-1', [stop])], [refused], 1000)[0]).toMatchObject({
       left: [{ startTime: 600, endTime: 1800 }],
@@ -123,7 +123,7 @@ describe('the list of stops', () => {
     expect(row?.reasons.map(({ id }) => id)).toEqual(['f']);
   });
 
-  it('shows a corrected reason in its last form alone, also once that is no longer shown', () => {
+  it('shows only the latest form of a corrected reason, and no earlier one after that', () => {
     const corrected = [
       given(stop, { id: 'set-up', status: 'deferred', madeAt: 1 }),
       given(stop, { id: 'tool change', status: 'applied', settledAtMs: 0, madeAt: 2 }),
@@ -144,7 +144,7 @@ describe('the list of stops', () => {
     expect(row?.reasons.map(({ id }) => id)).toEqual(['set-up', 'break']);
   });
 
-  it('lets an applied reason go a minute after its answer came', () => {
+  it('removes an applied reason a minute after its outcome', () => {
     const applied = given(stop, { status: 'applied', settledAtMs: 0 });
     expect(stopRows([tile('M-1', [])], [applied], 59_999)).toHaveLength(1);
     expect(stopRows([tile('M-1', [])], [applied], 60_000)).toEqual([]);
@@ -152,11 +152,11 @@ describe('the list of stops', () => {
     expect(stopRows([tile('M-1', [])], [applied], -60_000)).toEqual([]);
   });
 
-  it('shows entries of machines that are not among the tiles', () => {
+  it('shows entries of machines without a tile', () => {
     expect(stopRows([], [given(stop)], 0)).toHaveLength(1);
   });
 
-  it('is in order of beginning, or of length', () => {
+  it('is sorted by start, or by length', () => {
     const rows = stopRows(
       [tile('M-1', [stop]), tile('M-2', [{ startTime: 1200, endTime: null, state: 'OFF' }])],
       [],
@@ -168,7 +168,7 @@ describe('the list of stops', () => {
     expect(keys('longest')).toEqual(['M-1|600', 'M-2|1200']);
   });
 
-  it('holds still while someone is about to tap: nothing comes between, nothing goes away', () => {
+  it('keeps its rows while someone is about to tap: none are inserted or removed', () => {
     const rows = stopRows([tile('M-1', [stop]), tile('M-2', [stop])], [], 0);
     const later = stopRows([tile('M-2', [stop]), tile('M-3', [stop])], [], 0);
     const { rows: held, more } = heldRows(rows, later);

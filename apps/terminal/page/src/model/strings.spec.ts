@@ -8,7 +8,7 @@ const CODES = [
 
 describe('the words of the page', () => {
   it.each(['en', 'de'] as const)(
-    'say in %s what to do about every code that a reason is refused with',
+    'say in %s what to do about every code of a refusal',
     (language) => {
       for (const code of CODES) {
         expect(refusalText(STRINGS[language], code)).not.toBe(STRINGS[language].refusedOtherwise);

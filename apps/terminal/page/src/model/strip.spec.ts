@@ -24,7 +24,7 @@ const inState =
 const [idle, operating] = [inState('IDLE'), inState('OPERATING')];
 
 describe('the strip of a shift', () => {
-  it('leaves no gap: what nothing is known of is a bar of its own', () => {
+  it('leaves no gap: time without a known state is a bar of its own', () => {
     const bars = barsOf([operating(600, 1200), idle(1800, null)], shift, 3600, []);
     expect(bars.map(({ state, startTime, endTime }) => [state, startTime, endTime])).toEqual([
       [null, 0, 600],
@@ -100,7 +100,7 @@ describe('the strip of a shift', () => {
   });
 
   it.each<[string, Partial<Entry>, [number, number][], [number, number | null][]]>([
-    ['up to now while it goes on', {}, [[600, 28_800]], [[600, null]]],
+    ['up to now while it continues', {}, [[600, 28_800]], [[600, null]]],
     ['up to where it was ended', {}, [[600, 3000]], [[600, 3000]]],
     [
       'in what a later one leaves of it',
@@ -126,7 +126,7 @@ describe('the strip of a shift', () => {
     expect(applies.map(({ startTime, endTime }) => [startTime, endTime])).toEqual(expected);
   });
 
-  it('does not list for the next shift what ended in the one before', () => {
+  it('does not list a reason in the shift after its end', () => {
     const open = { startTime: 0, endTime: null, sentAt: 60, status: 'applied' as const };
     const followUp = { ...open, endTime: 900, sentAt: 1000 };
     expect(entriesIn(shift, [open, followUp])).toEqual([followUp]);
@@ -134,7 +134,7 @@ describe('the strip of a shift', () => {
     expect(entriesIn(next, [open])).toEqual([open]);
   });
 
-  it('lists a reason that was sent again from the same start in its last form, and what was refused', () => {
+  it('lists a reason that was sent again from the same start in its latest form, and refused ones', () => {
     const applied = { startTime: 0, status: 'applied' as const };
     const entries = [
       { ...applied, entryId: 'open', sentAt: 10 },

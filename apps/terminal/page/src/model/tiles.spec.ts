@@ -40,7 +40,7 @@ describe('a tile', () => {
     ]);
   });
 
-  it('has a name of its own: by its factory, or by its id where that has two of that name', () => {
+  it('has a distinct name: with its factory, or with its id if the factory has two of that name', () => {
     const press = (machineId: string, factoryId: string, displayName = 'Press 1') => {
       return tile({ machineId, factoryId, displayName });
     };
