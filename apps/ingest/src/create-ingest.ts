@@ -61,8 +61,8 @@ export async function createIngest(settings: IngestSettings): Promise<Ingest> {
     start: async () => {
       await app.listen(settings.http.port, settings.http.host);
       logger.log({ msg: 'listening', url: await app.getUrl() });
-      app.get(Callbacks).start();
-      await app.get(RequestWriter).start();
+      app.get(Callbacks).startFlows();
+      await app.get(RequestWriter).startWriting();
     },
     close: async () => {
       isClosing = true;

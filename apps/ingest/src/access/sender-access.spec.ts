@@ -33,7 +33,7 @@ describe('the senders of a file', () => {
     jest.advanceTimersByTime(3000);
     expect(logged).toHaveBeenCalledTimes(1);
     const request = { headers: { authorization: `Bearer ${TOKEN}` } } as FastifyRequest;
-    expect(access.identify(request).sender.name).toBe('erp');
+    expect(access.identifySender(request).sender.name).toBe('erp');
     access.onApplicationShutdown();
   });
 
@@ -49,7 +49,7 @@ describe('the senders of a file', () => {
     const access = accessBy(file);
     const senderOf = (token: string): string => {
       const request = { headers: { authorization: `Bearer ${token}` } } as FastifyRequest;
-      return access.identify(request).sender.name;
+      return access.identifySender(request).sender.name;
     };
     write({ erp, mes: { tokenFile, paths: ['/orders'] } });
     jest.advanceTimersByTime(3000);
@@ -79,8 +79,8 @@ describe('the senders of a file', () => {
       'webhook-signature': `v1,${signed.digest('base64')}`,
     };
     const request = { headers, query: {}, raw: {} } as unknown as FastifyRequest;
-    const admission = access.identify(request);
-    access.verify(admission, request, Buffer.from(body));
+    const admission = access.identifySender(request);
+    access.verifyBody(admission, request, Buffer.from(body));
     expect(admission).toMatchObject({ sender: { name: 'shop' }, isKnown: true });
     access.onApplicationShutdown();
   });

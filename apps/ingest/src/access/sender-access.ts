@@ -25,7 +25,7 @@ export interface Admission {
   isKnown: boolean;
 }
 
-const LOOK_EVERY_MS = 1000;
+const CHECK_EVERY_MS = 1000;
 const BEARER = /^bearer +(?<token>.+)$/i;
 const LOOPBACK_HOST = /^(127\.\d+\.\d+\.\d+|\[::1\]|localhost)(:\d+)?$/i;
 const SIGNATURE_AGE_SECONDS = 300;
@@ -49,31 +49,31 @@ const LOCAL: IngestSender = {
 @Injectable()
 export class SenderAccess implements OnApplicationShutdown {
   /** Requests of unknown senders since the start. */
-  refused = 0;
+  unknownSenderCount = 0;
   private readonly logger = new Logger('Access');
   private readonly refusals = new RateLimit(REFUSALS.burst, REFUSALS.perSecond);
   private limits = new Map<string, RateLimit>();
   private senders: readonly IngestSender[] | undefined;
-  private readonly stopLooking: () => void;
+  private readonly stopWatching: () => void;
 
   constructor(@Inject(INGEST_SETTINGS) { senders, tls }: IngestSettings) {
     this.useSenders(senders?.value);
     const watched = [
       senders &&
-        new ReadAgain(senders, (value) => {
+        new WatchedFiles(senders, (value) => {
           this.useSenders(value);
           this.onSenders(value);
           this.logger.log({ msg: 'senders read again', senders: value.length });
         }),
       tls &&
-        new ReadAgain(tls, (value) => {
+        new WatchedFiles(tls, (value) => {
           assertNotExpired(value);
           this.onCertificate(value);
           this.logger.log({ msg: 'certificate read again' });
         }),
     ];
-    this.stopLooking = everyRealMs(LOOK_EVERY_MS, () => {
-      for (const files of watched) this.report(files?.look());
+    this.stopWatching = everyRealMs(CHECK_EVERY_MS, () => {
+      for (const files of watched) this.logProblem(files?.checkFiles());
     });
   }
 
@@ -84,54 +84,58 @@ export class SenderAccess implements OnApplicationShutdown {
   onSenders: (senders: readonly IngestSender[]) => void = () => undefined;
 
   onApplicationShutdown(): void {
-    this.stopLooking();
+    this.stopWatching();
   }
 
   /** Identifies the sender, before the body is read. @throws ApiError 401 */
-  identify(request: FastifyRequest): Admission {
+  identifySender(request: FastifyRequest): Admission {
     const { senders } = this;
     if (senders === undefined) {
       assertLocal(request);
-      return known(LOCAL);
+      return knownSender(LOCAL);
     }
     const bearer = BEARER.exec(request.headers.authorization ?? '')?.groups?.['token'];
     if (bearer !== undefined) {
       const sender = withToken(senders, bearer);
-      if (sender !== undefined) return known(sender);
-      throw this.refusal(request, 'no sender has this token');
+      if (sender !== undefined) return knownSender(sender);
+      throw this.refuseSender(request, 'no sender has this token');
     }
     const sender = withCertificate(senders, request);
-    if (sender !== undefined) return known(sender);
+    if (sender !== undefined) return knownSender(sender);
     if (request.headers['webhook-signature'] !== undefined) {
       return { sender: this.signerOf(request, senders), needsSignature: true, isKnown: false };
     }
-    throw this.refusal(request, 'send a token, a client certificate or a signature');
+    throw this.refuseSender(request, 'send a token, a client certificate or a signature');
   }
 
   /** Checks path, size and rate, before the body is read. @throws ApiError 401, 403, 413 or 429 */
-  admit({ sender, needsSignature }: Admission, request: FastifyRequest, path: SenderPath): void {
+  assertAllowed(
+    { sender, needsSignature }: Admission,
+    request: FastifyRequest,
+    path: SenderPath,
+  ): void {
     if (!sender.paths.has(path)) {
       throw new ApiError(403, 'path-not-allowed', `sender ${sender.name} may not use ${path}`);
     }
     if (needsSignature && path === '/metrics') {
       const message =
         'a signature is that of a body: /metrics takes a token or a client certificate';
-      throw this.refusal(request, message);
+      throw this.refuseSender(request, message);
     }
     assertSize(sender, Number(request.headers['content-length'] ?? 0));
     // anybody could have sent it with a signature: the sender's rate is charged once that is verified
-    if (!needsSignature) this.takeRate(sender, 1);
+    if (!needsSignature) this.chargeRate(sender, 1);
   }
 
   /** Verifies a received body. @throws ApiError 401, 413 or 429 */
-  verify(admission: Admission, request: FastifyRequest, body: Buffer): void {
+  verifyBody(admission: Admission, request: FastifyRequest, body: Buffer): void {
     const { sender, needsSignature } = admission;
     assertSize(sender, body.length);
     if (!needsSignature) return;
     const fault = signatureFault(sender, request, body, realEpochMs() / 1000);
-    if (fault !== undefined) throw this.refusal(request, fault);
+    if (fault !== undefined) throw this.refuseSender(request, fault);
     admission.isKnown = true;
-    this.takeRate(sender, 1);
+    this.chargeRate(sender, 1);
   }
 
   /**
@@ -140,7 +144,7 @@ export class SenderAccess implements OnApplicationShutdown {
    * @param taken events of the batch that were charged already, with the request
    * @throws ApiError 429 when the sender exceeds its rate
    */
-  takeRate({ name, requestsPerSecond }: IngestSender, count: number, taken = 0): void {
+  chargeRate({ name, requestsPerSecond }: IngestSender, count: number, taken = 0): void {
     const limit = this.limits.get(name) ?? new RateLimit(requestsPerSecond, requestsPerSecond);
     this.limits.set(name, limit);
     const waitSeconds = limit.take(name, count, { taken });
@@ -156,11 +160,11 @@ export class SenderAccess implements OnApplicationShutdown {
     const found = named === undefined ? signers : signers.filter(({ name }) => name === named);
     const [sender] = found;
     if (sender !== undefined && found.length === 1) return sender;
-    throw this.refusal(request, 'name the sender of the signature with ?sender=');
+    throw this.refuseSender(request, 'name the sender of the signature with ?sender=');
   }
 
-  private refusal(request: FastifyRequest, message: string): ApiError {
-    this.refused += 1;
+  private refuseSender(request: FastifyRequest, message: string): ApiError {
+    this.unknownSenderCount += 1;
     const waitSeconds = this.refusals.take(request.ip, 1);
     if (waitSeconds > 0) {
       const many = 'too many requests of nobody known from this address';
@@ -175,14 +179,14 @@ export class SenderAccess implements OnApplicationShutdown {
     this.limits = new Map();
   }
 
-  private report(problem: string | undefined): void {
+  private logProblem(problem: string | undefined): void {
     if (problem === undefined) return;
     this.logger.error({ msg: 'a file cannot be used, what it held before stays', why: problem });
   }
 }
 
 /** Files that are read again once they have changed and stayed equal between two checks. */
-class ReadAgain<T> {
+class WatchedFiles<T> {
   private version: string;
   private seen: string;
 
@@ -194,7 +198,7 @@ class ReadAgain<T> {
   }
 
   /** Returns why changed files cannot be used, once for each change. */
-  look(): string | undefined {
+  checkFiles(): string | undefined {
     const version = versionOf(this.settings.files);
     const isStable = version === this.seen;
     this.seen = version;
@@ -218,7 +222,7 @@ function assertNotExpired({ cert }: IngestTls): void {
   ]);
 }
 
-function known(sender: IngestSender): Admission {
+function knownSender(sender: IngestSender): Admission {
   return { sender, needsSignature: false, isKnown: true };
 }
 

@@ -40,7 +40,7 @@ export class CallbackClient {
   }
 
   /** @throws only the reason of the caller's signal, or its objection */
-  async post(
+  async postOutcome(
     id: string,
     { contentType, text }: { contentType: string; text: string },
     caller: HttpCaller,
@@ -69,7 +69,7 @@ export class CallbackClient {
   }
 
   /** Waits for a request in flight. */
-  async close(): Promise<void> {
+  async closeConnections(): Promise<void> {
     await this.transport.close();
   }
 }

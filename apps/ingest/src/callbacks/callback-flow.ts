@@ -22,15 +22,15 @@ import { type OutcomeEvent, readOutcomeEvent } from './outcome-event.js';
 type Result = (typeof RESULTS)[number];
 const RESULTS = ['delivered', 'skipped', 'refused', 'expired', 'unmapped', 'failed'] as const;
 
-interface Over {
-  kind: 'over';
+interface Finished {
+  kind: 'finished';
   result: Result;
   why?: string;
 }
 
 /** The call is to be repeated; `status` is the answer's, or a word for why there is none. */
-interface Again {
-  kind: 'again';
+interface Retry {
+  kind: 'retry';
   status: string;
   why: string;
   afterMs: number | null;
@@ -64,7 +64,7 @@ export class CallbackFlow {
   /** Failed calls, of any outcome, since the last answer; `since` in real epoch milliseconds. */
   private failing: { count: number; since: number; status: string } | undefined;
   /** Aborted when the callback is replaced, which ends a pause requested by the last receiver. */
-  private changed = new AbortController();
+  private callbackReplaced = new AbortController();
   private isClosed = false;
 
   constructor(
@@ -79,10 +79,10 @@ export class CallbackFlow {
       {
         ...{ kafka, topicPrefix, commitIntervalMs, stateTopics: [], calls: this.slots },
         groupId: `${groupId}-callback-${sender}`,
-        giveUp: (message) => this.giveUp(message),
-        prepare: (signal, report) => this.prepare(signal, report),
+        giveUp: (message) => this.giveUpUnhandled(message),
+        prepare: (signal, report) => this.prepareTopic(signal, report),
       },
-      (messages) => this.take(messages),
+      (messages) => this.enqueueOutcomes(messages),
     );
   }
 
@@ -99,7 +99,7 @@ export class CallbackFlow {
    * Why outcomes cannot be posted, as text; undefined while they can. Anybody who reaches the port may read it: of a
    * failing call it has only the status.
    */
-  get problem(): string | undefined {
+  get deliveryProblem(): string | undefined {
     const { state, startProblem, endedBecause, readProblem, commitProblem } = this.consumer;
     if (startProblem !== undefined) return `no topic to read: ${startProblem}`;
     if (state === 'broken') return `the topic cannot be read: ${endedBecause}`;
@@ -112,7 +112,7 @@ export class CallbackFlow {
     return `calls fail since ${since} (${failing.status})`;
   }
 
-  start(): void {
+  startDelivering(): void {
     if (this.isClosed) return;
     this.consumer.start([TOPICS.commandOutcomes]).catch((error: unknown) => {
       this.logger.error({ msg: 'callbacks cannot be started', sender: this.sender, err: error });
@@ -124,22 +124,25 @@ export class CallbackFlow {
     const last = this.client;
     this.callback = callback;
     this.client = this.clientOf(callback);
-    this.changed.abort();
-    this.changed = new AbortController();
-    void last.close();
+    this.callbackReplaced.abort();
+    this.callbackReplaced = new AbortController();
+    void last.closeConnections();
   }
 
   /** Lets the current call end; waiting outcomes are left to the next process. */
-  async close(): Promise<void> {
+  async stopDelivering(): Promise<void> {
     this.isClosed = true;
     await this.consumer.close();
     this.expressions.close();
     await this.delivering;
-    await this.client.close();
+    await this.client.closeConnections();
   }
 
   /** Retries until Kafka answers: only an existing topic can be subscribed. */
-  private async prepare(signal: AbortSignal, report: (problem: string) => void): Promise<void> {
+  private async prepareTopic(
+    signal: AbortSignal,
+    report: (problem: string) => void,
+  ): Promise<void> {
     const { topicPrefix, createTopics: create, topicPartitions: partitions } = this.settings.kafka;
     const topic = { name: topicPrefix + TOPICS.commandOutcomes, cleanupPolicy: 'delete' as const };
     while (!signal.aborted) {
@@ -159,7 +162,7 @@ export class CallbackFlow {
     }
   }
 
-  private take(messages: readonly InboundMessage[]): Promise<void> {
+  private enqueueOutcomes(messages: readonly InboundMessage[]): Promise<void> {
     handleEach(messages, (message) => {
       const event = readOutcomeEvent(message, this.sender);
       if (event === undefined) message.finish();
@@ -181,12 +184,17 @@ export class CallbackFlow {
   private async deliver(message: InboundMessage, event: OutcomeEvent): Promise<void> {
     const { revoked } = message;
     while (!revoked.aborted) {
-      const attempt = await this.slots.run(() => this.attempt(event, revoked)).catch(cutOff);
-      if (attempt.kind === 'again' && !this.isExpired(message, attempt)) {
+      const attempt = await this.slots
+        .run(() => this.attemptCall(event, revoked))
+        .catch(retryCutOff);
+      if (attempt.kind === 'retry' && !this.isExpired(message, attempt)) {
         await this.backOff(attempt, revoked);
         continue;
       }
-      this.count(event, attempt.kind === 'over' ? attempt : { ...attempt, result: 'expired' });
+      this.countResult(
+        event,
+        attempt.kind === 'finished' ? attempt : { ...attempt, result: 'expired' },
+      );
       message.finish();
       return;
     }
@@ -194,28 +202,28 @@ export class CallbackFlow {
   }
 
   /** Rejects when the call is cut off. */
-  private async attempt(event: OutcomeEvent, revoked: AbortSignal): Promise<Over | Again> {
+  private async attemptCall(event: OutcomeEvent, revoked: AbortSignal): Promise<Finished | Retry> {
     revoked.throwIfAborted();
     const body = await this.bodyOf(event);
-    if (body.kind === 'over') return body;
-    const answer = await this.client.post(event.id, body, this.slots.permit);
+    if (body.kind === 'finished') return body;
+    const answer = await this.client.postOutcome(event.id, body, this.slots.permit);
     const status = String(answer.status);
     this.calls.set(status, (this.calls.get(status) ?? 0) + 1);
     switch (answer.kind) {
       case 'taken':
-        this.answered();
-        return { kind: 'over', result: 'delivered' };
+        this.noteAnswered();
+        return { kind: 'finished', result: 'delivered' };
       case 'refused':
-        this.answered();
-        return { kind: 'over', result: 'refused', why: answer.why };
+        this.noteAnswered();
+        return { kind: 'finished', result: 'refused', why: answer.why };
       case 'retry':
-        return { kind: 'again', status, why: answer.why, afterMs: answer.afterMs };
+        return { kind: 'retry', status, why: answer.why, afterMs: answer.afterMs };
       default:
         return answer satisfies never;
     }
   }
 
-  private async bodyOf(event: OutcomeEvent): Promise<Over | Body> {
+  private async bodyOf(event: OutcomeEvent): Promise<Finished | Body> {
     const { mapping: expression, contentType } = this.callback;
     const input = JSON.stringify(event);
     if (expression === undefined) {
@@ -226,33 +234,36 @@ export class CallbackFlow {
       };
     }
     const mapped = await this.expressions.evaluate({ expression, input, variables: {} });
-    if (!mapped.ok) return { kind: 'over', result: 'unmapped', why: mapped.fault };
-    if (mapped.json === undefined) return { kind: 'over', result: 'skipped' };
+    if (!mapped.ok) return { kind: 'finished', result: 'unmapped', why: mapped.fault };
+    if (mapped.json === undefined) return { kind: 'finished', result: 'skipped' };
     const value: unknown = JSON.parse(mapped.json);
     const isDocument = typeof value === 'string' && !/[/+]json\b/i.test(contentType);
     return { kind: 'body', contentType, text: isDocument ? value : mapped.json };
   }
 
-  private isExpired(message: InboundMessage, { status }: Again): boolean {
+  private isExpired(message: InboundMessage, { status }: Retry): boolean {
     return status !== CUT_OFF && ageMs(message) >= this.callback.giveUpAfterSeconds * 1000;
   }
 
-  private giveUp(message: InboundMessage): void {
+  private giveUpUnhandled(message: InboundMessage): void {
     const { headers, partition, offset } = message;
     const id = headerText(headers, 'ce_id') ?? `${partition}/${offset}`;
-    this.count({ id }, { result: 'failed', why: 'a bug; see handler failed' });
+    this.countResult({ id }, { result: 'failed', why: 'a bug; see handler failed' });
     // the outcome remains on its topic and needs no dead letter
     message.finish();
   }
 
-  private count({ id }: Pick<OutcomeEvent, 'id'>, { result, why }: Omit<Over, 'kind'>): void {
+  private countResult(
+    { id }: Pick<OutcomeEvent, 'id'>,
+    { result, why }: Omit<Finished, 'kind'>,
+  ): void {
     this.outcomes.set(result, (this.outcomes.get(result) ?? 0) + 1);
     if (result === 'delivered' || result === 'skipped') return;
     const { sender } = this;
     this.logger.warn({ msg: 'an outcome is given up for a callback', sender, id, result, why });
   }
 
-  private async backOff({ status, why, afterMs }: Again, revoked: AbortSignal): Promise<void> {
+  private async backOff({ status, why, afterMs }: Retry, revoked: AbortSignal): Promise<void> {
     if (revoked.aborted) return;
     if (status === CUT_OFF && this.slots.permit.objection() !== undefined) {
       // the partition may be revoked: nothing has failed
@@ -266,12 +277,12 @@ export class CallbackFlow {
     if (count === 1) this.logger.warn({ msg: 'a callback fails', sender, why });
     const askedMs = Math.min(afterMs ?? 0, LONGEST_RETRY_AFTER_MS);
     const waitMs = Math.max(backOffMs(count, BACK_OFF), askedMs);
-    const { signal, release } = whenAnyAborts(revoked, this.changed.signal);
+    const { signal, release } = whenAnyAborts(revoked, this.callbackReplaced.signal);
     await realDelayMs(waitMs, signal).catch(() => undefined);
     release();
   }
 
-  private answered(): void {
+  private noteAnswered(): void {
     if (this.failing !== undefined) {
       this.logger.log({ msg: 'a callback is answered again', sender: this.sender });
     }
@@ -289,8 +300,8 @@ const CUT_OFF = 'cut-off';
  * A cut-off call, since partitions may be lost, or a mapping that cannot be evaluated: without an answer the outcome
  * does not expire.
  */
-function cutOff(error: unknown): Again {
-  return { kind: 'again', status: CUT_OFF, why: String(error), afterMs: null };
+function retryCutOff(error: unknown): Retry {
+  return { kind: 'retry', status: CUT_OFF, why: String(error), afterMs: null };
 }
 
 interface Body {

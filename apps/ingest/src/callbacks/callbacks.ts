@@ -23,43 +23,43 @@ export class Callbacks implements OnApplicationShutdown {
   }
 
   /** The senders whose outcomes cannot be posted now, each with the cause. */
-  get problems(): string[] {
-    return [...this.flows].flatMap(({ sender, problem }) =>
-      problem === undefined ? [] : [`${sender}: ${problem}`],
+  get deliveryProblems(): string[] {
+    return [...this.flows].flatMap(({ sender, deliveryProblem }) =>
+      deliveryProblem === undefined ? [] : [`${sender}: ${deliveryProblem}`],
     );
   }
 
   /** Begins to deliver in the background. */
-  start(): void {
-    this.useSenders(this.settings.senders?.value ?? []);
-    this.access.onSenders = (senders) => this.useSenders(senders);
+  startFlows(): void {
+    this.adjustFlows(this.settings.senders?.value ?? []);
+    this.access.onSenders = (senders) => this.adjustFlows(senders);
   }
 
   async onApplicationShutdown(): Promise<void> {
     this.isClosed = true;
-    await Promise.all([this.closing, ...[...this.flows].map((flow) => flow.close())]);
+    await Promise.all([this.closing, ...[...this.flows].map((flow) => flow.stopDelivering())]);
   }
 
-  private useSenders(senders: readonly IngestSender[]): void {
+  private adjustFlows(senders: readonly IngestSender[]): void {
     if (this.isClosed) return;
-    const gone = new Set(this.bySender.keys());
+    const removed = new Set(this.bySender.keys());
     for (const { name, callback } of senders) {
       if (callback === undefined) continue;
-      gone.delete(name);
+      removed.delete(name);
       const flow = this.bySender.get(name);
       if (flow === undefined) {
         // a flow that is still leaving the group would hinder its successor
         const started = new CallbackFlow(name, callback, this.settings, this.kafka);
         this.bySender.set(name, started);
-        void this.closing.then(() => started.start());
+        void this.closing.then(() => started.startDelivering());
       } else {
         flow.useCallback(callback);
       }
     }
-    for (const name of gone) {
+    for (const name of removed) {
       const flow = this.bySender.get(name);
       this.bySender.delete(name);
-      this.closing = Promise.all([this.closing, flow?.close()]);
+      this.closing = Promise.all([this.closing, flow?.stopDelivering()]);
     }
   }
 }

@@ -37,14 +37,14 @@ export class BridgeReader implements OnApplicationShutdown {
   }
 
   /** Reads a message as the bridge does; fails with the reason why the bridge would refuse it whole. */
-  async read(message: Message): Promise<Parsed<Reading>> {
+  async readMessage(message: Message): Promise<Parsed<Reading>> {
     const envelope = openEnvelope(message);
     if (!envelope.ok) return envelope;
     const { contentType, body } = envelope.value;
     switch (message.topic) {
       case TOPICS.workOrderLists: {
         const lists = parseWorkOrderLists(body);
-        return lists.ok ? this.listsOf(lists.value) : lists;
+        return lists.ok ? this.readLists(lists.value) : lists;
       }
       case TOPICS.downtimeReasons: {
         const reason = parseDowntimeReason(body);
@@ -54,14 +54,14 @@ export class BridgeReader implements OnApplicationShutdown {
       case TOPICS.workOrders: {
         const sourceTopic = sourceTopicOf({ headers: message.headers, key: null });
         const recordedAt = Math.floor(realEpochMs() / 1000);
-        return this.ordersOf(message, { contentType, body, sourceTopic, recordedAt });
+        return this.readDocument(message, { contentType, body, sourceTopic, recordedAt });
       }
       default:
         return message.topic satisfies never;
     }
   }
 
-  private listsOf(message: WorkOrderListMessage): Parsed<Reading> {
+  private readLists(message: WorkOrderListMessage): Parsed<Reading> {
     const { commandMaxSkewSeconds: skew } = this.erp;
     const lists = refuseIssuedAhead(message, this.clock.nowSeconds(), skew);
     const [first] = lists.assignments;
@@ -71,7 +71,7 @@ export class BridgeReader implements OnApplicationShutdown {
     return parsed({ key: first?.machineId ?? '', preview: () => parsed(lists) });
   }
 
-  private async ordersOf(message: Message, document: OrderDocument): Promise<Parsed<Reading>> {
+  private async readDocument(message: Message, document: OrderDocument): Promise<Parsed<Reading>> {
     const thin = this.erp.enrichment.find(message, document);
     if (thin !== undefined) {
       if (!thin.ok) return thin;

@@ -38,7 +38,7 @@ const TOPIC_OF: Readonly<Record<DocumentPath, InputTopic>> = {
 const BATCHED = 'application/cloudevents-batch+json';
 const MAX_EVENTS = 1000;
 /** Headers passed on unchanged: the original topic of UMH, and traces. */
-const PASSED_ON = ['source-topic', 'umh_topic', 'traceparent', 'tracestate'];
+const FORWARDED_HEADERS = ['source-topic', 'umh_topic', 'traceparent', 'tracestate'];
 const REQUIRED_ATTRIBUTES = ['id', 'source', 'type', 'specversion'] as const;
 
 /**
@@ -56,10 +56,10 @@ export function readDocument(
   const contentType = headerOf(headers, 'content-type') ?? null;
   if (mediaType(contentType) === STRUCTURED_MODE) {
     const event = readEvent(body);
-    return event.ok ? parsed(structured(topic, event.value, headers, body)) : event;
+    return event.ok ? parsed(structuredMessage(topic, event.value, headers, body)) : event;
   }
   if (headerOf(headers, 'ce-specversion') !== undefined) {
-    return binary(topic, headers, body, signedId);
+    return binaryMessage(topic, headers, body, signedId);
   }
   const key = signedId ?? headerOf(headers, 'idempotency-key') ?? headerOf(headers, 'webhook-id');
   if (key !== undefined && !isIdentifier(key)) {
@@ -68,7 +68,7 @@ export function readDocument(
   return parsed({
     topic,
     value: body,
-    headers: passedOn(headers),
+    headers: forwardedHeaders(headers),
     id: key === undefined ? undefined : { source: '', value: key },
   });
 }
@@ -92,8 +92,8 @@ export function readEvents(
   const topic = topicOfType(event.value['type'], eventTypes);
   if (!topic.ok) return topic;
   const message = isStructured
-    ? parsed(structured(topic.value, event.value, headers, body))
-    : binary(topic.value, headers, body, signedId);
+    ? parsed(structuredMessage(topic.value, event.value, headers, body))
+    : binaryMessage(topic.value, headers, body, signedId);
   return message.ok ? parsed({ messages: [message.value], isBatch: false }) : message;
 }
 
@@ -119,27 +119,27 @@ function readBatch(
     if (value === undefined) {
       return rejected('invalid-message', `event ${index}: it holds a number that is too large`);
     }
-    messages.push(structured(topic.value, event as Event, headers, Buffer.from(value)));
+    messages.push(structuredMessage(topic.value, event as Event, headers, Buffer.from(value)));
   }
   return parsed({ messages, isBatch: true });
 }
 
 type Event = Record<string, unknown>;
 
-function structured(
+function structuredMessage(
   topic: InputTopic,
   event: Event,
   headers: RequestHeaders,
   value: Buffer,
 ): Message {
-  const others = passedOn(headers).filter(([name]) => name !== 'content-type');
+  const others = forwardedHeaders(headers).filter(([name]) => name !== 'content-type');
   return {
     ...{ topic, value, id: idOf(event) },
     headers: [['content-type', `${STRUCTURED_MODE}; charset=UTF-8`], ...others],
   };
 }
 
-function binary(
+function binaryMessage(
   topic: InputTopic,
   headers: RequestHeaders,
   value: Buffer,
@@ -151,7 +151,7 @@ function binary(
   const named = Object.entries(attributes).map(([name, text]) => [`ce_${name}`, text] as const);
   return parsed({
     ...{ topic, value, id: idOf(attributes) },
-    headers: [...named, ...passedOn(headers)],
+    headers: [...named, ...forwardedHeaders(headers)],
     ...(signedId !== undefined && { signedId }),
   });
 }
@@ -208,8 +208,8 @@ function topicOfType(type: unknown, eventTypes: IngestSender['eventTypes']): Par
   return rejected('invalid-message', `no path is set for events of type ${type}`);
 }
 
-function passedOn(headers: RequestHeaders): (readonly [string, string])[] {
-  return ['content-type', ...PASSED_ON].flatMap((name) => {
+function forwardedHeaders(headers: RequestHeaders): (readonly [string, string])[] {
+  return ['content-type', ...FORWARDED_HEADERS].flatMap((name) => {
     const value = headerOf(headers, name);
     return value === undefined ? [] : [[name, value] as const];
   });

@@ -17,7 +17,7 @@ export function addAdmission(app: NestFastifyApplication): void {
   const metrics = app.get(IngestMetrics);
   const instance = app.getHttpAdapter().getInstance();
   /** Bytes held by each request with an unanswered body. */
-  const held = new WeakMap<object, number>();
+  const heldBytes = new WeakMap<object, number>();
   let bodiesBytes = 0;
   let signedBytes = 0;
   instance.addHook('onRequest', (request: AdmittedRequest, reply, done) => {
@@ -38,12 +38,12 @@ export function addAdmission(app: NestFastifyApplication): void {
     try {
       // OPTIONS identifies no sender whose body could be received
       if (isHandshake) throw new ApiError(413, 'too-large', 'OPTIONS comes without a body');
-      request.admission = access.identify(request);
-      access.admit(request.admission, request, path);
+      request.admission = access.identifySender(request);
+      access.assertAllowed(request.admission, request, path);
       if (request.headers['content-encoding'] !== undefined) {
         throw new ApiError(415, 'unsupported-encoding', 'send bodies without content-encoding');
       }
-      held.set(request, 0);
+      heldBytes.set(request, 0);
       done();
     } catch (error) {
       if (!(error instanceof ApiError)) throw error;
@@ -57,8 +57,8 @@ export function addAdmission(app: NestFastifyApplication): void {
     if (isSigned(request)) signedBytes += bytes;
   };
   const release = (request: AdmittedRequest): void => {
-    count(request, -(held.get(request) ?? 0));
-    held.delete(request);
+    count(request, -(heldBytes.get(request) ?? 0));
+    heldBytes.delete(request);
   };
   /** Counts received bytes: a slow sender's announced length must not take space from others. */
   const hold = (request: AdmittedRequest, bytes: number): ApiError | undefined => {
@@ -67,7 +67,7 @@ export function addAdmission(app: NestFastifyApplication): void {
       (isSigned(request) && signedBytes + bytes > MAX_SIGNED_BYTES);
     if (isFull) return new ApiError(503, 'busy', 'too much is being received', 1);
     count(request, bytes);
-    held.set(request, (held.get(request) ?? 0) + bytes);
+    heldBytes.set(request, (heldBytes.get(request) ?? 0) + bytes);
     return undefined;
   };
   // raw bytes: they are signed, and go to Kafka
@@ -91,7 +91,7 @@ export function addAdmission(app: NestFastifyApplication): void {
     if (path !== undefined && path !== '/metrics') {
       const { admission } = request;
       const sender = admission?.isKnown ? admission.sender.name : 'unknown';
-      metrics.answered(sender, path, reply.statusCode, reply.elapsedTime / 1000);
+      metrics.countAnswer(sender, path, reply.statusCode, reply.elapsedTime / 1000);
     }
     done();
   });

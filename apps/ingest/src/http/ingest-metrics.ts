@@ -28,12 +28,12 @@ export class IngestMetrics {
     const { log, counts } = writer;
     const metrics = [
       scrapedGauge('machine_ingest_kafka_up', '1 while records can be written', () =>
-        Number(writer.problem === undefined),
+        Number(writer.intakeProblem === undefined),
       ),
       scrapedGauge(
         'machine_ingest_waiting',
         'Records that Kafka has not yet',
-        () => writer.waiting,
+        () => writer.waitingCount,
       ),
       scrapedGauge('machine_ingest_remembered_ids', 'Ids of the last day', () => log.size),
       scrapedCounter(
@@ -54,7 +54,7 @@ export class IngestMetrics {
       scrapedCounter(
         'machine_ingest_unknown_senders_total',
         'Requests of nobody known',
-        () => access.refused,
+        () => access.unknownSenderCount,
       ),
       scrapedCounter(
         'machine_ingest_callback_calls_total',
@@ -92,12 +92,12 @@ export class IngestMetrics {
     for (const metric of metrics) this.registry.registerMetric(metric);
   }
 
-  answered(sender: string, path: string, status: number, seconds: number): void {
+  countAnswer(sender: string, path: string, status: number, seconds: number): void {
     this.requests.inc({ sender, path, status });
     this.seconds.observe({ path }, seconds);
   }
 
-  text(): Promise<string> {
+  metricsText(): Promise<string> {
     return this.registry.metrics();
   }
 }

@@ -33,21 +33,21 @@ export class IntakeController {
     @Query() query: Query,
     @Res() reply: FastifyReply,
   ) {
-    const { sender, body, signedId } = this.verified(request);
+    const { sender, body, signedId } = this.verifyRequest(request);
     const path = request.routeOptions.url as DocumentPath;
-    const message = valueOf(readDocument(path, request.headers, body, signedId));
-    const [answer] = await this.answerTo([message], sender, isDryRun(query), reply);
+    const message = valueOrThrow(readDocument(path, request.headers, body, signedId));
+    const [answer] = await this.answerMessages([message], sender, isDryRun(query), reply);
     return reply.send(answer);
   }
 
   @Post('events')
   async events(@Req() request: AdmittedRequest, @Query() query: Query, @Res() reply: FastifyReply) {
-    const { sender, body, signedId } = this.verified(request);
-    const { messages, isBatch } = valueOf(
+    const { sender, body, signedId } = this.verifyRequest(request);
+    const { messages, isBatch } = valueOrThrow(
       readEvents(request.headers, body, sender.eventTypes, signedId),
     );
-    if (messages.length > 1) this.access.takeRate(sender, messages.length - 1, 1);
-    const answer = await this.answerTo(messages, sender, isDryRun(query), reply);
+    if (messages.length > 1) this.access.chargeRate(sender, messages.length - 1, 1);
+    const answer = await this.answerMessages(messages, sender, isDryRun(query), reply);
     return reply.send(isBatch ? answer : answer[0]);
   }
 
@@ -60,7 +60,7 @@ export class IntakeController {
     // the headers are the answer
   }
 
-  private verified(request: AdmittedRequest): {
+  private verifyRequest(request: AdmittedRequest): {
     sender: IngestSender;
     body: Buffer;
     signedId: string | undefined;
@@ -68,14 +68,14 @@ export class IntakeController {
     const { admission } = request;
     if (admission === undefined) throw new Error('a request has not been admitted');
     const body = Buffer.isBuffer(request.body) ? request.body : Buffer.alloc(0);
-    this.access.verify(admission, request, body);
+    this.access.verifyBody(admission, request, body);
     const { sender, needsSignature } = admission;
     const signedId = needsSignature ? headerOf(request.headers, 'webhook-id') : undefined;
     return { sender, body, signedId };
   }
 
   /** Reads all messages before the first is written. */
-  private async answerTo(
+  private async answerMessages(
     messages: readonly Message[],
     sender: IngestSender,
     dryRun: boolean,
@@ -86,16 +86,18 @@ export class IntakeController {
       void reply.status(200);
       return Promise.all(messages.map((message, index) => this.preview(message, placeOf(index))));
     }
-    this.writer.assertOpen();
+    this.writer.assertAccepting();
     const submissions: { id: string; submission: Submission; where: string }[] = [];
     for (const [index, message] of messages.entries()) {
       const where = placeOf(index);
-      const { key } = valueOf(await this.reader.read(message), where);
+      const { key } = valueOrThrow(await this.reader.readMessage(message), where);
       submissions.push({ ...submissionOf(message, key, sender), where });
     }
     const written = await Promise.all(
       submissions.map(async ({ id, submission, where }) => {
-        const { place, isRepeated } = await this.writer.submit(submission).catch(placing(where));
+        const { place, isRepeated } = await this.writer
+          .submitRequest(submission)
+          .catch(throwWithEvent(where));
         return { answer: { id, ...place }, isRepeated };
       }),
     );
@@ -104,9 +106,9 @@ export class IntakeController {
   }
 
   private async preview(message: Message, where: string): Promise<unknown> {
-    const { key, preview } = valueOf(await this.reader.read(message), where);
+    const { key, preview } = valueOrThrow(await this.reader.readMessage(message), where);
     const topic = this.writer.prefix + message.topic;
-    return { topic, key, reading: valueOf(await preview(), where) };
+    return { topic, key, reading: valueOrThrow(await preview(), where) };
   }
 }
 
@@ -145,7 +147,7 @@ function isDryRun(query: Query): boolean {
 }
 
 /** Adds to an error the event of a batch that it concerns. */
-function placing(where: string): (error: unknown) => never {
+function throwWithEvent(where: string): (error: unknown) => never {
   return (error) => {
     if (!(error instanceof ApiError)) throw error;
     const { code, message, retryAfterSeconds } = error;
@@ -154,7 +156,7 @@ function placing(where: string): (error: unknown) => never {
 }
 
 /** @throws ApiError 413 or 400 with the reason */
-function valueOf<T>(read: Parsed<T>, where = ''): T {
+function valueOrThrow<T>(read: Parsed<T>, where = ''): T {
   if (read.ok) return read.value;
   const { code, detail }: Rejection = read.rejection;
   throw new ApiError(code === 'too-large' ? 413 : 400, code, where + detail);

@@ -34,12 +34,12 @@ export class StatusController {
   @Get('health/ready')
   @HealthCheck()
   ready(): Promise<HealthCheckResult> {
-    const { problem } = this.writer;
+    const { intakeProblem } = this.writer;
     const kafka = this.indicators.check('kafka');
     const callbacks = this.indicators.check('callbacks');
-    const message = this.callbacks.problems.join('; ');
+    const message = this.callbacks.deliveryProblems.join('; ');
     return this.health.check([
-      () => (problem === undefined ? kafka.up() : kafka.down({ ...problem })),
+      () => (intakeProblem === undefined ? kafka.up() : kafka.down({ ...intakeProblem })),
       () => (message === '' ? callbacks.up() : callbacks.up({ message })),
     ]);
   }
@@ -51,7 +51,7 @@ export class StatusController {
 
   @Get('metrics')
   @Header('content-type', Registry.PROMETHEUS_CONTENT_TYPE)
-  text(): Promise<string> {
-    return this.metrics.text();
+  metricsText(): Promise<string> {
+    return this.metrics.metricsText();
   }
 }

@@ -17,7 +17,7 @@ export interface ReceiptedRecord {
   key: string;
   digest: string;
   /** The claim of a fenced incarnation, to be replaced; `none` if the record needs no claim. */
-  after: Claim | undefined | 'none';
+  replacedClaim: Claim | undefined | 'none';
   /** Shares its transaction with no other record, so that a refusal is its own. */
   isAlone: boolean;
   /** Its transaction was aborted because of a claim; together with claims that may not hold this could repeat. */
@@ -87,11 +87,11 @@ export class ReceiptedWriter {
   }
 
   /** Fences earlier incarnations: once it resolves, their transactions are committed or aborted. */
-  async open(): Promise<void> {
+  async fenceEarlierIncarnations(): Promise<void> {
     try {
       await this.writer.fenceEarlierWriters();
     } catch (error) {
-      await this.close();
+      await this.stopWriting();
       throw error;
     }
   }
@@ -100,7 +100,7 @@ export class ReceiptedWriter {
     return this.lost !== undefined;
   }
 
-  get problem(): string | undefined {
+  get lossMessage(): string | undefined {
     return this.lost?.message;
   }
 
@@ -109,26 +109,27 @@ export class ReceiptedWriter {
    *
    * @throws RecordRefusedError for what Kafka will never take, NotClaimedError, NotBegunError, or WriterLostError
    */
-  write(record: ReceiptedRecord): Promise<Receipt> {
+  writeReceipted(record: ReceiptedRecord): Promise<Receipt> {
     if (this.lost !== undefined) return Promise.reject(this.lost);
     return new Promise((resolve, reject) => {
-      const goesFirst = record.wasAborted && (record.after === 'none' || this.hasClaim(record));
+      const goesFirst =
+        record.wasAborted && (record.replacedClaim === 'none' || this.hasClaim(record));
       (goesFirst ? this.aborted : this.pending).push({ ...record, resolve, reject });
-      this.running ??= this.run();
+      this.running ??= this.writeBatches();
     });
   }
 
   /** Waits until pending records are written, or the writer is lost. */
-  async drain(): Promise<void> {
+  async drainPending(): Promise<void> {
     while (this.running !== undefined) await this.running;
   }
 
-  async close(): Promise<void> {
-    this.lose('the writer is closed');
+  async stopWriting(): Promise<void> {
+    this.failWriter('the writer is closed');
     await this.writer.closeWriter();
   }
 
-  private async run(): Promise<void> {
+  private async writeBatches(): Promise<void> {
     while (this.aborted.length + this.pending.length > 0 && this.lost === undefined) {
       // lets all records join that an aborted transaction or a new incarnation has released in this turn: the first
       // alone would get a transaction that may outlast the others' wait where Kafka is slow
@@ -162,8 +163,8 @@ export class ReceiptedWriter {
   private async writeBatch(batch: readonly Pending[]): Promise<void> {
     if (batch.length === 0) return;
     let receipts: KeyedReceipt[] = [];
-    const claimed = batch.filter(({ after }) => after !== 'none');
-    const claiming = this.claim(claimed);
+    const claimed = batch.filter(({ replacedClaim }) => replacedClaim !== 'none');
+    const claiming = this.claimRecords(claimed);
     try {
       await this.writer.writeTransaction(
         batch.map(({ record }) => record),
@@ -185,13 +186,13 @@ export class ReceiptedWriter {
   }
 
   /** Runs concurrently with sending the records. */
-  private async claim(records: readonly Pending[]): Promise<void> {
-    const claims = records.flatMap(({ key, after }) =>
-      after === 'none' || this.hasClaim({ key }) ? [] : [{ key, after }],
+  private async claimRecords(records: readonly Pending[]): Promise<void> {
+    const claims = records.flatMap(({ key, replacedClaim }) =>
+      replacedClaim === 'none' || this.hasClaim({ key }) ? [] : [{ key, replacedClaim }],
     );
     const { incarnation, transactionalId } = this;
     if (claims.length === 0) return;
-    await this.log.claim(claims, { transactionalId, incarnation }, CLAIMS_READ_WITHIN_MS);
+    await this.log.writeClaims(claims, { transactionalId, incarnation }, CLAIMS_READ_WITHIN_MS);
   }
 
   private hasClaim({ key }: Pick<ReceiptedRecord, 'key'>): boolean {
@@ -203,11 +204,11 @@ export class ReceiptedWriter {
     if (error instanceof NotClaimedError) return error;
     const refusal = refusalOf(error);
     const why = describeKafkaFailure(error, { right: 'Write' });
-    const lost = this.lose(why, refusal !== undefined);
+    const lost = this.failWriter(why, refusal !== undefined);
     return count === 1 ? (refusal ?? lost) : lost;
   }
 
-  private lose(why: string, hasRefusedRecord = false): WriterLostError {
+  private failWriter(why: string, hasRefusedRecord = false): WriterLostError {
     this.lost ??= new WriterLostError(why, hasRefusedRecord);
     for (const queue of [this.aborted, this.pending]) {
       for (const { reject } of queue.splice(0)) reject(this.lost);
@@ -217,9 +218,9 @@ export class ReceiptedWriter {
 }
 
 function receiptOf(
-  { key, digest, after }: ReceiptedRecord,
+  { key, digest, replacedClaim }: ReceiptedRecord,
   place: RecordPlace | undefined,
 ): KeyedReceipt {
   if (place === undefined) throw new Error('a record has no place');
-  return { key, ...place, digest, ...(after === 'none' && { isUnclaimed: true }) };
+  return { key, ...place, digest, ...(replacedClaim === 'none' && { isUnclaimed: true }) };
 }

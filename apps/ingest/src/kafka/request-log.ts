@@ -43,7 +43,7 @@ export interface KeyedReceipt extends Receipt {
 export interface NewClaim {
   key: string;
   /** The claim of a fenced incarnation, to be replaced. */
-  after: Claim | undefined;
+  replacedClaim: Claim | undefined;
 }
 
 /** Claims as written to the topic. */
@@ -78,7 +78,7 @@ export class RequestLog {
   /** Next offset of each partition of the receipts. */
   private readonly positions = new Map<number, number>();
   /** Waiters for records: of a request by its key, of claims by their nonce, of positions by POSITIONS. */
-  private readonly changes = new Map<string, Set<() => void>>();
+  private readonly waiters = new Map<string, Set<() => void>>();
   private readonly producer: IdempotentProducer;
   private sending: Promise<unknown> = Promise.resolve();
   private following: Promise<void> = Promise.resolve();
@@ -126,7 +126,7 @@ export class RequestLog {
   }
 
   /** Follows the topics until the signal aborts. */
-  follow(): void {
+  startFollowing(): void {
     const from = { sinceMs: realEpochMs() - DAY_MS, maxPerPartition: MAX_OFFSETS };
     const topics = [this.claimsTopic, this.receiptsTopic].map((topic) => ({ topic, from }));
     const stopForgetting = everyRealMs(FORGET_EVERY_MS, () => {
@@ -135,7 +135,7 @@ export class RequestLog {
     this.following = followTopics(this.kafka, topics, {
       signal: this.signal,
       onRecords: (records) => {
-        for (const record of records) this.takeOrPassOver(record);
+        for (const record of records) this.applyOrSkip(record);
       },
       onState: (state, problem) => {
         if (state === 'up') this.isRestored = true;
@@ -144,18 +144,18 @@ export class RequestLog {
       onPosition: (topic, partition, next) => {
         if (topic !== this.receiptsTopic) return;
         this.positions.set(partition, next);
-        this.changed(POSITIONS);
+        this.notifyWaiters(POSITIONS);
       },
     }).finally(stopForgetting);
   }
 
-  async close(): Promise<void> {
+  async stopFollowing(): Promise<void> {
     await this.producer.close();
     await this.following;
   }
 
   receiptOf(key: string): Receipt | undefined {
-    return this.known(key)?.receipt;
+    return this.rememberedNow(key)?.receipt;
   }
 
   /** Remembers a committed receipt before it is read back. */
@@ -164,21 +164,21 @@ export class RequestLog {
   }
 
   holderOf(key: string): Claim | undefined {
-    return this.known(key)?.claim;
+    return this.rememberedNow(key)?.claim;
   }
 
   /** Resolves with the next record of that key, or after `withinMs` of real time. */
-  change(key: string, withinMs: number): Promise<void> {
+  waitForChange(key: string, withinMs: number): Promise<void> {
     return new Promise((resolve) => {
-      const waiting = this.changes.get(key) ?? new Set();
+      const waiting = this.waiters.get(key) ?? new Set();
       const done = (): void => {
         stopWaiting();
         waiting.delete(done);
-        if (waiting.size === 0 && this.changes.get(key) === waiting) this.changes.delete(key);
+        if (waiting.size === 0 && this.waiters.get(key) === waiting) this.waiters.delete(key);
         resolve();
       };
       const stopWaiting = afterRealMs(withinMs, done);
-      this.changes.set(key, waiting.add(done));
+      this.waiters.set(key, waiting.add(done));
     });
   }
 
@@ -186,16 +186,16 @@ export class RequestLog {
    * Writes claims in one record. Resolves once it has been read back, so that {@link holderOf} knows the result, or
    * after `withinMs` of real time; the claims may still be written then, and hold.
    */
-  claim(claims: readonly NewClaim[], by: Holder, withinMs: number): Promise<void> {
+  writeClaims(claims: readonly NewClaim[], by: Holder, withinMs: number): Promise<void> {
     const nonce = `${by.incarnation}:${(this.claimCount += 1)}`;
     const value = JSON.stringify({
       ...{ ...by, nonce },
-      claims: claims.map(({ key, after }) => [key, after?.offset ?? null]),
+      claims: claims.map(({ key, replacedClaim }) => [key, replacedClaim?.offset ?? null]),
     } satisfies ClaimsRecord);
     const record = { topic: this.claimsTopic, partition: PARTITION, key: null, value, headers: {} };
-    const isRead = this.change(nonce, withinMs);
+    const isRead = this.waitForChange(nonce, withinMs);
     const send = async (): Promise<void> => {
-      if (!this.changes.has(nonce)) return;
+      if (!this.waiters.has(nonce)) return;
       const refused = await this.producer.sendAll([record]);
       for (const [{ topic }, err] of refused)
         this.logger.error({ msg: 'claim refused', topic, err });
@@ -217,7 +217,7 @@ export class RequestLog {
    *
    * @throws Kafka's failure to answer, and an Error after `withinMs` of real time
    */
-  async caughtUp(withinMs: number): Promise<void> {
+  async waitUntilCaughtUp(withinMs: number): Promise<void> {
     const untilMs = realNowMs() + withinMs;
     const spans = await uncommittedSpans(this.kafka, this.receiptsTopic);
     const isBehind = (): boolean =>
@@ -225,69 +225,70 @@ export class RequestLog {
     while (isBehind()) {
       const leftMs = untilMs - realNowMs();
       if (leftMs <= 0) throw new Error('receipts are not read in time');
-      await this.change(POSITIONS, leftMs);
+      await this.waitForChange(POSITIONS, leftMs);
     }
   }
 
   /** A record of another program must not stop those behind it. */
-  private takeOrPassOver(record: StoredRecord): void {
+  private applyOrSkip(record: StoredRecord): void {
     try {
-      this.take(record);
+      this.applyRecord(record);
     } catch (err) {
       const { topic, partition, offset } = record;
       this.logger.error({ msg: 'a record is passed over', topic, partition, offset, err });
     }
   }
 
-  private take({ topic, offset, value, timestamp }: StoredRecord): void {
+  private applyRecord({ topic, offset, value, timestamp }: StoredRecord): void {
     const json = value === null ? undefined : readJson(value);
     if (json?.ok !== true || !isJsonObject(json.value)) return;
     const timestampMs = Number(timestamp);
     if (topic === this.receiptsTopic) {
       const { receipts } = json.value as unknown as { receipts: KeyedReceipt[] };
-      for (const { key, ...receipt } of receipts) this.takeReceipt(key, receipt, timestampMs);
+      for (const { key, ...receipt } of receipts) this.applyReceipt(key, receipt, timestampMs);
     } else {
       const { claims, nonce, ...by } = json.value as unknown as ClaimsRecord;
-      for (const [key, after] of claims) this.takeClaim(key, { ...by, offset }, after, timestampMs);
-      this.changed(nonce);
+      for (const [key, after] of claims)
+        this.applyClaim(key, { ...by, offset }, after, timestampMs);
+      this.notifyWaiters(nonce);
     }
   }
 
-  private takeReceipt(key: string, receipt: Receipt, timestampMs: number): void {
+  private applyReceipt(key: string, receipt: Receipt, timestampMs: number): void {
     if (receipt.isUnclaimed === true && !this.isUnderWay(key)) return;
     const before = this.rememberedAt(key, timestampMs);
     this.remember(key, { timestampMs, receipt: before?.receipt ?? receipt });
-    this.changed(key);
+    this.notifyWaiters(key);
   }
 
-  private takeClaim(key: string, claim: Claim, after: number | null, timestampMs: number): void {
+  private applyClaim(key: string, claim: Claim, after: number | null, timestampMs: number): void {
     const before = this.rememberedAt(key, timestampMs);
     if (after === (before?.claim?.offset ?? null) && before?.receipt === undefined) {
       this.remember(key, { timestampMs, claim });
     }
-    this.changed(key);
+    this.notifyWaiters(key);
   }
 
   /** What was known when a record was written, by the records' time stamps, so that all processes agree. */
   private rememberedAt(key: string, timestampMs: number): Remembered | undefined {
     const before = this.requests.get(key);
-    if (before === undefined || isOfTheDay(before, timestampMs)) return before;
+    if (before === undefined || isWithinDay(before, timestampMs)) return before;
     this.requests.delete(key);
     return undefined;
   }
 
-  private changed(key: string): void {
-    for (const done of [...(this.changes.get(key) ?? [])]) done();
+  private notifyWaiters(key: string): void {
+    for (const done of [...(this.waiters.get(key) ?? [])]) done();
   }
 
-  private known(key: string): Remembered | undefined {
+  private rememberedNow(key: string): Remembered | undefined {
     const request = this.requests.get(key);
-    return request !== undefined && isOfTheDay(request, realEpochMs()) ? request : undefined;
+    return request !== undefined && isWithinDay(request, realEpochMs()) ? request : undefined;
   }
 
   private remember(key: string, known: Remembered): void {
     const forgotten = this.requests.set(key, known);
-    if (forgotten === undefined || !isOfTheDay(forgotten, realEpochMs())) return;
+    if (forgotten === undefined || !isWithinDay(forgotten, realEpochMs())) return;
     if (this.forgottenEarly === 0) {
       this.logger.warn({
         msg: 'ids are forgotten before a day is over',
@@ -309,6 +310,6 @@ export class RequestLog {
 /** No hash or nonce is equal to it. */
 const POSITIONS = 'positions';
 
-function isOfTheDay({ timestampMs }: Remembered, nowMs: number): boolean {
+function isWithinDay({ timestampMs }: Remembered, nowMs: number): boolean {
   return timestampMs > nowMs - DAY_MS;
 }

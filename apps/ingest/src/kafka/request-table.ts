@@ -61,8 +61,8 @@ export class RequestTable {
   private readonly holders: UsedHolder[] = [];
   private readonly holderNumbers = new Map<string, number>();
   private readonly freeNumbers: number[] = [];
-  private begin = 0;
-  private end = 0;
+  private firstNumber = 0;
+  private nextNumber = 0;
   private count = 0;
 
   constructor(
@@ -102,16 +102,16 @@ export class RequestTable {
     if (receipt !== undefined && !decodeHash(receipt.digest, this.soughtDigest)) return undefined;
     const known = (this.slots[this.findSlot()] ?? 0) - 1;
     if (known >= 0) {
-      this.write(known, entry, topic);
+      this.storeEntry(known, entry, topic);
       return undefined;
     }
-    const isFull = this.end - this.begin === this.capacity;
+    const isFull = this.nextNumber - this.firstNumber === this.capacity;
     const oldest = isFull ? this.forgetOldest() : undefined;
     decodeHash(key, this.sought);
-    const index = this.end++ % this.capacity;
+    const index = this.nextNumber++ % this.capacity;
     this.slots[this.findSlot()] = index + 1;
     this.sought.copy(this.keys, index * HASH_BYTES);
-    this.write(index, entry, topic);
+    this.storeEntry(index, entry, topic);
     this.count += 1;
     return oldest;
   }
@@ -122,37 +122,41 @@ export class RequestTable {
     const index = (this.slots[slot] ?? 0) - 1;
     if (index < 0) return;
     this.freeSlot(slot);
-    this.clear(index);
+    this.clearEntry(index);
     this.count -= 1;
   }
 
   /** Removes the oldest entries, up to the first that is newer. */
   forgetUntil(timestampMs: number): void {
-    while (this.begin < this.end) {
-      const index = this.begin % this.capacity;
+    while (this.firstNumber < this.nextNumber) {
+      const index = this.firstNumber % this.capacity;
       if (this.kinds[index] !== FORGOTTEN && (this.times[index] ?? 0) > timestampMs) return;
       this.forgetOldest();
     }
   }
 
   private forgetOldest(): Remembered | undefined {
-    const index = this.begin++ % this.capacity;
+    const index = this.firstNumber++ % this.capacity;
     if (this.kinds[index] === FORGOTTEN) return undefined;
     const oldest = this.entryAt(index);
     this.keys.copy(this.sought, 0, index * HASH_BYTES, (index + 1) * HASH_BYTES);
     this.freeSlot(this.findSlot());
-    this.clear(index);
+    this.clearEntry(index);
     this.count -= 1;
     return oldest;
   }
 
-  private write(index: number, { timestampMs, claim, receipt }: Remembered, topic: number): void {
-    this.clear(index);
+  private storeEntry(
+    index: number,
+    { timestampMs, claim, receipt }: Remembered,
+    topic: number,
+  ): void {
+    this.clearEntry(index);
     this.times[index] = timestampMs;
     this.offsets[index] = (claim ?? receipt).offset;
     if (claim !== undefined) {
       this.kinds[index] = CLAIM;
-      this.details[index] = this.numberOf(claim);
+      this.details[index] = this.holderNumber(claim);
     } else {
       this.kinds[index] = RECEIPT + topic;
       this.details[index] = receipt.partition;
@@ -176,7 +180,7 @@ export class RequestTable {
     return { timestampMs, receipt: { topic, partition: detail, offset, digest } };
   }
 
-  private numberOf({ transactionalId, incarnation }: Holder): number {
+  private holderNumber({ transactionalId, incarnation }: Holder): number {
     let number = this.holderNumbers.get(incarnation);
     if (number === undefined) {
       number = this.freeNumbers.pop() ?? this.holders.length;
@@ -188,7 +192,7 @@ export class RequestTable {
     return number;
   }
 
-  private clear(index: number): void {
+  private clearEntry(index: number): void {
     const number = this.details[index] ?? 0;
     const holder = this.kinds[index] === CLAIM ? this.holders[number] : undefined;
     this.kinds[index] = FORGOTTEN;
@@ -207,7 +211,7 @@ export class RequestTable {
     for (let next = slots[slot] ?? 0; next > 0; next = slots[slot] ?? 0) {
       const from = (next - 1) * HASH_BYTES;
       if (keys.compare(sought, 0, HASH_BYTES, from, from + HASH_BYTES) === 0) break;
-      slot = this.after(slot);
+      slot = this.slotAfter(slot);
     }
     return slot;
   }
@@ -217,7 +221,7 @@ export class RequestTable {
     const { slots } = this;
     const mask = slots.length - 1;
     let free = slot;
-    for (let at = this.after(free); ; at = this.after(at)) {
+    for (let at = this.slotAfter(free); ; at = this.slotAfter(at)) {
       const next = slots[at] ?? 0;
       if (next === 0) break;
       const first = this.firstSlotOf(this.keys, (next - 1) * HASH_BYTES);
@@ -232,7 +236,7 @@ export class RequestTable {
     return hashes.readUInt32LE(at) & (this.slots.length - 1);
   }
 
-  private after(slot: number): number {
+  private slotAfter(slot: number): number {
     return (slot + 1) & (this.slots.length - 1);
   }
 }

@@ -53,7 +53,7 @@ const CATCH_UP_WITHIN_MS = 4000;
 const RETRY_AFTER_SECONDS = 2;
 /** Requests; more of them mean that Kafka accepts less than is sent. */
 const MAX_WAITING = 2000;
-const MAX_BYTES_UNDER_WAY = 128 * MAX_BODY_BYTES;
+const MAX_PENDING_BYTES = 128 * MAX_BODY_BYTES;
 const MAX_FENCED = 1000;
 const OPEN_AGAIN_AFTER_MS = 500;
 const COUNT_AGAIN_AFTER_MS = 500;
@@ -71,7 +71,7 @@ export class RequestWriter implements OnApplicationShutdown {
   /** Records written since the start, and requests answered with an earlier record's place. */
   readonly counts = { written: 0, repeated: 0 };
   /** Unanswered requests. */
-  waiting = 0;
+  waitingCount = 0;
   private readonly logger = new Logger('Submissions');
   private readonly stopping = new AbortController();
   private readonly transactionalId: string;
@@ -80,9 +80,9 @@ export class RequestWriter implements OnApplicationShutdown {
   private readonly partitions = new Map<string, number>();
   /** Why the last transaction of a pending request failed, by the request's key. */
   private readonly failures = new Map<string, string>();
-  private readonly underWay = new Map<string, Promise<Receipt>>();
+  private readonly pendingReceipts = new Map<string, Promise<Receipt>>();
   /** Of pending records, whether or not a sender still waits. */
-  private bytesUnderWay = 0;
+  private pendingBytes = 0;
   /** Fenced incarnations whose receipts have all been read; by their id and the present writer's. */
   private readonly fenced = new Map<string, Promise<void>>();
   private writer: ReceiptedWriter | undefined;
@@ -96,18 +96,18 @@ export class RequestWriter implements OnApplicationShutdown {
     this.prefix = settings.topicPrefix;
     this.transactionalId = `${settings.groupId}-ingest-${instance}`;
     this.log = new RequestLog(kafka, settings, this.stopping.signal, (key) =>
-      this.underWay.has(key),
+      this.pendingReceipts.has(key),
     );
   }
 
   /** Retries until Kafka answers. @throws MissingTopicsError when topics are missing and may not be created */
-  async start(): Promise<void> {
+  async startWriting(): Promise<void> {
     await this.log.prepareTopics();
     if (this.isStopping()) return;
     // an open transaction of an earlier process of this name would keep receipts from being read
     await this.currentWriter().catch(() => undefined);
     if (this.isStopping()) return;
-    this.log.follow();
+    this.log.startFollowing();
     while (this.partitions.size < INPUT_TOPICS.length && !this.isStopping()) {
       await this.countPartitions();
       if (this.partitions.size < INPUT_TOPICS.length) await realDelayMs(COUNT_AGAIN_AFTER_MS);
@@ -117,11 +117,11 @@ export class RequestWriter implements OnApplicationShutdown {
 
   async onApplicationShutdown(): Promise<void> {
     // all requests are answered; their records may still be pending
-    await withDeadline(this.writer?.drain(), DRAIN_MS);
+    await withDeadline(this.writer?.drainPending(), DRAIN_MS);
     this.stopping.abort(new Error('ingest is stopping'));
     this.stopCounting();
     await this.opening?.catch(() => undefined);
-    await Promise.all([this.writer?.close(), this.log.close()]);
+    await Promise.all([this.writer?.stopWriting(), this.log.stopFollowing()]);
   }
 
   private isStopping(): boolean {
@@ -129,7 +129,7 @@ export class RequestWriter implements OnApplicationShutdown {
   }
 
   /** Why requests are not accepted; undefined while they are. */
-  get problem(): { code: string; message: string } | undefined {
+  get intakeProblem(): { code: string; message: string } | undefined {
     const { isRestored, link } = this.log;
     if (this.isStopping()) return { code: 'stopping', message: 'ingest is stopping' };
     if (link.state === 'down') {
@@ -142,11 +142,11 @@ export class RequestWriter implements OnApplicationShutdown {
   }
 
   /** @throws ApiError 503 while requests are not accepted */
-  assertOpen(): void {
-    const { problem } = this;
-    if (problem !== undefined) throw unavailable(problem.code, problem.message);
-    const count = Math.max(this.waiting, this.underWay.size);
-    if (count >= MAX_WAITING || this.bytesUnderWay >= MAX_BYTES_UNDER_WAY) {
+  assertAccepting(): void {
+    const { intakeProblem } = this;
+    if (intakeProblem !== undefined) throw unavailable(intakeProblem.code, intakeProblem.message);
+    const count = Math.max(this.waitingCount, this.pendingReceipts.size);
+    if (count >= MAX_WAITING || this.pendingBytes >= MAX_PENDING_BYTES) {
       throw unavailable('busy', 'Kafka takes less than is sent');
     }
   }
@@ -157,26 +157,26 @@ export class RequestWriter implements OnApplicationShutdown {
    * @throws ApiError 503 when Kafka does not answer in time, 422 if the id was used for another body, 413 if Kafka will
    * not accept the record
    */
-  async submit(submission: Submission): Promise<Submitted> {
-    this.waiting += 1;
+  async submitRequest(submission: Submission): Promise<Submitted> {
+    this.waitingCount += 1;
     try {
-      return await this.submitOnce(submission);
+      return await this.awaitReceipt(submission);
     } finally {
-      this.waiting -= 1;
+      this.waitingCount -= 1;
     }
   }
 
-  private async submitOnce(submission: Submission): Promise<Submitted> {
+  private async awaitReceipt(submission: Submission): Promise<Submitted> {
     const { id, topic, value, answerWithinMs } = submission;
     const digest = hashOf(topic, value);
     const key = id === undefined ? hashOf(randomUUID()) : hashOf(id.scope, id.value);
-    const before = this.log.receiptOf(key) ?? this.underWay.get(key);
-    const late = (): ApiError => this.late(key);
+    const before = this.log.receiptOf(key) ?? this.pendingReceipts.get(key);
+    const lateError = (): ApiError => this.late(key);
     const written =
       before === undefined
-        ? await inTime(this.beginWrite(key, submission, digest), answerWithinMs, late)
+        ? await awaitWithin(this.beginWrite(key, submission, digest), answerWithinMs, lateError)
         : {
-            receipt: await inTime(Promise.resolve(before), answerWithinMs, late),
+            receipt: await awaitWithin(Promise.resolve(before), answerWithinMs, lateError),
             isRepeated: true,
           };
     const { receipt, isRepeated } = written;
@@ -197,12 +197,12 @@ export class RequestWriter implements OnApplicationShutdown {
     const writing = this.writeUntilReceipt(key, submission, digest);
     const receipt = writing.then((written) => written.receipt);
     const bytes = submission.value.length;
-    this.underWay.set(key, receipt);
-    this.bytesUnderWay += bytes;
+    this.pendingReceipts.set(key, receipt);
+    this.pendingBytes += bytes;
     const settled = (): void => {
-      this.underWay.delete(key);
+      this.pendingReceipts.delete(key);
       this.failures.delete(key);
-      this.bytesUnderWay -= bytes;
+      this.pendingBytes -= bytes;
     };
     receipt.then(settled, settled);
     return writing;
@@ -227,13 +227,16 @@ export class RequestWriter implements OnApplicationShutdown {
       const claim = isClaimed ? this.log.holderOf(key) : undefined;
       const holder = claim ?? unclaimedHolder;
       if (holder !== undefined && holder.incarnation !== incarnation) {
-        if (await this.isChanged(key, holder)) continue;
+        if (await this.hasHolderChanged(key, holder)) continue;
         await this.fenceAndCatchUp(holder, incarnation);
         if (this.log.receiptOf(key) !== undefined) continue;
       }
       if (!isClaimed) unclaimedHolder = { transactionalId, incarnation };
       try {
-        const receipt = await writer.write({ ...attempt, after: isClaimed ? claim : 'none' });
+        const receipt = await writer.writeReceipted({
+          ...attempt,
+          replacedClaim: isClaimed ? claim : 'none',
+        });
         this.log.noteReceipt(key, receipt);
         return { receipt, isRepeated: false };
       } catch (error) {
@@ -257,12 +260,15 @@ export class RequestWriter implements OnApplicationShutdown {
   /**
    * Waits for another process that may be about to write; an earlier incarnation of this process writes nothing more.
    */
-  private async isChanged(key: string, { transactionalId, incarnation }: Holder): Promise<boolean> {
+  private async hasHolderChanged(
+    key: string,
+    { transactionalId, incarnation }: Holder,
+  ): Promise<boolean> {
     if (transactionalId === this.transactionalId) return false;
     const untilMs = realNowMs() + PATIENCE_WITH_HOLDER_MS;
     // void claims are read meanwhile, too
     for (let leftMs = PATIENCE_WITH_HOLDER_MS; leftMs > 0; leftMs = untilMs - realNowMs()) {
-      await this.log.change(key, leftMs);
+      await this.log.waitForChange(key, leftMs);
       if (this.log.receiptOf(key) !== undefined) return true;
       if (this.log.holderOf(key)?.incarnation !== incarnation) return true;
     }
@@ -277,7 +283,9 @@ export class RequestWriter implements OnApplicationShutdown {
     const name = `${incarnation} ${present}`;
     const before = this.fenced.get(name);
     if (before !== undefined) return before;
-    const fencing = this.fence(transactionalId).then(() => this.log.caughtUp(CATCH_UP_WITHIN_MS));
+    const fencing = this.fenceProcess(transactionalId).then(() =>
+      this.log.waitUntilCaughtUp(CATCH_UP_WITHIN_MS),
+    );
     this.fenced.set(name, fencing);
     const [oldest] = this.fenced.keys();
     if (this.fenced.size > MAX_FENCED && oldest !== undefined) this.fenced.delete(oldest);
@@ -285,7 +293,7 @@ export class RequestWriter implements OnApplicationShutdown {
     return fencing;
   }
 
-  private async fence(transactionalId: string): Promise<void> {
+  private async fenceProcess(transactionalId: string): Promise<void> {
     if (transactionalId === this.transactionalId) return;
     this.logger.warn({ msg: 'another process left a request open and is fenced', transactionalId });
     const fence = new TransactionalWriter(this.kafka, transactionalId);
@@ -314,12 +322,12 @@ export class RequestWriter implements OnApplicationShutdown {
     const lost = this.writer;
     this.writer = undefined;
     if (lost !== undefined) {
-      this.logger.warn({ msg: 'the writer is lost and opened again', error: lost.problem });
-      await lost.close();
+      this.logger.warn({ msg: 'the writer is lost and opened again', error: lost.lossMessage });
+      await lost.stopWriting();
     }
     const writer = new ReceiptedWriter(this.kafka, this.transactionalId, this.log);
     try {
-      await writer.open();
+      await writer.fenceEarlierIncarnations();
     } catch (error) {
       const message = describeKafkaFailure(error, { right: 'Write' });
       this.logger.warn({ msg: 'the writer cannot be opened', error: message });
@@ -350,7 +358,11 @@ function hashOf(...parts: (string | Buffer)[]): string {
   return hash.digest().subarray(0, 18).toString('base64url');
 }
 
-async function inTime<T>(work: Promise<T>, withinMs: number, late: () => ApiError): Promise<T> {
+async function awaitWithin<T>(
+  work: Promise<T>,
+  withinMs: number,
+  late: () => ApiError,
+): Promise<T> {
   if (!(await withDeadline(work, withinMs))) throw late();
   try {
     return await work;
