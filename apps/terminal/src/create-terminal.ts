@@ -64,8 +64,8 @@ export async function createTerminal(settings: TerminalSettings): Promise<Termin
     start: async () => {
       await app.listen(settings.http.port, settings.http.host);
       logger.log({ msg: 'listening', url: await app.getUrl() });
-      app.get(LiveUpdates).start();
-      await app.get(PlantFeed).start();
+      app.get(LiveUpdates).startPublishing();
+      await app.get(PlantFeed).startReading();
     },
     close: () => app.close(),
   };

@@ -22,12 +22,12 @@ export class AccessGuard implements CanActivate {
     const http = context.switchToHttp();
     const request = http.getRequest<IdentifiedRequest>();
     assertOwnPage(request, this.access);
-    const identity = this.access.identify(request);
+    const identity = this.access.identifyStation(request);
     if (identity === undefined) {
       throw new ApiError(401, 'token-needed', "send a station's token to POST /api/session");
     }
     request.identity = identity;
-    this.access.renew(request, http.getResponse<FastifyReply>());
+    this.access.renewSession(request, http.getResponse<FastifyReply>());
     return true;
   }
 }
@@ -58,12 +58,12 @@ function assertOwnPage(request: FastifyRequest, access: StationAccess): void {
   const { origin, host } = headers;
   const site = headers['sec-fetch-site'];
   // a proxy may change Host: Sec-Fetch-Site, which the browser sets, takes precedence
-  const isOwn = site === undefined ? !origin || isOf(origin, host) : site === 'same-origin';
+  const isOwn = site === undefined ? !origin || isOriginOf(origin, host) : site === 'same-origin';
   if (!isOwn) throw new ApiError(403, 'foreign-origin', 'the request comes from another site');
 }
 
 /** Whether the origin has that host. Browsers omit a scheme's default port; a proxy may include it. */
-function isOf(origin: string, host: string | undefined): boolean {
+function isOriginOf(origin: string, host: string | undefined): boolean {
   const page = URL.canParse(origin) ? new URL(origin) : undefined;
   const own = `${page?.protocol}//${host}`;
   return URL.canParse(own) && new URL(own).host === page?.host;

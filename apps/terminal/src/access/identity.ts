@@ -29,7 +29,7 @@ export function isOperatorName(value: unknown): value is string {
 }
 
 /** SHA-256: digests have equal length, which a comparison in constant time requires. */
-export function digest(text: string): Buffer {
+export function sha256(text: string): Buffer {
   return createHash('sha256').update(text).digest();
 }
 
@@ -49,12 +49,12 @@ export function readSession(
   const sent = Buffer.from(signature, 'base64url');
   const expected = signatureOf(payload, secret);
   if (sent.length !== expected.length || !timingSafeEqual(sent, expected)) return undefined;
-  const session = parsed(Buffer.from(payload, 'base64url').toString('utf8'));
+  const session = parseSession(Buffer.from(payload, 'base64url').toString('utf8'));
   return session !== null && session.expiresMs > nowMs ? session : undefined;
 }
 
 /** Tolerates any text: without tokens the key is public, and anybody may have signed it. */
-function parsed(text: string): SessionCookie | null {
+function parseSession(text: string): SessionCookie | null {
   try {
     return JSON.parse(text) as SessionCookie | null;
   } catch {

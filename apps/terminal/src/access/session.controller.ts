@@ -23,43 +23,45 @@ export class SessionController {
 
   @Get()
   @UseGuards(AccessGuard)
-  get(@Req() { identity }: IdentifiedRequest): Session {
+  currentSession(@Req() { identity }: IdentifiedRequest): Session {
     return this.access.sessionFor(identity);
   }
 
   @Post()
   @HttpCode(200)
   @UseGuards(OwnPageGuard)
-  open(
+  signIn(
     @Body() body: { token?: unknown } | undefined,
     @Req() request: FastifyRequest,
     @Res({ passthrough: true }) reply: FastifyReply,
   ): Session {
     const token = body?.token;
     if (typeof token !== 'string') throw new ApiError(400, 'invalid-request', 'token is missing');
-    return this.access.sessionFor(this.access.open(token, request, reply));
+    return this.access.sessionFor(this.access.openSession(token, request, reply));
   }
 
   @Put('operator')
   @UseGuards(AccessGuard)
-  register(
+  registerOperator(
     @Body() body: { operator?: unknown } | undefined,
     @Req() request: IdentifiedRequest,
     @Res({ passthrough: true }) reply: FastifyReply,
   ): Session {
-    const operator = nameOf(body?.operator);
-    return this.access.sessionFor(this.access.register(operator, request.identity, request, reply));
+    const operator = operatorName(body?.operator);
+    return this.access.sessionFor(
+      this.access.setOperator(operator, request.identity, request, reply),
+    );
   }
 
   @Delete()
   @HttpCode(204)
   @UseGuards(OwnPageGuard)
-  close(@Res({ passthrough: true }) reply: FastifyReply): void {
-    this.access.close(reply);
+  signOut(@Res({ passthrough: true }) reply: FastifyReply): void {
+    this.access.closeSession(reply);
   }
 }
 
-function nameOf(value: unknown): string | null {
+function operatorName(value: unknown): string | null {
   if (value === null) return null;
   const name = typeof value === 'string' ? value.trim() : undefined;
   if (isOperatorName(name)) return name;

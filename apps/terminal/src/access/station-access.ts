@@ -10,7 +10,7 @@ import { Plant } from '../plant/index.js';
 import { TERMINAL_SETTINGS } from '../platform/tokens.js';
 import {
   cookieValue,
-  digest,
+  sha256,
   type Identity,
   isOperatorName,
   readSession,
@@ -43,7 +43,7 @@ export class StationAccess {
     this.access = access;
     this.isProxy = addressesIn(trustedProxies);
     const tokens = access.kind === 'tokens' ? [...access.stations] : [];
-    this.stations = tokens.map(([token, station]) => ({ digest: digest(token), station }));
+    this.stations = tokens.map(([token, station]) => ({ digest: sha256(token), station }));
     this.secret = secretOf(tokens.map(([token]) => token));
     this.cookie = cookieNameOf(this.secret, access.kind === 'open' ? http.port : undefined);
   }
@@ -64,7 +64,7 @@ export class StationAccess {
   }
 
   /** Undefined if a token is needed. @throws ApiError 401 or 429 for a wrong token */
-  identify(request: FastifyRequest): Identity | undefined {
+  identifyStation(request: FastifyRequest): Identity | undefined {
     const { access } = this;
     switch (access.kind) {
       case 'open':
@@ -91,14 +91,14 @@ export class StationAccess {
   }
 
   /** Whether the proxy names operators, so that pages cannot. */
-  get namesOperators(): boolean {
+  get isOperatorByProxy(): boolean {
     return this.access.kind === 'proxy' && this.access.operatorHeader !== undefined;
   }
 
   /** Opens a session. @throws ApiError 401 if no station has the token, 429 after too many of these */
-  open(token: string, request: FastifyRequest, reply: FastifyReply): Identity {
-    const found = this.stationWith(digest(token));
-    if (found === undefined) throw this.wrongTokens.refusal(request.ip);
+  openSession(token: string, request: FastifyRequest, reply: FastifyReply): Identity {
+    const found = this.stationWith(sha256(token));
+    if (found === undefined) throw this.wrongTokens.refuseToken(request.ip);
     const { station } = found;
     const session = { station, token: found.digest.toString('base64url'), operator: null };
     this.setCookie(request, reply, { ...session, operatorUntil: 0 });
@@ -106,7 +106,7 @@ export class StationAccess {
   }
 
   /** Extends a session in use: operators at night have no token to open another. */
-  renew(request: FastifyRequest, reply: FastifyReply): void {
+  renewSession(request: FastifyRequest, reply: FastifyReply): void {
     const session = this.sessionOf(request);
     if (session === undefined) return;
     const leftSeconds = (session.expiresMs - realEpochMs()) / 1000;
@@ -116,13 +116,13 @@ export class StationAccess {
   }
 
   /** @throws ApiError 409 if the proxy names operators */
-  register(
+  setOperator(
     operator: string | null,
     { station }: Identity,
     request: FastifyRequest,
     reply: FastifyReply,
   ): Identity {
-    if (this.namesOperators) {
+    if (this.isOperatorByProxy) {
       throw new ApiError(409, 'operator-by-proxy', 'the proxy says who works here');
     }
     const session = this.sessionOf(request);
@@ -132,15 +132,15 @@ export class StationAccess {
     return { station, operator };
   }
 
-  close(reply: FastifyReply): void {
+  closeSession(reply: FastifyReply): void {
     this.sendCookie(reply, '', 'Max-Age=0');
   }
 
   private stationOf(request: FastifyRequest): string | undefined {
     const bearer = BEARER.exec(request.headers.authorization ?? '')?.groups?.['token'];
     if (bearer !== undefined) {
-      const known = this.stationWith(digest(bearer));
-      if (known === undefined) throw this.wrongTokens.refusal(request.ip);
+      const known = this.stationWith(sha256(bearer));
+      if (known === undefined) throw this.wrongTokens.refuseToken(request.ip);
       return known.station;
     }
     const session = this.sessionOf(request);

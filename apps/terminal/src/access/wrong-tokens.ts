@@ -18,7 +18,7 @@ export class WrongTokens {
   private readonly logger = new Logger('Access');
 
   /** The answer to a wrong token from this address. */
-  refusal(address: string): ApiError {
+  refuseToken(address: string): ApiError {
     this.count += 1;
     const waitSeconds = this.limit.take(networkOf(address), 1);
     if (waitSeconds > 0) {

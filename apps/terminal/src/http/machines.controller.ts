@@ -23,7 +23,7 @@ export class MachinesController {
       throw new ApiError(404, 'unknown-machine', `there is no machine ${machineId}`);
     }
     const now = this.clock.nowSeconds();
-    return machine.view(this.plant.evaluate(machine, now), this.plant.window(now));
+    return machine.machineView(this.plant.evaluationOf(machine, now), this.plant.window(now));
   }
 
   @Get('hand-over')
@@ -36,8 +36,8 @@ export class MachinesController {
     const shift = this.plant.shifts(now)[Number(index)];
     if (shift === undefined) throw new ApiError(400, 'invalid-request', 'shift must be 0 or 1');
     const machines = this.plant
-      .listed(factoryId ?? null)
-      .map((machine) => handOverOf(machine, this.plant.evaluate(machine, now), shift, now))
+      .listedMachines(factoryId ?? null)
+      .map((machine) => handOverOf(machine, this.plant.evaluationOf(machine, now), shift, now))
       .filter((machine) => machine !== undefined);
     return { shift, machines };
   }

@@ -28,7 +28,7 @@ class PageFile {
     private readonly bytes: Buffer,
   ) {}
 
-  send(request: FastifyRequest, reply: FastifyReply): FastifyReply {
+  sendFile(request: FastifyRequest, reply: FastifyReply): FastifyReply {
     const extension = extname(this.path);
     void reply.headers({
       'content-type': TYPES[extension] ?? 'application/octet-stream',
@@ -52,23 +52,23 @@ const ENCODERS = {
 
 /** Serves the built page from memory, as read at the start; requests never reach the disk. */
 export function servePage(instance: FastifyInstance): void {
-  const folder = builtPage();
+  const folder = builtPageFolder();
   const files = readFiles(folder);
   for (const file of files) {
-    instance.get(file.path, (request, reply) => file.send(request, reply));
+    instance.get(file.path, (request, reply) => file.sendFile(request, reply));
   }
   // a page stored for offline use never requests `/`: this path leads it to a proxy's own sign-in
   instance.get('/sign-in', (_, reply) => reply.redirect('/'));
   const index = files.find(({ path }) => path === '/index.html');
-  if (index !== undefined) instance.get('/', (request, reply) => index.send(request, reply));
+  if (index !== undefined) instance.get('/', (request, reply) => index.sendFile(request, reply));
   else new Logger('Page').warn({ msg: 'the page is not built: npm run build', folder });
 }
 
 /** The folder beside the built program; when run from sources, as in tests, the one that a build writes. */
-function builtPage(): string {
+function builtPageFolder(): string {
   const isBuilt = import.meta.url.endsWith('.js');
-  const way = isBuilt ? '../../page/' : '../../../../dist/apps/terminal/page/';
-  return fileURLToPath(new URL(way, import.meta.url));
+  const path = isBuilt ? '../../page/' : '../../../../dist/apps/terminal/page/';
+  return fileURLToPath(new URL(path, import.meta.url));
 }
 
 function readFiles(folder: string): PageFile[] {

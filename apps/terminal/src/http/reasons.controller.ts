@@ -17,7 +17,7 @@ type Result = { ok: true; source: Entry['source'] } | { ok: false; code: string;
 const BURST_RECORDS = 600;
 const RECORDS_PER_SECOND = 10;
 /** Codes with which {@link EntryWriter} refuses one record. */
-const FOR_GOOD = new Set(['too-large', 'entry-id-reused']);
+const RECORD_REFUSALS = new Set(['too-large', 'entry-id-reused']);
 
 /** Receives the entries of pages: 202 once Kafka has stored them; the terminal refuses entries one by one. */
 @Controller('api')
@@ -34,16 +34,16 @@ export class ReasonsController {
   ) {}
 
   @Get('reasons')
-  lists(@Query('factoryId') factoryId: string | undefined): ReasonLists {
+  reasonLists(@Query('factoryId') factoryId: string | undefined): ReasonLists {
     this.feed.assertRestored();
-    return this.plant.reasons(this.plant.listed(factoryId ?? null));
+    return this.plant.reasonListsOf(this.plant.listedMachines(factoryId ?? null));
   }
 
   /** The entries with these ids, and those that end them; also of machines that were removed. */
   @Get('entries')
   entriesOf(@Query('ids') ids: unknown): Entries {
     if (typeof ids !== 'string') throw new ApiError(400, 'invalid-request', 'ids is missing');
-    this.writer.assertOpen();
+    this.writer.assertWritable();
     const named = [...new Set(ids.split(','))].flatMap((id) => [id, idOfEnd(id)]);
     return { entries: named.flatMap((id) => this.plant.entry(id) ?? []) };
   }
@@ -55,7 +55,7 @@ export class ReasonsController {
     @Res({ passthrough: true }) reply: FastifyReply,
   ): Promise<object> {
     const entries = recordsOf(body, 'entries', readEntry);
-    this.admit('reasons', request.identity, entries.length);
+    this.admitRecords('reasons', request.identity, entries.length);
     return this.sendAll(entries, request, reply, (entry, sender) => this.sendReason(entry, sender));
   }
 
@@ -66,7 +66,7 @@ export class ReasonsController {
     @Res({ passthrough: true }) reply: FastifyReply,
   ): Promise<object> {
     const notes = recordsOf(body, 'notes', readNote);
-    this.admit('notes', request.identity, notes.length);
+    this.admitRecords('notes', request.identity, notes.length);
     return this.sendAll(notes, request, reply, (note, sender) => this.sendNote(note, sender));
   }
 
@@ -101,21 +101,22 @@ export class ReasonsController {
     const now = this.clock.nowSeconds();
     return {
       station: identity.station,
-      operator: operator === undefined || this.access.namesOperators ? identity.operator : operator,
+      operator:
+        operator === undefined || this.access.isOperatorByProxy ? identity.operator : operator,
       madeAt: Math.max(now - MAX_AGE_SECONDS, Math.min(madeAt ?? now, now)),
     };
   }
 
   /** A reason that was written before is answered with its place, even if it would be refused today. */
   private async sendReason(entry: NewEntry, sender: Sender): Promise<Result> {
-    const found = await this.writer.find(entry);
+    const found = await this.writer.findEntry(entry);
     if (found === 'reused') {
       return { ok: false, code: 'entry-id-reused', message: ID_REUSED };
     }
     if (found !== undefined) return { ok: true, source: found };
     const now = this.clock.nowSeconds();
     const machine = this.plant.machines.get(entry.machineId);
-    const periods = machine === undefined ? [] : this.plant.evaluate(machine, now).periods;
+    const periods = machine === undefined ? [] : this.plant.evaluationOf(machine, now).periods;
     const { startTime: rememberedFrom } = this.plant.window(now);
     const refusal = refuseEntry(entry, machine, periods, now, rememberedFrom);
     if (refusal !== undefined) return { ok: false, ...refusal };
@@ -130,8 +131,8 @@ export class ReasonsController {
     return { ok: true, source: await this.writer.writeNote(note, sender) };
   }
 
-  private admit(kind: Kind, { station }: Identity, count: number): void {
-    this.writer.assertOpen(kind);
+  private admitRecords(kind: Kind, { station }: Identity, count: number): void {
+    this.writer.assertWritable(kind);
     const waitSeconds = this.limit.take(station, count);
     if (waitSeconds === 0) return;
     throw new ApiError(429, 'too-many', 'this station sends too much at once', waitSeconds);
@@ -146,7 +147,7 @@ function resultOf(settled: PromiseSettledResult<Result> | undefined): Result {
   if (settled?.status === 'fulfilled') return settled.value;
   const error: unknown = settled?.reason;
   // other errors fail the whole request, which the page repeats
-  if (!(error instanceof ApiError) || !FOR_GOOD.has(error.code)) throw error;
+  if (!(error instanceof ApiError) || !RECORD_REFUSALS.has(error.code)) throw error;
   return { ok: false, code: error.code, message: error.message };
 }
 

@@ -47,11 +47,15 @@ export class StatusController {
         () => (feed.restoredAfterMs === undefined ? 0 : feed.restoredAfterMs / 1000),
       ),
       scrapedGauge('machine_terminal_pages', 'Pages that follow the events', () => stream.size),
-      scrapedCounter('machine_terminal_events_total', 'Events for pages', () => stream.latest),
+      scrapedCounter(
+        'machine_terminal_events_total',
+        'Events for pages',
+        () => stream.latestSequence,
+      ),
       scrapedCounter(
         'machine_terminal_pages_dropped_total',
         'Pages dropped because they were slow',
-        () => stream.dropped,
+        () => stream.droppedCount,
       ),
       scrapedCounter(
         'machine_terminal_reasons_sent_total',

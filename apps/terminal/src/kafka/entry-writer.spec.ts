@@ -57,7 +57,7 @@ describe('a record that is read during a look-up', () => {
     ['another reason', { ...ENTRY, reasonId: '23' }, 'reused'],
   ])('is known afterwards: %s', async (_, entry, found) => {
     const { writer, plant, release } = setUp();
-    const finding = writer.find(entry);
+    const finding = writer.findEntry(entry);
     plant.entries.set('E-1', { ...ENTRY, source: PLACE } as unknown as Entry);
     release();
     expect(await finding).toEqual(found);
@@ -76,7 +76,7 @@ describe('a record that is read during a look-up', () => {
 describe('a reason that is being written since a look-up began', () => {
   it('is not taken for another one of its id, nor counted before Kafka has stored it', async () => {
     const { writer, release } = setUp();
-    const finding = writer.find({ ...ENTRY, reasonId: '23' });
+    const finding = writer.findEntry({ ...ENTRY, reasonId: '23' });
     writer.writeEntry(ENTRY, SENDER).catch(() => undefined);
     release();
     expect(await finding).toBe('reused');

@@ -25,7 +25,7 @@ export interface Sender {
 
 type Place = Entry['source'];
 
-interface UnderWay {
+interface PendingWrite {
   /** As sent first. */
   content: string;
   place: Promise<Place>;
@@ -59,7 +59,7 @@ export class EntryWriter implements OnApplicationShutdown {
   readonly written = { reasons: 0, notes: 0, followUps: 0 };
   /** One for each topic: reasons must not wait behind notes that Kafka does not accept. */
   private readonly producers: Record<Kind, IdempotentProducer>;
-  private readonly underWay = new Map<string, UnderWay>();
+  private readonly pendingWrites = new Map<string, PendingWrite>();
   private lookingUp: Promise<unknown> = Promise.resolve();
   /** Begins when the present one ends. */
   private nextLookUp: LookUp | undefined;
@@ -84,7 +84,7 @@ export class EntryWriter implements OnApplicationShutdown {
   }
 
   /** @throws ApiError 503 while records of that kind cannot be written */
-  assertOpen(kind: Kind = 'reasons'): void {
+  assertWritable(kind: Kind = 'reasons'): void {
     this.feed.assertRestored();
     if (this.feed.link.state === 'down') throw unavailable('kafka-away', 'Kafka does not answer');
     if (this.producers[kind].waiting >= MAX_WAITING) {
@@ -93,65 +93,65 @@ export class EntryWriter implements OnApplicationShutdown {
   }
 
   /** Whether the reason has been written, or is being written. */
-  isKnown(entryId: string): boolean {
-    return this.plant.entry(entryId) !== undefined || this.underWay.has(entryId);
+  isEntryKnown(entryId: string): boolean {
+    return this.plant.entry(entryId) !== undefined || this.pendingWrites.has(entryId);
   }
 
   /** The place of this reason; `reused` if its id is that of another reason; undefined for a new one. */
-  async find(entry: NewEntry): Promise<Place | 'reused' | undefined> {
+  async findEntry(entry: NewEntry): Promise<Place | 'reused' | undefined> {
     return (
-      (await this.findHere(entry)) ??
-      (await this.lookUp(entry.entryId, entry.startTime)) ??
+      (await this.findRemembered(entry)) ??
+      (await this.lookUpPlace(entry.entryId, entry.startTime)) ??
       // another request may have written it, and its record been read, during the look-up
-      this.findHere(entry)
+      this.findRemembered(entry)
     );
   }
 
-  private findHere(entry: NewEntry): Promise<Place> | Place | 'reused' | undefined {
+  private findRemembered(entry: NewEntry): Promise<Place> | Place | 'reused' | undefined {
     const known = this.plant.entry(entry.entryId);
     if (known !== undefined) return contentOf(known) === contentOf(entry) ? known.source : 'reused';
-    const underWay = this.underWay.get(entry.entryId);
+    const underWay = this.pendingWrites.get(entry.entryId);
     if (underWay === undefined) return undefined;
-    return underWay.content === contentOf(entry) ? inTime(underWay.place) : 'reused';
+    return underWay.content === contentOf(entry) ? awaitWithin(underWay.place) : 'reused';
   }
 
-  /** Writes a reason that {@link find} does not know. @throws ApiError 503 when Kafka does not answer in time */
+  /** Writes a reason that {@link findEntry} does not know. @throws ApiError 503 when Kafka does not answer in time */
   async writeEntry(entry: NewEntry, sender: Sender): Promise<Place> {
     const { entryId, machineId, reasonId, startTime, endTime } = entry;
     const value = { machineId, reasonId, startTime, ...(endTime !== null && { endTime }) };
-    return this.write('reasons', entryId, contentOf(entry), value, sender);
+    return this.writeRecord('reasons', entryId, contentOf(entry), value, sender);
   }
 
   async writeNote(note: NewNote, sender: Sender): Promise<Place> {
     const { noteId, machineId, startTime, endTime, text } = note;
     const known =
       this.plant.notePlace(noteId) ??
-      (await this.lookUp(noteId, startTime)) ??
+      (await this.lookUpPlace(noteId, startTime)) ??
       this.plant.notePlace(noteId);
     if (known !== undefined) return known;
     const { station, operator, madeAt: at } = sender;
     const value = { machineId, startTime, endTime, text, operator: operator ?? '', station, at };
     const content = JSON.stringify([machineId, startTime, endTime, text]);
-    return this.write('notes', noteId, content, value, sender);
+    return this.writeRecord('notes', noteId, content, value, sender);
   }
 
   /** Forgets records that have been read back. */
-  forgetRead(): void {
-    for (const id of this.underWay.keys()) {
+  forgetReadBack(): void {
+    for (const id of this.pendingWrites.keys()) {
       const isRead = this.plant.entry(id) !== undefined || this.plant.notePlace(id) !== undefined;
-      if (isRead) this.underWay.delete(id);
+      if (isRead) this.pendingWrites.delete(id);
     }
   }
 
-  private write(
+  private writeRecord(
     kind: Kind,
     id: string,
     content: string,
     value: { machineId: string },
     { station, operator, madeAt }: Sender,
   ): Promise<Place> {
-    const before = this.underWay.get(id);
-    if (before?.content === content) return inTime(before.place);
+    const before = this.pendingWrites.get(id);
+    if (before?.content === content) return awaitWithin(before.place);
     if (before !== undefined) throw new ApiError(422, 'entry-id-reused', ID_REUSED);
     const sent = this.producers[kind].send({
       topic: this.prefix + TOPIC_OF[kind],
@@ -169,9 +169,9 @@ export class EntryWriter implements OnApplicationShutdown {
       this.written[kind] += 1;
       return sourceOf(written);
     });
-    this.underWay.set(id, { content, place });
-    place.catch(() => this.underWay.delete(id));
-    return inTime(place);
+    this.pendingWrites.set(id, { content, place });
+    place.catch(() => this.pendingWrites.delete(id));
+    return awaitWithin(place);
   }
 
   /**
@@ -179,14 +179,14 @@ export class EntryWriter implements OnApplicationShutdown {
    * lost, and its page offline since. One read runs at a time, and the requests that arrive meanwhile share the next: a
    * tablet that was off for days sends a hundred entries at once.
    */
-  private async lookUp(id: string, startTime: number): Promise<Place | undefined> {
+  private async lookUpPlace(id: string, startTime: number): Promise<Place | undefined> {
     const rememberedFrom = this.plant.window(this.clock.nowSeconds()).startTime;
     if (startTime >= rememberedFrom || this.clock.speed !== 1) return undefined;
     this.nextLookUp ??= this.beginLookUp();
     const { startTimes, places } = this.nextLookUp;
     startTimes.set(id, startTime);
     try {
-      return (await inTime(places, LOOK_UP_WITHIN_MS)).get(id);
+      return (await awaitWithin(places, LOOK_UP_WITHIN_MS)).get(id);
     } catch {
       throw unavailable('kafka-away', 'Kafka does not answer');
     }
@@ -232,7 +232,7 @@ function contentOf({ machineId, reasonId, startTime, endTime }: Omit<NewEntry, '
   return JSON.stringify([machineId, reasonId, startTime, endTime]);
 }
 
-async function inTime<T>(work: Promise<T>, withinMs = ANSWER_WITHIN_MS): Promise<T> {
+async function awaitWithin<T>(work: Promise<T>, withinMs = ANSWER_WITHIN_MS): Promise<T> {
   if (!(await withDeadline(work, withinMs))) {
     throw unavailable('kafka-away', 'Kafka has not answered in time');
   }

@@ -11,7 +11,7 @@ import { EntryWriter } from './entry-writer.js';
 @Injectable()
 export class FollowUps {
   private readonly logger = new Logger('FollowUps');
-  private hasLookedAtAll = false;
+  private hasCheckedAll = false;
 
   constructor(
     private readonly plant: Plant,
@@ -20,24 +20,24 @@ export class FollowUps {
   ) {}
 
   /** @param machineIds machines that have changed */
-  sendDue(machineIds: ReadonlySet<string>, now: number): void {
+  sendDueFollowUps(machineIds: ReadonlySet<string>, now: number): void {
     // nothing is lost while Kafka is unreachable: all machines are checked when it answers again
     if (this.feed.link.state !== 'up') {
-      this.hasLookedAtAll = false;
+      this.hasCheckedAll = false;
       return;
     }
-    const ids = this.hasLookedAtAll ? machineIds : this.plant.machines.keys();
-    this.hasLookedAtAll = true;
-    const isKnown = (entryId: string): boolean => this.writer.isKnown(entryId);
+    const ids = this.hasCheckedAll ? machineIds : this.plant.machines.keys();
+    this.hasCheckedAll = true;
+    const isKnown = (entryId: string): boolean => this.writer.isEntryKnown(entryId);
     for (const machineId of ids) {
       const machine = this.plant.machines.get(machineId);
       if (machine === undefined || machine.entries.length === 0) continue;
-      const due = dueFollowUps(machine, this.plant.evaluate(machine, now), now, isKnown);
-      for (const followUp of due) void this.send(followUp, now);
+      const due = dueFollowUps(machine, this.plant.evaluationOf(machine, now), now, isKnown);
+      for (const followUp of due) void this.sendFollowUp(followUp, now);
     }
   }
 
-  private async send({ entryId, open, endTime }: FollowUp, madeAt: number): Promise<void> {
+  private async sendFollowUp({ entryId, open, endTime }: FollowUp, madeAt: number): Promise<void> {
     const { machineId, reasonId, startTime, operator } = open;
     try {
       const entry = { entryId, machineId, reasonId, startTime, endTime };

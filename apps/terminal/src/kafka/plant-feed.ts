@@ -55,18 +55,18 @@ export class PlantFeed implements OnApplicationShutdown {
   }
 
   /** Reads until the shutdown. @throws MissingTopicsError when topics are missing and may not be created */
-  async start(): Promise<void> {
+  async startReading(): Promise<void> {
     const startMs = realNowMs();
     const { signal } = this.stopping;
     await this.prepareTopics();
     if (signal.aborted) return;
-    this.running = followTopics(this.kafka, this.topics(), {
+    this.running = followTopics(this.kafka, this.followedTopics(), {
       signal,
       onRecords: (records) => {
-        for (const record of records) this.take(record);
+        for (const record of records) this.applyOrSkip(record);
       },
       onState: (state, problem) => {
-        if (state === 'up' && !this.isRestored) this.restored(realNowMs() - startMs);
+        if (state === 'up' && !this.isRestored) this.noteRestored(realNowMs() - startMs);
         this.setLink(state, problem);
       },
     });
@@ -85,16 +85,16 @@ export class PlantFeed implements OnApplicationShutdown {
   }
 
   /** A record that the plant cannot apply must not stop those behind it. */
-  private take(record: StoredRecord): void {
+  private applyOrSkip(record: StoredRecord): void {
     try {
-      this.plant.take(record);
+      this.plant.applyRecord(record);
     } catch (err) {
       const { topic, partition, offset } = record;
       this.logger.error({ msg: 'a record is passed over', topic, partition, offset, err });
     }
   }
 
-  private topics(): FollowedTopic[] {
+  private followedTopics(): FollowedTopic[] {
     const { topicPrefix } = this.settings.kafka;
     const from = { sinceMs: this.sinceMs(), maxPerPartition: MAX_PER_PARTITION };
     return [
@@ -134,7 +134,7 @@ export class PlantFeed implements OnApplicationShutdown {
     });
   }
 
-  private restored(afterMs: number): void {
+  private noteRestored(afterMs: number): void {
     this.isRestored = true;
     this.restoredAfterMs = Math.round(afterMs);
     const { size: machines } = this.plant.machines;

@@ -41,7 +41,7 @@ const limits = { keptEvents: 3, keptBytes: 10_000, backlogBytes: 200 };
 
 describe('the stream of events', () => {
   const connected = (stream: EventStream, page: Page): Page => {
-    stream.connect(page, [], stream.latest);
+    stream.addClient(page, [], stream.latestSequence);
     return page;
   };
 
@@ -49,9 +49,9 @@ describe('the stream of events', () => {
     const stream = new EventStream();
     const [all, one, small] = [new Page(), new Page('F-1'), new Page('F-2', true)];
     for (const page of [all, one, small]) connected(stream, page);
-    stream.publish('tiles', 'F-1', 1);
-    stream.publish('tiles', 'F-2', 2);
-    stream.publish('link', null, 3);
+    stream.publishEvent('tiles', 'F-1', 1);
+    stream.publishEvent('tiles', 'F-2', 2);
+    stream.publishEvent('link', null, 3);
     expect([all.received, one.received, small.received]).toEqual([
       [1, 2, 3],
       [1, 3],
@@ -62,19 +62,19 @@ describe('the stream of events', () => {
   it('sends a page that reconnects the events it has missed, while they are kept', () => {
     const stream = new EventStream(limits);
     const page = connected(stream, new Page());
-    stream.publish('tiles', null, 1);
+    stream.publishEvent('tiles', null, 1);
     const seen = page.lastId;
-    for (const data of [2, 3, 4]) stream.publish('tiles', null, data);
+    for (const data of [2, 3, 4]) stream.publishEvent('tiles', null, data);
     const back = new Page();
-    stream.connect(back, [], stream.sequenceOf(seen)!);
+    stream.addClient(back, [], stream.sequenceOf(seen)!);
     expect(back.received).toEqual([2, 3, 4]);
-    stream.publish('tiles', null, 5);
+    stream.publishEvent('tiles', null, 5);
     expect(stream.sequenceOf(seen)).toBeUndefined();
     expect(stream.sequenceOf('other-1')).toBeUndefined();
     expect(stream.sequenceOf(`${seen!.split('-')[0]}-99`)).toBeUndefined();
     expect(stream.sequenceOf(undefined)).toBeUndefined();
     expect(stream.sequenceOf(page.lastId)).toBeDefined();
-    stream.forget();
+    stream.dropKeptEvents();
     expect(stream.sequenceOf(page.lastId)).toBeUndefined();
   });
 
@@ -83,11 +83,11 @@ describe('the stream of events', () => {
     const [slow, other] = [new Page(), new Page()];
     const first = new StreamChunk(`id: x\ndata: ${JSON.stringify('x'.repeat(1000))}\n\n`);
     slow.isSlow = true;
-    stream.connect(slow, [first], 0);
+    stream.addClient(slow, [first], 0);
     connected(stream, other);
-    for (let count = 0; count < 9; count += 1) stream.publish('tiles', null, 'y'.repeat(60));
+    for (let count = 0; count < 9; count += 1) stream.publishEvent('tiles', null, 'y'.repeat(60));
     expect([slow.isDestroyed, other.isDestroyed, stream.size]).toEqual([true, false, 1]);
-    expect(stream.dropped).toBe(1);
+    expect(stream.droppedCount).toBe(1);
     expect(Buffer.concat(slow.bytes).length).toBeLessThan(1000 + 600);
   });
 });

@@ -70,7 +70,7 @@ const LIMITS: StreamLimits = {
  * slow is disconnected, reconnects, and resumes there.
  */
 export class EventStream<C extends StreamClient = StreamClient> {
-  dropped = 0;
+  droppedCount = 0;
   private readonly epoch = randomUUID().slice(0, 8);
   private readonly clients = new Set<C>();
   private readonly kept: StreamEvent[] = [];
@@ -84,27 +84,27 @@ export class EventStream<C extends StreamClient = StreamClient> {
   }
 
   /** The sequence of the latest event. */
-  get latest(): number {
+  get latestSequence(): number {
     return this.sequence;
   }
 
   /** @param factoryId the factory whose pages get it; null for all */
-  publish(type: string, factoryId: string | null, data: unknown): void {
+  publishEvent(type: string, factoryId: string | null, data: unknown): void {
     this.sequence += 1;
-    const chunk = this.event(type, this.sequence, data);
+    const chunk = this.formatEvent(type, this.sequence, data);
     this.keep({ sequence: this.sequence, factoryId, chunk });
     for (const client of this.clients) {
-      if (concerns(client, factoryId)) this.write(client, chunk);
+      if (isFor(client, factoryId)) this.writeTo(client, chunk);
     }
   }
 
-  /** Serialises an event; only {@link publish} keeps and sends it. */
-  event(type: string, sequence: number, data: unknown): StreamChunk {
-    return new StreamChunk(`${this.head(type, sequence)}${JSON.stringify(data)}\n\n`);
+  /** Serialises an event; only {@link publishEvent} keeps and sends it. */
+  formatEvent(type: string, sequence: number, data: unknown): StreamChunk {
+    return new StreamChunk(`${this.eventHead(type, sequence)}${JSON.stringify(data)}\n\n`);
   }
 
   /** The beginning of an event, before its data and an empty line. */
-  head(type: string, sequence: number): string {
+  eventHead(type: string, sequence: number): string {
     return `id: ${this.epoch}-${sequence}\nevent: ${type}\ndata: `;
   }
 
@@ -122,18 +122,18 @@ export class EventStream<C extends StreamClient = StreamClient> {
   }
 
   /** Drops the kept events, so that pages that reconnect get a snapshot: an event was sent that is not kept. */
-  forget(): void {
+  dropKeptEvents(): void {
     this.sequence += 1;
     this.kept.length = 0;
     this.keptBytes = 0;
   }
 
   /** @param chunks sent first, as of `sequence` */
-  connect(client: C, chunks: readonly StreamChunk[], sequence: number): void {
+  addClient(client: C, chunks: readonly StreamChunk[], sequence: number): void {
     this.clients.add(client);
     if (client.isCompressed) client.output.write(GZIP_HEADER);
     const missed = this.kept.filter(
-      (event) => event.sequence > sequence && concerns(client, event.factoryId),
+      (event) => event.sequence > sequence && isFor(client, event.factoryId),
     );
     // the heartbeat tells a page that has missed nothing that it is connected
     for (const chunk of [...chunks, ...missed.map((event) => event.chunk), HEARTBEAT]) {
@@ -143,29 +143,29 @@ export class EventStream<C extends StreamClient = StreamClient> {
     }
   }
 
-  disconnect(client: C): void {
+  removeClient(client: C): void {
     this.clients.delete(client);
   }
 
-  sendEach(chunksFor: (client: C) => readonly StreamChunk[]): void {
+  sendIndividually(chunksFor: (client: C) => readonly StreamChunk[]): void {
     for (const client of this.clients) {
-      for (const chunk of chunksFor(client)) this.write(client, chunk);
+      for (const chunk of chunksFor(client)) this.writeTo(client, chunk);
     }
   }
 
-  heartbeat(): void {
-    for (const client of this.clients) this.write(client, HEARTBEAT);
+  sendHeartbeats(): void {
+    for (const client of this.clients) this.writeTo(client, HEARTBEAT);
   }
 
-  close(): void {
+  destroyClients(): void {
     for (const { output } of this.clients) output.destroy();
     this.clients.clear();
   }
 
-  private write(client: C, chunk: StreamChunk): void {
+  private writeTo(client: C, chunk: StreamChunk): void {
     const { output } = client;
     if (output.writableLength > this.limits.backlogBytes + client.firstBytes) {
-      this.dropped += 1;
+      this.droppedCount += 1;
       this.clients.delete(client);
       output.destroy();
       return;
@@ -182,7 +182,7 @@ export class EventStream<C extends StreamClient = StreamClient> {
   }
 }
 
-function concerns(client: StreamClient, factoryId: string | null): boolean {
+function isFor(client: StreamClient, factoryId: string | null): boolean {
   return factoryId === null || client.factoryId === null || client.factoryId === factoryId;
 }
 

@@ -48,39 +48,39 @@ export class LiveUpdates implements OnApplicationShutdown {
     private readonly plant: Plant,
     private readonly feed: PlantFeed,
     private readonly writer: EntryWriter,
-    private readonly endings: FollowUps,
+    private readonly followUps: FollowUps,
     private readonly access: StationAccess,
   ) {}
 
-  start(): void {
+  startPublishing(): void {
     this.stopTicking = [
       everyRealMs(TICK_MS, () => this.tick()),
-      everyRealMs(HEARTBEAT_MS, () => this.stream.heartbeat()),
+      everyRealMs(HEARTBEAT_MS, () => this.stream.sendHeartbeats()),
     ];
   }
 
   onApplicationShutdown(): void {
     for (const stop of this.stopTicking) stop();
-    this.stream.close();
+    this.stream.destroyClients();
   }
 
   /** Sends a page the events it has missed, or a snapshot; while topics are being read, `link` alone. */
-  connect(client: LiveClient, lastEventId: string | undefined): void {
-    if (this.feed.isRestored && !this.wasRestored) this.restored();
-    const { latest } = this.stream;
+  connectPage(client: LiveClient, lastEventId: string | undefined): void {
+    if (this.feed.isRestored && !this.wasRestored) this.sendFirstSnapshots();
+    const { latestSequence: latest } = this.stream;
     if (!this.wasRestored) {
-      this.stream.connect(
+      this.stream.addClient(
         client,
-        [this.stream.event('link', latest, { kafka: this.link })],
+        [this.stream.formatEvent('link', latest, { kafka: this.link })],
         latest,
       );
       return;
     }
     const seen = this.stream.sequenceOf(lastEventId);
-    if (seen !== undefined) this.stream.connect(client, [], seen);
+    if (seen !== undefined) this.stream.addClient(client, [], seen);
     else {
-      const tiles = this.tilesFor(client.factoryId);
-      this.stream.connect(client, this.snapshot(client, tiles), tiles.sequence);
+      const tiles = this.tilesAsOfNow(client.factoryId);
+      this.stream.addClient(client, this.snapshot(client, tiles), tiles.sequence);
     }
   }
 
@@ -89,26 +89,26 @@ export class LiveUpdates implements OnApplicationShutdown {
     this.publishLink();
     // the records that the topics held at the start are published as one snapshot
     if (!this.feed.isRestored) return;
-    if (!this.wasRestored) this.restored();
-    this.followSession(now);
+    if (!this.wasRestored) this.sendFirstSnapshots();
+    this.publishSessions(now);
     this.plant.markDue(now);
-    const { machineIds, reasons, entries, notes, left } = this.plant.takeChanges();
+    const { machineIds, reasons, entries, notes, leftFactories } = this.plant.takeChanges();
     // before their tiles: pages of all factories receive both
-    for (const { machineId, factoryId } of left) {
-      this.stream.publish('tiles', factoryId, { tiles: [], gone: [machineId] });
+    for (const { machineId, factoryId } of leftFactories) {
+      this.stream.publishEvent('tiles', factoryId, { tiles: [], gone: [machineId] });
     }
     this.publishTiles(machineIds, now);
     this.publishReasons(reasons);
     for (const entry of entries) {
       const { machineId } = entry;
-      this.stream.publish('entry', this.factoryOf(machineId), { machineId, entry });
+      this.stream.publishEvent('entry', this.factoryOf(machineId), { machineId, entry });
     }
     for (const note of notes) {
       const { machineId } = note;
-      this.stream.publish('note', this.factoryOf(machineId), { machineId, note });
+      this.stream.publishEvent('note', this.factoryOf(machineId), { machineId, note });
     }
-    this.writer.forgetRead();
-    this.endings.sendDue(machineIds, now);
+    this.writer.forgetReadBack();
+    this.followUps.sendDueFollowUps(machineIds, now);
   }
 
   private publishLink(): void {
@@ -120,7 +120,7 @@ export class LiveUpdates implements OnApplicationShutdown {
       published?.knownUntil !== knownUntil && nowMs - (published?.atMs ?? 0) >= KNOWN_UNTIL_MS;
     if (link === published?.link && !isDue) return;
     this.publishedLink = { link, knownUntil, atMs: nowMs };
-    this.stream.publish('link', null, { kafka: this.link });
+    this.stream.publishEvent('link', null, { kafka: this.link });
   }
 
   private get link(): Link {
@@ -128,27 +128,29 @@ export class LiveUpdates implements OnApplicationShutdown {
   }
 
   /** Sends every page a snapshot and drops the changes that it contains; pages that reconnect get one, too. */
-  private restored(): void {
+  private sendFirstSnapshots(): void {
     this.wasRestored = true;
     this.session = this.sessionAsOf(this.clock.nowSeconds());
-    this.stream.forget();
+    this.stream.dropKeptEvents();
     this.plant.takeChanges();
     this.snapshots.clear();
-    this.stream.sendEach((client) => this.snapshot(client, this.tilesFor(client.factoryId)));
+    this.stream.sendIndividually((client) =>
+      this.snapshot(client, this.tilesAsOfNow(client.factoryId)),
+    );
   }
 
   /** Sends pages their session when a shift has begun, or a factory was added, removed or renamed. */
-  private followSession(now: number): void {
+  private publishSessions(now: number): void {
     const before = this.session;
     this.session = this.sessionAsOf(now);
     const isShiftOver = this.session.shiftStart !== before.shiftStart;
     if (!isShiftOver && this.session.factories === before.factories) return;
-    if (isShiftOver) this.plant.forgetBefore(this.plant.shifts(now)[1].startTime);
+    if (isShiftOver) this.plant.forgetRecordsBefore(this.plant.shifts(now)[1].startTime);
     // each page has a session of its own, so no event is kept
-    this.stream.forget();
-    this.stream.sendEach((client) => {
+    this.stream.dropKeptEvents();
+    this.stream.sendIndividually((client) => {
       const session = this.access.sessionFor(client.identity());
-      return [this.stream.event('session', this.stream.latest, { session })];
+      return [this.stream.formatEvent('session', this.stream.latestSequence, { session })];
     });
   }
 
@@ -159,21 +161,21 @@ export class LiveUpdates implements OnApplicationShutdown {
 
   private publishTiles(machineIds: ReadonlySet<string>, now: number): void {
     const gone = [...machineIds].filter((id) => this.factoryOf(id) === null);
-    if (gone.length > 0) this.stream.publish('tiles', null, { tiles: [], gone });
-    for (const [factoryId, machines] of this.inParts(machineIds)) {
-      const tiles = machines.map((machine) => this.plant.evaluate(machine, now).tile);
-      this.stream.publish('tiles', factoryId, { tiles, gone: [] });
+    if (gone.length > 0) this.stream.publishEvent('tiles', null, { tiles: [], gone });
+    for (const [factoryId, machines] of this.byFactoryInParts(machineIds)) {
+      const tiles = machines.map((machine) => this.plant.evaluationOf(machine, now).tile);
+      this.stream.publishEvent('tiles', factoryId, { tiles, gone: [] });
     }
   }
 
   private publishReasons(machineIds: ReadonlySet<string>): void {
-    for (const [factoryId, machines] of this.inParts(machineIds)) {
-      this.stream.publish('reasons', factoryId, this.plant.reasons(machines));
+    for (const [factoryId, machines] of this.byFactoryInParts(machineIds)) {
+      this.stream.publishEvent('reasons', factoryId, this.plant.reasonListsOf(machines));
     }
   }
 
   /** Listed machines by factory, in parts of at most the size of an event. */
-  private *inParts(machineIds: ReadonlySet<string>): Generator<[string, Machine[]]> {
+  private *byFactoryInParts(machineIds: ReadonlySet<string>): Generator<[string, Machine[]]> {
     const byFactory = new Map<string, Machine[]>();
     for (const machineId of machineIds) {
       const machine = this.plant.machines.get(machineId);
@@ -198,24 +200,24 @@ export class LiveUpdates implements OnApplicationShutdown {
   ): readonly StreamChunk[] {
     const own = { kafka: this.link, session: this.access.sessionFor(identity()) };
     // {"kafka":…,"session":…,"tiles":…}: all pages share the tiles
-    const head = `${this.stream.head('snapshot', sequence)}${JSON.stringify(own).slice(0, -1)},"tiles":`;
+    const head = `${this.stream.eventHead('snapshot', sequence)}${JSON.stringify(own).slice(0, -1)},"tiles":`;
     return [new StreamChunk(head), chunk, new StreamChunk('}\n\n')];
   }
 
-  private tilesFor(factoryId: string | null): TilesAsOf {
+  private tilesAsOfNow(factoryId: string | null): TilesAsOf {
     const before = this.snapshots.get(factoryId);
     const nowMs = realNowMs();
-    const isOfUse =
+    const isUsable =
       before !== undefined &&
       nowMs - before.atMs < SNAPSHOT_LASTS_MS &&
       this.stream.isKept(before.sequence);
-    if (isOfUse) return before;
+    if (isUsable) return before;
     const now = this.clock.nowSeconds();
     const tiles = this.plant
-      .listed(factoryId)
-      .map((machine) => this.plant.evaluate(machine, now).tile);
+      .listedMachines(factoryId)
+      .map((machine) => this.plant.evaluationOf(machine, now).tile);
     const chunk = new StreamChunk(JSON.stringify(tiles));
-    const tilesAsOf = { sequence: this.stream.latest, atMs: nowMs, chunk };
+    const tilesAsOf = { sequence: this.stream.latestSequence, atMs: nowMs, chunk };
     // clients choose the id: unknown factories must not fill the map
     if (factoryId === null || tiles.length > 0) this.snapshots.set(factoryId, tilesAsOf);
     return tilesAsOf;

@@ -46,12 +46,12 @@ export class LiveController {
     }
     const client: LiveClient = {
       ...{ output: raw, isCompressed, factoryId: factoryId ?? null, firstBytes: 0 },
-      identity: () => this.access.identify(request) ?? request.identity,
+      identity: () => this.access.identifyStation(request) ?? request.identity,
     };
     // of the socket: a response queued behind another one of its connection emits no `close`
-    request.socket.on('close', () => stream.disconnect(client));
+    request.socket.on('close', () => stream.removeClient(client));
     raw.on('error', () => undefined);
     const lastEventId = request.headers['last-event-id'];
-    this.live.connect(client, typeof lastEventId === 'string' ? lastEventId : undefined);
+    this.live.connectPage(client, typeof lastEventId === 'string' ? lastEventId : undefined);
   }
 }

@@ -69,7 +69,7 @@ function dataOf([state, minute]: Change, previous?: Change, known = minute + 1):
 /** Applies a change to a state; the event's id is its minute. */
 function change(one: Machine, period: Change, previous?: Change, known?: number): void {
   const data = dataOf(period, previous, known);
-  one.timeline.apply(`${period[1]}`, { type: STATE_EVENT_TYPES.changed, data });
+  one.timeline.applyEvent(`${period[1]}`, { type: STATE_EVENT_TYPES.changed, data });
 }
 
 /** Corrects the period that began at a minute, as known an hour after six. */
@@ -81,7 +81,7 @@ function correct(
 ): Machine {
   const corrects = `${minute}`;
   const data = { ...dataOf(period, previous, known), revision: 1, corrects };
-  one.timeline.apply(`corrected-${minute}`, { type: STATE_EVENT_TYPES.corrected, data });
+  one.timeline.applyEvent(`corrected-${minute}`, { type: STATE_EVENT_TYPES.corrected, data });
   return one;
 }
 
@@ -212,7 +212,7 @@ describe('the classifications that pages receive', () => {
   it('contain an open-ended reason up to its end, once it was sent again with that', () => {
     const entries = [entry(10, null), entry(10, 40, { sentAt: at(60) })];
     const one = machine('IDLE 10', entries);
-    const { classifications } = one.view(evaluate(one), SHIFT);
+    const { classifications } = one.machineView(evaluate(one), SHIFT);
     expect(classifications).toEqual([
       { entryId: entries[1]!.entryId, startTime: at(10), endTime: at(40) },
     ]);
@@ -429,7 +429,7 @@ function plantWith(state: MachineState, startTime: number): Plant {
     plantSeconds: (timestampMs) => timestampMs / 1000,
   });
   const latest = { machineId: 'M-1', factoryId: 'F-1', state, startTime, observation: 'ok' };
-  plant.take({
+  plant.applyRecord({
     ...{ topic: TOPICS.states, partition: 0, offset: 0, timestamp: '0', headers: [] },
     ...{ key: Buffer.from('M-1'), value: Buffer.from(JSON.stringify(latest)) },
   });
@@ -441,9 +441,9 @@ describe('a stop that begins to need a reason', () => {
     const plant = plantWith('IDLE', STOPPED_AT);
     const machine = plant.machines.get('M-1')!;
     expect([...plant.takeChanges().machineIds]).toEqual(['M-1']);
-    expect(plant.evaluate(machine, STOPPED_AT + 60).tile.openStops).toEqual([]);
+    expect(plant.evaluationOf(machine, STOPPED_AT + 60).tile.openStops).toEqual([]);
 
-    expect(plant.evaluate(machine, STOPPED_AT + 121).tile.openStops).toHaveLength(1);
+    expect(plant.evaluationOf(machine, STOPPED_AT + 121).tile.openStops).toHaveLength(1);
 
     plant.markDue(STOPPED_AT + 121);
     expect([...plant.takeChanges().machineIds]).toEqual(['M-1']);
@@ -466,12 +466,12 @@ describe('a reason that was sent twice', () => {
     const reason = { machineId: 'M-1', reasonId: '22', startTime: at(0), endTime: at(10) };
     const value = Buffer.from(JSON.stringify(reason));
     for (const offset of [0, 1]) {
-      plant.take({ ...record, offset, headers, value, timestamp: String(at(11) * 1000) });
+      plant.applyRecord({ ...record, offset, headers, value, timestamp: String(at(11) * 1000) });
     }
-    plant.forgetBefore(NOW);
+    plant.forgetRecordsBefore(NOW);
     plant.takeChanges();
     const source = { topic: record.topic, partition: 0, offset: '1' };
-    plant.take({
+    plant.applyRecord({
       ...{ ...record, topic: TOPICS.commandOutcomes, offset: 0, timestamp: '0' },
       headers: [['ce_type', OUTCOME_TYPES.downtimeReasonApplied]],
       value: Buffer.from(JSON.stringify({ source })),

@@ -8,13 +8,13 @@ import {
 import type { Entry, HandOver, MachineView, Note, ReasonLists, Tile } from '../api/index.js';
 import {
   lengthOf,
-  openStops,
+  findOpenStops,
   type Period,
   type Span,
   type Stops,
   stopsIn,
   uncovered,
-  within,
+  clippedTo,
 } from './periods.js';
 import { Timeline } from './timeline.js';
 
@@ -123,7 +123,7 @@ export class Machine {
     const periods = this.timeline.periods(this.latest);
     const classified = classify(this.entries, calendar);
     const stops = stopsIn(periods, { ...window, endTime: now }, now);
-    const found = openStops(stops, classified, stopThresholdSeconds);
+    const found = findOpenStops(stops, classified, stopThresholdSeconds);
     const goingOn = classified.find(
       ({ startTime, endTime, entry }) =>
         startTime <= now && now < endTime && entry.endTime === null,
@@ -132,7 +132,7 @@ export class Machine {
     return { tile: this.tile(found, goingOn?.entry), periods, classified, nextAt };
   }
 
-  view({ tile, periods, classified }: Evaluation, window: Span): MachineView {
+  machineView({ tile, periods, classified }: Evaluation, window: Span): MachineView {
     return {
       tile,
       periods: periods.filter(({ endTime }) => endTime === null || endTime > window.startTime),
@@ -246,7 +246,7 @@ export function dueFollowUps(
       const running = periods.find(
         ({ state, startTime }) => state === 'OPERATING' && startTime > open.startTime,
       );
-      const endTime = timeline.isTakenBack(open.startTime, open.sentAt)
+      const endTime = timeline.wasRevisedAway(open.startTime, open.sentAt)
         ? open.startTime + LEAST_SECONDS
         : running?.startTime;
       if (endTime === undefined) {
@@ -288,12 +288,12 @@ export function handOverOf(
   now: number,
 ): HandOver['machines'][number] | undefined {
   const stops = stopsIn(periods, { ...shift, endTime: Math.min(shift.endTime, now) }, now);
-  const notes = machine.notes.filter((note) => isIn(note, shift));
+  const notes = machine.notes.filter((note) => isInShift(note, shift));
   if (stops.length === 0 && notes.length === 0) return undefined;
   const seconds = new Map<string, number>();
   for (const stop of stops) {
     for (const { startTime, endTime, entry } of classified) {
-      const part = within({ startTime, endTime }, stop);
+      const part = clippedTo({ startTime, endTime }, stop);
       if (part === undefined) continue;
       const before = seconds.get(entry.reasonId) ?? 0;
       seconds.set(entry.reasonId, before + part.endTime - part.startTime);
@@ -301,7 +301,7 @@ export function handOverOf(
   }
   // only parts longer than the threshold need a reason
   const unexplained = tile.openStops.flatMap(
-    ({ startTime, endTime }) => within({ startTime, endTime: endTime ?? now }, shift) ?? [],
+    ({ startTime, endTime }) => clippedTo({ startTime, endTime: endTime ?? now }, shift) ?? [],
   );
   const uncoveredSeconds = lengthOf(stops.flatMap((stop) => uncovered(stop, classified)));
   return {
@@ -320,6 +320,6 @@ export function handOverOf(
   };
 }
 
-function isIn({ startTime }: Note, shift: Span): boolean {
+function isInShift({ startTime }: Note, shift: Span): boolean {
   return startTime >= shift.startTime && startTime < shift.endTime;
 }

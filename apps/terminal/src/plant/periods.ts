@@ -10,7 +10,7 @@ export interface Span {
 }
 
 /** The part of a span inside another one; undefined if they do not overlap. */
-export function within<T extends Span>(span: T, { startTime, endTime }: Span): T | undefined {
+export function clippedTo<T extends Span>(span: T, { startTime, endTime }: Span): T | undefined {
   const clipped = {
     ...span,
     startTime: Math.max(span.startTime, startTime),
@@ -55,7 +55,7 @@ export function stopsIn(periods: readonly Period[], span: Span, now: number): St
   return periods.flatMap(({ state, startTime, endTime }) => {
     if (state !== 'IDLE' && state !== 'OFF') return [];
     const stop = { state, startTime, endTime: endTime ?? now, isGoingOn: endTime === null };
-    const clipped = within(stop, span);
+    const clipped = clippedTo(stop, span);
     return clipped === undefined ? [] : [clipped];
   });
 }
@@ -66,7 +66,7 @@ export function stopsIn(periods: readonly Period[], span: Span, now: number): St
  *
  * @param covers in time order, without overlap
  */
-export function openStops(
+export function findOpenStops(
   stops: readonly Stop[],
   covers: readonly Span[],
   thresholdSeconds: number,

@@ -47,7 +47,7 @@ function noChanges() {
     entries: new Set<Entry>(),
     notes: [] as Note[],
     /** Machines that have left a factory. */
-    left: [] as { machineId: string; factoryId: string }[],
+    leftFactories: [] as { machineId: string; factoryId: string }[],
   };
 }
 
@@ -68,31 +68,31 @@ export class Plant {
   knownUntil: number | null = null;
   private readonly evaluations = new Map<string, Evaluation>();
   /** By entry id. */
-  private readonly entryIds = new Map<string, Entry>();
-  private readonly noteIds = new Map<string, Entry['source']>();
+  private readonly entriesById = new Map<string, Entry>();
+  private readonly notePlaces = new Map<string, Entry['source']>();
   /** By partition and offset on the topic of reasons. */
-  private readonly places = new Map<string, Entry>();
+  private readonly entriesByPlace = new Map<string, Entry>();
   private readonly earlyOutcomes = new Map<string, Outcome>();
   /** By its JSON: machines of one kind have the same reasons, so each list is stored once. */
   private readonly reasonLists = new Map<string, ReasonList>();
   private changed = noChanges();
-  private readonly takers: Record<string, (record: StoredRecord) => void>;
+  private readonly appliers: Record<string, (record: StoredRecord) => void>;
 
   constructor(private readonly options: PlantOptions) {
-    this.takers = {
-      [TOPICS.registry]: this.takeRegistry.bind(this),
-      [TOPICS.states]: this.takeState.bind(this),
-      [TOPICS.classificationReasons]: this.takeReasons.bind(this),
-      [TOPICS.stateChanges]: this.takeStateEvent.bind(this),
-      [TOPICS.commandOutcomes]: this.takeOutcome.bind(this),
-      [TOPICS.downtimeReasons]: this.takeEntry.bind(this),
-      [TOPICS.downtimeNotes]: this.takeNote.bind(this),
+    this.appliers = {
+      [TOPICS.registry]: this.applyRegistry.bind(this),
+      [TOPICS.states]: this.applyState.bind(this),
+      [TOPICS.classificationReasons]: this.applyReasons.bind(this),
+      [TOPICS.stateChanges]: this.applyStateEvent.bind(this),
+      [TOPICS.commandOutcomes]: this.applyOutcomeRecord.bind(this),
+      [TOPICS.downtimeReasons]: this.applyEntry.bind(this),
+      [TOPICS.downtimeNotes]: this.applyNote.bind(this),
     };
   }
 
   /** Ignores records that are not valid messages of their topic. */
-  take(record: StoredRecord): void {
-    this.takers[record.topic.slice(this.options.topicPrefix.length)]?.(record);
+  applyRecord(record: StoredRecord): void {
+    this.appliers[record.topic.slice(this.options.topicPrefix.length)]?.(record);
   }
 
   takeChanges(): PlantChanges {
@@ -102,22 +102,22 @@ export class Plant {
   }
 
   /** The machines of a factory, or of all, that the service lists. */
-  listed(factoryId: string | null): Machine[] {
+  listedMachines(factoryId: string | null): Machine[] {
     return [...this.machines.values()].filter(
       (machine) => machine.isListed && (factoryId === null || machine.factoryId === factoryId),
     );
   }
 
   entry(entryId: string): Entry | undefined {
-    return this.entryIds.get(entryId);
+    return this.entriesById.get(entryId);
   }
 
   notePlace(noteId: string): Entry['source'] | undefined {
-    return this.noteIds.get(noteId);
+    return this.notePlaces.get(noteId);
   }
 
   /** A machine's evaluation, cached until a record about it arrives or its `nextAt` is reached. */
-  evaluate(machine: Machine, now: number): Evaluation {
+  evaluationOf(machine: Machine, now: number): Evaluation {
     const known = this.evaluations.get(machine.machineId);
     if (known !== undefined && known.nextAt > now) return known;
     // this call may be the first after `nextAt`: pages still have to get the change
@@ -144,29 +144,29 @@ export class Plant {
   /** Marks machines that change with time alone: a stop has passed the threshold, a reason has ended. */
   markDue(now: number): void {
     for (const [machineId, { nextAt }] of this.evaluations) {
-      if (nextAt <= now) this.mark(machineId);
+      if (nextAt <= now) this.markChanged(machineId);
     }
   }
 
   /** Forgets records from before `time`, the start of the last shift. */
-  forgetBefore(time: number): void {
+  forgetRecordsBefore(time: number): void {
     for (const machine of this.machines.values()) {
-      machine.timeline.forgetBefore(time);
+      machine.timeline.forgetPeriodsBefore(time);
       const isOver = ({ startTime, endTime, sentAt }: Entry): boolean =>
         Math.max(startTime, endTime ?? 0, sentAt) < time;
-      for (const entry of removed(machine.entries, isOver)) this.forgetEntry(entry);
-      for (const { noteId } of removed(
+      for (const entry of removeMatching(machine.entries, isOver)) this.forgetEntry(entry);
+      for (const { noteId } of removeMatching(
         machine.notes,
         ({ at, startTime }) => Math.max(at, startTime) < time,
       )) {
-        this.noteIds.delete(noteId);
+        this.notePlaces.delete(noteId);
       }
-      if (machine.isListed || machine.entries.length > 0) this.mark(machine.machineId);
+      if (machine.isListed || machine.entries.length > 0) this.markChanged(machine.machineId);
       else this.machines.delete(machine.machineId);
     }
     // a reason that was sent twice has two places
-    for (const [place, entry] of this.places) {
-      if (this.entryIds.get(entry.entryId) !== entry) this.places.delete(place);
+    for (const [place, entry] of this.entriesByPlace) {
+      if (this.entriesById.get(entry.entryId) !== entry) this.entriesByPlace.delete(place);
     }
     this.reasonLists.clear();
     for (const { reasons } of this.machines.values()) {
@@ -184,7 +184,7 @@ export class Plant {
       .sort((a, b) => (a.factoryName < b.factoryName ? -1 : 1));
   }
 
-  reasons(machines: readonly Machine[]): ReasonLists {
+  reasonListsOf(machines: readonly Machine[]): ReasonLists {
     const lists = new Map<ReasonList, number>();
     const byMachine = machines.map((machine) => {
       const list = lists.get(machine.reasons) ?? lists.size;
@@ -194,8 +194,8 @@ export class Plant {
     return { lists: [...lists.keys()], machines: Object.fromEntries(byMachine) };
   }
 
-  private takeRegistry({ key, value }: StoredRecord): void {
-    const machine = this.machineOf(key);
+  private applyRegistry({ key, value }: StoredRecord): void {
+    const machine = this.machineByKey(key);
     if (machine === undefined) return;
     const wasListed = machine.isListed;
     const formerFactory = wasListed ? machine.factoryId : undefined;
@@ -203,24 +203,24 @@ export class Plant {
     // its reasons may have been read earlier; reasons of unlisted machines are not published
     if (!wasListed && machine.reasons.length > 0) this.changed.reasons.add(machine.machineId);
     if (formerFactory !== undefined && formerFactory !== machine.factoryId) {
-      this.changed.left.push({ machineId: machine.machineId, factoryId: formerFactory });
+      this.changed.leftFactories.push({ machineId: machine.machineId, factoryId: formerFactory });
     }
-    this.mark(machine.machineId);
+    this.markChanged(machine.machineId);
   }
 
-  private takeState({ key, value }: StoredRecord): void {
-    const machine = this.machineOf(key);
+  private applyState({ key, value }: StoredRecord): void {
+    const machine = this.machineByKey(key);
     if (machine === undefined) return;
     machine.latest = objectOf(value) as MachineStateRecord | undefined;
     const { observation, lastUpdateTime } = machine.latest ?? {};
     if (observation === 'ok' && lastUpdateTime != null) {
       this.knownUntil = Math.max(this.knownUntil ?? 0, lastUpdateTime);
     }
-    this.mark(machine.machineId);
+    this.markChanged(machine.machineId);
   }
 
-  private takeReasons({ key, value }: StoredRecord): void {
-    const machine = this.machineOf(key);
+  private applyReasons({ key, value }: StoredRecord): void {
+    const machine = this.machineByKey(key);
     const record = objectOf(value) as ClassificationReasonsRecord | undefined;
     if (machine === undefined) return;
     const reasons = (record?.reasons ?? []).map(({ code, name }) => ({ code, name }));
@@ -232,21 +232,21 @@ export class Plant {
     this.changed.reasons.add(machine.machineId);
   }
 
-  private takeStateEvent({ key, value, headers }: StoredRecord): void {
+  private applyStateEvent({ key, value, headers }: StoredRecord): void {
     const type = headerText(headers, 'ce_type') ?? '';
     const id = headerText(headers, 'ce_id');
-    const machine = this.machineOf(key);
+    const machine = this.machineByKey(key);
     const data = objectOf(value);
     if (machine === undefined || id === null || data === undefined || !STATE_EVENTS.has(type))
       return;
-    machine.timeline.apply(id, { type, data } as unknown as StateEvent);
+    machine.timeline.applyEvent(id, { type, data } as unknown as StateEvent);
     if (type === STATE_EVENT_TYPES.corrected) {
       for (const entry of machine.markMoved()) this.changed.entries.add(entry);
     }
-    this.mark(machine.machineId);
+    this.markChanged(machine.machineId);
   }
 
-  private takeOutcome({ value, headers }: StoredRecord): void {
+  private applyOutcomeRecord({ value, headers }: StoredRecord): void {
     const type = headerText(headers, 'ce_type');
     const data = objectOf(value) as CommandOutcome | undefined;
     if (data === undefined) return;
@@ -254,19 +254,19 @@ export class Plant {
       const { machineId, workingOrders, appliedAt } = data;
       if (machineId === null || workingOrders === undefined) return;
       this.machine(machineId).setWorkingOrders(workingOrders, appliedAt ?? 0);
-      this.mark(machineId);
+      this.markChanged(machineId);
       return;
     }
     const status = STATUSES[type ?? ''];
     if (status === undefined) return;
     const { topic, partition, offset } = data.source;
     if (topic !== `${this.options.topicPrefix}${TOPICS.downtimeReasons}`) return;
-    const entry = this.places.get(`${partition}-${offset}`);
-    if (entry !== undefined) this.answer(entry, { status, data });
-    else this.holdEarly(`${partition}-${offset}`, { status, data });
+    const entry = this.entriesByPlace.get(`${partition}-${offset}`);
+    if (entry !== undefined) this.applyOutcome(entry, { status, data });
+    else this.holdEarlyOutcome(`${partition}-${offset}`, { status, data });
   }
 
-  private takeEntry(record: StoredRecord): void {
+  private applyEntry(record: StoredRecord): void {
     const { partition, offset, headers } = record;
     const envelope = openEnvelope(record);
     const reason = envelope.ok ? parseDowntimeReason(envelope.value.body) : envelope;
@@ -277,10 +277,10 @@ export class Plant {
     const place = `${partition}-${offset}`;
     const messageId = headerText(headers, 'message-id');
     const entryId = isOurs && isIdentifier(messageId) ? messageId : place;
-    const known = this.entryIds.get(entryId);
+    const known = this.entriesById.get(entryId);
     if (known !== undefined) {
       // stored twice under one id, as by two servers: the outcomes of both belong to the first
-      this.places.set(place, known);
+      this.entriesByPlace.set(place, known);
       return;
     }
     const entry: Entry = {
@@ -293,36 +293,36 @@ export class Plant {
     };
     const machine = this.machine(machineId);
     entry.moved = machine.isMoved(entry);
-    this.entryIds.set(entryId, entry);
-    this.places.set(place, entry);
+    this.entriesById.set(entryId, entry);
+    this.entriesByPlace.set(place, entry);
     const forgotten = machine.addEntry(entry);
     if (forgotten !== undefined) this.forgetEntry(forgotten);
     const early = this.earlyOutcomes.get(place);
     this.earlyOutcomes.delete(place);
-    if (early !== undefined) this.answer(entry, early);
+    if (early !== undefined) this.applyOutcome(entry, early);
     this.changed.entries.add(entry);
-    this.mark(machineId);
+    this.markChanged(machineId);
   }
 
-  private takeNote(record: StoredRecord): void {
+  private applyNote(record: StoredRecord): void {
     const { partition, offset, key, value, headers } = record;
-    const machine = this.machineOf(key);
+    const machine = this.machineByKey(key);
     const data = objectOf(value) as Partial<Note> | undefined;
     if (machine === undefined || typeof data?.text !== 'string') return;
     const noteId = headerText(headers, 'message-id') ?? `${partition}-${offset}`;
-    if (this.noteIds.has(noteId)) return;
+    if (this.notePlaces.has(noteId)) return;
     const { startTime = 0, endTime = null, text, operator = '', station = '', at = 0 } = data;
     // pages can show valid times only
     if (![startTime, endTime ?? 0, at].every(isTime)) return;
     const { machineId } = machine;
     const note = { noteId, machineId, startTime, endTime, text, operator, station, at };
-    this.noteIds.set(noteId, sourceOf(record));
+    this.notePlaces.set(noteId, sourceOf(record));
     const forgotten = machine.addNote(note);
-    if (forgotten !== undefined) this.noteIds.delete(forgotten.noteId);
+    if (forgotten !== undefined) this.notePlaces.delete(forgotten.noteId);
     this.changed.notes.push(note);
   }
 
-  private answer(entry: Entry, { status, data }: Outcome): void {
+  private applyOutcome(entry: Entry, { status, data }: Outcome): void {
     const isFinal = entry.status === 'applied' || entry.status === 'rejected';
     if (isFinal && status === 'deferred') return;
     entry.status = status;
@@ -330,10 +330,10 @@ export class Plant {
     entry.detail = data.detail;
     entry.appliedAt = data.appliedAt;
     this.changed.entries.add(entry);
-    this.mark(entry.machineId);
+    this.markChanged(entry.machineId);
   }
 
-  private holdEarly(place: string, outcome: Outcome): void {
+  private holdEarlyOutcome(place: string, outcome: Outcome): void {
     const before = this.earlyOutcomes.get(place);
     if (before !== undefined && outcome.status === 'deferred') return;
     this.earlyOutcomes.set(place, outcome);
@@ -344,8 +344,8 @@ export class Plant {
   }
 
   private forgetEntry({ entryId, source }: Entry): void {
-    this.entryIds.delete(entryId);
-    this.places.delete(`${source.partition}-${source.offset}`);
+    this.entriesById.delete(entryId);
+    this.entriesByPlace.delete(`${source.partition}-${source.offset}`);
   }
 
   /** Terminals' `ce_time` is when a reason was entered, which may be long before; what counts is when it was sent. */
@@ -355,7 +355,7 @@ export class Plant {
     return time.ok ? time.seconds : this.options.plantSeconds(Number(timestamp));
   }
 
-  private machineOf(key: Buffer | null): Machine | undefined {
+  private machineByKey(key: Buffer | null): Machine | undefined {
     const machineId = key?.toString('utf8');
     return isIdentifier(machineId) ? this.machine(machineId) : undefined;
   }
@@ -366,7 +366,7 @@ export class Plant {
     return machine;
   }
 
-  private mark(machineId: string): void {
+  private markChanged(machineId: string): void {
     this.evaluations.delete(machineId);
     this.changed.machineIds.add(machineId);
   }
@@ -403,7 +403,7 @@ function isTime(value: unknown): boolean {
 }
 
 /** Removes the matching entries from a list and returns them. */
-function removed<T>(list: T[], is: (entry: T) => boolean): T[] {
+function removeMatching<T>(list: T[], is: (entry: T) => boolean): T[] {
   const out = list.filter(is);
   if (out.length > 0) list.splice(0, list.length, ...list.filter((entry) => !is(entry)));
   return out;

@@ -85,13 +85,13 @@ describe('a timeline', () => {
     const timeline = new Timeline();
     const [a, b, c] = [newRow('OPERATING', 0), newRow('IDLE', 300), newRow('OPERATING', 360)];
     const [d, e, g] = [newRow('OFF', 180), newRow('OPERATING', 240), newRow('OPERATING', 480)];
-    timeline.apply('a', changed(dataOf(a, undefined)));
-    timeline.apply('b', changed(dataOf(b, a)));
-    timeline.apply('c', changed(dataOf(c, b)));
-    timeline.apply('d', changed(dataOf(d, a)));
-    timeline.apply('e', changed(dataOf(e, d)));
-    timeline.apply('f', corrected('b', dataOf(b, e, 1)));
-    timeline.apply('g', corrected('c', dataOf(g, b, 1)));
+    timeline.applyEvent('a', changed(dataOf(a, undefined)));
+    timeline.applyEvent('b', changed(dataOf(b, a)));
+    timeline.applyEvent('c', changed(dataOf(c, b)));
+    timeline.applyEvent('d', changed(dataOf(d, a)));
+    timeline.applyEvent('e', changed(dataOf(e, d)));
+    timeline.applyEvent('f', corrected('b', dataOf(b, e, 1)));
+    timeline.applyEvent('g', corrected('c', dataOf(g, b, 1)));
     expect(inBrief(timeline)).toEqual([
       ['OPERATING', 0, 180],
       ['OFF', 180, 240],
@@ -107,9 +107,9 @@ describe('a timeline', () => {
   it('leaves out periods published by mistake', () => {
     const timeline = new Timeline();
     const [a, b] = [newRow('OPERATING', 0), newRow('IDLE', 300)];
-    timeline.apply('a', changed(dataOf(a, undefined)));
-    timeline.apply('b', changed(dataOf(b, a)));
-    timeline.apply('c', corrected('b', dataOf(a, a, 1)));
+    timeline.applyEvent('a', changed(dataOf(a, undefined)));
+    timeline.applyEvent('b', changed(dataOf(b, a)));
+    timeline.applyEvent('c', corrected('b', dataOf(a, a, 1)));
     expect(inBrief(timeline)).toEqual([['OPERATING', 0, null]]);
   });
 
@@ -126,11 +126,11 @@ describe('a timeline', () => {
           return { ...row, state, startTime: row.startTime + moved };
         });
         wrong.forEach((row, index) => {
-          timeline.apply(`wrong-${index}`, changed(dataOf(row, wrong[index - 1])));
+          timeline.applyEvent(`wrong-${index}`, changed(dataOf(row, wrong[index - 1])));
         });
         rows.forEach((row, index) => {
           const data = dataOf(row, rows[index - 1], 1);
-          timeline.apply(`right-${index}`, corrected(`wrong-${index}`, data));
+          timeline.applyEvent(`right-${index}`, corrected(`wrong-${index}`, data));
         });
         expect(inBrief(timeline)).toEqual(expectedOf(rows));
       }),
@@ -145,14 +145,14 @@ describe('a timeline', () => {
         const from = at % rows.length;
         rows.forEach((row, index) => {
           const event = changed(dataOf(row, rows[index - 1]));
-          whole.apply(String(index), event);
-          if (index >= from) middle.apply(String(index), event);
+          whole.applyEvent(String(index), event);
+          if (index >= from) middle.applyEvent(String(index), event);
         });
         const time = rows[from]!.startTime;
         const since = ({ endTime }: Period): boolean => endTime === null || endTime > time;
         const expected = whole.periods(undefined).filter(since);
         expect(middle.periods(undefined).filter(since)).toEqual(expected);
-        whole.forgetBefore(time);
+        whole.forgetPeriodsBefore(time);
         expect(whole.periods(undefined).filter(since)).toEqual(expected);
       }),
     );
@@ -160,14 +160,14 @@ describe('a timeline', () => {
 
   it('has no state from a loss of observation on, until that is restored', () => {
     const timeline = new Timeline();
-    timeline.apply('a', changed(dataOf(newRow('IDLE', 0), undefined)));
-    timeline.apply('b', lost(600));
+    timeline.applyEvent('a', changed(dataOf(newRow('IDLE', 0), undefined)));
+    timeline.applyEvent('b', lost(600));
     expect(inBrief(timeline)).toEqual([
       ['IDLE', 0, 600],
       [null, 600, null],
     ]);
     const data = { ...about, lostSince: 600, restoredAt: 900, detectedAt: 960 };
-    timeline.apply('c', { type: STATE_EVENT_TYPES.observationRestored, data });
+    timeline.applyEvent('c', { type: STATE_EVENT_TYPES.observationRestored, data });
     expect(inBrief(timeline)).toEqual([['IDLE', 0, null]]);
   });
 

@@ -46,14 +46,14 @@ export class Timeline {
   private cached: readonly Period[] | undefined;
 
   /** @param id the event's `ce_id` */
-  apply(id: string, event: StateEvent): void {
+  applyEvent(id: string, event: StateEvent): void {
     this.cached = undefined;
     switch (event.type) {
       case STATE_EVENT_TYPES.changed:
         this.rows.set(id, rowOf(id, event.data));
         break;
       case STATE_EVENT_TYPES.corrected:
-        this.correct(id, event.data.corrects, rowOf(id, event.data));
+        this.applyCorrection(id, event.data.corrects, rowOf(id, event.data));
         break;
       case STATE_EVENT_TYPES.observationLost:
         this.lostSince = event.data.since;
@@ -64,7 +64,7 @@ export class Timeline {
       default:
         return event satisfies never;
     }
-    if (this.rows.size > MAX_ROWS) this.forgetFirst();
+    if (this.rows.size > MAX_ROWS) this.dropFirstRow();
   }
 
   /**
@@ -73,12 +73,12 @@ export class Timeline {
    * @param latest the latest state, for a machine without events in the last two shifts
    */
   periods(latest: MachineStateRecord | undefined): readonly Period[] {
-    if (this.rows.size === 0) return periodsOf(latest, this.lostSince);
-    return (this.cached ??= fold([...this.rows.values()], this.lostSince));
+    if (this.rows.size === 0) return periodsOfState(latest, this.lostSince);
+    return (this.cached ??= periodsOfRows([...this.rows.values()], this.lostSince));
   }
 
   /** Forgets periods that ended before `time`. */
-  forgetBefore(time: number): void {
+  forgetPeriodsBefore(time: number): void {
     const rows = [...this.rows].sort(([, a], [, b]) => a.startTime - b.startTime);
     for (const [index, [id]] of rows.entries()) {
       const next = rows[index + 1]?.[1];
@@ -96,7 +96,7 @@ export class Timeline {
    *
    * @param knownAt when the stop was known
    */
-  isTakenBack(time: number, knownAt: number): boolean {
+  wasRevisedAway(time: number, knownAt: number): boolean {
     const rows = [...this.rows.values()];
     const revised = this.revisions.filter(({ at }) => at >= knownAt).map(({ was }) => was);
     const stop = rowAt(
@@ -110,7 +110,7 @@ export class Timeline {
     return !isMoved && rowAt(time, rows)?.state === 'OPERATING';
   }
 
-  private correct(id: string, corrects: string, row: Row): void {
+  private applyCorrection(id: string, corrects: string, row: Row): void {
     const before = this.rows.get(corrects);
     this.rows.delete(corrects);
     this.rows.set(id, row);
@@ -123,7 +123,7 @@ export class Timeline {
     } else row.knownAt = before.knownAt;
   }
 
-  private forgetFirst(): void {
+  private dropFirstRow(): void {
     const [first] = this.rows.keys();
     if (first !== undefined) this.rows.delete(first);
   }
@@ -136,41 +136,44 @@ function rowOf(id: string, data: StateChanged): Row {
 }
 
 /** Rows by start time, without those published by mistake: a correction makes them equal to their own predecessor. */
-function inOrder(rows: readonly Row[]): Row[] {
+function sortedRows(rows: readonly Row[]): Row[] {
   return rows
     .filter((it) => it.state !== it.previousState || it.startTime !== it.previousStartTime)
     .sort((a, b) => a.startTime - b.startTime);
 }
 
 function rowAt(time: number, rows: readonly Row[]): Row | undefined {
-  return inOrder(rows).findLast(({ startTime }) => startTime <= time);
+  return sortedRows(rows).findLast(({ startTime }) => startTime <= time);
 }
 
-function fold(rows: readonly Row[], lostSince: number | undefined): Period[] {
-  const standing = inOrder(rows);
+function periodsOfRows(rows: readonly Row[], lostSince: number | undefined): Period[] {
+  const sorted = sortedRows(rows);
   const timeline = new PeriodList();
-  const [first] = standing;
+  const [first] = sorted;
   if (first?.previousState != null && first.previousStartTime !== null) {
     const endTime = first.previousEndTime ?? first.startTime;
-    timeline.add({ state: first.previousState, startTime: first.previousStartTime, endTime }, 0);
+    timeline.appendPeriod(
+      { state: first.previousState, startTime: first.previousStartTime, endTime },
+      0,
+    );
   }
-  for (const [index, { state, startTime, revision }] of standing.entries()) {
-    const next = standing[index + 1];
+  for (const [index, { state, startTime, revision }] of sorted.entries()) {
+    const next = sorted[index + 1];
     const endTime = next === undefined ? null : (next.previousEndTime ?? next.startTime);
-    timeline.add({ state, startTime, endTime }, revision);
+    timeline.appendPeriod({ state, startTime, endTime }, revision);
   }
-  return timeline.endingWith(lostSince);
+  return timeline.withLoss(lostSince);
 }
 
-function periodsOf(
+function periodsOfState(
   latest: MachineStateRecord | undefined,
   lostSince: number | undefined,
 ): readonly Period[] {
   if (latest?.state == null || latest.startTime === null) return [];
   const timeline = new PeriodList();
-  timeline.add({ state: latest.state, startTime: latest.startTime, endTime: null }, 0);
+  timeline.appendPeriod({ state: latest.state, startTime: latest.startTime, endTime: null }, 0);
   const isLost = latest.observation !== 'ok';
-  return timeline.endingWith(
+  return timeline.withLoss(
     lostSince ?? (isLost ? (latest.lastUpdateTime ?? undefined) : undefined),
   );
 }
@@ -179,7 +182,7 @@ function periodsOf(
 class PeriodList {
   private readonly periods: Period[] = [];
 
-  add(period: Omit<Period, 'revision'>, revision: number): void {
+  appendPeriod(period: Omit<Period, 'revision'>, revision: number): void {
     const last = this.periods.at(-1);
     const startTime = Math.max(period.startTime, last?.endTime ?? -Infinity);
     if (period.endTime !== null && period.endTime <= startTime) return;
@@ -193,7 +196,7 @@ class PeriodList {
     } else this.periods.push({ ...period, startTime, revision });
   }
 
-  endingWith(lostSince: number | undefined): Period[] {
+  withLoss(lostSince: number | undefined): Period[] {
     const last = this.periods.at(-1);
     if (lostSince === undefined || last === undefined) return this.periods;
     const startTime = Math.max(lostSince, last.startTime);
