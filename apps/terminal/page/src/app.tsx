@@ -1,7 +1,7 @@
 import type { JSX } from 'preact';
 import { openSheet, selection, sheet } from './state/actions.js';
 import { undoableBatch } from './model/outgoing.js';
-import { isKept, outgoing, takeBack, unsentEntries } from './state/outbox.js';
+import { areEntriesStored, outgoing, takeBack, unsentEntries } from './state/outbox.js';
 import { EntryStatus } from './parts/entry-status.js';
 import { Icon, type IconName } from './parts/icons.js';
 import { hrefOf, route } from './state/router.js';
@@ -70,7 +70,7 @@ function Unreachable(): JSX.Element | null {
 
 function View(): JSX.Element {
   const current = route.value;
-  // the session decides what a view begins with: drawn earlier, all of it would jump
+  // a view's layout depends on the session: drawn earlier, it would jump
   if (!session.value) return <p class="empty">{strings.value.loading}</p>;
   switch (current.view) {
     case 'wall':
@@ -171,7 +171,7 @@ function Connection(): JSX.Element {
     unsent
       ? words.notSent(unsent.count, formats.value.timeOn(unsent.since, plantMinute.value))
       : keepsEntries && words.entriesKept,
-    !isKept.value && words.notKept,
+    !areEntriesStored.value && words.notKept,
   ];
   return (
     <div

@@ -18,7 +18,7 @@ export class BadgeReader {
   private text = '';
   private lastAtMs = -Infinity;
 
-  take(key: string, atMs: number): KeyOutcome {
+  readKey(key: string, atMs: number): KeyOutcome {
     // scanners, too, press Shift and the like between characters
     if (key.length > 1 && key !== 'Enter') {
       return { partOfBurst: false, isQuick: false, badge: null };

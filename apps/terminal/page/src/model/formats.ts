@@ -58,10 +58,7 @@ function isKnown(timeZone: string): boolean {
   }
 }
 
-/**
- * Caches texts by minute: the browser's formatter takes microseconds, and a wall of 500 tiles calls it thousands of
- * times.
- */
+/** Caches texts by minute: formatting takes microseconds, and a wall of 500 tiles needs thousands of texts. */
 function byMinute(textOf: (minute: number) => string): (epochSeconds: number) => string {
   const known = new Map<number, string>();
   return (epochSeconds) => {

@@ -7,9 +7,9 @@ import {
   rowStatus,
   toNewEntry,
   undoableBatch,
-  unexplained,
+  unexplainedParts,
   unsent,
-  withAnswer,
+  applyAnswer,
   withKnownEnd,
 } from './outgoing.js';
 import { ENTRY, REASON as reason } from './testing/entries.js';
@@ -73,12 +73,12 @@ describe('an entry on its way', () => {
   });
 
   it('takes the answers in any order, and keeps the final one', () => {
-    const applied = withAnswer(reason, answer('applied'), 5);
+    const applied = applyAnswer(reason, answer('applied'), 5);
     expect(applied).toMatchObject({ status: 'applied', settledAtMs: 5 });
-    expect(withAnswer(applied, answer('sent'), 6)).toBe(applied);
-    const deferred = withAnswer({ ...reason, status: 'sent' }, answer('deferred'), 5);
+    expect(applyAnswer(applied, answer('sent'), 6)).toBe(applied);
+    const deferred = applyAnswer({ ...reason, status: 'sent' }, answer('deferred'), 5);
     expect(deferred).toMatchObject({ status: 'deferred', settledAtMs: null });
-    expect(withAnswer(deferred, answer('rejected', 'unknown-reason'), 7)).toMatchObject({
+    expect(applyAnswer(deferred, answer('rejected', 'unknown-reason'), 7)).toMatchObject({
       status: 'rejected',
       code: 'unknown-reason',
     });
@@ -87,7 +87,7 @@ describe('an entry on its way', () => {
   it('ends with the follow-up that the server sends, and with no other entry', () => {
     const sent = { ...reason, status: 'applied', tried: true } as const;
     const followUp = { ...answer('sent'), entryId: 'f-1', endTime: 840, sentAt: 850 };
-    expect(withAnswer(sent, followUp, 5)).toMatchObject({
+    expect(applyAnswer(sent, followUp, 5)).toMatchObject({
       status: 'applied',
       endTime: 840,
       stop: { startTime: 600, endTime: 840 },
@@ -99,15 +99,15 @@ describe('an entry on its way', () => {
       { ...followUp, endTime: null },
       { ...followUp, status: 'rejected' as const },
     ])
-      expect(withAnswer(sent, other, 5)).toBe(sent);
+      expect(applyAnswer(sent, other, 5)).toBe(sent);
     // what may have been sent as it is does not change
-    expect(withAnswer({ ...reason, tried: true }, followUp, 5).endTime).toBeNull();
+    expect(applyAnswer({ ...reason, tried: true }, followUp, 5).endTime).toBeNull();
   });
 
   it('leaves a stop that began after it was made unexplained, however open its end', () => {
     const again = { startTime: 1200, endTime: null };
-    expect(unexplained({ startTime: 600, endTime: null }, [reason])).toEqual([]);
-    expect(unexplained(again, [reason])).toEqual([again]);
+    expect(unexplainedParts({ startTime: 600, endTime: null }, [reason])).toEqual([]);
+    expect(unexplainedParts(again, [reason])).toEqual([again]);
   });
 
   it('is sent before later ones; of those made together, the open-ended one is the last', () => {

@@ -1,5 +1,5 @@
 import type { Entry, MachineView, NewEntry, NewNote, Session } from '../../../src/api/index.js';
-import { type Period, without } from './periods.js';
+import { type Period, subtractPeriods } from './periods.js';
 
 /** How long an entry waits before it is sent and can be taken back, real milliseconds. */
 export const UNDO_MS = 10_000;
@@ -77,7 +77,7 @@ export function isDue({ status, sendAfterMs }: Outgoing, nowMs: number): boolean
 }
 
 /** Whether the entry explains its period, as far as known. */
-export function stands({ status }: { status: OutgoingStatus | Entry['status'] }): boolean {
+export function explains({ status }: { status: OutgoingStatus | Entry['status'] }): boolean {
   return status !== 'rejected' && status !== 'refused' && status !== 'unconfirmed';
 }
 
@@ -95,41 +95,39 @@ export function mayCover(entry: OutgoingReason, { startTime }: Period): boolean 
 }
 
 /** The parts of an open stop that the entries made here do not explain. */
-export function unexplained(stop: Period, entries: readonly OutgoingReason[]): Period[] {
-  return without(
+export function unexplainedParts(stop: Period, entries: readonly OutgoingReason[]): Period[] {
+  return subtractPeriods(
     stop,
-    entries.filter((entry) => stands(entry) && mayCover(entry, stop)),
+    entries.filter((entry) => explains(entry) && mayCover(entry, stop)),
   );
 }
 
 /** The reasons last given together, while more than one of them can be taken back. */
 export function undoableBatch(entries: readonly Outgoing[], nowMs: number): OutgoingReason[] {
   const undoable = entries.filter(
-    (entry) => entry.kind === 'reason' && rowStatus(entry, nowMs, NONE) === 'undo',
+    (entry) => entry.kind === 'reason' && rowStatus(entry, nowMs, new Set()) === 'undo',
   ) as OutgoingReason[];
   const batchId = undoable.at(-1)?.batchId;
   const batch = undoable.filter((entry) => entry.batchId === batchId);
   return batch.length > 1 ? batch : [];
 }
 
-const NONE: ReadonlySet<string> = new Set();
-
 function isFinal({ status }: { status: OutgoingStatus }): boolean {
   return ['applied', 'rejected', 'refused', 'unanswered'].includes(status);
 }
 
 /** Whether it is stored by Kafka and waits for its outcome. */
-export function isUnderWay({ status }: { status: OutgoingStatus }): boolean {
+export function awaitsOutcome({ status }: { status: OutgoingStatus }): boolean {
   return status === 'sent' || status === 'deferred';
 }
 
 /** The entry as `unanswered` if the server has forgotten it: it keeps no entries from before the last shift. */
-export function withoutAnswer(
+export function markUnanswered(
   entry: Outgoing,
   { lastShiftStart, sentAt, nowMs }: { lastShiftStart: number; sentAt: number; nowMs: number },
 ): Outgoing {
   const latest = Math.max(entry.startTime, entry.endTime ?? 0, sentAt);
-  if (!isUnderWay(entry) || latest >= lastShiftStart) return entry;
+  if (!awaitsOutcome(entry) || latest >= lastShiftStart) return entry;
   return { ...entry, status: 'unanswered', settledAtMs: nowMs };
 }
 
@@ -181,7 +179,7 @@ function endedAt(entry: OutgoingReason, endTime: number): OutgoingReason {
 }
 
 /** Applies the server's answer to an entry, or that to the reason which ends it. */
-export function withAnswer(entry: Outgoing, answer: Entry, nowMs: number): Outgoing {
+export function applyAnswer(entry: Outgoing, answer: Entry, nowMs: number): Outgoing {
   if (entry.id !== answer.entryId) return withFollowUp(entry, answer);
   if (entry.status === answer.status) return entry;
   // a late answer changes nothing after the final one
@@ -205,8 +203,8 @@ function withFollowUp(
     entry.kind === 'reason' &&
     entry.endTime === null &&
     entry.status !== 'waiting' &&
-    stands(entry);
-  if (!isOpen || endTime === null || !stands(later) || later.sentAt < entry.madeAt) return entry;
+    explains(entry);
+  if (!isOpen || endTime === null || !explains(later) || later.sentAt < entry.madeAt) return entry;
   if (entry.machineId !== machineId || entry.startTime !== startTime) return entry;
   return endedAt(entry, endTime);
 }

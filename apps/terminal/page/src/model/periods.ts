@@ -13,14 +13,14 @@ export function secondsOf(period: Period, now: number): number {
 }
 
 /** The parts of a period outside of others. */
-export function without(period: Period, others: readonly Period[]): Period[] {
+export function subtractPeriods(period: Period, others: readonly Period[]): Period[] {
   return others.reduce<Period[]>(
-    (left, other) => left.flatMap((part) => cut(part, other)),
+    (rest, other) => rest.flatMap((part) => subtractPeriod(part, other)),
     [period],
   );
 }
 
-function cut(part: Period, other: Period): Period[] {
+function subtractPeriod(part: Period, other: Period): Period[] {
   if (!overlap(part, other)) return [part];
   const parts: Period[] = [];
   if (part.startTime < other.startTime)

@@ -19,26 +19,27 @@ describe('the list of stops', () => {
     const [row] = stopRows([tile('M-1', [stop])], [], 0);
     expect(row).toMatchObject({
       key: 'M-1|600',
-      left: [{ startTime: 600, endTime: 1800 }],
+      unexplained: [{ startTime: 600, endTime: 1800 }],
       reasons: [],
     });
   });
 
   it('no longer asks once a reason was given here, before anything is sent', () => {
     const [row] = stopRows([tile('M-1', [stop])], [given(stop, { status: 'waiting' })], 0);
-    expect(row).toMatchObject({ left: [], reasons: [{ id: 'e' }] });
+    expect(row).toMatchObject({ unexplained: [], reasons: [{ id: 'e' }] });
   });
 
   it('keeps the row in its place when the server knows the stop as explained', () => {
     const [row, ...others] = stopRows([tile('M-1', [])], [given(stop)], 0);
-    expect(row).toMatchObject({ key: 'M-1|600', left: [] });
+    expect(row).toMatchObject({ key: 'M-1|600', unexplained: [] });
     expect(others).toEqual([]);
   });
 
   it('keeps one row for a stop of which a part was explained', () => {
     const rest = { ...stop, startTime: 1200 };
     const rows = stopRows([tile('M-1', [rest])], [given(stop, { endTime: 1200 })], 0);
-    expect(rows).toMatchObject([{ key: 'M-1|600', left: [{ startTime: 1200, endTime: 1800 }] }]);
+    const unexplained = [{ startTime: 1200, endTime: 1800 }];
+    expect(rows).toMatchObject([{ key: 'M-1|600', unexplained }]);
   });
 
   it('shows the end of an explained stop once the machine runs again', () => {
@@ -79,7 +80,7 @@ describe('the list of stops', () => {
       (status) => {
         const entry = given(going, { status, madeAt: 660, settledAtMs: 0 });
         const rows = stopRows([stopped], [entry], 0);
-        expect(rows.map(({ key, left }) => [key, left.length])).toEqual([
+        expect(rows.map(({ key, unexplained }) => [key, unexplained.length])).toEqual([
           ['M-1|600', 0],
           ['M-1|2400', 1],
         ]);
@@ -91,7 +92,7 @@ describe('the list of stops', () => {
       const ended = { ...again, endTime: 3000 };
       const runs = { ...tile('M-1', [ended]), state: 'OPERATING' as const, startTime: 3000 };
       const rows = stopRows([runs], [given(going, { status: 'deferred', madeAt: 660 })], 0);
-      expect(rows.map(({ key, left }) => [key, left.length])).toEqual([
+      expect(rows.map(({ key, unexplained }) => [key, unexplained.length])).toEqual([
         ['M-1|600', 0],
         ['M-1|2400', 1],
       ]);
@@ -111,7 +112,7 @@ describe('the list of stops', () => {
   it('asks again for a stop with a refused reason, beside the refusal', () => {
     const refused = given(stop, { status: 'rejected', settledAtMs: 0 });
     expect(stopRows([tile('M-1', [stop])], [refused], 1000)[0]).toMatchObject({
-      left: [{ startTime: 600, endTime: 1800 }],
+      unexplained: [{ startTime: 600, endTime: 1800 }],
       reasons: [{ status: 'rejected' }],
     });
   });
@@ -172,7 +173,7 @@ describe('the list of stops', () => {
     const rows = stopRows([tile('M-1', [stop]), tile('M-2', [stop])], [], 0);
     const later = stopRows([tile('M-2', [stop]), tile('M-3', [stop])], [], 0);
     const { rows: held, more } = heldRows(rows, later);
-    expect(held.map(({ key, left }) => [key, left.length])).toEqual([
+    expect(held.map(({ key, unexplained }) => [key, unexplained.length])).toEqual([
       ['M-1|600', 0],
       ['M-2|600', 1],
     ]);

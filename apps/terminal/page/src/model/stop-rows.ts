@@ -3,9 +3,9 @@ import {
   mayCover,
   type Outgoing,
   type OutgoingReason,
-  stands,
+  explains,
   type Stop,
-  unexplained,
+  unexplainedParts,
 } from './outgoing.js';
 import { overlap, type Period } from './periods.js';
 import { currentEntries } from './strip.js';
@@ -18,7 +18,7 @@ export interface StopRow {
   /** The service has revised the stop away: the machine has run since before its start. */
   isRevisedAway: boolean;
   /** The parts that need a reason; empty once all have one. */
-  left: Period[];
+  unexplained: Period[];
   /** The reasons given for it on this page, oldest first. */
   reasons: OutgoingReason[];
 }
@@ -104,11 +104,14 @@ function rowsOf(
       return found;
     }
     const key = `${machineId}|${String(stop.startTime)}`;
-    const row = { key, machineId, machineName, stop, isRevisedAway: false, left: [], reasons: [] };
+    const row = {
+      ...{ key, machineId, machineName, stop, isRevisedAway: false },
+      ...{ unexplained: [], reasons: [] },
+    };
     rows.set(stop.startTime, row);
     return row;
   };
-  const standing = given.filter((entry) => isShown(entry, nowMs) && stands(entry));
+  const standing = given.filter((entry) => isShown(entry, nowMs) && explains(entry));
   // a corrected reason does not return when its correction is no longer shown
   const current = currentEntries(given.map((entry) => ({ ...entry, sentAt: entry.madeAt })))
     .filter((entry) => isShown(entry, nowMs))
@@ -117,14 +120,14 @@ function rowsOf(
     const isReplaced = standing.some(
       (other) => other.madeAt >= entry.madeAt && overlap(other, entry),
     );
-    if (stands(entry) || !isReplaced) rowFor(entry.stop).reasons.push(entry);
+    if (explains(entry) || !isReplaced) rowFor(entry.stop).reasons.push(entry);
   }
   for (const stop of open) {
     const row = rowFor(stop);
     // the server knows the end of a stop, but its start may be that of the unexplained rest
     if (row.stop.endTime === null && stop.endTime !== null)
       row.stop = { ...row.stop, endTime: stop.endTime };
-    row.left.push(...unexplained(stop, standing).filter(isWorthAsking));
+    row.unexplained.push(...unexplainedParts(stop, standing).filter(isWorthAsking));
   }
   return [...rows.values()];
 }
@@ -152,7 +155,7 @@ export function heldRows(
   const latest = new Map(wanted.map((row) => [row.key, row]));
   const known = new Set(shown.map(({ key }) => key));
   return {
-    rows: shown.map((row) => latest.get(row.key) ?? { ...row, left: [] }),
+    rows: shown.map((row) => latest.get(row.key) ?? { ...row, unexplained: [] }),
     more: wanted.filter(({ key }) => !known.has(key)).length,
   };
 }

@@ -7,10 +7,10 @@ import {
   barsOf,
   currentEntries,
   entriesIn,
-  moved,
+  pan,
   reasonBars,
   ticksOf,
-  zoomed,
+  zoom,
 } from './strip.js';
 
 const shift = { startTime: 0, endTime: 28_800 };
@@ -160,7 +160,7 @@ describe('the strip of a shift', () => {
           let view = shift;
           for (const { factor, share, by } of steps) {
             const around = view.startTime + share * (view.endTime - view.startTime);
-            view = moved(zoomed(view, factor, around, shift), by, shift);
+            view = pan(zoom(view, factor, around, shift), by, shift);
           }
           expect(view.startTime).toBeGreaterThanOrEqual(shift.startTime - 1e-6);
           expect(view.endTime).toBeLessThanOrEqual(shift.endTime + 1e-6);

@@ -1,5 +1,5 @@
 import type { Entry, MachineState, MachineView } from '../../../src/api/index.js';
-import { type OutgoingReason, type OutgoingStatus, stands } from './outgoing.js';
+import { type OutgoingReason, type OutgoingStatus, explains } from './outgoing.js';
 import { overlap, type Period } from './periods.js';
 
 type ServerPeriod = MachineView['periods'][number];
@@ -70,7 +70,7 @@ export function currentEntries<
   const newestFirst = [...entries].reverse().sort((a, b) => b.sentAt - a.sentAt);
   const seen = new Set<number>();
   return newestFirst.filter((entry) => {
-    if (!stands(entry)) return true;
+    if (!explains(entry)) return true;
     const isNew = !seen.has(entry.startTime);
     seen.add(entry.startTime);
     return isNew;
@@ -94,7 +94,7 @@ export function appliesIn(
   classifications: MachineView['classifications'],
   now: number,
 ): Period[] {
-  if (endTime !== null || !stands({ status })) return [{ startTime, endTime }];
+  if (endTime !== null || !explains({ status })) return [{ startTime, endTime }];
   return classifications
     .filter((span) => span.entryId === entryId)
     .map((span) => ({
@@ -132,12 +132,12 @@ export function reasonBars(
       { ...{ entryId, startTime, endTime, isOpen }, reasonId: entry.reasonId, moved: entry.moved },
     ];
   });
-  for (const entry of local.filter(({ id }) => !sent.has(id)).filter(stands)) {
+  for (const entry of local.filter(({ id }) => !sent.has(id)).filter(explains)) {
     const { id, reasonId, startTime, status, madeAt } = entry;
     const endTime = entry.endTime ?? (status === 'waiting' ? Infinity : shiftEnd(madeAt, shifts));
     const isOpen = entry.endTime === null && endTime > now;
     const added = { entryId: id, reasonId, startTime, endTime, isOpen, moved: false };
-    bars = [...bars.flatMap((bar) => outside(bar, added)), added];
+    bars = [...bars.flatMap((bar) => partsOutside(bar, added)), added];
   }
   const until = Math.min(shift.endTime, now);
   return bars
@@ -157,7 +157,7 @@ function shiftEnd(time: number, shifts: readonly Shift[]): number {
   return of?.endTime ?? Math.min(...next);
 }
 
-function outside(bar: ReasonBar, added: Shift): ReasonBar[] {
+function partsOutside(bar: ReasonBar, added: Shift): ReasonBar[] {
   return [
     {
       ...bar,
@@ -169,25 +169,25 @@ function outside(bar: ReasonBar, added: Shift): ReasonBar[] {
 }
 
 /** The visible part of the shift after zooming around a time. */
-export function zoomed(view: Shift, factor: number, around: number, shift: Shift): Shift {
+export function zoom(view: Shift, factor: number, around: number, shift: Shift): Shift {
   const length = Math.min(
     shift.endTime - shift.startTime,
     Math.max(MIN_VIEW_SECONDS, (view.endTime - view.startTime) * factor),
   );
   const share = (around - view.startTime) / (view.endTime - view.startTime);
-  return within(
+  return clamped(
     { startTime: around - share * length, endTime: around + (1 - share) * length },
     shift,
   );
 }
 
-export function moved(view: Shift, seconds: number, shift: Shift): Shift {
-  return within({ startTime: view.startTime + seconds, endTime: view.endTime + seconds }, shift);
+export function pan(view: Shift, seconds: number, shift: Shift): Shift {
+  return clamped({ startTime: view.startTime + seconds, endTime: view.endTime + seconds }, shift);
 }
 
 const MIN_VIEW_SECONDS = 15 * 60;
 
-function within(view: Shift, shift: Shift): Shift {
+function clamped(view: Shift, shift: Shift): Shift {
   const length = view.endTime - view.startTime;
   const startTime = Math.min(Math.max(view.startTime, shift.startTime), shift.endTime - length);
   return { startTime, endTime: startTime + length };

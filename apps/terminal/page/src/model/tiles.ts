@@ -1,6 +1,6 @@
 import type { MachineState, Tile } from '../../../src/api/index.js';
 
-/** What a tile shows: an observed state, or no data. */
+/** A tile's appearance: an observed state, or no data. */
 export type Look = MachineState | 'NO_DATA';
 
 export function lookOf({ state, observation }: Tile): Look {

@@ -2,7 +2,7 @@ import type { ComponentChildren, JSX, RefObject } from 'preact';
 import { useEffect, useRef } from 'preact/hooks';
 import type { Entry } from '../../../src/api/index.js';
 import { openSheet, sheet, type Target } from '../state/actions.js';
-import { type OutgoingReason, stands } from '../model/outgoing.js';
+import { type OutgoingReason, explains } from '../model/outgoing.js';
 import { type Period, secondsOf } from '../model/periods.js';
 import type { StopRow } from '../model/stop-rows.js';
 import { confirmOverOperating, discardEntry, takeBack } from '../state/outbox.js';
@@ -12,8 +12,8 @@ import { EntryStatus, statusOf } from './entry-status.js';
 import { Icon, StateBlock } from './icons.js';
 import { Button } from './controls.js';
 
-export function targetOf({ machineId, machineName, stop, left }: StopRow): Target {
-  return { machineId, machineName, stop, left };
+export function targetOf({ machineId, machineName, stop, unexplained }: StopRow): Target {
+  return { machineId, machineName, stop, parts: unexplained };
 }
 
 export function periodText({ startTime, endTime }: Period): string {
@@ -31,14 +31,14 @@ let keyboardRow: string | null = null;
  * Focuses a row's next button, such as Undo, when an action has removed the focused one. By keyboard only: after a
  * touch, a scanned badge would press the focused button.
  */
-function useKeptFocus({ key, left, reasons }: StopRow): {
+function useKeptFocus({ key, unexplained, reasons }: StopRow): {
   ref: RefObject<HTMLLIElement | null>;
   onKeyDown: () => void;
   onPointerDown: () => void;
 } {
   const ref = useRef<HTMLLIElement>(null);
   const isSheetOpen = sheet.value !== null;
-  const buttons = `${String(left.length)} ${reasons.map(statusOf).join(' ')}`;
+  const buttons = `${String(unexplained.length)} ${reasons.map(statusOf).join(' ')}`;
   useEffect(() => {
     if (isSheetOpen || keyboardRow !== key || document.activeElement !== document.body) return;
     ref.current?.querySelector<HTMLElement>('button')?.focus();
@@ -60,9 +60,9 @@ export function StopItem(props: {
 }): JSX.Element {
   const { row, selected, onToggle, withName = true } = props;
   const words = strings.value;
-  const { stop, left, reasons } = row;
+  const { stop, unexplained, reasons } = row;
   const keptFocus = useKeptFocus(row);
-  const needs = left.length > 0;
+  const needs = unexplained.length > 0;
   const isSelecting = selected !== undefined;
   const title = (
     <>
@@ -83,8 +83,8 @@ export function StopItem(props: {
             </>
           )}
         </span>
-        {needs && reasons.some(stands) && (
-          <span class="stop-left">{left.map(periodText).join(', ')}</span>
+        {needs && reasons.some(explains) && (
+          <span class="stop-left">{unexplained.map(periodText).join(', ')}</span>
         )}
       </span>
     </>
@@ -141,7 +141,7 @@ function nameOfGiven({ machineId, reasonId, reasonName }: OutgoingReason): strin
 }
 
 /** A reason, of this page or the server: name, period, status, and actions. */
-export function Given(props: {
+export function ReasonLine(props: {
   entry: OutgoingReason | Entry;
   name: string;
   when: string;
@@ -174,7 +174,7 @@ export function GivenReason(props: {
 }): JSX.Element {
   const { entry, withPeriod, isAsked = false } = props;
   return (
-    <Given
+    <ReasonLine
       entry={entry}
       name={nameOfGiven(entry)}
       when={withPeriod ? periodText(entry) : ''}
@@ -219,7 +219,7 @@ function correctionOf(entry: OutgoingReason): Target {
     machineId,
     machineName,
     stop,
-    left: [{ startTime, endTime }],
+    parts: [{ startTime, endTime }],
     operatingSeconds: overOperating ? secondsOf(entry, plantMinute.peek()) : 0,
     replaces: nameOfReason(machineId, reasonId),
   };

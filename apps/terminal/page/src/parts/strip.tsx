@@ -1,6 +1,6 @@
 import type { JSX, RefObject, TargetedKeyboardEvent, TargetedPointerEvent } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
-import { type Bar, moved, type ReasonBar, type Shift, ticksOf, zoomed } from '../model/strip.js';
+import { type Bar, pan, type ReasonBar, type Shift, ticksOf, zoom } from '../model/strip.js';
 import { overlap, type Period } from '../model/periods.js';
 import { formats, strings } from '../state/store.js';
 import { Icon } from './icons.js';
@@ -22,12 +22,12 @@ const PLAIN = '#5a666e';
 
 export function zoomView(view: Shift, shift: Shift, inwards: boolean): Shift {
   const middle = (view.startTime + view.endTime) / 2;
-  return zoomed(view, inwards ? ZOOM_STEP : 1 / ZOOM_STEP, middle, shift);
+  return zoom(view, inwards ? ZOOM_STEP : 1 / ZOOM_STEP, middle, shift);
 }
 
 export function moveView(view: Shift, shift: Shift, forwards: boolean): Shift {
   const step = (view.endTime - view.startTime) / 3;
-  return moved(view, forwards ? step : -step, shift);
+  return pan(view, forwards ? step : -step, shift);
 }
 
 /** The shift as a strip: states above, reasons below, and the plant's time. */
@@ -91,7 +91,7 @@ export function Strip(props: {
       End: inView.length - 1,
     };
     const views: Record<string, Shift> = {
-      '+': zoomed(view, ZOOM_STEP, bar ? bar.startTime : now, shift),
+      '+': zoom(view, ZOOM_STEP, bar ? bar.startTime : now, shift),
       '-': zoomView(view, shift, false),
       PageUp: moveView(view, shift, false),
       PageDown: moveView(view, shift, true),
@@ -115,10 +115,10 @@ export function Strip(props: {
     const left = event.currentTarget.getBoundingClientRect().left;
     const [other] = others;
     if (other === undefined) {
-      onView(moved(view, ((before - x) / width) * length, shift));
+      onView(pan(view, ((before - x) / width) * length, shift));
     } else {
       const factor = Math.abs(before - other) / Math.max(1, Math.abs(x - other));
-      onView(zoomed(view, factor, timeAt((x + other) / 2 - left), shift));
+      onView(zoom(view, factor, timeAt((x + other) / 2 - left), shift));
     }
   };
   const endPointer = ({ pointerId }: TargetedPointerEvent<SVGSVGElement>): void => {
@@ -147,7 +147,7 @@ export function Strip(props: {
           if (!event.ctrlKey) return;
           event.preventDefault();
           const left = event.currentTarget.getBoundingClientRect().left;
-          onView(zoomed(view, event.deltaY < 0 ? 0.8 : 1.25, timeAt(event.clientX - left), shift));
+          onView(zoom(view, event.deltaY < 0 ? 0.8 : 1.25, timeAt(event.clientX - left), shift));
         }}
       >
         <defs>

@@ -15,8 +15,8 @@ export interface Target {
   machineName: string;
   stop: Stop;
   /** The parts that the reason is for. */
-  left: readonly Period[];
-  /** Seconds of `left` in which the machine ran, as far as known; more than 0 requires a second tap. */
+  parts: readonly Period[];
+  /** Seconds of `parts` in which the machine ran, as far as known; more than 0 requires a second tap. */
   operatingSeconds?: number;
   /** Name of the reason that is replaced. */
   replaces?: string | undefined;
@@ -49,14 +49,14 @@ export function closeSheetOf(kind: Sheet['kind']): void {
 }
 
 /** A reason for one period of a stop. */
-export interface GivenReason {
+export interface ReasonSubmission {
   target: Target;
   reasonId: string;
   period: Period;
 }
 
 export async function submitReasons(
-  given: readonly GivenReason[],
+  given: readonly ReasonSubmission[],
   overOperating: boolean,
 ): Promise<void> {
   // of the same moment: {@link compareSending} orders them by period

@@ -8,9 +8,7 @@ export type Answer<T> = { ok: true; value: T } | Failure;
 
 export interface Failure {
   ok: false;
-  /**
-   * `away`: no answer, or one to retry · `signIn`: see {@link signInNeeded} · `refused`: never accepted with this body
-   */
+  /** `away`: no answer, or one to retry · `signIn`: see {@link signInNeeded} · `refused`: never with this body */
   kind: 'away' | 'signIn' | 'refused';
   code: string | null;
   message: string | null;

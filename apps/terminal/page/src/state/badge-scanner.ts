@@ -7,10 +7,7 @@ const PRESSED_BY_SPACE = 'button, summary, [role=button]';
 /** Elements in which typed characters choose an option. */
 const CHOSEN_BY_LETTERS = 'select';
 
-/**
- * Registers an operator whose badge is scanned, wherever the focus is; the scanner's keys press nothing and leave no
- * text.
- */
+/** Registers operators by scanned badges, wherever the focus is; the keys press nothing and leave no text. */
 export function listenForBadges(): void {
   const reader = new BadgeReader();
   const spaceBar = new HeldSpaceBar();
@@ -27,7 +24,7 @@ export function listenForBadges(): void {
         return;
       }
       const isSpaceOnControl = isOnControl && event.key === ' ';
-      const outcome = reader.take(event.key, event.timeStamp);
+      const outcome = reader.readKey(event.key, event.timeStamp);
       partOfBurst = outcome.partOfBurst;
       if (outcome.isQuick) spaceBar.release();
       else if (isSpaceOnControl) spaceBar.hold(event.target);

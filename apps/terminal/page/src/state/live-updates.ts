@@ -15,10 +15,10 @@ import type {
 } from '../../../src/api/index.js';
 import { backOffMs, call, failureOf, unansweredAtMs } from './api-client.js';
 import { createEventParser, type StreamEvent } from '../model/event-stream.js';
-import { isUnderWay } from '../model/outgoing.js';
+import { awaitsOutcome } from '../model/outgoing.js';
 import { withReasons } from '../model/reason-choices.js';
 import { nowMs, onClockJump, plantSeconds } from './clock.js';
-import { outgoing, sendSoon, takeAnswers } from './outbox.js';
+import { outgoing, sendSoon, applyAnswers } from './outbox.js';
 import * as store from './store.js';
 
 /** The server sends a heartbeat every 10 s. */
@@ -46,34 +46,34 @@ let lastEventId: string | null = null;
 /** Ends the stream; another one begins at once. */
 let reconnect = new AbortController();
 /** Ends a silent stream; the next one begins after a back-off. */
-let lost = new AbortController();
+let streamLost = new AbortController();
 /** The page has been hidden for a while, and holds no stream until it is visible again. */
-let isSetAside = false;
+let isSuspended = false;
 let heardAtMs = 0;
 /** When the present stream began; Infinity before. */
 let openedAtMs = Infinity;
 /** The registered operator when the present stream was requested, or as its last session named it. */
 let operatorBefore: string | null = null;
 /** Machines that have changed, or may have. */
-export const touched = signal<{ machineIds: ReadonlySet<string> | 'all' }>({
+export const changedMachines = signal<{ machineIds: ReadonlySet<string> | 'all' }>({
   machineIds: new Set(),
 });
 
 export function startLiveUpdates(): void {
-  store.factoryId.subscribe(beginAnew);
+  store.factoryId.subscribe(restartStream);
   // resuming would not send the plant's time, with which a snapshot begins
-  onClockJump(beginAnew);
+  onClockJump(restartStream);
   store.signInNeeded.subscribe((needed) => {
     // after a sign-out the stream would continue; a sign-in may also be another tab's
     if (needed || store.connection.peek().state !== 'live') reconnect.abort();
   });
   window.addEventListener('online', () => reconnect.abort());
-  window.addEventListener('offline', () => lost.abort());
+  window.addEventListener('offline', () => streamLost.abort());
   let hidden = 0;
   const seenOrHidden = (): void => {
     clearTimeout(hidden);
-    isSetAside = false;
-    if (document.hidden) hidden = setTimeout(setAside, HIDDEN_MS);
+    isSuspended = false;
+    if (document.hidden) hidden = setTimeout(suspendStream, HIDDEN_MS);
   };
   document.addEventListener('visibilitychange', seenOrHidden);
   seenOrHidden();
@@ -81,7 +81,7 @@ export function startLiveUpdates(): void {
     if (key === store.SESSION_KEY) store.adoptSession(newValue);
   });
   unansweredAtMs.subscribe((sentAtMs) => {
-    if (sentAtMs > heardAtMs) lost.abort();
+    if (sentAtMs > heardAtMs) streamLost.abort();
   });
   setInterval(() => void loadReasons(), REASONS_EVERY_MS);
   setInterval(() => {
@@ -92,13 +92,13 @@ export function startLiveUpdates(): void {
   void stayConnected();
 }
 
-function beginAnew(): void {
+function restartStream(): void {
   lastEventId = null;
   reconnect.abort();
 }
 
-function setAside(): void {
-  isSetAside = true;
+function suspendStream(): void {
+  isSuspended = true;
   if (store.connection.peek().state === 'live')
     store.connection.value = { state: 'connecting', since: plantSeconds() };
   reconnect.abort();
@@ -107,10 +107,10 @@ function setAside(): void {
 async function stayConnected(): Promise<never> {
   let failures = 0;
   for (;;) {
-    if (isSetAside) await seenAgain();
+    if (isSuspended) await untilVisible();
     reconnect = new AbortController();
     openedAtMs = Infinity;
-    const retryAfterMs = await follow(reconnect.signal).catch(() => 0);
+    const retryAfterMs = await followStream(reconnect.signal).catch(() => 0);
     if (reconnect.signal.aborted) {
       failures = 0;
       continue;
@@ -118,28 +118,24 @@ async function stayConnected(): Promise<never> {
     if (nowMs() - openedAtMs > LASTED_MS) {
       failures = 0;
       // only its age ended it: the next attempt shows whether the server answers
-      if (!lost.signal.aborted) continue;
+      if (!streamLost.signal.aborted) continue;
     }
-    goneOffline();
+    if (store.connection.peek().state !== 'offline')
+      store.connection.value = { state: 'offline', since: plantSeconds() };
     await pause(Math.max(backOffMs(failures++, MAX_RETRY_MS), retryAfterMs), reconnect.signal);
   }
 }
 
-function seenAgain(): Promise<unknown> {
+function untilVisible(): Promise<unknown> {
   return new Promise((seen) => document.addEventListener('visibilitychange', seen, { once: true }));
 }
 
-function goneOffline(): void {
-  if (store.connection.peek().state === 'offline') return;
-  store.connection.value = { state: 'offline', since: plantSeconds() };
-}
-
 /** Follows one connection to its end; returns how long the server asks to wait before the next one. */
-async function follow(signal: AbortSignal): Promise<number> {
+async function followStream(signal: AbortSignal): Promise<number> {
   const factory = store.factoryId.peek();
   const path =
     factory === null ? '/api/events' : `/api/events?factoryId=${encodeURIComponent(factory)}`;
-  const ending = (lost = new AbortController());
+  const ending = (streamLost = new AbortController());
   // AbortSignal.any came in 2024; tablets are older
   signal.addEventListener('abort', () => ending.abort());
   const heard = (): void => {
@@ -162,51 +158,49 @@ async function follow(signal: AbortSignal): Promise<number> {
     });
     // a proxy may answer with its own page
     const isStream = response.headers.get('content-type')?.startsWith('text/event-stream') === true;
-    if (!isStream || !response.body) return await notFollowed(response);
+    if (!isStream || !response.body) {
+      const failure = await failureOf(response);
+      lastEventId = null;
+      return failure.kind === 'signIn' ? MAX_RETRY_MS : failure.retryAfterMs;
+    }
     const parse = createEventParser();
     const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
-    connected();
+    streamOpened();
     for (;;) {
       const { done, value } = await reader.read();
       if (done) return 0;
       heard();
-      receive(parse(value));
+      enqueueEvents(parse(value));
     }
   } finally {
     clearTimeout(timer);
   }
 }
 
-async function notFollowed(response: Response): Promise<number> {
-  const failure = await failureOf(response);
-  lastEventId = null;
-  return failure.kind === 'signIn' ? MAX_RETRY_MS : failure.retryAfterMs;
-}
-
-function connected(): void {
+function streamOpened(): void {
   openedAtMs = nowMs();
   const wasOffline = store.connection.peek().state === 'offline';
   batch(() => {
     store.signInNeeded.value = false;
     store.connection.value = { state: 'live', since: plantSeconds() };
   });
-  touched.value = { machineIds: 'all' };
+  changedMachines.value = { machineIds: 'all' };
   if (wasOffline) sendSoon();
 }
 
 /** As many tiles as a slow tablet draws within a frame. */
 const TILES_A_FRAME = 100;
-const waiting: { id: string | null; update: Update }[] = [];
+const waitingEvents: { id: string | null; update: Update }[] = [];
 let frame = 0;
 
 /**
  * Applies the events of one frame together, except for tiles beyond TILES_A_FRAME, which wait for the next frames: a
  * tap must not wait for 500 of them. A hidden page has no frames, and applies everything at once.
  */
-function receive(events: readonly StreamEvent[]): void {
+function enqueueEvents(events: readonly StreamEvent[]): void {
   if (events.length === 0) return;
   for (const { id, event, data } of events)
-    waiting.push({ id, update: { event, data: JSON.parse(data) as unknown } as Update });
+    waitingEvents.push({ id, update: { event, data: JSON.parse(data) as unknown } as Update });
   if (document.hidden) {
     cancelAnimationFrame(frame);
     applyWaiting();
@@ -216,25 +210,25 @@ function receive(events: readonly StreamEvent[]): void {
 }
 
 function applyWaiting(): void {
-  const events = document.hidden ? waiting.splice(0) : eventsOfFrame();
-  frame = waiting.length > 0 ? requestAnimationFrame(applyWaiting) : 0;
+  const events = document.hidden ? waitingEvents.splice(0) : eventsOfFrame();
+  frame = waitingEvents.length > 0 ? requestAnimationFrame(applyWaiting) : 0;
   const machineIds = new Set<string>();
   const answers: Entry[] = [];
   batch(() => {
     for (const { id, update } of events) {
       if (id !== null) lastEventId = id;
-      take(update, machineIds, answers);
+      applyUpdate(update, machineIds, answers);
     }
   });
-  if (answers.length > 0) void takeAnswers(answers);
-  if (machineIds.size > 0) touched.value = { machineIds };
+  if (answers.length > 0) void applyAnswers(answers);
+  if (machineIds.size > 0) changedMachines.value = { machineIds };
 }
 
 /** Removes from `waiting` the events for one frame; an event that is divided keeps its id for its last part. */
-function eventsOfFrame(): typeof waiting {
-  const taken: typeof waiting = [];
+function eventsOfFrame(): typeof waitingEvents {
+  const taken: typeof waitingEvents = [];
   let room = TILES_A_FRAME;
-  for (let next = waiting[0]; next !== undefined; next = waiting[0]) {
+  for (let next = waitingEvents[0]; next !== undefined; next = waitingEvents[0]) {
     if (next.update.event === 'tiles') {
       const { tiles } = next.update.data;
       if (room <= 0) break;
@@ -246,19 +240,19 @@ function eventsOfFrame(): typeof waiting {
       room -= tiles.length;
     }
     taken.push(next);
-    waiting.shift();
+    waitingEvents.shift();
   }
   return taken;
 }
 
-function take(update: Update, machineIds: Set<string>, answers: Entry[]): void {
+function applyUpdate(update: Update, machineIds: Set<string>, answers: Entry[]): void {
   switch (update.event) {
     case 'snapshot':
-      store.setSession(withOperatorSince(update.data.session));
+      store.setSession(withLaterOperator(update.data.session));
       store.link.value = update.data.kafka;
-      store.heardNow();
+      store.noteHeard();
       store.replaceTiles(update.data.tiles);
-      touched.value = { machineIds: 'all' };
+      changedMachines.value = { machineIds: 'all' };
       void loadReasons();
       // entries that were answered meanwhile are not in the snapshot
       void askForAnswers();
@@ -283,13 +277,13 @@ function take(update: Update, machineIds: Set<string>, answers: Entry[]): void {
     case 'link': {
       const wasUp = store.link.peek()?.state === 'up';
       store.link.value = update.data.kafka;
-      store.heardNow();
+      store.noteHeard();
       // a link event every few seconds only updates `knownUntil`: no reason to retry early
       if (!wasUp && update.data.kafka.state === 'up') sendSoon();
       return;
     }
     case 'session':
-      store.setSession(withOperatorSince(update.data.session));
+      store.setSession(withLaterOperator(update.data.session));
       return;
     default:
       // an event of a newer server
@@ -297,11 +291,8 @@ function take(update: Update, machineIds: Set<string>, answers: Entry[]): void {
   }
 }
 
-/**
- * The server's session has the operator of the cookie with which the stream was requested; one registered since is
- * known only here.
- */
-function withOperatorSince(received: Session): Session {
+/** The server knows the operator of the stream's cookie; one registered since is known only here. */
+function withLaterOperator(received: Session): Session {
   const known = store.session.peek();
   const before = operatorBefore;
   operatorBefore = received.operator;
@@ -314,7 +305,7 @@ function withOperatorSince(received: Session): Session {
 const receivedMeanwhile = new Set<ReasonLists[]>();
 
 /** Resolves once the names of reasons are known, or a request for them has failed. */
-export function reasonsAsked(): Promise<void> {
+export function reasonsLoaded(): Promise<void> {
   return store.reasonLists.peek() === null ? loadReasons() : Promise.resolve();
 }
 
@@ -331,12 +322,12 @@ async function askForAnswers(): Promise<void> {
   if (store.connection.peek().state !== 'live') return;
   const ids = outgoing
     .peek()
-    .filter(isUnderWay)
+    .filter(awaitsOutcome)
     .map(({ id }) => id);
   for (let start = 0; start < ids.length; start += ASKED_AT_ONCE) {
     const asked = ids.slice(start, start + ASKED_AT_ONCE);
     const answer = await call<Entries>('GET', `/api/entries?ids=${asked.join()}`, 'entries');
-    if (answer.ok) await takeAnswers(answer.value.entries, asked);
+    if (answer.ok) await applyAnswers(answer.value.entries, asked);
   }
 }
 

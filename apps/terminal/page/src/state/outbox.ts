@@ -20,9 +20,9 @@ import {
   toNewEntry,
   toNewNote,
   unsent,
-  withAnswer,
+  applyAnswer,
   withKnownEnd,
-  withoutAnswer,
+  markUnanswered,
 } from '../model/outgoing.js';
 import { nowMs, plantSeconds, tick } from './clock.js';
 import { connection, session, showToast, signInNeeded, strings, tileOf } from './store.js';
@@ -32,7 +32,7 @@ const LOCK = 'machine-terminal-outbox';
 const BATCH = { reason: 50, note: 8 };
 type Kind = Outgoing['kind'];
 const KINDS: readonly Kind[] = ['reason', 'note'];
-const KEEP_AGAIN_MS = 20_000;
+const STORE_AGAIN_MS = 20_000;
 const MAX_BACK_OFF_MS = 30_000;
 
 /** Result of one record in a request, in the order of the records. */
@@ -46,7 +46,7 @@ export const outgoing = signal<readonly Outgoing[]>([]);
 /** Ids that this tab is sending. */
 export const sending = signal<ReadonlySet<string>>(new Set());
 /** false: the browser gives no database, and entries live as long as the page. */
-export const isKept = signal(true);
+export const areEntriesStored = signal(true);
 export const unsentEntries = computed(() => unsent(outgoing.value, tick.value));
 
 const tabs = channelOfTabs();
@@ -55,7 +55,7 @@ let database: IDBDatabase | null = null;
  * Entries of this page since the database fails, by id, as first seen: the database's other entries belong to other
  * tabs.
  */
-const own = new Map<string, Outgoing>();
+const pageEntries = new Map<string, Outgoing>();
 /** By kind: the server may accept one kind and not the other. */
 const tries = { reason: { failures: 0, nextAtMs: 0 }, note: { failures: 0, nextAtMs: 0 } };
 let isSending = false;
@@ -66,40 +66,43 @@ export async function openOutbox(): Promise<void> {
     // plain http has no storage manager
     if ('storage' in navigator) void navigator.storage.persist().catch(() => false);
   } catch {
-    isKept.value = false;
+    areEntriesStored.value = false;
   }
   await addEntries([]);
-  if (tabs) tabs.onmessage = () => void reload();
-  tick.subscribe(() => void sendDue());
-  setInterval(() => void keepAgain(), KEEP_AGAIN_MS);
+  if (tabs) tabs.onmessage = () => void reloadEntries();
+  tick.subscribe(() => void sendDueEntries());
+  setInterval(() => void storeAgain(), STORE_AGAIN_MS);
   window.addEventListener('online', sendSoon);
 }
 
 /** Sends without waiting for the back-off, when the server can be reached again. */
 export function sendSoon(): void {
   for (const kind of KINDS) tries[kind].nextAtMs = 0;
-  void sendDue();
+  void sendDueEntries();
 }
 
 /** Adds entries, and removes those answered long ago: a page may be open for months. */
 export async function addEntries(entries: readonly Outgoing[]): Promise<void> {
-  await change((known) => [...known.filter((entry) => !isForgotten(entry, nowMs())), ...entries]);
+  await changeEntries((known) => [
+    ...known.filter((entry) => !isForgotten(entry, nowMs())),
+    ...entries,
+  ]);
 }
 
 /** Takes back the unsent ones of these entries. */
 export async function takeBack(ids: readonly string[]): Promise<void> {
-  await change((entries) =>
+  await changeEntries((entries) =>
     entries.filter(({ id, status, tried }) => !ids.includes(id) || status !== 'waiting' || tried),
   );
 }
 
 export async function discardEntry(id: string): Promise<void> {
-  await change((entries) => entries.filter((entry) => entry.id !== id));
+  await changeEntries((entries) => entries.filter((entry) => entry.id !== id));
 }
 
 /** Sends an entry although the machine ran in its time. */
 export async function confirmOverOperating(id: string): Promise<void> {
-  await change((entries) =>
+  await changeEntries((entries) =>
     entries.map((entry) =>
       entry.id === id && entry.kind === 'reason' && entry.status === 'unconfirmed'
         ? { ...entry, status: 'waiting', overOperating: true, sendAfterMs: 0 }
@@ -114,7 +117,7 @@ export async function confirmOverOperating(id: string): Promise<void> {
  *
  * @param asked ids that were asked for; those without an answer are unknown to the server
  */
-export async function takeAnswers(
+export async function applyAnswers(
   answers: readonly Entry[],
   asked: readonly string[] = [],
 ): Promise<void> {
@@ -124,12 +127,12 @@ export async function takeAnswers(
   const answered = (entry: Outgoing): Outgoing => {
     if (unknown.has(entry.id)) {
       const sentAt = entry.settledAtMs === null ? entry.madeAt : plantSeconds(entry.settledAtMs);
-      return withoutAnswer(entry, { lastShiftStart, sentAt, nowMs: nowMs() });
+      return markUnanswered(entry, { lastShiftStart, sentAt, nowMs: nowMs() });
     }
-    return answers.reduce((latest, answer) => withAnswer(latest, answer, nowMs()), entry);
+    return answers.reduce((latest, answer) => applyAnswer(latest, answer, nowMs()), entry);
   };
   if (outgoing.peek().every((entry) => answered(entry) === entry)) return;
-  await change((entries) => entries.map(answered));
+  await changeEntries((entries) => entries.map(answered));
 }
 
 /** Null in Firefox where it stores nothing. */
@@ -141,7 +144,7 @@ function channelOfTabs(): BroadcastChannel | null {
   }
 }
 
-async function sendDue(): Promise<void> {
+async function sendDueEntries(): Promise<void> {
   const now = nowMs();
   const due = KINDS.filter(
     (kind) =>
@@ -151,7 +154,7 @@ async function sendDue(): Promise<void> {
   if (isSending || due.length === 0 || signInNeeded.peek()) return;
   isSending = true;
   try {
-    await exclusively(async () => {
+    await withSendingLock(async () => {
       for (const kind of due) await sendRound(kind);
     });
   } finally {
@@ -160,7 +163,7 @@ async function sendDue(): Promise<void> {
   }
 }
 
-async function exclusively(work: () => Promise<void>): Promise<void> {
+async function withSendingLock(work: () => Promise<void>): Promise<void> {
   if (!database || !('locks' in navigator)) return work();
   await navigator.locks.request(LOCK, { ifAvailable: true }, async (lock) => {
     if (lock) await work();
@@ -168,7 +171,7 @@ async function exclusively(work: () => Promise<void>): Promise<void> {
 }
 
 async function sendRound(kind: Kind): Promise<void> {
-  const batch = await claim(kind, kind === 'reason' ? await readPeriods() : new Map());
+  const batch = await claimDue(kind, kind === 'reason' ? await readPeriods() : new Map());
   if (batch.length === 0) return;
   sending.value = new Set(batch.map(({ id }) => id));
   await sendBatch(kind, batch);
@@ -176,10 +179,10 @@ async function sendRound(kind: Kind): Promise<void> {
 
 /** Returns whether the server answered. */
 async function sendBatch(kind: Kind, batch: readonly Outgoing[]): Promise<boolean> {
-  const answer = await post(batch);
+  const answer = await postBatch(batch);
   if (answer.ok) {
     tries[kind].failures = 0;
-    await takeResults(batch, answer.value.results);
+    await applyResults(batch, answer.value.results);
     return true;
   }
   if (answer.kind !== 'refused') {
@@ -195,7 +198,7 @@ async function sendBatch(kind: Kind, batch: readonly Outgoing[]): Promise<boolea
     return (await sendBatch(kind, batch.slice(0, middle))) && sendBatch(kind, batch.slice(middle));
   }
   // none was accepted, each with a result of its own
-  await takeResults(batch, results ?? [{ ok: false, code, message }]);
+  await applyResults(batch, results ?? [{ ok: false, code, message }]);
   return true;
 }
 
@@ -218,9 +221,9 @@ async function readPeriods(): Promise<ReadonlyMap<string, Periods>> {
 }
 
 /** Marks due entries as tried, in their final form. */
-async function claim(kind: Kind, periods: ReadonlyMap<string, Periods>): Promise<Outgoing[]> {
+async function claimDue(kind: Kind, periods: ReadonlyMap<string, Periods>): Promise<Outgoing[]> {
   let claimed: Outgoing[] = [];
-  await change((entries) => {
+  await changeEntries((entries) => {
     const now = nowMs();
     claimed = entries
       .filter((entry) => entry.kind === kind && isDue(entry, now))
@@ -234,7 +237,7 @@ async function claim(kind: Kind, periods: ReadonlyMap<string, Periods>): Promise
   return claimed;
 }
 
-function post(batch: readonly Outgoing[]): Promise<Answer<{ results: Result[] }>> {
+function postBatch(batch: readonly Outgoing[]): Promise<Answer<{ results: Result[] }>> {
   const reasons = batch.filter((entry) => entry.kind === 'reason');
   return reasons.length > 0
     ? call('POST', '/api/reasons', 'results', { entries: reasons.map(toNewEntry) })
@@ -243,10 +246,10 @@ function post(batch: readonly Outgoing[]): Promise<Answer<{ results: Result[] }>
       });
 }
 
-async function takeResults(batch: readonly Outgoing[], results: readonly Result[]): Promise<void> {
+async function applyResults(batch: readonly Outgoing[], results: readonly Result[]): Promise<void> {
   const byId = new Map(batch.map(({ id }, index) => [id, results[index]]));
   const now = nowMs();
-  await change((entries) =>
+  await changeEntries((entries) =>
     entries.map((entry) => {
       const result = byId.get(entry.id);
       // the bridge's outcome may have overtaken the server's answer
@@ -268,28 +271,29 @@ async function takeResults(batch: readonly Outgoing[], results: readonly Result[
 type Change = (entries: readonly Outgoing[]) => readonly Outgoing[];
 
 /** Reads all entries and writes the changed ones in one transaction; then the page shows them. */
-async function change(decide: Change): Promise<void> {
+async function changeEntries(decide: Change): Promise<void> {
   const used = database;
-  const written = used && (await changeKept(used, decide).catch(() => null));
+  const written = used && (await changeStored(used, decide).catch(() => null));
   if (used && used === database && !written) {
     // the disk is full, or the browser has deleted the database: for now the page itself holds the entries
     used.close();
     database = null;
-    isKept.value = false;
-    noteOwn();
+    areEntriesStored.value = false;
+    rememberPageEntries();
   }
   // another call may have given up the database meanwhile, which then lacks that call's entries
-  show(written && used === database ? written : decide(outgoing.peek()));
-  if (!database) noteOwn();
+  showEntries(written && used === database ? written : decide(outgoing.peek()));
+  if (!database) rememberPageEntries();
   tabs?.postMessage('changed');
 }
 
-function noteOwn(): void {
-  for (const entry of outgoing.peek()) if (!own.has(entry.id)) own.set(entry.id, entry);
+function rememberPageEntries(): void {
+  for (const entry of outgoing.peek())
+    if (!pageEntries.has(entry.id)) pageEntries.set(entry.id, entry);
 }
 
 /** Writes the page's own entries to a database that can be written again. */
-async function keepAgain(): Promise<void> {
+async function storeAgain(): Promise<void> {
   if (database) return;
   const opened = await openDatabase().catch(() => null);
   if (!opened) return;
@@ -297,35 +301,37 @@ async function keepAgain(): Promise<void> {
   const ofAll = (kept: readonly Outgoing[]): Outgoing[] => {
     const byId = new Map(kept.map((entry) => [entry.id, entry]));
     return [
-      ...kept.filter(({ id }) => !own.has(id)),
+      ...kept.filter(({ id }) => !pageEntries.has(id)),
       // another tab may have changed entries that did not change here
-      ...mine.map((entry) => (own.get(entry.id) === entry ? (byId.get(entry.id) ?? entry) : entry)),
+      ...mine.map((entry) =>
+        pageEntries.get(entry.id) === entry ? (byId.get(entry.id) ?? entry) : entry,
+      ),
     ];
   };
-  const written = await changeKept(opened, ofAll).catch(() => null);
+  const written = await changeStored(opened, ofAll).catch(() => null);
   // if entries changed meanwhile, the next run tries again
   if (!written || outgoing.peek() !== mine) {
     opened.close();
     return;
   }
   database = opened;
-  own.clear();
-  isKept.value = true;
-  show(written);
+  pageEntries.clear();
+  areEntriesStored.value = true;
+  showEntries(written);
   tabs?.postMessage('changed');
 }
 
-async function reload(): Promise<void> {
+async function reloadEntries(): Promise<void> {
   const used = database;
-  const kept = used && (await changeKept(used, (entries) => entries).catch(() => null));
-  if (kept && used === database) show(kept);
+  const kept = used && (await changeStored(used, (entries) => entries).catch(() => null));
+  if (kept && used === database) showEntries(kept);
 }
 
-function show(entries: readonly Outgoing[]): void {
+function showEntries(entries: readonly Outgoing[]): void {
   outgoing.value = [...entries].sort((a, b) => a.madeAt - b.madeAt);
 }
 
-function changeKept(db: IDBDatabase, decide: Change): Promise<readonly Outgoing[]> {
+function changeStored(db: IDBDatabase, decide: Change): Promise<readonly Outgoing[]> {
   return new Promise((resolve, reject) => {
     const transaction = db.transaction('outgoing', 'readwrite', { durability: 'strict' });
     const store = transaction.objectStore('outgoing');

@@ -12,7 +12,7 @@ import { compareTiles, distinctNames } from '../model/tiles.js';
 import { plantClock, plantMinute, plantSeconds, setPlantClock } from './clock.js';
 
 const PREFIX = 'terminal.';
-const keptIn = (storage: () => Storage) => {
+const valuesIn = (storage: () => Storage) => {
   /** Values for which there is no storage, or no space. */
   const unkept = new Map<string, string>();
   return {
@@ -34,11 +34,11 @@ const keptIn = (storage: () => Storage) => {
     },
   };
 };
-const kept = keptIn(() => localStorage);
+const local = valuesIn(() => localStorage);
 /** For this window only: each of several walls has its own factory. */
-export const keptHere = keptIn(() => sessionStorage);
+export const perWindow = valuesIn(() => sessionStorage);
 
-export const language = signal<Language>(languageOf(kept.get('language'), navigator.languages));
+export const language = signal<Language>(languageOf(local.get('language'), navigator.languages));
 export const strings = computed(() => STRINGS[language.value]);
 effect(() => {
   document.documentElement.lang = language.value;
@@ -46,18 +46,18 @@ effect(() => {
 });
 
 export function setLanguage(chosen: Language): void {
-  kept.set('language', chosen);
+  local.set('language', chosen);
   language.value = chosen;
 }
 
 /** The last session; its time zone is stored for when the server is unreachable. */
-export const session = signal(parsed(kept.get('session')) as Session | null);
+export const session = signal(parseJson(local.get('session')) as Session | null);
 /** `token`: the server asks for a token; `proxy`: a proxy before it asks for a sign-in of its own. */
 export const signInNeeded = signal<false | 'token' | 'proxy'>(false);
-plantClock.value = parsed(kept.get('plantClock')) as typeof plantClock.value;
-effect(() => kept.set('plantClock', JSON.stringify(plantClock.value)));
+plantClock.value = parseJson(local.get('plantClock')) as typeof plantClock.value;
+effect(() => local.set('plantClock', JSON.stringify(plantClock.value)));
 
-function parsed(text: string | null): unknown {
+function parseJson(text: string | null): unknown {
   try {
     return JSON.parse(text ?? 'null');
   } catch {
@@ -69,14 +69,14 @@ export const SESSION_KEY = `${PREFIX}session`;
 
 /** Takes over the session that another tab has stored, such as an operator registered there. */
 export function adoptSession(text: string | null): void {
-  session.value = (parsed(text) as Session | null) ?? session.peek();
+  session.value = (parseJson(text) as Session | null) ?? session.peek();
 }
 
-export function setSession(received: Session): void {
-  kept.set('session', JSON.stringify(received));
+export function setSession(receivedTiles: Session): void {
+  local.set('session', JSON.stringify(receivedTiles));
   batch(() => {
-    setPlantClock(received.clock);
-    session.value = received;
+    setPlantClock(receivedTiles.clock);
+    session.value = receivedTiles;
     signInNeeded.value = false;
   });
 }
@@ -96,22 +96,24 @@ export const connection = signal<{ state: 'connecting' | 'live' | 'offline'; sin
 
 /** Plant time at which the server was last heard, also before this page was loaded. */
 export function heardUntil(): number | null {
-  return Number(kept.get('heardUntil')) || null;
+  return Number(local.get('heardUntil')) || null;
 }
 
-export function heardNow(): void {
-  kept.set('heardUntil', String(plantSeconds()));
+export function noteHeard(): void {
+  local.set('heardUntil', String(plantSeconds()));
 }
 
-export const factoryId = signal<string | null>(keptHere.get('factoryId') ?? kept.get('factoryId'));
+export const factoryId = signal<string | null>(
+  perWindow.get('factoryId') ?? local.get('factoryId'),
+);
 
 export function setFactory(chosen: string | null): void {
-  for (const { set } of [kept, keptHere]) set('factoryId', chosen ?? '');
+  for (const { set } of [local, perWindow]) set('factoryId', chosen ?? '');
   factoryId.value = chosen;
 }
 if (factoryId.value === '') factoryId.value = null;
 // also the default: another window may choose before this one is reloaded
-keptHere.set('factoryId', factoryId.peek() ?? '');
+perWindow.set('factoryId', factoryId.peek() ?? '');
 
 /** "Known up to" of a tile: an observed state is known up to the plant's latest update. */
 export function knownUntilOf({ observation, knownUntil }: Tile): number | null {

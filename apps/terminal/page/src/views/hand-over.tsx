@@ -2,7 +2,7 @@ import type { JSX } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
 import type { HandOver as HandOverData } from '../../../src/api/index.js';
 import { call } from '../state/api-client.js';
-import { reasonsAsked } from '../state/live-updates.js';
+import { reasonsLoaded } from '../state/live-updates.js';
 import { unsentEntries } from '../state/outbox.js';
 import { Icon } from '../parts/icons.js';
 import { hrefOf } from '../state/router.js';
@@ -182,19 +182,19 @@ function useHandOver(shift: 0 | 1): LoadedHandOver | null {
     ...(factory === null ? {} : { factoryId: factory }),
   }).toString();
   useEffect(() => {
-    let isGone = false;
+    let isUnmounted = false;
     const load = async (): Promise<void> => {
       const asked = call<HandOverData>('GET', `/api/hand-over?${query}`, 'machines');
       // reason names that arrive after the figures would move the rows
-      const [answer] = await Promise.all([asked, reasonsAsked()]);
-      if (!answer.ok || isGone) return;
+      const [answer] = await Promise.all([asked, reasonsLoaded()]);
+      if (!answer.ok || isUnmounted) return;
       const knownUntil = link.peek()?.knownUntil ?? null;
       setLoaded({ query, at: plantSeconds(), knownUntil, data: answer.value });
     };
     void load();
     const timer = setInterval(() => void load(), REFRESH_MS);
     return () => {
-      isGone = true;
+      isUnmounted = true;
       clearInterval(timer);
     };
   }, [query, isLive, shiftStart]);

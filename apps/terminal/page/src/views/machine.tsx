@@ -3,12 +3,12 @@ import { useEffect, useRef, useState } from 'preact/hooks';
 import type { Entry, MachineView, Note, Tile } from '../../../src/api/index.js';
 import { openSheet, type Target } from '../state/actions.js';
 import { readMachine } from '../state/api-client.js';
-import { touched } from '../state/live-updates.js';
+import { changedMachines } from '../state/live-updates.js';
 import {
   type Outgoing,
   type OutgoingNote,
   type OutgoingReason,
-  unexplained,
+  unexplainedParts,
 } from '../model/outgoing.js';
 import { operatingSeconds, overlap, type Period } from '../model/periods.js';
 import { reasonColour } from '../model/reason-choices.js';
@@ -18,7 +18,7 @@ import { lookOf } from '../model/tiles.js';
 import { outgoing } from '../state/outbox.js';
 import { EntryStatus } from '../parts/entry-status.js';
 import { Icon, StateBlock } from '../parts/icons.js';
-import { Given, GivenReason, periodText, StopItem } from '../parts/stop-item.js';
+import { ReasonLine, GivenReason, periodText, StopItem } from '../parts/stop-item.js';
 import { moveView, Strip, zoomView } from '../parts/strip.js';
 import { nowMs, plantMinute, tick } from '../state/clock.js';
 import {
@@ -88,7 +88,7 @@ export function Machine({ machineId }: { machineId: string }): JSX.Element {
           {words.addNote}
         </Button>
       </header>
-      <Course
+      <ShiftCourse
         machineId={machineId}
         machineName={name}
         view={view}
@@ -120,7 +120,7 @@ export function Machine({ machineId }: { machineId: string }): JSX.Element {
 function useMachineView(machineId: string): MachineView | null | undefined {
   const [view, setView] = useState<MachineView | null>();
   useEffect(() => {
-    let isGone = false;
+    let isUnmounted = false;
     let timer = 0;
     let lastAtMs = 0;
     let hasFailed = false;
@@ -128,7 +128,7 @@ function useMachineView(machineId: string): MachineView | null | undefined {
       timer = 0;
       lastAtMs = nowMs();
       const answer = await readMachine(machineId);
-      if (isGone) return;
+      if (isUnmounted) return;
       hasFailed = !answer.ok && answer.kind !== 'refused';
       if (answer.ok) setView(answer.value);
       else if (answer.kind === 'refused') setView(null);
@@ -139,7 +139,7 @@ function useMachineView(machineId: string): MachineView | null | undefined {
       timer = setTimeout(() => void load(), isSoon ? REFRESH_MS : 0);
     };
     refresh();
-    const stop = touched.subscribe(({ machineIds }) => {
+    const stop = changedMachines.subscribe(({ machineIds }) => {
       if (machineIds === 'all' || machineIds.has(machineId)) refresh();
     });
     // no event reports on a machine that is gone, or belongs to another factory than the chosen one
@@ -147,7 +147,7 @@ function useMachineView(machineId: string): MachineView | null | undefined {
       if (hasFailed || tileOf(machineId) === undefined) refresh();
     }, ASK_AGAIN_MS);
     return () => {
-      isGone = true;
+      isUnmounted = true;
       clearTimeout(timer);
       clearInterval(asking);
       stop();
@@ -156,7 +156,7 @@ function useMachineView(machineId: string): MachineView | null | undefined {
   return view;
 }
 
-function Course(props: {
+function ShiftCourse(props: {
   machineId: string;
   machineName: string;
   view: MachineView | null;
@@ -183,7 +183,7 @@ function Course(props: {
     colour: reasonColour(reason.reasonId, session.value),
   }));
   const open = (tileOf(machineId)?.value.openStops ?? view?.tile.openStops ?? []).flatMap((stop) =>
-    unexplained(stop, mine),
+    unexplainedParts(stop, mine),
   );
   const pick = (bar: Bar): void => {
     if (bar.state === null) return;
@@ -195,10 +195,10 @@ function Course(props: {
       machineName,
       stop: { ...period, state: bar.state },
       // a stop with a reason for a part of it: the rest; one that is explained completely: all of it, to be replaced
-      left: leftOf(period, open),
+      parts: unexplainedIn(period, open),
       operatingSeconds: bar.state === 'OPERATING' ? operatingSeconds(periods, period, now) : 0,
       replaces:
-        covering && leftOf(period, open)[0] === period
+        covering && unexplainedIn(period, open)[0] === period
           ? nameOfReason(machineId, covering.reasonId)
           : undefined,
     };
@@ -248,7 +248,7 @@ function Course(props: {
   );
 }
 
-function leftOf(period: Period, open: readonly Period[]): Period[] {
+function unexplainedIn(period: Period, open: readonly Period[]): Period[] {
   const parts = open
     .filter((stop) => overlap(stop, period))
     .map((stop) => ({
@@ -354,20 +354,23 @@ function SentReason(props: {
   const correct = (): void => {
     const now = plantMinute.peek();
     const state = view?.periods.find((period) => overlap(period, entry))?.state ?? 'IDLE';
-    const seconds = applies.map((part) => operatingSeconds(view?.periods ?? [], part, now));
+    const seconds = applies
+      .map((part) => operatingSeconds(view?.periods ?? [], part, now))
+      .reduce((sum, each) => sum + each, 0);
     const target: Target = {
       machineId,
       machineName,
       stop: own?.stop ?? { startTime, endTime: applies.at(-1)?.endTime ?? null, state },
-      left: applies,
-      operatingSeconds: overMinute(seconds.reduce((sum, each) => sum + each, 0)),
+      parts: applies,
+      // states have a resolution of a minute: as on the server, up to one needs no second tap
+      operatingSeconds: seconds > 60 ? seconds : 0,
       replaces: nameOfReason(machineId, reasonId),
     };
     openSheet({ kind: 'reason', targets: [target] });
   };
   const by = [entry.operator, entry.station ?? words.fromElsewhere].filter(Boolean).join(', ');
   return (
-    <Given
+    <ReasonLine
       entry={entry}
       name={nameOfReason(machineId, reasonId)}
       when={
@@ -384,13 +387,8 @@ function SentReason(props: {
       <span class="small">
         <bdi>{by}</bdi>, {formats.value.timeOn(entry.sentAt, plantMinute.value)}
       </span>
-    </Given>
+    </ReasonLine>
   );
-}
-
-/** States have a resolution of a minute: as on the server, up to one needs no second tap. */
-function overMinute(seconds: number): number {
-  return seconds > 60 ? seconds : 0;
 }
 
 function NotesOfMachine(props: {

@@ -2,7 +2,7 @@ import type { JSX } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import {
   closeSheetOf,
-  type GivenReason,
+  type ReasonSubmission,
   selection,
   submitReasons,
   type Target,
@@ -43,7 +43,7 @@ export function ReasonSheet({ targets }: { targets: readonly Target[] }): JSX.El
   const [armed, setArmed] = useState<string | null>(null);
   const isGiven = useRef(false);
   const only = targets.length === 1 ? targets[0] : undefined;
-  const period = only?.left.length === 1 ? withEndByNow(only, only.left[0]) : undefined;
+  const period = only?.parts.length === 1 ? withCurrentEnd(only, only.parts[0]) : undefined;
   const now = plantNow.value;
   // the stop may have ended before the minute at which it is split
   const split =
@@ -51,9 +51,9 @@ export function ReasonSheet({ targets }: { targets: readonly Target[] }): JSX.El
       ? { ...splitBegun, at: snapSplit(splitBegun.at, period, now) }
       : null;
   const operatingSeconds = targets.reduce((sum, target) => sum + (target.operatingSeconds ?? 0), 0);
-  const isOpenEnded = targets.some(({ left }) => left.some(({ endTime }) => endTime === null));
+  const isOpenEnded = targets.some(({ parts }) => parts.some(({ endTime }) => endTime === null));
 
-  const give = async (given: readonly GivenReason[]): Promise<void> => {
+  const give = async (given: readonly ReasonSubmission[]): Promise<void> => {
     // the second tap of a double tap comes while the entries are written, before the sheet is closed
     if (isGiven.current) return;
     isGiven.current = true;
@@ -67,9 +67,9 @@ export function ReasonSheet({ targets }: { targets: readonly Target[] }): JSX.El
       return;
     }
     if (!split || !only || !period) {
-      const leftOf = (target: Target): GivenReason[] =>
-        target.left.map((left) => ({ target, reasonId, period: withEndByNow(target, left) }));
-      void give(targets.flatMap(leftOf));
+      const submissionsOf = (target: Target): ReasonSubmission[] =>
+        target.parts.map((part) => ({ target, reasonId, period: withCurrentEnd(target, part) }));
+      void give(targets.flatMap(submissionsOf));
       return;
     }
     const chosen: Split['chosen'] = [...split.chosen];
@@ -124,7 +124,7 @@ export function ReasonSheet({ targets }: { targets: readonly Target[] }): JSX.El
             state={only.stop.state}
             at={split.at}
             part={split.part}
-            chosen={[nameOr(only, split.chosen[0]), nameOr(only, split.chosen[1])]}
+            chosen={[nameOrNull(only, split.chosen[0]), nameOrNull(only, split.chosen[1])]}
             onSplit={(next) => setSplit((before) => before && { ...before, at: next(before.at) })}
             onPart={(part) => setSplit({ ...split, part })}
           />
@@ -150,16 +150,16 @@ function titleOf(targets: readonly Target[]): string {
   const [only] = targets;
   if (!only || targets.length > 1) return words.reasonFor(targets.length);
   if (only.stop.state === 'OPERATING') return words.chooseReasonOperating;
-  const isGoingOn = only.left.some((left) => withEndByNow(only, left).endTime === null);
+  const isGoingOn = only.parts.some((part) => withCurrentEnd(only, part).endTime === null);
   return isGoingOn ? words.chooseReasonStanding : words.chooseReason;
 }
 
-function nameOr(target: Target, code: string | null): string | null {
+function nameOrNull(target: Target, code: string | null): string | null {
   return code === null ? null : nameOfReason(target.machineId, code);
 }
 
 /** The period, with its end if its stop has ended while the sheet was open. */
-function withEndByNow<P extends Period | undefined>({ machineId }: Target, period: P): P {
+function withCurrentEnd<P extends Period | undefined>({ machineId }: Target, period: P): P {
   if (period?.endTime !== null) return period;
   const stop = tileOf(machineId)?.value.openStops.find(
     ({ startTime }) => startTime === period.startTime,
@@ -180,7 +180,7 @@ function Targets(props: { targets: readonly Target[]; period: Period | undefined
           <span class="stop-name">{only.machineName}</span>
           <span class="pale">
             {words.state[only.stop.state]}{' '}
-            {period ? periodText(shown) : only.left.map(periodText).join(', ')}
+            {period ? periodText(shown) : only.parts.map(periodText).join(', ')}
             {' · '}
             {formats.value.span(secondsOf(shown, plantNow.value))}
           </span>
@@ -214,8 +214,8 @@ function Choices(props: {
   const present = commonReasons(machines.map((machineId) => reasonsOf(machineId) ?? []));
   // reasons keep their places once shown, even if the service changes the list or the favourites change: a removed
   // reason is refused, which is better than another one under the finger
-  const reasons = useFirst(present, machines.every(isListed));
-  const favourites = useFirst(favouritesOf(machines), isLoaded);
+  const reasons = useFirstReady(present, machines.every(isListed));
+  const favourites = useFirstReady(favouritesOf(machines), isLoaded);
   const looks = session.value ?? { reasonLooks: {}, groups: [] };
   const choices = choicesOf(reasons, favourites, looks, language.value, search);
   if (!isLoaded) return <p class="empty">{words.reasonsNotLoaded}</p>;
@@ -264,7 +264,7 @@ function Choices(props: {
   );
 }
 
-function useFirst<T>(value: T, isReady: boolean): T {
+function useFirstReady<T>(value: T, isReady: boolean): T {
   const first = useRef<{ value: T } | null>(null);
   if (isReady) first.current ??= { value };
   return first.current?.value ?? value;

@@ -6,7 +6,7 @@ import { type Failure, call } from '../state/api-client.js';
 import { type Language, LANGUAGES } from '../model/strings.js';
 import { Sheet } from '../parts/sheet.js';
 import {
-  keptHere,
+  perWindow,
   language,
   operator,
   session,
@@ -90,7 +90,7 @@ export function NoteSheet(props: { machineId: string; machineName: string }): JS
           // the second tap of a double tap comes while the note is written, before the sheet is closed
           if (isSaved.current) return;
           isSaved.current = true;
-          keptHere.set(draft, '');
+          perWindow.set(draft, '');
           void submitNote(machineId, machineName, text).then(() => closeSheetOf('note'));
         }}
       >
@@ -101,8 +101,8 @@ export function NoteSheet(props: { machineId: string; machineName: string }): JS
             rows={4}
             maxLength={1000}
             required
-            defaultValue={keptHere.get(draft) ?? ''}
-            onInput={({ currentTarget }) => keptHere.set(draft, currentTarget.value)}
+            defaultValue={perWindow.get(draft) ?? ''}
+            onInput={({ currentTarget }) => perWindow.set(draft, currentTarget.value)}
           />
         </label>
         <p class="hint">{words.noteHint}</p>

@@ -30,11 +30,11 @@ const chosenTiles = computed(() =>
   tiles.value.filter((tile) => factoryId.value === null || tile.factoryId === factoryId.value),
 );
 
-const rows = computed(() => {
-  return stopRows(chosenTiles.value, outgoing.value, tick.value);
-});
+const rows = computed(() => stopRows(chosenTiles.value, outgoing.value, tick.value));
 
-export const openCount = computed(() => rows.value.filter(({ left }) => left.length > 0).length);
+export const openCount = computed(
+  () => rows.value.filter(({ unexplained }) => unexplained.length > 0).length,
+);
 
 const sorted = computed(() => [...rows.value].sort(compareRows(order.value, plantNow.peek())));
 
@@ -58,7 +58,9 @@ export function Stops(): JSX.Element {
     ROWS_A_FRAME,
   );
   useEffect(() => clearSelection, []);
-  const chosen = list.filter(({ key, left }) => picked?.has(key) === true && left.length > 0);
+  const chosen = list.filter(
+    ({ key, unexplained }) => picked?.has(key) === true && unexplained.length > 0,
+  );
   const toggle = (key: string): void => {
     const next = new Set(picked);
     if (!next.delete(key)) next.add(key);
@@ -155,19 +157,19 @@ function useHeldRows(): { list: StopRow[]; more: number; release: () => void; ho
   const shown = useRef({ choice, rows: wanted });
   const [, draw] = useState(0);
   /** 0: the list was not touched recently */
-  const touched = useRef(0);
-  const letGo = (): void => {
-    clearTimeout(touched.current);
-    touched.current = 0;
+  const holdTimer = useRef(0);
+  const releaseRows = (): void => {
+    clearTimeout(holdTimer.current);
+    holdTimer.current = 0;
     draw((count) => count + 1);
   };
   const hold = (): void => {
-    clearTimeout(touched.current);
-    touched.current = setTimeout(letGo, HOLD_MS);
+    clearTimeout(holdTimer.current);
+    holdTimer.current = setTimeout(releaseRows, HOLD_MS);
   };
   // another order or factory was chosen
   const hasPlaces = shown.current.choice === choice && shown.current.rows.length > 0;
-  const isPicking = touched.current !== 0 || sheet.value !== null || selection.value !== null;
+  const isPicking = holdTimer.current !== 0 || sheet.value !== null || selection.value !== null;
   const isHeld = hasPlaces && isPicking;
   const { rows: list, more } = isHeld
     ? heldRows(shown.current.rows, wanted)
@@ -178,7 +180,7 @@ function useHeldRows(): { list: StopRow[]; more: number; release: () => void; ho
     more,
     release: () => {
       shown.current = { choice, rows: wanted };
-      letGo();
+      releaseRows();
     },
     holdProps: { onPointerDown: hold, onPointerMove: hold, onKeyDown: hold, onFocusIn: hold },
   };
