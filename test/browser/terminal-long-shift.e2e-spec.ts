@@ -334,10 +334,7 @@ describe("the terminal's page over a long shift", () => {
 
   it.each([
     ["a proxy's sign-in", () => '<p>Who are you?</p>'],
-    [
-      'the page of another version',
-      (html: string) => html.replace(/index-[\w-]+\.js/, 'index-old.js'),
-    ],
+    ['that of another version', (html: string) => html.replace(/index-[\w-]+\.js/, 'index-old.js')],
   ])('does not cache an answer in place of its own page: %s', async (_, answered) => {
     await shown.open();
     await shown.page.waitForFunction(() => navigator.serviceWorker.controller !== null);

@@ -16,7 +16,7 @@ export interface Ingest extends Pick<IngestSettings, 'unsupported'> {
   /** Address of the HTTP server, once it listens. */
   url: () => Promise<string>;
   /**
-   * Listens first, so that senders get a 503 while Kafka is unreachable, then reads what was written before.
+   * Listens first, so that senders get a 503 while Kafka is unreachable, then reads the earlier requests.
    *
    * @throws MissingTopicsError when topics are missing and may not be created
    */

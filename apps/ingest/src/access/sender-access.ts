@@ -73,7 +73,11 @@ export class SenderAccess implements OnApplicationShutdown {
         }),
     ];
     this.stopWatching = everyRealMs(CHECK_EVERY_MS, () => {
-      for (const files of watched) this.logProblem(files?.checkFiles());
+      for (const files of watched) {
+        const why = files?.checkFiles();
+        if (why === undefined) continue;
+        this.logger.error({ msg: 'a file cannot be used, what it held before stays', why });
+      }
     });
   }
 
@@ -109,11 +113,8 @@ export class SenderAccess implements OnApplicationShutdown {
   }
 
   /** Checks path, size and rate, before the body is read. @throws ApiError 401, 403, 413 or 429 */
-  assertAllowed(
-    { sender, needsSignature }: Admission,
-    request: FastifyRequest,
-    path: SenderPath,
-  ): void {
+  assertAllowed(admission: Admission, request: FastifyRequest, path: SenderPath): void {
+    const { sender, needsSignature } = admission;
     if (!sender.paths.has(path)) {
       throw new ApiError(403, 'path-not-allowed', `sender ${sender.name} may not use ${path}`);
     }
@@ -138,12 +139,7 @@ export class SenderAccess implements OnApplicationShutdown {
     this.chargeRate(sender, 1);
   }
 
-  /**
-   * Charges a sender's rate.
-   *
-   * @param taken events of the batch that were charged already, with the request
-   * @throws ApiError 429 when the sender exceeds its rate
-   */
+  /** Charges a sender's rate; `taken` events of a batch were charged with its request. @throws ApiError 429 */
   chargeRate({ name, requestsPerSecond }: IngestSender, count: number, taken = 0): void {
     const limit = this.limits.get(name) ?? new RateLimit(requestsPerSecond, requestsPerSecond);
     this.limits.set(name, limit);
@@ -177,11 +173,6 @@ export class SenderAccess implements OnApplicationShutdown {
   private useSenders(senders: readonly IngestSender[] | undefined): void {
     this.senders = senders;
     this.limits = new Map();
-  }
-
-  private logProblem(problem: string | undefined): void {
-    if (problem === undefined) return;
-    this.logger.error({ msg: 'a file cannot be used, what it held before stays', why: problem });
   }
 }
 
@@ -279,8 +270,7 @@ function signatureFault(
     return `webhook-timestamp differs from the clock by more than ${SIGNATURE_AGE_SECONDS} s`;
   }
   if (hmacKey === undefined) return 'the sender has no key';
-  // Node decodes headers as Latin-1; clients sign the UTF-8 bytes they send, or the UTF-8 of a text they send as
-  // Latin-1
+  // Node decodes headers as Latin-1; clients sign the bytes they send, or the UTF-8 of text sent as Latin-1
   const expected = (['latin1', 'utf8'] as const).map((encoding) =>
     createHmac('sha256', hmacKey).update(`${id}.${timestamp}.`, encoding).update(body).digest(),
   );

@@ -19,9 +19,8 @@ const MAX_ANSWER_BYTES = 65_536;
 const PASSING = new Set([401, 403, 404, 408, 425, 429]);
 
 /**
- * Posts to one receiver, signed according to Standard Webhooks: HMAC-SHA256 of
- * `<webhook-id>.<webhook-timestamp>.<body>`. Only the status counts; redirects are not followed, because the body would
- * go to another host.
+ * Posts to one receiver, signed by Standard Webhooks: HMAC-SHA256 of `<webhook-id>.<webhook-timestamp>.<body>`. Only the
+ * status counts; redirects are not followed: the body would go to another host.
  */
 export class CallbackClient {
   private readonly transport: HttpTransport;

@@ -22,8 +22,8 @@ import { type OutcomeEvent, readOutcomeEvent } from './outcome-event.js';
 type Result = (typeof RESULTS)[number];
 const RESULTS = ['delivered', 'skipped', 'refused', 'expired', 'unmapped', 'failed'] as const;
 
-interface Finished {
-  kind: 'finished';
+interface Done {
+  kind: 'done';
   result: Result;
   why?: string;
 }
@@ -74,13 +74,13 @@ export class CallbackFlow {
     private readonly kafka: KafkaClient,
   ) {
     const { groupId, topicPrefix, commitIntervalMs } = settings.kafka;
-    this.client = this.clientOf(callback);
+    this.client = new CallbackClient(callback, settings.proxy);
     this.consumer = new KafkaConsumer(
       {
         ...{ kafka, topicPrefix, commitIntervalMs, stateTopics: [], calls: this.slots },
         groupId: `${groupId}-callback-${sender}`,
         giveUp: (message) => this.giveUpUnhandled(message),
-        prepare: (signal, report) => this.prepareTopic(signal, report),
+        prepare: (signal, report) => this.ensureTopic(signal, report),
       },
       (messages) => this.enqueueOutcomes(messages),
     );
@@ -123,7 +123,7 @@ export class CallbackFlow {
   useCallback(callback: IngestCallback): void {
     const last = this.client;
     this.callback = callback;
-    this.client = this.clientOf(callback);
+    this.client = new CallbackClient(callback, this.settings.proxy);
     this.callbackReplaced.abort();
     this.callbackReplaced = new AbortController();
     void last.closeConnections();
@@ -139,10 +139,7 @@ export class CallbackFlow {
   }
 
   /** Retries until Kafka answers: only an existing topic can be subscribed. */
-  private async prepareTopic(
-    signal: AbortSignal,
-    report: (problem: string) => void,
-  ): Promise<void> {
+  private async ensureTopic(signal: AbortSignal, report: (problem: string) => void): Promise<void> {
     const { topicPrefix, createTopics: create, topicPartitions: partitions } = this.settings.kafka;
     const topic = { name: topicPrefix + TOPICS.commandOutcomes, cleanupPolicy: 'delete' as const };
     while (!signal.aborted) {
@@ -184,17 +181,12 @@ export class CallbackFlow {
   private async deliver(message: InboundMessage, event: OutcomeEvent): Promise<void> {
     const { revoked } = message;
     while (!revoked.aborted) {
-      const attempt = await this.slots
-        .run(() => this.attemptCall(event, revoked))
-        .catch(retryCutOff);
+      const attempt = await this.slots.run(() => this.tryCall(event, revoked)).catch(retryCutOff);
       if (attempt.kind === 'retry' && !this.isExpired(message, attempt)) {
         await this.backOff(attempt, revoked);
         continue;
       }
-      this.countResult(
-        event,
-        attempt.kind === 'finished' ? attempt : { ...attempt, result: 'expired' },
-      );
+      this.noteResult(event, attempt.kind === 'done' ? attempt : { ...attempt, result: 'expired' });
       message.finish();
       return;
     }
@@ -202,20 +194,20 @@ export class CallbackFlow {
   }
 
   /** Rejects when the call is cut off. */
-  private async attemptCall(event: OutcomeEvent, revoked: AbortSignal): Promise<Finished | Retry> {
+  private async tryCall(event: OutcomeEvent, revoked: AbortSignal): Promise<Done | Retry> {
     revoked.throwIfAborted();
     const body = await this.bodyOf(event);
-    if (body.kind === 'finished') return body;
+    if (body.kind === 'done') return body;
     const answer = await this.client.postOutcome(event.id, body, this.slots.permit);
     const status = String(answer.status);
     this.calls.set(status, (this.calls.get(status) ?? 0) + 1);
     switch (answer.kind) {
       case 'taken':
         this.noteAnswered();
-        return { kind: 'finished', result: 'delivered' };
+        return { kind: 'done', result: 'delivered' };
       case 'refused':
         this.noteAnswered();
-        return { kind: 'finished', result: 'refused', why: answer.why };
+        return { kind: 'done', result: 'refused', why: answer.why };
       case 'retry':
         return { kind: 'retry', status, why: answer.why, afterMs: answer.afterMs };
       default:
@@ -223,7 +215,7 @@ export class CallbackFlow {
     }
   }
 
-  private async bodyOf(event: OutcomeEvent): Promise<Finished | Body> {
+  private async bodyOf(event: OutcomeEvent): Promise<Done | Body> {
     const { mapping: expression, contentType } = this.callback;
     const input = JSON.stringify(event);
     if (expression === undefined) {
@@ -234,8 +226,8 @@ export class CallbackFlow {
       };
     }
     const mapped = await this.expressions.evaluate({ expression, input, variables: {} });
-    if (!mapped.ok) return { kind: 'finished', result: 'unmapped', why: mapped.fault };
-    if (mapped.json === undefined) return { kind: 'finished', result: 'skipped' };
+    if (!mapped.ok) return { kind: 'done', result: 'unmapped', why: mapped.fault };
+    if (mapped.json === undefined) return { kind: 'done', result: 'skipped' };
     const value: unknown = JSON.parse(mapped.json);
     const isDocument = typeof value === 'string' && !/[/+]json\b/i.test(contentType);
     return { kind: 'body', contentType, text: isDocument ? value : mapped.json };
@@ -248,15 +240,12 @@ export class CallbackFlow {
   private giveUpUnhandled(message: InboundMessage): void {
     const { headers, partition, offset } = message;
     const id = headerText(headers, 'ce_id') ?? `${partition}/${offset}`;
-    this.countResult({ id }, { result: 'failed', why: 'a bug; see handler failed' });
+    this.noteResult({ id }, { result: 'failed', why: 'a bug; see handler failed' });
     // the outcome remains on its topic and needs no dead letter
     message.finish();
   }
 
-  private countResult(
-    { id }: Pick<OutcomeEvent, 'id'>,
-    { result, why }: Omit<Finished, 'kind'>,
-  ): void {
+  private noteResult({ id }: Pick<OutcomeEvent, 'id'>, { result, why }: Omit<Done, 'kind'>): void {
     this.outcomes.set(result, (this.outcomes.get(result) ?? 0) + 1);
     if (result === 'delivered' || result === 'skipped') return;
     const { sender } = this;
@@ -288,18 +277,11 @@ export class CallbackFlow {
     }
     this.failing = undefined;
   }
-
-  private clientOf(callback: IngestCallback): CallbackClient {
-    return new CallbackClient(callback, this.settings.proxy);
-  }
 }
 
 const CUT_OFF = 'cut-off';
 
-/**
- * A cut-off call, since partitions may be lost, or a mapping that cannot be evaluated: without an answer the outcome
- * does not expire.
- */
+/** A cut-off call, or a mapping that cannot be evaluated: without an answer the outcome does not expire. */
 function retryCutOff(error: unknown): Retry {
   return { kind: 'retry', status: CUT_OFF, why: String(error), afterMs: null };
 }

@@ -17,9 +17,7 @@ import { OrderPreview } from '#libs/order-preview';
 import { INGEST_SETTINGS } from '../platform/tokens.js';
 import type { Message } from './read-request.js';
 
-/**
- * Reads messages with the bridge's settings, so that ingest refuses the messages that the bridge would refuse whole.
- */
+/** Reads messages with the bridge's settings: ingest refuses those that the bridge would refuse whole. */
 @Injectable()
 export class BridgeReader implements OnApplicationShutdown {
   private readonly erp: ErpSettings;
@@ -98,6 +96,6 @@ export class BridgeReader implements OnApplicationShutdown {
 interface Reading {
   /** Key of the record; empty for none. */
   key: string;
-  /** What the bridge would make of the message alone, as JSON; machines and reasons are not looked up. */
+  /** The bridge's reading of the message alone, as JSON; machines and reasons are not looked up. */
   preview: () => Parsed<unknown> | Promise<Parsed<unknown>>;
 }

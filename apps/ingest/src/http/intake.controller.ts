@@ -16,9 +16,7 @@ export interface AdmittedRequest extends FastifyRequest {
 
 type Query = Record<string, unknown>;
 
-/**
- * Receives documents and events: 202 with the record's place once Kafka has stored it, 200 if it was written before.
- */
+/** Receives documents and events: 202 with the record's place once Kafka has it, 200 if it was written before. */
 @Controller()
 export class IntakeController {
   constructor(

@@ -17,7 +17,7 @@ export interface ReceiptedRecord {
   key: string;
   digest: string;
   /** The claim of a fenced incarnation, to be replaced; `none` if the record needs no claim. */
-  replacedClaim: Claim | undefined | 'none';
+  replaces: Claim | undefined | 'none';
   /** Shares its transaction with no other record, so that a refusal is its own. */
   isAlone: boolean;
   /** Its transaction was aborted because of a claim; together with claims that may not hold this could repeat. */
@@ -55,10 +55,7 @@ const MAX_BYTES = 4 * 1024 * 1024;
  */
 const CLAIMS_READ_WITHIN_MS = 1500;
 const OPTIONS = {
-  /**
-   * Up to this time, and the interval of the broker's check, a killed process's transaction blocks read-committed
-   * readers.
-   */
+  /** Until then, and the broker's next check, a killed process's transaction blocks read-committed readers. */
   transactionTimeoutMs: 10_000,
   /** Under load transactions follow each other, and all records that arrive meanwhile wait. */
   retryAfterMs: 2,
@@ -112,8 +109,7 @@ export class ReceiptedWriter {
   writeReceipted(record: ReceiptedRecord): Promise<Receipt> {
     if (this.lost !== undefined) return Promise.reject(this.lost);
     return new Promise((resolve, reject) => {
-      const goesFirst =
-        record.wasAborted && (record.replacedClaim === 'none' || this.hasClaim(record));
+      const goesFirst = record.wasAborted && (record.replaces === 'none' || this.hasClaim(record));
       (goesFirst ? this.aborted : this.pending).push({ ...record, resolve, reject });
       this.running ??= this.writeBatches();
     });
@@ -163,7 +159,7 @@ export class ReceiptedWriter {
   private async writeBatch(batch: readonly Pending[]): Promise<void> {
     if (batch.length === 0) return;
     let receipts: KeyedReceipt[] = [];
-    const claimed = batch.filter(({ replacedClaim }) => replacedClaim !== 'none');
+    const claimed = batch.filter(({ replaces }) => replaces !== 'none');
     const claiming = this.claimRecords(claimed);
     try {
       await this.writer.writeTransaction(
@@ -187,8 +183,8 @@ export class ReceiptedWriter {
 
   /** Runs concurrently with sending the records. */
   private async claimRecords(records: readonly Pending[]): Promise<void> {
-    const claims = records.flatMap(({ key, replacedClaim }) =>
-      replacedClaim === 'none' || this.hasClaim({ key }) ? [] : [{ key, replacedClaim }],
+    const claims = records.flatMap(({ key, replaces }) =>
+      replaces === 'none' || this.hasClaim({ key }) ? [] : [{ key, replaces }],
     );
     const { incarnation, transactionalId } = this;
     if (claims.length === 0) return;
@@ -218,9 +214,9 @@ export class ReceiptedWriter {
 }
 
 function receiptOf(
-  { key, digest, replacedClaim }: ReceiptedRecord,
+  { key, digest, replaces }: ReceiptedRecord,
   place: RecordPlace | undefined,
 ): KeyedReceipt {
   if (place === undefined) throw new Error('a record has no place');
-  return { key, ...place, digest, ...(replacedClaim === 'none' && { isUnclaimed: true }) };
+  return { key, ...place, digest, ...(replaces === 'none' && { isUnclaimed: true }) };
 }

@@ -43,7 +43,7 @@ export interface KeyedReceipt extends Receipt {
 export interface NewClaim {
   key: string;
   /** The claim of a fenced incarnation, to be replaced. */
-  replacedClaim: Claim | undefined;
+  replaces: Claim | undefined;
 }
 
 /** Claims as written to the topic. */
@@ -190,7 +190,7 @@ export class RequestLog {
     const nonce = `${by.incarnation}:${(this.claimCount += 1)}`;
     const value = JSON.stringify({
       ...{ ...by, nonce },
-      claims: claims.map(({ key, replacedClaim }) => [key, replacedClaim?.offset ?? null]),
+      claims: claims.map(({ key, replaces }) => [key, replaces?.offset ?? null]),
     } satisfies ClaimsRecord);
     const record = { topic: this.claimsTopic, partition: PARTITION, key: null, value, headers: {} };
     const isRead = this.waitForChange(nonce, withinMs);
@@ -217,7 +217,7 @@ export class RequestLog {
    *
    * @throws Kafka's failure to answer, and an Error after `withinMs` of real time
    */
-  async waitUntilCaughtUp(withinMs: number): Promise<void> {
+  async catchUp(withinMs: number): Promise<void> {
     const untilMs = realNowMs() + withinMs;
     const spans = await uncommittedSpans(this.kafka, this.receiptsTopic);
     const isBehind = (): boolean =>
@@ -269,7 +269,7 @@ export class RequestLog {
     this.notifyWaiters(key);
   }
 
-  /** What was known when a record was written, by the records' time stamps, so that all processes agree. */
+  /** The request as known when a record was written, by the records' time stamps, so that all processes agree. */
   private rememberedAt(key: string, timestampMs: number): Remembered | undefined {
     const before = this.requests.get(key);
     if (before === undefined || isWithinDay(before, timestampMs)) return before;

@@ -19,7 +19,7 @@ export interface Receipt extends RecordPlace {
 /** The writer that a claim names. */
 export type Holder = Omit<Claim, 'offset'>;
 
-/** What is known of a request: who may write its record, or the record's place. */
+/** A request as remembered: by the claim to write its record, or by the record's place. */
 export type Remembered = { timestampMs: number } & (
   { claim: Claim; receipt?: never } | { receipt: Receipt; claim?: never }
 );
@@ -90,7 +90,7 @@ export class RequestTable {
   }
 
   /**
-   * Replaces what is known of a request, which keeps its place in the order. Ignores entries that ingest cannot have
+   * Replaces the entry of a request, which keeps its place in the order. Ignores entries that ingest cannot have
    * written, by their key, digest or topic.
    *
    * @returns the oldest entry, if it was removed to make room
@@ -102,7 +102,7 @@ export class RequestTable {
     if (receipt !== undefined && !decodeHash(receipt.digest, this.soughtDigest)) return undefined;
     const known = (this.slots[this.findSlot()] ?? 0) - 1;
     if (known >= 0) {
-      this.storeEntry(known, entry, topic);
+      this.putEntry(known, entry, topic);
       return undefined;
     }
     const isFull = this.nextNumber - this.firstNumber === this.capacity;
@@ -111,7 +111,7 @@ export class RequestTable {
     const index = this.nextNumber++ % this.capacity;
     this.slots[this.findSlot()] = index + 1;
     this.sought.copy(this.keys, index * HASH_BYTES);
-    this.storeEntry(index, entry, topic);
+    this.putEntry(index, entry, topic);
     this.count += 1;
     return oldest;
   }
@@ -146,7 +146,7 @@ export class RequestTable {
     return oldest;
   }
 
-  private storeEntry(
+  private putEntry(
     index: number,
     { timestampMs, claim, receipt }: Remembered,
     topic: number,

@@ -174,9 +174,9 @@ export class RequestWriter implements OnApplicationShutdown {
     const lateError = (): ApiError => this.late(key);
     const written =
       before === undefined
-        ? await awaitWithin(this.beginWrite(key, submission, digest), answerWithinMs, lateError)
+        ? await inTime(this.beginWrite(key, submission, digest), answerWithinMs, lateError)
         : {
-            receipt: await awaitWithin(Promise.resolve(before), answerWithinMs, lateError),
+            receipt: await inTime(Promise.resolve(before), answerWithinMs, lateError),
             isRepeated: true,
           };
     const { receipt, isRepeated } = written;
@@ -235,7 +235,7 @@ export class RequestWriter implements OnApplicationShutdown {
       try {
         const receipt = await writer.writeReceipted({
           ...attempt,
-          replacedClaim: isClaimed ? claim : 'none',
+          replaces: isClaimed ? claim : 'none',
         });
         this.log.noteReceipt(key, receipt);
         return { receipt, isRepeated: false };
@@ -257,13 +257,9 @@ export class RequestWriter implements OnApplicationShutdown {
     return unavailable('kafka-away', why);
   }
 
-  /**
-   * Waits for another process that may be about to write; an earlier incarnation of this process writes nothing more.
-   */
-  private async hasHolderChanged(
-    key: string,
-    { transactionalId, incarnation }: Holder,
-  ): Promise<boolean> {
+  /** Waits for another process that may be about to write; an earlier incarnation of this one writes no more. */
+  private async hasHolderChanged(key: string, holder: Holder): Promise<boolean> {
+    const { transactionalId, incarnation } = holder;
     if (transactionalId === this.transactionalId) return false;
     const untilMs = realNowMs() + PATIENCE_WITH_HOLDER_MS;
     // void claims are read meanwhile, too
@@ -283,9 +279,7 @@ export class RequestWriter implements OnApplicationShutdown {
     const name = `${incarnation} ${present}`;
     const before = this.fenced.get(name);
     if (before !== undefined) return before;
-    const fencing = this.fenceProcess(transactionalId).then(() =>
-      this.log.waitUntilCaughtUp(CATCH_UP_WITHIN_MS),
-    );
+    const fencing = this.fenceOff(transactionalId).then(() => this.log.catchUp(CATCH_UP_WITHIN_MS));
     this.fenced.set(name, fencing);
     const [oldest] = this.fenced.keys();
     if (this.fenced.size > MAX_FENCED && oldest !== undefined) this.fenced.delete(oldest);
@@ -293,7 +287,7 @@ export class RequestWriter implements OnApplicationShutdown {
     return fencing;
   }
 
-  private async fenceProcess(transactionalId: string): Promise<void> {
+  private async fenceOff(transactionalId: string): Promise<void> {
     if (transactionalId === this.transactionalId) return;
     this.logger.warn({ msg: 'another process left a request open and is fenced', transactionalId });
     const fence = new TransactionalWriter(this.kafka, transactionalId);
@@ -358,11 +352,7 @@ function hashOf(...parts: (string | Buffer)[]): string {
   return hash.digest().subarray(0, 18).toString('base64url');
 }
 
-async function awaitWithin<T>(
-  work: Promise<T>,
-  withinMs: number,
-  late: () => ApiError,
-): Promise<T> {
+async function inTime<T>(work: Promise<T>, withinMs: number, late: () => ApiError): Promise<T> {
   if (!(await withDeadline(work, withinMs))) throw late();
   try {
     return await work;

@@ -145,9 +145,8 @@ export class StationAccess {
     }
     const session = this.sessionOf(request);
     if (session === undefined) return undefined;
-    const found = this.stationWith(Buffer.from(session.token, 'base64url'));
     // the token may belong to another station since
-    return found?.station;
+    return this.stationWith(Buffer.from(session.token, 'base64url'))?.station;
   }
 
   /** Compares with every token, so that the duration reveals nothing. */

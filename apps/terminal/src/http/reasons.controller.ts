@@ -84,7 +84,7 @@ export class ReasonsController {
       records.map((record) => send(record, this.senderOf(record, identity))),
     );
     const results = records.map((record, index) => ({
-      ...idOf(record),
+      ...('entryId' in record ? { entryId: record.entryId } : { noteId: record.noteId }),
       ...resultOf(settled[index]),
     }));
     const [first] = results;
@@ -139,10 +139,6 @@ export class ReasonsController {
   }
 }
 
-function idOf(record: NewEntry | NewNote): { entryId: string } | { noteId: string } {
-  return 'entryId' in record ? { entryId: record.entryId } : { noteId: record.noteId };
-}
-
 function resultOf(settled: PromiseSettledResult<Result> | undefined): Result {
   if (settled?.status === 'fulfilled') return settled.value;
   const error: unknown = settled?.reason;
@@ -195,11 +191,11 @@ function readCommon(value: Record<string, unknown>): Omit<NewNote, 'noteId' | 't
   if (endTime !== null && !isSeconds(endTime)) return undefined;
   if (operator !== undefined && operator !== null && !isOperatorName(operator)) return undefined;
   if (madeAt !== undefined && !isSeconds(madeAt)) return undefined;
-  const making = {
+  return {
+    ...{ machineId, startTime, endTime },
     ...(operator !== undefined && { operator }),
     ...(madeAt !== undefined && { madeAt }),
   };
-  return { machineId, startTime, endTime, ...making };
 }
 
 function isUuid(value: unknown): value is string {

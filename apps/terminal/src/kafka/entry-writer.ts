@@ -112,7 +112,7 @@ export class EntryWriter implements OnApplicationShutdown {
     if (known !== undefined) return contentOf(known) === contentOf(entry) ? known.source : 'reused';
     const underWay = this.pendingWrites.get(entry.entryId);
     if (underWay === undefined) return undefined;
-    return underWay.content === contentOf(entry) ? awaitWithin(underWay.place) : 'reused';
+    return underWay.content === contentOf(entry) ? inTime(underWay.place) : 'reused';
   }
 
   /** Writes a reason that {@link findEntry} does not know. @throws ApiError 503 when Kafka does not answer in time */
@@ -151,7 +151,7 @@ export class EntryWriter implements OnApplicationShutdown {
     { station, operator, madeAt }: Sender,
   ): Promise<Place> {
     const before = this.pendingWrites.get(id);
-    if (before?.content === content) return awaitWithin(before.place);
+    if (before?.content === content) return inTime(before.place);
     if (before !== undefined) throw new ApiError(422, 'entry-id-reused', ID_REUSED);
     const sent = this.producers[kind].send({
       topic: this.prefix + TOPIC_OF[kind],
@@ -171,7 +171,7 @@ export class EntryWriter implements OnApplicationShutdown {
     });
     this.pendingWrites.set(id, { content, place });
     place.catch(() => this.pendingWrites.delete(id));
-    return awaitWithin(place);
+    return inTime(place);
   }
 
   /**
@@ -186,7 +186,7 @@ export class EntryWriter implements OnApplicationShutdown {
     const { startTimes, places } = this.nextLookUp;
     startTimes.set(id, startTime);
     try {
-      return (await awaitWithin(places, LOOK_UP_WITHIN_MS)).get(id);
+      return (await inTime(places, LOOK_UP_WITHIN_MS)).get(id);
     } catch {
       throw unavailable('kafka-away', 'Kafka does not answer');
     }
@@ -232,7 +232,7 @@ function contentOf({ machineId, reasonId, startTime, endTime }: Omit<NewEntry, '
   return JSON.stringify([machineId, reasonId, startTime, endTime]);
 }
 
-async function awaitWithin<T>(work: Promise<T>, withinMs = ANSWER_WITHIN_MS): Promise<T> {
+async function inTime<T>(work: Promise<T>, withinMs = ANSWER_WITHIN_MS): Promise<T> {
   if (!(await withDeadline(work, withinMs))) {
     throw unavailable('kafka-away', 'Kafka has not answered in time');
   }

@@ -47,7 +47,7 @@ export class FollowUps {
         endTime === null ? 'a reason goes on' : 'a reason has ended: its machine runs again';
       this.logger.log({ msg, machineId, entryId });
     } catch (error) {
-      // the producer goes on retrying; after a restart the follow-up is due again
+      // the producer keeps retrying; after a restart the follow-up is due again
       const msg = 'what follows from a reason is late';
       this.logger.warn({ msg, machineId, entryId, error: String(error) });
     }

@@ -288,7 +288,9 @@ export function handOverOf(
   now: number,
 ): HandOver['machines'][number] | undefined {
   const stops = stopsIn(periods, { ...shift, endTime: Math.min(shift.endTime, now) }, now);
-  const notes = machine.notes.filter((note) => isInShift(note, shift));
+  const notes = machine.notes.filter(
+    ({ startTime }) => startTime >= shift.startTime && startTime < shift.endTime,
+  );
   if (stops.length === 0 && notes.length === 0) return undefined;
   const seconds = new Map<string, number>();
   for (const stop of stops) {
@@ -318,8 +320,4 @@ export function handOverOf(
     ),
     notes,
   };
-}
-
-function isInShift({ startTime }: Note, shift: Span): boolean {
-  return startTime >= shift.startTime && startTime < shift.endTime;
 }

@@ -64,7 +64,8 @@ export class Timeline {
       default:
         return event satisfies never;
     }
-    if (this.rows.size > MAX_ROWS) this.dropFirstRow();
+    const [first] = this.rows.keys();
+    if (this.rows.size > MAX_ROWS && first !== undefined) this.rows.delete(first);
   }
 
   /**
@@ -121,11 +122,6 @@ export class Timeline {
       this.revisions.push({ was: before, at: row.knownAt });
       if (this.revisions.length > MAX_REVISIONS) this.revisions.shift();
     } else row.knownAt = before.knownAt;
-  }
-
-  private dropFirstRow(): void {
-    const [first] = this.rows.keys();
-    if (first !== undefined) this.rows.delete(first);
   }
 }
 
