@@ -457,10 +457,7 @@ describe('a reason that was sent twice', () => {
     const plantSeconds = (timestampMs: number): number => timestampMs / 1000;
     const plant = new Plant({ topicPrefix: '', calendar, stopThresholdSeconds: 120, plantSeconds });
     const record = {
-      topic: TOPICS.downtimeReasons,
-      partition: 0,
-      key: null,
-      unreadable: undefined,
+      ...{ topic: TOPICS.downtimeReasons, partition: 0, key: null, unreadable: undefined },
     };
     const headers = Object.entries({ 'message-id': 'E-1', ce_source: '/machine-terminal/Hall' });
     const reason = { machineId: 'M-1', reasonId: '22', startTime: at(0), endTime: at(10) };
