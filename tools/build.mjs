@@ -1,4 +1,4 @@
-// npm run build: apps and libs into dist/, unless that is up to date.
+// npm run build: compiles apps and libs into dist/, unless dist/ is up to date.
 import './setup/require-node.mjs';
 import { runCommand, setUp } from './setup.mjs';
 import { say, showUsage } from './setup/command.mjs';

@@ -1,12 +1,12 @@
-// npm run check: types, lint, format, architecture rules, dead code, the document of topics and events.
-// Shows the output of what fails, no test is run.
+// npm run check: types, lint, format, architecture rules, dead code, the document of topics and events. Shows the
+// output of failed checks; runs no test.
 import './setup/require-node.mjs';
 import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 import { runCommand, setUp } from './setup.mjs';
 import { ROOT, runTool, say, secondsSince, showUsage } from './setup/command.mjs';
 
-/** Each a `tool` out of node_modules or a `script` of our own. */
+/** Each is a `tool` from node_modules, or a `script` of this repository. */
 const CHECKS = [
   { name: 'lint (eslint)', tool: 'eslint/bin/eslint.js', args: ['.', '--max-warnings=0'] },
   { name: 'types (tsc)', tool: 'typescript/bin/tsc', args: ['--noEmit', '-p', '.'] },
@@ -36,7 +36,7 @@ await runCommand(async () => {
   process.exitCode = (await runChecks()) ? 0 : 1;
 });
 
-/** Runs the checks, the first named first, as many at a time as there are cores. Yields whether all passed. */
+/** Runs the checks in this order, as many at a time as there are cores. Yields whether all passed. */
 async function runChecks() {
   const waiting = [...CHECKS];
   let allPassed = true;

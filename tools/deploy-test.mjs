@@ -1,5 +1,5 @@
-// npm run test:deploy: checks the files in deploy/ with the programs that read them, which are fetched and built first,
-// and builds and runs the images. The last line is "N passed, N failed".
+// npm run test:deploy: fetches and builds the programs that read the files in deploy/, checks the files with them, and
+// builds and runs the images. The last line is "N passed, N failed".
 import './setup/require-node.mjs';
 import { join } from 'node:path';
 import { goTool } from './deploy/go-tools.mjs';
@@ -7,7 +7,7 @@ import { createShutdown } from './process/shutdown.mjs';
 import { runCommand, setUp } from './setup.mjs';
 import { ROOT, runTool, say, secondsSince, SetupError, showUsage, step } from './setup/command.mjs';
 
-/** Parts by name: all, or those that the arguments name. Most import packages, which may have to be installed first. */
+/** Parts by name; all run unless the arguments name some. Most import packages, which may have to be installed first. */
 const PARTS = {
   rules: async () => checkRules,
   units: async () => (await import('./deploy/check-units.mjs')).checkUnits,
@@ -24,7 +24,7 @@ npm run test:deploy -- render writes deploy/kubernetes anew from the chart.`;
 showUsage(USAGE, { takesArguments: true });
 const named = process.argv.slice(2);
 const startMs = performance.now();
-/** A row for each check: `{name, passed, took, figure}`. */
+/** One row for each check: `{name, passed, took, figure}`. */
 const rows = [];
 
 const shutdown = createShutdown({
@@ -77,7 +77,7 @@ async function checkWorkflow() {
 }
 
 /**
- * Runs one check and keeps its row; one that fails is shown and does not end the others.
+ * Runs one check and keeps its row. A failure is shown and does not end the other checks.
  *
  * @param work may yield `{figure}` for the table, such as a size
  */

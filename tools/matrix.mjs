@@ -1,5 +1,5 @@
-// npm run test:matrix [-- node@22 kafka@3.9.1:e2e … Jest's arguments]: the tests on each version of Node and Kafka
-// that is supported, or on those that are named; behind a colon the tier. The last line is "N passed, N failed".
+// npm run test:matrix [-- node@22 kafka@3.9.1:e2e … Jest's arguments]: runs the tests on each supported version of Node
+// and Kafka, or on the named ones; the tier follows after a colon. The last line is "N passed, N failed".
 import './setup/require-node.mjs';
 import { existsSync } from 'node:fs';
 import { cp, mkdir, readdir, rm } from 'node:fs/promises';
@@ -13,7 +13,10 @@ const FOLDER = join(LOCAL, 'matrix');
 const ALL = ['node@20.19', 'node@22', 'node@24', 'kafka@3.9.1', 'kafka@4.1.1', 'kafka@4.3.0'];
 const NAME = /^(node|kafka)@([\d.]+)(?::([a-z0-9]+))?$/;
 const NOT_COPIED = ['.git', '.local', 'coverage', 'dist', 'node_modules'];
-/** Of Node; that of a negative time-out is kafkajs's, as it is published, with which tests read and write. */
+/**
+ * Warnings of Node, except that of a negative time-out: it comes from the published kafkajs, with which tests read and
+ * write.
+ */
 const WARNING = /^\(node:\d+\)(?!.*TimeoutNegative).*Warning.*$/gm;
 
 const USAGE = `npm run test:matrix [-- <version>[:<tier>]… <Jest's arguments>]
@@ -54,7 +57,7 @@ function inWords({ passed, failed }) {
   return `${passed} passed, ${failed} failed`;
 }
 
-/** In a copy of the project, whose packages this Node installs. */
+/** Runs the tests in a copy of the project, whose packages this Node installs. */
 async function onNode(version, tier = 'quick') {
   const node = await fetchNode(version);
   const copy = join(FOLDER, `project-${version}`);
@@ -74,7 +77,7 @@ async function onKafka(version, tier = 'e2e') {
   return runTests(process.execPath, ROOT, [tier, ...jestArgs], env);
 }
 
-/** The newest Node of a version, as the package `node` of npm. */
+/** Fetches the newest Node of a version, as the npm package `node`. */
 async function fetchNode(version) {
   const folder = join(FOLDER, `node-${version}`);
   const node = join(folder, 'node_modules/node/bin/node');
@@ -97,14 +100,14 @@ async function copyProject(copy) {
   }
 }
 
-/** What npm says, run by this Node. */
+/** Runs npm with this Node. */
 function npm(node, npmArgs, cwd) {
   const cli = process.env.npm_execpath;
   if (!cli) throw new SetupError('Start it as: npm run test:matrix');
   return runTool('sh', ['-c', '"$0" "$@" 2>&1', node, cli, ...npmArgs], { cwd });
 }
 
-/** The closing line of tools/test.mjs; a warning of Node counts as a failed test. */
+/** Reads the closing line of tools/test.mjs; a warning of Node counts as a failed test. */
 async function runTests(node, cwd, testArgs, more = {}) {
   const env = { ...process.env, PATH: `${dirname(node)}${delimiter}${process.env.PATH}`, ...more };
   const run = spawnGuarded(node, ['tools/test.mjs', ...testArgs], { cwd, env, output: 'pipe' });

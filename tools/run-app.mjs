@@ -1,5 +1,5 @@
-// npm run start:bridge, start:sandbox, send, dlq: a program of dist/apps/ in this very process, so that its signals,
-// output and exit code are its own.
+// npm run start:bridge, start:sandbox, send, dlq: runs a program of dist/apps/ in this same process, so that its
+// signals, output and exit code are its own.
 import './setup/require-node.mjs';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
@@ -15,7 +15,7 @@ if (!program.startsWith('cli/')) {
   const page = name === 'bridge' ? 'operations' : name;
   const usage = `npm run start:${name}\nTakes its settings from the environment: docs/${page}.md#settings`;
   showUsage(usage, { args: process.argv.slice(3) });
-  // a command ends by a signal as any program does, unless it listens to it
+  // a signal ends a command as it ends any program, unless the command listens to it
   exitUntilTakenOver();
 }
 await runCommand(() => setUp());

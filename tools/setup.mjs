@@ -6,7 +6,7 @@ import { installDependencies } from './setup/dependencies.mjs';
 import { withSetupLock } from './setup/lock.mjs';
 import { say, SetupError } from './setup/command.mjs';
 
-/** Installs and builds what is not up to date; says nothing when everything is. */
+/** Installs and builds everything that is not up to date; prints nothing if everything is. */
 export async function setUp({ build = true } = {}) {
   await withSetupLock(async () => {
     await installDependencies();
@@ -14,7 +14,7 @@ export async function setUp({ build = true } = {}) {
   });
 }
 
-/** Runs a command's body: a missing prerequisite is a message, anything unforeseen a stack trace; both exit 1. */
+/** Runs a command's body. A missing prerequisite gives a message, any other error a stack trace; both exit 1. */
 export async function runCommand(body, onFailure = () => process.exit(1)) {
   try {
     await body();

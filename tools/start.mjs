@@ -1,4 +1,4 @@
-// npm start: everything that is needed, the sandbox, the bridge, the terminal, ingest and demo traffic, until Ctrl-C.
+// npm start: runs Kafka, the sandbox, the bridge, the terminal, ingest and demo traffic until Ctrl-C.
 import './setup/require-node.mjs';
 import { existsSync } from 'node:fs';
 import { findKafka } from './kafka/find-kafka.mjs';
@@ -78,7 +78,7 @@ async function launch(name, env, healthUrl) {
   return app;
 }
 
-/** Traffic to watch. Without it, or when it fails, the apps still run. */
+/** Runs the demo traffic. If it fails, the apps run on. */
 async function runDemo(surroundings) {
   if (!existsSync(DEMO)) return;
   try {

@@ -1,5 +1,5 @@
-// npm test [tier | Jest's arguments]: everything that is needed, a fresh Kafka, the tests; the last line is
-// "N passed, N failed". Without arguments the tier is `quick`; see test/tiers.mjs.
+// npm test [tier | Jest's arguments]: installs, builds, starts a new Kafka and runs the tests. The last line is "N
+// passed, N failed". Without arguments the tier is `quick`; see tools/test/tiers.mjs.
 import './setup/require-node.mjs';
 import { mkdir, readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -50,7 +50,7 @@ await runCommand(
 async function test() {
   const runs = await runsThatCanBe();
   const needsKafka = runs.some((run) => run.needsKafka);
-  // only processes of the apps run what is built, and these need Kafka: this one, or one of a test's own
+  // only processes of the apps run the built code, and these need Kafka: this one, or a test's own
   await setUp({ build: needsKafka || runs.some((run) => run.needsBuild) });
   const env = { ...process.env };
   if (needsKafka) {
@@ -62,7 +62,7 @@ async function test() {
   for (const run of runs) {
     const args = run.args ?? jestArguments(run, others);
     const code = await runJest(args, { ...env, ...run.env });
-    // Ctrl-C has ended Jest, and the rest is not begun.
+    // Ctrl-C has ended Jest; the remaining runs do not begin
     if (shutdown.signal.aborted) return;
     counted.push(countTests(await readFile(RESULT, 'utf8').catch(() => ''), code));
     await rm(RESULT, { force: true });
@@ -70,18 +70,18 @@ async function test() {
   counts = sumOf(counted);
   if (counts.passed === 0 && counted.every(({ failed }) => failed === 0))
     say('\nNo test was run: no file or name matches the arguments.');
-  // what was left out is never passed over where it counts; who asked for it has seen it fail
+  // in CI, tests that were left out count as a failure; without CI, the user has seen the message
   if (!hasBrowser && process.env.CI) counts.failed += 1;
   await shutdown.end(counts.failed === 0 ? 0 : 1);
 }
 
-/** A run of what somebody named to Jest, which may be anything. */
+/** A run of paths or patterns given to Jest, of any tier. */
 function runOf(args) {
   const isOfBrowser = args.some((arg) => arg.includes('test/browser'));
   return { args, needsKafka: true, needsBrowser: isOfBrowser };
 }
 
-/** All runs, but for that of the browser where none can be had: those who ask for it alone see it fail. */
+/** All runs except that of the browser tests if there is no browser. If only these were asked for, they fail. */
 async function runsThatCanBe() {
   if (!RUNS.some((run) => run.needsBrowser)) return RUNS;
   const chromium = await findChromium();

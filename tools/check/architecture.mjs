@@ -1,4 +1,4 @@
-// Whether the picture in docs/architecture.md shows the imports as they are (`--write` draws it anew), and no two
+// Checks that the picture in docs/architecture.md shows the present imports (`--write` draws it again), and that no two
 // folders import each other.
 import { ROOT, say } from '../setup/command.mjs';
 import { importsOf, mutualFolders } from './architecture/imports.mjs';

@@ -1,4 +1,4 @@
-// The document of topics and events: what the AsyncAPI specification says of it, its schemas, its references.
+// Checks the document of topics and events: against the AsyncAPI specification, its schemas and its references.
 import { ROOT, say } from '../setup/command.mjs';
 import { problemsOf } from './asyncapi/problems.mjs';
 import { readDocuments } from './asyncapi/read-documents.mjs';

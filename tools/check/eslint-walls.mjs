@@ -1,4 +1,4 @@
-// Walls that are no imports: who may read the environment, and who may ask or await the time.
+// Architecture rules that are not about imports: which code may read the environment, the time, and start timers.
 const ENVIRONMENT = 'Only libs/config reads the environment; take typed settings instead.';
 const TIME =
   'Only libs/clock knows the time; take a Clock, or realDelayMs and realNowMs for real time.';
@@ -29,7 +29,7 @@ const time = {
 };
 
 const SPECS = ['**/*.spec.ts', '**/*.e2e-spec.ts', '**/*.chaos-spec.ts', 'libs/*/test/**'];
-/** The terminal's page runs in a browser: it has no libs/clock, but a clock of its own, and timers as they are. */
+/** The terminal's page runs in a browser: it has its own clock instead of libs/clock, and uses timers directly. */
 const PAGE = 'apps/terminal/page/**';
 const PAGE_TIME = 'Only state/clock.ts knows the time in the page.';
 

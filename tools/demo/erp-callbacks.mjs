@@ -6,7 +6,7 @@ import { CALLBACK_SECRET } from '../start/demo-senders.mjs';
 
 const MOST_IDS = 10_000;
 
-/** The ERP's end of the callbacks of ingest: signed by who knows the secret, each id once. `print` gets the status. */
+/** The ERP's receiver for callbacks of ingest: checks the signature and takes each id once. `print` gets the status. */
 export async function receiveCallbacks({ port, print, signal }) {
   const taken = new Set();
   const server = createServer(async (request, response) => {

@@ -7,10 +7,12 @@ const IDOC = join(ROOT, 'demo/sap-loipro05-order-1895938.xml');
 const NEXT_LIST_MS = 6000;
 const WRONG_EVERY = 5;
 
-/** Of these the orders are, of the demo and of docs/erp: a list would take them off the machine. */
+/** Machines of the orders in demo/ and docs/erp. A list for one of them would remove these orders. */
 const MACHINES_WITH_ORDERS = new Set(['M-001', 'M-003', 'M-004', 'M-005']);
 
-/** An ERP: one real SAP order by HTTP, then lists for one machine after the other, now and then a wrong one. */
+/**
+ * An ERP that posts one real SAP order by HTTP, then writes lists for one machine after another, sometimes a wrong one.
+ */
 export function createErp({ send, machines, clock, ingestUrl, signal }) {
   const ids = machines
     .map(({ machineId }) => machineId)
@@ -50,7 +52,7 @@ export function createErp({ send, machines, clock, ingestUrl, signal }) {
     await send(topic, machineId, list);
   }
 
-  /** By HTTP, as an ERP without a Kafka client would; not where the user has senders of his own. */
+  /** Posts by HTTP, as an ERP without a Kafka client does; false if the user has configured other senders. */
   async function isPosted(body) {
     const headers = {
       authorization: 'Bearer demo-ingest-token',

@@ -7,14 +7,14 @@ const COLOURS = {
   reason: 35,
   callback: 34,
 };
-/** Of demo/sap-loipro05-order-1895938.xml. */
+/** The order in demo/sap-loipro05-order-1895938.xml. */
 const DEMO_ORDER = '1895938';
 const SHORT_PERIOD_SECONDS = 6 * 60;
 const SHORT_PERIODS_SHOWN = 4;
 const useColour = process.stdout.isTTY === true && !process.env.NO_COLOR;
 
 /**
- * Turns records of the bridge's topics, and what ingest posts to the ERP, into lines for people.
+ * Turns records of the bridge's topics, and callbacks of ingest to the ERP, into lines for people.
  *
  * @returns `{narrate, calledBack}`, functions that take a record and the body of a callback
  */
@@ -66,7 +66,7 @@ export function narrator({ machines, sandboxUrl, clock, topicPrefix, readJson, p
     line('state', machineId, `${corrected}${from} → ${coloured(state)}  ${since}${lasted}`);
   }
 
-  /** A machine that changes every other minute would drown the others: after a few lines it is left out. */
+  /** Whether to omit a line: a machine that changes every other minute would hide the others after a few lines. */
   function isPassedOver(machineId, lastedSeconds) {
     const count = lastedSeconds < SHORT_PERIOD_SECONDS ? (shortPeriods.get(machineId) ?? 0) + 1 : 0;
     shortPeriods.set(machineId, count);
@@ -77,7 +77,7 @@ export function narrator({ machines, sandboxUrl, clock, topicPrefix, readJson, p
   }
 
   async function listApplied({ machineId, orderId, source }) {
-    // of an order that concerns no machine
+    // the outcome is of an order without a machine
     if (machineId === null) return;
     const { workingOrders } = await readJson(`${sandboxUrl}/sandbox/machines/${machineId}`);
     const from = source.topic.endsWith('erp.work-orders.v1') ? nameOf(orderId) : 'ERP list';

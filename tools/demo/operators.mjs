@@ -5,12 +5,12 @@ const WRONG_AFTER_MS = 8000;
 const LONG_AGO_SECONDS = 30 * 60;
 
 /**
- * Operators at half of the machines: when one begins to stand still, one of them says why, open-ended; when it
- * runs again, the same reason follows with its end. Once, somebody types a reason that does not exist.
+ * Operators of half of the machines. When a machine stops, its operator gives an open-ended reason; when it runs again,
+ * the same reason follows with its end. Once, an operator types a reason that does not exist.
  */
 export function createOperators({ send, machines, sandboxUrl, clock, signal, readJson }) {
   const standing = new Map();
-  // every other machine is left to whoever sits at the terminal
+  // every other machine is left to the user of the terminal
   const attended = new Set(
     machines.filter((_, index) => index % 2 === 1).map(({ machineId }) => machineId),
   );
@@ -36,7 +36,7 @@ export function createOperators({ send, machines, sandboxUrl, clock, signal, rea
     const reasonId = await pickReason(machineId, startTime);
     if (reasonId === undefined) return;
     await delay(THINKING_MS, undefined, { signal });
-    // nobody explains a stop that is over before they have walked to the terminal
+    // the stop ended before the operator reached the terminal
     if (latestStart.get(machineId) !== startTime) return;
     const reason = { reasonId, startTime };
     standing.set(machineId, reason);

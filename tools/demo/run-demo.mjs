@@ -1,4 +1,4 @@
-// The demo of npm start: an ERP and operators that talk to the bridge over Kafka, and a live log of what comes of it.
+// The demo of npm start: an ERP and operators that write to Kafka, and a live log of the results.
 import { setMaxListeners } from 'node:events';
 import { setTimeout as delay } from 'node:timers/promises';
 import { Kafka, logLevel, Partitioners } from '#libs/kafkajs-patches';
@@ -19,7 +19,7 @@ What you see from here on: one second is a minute of the plant's time.
 /**
  * Sends demo traffic and prints the live log until `signal` aborts.
  *
- * @param sinceMs epoch milliseconds: what was published from then on is reported
+ * @param sinceMs epoch milliseconds; the log begins with records published from then on
  */
 export async function runDemo({ brokers, sandboxUrl, clock, topicPrefix, sinceMs, ...others }) {
   const { ingestUrl, callbackPort, signal } = others;
@@ -49,7 +49,7 @@ export async function runDemo({ brokers, sandboxUrl, clock, topicPrefix, sinceMs
   });
   await receiveCallbacks({ port: callbackPort, print: calledBack, signal });
 
-  // An operator at each machine that stands still waits on it; what came before the demo comes all at once.
+  // an operator at each stopped machine waits on the signal; records from before the demo come all at once
   setMaxListeners(0, signal);
   console.log(INTRODUCTION);
   await Promise.all([producer.connect(), consumer.connect()]);
@@ -66,7 +66,7 @@ export async function runDemo({ brokers, sandboxUrl, clock, topicPrefix, sinceMs
   await consumer.run({
     eachMessage: async ({ topic, message }) => {
       const { key, headerList } = message;
-      // with KAFKA_SCHEMA_REGISTRY_OUTPUTS the id of a schema stands before the JSON
+      // with KAFKA_SCHEMA_REGISTRY_OUTPUTS, the id of a schema precedes the JSON
       const value = message.value?.[0] === 0 ? message.value.subarray(5) : message.value;
       const headers = Object.fromEntries(headerList);
       const record = { topic: topic.slice(topicPrefix.length), message: { key, value, headers } };
@@ -83,7 +83,7 @@ export async function runDemo({ brokers, sandboxUrl, clock, topicPrefix, sinceMs
   await delay(0x7fffffff, undefined, { signal }).catch(() => undefined);
 }
 
-/** Has the group begin with what was published from then on. */
+/** Sets the group's offsets to the first records published from then on. */
 async function beginAt(kafka, groupId, topics, sinceMs) {
   const admin = kafka.admin();
   await admin.connect();

@@ -6,7 +6,7 @@ import { parseAllDocuments } from 'yaml';
 import { buildApps } from '../setup/build.mjs';
 import { ROOT, runTool } from '../setup/command.mjs';
 
-/** What the Secrets hold that the chart does not create, and the files in its values that have to be real ones. */
+/** Contents of the Secrets that the chart does not create, and of files in its values that the programs read. */
 const CONTENTS = {
   'kafka-ca.pem': 'certificate',
   INGEST_SENDERS: '{"senders": {"sap": {"token": "a-token-of-a-sender", "paths": ["/orders"]}}}',
@@ -27,7 +27,7 @@ export function objectsOf(manifests) {
 }
 
 /**
- * Each program takes the settings that its pods get, and finds the files that these name where they are mounted.
+ * Checks that each program accepts the settings of its pods, and finds the files that they name where they are mounted.
  *
  * @throws SettingsError of the program
  */
@@ -59,7 +59,7 @@ export async function checkChartSettings(manifests) {
   }
 }
 
-/** Pods start anew with other settings and files: those that have the bridge's files, too. */
+/** Checks that pods are replaced when settings or files change, also the pods that get the bridge's files. */
 export function checkRestarts(before, after) {
   const [former, present] = [before, after].map(objectsOf);
   for (const { kind, metadata, spec } of present) {
@@ -77,7 +77,7 @@ export function checkRestarts(before, after) {
   }
 }
 
-/** Two objects of one kind and name overwrite each other. */
+/** Checks for two objects of the same kind and name: one would overwrite the other. */
 export function checkNames(manifests) {
   const names = objectsOf(manifests).map(({ kind, metadata }) => `${kind} ${metadata.name}`);
   const twice = names.filter((name, at) => names.indexOf(name) !== at);
@@ -86,7 +86,7 @@ export function checkNames(manifests) {
   if (long.length > 0) throw new Error(`more than 63 characters: ${long.join(', ')}`);
 }
 
-/** Files that are mounted in a pod: `{path, text: {key, value}}`, the value of a Secret being unknown. */
+/** Files that are mounted in a pod: `{path, text: {key, value}}`; `value` is undefined for a Secret. */
 function filesOf(pod, objects) {
   return pod.containers[0].volumeMounts.flatMap(({ name, mountPath }) => {
     const { configMap, secret } = pod.volumes.find((volume) => volume.name === name);

@@ -18,10 +18,10 @@ const SERVICES = ['sandbox', 'bridge', 'terminal', 'ingest'];
 const PORTS = ['KAFKA_HOST_PORT', ...SERVICES.map((app) => `${app.toUpperCase()}_HTTP_PORT`)];
 
 /**
- * docker-compose.yml: `build`, `up`, health of all services, lists applied, `stop`. An engine that was started here has
- * no registry of images: its Kafka is then one of Maven with the settings of the compose file.
+ * Checks docker-compose.yml: `build`, `up`, health of all services, applied lists, `stop`. An engine that was started
+ * here reaches no image registry; its Kafka then comes from Maven, with the settings of the compose file.
  *
- * @param nodeImage the image that those of the apps are built from; undefined for that of the compose file
+ * @param nodeImage base image of the apps; undefined for that of the compose file
  */
 export async function checkCompose(check, shutdown, engine, nodeImage) {
   const compose = await composeCommand(engine);
@@ -77,7 +77,7 @@ async function checkServices({ docker }, run, ports) {
   }
 }
 
-/** The plugin of the client where it has one, else the program built from its module. */
+/** Docker's plugin `compose` if there is one, otherwise the program built from its Go module. */
 async function composeCommand({ env }) {
   const plugin = await runTool('docker', ['compose', 'version'], { env }).catch(() => undefined);
   return plugin ? ['docker', 'compose'] : [await goTool('compose')];

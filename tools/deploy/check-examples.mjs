@@ -17,7 +17,7 @@ const TYPESCRIPT = join(FOLDER, 'typescript');
 const TIMEOUT_MS = 90_000;
 const OUTCOMES = 'machine.command-outcomes.v1';
 
-/** The package of the contracts, and each example as a subscriber of a sandbox and bridge. */
+/** Checks the package of the contracts, and runs each example as a subscriber of a sandbox and bridge. */
 export async function checkExamples(check, shutdown) {
   await rm(FOLDER, { recursive: true, force: true });
   await mkdir(FOLDER, { recursive: true });
@@ -50,7 +50,7 @@ export async function checkExamples(check, shutdown) {
   await stop();
 }
 
-/** In a folder of its own, where nothing of the project can be imported. */
+/** Builds in a separate folder, from which nothing of the project can be imported. */
 async function buildTypeScript(archive) {
   await mkdir(TYPESCRIPT, { recursive: true });
   await writeFile(join(TYPESCRIPT, 'package.json'), '{ "type": "module", "private": true }');
@@ -70,7 +70,10 @@ async function installPython() {
   return join(venv, 'bin/python');
 }
 
-/** An aborted record is not shown, a duplicate once; what the bridge publishes is, and not again after a restart. */
+/**
+ * Checks that a subscriber omits aborted records, shows a duplicate once and the bridge's records, and shows none again
+ * after a restart.
+ */
 async function checkSubscriber(command, brokers, name) {
   const ids = await publish(brokers, name);
   const events = await eventsUntil(command, brokers, (has) => {
@@ -91,7 +94,7 @@ async function checkSubscriber(command, brokers, name) {
   if (again > 0) throw new Error(`${again} events are shown again after a stop and a start`);
 }
 
-/** The subscriber shows what became of the producer's list. */
+/** Checks that the subscriber shows the outcome of the producer's list. */
 async function checkProducer(brokers) {
   const env = { ...process.env, KAFKA_BROKERS: brokers };
   const producer = [join(TYPESCRIPT, 'producer.js'), 'M-002', '4711', '4712'];
@@ -102,7 +105,7 @@ async function checkProducer(brokers) {
   );
 }
 
-/** Runs a subscriber until what it prints is enough. */
+/** Runs a subscriber until its output is enough. */
 async function eventsUntil([command, ...args], brokers, isEnough) {
   const env = { ...process.env, KAFKA_BROKERS: brokers };
   const subscriber = spawnGuarded(command, args, { env, output: 'pipe' });

@@ -16,7 +16,7 @@ const MAX_IMAGE_BYTES = 200e6;
 const HEALTHY_TIMEOUT_MS = 90_000;
 const APPLIED_TIMEOUT_MS = 60_000;
 const STOP_SECONDS = 20;
-/** Lists the packages in node_modules, by the program of the image. */
+/** Lists the packages in node_modules, with the image's Node. */
 const LIST_PACKAGES = `
 const { existsSync, readdirSync, readFileSync } = require('node:fs');
 const packagesOf = (folder) =>
@@ -32,7 +32,7 @@ const { bomFormat, components } = JSON.parse(readFileSync('sbom.cdx.json'));
 const listed = components.map(({ purl }) => decodeURIComponent(purl.replace('pkg:npm/', '')));
 console.log(JSON.stringify({ bomFormat, listed, found: packagesOf('node_modules') }));`;
 
-/** Has Node take three seconds for the first file of the app. */
+/** Delays the first file of the app by three seconds. */
 const LOAD_SLOWLY = `
 import { writeSync } from 'node:fs';
 import { registerHooks } from 'node:module';
@@ -46,7 +46,7 @@ registerHooks({
   },
 });`;
 
-/** Builds the images of the apps and runs them as containers, against a Kafka of its own. */
+/** Builds the images of the apps and runs them as containers, with a separate Kafka. */
 export async function checkImages(check, shutdown) {
   const engine = await findDockerEngine(shutdown);
   const nodeImage = await findNodeImage(engine);
@@ -56,7 +56,7 @@ export async function checkImages(check, shutdown) {
     await check(`image of the ${app}: SBOM`, () => checkSbom(engine, app));
     await check(`image of the ${app}: SIGTERM while it loads`, () => checkEarlyStop(engine, app));
   }
-  // a writable root first, so that a file that is written shows
+  // a writable root first, to detect files that the app writes
   for (const [root, options] of [
     ['writable root, no file written', []],
     ['--read-only root', ['--read-only']],
@@ -97,7 +97,7 @@ async function checkSbom({ docker }, app) {
   return { figure: `${new Set(listed).size} packages` };
 }
 
-/** A signal that comes while the app is being loaded is not lost, though no signal ends process 1 by itself. */
+/** Checks that a signal during loading ends the app, although no signal ends process 1 by default. */
 async function checkEarlyStop({ docker }, app) {
   const settings = ['KAFKA_BROKERS=127.0.0.1:1', 'MACHINE_CLOUD_BASE_URL=http://127.0.0.1:1'];
   const env = [...settings, 'MACHINE_CLOUD_TOKEN=a-token'].flatMap((value) => ['--env', value]);
@@ -151,7 +151,7 @@ async function checkContainers(engine, shutdown, options) {
   }
 }
 
-/** On the host's network, where the sandbox is loopback for the bridge. */
+/** Starts a container on the host's network, where the bridge reaches the sandbox by loopback. */
 async function startContainer({ docker }, app, options, settings) {
   const env = Object.entries(settings).flatMap(([name, value]) => ['--env', `${name}=${value}`]);
   const limits = ['--tmpfs', '/tmp', '--cap-drop', 'ALL', '--security-opt', 'no-new-privileges'];
@@ -187,7 +187,7 @@ async function untilListIs(sandboxUrl, machineId, workingOrders) {
   });
 }
 
-/** A list that is posted twice is written once, and the bridge applies it. */
+/** Checks that a list posted twice is written once, and that the bridge applies it. */
 export async function checkPostIsApplied(ingestUrl, sandboxUrl, headers = {}) {
   await untilReady(`${ingestUrl}/health/ready`);
   const list = { machineId: 'M-002', workingOrders: ['4713'] };

@@ -13,7 +13,7 @@ import { goTool } from './go-tools.mjs';
 
 const CHART = join(ROOT, 'deploy/helm/machine-bridge');
 const MANIFESTS = join(ROOT, 'deploy/kubernetes');
-/** The oldest that the chart says it works with, and a new one. */
+/** The oldest version that the chart supports, and a recent one. */
 const KUBERNETES = ['1.29.0', '1.37.0'];
 const PYTHON_PACKAGES = [
   'kubernetes-validate==1.37.0',
@@ -25,7 +25,7 @@ const SMALL = [
   'settings.KAFKA_BROKERS=kafka:9092',
   'settings.MACHINE_CLOUD_BASE_URL=https://cloud',
 ];
-/** Values that a cluster would refuse, as the API server or an operator does. */
+/** Values that the API server or an operator would refuse. */
 const REFUSED = [
   'resources.limits.memory=512MB',
   'terminal.resources.limits.memory=512 Mi',
@@ -45,21 +45,23 @@ const REFUSED = [
   'image.tag=:latest',
   'settings.KAFKA_BROKERS=kafka:909200',
 ];
-/** What the chart copies, since Helm reads nothing outside of it. */
+/** Files that the chart copies, because Helm reads no files outside of it. */
 const COPIES = [
   ['deploy/prometheus/rules.yaml', 'rules.yaml'],
   ['deploy/grafana/machine-bridge.json', 'machine-bridge.json'],
   ['deploy/grafana/machine-terminal.json', 'machine-terminal.json'],
   ['deploy/grafana/machine-ingest.json', 'machine-ingest.json'],
 ];
-/** What kustomize has of the chart: the file, the values, and the template where it is not all of them. */
+/**
+ * Files of kustomize that are rendered from the chart: the file, the values, and the template if it is not all of them.
+ */
 const RENDERED = [
   { file: 'base/bridge.yaml', values: [] },
   { file: 'monitoring/monitoring.yaml', values: ['monitoring.enabled=true'], only: 'monitoring' },
   { file: 'keda/keda.yaml', values: ['autoscaling.type=keda'], only: 'autoscaling' },
 ];
 
-/** The chart and the manifests: rendered, and held against the schemas of Kubernetes and of the operators. */
+/** Renders the chart and the manifests, and checks them against the schemas of Kubernetes and of the operators. */
 export async function checkKubernetes(check) {
   const helm = await goTool('helm');
   const kustomize = await goTool('kustomize');
@@ -123,7 +125,7 @@ export async function checkKubernetes(check) {
   );
 }
 
-/** `npm run test:deploy -- render`: writes what is rendered from the chart, and copied into it. */
+/** `npm run test:deploy -- render`: writes the files that are rendered from the chart, and the chart's copies. */
 export async function renderManifests() {
   for (const [from, to] of COPIES) await cp(join(ROOT, from), join(CHART, 'files', to));
   const helm = await goTool('helm');
@@ -141,7 +143,7 @@ function template(helm, args, release = 'machine-bridge') {
   return runTool(helm, ['template', release, CHART, '--kube-version', '1.34.0', ...args]);
 }
 
-/** Without what says that Helm installed it, and without the checksum of settings that an overlay replaces. */
+/** Renders without the labels of Helm, and without the checksum of settings, which an overlay replaces. */
 async function render(helm, { values, only }) {
   const show = only ? ['--show-only', `templates/${only}.yaml`] : [];
   const rendered = await template(helm, [...sets([...SMALL, ...values]), ...show]);
@@ -177,7 +179,7 @@ function checkPods(manifests) {
   }
 }
 
-/** The overlay in a copy, with secrets that are not in the repository. */
+/** Builds a copy of the overlay, with secrets that are not in the repository. */
 async function buildOverlay(kustomize) {
   const folder = await mkdtemp(join(tmpdir(), 'machine-bridge-overlay-'));
   try {
@@ -193,7 +195,7 @@ async function buildOverlay(kustomize) {
   }
 }
 
-/** Checks manifests against the schemas of each Kubernetes. */
+/** Returns a check of manifests against the schemas of each Kubernetes version. */
 async function validator() {
   const kubeconform = await goTool('kubeconform');
   const schemas = await fetchSchemas();

@@ -17,7 +17,7 @@ const TRACE_ID = '4bf92f3577b34da6a3ce929d0e0e4736';
 const PARENT_ID = '00f067aa0ba902b7';
 const LIST = { machineId: 'M-001', workingOrders: ['4711'] };
 
-/** A bridge that sends its traces to an OpenTelemetry Collector, and Prometheus with the rules beside it. */
+/** Runs a bridge that sends its traces to an OpenTelemetry Collector, with Prometheus and the rules beside it. */
 export async function checkMonitoring(check, shutdown) {
   await buildApps();
   const otelcol = await buildCollector();
@@ -34,7 +34,7 @@ export async function checkMonitoring(check, shutdown) {
   await collector.stop();
 }
 
-/** A collector with the receiver and the exporter that the test needs, made by OpenTelemetry's builder. */
+/** Builds a collector with the receiver and exporter of this test, by OpenTelemetry's builder. */
 async function buildCollector() {
   const folder = join(LOCAL, `deploy/otelcol-${COLLECTOR}`);
   const program = join(folder, 'otelcol');
@@ -72,7 +72,10 @@ async function startCollector(otelcol, shutdown) {
   return { url: `http://${endpoint}`, ...collector };
 }
 
-/** The spans of a message with a trace of its own: the message below its producer's span, its request below that. */
+/**
+ * Checks the spans of a message that has a trace: the message's span below the producer's, the request's below the
+ * message's.
+ */
 async function checkTrace({ brokers }, collector) {
   await sendList(brokers, LIST, { traceparent: `00-${TRACE_ID}-${PARENT_ID}-01` });
   let spans = [];
@@ -94,7 +97,7 @@ async function checkTrace({ brokers }, collector) {
   return { figure: `${spans.length} spans` };
 }
 
-/** With the rules of deploy/prometheus, but every second and after seconds, not minutes. */
+/** Starts Prometheus with the rules of deploy/prometheus, evaluated every second, with seconds instead of minutes. */
 async function startPrometheus(prometheus, { bridgeUrl }, shutdown) {
   const read = (name) => readFile(join(ROOT, 'deploy/prometheus', name), 'utf8');
   const rules = (await read('rules.yaml')).replaceAll(/for: \d+[mh]$/gm, 'for: 3s');
@@ -153,7 +156,7 @@ function startProgram(command, args, name, shutdown) {
 
 async function until(what, { exited, output }, isMet) {
   const deadline = Date.now() + TIMEOUT_MS;
-  // an address does not answer at once
+  // the address may not answer at once
   while (!(await Promise.resolve(isMet()).catch(() => false))) {
     const ended = await Promise.race([exited, delay(200)]);
     if (ended || Date.now() > deadline) {

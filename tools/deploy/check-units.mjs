@@ -11,14 +11,14 @@ const RUN_UNITS = join(ROOT, 'tools/deploy/run-units.sh');
 const APPS = ['bridge', 'terminal', 'ingest'];
 const unitOf = (app) => join(ROOT, `deploy/systemd/machine-${app}.service`);
 
-/** The units of systemd: as systemd-analyze reads them and, as root, as systemd runs them. */
+/** Checks the systemd units with systemd-analyze and, as root, by running them under systemd. */
 export async function checkUnits(check) {
   await installDebianPackages({ 'systemd-analyze': 'systemd', unshare: 'util-linux' });
   await rm(FOLDER, { recursive: true, force: true });
   await mkdir(FOLDER, { recursive: true });
   for (const app of APPS) {
     await check(`machine-${app}.service (systemd-analyze verify)`, () => verify(app));
-    // Ten times the exposure level, at most: 20 is "OK".
+    // the exposure level times ten: 20 is "OK"
     const args = ['security', '--offline=true', '--threshold=20', unitOf(app)];
     await check(`machine-${app}.service (systemd-analyze security)`, () =>
       runTool('systemd-analyze', args),
@@ -35,13 +35,13 @@ export async function checkUnits(check) {
 async function verify(app) {
   const copy = join(FOLDER, `machine-${app}.service`);
   const text = await readFile(unitOf(app), 'utf8');
-  // it must name a program that is there
+  // systemd-analyze requires that the program exists
   await writeFile(copy, text.replace('ExecStart=/usr/bin/node', `ExecStart=${process.execPath}`));
   const warnings = await runTool('sh', ['-c', 'systemd-analyze verify --man=no "$0" 2>&1', copy]);
   if (warnings) throw new Error(warnings);
 }
 
-/** With a systemd in namespaces of its own, and settings that need no Kafka to be live. */
+/** Runs the units under a systemd in separate namespaces, with settings that need no Kafka to be live. */
 async function runUnits() {
   const settings = {
     bridge: {

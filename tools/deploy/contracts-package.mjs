@@ -13,7 +13,7 @@ const INPUTS = ['work-order-list-message', 'work-order-message', 'downtime-reaso
 const TYPESCRIPT = join(ROOT, 'node_modules/typescript/bin/tsc');
 const STRICT = ['--ignoreConfig', '--strict', '--module', 'nodenext', '--target', 'es2022'];
 
-/** Compiles TypeScript as a subscriber would. */
+/** Compiles TypeScript as a subscriber does. */
 export function compile(file, ...args) {
   const more = ['--types', 'node', '--typeRoots', join(ROOT, 'node_modules/@types')];
   return runTool(process.execPath, [TYPESCRIPT, ...STRICT, ...more, ...args, file]);

@@ -2,10 +2,10 @@ import { spawnSync } from 'node:child_process';
 import { runTool, SetupError, step } from '../setup/command.mjs';
 
 /**
- * Installs the Debian packages of programs that are not there.
+ * Installs the Debian packages of missing programs.
  *
  * @param packages package of each program, such as `{dockerd: 'docker.io'}`
- * @throws SetupError where only somebody else can install them
+ * @throws SetupError if this process may not install them
  */
 export async function installDebianPackages(packages) {
   const missing = Object.keys(packages).filter((program) => !isThere(program));
@@ -30,7 +30,7 @@ export async function installDebianPackages(packages) {
   }
 }
 
-/** On the PATH, or where Debian has programs of root. */
+/** Whether the program is on the PATH, or in a folder where Debian has programs of root. */
 function isThere(program) {
   const found = spawnSync('sh', ['-c', `PATH="$PATH:/usr/sbin:/sbin" command -v ${program}`]);
   return found.status === 0;

@@ -13,8 +13,8 @@ const NO_ENGINE = `No Docker engine answers, and this user cannot start one. Sta
 or, on Debian, run this as root: the package docker.io is then installed and its engine started for the test alone.`;
 
 /**
- * The engine that answers, else one of Debian's docker.io, which ends with this process and keeps its images in .local.
- * `isOwn` says that it was started here.
+ * The running Docker engine, otherwise an engine of Debian's docker.io, which ends with this process and keeps its
+ * images in .local. `isOwn` is true if this process started it.
  */
 export async function findDockerEngine(shutdown) {
   if (answers(process.env)) return dockerOf(process.env, false);
@@ -43,7 +43,7 @@ export async function findDockerEngine(shutdown) {
   return own;
 }
 
-/** Containers, networks and volumes of a killed run, and stages of images that changed a week ago or earlier. */
+/** Removes containers, networks and volumes of a killed run, and image stages that were last changed a week ago. */
 async function removeLeftovers({ docker }) {
   for (const kind of ['container', 'network', 'volume']) await docker(kind, 'prune', '--force');
   await docker('image', 'prune', '--force', '--filter', 'until=168h');
@@ -53,7 +53,7 @@ function dockerOf(env, isOwn) {
   return {
     env,
     isOwn,
-    /** Standard output of `docker ARGS`. @throws SetupError with its last lines */
+    /** Standard output of `docker ARGS`. @throws SetupError with the last lines of its output */
     docker: (...args) => runTool('docker', args, { env }),
   };
 }

@@ -6,7 +6,7 @@ import { LOCAL, runTool, SetupError, step } from '../setup/command.mjs';
 const TOOLS = {
   actionlint: ['github.com/rhysd/actionlint', 'v1.7.12', 'cmd/actionlint'],
   builder: ['go.opentelemetry.io/collector/cmd/builder', 'v0.165.0', ''],
-  // newer ones need a newer Go
+  // newer versions need a newer Go
   compose: ['github.com/docker/compose/v5', 'v5.1.2', 'cmd'],
   helm: ['helm.sh/helm/v3', 'v3.22.0', 'cmd/helm'],
   kubeconform: ['github.com/yannh/kubeconform', 'v0.8.0', 'cmd/kubeconform'],
@@ -19,8 +19,8 @@ Install Go 1.26 or newer (Debian: apt-get install golang-go, if it is new enough
 "go version" answers, then run this again.`;
 
 /**
- * The path of a program of Go, built from its module in the version above. A module of its own requires it, since
- * "go install" refuses modules whose go.mod replaces or excludes others.
+ * The path of a Go program, built from its module in the version above. A separate module requires it, because "go
+ * install" refuses modules whose go.mod replaces or excludes others.
  */
 export async function goTool(name) {
   const [module, version, folder] = TOOLS[name];

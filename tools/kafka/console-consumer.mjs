@@ -5,12 +5,12 @@ import { findJavaWay } from './local-kafka.mjs';
 
 const CLASS = 'org.apache.kafka.tools.consumer.ConsoleConsumer';
 
-/** Program and arguments of Kafka's console consumer, to which options are added; see console-consumer.d.mts. */
+/** Program and arguments of Kafka's console consumer; callers add options. See console-consumer.d.mts. */
 export function consoleConsumer() {
   return kafkaTool(CLASS);
 }
 
-/** The same of another of Kafka's tools, by its class. */
+/** The command line of another of Kafka's tools, by its class. */
 export async function kafkaTool(className) {
   const way = await findJavaWay();
   if (!way) {

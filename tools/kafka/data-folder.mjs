@@ -6,7 +6,7 @@ import { runTool } from '../setup/command.mjs';
 import { smallJvm } from './java.mjs';
 import { serverProperties } from './server-properties.mjs';
 
-/** Where the parts of a local node lie below its folder. */
+/** Paths of the parts of a local node in its folder. */
 export function layoutOf(dir) {
   return {
     data: join(dir, 'data'),
@@ -16,13 +16,13 @@ export function layoutOf(dir) {
   };
 }
 
-/** Writes the node's properties and gives its data folder an identity, unless it has one. */
+/** Writes the node's properties, and formats its data folder unless it is formatted. */
 export async function prepareFolder({ dir, java, classPath, scramUsers, clusterId, ...addresses }) {
   const { data, properties } = layoutOf(dir);
   await mkdir(dir, { recursive: true });
   await writeFile(properties, serverProperties({ dataDir: data, ...addresses }));
   if (existsSync(join(data, 'meta.properties'))) return;
-  // whatever lies there without an identity is a format that was cut short
+  // a folder without an identity is a format that was interrupted
   await rm(data, { recursive: true, force: true });
   const format = ['kafka.tools.StorageTool', 'format', '-t', clusterId, '-c', properties];
   const users = scramUsers.flatMap(({ mechanism, name, password }) => [
@@ -32,7 +32,7 @@ export async function prepareFolder({ dir, java, classPath, scramUsers, clusterI
   await runTool(java, [...smallJvm(128), '-cp', classPath, ...format, ...users]);
 }
 
-/** Moves data that Kafka cannot start from out of the way; of earlier such data nothing is kept. */
+/** Moves data aside that Kafka cannot start from, and deletes data that was moved aside earlier. */
 export async function moveDataAside(dir) {
   const { data } = layoutOf(dir);
   const aside = `${data}.unreadable`;

@@ -7,14 +7,14 @@ import { LOCAL, ROOT, runTool, step } from '../setup/command.mjs';
 
 const PROJECTS = { start: 'machine-bridge', test: 'machine-bridge-test' };
 
-/** Whether an engine answers and the client can do `docker compose`. */
+/** Whether a Docker engine answers and the client supports `docker compose`. */
 export async function dockerAnswers() {
   return Boolean(
     (await probe('docker', ['info'])) && (await probe('docker', ['compose', 'version'])),
   );
 }
 
-/** Starts the `kafka` service of docker-compose.yml; for `test` in a project of its own that leaves nothing behind. */
+/** Starts the `kafka` service of docker-compose.yml; for `test` in a separate project that leaves no data behind. */
 export async function startDockerKafka(purpose) {
   const compose = ['compose', '-p', PROJECTS[purpose]];
   const running = await addressOfRunning(compose);
@@ -35,7 +35,7 @@ export async function startDockerKafka(purpose) {
   };
 }
 
-/** Follows the container's log; its guard stops the container when this process ends, however it ends. */
+/** Follows the container's log. Its guard stops the container when this process ends, however it ends. */
 async function followLogs(compose, env, purpose) {
   await mkdir(join(LOCAL, 'kafka'), { recursive: true });
   const end = purpose === 'test' ? ['down', '-v'] : ['stop', 'kafka'];

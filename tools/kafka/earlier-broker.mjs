@@ -6,7 +6,7 @@ import { layoutOf } from './data-folder.mjs';
 
 const POLITE_MS = 8000;
 
-/** Notes which process runs the broker of this folder, for a later run that finds it still alive. */
+/** Records the process that runs the broker of this folder, for a later run that finds it still alive. */
 export async function noteBroker(dir, pid) {
   const record = { pid, owner: process.pid };
   await writeFile(layoutOf(dir).record, `${JSON.stringify(record)}\n`);
@@ -15,7 +15,7 @@ export async function noteBroker(dir, pid) {
 /**
  * Ends a broker that an earlier, crashed run left alive on this folder.
  *
- * @throws SetupError when that run is not crashed but still going on
+ * @throws SetupError when that run is still going on
  */
 export async function endEarlierBroker(dir) {
   const record = await readRecord(dir);
@@ -34,7 +34,7 @@ export async function endEarlierBroker(dir) {
   }
 }
 
-/** A process number may have been given to another program since. */
+/** Whether the process is this folder's broker: its number may belong to another program by now. */
 function isBrokerOf(dir, pid) {
   if (!isAlive(pid)) return false;
   const commandLine = columnOf(pid, 'args');

@@ -15,11 +15,11 @@ const NO_KAFKA = `Apache Kafka is needed, and none of the three ways to one appl
 Then run the command again.`;
 
 /**
- * The Kafka to use, first that applies: KAFKA_BROKERS, Docker, Java and Maven.
- * `purpose` is `start` (data stays) or `test` (fresh, gone afterwards).
- * Yields `{brokers, how, consumer, stop, kill, ended}`; `consumer` is the command line of a console consumer.
+ * Finds the Kafka to use, by the first that applies: KAFKA_BROKERS, Docker, Java with Maven. `purpose` is `start` (data
+ * stays) or `test` (a new Kafka, deleted afterwards). Yields `{brokers, how, consumer, stop, kill, ended}`; `consumer`
+ * is the command line of a console consumer.
  *
- * @throws SetupError when there is none
+ * @throws SetupError when there is no Kafka
  */
 export async function findKafka(purpose) {
   if (process.env.KAFKA_BROKERS) return givenKafka(process.env.KAFKA_BROKERS);
@@ -56,16 +56,16 @@ async function javaKafka(purpose) {
   const kafka = await step('starting Kafka with Java', () =>
     startLocalKafka({ dir, ...(!fresh && { preferredPort: 9092 }), removeWhenStopped: fresh }),
   );
-  // what a test wrote is thrown away: no need for Kafka to write it out first
+  // the data of a test is deleted: Kafka need not write it out first
   const stop = fresh ? kafka.kill : kafka.stop;
-  // without the option 130 lines of settings come first
+  // without the option, 130 lines of settings come first
   const consumer =
     `java -Dorg.slf4j.simpleLogger.defaultLogLevel=warn -cp '${await artifactsFolder()}/*' ` +
     `org.apache.kafka.tools.consumer.ConsoleConsumer --bootstrap-server ${kafka.brokers}`;
   return { ...kafka, stop, how: `Java, data in ${dir}`, consumer };
 }
 
-/** Data of test runs that were killed together with their guard. */
+/** Removes data of test runs that were killed together with their guard. */
 async function removeLeftData() {
   const left = await removeLeftFolders(FOLDER, /^test-(\d+)$/);
   if (left > 0) say(`  ✔ removed the Kafka data of ${left} broken-off test runs`);

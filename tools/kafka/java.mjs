@@ -3,20 +3,20 @@ import { probe } from '../process/probe.mjs';
 
 const OLDEST_JAVA = 17;
 
-/** Options of a program beside others: without a bound it would reserve a quarter of the memory. */
+/** Options for a JVM that shares the computer: without a bound it would reserve a quarter of the memory. */
 export const smallJvm = (megabytes) => [
   `-Xmx${megabytes}m`,
   '-XX:+UseSerialGC',
   '-XX:TieredStopAtLevel=1',
 ];
 
-/** The first Java 17 or newer of JAVA_HOME and the PATH; undefined when there is none. */
+/** The first Java 17 or newer of JAVA_HOME and the PATH; undefined if there is none. */
 export async function findJava(env = process.env) {
   const candidates = [...(env.JAVA_HOME ? [join(env.JAVA_HOME, 'bin/java')] : []), 'java'];
   return first(candidates, async (java) => (await javaMajor(java, env)) >= OLDEST_JAVA);
 }
 
-/** The first Maven that runs; undefined when there is none. */
+/** The first Maven that runs; undefined if there is none. */
 export async function findMaven(env = process.env) {
   const folders = [env.MAVEN_HOME, env.M2_HOME].filter(Boolean);
   const candidates = [...folders.map((home) => join(home, 'bin/mvn')), 'mvn'];

@@ -8,7 +8,9 @@ import { hasData, newClusterId, prepareFolder, moveDataAside } from './data-fold
 import { endEarlierBroker } from './earlier-broker.mjs';
 import { findJava, findMaven } from './java.mjs';
 
-/** What runs Kafka without Docker: `{java, maven}`, or undefined. Maven is only needed to fetch Kafka once. */
+/**
+ * The programs that run Kafka without Docker: `{java, maven}`, or undefined. Maven is only needed to fetch Kafka once.
+ */
 export async function findJavaWay() {
   const java = await findJava();
   if (!java) return undefined;
@@ -18,8 +20,8 @@ export async function findJavaWay() {
 }
 
 /**
- * Starts an Apache Kafka of one's own as a local KRaft node; see local-kafka.d.mts.
- * `preferredPort` is tried first and gives way to the next free one; `port` is taken as it is.
+ * Starts a private Apache Kafka as a local KRaft node; see local-kafka.d.mts. If `preferredPort` is taken, the next
+ * free port is used; `port` has no alternative.
  */
 export async function startLocalKafka({ dir, port, preferredPort, removeWhenStopped, ...extras }) {
   const installed = await install();
@@ -41,7 +43,7 @@ export async function startLocalKafka({ dir, port, preferredPort, removeWhenStop
   return handleOf(node, await startOnOldOrNewData(node));
 }
 
-/** Starts several nodes as one cluster, each in a folder of its own below `dir`; see local-kafka.d.mts. */
+/** Starts several nodes as one cluster, each in a separate folder below `dir`; see local-kafka.d.mts. */
 export async function startLocalCluster({ dir, nodes }) {
   const installed = await install();
   const voters = [];
@@ -50,7 +52,7 @@ export async function startLocalCluster({ dir, nodes }) {
   }
   const nothingMore = { listeners: [], scramUsers: [], afterwards: [] };
   const cluster = { ...installed, ...nothingMore, voters, clusterId: newClusterId() };
-  // none of them says that it has started before most are there
+  // no node logs that it has started before most nodes are there
   const starting = voters.map(async (self) => {
     const node = { ...cluster, ...self, dir: join(dir, `node-${self.id}`) };
     return handleOf(node, await startNode(node));
@@ -79,7 +81,7 @@ function handleOf(node, started) {
   return {
     brokers: `127.0.0.1:${node.port}`,
     ports: Object.fromEntries(node.listeners.map((listener) => [listener.name, listener.port])),
-    /** The process of now. */
+    /** The process id of the present process. */
     pid: () => broker.pid,
     stop: async () => void (await broker.stop()),
     kill: async () => void (await broker.kill()),
@@ -89,7 +91,7 @@ function handleOf(node, started) {
       await broker.stop();
       broker = await startNode(node);
     },
-    /** Settles when the process of now has ended, whoever ended it. */
+    /** Settles when the present process has ended, for whatever reason. */
     ended: () => broker.exited,
   };
 }
@@ -116,7 +118,7 @@ async function startOnOldOrNewData(node) {
 
 async function startNode(node) {
   await prepareFolder(node);
-  // a stopped node may have taken its folder with it: nothing is left to restart from
+  // a stopped node may have taken its folder with it: there is nothing to restart from
   if (!existsSync(node.dir)) throw new SetupError(`${node.dir} is gone`);
   return startBroker(node);
 }

@@ -1,7 +1,6 @@
 /**
- * The properties of a node that is broker and controller in one, for one user on one machine. Where it is not alone
- * (`voters`: id and controller port of each node of the cluster), every topic is on all of them, and writing takes
- * all but one.
+ * The properties of a node that is broker and controller in one, for one user on one computer. In a cluster (`voters`:
+ * id and controller port of each node), every topic is on all nodes, and a write needs all but one.
  */
 export function serverProperties({
   dataDir,
@@ -32,7 +31,7 @@ export function serverProperties({
       .concat('CONTROLLER:PLAINTEXT')
       .join(),
     'log.dirs': escaped(dataDir),
-    // a topic that nobody created is a mistake that should show
+    // a topic that nobody created is a mistake, which should show
     'auto.create.topics.enable': false,
     'num.partitions': 1,
     'default.replication.factor': copies,
@@ -46,9 +45,9 @@ export function serverProperties({
     'share.coordinator.state.topic.num.partitions': 1,
     'share.coordinator.state.topic.replication.factor': copies,
     'share.coordinator.state.topic.min.isr': copiesNeeded,
-    // a lone consumer need not wait for others to join
+    // a single consumer need not wait for others to join
     'group.initial.rebalance.delay.ms': 0,
-    // of 256 MB heap the default of 128 MB would be too much
+    // the default of 128 MB would be too much for a heap of 256 MB
     'log.cleaner.dedupe.buffer.size': 10_485_760,
   };
   return Object.entries({ ...properties, ...securityOf(listeners), ...further })
@@ -67,7 +66,7 @@ function securityOf(listeners) {
   );
 }
 
-/** Backslashes and colons of a path mean something in a properties file. */
+/** In a properties file, backslashes and colons of a path have a meaning. */
 function escaped(value) {
   return value.replace(/([\\:=])/g, '\\$1');
 }

@@ -1,6 +1,6 @@
 /**
- * Exits 0 on a signal, until somebody else listens to it: before that nothing runs that would have to be stopped,
- * and a program that has been asked to stop should not look as if it had been killed.
+ * Exits 0 on a signal until another listener takes over. Before that, nothing runs that has to be stopped, and a
+ * program that was asked to stop should not look as if it had been killed.
  */
 export function exitUntilTakenOver() {
   for (const signal of ['SIGTERM', 'SIGINT']) {
@@ -8,7 +8,8 @@ export function exitUntilTakenOver() {
     const leave = (event) => {
       if (event !== signal) return;
       process.off('newListener', leave);
-      // not before the other is there: without any listener Node lets go of the signal, and then misses the new one
+      // not before the other listener is there: without any listener Node stops handling the signal, and misses the
+      // next one
       process.nextTick(() => process.off(signal, exit));
     };
     process.on(signal, exit);

@@ -1,8 +1,8 @@
-// Runs one command and sees to it that nothing of it outlives the process that asked for it.
+// Runs one command and makes sure that no process of it outlives the process that asked for it.
 //
-// The asker may be ended with kill -9 and can then clean up nothing itself; what it cannot avoid is that
-// its IPC channel closes. This process leads a process group of its own, so that a Ctrl-C in the terminal
-// does not reach the command before its owner decided what to do, and so that the whole group can be ended.
+// The asking process may be ended with kill -9 and can then clean up nothing itself, but its IPC channel closes. The
+// guard leads its own process group, so that a Ctrl-C in the terminal does not reach the command before its owner
+// decides what to do, and so that the whole group can be ended.
 import { spawn, spawnSync } from 'node:child_process';
 
 const { command, args, graceMs, afterwards } = JSON.parse(process.argv[2]);

@@ -5,11 +5,11 @@ import { fileURLToPath } from 'node:url';
 const GUARD = fileURLToPath(new URL('./guard.mjs', import.meta.url));
 
 /**
- * Starts a command that ends when this process does, however this process ends.
+ * Starts a command that ends when this process ends, for whatever reason.
  *
- * `output` is `'inherit'`, `'pipe'` or `{log}`, a file; `graceMs` is the time between SIGTERM and SIGKILL;
- * `afterwards` are command lines that are run once the command has ended, also when this process is gone.
- * `exited` never rejects: it yields `{code, signal, error?}`.
+ * `output` is `'inherit'`, `'pipe'` or `{log}`, a file; `graceMs` is the time between SIGTERM and SIGKILL; `afterwards`
+ * are command lines to run after the command has ended, also if this process is gone. `exited` never rejects: it yields
+ * `{code, signal, error?}`.
  */
 export function spawnGuarded(command, args, options = {}) {
   const { output = 'inherit', graceMs = 5000, afterwards = [], env = process.env, cwd } = options;
@@ -50,7 +50,7 @@ function outcomeOf(guard) {
     });
     guard.on('error', (error) => resolve({ code: 127, signal: null, error: error.message }));
     guard.on('exit', () => {
-      // a guard that was itself killed leaves its group behind
+      // a guard that was killed leaves its group behind
       if (!result) endGroup(guard.pid);
       resolve(result ?? { code: null, signal: 'SIGKILL', error: 'its guard was killed' });
     });
@@ -62,7 +62,7 @@ async function sendTo(guard, running, message) {
   return running.exited;
 }
 
-/** Ends what is left of a guard's process group; a group that is gone already is no fault. */
+/** Ends the processes left in a guard's process group; the group may be gone already. */
 function endGroup(guardPid) {
   try {
     process.kill(-guardPid, 'SIGKILL');

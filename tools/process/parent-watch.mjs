@@ -1,8 +1,8 @@
 import { spawnSync } from 'node:child_process';
 
 /**
- * Calls `onGone` once when the npm that runs this script is gone. npm that is ended with kill -9 passes
- * no signal on; this script would otherwise run on with nobody to end it.
+ * Calls `onGone` once when the npm that runs this script is gone. An npm that is ended with kill -9 passes no signal
+ * on, and this script would run on.
  */
 export function watchNpm(onGone) {
   if (!process.env.npm_lifecycle_event) return;
@@ -16,7 +16,7 @@ export function watchNpm(onGone) {
   timer.unref();
 }
 
-/** npm runs a script through a shell; most shells replace themselves by the script, some stay between. */
+/** npm runs a script through a shell. Most shells replace themselves by the script, some stay between. */
 function isShell(pid) {
   return /(^|\/|-)(ba|da|z|k|a)?sh$/.test(columnOf(pid, 'comm'));
 }
@@ -26,7 +26,7 @@ function parentOf(pid) {
   return parent > 1 ? parent : undefined;
 }
 
-/** One column that ps shows of a process; empty when the process is gone. */
+/** One column of ps for a process; empty when the process is gone. */
 export function columnOf(pid, column) {
   const ps = spawnSync('ps', ['-ww', '-o', `${column}=`, '-p', String(pid)], { encoding: 'utf8' });
   // a system without ps shows nothing

@@ -1,2 +1,2 @@
-/** A free port that no outgoing connection is given: it can be listened on again later. */
+/** A free port outside the range of outgoing connections, so that it can be listened on again later. */
 export function anyFreePort(): Promise<number>;

@@ -1,6 +1,6 @@
 import { connect, createServer } from 'node:net';
 
-/** `preferred` if nothing listens there, else the next free port above it. */
+/** `preferred` if nothing listens there, otherwise the next free port above it. */
 export async function nextFreePort(preferred) {
   for (let port = preferred; port < preferred + 100; port += 1) {
     if (await isFree(port)) return port;
@@ -8,18 +8,18 @@ export async function nextFreePort(preferred) {
   throw new Error(`No port from ${preferred} to ${preferred + 99} is free.`);
 }
 
-/** Whether 127.0.0.1:port can be listened on, and nobody who listens on all addresses would be hidden by it. */
+/** Whether 127.0.0.1:port is free, also of listeners on all addresses, which a listener on 127.0.0.1 would hide. */
 export async function isFree(port) {
   return (await canListen(port, '127.0.0.1')) && !(await answers('127.0.0.1', port, 500));
 }
 
-/** Whom they were given to may not listen on them yet. */
+/** Ports that were returned; their listeners may not have started yet. */
 const given = new Set();
 
 /**
- * A free port that no outgoing connection is given, whatever the system: those come from 32768 on
- * (Linux) or 49152 on (others). A process that listens seconds later, or again after a restart,
- * still finds it free. This process is given each port once.
+ * A free port outside the ranges of outgoing connections: those begin at 32768 (Linux) or 49152 (others). A process
+ * that listens seconds later, or again after a restart, still finds it free. Each port is returned once in this
+ * process.
  */
 export async function anyFreePort() {
   let port = await nextFreePort(15_000 + Math.floor(Math.random() * 17_000));

@@ -3,8 +3,9 @@ import { execFile } from 'node:child_process';
 const CTRL_C_MS = 1000;
 
 /**
- * What a program prints, `{stdout, stderr}`; undefined where it is not there, fails or takes longer than 20 s. Does not
- * block: a Ctrl-C ends the program as well, and its failure is then no answer. It may come before the Ctrl-C does.
+ * Output of a program, `{stdout, stderr}`; undefined if the program is missing, fails or takes longer than 20 s. Does
+ * not block: a Ctrl-C ends the program as well, and then its failure does not count as an answer. The failure may come
+ * before the Ctrl-C does.
  */
 export function probe(command, args, options = {}) {
   return new Promise((resolve) => {

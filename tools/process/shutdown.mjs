@@ -1,14 +1,14 @@
 import { watchNpm } from './parent-watch.mjs';
 
-// npm passes a Ctrl-C on that the terminal has delivered to this process already
+// npm passes on a Ctrl-C that the terminal has already delivered to this process
 const SAME_CTRL_C_MS = 1000;
 
 /**
- * Ends what was started, in the reverse order of its start, exactly once.
+ * Ends everything that was started, in reverse order, exactly once.
  *
- * `add(name, stop, kill)` names a thing to end; `signal` aborts as soon as the end begins; `unlessStopping(error)`
- * passes over what fails because of it; `end(code, why)` ends everything and then the process. SIGINT and SIGTERM end
- * with `interruptedCode`; a second one, later than the echo that npm makes of the first, ends everything at once.
+ * `add(name, stop, kill)` registers a thing to end; `signal` aborts as soon as the end begins; `unlessStopping(error)`
+ * ignores failures that the end causes; `end(code, why)` ends everything and then the process. SIGINT and SIGTERM end
+ * with `interruptedCode`. A second signal that is not npm's echo of the first ends everything at once.
  */
 export function createShutdown({ interruptedCode, say, beforeExit = () => undefined }) {
   const things = [];
@@ -54,6 +54,6 @@ async function stopOne({ name, stop }, say) {
 
 function endAtOnce(things) {
   for (const { kill } of things) void kill();
-  // the channels to the guards close with this process; that alone makes them end their commands
+  // the channels to the guards close with this process; that alone makes the guards end their commands
   setTimeout(() => process.exit(130), 200);
 }

@@ -3,8 +3,8 @@ const ECHO_MS = 500;
 /**
  * Drops the second of two equal signals that come at almost the same time.
  *
- * A Ctrl-C reaches every process of the terminal, and npm passes its own copy on to the script it runs: one key
- * press, two signals. An app that takes a second signal for impatience would never stop cleanly.
+ * A Ctrl-C reaches every process of the terminal, and npm passes its own copy on to the script that it runs: one key
+ * press gives two signals. An app takes a second signal as a demand to end at once, and would never stop cleanly.
  */
 export function dropSignalEchoes(target = process) {
   if (!process.env.npm_lifecycle_event) return;

@@ -10,11 +10,11 @@ const VERSION = '2.6.13.Final';
 const FOLDER = join(LOCAL, 'schema-registry', `apicurio-${VERSION}`);
 const UNPACK = 'org.apache.maven.plugins:maven-dependency-plugin:3.8.1:unpack';
 const ARTIFACT = `io.apicurio:apicurio-registry-app:${VERSION}:tar.gz:all`;
-/** Its answers to the requests of Confluent's registry. */
+/** The path of the API that is compatible with Confluent's. */
 const API = '/apis/ccompat/v7';
 const START_TIMEOUT_MS = 120_000;
 
-/** Starts an Apicurio Registry from its Maven artifact, which keeps schemas in memory; see local-registry.d.mts. */
+/** Starts an Apicurio Registry from its Maven artifact; it keeps schemas in memory. See local-registry.d.mts. */
 export async function startLocalRegistry() {
   const java = await findJava();
   if (!java) throw new SetupError('A schema registry needs Java 17 or newer.');
@@ -38,7 +38,7 @@ async function fetchRegistry() {
     const maven = await findMaven();
     if (!maven) throw new SetupError('Maven is needed to fetch the schema registry once.');
     const options = [`-Dartifact=${ARTIFACT}`, `-DoutputDirectory=${unfinished}`];
-    // its marker files would otherwise be left where the command was called
+    // otherwise its marker files would stay in the working directory of the command
     return runTool(maven, ['-B', '-ntp', '-q', UNPACK, ...options], { cwd: unfinished });
   });
 }

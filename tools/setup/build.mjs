@@ -6,7 +6,7 @@ import { ROOT, runTool, step } from './command.mjs';
 
 const DIST = join(ROOT, 'dist');
 const STAMP = join(DIST, '.built-from');
-/** Vite's, beside what nest compiles; into a folder of its own. */
+/** Built by Vite, into a separate folder; nest compiles the rest. */
 const PAGE = 'apps/terminal/page';
 const BUILD_FILES = [
   '.swcrc',
@@ -21,7 +21,7 @@ export async function buildApps() {
   const sources = await hashOfSources();
   if (existsSync(STAMP) && (await readFile(STAMP, 'utf8')) === sources) return;
   await step('building (nest build)', async () => {
-    // what a deleted source left behind would still be loaded
+    // the output of a deleted source would still be loaded
     await rm(DIST, { recursive: true, force: true });
     const nest = join(ROOT, 'node_modules/@nestjs/cli/bin/nest.js');
     // one run compiles the folders named in nest-cli.json, that is every app and lib
@@ -37,7 +37,7 @@ export async function buildApps() {
 
 async function buildPage() {
   const vite = join(ROOT, 'node_modules/vite/bin/vite.js');
-  // with NODE_ENV=development it would build a page for development
+  // with NODE_ENV=development, Vite would build a page for development
   const env = { ...process.env, NODE_ENV: 'production' };
   await runTool(process.execPath, [vite, 'build', PAGE], { cwd: ROOT, env });
 }

@@ -3,20 +3,20 @@ import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
 import { spawnGuarded } from '../process/guarded.mjs';
 
-/** The project's folder, wherever a command was started from. */
+/** The project's folder, whatever the working directory. */
 export const ROOT = fileURLToPath(new URL('../../', import.meta.url)).replace(/\/$/, '');
 
-/** What the tools keep between runs; deleting it loses nothing but time and the demo's data. */
+/** Files that the tools keep between runs; deleting the folder costs only time and the demo's data. */
 export const LOCAL = resolve(ROOT, '.local');
 
 const SPINNER = ['⠋', '⠙', '⠹', '⠸', '⠼', '⠴', '⠦', '⠧', '⠇', '⠏'];
 const QUIET_HEARTBEAT_MS = 15_000;
 const SHOWN_LINES = 60;
 
-/** A failure whose message is all the user needs: shown without a stack, the process exits 1. */
+/** A failure whose message is all that the user needs: printed without a stack, exit code 1. */
 export class SetupError extends Error {}
 
-/** Progress goes to stderr, so that what a command prints on stdout stays its own. */
+/** Prints progress to stderr, so that stdout has only the command's own output. */
 export function say(line) {
   process.stderr.write(`${line}\n`);
 }
@@ -25,7 +25,7 @@ export function secondsSince(startMs) {
   return `${((performance.now() - startMs) / 1000).toFixed(1)} s`;
 }
 
-/** Runs `work` and shows one line for it: what it is while it runs, how long it took afterwards. */
+/** Runs `work` and shows one line for it: its name while it runs, its duration afterwards. */
 export async function step(name, work) {
   const startMs = performance.now();
   const stopShowing = showWaiting(name, startMs);
@@ -61,7 +61,7 @@ function showWaiting(name, startMs) {
   };
 }
 
-/** Runs a program to its end without showing its output, unless it fails. @throws SetupError with its last lines */
+/** Runs a program to its end and shows its output only if it fails. @throws SetupError with its last lines */
 export async function runTool(command, args, options = {}) {
   const tool = spawnGuarded(command, args, { ...options, output: 'pipe' });
   const [out, err, { code, error }] = await Promise.all([
@@ -81,9 +81,7 @@ export function lastLines(output, count = SHOWN_LINES) {
   return output.trimEnd().split('\n').slice(-count);
 }
 
-/**
- * Ends the command with its usage: with 0 where `--help` asks for it, with 1 where there are arguments and none is taken.
- */
+/** Ends the command with its usage: exit code 0 after `--help`, 1 after arguments of a command that takes none. */
 export function showUsage(usage, { takesArguments = false, args = process.argv.slice(2) } = {}) {
   if (args.includes('--help') || args.includes('-h')) {
     console.log(usage);

@@ -8,7 +8,7 @@ const LOCK = join(ROOT, 'package-lock.json');
 const INSTALLED = join(ROOT, 'node_modules/.package-lock.json');
 const STAMP = join(ROOT, 'node_modules/.installed-for');
 
-/** Installs what the lock file says, unless that is what node_modules holds. */
+/** Installs the packages of the lock file, unless node_modules has exactly these. */
 export async function installDependencies() {
   const wanted = await stampOf(LOCK);
   const last = await readIfThere(STAMP);
@@ -21,14 +21,14 @@ export async function installDependencies() {
   }
   await step('installing dependencies', async () => {
     const [command, ...args] = npm();
-    // NODE_ENV=production would leave out what builds and tests the project
+    // NODE_ENV=production would leave out the packages that build and test the project
     const install = ['ci', '--include=dev', '--no-audit', '--no-fund'];
     await runTool(command, [...args, ...install], { cwd: ROOT });
     await writeFile(STAMP, wanted);
   });
 }
 
-/** The npm that runs this script, so that both use the same; else the one on the PATH. */
+/** The npm that runs this script, so that both are the same; otherwise the one on the PATH. */
 export function npm() {
   const running = process.env.npm_execpath ?? '';
   return basename(running) === 'npm-cli.js' ? [process.execPath, running] : ['npm'];
@@ -45,7 +45,7 @@ function platformOf(stamp) {
   return stamp.slice(stamp.indexOf(' '));
 }
 
-/** Whether somebody installed by hand: npm notes at the end of an install what it installed. */
+/** Whether a person has installed packages: npm notes the installed packages at the end of an install. */
 async function holdsLockedPackages() {
   const installed = JSON.parse((await readIfThere(INSTALLED)) ?? '{"packages":{}}').packages;
   const locked = Object.entries(JSON.parse(await readFile(LOCK, 'utf8')).packages);

@@ -5,18 +5,18 @@ import { removeLeftFolders } from './left-folders.mjs';
 import { step } from './command.mjs';
 
 /**
- * Fills a folder, unless it is there: all of it or, where `fill(unfinished folder)` fails, nothing.
+ * Fills a folder unless it exists: completely or, if `fill(unfinished folder)` fails, not at all.
  *
- * @param folder its name begins with `<kind>-`; folders of that kind which other processes left unfinished are removed
+ * @param folder its name begins with `<kind>-`; unfinished folders of that kind from other processes are removed
  */
 export async function fetchOnce(folder, what, fill) {
   const [kind] = basename(folder).split('-');
-  // of commands that were interrupted while they fetched; what one has begun to fetch ends in its number
+  // of commands that were interrupted; the name of an unfinished folder ends in the number of its process
   await removeLeftFolders(dirname(folder), new RegExp(`^${kind}-.+\\.(\\d+)$`));
   if (existsSync(folder)) return;
   await step(what, async () => {
     const unfinished = `${folder}.${process.pid}`;
-    // in a container an earlier process may have had the same number
+    // in a container, an earlier process may have had the same number
     await rm(unfinished, { recursive: true, force: true });
     await mkdir(unfinished, { recursive: true });
     try {

@@ -2,7 +2,7 @@ import { readdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { isAlive } from '../process/parent-watch.mjs';
 
-/** Removes folders whose process, the number in the first group of `pattern`, is gone. Yields how many. */
+/** Removes folders whose process, the number in the first group of `pattern`, is gone. Yields how many were removed. */
 export async function removeLeftFolders(folder, pattern) {
   const names = await readdir(folder).catch(() => []);
   const left = names.filter((name) => {

@@ -5,13 +5,16 @@ import { isAlive } from '../process/parent-watch.mjs';
 import { LOCAL, ROOT, say } from './command.mjs';
 
 const BEAT_MS = 1000;
-/** Without a beat for so long, its holder is gone, though its number is another's by now, as in a container. */
+/**
+ * Without a heartbeat for this time the holder of the lock is gone, even if its number now belongs to another process,
+ * as in a container.
+ */
 const STALE_MS = 10_000;
 const SAY_AFTER_MS = 2000;
 
 /**
- * Keeps two commands started at once on a fresh clone from installing and building into each other's files. Where no
- * lock can be written, as in the installation of another user, neither can these files.
+ * Keeps two commands that start at once on a fresh clone from installing and building into each other's files. If the
+ * lock cannot be written, as in another user's installation, these files cannot be written either.
  */
 export async function withSetupLock(work, file = join(LOCAL, 'setup.lock')) {
   try {
@@ -55,7 +58,7 @@ async function tryLock(file) {
 
 async function isStale(file) {
   const holder = Number(await readFile(file, 'utf8').catch(() => ''));
-  // without a number it belongs to a holder that is just writing it
+  // without a number, its holder is just writing it
   if (holder > 0 && !isAlive(holder)) return true;
   const { mtimeMs } = await stat(file).catch(() => ({ mtimeMs: Date.now() }));
   return Date.now() - mtimeMs > STALE_MS;

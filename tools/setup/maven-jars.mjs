@@ -7,7 +7,7 @@ import { runTool } from './command.mjs';
 const COPY = 'org.apache.maven.plugins:maven-dependency-plugin:3.8.1:copy-dependencies';
 
 /**
- * The folder of the jars that a pom.xml depends on, once {@link fetchJars} has run.
+ * The folder for the jars that a pom.xml depends on; {@link fetchJars} fills it.
  *
  * `jars`: `pom`; `kind`, the beginning of the folder's path; `options` for Maven
  */
@@ -16,7 +16,7 @@ export async function folderOfJars({ pom, kind, options = [] }) {
   return `${kind}-${hash.update(options.join(' ')).digest('hex').slice(0, 8)}`;
 }
 
-/** Fetches the jars, unless they are there. Yields Java's class path. */
+/** Fetches the jars unless they are there. Yields Java's class path. */
 export async function fetchJars(maven, what, jars) {
   const folder = await folderOfJars(jars);
   await fetchOnce(folder, `fetching ${what}`, (unfinished) => {

@@ -1,6 +1,6 @@
-// Imported first by every command: says in words what another Node would say with a stack trace.
+// Imported first by every command: a Node that is too old gives a message instead of a stack trace.
 const [major, minor] = process.versions.node.split('.').map(Number);
-/** By major version, as `engines` of package.json has it; all from 24 on. */
+/** First minor version by major version, as in `engines` of package.json; from 24 on, all. */
 const FIRST_MINORS = { 20: 19, 22: 13 };
 
 if (major < 24 && !(minor >= FIRST_MINORS[major])) {

@@ -1,10 +1,10 @@
 import { isFree, nextFreePort } from '../process/ports.mjs';
 import { say, SetupError } from '../setup/command.mjs';
 
-/** The ports that the apps have unless they are taken. */
+/** The ports of the apps unless they are taken. */
 const PREFERRED = { sandbox: 3100, bridge: 3000, terminal: 3200, ingest: 3300 };
 
-/** A port for each app, by its name: the one that `choose` names for its setting. */
+/** A port for each app, by name, as `choose` picks it for the app's setting. */
 export async function portsOfApps(choose) {
   const ports = {};
   for (const [app, preferred] of Object.entries(PREFERRED)) {
@@ -19,7 +19,7 @@ export function portSettings(ports) {
   return Object.fromEntries(entries);
 }
 
-/** `{sandboxUrl, bridgeUrl, …}`, by these ports. */
+/** `{sandboxUrl, bridgeUrl, …}` with these ports. */
 export function urlsOf(ports) {
   const entries = Object.entries(ports).map(([app, port]) => {
     return [`${app}Url`, `http://127.0.0.1:${port}`];
@@ -32,9 +32,10 @@ function settingOf(app) {
 }
 
 /**
- * The port for an app: the one its setting names, which must be free, else the preferred one or the next free above.
+ * The port for an app: the port in its setting, which must be free; otherwise the preferred port, or the next free one
+ * above.
  *
- * @throws SetupError when the named one is taken, or is none
+ * @throws SetupError when the port in the setting is taken or not a port
  */
 export async function choosePort(setting, preferred, env = process.env) {
   const named = Number(env[setting] ?? '');

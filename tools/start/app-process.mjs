@@ -15,12 +15,12 @@ export function startApp(name, env) {
   return startProgram(name, [...options, join(ROOT, `dist/apps/${name}/src/main.js`)], env);
 }
 
-/** As {@link startCommand}, with Node. */
+/** Starts a Node program like {@link startCommand}. */
 export function startProgram(name, args, env) {
   return startCommand(name, [process.execPath, '--enable-source-maps', ...args], env);
 }
 
-/** Starts a command with its output in `.local/logs/<name>.log`. `ended` yields how it ended, for the user. */
+/** Starts a command with its output in `.local/logs/<name>.log`. `ended` yields how it ended, as text for the user. */
 export function startCommand(name, [command, ...args], env) {
   const log = join(LOCAL, 'logs', `${name}.log`);
   mkdirSync(join(LOCAL, 'logs'), { recursive: true });
@@ -34,7 +34,7 @@ export function startCommand(name, [command, ...args], env) {
   return { name, log, ended, pid, stop, kill };
 }
 
-/** @throws SetupError when the app ends, or is not healthy in time */
+/** Waits until `url` answers 200. @throws SetupError when the app ends, or is not healthy in time */
 export async function untilHealthy(app, url) {
   const deadline = Date.now() + HEALTHY_TIMEOUT_MS;
   while (!(await isHealthy(url))) {

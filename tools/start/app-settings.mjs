@@ -1,9 +1,9 @@
 import { portSettings } from './app-ports.mjs';
 
-/** Of a service of one's own: the demo's traffic goes to the sandbox, wherever the shell's settings lead. */
+/** Settings of the user's own service. The demo's traffic goes to the sandbox, whatever these say. */
 const SERVICE = /^MACHINE_CLOUD_(BASE_URL$|TOKEN|LOGIN|OAUTH)/;
 
-/** The environment of all apps for the demo; what else the user has set stays as it is. */
+/** The environment of all apps for the demo; other settings of the user stay. */
 export function appSettings({ brokers, ports, sendersFile, clockOrigin }, env = process.env) {
   const defaults = {
     EQUIPMENT_MAP_FILE: 'demo/equipment-map.json',
@@ -22,7 +22,7 @@ export function appSettings({ brokers, ports, sendersFile, clockOrigin }, env = 
   };
 }
 
-/** The terminal shows the shifts that the sandbox goes by. */
+/** The terminal shows the sandbox's shifts. */
 function shifts({ SANDBOX_SHIFT_STARTS: starts, SANDBOX_TIME_ZONE: timeZone }) {
   return {
     ...(starts && { TERMINAL_SHIFTS: starts }),
@@ -30,7 +30,7 @@ function shifts({ SANDBOX_SHIFT_STARTS: starts, SANDBOX_TIME_ZONE: timeZone }) {
   };
 }
 
-/** All apps must have the same time; an accelerated one is refused in production. */
+/** All apps must have the same time. An accelerated clock is refused in production. */
 function acceleratedClock(clockOrigin, env) {
   if (env.NODE_ENV === 'production') return {};
   return { CLOCK_SPEED: '60', CLOCK_ORIGIN: String(clockOrigin) };

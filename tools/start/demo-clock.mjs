@@ -4,15 +4,15 @@ import { LOCAL } from '../setup/command.mjs';
 
 const FILE = join(LOCAL, 'demo-clock.json');
 const NOTE_EVERY_MS = 1000;
-/** The apps refuse a clock beyond it: settings that put it there once must not keep all later runs from starting. */
+/** The apps refuse a later clock: settings that once put the clock there must not keep all later runs from starting. */
 const LATEST_SECONDS = 99_999_999_999;
 
 /**
- * The CLOCK_ORIGIN (epoch seconds) from which an accelerated clock goes on where the last run's clock stood.
+ * The CLOCK_ORIGIN (epoch seconds) with which an accelerated clock continues from the reading of the last run.
  *
- * An hour of demo is days of the plant's time, and Kafka keeps the events of those days: a clock that began
- * again at the real time would put the new events before the old ones.
- * From now = origin + (real − origin) × speed follows origin = (speed × real − now) / (speed − 1).
+ * An hour of demo is days of the plant's time, and Kafka keeps the events of those days. A clock that began again at
+ * the real time would put the new events before the old ones.
+ * now = origin + (real − origin) × speed gives origin = (speed × real − now) / (speed − 1).
  */
 export function originToGoOn(
   speed,
@@ -23,7 +23,7 @@ export function originToGoOn(
   return Math.floor((speed * realSeconds - last) / (speed - 1));
 }
 
-/** The clock that both apps go by, as their environment sets it. */
+/** The clock that the apps have, from their environment. */
 export function demoClock(env) {
   const speed = Number(env.CLOCK_SPEED ?? 1);
   const origin = Number(env.CLOCK_ORIGIN ?? 0);
@@ -31,10 +31,10 @@ export function demoClock(env) {
   return { nowSeconds: () => readingAt(Date.now() / 1000), readingAt };
 }
 
-/** Notes the clock's reading once a second, so that it is known after any end. */
+/** Writes the clock's reading to a file once a second, so that it is known however the run ends. */
 export function noteReadings(clock) {
   const note = () => {
-    // as far as the clock may have come by the next note
+    // as far as the clock may be at the next note
     const readingSeconds = clock.readingAt((Date.now() + 2 * NOTE_EVERY_MS) / 1000);
     writeFileSync(FILE, `${JSON.stringify({ readingSeconds })}\n`);
   };

@@ -4,9 +4,9 @@ import { LOCAL, ROOT } from '../setup/command.mjs';
 
 const SENDERS = join(ROOT, 'demo/ingest-senders.json');
 const SENDER = 'demo-erp';
-/** Of a demo that listens on loopback alone. */
+/** For a demo that listens on loopback only. */
 export const CALLBACK_SECRET = 'demo-callback-secret';
-/** What such an ERP wants to know, in its own words. */
+/** Maps an outcome to the fields of such an ERP. */
 const MAPPING = `{
   "AUFNR": data.orderId,
   "ARBPL_MACHINE": data.machineId,
@@ -14,7 +14,7 @@ const MAPPING = `{
   "REASON": data.code
 }`;
 
-/** Writes the demo's senders with a callback to that port; yields the file's path. */
+/** Writes the demo's senders, with a callback to that port. Yields the file's path. */
 export async function demoSenders(port) {
   const { senders } = JSON.parse(await readFile(SENDERS, 'utf8'));
   const callback = {

@@ -1,4 +1,4 @@
-/** What is printed once everything runs. */
+/** The text that npm start prints once everything runs. */
 export function whereToLook({
   seconds,
   sandboxUrl,
@@ -11,7 +11,7 @@ export function whereToLook({
 }) {
   const logs = apps.map((app) => app.log).join('\n                   ');
   const topic = `${topicPrefix}machine.state-changes.v1`;
-  // without it the command would also show what a transaction took back
+  // without it the command would also show records of aborted transactions
   const options = '--isolation-level read_committed --from-beginning';
   return `
 ready after ${seconds}

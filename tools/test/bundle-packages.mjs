@@ -1,4 +1,5 @@
-// Packages of many files, each in a few. For each spec Jest reads, compiles and links every file of every package anew.
+// Bundles packages of many files into a few each, because Jest reads, compiles and links every file of every package
+// again for each spec.
 import { createHash } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { mkdir, mkdtemp, readFile, rename, rm } from 'node:fs/promises';
@@ -8,8 +9,8 @@ import { fileURLToPath } from 'node:url';
 import { LOCAL, ROOT } from '../setup/command.mjs';
 
 /**
- * Each installed in one version: whoever asks for it gets the bundle, other packages too. Not kafkajs, of which
- * libs/kafkajs-patches replaces modules.
+ * Packages that are installed in one version: all importers get the bundle, also other packages. kafkajs is not
+ * bundled, because libs/kafkajs-patches replaces its modules.
  */
 const PACKAGES = [
   ...['@nestjs/common', '@nestjs/core', '@nestjs/core/helpers/execution-context-host.js'],
@@ -20,7 +21,7 @@ const PACKAGES = [
 const FOLDER = join(LOCAL, 'test-packages');
 const ENTRY = 'entry:';
 
-/** Jest's `moduleNameMapper` of these packages, which are bundled if what is installed has changed. */
+/** Jest's `moduleNameMapper` for these packages. Bundles them again if the installed packages have changed. */
 export async function bundledPackages() {
   const hash = createHash('sha256').update(await readFile(join(ROOT, 'package-lock.json')));
   hash.update(await readFile(fileURLToPath(import.meta.url)));
@@ -50,7 +51,7 @@ async function bundleInto(folder) {
   const made = await mkdtemp(join(LOCAL, 'test-packages-'));
   await bundle.write({
     dir: made,
-    // which node-environment.mjs compiles once for all files of tests
+    // node-environment.mjs compiles it once for all files of tests
     format: 'cjs',
     exports: 'named',
     entryFileNames: '[name].cjs',
@@ -66,12 +67,12 @@ function resolveId(id) {
   return id.startsWith(ENTRY) ? `${join(ROOT, id.slice(ENTRY.length))}.entry.mjs` : undefined;
 }
 
-/** Tests log nothing, but where they capture it: libs/logging/test/captured-logs.ts. */
+/** Silences logs, except where a test captures them: libs/logging/test/captured-logs.ts. */
 const SILENCE = {
   '@nestjs/common': "import { Logger } from '@nestjs/common';\nLogger.overrideLogger(false);\n",
 };
 
-/** The names that a package of CommonJS exports are known once it has run. */
+/** Runs a CommonJS package to learn the names that it exports. */
 async function load(id) {
   const [, name] = id.match(/^(.+)\.entry\.mjs$/) ?? [];
   if (name === undefined) return undefined;

@@ -1,6 +1,6 @@
 /**
- * Counts from the text of the JSON result that Jest writes. A suite that could not run counts as one failed test,
- * and so does a run that failed without any failed test (no result, a threshold that was missed).
+ * Counts from the text of the JSON result that Jest writes. A suite that could not run counts as one failed test, and
+ * so does a run that failed without a failed test (no result, a missed threshold).
  */
 export function countTests(resultText, exitCode) {
   const result = resultText === '' ? {} : JSON.parse(resultText);
@@ -9,7 +9,7 @@ export function countTests(resultText, exitCode) {
   return { passed, failed: failed === 0 && exitCode !== 0 ? 1 : failed };
 }
 
-/** The sum of several runs; nothing at all counts as one failed test: what was asked for is not there. */
+/** The sum of several runs. No test at all counts as one failed test, because the requested tests are missing. */
 export function sumOf(counts) {
   const sum = (key) => counts.reduce((total, each) => total + each[key], 0);
   const [passed, failed] = [sum('passed'), sum('failed')];

@@ -9,8 +9,8 @@ const NAMES = ['chromium', 'chromium-browser', 'google-chrome', 'google-chrome-s
 const INSTALL_TIMEOUT_MS = 300_000;
 
 /**
- * The path of a Chromium for the tests of the terminal's page: the one CHROMIUM_PATH names, else one on the PATH,
- * else Debian's, installed here where that can be done; undefined where none can be had.
+ * The path of a Chromium for the tests of the terminal's page: CHROMIUM_PATH, otherwise one on the PATH, otherwise
+ * Debian's, which is installed if possible; undefined if there is none.
  */
 export async function findChromium() {
   const named = process.env.CHROMIUM_PATH;
@@ -51,7 +51,7 @@ async function install() {
       );
     });
   } catch {
-    // said by the step; what does not run is said at the end
+    // the step has printed it; a missing Chromium is reported at the end
   }
   return onPath();
 }

@@ -1,6 +1,7 @@
-// Jest's order of files. Without times of an earlier run it goes by their size, and what takes minutes may come last.
+// Jest's order of files. Without the times of an earlier run, Jest orders files by size, and a file that takes minutes
+// may come last.
 
-/** By what a path says of its tier, longest first. */
+/** Patterns of paths by tier, longest first. */
 const KINDS = [/\.chaos-spec\./, /\/test\/browser\//, /\.long\./, /\.e2e-spec\./, /\.properties\./];
 const kindOf = ({ path }) => {
   const kind = KINDS.findIndex((pattern) => pattern.test(path));
@@ -13,6 +14,6 @@ export default class LongestFirst {
     return [...tests].sort((a, b) => kindOf(a) - kindOf(b) || sizeOf(b) - sizeOf(a));
   }
 
-  /** Nothing is kept from one run to the next. */
+  /** Keeps nothing from one run to the next. */
   cacheResults() {}
 }

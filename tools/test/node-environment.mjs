@@ -1,11 +1,11 @@
-// Jest's environment of Node, without what earlier files of tests leave behind in a worker, but for what they compiled.
+// Jest's Node environment, without leftovers of earlier test files in a worker, except for compiled code.
 import { AsyncLocalStorage } from 'node:async_hooks';
 import vm from 'node:vm';
 import { TestEnvironment } from 'jest-environment-node';
 
 /**
- * Until Node 24 each promise of the process passes through each storage that has ever been used, and Jest makes one for
- * each file: a worker that had run fifty of them spent a tenth of its time there.
+ * Until Node 24, each promise of the process passes through each storage that was ever used, and Jest makes one for
+ * each file. A worker that had run fifty files spent a tenth of its time there.
  */
 const used = new Set();
 const { run } = AsyncLocalStorage.prototype;
@@ -15,8 +15,8 @@ AsyncLocalStorage.prototype.run = function (...args) {
 };
 
 /**
- * What Jest compiles of CommonJS, its own files and packages: once in a worker, and not anew for each file of tests,
- * which took a sixth of the CPU of the unit tier.
+ * Compiled CommonJS of Jest and of packages, once in a worker. Compiling it for each test file took a sixth of the CPU
+ * of the unit tier.
  */
 const compiled = new Map();
 const { compileFunction } = vm;
@@ -27,12 +27,12 @@ vm.compileFunction = (source, parameters, options) => {
     try {
       file = { source, script: compile(source, parameters, filename) };
     } catch {
-      // whose error tells Jest more
+      // its error tells Jest more
       return compileFunction(source, parameters, options);
     }
     compiled.set(filename, file);
   }
-  // that of the file of tests that runs
+  // the import function of the test file that runs
   file.importModuleDynamically = importModuleDynamically;
   return file.script.runInContext(parsingContext);
 };
@@ -49,7 +49,7 @@ function compile(source, parameters, filename) {
 export default class NodeEnvironment extends TestEnvironment {
   async teardown() {
     await super.teardown();
-    // which would keep all that the file of tests has loaded
+    // a reference would keep all modules of the test file in memory
     for (const file of compiled.values()) file.importModuleDynamically = undefined;
     for (const storage of used) storage.disable();
     used.clear();

@@ -7,29 +7,30 @@ const PROPERTIES = '\\.properties\\.spec\\.ts$';
 
 const run = (paths, ignored = [], more = {}) => ({ paths, ignored, workers: 4, ...more });
 const kafka = { needsKafka: true };
-/** A page, its browser and their server take two cores by themselves. */
+/** A page, its browser and their server take two cores. */
 const browser = { ...kafka, needsBrowser: true, workers: 2 };
-/** Each starts processes by the dozen. */
+/** Each starts dozens of processes. */
 const chaos = { ...kafka, workers: 3 };
 /** The properties have ten times the cases of the unit tier. */
 const deep = { ...kafka, env: { PROPERTY_DEPTH: '10' } };
 
 /**
- * The runs of Jest that a tier consists of: patterns of which a spec's path matches one of `paths` and none of
- * `ignored`. `.long.` in a name marks what would make `npm test` too long, `.quick.` the chaos that it includes.
- * Much of a test is waiting, so there are more workers than cores; with specs of several tiers in one run, few of them
- * have nothing to do at its end. No process is killed beside what goes by the clock, but for that of `npm test`.
+ * The runs of Jest in each tier. A spec belongs to a run if its path matches one of `paths` and none of `ignored`.
+ * `.long.` in a name marks specs that would make `npm test` too long, `.quick.` the chaos that `npm test` includes.
+ * Tests wait much of their time, so there are more workers than cores. A run with specs of several tiers leaves few
+ * workers idle at its end. Specs that kill processes do not run beside specs that depend on the clock, except those of
+ * `npm test`.
  */
 export const TIERS = {
   unit: [run(['\\.spec\\.ts$'], [LONG], { workers: 3 })],
   e2e: [run(['\\.e2e-spec\\.ts$', LONG], [BROWSER], kafka)],
   chaos: [run([CHAOS], [RANDOM], chaos)],
-  /** Goes by a seed, and on for as long as one likes: a finding, and no proof. Each starts a cluster of its own. */
+  /** Random faults by a seed, for any time: a run can find faults but proves nothing. Each starts its own cluster. */
   random: [run([RANDOM], [], { needsBuild: true, workers: 1 })],
   browser: [run([BROWSER], [], browser)],
-  /** What `npm test` runs. */
+  /** The runs of `npm test`. */
   quick: [run(['\\.(e2e-)?spec\\.ts$', QUICK_CHAOS], [LONG, BROWSER], kafka)],
-  /** What `npm test` leaves out, and the properties once more. */
+  /** The specs that `npm test` leaves out, and the properties again. */
   rest: [
     run([LONG, PROPERTIES], [BROWSER], deep),
     run([BROWSER], [], browser),
@@ -38,8 +39,8 @@ export const TIERS = {
 };
 
 /**
- * @param asked further arguments of Jest; patterns of paths that come first choose among the tier's files, and need not
- *   name one of every run
+ * @param asked further arguments of Jest. Leading patterns of paths select among the tier's files; a run may have no
+ *   match.
  */
 export function jestArguments({ paths, ignored, workers }, asked) {
   const firstOption = asked.findIndex((arg) => arg.startsWith('-'));
@@ -47,7 +48,7 @@ export function jestArguments({ paths, ignored, workers }, asked) {
   const choose = chosen.length === 0 ? '' : `^(?=.*(${chosen.join('|')})).*`;
   return [
     `--maxWorkers=${workers}`,
-    // of the paths that were asked for, not every tier has a test
+    // a run of the tier may have none of the requested paths
     ...(chosen.length > 0 ? ['--passWithNoTests'] : []),
     ...paths.flatMap((pattern) => ['--testPathPatterns', choose + pattern]),
     ...['/node_modules/', ...ignored].flatMap((pattern) => ['--testPathIgnorePatterns', pattern]),

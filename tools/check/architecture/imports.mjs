@@ -1,8 +1,8 @@
-// Who imports whom, as dependency-cruiser finds it; without specs and what only they use.
+// Which file imports which, by dependency-cruiser; without specs and files that only specs use.
 import { cruise } from 'dependency-cruiser';
 import { dirname, join } from 'node:path';
 
-/** Pairs of files of which the first imports the second. */
+/** Pairs of files; the first imports the second. */
 export async function importsOf(root) {
   const { default: configuration } = await import(join(root, '.dependency-cruiser.js'));
   const { enhancedResolveOptions, tsConfig, ...options } = configuration.options;
@@ -21,7 +21,7 @@ export async function importsOf(root) {
   );
 }
 
-/** Pairs of folders of which each imports the other: they are one folder, whatever their names say. */
+/** Pairs of folders that import each other. They are one folder, whatever their names say. */
 export function mutualFolders(imports) {
   const arrows = new Map();
   for (const [from, to] of imports.map((pair) => pair.map(dirname))) {

@@ -5,10 +5,10 @@ import { join } from 'node:path';
 export const PAGE = 'docs/architecture.md';
 const BEGIN = '<!-- picture: begin -->\n';
 const END = '<!-- picture: end -->';
-/** Nearly everything imports these, which would hide all other arrows. */
+/** Nearly every folder imports these; their arrows would hide all others. */
 const EVERYWHERE = new Set(['libs/clock', 'libs/config', 'libs/contracts', 'libs/logging']);
 
-/** The page with the picture that its imports make now; the same text where it is current. */
+/** The page with the picture redrawn from `imports`; the same text if the picture is current. */
 export function redrawn(root, imports) {
   const page = readFileSync(join(root, PAGE), 'utf8');
   const [head, rest] = splitAt(page, BEGIN);
@@ -31,7 +31,7 @@ function splitAt(text, mark) {
   return [text.slice(0, at), text.slice(at + mark.length)];
 }
 
-/** `apps/bridge/src/delivery` and `libs/kafka`; undefined for what is not drawn, such as an app's own wiring. */
+/** `apps/bridge/src/delivery` or `libs/kafka`; undefined for a file that is not drawn, such as an app's own wiring. */
 function folderOf(file) {
   if (/^apps\/[^/]+\/src\/[^/]+$/.test(file)) return undefined;
   const [, bridge] = /^apps\/bridge\/src\/([^/]+)\//.exec(file) ?? [];
@@ -40,7 +40,7 @@ function folderOf(file) {
   return folder === undefined || EVERYWHERE.has(folder) ? undefined : folder;
 }
 
-/** Folders by those they import from. An arrow that a longer way replaces is left out. */
+/** The folders that each folder imports from. An arrow is left out if a longer path replaces it. */
 function edgesOf(imports) {
   const edges = new Map();
   for (const [from, to] of imports.map((pair) => pair.map(folderOf))) {

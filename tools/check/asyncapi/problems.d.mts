@@ -1,2 +1,2 @@
-/** What is wrong with the AsyncAPI document and its schemas, given by name as seen from docs/; a sentence each. */
+/** Problems of the AsyncAPI document and its schemas, one sentence each. Keys of `documents` are paths below docs/. */
 export function problemsOf(documents: ReadonlyMap<string, unknown>): string[];

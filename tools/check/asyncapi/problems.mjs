@@ -4,15 +4,15 @@ import { Ajv } from 'ajv';
 import formats from 'ajv-formats';
 import { DOCUMENT, SCHEMA_FOLDER } from './read-documents.mjs';
 
-/** An operation has to refer to its channel and its messages; both must not stand there in full. */
+/** An operation must refer to its channel and messages; it must not contain them in full. */
 const KEPT = /^\/operations\/[^/]+\/(channel|messages\/\d+)$/;
-/** Of the errors by the specification. */
+/** Errors by the specification that are shown at most. */
 const SHOWN = 5;
 
-/** What is wrong with the document and its schemas, a sentence each. */
+/** Problems of the document and its schemas, one sentence each. */
 export function problemsOf(documents) {
   const broken = brokenReferences(documents);
-  // what a reference fails to bring would be missing everywhere else, and only confuse
+  // Other checks would report the same content as missing again.
   if (broken.length > 0) return broken;
   const whole = inlined(documents, DOCUMENT, documents.get(DOCUMENT), (at) => KEPT.test(at));
   return [...specificationProblems(whole), ...schemaProblems(documents), ...unused(documents)];
@@ -26,7 +26,7 @@ function brokenReferences(documents) {
   );
 }
 
-/** A schema or component that nothing refers to is one that somebody forgot to use. */
+/** Schemas and components without a reference: somebody forgot to use them. */
 function unused(documents) {
   const targets = [...documents].flatMap(([file, content]) =>
     referencesIn(content).map(({ ref }) => {
@@ -54,10 +54,10 @@ function below(parent, children) {
   return Object.fromEntries(entries.map(([name, child]) => [`${parent}/${name}`, child]));
 }
 
-/** Compiled when first asked for: half a second of work. */
+/** Compiled at first use, because it takes half a second. */
 let validate;
 
-/** Where the document, its references resolved, is none by the specification's own JSON Schema. */
+/** Errors of the document, with its references resolved, by the specification's own JSON Schema. */
 function specificationProblems(document) {
   validate ??= compileSpecification();
   if (validate(document)) return [];
@@ -67,22 +67,22 @@ function specificationProblems(document) {
 }
 
 function compileSpecification() {
-  // JSON is imported by require until the oldest Node supported can import it without a warning
+  // `require`, because the oldest supported Node warns when it imports JSON
   const require = createRequire(import.meta.url);
   const specification = require('@asyncapi/specs/schemas/3.0.0-without-$id.json');
-  // strict mode is for schemas of our own
+  // strict mode is for this repository's schemas
   const ajv = new Ajv({ strict: false, allErrors: true });
   formats.default(ajv);
   return ajv.compile(specification);
 }
 
-/** Of all alternatives that do not fit, the deepest errors say most. */
+/** If several alternatives fail, the deepest errors say most. */
 function deepest(errors) {
   const depth = ({ instancePath }) => instancePath.split('/').length;
   return errors.sort((a, b) => depth(b) - depth(a)).slice(0, SHOWN);
 }
 
-/** Which schemas are no JSON Schema of draft 07, or hold a keyword or a format that does not exist. */
+/** Schemas that are not JSON Schema of draft 07, or use an unknown keyword or format. */
 function schemaProblems(documents) {
   const schemas = [...documents].filter(([file]) => file.startsWith(`${SCHEMA_FOLDER}/`));
   const ajv = new Ajv({ strict: true, strictRequired: false, allowUnionTypes: true });
@@ -100,7 +100,7 @@ function schemaProblems(documents) {
   return problems;
 }
 
-/** Every `$ref` below a value, as `{at, ref}`; `at` is a JSON pointer. */
+/** Every `$ref` in a value, as `{at, ref}`; `at` is a JSON pointer. */
 function referencesIn(value, at = '') {
   if (typeof value !== 'object' || value === null) return [];
   const own = typeof value.$ref === 'string' ? [{ at, ref: value.$ref }] : [];
@@ -110,7 +110,7 @@ function referencesIn(value, at = '') {
   return [...own, ...below];
 }
 
-/** Where a reference in `file` leads, as `{file, pointer, value}`; undefined if nothing is there. */
+/** The target of a reference in `file`, as `{file, pointer, value}`; undefined if it does not exist. */
 function follow(documents, file, ref) {
   const [path = '', pointer = ''] = ref.split('#', 2);
   const target = path === '' ? file : posix.join(posix.dirname(file), path);
@@ -119,7 +119,7 @@ function follow(documents, file, ref) {
   return value === undefined ? undefined : { file: target, pointer, value };
 }
 
-/** The value with what its references lead to in their place; those that `keeps` names by pointer stay. */
+/** The value with its references replaced by their targets, except those whose pointers `keeps` accepts. */
 function inlined(documents, file, value, keeps, at = '') {
   if (typeof value !== 'object' || value === null) return value;
   if (typeof value.$ref === 'string' && !keeps(at)) {

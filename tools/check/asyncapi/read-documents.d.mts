@@ -1,5 +1,5 @@
-/** The name of the AsyncAPI document among {@link readDocuments}. */
+/** The key of the AsyncAPI document in {@link readDocuments}. */
 export const DOCUMENT: 'asyncapi.yaml';
 
-/** docs/asyncapi.yaml and docs/schemas/*.json: content by name, as seen from docs/. */
+/** The contents of docs/asyncapi.yaml and docs/schemas/*.json, by path below docs/. */
 export function readDocuments(root: string): Map<string, unknown>;

@@ -5,7 +5,7 @@ import { parse } from 'yaml';
 export const DOCUMENT = 'asyncapi.yaml';
 export const SCHEMA_FOLDER = 'schemas';
 
-/** docs/asyncapi.yaml and docs/schemas/*.json: content by name, as seen from docs/. */
+/** The contents of docs/asyncapi.yaml and docs/schemas/*.json, by path below docs/. */
 export function readDocuments(root) {
   const docs = join(root, 'docs');
   const files = readdirSync(join(docs, SCHEMA_FOLDER)).filter((file) => file.endsWith('.json'));
@@ -15,7 +15,7 @@ export function readDocuments(root) {
 
 function read(path) {
   try {
-    // JSON is YAML; a key given twice is an error here, where JSON.parse would take the last one
+    // JSON is YAML. This parser rejects a key that is given twice; JSON.parse would take the last one.
     return parse(readFileSync(path, 'utf8'));
   } catch (error) {
     throw new Error(`${path}: ${error.message}`, { cause: error });
