@@ -1,5 +1,5 @@
-// npm run bench: how fast commands and machine states find their way, what it costs, and what disturbs it, beside
-// the targets.
+// npm run bench: how fast commands and machine states get through, what that costs, and what slows it down, compared
+// with the targets.
 import './setup/require-node.mjs';
 import { writeFile } from 'node:fs/promises';
 import { Kafka, logLevel } from 'kafkajs';

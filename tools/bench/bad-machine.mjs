@@ -8,9 +8,9 @@ import { fill, inputEnds, readInputTimes, readOutcomes, withTrial } from './tria
 
 export const MACHINES = 500;
 export const MESSAGES_PER_SECOND = 500;
-/** The bridge can know which machine is bad from the first bad answer on: 3 s of these. */
+/** The bridge knows the bad machine from its first bad answer on, at the latest after 3 s. */
 export const FIRST_SECONDS = 4;
-// the second one falls ill when the bridge has had no time to learn of it
+// the second one becomes bad at a time when the bridge has learnt nothing about it
 const [FIRST_BAD, SECOND_BAD] = [123, 223];
 
 const machineIds = machineIdsOf(MACHINES);
@@ -18,11 +18,13 @@ const machineOf = (number) => machineIds[number % MACHINES];
 const bad = new Set([machineIds[FIRST_BAD], machineIds[SECOND_BAD]]);
 
 /**
- * Twice in the life of one bridge: first against a backlog, then at a pace it can follow, with another bad machine.
+ * Runs the fault twice with one bridge: against a backlog, then with another bad machine at a pace that the bridge can
+ * follow.
  *
- * `fault` is one of the service's stub, or null; `waiting` messages are the backlog, `paced` those after it.
- * Yields of the good machines `rate` and `firstRate` (a second; over all and in the first seconds of the backlog),
- * `p50` and `p99` (ms); and of the backlog `cpuUs` a message and `others`: percent of a core that other programs took.
+ * `fault` is one of the service's stub, or null; `waiting` messages are the backlog, `paced` messages come after it.
+ * Yields `rate` and `firstRate` of the good machines (a second; over all and in the first seconds of the backlog),
+ * their `p50` and `p99` (ms), and of the backlog `cpuUs` a message and `others`: percent of a core that other programs
+ * used.
  */
 export function runWithBadMachine(bench, { flow, fault, waiting, paced }) {
   return withTrial(bench, { flow, machines: MACHINES }, async (trial) => {
@@ -43,8 +45,8 @@ export function runWithBadMachine(bench, { flow, fault, waiting, paced }) {
 }
 
 /**
- * Once those of the good machines are through, the bad one is mended, so that the rest need not take minutes.
- * Yields the costs until then.
+ * Waits for the good machines' messages, and then repairs the bad machine, so that the rest does not take minutes.
+ * Yields the costs of the good machines' messages.
  */
 async function untilDone(trial, app, { before, count }) {
   const ofTheBadOne = Math.ceil(count / MACHINES);

@@ -1,15 +1,15 @@
 import { readFile } from 'node:fs/promises';
 import { cpus } from 'node:os';
 
-/** The figure of what all other programs took. */
+/** The name of the figure for the CPU of all other programs. */
 export const OTHERS = 'others: % of a core';
 
-// Linux counts a process's time in hundredths of a second for whoever reads /proc
+// /proc on Linux counts the time of a process in hundredths of a second
 const TICKS_PER_SECOND = 100;
 
 /**
- * What every process has used so far, and how many messages `count` says are done.
- * The broker's CPU is NaN where it is no process of ours, or this is not Linux.
+ * The CPU that every process has used so far, and how many messages are done by `count`. The broker's CPU is NaN if the
+ * bench did not start the broker, or this is not Linux.
  */
 export async function readCosts({ service, brokerPid }, app, count) {
   const [metrics, report, broker] = await Promise.all([
@@ -27,9 +27,9 @@ export async function readCosts({ service, brokerPid }, app, count) {
 }
 
 /**
- * Between two readings: messages done, CPU seconds of each process, the measured one's microseconds a message, and CPU
- * as percent of one core. Messages are those that the bridge has counted, where it is one: offsets of its outcomes
- * count the ends of its transactions as well.
+ * The costs between two readings: messages done, CPU seconds of each process, microseconds of the measured process a
+ * message, and CPU as percent of one core. For a bridge, messages are those that it has counted: offsets of its
+ * outcomes also count the ends of its transactions.
  */
 export function costsBetween(start, end) {
   const seconds = (end.atMs - start.atMs) / 1000;
@@ -46,8 +46,8 @@ export function costsBetween(start, end) {
 }
 
 /**
- * @returns `{cpuSeconds, rssMb}` of a process with Prometheus's usual metrics (megabytes of 2^20 bytes), and of the
- * bridge how many `outcomes` it has published and how many `partitions` of its inputs it has
+ * @returns `{cpuSeconds, rssMb}` of a process with Prometheus's usual metrics (megabytes of 2^20 bytes); for a bridge
+ *   also how many `outcomes` it has published and how many `partitions` of its inputs it has
  */
 export async function readMetrics(url) {
   const text = await (await fetch(`${url}/metrics`)).text();
@@ -65,13 +65,13 @@ function sumOf(text, name) {
   return [...values].reduce((sum, [, value]) => sum + Number(value), 0);
 }
 
-/** Of all cores together, whoever used them. */
+/** Busy time of all cores together. */
 function busySeconds() {
   const busyMs = cpus().map(({ times: { user, nice, sys, irq } }) => user + nice + sys + irq);
   return busyMs.reduce((sum, ms) => sum + ms, 0) / 1000;
 }
 
-/** Of all its life; NaN where this is not Linux. */
+/** CPU of a process since its start; NaN if this is not Linux. */
 export async function processCpuSeconds(pid) {
   const stat = await readFile(`/proc/${pid}/stat`, 'utf8').catch(() => '');
   // the name, in parentheses, may hold blanks; user and system time are the 12th and 13th field after it
@@ -79,7 +79,7 @@ export async function processCpuSeconds(pid) {
   return (Number(fields[11]) + Number(fields[12])) / TICKS_PER_SECOND;
 }
 
-/** The most memory it has ever had resident, in megabytes of 2^20 bytes; NaN where this is not Linux. */
+/** The highest resident set that the process ever had, in megabytes of 2^20 bytes; NaN if this is not Linux. */
 export async function peakRssMb(pid) {
   const status = await readFile(`/proc/${pid}/status`, 'utf8').catch(() => '');
   return Number(/^VmHWM:\s+(\d+) kB/m.exec(status)?.[1]) / 1024;

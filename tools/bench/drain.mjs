@@ -5,9 +5,8 @@ import { fill, inputEnds, readOutcomes } from './trial.mjs';
 import { requireCorrect } from './outcomes.mjs';
 
 /**
- * Messages wait in Kafka, the bridge is let at them, what came of them is checked.
- * Yields the outcomes, the service's report, the highest resident set, and the costs from outcome number `countedFrom`
- * to the last, as `progress` counts.
+ * Fills the input, starts the bridge, and checks the results. Yields the outcomes, the service's report, the highest
+ * resident set, and the costs from outcome number `countedFrom` to the last, as `progress` counts.
  */
 export async function drain(
   trial,
@@ -23,7 +22,7 @@ export async function drain(
   return { outcomes, report, rssMb, ...costs };
 }
 
-/** CPU is counted from message `from` on, so that no start-up is in it, until all `expected` are done. */
+/** The costs from message `from`, which leaves out the start, until all `expected` messages are done. */
 export async function costsOf(trial, app, count, expected, from = 1) {
   await untilCount(app, count, from);
   const start = await readCosts(trial, app, count);
@@ -31,7 +30,10 @@ export async function costsOf(trial, app, count, expected, from = 1) {
   return costsBetween(start, await readCosts(trial, app, count));
 }
 
-/** Offsets count the ends of transactions as well: when there are `expected`, the last outcomes are still to come. */
+/**
+ * Waits for the last outcomes. Offsets also count the ends of transactions: when there are `expected`, some outcomes
+ * are still to come.
+ */
 export async function untilAllPublished(trial, apps, expected) {
   await untilCount(
     apps[0],
@@ -45,8 +47,8 @@ export async function untilAllPublished(trial, apps, expected) {
 }
 
 /**
- * Adds how busy every process was, and how late the service really answered: whether to trust the rest.
- * `targets` are by the name of the process.
+ * Adds the load of every process and the service's real latency, which show whether the other figures are reliable.
+ * Keys of `targets` are names of processes.
  */
 export function addLoad(figures, of, { corePercent, report }, targets = {}) {
   for (const [name, percent] of Object.entries(corePercent))

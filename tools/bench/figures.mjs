@@ -1,23 +1,23 @@
 import { median, percentile } from './statistics.mjs';
 
-/** What a scenario has found: a figure of a case, once a round, with its target if it has one. */
+/** The figures of a scenario: one value a round for each case and figure, with a target if there is one. */
 export class Figures {
   #rows = new Map();
 
-  /** `target` is `{atLeast}` or `{atMost}`; `digits` are those after the point. */
+  /** `target` is `{atLeast}` or `{atMost}`; `digits` are those after the decimal point. */
   add(of, figure, value, { digits = 0, ...target } = {}) {
     const key = `${of}|${figure}`;
     if (!this.#rows.has(key)) this.#rows.set(key, { of, figure, digits, target, values: [] });
     if (Number.isFinite(value)) this.#rows.get(key).values.push(value);
   }
 
-  /** Adds `p50 …`, `p99 …` and `longest …` of the values; `options` are of each by that first word. */
+  /** Adds `p50 …`, `p99 …` and `longest …` of the values; `options` are keyed by that first word. */
   addSpread(of, figure, values, options = {}) {
     for (const [name, q] of Object.entries({ p50: 0.5, p99: 0.99, longest: 1 }))
       this.add(of, `${name} ${figure}`, percentile(values, q), options[name]);
   }
 
-  /** In the order in which they were first added, without those that no round could measure. */
+  /** The rows in the order in which they were first added, without those that no round could measure. */
   rows() {
     return [...this.#rows.values()].filter(({ values }) => values.length > 0).map(summarise);
   }

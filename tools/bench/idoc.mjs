@@ -1,4 +1,4 @@
-/** What an IDoc LOIPRO05 of SAP S/4HANA takes with a few operations, most of it of no concern to the bridge. */
+/** The size of an IDoc LOIPRO05 of SAP S/4HANA with a few operations; the bridge does not need most of it. */
 export const IDOC_BYTES = 41_000;
 
 const MOST_ORDERS = 1_000_000;
@@ -11,8 +11,8 @@ const CHARACTERISTIC = [
 ].join('\n      ');
 
 /**
- * Order `number`, from 1, as an IDoc. The newest of a machine comes first on its list, as with orders in the bridge's
- * own form.
+ * Order `number`, from 1, as an IDoc. A machine's newest order comes first on its list, as with orders in the bridge's
+ * own format.
  */
 export function idocOf(machineId, number) {
   const sequence = String(MOST_ORDERS - number).padStart(14, '0');

@@ -1,5 +1,5 @@
-// What the bench sends. Each message carries its number where the service can see it, as `ordinal`: a machine's
-// ordinals rise, so the service can check whether they come in order and which one came last.
+// The messages of the bench. Each carries its number in a field that the service sees, as `ordinal`. A machine's
+// ordinals rise, so the service can check the order of its messages and which came last.
 
 const ORDINAL_OF_FIRST_REASON = 1_760_000_000;
 
@@ -7,7 +7,7 @@ export function machineIdsOf(machines) {
   return Array.from({ length: machines }, (_, index) => machineIdOf(index));
 }
 
-/** The machine of each number, by turns. */
+/** Assigns the machines to numbers in turn. */
 export function machinesByTurns(machines) {
   const machineIds = machineIdsOf(machines);
   return (number) => machineIds[number % machines];
@@ -17,7 +17,7 @@ export function machineIdOf(index) {
   return `M-${String(index + 1).padStart(5, '0')}`;
 }
 
-/** What machineIdOf was given. */
+/** The inverse of machineIdOf. */
 export function machineIndexOf(machineId) {
   return Number(machineId.slice(2)) - 1;
 }
@@ -41,7 +41,7 @@ export const LISTS = {
 
 const MOST_ORDERS = 1_000_000;
 
-/** Order `number` is one of its own; the newest of a machine comes first on its list, as the ordinal. */
+/** Each number is a separate order. A machine's newest order comes first on its list, as the ordinal. */
 export const ORDERS = {
   topic: 'erp.work-orders.v1',
   family: 'work-order-list',
@@ -56,7 +56,7 @@ export const ORDERS = {
   }),
 };
 
-/** The Kafka message of a number, for the machine that `machineOf` gives it. */
+/** Makes the Kafka message of a number, for the machine that `machineOf` returns. */
 export function recordsOf(flow, machineOf) {
   return (number) => {
     const machineId = machineOf(number);

@@ -1,6 +1,6 @@
 const NONE = new Set();
 
-/** What the bench needs of a record of `machine.command-outcomes.v1`; `atMs` is the broker's time. */
+/** The fields of a record of `machine.command-outcomes.v1` that the bench needs; `atMs` is the broker's time. */
 export function readOutcome({ message }) {
   const { machineId, source, code } = JSON.parse(message.value);
   const { partition, offset } = source;
@@ -13,8 +13,8 @@ function isFinal({ kind }) {
 }
 
 /**
- * What is wrong with the outcomes of an input topic whose messages name one machine each: every message must
- * have exactly one final outcome, and only some machines' may be rejected. Empty when all is well.
+ * Faults in the outcomes of an input topic whose messages name one machine each: every message must have exactly one
+ * final outcome, and only some machines' messages may be rejected. Empty if there is none.
  *
  * @param ends the end offset of each partition of the input, which begins at 0
  */
@@ -43,7 +43,7 @@ export function countByKind(outcomes) {
   return counts;
 }
 
-/** Outcomes a second from the first to the last, or in that many seconds from the first; by the broker's clock. */
+/** Outcomes a second, by the broker's clock: from the first to the last, or in the first `seconds`. */
 export function ratePerSecond(outcomes, seconds = Infinity) {
   let [first, last] = [Infinity, -Infinity];
   for (const { atMs } of outcomes) {
@@ -54,27 +54,27 @@ export function ratePerSecond(outcomes, seconds = Infinity) {
   return outcomes.filter(({ atMs }) => atMs <= end).length / ((end - first) / 1000);
 }
 
-/** Outcomes a second from one tenth of them to nine tenths, without beginning and end. */
+/** Outcomes a second from one tenth to nine tenths of them, without beginning and end. */
 export function steadyRatePerSecond(outcomes) {
   const times = Float64Array.from(outcomes, ({ atMs }) => atMs).sort();
   const [first, last] = [0.1, 0.9].map((share) => Math.floor(share * times.length));
   return (last - first) / ((times[last] - times[first]) / 1000);
 }
 
-/** From the input's time to the outcome's; `sentAt` is a function of partition and offset. */
+/** Milliseconds from the input's time to the outcome's; `sentAt` is a function of partition and offset. */
 export function latenciesMs(outcomes, sentAt) {
   return outcomes
     .filter(isFinal)
     .map(({ partition, offset, atMs }) => atMs - sentAt(partition, offset));
 }
 
-/** The bridge did something it must not: the figures of such a run are worth nothing. */
+/** The bridge did something wrong, and the figures of the run do not count. */
 export class WrongResult extends Error {}
 
 /**
- * Checks what a run has led to against what it must have led to.
+ * Compares the results of a run with those that it must have.
  *
- * `lasts`: the ordinal each machine must have received last.
+ * `lasts`: the ordinal that each machine must have received last.
  *
  * @throws WrongResult
  */
@@ -86,7 +86,7 @@ export async function requireCorrect({ service }, { outcomes, ends, lasts, mayBe
   requireNone([...faults, ...(await callFaults(service, lasts))]);
 }
 
-/** What is wrong with the calls by the service's account; `mayRepeat` where what is set again is no fault. */
+/** Faults in the calls, by the service's account; with `mayRepeat`, setting the same value again is allowed. */
 export async function callFaults(service, lasts, { mayRepeat = false } = {}) {
   const [{ overlaps, disorders, repeats }, received] = await Promise.all([
     service.report(),

@@ -12,14 +12,14 @@ import { countRecords } from './kafka/topics.mjs';
 import { prepareParallelConsumer } from './rivals/prepare.mjs';
 
 const STUB = fileURLToPath(new URL('./service-stub/main.mjs', import.meta.url));
-// what the user has set for a bridge of his own would change what is measured
+// settings in the user's environment would change the measurement
 const SETTINGS_OF_A_BRIDGE =
   /^(KAFKA|MACHINE_CLOUD|BRIDGE|CLOCK|POLL|OTEL|TERMINAL|INGEST|STALE|SETTLE|DIRECTORY|BACKFILL)_/;
 const STALLED_AFTER_MS = 60_000;
 
 /**
- * The bridge on a trial's topics, as its user would run it; `settings` go over the bench's own.
- * Several of a group need a `name` each: the log is called after it.
+ * Starts the bridge on a trial's topics, as it is delivered; `settings` override the bench's own. Several bridges of a
+ * group need a `name` each, after which the log is called.
  */
 export function startBridge(
   trial,
@@ -31,18 +31,18 @@ export function startBridge(
     MACHINE_CLOUD_BASE_URL: service.url,
     MACHINE_CLOUD_TOKEN: 'bench-token',
     BRIDGE_FLOWS: 'work-orders,downtime-reasons',
-    // done is what has an outcome: on a slow machine, those that only say "not yet" would be counted too
+    // done means an outcome: on a slow machine, `deferred` outcomes would be counted too
     OUTCOME_DEFERRED_AFTER_SECONDS: '3600',
     ...settings,
   });
 }
 
-/** The terminal on the topics with a prefix, as its user would run it. */
+/** Starts the terminal on the topics with a prefix, as it is delivered. */
 export function startTerminal(bench, prefix) {
   return startBuilt(bench, 'terminal', prefix, { KAFKA_GROUP_ID: `${prefix}terminal` });
 }
 
-/** Ingest on the topics with a prefix, as its user would run it on this computer. */
+/** Starts ingest on the topics with a prefix, as it is delivered. */
 export function startIngest(bench, prefix) {
   return startBuilt(bench, 'ingest', prefix, { KAFKA_GROUP_ID: `${prefix}bridge` });
 }
@@ -60,12 +60,12 @@ async function startBuilt(bench, app, prefix, { name = app, ...settings }) {
   return { ...started, url: `http://127.0.0.1:${port}` };
 }
 
-/** Whether a program is kept there: `taskset` is of Linux. */
+/** Keeps a process on one core; false if that is not possible: `taskset` is a program of Linux. */
 export async function keepOnOneCore({ pid }) {
   return keepOnCores('0', await pid);
 }
 
-/** Keeps processes off the core of {@link keepOnOneCore} while `body` runs, as if on other machines. */
+/** Keeps processes off the core of {@link keepOnOneCore} while `body` runs, as if they were on other computers. */
 export async function withoutThatCore(pids, body) {
   const last = availableParallelism() - 1;
   if (last < 1) return body();
@@ -99,7 +99,10 @@ export async function startStub(bench, { machines, latencyMs, updateSeconds = 60
   return { ...app, url };
 }
 
-/** Confluent's Parallel Consumer on a trial's input; `program` is what else rivals/ParallelConsumer.java takes. */
+/**
+ * Starts Confluent's Parallel Consumer on a trial's input; `program` has the other arguments of
+ * rivals/ParallelConsumer.java.
+ */
 export async function startParallelConsumer(
   { brokers, input, prefix, service, ...bench },
   program,
@@ -120,7 +123,7 @@ function start(bench, name, args, settings) {
 }
 
 function startedIn({ shutdown }, startApp) {
-  // what is started after the end has begun would be ended by nobody
+  // nothing would end a program that starts after the shutdown has begun
   shutdown.signal.throwIfAborted();
   const app = startApp();
   shutdown.add(app.name, app.stop, app.kill);
@@ -145,7 +148,7 @@ export async function untilCount(app, count, expected, pollMs = 50) {
   }
 }
 
-/** Outcomes there are, of whatever kind; by offsets, so that counting costs the broker next to nothing. */
+/** The number of outcomes of any kind, by offsets, which costs the broker next to nothing. */
 export function outcomeCount({ admin, outcomes }) {
   return () => countRecords(admin, outcomes);
 }

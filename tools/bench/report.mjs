@@ -8,7 +8,7 @@ const OTHERS_MATTER_PERCENT = 25;
 const HEAD = ['case', 'figure', 'median', 'rounds', 'target', ''];
 const ALIGN_RIGHT = new Set([2, 3, 4]);
 
-/** What the figures were measured with; without it they say nothing. */
+/** The conditions of the measurement, without which its figures mean nothing. */
 export function circumstances({ how }, { quick, rounds }) {
   const [core] = cpus();
   return {
@@ -24,7 +24,7 @@ export function circumstances({ how }, { quick, rounds }) {
   };
 }
 
-/** A table for each scenario, under a line on what it was measured with. */
+/** A table for each scenario, below a line with the conditions. */
 export function resultText(context, results) {
   const { commit, cores, processor, memoryGb, node, quick, rounds } = context;
   const how = `${rounds} ${rounds === 1 ? 'round' : 'rounds'}${quick ? ', a tenth of the load' : ''}`;
@@ -43,7 +43,7 @@ function scenarioText({ name, title, seconds, rows, problem }) {
   return [`${name}: ${title} (${seconds} s)`, ...failed, table(rows)].join('\n');
 }
 
-/** A figure a line, its target beside it; columns are as wide as their content. */
+/** One line a figure, with its target; columns are as wide as their content. */
 function table(rows) {
   const lines = [HEAD, ...rows.map(cellsOf)];
   const widths = HEAD.map((_, column) => Math.max(...lines.map((cells) => cells[column].length)));
@@ -82,7 +82,7 @@ function verdict(met) {
   return met ? 'met' : 'MISSED';
 }
 
-/** A target missed on a busy machine is no news of the bridge. */
+/** A warning if the computer was busy: a missed target then says nothing about the bridge. */
 function disturbance(results) {
   const others = results.flatMap(({ rows }) => rows.filter(({ figure }) => figure === OTHERS));
   const most = Math.round(Math.max(0, ...others.flatMap(({ values }) => values)));

@@ -5,9 +5,8 @@ import { WrongResult } from './outcomes.mjs';
 const QUICK = 10;
 
 /**
- * Runs the scenarios, a round after the other, and yields `{name, title, seconds, rows, problem}` of each.
- * A scenario may have `rounds` of its own. One that goes wrong keeps its `problem` and does not keep the
- * others from running.
+ * Runs the scenarios round by round, and yields `{name, title, seconds, rows, problem}` of each. A scenario may have
+ * its own `rounds`. A scenario that goes wrong keeps its `problem`; the others still run.
  */
 export async function runScenarios(bench, { chosen, ...options }) {
   const results = [];
@@ -25,7 +24,7 @@ async function runScenario(bench, scenario, options) {
   return { name, title, seconds, rows: figures.rows(), problem };
 }
 
-/** Adds to the figures; yields what went wrong, or null. */
+/** Adds to the figures; yields the problem, or null. */
 async function runRounds(bench, { name, round, ...own }, { quick, ...wanted }, figures) {
   const rounds = own.rounds ?? wanted.rounds;
   const scaled = (count) => (quick ? count / QUICK : count);
@@ -37,7 +36,7 @@ async function runRounds(bench, { name, round, ...own }, { quick, ...wanted }, f
     }
     return null;
   } catch (error) {
-    // what fails because it is being stopped needs no explanation, and nothing is to follow
+    // a failure caused by the shutdown needs no explanation, and nothing may follow
     if (bench.shutdown.signal.aborted) return new Promise(() => undefined);
     const problem = describe(error);
     say(`  ${name} went wrong:\n${problem}`);

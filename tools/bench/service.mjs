@@ -1,7 +1,7 @@
 import { startStub } from './programs.mjs';
 import { pollsFrom } from './states/poll-log.mjs';
 
-/** The service's stub as the scenarios use it; what `conduct` takes is in service-stub/stub-service.mjs. */
+/** The service's stub as the scenarios use it; service-stub/stub-service.mjs has the fields of `conduct`. */
 export async function startService(bench, options) {
   const app = await startStub(bench, options);
   const ask = async (path, init) => (await fetch(`${app.url}/stub/${path}`, init)).json();

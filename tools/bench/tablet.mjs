@@ -5,7 +5,7 @@ import { findChromium } from '../test/find-chromium.mjs';
 const TABLET = { width: 1280, height: 800 };
 const ARGUMENTS = ['--no-sandbox', '--disable-dev-shm-usage'];
 
-/** A tablet with the wall open; undefined where no Chromium can be had. */
+/** A tablet that shows the wall; undefined if there is no Chromium. */
 export async function openTablet(url) {
   const executablePath = await findChromium();
   if (executablePath === undefined) return undefined;
@@ -16,7 +16,7 @@ export async function openTablet(url) {
   return { page, load, close: () => browser.close() };
 }
 
-/** Bytes of all that came over the wire but the events, and when the first paint and the first tile were there. */
+/** Transferred bytes except those of events, and when the first paint and the first tile were there. */
 async function firstLoad(page, url) {
   await page.goto(`${url}/#/wall`);
   await page.locator('.tile').first().waitFor();
@@ -32,8 +32,8 @@ async function firstLoad(page, url) {
 }
 
 /**
- * Durations of the tasks over 50 ms, and of all frames, of a page that is slowed down by a factor while `work` is going
- * on, in milliseconds.
+ * Durations, in milliseconds, of the tasks over 50 ms and of all frames, of a page that is slowed down by a factor
+ * while `work` runs.
  */
 export async function watchFrames({ page }, slowedDown, work) {
   const devTools = await page.context().newCDPSession(page);

@@ -9,8 +9,8 @@ export const SERVICE_LATENCY_MS = 20;
 const OUTCOMES = 'machine.command-outcomes.v1';
 
 /**
- * Runs `body` with what a command flow needs: `trial.input` and `trial.outcomes` are its topics. The input has as many
- * `partitions` as are asked for.
+ * Runs `body` with what a command flow needs: its topics are `trial.input`, with `partitions` partitions, and
+ * `trial.outcomes`.
  */
 export function withTrial(bench, { flow, partitions, ...options }, body) {
   return withService(bench, { topics: [OUTCOMES], ...options }, async (trial) => {
@@ -21,9 +21,9 @@ export function withTrial(bench, { flow, partitions, ...options }, body) {
 }
 
 /**
- * Runs `body` with a service and topics of its own, and leaves nothing of them.
+ * Runs `body` with a new service and new topics, and removes them afterwards.
  *
- * `trial.start(program)` keeps a started program in mind to be stopped at the end.
+ * `trial.start(program)` registers a started program, which is stopped at the end.
  */
 export function withService(bench, { topics, ...options }, body) {
   return withTopics(bench.admin, topics, async (prefix) => {
@@ -42,7 +42,7 @@ export function withService(bench, { topics, ...options }, body) {
   });
 }
 
-/** Writes messages that wait for a bridge. */
+/** Writes messages, which wait for a bridge. */
 export function fill(trial, flow, count, machineOf) {
   return produce(trial.kafka, trial.input, count, recordsOf(flow, machineOf));
 }
@@ -51,7 +51,7 @@ export function readOutcomes(trial) {
   return readRecords(trial, trial.outcomes, readOutcome);
 }
 
-/** When Kafka took each input message from these offsets on: a function of partition and offset, in ms. */
+/** When Kafka stored each input message from these offsets on: a function of partition and offset, in ms. */
 export async function readInputTimes(trial, from) {
   const times = from.map(() => new Map());
   const note = ({ partition, message }) =>

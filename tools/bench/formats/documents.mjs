@@ -3,7 +3,9 @@ import { readFile } from 'node:fs/promises';
 const FOLDER = new URL('../../../examples/orders/', import.meta.url);
 const UMH_TOPIC = 'umh.v1.acme.north.hall-3.line-1.cell-2._analytics.work-order.start';
 
-/** The order or operation of which a longer document has more. Without an `id` there is one in each document. */
+/**
+ * Examples by format, with the order or operation that a longer document repeats. Without an `id` a document holds one.
+ */
 const EXAMPLES = [
   { file: 'b2mml.xml', part: /<JobOrder>\s*<ID>JO-1[^]*?<\/JobOrder>/, id: 'JO-1' },
   { file: 'sap-idoc.xml', part: /<E1AFVOL[^]*?<\/E1AFVOL>/, id: '0010' },
@@ -19,8 +21,8 @@ const EXAMPLES = [
 ];
 
 /**
- * The examples of all formats, as functions of a length in bytes: with as many orders or operations as fit, each of
- * `partBytes` by fields that the bridge does not read, as an ERP has a hundred of them.
+ * The examples of all formats, as functions of a length in bytes: with as many orders or operations as fit, each filled
+ * up to `partBytes` by fields that the bridge does not read; an ERP's orders have a hundred of these.
  */
 export async function exampleDocuments() {
   const documents = [];
@@ -83,7 +85,7 @@ function b2mmlInJson(bytes, partBytes) {
   return longJson(text, { parts, id: 'JO-1', bytes, partBytes });
 }
 
-/** Fields of no concern, of `bytes` at most together. */
+/** Unread fields, of `bytes` at most together. */
 function fields(bytes, written) {
   let text = '';
   for (let number = 1000; ; number += 1) {
@@ -93,7 +95,7 @@ function fields(bytes, written) {
   }
 }
 
-/** Copies of a part, each with another number in the place of `id`, of `bytes` at most together. */
+/** Copies of a part, each with another number instead of `id`, of `bytes` at most together. */
 function copies(part, id, bytes) {
   const found = [];
   for (let left = bytes - part.length; left >= 0; left -= part.length + 1) {

@@ -1,7 +1,7 @@
-// Reads one document again and again, in a process of its own: what came of it goes back as a message.
+// Reads one document again and again in a separate process, and sends the result back as a message.
 import { readOrderDocument } from '../../../dist/libs/erp-formats/src/index.js';
 
-/** By then the code is compiled. */
+/** After this time the code is compiled. */
 const WARM_UP_MS = 3000;
 
 process.on('message', ({ text, sourceTopic, forMs }) => {
@@ -20,7 +20,7 @@ process.on('message', ({ text, sourceTopic, forMs }) => {
 });
 process.on('disconnect', () => process.exit(0));
 
-/** What reading takes of the processor, so that another program's load does not count. */
+/** Measures CPU time, so that the load of other programs does not count. */
 function readFor(read, ms) {
   const before = process.cpuUsage();
   const untilMs = performance.now() + ms;
@@ -30,7 +30,7 @@ function readFor(read, ms) {
   return { cpuUs: (user + system) / documents };
 }
 
-/** Operations, and orders that have none. */
+/** The number of operations, and of orders without operations. */
 function entriesOf(messages) {
   return messages.reduce((sum, { order }) => sum + (order.operations?.length || 1), 0);
 }

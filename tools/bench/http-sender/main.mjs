@@ -1,4 +1,4 @@
-// A sender of lists, in a process of its own: its load comes as a message, and what came of it goes back as one.
+// A sender of lists in a separate process. Its load comes as a message; it sends the result back as one.
 import { setTimeout as delay } from 'node:timers/promises';
 import { Pool } from 'undici';
 
@@ -14,8 +14,8 @@ process.on('message', async ({ task, ...load }) => {
 process.on('disconnect', () => process.exit(0));
 
 /**
- * Posts `count` lists, `perSecond` or, without it, as fast as `connections` let them. Yields `{seconds, statuses,
- * latencies}`: the number of answers by status, and milliseconds from when a request was due to its answer.
+ * Posts `count` lists, `perSecond` or, without it, as fast as `connections` allow. Yields `{seconds, statuses,
+ * latencies}`: the number of answers by status, and the milliseconds from when each request was due until its answer.
  */
 async function post({ url, name, count, perSecond, connections, hasIds }) {
   const pool = poolOf(url, connections);
@@ -55,7 +55,7 @@ async function post({ url, name, count, perSecond, connections, hasIds }) {
   return { seconds, statuses, latencies };
 }
 
-/** Kept from one load to the next: hundreds of connections that are opened at once are not what is measured. */
+/** Kept from one load to the next, because opening hundreds of connections at once is not what the bench measures. */
 function poolOf(url, connections) {
   const name = `${connections} to ${url}`;
   const pool =

@@ -5,11 +5,11 @@ const AT_ONCE = 5000;
 const TICK_MS = 10;
 
 /**
- * Writes `count` records as fast as Kafka takes them, each made from its number; those sent at once must not
- * take a megabyte for any partition.
+ * Writes `count` records, each made from its number, as fast as Kafka accepts them. Those sent at once must not exceed
+ * a megabyte for any partition.
  */
 export async function produce(kafka, topic, count, record, atOnce = AT_ONCE) {
-  // A request that a busy broker answers too late is sent again, and must not be taken twice.
+  // kafkajs repeats a request that a busy broker answers too late; Kafka must not store its records twice
   const producer = await connect(kafka, { idempotent: true, maxInFlightRequests: 1 });
   for (let first = 0; first < count; first += atOnce) {
     await producer.send({
@@ -28,7 +28,7 @@ export async function producePaced(kafka, topic, { first, count, perSecond }, re
   for (let sent = 0; sent < count; await delay(TICK_MS)) {
     const due = Math.min(count, Math.ceil(((performance.now() - startMs) / 1000) * perSecond));
     if (due === sent) continue;
-    // not awaited: one slow answer of the broker must not bunch up the records after it
+    // not awaited: one slow answer of the broker must not delay the records after it
     sends.push(producer.send({ topic, messages: batch(first + sent, due - sent, record) }));
     sent = due;
   }

@@ -1,12 +1,12 @@
 import { randomUUID } from 'node:crypto';
 import { endOffsets } from './topics.mjs';
 
-// what is there to be read comes at once; past a transaction's marker, which is no record, nothing comes
+// records come at once; after the marker of a transaction, which is not a record, nothing comes
 const SILENCE_MS = 3000;
 
 /**
- * Reads a topic up to its present end, from its beginning or from an offset for each partition.
- * Yields what `map({partition, message})` makes of each record.
+ * Reads a topic up to its present end, from its beginning or from one offset per partition. Yields `map({partition,
+ * message})` of each record.
  */
 export async function readRecords({ kafka, admin }, topic, map, from = []) {
   const ends = await endOffsets(admin, topic);

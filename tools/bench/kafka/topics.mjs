@@ -3,10 +3,10 @@ import { setTimeout as delay } from 'node:timers/promises';
 
 const PARTITIONS = 6;
 const KNOWN_POLL_MS = 100;
-// the broker's clock stamps input and outcome alike, so that their difference is the time a message took
+// the broker's clock stamps input and outcome, so that their difference is the time of a message
 const CONFIG = [{ name: 'message.timestamp.type', value: 'LogAppendTime' }];
 
-/** Runs `body` with a prefix of its own and topics of these names below it, and leaves nothing that has the prefix. */
+/** Runs `body` with a new prefix and these topics, and removes everything with that prefix afterwards. */
 export async function withTopics(admin, names, body) {
   const prefix = `bench-${randomUUID().slice(0, 8)}.`;
   try {
@@ -28,7 +28,7 @@ export async function createTopics(admin, topics, numPartitions = PARTITIONS) {
   while (!(await areKnown(admin, topics))) await delay(KNOWN_POLL_MS);
 }
 
-/** A busy broker knows a topic some time after it was created, which kafkajs's own wait takes for a failure. */
+/** Whether the brokers know the topics: a busy broker takes some time, which kafkajs's own wait reports as a failure. */
 async function areKnown(admin, topics) {
   try {
     await admin.fetchTopicMetadata({ topics });
@@ -39,7 +39,7 @@ async function areKnown(admin, topics) {
   }
 }
 
-/** Where the next record of each partition goes. */
+/** The end offset of each partition. */
 export async function endOffsets(admin, topic) {
   const ends = [];
   for (const { partition, high } of await admin.fetchTopicOffsets(topic))

@@ -13,7 +13,7 @@ const COLOURS = ['#0b6e4f', '#d98324', '#8a8f98'];
 const [WIDTH, LEFT, RIGHT] = [760, 180, 90];
 const [TOP, BAR, GAP, TITLE] = [56, 14, 10, 30];
 
-/** An SVG of what {@link ../scenarios/rivals.mjs} has found: a panel for each figure, with bars by load and program. */
+/** An SVG of the figures of {@link ../scenarios/rivals.mjs}: a panel for each figure, with bars by load and program. */
 export function chartOf(rows, { cores, node }) {
   const panelHeight = TITLE + LOADS.length * (PROGRAMS.length * BAR + GAP);
   const height = TOP + PANELS.length * panelHeight + 10;

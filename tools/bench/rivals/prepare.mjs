@@ -14,10 +14,10 @@ const JARS = {
 };
 
 /**
- * Fetches and compiles what ParallelConsumer.java needs, unless it is there.
+ * Fetches and compiles ParallelConsumer.java with its dependencies, unless this was done before.
  *
  * @returns `{java, classPath}`
- * @throws SetupError where a JDK or Maven is missing, or cannot do it
+ * @throws SetupError if a JDK or Maven is missing, or fails
  */
 export async function prepareParallelConsumer() {
   const [java, maven] = [await findJava(), await findMaven()];
@@ -27,7 +27,7 @@ export async function prepareParallelConsumer() {
     .update(jars)
     .update(await readFile(SOURCE));
   const classes = join(LOCAL, `rivals/classes-${hash.digest('hex').slice(0, 8)}`);
-  // "java" of the PATH has its compiler beside it there
+  // the compiler is in the same folder as "java"
   const compiler = join(dirname(java), 'javac');
   await fetchOnce(classes, 'compiling its program with javac', (unfinished) =>
     runTool(compiler, ['-cp', jars, '-d', unfinished, SOURCE]),

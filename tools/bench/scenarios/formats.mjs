@@ -5,7 +5,7 @@ import { exampleDocuments } from '../formats/documents.mjs';
 import { WrongResult } from '../outcomes.mjs';
 
 const READER = fileURLToPath(new URL('../formats/reader.mjs', import.meta.url));
-/** Of an ERP, an order or an operation has a hundred fields; the least it can have shows what reading them costs. */
+/** An ERP's order or operation has a hundred fields; the shortest possible one shows the cost of reading orders. */
 const LENGTHS = [
   { of: '2 kB', bytes: 2_000, partBytes: 2_000, atLeast: 5000 },
   { of: '40 kB', bytes: 40_000, partBytes: 4_000, atLeast: 300 },
@@ -31,7 +31,7 @@ export const formats = {
   },
 };
 
-/** In a process of its own: code that is compiled for one format is not measured with another. */
+/** Reads in a separate process, so that code compiled for one format does not influence another. */
 async function read(task) {
   const reader = fork(READER);
   try {

@@ -6,11 +6,15 @@ import { requireCorrect, steadyRatePerSecond } from '../outcomes.mjs';
 import { outcomeCount, startBridge, untilCount } from '../programs.mjs';
 import { fill, inputEnds, readOutcomes, withTrial } from '../trial.mjs';
 
-// Ten machines take ten calls at a time: with these, of 5 ms each, all cases have the same rate, some 1,800 a second.
+// Ten machines allow ten concurrent calls. With ten calls of 5 ms each, all cases have the same rate, some 1,800 a
+// second.
 const CALLS_AT_A_TIME = 10;
 const LATENCY_MS = 5;
 const COUNTED = 20_000;
-/** Before the count every machine has had a reason, for which its reason list was read, and the code is compiled. */
+/**
+ * Reasons before the measurement: every machine has had one, for which its list of reasons was read, and the code is
+ * compiled.
+ */
 const BEFORE = 10_000;
 const USUAL = { machines: 1000, partitions: 6 };
 const CASES = [
@@ -20,12 +24,12 @@ const CASES = [
   { of: '1 partition', ...USUAL, partitions: 1 },
   { of: '100 partitions', ...USUAL, partitions: 100 },
 ];
-/** More calls let more machines wait for their list of reasons at a time. */
+/** With more calls, more machines wait for their list of reasons at the same time. */
 const FOR_MEMORY = { of: '100,000 machines, 64 calls', ...USUAL, machines: 100_000, calls: 64 };
 const MOST_RSS_MB = { atMost: 350 };
 const MOST_TIMES_THE_CPU = { atMost: 1.25, digits: 2 };
 
-// So few that calls are each process's limit, not the cores that broker, service and three processes share.
+// so few that calls limit each process, not the cores that broker, service and three processes share
 const CALLS_OF_A_PROCESS = 8;
 const PROCESSES = [1, 2, 3];
 const REASONS_FOR_PROCESSES = 12_000;
@@ -78,7 +82,7 @@ function drainSome(bench, { machines: inAll, partitions, calls = CALLS_AT_A_TIME
   });
 }
 
-/** Of processes that have their partitions before the first reason is there. */
+/** The rate of processes that have their partitions before the first reason is written. */
 function rateOf(bench, processes) {
   const { machines } = USUAL;
   const machineOf = machinesByTurns(machines);

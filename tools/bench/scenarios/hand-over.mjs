@@ -15,7 +15,7 @@ const TENTHS = { digits: 1 };
 
 export const handOver = {
   name: 'hand-over',
-  // minutes of real time, and every machine that moves is a round of its own
+  // minutes of real time, and every machine that moves is a measurement of its own
   rounds: 1,
   title: `${MACHINES.toLocaleString('en-US')} machines polled once a minute by one process, by two, by three, and after one is killed`,
   round: (bench, figures) =>
@@ -32,7 +32,7 @@ export const handOver = {
     }),
 };
 
-/** Yields the new process once it has polled its first machine. */
+/** Starts a process; yields it when it has polled its first machine. */
 async function join(plant, name) {
   const callers = async () => (await plant.service.report()).callers.length;
   const before = await callers();
@@ -41,7 +41,7 @@ async function join(plant, name) {
   return app;
 }
 
-/** Machines change meanwhile: what one process had read and did not publish, another must. */
+/** Machines change meanwhile: another process must publish what one had read but not published. */
 async function watch(plant, first, act) {
   const fromMs = Date.now();
   await changeSome(plant);

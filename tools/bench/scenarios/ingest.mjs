@@ -14,14 +14,14 @@ const TOPIC = 'erp.work-order-lists.v1';
 const INPUT_TOPICS = [TOPIC, 'erp.work-orders.v1', 'mes.downtime-reasons.v1'];
 const PER_SECOND = 2000;
 const PACED_SECONDS = 20;
-// a new process takes as many until its code is compiled, the more on one core
+// a new process takes about that many requests until its code is compiled, more on one core
 const WARM_UP = 50_000;
 const AT_ONCE = 128;
 const MOST = 40_000;
-/** More than are ever under way, so that a slow answer does not slow the sender. */
+/** More than ever are in use, so that a slow answer does not slow the sender. */
 const CONNECTIONS = 500;
 const MS = { digits: 1 };
-/** As of hours of operation. */
+/** As after hours of operation. */
 const MILLION = 1_000_000;
 const CASES = [
   { of: 'with ids', hasIds: true, before: 0 },
@@ -53,7 +53,7 @@ export const ingest = {
   },
 };
 
-/** Runs `body` with an ingest that takes requests and a sender, and removes the topics. */
+/** Runs `body` with an ingest that is ready and a sender, and removes the topics. */
 function withIngest(bench, body) {
   return withTopics(bench.admin, INPUT_TOPICS, async (prefix) => {
     const sender = fork(SENDER, { signal: bench.shutdown.signal });
@@ -102,7 +102,7 @@ async function measure(plant, load) {
 }
 
 function addFound(figures, of, { rate, latencies, cpuSeconds, messages, corePercent, isPaced }) {
-  // what is still under way when the last one is sent is part of the time
+  // the time includes the requests under way when the last one is sent
   figures.add(of, 'requests a second', rate, isPaced ? { atLeast: PER_SECOND * 0.99 } : {});
   figures.add(of, 'p50 from due to answer, ms', percentile(latencies, 0.5), MS);
   const p99 = percentile(latencies, 0.99);

@@ -11,7 +11,7 @@ const PACED = 3000;
 const LOSS = { atMost: 5, digits: 1 };
 const FLOWS = [
   { name: 'reasons', flow: REASONS, waiting: 15_000 },
-  // some twenty seconds or more: within a few, one wait of 3 s is most of what there is to see
+  // twenty seconds or more: within a few seconds, one wait of 3 s would dominate
   { name: 'lists', flow: LISTS, waiting: 1_500_000 },
 ];
 const FAULTS = [

@@ -38,8 +38,8 @@ export const latency = {
 };
 
 /**
- * An outcome is readable once a consumer that reads committed records has it. A machine's writes and its applied
- * messages come in the same order, so that the one's answers are the other's.
+ * Measures from the service's answer until a consumer that reads committed records has the outcome. A machine's writes
+ * and its applied messages come in the same order, so the nth answer belongs to the nth outcome.
  */
 async function followPaced(trial, { flow, machineOf, count }) {
   const app = await trial.start(startBridge(trial, {}));

@@ -7,7 +7,7 @@ const MACHINES = 20_000;
 const LISTS_A_MACHINE = 10;
 const CPU_US = { atMost: 30, digits: 1 };
 
-/** Which machine a message is for: the lists of a machine come far apart, or one right after the other. */
+/** The machine of each message: lists of a machine come far apart, or one right after the other. */
 const CASES = [
   { of: 'in waves', perSecond: 45_000, indexOf: (number, machines) => number % machines },
   {

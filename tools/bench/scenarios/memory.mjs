@@ -13,7 +13,7 @@ const OUTAGE_SECONDS = 60;
 const SAMPLE_MS = 2000;
 // enough for every machine's reasons to be known and every lane to be in use
 const CALLS_BEFORE = 2000;
-// as delivered: what has to be said of messages that wait is part of what an outage takes
+// the default: outcomes of waiting messages are part of the memory of an outage
 const SETTINGS = { OUTCOME_DEFERRED_AFTER_SECONDS: '60' };
 const OUTAGES = [
   { conduct: 'refusing', of: 'service answers 503' },
@@ -30,7 +30,7 @@ export const memory = {
       const count = bench.scaled(MESSAGES);
       const machineOf = machinesByTurns(MACHINES);
       await bench.step('producing', () => fill(trial, REASONS, count, machineOf));
-      // at the same time, for neither has much to do; each is a group of its own
+      // both at the same time, because neither has much to do; each has its own group
       const found = await bench.step('both outages', () =>
         Promise.all(OUTAGES.map((outage) => runOutage(trial, outage))),
       );

@@ -12,7 +12,7 @@ const MACHINES = 5000;
 const ORDERS_IN_ALL = 100_000;
 const IDOCS = 6000;
 const IDOCS_AT_ONCE = 60;
-// orders alone are what is started with, and what its memory holds
+// only the flow of orders, so that start and memory are those of orders
 const SETTINGS = { BRIDGE_FLOWS: 'work-orders' };
 
 export const orders = {
@@ -47,7 +47,7 @@ const AS_IDOC = {
 };
 
 async function takeIn(trial, figures, { of, atLeast, count, machineOf, valueOf, atOnce }) {
-  // Numbered from 1: SAP knows no order 0.
+  // numbered from 1, because SAP has no order 0
   const record = (index) => ({
     key: String(index + 1),
     value: valueOf(machineOf(index), index + 1),
@@ -60,7 +60,7 @@ async function takeIn(trial, figures, { of, atLeast, count, machineOf, valueOf, 
   const [outcomes, ends] = [await readOutcomes(trial), await inputEnds(trial)];
   const lasts = lastOrdinals(ORDERS, count, machineOf);
   for (const machineId of Object.keys(lasts)) lasts[machineId] += 1;
-  // An order that comes after a newer one of its machine, by another partition, does not change what comes first.
+  // An order that comes after a newer one of its machine, in another partition, does not change the head of the list.
   const faults = await callFaults(trial.service, lasts, { mayRepeat: true });
   requireNone([...faultsOf(outcomes, { ends }), ...faults]);
   figures.add(of, 'messages a second', ratePerSecond(outcomes), { atLeast });
@@ -73,7 +73,7 @@ async function takeIn(trial, figures, { of, atLeast, count, machineOf, valueOf, 
   await app.stop();
 }
 
-/** From the start of the process until it is ready: joining the group is in it, as in every restart. */
+/** Measures from the start of the process until it is ready; this includes joining the group, as in every restart. */
 async function restore(trial, figures, count) {
   const before = await outcomeCount(trial)();
   const startMs = performance.now();

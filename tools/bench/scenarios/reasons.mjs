@@ -4,8 +4,8 @@ import { ratePerSecond } from '../outcomes.mjs';
 import { withTrial } from '../trial.mjs';
 
 const MACHINES = 1000;
-// Nine tenths and seven eighths of what the service could take at 20 ms a call; at that pace messages for half a
-// minute, of which the second that a new process takes to become fast is little.
+// Nine tenths and seven eighths of what the service could take at 20 ms a call. The messages last half a minute at that
+// pace, of which the second that a new process takes to become fast is little.
 const CASES = [
   { concurrency: 64, perSecond: 2880, messages: 90_000 },
   { concurrency: 128, perSecond: 5600, messages: 180_000 },

@@ -10,16 +10,16 @@ import { WrongResult } from '../outcomes.mjs';
 const CALLS = 128;
 const COLD = 'reasons, from cold';
 const COLD_LOAD = { of: COLD, flow: REASONS, machines: 1000, count: 10_000 };
-/** Each with one bad machine: the bridge is to keep it from the others. */
+/** Each has one bad machine, which must not affect the others. */
 const DISTURBED_LOADS = ['slow', 'refused'].flatMap((fault) => [
   { of: `reasons, one ${fault}`, flow: REASONS, machines: 1000, count: 50_000, fault },
   { of: `lists, one ${fault}`, flow: LISTS, machines: 1000, count: 50_000, fault },
 ]);
 const BAD_MACHINE = 123;
 const DISTURBED_FOR_MS = 60_000;
-/** For each scrape of its metrics the bridge asks Kafka how much waits: more scrapes would count as its work. */
+/** For each scrape of its metrics the bridge asks Kafka for the lag: more scrapes would count as its work. */
 const POLL_MS = 250;
-/** The bridge beside the rival: times as fast, and times its CPU a message. */
+/** Targets for the bridge relative to the rival: times as fast, and times its CPU a message. */
 const TARGETS = {
   'with outcomes': {
     reasons: { rate: 1.6, cpu: 0.5 },
@@ -65,7 +65,10 @@ async function addRun(bench, figures, load, name, start) {
   return found;
 }
 
-/** From a program's start until all messages but those of the bad machine are done; with one, a minute at most. */
+/**
+ * Runs a program from its start until all messages except those of the bad machine are done; with a bad machine, a
+ * minute at most.
+ */
 function runProgram(bench, { flow, machines: all, count: most, fault = null }, start) {
   const [machines, total] = [bench.scaled(all), bench.scaled(most)];
   const machineIds = machineIdsOf(machines);

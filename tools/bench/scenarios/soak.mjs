@@ -16,13 +16,15 @@ const MACHINES = 3000;
 const KINDS = 3;
 const PER_SECOND = 50;
 const SAMPLE_MS = 5000;
-/** The first part is the start; the second and the last are compared. */
+/** The first part is the start; the bench compares the second and the last. */
 const PARTS = 6;
 const MAX_DRIFT = { atMost: 2, digits: 1 };
 const OUTCOMES = 'machine.command-outcomes.v1';
 const CHANGED_FROM = 1_760_000_000;
 
-/** A machine's one order is released and completed by turns, so that there is no more to remember from hour to hour. */
+/**
+ * Releases and completes a machine's one order in turn, so that the bridge has nothing more to remember as time passes.
+ */
 const ordersByTurns = (machines) => ({
   topic: 'erp.work-orders.v1',
   message: (machineId, number) => {
@@ -36,7 +38,7 @@ const ordersByTurns = (machines) => ({
 export const soak = {
   name: 'soak',
   title: `${MINUTES} minutes of all flows: ${MACHINES.toLocaleString('en-US')} machines polled, ${PER_SECOND * KINDS} messages a second`,
-  // it is long
+  // takes long
   rounds: 1,
   async round(bench, figures) {
     const seconds = bench.scaled(MINUTES * 60);
@@ -64,7 +66,7 @@ export const soak = {
   },
 };
 
-/** Each kind of message has machines of its own: the service checks that a machine's numbers rise. */
+/** Each kind of message has its own machines, because the service checks that a machine's numbers rise. */
 function sentTo(machines, count) {
   const ofEach = Math.floor(machines / KINDS);
   return [REASONS, LISTS, ordersByTurns(ofEach)].map((flow, kind) => {
@@ -73,7 +75,7 @@ function sentTo(machines, count) {
   });
 }
 
-/** Sends for so long, lets machines change, and takes samples: costs, and `rssMb`. */
+/** Sends for `seconds`, changes machines, and takes samples: costs, and `rssMb`. */
 async function watch(plant, app, seconds, sent) {
   const sending = sent.map(({ topic, flow, machineOf, count }) => {
     const paced = { first: 0, count, perSecond: PER_SECOND };

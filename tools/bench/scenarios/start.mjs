@@ -38,7 +38,7 @@ async function startOnce(trial) {
   }
 }
 
-/** 1 once it is ready. */
+/** 1 when the process is ready. */
 function readiness({ url }) {
   return fetch(`${url}/health/ready`).then(
     ({ ok }) => Number(ok),

@@ -16,7 +16,7 @@ export const manyStates = statesOf('states-100k', 100_000, {
 function statesOf(name, machines, targets) {
   return {
     name,
-    // minutes of real time, and its thousands of polls are rounds enough
+    // minutes of real time; its thousands of polls are measurements enough
     rounds: 1,
     title: `${machines.toLocaleString('en-US')} machines polled once a minute by one process, changes and a restart`,
     round: (bench, figures) =>

@@ -35,7 +35,7 @@ const REASONS = Array.from({ length: 12 }, (_, index) => ({
 
 export const terminal = {
   name: 'terminal',
-  // a minute of real time, and thousands of changes are rounds enough
+  // a minute of real time; thousands of changes are measurements enough
   rounds: 1,
   title: `the terminal with ${MACHINES.toLocaleString('en-US')} machines: a restart, ${PAGES} pages at once on one core; ${MACHINES_OF_A_WALL} on a slow tablet`,
   async round(bench, figures) {
@@ -44,7 +44,7 @@ export const terminal = {
   },
 };
 
-/** Runs `body` with a terminal that has just read two shifts of so many machines, and removes its topics. */
+/** Runs `body` with a terminal that has just read two shifts of `machines` machines, and removes its topics. */
 function withTerminal(bench, machines, body) {
   return withTopics(bench.admin, Object.values(TOPICS), async (prefix) => {
     const end = Math.floor(Date.now() / 1000);
@@ -85,7 +85,7 @@ async function watchPages(bench, figures, { readyAfter, ...plant }) {
   }
 }
 
-/** The first load at the machine's own speed, then changes on a page that has a quarter of it. */
+/** The first load at the computer's own speed, then changes on a page that has a quarter of it. */
 async function watchTablet(bench, figures, { prefix, machines, app }) {
   const tablet = await openTablet(app.url);
   if (tablet === undefined) return;
@@ -133,7 +133,7 @@ async function fill({ kafka }, prefix, machines, end) {
   await write(TOPICS.states, machines, (index) => stateOf(index, CHANGES_EACH, end - every));
 }
 
-/** Reads a change from the page that came last: it is written to after all others. */
+/** Reads a change from the page that connected last: the server writes to it after all others. */
 async function watchChanges(bench, figures, { prefix, machines, pages, app }) {
   const last = pages.at(-1);
   const count = Math.round((machines * WATCHED_SECONDS) / 60);
@@ -205,7 +205,7 @@ function stateOf(index, sequence, startTime) {
   });
 }
 
-/** A page's connection: it takes what it is sent as browsers do, compressed. */
+/** A page's connection. It reads compressed events, as browsers do. */
 class Page {
   isOpen = true;
   #request;
@@ -225,7 +225,7 @@ class Page {
     this.#request.on('error', () => (this.isOpen = false));
   }
 
-  /** The snapshot of all tiles is the first event; nothing in it but its end is an empty line. */
+  /** The snapshot of all tiles is the first event; only its end is an empty line. */
   take(part) {
     if (this.#hasBegun || !part.includes('\n\n')) return;
     this.#hasBegun = true;
@@ -237,9 +237,9 @@ class Page {
   }
 }
 
-/** One whose events are read as well. */
+/** A page whose events are also parsed. */
 class ReadPage extends Page {
-  /** When each machine's tile came again, by machine: milliseconds of `performance.now()`. */
+  /** When each machine's tile came again: milliseconds of `performance.now()`, by machine. */
   changedAt = new Map();
   #parts = [];
 

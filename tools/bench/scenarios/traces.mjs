@@ -6,10 +6,10 @@ import { withTrial } from '../trial.mjs';
 
 const MACHINES = 20_000;
 const LISTS_A_MACHINE = 60;
-/** By then the code is compiled, with and without traces; a bridge works for months. */
+/** From this list on the code is compiled, with and without traces; a bridge works for months. */
 const COUNTED_FROM = 400_000;
 const SAMPLER = 'parentbased_traceidratio';
-/** One after the other and back again, so that what drifts on the machine counts for all alike. */
+/** Forwards and backwards, so that a drift of the computer affects all cases equally. */
 const RUNS = ['off', '1 %', '10 %', '10 %', '1 %', 'off'];
 const MOST_COST_PERCENT = { atMost: 3, digits: 1 };
 
@@ -53,7 +53,7 @@ function drainLists(bench, settings) {
   return withTrial(bench, { flow: LISTS, machines }, (trial) => drain(trial, load));
 }
 
-/** Takes what is exported and keeps nothing: the collector's own cost is not the bridge's. */
+/** Accepts exported spans and drops them: the collector's cost is not the bridge's. */
 async function withCollector(body) {
   let exports = 0;
   const server = createServer((request, response) => {

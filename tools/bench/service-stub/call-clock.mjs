@@ -1,11 +1,11 @@
-// timers count whole milliseconds and ring at the end of the one they are due in, or a little later
+// timers count whole milliseconds and fire at the end of theirs, or a little later
 const TIMER_IS_LATE_MS = 0.5;
 
 /**
  * Calls back a fixed time later, to about half a millisecond.
  *
- * All calls take equally long, so they come due in the order they came: one timer, set for the first of them,
- * serves a hundred in flight, and what falls due within half a millisecond of it goes along.
+ * All calls take equally long, so they are due in the order in which they came. One timer, set for the first of them,
+ * serves a hundred in flight; calls due within half a millisecond of the first go with it.
  */
 export class CallClock {
   #delayMs;

@@ -1,6 +1,6 @@
 /**
- * `GET /stub/report`, `/stub/lasts`, `/stub/answers` and `/stub/polls` (the rows of a PollLog), `POST /stub/conduct`,
- * which takes what StubService.conduct says, and `POST /stub/change`.
+ * Answers `GET /stub/report`, `/stub/lasts`, `/stub/answers` and `/stub/polls` (the rows of a PollLog), `POST
+ * /stub/conduct`, which sets StubService.conduct, and `POST /stub/change`.
  */
 export function answerControl(service, request, body, response) {
   const answer = (value) => {

@@ -1,6 +1,6 @@
 import { CHANGING_ONE_IN, latestUpdateSeconds, stateAfter } from '../states/plant.mjs';
 
-// so long ago that no log is asked for its beginning
+// so long ago that no activity log goes back to its beginning
 const FIRST_STATE_SECONDS = 8 * 3600;
 
 /** The states of all machines, as the service calculates them once in `updateSeconds`; times are epoch seconds. */
@@ -8,7 +8,7 @@ export class MachineTimelines {
   #updateSeconds;
   #machines;
   #beganSeconds;
-  // of the few machines that were made to change: the update of each change
+  // for the few machines that were changed: the update of each change
   #changes = new Map();
 
   constructor({ machines, updateSeconds }) {
@@ -17,7 +17,7 @@ export class MachineTimelines {
     this.#beganSeconds = Math.floor(Date.now() / 1000) - FIRST_STATE_SECONDS;
   }
 
-  /** The next update of one machine in twenty, the `first` among them, shows another state. */
+  /** Gives one machine in twenty, those of rest `first`, another state at its next update. */
   change({ first }, nowSeconds) {
     for (let machine = first; machine < this.#machines; machine += CHANGING_ONE_IN) {
       const updates = this.#changes.get(machine) ?? [];
@@ -41,7 +41,7 @@ export class MachineTimelines {
     };
   }
 
-  /** The body of MachineActivityLog: periods that lie in the window or reach into it, whole. */
+  /** The body of MachineActivityLog: whole periods that overlap the window. */
   activity(machine, { startTime, endTime }, nowSeconds) {
     const latest = this.#latestUpdate(machine, nowSeconds);
     const starts = this.#startsAt(machine, latest);
@@ -50,7 +50,7 @@ export class MachineTimelines {
       .filter((entry) => entry.startTime < endTime && entry.endTime > startTime);
   }
 
-  /** A state that an update shows has lasted since the update before. */
+  /** A state that an update shows has lasted since the previous update. */
   #startsAt(machine, latestUpdate) {
     const updates = this.#changes.get(machine) ?? [];
     const past = updates.filter((update) => update <= latestUpdate);

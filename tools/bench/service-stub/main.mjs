@@ -1,5 +1,5 @@
-// A Machine Data Service that does next to nothing, in a process of its own: it answers after a fixed time,
-// counts, and misbehaves on demand. Usage: node main.mjs <port> <machines> <latencyMs> <updateSeconds>
+// A Machine Data Service that does next to nothing, in a separate process: it answers after a fixed time, counts, and
+// fails on demand. Usage: node main.mjs <port> <machines> <latencyMs> <updateSeconds>
 import { createServer } from 'node:http';
 import { machineIdsOf } from '../load.mjs';
 import { answerControl } from './control.mjs';
@@ -18,7 +18,7 @@ const server = createServer((request, response) => {
     else service.answer({ request, body, response, arrivedMs });
   });
 });
-// a connection that rests between two rounds must not be closed under a call that just sets out
+// a connection that is idle between two rounds must not be closed while a call begins
 server.keepAliveTimeout = 300_000;
 server.requestTimeout = 0;
 server.listen(port, '127.0.0.1');

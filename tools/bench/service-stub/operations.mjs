@@ -14,10 +14,10 @@ const FACTORIES = 25;
 const MISSING = { status: 422 };
 
 /**
- * The six operations of the interface document, by method and path. Each yields `{status, body?}`, with `reads`,
- * the machine's index, of a read of its state (and `shownChanges`, how many changes, if it is of the current one), or
- * `{writes}` for what sets something: `{machineId, ordinal}` of each machine, the ordinal being the number
- * that the bench has hidden in the message (see ../load.mjs).
+ * The six operations of the interface document, by method and path. Each yields `{status, body?}`. A read of a state
+ * adds `reads`, the machine's index (and `shownChanges`, how many changes, if it is of the current state). A write adds
+ * `{writes}`: `{machineId, ordinal}` of each machine; the ordinal is the number that the bench has put into the message
+ * (see ../load.mjs).
  */
 export function operationsOf(machineIds, timelines) {
   const directory = Buffer.from(JSON.stringify(machineIds.map(machineInfo)));

@@ -1,6 +1,6 @@
 import { PollLog } from '../states/poll-log.mjs';
 
-/** Who asked for the state of which machine and when, and whether anybody asked while a call for it was under way. */
+/** Who read the state of which machine and when, and whether two calls for a machine overlapped. */
 export class PollAudit {
   #log = new PollLog();
   #callers = [];
@@ -14,7 +14,7 @@ export class PollAudit {
     this.#latestMs = new Float64Array(machines).fill(-Infinity);
   }
 
-  /** `shownChanges` is undefined for a call that reads the activity log. Yields what to call with the answer. */
+  /** `shownChanges` is undefined for a call that reads the activity log. Yields a function to call with the answer. */
   begin({ machine, shownChanges }, token) {
     if (this.#inFlight[machine] > 0) this.#overlaps += 1;
     this.#inFlight[machine] += 1;
@@ -26,7 +26,10 @@ export class PollAudit {
     };
   }
 
-  /** `machinesPolled`: how many have been since `polledSinceMs`; `callers`: the tokens, by their index in the log. */
+  /**
+   * `machinesPolled`: how many machines were polled since `polledSinceMs`; `callers`: the tokens, by their index in the
+   * log.
+   */
   report(polledSinceMs) {
     return {
       polls: this.#log.length,

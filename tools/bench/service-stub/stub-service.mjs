@@ -10,13 +10,13 @@ const BEARER = 'Bearer ';
 const JSON_TYPE = { 'content-type': 'application/json' };
 const NO_BODY = { 'content-length': 0 };
 
-/** Answers every call `latencyMs` after it came, and keeps account of what it was asked and asked. */
+/** Answers every call `latencyMs` after it came, and keeps account of the calls. */
 export class StubService {
   /**
    * `service`: `up`, `refusing` (503 to everything, at once) or `hanging` (no answer, connections stay open);
    * `badMachine` and `fault`: writes that name this machine are answered late (`slow`, 3 s) or with 422 (`refused`);
-   * `keepsAnswers`: whether {@link answers} is to be had;
-   * `polledSinceMs`: from when on the report counts the machines polled, in epoch milliseconds.
+   * `keepsAnswers`: whether {@link answers} is recorded;
+   * `polledSinceMs`: the report counts machines polled from then on, in epoch milliseconds.
    */
   conduct = {
     service: 'up',
@@ -58,7 +58,7 @@ export class StubService {
     });
   }
 
-  /** What {@link MachineTimelines#change} takes. */
+  /** See {@link MachineTimelines#change}. */
   change(which) {
     this.#timelines.change(which, Date.now() / 1000);
   }
@@ -83,7 +83,7 @@ export class StubService {
     return this.#answers;
   }
 
-  /** Every poll there was, see {@link PollLog}. */
+  /** All polls, see {@link PollLog}. */
   polls() {
     return this.#polls.log();
   }

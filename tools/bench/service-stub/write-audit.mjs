@@ -1,6 +1,6 @@
 /**
- * What was written for each machine, and whether it came by the delivery rules: one call at a time for a
- * machine, and in the order of its messages. A write is `{machineId, ordinal}`; the ordinals of a machine rise.
+ * The writes of each machine, and whether they obeyed the delivery rules: one call at a time for a machine, in the
+ * order of its messages. A write is `{machineId, ordinal}`; the ordinals of a machine rise.
  */
 export class WriteAudit {
   #busy = new Set();
@@ -35,12 +35,12 @@ export class WriteAudit {
     this.#firstMs ??= this.#lastMs;
   }
 
-  /** Accepted calls, the machines they set, the rules broken, and the time from the first to the last of them. */
+  /** Accepted calls, the machines that they set, the broken rules, and the time from the first call to the last. */
   report() {
     return { ...this.#tally, seconds: (this.#lastMs - this.#firstMs) / 1000 };
   }
 
-  /** Ordinal last accepted, by machine. */
+  /** The ordinal last accepted, by machine. */
   lasts() {
     return Object.fromEntries(this.#last);
   }

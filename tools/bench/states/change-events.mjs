@@ -4,7 +4,7 @@ import { latestUpdateSeconds, stateAfter } from './plant.mjs';
 const CHANGED = 'machine.state.changed.v1';
 const CORRECTED = 'machine.state.corrected.v1';
 
-/** What the bench needs of a record of `machine.state-changes.v1`; `atMs` is the broker's time. */
+/** The fields of a record of `machine.state-changes.v1` that the bench needs; `atMs` is the broker's time. */
 export function readEvent({ headers, value, timestamp }) {
   const { machineId, state } = JSON.parse(value);
   return {
@@ -25,9 +25,9 @@ export function isCorrection({ type }) {
 }
 
 /**
- * What is wrong with the events of all machines, in the order of their partition: a machine must have one for the
- * state it was in first and one for each of its `changes(machine)`, numbered without a gap, and no loss of sight.
- * A correction is no fault. Empty when all is well.
+ * Faults in the events of all machines, in the order of their partition. A machine must have one event for its first
+ * state and one for each of its `changes(machine)`, numbered without a gap, and no loss. A correction is not a fault.
+ * Empty if there is none.
  */
 export function faultsOfEvents(events, { machines, changes }) {
   const found = new Map();
@@ -57,8 +57,8 @@ export function faultsOfEvents(events, { machines, changes }) {
 }
 
 /**
- * How long each change after `fromMs` took to be published, in seconds: `sinceAnswer` from the answer that first
- * shows it to the bridge, `sinceUpdate` from the update that made it visible.
+ * How long each change after `fromMs` took to be published, in seconds: `sinceAnswer` from the answer that first showed
+ * it to the bridge, `sinceUpdate` from the update that made it visible.
  */
 export function publicationSeconds(events, polls, { fromMs, updateSeconds }) {
   const shownChanges = firstShowing(polls);
@@ -77,7 +77,7 @@ export function publicationSeconds(events, polls, { fromMs, updateSeconds }) {
   return seconds;
 }
 
-/** The row of the poll that showed each change first. */
+/** The row of the poll that first showed each change. */
 function firstShowing({ length, machine, shownChanges }) {
   const rows = new Map();
   for (let row = 0; row < length; row += 1) {

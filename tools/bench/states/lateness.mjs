@@ -1,6 +1,6 @@
 const BUCKET = /^machine_bridge_poll_lateness_seconds_bucket\{le="([^"]+)"\} (\S+)$/gm;
 
-/** The bridge's own count of how late its polls were: polls up to each limit, by the limit in seconds. */
+/** The bridge's own count of late polls: polls up to each limit, by the limit in seconds. */
 export async function readLateness(url) {
   const text = await (await fetch(`${url}/metrics`)).text();
   return [...text.matchAll(BUCKET)].map(([, limit, count]) => {
@@ -8,7 +8,7 @@ export async function readLateness(url) {
   });
 }
 
-/** The limit below which the share `q` of what was counted between two readings lies; NaN if there was nothing. */
+/** The limit of the bucket below which the share `q` of the counts between two readings lies; NaN if there are none. */
 export function bucketQuantile(before, after, q) {
   const counts = after.map(({ limit, count }, index) => {
     return { limit, count: count - (before[index]?.count ?? 0) };

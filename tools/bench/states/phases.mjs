@@ -13,7 +13,7 @@ const FULL_RATE_FOR_MS = 5000;
 const FULL_RATE_WITHIN_MS = 60_000;
 const ASK_AGAIN_MS = 1000;
 
-/** Starts the first bridge there is; resolves when it has seen every machine and said so. */
+/** Starts the first bridge; resolves when it has seen every machine and published all of them. */
 export async function startFirst(plant, name) {
   const app = await startPolling(plant, name);
   await untilAllPolled(plant, app);
@@ -21,7 +21,7 @@ export async function startFirst(plant, name) {
   return app;
 }
 
-/** Two intervals in which nothing happens, after one to settle: `pollTurns`, the costs, and the highest RSS in MB. */
+/** Watches two intervals without changes, after one to settle: `pollTurns`, the costs, and the highest RSS in MB. */
 export async function watchSteady(plant, app) {
   const { service, machines } = plant;
   const intervalMs = plant.intervalSeconds * 1000;
@@ -40,7 +40,7 @@ export async function watchSteady(plant, app) {
   return { ...costs, turns, due, rssMb, latenessSeconds, logsRead, report };
 }
 
-/** Some machines change: how long it takes until that is published, see {@link publicationSeconds}. */
+/** Changes some machines, and measures the time until that is published, see {@link publicationSeconds}. */
 export async function watchChanges(plant, app) {
   const fromMs = Date.now();
   await changeSome(plant);
@@ -50,7 +50,7 @@ export async function watchChanges(plant, app) {
   return { ...seconds, corrections: plant.events.filter(isCorrection).length };
 }
 
-/** The bridge ends and another begins, while machines change: seconds from its start. */
+/** Replaces the bridge by another one while machines change: seconds from the start of the new one. */
 export async function watchRestart(plant, app) {
   const stoppedMs = Date.now();
   await changeSome(plant);
@@ -70,7 +70,7 @@ export async function watchRestart(plant, app) {
   };
 }
 
-/** When polls came at the full rate; if they still do not after a minute, what has passed is what there is to say. */
+/** When polls came at the full rate; if they did not within a minute, the time that has passed. */
 async function untilFullRate({ service, machines, intervalSeconds }, caller, startedMs) {
   const perSecond = machines / intervalSeconds;
   const forMs = Math.min(FULL_RATE_FOR_MS, intervalSeconds * 500);

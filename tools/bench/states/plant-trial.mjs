@@ -9,13 +9,13 @@ import { changesOf, changingOf } from './plant.mjs';
 const STATE_CHANGES = 'machine.state-changes.v1';
 const INTERVAL_SECONDS = 60;
 const QUICK_INTERVAL_SECONDS = 4;
-// what is published twice comes right after
+// a record that is published twice follows at once
 const QUIET_MS = 1000;
 
 /**
- * Runs `body` with a service of many machines, updated once in `plant.intervalSeconds` and to be polled as often, and
- * with what is published of them in `plant.events`. What it came to is checked at the end. In a quick run the minute
- * is shorter, and the machines are fewer by as much: the calls a second are the same.
+ * Runs `body` with a service of many machines, which updates each once in `plant.intervalSeconds` and expects as many
+ * polls. `plant.events` has the published events. The result is checked at the end. In a quick run the minute is
+ * shorter, and there are proportionally fewer machines, so that the calls a second are the same.
  *
  * @throws WrongResult
  */
@@ -41,7 +41,7 @@ export function withPlant(bench, options, body) {
   });
 }
 
-/** A bridge that only polls; the service knows it by its name. */
+/** Starts a bridge that only polls; the service knows it by its name. */
 export function startPolling(plant, name) {
   const settings = {
     BRIDGE_FLOWS: 'machine-states',
@@ -64,7 +64,7 @@ export async function untilAllPolled({ service, machines }, app) {
   await untilCount(app, async () => (await service.report()).machinesPolled, machines);
 }
 
-/** Waits until as much has been published as there is to publish. */
+/** Waits until everything is published. */
 export async function untilPublished(plant, app) {
   const changes = plant.firsts.map((first) => changingOf(plant.machines, first));
   const expected = changes.reduce((sum, count) => sum + count, plant.machines);

@@ -1,11 +1,11 @@
-// What the machines of the service's stub do, so that the bench knows it without asking: each has a place of its own
-// in the service's minute, and goes from one state to the next when it is asked to.
+// The behaviour of the machines in the service's stub, which the bench knows without asking: each machine has a fixed
+// place in the service's minute, and goes to its next state on request.
 
-/** Of the machines that are made to change: one in twenty, those whose index leaves the same rest. */
+/** One machine in twenty changes on a request: those whose index modulo twenty is `first`. */
 export const CHANGING_ONE_IN = 20;
 
 const STATES = ['OPERATING', 'IDLE', 'OFF'];
-// multiples of it lie evenly in the unit interval, however many there are
+// the multiples of it are evenly spread over the unit interval, for any number of machines
 const GOLDEN_RATIO = (Math.sqrt(5) - 1) / 2;
 
 export function stateAfter(changes) {
@@ -18,12 +18,12 @@ export function latestUpdateSeconds(machine, atSeconds, updateSeconds) {
   return Math.floor((atSeconds - phase) / updateSeconds) * updateSeconds + phase;
 }
 
-/** How many of the machines with indices from 0 on leave the rest `first`. */
+/** How many of the machines with indices from 0 on have the rest `first`. */
 export function changingOf(machines, first) {
   return Math.ceil((machines - first) / CHANGING_ONE_IN);
 }
 
-/** How often a machine has been made to change, by the `first` of every request. */
+/** How often a machine has changed, from the `first` of every request. */
 export function changesOf(machine, firsts) {
   return firsts.filter((first) => machine % CHANGING_ONE_IN === first).length;
 }

@@ -2,10 +2,10 @@ const ROWS_AT_FIRST = 1 << 16;
 const BYTES_A_ROW = 24;
 
 /**
- * Polls in the order they came, a column for each property: a million of them must cost the stub little.
+ * Polls in the order in which they came, with a column for each property: a million of them must cost the stub little.
  *
- * `machine` is its index, `caller` that of the token, `shownChanges` how many changes its answers have shown so far;
- * times are epoch milliseconds, `answeredMs` is 0 while there is no answer.
+ * `machine` is its index, `caller` the index of the token, `shownChanges` how many changes its answers have shown so
+ * far; times are epoch milliseconds; `answeredMs` is 0 while there is no answer.
  */
 export class PollLog {
   length = 0;

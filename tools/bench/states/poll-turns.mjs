@@ -2,9 +2,9 @@ import { latestUpdateSeconds } from './plant.mjs';
 
 /**
  * How regularly machines were polled between two moments, in seconds: `gaps` between the polls of a machine, `delays`
- * from its latest update to each poll; `missed` turns, `busiest` second over the mean of all. Times are epoch ms.
+ * from its latest update to each poll; `missed` turns; `busiest` second divided by the mean of all. Times are epoch ms.
  *
- * The edges count as polls where a machine is looked for that has missed one.
+ * For `missed`, both moments count as polls.
  */
 export function pollTurns(polls, { machines, intervalMs, fromMs, toMs }) {
   const latestMs = new Float64Array(machines).fill(fromMs);
@@ -33,7 +33,7 @@ export function firstPollMs(polls, caller) {
   return polls.arrivedMs[polls.caller.indexOf(caller)] ?? NaN;
 }
 
-/** From when on a caller's polls came at `perSecond`, or nine tenths of it, for `forMs`; NaN if they never did. */
+/** The time from which a caller's polls came at `perSecond`, or nine tenths of it, for `forMs`; NaN if they never did. */
 export function fullRateMs(polls, caller, { perSecond, forMs }) {
   const times = polls.arrivedMs.filter((_, row) => polls.caller[row] === caller);
   const enough = Math.ceil(0.9 * perSecond * (forMs / 1000));

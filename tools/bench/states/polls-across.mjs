@@ -1,10 +1,10 @@
 const NOBODY = 0xffff;
 
 /**
- * What became of the machines' polls since `fromMs` (epoch ms), when processes came or went.
+ * The machines' polls since `fromMs` (epoch ms), across joining or leaving processes.
  *
- * `moved` and `stayed`: the longest time without a poll of each machine that another caller has polled last than
- * before, and of each other one, in ms; `shares`: how many machines each caller has polled last.
+ * `moved` and `stayed`: the longest time without a poll, in ms, of each machine whose last caller has changed, and of
+ * each other machine; `shares`: how many machines each caller has polled last.
  */
 export function pollsAcross(polls, { machines, fromMs }) {
   const before = new Uint16Array(machines).fill(NOBODY);
