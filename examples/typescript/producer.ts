@@ -10,7 +10,7 @@ const brokers = (process.env.KAFKA_BROKERS ?? '127.0.0.1:9092').split(',');
 const kafka = new kafkajs.Kafka({ brokers, logLevel: kafkajs.logLevel.NOTHING });
 const producer = kafka.producer();
 const message: WorkOrderListMessage = { machineId, workingOrders };
-/** The outcome of the list names it as `source.messageId`. */
+/** The outcome of the list has this id as `source.messageId`. */
 const messageId = randomUUID();
 
 await producer.connect();

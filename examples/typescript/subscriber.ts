@@ -6,7 +6,7 @@ import kafkajs from 'kafkajs';
 const prefix = process.env.KAFKA_TOPIC_PREFIX ?? '';
 const brokers = (process.env.KAFKA_BROKERS ?? '127.0.0.1:9092').split(',');
 const kafka = new kafkajs.Kafka({ brokers, logLevel: kafkajs.logLevel.ERROR });
-// kafkajs reads committed records alone, but for some of overlapping transactions: docs/kafka.md, Reading the outputs.
+// kafkajs reads only committed records, except some of overlapping transactions: docs/kafka.md, Reading the outputs.
 const consumer = kafka.consumer({ groupId: `${prefix}example-typescript` });
 /** The latest ids, oldest first: a duplicate comes soon after its original. */
 const seen = new Set<string>();

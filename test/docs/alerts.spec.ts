@@ -47,7 +47,7 @@ const DASHBOARDS = ['bridge', 'terminal', 'ingest'].map(
 const dashboards = DASHBOARDS.map((path) => JSON.parse(read(path)) as Dashboard);
 const page = read('docs/alerts.md');
 
-/** The metrics in the tables of the documents, which names.spec.ts holds against the code, with their labels. */
+/** The metrics in the tables of the documents with their labels; names.spec.ts compares these with the code. */
 const metrics = new Map(
   ['operations.md', 'terminal.md', 'ingest.md']
     .flatMap((document) => [
@@ -57,13 +57,13 @@ const metrics = new Map(
     ])
     .map(([, name = '', labels = '']) => [name, labels.split(',').filter(Boolean)]),
 );
-/** What Prometheus adds to a series, and the bound of a histogram's bucket. */
+/** Labels that Prometheus adds to a series, and the bound of a histogram's bucket. */
 const LABELS_OF_SCRAPES = ['namespace', 'job', 'instance', 'le'];
 const LABELS_OF_ALERTS = ['alertname', 'alertstate'];
 
 const ofSeries = (name: string) => name.replace(/_(bucket|count|sum)$/, '');
 
-/** Names of our metrics in an expression, recorded ones left out. */
+/** Names of this project's metrics in an expression, without recorded ones. */
 function metricsOf(expr: string): string[] {
   return [...expr.matchAll(/(?<![\w:])machine_(?:bridge|terminal|ingest)_\w+(?![\w:])/g)].map(
     ([name]) => ofSeries(name),
@@ -83,7 +83,7 @@ function labelsOf(expr: string): string[] {
   return [...grouped, ...matched];
 }
 
-/** Names and labels that nothing has. */
+/** Names and labels in an expression that do not exist. */
 function faultsOf(expr: string): string[] {
   const names = metricsOf(expr);
   const sources = recordsOf(expr).map((name) => rules.find(({ record }) => record === name));
@@ -101,7 +101,7 @@ function faultsOf(expr: string): string[] {
 }
 
 describe('the rules for Prometheus', () => {
-  it('name metrics, records and labels that there are', () => {
+  it('name only existing metrics, records and labels', () => {
     expect(metrics.size).toBeGreaterThan(30);
     expect(rules.flatMap(({ expr }) => faultsOf(expr))).toEqual([]);
   });
@@ -137,7 +137,7 @@ describe('the rules for Prometheus', () => {
   );
 
   it.each(alerts.map(({ alert }) => alert))(
-    'are tested where it fires and where not: %s',
+    'have a test in which it fires, and one in which it does not: %s',
     (name) => {
       const expr = `ALERTS{alertname="${name}",alertstate="firing"}`;
       const cases = tests.flatMap((test) => test.promql_expr_test ?? []);
@@ -148,7 +148,7 @@ describe('the rules for Prometheus', () => {
     },
   );
 
-  it('are tested with series that there are', () => {
+  it('are tested with existing series', () => {
     const series = tests.flatMap((test) => test.input_series.map((input) => input.series));
     expect(series.flatMap(faultsOf)).toEqual([]);
   });
@@ -159,12 +159,12 @@ describe.each(dashboards.map((dashboard) => [dashboard.title, dashboard] as cons
   (_, { panels, schemaVersion, templating, uid }) => {
     const targets = panels.flatMap((panel) => panel.targets ?? []);
 
-    it('names metrics, records and labels that there are', () => {
+    it('names only existing metrics, records and labels', () => {
       expect(targets.length).toBeGreaterThan(10);
       expect(targets.flatMap(({ expr }) => faultsOf(expr))).toEqual([]);
     });
 
-    it('asks the data source that is chosen, and processes that are chosen', () => {
+    it('uses the chosen data source and processes', () => {
       expect(schemaVersion).toBeGreaterThanOrEqual(36);
       expect(uid).toMatch(/^[\w-]{1,40}$/);
       expect(templating.list.map(({ name }) => name)).toEqual(['datasource', 'job', 'instance']);
@@ -177,7 +177,7 @@ describe.each(dashboards.map((dashboard) => [dashboard.title, dashboard] as cons
       expect(JSON.stringify({ panels, templating })).not.toMatch(/https?:|\d+\.\d+\.\d+\.\d+/);
     });
 
-    it('has panels with ids of their own that do not overlap', () => {
+    it('has panels with distinct ids that do not overlap', () => {
       expect(new Set(panels.map(({ id }) => id)).size).toBe(panels.length);
       const cells = panels.flatMap(({ gridPos: { h, w, x, y } }) =>
         Array.from({ length: h * w }, (__, at) => `${x + (at % w)},${y + Math.floor(at / w)}`),

@@ -15,7 +15,7 @@ function firstCells(heading: string): string[] {
   return [...text.matchAll(/^\| `?([^`|]+)`? +\|/gm)].map(([, cell = '']) => cell.trim()).slice(2);
 }
 
-/** Commands that do something, by the words that lead to them. */
+/** Commands that do something, with the words that call them. */
 function commandsOf(command: CliCommand, path: string[] = []): [string, CliCommand][] {
   if (command.commands.length === 0) return [[path.join(' '), command]];
   return command.commands.flatMap((sub) => commandsOf(sub as CliCommand, [...path, sub.name()]));
@@ -57,7 +57,7 @@ describe('the options in the documents', () => {
     expect([...flags].filter((flag) => !documented.has(flag))).toEqual([]);
   });
 
-  it('are none that the program does not know', () => {
+  it('are all known to the program', () => {
     expect([...flagsIn(page)].filter((flag) => !flags.has(flag))).toEqual([]);
   });
 });

@@ -7,7 +7,7 @@ const read = (path: string) => readFileSync(join(ROOT, path), 'utf8');
 const { scripts } = JSON.parse(read('package.json')) as { scripts: Record<string, string> };
 const operations = read('docs/operations.md');
 
-/** Node's options in a command line, up to the program. */
+/** Node's options in a command line, before the program. */
 const optionsOf = (command = '') =>
   [...command.matchAll(/ (--[\w-]+(?:=\S+)?)/g)].map(([, it]) => it);
 
@@ -35,8 +35,8 @@ describe.each([
 describe('the images', () => {
   const [stages = '', images = ''] = read('Dockerfile').split(/^FROM scratch AS runtime$/m);
 
-  // a clone under umask 027 has files that nobody but their owner may read
-  it('have no file with the mode of the clone, which their user may not be allowed to read', () => {
+  // in a clone under umask 027, only the owner may read files
+  it('do not copy file modes of the clone, with which their user may not read the files', () => {
     const copies = images.match(/^COPY .*/gm) ?? [];
     expect(copies.length).toBeGreaterThan(3);
     expect(copies.filter((copy) => !copy.startsWith('COPY --from='))).toEqual([]);

@@ -6,7 +6,7 @@ const LINK = /(?<!!)\[((?:[^\][]|\[[^\]]*\])*)\]\(([^)\s]+)\)/g;
 const IMAGE = /!\[[^\]]*\]\(([^)\s]+)\)/g;
 const PATH_IN_CODE = /`((?:apps|libs|test|tools|docs)\/[\w./-]+)`/g;
 
-/** What no author wrote; the project may be a copy, of which Git knows nothing. */
+/** Generated folders. The project may be a copy without Git. */
 const MADE = new Set(['.git', '.local', 'coverage', 'dist', 'node_modules']);
 
 const documents = readdirSync(ROOT)
@@ -21,12 +21,12 @@ function filesUnder(path: string): string[] {
   );
 }
 
-/** Without what stands between fences, where brackets mean something else. */
+/** The text outside of code blocks, in which brackets mean something else. */
 function proseOf(document: string): string {
   return readFileSync(join(ROOT, document), 'utf8').replace(/^```[^]*?^```/gm, '');
 }
 
-/** As GitHub makes them of headings. */
+/** The anchors that GitHub makes of headings. */
 function anchorsOf(document: string): Set<string> {
   const headings = [...proseOf(document).matchAll(/^#{1,6} (.+)$/gm)].map(([, text = '']) => text);
   return new Set(
@@ -79,7 +79,7 @@ describe('the links of the documents', () => {
     expect([...links, ...images].filter((fault) => fault !== undefined)).toEqual([]);
   });
 
-  it.each(documents)('and so do the paths that stand in code: %s', (document) => {
+  it.each(documents)('and so do the paths in code: %s', (document) => {
     const paths = [...proseOf(document).matchAll(PATH_IN_CODE)].map(([, path = '']) => path);
     expect(paths.filter((path) => !existsSync(join(ROOT, path)))).toEqual([]);
   });

@@ -19,7 +19,7 @@ import {
 
 const ROOT = resolve(import.meta.dirname, '../..');
 
-/** The text of a page from a heading to the next of the same level or above. */
+/** The text of a page from a heading to the next heading of the same level or above. */
 function section(page: string, heading: string): string {
   const text = readFileSync(join(ROOT, 'docs', page), 'utf8').replace(/^```[^]*?^```/gm, '');
   const level = /^#+/.exec(heading)?.[0].length ?? 0;
@@ -29,7 +29,7 @@ function section(page: string, heading: string): string {
   return end < 0 ? rest : rest.slice(0, end);
 }
 
-/** The cells of the tables in a text, header rows left out. */
+/** The cells of the tables in a text, without header rows. */
 function rowsOf(text: string): string[][] {
   const tables = text.match(/(^\|.*\n)+/gm) ?? [];
   return tables.flatMap((table) =>
@@ -50,7 +50,7 @@ function codeSpans(text: string): string[] {
   return [...text.matchAll(/`([^`]+)`/g)].map(([, span = '']) => span);
 }
 
-/** What the first column names, row by row. */
+/** The code spans in the first column, row by row. */
 function named(page: string, heading: string): string[] {
   return rowsOf(section(page, heading)).flatMap(([first = '']) => codeSpans(first));
 }
@@ -69,7 +69,7 @@ describe('the settings in the documents', () => {
   ];
   const NO_SETTINGS_OF_OURS = new Set(['NODE_ENV']);
 
-  /** The names that a program asks its environment for, however it is set up. */
+  /** The names that a program reads from its environment, in all of its set-ups. */
   function askedFor(load: (env: Record<string, string | undefined>) => unknown): string[] {
     const names = new Set<string>();
     for (const way of WAYS) {
@@ -82,7 +82,7 @@ describe('the settings in the documents', () => {
       try {
         load(env);
       } catch {
-        // wrong settings are reported after all have been read
+        // a program reports wrong settings after it has read all of them
       }
     }
     return sorted(names);
@@ -90,7 +90,7 @@ describe('the settings in the documents', () => {
 
   const settingsIn = (text: string) =>
     codeSpans(text).filter((span) => /^([A-Z][A-Z0-9]*(_[A-Z0-9]+)+|(https|no)_proxy)$/.test(span));
-  /** `…_FILE` after a name stands for its twin. */
+  /** `…_FILE` after a name is the file variant of that setting. */
   const isTwinOf = (names: readonly string[]) => (name: string) =>
     name.endsWith('_FILE') && names.includes(name.replace(/_FILE$/, ''));
 
@@ -102,7 +102,7 @@ describe('the settings in the documents', () => {
   ])('are those that the program reads: %s', (page, load) => {
     const asked = askedFor(load);
     const text = section(page, '## Settings');
-    // the other programs take settings of the bridge as well, which their pages refer to
+    // the other programs also take settings of the bridge, which their pages refer to
     const documented = settingsIn(text + section('operations.md', '## Settings'));
     expect(asked.filter((name) => !documented.includes(name))).toEqual([]);
     const inFirstColumn = rowsOf(text).flatMap(([first = '']) => settingsIn(first));
@@ -118,7 +118,7 @@ describe('the settings in the documents', () => {
     MACHINE_CLOUD_TOKEN: 'a-token',
   };
 
-  /** Names and their documented defaults; several in a row go by pairs, or share one. */
+  /** Names and their documented defaults. Several names in a row have as many defaults, or share one. */
   function defaultsOf(page: string): [name: string, documented: string][] {
     return rowsOf(section(page, '## Settings')).flatMap(([first = '', cell = '']) => {
       const names = settingsIn(first);
@@ -147,7 +147,7 @@ describe('the settings in the documents', () => {
     for (const [name] of defaults.filter(([, documented]) => documented === 'required')) {
       expect(() => load({ ...required, [name]: undefined })).toThrow(name);
     }
-    // what is none of both has no value that could be given
+    // other cells must be one of these words
     const others = defaults.map(([, documented]) => documented.replace(/^`.*`$/, 'required'));
     expect(sorted(others).filter((it) => !['required', 'none', 'empty'].includes(it))).toEqual([]);
   });
@@ -156,7 +156,7 @@ describe('the settings in the documents', () => {
 describe('the topics in the documents', () => {
   const STATES = Object.values(INTERNAL_TOPICS);
 
-  it('are all that there are', () => {
+  it('are all topics', () => {
     const queues = Object.values<string>(WORK_ORDER_QUEUES);
     const topics = [
       ...TOPIC_DEFINITIONS.map(({ name }) => name),
@@ -170,7 +170,7 @@ describe('the topics in the documents', () => {
     expect(sorted(rows)).toEqual(sorted(topics));
   });
 
-  it('are named so in the code', () => {
+  it('have their names in the code', () => {
     const code = sources.map(({ text }) => text).join('\n');
     const own = [...code.matchAll(/machine-bridge\.[a-z-]+\.v\d+/g)].map(([name]) => name);
     expect(sorted(own)).toEqual(sorted([...STATES, ...Object.values(WORK_ORDER_QUEUES)]));
@@ -234,7 +234,7 @@ function nodesBelow(tree: ts.SourceFile): ts.Node[] {
   return nodes;
 }
 
-/** Texts in an expression; `*` stands for what is put in when it runs. */
+/** Texts in an expression; `*` stands for inserted values. */
 function textsIn(expression: ts.Node): string[] {
   if (ts.isStringLiteralLike(expression)) return [expression.text];
   if (ts.isTemplateExpression(expression)) {
@@ -249,7 +249,7 @@ function textsIn(expression: ts.Node): string[] {
 }
 
 describe('the metrics in the documents', () => {
-  /** Of the calls that make a metric; `ofEach` puts a prefix before its name, and one value has no labels. */
+  /** Parses the call that makes a metric; `ofEach` puts a prefix before the name; a metric of one value has no labels. */
   function scraped({ expression, arguments: given }: ts.CallExpression, tree: ts.SourceFile) {
     const maker = expression.getText(tree);
     const [name] = given[0] === undefined ? [] : textsIn(given[0]);
@@ -311,7 +311,7 @@ describe('the metrics in the documents', () => {
     expect(sorted(documented)).toEqual(metricsIn('machine_ingest_', /^apps\/ingest\//));
   });
 
-  it('and no alert names another one', () => {
+  it('and no alert names any other', () => {
     const known = metricsIn('machine_bridge_', /./).map((name) => name.replace(/\{.*/, ''));
     const page = readFileSync(join(ROOT, 'docs/operations.md'), 'utf8');
     const used = [...page.matchAll(/machine_bridge_[a-z_]+[a-z]/g)].map(([name]) =>
@@ -345,7 +345,7 @@ describe('the log messages in the documents', () => {
     return sorted(found);
   }
 
-  /** `…` stands for anything. */
+  /** A pattern for a documented message, in which `…` stands for any text. */
   function matcher(documented: string): RegExp {
     const parts = documented.split('…').map((part) => part.replace(/[.*+?^${}()|[\]\\]/g, '\\$&'));
     return new RegExp(`^${parts.join('.*')}$`);

@@ -11,10 +11,10 @@ import { rememberSecrets, secretIn } from './secrets.js';
 
 const URL_SAID = /"url":"(http:[^"]+)"/;
 
-/** A built app as a process of its own, as it runs in a plant. */
+/** A built app in a separate process, as it runs in a plant. */
 export class AppProcess {
   output = '';
-  /** All that it has answered by HTTP, whoever has asked. */
+  /** All HTTP answers of the app, to any client. */
   private served = '';
   private readonly child: ChildProcess;
   private readonly closed: Promise<unknown>;
@@ -24,7 +24,7 @@ export class AppProcess {
     private readonly env: Environment,
   ) {
     rememberSecrets(env);
-    // PATH alone is inherited: settings of whoever runs the tests must not leak in.
+    // only PATH is inherited: settings in the environment of the tests must not leak in
     const options = [...(NODE_OPTIONS[app] ?? [])];
     // the sandbox has no secrets, and answers a hundred thousand calls
     if (app !== 'sandbox') options.push('--import=./test/support/report-served-http.mjs');
@@ -48,22 +48,22 @@ export class AppProcess {
     return this.child.pid ?? 0;
   }
 
-  /** The first group of `pattern`, once the output has it. */
+  /** Waits until the output matches `pattern`, and returns the first group. */
   saying(pattern: RegExp, what: string): Promise<string> {
     return eventually(what, () => pattern.exec(this.output)?.[1]);
   }
 
-  /** Where its HTTP listens, once it says so. */
+  /** Waits for the log line with the HTTP address, and returns the address. */
   url(): Promise<string> {
     return eventually('it says where it listens', () => this.listensAt);
   }
 
-  /** The same, undefined before that. */
+  /** The HTTP address, undefined before the log has it. */
   get listensAt(): string | undefined {
     return URL_SAID.exec(this.output)?.[1]?.replace('[::1]', '127.0.0.1');
   }
 
-  /** Where it listens, once it is ready. */
+  /** Waits until the app is ready, and returns its HTTP address. */
   async ready(): Promise<string> {
     const url = await this.url();
     await untilReady(url);
@@ -74,30 +74,30 @@ export class AppProcess {
     this.child.kill(signal);
   }
 
-  /** How many sockets it has open, on Linux. */
+  /** The number of open sockets, on Linux. */
   get sockets(): number {
     const folder = `/proc/${this.pid}/fd`;
     const opened = readdirSync(folder).map((name) => readlinkIfThere(`${folder}/${name}`));
     return opened.filter((target) => target.startsWith('socket:')).length;
   }
 
-  /** The exit code, null when a signal ended it, once all of its output has been read. */
+  /** The exit code after all output has been read; null if a signal ended the process. */
   async exitCode(): Promise<number | null> {
     await this.closed;
     return this.child.exitCode;
   }
 
   /**
-   * Leaves nothing behind after a test that failed.
+   * Ends the process after a test, also after a failed one.
    *
-   * @throws Error when Node has warned of something, such as of what a later version will no longer do, and when the
-   * output or an answer holds a secret that a process of this test was given
+   * @throws Error when Node has warned of something, such as a deprecation, and when the output or an answer holds a
+   *   secret that a process of this test was given
    */
   async close(): Promise<void> {
     await this.askOnceMore();
     this.child.kill('SIGKILL');
     await this.closed;
-    // a file may hold another one by now
+    // a file may hold another secret by now
     rememberSecrets(this.env);
     for (const [what, text] of [
       ['output', this.output],

@@ -1,6 +1,6 @@
 import type { Environment } from '#libs/config';
 
-/** What every operator, probe or scraper may ask. */
+/** Paths that every operator, probe or scraper may ask. */
 const PATHS = {
   bridge: ['/health/live', '/health/ready', '/metrics', '/api/flows', '/api/machines'],
   ingest: ['/health/live', '/health/ready', '/metrics', '/openapi.json'],
@@ -9,8 +9,8 @@ const PATHS = {
 const WITHIN_MS = 2000;
 
 /**
- * Has an app answer after all that has happened to it in a test: its answers are searched for secrets. It need not
- * answer, or in time.
+ * Makes an app answer after everything that has happened to it in a test, because its answers are searched for secrets.
+ * The app may answer late or not at all.
  */
 export async function askOnceMore(
   app: keyof typeof PATHS,

@@ -2,15 +2,15 @@ import type { Environment } from '#libs/config';
 import { testBrokers } from './kafka.js';
 
 interface BridgeSurroundings {
-  /** Those of the tests if absent. */
+  /** Default: the brokers of the tests. */
   brokers?: readonly string[];
   topicPrefix: string;
-  /** Of topics that it creates; 6 if absent. */
+  /** Partitions of topics that the bridge creates; 6 by default. */
   partitions?: number;
   sandboxUrl: string;
 }
 
-/** The settings that every process of a group needs, on any free port. */
+/** The settings that every process of a group needs; the HTTP port is any free one. */
 export function bridgeEnvironment(surroundings: BridgeSurroundings): Environment {
   const { brokers = testBrokers(), topicPrefix, partitions = 6, sandboxUrl } = surroundings;
   return {

@@ -1,6 +1,6 @@
 import { isSigned } from './callback-receiver.js';
 
-/** As the libraries of Standard Webhooks test their signatures. */
+/** The key with which the libraries of Standard Webhooks test their signatures. */
 const KEY = Buffer.from('MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw', 'base64');
 const CALL = {
   id: 'msg_p5jXN8AQM9LWM0D4loKWxJek',
@@ -13,7 +13,7 @@ const CALL = {
 };
 
 describe('the signature of a callback', () => {
-  it('is verified as Standard Webhooks has it', () => {
+  it('is verified as Standard Webhooks specifies', () => {
     expect(isSigned(CALL, KEY)).toBe(true);
   });
 

@@ -4,27 +4,27 @@ import { createServer, type IncomingHttpHeaders, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { eventually } from './eventually.js';
 
-/** A call as the receiver has it, before it answers. */
+/** A call as the receiver gets it, before the answer. */
 export interface CallbackCall {
   /** The `webhook-id`. */
   id: string;
   headers: IncomingHttpHeaders;
   body: string;
-  /** The caller was there to be answered. */
+  /** Whether the caller was still connected when the answer was ready. */
   isAnswered: boolean;
-  /** What it was answered; undefined before. */
+  /** The status of the answer; undefined before it. */
   status?: number;
 }
 
-/** A sender's end of callbacks: an HTTP server that answers with `status` and `headers`, once `answers` allows it. */
+/** A sender's receiver of callbacks: an HTTP server that answers with `status` and `headers` when `answers` allows it. */
 export class CallbackReceiver {
-  /** All of them, in the order in which they came. */
+  /** All calls, in the order in which they came. */
   readonly calls: CallbackCall[] = [];
   /** How many callers wait for their answer. */
   waiting = 0;
   status = 200;
   headers: Record<string, string> = {};
-  /** What the answer to a call waits for. */
+  /** A promise that the answer to a call waits for; undefined: it is answered at once. */
   answers: (call: CallbackCall) => Promise<void> | undefined = () => undefined;
 
   private constructor(
@@ -58,12 +58,12 @@ export class CallbackReceiver {
     return receiver;
   }
 
-  /** Calls about the message of that id. */
+  /** Calls about the message with that id. */
   about(messageId: string): CallbackCall[] {
     return this.calls.filter(({ body }) => body.includes(`"${messageId}"`));
   }
 
-  /** The call about the message of that id which makes it so many, once it has come. */
+  /** Waits for the call number `times` about the message with that id. */
   called(messageId: string, times = 1): Promise<CallbackCall> {
     return eventually(`${times} calls about ${messageId}`, () => this.about(messageId)[times - 1]);
   }
@@ -74,7 +74,7 @@ export class CallbackReceiver {
   }
 }
 
-/** Whether it is signed with that key, by the text of Standard Webhooks. */
+/** Whether the call is signed with that key, as Standard Webhooks specifies. */
 export function isSigned({ id, headers, body }: CallbackCall, key: Buffer | string): boolean {
   const signed = `${id}.${String(headers['webhook-timestamp'])}.${body}`;
   const signature = createHmac('sha256', key).update(signed).digest('base64');

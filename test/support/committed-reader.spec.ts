@@ -23,7 +23,7 @@ describe('the log of a partition', () => {
     log = new PartitionLog();
   });
 
-  it('has nothing of aborted transactions that overlap', () => {
+  it('has no records of overlapping aborted transactions', () => {
     const fetched = [
       ...[record(0, 'a'), record(1, 'b'), marker(2, 'a', ABORT), record(3, 'b'), record(4, 'a')],
       ...[marker(5, 'b', ABORT), marker(6, 'a', COMMIT), record(7)],
@@ -38,19 +38,19 @@ describe('the log of a partition', () => {
     expect(offsetsOf(log.decide([marker(2, 'a', COMMIT)]))).toEqual([0, 1]);
   });
 
-  it('hands a record on once that is fetched again', () => {
+  it('hands on once a record that is fetched again', () => {
     log.decide([record(0), record(1, 'a')]);
     expect(offsetsOf(log.decide([record(0), record(1, 'a'), marker(2, 'a', COMMIT)]))).toEqual([1]);
   });
 
-  it('is to be fetched again from a record whose marker was not shown', () => {
+  it('must be fetched again from a record whose marker was not shown', () => {
     log.decide([record(0), record(1, 'a')]);
     expect(log.passTo(3)).toBe(false);
     expect(log.position).toBe(1);
     expect(offsetsOf(log.decide([record(1, 'a'), marker(2, 'a', COMMIT)]))).toEqual([1]);
   });
 
-  it('goes on behind what nobody is shown', () => {
+  it('goes on after offsets that readers do not see', () => {
     log.decide([record(0)]);
     expect(log.passTo(4)).toBe(true);
     expect(log.position).toBe(4);

@@ -1,6 +1,6 @@
 import type { Consumer, IHeaders, Kafka } from './stock-kafkajs.js';
 
-/** A record as kafkajs has read it, under the topic's full name. */
+/** A record as kafkajs has read it, with the topic's full name. */
 export interface CommittedRecord {
   topic: string;
   partition: number;
@@ -11,7 +11,7 @@ export interface CommittedRecord {
   headers: IHeaders;
 }
 
-/** In kafkajs's batches but not in their types: all that was fetched, markers and aborted records among it. */
+/** A fetched message, in kafkajs's batches but not in their types: also markers and aborted records. */
 export interface RawMessage extends Pick<CommittedRecord, 'timestamp' | 'key' | 'value'> {
   offset: string;
   headers?: IHeaders;
@@ -24,9 +24,9 @@ const MARKER_TYPE_AT = 2;
 const COMMIT = 1;
 
 /**
- * Reads topics from their beginning and hands on what was committed, in the order of each partition. Which records were
- * is decided here by the markers of transactions in the log: kafkajs hands on aborted records where the aborted
- * transactions of several producers overlap, which is what a process that was killed leaves behind.
+ * Reads topics from their beginning and hands on committed records, in the order of each partition. The reader itself
+ * decides by the markers of transactions in the log which records are committed: kafkajs hands on aborted records if
+ * aborted transactions of several producers overlap, as after a killed process.
  */
 export class CommittedReader {
   private readonly consumer: Consumer;
@@ -49,7 +49,7 @@ export class CommittedReader {
     const { consumer } = this;
     consumer.on(consumer.events.END_BATCH_PROCESS, ({ payload }) => {
       const { topic, partition, batchSize, lastOffset } = payload;
-      // Markers and aborted records alone are not shown to eachBatch.
+      // eachBatch does not get markers and aborted records
       if (batchSize === 0) this.skipped(topic, partition, Number(lastOffset) + 1);
     });
     await consumer.connect();
@@ -68,7 +68,7 @@ export class CommittedReader {
     });
   }
 
-  /** Of a partition all that was committed before this offset has been handed on. */
+  /** All committed records of a partition before this offset have been handed on. */
   positionOf(topic: string, partition: number): number {
     return this.logOf(topic, partition).position;
   }
@@ -77,7 +77,7 @@ export class CommittedReader {
     await this.consumer.disconnect();
   }
 
-  /** Records whose marker was among what was not shown are fetched again, together with it. */
+  /** Fetches records again, together with their marker, if the marker was among records that were not shown. */
   private skipped(topic: string, partition: number, end: number): void {
     const log = this.logOf(topic, partition);
     if (!log.passTo(end)) {
@@ -93,13 +93,13 @@ export class CommittedReader {
   }
 }
 
-/** What has been fetched of a partition and is not decided: a transaction's records wait for its marker. */
+/** Fetched records of a partition that are not decided: a transaction's records wait for its marker. */
 export class PartitionLog {
   private undecided: RawMessage[] = [];
-  /** Behind all that has been decided. */
+  /** The offset after the last decided record. */
   position = 0;
 
-  /** Returns what is known to be committed by now, in its order. */
+  /** Returns the records that are now known to be committed, in order. */
   decide(fetched: readonly RawMessage[]): RawMessage[] {
     const known = this.undecided.at(-1);
     const from = known === undefined ? this.position : Number(known.offset) + 1;
@@ -113,7 +113,10 @@ export class PartitionLog {
     return log.filter((_, index) => index < decided && committed[index] === true);
   }
 
-  /** Nothing up to there is for anybody. Returns false where records before it still wait for their marker. */
+  /**
+   * Skips offsets up to `end`, which hold no records for readers. Returns false if earlier records still wait for their
+   * marker.
+   */
   passTo(end: number): boolean {
     const isDecided = this.undecided.length === 0;
     if (isDecided) this.position = Math.max(this.position, end);
@@ -122,11 +125,11 @@ export class PartitionLog {
   }
 }
 
-/** Of each whether it is a committed record; undefined while its transaction has no marker yet. */
+/** Whether each record is committed; undefined while its transaction has no marker yet. */
 function verdictsOf(log: readonly RawMessage[]): (boolean | undefined)[] {
   const isCommitted = new Map<string, boolean>();
   const verdicts: (boolean | undefined)[] = [];
-  // From the end: the next marker of its producer decides on a record.
+  // from the end: the next marker of its producer decides on a record
   for (const { key, isControlRecord, batchContext } of [...log].reverse()) {
     const { producerId = '', inTransaction = false } = batchContext ?? {};
     if (isControlRecord === true) {

@@ -3,7 +3,7 @@ import snappy from 'kafkajs-snappy';
 import { compressFrame } from 'lz4-napi';
 import { CompressionCodecs, CompressionTypes } from './stock-kafkajs.js';
 
-/** What kafkajs hands to a codec: its encoder, of which only the bytes matter here. */
+/** The input of a codec in kafkajs: its encoder, of which only the bytes matter here. */
 interface EncodedRecords {
   buffer: Buffer;
 }
@@ -15,7 +15,7 @@ const COMPRESS: Partial<Record<CompressionTypes, (records: EncodedRecords) => Pr
   [CompressionTypes.ZSTD]: ({ buffer }) => new Encoder(ZSTD_LEVEL).encode(buffer),
 };
 
-/** Lets kafkajs compress in all codecs, of which the bridge itself writes gzip alone. */
+/** Lets kafkajs compress with all codecs; the bridge itself writes only gzip. */
 export function registerCompressingCodecs(): void {
   const codecs: Record<number, () => object> = CompressionCodecs;
   for (const [codec, compress] of Object.entries(COMPRESS)) {

@@ -10,7 +10,7 @@ import type { AddressInfo } from 'node:net';
 
 interface ErpOrder {
   machineId: string;
-  /** 14 digits in UTC; absent: answers say no time. */
+  /** 14 digits in UTC; if absent, answers contain no time. */
   changed?: string;
   isDeleted?: boolean;
 }
@@ -32,12 +32,12 @@ export function orderEntity(orderId: string, order: ErpOrder): object {
   };
 }
 
-/** An ERP that answers GETs for orders (`/orders/<id>`), or what a test has it answer. */
+/** An ERP that answers GETs for orders (`/orders/<id>`), or gives the answers of a test. */
 export class ErpServer {
   readonly orders = new Map<string, ErpOrder>();
-  /** Answers in place of the orders, by order; `*` stands for all others. */
+  /** Answers that replace orders, by order; `*` stands for all others. */
   readonly faults = new Map<string, Answer>();
-  /** Orders asked for, in that order, and the headers. */
+  /** Requested orders with the headers, in order. */
   readonly asked: {
     orderId: string;
     authorization: string | undefined;

@@ -1,14 +1,14 @@
 import { realDelayMs, realNowMs } from '#libs/clock';
 
-/** Checks are calls of services and brokers that share the machine with what is waited for. */
+/** Checks are calls of services and brokers, which share the computer with the processes under test. */
 const SHORTEST_POLL_MS = 10;
 const LONGEST_POLL_MS = 100;
-/** Makes no wait longer by more than this part of it, or {@link SHORTEST_POLL_MS}. */
+/** The poll interval as a part of the time waited so far; {@link SHORTEST_POLL_MS} at least. */
 const POLL_PART = 0.05;
-/** Brokers, processes and groups take four times as long where the machine is busy. */
+/** On a busy computer, brokers, processes and groups take four times as long. */
 const LONGEST_WAIT_MS = 120_000;
 
-/** Thrown by a check whose condition will never come true, however long anybody waits. */
+/** Thrown by a check whose condition will never come true. */
 export class FinalFailure extends Error {}
 
 type Falsy = false | 0 | '' | null | undefined;
@@ -17,8 +17,8 @@ type Check<T> = () => T | Promise<T>;
 type Met<T> = Promise<Exclude<T, Falsy>>;
 
 /**
- * Waits until `check` returns something truthy, and returns it; with `what` and the reason it last failed for
- * in the error when that does not happen within `timeoutMs`. A {@link FinalFailure} ends it at once.
+ * Waits until `check` returns a truthy value, and returns that. After `timeoutMs` it throws an error with `what` and
+ * the reason of the last failure. A {@link FinalFailure} ends the wait at once.
  */
 export function eventually<T>(what: string, check: Check<T>, timeoutMs?: number): Met<T>;
 export function eventually<T>(check: Check<T>, timeoutMs?: number): Met<T>;

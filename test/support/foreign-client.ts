@@ -4,7 +4,7 @@ import { consoleConsumer } from '../../tools/kafka/console-consumer.mjs';
 
 /** A record as Kafka's console consumer prints it. */
 export interface PrintedRecord {
-  /** In their order; null for one without a value. */
+  /** In their order; null for a header without a value. */
   headers: readonly PrintedHeader[];
   key: string;
   value: string;
@@ -14,17 +14,17 @@ type PrintedHeader = readonly [name: string, value: string | null];
 
 export interface ForeignReading {
   brokers: readonly string[];
-  /** In full, with its prefix. */
+  /** The full name, with the prefix. */
   topic: string;
   isolation: 'read_committed' | 'read_uncommitted';
-  /** It stops after so many, or when nothing more comes. */
+  /** The consumer stops after this number of records, or when no more come. */
   records: number;
 }
 
 const NULL = '(null)';
-/** Kafka 4.2 prints so where the others print records; they do not know `--formatter-property`. */
+/** Kafka 4.2 prints this where earlier versions print records; those do not know `--formatter-property`. */
 const NOT_A_RECORD = 'Option --property is deprecated';
-/** Java takes its time to start and to join a group where the machine is busy. */
+/** On a busy computer, Java takes long to start and to join a group. */
 const NOTHING_MORE_MS = 60_000;
 const LONGEST_MS = 120_000;
 
@@ -45,7 +45,7 @@ export async function readAsForeigner(reading: ForeignReading): Promise<PrintedR
   return (await printedLines(options, properties)).map(parsePrinted);
 }
 
-/** The first offsets of a topic of one partition, as Java's client reads them: as many as asked for, which are there. */
+/** The first `records` offsets of a topic of one partition, as Java's client reads them. */
 export async function offsetsAsForeigner(
   brokers: readonly string[],
   topic: string,
@@ -79,7 +79,7 @@ async function printedLines(
     .filter((line) => !line.startsWith(NOT_A_RECORD));
 }
 
-/** `name:value|name:value`, key and value, with tabs between them. */
+/** Parses `name:value|name:value`, key and value, separated by tabs. */
 function parsePrinted(line: string): PrintedRecord {
   const [headers = '', key = '', value = ''] = line.split('\t');
   return { headers: headers.split('|').map(parseHeader), key, value };

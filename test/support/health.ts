@@ -6,7 +6,7 @@ interface HealthBody {
 
 export interface Health {
   status: number;
-  /** What is wrong in words, by condition. */
+  /** The message of each failing condition. */
   problems: Record<string, string>;
 }
 
@@ -18,7 +18,7 @@ export async function healthOf(bridgeUrl: string): Promise<Health> {
   return { status: response.status, problems };
 }
 
-/** Waits until the bridge is not ready because of each of these conditions; returns what it says of them. */
+/** Waits until the bridge is not ready because of each of these conditions; returns its health. */
 export function untilUnready(bridgeUrl: string, ...conditions: string[]): Promise<Health> {
   return eventually(`the bridge is not ready because of ${conditions.join(' and ')}`, async () => {
     const health = await healthOf(bridgeUrl);
@@ -26,7 +26,7 @@ export function untilUnready(bridgeUrl: string, ...conditions: string[]): Promis
   });
 }
 
-/** Waits until the bridge is not ready for a reason that says this much, which need not be its first; returns all of it. */
+/** Waits until a message of the bridge's readiness matches, not necessarily the first; returns all messages. */
 export function untilUnreadyBecause(bridgeUrl: string, why: string | RegExp): Promise<string> {
   return eventually(`the bridge is not ready: ${String(why)}`, async () => {
     const response = await fetch(`${bridgeUrl}/health/ready`);

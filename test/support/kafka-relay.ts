@@ -5,8 +5,8 @@ import { realDelayMs } from '#libs/clock';
 const SIZE_BYTES = 4;
 
 /**
- * A way to a broker on which requests can be held back: whoever sent them gets no answer, and everything else
- * goes on. Where an answer names the broker it names the relay instead, so that no client finds a way around it.
+ * A relay in front of a broker that can hold requests back: their senders get no answer, and everything else goes on.
+ * Answers that name the broker name the relay instead, so that no client bypasses it.
  */
 export class KafkaRelay {
   private isHeldBack: (request: Buffer) => boolean = () => false;
@@ -25,7 +25,7 @@ export class KafkaRelay {
     server.on('connection', (client: Socket) => this.join(client));
   }
 
-  /** @param broker `host:port`, as the broker calls itself */
+  /** @param broker `host:port`, as the broker names itself */
   static async to(broker: string): Promise<KafkaRelay> {
     const [host = '', port] = broker.split(':');
     const server = createServer().listen(0, host);
@@ -33,7 +33,7 @@ export class KafkaRelay {
     return new KafkaRelay(server, host, Number(port));
   }
 
-  /** Where clients find it, `host:port`. */
+  /** The address for clients, `host:port`. */
   get address(): string {
     return `${this.host}:${this.ownPort}`;
   }
@@ -48,12 +48,12 @@ export class KafkaRelay {
     return [...this.sockets].filter(({ destroyed }) => !destroyed).length / 2;
   }
 
-  /** Hands each request on so much later from now on, and none of a connection before those ahead of it. */
+  /** Delays each request from now on by this time, and keeps the order of requests on a connection. */
   slowDown(delayMs: number): void {
     this.delayMs = delayMs;
   }
 
-  /** Holds requests back from now on, by what is in them. */
+  /** From now on, holds back requests by their content. */
   holdBack(isHeldBack: (request: Buffer) => boolean): void {
     this.isHeldBack = isHeldBack;
   }
@@ -63,19 +63,19 @@ export class KafkaRelay {
     return this.held.length;
   }
 
-  /** Hands on what was held back, and whatever comes from now on. */
+  /** Hands on the requests held back, and all later ones. */
   release(): void {
     this.isHeldBack = () => false;
     for (const handOn of this.held.splice(0)) handOn();
   }
 
-  /** Kafka is away: connections break, and new ones do, until {@link restore}. */
+  /** Breaks all connections, also new ones, until {@link restore}: Kafka is away. */
   cut(): void {
     this.isCut = true;
     for (const socket of this.sockets) socket.destroy();
   }
 
-  /** As {@link cut}, in place of the next answer: what was asked has been done by then. */
+  /** As {@link cut}, instead of the next answer: the broker has carried out that request. */
   cutInPlaceOfAnswer(): void {
     this.isAnswerLost = true;
   }
@@ -107,7 +107,7 @@ export class KafkaRelay {
     const broker = connect(this.port, this.host);
     for (const [from, to] of [[client, broker] as const, [broker, client] as const]) {
       this.sockets.add(from);
-      // Whichever side is gone, the other one is as well.
+      // when one side is gone, close the other
       from.on('error', () => undefined).on('close', () => to.destroy());
     }
     let previous = Promise.resolve();
@@ -141,7 +141,7 @@ export class KafkaRelay {
   }
 }
 
-/** A broker's address as answers about metadata and coordinators have it: a string and an int32. */
+/** A broker's address as in answers about metadata and coordinators: a string and an int32. */
 function addressBytes(host: string, port: number): Buffer {
   const bytes = Buffer.alloc(2 + host.length + 4);
   bytes.writeInt16BE(host.length);
@@ -150,7 +150,7 @@ function addressBytes(host: string, port: number): Buffer {
   return bytes;
 }
 
-/** Calls back with each request or answer as a whole, its size in front. */
+/** Calls back with each complete request or answer, including its size field. */
 function onFrame(socket: Socket, take: (frame: Buffer) => void): void {
   let pending: Buffer = Buffer.alloc(0);
   socket.on('data', (bytes: Buffer) => {

@@ -15,7 +15,7 @@ import { TestGroups } from './test-groups.js';
 import { TestTopics } from './test-topics.js';
 import { TopicReader } from './topic-reader.js';
 
-/** The broker that `npm test` has started, or the one of KAFKA_BROKERS. */
+/** The broker that `npm test` has started, or that of KAFKA_BROKERS. */
 export function testBrokers(): string[] {
   const brokers = process.env['KAFKA_BROKERS'];
   if (brokers === undefined || brokers === '') {
@@ -24,12 +24,12 @@ export function testBrokers(): string[] {
   return brokers.split(',');
 }
 
-/** Keeps the topics of one test file apart from those of all others. */
+/** Separates the topics of one test file from those of all others. */
 export function uniqueTopicPrefix(): string {
   return `test-${randomUUID().slice(0, 8)}.`;
 }
 
-/** What an ERP, a terminal or a subscriber does with Kafka, with a client of their own: kafkajs as it is published. */
+/** An ERP's, terminal's or subscriber's access to Kafka, with an independent client: kafkajs as it is published. */
 export class TestKafka {
   readonly topics: TestTopics;
   readonly groups: TestGroups;
@@ -51,7 +51,7 @@ export class TestKafka {
     this.groups = new TestGroups(this.kafka, this.topics, topicPrefix);
   }
 
-  /** Sends to a topic named without its prefix. */
+  /** Sends to a topic, named without its prefix. */
   send(topic: string, ...messages: Message[]): Promise<void> {
     return this.sendCompressed(topic, CompressionTypes.None, ...messages);
   }
@@ -86,7 +86,7 @@ export class TestKafka {
     return this.sendJson(TOPICS.workOrderLists, machineId, { machineId, workingOrders }, headers);
   }
 
-  /** Sends within a transaction that is then committed or aborted. */
+  /** Sends in a transaction, which is then committed or aborted. */
   async transact(topic: string, end: 'commit' | 'abort', ...messages: Message[]): Promise<void> {
     const producer = this.kafka.producer({
       transactionalId: `${this.topicPrefix}${randomUUID()}`,
@@ -104,7 +104,7 @@ export class TestKafka {
     }
   }
 
-  /** Gives its messages to Kafka in their order and each once, also when they are sent again after an error. */
+  /** A producer that writes its messages in order and each once, although it repeats requests after an error. */
   async steadyProducer(): Promise<PartitionedProducer> {
     const producer = new PartitionedProducer(this.kafka);
     this.closers.push(() => producer.disconnect());
@@ -113,8 +113,8 @@ export class TestKafka {
   }
 
   /**
-   * Reads topics from their beginning, committed records alone. What the bridge has published is held
-   * against docs/asyncapi.yaml on its way.
+   * Reads topics from their beginning, only committed records. Records of the bridge are checked against
+   * docs/asyncapi.yaml.
    */
   async read(...topics: string[]): Promise<TopicReader> {
     const reader = new TopicReader();
@@ -128,7 +128,7 @@ export class TestKafka {
     return reader;
   }
 
-  /** @throws InvalidEventError when something was read that the bridge should not have published */
+  /** @throws InvalidEventError when a record was read that the bridge should not have published */
   async close(): Promise<void> {
     await Promise.all(this.closers.map((close) => close()));
     for (const reader of this.readers) reader.expectValid();

@@ -37,10 +37,10 @@ export interface ReceivedSpan extends Omit<OtlpSpan, 'attributes' | 'events'> {
   resource: Record<string, string | number>;
 }
 
-/** How it answers: takes spans, refuses them, or never answers. */
+/** The behaviour of the receiver: it accepts spans, refuses them, or never answers. */
 export type Conduct = 'takes' | 'refuses' | 'hangs';
 
-/** A collector that takes OTLP over HTTP, with spans as JSON. */
+/** A collector for OTLP over HTTP, with spans as JSON. */
 export class OtlpReceiver {
   readonly spans: ReceivedSpan[] = [];
   readonly requests: IncomingMessage['headers'][] = [];
@@ -60,7 +60,7 @@ export class OtlpReceiver {
     return `http://127.0.0.1:${(this.server.address() as AddressInfo).port}`;
   }
 
-  /** The first span that matches, waiting for it if need be. */
+  /** Waits for the first span that matches, and returns it. */
   find(what: string, matches: (span: ReceivedSpan) => boolean): Promise<ReceivedSpan> {
     return eventually(what, () => this.spans.find(matches));
   }

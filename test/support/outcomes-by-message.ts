@@ -1,7 +1,7 @@
 import { TOPICS } from '#libs/contracts';
 import { header, json, messageIdOf, type TopicReader } from './topic-reader.js';
 
-/** What was published of messages, by their `message-id`, in alphabetical order. */
+/** The published outcomes of messages, by their `message-id`, in alphabetical order. */
 export function outcomesByMessage(outcomes: TopicReader): Record<string, string[]> {
   const published: Record<string, string[]> = {};
   for (const outcome of outcomes.records) {

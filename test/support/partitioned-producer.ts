@@ -9,17 +9,17 @@ const RETRY_MS = 50;
 interface Batch {
   topic: string;
   messages: readonly Message[];
-  /** Until it is aborted a request that failed is sent again; without one none is. */
+  /** A failed request is repeated until this signal is aborted; without a signal it is not repeated. */
   signal?: AbortSignal | undefined;
 }
 
 /**
- * Gives messages to Kafka in the order of each partition and each once, also when Kafka is away for longer than
- * kafkajs tries. A request that failed is sent again by itself: it has the sequence numbers it had before, so that
- * Kafka drops what it has, while a request that succeeded would get new ones and be written twice.
+ * Writes messages in the order of each partition and each once, even if Kafka is away for longer than kafkajs tries. It
+ * repeats a failed request by itself. The repetition has the same sequence numbers, so Kafka drops records that it
+ * already has; a repeated successful request would get new numbers and be written twice.
  *
- * Where a topic lies on several brokers, a request holds messages of one partition: of a request to several brokers,
- * kafkajs loses a part when a leader moves, and writes another twice (tulios/kafkajs#1798).
+ * If a topic is on several brokers, a request holds messages of one partition only. With a request to several brokers,
+ * kafkajs loses one part when a leader moves, and writes another twice (tulios/kafkajs#1798).
  */
 export class PartitionedProducer {
   private readonly producer: Producer;
@@ -45,14 +45,14 @@ export class PartitionedProducer {
   }
 
   /**
-   * Resolves once Kafka has all of them.
+   * Resolves when Kafka has stored all messages.
    *
-   * @throws the error of the latest attempt once `signal` is aborted
+   * @throws the error of the latest attempt after `signal` is aborted
    */
   async send({ topic, messages, signal }: Batch): Promise<void> {
     const partitionMetadata = await this.partitionsOf(topic);
     if (new Set(partitionMetadata.flatMap(({ replicas }) => replicas)).size === 1) {
-      // There is no other broker that a partition could move to.
+      // there is no other broker that a partition could move to
       await this.sendUntilTaken({ topic, messages, signal });
       return;
     }

@@ -10,29 +10,32 @@ import { startSandbox } from './running-sandbox.js';
 import type { SandboxControl } from './sandbox-control.js';
 import { rememberSecrets } from './secrets.js';
 
-/** A sandbox, a bridge in this process and a Kafka client of one's own, all on topics of this test alone. */
+/** A sandbox, a bridge in this process and an independent Kafka client, on topics of this test only. */
 export interface Plant {
   kafka: TestKafka;
   sandbox: SandboxControl;
   bridge: Bridge;
   bridgeUrl: string;
   groupId: string;
-  /** The time that bridge and sandbox share. */
+  /** The time of bridge and sandbox. */
   clock: Clock;
-  /** The same time for another app. */
+  /** Settings that give another app the same time. */
   clockEnv: Environment;
-  /** Restarts the bridge, same group and topics, with `env` beyond the plant's own; until ready, if it is to be. */
+  /**
+   * Restarts the bridge with the same group and topics, and `env` in addition to the plant's settings; waits until it
+   * is ready unless told otherwise.
+   */
   restartBridge: (env?: Environment, options?: { untilReady?: boolean }) => Promise<void>;
   close: () => Promise<void>;
 }
 
 export interface PlantOptions {
-  /** Bridge settings beyond those every test needs. */
+  /** Bridge settings in addition to those that every test needs. */
   env?: Environment;
   sandboxEnv?: Environment;
   clockSpeed?: number;
   brokers?: string[];
-  /** What is to be there before the bridge. */
+  /** Prepares Kafka and the sandbox before the bridge starts. */
   prepare?: (kafka: TestKafka, sandbox: SandboxControl) => Promise<void>;
 }
 
@@ -70,7 +73,7 @@ export async function startPlant(options: PlantOptions = {}): Promise<Plant> {
     close: async () => {
       await askOnceMore('bridge', plant.bridgeUrl, environment);
       await plant.bridge.close();
-      // reports what was published and should not have been; the sandbox must not be left running for it
+      // may throw for records that should not have been published; the sandbox must be closed in any case
       await kafka.close().finally(closeSandbox);
     },
   };
@@ -84,7 +87,7 @@ async function runBridge(
   const bridge = await createBridge(loadBridgeSettings(environment));
   const starting = bridge.start();
   if (isAwaited) await starting;
-  // it has ended by itself, or is closed
+  // it has ended by itself, or was closed
   else starting.catch(() => undefined);
   const bridgeUrl = await eventually('the bridge answers', () => bridge.url().catch(() => ''));
   if (isAwaited) await untilReady(bridgeUrl);

@@ -5,7 +5,7 @@ import { POISONED_LISTS } from './poison/poisoned-lists.js';
 import { POISONED_ORDERS } from './poison/poisoned-orders.js';
 import { POISONED_REASONS } from './poison/poisoned-reasons.js';
 
-/** Fits a broker's default message size; each is dead-lettered byte for byte, and nothing dies of it. */
+/** Each fits a broker's default message size, becomes a dead letter byte for byte, and harms no process. */
 export const POISON_CORPUS: readonly PoisonMessage[] = [
   ...POISONED_ENVELOPES,
   ...POISONED_LISTS,

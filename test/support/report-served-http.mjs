@@ -1,5 +1,4 @@
-// Loaded into an app's process before the app: what it serves by HTTP goes to the test as well, by the fourth of its
-// standard streams.
+// Loaded into an app's process before the app: copies all HTTP output to the test, on file descriptor 3.
 import { writeSync } from 'node:fs';
 import { watchServedHttp } from './served-http.mjs';
 

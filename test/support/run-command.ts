@@ -6,7 +6,7 @@ import { testBrokers } from './kafka.js';
 import { rememberSecrets, secretIn } from './secrets.js';
 
 export interface CommandResult {
-  /** Null when a signal ended it. */
+  /** Null if a signal ended it. */
   exitCode: number | null;
   stdout: string;
   stdoutBytes: Buffer;
@@ -16,11 +16,11 @@ export interface CommandResult {
 interface CommandOptions {
   topicPrefix: string;
   brokers?: string;
-  /** Settings beyond these. */
+  /** Settings in addition to these. */
   env?: Environment;
 }
 
-/** One of the bridge's commands, as it is built, in a process of its own. */
+/** A built command of the bridge in a separate process. */
 export class RunningCommand {
   private readonly child: ChildProcess;
   private readonly stdout: Buffer[] = [];
@@ -30,7 +30,7 @@ export class RunningCommand {
   constructor(args: readonly string[], { topicPrefix, brokers, env = {} }: CommandOptions) {
     rememberSecrets(env);
     this.child = spawn(process.execPath, ['dist/apps/cli/src/main.js', ...args], {
-      // PATH alone is inherited: settings of whoever runs the tests must not leak in.
+      // only PATH is inherited: settings in the environment of the tests must not leak in
       env: {
         PATH: process.env['PATH'],
         KAFKA_BROKERS: brokers ?? testBrokers().join(','),
@@ -44,7 +44,7 @@ export class RunningCommand {
     this.child.stderr?.on('data', (bytes: Buffer) => this.stderr.push(bytes));
   }
 
-  /** Waits until stdout or stderr has it. */
+  /** Waits until stdout or stderr matches. */
   async saying(pattern: RegExp): Promise<void> {
     await eventually(`the command says ${String(pattern)}`, () =>
       [this.stdout, this.stderr].some((parts) => pattern.test(Buffer.concat(parts).toString())),
@@ -60,7 +60,7 @@ export class RunningCommand {
     this.child.kill(signal);
   }
 
-  /** @throws Error when it has written a secret that a process of this test was given */
+  /** @throws Error when the output holds a secret that a process of this test was given */
   async result(): Promise<CommandResult> {
     await this.closed;
     const stdoutBytes = Buffer.concat(this.stdout);
@@ -72,7 +72,7 @@ export class RunningCommand {
   }
 }
 
-/** What a command has printed with `--json`. */
+/** The output of a command with `--json`. */
 export function jsonLines<T>({ stdout }: CommandResult): T[] {
   const lines = stdout.split('\n').filter((line) => line !== '');
   return lines.map((line) => JSON.parse(line) as T);

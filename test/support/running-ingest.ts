@@ -17,7 +17,7 @@ export function ingestSettings(topicPrefix: string, env: Environment = {}): Envi
   };
 }
 
-/** The place in an answer. */
+/** The place of a record, as in an answer. */
 export interface Place {
   id: string;
   topic: string;
@@ -57,7 +57,7 @@ export class RunningIngest {
   }
 }
 
-/** Posts JSON, or text and bytes as they are. */
+/** Posts JSON, or text and bytes unchanged. */
 export function post(
   url: string,
   path: string,

@@ -2,15 +2,15 @@ import type { Environment } from '#libs/config';
 import { AppProcess } from './app-process.js';
 import { SandboxControl } from './sandbox-control.js';
 
-/** A sandbox on a free port of its own. */
+/** A sandbox on a free port. */
 export interface RunningSandbox {
   control: SandboxControl;
   close: () => Promise<void>;
 }
 
 /**
- * In a process of its own: a test that reads a hundred thousand outcomes at once leaves a service beside it no
- * time to answer, and calls that time out are carried out late, behind those that were made after them.
+ * Starts the sandbox in a separate process. A test that reads a hundred thousand outcomes at once would leave a service
+ * in the same process no time to answer, and calls that time out are carried out late, after newer calls.
  */
 export async function startSandbox(env: Environment = {}): Promise<RunningSandbox> {
   const sandbox = new AppProcess('sandbox', {

@@ -15,7 +15,7 @@ export interface LiveEvent {
   data: Record<string, unknown>;
 }
 
-/** A terminal in this process, and a page's way of talking to it. */
+/** A terminal in this process, with requests as the page makes them. */
 export class RunningTerminal {
   private cookie: string | undefined;
   private readonly leaving: AbortController[] = [];
@@ -33,7 +33,7 @@ export class RunningTerminal {
       KAFKA_GROUP_ID: `${topicPrefix}terminal`,
       KAFKA_TOPIC_PARTITIONS: '3',
       TERMINAL_HTTP_PORT: '0',
-      // no shift ends during a test, and with it what is of one, such as who works there
+      // no shift ends during a test, because sessions such as that of the operator end with it
       TERMINAL_SHIFTS: new Date(Date.now() + HALF_A_DAY_MS).toISOString().slice(11, 16),
       LOG_LEVEL: 'silent',
       ...env,
@@ -49,7 +49,7 @@ export class RunningTerminal {
     return this;
   }
 
-  /** As the page does; its cookie goes along. */
+  /** Makes a request as the page does, with its cookie. */
   async request(
     method: string,
     path: string,
@@ -76,7 +76,7 @@ export class RunningTerminal {
     return (await answer.json()) as Record<string, unknown>;
   }
 
-  /** Follows the events; what has come so far grows. */
+  /** Follows the events; the returned array grows. */
   async follow(path = '/api/events', lastEventId?: string): Promise<LiveEvent[]> {
     const leaving = new AbortController();
     this.leaving.push(leaving);
@@ -125,7 +125,7 @@ export async function readEvents(
   }
 }
 
-/** What a bridge publishes of a machine, without a bridge. */
+/** Records that a bridge publishes for a machine, without a bridge. */
 export class PublishedMachine {
   private sequence = 0;
   private last: { state: string; startTime: number } | undefined;
@@ -148,7 +148,7 @@ export class PublishedMachine {
     await this.kafka.sendJson(TOPICS.classificationReasons, machineId, record);
   }
 
-  /** It is in that state since then. Returns the event's `ce_id`. */
+  /** Publishes that the machine is in that state since `startTime`. Returns the event's `ce_id`. */
   async enter(state: 'OPERATING' | 'IDLE' | 'OFF', startTime: number): Promise<string> {
     const { machineId, factoryId, last } = this;
     this.sequence += 1;
@@ -163,7 +163,7 @@ export class PublishedMachine {
     return id;
   }
 
-  /** The event was a mistake: the machine has been in that state all the time. */
+  /** Publishes a correction: the event was wrong, and the machine was in that state all the time. */
   async revise(corrects: string, state: 'OPERATING', startTime: number): Promise<void> {
     const { machineId, factoryId } = this;
     const detectedAt = Math.ceil(Date.now() / 1000);

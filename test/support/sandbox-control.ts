@@ -1,7 +1,7 @@
 import { realDelayMs } from '#libs/clock';
 import { eventually } from './eventually.js';
 
-/** A call as the sandbox's log has it; only what tests look at. */
+/** A call in the sandbox's log; only the fields that tests need. */
 export interface LoggedCall {
   /** In order of receipt, from 1, without gaps. */
   sequence: number;
@@ -23,13 +23,13 @@ export interface LoggedCall {
 const CALLS_PER_PAGE = 2000;
 const ANSWERS_WITHOUT_A_CALL = 20;
 
-/** What the sandbox knows of one machine: only what tests look at. */
+/** The sandbox's knowledge of one machine; only the fields that tests need. */
 export interface SandboxMachine {
   workingOrders: string[];
   classifications: { reasonId: string; startTime: number; endTime: number | null }[];
 }
 
-/** The sandbox's own surface: truth, call log and faults. */
+/** The sandbox's control API: truth, call log and faults. */
 export class SandboxControl {
   constructor(readonly url: string) {}
 
@@ -47,8 +47,8 @@ export class SandboxControl {
   }
 
   /**
-   * The same once all that ended processes had sent has been read. A busy sandbox may answer before it has accepted
-   * the connections of a process killed just now, and so is asked until nothing comes between many answers.
+   * The same, after all calls of ended processes have been read. A busy sandbox may answer before it has accepted the
+   * connections of a process that was just killed, so it is asked until no call comes between many answers.
    */
   async newestCallOfEnded(): Promise<number> {
     let newest = await this.newestCall();
@@ -61,13 +61,13 @@ export class SandboxControl {
     return newest;
   }
 
-  /** How many calls of an operation there were after a sequence number; stops counting at `most`. */
+  /** How many calls of an operation came after a sequence number; stops counting at `most`. */
   async countCalls(operation: string, since: number, most: number): Promise<number> {
     const path = `/sandbox/calls?operation=${operation}&since=${since}&limit=${most}`;
     return (await this.get<LoggedCall[]>(path)).length;
   }
 
-  /** Every call after a sequence number, and the certainty that it is every one. */
+  /** Every call after a sequence number. @throws Error if the log no longer has all of them */
   async allCalls(since = 0): Promise<LoggedCall[]> {
     const calls: LoggedCall[] = [];
     for (let last = since; ; last = calls.at(-1)?.sequence ?? last) {
@@ -88,7 +88,7 @@ export class SandboxControl {
     await this.send('POST', '/sandbox/faults', fault);
   }
 
-  /** Puts these faults in place of all others in one step: no call falls between the old and the new. */
+  /** Replaces all faults in one step: no call falls between the old and the new. */
   async replaceFaults(faults: readonly Record<string, unknown>[]): Promise<void> {
     await this.send('PUT', '/sandbox/faults', faults);
   }
@@ -97,7 +97,7 @@ export class SandboxControl {
     await this.send('DELETE', '/sandbox/faults');
   }
 
-  /** Lets it answer in another of the ways the interface leaves room for. */
+  /** Lets the sandbox answer in another of the ways that the interface allows. */
   async setOptions(options: Record<string, unknown>): Promise<void> {
     await this.send('PUT', '/sandbox/options', options);
   }
@@ -112,12 +112,12 @@ export class SandboxControl {
     await this.send('POST', `/sandbox/machines/${machineId}/state`, { state, from, to });
   }
 
-  /** Puts a scripted plant in place of all machines, see docs/sandbox.md. */
+  /** Replaces all machines by a scripted plant, see docs/sandbox.md. */
   async playTimeline(script: Record<string, unknown>): Promise<void> {
     await this.send('POST', '/sandbox/timeline', script);
   }
 
-  /** Waits until the machine's list is this one. */
+  /** Waits until the machine has this list. */
   async listBecomes(machineId: string, list: readonly string[]): Promise<void> {
     const wanted = JSON.stringify(list);
     await eventually(

@@ -29,7 +29,7 @@ describe('the secrets of settings', () => {
     expect(secretIn(`before ${secret} after`)).toBe(name);
   });
 
-  it('are none where they are parts of words, names, or addresses without a login', () => {
+  it('are none in parts of words, in names, or in addresses without a login', () => {
     const setting = { STATION_TOKEN: 'short', MACHINE_CLOUD_BASE_URL: 'https://cloud.example.com' };
     rememberSecrets(setting);
     expect(secretIn('short https://cloud.example.com Hall erp')).toBeUndefined();
@@ -37,7 +37,7 @@ describe('the secrets of settings', () => {
 });
 
 describe('what a server of this process writes', () => {
-  it('is seen whole: heads, bodies, and what follows bit by bit', async () => {
+  it('is seen completely: heads, bodies, and later parts', async () => {
     const server = createServer((_, response) => {
       response.setHeader('x-first', 'in the head').write('Zoë, ');
       response.write(Buffer.from('in bytes, '));

@@ -1,12 +1,12 @@
 import { readFileSync } from 'node:fs';
 import type { Environment } from '#libs/config';
 
-/** A shorter one may be part of any word. */
+/** A shorter secret may be part of any word. */
 const SHORTEST = 8;
-/** With the settings that they are of. */
+/** Secrets of this test, with the settings that they belong to. */
 const ofThisTest = new Map<string, string>();
 
-/** From now on {@link secretIn} knows the secrets of these settings, also those in files. */
+/** Adds the secrets of these settings, also those in files, to the search of {@link secretIn}. */
 export function rememberSecrets(env: Environment): void {
   for (const [name, value = ''] of Object.entries(env)) {
     const isFile = name.endsWith('_FILE');
@@ -17,7 +17,7 @@ export function rememberSecrets(env: Environment): void {
   }
 }
 
-/** The setting of a secret that a text holds, of all that any process of this test file was given. */
+/** The setting of a secret that a text contains, among the secrets of all processes of this test file. */
 export function secretIn(text: string): string | undefined {
   for (const [secret, name] of ofThisTest) if (text.includes(secret)) return name;
   return undefined;
@@ -25,7 +25,7 @@ export function secretIn(text: string): string | undefined {
 
 function secretsOf(setting: string, text: string): string[] {
   if (/(TOKEN|PASSWORD|SECRET)$/.test(setting)) return [text];
-  // in PEM: a line is enough to know it by
+  // PEM: one line is enough to recognise it
   if (setting.endsWith('KEY')) return text.split('\n').slice(1, 2);
   if (setting === 'TERMINAL_TOKENS') return Object.keys(objectIn(text));
   if (setting === 'INGEST_SENDERS') return senderSecrets(text);
@@ -43,7 +43,7 @@ function senderSecrets(text: string): string[] {
   ]);
 }
 
-/** Of an address: its password, and what HTTP makes of both. */
+/** The secrets in an address: its password, and the login encoded as for HTTP. */
 function loginSecrets(address: string): string[] {
   const { username, password } = URL.canParse(address) ? new URL(address) : new URL('none:');
   if (password.length < SHORTEST) return [];

@@ -1,12 +1,13 @@
 import { subscribe, unsubscribe } from 'node:diagnostics_channel';
-// Its server holds the channel from now on: Node 20 forgets one that nobody holds, and later subscribers hear nothing.
+// imports node:http first: its server then holds the channel. Node 20 forgets a channel that nobody holds, and later
+// subscribers hear nothing.
 import 'node:http';
 
 const REQUESTS = 'http.server.request.start';
 
 /**
- * Hands over, as Latin-1, all that the HTTP servers of this process write to whoever asks them from now on: heads,
- * bodies, events. Returns what ends it.
+ * Hands over, as Latin-1, everything that the HTTP servers of this process write from now on: heads, bodies, events.
+ * Returns a function that ends it.
  */
 export function watchServedHttp(onWritten) {
   const watched = new WeakSet();

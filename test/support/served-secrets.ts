@@ -1,4 +1,4 @@
-// Before each file of tests: no server of its process may serve a secret by HTTP that a setting holds.
+// Runs before each test file: no server of its process may serve a secret of a setting by HTTP.
 import { secretIn } from './secrets.js';
 import { watchServedHttp } from './served-http.mjs';
 

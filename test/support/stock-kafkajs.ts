@@ -2,9 +2,9 @@ import { createRequire } from 'node:module';
 import type * as Kafkajs from 'kafkajs';
 
 /**
- * kafkajs as it is published. Tests read and write with a copy of its own, which nothing patches, so that a mistake in
- * libs/kafka or libs/kafkajs-patches cannot hide behind the same mistake in the test: also where a test runs a part of
- * libs/kafka in its own process.
+ * kafkajs as it is published. Tests read and write with a separate, unpatched copy, so that a mistake in libs/kafka or
+ * libs/kafkajs-patches cannot hide behind the same mistake in the test, even if the test runs a part of libs/kafka in
+ * its own process.
  */
 const kafkajs = createRequire(import.meta.url)('kafkajs-stock') as typeof Kafkajs;
 

@@ -3,7 +3,7 @@ import type { Kafka } from './stock-kafkajs.js';
 import type { TestTopics } from './test-topics.js';
 import { withAdmin } from './with-admin.js';
 
-/** Consumer groups, and what they have committed of the topics of one test, named without their prefix. */
+/** Consumer groups and their committed offsets, for the topics of one test, named without their prefix. */
 export class TestGroups {
   constructor(
     private readonly kafka: Kafka,
@@ -11,13 +11,13 @@ export class TestGroups {
     private readonly topicPrefix: string,
   ) {}
 
-  /** The committed offsets of a group, summed over a topic's partitions; uncommitted ones count 0. */
+  /** The committed offsets of a group, summed over a topic's partitions; uncommitted ones count as 0. */
   async committed(groupId: string, topic: string): Promise<number> {
     const offsets = await this.committedOffsets(groupId, topic);
     return [...offsets.values()].reduce((sum, offset) => sum + offset, 0);
   }
 
-  /** Waits until a group has committed all of a topic. */
+  /** Waits until a group has committed all records of a topic. */
   async untilAllCommitted(groupId: string, topic: string): Promise<void> {
     await eventually(
       `all of ${topic} is committed`,
@@ -25,7 +25,7 @@ export class TestGroups {
     );
   }
 
-  /** The committed offset of each partition of a topic; 0 where nothing is committed. */
+  /** The committed offset of each partition of a topic; 0 if nothing is committed. */
   async committedOffsets(groupId: string, topic: string): Promise<Map<number, number>> {
     const topics = [`${this.topicPrefix}${topic}`];
     const [offsets] = await withAdmin(this.kafka, (admin) =>
@@ -37,7 +37,7 @@ export class TestGroups {
     );
   }
 
-  /** Waits until the members of a group have shared out the partitions among so many. */
+  /** Waits until the group is stable with `count` members. */
   async untilMembers(count: number, groupId: string): Promise<void> {
     await withAdmin(this.kafka, (admin) =>
       eventually(`a stable group of ${count}`, async () => {
@@ -47,12 +47,15 @@ export class TestGroups {
     );
   }
 
-  /** Forgets what a group has committed, as if its first members had died before they could; it has no members now. */
+  /**
+   * Deletes a group's committed offsets, as if its first members had died before a commit; the group must have no
+   * members.
+   */
   async forgetCommits(groupId: string): Promise<void> {
     await withAdmin(this.kafka, (admin) => admin.deleteGroups([groupId]));
   }
 
-  /** Sets the committed offsets of a group without members to 0, as an operator would to have all done again. */
+  /** Sets the committed offsets of a group without members to 0, as an operator does to repeat everything. */
   async setBack(groupId: string, topic: string): Promise<void> {
     const name = `${this.topicPrefix}${topic}`;
     await withAdmin(this.kafka, async (admin) => {

@@ -4,27 +4,27 @@ import { eventually } from './eventually.js';
 import { ConfigResourceTypes, type ITopicConfig, type Kafka } from './stock-kafkajs.js';
 import { withAdmin } from './with-admin.js';
 
-/** The topics of one test, named without their prefix, as whoever runs a plant's Kafka sees them. */
+/** The topics of one test, named without their prefix, with the actions of Kafka's operators. */
 export class TestTopics {
   constructor(
     private readonly kafka: Kafka,
     private readonly prefix: string,
   ) {}
 
-  /** Creates those that are not there, before a bridge does. */
+  /** Creates missing topics, before a bridge does. */
   async create(numPartitions: number, ...names: string[]): Promise<void> {
     await this.createAll(
       ...names.map((name) => ({ topic: `${this.prefix}${name}`, numPartitions })),
     );
   }
 
-  /** Creates one topic of one partition that is cleaned up as `config` says. */
+  /** Creates a topic of one partition with this configuration of its clean-up. */
   async createCompacted(name: string, config: Record<string, string>): Promise<void> {
     const configEntries = entriesOf({ 'cleanup.policy': 'compact', ...config });
     await this.createAll({ topic: `${this.prefix}${name}`, numPartitions: 1, configEntries });
   }
 
-  /** Creates one topic whose partitions lie on these nodes, each led by its first. */
+  /** Creates a topic whose partitions are on these nodes, each led by its first. */
   async createPlaced(name: string, ...replicas: number[][]): Promise<void> {
     const replicaAssignment = replicas.map((nodes, partition) => ({ partition, replicas: nodes }));
     await this.createAll({ topic: `${this.prefix}${name}`, replicaAssignment });
@@ -39,7 +39,7 @@ export class TestTopics {
     });
   }
 
-  /** Changes settings of a topic; returns once the broker goes by them. */
+  /** Changes settings of a topic; returns when the broker applies them. */
   async configure(name: string, config: Record<string, string>): Promise<void> {
     const configEntries = entriesOf(config);
     const topic = { type: ConfigResourceTypes.TOPIC, name: `${this.prefix}${name}` };
@@ -58,7 +58,7 @@ export class TestTopics {
     });
   }
 
-  /** Gives a topic so many partitions; returns once the brokers know. */
+  /** Sets the number of a topic's partitions; returns when the brokers know it. */
   async widen(name: string, count: number): Promise<void> {
     const topic = `${this.prefix}${name}`;
     await withAdmin(this.kafka, async (admin) => {
@@ -70,12 +70,12 @@ export class TestTopics {
     });
   }
 
-  /** Lets a topic take record batches of so many bytes. */
+  /** Lets a topic accept record batches of `bytes`. */
   allowBatchesOf(name: string, bytes: number): Promise<void> {
     return this.configure(name, { 'max.message.bytes': String(bytes) });
   }
 
-  /** How many records of a topic a subscriber is shown: read, since the markers of transactions have offsets, too. */
+  /** How many records a subscriber gets of a topic. Reads them, because transaction markers have offsets, too. */
   async count(topic: string): Promise<number> {
     const name = `${this.prefix}${topic}`;
     const ends = (await this.endsOf(name)).filter(({ low, high }) => low !== high);
@@ -94,18 +94,18 @@ export class TestTopics {
     return count;
   }
 
-  /** Where a topic ends: offsets summed over its partitions, those of transaction markers among them. */
+  /** The end of a topic: offsets summed over its partitions, including transaction markers. */
   async end(topic: string): Promise<number> {
     const ends = await this.endsOf(`${this.prefix}${topic}`);
     return ends.reduce((sum, { high }) => sum + Number(high), 0);
   }
 
-  /** With what is not committed: a broker may show a commit after it has answered it. */
+  /** Includes uncommitted records: a broker may show a commit only some time after it has answered it. */
   private endsOf(name: string): Promise<{ partition: number; low: string; high: string }[]> {
     return withAdmin(uncommitted(this.kafka), (admin) => admin.fetchTopicOffsets(name));
   }
 
-  /** Removes what a topic holds, as its retention would in time. */
+  /** Deletes all records of a topic, as its retention does in time. */
   async empty(topic: string): Promise<void> {
     const name = `${this.prefix}${topic}`;
     await withAdmin(this.kafka, async (admin) => {
@@ -117,7 +117,7 @@ export class TestTopics {
     });
   }
 
-  /** Deletes a topic; returns once the brokers know. */
+  /** Deletes a topic; returns when the brokers know it. */
   async delete(topic: string): Promise<void> {
     const name = `${this.prefix}${topic}`;
     await withAdmin(this.kafka, async (admin) => {
@@ -126,7 +126,7 @@ export class TestTopics {
     });
   }
 
-  /** Gives the first partition of a topic to another of its brokers alone; returns once that leads it. */
+  /** Moves the first partition of a topic to another of its brokers only; returns when that broker leads it. */
   async moveLeader(topic: string): Promise<void> {
     const name = `${this.prefix}${topic}`;
     await withAdmin(this.kafka, async (admin) => {
@@ -146,7 +146,7 @@ export class TestTopics {
     });
   }
 
-  /** Waits until each of so many brokers has all of what it copies of the others. */
+  /** Waits until each of `brokers` brokers has copied everything from the others. */
   async untilInSync(brokers: number): Promise<void> {
     await withAdmin(this.kafka, (admin) =>
       eventually(`${brokers} brokers in sync`, async () => {
@@ -158,7 +158,7 @@ export class TestTopics {
   }
 }
 
-/** The same client, whose admin looks at all of a log: kafkajs has that setting for consumers alone. */
+/** The same client, whose admin also sees uncommitted records: kafkajs has that setting for consumers only. */
 function uncommitted(kafka: Kafka): Kafka {
   const creator = Object.getOwnPropertySymbols(kafka).find(
     ({ description }) => description === 'private:Kafka:createCluster',

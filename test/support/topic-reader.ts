@@ -7,26 +7,26 @@ import {
 import type { PublishedRecord } from './events/published-record.js';
 import { eventually } from './eventually.js';
 
-/** A record as a subscriber of the bridge's topics sees it. */
+/** A record as a subscriber of the bridge's topics gets it. */
 export interface ReadRecord extends PublishedRecord {
   partition: number;
   offset: number;
-  /** Epoch milliseconds in decimal digits; of all that was read, not of what a test makes up. */
+  /** Epoch milliseconds in decimal digits; absent from records that a test makes up. */
   timestamp?: string;
 }
 
-/** Everything read so far, and a way to wait for more. */
+/** All records read so far, and methods to wait for more. */
 export class TopicReader {
   private readonly read: ReadRecord[] = [];
   private invalid: InvalidEventError | undefined;
 
-  /** @throws InvalidEventError when one of them should not have been published as it is */
+  /** @throws InvalidEventError when one of them should not have been published */
   get records(): readonly ReadRecord[] {
     this.expectValid();
     return this.read;
   }
 
-  /** An invalid record is kept for whoever asks next: thrown here, it would only have the client read it again. */
+  /** Keeps an invalid record for the next caller: an error thrown here would only make the client read it again. */
   add(record: ReadRecord): void {
     this.read.push(record);
     if (isPublishedTopic(record.topic)) this.invalid ??= invalidity(record);
@@ -37,12 +37,12 @@ export class TopicReader {
     if (this.invalid !== undefined) throw this.invalid;
   }
 
-  /** The first record that matches, waiting for it if need be. */
+  /** Waits for the first record that matches, and returns it. */
   find(what: string, matches: (record: ReadRecord) => boolean): Promise<ReadRecord> {
     return eventually(what, () => this.records.find(matches));
   }
 
-  /** What is read first about a machine. */
+  /** The first record read about a machine. */
   about(machineId: string): Promise<ReadRecord> {
     return this.find(
       `an outcome for ${machineId}`,
@@ -50,7 +50,7 @@ export class TopicReader {
     );
   }
 
-  /** An outcome of a message, of that type if one is given. */
+  /** Waits for an outcome of a message, of the given type if any. */
   outcomeOf(messageId: string, type?: string): Promise<ReadRecord> {
     return this.find(
       `an outcome ${type ?? ''} of ${messageId}`,
@@ -60,7 +60,7 @@ export class TopicReader {
     );
   }
 
-  /** At least `count` records that match, waiting for them if need be. */
+  /** Waits for at least `count` records that match. */
   async take(
     count: number,
     what: string,
@@ -71,7 +71,7 @@ export class TopicReader {
   }
 }
 
-/** Where records lie, by their ids, as answers of the apps say it. */
+/** The places of records by their ids, as in answers of the apps. */
 export function placesOf(
   records: readonly ReadRecord[],
   topicPrefix: string,

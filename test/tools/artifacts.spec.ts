@@ -8,7 +8,7 @@ import { temporaryFolder } from '../../libs/config/test/temporary-files.js';
 
 const TOOLS = resolve(import.meta.dirname, '../../tools');
 
-/** Fetches one jar; then it hangs or fails where a file beside it says so. */
+/** Fetches one jar, and then hangs or fails if a file beside it says so. */
 const MAVEN = `#!/bin/sh
 for arg; do case $arg in -DoutputDirectory=*) folder=\${arg#*=};; esac; done
 echo jar > "$folder/kafka.jar"
@@ -16,14 +16,14 @@ if [ -e "$0.hangs" ]; then exec sleep 600; fi
 [ ! -e "$0.fails" ]
 `;
 
-describe('what Maven fetches of Kafka', () => {
+describe('the folder that Maven fills with Kafka', () => {
   let root: string;
   let maven: string;
   let folder: string;
 
   beforeEach(() => {
     root = temporaryFolder();
-    // a copy of the tools keeps what it fetches beside itself
+    // a copy of the tools keeps its fetched files beside itself
     for (const part of ['kafka', 'process', 'setup']) {
       cpSync(join(TOOLS, part), join(root, 'tools', part), { recursive: true });
     }
@@ -43,7 +43,7 @@ describe('what Maven fetches of Kafka', () => {
   const folders = () => (existsSync(folder) ? readdirSync(folder) : []);
   const finished = expect.stringMatching(/^artifacts-[0-9a-f]{8}$/) as string;
 
-  it('is cleared away by the next command where a Ctrl-C has cut the first one short', async () => {
+  it('is removed by the next command when a Ctrl-C interrupted the first one', async () => {
     writeFileSync(`${maven}.hangs`, '');
     const first = fetchArtifacts();
     const left = await eventually(() =>
@@ -60,7 +60,7 @@ describe('what Maven fetches of Kafka', () => {
     expect(await second.said).toBe(`${join(folder, folders()[0] ?? '', '*')}\n`);
   });
 
-  it('stays where the process that fetches it is alive, also once Kafka is there', async () => {
+  it('stays while the process that fills it is alive, also when Kafka is there', async () => {
     const others = `artifacts-00000000.${process.pid}`;
     mkdirSync(join(folder, others), { recursive: true });
     expect(await fetchArtifacts().ended).toEqual([0, null]);
@@ -68,7 +68,7 @@ describe('what Maven fetches of Kafka', () => {
     expect(folders().sort()).toEqual([others, finished]);
   });
 
-  it('leaves nothing behind where it fails', async () => {
+  it('does not remain when Maven fails', async () => {
     writeFileSync(`${maven}.fails`, '');
     expect(await fetchArtifacts().ended).toEqual([1, null]);
     expect(folders()).toEqual([]);

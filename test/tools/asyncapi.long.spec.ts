@@ -8,7 +8,7 @@ type Json = Record<string, unknown>;
 
 const DOCUMENTS = readDocuments(ROOT);
 
-/** The documents as they are, with one value of one of them replaced; undefined takes it away. */
+/** The documents with one value of one of them replaced; undefined removes it. */
 function changed(file: string, path: string[], value: unknown): Map<string, unknown> {
   const documents = structuredClone(DOCUMENTS);
   const parent = path.slice(0, -1).reduce(
@@ -29,7 +29,7 @@ const LOST = ['components', 'messages', 'observationLost'];
 const SCHEMA = 'schemas/machine-state.json';
 
 describe('the check of topics and events', () => {
-  it('finds nothing to complain of', () => {
+  it('finds no fault in the documents', () => {
     expect(problemsOf(DOCUMENTS)).toEqual([]);
   });
 
@@ -98,7 +98,7 @@ describe('the check of topics and events', () => {
     expect(problemsOf(changed(file, path, value))).toContainEqual(expect.stringMatching(complaint));
   });
 
-  it('finds a schema that is used nowhere', () => {
+  it('finds an unused schema', () => {
     const documents = new Map([...DOCUMENTS, ['schemas/forgotten.json', { type: 'string' }]]);
     expect(problemsOf(documents)).toEqual(['schemas/forgotten.json#: nothing refers to it']);
   });

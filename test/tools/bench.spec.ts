@@ -18,7 +18,7 @@ describe('the statistics of the bench', () => {
     expect(steadyRatePerSecond(times.map((atMs) => ({ atMs })))).toBe(100);
   });
 
-  it('holds the median of the rounds against the target', async () => {
+  it('compares the median of the rounds with the target', async () => {
     const { Figures } = await tool<{ Figures: ToolClass<'add' | 'rows'> }>('bench/figures.mjs');
     const figures = new Figures();
     for (const rate of [90, 200, 100]) figures.add('a case', 'rate', rate, { atLeast: 101 });
@@ -41,7 +41,7 @@ describe('the check of what the bridge did', () => {
     return faultsOf(records, { ends: [2], mayBeRejected: new Set(['M-bad']) });
   }
 
-  it('is content when each message has one final outcome', () => {
+  it('finds no fault when each message has one final outcome', () => {
     expect(faults([0, 'deferred'], [0, 'applied'], [1, 'superseded'])).toEqual([]);
     expect(faults([0, 'applied'], [1, 'rejected', 'M-bad'])).toEqual([]);
   });
@@ -59,7 +59,7 @@ describe('the check of what the bridge did', () => {
     expect(faults([...first], [...second])).toContain(fault);
   });
 
-  it('finds a message with two', () => {
+  it('finds a message with two final outcomes', () => {
     expect(faults([0, 'applied'], [0, 'applied'], [1, 'applied'])).toEqual([
       '1 messages with more than one final outcome',
     ]);
@@ -99,7 +99,7 @@ describe('the machines of the stub', () => {
     expect(Math.max(...perSecond.values())).toBeLessThanOrEqual(12);
   });
 
-  it('show a change from the next update on, and in the log what they have shown', async () => {
+  it('show a change from the next update on, and log their shown states', async () => {
     const { MachineTimelines } = await tool<{
       MachineTimelines: ToolClass<'change' | 'state' | 'activity'>;
     }>('bench/service-stub/machine-timelines.mjs');
@@ -114,7 +114,7 @@ describe('the machines of the stub', () => {
     expect(statesAt(now + 180)).toMatchObject([
       {
         shownChanges: 1,
-        // updated at the full minute: shown from one on, it began with the minute before
+        // updated at the full minute: the state shown from then on began a minute earlier
         body: { machineState: 'IDLE', durationInMinutes: 3, astUpdateTime: hour + 180 },
       },
       { shownChanges: 0 },
@@ -127,7 +127,7 @@ describe('the machines of the stub', () => {
     ]);
   });
 
-  it('notice two calls for one of them at a time, and who called', async () => {
+  it('detect two concurrent calls for one machine, and their callers', async () => {
     const { PollAudit } = await tool<{ PollAudit: ToolClass<'begin' | 'report' | 'log'> }>(
       'bench/service-stub/poll-audit.mjs',
     );
@@ -172,7 +172,7 @@ describe('how polls are judged', () => {
     };
   }
 
-  it('counts turns that a machine has missed, also the last and all of them', () => {
+  it('counts the turns that a machine has missed, also the last or all', () => {
     const given = polls([0, 59_000], [1, 1000], [0, 119_500], [1, 181_000], [0, 179_500]);
     const options = { machines: 3, intervalMs: 60_000, fromMs: 0, toMs: 360_000 };
 
@@ -209,7 +209,7 @@ describe('how polls are judged', () => {
     expect(unevenness([2, 1])).toBeCloseTo(33.3, 1);
   });
 
-  it("takes the limit that the bridge's own count shows between two readings", async () => {
+  it("reads a limit from the bridge's own count between two readings", async () => {
     const { bucketQuantile } = await tool<{ bucketQuantile: ToolFunction }>(
       'bench/states/lateness.mjs',
     );
@@ -241,7 +241,7 @@ describe('the check of what the bridge published', () => {
     [0, 2, 'IDLE'],
   ] as const;
 
-  it('is content when each change was published once, corrected or not', () => {
+  it('finds no fault when each change was published once, corrected or not', () => {
     expect(faults(first, other, change)).toEqual([]);
     const correction: Event = [0, 3, 'IDLE', 'machine.state.corrected.v1'];
     expect(faults(first, other, change, correction)).toEqual([]);
@@ -265,7 +265,7 @@ describe('the check of what the bridge published', () => {
     expect(faults(first, other, ...rows)).toContainEqual(expect.stringContaining(fault));
   });
 
-  it('takes the time of a change from the answer that showed it first', () => {
+  it('measures a change from the answer that showed it first', () => {
     const polls = {
       ...{ length: 3, machine: [0, 0, 0], shownChanges: [0, 1, 1] },
       ...{ arrivedMs: [10_000, 61_480, 61_900], answeredMs: [10_020, 61_500, 61_920] },

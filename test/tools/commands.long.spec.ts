@@ -32,7 +32,7 @@ const { whereToLook } = await tool<{ whereToLook: ToolFunction<string> }>(
   'start/where-to-look.mjs',
 );
 
-/** Calls exports of a tool's module in a process of its own and yields what that printed. */
+/** Calls exports of a tool's module in a separate process and returns its output. */
 function run(code: string, env: NodeJS.ProcessEnv): { status: number | null; output: string } {
   const { status, stdout, stderr } = spawnSync(
     process.execPath,
@@ -48,7 +48,7 @@ const FIND_KAFKA = `
   await runCommand(() => findKafka('test'));
 `;
 
-describe('without a Kafka to be had', () => {
+describe('without any Kafka', () => {
   const emptyPath = mkdtempSync(join(tmpdir(), 'machine-bridge-path-'));
   beforeAll(() => {
     symlinkSync(process.execPath, join(emptyPath, 'node'));
@@ -57,7 +57,7 @@ describe('without a Kafka to be had', () => {
     rmSync(emptyPath, { recursive: true });
   });
 
-  it('the three ways to one are spelled out', () => {
+  it('the three ways to one are explained', () => {
     const { status, output } = run(FIND_KAFKA, { PATH: emptyPath });
 
     expect(status).toBe(1);
@@ -65,7 +65,7 @@ describe('without a Kafka to be had', () => {
     expect(output).not.toMatch(/^\s+at /m);
   });
 
-  it('a KAFKA_BROKERS that nobody answers on is named', () => {
+  it('a KAFKA_BROKERS that does not answer is named', () => {
     const { status, output } = run(FIND_KAFKA, { PATH: emptyPath, KAFKA_BROKERS: '127.0.0.1:1' });
 
     expect(status).toBe(1);
@@ -73,7 +73,7 @@ describe('without a Kafka to be had', () => {
   });
 });
 
-describe('Ctrl-C while a Kafka is looked for', () => {
+describe('Ctrl-C during the search for a Kafka', () => {
   const path = mkdtempSync(join(tmpdir(), 'machine-bridge-path-'));
   const asked = join(path, 'asked');
   const script = `#!/bin/sh\n: > ${asked}\nexec /bin/sleep 20\n`;
@@ -84,7 +84,7 @@ describe('Ctrl-C while a Kafka is looked for', () => {
     rmSync(path, { recursive: true });
   });
 
-  it('ends the command, and is not taken for a Kafka that is missing', async () => {
+  it('ends the command, and does not count as a missing Kafka', async () => {
     const code = `
       import { findKafka } from './tools/kafka/find-kafka.mjs';
       import { createShutdown } from './tools/process/shutdown.mjs';
@@ -135,7 +135,7 @@ describe('a port', () => {
     expect(output).not.toContain(`chosen ${taken}`);
   });
 
-  it('that is any free one is given once, though nobody listens on it yet', () => {
+  it('that is any free one is returned once, though nobody listens on it yet', () => {
     const { output } = run(
       `import { anyFreePort } from './tools/process/ports.mjs';
        Math.random = () => 0.5;
@@ -154,8 +154,8 @@ describe('a port', () => {
   });
 });
 
-describe('a port that is none', () => {
-  it('is an error that says what belongs there', () => {
+describe('a port that is not valid', () => {
+  it('is an error that says which values are valid', () => {
     const code = `
       import { choosePort } from './tools/start/app-ports.mjs';
       import { runCommand } from './tools/setup.mjs';
@@ -168,7 +168,7 @@ describe('a port that is none', () => {
   });
 });
 
-describe('a signal while an app is being set up', () => {
+describe('a signal during the set-up of an app', () => {
   const SIGNALLED = `
     import { exitUntilTakenOver } from './tools/process/exit-until-taken-over.mjs';
     exitUntilTakenOver();
@@ -181,13 +181,13 @@ describe('a signal while an app is being set up', () => {
     expect(run(SIGNALLED, {}).status).toBe(0);
   });
 
-  it("is the app's own as soon as that listens", () => {
+  it('is left to the app as soon as the app listens', () => {
     expect(run(SIGNALLED, { LISTENS: 'yes' }).status).toBe(7);
   });
 });
 
 describe('where to look', () => {
-  it('names the topic in full, and how to read of it what is committed', () => {
+  it('names the topic in full, and the option that reads only committed records', () => {
     const kafka = { brokers: 'kafka:9092', how: 'Docker', consumer: 'console-consumer' };
     const text = whereToLook({ kafka, topicPrefix: 'plant-1.', apps: [] });
     const command = text.split('\n').find((line) => line.includes('state changes'));
@@ -208,7 +208,7 @@ describe('where to look', () => {
 });
 
 describe('the clock of the demo', () => {
-  it('goes on where the last one stood, whatever time has passed', async () => {
+  it('goes on from the reading of the last run, whatever time has passed', async () => {
     const real = 1_800_000_000;
     const last = real + 100_000;
     const { originToGoOn } = await tool<{ originToGoOn: ToolFunction<number> }>(
@@ -263,7 +263,7 @@ describe('--help', () => {
     },
   );
 
-  it('is what a command shows that takes no arguments and was given one', () => {
+  it('is also shown by a command that takes no arguments and got one', () => {
     const { status, stderr } = runTool('start', '--port');
     expect(status).toBe(1);
     expect(stderr).toMatch(/no argument --port[^]*npm start/);
@@ -322,7 +322,7 @@ describe('npm test and what it leaves out', () => {
   const takes = ({ paths, ignored }: Run, spec: string): boolean =>
     matches(paths, spec) && !matches(ignored, spec);
 
-  it('take every spec once, and its tiers together each, but for the properties once more in depth', () => {
+  it('run every spec once, and properties again with more cases; their tiers together do the same', () => {
     const specs = ['apps', 'libs', 'test'].flatMap((folder) =>
       readdirSync(join(ROOT, folder), { recursive: true, encoding: 'utf8' })
         .filter((path) => /[.-]spec\.ts$/.test(path))
@@ -339,7 +339,7 @@ describe('npm test and what it leaves out', () => {
     expect(specs.filter((spec) => takenBy(kinds, spec) !== 1)).toEqual([]);
   });
 
-  it('take of a tier the files that were asked for, and no others', () => {
+  it('run the requested files of a tier, and no others', () => {
     const args = jestArguments({ paths: ['[.]spec[.]ts$'], ignored: [], workers: 1 }, [
       ...['ledger', 'test/e2e', '-t', 'a name'],
     ]);

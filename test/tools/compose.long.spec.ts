@@ -9,7 +9,7 @@ interface Service {
   healthcheck?: { test?: unknown };
 }
 
-/** As `docker compose` reads it, which takes the whole file or none of it. */
+/** The file as `docker compose` parses it: with one fault it takes nothing of the file. */
 const { services } = parse(readFileSync('docker-compose.yml', 'utf8')) as {
   services: Record<string, Service>;
 };
@@ -30,7 +30,7 @@ describe('docker-compose.yml', () => {
     }
   });
 
-  it.each(OWN)('asks the %s whether it is well', async (name) => {
+  it.each(OWN)('checks the health of the %s', async (name) => {
     const [cmd, ...command] = services[name]?.healthcheck?.test as string[];
     expect(cmd).toBe('CMD');
     const answers = [200, 503];

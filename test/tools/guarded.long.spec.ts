@@ -6,7 +6,7 @@ import { eventually } from '../support/eventually.js';
 
 const GUARDED = resolve(import.meta.dirname, '../../tools/process/guarded.mjs');
 
-/** A process that starts a command which ignores SIGTERM, and prints the command's and its guard's number. */
+/** A process that starts a command which ignores SIGTERM, and prints the numbers of the command and its guard. */
 const ASKER = `
   const { spawnGuarded } = await import(${JSON.stringify(GUARDED)});
   const stubborn = 'process.on("SIGTERM", () => undefined); setInterval(() => undefined, 1000);';

@@ -7,7 +7,7 @@ const { engines } = JSON.parse(readFileSync(resolve(ROOT, 'package.json'), 'utf8
   engines: { node: string };
 };
 
-/** The exit code and the output of the check, in a process that takes itself for such a Node. */
+/** The exit code and the output of the check, in a process that pretends to be this version of Node. */
 function checked(version: string): [code: number | null, output: string] {
   const pretence = `Object.defineProperty(process.versions, 'node', { value: '${version}' })`;
   const args = ['--import', `data:text/javascript,${pretence}`, 'tools/setup/require-node.mjs'];
@@ -18,12 +18,12 @@ function checked(version: string): [code: number | null, output: string] {
 describe('the check of the version of Node', () => {
   const firsts = [...engines.node.matchAll(/\d+\.\d+\.\d+/g)].map(([version]) => version);
 
-  it.each([...firsts, '20.20.2', '22.22.0', '25.0.0'])('lets %s pass, as engines do', (version) => {
+  it.each([...firsts, '20.20.2', '22.22.0', '25.0.0'])('accepts %s, as engines do', (version) => {
     expect(checked(version)).toEqual([0, '']);
   });
 
   it.each(['18.20.8', '20.18.3', '21.7.3', '22.12.0', '23.11.1'])(
-    'refuses %s, and names all that will do',
+    'refuses %s, and names all supported versions',
     (version) => {
       const [code, output] = checked(version);
       expect(code).toBe(1);

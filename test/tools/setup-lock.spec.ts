@@ -25,7 +25,7 @@ describe('the lock that a set-up takes', () => {
   };
   const holder = () => (existsSync(file) ? Number(readFileSync(file, 'utf8')) : 0);
 
-  it('is waited for, and who holds it is said', async () => {
+  it('makes others wait, and they name its holder', async () => {
     const [first, second] = [setUp(), setUp()];
     await eventually(() => [first.child.pid, second.child.pid].includes(holder()));
     const [one, other] = holder() === first.child.pid ? [first, second] : [second, first];
@@ -39,7 +39,7 @@ describe('the lock that a set-up takes', () => {
     expect(existsSync(file)).toBe(false);
   });
 
-  it('is taken from one who has left it behind, though the number is another process by now', async () => {
+  it('is taken from a holder that is gone, even if its number belongs to another process now', async () => {
     writeFileSync(file, String(process.pid));
     utimesSync(file, LONG_AGO, LONG_AGO);
     const { child, said, ended } = setUp();
@@ -48,7 +48,7 @@ describe('the lock that a set-up takes', () => {
     expect(said()).toBe('');
   });
 
-  it('is gone without where it cannot be written', async () => {
+  it('is not needed where it cannot be written', async () => {
     const noFolder = join(temporaryFolder(), 'a-file');
     writeFileSync(noFolder, '');
     const { child, said, ended } = setUp(join(noFolder, 'setup.lock'));

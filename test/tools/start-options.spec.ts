@@ -9,7 +9,7 @@ function node(...args: string[]): string {
 }
 
 describe('the options of Node that bound the heap of the bridge', () => {
-  it('are taken by this Node, and bound it', () => {
+  it('are accepted by this Node, and bound it', () => {
     const code = `
       const { getHeapSpaceStatistics } = require('node:v8');
       for (let kept = [], count = 0; count < 2e6; count += 1) {
@@ -34,7 +34,7 @@ describe('the options of Node that bound the heap of the bridge', () => {
   });
 });
 
-describe('the options of Node that spare ingest its garbage collections', () => {
+describe('the options of Node that save ingest garbage collections', () => {
   it.each(['package.json', 'Dockerfile', 'deploy/systemd/machine-ingest.service'])(
     'are those of %s',
     (file) => {

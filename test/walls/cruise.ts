@@ -8,12 +8,12 @@ export const { default: configuration } = (await import(join(ROOT, '.dependency-
   default: IConfiguration;
 };
 
-/** The names of the rules that a tree of files breaks. It is put inside the project, so that packages resolve. */
+/** The names of the rules that a tree of files breaks. The tree is put inside the project, so that packages resolve. */
 export async function brokenRules(files: Record<string, string>): Promise<string[]> {
   mkdirSync(join(ROOT, '.local'), { recursive: true });
   const house = mkdtempSync(join(ROOT, '.local/walls-'));
   try {
-    // its "imports" say where #libs/… leads
+    // its "imports" resolve #libs/…
     copyFileSync(join(ROOT, 'package.json'), join(house, 'package.json'));
     for (const [file, text] of Object.entries(files)) write(join(house, file), text);
     return await rulesBrokenIn(house);

@@ -42,7 +42,7 @@ describe('the time', () => {
     expect(await rulesBrokenBy(code, 'libs/clock/src/any.ts')).toEqual([]);
   });
 
-  it('that a message gives is no clock', async () => {
+  it('in a message is not a reading of a clock', async () => {
     expect(await rulesBrokenBy('export const a = new Date(0);', 'libs/delivery/src/a.ts')).toEqual(
       [],
     );

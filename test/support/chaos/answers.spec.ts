@@ -20,7 +20,7 @@ describe('the answers to messages', () => {
     outcomes.add({ ...place, value, headers: { ce_type: Buffer.from(type) } });
   };
 
-  it('are missing for whom nothing final was said', () => {
+  it('are missing for messages without a final outcome', () => {
     say(APPLIED, 'm-1');
     say(DEFERRED, 'm-2');
     say(APPLIED, null);
@@ -30,7 +30,7 @@ describe('the answers to messages', () => {
     expect(answers.unanswered(['m-1', 'm-2'])).toEqual([]);
   });
 
-  it('contradict each other when two things are said of one message and machine', () => {
+  it('contradict each other when one message and machine has two different outcomes', () => {
     say(APPLIED, 'm-1');
     say(APPLIED, 'm-1');
     say(SUPERSEDED, 'm-1', 'B');
@@ -46,7 +46,7 @@ describe('the answers to messages', () => {
     expect(answers.repetitions()).toEqual([]);
   });
 
-  it('are repeated when the same is said twice of one machine, not of two', () => {
+  it('are repeated when one machine has the same outcome twice, not when two machines have it', () => {
     say(APPLIED, 'm-1', 'A');
     say(APPLIED, 'm-1', 'B');
     expect(answers.repetitions()).toEqual([]);

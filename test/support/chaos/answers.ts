@@ -3,30 +3,30 @@ import { eventually } from '../eventually.js';
 import { header, type TopicReader } from '../topic-reader.js';
 import { inBrief } from './in-brief.js';
 
-/** A final outcome as the bridge said it. */
+/** A published final outcome. */
 interface FinalAnswer {
   type: string;
   machineId: string | null;
-  /** Of an order message, which has an outcome for each order and machine. */
+  /** Set for an order message, which has an outcome for each order and machine. */
   orderId?: string;
 }
 
-/** What the bridge has said became of each message, by `message-id`. */
+/** The published outcomes of each message, by `message-id`. */
 export class Answers {
   private readonly final = new Map<string, FinalAnswer[]>();
   private readonly deferrals = new Map<string, number>();
   private read = 0;
 
-  /** @param outcomes reads `machine.command-outcomes.v1`, and nothing else */
+  /** @param outcomes reads `machine.command-outcomes.v1` only */
   constructor(private readonly outcomes: TopicReader) {}
 
-  /** The final outcomes of a message, as often as they were said. */
+  /** The final outcomes of a message, with repetitions. */
   finalOf(messageId: string): readonly FinalAnswer[] {
     this.catchUp();
     return this.final.get(messageId) ?? [];
   }
 
-  /** How often a message was said to be deferred. */
+  /** How often a message had the outcome `deferred`. */
   deferralsOf(messageId: string): number {
     this.catchUp();
     return this.deferrals.get(messageId) ?? 0;
@@ -37,7 +37,7 @@ export class Answers {
     return messageIds.filter((id) => !this.final.has(id));
   }
 
-  /** In words, the messages of which first one thing was said and then another. */
+  /** Messages with two different final outcomes, as text. */
   contradictions(): string[] {
     this.catchUp();
     const faults = [...this.final].flatMap(([id, answers]) =>
@@ -52,7 +52,7 @@ export class Answers {
     return inBrief(faults);
   }
 
-  /** In words, the messages that were answered more than once for an order and machine, as only a crash excuses. */
+  /** Messages with more than one final outcome for an order and machine, which only a crash excuses, as text. */
   repetitions(): string[] {
     this.catchUp();
     const faults = [...this.final].flatMap(([id, answers]) => {
@@ -70,7 +70,7 @@ export class Answers {
         this.catchUp();
         const first = waiting.findIndex((id) => !this.final.has(id));
         if (first < 0) return true;
-        // looked at once each, however often all of them are asked for
+        // each is looked at once, however often all of them are asked for
         waiting = waiting.slice(first);
         throw new Error(`up to ${waiting.length} wait, like ${waiting[0] ?? ''}`);
       },
@@ -78,7 +78,7 @@ export class Answers {
     );
   }
 
-  /** Each record once, however often it is asked: there are tens of thousands. */
+  /** Reads each record once, however often it is called: there are tens of thousands. */
   private catchUp(): void {
     const { records } = this.outcomes;
     for (; this.read < records.length; this.read += 1) {

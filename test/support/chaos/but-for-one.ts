@@ -1,12 +1,12 @@
 import type { LoggedCall } from '../sandbox-control.js';
 
-/** A process that is woken sends within this what it was about to send when it was suspended. */
+/** Within this time a process that is woken sends the call that it was about to send when it was suspended. */
 const WAKING_MS = 1000;
 
 /**
- * The faults in the calls of a test that suspends a process and wakes it after `beforeWaking`, or none if
- * one single call of its waking is to blame for all of them. The process asks whether it may call right
- * before it writes; when it is suspended between the two, nothing can keep that call from being sent.
+ * The faults in the calls of a test that suspends a process and wakes it after `beforeWaking`; none if one single call
+ * at its waking causes all of them. The process checks that it may call right before it writes. If it is suspended
+ * between the two, nothing can prevent that call.
  */
 export function faultsButForOne(
   calls: readonly LoggedCall[],

@@ -1,8 +1,8 @@
-/** Numbers by chance, the same for the same seed (Mulberry32). */
+/** Random numbers, the same for the same seed (Mulberry32). */
 export class Chance {
   constructor(private state: number) {}
 
-  /** From 0 to 1. */
+  /** A number from 0 to below 1. */
   next(): number {
     this.state = (this.state + 0x6d2b79f5) | 0;
     let mixed = Math.imul(this.state ^ (this.state >>> 15), 1 | this.state);
@@ -25,7 +25,7 @@ export class Chance {
     return picked;
   }
 
-  /** Whether something happens that does so with a probability from 0 to 1. */
+  /** True with the given probability from 0 to 1. */
   is(probability: number): boolean {
     return this.next() < probability;
   }

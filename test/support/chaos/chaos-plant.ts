@@ -8,20 +8,20 @@ import { bridgeEnvironment, groupIdOf } from '../bridge-environment.js';
 import { CommandLoad } from './command-load.js';
 import { COMMAND_KINDS, TOPIC_OF } from './commands.js';
 
-/** The simulated plant's last three machines are awkward on purpose, see docs/sandbox.md. */
+/** The last three machines of the simulated plant are awkward on purpose, see docs/sandbox.md. */
 const AWKWARD_MACHINES = 3;
 
 export interface ChaosPlantOptions {
   machines?: number;
   partitions?: number;
   brokers?: string[];
-  /** Nodes of a topic's partitions, of topics that do not lie on all of the cluster's. */
+  /** Nodes of each partition, for topics that are not on all nodes of the cluster. */
   placed?: Record<string, number[][]>;
-  /** Bridge settings beyond those every test needs. */
+  /** Bridge settings in addition to those that every test needs. */
   env?: Environment;
 }
 
-/** Those that tests write and read before a bridge has had the time to create them. */
+/** Topics that tests write or read before a bridge has created them. */
 const TOPICS_OF_TESTS = [
   TOPICS.workOrderLists,
   TOPICS.workOrders,
@@ -29,9 +29,9 @@ const TOPICS_OF_TESTS = [
   TOPICS.commandOutcomes,
 ];
 
-/** A sandbox and topics of one's own, and bridges as processes that may be killed. */
+/** A separate sandbox and topics, with bridges as processes that a test may kill. */
 export class ChaosPlant {
-  /** Those that were started, also where they have ended. */
+  /** All started processes, also those that have ended. */
   readonly bridges: AppProcess[] = [];
 
   private constructor(
@@ -68,18 +68,18 @@ export class ChaosPlant {
     return groupIdOf(this.kafka.topicPrefix);
   }
 
-  /** Waits until the group is stable with so many processes, each with its partitions. */
+  /** Waits until the group is stable with `processes` members. */
   async untilShared(processes: number): Promise<void> {
     await this.kafka.groups.untilMembers(processes, this.groupId);
   }
 
-  /** How many commands have been rejected. */
+  /** How many commands were rejected. */
   async countDeadLetters(): Promise<number> {
     const counts = COMMAND_KINDS.map((kind) => this.kafka.topics.count(`${TOPIC_OF[kind]}.dlq`));
     return (await Promise.all(counts)).reduce((sum, count) => sum + count, 0);
   }
 
-  /** One more process of the same group. */
+  /** Starts one more process of the same group. */
   startBridge(): AppProcess {
     const bridge = new AppProcess('bridge', this.bridgeEnv);
     this.bridges.push(bridge);
@@ -94,7 +94,7 @@ export class ChaosPlant {
   async close(): Promise<void> {
     await this.load.stop().catch(() => undefined);
     await Promise.all(this.bridges.map((bridge) => bridge.close()));
-    // reports what was published and should not have been; the sandbox must not be left running for it
+    // may throw for records that should not have been published; the sandbox must be closed in any case
     await this.kafka.close().finally(this.closeSandbox);
   }
 }

@@ -1,4 +1,4 @@
-/** What a test has opened, closed last to first: each one whatever becomes of the others. */
+/** Closes everything that a test has opened, last to first. A failure does not keep the others from being closed. */
 export class Closers {
   private readonly closers: (() => Promise<unknown>)[] = [];
 
@@ -6,7 +6,7 @@ export class Closers {
     this.closers.push(close);
   }
 
-  /** @throws AggregateError of what could not be closed, or had something to report as it was */
+  /** @throws AggregateError of failures to close, or of problems found while closing */
   async closeAll(): Promise<void> {
     const errors: unknown[] = [];
     for (const close of this.closers.splice(0).reverse()) {

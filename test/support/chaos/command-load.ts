@@ -12,7 +12,7 @@ import type { Sent } from './delivery-faults.js';
 
 const ROUND_MS = 50;
 
-/** Commands for many machines, numbered per machine and kind, once or in a steady stream. */
+/** Commands for many machines, numbered per machine and kind, sent once or in a steady stream. */
 export class CommandLoad {
   private readonly counts: Record<CommandKind, Map<string, number>>;
   private stopping: AbortController | undefined;
@@ -28,12 +28,12 @@ export class CommandLoad {
     this.counts = { list: none(), reason: none() };
   }
 
-  /** How many of a kind Kafka has taken, by machine. */
+  /** How many commands of a kind Kafka has stored, by machine. */
   sent(kind: CommandKind): Sent {
     return this.counts[kind];
   }
 
-  /** The `message-id` of everything sent. */
+  /** The `message-id` of every sent command. */
   get messageIds(): string[] {
     return COMMAND_KINDS.flatMap((kind) =>
       [...this.counts[kind]].flatMap(([machineId, count]) =>
@@ -42,10 +42,7 @@ export class CommandLoad {
     );
   }
 
-  /**
-   * Sends the next commands of each kind asked for, `rounds` of them to each of the machines, in one
-   * request.
-   */
+  /** Sends the next commands of each kind, `rounds` of them to each of the machines, in one request. */
   async send(
     machineIds: readonly string[] = this.machineIds,
     kinds: readonly CommandKind[] = COMMAND_KINDS,
@@ -65,7 +62,7 @@ export class CommandLoad {
     }
   }
 
-  /** Sends to a few machines a round, all of them in turn, until {@link stop}; waits for Kafka when it is away. */
+  /** Sends to a few machines a round, all in turn, until {@link stop}; waits while Kafka is away. */
   start({ perSecond }: { perSecond: number }): void {
     const stopping = new AbortController();
     this.stopping = stopping;
@@ -76,11 +73,11 @@ export class CommandLoad {
         await realDelayMs(ROUND_MS);
       }
     })();
-    // Whoever stops the stream hears of it; until then nobody waits.
+    // the caller of `stop` gets the error; until then nobody waits for it
     this.stream.catch(() => undefined);
   }
 
-  /** @throws what ended the stream before */
+  /** @throws the error that ended the stream early */
   async stop(): Promise<void> {
     this.stopping?.abort();
     await this.stream;

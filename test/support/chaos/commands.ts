@@ -2,11 +2,11 @@ import { TOPICS } from '#libs/contracts';
 import type { LoggedCall } from '../sandbox-control.js';
 import type { Message } from '../stock-kafkajs.js';
 
-/** The two kinds of command whose calls tests of the command path watch. */
+/** The two kinds of command whose calls these tests watch. */
 export const COMMAND_KINDS = ['list', 'reason'] as const;
 export type CommandKind = (typeof COMMAND_KINDS)[number];
 
-/** One of the numbered commands of a machine: `number` counts those of its kind from 0. */
+/** A numbered command of a machine: `number` counts those of its kind from 0. */
 export interface Command {
   kind: CommandKind;
   machineId: string;
@@ -25,10 +25,10 @@ export const OPERATION_OF = {
 
 /** A reason that every machine of the sandbox has. */
 export const REASON_ID = '11';
-/** Start of a machine's first reason, epoch seconds; each later one starts a second after the one before. */
+/** Start of a machine's first reason, epoch seconds; each later reason starts a second after the previous one. */
 const FIRST_START = 1_760_000_000;
 
-/** The message that asks for the command, keyed and numbered so that all that follows from it is found again. */
+/** The message of the command; its key and number identify all records and calls that follow from it. */
 export function commandMessage(command: Command): Message {
   return {
     key: command.machineId,
@@ -47,7 +47,7 @@ export function readCommandId(id: string): Command {
   return { kind: kind as CommandKind, machineId, number: Number(number) };
 }
 
-/** The commands a call of the service carries: one reason, or the lists of many machines. */
+/** The commands in a call of the service: one reason, or the lists of many machines. */
 export function commandsOf({ operation, body }: LoggedCall): Command[] {
   if (operation === OPERATION_OF.reason) {
     const { machineId, startTime } = body as { machineId: string; startTime: number };
@@ -60,7 +60,7 @@ export function commandsOf({ operation, body }: LoggedCall): Command[] {
   });
 }
 
-/** The number of the command that a list comes from; -1: none was ever set. */
+/** The number of the command that a list comes from; -1 if no list was set. */
 export function numberOfList(workingOrders: readonly string[]): number {
   return Number(workingOrders[0] ?? -1);
 }

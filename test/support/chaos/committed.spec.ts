@@ -1,7 +1,7 @@
 import { commandId, type CommandKind } from './commands.js';
 import { firstUncommitted } from './committed.js';
 
-describe('the first command of each machine that is not committed', () => {
+describe('the first uncommitted command of each machine', () => {
   const input = (kind: CommandKind, machineId: string, number: number, place: [number, number]) => {
     const id = commandId({ kind, machineId, number });
     const [partition, offset] = place;
@@ -16,7 +16,7 @@ describe('the first command of each machine that is not committed', () => {
     input('list', 'A', 0, [0, 0]),
   ];
 
-  it('lies at the committed offset of its partition or after it', () => {
+  it('is at the committed offset of its partition or after it', () => {
     const offsets = { list: new Map(), reason: new Map([[0, 1]]) };
     expect(firstUncommitted(inputs, 'reason', offsets)).toEqual(
       new Map([

@@ -3,7 +3,7 @@ import type { ChaosPlant } from './chaos-plant.js';
 import { COMMAND_KINDS, type CommandKind, readCommandId, TOPIC_OF } from './commands.js';
 import type { Sent } from './delivery-faults.js';
 
-/** What is committed, by kind and partition. */
+/** Committed offsets, by kind and partition. */
 export type CommittedOffsets = Record<CommandKind, ReadonlyMap<number, number>>;
 
 export async function committedBy(plant: ChaosPlant): Promise<CommittedOffsets> {
@@ -13,7 +13,7 @@ export async function committedBy(plant: ChaosPlant): Promise<CommittedOffsets> 
   return { list: list ?? new Map(), reason: reason ?? new Map() };
 }
 
-/** The number of each machine's first command of a kind that is not committed, if there is one. */
+/** The number of each machine's first uncommitted command of a kind, if there is one. */
 export function firstUncommitted(
   inputs: readonly ReadRecord[],
   kind: CommandKind,

@@ -6,16 +6,16 @@ export interface Delivery {
   number: number;
   /** Sequence number of the call. */
   call: number;
-  /** Of which process it came: how many takeovers had begun by then. */
+  /** The process that made the call, as the number of takeovers that had begun before it. */
   life: number;
 }
 
-/** What was carried out for each machine, in the order in which it was. */
+/** The commands carried out for each machine, in that order. */
 export type Deliveries = ReadonlyMap<string, readonly Delivery[]>;
 
 /**
- * Reads the log of calls. `takeovers` are the sequence numbers of the last call before each event
- * after which another process may deliver again, in ascending order.
+ * Reads the log of calls. `takeovers` are the sequence numbers of the last call before each event after which another
+ * process may deliver again, in ascending order.
  */
 export function deliveriesOf(
   kind: CommandKind,
@@ -35,7 +35,7 @@ export function deliveriesOf(
   return deliveries;
 }
 
-/** A call may be overtaken on its way by one that came later: what counts is when it took effect. */
+/** A later call may overtake an earlier one on its way: the order of effect counts. */
 function inOrderOfExecution(calls: readonly LoggedCall[]): LoggedCall[] {
   return calls
     .filter(({ carriedOutAtMs }) => carriedOutAtMs !== null)

@@ -10,7 +10,7 @@ export type Sent = ReadonlyMap<string, number>;
 /** Whether a machine's deliveries may step back here, as they do when a process takes over and repeats. */
 export type MayRepeat = (machineId: string, before: Delivery, after: Delivery) => boolean;
 
-/** In words, for each machine, the reasons that never took effect; empty when none is missing. */
+/** Reasons that never took effect, one text for each machine; empty if none is missing. */
 export function lostReasons(sent: Sent, deliveries: Deliveries): string[] {
   const faults = [...sent].flatMap(([machineId, count]) => {
     const carriedOut = new Set(deliveries.get(machineId)?.map(({ number }) => number));
@@ -21,7 +21,7 @@ export function lostReasons(sent: Sent, deliveries: Deliveries): string[] {
   return inBrief(faults);
 }
 
-/** In words, the machines whose last list to take effect is not the last one sent. */
+/** Machines whose last effective list is not the last list sent, as text. */
 export function staleLists(sent: Sent, deliveries: Deliveries): string[] {
   const faults = [...sent].flatMap(([machineId, count]) => {
     const last = deliveries.get(machineId)?.at(-1)?.number;
@@ -32,9 +32,9 @@ export function staleLists(sent: Sent, deliveries: Deliveries): string[] {
 }
 
 /**
- * In words, every place where a machine's commands took effect out of order. A reason must follow the
- * one sent before it; a list may leave out those it supersedes. A repetition is a step back, which
- * `mayRepeat` allows or not; from there on the order has to be kept again.
+ * Every place where a machine's commands took effect out of order, as text. A reason must follow the one sent before
+ * it; a list may leave out those that it supersedes. A repetition is a step back, which `mayRepeat` allows or not; from
+ * there on the order must be kept again.
  */
 export function disorder(
   kind: CommandKind,
@@ -61,7 +61,7 @@ function inWords({ number, call, life }: Delivery): string {
 /** Allows a command to come again right after itself: its answer was lost or came too late. */
 export const sameAgain: MayRepeat = (_machineId, before, after) => after.number === before.number;
 
-/** Allows each machine so many steps back, wherever they come; of one's own for each check. */
+/** Allows each machine this number of steps back, anywhere. It counts, so make a new one for each check. */
 export function atMostRepeats(times: number): MayRepeat {
   const used = new Map<string, number>();
   return (machineId) => {
@@ -72,14 +72,14 @@ export function atMostRepeats(times: number): MayRepeat {
 }
 
 /**
- * Allows a step back only from one life to the next, and not below what was committed at its
- * beginning: `committed` holds, for each life but the first, each machine's first uncommitted command.
+ * Allows a step back only from one life to the next, and not below the offsets committed at the beginning of the life:
+ * `committed` holds, for each life except the first, each machine's first uncommitted command.
  */
 export function fromCommitted(committed: readonly Sent[]): MayRepeat {
   return (machineId, before, after) => {
     const floors = committed[after.life - 1];
     if (floors === undefined || after.life === before.life) return false;
-    // Of a machine that is not named everything was committed.
+    // everything was committed of a machine that is not listed
     return after.number >= (floors.get(machineId) ?? Infinity);
   };
 }

@@ -10,7 +10,7 @@ import { faultsButForOne } from './but-for-one.js';
 const COUNT = 8;
 const IN_ORDER = Array.from({ length: COUNT }, (_, number) => number);
 
-/** Calls of one machine, one after the other, each carried out. */
+/** Successive calls of one machine, each carried out. */
 function callsOf(kind: CommandKind, numbers: readonly number[]): LoggedCall[] {
   return numbers.map((number, index) => callOf({ kind, machineId: 'A', number }, index + 1));
 }
@@ -29,7 +29,7 @@ describe('what took effect', () => {
     expect(faultsOf(kind, IN_ORDER)).toEqual([]);
   });
 
-  it('is at fault whichever reason is missing', () => {
+  it('has a fault for every missing reason', () => {
     fc.assert(
       fc.property(fc.nat(COUNT - 1), (lost) => {
         const faults = faultsOf(
@@ -41,7 +41,7 @@ describe('what took effect', () => {
     );
   });
 
-  it.each(['list', 'reason'] as const)('is at fault wherever one %s overtakes another', (kind) => {
+  it.each(['list', 'reason'] as const)('has a fault wherever one %s overtakes another', (kind) => {
     fc.assert(
       fc.property(fc.nat(COUNT - 2), (at) => {
         const swapped = [...IN_ORDER];
@@ -51,7 +51,7 @@ describe('what took effect', () => {
     );
   });
 
-  it.each(['list', 'reason'] as const)('is at fault when a %s comes twice unasked', (kind) => {
+  it.each(['list', 'reason'] as const)('has a fault when a %s comes twice and may not', (kind) => {
     expect(faultsOf(kind, [0, 1, 1, 2], 3)).toEqual([
       `A: ${kind} 1 (call 3, life 0) after 1 (call 2, life 0)`,
     ]);
@@ -63,14 +63,14 @@ describe('what took effect', () => {
     expect(faultsOf('list', [])).toEqual(['A: list undefined instead of 7']);
   });
 
-  it('counts in the order in which it did, not in that of the calls', () => {
+  it('counts in the order of effect, not of the calls', () => {
     const [first, second] = callsOf('reason', [0, 1]);
     const overtaken = { ...first!, carriedOutAtMs: second!.carriedOutAtMs! + 1 };
     const sent = (kind: CommandKind) => new Map(kind === 'reason' ? [['A', 2]] : []);
     expect(deliveryFaults({ sent }, [overtaken, second!])).not.toEqual([]);
   });
 
-  it('is not what was only asked for', () => {
+  it('does not include calls that were not carried out', () => {
     const [call] = callsOf('reason', [0]);
     const sent = (kind: CommandKind) => new Map(kind === 'reason' ? [['A', 1]] : []);
     expect(deliveryFaults({ sent }, [{ ...call!, carriedOutAtMs: null }])).toEqual([
@@ -114,7 +114,7 @@ describe('a repetition', () => {
     expect(faults([4], 1)).toEqual(['A: reason 1 (call 4, life 0) after 2 (call 3, life 0)']);
   });
 
-  it('is not allowed of a machine of which everything was committed', () => {
+  it('is not allowed for a machine whose commands are all committed', () => {
     const mayRepeat = () => fromCommitted([new Map()]);
     expect(deliveryFaults({ sent }, repeated, { takeovers: [3], mayRepeat })).toHaveLength(1);
   });
@@ -127,7 +127,7 @@ describe('a repetition', () => {
     ]);
   });
 
-  it('is allowed right after itself, where answers may be lost, and no further back', () => {
+  it('is allowed right after the original if answers may be lost, and no further back', () => {
     const mayRepeat = () => sameAgain;
     const again = callsOf('reason', [0, 1, 1, 2, 3]);
     expect(deliveryFaults({ sent }, again, { mayRepeat })).toEqual([]);
@@ -136,7 +136,7 @@ describe('a repetition', () => {
     ]);
   });
 
-  it('is allowed so many times and no more', () => {
+  it('is allowed the given number of times, and no more', () => {
     const twice = callsOf('reason', [0, 0, 0, 1, 2, 3]);
     const faultsWhen = (times: number) =>
       deliveryFaults({ sent }, twice, { mayRepeat: () => atMostRepeats(times) });
@@ -150,7 +150,7 @@ const second = callOf({ kind: 'reason', machineId: 'A', number: 1 }, 2);
 const found = 'setMachineClassification of A: call 2 began before 1 had ended';
 
 describe('calls under way at once', () => {
-  it('are none when each begins once the one before has ended', () => {
+  it('are none when each begins after the previous one has ended', () => {
     expect(overlaps([first, second])).toEqual([]);
     expect(overlaps([second, first])).toEqual([]);
   });
@@ -160,7 +160,7 @@ describe('calls under way at once', () => {
     expect(overlaps([first, early])).toEqual([found]);
   });
 
-  it('are found behind shorter ones that began later', () => {
+  it('are found when shorter ones began later', () => {
     const long = { ...first, endedAtMs: 1000 };
     const third = callOf({ kind: 'reason', machineId: 'A', number: 2 }, 3);
     expect(overlaps([long, second, third])).toHaveLength(2);
@@ -189,7 +189,7 @@ const calls = [1, 2, 3, 4].map((sequence) =>
   callOf({ kind: 'reason', machineId: 'A', number: sequence }, sequence),
 );
 
-/** Finds fault with each call of these sequence numbers. */
+/** A check that reports the calls of these sequence numbers. */
 const blaming =
   (...sequences: number[]) =>
   (judged: readonly { sequence: number }[]): string[] =>
@@ -198,17 +198,17 @@ const blaming =
       .map(({ sequence }) => `${sequence}`);
 
 describe('the faults of a test that wakes a process', () => {
-  it('are none when one call of its waking is to blame for all', () => {
+  it('are none when one call at its waking causes all', () => {
     expect(faultsButForOne(calls, 2, blaming())).toEqual([]);
     expect(faultsButForOne(calls, 2, blaming(3))).toEqual([]);
     expect(faultsButForOne(calls, 2, blaming(4))).toEqual([]);
   });
 
-  it('remain when two calls are to blame', () => {
+  it('remain when two calls cause them', () => {
     expect(faultsButForOne(calls, 2, blaming(3, 4))).toEqual(['3', '4']);
   });
 
-  it('remain when a call from before it woke is to blame, or one from long after', () => {
+  it('remain when a call before its waking causes them, or one long after', () => {
     expect(faultsButForOne(calls, 2, blaming(2))).toEqual(['2']);
     const late = { ...calls[3]!, startedAtMs: calls[2]!.startedAtMs + 1001 };
     expect(faultsButForOne([...calls.slice(0, 3), late], 2, blaming(4))).toEqual(['4']);

@@ -4,13 +4,13 @@ import { deliveriesOf } from './deliveries.js';
 import { disorder, lostReasons, type MayRepeat, type Sent, staleLists } from './delivery-faults.js';
 
 interface DeliveryRules {
-  /** Sequence numbers of the last call before each takeover; none: no process was lost. */
+  /** Sequence numbers of the last call before each takeover; by default no process was lost. */
   takeovers?: readonly number[];
-  /** Made anew for each kind, since some of these rules count. */
+  /** A function, because each kind needs a new rule: some rules count. */
   mayRepeat?: () => MayRepeat;
 }
 
-/** In words, all in which what took effect departs from what was sent: loss, stale lists, disorder. */
+/** Differences between sent and effective commands, as text: losses, stale lists, disorder. */
 export function deliveryFaults(
   load: { sent: (kind: CommandKind) => Sent },
   calls: readonly LoggedCall[],

@@ -5,7 +5,7 @@ import { eventually } from '../eventually.js';
 import type { TestTopics } from '../test-topics.js';
 import type { Chance } from './chance.js';
 
-/** What a random spec is run with. */
+/** The seed and duration of a random spec. */
 export const SEED = positive('CHAOS_SEED', 1);
 export const MINUTES = positive('CHAOS_MINUTES', 3);
 
@@ -13,7 +13,7 @@ const LONGEST_SUSPENSION_MS = 45_000;
 const LONGEST_FREEZE_MS = 25_000;
 const LONGEST_AWAY_MS = 8000;
 const LONGEST_PAUSE_MS = 6000;
-/** How much of the time another fault comes within the first two seconds of one. */
+/** The probability that the next fault comes within two seconds after the previous one. */
 const TOGETHER = 0.3;
 
 /** Faults of the service, as the sandbox takes them. */
@@ -32,21 +32,21 @@ export const SERVICE_FAULTS = [
 
 const BUG =
   /"msg":"(request failed|unhandled rejection|handler failed|callbacks cannot be started|a record is passed over|an outcome is given up for a callback)"/;
-/** Connections of what the last process has just begun, such as a look at its topics, are not closed at once. */
+/** Sockets that a process may have open briefly, such as for a look at its topics. */
 const SOCKETS_IN_PASSING = 6;
 
 interface Fault {
-  /** How often it happens, beside the others. */
+  /** Relative frequency of the fault. */
   weight: number;
-  /** Of one kind no two happen together. */
+  /** Two faults of the same kind do not happen together. */
   kind?: string;
-  /** Resolves when it is over. */
+  /** Resolves when the fault is over. */
   happen: () => Promise<void>;
 }
 
 export type Faults = Record<string, Fault>;
 
-/** Has one fault after the other happen for so long, some of them together. `state` says what there is, for the log. */
+/** Makes random faults happen for a time, some of them together. `state` describes the present state for the log. */
 export async function happenByChance(
   faults: Faults,
   chance: Chance,
@@ -74,7 +74,7 @@ export async function happenByChance(
   }
 }
 
-/** Faults of a cluster's nodes, of which the others make up for one. */
+/** Faults of a cluster's nodes, of which the others can replace one. */
 export function nodeFaults({ nodes }: LocalCluster, topics: TestTopics, chance: Chance): Faults {
   const kind = 'node';
   const isAway = async (end: 'kill' | 'stop'): Promise<void> => {
@@ -99,14 +99,14 @@ export function nodeFaults({ nodes }: LocalCluster, topics: TestTopics, chance: 
   };
 }
 
-/** Lines of their logs that stand for a bug, whatever has failed. */
+/** Log lines that mean a defect, whatever has failed. */
 export function bugsOf(processes: readonly AppProcess[]): string[] {
   return processes.flatMap(({ output }) => output.split('\n')).filter((line) => BUG.test(line));
 }
 
-/** Processes of one app, each in a place of its own, that faults end and start; one of them always runs. */
+/** Processes of one app, each in a numbered place, that faults end and start. One of them always runs. */
 export class FaultyProcesses {
-  /** By its place. */
+  /** Running processes by their place. */
   readonly running = new Map<number, AppProcess>();
 
   constructor(
@@ -115,19 +115,19 @@ export class FaultyProcesses {
     private readonly startAt: (place: number) => AppProcess,
   ) {}
 
-  /** Starts one more, where there is a place left. */
+  /** Starts one more process if a place is free. */
   start(): void {
     const places = Array.from({ length: this.most }, (_, place) => place);
     const free = places.find((place) => !this.running.has(place));
     if (free !== undefined) this.running.set(free, this.startAt(free));
   }
 
-  /** Where they listen, once all are ready. */
+  /** Waits until all are ready, and returns their addresses. */
   untilReady(): Promise<string[]> {
     return Promise.all([...this.running.values()].map((app) => app.ready()));
   }
 
-  /** Waits until none has more connections than a new one, and each says that a gauge of what it holds is 0. */
+  /** Waits until no process has more connections than a new one, and until the given gauge is 0 on each. */
   async untilNothingHeld(fresh: AppProcess, gauge: string, token: string): Promise<void> {
     await fresh.ready();
     const headers = { authorization: `Bearer ${token}` };
@@ -142,7 +142,7 @@ export class FaultyProcesses {
     }
   }
 
-  /** By a SIGTERM each; returns the exit codes. */
+  /** Stops all by SIGTERM; returns the exit codes. */
   stopAll(): Promise<(number | null)[]> {
     const stopped = [...this.running.values()].map((app) => {
       app.kill('SIGTERM');
@@ -151,7 +151,7 @@ export class FaultyProcesses {
     return Promise.all(stopped);
   }
 
-  /** @param beforeWaking is called before one that was suspended goes on */
+  /** @param beforeWaking is called before a suspended process goes on */
   faults(beforeWaking: () => Promise<void> = () => Promise.resolve()): Faults {
     const start = (): Promise<void> => {
       this.start();
@@ -185,7 +185,7 @@ export class FaultyProcesses {
     };
   }
 
-  /** Takes one out of those that run; there is always another one. */
+  /** Removes one of the running processes; another one always remains. */
   private take(): AppProcess {
     const [place, taken] = this.chance.pick([...this.running]);
     this.running.delete(place);

@@ -14,9 +14,12 @@ import type { ReadRecord } from '../topic-reader.js';
 const LATENCY_MS = 60;
 
 interface Kills {
-  /** At once: the coordinator takes 8 s to miss a killed process, so that several take little longer than one. */
+  /**
+   * Number of groups that run at once: the coordinator takes 8 s to miss a killed process, so several groups take
+   * little longer than one.
+   */
   groups: number;
-  /** How many reasons the n-th process of a group may call for before it is killed. */
+  /** How many reasons the nth process of a group may call for before it is killed. */
   callsBeforeKill: readonly number[];
 }
 
@@ -26,7 +29,7 @@ interface Aftermath {
   calls: LoggedCall[];
   /** Sequence number of the last call of each process that was killed. */
   takeovers: number[];
-  /** What was committed when it was. */
+  /** The committed offsets at each kill. */
   committed: CommittedOffsets[];
   inputs: readonly ReadRecord[];
 }
@@ -46,7 +49,7 @@ async function killUnderLoad(
     bridge.kill('SIGKILL');
     await bridge.exitCode();
     committed.push(await committedBy(plant));
-    // what the last one had sent has arrived, and the next one has sent nothing yet
+    // the calls of the killed process have arrived, and the next process has made none yet
     takeovers.push(await sandbox.newestCallOfEnded());
     bridge = plant.startBridge();
   }
@@ -61,7 +64,7 @@ async function killUnderLoad(
   return { plant, answers, calls, takeovers, committed, inputs: records };
 }
 
-/** The tests of bridges under load that are killed again and again. */
+/** Describes tests of bridges that are killed repeatedly under load. */
 export function describeKills(name: string, { groups, callsBeforeKill }: Kills): void {
   describe(name, () => {
     const plants: ChaosPlant[] = [];

@@ -3,7 +3,7 @@ import { type Command, commandMessage, OPERATION_OF } from './commands.js';
 
 const DURATION_MS = 10;
 
-/** The log's entry for a call that carries one command, made up; the n-th call begins when the one before has ended. */
+/** A made-up log entry for a call that carries one command; each call begins when the previous one has ended. */
 export function callOf(command: Command, sequence: number): LoggedCall {
   const value = JSON.parse(String(commandMessage(command).value)) as object;
   const startedAtMs = sequence * DURATION_MS;

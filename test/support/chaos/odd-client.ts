@@ -8,7 +8,7 @@ export interface WholeAnswer {
   body: string;
 }
 
-/** Whether it is none of the expected ones, or one of "not now" that does not say when. */
+/** Whether an answer is unexpected, or asks to wait without saying how long. */
 export function isUnexpected(
   { status, headers }: WholeAnswer,
   expected: ReadonlySet<number>,
@@ -17,14 +17,14 @@ export function isUnexpected(
   return !expected.has(status) || (mustSayWhen && !(Number(headers['retry-after']) > 0));
 }
 
-/** A process that is suspended answers nobody. */
+/** A suspended process answers nobody. */
 const PATIENCE_MS = 8000;
 const LONGEST_PAUSE_MS = 3000;
 const SHORT_PATIENCE_MS = 500;
 
 /**
- * Posts as clients do where the network is bad: most at once; some after a pause amid the body, some disconnect
- * during the pause, and some do not wait for the answer. Undefined where no whole answer came.
+ * Posts as clients do on a bad network: most at once; some pause within the body, some disconnect during the pause, and
+ * some do not wait for the answer. Undefined if no complete answer came.
  */
 export async function postOddly(
   url: string,

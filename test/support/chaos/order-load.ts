@@ -5,32 +5,32 @@ import type { Message } from '../stock-kafkajs.js';
 import { listsOf, orderBody, type SentOrder, sentOrder } from './order-model.js';
 
 const ROUND_MS = 50;
-/** Every so many states of an order, an older one comes after a newer one; and one comes twice. */
+/** After every five states of an order, an older state comes after a newer one, and one state comes twice. */
 const LATE_EVERY = 5;
 const TWICE_EVERY = 7;
 
 interface Document {
   messageId: string;
-  /** None: the message may come through any partition. */
+  /** Without a key, the message may come through any partition. */
   key?: string;
   orders: readonly SentOrder[];
 }
 
-/** For documents of several orders, which the canonical form has not: what the bridge's mapping file is to hold. */
+/** The bridge's mapping file for documents of several orders, which the canonical format does not have. */
 export const SEVERAL_ORDERS = {
   name: 'several orders',
   contentType: 'application/vnd.load.orders+json',
   expression: 'orders',
 };
-/** The second order of a document has a number so much higher. */
+/** The second order of a document has its number increased by this. */
 const TWIN = 5000;
 
 /**
- * Orders that wander from machine to machine, in a steady stream of messages: half of them keyed by their order,
- * a quarter without a key, and a quarter without one and each together with another order.
+ * Orders that move from machine to machine, in a steady stream of messages. Half of the messages have their order as
+ * key, a quarter have no key, and a quarter have no key and a second order.
  */
 export class OrderLoad {
-  /** Machines that each message names, by its `message-id`. */
+  /** Machines of each message, by its `message-id`. */
   readonly sent = new Map<string, readonly string[]>();
   private readonly newest = new Map<string, SentOrder>();
   private readonly states: number[];
@@ -47,7 +47,7 @@ export class OrderLoad {
     this.states = Array.from({ length: orders }, () => 0);
   }
 
-  /** What the machines' lists must be in the end. */
+  /** The lists that the machines must have in the end. */
   get lists(): Map<string, string[]> {
     return listsOf(this.newest.values(), this.machineIds);
   }
@@ -60,11 +60,11 @@ export class OrderLoad {
         await realDelayMs(ROUND_MS);
       }
     })();
-    // Whoever stops the stream hears of it; until then nobody waits.
+    // the caller of `stop` gets the error; until then nobody waits for it
     this.stream.catch(() => undefined);
   }
 
-  /** @throws what ended the stream before */
+  /** @throws the error that ended the stream early */
   async stop(): Promise<void> {
     this.stopping.abort();
     await this.stream;
@@ -93,7 +93,7 @@ export class OrderLoad {
     return this.next;
   }
 
-  /** The order's next state, and with it now and then one before that, or the same again. */
+  /** The order's next state, sometimes with the previous state after it, or with a repetition. */
   private nextOf(order: number): Document[] {
     const n = (this.states[order] ?? 0) + 1;
     this.states[order] = n;

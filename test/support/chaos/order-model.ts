@@ -1,4 +1,4 @@
-/** An order as the n-th message has it: one operation or two, each on a machine. */
+/** An order as in the nth message: one operation or two, each on a machine. */
 export interface SentOrder {
   orderId: string;
   changedAt: number;
@@ -7,14 +7,11 @@ export interface SentOrder {
 }
 
 const LISTED = new Set(['released', 'started', 'held']);
-/** The last two take the order off every machine, until a later message brings it back. */
+/** The last two remove the order from every machine, until a later message brings it back. */
 const STATUSES = ['released', 'started', 'held', 'released', 'completed', 'cancelled'];
 const FIRST_CHANGE = 1_763_680_000;
 
-/**
- * The n-th state of an order: it moves from machine to machine. Numbers far apart, so that orders do
- * not move in step.
- */
+/** The nth state of an order: the order moves from machine to machine. Different orders do not move in step. */
 export function sentOrder(order: number, n: number, machineIds: readonly string[]): SentOrder {
   const at = (step: number): string => machineIds[(order * 7 + n * step) % machineIds.length] ?? '';
   return {
@@ -25,7 +22,7 @@ export function sentOrder(order: number, n: number, machineIds: readonly string[
   };
 }
 
-/** The message's value. */
+/** The value of the message. */
 export function orderBody({ machineIds, ...order }: SentOrder): object {
   const operations = machineIds.map((machineId, index) => {
     return { operationId: `00${index + 1}0`, machineId, sequence: index + 1 };
@@ -33,7 +30,7 @@ export function orderBody({ machineIds, ...order }: SentOrder): object {
   return { ...order, operations };
 }
 
-/** Each machine's list, from the newest that was sent of each order. */
+/** Each machine's list, from the newest sent state of each order. */
 export function listsOf(
   newest: Iterable<SentOrder>,
   machineIds: readonly string[],

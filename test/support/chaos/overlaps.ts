@@ -2,8 +2,8 @@ import type { LoggedCall } from '../sandbox-control.js';
 import { inBrief } from './in-brief.js';
 
 /**
- * In words, every pair of calls that were under way at once for one machine and operation. A call
- * ends when its answer leaves or its caller goes; one that never ended overlaps with all after it.
+ * Pairs of calls for one machine and operation that overlapped, as text. A call ends when its answer leaves or its
+ * caller disconnects; a call that never ended overlaps with all later ones.
  */
 export function overlaps(calls: readonly LoggedCall[]): string[] {
   const latest = new Map<string, LoggedCall>();

@@ -2,7 +2,7 @@ import { eventually } from '../eventually.js';
 import type { ChaosPlant } from './chaos-plant.js';
 import { type CommandKind, OPERATION_OF } from './commands.js';
 
-/** Waits until the service has been called so often for commands of a kind, after a call of the log. */
+/** Waits until the service has got this number of calls for commands of a kind, after a call of the log. */
 export async function untilCalled(
   { sandbox }: ChaosPlant,
   kind: CommandKind,
@@ -15,7 +15,7 @@ export async function untilCalled(
   );
 }
 
-/** Waits until from now on a call has been made for each machine: all of them move. */
+/** Waits until there is a new call for each machine. */
 export async function untilAllMove({ sandbox, load }: ChaosPlant): Promise<void> {
   const standing = new Set(load.machineIds);
   let last = await sandbox.newestCall();

@@ -3,14 +3,14 @@ import { once } from 'node:events';
 import { VitalsWatch } from './vitals-watch.js';
 
 const BLOCKED_MS = 300;
-/** Answers each time after its event loop has been blocked by a call that takes no core. */
+/** A server that blocks its event loop before each answer, by a call that needs no core. */
 const BLOCKING = `
   const server = require('node:http').createServer((_, response) => {
     Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ${BLOCKED_MS});
     response.end();
   });
   server.listen(0, '127.0.0.1', () => console.log(server.address().port));`;
-/** What the server waited for a core just before it was asked is taken off, too. */
+/** The time that the server waited for a core just before a request is subtracted, too. */
 const ANSWERS = 5;
 
 describe('VitalsWatch', () => {

@@ -2,16 +2,16 @@ import { once } from 'node:events';
 import { Worker } from 'node:worker_threads';
 
 export interface Vitals {
-  /** The longest that the main thread has kept `/health/live` waiting. */
+  /** The longest time that the main thread kept `/health/live` waiting. */
   longestMs: number;
-  /** How much more than at first the process has had in memory at a time. */
+  /** The most memory of the process in addition to its first value. */
   growthBytes: number;
 }
 
 /**
- * In a thread of its own: what the test is busy with must not count. Who reads the figures waits for an answer that was
- * asked for after that; the delay is the interval of sampling, which nothing waits for. Not counted is what either thread
- * waited for a core: a busy machine adds nothing, a call that blocks the event loop and needs no core shows.
+ * Runs in a separate thread, so that the test's own work does not count. A reader of the figures waits for an answer
+ * that was requested after the read began; the delay is the sampling interval. The time that either thread waited for a
+ * core is subtracted: a busy computer adds nothing, but a call that blocks the event loop without using a core shows.
  */
 const WATCH = `
 const { readFileSync } = require('node:fs');
@@ -43,7 +43,7 @@ parentPort.on('message', () => {
   }
 })();`;
 
-/** Asks for the health of a process ten times a second, and looks at its memory. */
+/** Asks for the health of a process ten times a second, and reads its memory. */
 export class VitalsWatch {
   private readonly worker: Worker;
 

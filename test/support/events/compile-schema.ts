@@ -2,10 +2,10 @@ import { Ajv, type ErrorObject } from 'ajv';
 import formats from 'ajv-formats';
 import { DOCUMENTED_SCHEMAS, type Schema } from './event-documents.js';
 
-/** What is wrong with a value, in words; none when nothing is. */
+/** Returns the faults of a value, as text; empty if there is none. */
 export type FaultsOf = (value: unknown) => string[];
 
-/** References between the files are relative: they need a place to start from, which nobody asks for. */
+/** References between the files are relative; they need a base, whose value does not matter. */
 const DOCS = 'file:///docs/';
 
 const ajv = new Ajv({ allErrors: true, strictRequired: false, allowUnionTypes: true });
@@ -14,7 +14,7 @@ for (const [name, schema] of DOCUMENTED_SCHEMAS) ajv.addSchema(schema, `${DOCS}$
 
 const compiled = new Map<string, FaultsOf>();
 
-/** A schema as it stands in docs/asyncapi.yaml: its references are relative to that document. */
+/** A schema as in docs/asyncapi.yaml: its references are relative to that document. */
 export function compileSchema(schema: Schema): FaultsOf {
   const text = JSON.stringify(schema);
   const known = compiled.get(text);

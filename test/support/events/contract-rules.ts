@@ -11,10 +11,10 @@ import {
 } from '#libs/contracts';
 import { headersAsText, payloadOf, type PublishedRecord } from './published-record.js';
 
-/** What must be the same, as it is and as it should be. */
+/** A value as found and as expected. */
 type Agreement = [what: string, found: unknown, expected: unknown];
 
-/** What a schema cannot say: where key, headers and data of a record that fits its schema contradict each other. */
+/** Rules that a schema cannot express: contradictions between key, headers and data of a record that fits its schema. */
 export function contradictionsIn(record: PublishedRecord): string[] {
   return agreementsOf(record)
     .filter(([, found, expected]) => found !== expected)
@@ -64,7 +64,7 @@ function ofOutcome(record: PublishedRecord): Agreement[] {
     ['ce_id', headers['ce_id'], id],
     ['ce_subject', headers['ce_subject'], machineId ?? undefined],
   ];
-  // of a message that names no machine the key is the message's own
+  // the key of a message without a machine is its own
   if (machineId === null) return agreements;
   return [...agreements, ['the key', record.key?.toString(), machineId]];
 }

@@ -19,7 +19,7 @@ export interface DocumentedMessage {
   name: string;
   contentType?: string;
   headers?: Schema;
-  /** Absent where the value is the sender's, whatever it is. */
+  /** Absent if the value may be anything that a sender writes. */
   payload?: Schema;
   bindings: Reference;
   examples?: MessageExample[];
@@ -37,9 +37,9 @@ interface AsyncApiDocument {
   components: { messages: Record<string, DocumentedMessage> };
 }
 
-/** A topic of docs/asyncapi.yaml, its references followed. */
+/** A topic of docs/asyncapi.yaml, with its references resolved. */
 export interface DocumentedTopic {
-  /** Without the configured prefix. */
+  /** The name without the configured prefix. */
   name: string;
   direction: 'in' | 'out';
   /** The names of its bindings among the components. */
@@ -68,7 +68,7 @@ export const DOCUMENTED_TOPICS: readonly DocumentedTopic[] = Object.values(opera
   },
 );
 
-/** The last part of a reference: what it leads to is called so. `npm run check` sees to it that it is there. */
+/** The last part of a reference, which is the name of its target. `npm run check` makes sure that the target exists. */
 export function nameIn({ $ref }: Reference): string {
   return $ref.slice($ref.lastIndexOf('/') + 1);
 }

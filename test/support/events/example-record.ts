@@ -1,7 +1,7 @@
 import type { DocumentedMessage, MessageExample } from './event-documents.js';
 import type { PublishedRecord } from './published-record.js';
 
-/** An example of docs/asyncapi.yaml as Kafka would hand it over. */
+/** An example of docs/asyncapi.yaml as a record read from Kafka. */
 export function exampleRecord(topic: string, example: MessageExample): PublishedRecord {
   const { headers = {}, payload } = example;
   const machineId = (payload as { machineId?: string | null } | undefined)?.machineId;
@@ -15,7 +15,7 @@ export function exampleRecord(topic: string, example: MessageExample): Published
   };
 }
 
-/** The examples of a message, each with a name to call a test by. */
+/** The examples of a message, each with a name for a test. */
 export function examplesOf({ name, examples = [] }: DocumentedMessage): [string, MessageExample][] {
   return examples.map((example) => [`${name}, ${example.name}`, example]);
 }

@@ -11,7 +11,7 @@ interface Change {
   key?: string;
 }
 
-/** The first example of a message, with something changed; undefined takes a header or a field away. */
+/** The first example of a message with changes; undefined removes a header or a field. */
 function record(message: string, { headers, payload, key }: Change = {}): PublishedRecord {
   for (const { name: topic, messages } of DOCUMENTED_TOPICS) {
     const [example] = messages.find(({ name }) => name === message)?.examples ?? [];
@@ -70,7 +70,7 @@ describe('an event', () => {
     expect(() => expectValidEvent(record(message, change))).toThrow(complaint);
   });
 
-  it('is refused when it is no JSON, or not there where nothing may be missing', () => {
+  it('is refused when it is not JSON, or is missing and required', () => {
     for (const value of [null, Buffer.from('{')]) {
       expect(() => {
         expectValidEvent({ ...record(CHANGED), value });
@@ -78,7 +78,7 @@ describe('an event', () => {
     }
   });
 
-  it('may have no value where a machine can be gone', () => {
+  it('may have no value on a topic that machines can leave', () => {
     expectValidEvent({ ...record('machine-state'), value: null, headers: {} });
   });
 });
@@ -105,7 +105,7 @@ describe('a dead letter', () => {
 describe('what a test reads', () => {
   const place = { partition: 0, offset: 0 };
 
-  it('fails the test at whatever it does next, without a wait', async () => {
+  it('fails the test at its next read, without a wait', async () => {
     const reader = new TopicReader();
     reader.add({ ...record(LOST), ...place });
     expect(reader.records).toHaveLength(1);
@@ -116,7 +116,7 @@ describe('what a test reads', () => {
     await expect(reader.take(1, 'record', () => true)).rejects.toThrow(/reason must be/);
   });
 
-  it('may be anything on the topics of others', () => {
+  it('may be anything on topics of other systems', () => {
     const reader = new TopicReader();
     const anything = { key: null, value: Buffer.from('{'), headers: {} };
     reader.add({ topic: 'erp.work-order-lists.v1', ...anything, ...place });

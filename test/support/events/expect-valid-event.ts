@@ -5,7 +5,7 @@ import { contradictionsIn } from './contract-rules.js';
 import { type DocumentedMessage, DOCUMENTED_TOPICS } from './event-documents.js';
 import { headersAsText, payloadOf, type PublishedRecord } from './published-record.js';
 
-/** A record that is not what docs/asyncapi.yaml promises; waiting does not mend it. */
+/** A record that contradicts docs/asyncapi.yaml. Waiting does not help. */
 export class InvalidEventError extends FinalFailure {
   constructor(record: PublishedRecord, faults: readonly string[]) {
     const { topic, key, value } = record;
@@ -22,14 +22,14 @@ interface Check {
 
 const checksOf = new Map<string, Check[]>();
 
-/** Whether docs/asyncapi.yaml says what the bridge publishes there; the name without the configured prefix. */
+/** Whether docs/asyncapi.yaml describes what the bridge publishes on this topic (name without the configured prefix). */
 export function isPublishedTopic(topic: string): boolean {
   return DOCUMENTED_TOPICS.some(({ name, direction }) => name === topic && direction === 'out');
 }
 
 /**
- * Checks a record of one of the bridge's topics against its schemas in docs/asyncapi.yaml and against what
- * the contract says beyond them.
+ * Checks a record of one of the bridge's topics against its schemas in docs/asyncapi.yaml, and against the other rules
+ * of the contract.
  *
  * @throws InvalidEventError
  */
@@ -38,7 +38,7 @@ export function expectValidEvent(record: PublishedRecord): void {
   if (error !== undefined) throw error;
 }
 
-/** Why the record should not have been published as it is; undefined when it may. */
+/** Why the record should not have been published; undefined if it is valid. */
 export function invalidity(record: PublishedRecord): InvalidEventError | undefined {
   const faults = faultsOf(record);
   const text = `${JSON.stringify(headersAsText(record))} ${String(record.value)}`;
@@ -53,7 +53,7 @@ function faultsOf(record: PublishedRecord): string[] {
   for (const check of checksFor(record.topic)) {
     const faults = faultsAgainst(check, said);
     if (faults.length === 0) return contradictionsIn(record);
-    // the message with the fewest faults is most likely the one it was meant to be
+    // the record was most likely meant to be the message with the fewest faults
     if (fewest === undefined || faults.length < fewest.length) fewest = faults;
   }
   return fewest ?? ['docs/asyncapi.yaml does not say what is published there'];
@@ -69,7 +69,7 @@ function faultsAgainst(
   ];
 }
 
-/** A dead letter may be anything, and has no schema that would mind. */
+/** The payload; undefined if it is not JSON, which a dead letter may be. */
 function readablePayload(record: PublishedRecord): unknown {
   try {
     return payloadOf(record);

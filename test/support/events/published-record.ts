@@ -1,9 +1,9 @@
 import { withoutFrame } from '#libs/contracts';
 import type { IHeaders } from '../stock-kafkajs.js';
 
-/** What a record says, for schemas and rules to be held against. */
+/** The parts of a record that schemas and rules are compared with. */
 export interface PublishedRecord {
-  /** Without the configured prefix. */
+  /** The name without the configured prefix. */
   topic: string;
   key: Buffer | null;
   value: Buffer | null;

@@ -8,7 +8,7 @@ import { compressFrame } from 'lz4-napi';
 /** Kafka's numbers of the codecs. */
 export const CODEC = { none: 0, gzip: 1, snappy: 2, lz4: 3, zstd: 4 } as const;
 
-/** A record batch whose records are written and compressed by hand: no client makes such. */
+/** A record batch whose records are written and compressed by hand, because no client makes such batches. */
 export interface PackedBatch {
   codec: number;
   records: number;
@@ -28,33 +28,33 @@ function compress(codec: keyof typeof CODEC, bytes: Buffer): Promise<Buffer> {
 
 const compressSnappy = (bytes: Buffer): Promise<Buffer> => snappy().compress({ buffer: bytes });
 
-/** One record with so many bytes of `x`, in one codec. */
+/** One record of `bytes` times `x`, in one codec. */
 export async function batchOfOne(codec: keyof typeof CODEC, bytes: number): Promise<PackedBatch> {
   const record = recordOf(Buffer.alloc(bytes, 'x'));
   return { codec: CODEC[codec], records: 1, packed: await compress(codec, record) };
 }
 
-/** One record, in snappy in the framing of Java's clients, in blocks of so many bytes. */
+/** One record, in snappy with the framing of Java's clients, in blocks of `blockBytes`. */
 export async function snappyInBlocks(value: Buffer, blockBytes: number): Promise<PackedBatch> {
   const packed = await inXerialBlocks(recordOf(value), blockBytes);
   return { codec: CODEC.snappy, records: 1, packed };
 }
 
-/** One record in zstd whose value, of so many bytes, is written as blocks of one repeated byte. */
+/** One record in zstd whose value of `bytes` is written as blocks of one repeated byte. */
 export function zstdOfOneByte(bytes: number): PackedBatch {
   const [before, after] = [Buffer.from([0, 0, 0, 1, ...varint(bytes)]), Buffer.from([0])];
   const length = varint(before.length + bytes + after.length);
   return zstdOf(1, [Buffer.from(length), before, ...repeated('x', bytes), after]);
 }
 
-/** One record in zstd with so many headers, each without a name and with an empty value. */
+/** One record in zstd with `headers` headers, each without a name and with an empty value. */
 export function zstdOfHeaders(headers: number): PackedBatch {
   const before = Buffer.from([0, 0, 0, 1, 0, ...varint(headers)]);
   const length = varint(before.length + 2 * headers);
   return zstdOf(1, [Buffer.from(length), before, ...repeated('\0', 2 * headers)]);
 }
 
-/** So many records without a key or a header, in one codec; without a value as well unless that has some bytes. */
+/** Records without key and headers, in one codec; without a value unless it has some bytes. */
 export async function batchOfRecords(
   codec: keyof typeof CODEC,
   records: number,
@@ -92,7 +92,7 @@ export async function produce(
     encoded,
   ]);
   const answer = await exchange(broker, Buffer.concat([numbers([body.length, 4]), body]));
-  // Correlation id, count of topics, name, count of partitions, partition.
+  // correlation id, count of topics, name, count of partitions, partition
   const code = answer.readInt16BE(4 + 4 + text(topic).length + 4 + 4);
   if (code !== 0) throw new Error(`the broker answers ${code}`);
 }
@@ -162,9 +162,9 @@ function repeated(byte: string, bytes: number): Repeated[] {
   return rest === 0 ? blocks : [...blocks, { byte, count: rest }];
 }
 
-/** A frame of blocks that are not compressed, and of blocks of one byte. */
+/** A frame of uncompressed blocks and of blocks of one repeated byte. */
 function zstdOf(records: number, blocks: readonly (Buffer | Repeated)[]): PackedBatch {
-  // No checksum, no size of the content, a window of 128 KiB.
+  // no checksum, no size of the content, a window of 128 KiB
   const parts: Buffer[] = [Buffer.from('28b52ffd0038', 'hex')];
   blocks.forEach((block, index) => {
     const isLast = index === blocks.length - 1 ? 1 : 0;

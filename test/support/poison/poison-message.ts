@@ -6,7 +6,7 @@ export const POISONED_TOPICS = {
   orders: TOPICS.workOrders,
 };
 
-/** A message that no correct bridge applies, and the code of the dead letter it ends as. */
+/** A message that a correct bridge never applies, and the code of its dead letter. */
 export interface PoisonMessage {
   name: string;
   topic: keyof typeof POISONED_TOPICS;
@@ -23,7 +23,7 @@ type Poison = (
   headers?: Record<string, string>,
 ) => PoisonMessage;
 
-/** Makes messages for a topic, under the key of a machine; what is text goes as UTF-8. */
+/** Makes messages for a topic, with a machine as key; text is encoded as UTF-8. */
 export function poisonOn(topic: PoisonMessage['topic']): Poison {
   return (name, expectedCode, value, headers) => ({
     name: `${topic}: ${name}`,

@@ -2,7 +2,7 @@ import { poisonOn, type PoisonMessage } from './poison-message.js';
 
 const STRUCTURED = { 'content-type': 'application/cloudevents+json; charset=UTF-8' };
 
-/** What is wrong with these is wrong on every topic. */
+/** Messages that are invalid on every topic. */
 export const POISONED_ENVELOPES: readonly PoisonMessage[] = (
   ['lists', 'reasons', 'orders'] as const
 ).flatMap((topic) => {

@@ -6,7 +6,7 @@ const XML = { 'content-type': 'application/xml' };
 const idoc = (order: string, control = '<SERIAL>20231128083400705437</SERIAL>'): string =>
   `<LOIPRO05><IDOC><EDI_DC40>${control}</EDI_DC40>${order}</IDOC></LOIPRO05>`;
 
-/** In a format of an ERP, or almost. */
+/** Invalid orders in the format of an ERP, or nearly so. */
 export const POISONED_FOREIGN_ORDERS: readonly PoisonMessage[] = [
   poison('an unknown XML root', 'invalid-message', '<LOIWCS03><IDOC/></LOIWCS03>', XML),
   poison('XML cut off', 'invalid-message', '<LOIPRO05><IDOC><E1AFKOL><AUFNR>1</AUF', XML),

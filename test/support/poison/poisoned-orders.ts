@@ -5,7 +5,7 @@ const ORDER = { orderId: '4711', changedAt: 1763680000, status: 'released' };
 
 const order = (...operations: unknown[]): string => JSON.stringify({ ...ORDER, operations });
 
-/** In the format of this bridge, or in none. */
+/** Invalid orders in the bridge's own format, or in none. */
 export const POISONED_ORDERS: readonly PoisonMessage[] = [
   poison('no operations', 'invalid-message', JSON.stringify(ORDER)),
   poison(

@@ -1,7 +1,7 @@
 import type { MachineState } from '#libs/contracts';
 import type { TimelinePeriod } from './fold-states.js';
 
-/** What the two timelines say of the same time; null is nothing. Epoch seconds. */
+/** The states of two timelines for the same time; null is no state. Epoch seconds. */
 export interface StateDifference {
   startTime: number;
   endTime: number;
@@ -12,7 +12,7 @@ export interface StateDifference {
 /** How much of either timeline is shown before and after the first difference. */
 const SHOWN_SECONDS = 8 * 60;
 
-/** Where two timelines disagree, in order of time. */
+/** Times in which two timelines differ, in order. */
 export function differences(
   expected: readonly TimelinePeriod[],
   seen: readonly TimelinePeriod[],
@@ -43,7 +43,7 @@ export function clipped(
     .filter(({ startTime, endTime }) => startTime < endTime);
 }
 
-/** The first difference in words, with what either timeline has around it; undefined when there is none. */
+/** The first difference as text, with its surroundings in both timelines; undefined if there is none. */
 export function describeDifference(
   machineId: string,
   expected: readonly TimelinePeriod[],

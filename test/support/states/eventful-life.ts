@@ -3,13 +3,13 @@ import { Chance } from '../chaos/chance.js';
 
 const MINUTE = 60;
 const HOURS_BEFORE = 2;
-/** A machine is never without data for longer than it takes to be called stale. */
+/** A gap without data is never longer than the time after which a machine is stale. */
 const LONGEST_GAP_MINUTES = 12;
 
-/** What a machine's days are like. */
+/** The pattern of a machine's days. */
 export type Habit = 'ordinary' | 'hasty' | 'interrupted' | 'steady';
 
-/** Out of every ten machines. */
+/** The habits of every ten machines. */
 const HABITS: readonly Habit[] = [
   ...Array<Habit>(4).fill('ordinary'),
   ...Array<Habit>(2).fill('hasty'),
@@ -32,14 +32,17 @@ interface ScriptedMachine {
   periods: { startTime: number; endTime: number; state: MachineState }[];
 }
 
-/** A plant of which a lot can be missed, as a timeline script (docs/sandbox.md): the same around each `beginning`. */
+/**
+ * A plant with many changes that can be missed, as a timeline script (docs/sandbox.md); the same around each
+ * `beginning`.
+ */
 export class EventfulLife {
   readonly script: { machines: ScriptedMachine[] };
   private readonly habits = new Map<string, Habit>();
 
   /**
    * @param beginning epoch seconds
-   * @param hours after that, of the plant's time
+   * @param hours of the plant's time, from `beginning` on
    */
   constructor(
     beginning: number,
@@ -51,7 +54,7 @@ export class EventfulLife {
     this.script = { machines: numbers.map((number) => this.machine(number, startTime)) };
   }
 
-  /** The machines of these habits. */
+  /** The machines with these habits. */
   machineIds(...habits: Habit[]): string[] {
     return [...this.habits].flatMap(([id, habit]) => (habits.includes(habit) ? [id] : []));
   }
@@ -83,14 +86,14 @@ function periodsOf(
     periods.push({ startTime, endTime, state });
     const isGap = habit === 'interrupted' && chance.next() < 0.4;
     startTime = endTime + (isGap ? between(1, LONGEST_GAP_MINUTES, chance.next()) * MINUTE : 0);
-    // After a gap the same state may go on, as a period of its own.
+    // after a gap, the same state may go on as a new period
     const others = MACHINE_STATES.filter((it) => isGap || it !== state);
     state = chance.pick(others);
   }
   return periods;
 }
 
-/** Whole minutes, short spans likelier than long ones. */
+/** Whole minutes; short spans are likelier than long ones. */
 function between(shortest: number, longest: number, draw: number): number {
   return Math.round(shortest * (longest / shortest) ** draw);
 }

@@ -3,25 +3,25 @@ import { header, json, type ReadRecord } from '../topic-reader.js';
 
 const MINUTE = 60;
 
-/** A stretch of one state as it can be billed: epoch seconds of whole minutes, `endTime` the first one after it. */
+/** A period of one state as it can be billed: epoch seconds of whole minutes; `endTime` is the first minute after it. */
 export interface TimelinePeriod {
   state: MachineState;
   startTime: number;
   endTime: number;
 }
 
-/** What a subscriber holds of a period: the latest event on it. */
+/** A period as a subscriber knows it: the latest event about it. */
 export interface PublishedPeriod extends StateChanged {
-  /** Where the period before ended, if there is no data between it and this one. */
+  /** The end of the previous period, if there is no data between it and this one. */
   previousEndTime?: number;
 }
 
 /**
- * The timeline that a machine's events describe, whoever reads them: without overlap, in order of time, the
- * last period open (Infinity). Seconds within a minute are below what the service knows.
+ * The timeline that a machine's events describe: without overlap, in order of time, the last period open (Infinity).
+ * The service does not know seconds within a minute.
  *
- * @param records of one machine from `machine.state-changes.v1`, in their order; lost and restored are passed over
- * @throws Error when a correction names an event that does not stand
+ * @param records of one machine from `machine.state-changes.v1`, in their order; losses and returns are ignored
+ * @throws Error when a correction names an event that is not current
  */
 export function foldStates(records: readonly ReadRecord[]): TimelinePeriod[] {
   const published = standingPeriods(records);
@@ -33,7 +33,7 @@ export function foldStates(records: readonly ReadRecord[]): TimelinePeriod[] {
   return merged(periods.filter(({ startTime, endTime }) => startTime < endTime));
 }
 
-/** In words, the periods that call another one the previous than the one that comes before them. */
+/** Periods whose event names another previous period than the actual one, as text. */
 export function brokenLinks(records: readonly ReadRecord[]): string[] {
   const published = standingPeriods(records);
   return published.flatMap((period, index) => {
@@ -50,18 +50,18 @@ export function brokenLinks(records: readonly ReadRecord[]): string[] {
   });
 }
 
-/** Each period as the latest event on it has it, see {@link StandingPeriods.list}. */
+/** Each period by its latest event, see {@link StandingPeriods.list}. */
 export function standingPeriods(records: readonly ReadRecord[]): PublishedPeriod[] {
   const standing = new StandingPeriods();
   for (const record of records) standing.add(record);
   return standing.list;
 }
 
-/** What a subscriber keeps of one machine, event by event. */
+/** A subscriber's knowledge of one machine, event by event. */
 export class StandingPeriods {
   private readonly standing = new Map<string, PublishedPeriod>();
 
-  /** @throws Error when a correction names an event that does not stand */
+  /** @throws Error when a correction names an event that is not current */
   add(record: ReadRecord): void {
     const eventId = header(record, 'ce_id') ?? '';
     const type = header(record, 'ce_type');
@@ -76,8 +76,8 @@ export class StandingPeriods {
   }
 
   /**
-   * In order of time. A period that was published by mistake is corrected to be its own predecessor once more, and
-   * lasts no time: it is left out.
+   * The periods in order of time. A period that was published by mistake is corrected to repeat its predecessor and
+   * lasts no time; it is left out.
    */
   get list(): PublishedPeriod[] {
     return [...this.standing.values()]

@@ -5,13 +5,13 @@ import type { StatesPlant } from './states-plant.js';
 
 const MINUTE = 60;
 const ROUND_MS = 200;
-/** A call takes minutes of the plant where the machine is busy. */
+/** On a busy computer, a call takes minutes of the plant's time. */
 const REVISED_MINUTES = 10;
 const STATES = [...MACHINE_STATES, 'NO_DATA'];
 
 /**
- * Machines that change their state at any second, also for a single minute between two polls, that have no data, and
- * whose log is revised: no further back than some ten minutes, and not beyond what `from` has seen.
+ * Machines that change their state at any second, also for a single minute between two polls; that have no data for
+ * some time; and whose log is revised, by some ten minutes at most, and not before `from`.
  */
 export class StateLoad {
   private readonly stopping = new AbortController();
@@ -20,7 +20,7 @@ export class StateLoad {
   constructor(
     private readonly plant: StatesPlant,
     private readonly chance: Chance,
-    /** Epoch seconds; nothing before is revised. */
+    /** Epoch seconds; nothing earlier is revised. */
     private readonly from: number,
   ) {}
 
@@ -31,11 +31,11 @@ export class StateLoad {
         await realDelayMs(ROUND_MS);
       }
     })();
-    // Whoever stops the stream hears of it; until then nobody waits.
+    // the caller of `stop` gets the error; until then nobody waits for it
     this.stream.catch(() => undefined);
   }
 
-  /** @throws what ended the stream before */
+  /** @throws the error that ended the stream early */
   async stop(): Promise<void> {
     this.stopping.abort();
     await this.stream;

@@ -15,7 +15,7 @@ import { differences } from './differences.js';
 import { untruth } from './truth-of.js';
 
 describe('the stream of states', () => {
-  it('is read to an end that a subscriber could not object to, and leaves that out', async () => {
+  it('is read to an end record that is valid, without that record', async () => {
     const reader = new TopicReader();
     const kafka = {
       send: (topic: string, ...messages: Message[]): Promise<void> => {
@@ -64,7 +64,7 @@ describe('the timeline that events describe', () => {
     ]);
   });
 
-  it('has a correction in place of the event that it names', () => {
+  it('replaces an event by the correction that names it', () => {
     const third = changed('c', ['OFF', 20], ['OPERATING', 10]);
     const later = corrected('d', 'b', ['OPERATING', 12], ['IDLE', 0]);
     const linked = corrected('e', 'c', ['OFF', 20], ['OPERATING', 12]);
@@ -78,13 +78,13 @@ describe('the timeline that events describe', () => {
     expect(brokenLinks(events.slice(0, -1))).toHaveLength(1);
   });
 
-  it('takes no time for a period that a correction makes the one before it', () => {
+  it('has no time for a period that a correction changes into its predecessor', () => {
     const events = [FIRST, SECOND, corrected('c', 'b', ['IDLE', 0], ['IDLE', 0])];
     expect(foldStates(events)).toEqual([{ state: 'IDLE', startTime: at(0), endTime: Infinity }]);
     expect(brokenLinks(events)).toEqual([]);
   });
 
-  it('leaves open what lies between a period and the end of the one before', () => {
+  it('leaves the time between a period and the end of its predecessor without a state', () => {
     const events = [
       FIRST,
       changed('b', ['IDLE', 10], ['IDLE', 0], { previousEndTime: at(4) }),
@@ -114,12 +114,12 @@ describe('the timeline that events describe', () => {
     ]);
   });
 
-  it('passes over what is said of the observation', () => {
+  it('ignores losses and returns', () => {
     const lost = eventRecord('observationLost', { id: 'x' }, { reason: 'noData', since: at(5) });
     expect(foldStates([FIRST, lost, SECOND])).toHaveLength(2);
   });
 
-  it('cannot be had when a correction names an event that is corrected already', () => {
+  it('fails when a correction names an event that was corrected before', () => {
     const again = corrected('d', 'b', ['OFF', 12], ['IDLE', 0]);
     const once = corrected('c', 'b', ['OPERATING', 11], ['IDLE', 0]);
     expect(() => foldStates([FIRST, SECOND, once, again])).toThrow('which does not stand');
@@ -134,7 +134,7 @@ const idle = (sequence: number, id: string): ReadRecord =>
   eventRecord('changed', { sequence, id }, { state: 'IDLE', startTime: 600, previousState: null });
 
 describe('a machine’s events', () => {
-  it('are numbered from 1 without gaps, each with a name of its own', () => {
+  it('are numbered from 1 without gaps, each with its own id', () => {
     expect(numberingFaults('M', [idle(1, 'a'), idle(2, 'b')])).toEqual([]);
     expect(numberingFaults('M', [idle(2, 'a')])).toHaveLength(1);
     expect(numberingFaults('M', [idle(1, 'a'), idle(3, 'b')])).toHaveLength(1);
@@ -142,7 +142,7 @@ describe('a machine’s events', () => {
     expect(numberingFaults('M', [idle(1, 'a'), { ...idle(2, 'b'), partition: 1 }])).toHaveLength(1);
   });
 
-  it('report loss and return by turns', () => {
+  it('report losses and returns in turn', () => {
     const turns = [lost('stale', 60), lost('noData', 60), restored(60), lost('noData', 300)];
     expect(observationFaults('M', turns)).toEqual([]);
     expect(observationFaults('M', [restored(60)])).toHaveLength(1);
@@ -151,7 +151,7 @@ describe('a machine’s events', () => {
     expect(observationFaults('M', [lost('stale', 60), restored(61)])).toHaveLength(1);
   });
 
-  it('end with what the latest state says', () => {
+  it('end with the latest state', () => {
     const record = { machineId: 'M', factoryId: 'F', displayName: 'Mill', observation: 'ok' };
     const latest = { ...record, lastUpdateTime: 700, settledUntil: null } as const;
     const of = (state: 'IDLE' | 'OFF', startTime: number, sequence: number): string[] =>
@@ -193,21 +193,21 @@ describe('what is settled', () => {
     expect(faults(until(1, 5), null, until(2, 10))).toEqual([]);
   });
 
-  it('may not change any more, nor be settled up to an earlier time', () => {
+  it('may no longer change, nor be settled up to an earlier time', () => {
     expect(faults(until(2, 11))).toHaveLength(1);
     expect(faults(until(1, 11))).toHaveLength(2);
     expect(faults(until(1, 5), until(2, 4))).toHaveLength(1);
     expect(faults(until(2, 5), until(2, 4), until(2, 10))).toHaveLength(1);
   });
 
-  it('may have a period more that lasts no time', () => {
+  it('may have a further period that lasts no time', () => {
     const vanished = corrected('c', 'b', ['IDLE', 0], ['IDLE', 0]);
     expect(settledFaults('M', [FIRST, SECOND, vanished], [until(2, 10)])).toEqual([]);
   });
 });
 
 describe('what is published of a machine', () => {
-  it('is true from the period on that held when it was first watched', () => {
+  it('is true from the period on in which the machine was first watched', () => {
     expect(published(period('OPERATING', 10, 20), period('OFF', 25, Infinity))).toBeUndefined();
     expect(published(...TRUTH)).toBeUndefined();
   });
@@ -220,7 +220,7 @@ describe('what is published of a machine', () => {
     expect(published(...late)).toMatch(/expected OFF, seen nothing[^]*OPERATING[^]*OPERATING/);
   });
 
-  it('departs from the truth where it goes on through minutes without data', () => {
+  it('departs from the truth where a state goes on through minutes without data', () => {
     const through = [period('OPERATING', 10, 25), period('OFF', 25, Infinity)];
     expect(published(...through)).toContain('expected nothing, seen OPERATING');
   });
@@ -231,7 +231,7 @@ describe('what is published of a machine', () => {
     expect(published()).toContain('seen nothing');
   });
 
-  it('departs from the truth where a machine of which nothing is known is said to be off', () => {
+  it('departs from the truth where a machine without data is reported as off', () => {
     const off = [period('OFF', 30, Infinity)];
     expect(untruth('M', [], off, at(12))).toContain('expected nothing, seen OFF');
     expect(untruth('M', [], [], at(12))).toBeUndefined();

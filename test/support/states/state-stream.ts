@@ -12,7 +12,7 @@ import { eventually } from '../eventually.js';
 import type { TestKafka } from '../kafka.js';
 import { json, type ReadRecord } from '../topic-reader.js';
 
-/** A machine that is none: its event, as good as any other, is the last in each partition. */
+/** A made-up machine whose event is the last record of each partition. */
 const END = 'the end of what is read';
 const END_EVENT: StateChanged = {
   machineId: END,
@@ -40,15 +40,15 @@ const END_RECORDS = {
   [TOPICS.states]: { value: null },
 };
 
-/** What the bridge has published of machine states, as a subscriber with read_committed finds it. */
+/** The machine states that the bridge has published, as a subscriber with read_committed reads them. */
 export interface StateStream {
-  /** Of each machine the events, in their order. */
+  /** The events of each machine, in order. */
   events: ReadonlyMap<string, readonly ReadRecord[]>;
-  /** Of each machine the records of the compacted topic as far as they are there, in their order; null is a tombstone. */
+  /** The records of the compacted topic that still exist, by machine, in order; null is a tombstone. */
   states: ReadonlyMap<string, readonly (MachineStateRecord | null)[]>;
 }
 
-/** Reads everything that has been published; nobody may publish any more. A transaction left open lets it fail. */
+/** Reads everything that was published; all publishing must have ended. Fails if a transaction is open. */
 export async function readStateStream(kafka: TestKafka, partitions: number): Promise<StateStream> {
   const everyPartition = Array.from({ length: partitions }, (_, partition) => partition);
   for (const [topic, end] of Object.entries(END_RECORDS)) {

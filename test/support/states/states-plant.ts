@@ -9,30 +9,30 @@ import type { SandboxControl } from '../sandbox-control.js';
 import { EventfulLife } from './eventful-life.js';
 
 const DEFAULT_PARTITIONS = 6;
-/** More than most tests last, at sixty times the speed. */
+/** Longer than most tests, at sixty times the speed. */
 const DEFAULT_HOURS = 6;
 
 export interface StatesPlantOptions {
   brokers: readonly string[];
   machines: number;
   clockSpeed: number;
-  /** Of all topics, as they are created; 6 if absent. */
+  /** Partitions of all created topics; 6 by default. */
   partitions?: number;
-  /** For how long machines have a life, of the plant's time; 6 if absent. */
+  /** How long machines change their states, in the plant's time; 6 by default. */
   hours?: number;
-  /** Bridge settings beyond those every test needs. */
+  /** Bridge settings in addition to those that every test needs. */
   env?: Environment;
 }
 
-/** A sandbox with an eventful life, and bridges that watch it as processes that may be killed. */
+/** A sandbox with many state changes, and bridges that watch it, as processes that a test may kill. */
 export class StatesPlant {
-  /** Those that were started, also where they have ended. */
+  /** All started processes, also those that have ended. */
   readonly bridges: AppProcess[] = [];
 
   private constructor(
     readonly kafka: TestKafka,
     readonly sandbox: SandboxControl,
-    /** The time that sandbox and bridges share. */
+    /** The time of sandbox and bridges. */
     readonly clock: Clock,
     readonly life: EventfulLife,
     readonly partitions: number,
@@ -65,19 +65,19 @@ export class StatesPlant {
     return this.life.script.machines.map(({ machineId }) => machineId);
   }
 
-  /** One more process of the same group. */
+  /** Starts one more process of the same group. */
   startBridge(): AppProcess {
     const bridge = new AppProcess('bridge', this.bridgeEnv);
     this.bridges.push(bridge);
     return bridge;
   }
 
-  /** Waits until the group is stable with so many processes. */
+  /** Waits until the group is stable with `processes` members. */
   async untilShared(processes: number): Promise<void> {
     await this.kafka.groups.untilMembers(processes, groupIdOf(this.kafka.topicPrefix));
   }
 
-  /** Waits until the service has been asked so often for a state from now on, whatever it answered. */
+  /** Waits until the service has got this number of further polls, whatever it answered. */
   async untilPolled(times: number): Promise<void> {
     const since = await this.sandbox.newestCall();
     await eventually(
@@ -86,7 +86,7 @@ export class StatesPlant {
     );
   }
 
-  /** Waits until from now on the service has answered for each machine: all of them are watched. */
+  /** Waits until the service has answered a further poll of each machine: all of them are watched. */
   async untilAllAnswered(): Promise<void> {
     const missing = new Set(this.machineIds);
     let last = await this.sandbox.newestCall();

@@ -9,7 +9,7 @@ import {
 } from './fold-states.js';
 import type { StateStream } from './state-stream.js';
 
-/** In words, what a subscriber could take amiss in what was published of these machines, whatever has happened to them. */
+/** Faults in the published stream of these machines, which a subscriber must not see under any circumstances, as text. */
 export function streamFaults(stream: StateStream, machineIds: readonly string[]): string[] {
   const faults = machineIds.flatMap((machineId) => {
     const records = stream.events.get(machineId) ?? [];
@@ -23,7 +23,7 @@ export function streamFaults(stream: StateStream, machineIds: readonly string[])
   return inBrief(faults);
 }
 
-/** In words, what a subscriber could take amiss in the numbers and names of one machine's events. */
+/** Faults in the sequence numbers, ids and partition of one machine's events, as text. */
 export function numberingFaults(machineId: string, records: readonly ReadRecord[]): string[] {
   const faults: string[] = [];
   const ids = new Map<string, number>();
@@ -43,7 +43,7 @@ export function numberingFaults(machineId: string, records: readonly ReadRecord[
   return faults;
 }
 
-/** In words, where a machine is lost twice for one reason, or regained without having been lost. */
+/** Losses of a machine that is already lost for the same reason, and returns of one that is not lost, as text. */
 export function observationFaults(machineId: string, records: readonly ReadRecord[]): string[] {
   const faults: string[] = [];
   let lost = null as { reason: unknown; since: unknown } | null;
@@ -67,7 +67,7 @@ export function observationFaults(machineId: string, records: readonly ReadRecor
   return faults;
 }
 
-/** In words, how the latest state of a machine departs from the latest that its events report. */
+/** Differences between a machine's latest state record and its latest events, as text. */
 export function latestStateFaults(
   machineId: string,
   records: readonly ReadRecord[],
@@ -86,10 +86,10 @@ export function latestStateFaults(
 }
 
 /**
- * In words, where rows that began before `settledUntil` change later on (docs/machine-states.md, Corrections). Rows of
- * vanished periods, which book nothing, may come.
+ * Changes of rows that began before `settledUntil` (docs/machine-states.md, Corrections), as text. Rows of vanished
+ * periods, which book nothing, may come.
  *
- * @param states what the compacted topic has of the machine, in order
+ * @param states the machine's records of the compacted topic, in order
  */
 export function settledFaults(
   machineId: string,
@@ -97,7 +97,7 @@ export function settledFaults(
   states: readonly (MachineStateRecord | null)[],
 ): string[] {
   const faults: string[] = [];
-  // of several records after one event, the last
+  // the last of several records after one event
   const settledAt = new Map<number, number>();
   let until = -Infinity;
   for (const state of states) {

@@ -3,7 +3,7 @@ import type { SandboxControl } from '../sandbox-control.js';
 import { clipped, describeDifference } from './differences.js';
 import type { TimelinePeriod } from './fold-states.js';
 
-/** What the sandbox says of a machine between two times (epoch seconds, 31 days apart at most), by the minute. */
+/** The sandbox's states of a machine between two times (epoch seconds, 31 days apart at most), by the minute. */
 export async function truthOf(
   sandbox: SandboxControl,
   machineId: string,
@@ -21,11 +21,11 @@ export async function truthOf(
 }
 
 /**
- * In words, how a machine's timeline departs from the truth; undefined when it does not. It has to begin
- * with a period as a whole, the one that held when the machine was watched at the latest. A stretch
- * without data at the very end is left out: what was before it is open until something follows.
+ * The first difference between a machine's timeline and the truth, as text; undefined if there is none. The timeline
+ * must begin with a whole period, at the latest the one in which the machine was first watched. Minutes without data at
+ * the very end are ignored: the period before them is open until something follows.
  *
- * @param truth reaches back beyond the beginning of the first published period
+ * @param truth begins before the first published period
  * @param watchedSince epoch seconds from which no state may be missing
  */
 export function untruth(

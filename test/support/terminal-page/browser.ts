@@ -7,13 +7,13 @@ const SCREENSHOTS = join(import.meta.dirname, '../../../.local/screenshots');
 export const TABLET = { width: 1280, height: 800 };
 export const WALL = { width: 1920, height: 1080 };
 export const PHONE = { width: 390, height: 844 };
-/** Also what is left of 1280 pixels that are shown four times as large. */
+/** Also the width of 1280 pixels at a zoom of four. */
 export const SMALL_PHONE = { width: 320, height: 568 };
 
-/** Unlike 127.0.0.1 no secure context: no service worker, no Web Locks, no persistent storage. */
+/** Unlike 127.0.0.1 not a secure context: no service worker, no Web Locks, no persistent storage. */
 export const PLAIN_HTTP_HOST = 'terminal.test';
 
-/** What Chromium reports as an error where a file, or the service worker, could not be fetched: part of the tests. */
+/** Chromium's errors for a file or service worker that could not be fetched, which tests provoke. */
 const UNREACHABLE = [
   'Failed to load resource',
   'An unknown error occurred when fetching the script.',
@@ -31,17 +31,20 @@ export async function launchChromium(): Promise<Browser> {
   });
 }
 
-/** A page whose errors, and whose breaches of the content security policy, fail the test in `complaints`. */
+/**
+ * A page whose errors, and whose breaches of the content security policy, are collected in `complaints` and fail the
+ * test.
+ */
 export async function openPage(
   browser: Browser,
   url: string,
   options: BrowserContextOptions = {},
 ): Promise<{ page: Page; complaints: string[] }> {
   const context = await browser.newContext({ viewport: TABLET, locale: 'en-GB', ...options });
-  // a busy machine takes more than the usual half minute
+  // on a busy computer, the usual half minute is too short
   context.setDefaultTimeout(120_000);
   const complaints: string[] = [];
-  // also those that a test opens beside it
+  // also pages that a test opens in addition
   context.on('page', (opened) => {
     opened.on('pageerror', (error) => complaints.push(String(error)));
     opened.on('console', (message) => {

@@ -62,7 +62,7 @@ export const NOW = 1_795_439_220;
 const SHIFT_START = NOW - (8 * 60 + 7) * 60;
 const SHIFT_SECONDS = 10 * 3600;
 
-/** A plant to look at: machines that run, that stand without a reason, that are off, and that nothing is known of. */
+/** A plant with machines that run, machines that stopped without a reason, machines that are off, and unknown ones. */
 export function fakePlant(machines: number, speed = 1): FakePlant {
   const ids = Array.from(
     { length: machines },
@@ -130,7 +130,7 @@ function sessionOf(speed: number): Session {
 
 type Periods = MachineView['periods'];
 
-/** From SHIFT_START to now, different for every machine and the same every time. */
+/** Periods from SHIFT_START to now, different for every machine and the same every time. */
 function periodsOf(index: number): Periods {
   const periods: Periods = [];
   let at = SHIFT_START - 3600;

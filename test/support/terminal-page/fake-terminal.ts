@@ -34,48 +34,48 @@ export interface FakePlant {
   reasons: ReasonLists;
 }
 
-/** What becomes of a reason once Kafka has it. */
+/** The outcome of a reason after Kafka has stored it. */
 type Verdict = Pick<Entry, 'status' | 'code' | 'detail'>;
 
 export const APPLIED: Verdict = { status: 'applied', code: null, detail: null };
 
 /**
  * A stand-in for the terminal's server, so that a test of the page decides what is answered and when: the stream can
- * break, Kafka can be away, an answer can be a refusal. It serves the built page with the policy of the real one.
+ * break, Kafka can be away, an answer can be a refusal. It serves the built page with the real server's policy.
  */
 export class FakeTerminal {
-  /** Bodies as received, repetitions included. */
+  /** Received bodies, with repetitions. */
   readonly posts: NewEntry[][] = [];
   readonly notes: NewNote[] = [];
   readonly operators: (string | null)[] = [];
   streams = 0;
-  /** The Last-Event-ID of each stream that was opened. */
+  /** The Last-Event-ID of each opened stream. */
   readonly resumedFrom: (string | undefined)[] = [];
   /** undefined: the entry stays sent */
   verdict: Verdict | undefined = APPLIED;
-  /** Codes for entries that are not taken, by the reason's code. */
+  /** Codes of refused entries, by the reason's code. */
   readonly refusals = new Map<string, string>();
   token: string | null = null;
-  /** Who works here is named by a proxy. */
+  /** Whether a proxy names the operator. */
   isOperatorNamed = false;
-  /** Seconds after which wrong tokens are listened to again; 0: at once */
+  /** Seconds for which tokens are refused after wrong ones; 0: none. */
   wrongTokensWaitSeconds = 0;
-  /** The status of the answer to a request with such entries, none of which is taken; undefined: it is taken. */
+  /** The status with which a request with such entries is refused as a whole; undefined: it is accepted. */
   refusesRequest: (entries: readonly NewEntry[]) => number | 'foreign-origin' | undefined = () =>
     undefined;
-  /** false: notes are taken and do not come back, as those of another factory */
+  /** false: notes are accepted but not shown, like those of another factory */
   showsNotes = true;
-  /** Nothing comes through any more, though streams stay open: as with a tablet out of reach of its Wi-Fi. */
+  /** Nothing gets through, though streams stay open: as for a tablet out of reach of its Wi-Fi. */
   isCut = false;
-  /** The reasons of machines are not answered before it resolves. */
+  /** Requests for the reasons of machines are not answered before this promise resolves. */
   reasonsHeld: Promise<unknown> = Promise.resolve();
-  /** Requests that get the answer of a proxy whose server is being maintained. */
+  /** Requests that get the answer of a proxy whose server is under maintenance. */
   fails: (path: string, method: string | undefined) => boolean = () => false;
-  /** What a proxy answers before the server, whose sign-in has ended there. */
+  /** The answer of a proxy, which has ended its sign-in, instead of the server's. */
   proxy: 'a redirect' | 'an error' | 'a page' | 'an object' | 'an array' | undefined;
-  /** In place of the page itself: a proxy may let its files through, and ask for a sign-in. */
+  /** The text instead of the page itself: a proxy may let files through, and ask for a sign-in. */
   frontPage: string | undefined;
-  /** Of the service worker: another one for a page that is new. */
+  /** The release of the service worker, which changes with a new page. */
   release = 1;
   private link: Link;
   private readonly entries = new Map<string, Entry>();
@@ -102,7 +102,7 @@ export class FakeTerminal {
       this.sockets.add(socket);
       socket.on('close', () => this.sockets.delete(socket));
     });
-    // one that nobody is given while the server is away
+    // a port that nobody else gets while the server is away
     this.port ||= await anyFreePort();
     await new Promise<void>((resolve) => this.server.listen(this.port, '127.0.0.1', resolve));
     this.heartbeats = setInterval(() => this.write(': heartbeat\n\n'), HEARTBEAT_MS);
@@ -112,12 +112,12 @@ export class FakeTerminal {
     return `http://127.0.0.1:${this.port}/`;
   }
 
-  /** Streams that are open. */
+  /** The number of open streams. */
   get following(): number {
     return this.listeners.size;
   }
 
-  /** Away from one moment to the next, as with a pulled cable; {@link listen} brings it back on the same port. */
+  /** Ends at once, as with a pulled cable; {@link listen} brings it back on the same port. */
   async close(): Promise<void> {
     clearInterval(this.heartbeats);
     const closed = new Promise((resolve) => this.server.close(resolve));
@@ -135,7 +135,7 @@ export class FakeTerminal {
     this.pushEvent('link', { kafka: this.link });
   }
 
-  /** As at the end of a shift. */
+  /** Sends the session, as at the end of a shift. */
   sendSession(): void {
     this.pushEvent('session', { session: this.plant.session });
   }
@@ -185,19 +185,19 @@ export class FakeTerminal {
     return view;
   }
 
-  /** The session is over that was opened by the token. */
+  /** Ends the session that was opened with the token. */
   expireSession(): void {
     this.signedIn = false;
   }
 
-  /** The bridge's answer to a reason. */
+  /** Publishes the bridge's answer to a reason. */
   answer(entryId: string, verdict: Verdict): void {
     const known = this.entries.get(entryId);
     if (!known) throw new Error(`the fake terminal has no entry ${entryId}`);
     this.takeEntry({ ...known, ...verdict });
   }
 
-  /** As of an entry that was written before the last shift. */
+  /** Forgets an entry, as if it was written before the last shift. */
   forget(entryId: string): void {
     this.entries.delete(entryId);
   }
@@ -461,7 +461,7 @@ export class FakeTerminal {
   }
 }
 
-/** @param foot behind the file */
+/** @param foot text after the file's */
 function sendPage(pathname: string, response: ServerResponse, foot = ''): void {
   const file = join(PAGE, normalize(pathname === '/' ? '/index.html' : pathname));
   if (!existsSync(file)) {

@@ -4,15 +4,15 @@ import { launchChromium, openPage } from './browser.js';
 import { fakePlant } from './fake-plant.js';
 import { FakeTerminal } from './fake-terminal.js';
 
-/** The terminal's page in Chromium beside a fake server; each test begins with a new server, and opens the page. */
+/** The terminal's page in Chromium with a fake server; each test begins with a new server and opens the page. */
 export class PageUnderTest {
   terminal!: FakeTerminal;
   page!: Page;
   private browser!: Browser;
-  /** Of each page that was opened. */
+  /** The complaints of each opened page. */
   private readonly complaints: (readonly string[])[] = [];
 
-  /** To be called where tests are described: it starts and ends everything around them. */
+  /** Call it inside `describe`: it registers the hooks that start and end everything. */
   constructor() {
     beforeAll(async () => {
       this.browser = await launchChromium();
@@ -33,7 +33,7 @@ export class PageUnderTest {
     return this.openAt(this.terminal.url + hash, options);
   }
 
-  /** With a clock that the test may set and have run on. */
+  /** Opens the page with a clock that the test may set and advance. */
   async openWithClock(hash = '#/stops'): Promise<void> {
     await this.openAt('about:blank');
     await this.page.clock.install();
@@ -59,7 +59,10 @@ export class PageUnderTest {
     await this.page.locator(`.reason-button[data-code="${code}"]`).first().click();
   }
 
-  /** The page asks for them once it follows the plant: a server that is away by then leaves it without. */
+  /**
+   * Waits until the page has its reasons, which it requests after it follows the plant; a server that went away earlier
+   * would leave it without.
+   */
   async untilReasonsKnown(name: string): Promise<void> {
     await this.rowOf(name).locator('button.stop-main').first().click();
     await this.page.locator('.reason-button').first().waitFor();
@@ -67,18 +70,21 @@ export class PageUnderTest {
     await this.page.locator('dialog').waitFor({ state: 'detached' });
   }
 
-  /** Has the page's clock stand, but for what a test lets it run: nobody is late for what lasts for ten seconds. */
+  /**
+   * Stops the page's clock, which then only advances on the test's request: a slow test is not too late for something
+   * that lasts ten seconds.
+   */
   async stopClock(): Promise<void> {
     await eventually('the clock stands', async () => {
-      // refused where that second is over by then, but the clock stands from the first try on
+      // refused if that second has already passed, but the clock stands still from the first try on
       await this.page.clock.pauseAt((await this.page.evaluate(() => Date.now())) + 1000);
       return true;
     });
   }
 
   /**
-   * Lets the page's clock run in steps until something has come true, and each time what is being sent be answered:
-   * the page would give it up by a clock that is ahead of the answer.
+   * Lets the page's clock run in steps until a condition is true, and waits each time until entries being sent are
+   * answered: otherwise the page would give them up, by a clock that is ahead of the answer.
    */
   async runUntil(
     what: string,

@@ -10,11 +10,11 @@ export interface Identity {
 }
 
 export interface Wanted {
-  /** Who it is: what a broker takes for the name of a client. */
+  /** The subject: brokers take it as the name of a client. */
   name: string;
-  /** Host names and IPv4 addresses that it is good for. */
+  /** Host names and IPv4 addresses for which it is valid. */
   hosts?: readonly string[];
-  /** Days from now until it ends; of one that has ended, below 0. */
+  /** Days from now until it expires; negative for an expired one. */
   days?: number;
 }
 
@@ -27,8 +27,8 @@ const BASIC_CONSTRAINTS = objectIdentifier('2.5.29.19');
 const TRUE = der('boolean', Buffer.from([0xff]));
 
 /**
- * Hands out certificates (X.509 v3, RFC 5280) that are good for a test. Node signs but writes no
- * certificates, and neither openssl nor a JDK's keytool, which gives no private key out, is there for certain.
+ * Issues certificates (X.509 v3, RFC 5280) for a test. Node signs but writes no certificates, and neither openssl nor a
+ * JDK's keytool, which does not export a private key, is always available.
  */
 export class Authority {
   readonly certificate: string;
@@ -81,7 +81,7 @@ function distinguishedName(name: string): Buffer {
   return der('sequence', der('set', attribute));
 }
 
-/** Each of them matters: who does not know one must refuse the certificate. */
+/** Every extension is critical: a client that does not know one must refuse the certificate. */
 function extension(id: Buffer, value: Buffer): Buffer {
   return der('sequence', id, TRUE, der('octetString', value));
 }
@@ -94,7 +94,7 @@ function toGeneralName(host: string): Buffer {
 
 function inDays(days: number): Buffer {
   const time = new Date(realEpochMs() + days * DAY_MS).toISOString();
-  // Years have two digits in it.
+  // it has years of two digits
   return der('utcTime', Buffer.from(time.slice(2).replace(/[-:T]|\.\d+/g, '')));
 }
 

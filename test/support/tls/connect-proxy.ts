@@ -6,15 +6,15 @@ import { anyFreePort } from '../../../tools/process/ports.mjs';
 export const PROXY_PASSWORD = 'hunter2-of-the-proxy';
 const LOGIN = `Basic ${Buffer.from(`plant:${PROXY_PASSWORD}`).toString('base64')}`;
 
-/** An HTTP proxy that opens tunnels for who logs in, to hosts that it alone knows. */
+/** An HTTP proxy that opens tunnels after a login, to hosts that only the proxy knows. */
 export class ConnectProxy {
-  /** While it is set, requests for a tunnel are answered with this status, or left unanswered. */
+  /** While set, requests for a tunnel get this status, or no answer. */
   fault: number | 'hang' | undefined;
-  /** Hosts and ports that tunnels were opened to. */
+  /** Hosts and ports of opened tunnels. */
   readonly opened: string[] = [];
-  /** How many requests for a tunnel there were. */
+  /** The number of requests for a tunnel. */
   asked = 0;
-  /** How callers have ended their tunnels: `end` in good order, else the code of the error. */
+  /** How callers ended their tunnels: `end` for an orderly end, otherwise the code of the error. */
   readonly ends: string[] = [];
   private readonly sockets = new Set<Socket>();
   private port = 0;
@@ -24,19 +24,19 @@ export class ConnectProxy {
     private server: Server,
   ) {}
 
-  /** @param addresses URLs of services by the hosts and ports that they are asked for */
+  /** @param addresses URLs of services, by the host and port that callers name */
   static async start(addresses: Readonly<Record<string, string>>): Promise<ConnectProxy> {
     const proxy = new ConnectProxy(addresses, createServer());
     await proxy.start();
     return proxy;
   }
 
-  /** With a login or without. */
+  /** The proxy's address, with a login or without. */
   url(login = `plant:${PROXY_PASSWORD}@`): string {
     return `http://${login}127.0.0.1:${this.port}`;
   }
 
-  /** Listens again where it did. */
+  /** Listens again on the same port. */
   async start(): Promise<void> {
     this.server = createServer();
     this.server.on('connect', ({ url = '', headers }, caller: Socket) => {
@@ -49,13 +49,13 @@ export class ConnectProxy {
       else if (address === undefined) refuse(caller, 502);
       else this.open(url, new URL(address), caller);
     });
-    // one that nobody is given while it is away
+    // a port that nobody else gets while it is away
     this.port ||= await anyFreePort();
     this.server.listen(this.port, '127.0.0.1');
     await once(this.server, 'listening');
   }
 
-  /** Ends every tunnel as well. */
+  /** Also ends every tunnel. */
   async stop(): Promise<void> {
     this.server.close();
     this.server.closeAllConnections();

@@ -12,7 +12,7 @@ const TAG = {
 
 type Tag = keyof typeof TAG;
 
-/** A value of ASN.1 in the encoding that certificates are signed in (X.690): tag, length, content. */
+/** A value of ASN.1 in the encoding of certificates (X.690): tag, length, content. */
 export function der(tag: Tag | number, ...content: readonly Uint8Array[]): Buffer {
   const body = Buffer.concat(content);
   const first = typeof tag === 'number' ? tag : TAG[tag];
@@ -24,7 +24,7 @@ export function contextTag(number: number, kind: 'primitive' | 'constructed'): n
   return (kind === 'primitive' ? 0x80 : 0xa0) + number;
 }
 
-/** By its arcs, such as 2.5.4.3; the first two share a byte. */
+/** Encodes an identifier such as 2.5.4.3; its first two arcs share a byte. */
 export function objectIdentifier(dotted: string): Buffer {
   const [first = 0, second = 0, ...rest] = dotted.split('.').map(Number);
   return der('objectIdentifier', Buffer.from([first * 40 + second, ...rest.flatMap(base128)]));

@@ -1,10 +1,10 @@
 import type { Identity } from './authority.js';
 import { TlsListener } from './tls-listener.js';
 
-/** A service that begins every answer and ends none, of a kind that only the end of its connection would end. */
+/** A service that begins every answer and never ends it; only the end of the connection would end such an answer. */
 export interface EndlessAnswers {
   url: string;
-  /** Connections with such an answer that have been given up. */
+  /** The number of connections with such an answer that their callers have closed. */
   givenUp: () => number;
   close: () => Promise<void>;
 }

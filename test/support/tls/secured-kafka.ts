@@ -12,42 +12,42 @@ export const USER = 'plant-bridge';
 export const PASSWORD = 'hunter2-of-the-plant';
 const SCRAM = ['SCRAM-SHA-256', 'SCRAM-SHA-512'] as const;
 
-/** A broker that lets in who logs in over TLS, and who shows a certificate. */
+/** A broker that accepts logins over TLS, and clients with a certificate. */
 export interface SecuredKafka {
   broker: LocalKafka;
-  /** Of the broker's certificates and of the clients'. */
+  /** Issues the broker's certificates and the clients'. */
   authority: Authority;
-  /** The broker's addresses for clients, by what it asks for or shows there. */
+  /** The broker's addresses for clients, by the login or certificate that they use. */
   addresses: {
-    /** SASL_SSL; its certificate is for `localhost` and no address. */
+    /** SASL_SSL; its certificate is for `localhost`, not for an address. */
     login: string;
-    /** SSL, for clients with a certificate; the broker's own is for 127.0.0.1 and no name. */
+    /** SSL, for clients with a certificate; the broker's own is for 127.0.0.1, not for a name. */
     mutual: string;
-    /** SSL; its certificate has ended. */
+    /** SSL; its certificate has expired. */
     expired: string;
-    /** SASL_PLAINTEXT, for logins by PLAIN alone. */
+    /** SASL_PLAINTEXT, for logins by PLAIN only. */
     unencrypted: string;
-    /** SASL_PLAINTEXT, for logins with a token of the token server, where there is one. */
+    /** SASL_PLAINTEXT, for logins with a token of the token server, if there is one. */
     token: string;
   };
   /** The authority's certificate. */
   caFile: string;
   /** Settings of a login over TLS with user and password. */
   passwordLogin: Environment;
-  /** Has the broker show another certificate to those who log in, from its next start on. */
+  /** Makes the broker show another certificate to clients with a login, from its next start on. */
   present: (identity: Identity) => Promise<unknown>;
-  /** From its next start on the broker shows clients a certificate of this authority, and lets in those with one. */
+  /** Makes the broker show a certificate of this authority, and accept clients with one, from its next start on. */
   trust: (authority: Authority) => Promise<void>;
-  /** Changes the password of logins by SCRAM-SHA-512; the broker has to be there. */
+  /** Changes the password of logins by SCRAM-SHA-512; the broker must be running. */
   setPassword: (password: string) => Promise<void>;
   /** Writes a file beside the broker's data, and returns its path. */
   write: (name: string, content: string) => Promise<string>;
 }
 
 interface SecuredKafkaOptions {
-  /** Whose tokens it lets in. */
+  /** The server whose tokens the broker accepts. */
   tokens?: TokenServer;
-  /** How long a login is good for on a connection. */
+  /** How long a login is valid on a connection. */
   maxReauthMs?: number;
 }
 
@@ -151,7 +151,7 @@ function tokenLogin({ jwksUrl }: TokenServer): Record<string, string> {
     'oauthbearer.sasl.server.callback.handler.class': `${MODULES}.oauthbearer.OAuthBearerValidatorCallbackHandler`,
     'sasl.oauthbearer.jwks.endpoint.url': jwksUrl,
     'sasl.oauthbearer.clock.skew.seconds': '0',
-    // the default of Kafka 4.1.1 checks no signatures
+    // the default of Kafka 4.1.1 does not check signatures
     'sasl.oauthbearer.jwt.validator.class': `${MODULES}.oauthbearer.BrokerJwtValidator`,
   };
 }

@@ -8,10 +8,10 @@ import { Authority, type Identity } from './authority.js';
 import { type ServiceGateway, startServiceGateway } from './service-gateway.js';
 import { temporaryFile } from '../../../libs/config/test/temporary-files.js';
 
-/** A sandbox that is reached by TLS, and bridges with its lists for one machine. */
+/** A sandbox behind TLS, with bridges whose lists are for one machine. */
 export class ServiceBehindTls {
   readonly machineId = 'M-001';
-  /** Of bridges beyond these. */
+  /** Settings of further bridges. */
   env: Environment;
   private running: AppProcess | undefined;
 
@@ -57,7 +57,7 @@ export class ServiceBehindTls {
     return this.kafka.sendList(this.machineId, workingOrders);
   }
 
-  /** Waits until the service has taken it. */
+  /** Waits until the service has this list. */
   applies(...workingOrders: string[]): Promise<void> {
     return this.sandbox.control.listBecomes(this.machineId, workingOrders);
   }

@@ -2,10 +2,10 @@ import { connect } from 'node:net';
 import type { Identity } from './authority.js';
 import { TlsListener } from './tls-listener.js';
 
-/** What takes TLS off in front of a service, as a cloud's load balancer does. */
+/** Ends TLS in front of a service, as a cloud's load balancer does. */
 export interface ServiceGateway {
   url: string;
-  /** How callers have ended their connections: `end` in good order, else the code of the error. */
+  /** How callers ended their connections: `end` for an orderly end, otherwise the code of the error. */
   ends: readonly string[];
   close: () => Promise<void>;
 }

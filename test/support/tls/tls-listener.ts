@@ -28,7 +28,7 @@ export class TlsListener {
     return `https://localhost:${(this.server.address() as AddressInfo).port}`;
   }
 
-  /** Ends every connection as well. */
+  /** Also ends every connection. */
   async close(): Promise<void> {
     for (const socket of this.sockets) socket.destroy();
     this.server.close();

@@ -11,12 +11,12 @@ export const CLIENT_SECRET = 'hunter2-of-the-oauth-client';
 export interface TokenServer {
   tokenUrl: string;
   jwksUrl: string;
-  /** Of tokens that are issued from now on. */
+  /** Lifetime of tokens issued from now on. */
   lifeSeconds: number;
-  /** Whether tokens are signed with another key than the broker expects, from now on. */
+  /** Whether tokens issued from now on are signed with another key than the broker expects. */
   isForging: boolean;
   secret: string;
-  /** While it is set, requests for a token are answered with this status. */
+  /** While set, requests for a token get this status. */
   fault: number | undefined;
   /** Tokens in the order of their issue. */
   readonly issued: readonly string[];
