@@ -2,7 +2,7 @@
 // With a third argument, the app serves https where that setting is set; its certificate is not for loopback.
 const [setting, defaultPort, certificate] = process.argv.slice(2);
 const port = process.env[setting] || defaultPort;
-// the address that it listens on; what stands for all addresses leads to this host itself
+// the address that the app listens on; an address that means all addresses leads to this host
 const host = process.env[setting.replace(/PORT$/, 'HOST')] || '127.0.0.1';
 const isTls = Boolean(process.env[certificate]);
 const { get } = await import(isTls ? 'node:https' : 'node:http');

@@ -30,13 +30,13 @@ public class Subscriber {
     var strings = new StringDeserializer();
     var consumer = new KafkaConsumer<String, String>(settings, strings, strings);
     var main = Thread.currentThread();
-    // The JVM ends with its hooks: close() has to commit and to leave the group before that.
+    // The JVM ends when its hooks end: close() must commit and leave the group before that.
     Runtime.getRuntime().addShutdownHook(new Thread(() -> {
       consumer.wakeup();
       try {
         main.join();
       } catch (InterruptedException cutShort) {
-        // ends all the same
+        // the JVM ends anyway
       }
     }));
     consumer.subscribe(

@@ -38,7 +38,7 @@ def stop(*_):
     is_stopping = True
 
 
-# no exception: raised within poll() it would lose the message that poll() has, and close() commits behind that
+# not an exception: raised within poll() it would lose the message that poll() holds, and close() commits past that
 for name in (signal.SIGINT, signal.SIGTERM):
     signal.signal(name, stop)
 consumer.subscribe([f"{PREFIX}machine.state-changes.v1", f"{PREFIX}machine.command-outcomes.v1"])
@@ -48,7 +48,7 @@ try:
         if message is None:
             continue
         if message.error():
-            # such as a topic that it may not read; it goes on trying
+            # for example a topic that it may not read; the consumer goes on trying
             print(message.error(), file=sys.stderr, flush=True)
             continue
         headers = {name: (value or b"").decode() for name, value in message.headers() or []}

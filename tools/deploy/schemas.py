@@ -25,12 +25,12 @@ KINDS = [
 
 
 def read(file):
-    """A schema whose references lead into itself."""
+    """Return a schema whose references point into the same file."""
     return json.loads(file.read_text().replace('"/api/_definitions.json#', '"#'))
 
 
 def close(schema):
-    """Objects with named fields have no others."""
+    """Forbid other fields in objects with named fields."""
     if isinstance(schema, dict):
         if "properties" in schema and "additionalProperties" not in schema:
             schema["additionalProperties"] = False

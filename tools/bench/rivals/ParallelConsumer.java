@@ -31,15 +31,15 @@ import org.apache.kafka.common.serialization.StringDeserializer;
 import org.apache.kafka.common.serialization.StringSerializer;
 
 /**
- * The bridge's work as a user of Confluent's Parallel Consumer would write it: in the order of a key, `calls` threads,
- * lists up to a hundred at a time. An answer 4xx rejects all messages of its call, any other failure is tried again.
- * Where `outcomes` is a topic, each message has its outcome there before its offset counts as done.
+ * The bridge's work as a user of Confluent's Parallel Consumer would write it: ordered by key, with `calls` threads and up
+ * to a hundred lists a call. A 4xx answer rejects all messages of its call; the program repeats any other failed call.
+ * If `outcomes` is a topic, each message has its outcome there before its offset counts as done.
  *
  * Usage: ParallelConsumer <options, as JSON>: brokers, input, outcomes (or null), groupId, serviceUrl, kind (`reasons`
  * or `lists`), calls, port (of GET /done: how many messages are done)
  */
 public class ParallelConsumer {
-  /** As many lists as a call of the bridge takes. */
+  /** The most lists in a call, as of the bridge. */
   private static final int LISTS_A_CALL = 100;
 
   private static final ObjectMapper JSON = new ObjectMapper();
@@ -99,7 +99,7 @@ public class ParallelConsumer {
     return built.producer(producer).build();
   }
 
-  /** One call for all messages that are handed over together. */
+  /** Makes one call for all messages that are handed over together. */
   private List<Outcome> call(PollContext<String, byte[]> polled) {
     try {
       var records = polled.getConsumerRecordsFlattened();
@@ -139,7 +139,7 @@ public class ParallelConsumer {
     return records;
   }
 
-  /** Such a record as the bridge's. */
+  /** An outcome record like the bridge's. */
   private ProducerRecord<String, byte[]> recordOf(Outcome outcome) {
     var of = outcome.of();
     ObjectNode value = JSON.createObjectNode().put("machineId", of.key()).put("attempts", 1);

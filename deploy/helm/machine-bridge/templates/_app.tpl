@@ -5,7 +5,7 @@ Called with root, app (bridge, terminal or ingest), values (of the app) and port
 {{- define "machine-bridge.app" -}}
 {{- $name := include "machine-bridge.name" . -}}
 {{- $scheme := ternary ", scheme: HTTPS" "" (has "INGEST_TLS_CERT" .values.secret.keys) -}}
-{{- /* The settings that an app has of the bridge may name the bridge's files. */ -}}
+{{- /* The bridge's settings that an app also gets may name the bridge's files. */ -}}
 {{- $bridgeFiles := ternary (dict) .root.Values.files (eq .app "bridge") -}}
 {{- $restartsOn := printf "%s%s%s" (include "machine-bridge.settings" .) (toYaml .values.files) (toYaml $bridgeFiles) -}}
 apiVersion: v1
@@ -35,7 +35,7 @@ spec:
   {{- end }}
   strategy:
     type: RollingUpdate
-    # A pod of too little is no loss: its partitions go to the others, and messages wait in Kafka.
+    # One pod too few loses nothing: the others take over its partitions, and messages wait in Kafka.
     rollingUpdate: { maxSurge: 1, maxUnavailable: 1 }
   selector:
     matchLabels: {{- include "machine-bridge.selector" . | nindent 6 }}
@@ -92,7 +92,7 @@ spec:
           lifecycle:
             preStop: { exec: { command: [node, -e, 'setTimeout(() => {}, 5000)'] } }
           {{- end }}
-          # live, not ready: a restart helps neither an outage of Kafka nor one of the service.
+          # live, not ready: a restart cures neither an outage of Kafka nor one of the service.
           startupProbe:
             httpGet: { path: /health/live, port: http{{ $scheme }} }
             periodSeconds: 2
@@ -166,7 +166,7 @@ metadata:
   labels: {{- include "machine-bridge.labels" . | nindent 4 }}
 spec:
   maxUnavailable: {{ .root.Values.podDisruptionBudget.maxUnavailable }}
-  # During an outage of the service no pod is ready; nodes can be drained all the same.
+  # During an outage of the service no pod is ready; nodes can still be drained.
   unhealthyPodEvictionPolicy: AlwaysAllow
   selector:
     matchLabels: {{- include "machine-bridge.selector" . | nindent 6 }}

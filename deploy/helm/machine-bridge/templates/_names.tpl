@@ -1,6 +1,6 @@
 {{/*
-Name of the objects of an app, `bridge`, `terminal` or `ingest`: the release's, with the app's where it does not say it.
-The app's is never cut off: three apps with one name would overwrite each other. A Service's may have 63 characters.
+Name of the objects of an app (`bridge`, `terminal` or `ingest`): the release's name, with the app's unless it contains it.
+The app's part is never cut off: three apps with one name would overwrite each other. A Service's name has 63 characters at most.
 */}}
 {{- define "machine-bridge.name" -}}
 {{- $name := printf "machine-%s" .app -}}
@@ -25,7 +25,7 @@ app.kubernetes.io/managed-by: {{ .root.Release.Service }}
 helm.sh/chart: {{ printf "%s-%s" .root.Chart.Name .root.Chart.Version | replace "+" "_" }}
 {{- end }}
 
-{{/* Environment of an app as the data of a ConfigMap. Ingest reads documents as the bridge does, and its transactions are named by the bridge's group. */}}
+{{/* Environment of an app as the data of a ConfigMap. Ingest reads documents as the bridge does, and the bridge's group names its transactions. */}}
 {{- define "machine-bridge.settings" -}}
 {{- $settings := deepCopy .values.settings -}}
 {{- if ne .app "bridge" -}}
