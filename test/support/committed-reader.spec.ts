@@ -45,14 +45,14 @@ describe('the log of a partition', () => {
 
   it('must be fetched again from a record whose marker was not shown', () => {
     log.decide([record(0), record(1, 'a')]);
-    expect(log.passTo(3)).toBe(false);
+    expect(log.skipTo(3)).toBe(false);
     expect(log.position).toBe(1);
     expect(offsetsOf(log.decide([record(1, 'a'), marker(2, 'a', COMMIT)]))).toEqual([1]);
   });
 
   it('goes on after offsets that readers do not see', () => {
     log.decide([record(0)]);
-    expect(log.passTo(4)).toBe(true);
+    expect(log.skipTo(4)).toBe(true);
     expect(log.position).toBe(4);
   });
 });

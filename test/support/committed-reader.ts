@@ -80,7 +80,7 @@ export class CommittedReader {
   /** Fetches records again, together with their marker, if the marker was among records that were not shown. */
   private skipped(topic: string, partition: number, end: number): void {
     const log = this.logOf(topic, partition);
-    if (!log.passTo(end)) {
+    if (!log.skipTo(end)) {
       this.consumer.seek({ topic, partition, offset: String(log.position) });
     }
   }
@@ -117,7 +117,7 @@ export class PartitionLog {
    * Skips offsets up to `end`, which hold no records for readers. Returns false if earlier records still wait for their
    * marker.
    */
-  passTo(end: number): boolean {
+  skipTo(end: number): boolean {
     const isDecided = this.undecided.length === 0;
     if (isDecided) this.position = Math.max(this.position, end);
     this.undecided = [];

@@ -158,12 +158,12 @@ export class FaultyProcesses {
       return Promise.resolve();
     };
     const kill = async (): Promise<void> => {
-      const taken = this.take();
+      const taken = this.removeOne();
       taken.kill('SIGKILL');
       await taken.exitCode();
     };
     const stop = async (): Promise<void> => {
-      const taken = this.take();
+      const taken = this.removeOne();
       // until its handlers are set, a signal's default ends the process; its first output comes later
       const takesSignals = taken.output !== '';
       taken.kill('SIGTERM');
@@ -186,7 +186,7 @@ export class FaultyProcesses {
   }
 
   /** Removes one of the running processes; another one always remains. */
-  private take(): AppProcess {
+  private removeOne(): AppProcess {
     const [place, taken] = this.chance.pick([...this.running]);
     this.running.delete(place);
     if (this.running.size === 0) this.start();
