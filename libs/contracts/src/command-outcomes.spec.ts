@@ -23,7 +23,7 @@ const outcomes = fc.oneof(
 );
 
 describe('outcomeJson', () => {
-  it('writes what JSON.stringify writes, whatever others have named their things', () => {
+  it('writes the same text as JSON.stringify for any names', () => {
     fc.assert(
       fc.property(outcomes, (outcome) => {
         expect(outcomeJson(outcome)).toBe(JSON.stringify(outcome));
@@ -31,7 +31,7 @@ describe('outcomeJson', () => {
     );
   });
 
-  it('keeps apart what cannot be encoded', () => {
+  it('writes different texts for names that cannot be encoded', () => {
     const machineId = '"\\\u0000\ud800';
     const source = { topic: 'a', partition: 0, offset: 1, messageId: null };
     const outcome = { machineId, source, code: null, detail: null, attempts: 0, appliedAt: null };

@@ -13,14 +13,14 @@ export const OUTCOME_TYPES = {
 
 export type OutcomeType = (typeof OUTCOME_TYPES)[keyof typeof OUTCOME_TYPES];
 
-/** Where the input message stands. */
+/** The input message of an outcome. */
 export interface OutcomeSource {
   topic: string;
   partition: number;
   offset: number;
   /** The input's `ce_id` or `message-id` header. */
   messageId: string | null;
-  /** The sender that ingest has named in the input's header `ingest-sender`; absent of any other input. */
+  /** The sender that ingest has named in the input's header `ingest-sender`; absent for any other input. */
   sender?: string | undefined;
 }
 
@@ -31,23 +31,23 @@ export interface CommandOutcome {
   /** The order of an order message; absent where none is readable. */
   orderId?: string | undefined;
   source: OutcomeSource;
-  /** Only for rejected ones. */
+  /** Null unless rejected. */
   code: RejectionCode | null;
   detail: string | null;
-  /** Calls made to the service for it. */
+  /** Calls made to the service for the message. */
   attempts: number;
   /** Epoch seconds; null unless applied. */
   appliedAt: number | null;
-  /** The list that was applied, its first {@link MAX_OUTCOME_ORDERS}; of applied lists alone. */
+  /** The first {@link MAX_OUTCOME_ORDERS} entries of an applied list; absent for other outcomes. */
   workingOrders?: readonly string[] | undefined;
 }
 
-/** A list may have ten thousand entries: an outcome is there to say what is worked on. */
+/** A list may have ten thousand entries; readers of an outcome need those that are worked on. */
 export const MAX_OUTCOME_ORDERS = 100;
 
 /**
- * An outcome as `JSON.stringify` writes it. By hand, for every message has one: the shape is known, and only
- * what others have named needs escaping. It takes half as long.
+ * Writes an outcome as `JSON.stringify` does, in half the time, because every message has one. The shape is known, and
+ * only the names that others have given need escaping.
  */
 export function outcomeJson(outcome: CommandOutcome): string {
   const { machineId, orderId, source, code, detail, attempts, appliedAt, workingOrders } = outcome;
@@ -64,12 +64,12 @@ export function outcomeJson(outcome: CommandOutcome): string {
   );
 }
 
-/** Nothing that JSON escapes: most identifiers are such, and need not be read a second time. */
+/** Characters that JSON does not escape. Most identifiers have no others and skip JSON.stringify. */
 const PLAIN = /^[\w .:/-]*$/;
 
 /** A string in JSON, or null. */
 export function quoted(text: string | null | undefined): string {
-  // Of what was read from a topic of the bridge's own, which others may have written to, a field may be missing.
+  // a record of an internal topic may lack a field, because other programs may have written to the topic
   if (text == null) return 'null';
   return PLAIN.test(text) ? `"${text}"` : JSON.stringify(text);
 }

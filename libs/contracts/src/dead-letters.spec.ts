@@ -22,7 +22,7 @@ const asBytes = (headers: Record<string, string>): MessageHeaders =>
   Object.entries(headers).map(([name, value]) => [name, Buffer.from(value)]);
 
 describe('deadLetterHeaders', () => {
-  it('say what, where, when and why', () => {
+  it('name the source, the time and the reason', () => {
     expect(deadLetterHeaders({ ...deadLetter, detail: 'a line\nand another' })).toEqual({
       'dlq-code': 'unknown-machine',
       'dlq-detail': 'a line\ufffdand another',
@@ -35,7 +35,7 @@ describe('deadLetterHeaders', () => {
     });
   });
 
-  it('list the machines at fault, commas in their ids or not', () => {
+  it('list the machines at fault, also with commas in their ids', () => {
     const headers = deadLetterHeaders({ ...deadLetter, httpStatus: 422, machineIds: ['a,b', 'c'] });
 
     expect(headers['dlq-http-status']).toBe('422');
@@ -60,7 +60,7 @@ describe('deadLetterFields', () => {
     });
   });
 
-  it('gives the machines back exactly, whatever their ids hold', () => {
+  it('reads any machine ids back exactly', () => {
     const ids = fc.array(fc.string({ minLength: 1 }), { minLength: 1 });
     fc.assert(
       fc.property(ids, (machineIds) => {
@@ -70,7 +70,7 @@ describe('deadLetterFields', () => {
     );
   });
 
-  it('takes what cannot be read for absent, and an id that is not encoded as it is', () => {
+  it('treats unreadable headers as absent, and keeps an id that is not encoded', () => {
     const headers = {
       'dlq-failed-at': 'soon',
       'dlq-attempts': '-1',
@@ -85,7 +85,7 @@ describe('deadLetterFields', () => {
 });
 
 describe('originalHeaders', () => {
-  it('takes off what the bridge adds and nothing else', () => {
+  it('removes only the headers that the bridge adds', () => {
     const original: MessageHeaders = [
       ['trace', 'a'],
       ['dlq-of-the-sender', null],

@@ -13,20 +13,20 @@ export const DEAD_LETTER_HEADERS = {
   attempts: 'dlq-attempts',
   httpStatus: 'dlq-http-status',
   machineIds: 'dlq-machine-ids',
-  /** W3C Trace Context of the bridge's part in the trace, in which it was rejected. */
+  /** W3C Trace Context of the span in which the bridge rejected the message. */
   traceparent: 'dlq-traceparent',
-  /** How many bytes were left out, where a value was too large for the dead-letter topic. */
+  /** Size in bytes of a value that was left out because it was too large for the dead-letter topic. */
   valueOmitted: 'dlq-value-omitted',
 } as const;
 
 /**
- * Headers that `dlq replay` adds to the message it puts back. They stay with the message, so that the dead letter it
- * may become again carries them.
+ * Headers that `dlq replay` adds to the message that it writes back. If the message becomes a dead letter again, they
+ * are among the headers of that dead letter.
  */
 export const REPLAY_HEADERS = {
   /** How often the message has been replayed. */
   count: 'dlq-replay-count',
-  /** By whom last. */
+  /** Who replayed the message last. */
   by: 'dlq-replayed-by',
 } as const;
 
@@ -36,16 +36,16 @@ export interface NewDeadLetter {
   sourceTopic: string;
   sourcePartition: number;
   sourceOffset: string;
-  /** The record's own timestamp as Kafka gives it: milliseconds, decimal digits. */
+  /** The record's timestamp from Kafka: milliseconds, decimal digits. */
   sourceTimestamp: string;
   /** Epoch seconds. */
   failedAt: number;
-  /** Calls made to the service before it was given up. */
+  /** Calls made to the service for the message. */
   attempts: number;
   httpStatus?: number;
-  /** The machines at fault, of a message that names several. */
+  /** The machines at fault, where the message names several. */
   machineIds?: readonly string[];
-  /** Unless it is that of the message. */
+  /** Absent where it equals that of the message. */
   traceparent?: string;
 }
 
@@ -80,16 +80,16 @@ function escapeComma(machineId: string): string {
   return machineId.replace(/[%,]/g, encodeURIComponent);
 }
 
-/** What the headers of a dead letter say; undefined what is absent or cannot be read. */
+/** The headers of a dead letter; undefined for those that are absent or cannot be read. */
 export interface DeadLetterFields {
-  /** One of the rejection codes, unless another program has written the dead letter. */
+  /** A rejection code, unless another program has written the dead letter. */
   code: string | undefined;
   detail: string | undefined;
   /** Full name, prefix included. */
   sourceTopic: string | undefined;
   sourcePartition: number | undefined;
   sourceOffset: number | undefined;
-  /** Milliseconds since the epoch, as Kafka has it. */
+  /** Kafka's timestamp of the message, in milliseconds since the epoch. */
   sourceTimestamp: number | undefined;
   /** Epoch seconds. */
   failedAt: number | undefined;
@@ -100,7 +100,7 @@ export interface DeadLetterFields {
   valueOmittedBytes: number | undefined;
 }
 
-/** Reads back what `deadLetterHeaders` has written. */
+/** Reads the headers that {@link deadLetterHeaders} has written. */
 export function deadLetterFields(headers: MessageHeaders): DeadLetterFields {
   const text = (name: keyof typeof DEAD_LETTER_HEADERS): string | undefined =>
     headerText(headers, DEAD_LETTER_HEADERS[name]) ?? undefined;
@@ -123,7 +123,7 @@ export function deadLetterFields(headers: MessageHeaders): DeadLetterFields {
 
 const ADDED = new Set<string>(Object.values(DEAD_LETTER_HEADERS));
 
-/** The headers the message came with: all but those the bridge adds to a dead letter. */
+/** The headers of the input message: those of the dead letter without the ones that the bridge adds. */
 export function originalHeaders(headers: MessageHeaders): MessageHeaders {
   return headers.filter(([name]) => !ADDED.has(name));
 }

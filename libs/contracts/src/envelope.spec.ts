@@ -17,13 +17,13 @@ import { MAX_BODY_BYTES } from './json.js';
 import { anyCharacter } from './testing/any-character.js';
 
 describe('headers of a message', () => {
-  it('are not found where there are none, or nothing in them', () => {
+  it('are null when absent or empty', () => {
     expect(headerText([], 'message-id')).toBeNull();
     expect(headerText([['message-id', null]], 'message-id')).toBeNull();
     expect(headerText([['message-id', Buffer.alloc(0)]], 'message-id')).toBeNull();
   });
 
-  it('are found by their very name before that in another case, the first of several', () => {
+  it('are found by their exact name before a name in another case, the first of several', () => {
     const headers = [
       ['Message-Id', 'a'],
       ['message-id', 'b'],
@@ -59,7 +59,7 @@ function open(value: Buffer | string | null, headers: MessageHeaders = []): Enve
 const openEvent = (event: object): Envelope => open(JSON.stringify(event), STRUCTURED);
 
 describe('opening a message', () => {
-  it('takes a plain message as it is', () => {
+  it('returns the value of a plain message as the body', () => {
     expect(open('{}')).toEqual({ messageId: null, contentType: null, body: Buffer.from('{}') });
   });
 
@@ -79,9 +79,12 @@ describe('opening a message', () => {
     });
   });
 
-  it.each([['x'.repeat(257)], ['a\nb'], ['']])('takes no id that cannot be passed on', (id) => {
-    expect(open('{}', [['message-id', id]]).messageId).toBeNull();
-  });
+  it.each([['x'.repeat(257)], ['a\nb'], ['']])(
+    'ignores an id that is not a valid identifier',
+    (id) => {
+      expect(open('{}', [['message-id', id]]).messageId).toBeNull();
+    },
+  );
 
   it('takes the data of a structured CloudEvent as the body', () => {
     const envelope = openEvent({ ...EVENT, data: { machineId: 'M-1' } });
@@ -93,7 +96,7 @@ describe('opening a message', () => {
     });
   });
 
-  it('takes text data of another content type as that document', () => {
+  it('takes string data of another content type as the document itself', () => {
     const envelope = openEvent({ ...EVENT, datacontenttype: 'text/csv', data: 'é' });
 
     expect(envelope).toMatchObject({ contentType: 'text/csv', body: Buffer.from('é') });
@@ -108,7 +111,7 @@ describe('opening a message', () => {
     expect(envelope).toMatchObject({ body: Buffer.from(`\ufeff${data}`) });
   });
 
-  it('keeps text data of JSON content a JSON string', () => {
+  it('keeps string data of JSON content as a JSON string', () => {
     expect(openEvent({ ...EVENT, data: 'text' }).body.toString()).toBe('"text"');
   });
 
@@ -171,13 +174,13 @@ describe('headers of an event', () => {
     });
   });
 
-  it('can name a factory whose id is broken text', () => {
+  it('can name a factory whose id has half a surrogate pair', () => {
     expect(factorySource('\ud800')).toBe('/machine-bridge/factories/%EF%BF%BD');
   });
 });
 
 describe('event ids', () => {
-  it('give the same state change the same id, and every other one another', () => {
+  it('are equal for the same state change and differ for any other', () => {
     const id = stateChangeId('M-1', 1763680000, 'IDLE', 0);
 
     expect(stateChangeId('M-1', 1763680000, 'IDLE', 0)).toBe(id);
@@ -191,7 +194,7 @@ describe('event ids', () => {
     expect(new Set([id, ...others]).size).toBe(5);
   });
 
-  it('are of an outcome what they have always been: the hash of a list in JSON', () => {
+  it('of outcomes are the hash of a JSON list, as in all releases', () => {
     const text = fc.string({ unit: anyCharacter });
     const place = fc.record({ topic: text, partition: fc.nat(), offset: fc.maxSafeNat() });
     const types = fc.constantFrom(...Object.values(OUTCOME_TYPES));

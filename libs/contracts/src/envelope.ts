@@ -16,9 +16,9 @@ import {
 import { parsed, type Parsed, rejected } from './rejection.js';
 import { type FramedMessage, readFrameWithoutRegistry, schemaFrameOf } from './schema-frame.js';
 
-/** A message out of its wrapping. */
+/** A message without its CloudEvent and its schema frame. */
 export interface Envelope {
-  /** The sender's id for it: `ce_id`, else `message-id`; null when absent or no usable identifier. */
+  /** The sender's id of the message: `ce_id`, else `message-id`; null when absent or not a valid identifier. */
   messageId: string | null;
   /** As the sender wrote it. */
   contentType: string | null;
@@ -28,12 +28,12 @@ export interface Envelope {
 /** A header of a record. Kafka distinguishes a missing value from an empty one. */
 export type MessageHeader = readonly [name: string, value: Buffer | string | null];
 
-/** The headers of a record in their order, of which Kafka promises that it is kept; names may come several times. */
+/** The headers of a record, in their order, which Kafka keeps. A name may occur several times. */
 export type MessageHeaders = readonly MessageHeader[];
 
 /**
- * The first value of a header as UTF-8 text, or null when it is not there or empty. Without one of that very name,
- * of that name in any case.
+ * The first value of a header as UTF-8 text; null when it is absent or empty. A header of exactly this name has
+ * precedence over one whose name differs in case.
  *
  * @param name in lower case
  */
@@ -49,7 +49,7 @@ function valueOf(headers: MessageHeaders, name: string): MessageHeader[1] {
   return null;
 }
 
-/** Most names are of another length, which is cheaper to see. */
+/** Compares the lengths first, which is cheaper and differs for most names. */
 function isInOtherCase(other: string, name: string): boolean {
   return other.length === name.length && other.toLowerCase() === name;
 }
@@ -68,14 +68,14 @@ export function isJsonType(type: string | null): boolean {
   return type === 'application/json' || type === 'text/json' || type?.endsWith('+json') === true;
 }
 
-/** Content type of a CloudEvent that is one JSON document. */
+/** Content type of a CloudEvent in structured mode. */
 export const STRUCTURED_MODE = 'application/cloudevents+json';
 
 /**
  * Opens a plain message, or a CloudEvent 1.0 in binary or structured mode (content type
  * `application/cloudevents+json`), each with or without the frame of a schema registry. Refusals: `invalid-json` (no
- * value, or a structured event that is no JSON), `invalid-message` (a structured event that is none, a frame around
- * something else than JSON), `too-large` (above 1 MiB).
+ * value, or a structured event that is not JSON), `invalid-message` (JSON that is not a CloudEvent, or a frame whose
+ * payload is not JSON), `too-large` (above 1 MiB).
  */
 export function openEnvelope(message: {
   value: Buffer | null;
@@ -97,20 +97,20 @@ function bodyOfValue(message: FramedMessage, value: Buffer): Parsed<Buffer> {
   return frame === undefined ? parsed(value) : readFrameWithoutRegistry(frame);
 }
 
-/** The content type; for a decoded value the header may name the encoding that it was decoded from. */
+/** The content type. For a decoded value, ignores a header that names the encoding before decoding. */
 function contentTypeOf(message: { headers: MessageHeaders; decoded?: unknown }): string | null {
   const contentType = headerText(message.headers, 'content-type');
   if (message.decoded === undefined || isJsonType(mediaType(contentType))) return contentType;
   return null;
 }
 
-/** The sender's id in the headers, `ce_id` before `message-id`; null when there is no usable one. */
+/** The sender's id in the headers, `ce_id` before `message-id`; null when absent or not a valid identifier. */
 export function messageIdOf(headers: MessageHeaders): string | null {
   const messageId = headerText(headers, 'ce_id') ?? headerText(headers, 'message-id');
   return isIdentifier(messageId) ? messageId : null;
 }
 
-/** The sender that ingest has named in the headers of a record, null of any other record. */
+/** The sender that ingest has named in the headers of a record; null for any other record. */
 export function senderOf(headers: MessageHeaders): string | null {
   const sender = headerText(headers, INGEST_SENDER_HEADER);
   return isIdentifier(sender) ? sender : null;
@@ -121,7 +121,7 @@ export const INGEST_SENDER_HEADER = 'ingest-sender';
 const REQUIRED_ATTRIBUTES = ['id', 'source', 'type'] as const;
 const BASE64 = /^[A-Za-z0-9+/]*={0,2}$/;
 
-/** A CloudEvent in JSON; what it carries becomes the body, its id the messageId. */
+/** Opens a CloudEvent in JSON: its data become the body, its id the messageId. */
 function openStructuredEvent(value: Buffer): Parsed<Envelope> {
   const json = readJson(value);
   if (!json.ok) return json;
@@ -161,7 +161,7 @@ function bodyOf(event: JsonObject, contentType: string): Parsed<Buffer> {
   }
   if (base64 !== undefined) return decodeBase64(base64);
   if (data === undefined) return rejected('invalid-message', 'CloudEvent carries no data');
-  // in JSON content a string stays a JSON string; in any other content it is the document itself
+  // a string of JSON content remains a JSON string; of any other content it is the document itself
   const isText = typeof data === 'string' && !isJsonType(mediaType(contentType));
   const body = isText ? markedAsUtf8(data) : writeJson(data);
   if (body === undefined) {
@@ -171,8 +171,8 @@ function bodyOf(event: JsonObject, contentType: string): Parsed<Buffer> {
 }
 
 /**
- * With a byte order mark where it is XML: it, or its content type, may declare the encoding that it had before it became a
- * text.
+ * Adds a byte order mark to XML. Its declaration, or its content type, may still name the encoding that the document
+ * had before it became a JSON string.
  */
 function markedAsUtf8(text: string): string {
   return /^[ \t\r\n]*</.test(text) ? `\ufeff${text}` : text;
@@ -193,17 +193,17 @@ interface CloudEventAttributes {
   time: number;
   /** The machineId, for events about one machine. */
   subject?: string | undefined;
-  /** CloudEvents extension attributes by their bare name, such as {@link SEQUENCE_EXTENSION}. */
+  /** CloudEvents extension attributes by their name without `ce_`, such as {@link SEQUENCE_EXTENSION}. */
   extensions?: Readonly<Record<string, string>>;
 }
 
 /** Extension that counts a machine's events from 1 without gaps; its header is `ce_sequence`. */
 export const SEQUENCE_EXTENSION = 'sequence';
 
-/** `ce_source` of outcomes and of everything that belongs to no factory. */
+/** `ce_source` of outcomes and of every other event without a factory. */
 export const BRIDGE_SOURCE = '/machine-bridge';
 
-/** `ce_source` of state events. It is a URI reference: a factoryId may hold anything, so it is encoded. */
+/** `ce_source` of state events: a URI reference, so the factoryId, which may hold any character, is encoded. */
 export function factorySource(factoryId: string): string {
   const encodable = factoryId.replace(/\p{Cs}/gu, '\ufffd');
   return `${BRIDGE_SOURCE}/factories/${encodeURIComponent(encodable)}`;
@@ -217,7 +217,7 @@ export function cloudEventHeaders(event: CloudEventAttributes): Record<string, s
   return headers;
 }
 
-/** Two literals: a field that is added afterwards takes memory of its own, and nearly every event has a subject. */
+/** Two literals, because a field added later takes memory of its own, and nearly every event has a subject. */
 function attributeHeaders(event: CloudEventAttributes): Record<string, string> {
   const { id, source, type, time, subject } = event;
   if (subject === undefined) {
@@ -242,9 +242,8 @@ function attributeHeaders(event: CloudEventAttributes): Record<string, string> {
 }
 
 /**
- * `ce_id` of a state change: a hash of what it says, never of when it was polled, so that the same
- * change found twice carries the same id. 64 hexadecimal digits. JSON keeps the parts apart: plain
- * concatenation would let ("a", "bc") and ("ab", "c") collide.
+ * `ce_id` of a state change: 64 hexadecimal digits, a hash of the change without the time of the poll, so that a change
+ * found twice has the same id. JSON separates the parts: without it, ("a", "bc") and ("ab", "c") would collide.
  */
 export function stateChangeId(
   machineId: string,
@@ -256,8 +255,8 @@ export function stateChangeId(
 }
 
 /**
- * `ce_id` of an outcome: the same message, order, machine and outcome give the same id after a crash. A hash of the
- * JSON of a list, written by hand for the sake of every message.
+ * `ce_id` of an outcome: the same message, order, machine and outcome give the same id after a crash. A hash of a JSON
+ * list, which is written by hand because every message has one.
  *
  * @param orderId of order messages
  */

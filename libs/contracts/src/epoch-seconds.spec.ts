@@ -55,7 +55,7 @@ describe('reading a time', () => {
 });
 
 describe('a time ahead', () => {
-  it('is described though no date stands for it, as of a record dated in nanoseconds', () => {
+  it('is described without a date where none exists, as for a record timestamp in nanoseconds', () => {
     const seconds = 1_763_680_000_000_000;
     expect(describeAhead(seconds, 300)).toBe(`${seconds} lies more than 300 s ahead of the clock`);
   });

@@ -1,7 +1,7 @@
-/** The outcome of reading a time field: epoch seconds, or what is wrong, to follow the field's name. */
+/** A parsed time field: epoch seconds, or its fault as text that follows the field's name. */
 export type TimeReading = { ok: true; seconds: number } | { ok: false; problem: string };
 
-// 1e11 s is the year 5138, 1e11 ms is March 1973: no plant time in seconds lies above, none in milliseconds below.
+// 1e11 s is the year 5138, 1e11 ms is March 1973: a plant's time is below it in seconds, above it in milliseconds.
 const FIRST_IMPLAUSIBLE_SECOND = 100_000_000_000;
 
 const RFC_3339 =
@@ -16,22 +16,22 @@ export function readEpochSeconds(value: unknown): TimeReading {
   if (typeof value !== 'string') {
     return problem('must be epoch seconds or an RFC 3339 date-time with offset');
   }
-  // more than 20 digits say nothing more, and a megabyte of them must not become a number
+  // 20 digits are too large already; a megabyte of them must not be converted to a number
   if (/^\d{1,20}$/.test(value)) return fromNumber(Number(value));
   return fromDateTime(value);
 }
 
 /**
- * What is wrong with a time that no clock can have shown yet, to follow the field's name. It is also written as a date: who knows
- * when the message was sent sees there that a local time was read in the wrong zone.
+ * The fault of a time that lies too far ahead of the clock, as text that follows the field's name. It has the date too:
+ * the sender, who knows when the message was sent, sees from it that a local time was read in the wrong zone.
  */
 export function describeAhead(seconds: number, maxAheadSeconds: number): string {
-  // of a record that is dated in nanoseconds there is no date
+  // the timestamp of a record in nanoseconds is beyond any date
   const date = seconds < FIRST_IMPLAUSIBLE_SECOND ? ` (${rfc3339(seconds)})` : '';
   return `${seconds}${date} lies more than ${maxAheadSeconds} s ahead of the clock`;
 }
 
-/** Thousands of events are written in the same second. */
+/** A cache: thousands of events are written in the same second. */
 let latest = { epochSeconds: 0, text: '1970-01-01T00:00:00Z' };
 
 /** RFC 3339 in UTC, to the second. */
@@ -73,7 +73,7 @@ function fromDateTime(text: string): TimeReading {
     // a leap second is announced for the last minute of a UTC day only
     (second < 60 || (second === 60 && seconds % 86_400 === 0));
   if (!possible || Number.isNaN(offset)) return problem('is no existing time');
-  // no milliseconds, but a date that stands for none
+  // a date, so the text about milliseconds would mislead
   if (seconds >= FIRST_IMPLAUSIBLE_SECOND) return problem('must not lie after the year 5138');
   return fromNumber(seconds);
 }

@@ -2,14 +2,14 @@
 export const FLOWS = ['work-orders', 'downtime-reasons', 'machine-states'] as const;
 export type Flow = (typeof FLOWS)[number];
 
-/** What one process has of a flow. */
+/** A flow in one process of the group. */
 export interface FlowShare {
   state: 'running' | 'paused' | 'pausedByHand';
   /** Why it is paused; null while it runs. */
   why: string | null;
   /** Epoch seconds; null while it runs. */
   since: number | null;
-  /** Commands that wait for a call; of `machine-states`, machines whose poll waits for the service to answer. */
+  /** Commands that wait for a call; in `machine-states`, machines whose poll waits for the service to answer. */
   waiting: number;
   oldestWaitingSeconds: number;
   /** The latest call that failed; `at` in epoch seconds. Null before the first. */
@@ -18,14 +18,14 @@ export interface FlowShare {
   partitions: Record<string, number[]>;
 }
 
-/** A flow over all processes of the group: an item of `GET /api/flows`. */
+/** A flow in the whole group: an item of `GET /api/flows`. */
 export interface GroupFlow {
   name: Flow;
   state: FlowShare['state'];
   why: string | null;
   /** Epoch seconds; null while it runs. */
   since: number | null;
-  /** Who paused it by hand, else null. */
+  /** Who paused the flow by hand; null where nobody did. */
   by: string | null;
   /** Messages that are not final; null where the flow has no input, or Kafka does not answer in time. */
   lag: number | null;
@@ -35,7 +35,7 @@ export interface GroupFlow {
   processes: ({ process: string } & FlowShare)[];
 }
 
-/** What was done to a flow in the whole group: the answer of `POST /api/flows/:name/pause` and `/resume`. */
+/** A flow of the group that was paused or resumed: the answer of `POST /api/flows/:name/pause` and `/resume`. */
 export interface ControlledFlow {
   name: Flow;
   state: 'pausedByHand' | 'resumed';
@@ -43,6 +43,6 @@ export interface ControlledFlow {
   by: string | null;
   /** Epoch seconds; null where the flow is not paused. */
   since: number | null;
-  /** The pause that it takes the place of, or ends; null where the flow was not paused by hand. */
+  /** The earlier pause, which this one replaces or ends; null where the flow was not paused by hand. */
   before: { why: string | null; by: string | null; since: number } | null;
 }

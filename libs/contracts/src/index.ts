@@ -1,4 +1,4 @@
-// Topics, messages, events and codes: what others read and write. Imports no other lib.
+// The contract with other programs: topics, messages, events and codes. Imports no other lib.
 export * from './command-outcomes.js';
 export * from './dead-letters.js';
 export * from './envelope.js';

@@ -37,7 +37,7 @@ describe('work order lists', () => {
     );
   });
 
-  it('lets good entries stand beside bad ones', () => {
+  it('keeps valid entries beside invalid ones', () => {
     const { assignments, faults } = readLists({
       machines: [
         { machineId: 'M-1', workingOrders: ['1'] },
@@ -72,7 +72,7 @@ describe('work order lists', () => {
     expect(faults).toEqual([]);
   });
 
-  it('does not fall back to an older entry when the last one of a machine is bad', () => {
+  it('does not fall back to an earlier entry when the last one of a machine is invalid', () => {
     const { assignments, faults } = readLists({
       machines: [{ machineId: 'M-1', workingOrders: ['old'] }, { machineId: 'M-1' }],
     });
@@ -81,7 +81,7 @@ describe('work order lists', () => {
     expect(faults).toMatchObject([{ machineId: 'M-1', rejection: { code: 'invalid-message' } }]);
   });
 
-  it('gives entries without a time of issue that of the message', () => {
+  it('gives entries without issuedAt that of the message', () => {
     const { assignments } = readLists({
       issuedAt: '2025-11-20T23:06:40Z',
       machines: [
@@ -111,14 +111,14 @@ describe('work order lists', () => {
     expect(() => readLists({ machines })).toThrow('too-large');
   });
 
-  it('says which machine a refused message names', () => {
+  it('names the machine of a refused list', () => {
     expect(parseWorkOrderLists(Buffer.from('{"machineId":"M-1"}'))).toMatchObject({
       ok: false,
       rejection: { machineId: 'M-1', detail: 'workingOrders is missing' },
     });
   });
 
-  it('takes a machineId like any other that only looks like part of the language', () => {
+  it('accepts machineIds that are names of JavaScript', () => {
     const machines = ['__proto__', 'constructor'].map((machineId) => ({
       machineId,
       workingOrders: ['1'],
@@ -127,7 +127,7 @@ describe('work order lists', () => {
     expect(readLists({ machines }).assignments).toEqual(machines);
   });
 
-  it('refuses lists that no clock can have dated yet, and those alone', () => {
+  it('refuses only lists whose issuedAt is too far ahead of the clock', () => {
     const machines = [
       { machineId: 'M-1', workingOrders: ['1'] },
       { machineId: 'M-2', workingOrders: ['2'], issuedAt: 1300 },
@@ -149,7 +149,7 @@ describe('work order lists', () => {
     expect(older.faults.map(({ machineId }) => machineId)).toEqual(['M-1', 'M-3']);
   });
 
-  it('never throws, whatever the bytes and whatever the JSON', () => {
+  it('never throws for any bytes or JSON', () => {
     const entry = fc.record({ machineId: fc.jsonValue(), workingOrders: fc.jsonValue() });
     const messages = fc.oneof(
       fc.uint8Array().map((bytes) => Buffer.from(bytes)),
@@ -186,7 +186,7 @@ describe('orders', () => {
     expect(readOperation(blank).operations).toEqual([OPERATION]);
   });
 
-  it('gives an operation without a status that of its order', () => {
+  it('gives an operation without a status the status of its order', () => {
     expect(readOperation({ status: undefined }).operations[0]?.status).toBe('released');
   });
 
@@ -237,7 +237,7 @@ describe('orders', () => {
     expect(() => readOperation(change)).toThrow(complaint);
   });
 
-  it('never throws, whatever the value', () => {
+  it('never throws for any value', () => {
     fc.assert(
       fc.property(fc.jsonValue(), fc.jsonValue(), (value, operation) => {
         expect(() => parseOrderMessage(value)).not.toThrow();
@@ -267,7 +267,7 @@ describe('downtime reasons', () => {
     expect(readReason({ ...REASON, ...times })).toEqual({ ...REASON, endTime: START + 600 });
   });
 
-  it('takes reason for reasonId, and both when they agree', () => {
+  it('accepts reason instead of reasonId, and both when they are equal', () => {
     const { reasonId, ...rest } = REASON;
 
     expect(readReason({ ...rest, reason: reasonId })).toEqual(REASON);
@@ -293,13 +293,13 @@ describe('downtime reasons', () => {
     expect(() => readReason({ ...REASON, ...change })).toThrow(complaint);
   });
 
-  it('says which machine a refused message names', () => {
+  it('names the machine of a refused reason', () => {
     expect(parseDowntimeReason(Buffer.from('{"machineId":"M-1"}'))).toMatchObject({
       rejection: { code: 'missing-times', machineId: 'M-1' },
     });
   });
 
-  it('never throws, whatever the fields hold', () => {
+  it('never throws for any fields', () => {
     const value = fc.jsonValue();
     const messages = fc.record(
       { machineId: value, reasonId: value, reason: value, startTime: value, endTime: value },
@@ -354,14 +354,14 @@ describe('classifications as they apply', () => {
     ]);
   });
 
-  it('does not prolong one whose shift has ended', () => {
+  it('does not prolong an open-ended one whose shift has ended', () => {
     expect(spans({}, { receivedAt: 2000, startTime: 1900, endTime: 1950 })).toEqual([
       ['r1', 100, SHIFT_END],
       ['r2', 1900, 1950],
     ]);
   });
 
-  it('lets a later open-ended one take over from its start, without ending the earlier before', () => {
+  it('lets a later open-ended one apply from its start, and the earlier one until then', () => {
     expect(spans({}, { receivedAt: 300, startTime: 250 })).toEqual([
       ['r1', 100, 250],
       ['r2', 250, SHIFT_END],
@@ -376,7 +376,7 @@ describe('classifications as they apply', () => {
     ]);
   });
 
-  it('leaves to an earlier one what an open-ended one would have covered after its end', () => {
+  it('lets an earlier one apply again after the end of an open-ended one', () => {
     const earlier = { startTime: 0, endTime: 800 };
     expect(spans(earlier, {}, { receivedAt: 300, startTime: 10, endTime: 20 })).toEqual([
       ['r1', 0, 10],
@@ -387,18 +387,18 @@ describe('classifications as they apply', () => {
     ]);
   });
 
-  it('ignores the length of an empty period, but not that it carries an end time', () => {
+  it('takes an empty period as a call that carries an end time', () => {
     expect(spans({}, { receivedAt: 200, startTime: 150, endTime: 150 })).toEqual([
       ['r1', 100, 200],
     ]);
   });
 
-  it('comes out the same when a call is repeated at once', () => {
+  it('does not change when a call is repeated at once', () => {
     const call = { startTime: 40, endTime: 80, reasonId: 'r' };
     expect(spans(call, call)).toEqual(spans(call));
   });
 
-  it('never overlaps and never goes backwards, whatever is received', () => {
+  it('never overlaps and never goes backwards', () => {
     const call = fc.record({
       startTime: fc.integer({ min: 0, max: 99 }),
       length: fc.option(fc.nat({ max: 200 })),

@@ -1,6 +1,6 @@
 /**
- * What the messages of the input topics say: work order lists, work orders in their canonical form, and downtime
- * reasons with the periods that they come to apply to.
+ * Parsers of the input topics: work order lists, work orders in their canonical form, and downtime reasons with the
+ * periods to which they apply.
  */
 import { describeAhead } from './epoch-seconds.js';
 import { describeJson, field, isJsonObject, type JsonObject, readJson } from './json.js';
@@ -30,13 +30,13 @@ import {
 } from './orders.js';
 import { naming, parsed, type Parsed, rejected, type Rejection } from './rejection.js';
 
-/** One entry of a message that cannot be applied; machineId is null when it is unreadable. */
+/** An invalid entry of a message; machineId is null when it is unreadable. */
 interface WorkOrderListFault {
   machineId: string | null;
   rejection: Rejection;
 }
 
-/** What a message asks for: each machine once, in `assignments` or in `faults`. */
+/** A parsed message: each machine once, in `assignments` or in `faults`. */
 export interface WorkOrderListMessage {
   assignments: WorkOrderAssignment[];
   faults: WorkOrderListFault[];
@@ -44,9 +44,9 @@ export interface WorkOrderListMessage {
 
 /**
  * Reads `erp.work-order-lists.v1`: `{machineId, workingOrders, issuedAt?}` or `{machines: [...]}`
- * (interface, setWorkOrderList). In the second form a bad entry is a fault of its own and the others
- * stand; of a machine named twice only the last entry counts, good or bad; `issuedAt` beside `machines`
- * holds for entries without their own. Refusals: `invalid-json`, `invalid-message`, `too-large`.
+ * (interface, setWorkOrderList). In the second form a bad entry is a fault of its own and the others remain valid; of
+ * several entries for a machine only the last counts, valid or not; `issuedAt` beside `machines` applies to entries
+ * without their own. Refusals: `invalid-json`, `invalid-message`, `too-large`.
  */
 export function parseWorkOrderLists(body: Buffer): Parsed<WorkOrderListMessage> {
   const json = readJson(body);
@@ -62,8 +62,8 @@ export function parseWorkOrderLists(body: Buffer): Parsed<WorkOrderListMessage> 
 }
 
 /**
- * The same, with a fault (`invalid-message`) in place of each list that no clock can have dated yet: applied, it
- * would have every list to come until then taken for older.
+ * Replaces each list whose `issuedAt` lies too far ahead of the clock by a fault (`invalid-message`). If it were
+ * applied, the bridge would take every list issued before that time for an older one.
  */
 export function refuseIssuedAhead(
   message: WorkOrderListMessage,
@@ -129,11 +129,11 @@ function sortEntries(entries: readonly unknown[], { issuedAt }: IssuedAt): WorkO
   return { assignments, faults };
 }
 
-/** The list a machine shall have from now on, in this order; an empty one clears. */
+/** The new list of a machine, in this order; an empty one clears the machine's list. */
 export interface WorkOrderAssignment {
   machineId: string;
   workingOrders: string[];
-  /** Epoch seconds; a list older than the last one applied to the machine is superseded. */
+  /** Epoch seconds; a list older than the one applied last to the machine is superseded. */
   issuedAt?: number;
 }
 
@@ -146,7 +146,7 @@ const orderStatus: FieldParser<OrderStatus> = (value) =>
   ORDER_STATUSES.find((status) => status === value) ??
   new FieldProblem(`must be one of ${ORDER_STATUSES.join(', ')}`);
 
-/** An order as it is written, its operations still to be read. */
+/** The fields of an order, with its operations still unparsed. */
 type OrderFields<T extends OrderSnapshot | OrderChange> = Pick<
   T,
   'orderId' | 'changedAt' | 'status'
@@ -161,10 +161,10 @@ const CHANGE_FIELDS = {
 const SNAPSHOT_FIELDS = { ...CHANGE_FIELDS, status: orderStatus };
 
 /**
- * Reads `erp.work-orders.v1` in its canonical form from a JSON value. An operation without a status has
- * the order's; an order that is over may leave them out, for it stands on no list. Refusals: `invalid-message`,
- * `too-large` (more than 10,000 operations); one bad operation refuses the order, because a snapshot with a hole
- * would take work off a machine.
+ * Reads `erp.work-orders.v1` in its canonical form from a JSON value. An operation without a status has the order's.
+ * A completed or cancelled order may leave its operations out, for it is on no list. Refusals: `invalid-message`,
+ * `too-large` (more than 10,000 operations). One bad operation refuses the order, because a snapshot without it would
+ * remove that operation from its machine.
  */
 export function parseOrderMessage(json: unknown): Parsed<OrderSnapshot> {
   const fields = readFields<OrderFields<OrderSnapshot>>(SNAPSHOT_FIELDS, json);
@@ -207,7 +207,10 @@ const OPERATION_FIELDS = {
   plannedStart: optional(time),
 };
 
-/** On a list an operation is `orderId-operationId`: with one that is too long, no list of its machine would be taken. */
+/**
+ * On a list an operation is `orderId-operationId`. The service would refuse every list of the machine that has one of
+ * more than 256 characters.
+ */
 function readEach<T extends OperationChange>(
   orderId: string,
   entries: readonly unknown[],

@@ -56,7 +56,7 @@ describe('reading JSON', () => {
     expect(codeOf(text)).toBe('read');
   });
 
-  it('finds every key that is there twice, and no other, however it is written', () => {
+  it('finds exactly the repeated keys, also escaped ones', () => {
     fc.assert(
       fc.property(node, (written) => {
         expect(codeOf(written.text)).toBe(written.isRepeating ? 'invalid-message' : 'read');
@@ -64,7 +64,7 @@ describe('reading JSON', () => {
     );
   });
 
-  it('never quotes the payload when it refuses', () => {
+  it('never quotes the payload in a refusal', () => {
     const json = readJson(Buffer.from('{"password": hunter2}'));
 
     expect(json).toMatchObject({ ok: false, rejection: { code: 'invalid-json' } });
@@ -72,7 +72,7 @@ describe('reading JSON', () => {
   });
 });
 
-/** A value as it is written, and whether an object in it has a key twice. */
+/** A JSON text, and whether an object in it has a key twice. */
 interface Written {
   text: string;
   isRepeating: boolean;
@@ -81,7 +81,7 @@ interface Written {
 const blank = fc.constantFrom('', '', ' ', '\n\t');
 const someText = fc.string({ unit: fc.constantFrom('a', 'b', ':', '"', '{', '}', '\\', 'é') });
 
-/** A text in quotes, some of its characters escaped though they need not be. */
+/** A JSON string, some of its characters escaped without need. */
 const literal = fc.tuple(someText, fc.infiniteStream(fc.boolean())).map(([text, escaped]) => {
   const characters = Array.from(text, (character) =>
     escaped.next().value === true

@@ -1,20 +1,20 @@
 import { parsed, type Parsed, type Refused, rejected } from './rejection.js';
 
-/** A JSON object that is no array. */
+/** A JSON object; arrays are not. */
 export type JsonObject = Record<string, unknown>;
 
 export function isJsonObject(value: unknown): value is JsonObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** What a value is, for a sentence: "an array", "a string", "null". */
+/** The kind of a value, with its article: "an array", "a string", "null". */
 export function describeJson(value: unknown): string {
   if (value === null || value === undefined) return 'null';
   if (Array.isArray(value)) return 'an array';
   return typeof value === 'object' ? 'an object' : `a ${typeof value}`;
 }
 
-/** An own field, or undefined: `__proto__` and `constructor` in a message are nothing but extra fields. */
+/** An own field, or undefined: in a message, `__proto__` and `constructor` are fields like others. */
 export function field(object: JsonObject, name: string): unknown {
   return Object.hasOwn(object, name) ? object[name] : undefined;
 }
@@ -27,9 +27,9 @@ const MAX_DEPTH = 64;
 const utf8 = new TextDecoder('utf-8', { fatal: true });
 
 /**
- * Bytes to a JSON value. Refusals: `too-large` above {@link MAX_BODY_BYTES}, `invalid-json` for what is no
- * UTF-8 or no JSON, `invalid-message` for arrays and objects nested deeper than 64 levels and for an object
- * that has a key twice. A byte order mark is tolerated.
+ * Parses a JSON body. Refusals: `too-large` above {@link MAX_BODY_BYTES}, `invalid-json` for invalid UTF-8 or JSON,
+ * `invalid-message` for arrays and objects nested deeper than 64 levels and for an object that has a key twice. A
+ * byte order mark is tolerated.
  */
 export function readJson(body: Buffer): Parsed<unknown> {
   if (body.length > MAX_BODY_BYTES) return tooLarge(body.length);
@@ -46,8 +46,8 @@ export function readJson(body: Buffer): Parsed<unknown> {
   if (members === undefined) {
     return rejected('invalid-message', `the body is nested deeper than ${MAX_DEPTH} levels`);
   }
-  // JSON.parse keeps the last of two: a key that is there twice leaves fewer members than were written. To count them
-  // takes a fifth of the time of JSON.parse; to look for the key, two to four times as much (lists, orders).
+  // JSON.parse keeps the last of two equal keys, which leaves fewer members than were written. Counting the members
+  // takes a fifth of the time of JSON.parse, searching for the key two to four times as long (lists, orders).
   const repeated = members === countColons(text) ? undefined : repeatedKey(text);
   if (repeated !== undefined) {
     return rejected('invalid-message', `the key ${repeated} is there twice in one object`);
@@ -56,8 +56,8 @@ export function readJson(body: Buffer): Parsed<unknown> {
 }
 
 /**
- * What {@link readJson} has read, as JSON; undefined where it holds a number that JavaScript reads as infinite, such as
- * 1e400. JSON.stringify makes null of it, and null counts as a field that is not there.
+ * Writes a value that {@link readJson} has read. Undefined for a value with a number that JavaScript reads as infinite,
+ * such as 1e400: JSON.stringify writes it as null, and null means that the field is absent.
  */
 export function writeJson(value: unknown): string | undefined {
   const text = JSON.stringify(value);
@@ -81,7 +81,7 @@ function decode(body: Buffer): string | undefined {
   }
 }
 
-/** Only the place of the fault: the engine's own message quotes the payload. */
+/** The position of a syntax error. The engine's own message is not used, because it quotes the payload. */
 function position(error: unknown): string {
   const message = error instanceof Error ? error.message : '';
   if (message.startsWith('Unexpected end')) return ': it ends too early';
@@ -89,7 +89,7 @@ function position(error: unknown): string {
   return match === null ? '' : ` at character ${match[1] ?? ''}`;
 }
 
-/** Members of all objects in the value; undefined where it is deeper than that. Looks no deeper itself. */
+/** Counts the members of all objects in a value. Stops with undefined where the value has more levels. */
 function countMembers(value: unknown, levels: number): number | undefined {
   if (typeof value !== 'object' || value === null) return 0;
   if (levels === 0) return undefined;
@@ -115,7 +115,7 @@ function countMembers(value: unknown, levels: number): number | undefined {
 const QUOTE = 0x22;
 const SPACE = 0x20;
 
-/** Colons behind a quote: one for each member, and seldom one more, within a text. */
+/** Counts colons that follow a quote: one for each member, and rarely one within a string. */
 function countColons(text: string): number {
   let colons = 0;
   for (let at = text.indexOf(':'); at !== -1; at = text.indexOf(':', at + 1)) {
@@ -128,7 +128,7 @@ function countColons(text: string): number {
 
 const TEXT_OR_BRACKET = /("(?:[^"\\]+|\\.)*")\s*(:?)|[{}]/g;
 
-/** The first key that an object in the text, which is JSON, has twice, as it is written there the second time. */
+/** The first repeated key of an object in a JSON text, as written the second time. */
 function repeatedKey(text: string): string | undefined {
   const objects: Set<string>[] = [];
   for (const [token, literal, colon] of text.matchAll(TEXT_OR_BRACKET)) {

@@ -1,4 +1,4 @@
-/** Interface: States and transitions. */
+/** Interface, "States and transitions". */
 export const MACHINE_STATES = ['OPERATING', 'IDLE', 'OFF'] as const;
 
 export type MachineState = (typeof MACHINE_STATES)[number];
@@ -18,23 +18,23 @@ export interface StateChanged {
   machineId: string;
   factoryId: string;
   state: MachineState;
-  /** null for the first observation ever made of the machine. */
+  /** null for the machine's first observation. */
   previousState: MachineState | null;
   startTime: number;
   previousStartTime: number | null;
-  /** When the bridge noticed it. */
+  /** When the bridge detected the change. */
   detectedAt: number;
-  /** 0 for the first publication of a period; more if the same was published and withdrawn before. */
+  /** 0 in the first event of a period; grows with each correction, also of a withdrawn period. */
   revision: number;
-  /** Whether the start was read from the activity log or reckoned from durationInMinutes. */
+  /** Whether the start was read from the activity log or computed from durationInMinutes. */
   startTimeSource: 'activityLog' | 'duration';
-  /** Where the previous period ended, if nothing is known of the time between it and this one; else left out. */
+  /** End of the previous period, where the state between it and this period is unknown; else absent. */
   previousEndTime?: number;
   /** See {@link ObservationRestored}; on the first event after a gap that no other event reports. */
   historyTruncatedBefore?: number;
 }
 
-/** `machine.state.corrected.v1`: the service's log came to disagree with a period already published. */
+/** `machine.state.corrected.v1`: the service's activity log no longer agrees with a published period. */
 export interface StateCorrected extends StateChanged {
   /** The `ce_id` of the event this one replaces. */
   corrects: string;
@@ -42,36 +42,36 @@ export interface StateCorrected extends StateChanged {
 
 export type ObservationLossReason = 'noData' | 'stale' | 'unreachable' | 'forbidden' | 'removed';
 
-/** `machine.observation.lost.v1`. Losing sight of a machine is never reported as the state OFF. */
+/** `machine.observation.lost.v1`. A machine that is not observed is never reported as OFF. */
 export interface ObservationLost {
   machineId: string;
   factoryId: string;
   reason: ObservationLossReason;
-  /** Epoch seconds from which nothing is known. */
+  /** Epoch seconds from which the machine's state is unknown. */
   since: number;
   detectedAt: number;
   lastState: MachineState | null;
 }
 
-/** `machine.observation.restored.v1`; the changes missed in between follow it. */
+/** `machine.observation.restored.v1`; the changes between `lostSince` and `restoredAt` follow it. */
 export interface ObservationRestored {
   machineId: string;
   factoryId: string;
   lostSince: number;
   restoredAt: number;
   detectedAt: number;
-  /** Epoch seconds before which history was not read, for it is too long ago; what fell there is missing. */
+  /** Epoch seconds. Changes before it are missing: the bridge does not read history that far back. */
   historyTruncatedBefore?: number;
 }
 
-/** An event with the data that belongs to its type. */
+/** An event's type with its data. */
 export type StateEvent =
   | { type: typeof STATE_EVENT_TYPES.changed; data: StateChanged }
   | { type: typeof STATE_EVENT_TYPES.corrected; data: StateCorrected }
   | { type: typeof STATE_EVENT_TYPES.observationLost; data: ObservationLost }
   | { type: typeof STATE_EVENT_TYPES.observationRestored; data: ObservationRestored };
 
-/** Value of `machine.states.v1`; state and times are null until the machine was first observed. */
+/** Value of `machine.states.v1`; state and times are null until the machine's first observation. */
 export interface MachineStateRecord {
   machineId: string;
   factoryId: string;
@@ -82,11 +82,11 @@ export interface MachineStateRecord {
   lastUpdateTime: number | null;
   /** `ce_sequence` of the machine's latest event; 0 before the first. */
   sequence: number;
-  /** Epoch seconds: what began before does not change any more; null while anything still may. */
+  /** Epoch seconds: periods that began before it no longer change; null while every period may. */
   settledUntil: number | null;
 }
 
-/** Value of `machine.registry.v1`; a machine that is gone is a tombstone. */
+/** Value of `machine.registry.v1`; a tombstone follows when the service no longer lists the machine. */
 export interface MachineRegistryRecord {
   machineId: string;
   displayName: string;

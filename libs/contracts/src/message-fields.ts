@@ -2,13 +2,13 @@ import { readEpochSeconds } from './epoch-seconds.js';
 import { describeJson, field, isJsonObject } from './json.js';
 import { parsed, type Parsed, rejected, type RejectionCode } from './rejection.js';
 
-/** Of the ID of a machine, a reason or a work order, in characters. */
+/** For the id of a machine, a reason, an order or an operation, in characters. */
 export const MAX_IDENTIFIER_LENGTH = 256;
 
 // control characters steer terminals and break headers; half a surrogate pair cannot be written as UTF-8
 const UNUSABLE = /[\p{Cc}\p{Cs}]/u;
 
-/** What is wrong with an identifier, to follow the field's name; undefined when it is sound. */
+/** The fault of an identifier, to follow the field's name; undefined when it is valid. */
 function identifierProblem(value: unknown): string | undefined {
   if (typeof value !== 'string') return 'must be a string';
   if (value.length > MAX_IDENTIFIER_LENGTH) {
@@ -23,7 +23,7 @@ export function isIdentifier(value: unknown): value is string {
   return identifierProblem(value) === undefined;
 }
 
-/** A text without its percent-encoding; as it is where that is broken. */
+/** Decodes percent-encoding. Returns a text with invalid encoding unchanged. */
 export function uriDecoded(text: string): string {
   try {
     return decodeURIComponent(text);
@@ -32,13 +32,13 @@ export function uriDecoded(text: string): string {
   }
 }
 
-/** The machine that a message or an entry of it names, even where the rest of it cannot be read. */
+/** The machineId of a message or of one of its entries, also where other fields are invalid. */
 export function readableMachineId(entry: unknown): string | undefined {
   const machineId = isJsonObject(entry) ? field(entry, 'machineId') : undefined;
   return isIdentifier(machineId) ? machineId : undefined;
 }
 
-/** What is wrong with a value, to follow its field's name. */
+/** The fault of a field's value. The text follows the field's name. */
 export class FieldProblem {
   constructor(
     readonly text: string,
@@ -46,12 +46,12 @@ export class FieldProblem {
   ) {}
 }
 
-/** The value of a field, or what is wrong with it; of a list of ten thousand entries, with the first bad one. */
+/** Parses the value of a field. The problem of a list is that of its first bad entry. */
 export type FieldParser<T> = (value: unknown) => T | FieldProblem;
 
 /**
- * Reads fields out of a message, own ones only and in the order of their readers; every other field is left out, and
- * so is one that says nothing. The first fault becomes the rejection, its field named from the root.
+ * Reads the own fields of a message that have a reader, in the order of the readers. Leaves out other fields and
+ * those without a value. The first fault becomes the rejection, with the path of its field.
  *
  * @param path of the entry in the message, such as `machines[3]`
  */
@@ -76,10 +76,10 @@ export function readFields<T extends object>(
   return parsed(fields);
 }
 
-/** Entries in one list: machines of a message, orders of a list, operations of an order. */
+/** Bounds the machines of a message, the orders of a list, and the operations of an order. */
 export const MAX_LIST_LENGTH = 10_000;
 
-/** Absent, null and the empty string all say "no value" in the optional fields of the messages. */
+/** In an optional field of a message, null and the empty string mean the same as an absent field. */
 export function isBlank(value: unknown): value is undefined | null | '' {
   return value === undefined || value === null || value === '';
 }

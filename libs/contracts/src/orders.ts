@@ -1,10 +1,10 @@
-/** What a sender says of one order: all of it as it now is, or what is new about it. */
+/** A sender's message about one order: the whole order, or a change. */
 export type OrderMessage =
   { kind: 'snapshot'; order: OrderSnapshot } | { kind: 'change'; order: OrderChange };
 
 /**
- * A sender's own count of its messages. Seconds cannot order two changes of one second, nor a clock that is
- * set back; a count can, but only among messages counted by the same counter. Records and documents name it `fence`.
+ * A sender's own count of its messages. It orders two changes of one second, and changes around a clock that is set
+ * back; it compares only with values of the same counter. Records and documents name it `fence`.
  */
 export interface SourceSequence {
   /** Which counter, such as `SERIAL of S4HCLNT100`. */
@@ -20,7 +20,7 @@ export interface OrderVersion {
   fence?: SourceSequence;
 }
 
-/** The whole order as it now is. An older snapshot than the one known is superseded. */
+/** The whole order. A snapshot older than the order in the ledger is superseded. */
 export interface OrderSnapshot extends OrderVersion {
   orderId: string;
   status: OrderStatus;
@@ -28,21 +28,21 @@ export interface OrderSnapshot extends OrderVersion {
 }
 
 /**
- * What is new about an order, from a sender that does not say the rest; what it leaves out stays. A change older than
- * what is known is superseded.
+ * A change of an order. The ledger keeps the fields that it leaves out. A change older than the order in the ledger is
+ * superseded.
  */
 export interface OrderChange extends OrderVersion {
   orderId: string;
-  /** Without operations beside it, it goes for them as `operationsUnderStatus` has it. */
+  /** Without `operations`, it applies to the operations by the rules of `operationsUnderStatus`. */
   status?: OrderStatus;
   operations?: OperationChange[];
-  /** Which of them it names every place of: the places that are known and not among them go. */
+  /** The operations whose every place it names. */
   replaces?: ReplacedOperations;
 }
 
 /**
- * Operations of which a change names every place, by id; `all` where it does so for the order as a whole. An
- * entry that is known of them and that the change does not name is gone.
+ * Ids of operations for which a change names every place, or `all`. The ledger removes the other entries of these
+ * operations.
  */
 export type ReplacedOperations = 'all' | readonly string[];
 
@@ -59,10 +59,10 @@ export interface OrderOperation {
   plannedStart?: number;
 }
 
-/** What is new about an operation; what it leaves out stays as it is known. */
+/** A change of an operation. The ledger keeps the fields that it leaves out. */
 export type OperationChange = Pick<OrderOperation, 'operationId'> & Partial<OrderOperation>;
 
-/** An operation that is done at several places is an entry for each of them, under this id. */
+/** Id of the entry for one place of an operation that is done at several. */
 export function operationIdAt(operationId: string, workCentre: string): string {
   return `${operationId}/${workCentre}`;
 }
@@ -82,7 +82,7 @@ export function isOver(status: OrderStatus): boolean {
   return status === 'completed' || status === 'cancelled';
 }
 
-/** By the count where both have one of the same counter, else by `changedAt`; equals are not older. */
+/** Compares by the source sequence where both have one of the same counter, else by `changedAt`. Equal is not older. */
 export function isOlderVersion(version: OrderVersion, than: OrderVersion): boolean {
   const [mine, other] = [version.fence, than.fence];
   if (mine === undefined || other?.counter !== mine.counter) {
@@ -91,7 +91,7 @@ export function isOlderVersion(version: OrderVersion, than: OrderVersion): boole
   return isLess(withoutZeros(mine.value), withoutZeros(other.value));
 }
 
-/** Counters outgrow what a number holds exactly. */
+/** Compares digits: a counter may exceed the integers that a number holds exactly. */
 function isLess(digits: string, than: string): boolean {
   return digits.length === than.length ? digits < than : digits.length < than.length;
 }

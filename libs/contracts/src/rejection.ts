@@ -1,4 +1,4 @@
-/** Why an input message was refused: the closed list of contract codes (`dlq-code`, outcome `code`). */
+/** Codes of a rejection (`dlq-code`, outcome `code`): a closed list, part of the contract. */
 export const REJECTION_CODES = [
   'invalid-json',
   'invalid-message',
@@ -15,8 +15,8 @@ export const REJECTION_CODES = [
 export type RejectionCode = (typeof REJECTION_CODES)[number];
 
 /**
- * A refusal as a value. `detail` is one short sentence for the person on call: at most 300 characters,
- * no control characters. `machineId` is there when the message at fault names exactly one readable machine.
+ * Why an input message is not applied. `detail` is one short sentence for the person on call: at most 300 characters,
+ * without control characters. `machineId` is present when the message at fault names exactly one readable machine.
  */
 export interface Rejection {
   code: RejectionCode;
@@ -29,7 +29,7 @@ export interface Refused {
   rejection: Rejection;
 }
 
-/** What the edge makes of bytes: a typed value that nobody checks again, or the reason why not. */
+/** A parsed input: a typed value, which is not checked again, or a rejection. */
 export type Parsed<T> = { ok: true; value: T } | Refused;
 
 const MAX_DETAIL_LENGTH = 300;
@@ -38,7 +38,7 @@ export function parsed<T>(value: T): Parsed<T> {
   return { ok: true, value };
 }
 
-/** The values of all of them, or the first refusal. */
+/** Reads all items, or returns the first refusal. */
 export function parsedEach<I, T>(items: Iterable<I>, read: (item: I) => Parsed<T>): Parsed<T[]> {
   const values: T[] = [];
   for (const item of items) {
@@ -53,13 +53,13 @@ export function rejected(code: RejectionCode, detail: string): Refused {
   return { ok: false, rejection: { code, detail: printable(detail) } };
 }
 
-/** The same refusal, said to be at the fault of this machine, where one could be read. */
+/** Adds the machine at fault to a refusal, where its id could be read. */
 export function naming(refused: Refused, machineId: string | undefined): Refused {
   if (machineId === undefined) return refused;
   return { ok: false, rejection: { ...refused.rejection, machineId } };
 }
 
-/** Details end up in Kafka headers, logs and terminals: nothing in them may steer a terminal or fail to encode. */
+/** Replaces characters that steer a terminal or cannot be encoded: details are written to headers and terminals. */
 export function printable(text: string): string {
   const clean = text.replace(/[\p{Cc}\p{Cs}\p{Cf}\p{Zl}\p{Zp}]/gu, '\ufffd');
   return clean.length <= MAX_DETAIL_LENGTH ? clean : `${cut(clean)}…`;

@@ -7,7 +7,7 @@ const LIST = '{"machineId":"M-1","workingOrders":["4711"]}';
 const GUID = '0123456789abcdef0123456789abcdef';
 
 describe('a value in the frame of a schema registry', () => {
-  it('is read without a registry where it carries JSON', () => {
+  it('is read without a registry where its payload is JSON', () => {
     const envelope = openEnvelope({ value: framed(7, LIST), headers: [['message-id', 'a']] });
 
     expect(envelope).toMatchObject({
@@ -42,7 +42,7 @@ describe('a value in the frame of a schema registry', () => {
     expect(detail).toContain('KAFKA_SCHEMA_REGISTRY_URL');
   });
 
-  it('is refused by the reader of its JSON where that is faulty', () => {
+  it('is refused by the reader of its JSON where the JSON is invalid', () => {
     const envelope = openEnvelope({ value: framed(7, '{"machineId":'), headers: [] });
 
     expect(envelope.ok && parseWorkOrderLists(envelope.value.body)).toMatchObject({
@@ -50,13 +50,13 @@ describe('a value in the frame of a schema registry', () => {
     });
   });
 
-  it('is not taken for one where it is XML in UTF-16, shorter than a frame, or absent', () => {
+  it('is not recognised in XML in UTF-16, in a shorter value, or without a value', () => {
     const xml = Buffer.from('<?xml', 'utf16le').swap16();
     for (const value of [xml, Buffer.from([0, 0, 0, 1]), Buffer.alloc(0), Buffer.from(LIST), null])
       expect(schemaFrameOf({ value, headers: [] })).toBeUndefined();
   });
 
-  it('is made of JSON, which is read of it again', () => {
+  it('is made from JSON, which is read back', () => {
     const text = '{"detail":"Größe"}';
     const value = framed(0xfedc_ba98, text);
     expect(value.subarray(0, 5)).toEqual(Buffer.from('00fedcba98', 'hex'));
@@ -78,7 +78,7 @@ describe('a value in the frame of a schema registry', () => {
     expect(frame?.payload).toEqual(Buffer.from([2, 6, 8, 1]));
   });
 
-  it('with its frame in a header is read as ever where it is JSON', () => {
+  it('with its frame in a header is read where it is JSON', () => {
     const headers = [['__value_schema_id', Buffer.from(`01${GUID}`, 'hex')]] as const;
 
     expect(openEnvelope({ value: Buffer.from(LIST), headers })).toMatchObject({
@@ -89,7 +89,7 @@ describe('a value in the frame of a schema registry', () => {
     });
   });
 
-  it('leaves a value alone whose header is none of a registry', () => {
+  it('is not recognised by a header that has another form', () => {
     const headers = [
       ['__value_schema_id', 'v7'],
       ['other', null],
@@ -97,7 +97,7 @@ describe('a value in the frame of a schema registry', () => {
     expect(schemaFrameOf({ value: Buffer.from(LIST), headers })).toBeUndefined();
   });
 
-  it('never throws, whatever its bytes are', () => {
+  it('never throws for any bytes', () => {
     fc.assert(
       fc.property(fc.uint8Array({ maxLength: 40 }), fc.uint8Array({ maxLength: 40 }), (a, b) => {
         const message = {

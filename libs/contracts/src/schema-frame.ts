@@ -6,13 +6,12 @@ import { parsed, type Parsed, rejected } from './rejection.js';
  */
 export interface SchemaFrame {
   schema: SchemaReference;
-  /** Behind the id, be it in the value or in the header. */
+  /** The bytes after the id, which is in the value or in the header. */
   payload: Buffer;
 }
 
 export type SchemaReference = { id: number } | { guid: string };
 
-/** A message as its envelope is read. */
 export interface FramedMessage {
   value: Buffer | null;
   headers: readonly (readonly [name: string, value: Buffer | string | null])[];
@@ -28,7 +27,7 @@ const GUID_FRAME_BYTES = 17;
 export function schemaFrameOf({ value, headers }: FramedMessage): SchemaFrame | undefined {
   if (value === null) return undefined;
   if (value[0] === BY_ID && value.length >= ID_FRAME_BYTES && !isUtf16Xml(value)) {
-    // No registry gives out 0: a value of zero bytes has no frame.
+    // no registry assigns the id 0: a value of zero bytes has no frame
     if (value.readUInt32BE(1) !== 0) return openFrame(value);
   }
   for (const [name, content] of headers) {
@@ -49,7 +48,7 @@ function openFrame(bytes: Buffer): SchemaFrame | undefined {
   return { schema: { guid }, payload: bytes.subarray(GUID_FRAME_BYTES) };
 }
 
-/** JSON in the frame of its schema. */
+/** Puts JSON into the frame of its schema. */
 export function framed(schemaId: number, json: string): Buffer {
   const value = Buffer.allocUnsafe(ID_FRAME_BYTES + Buffer.byteLength(json));
   value[0] = BY_ID;
@@ -58,18 +57,18 @@ export function framed(schemaId: number, json: string): Buffer {
   return value;
 }
 
-/** The JSON of a value that the bridge has published, with a frame or without: JSON begins with no byte 0. */
+/** Removes the frame, if any, from a value that the bridge has published: JSON never begins with the byte 0. */
 export function withoutFrame<T extends Uint8Array>(value: T): T {
   const isFramed = value[0] === BY_ID && value.length >= ID_FRAME_BYTES;
   return isFramed ? (value.subarray(ID_FRAME_BYTES) as T) : value;
 }
 
-/** `<` and the first byte of the next character in UTF-16: as an id, a schema above the thousand millionth. */
+/** `<` and the first byte of the next character in UTF-16. Read as an id, these bytes are above 10^9. */
 function isUtf16Xml(value: Buffer): boolean {
   return value[1] === 0x3c && value[2] === 0;
 }
 
-/** The body of a framed value where no registry is at hand. Faulty JSON is handed on, for its reader to refuse. */
+/** The body of a framed value where no registry is configured. Its reader refuses faulty JSON. */
 export function readFrameWithoutRegistry(frame: SchemaFrame): Parsed<Buffer> {
   if (looksLikeJson(frame.payload)) return parsed(frame.payload);
   const what = `the value has a Confluent frame with ${describeSchema(frame.schema)} and carries no JSON`;
@@ -82,15 +81,14 @@ export function describeSchema(schema: SchemaReference): string {
 }
 
 /**
- * Whether a payload is JSON for certain, without its schema. A bracket at the begin alone may be the length of a text
- * in Avro, or a part of it.
+ * Whether a payload is certain to be JSON, without a look at its schema. A bracket at the beginning alone may be the
+ * length of a string in Avro.
  */
 export function carriesJson(payload: Buffer): boolean {
   if (!looksLikeJson(payload)) return false;
   return /[}\]][ \t\r\n]*$/.test(payload.toString('latin1', Math.max(0, payload.length - 64)));
 }
 
-/** Blanks, then a bracket. */
 function looksLikeJson(payload: Buffer): boolean {
   return /^[ \t\r\n]*[{[]/.test(payload.toString('latin1', 0, 64));
 }

@@ -36,7 +36,7 @@ describe('a local time', () => {
     expect(instant(local, timeZone)).toBe(expected);
   });
 
-  it('is its own instant again wherever the clock shows every second once', () => {
+  it('is converted back to its instant where the clock shows every second once', () => {
     const seconds = fc.integer({ min: 0, max: 4_000_000_000 });
     fc.assert(
       fc.property(seconds, (epochSeconds) => {
@@ -82,7 +82,7 @@ describe('the offset of a zone', () => {
     for (let day = 19_000; day < 19_800; day += 1) {
       const [begin, end] = [day * 86_400, (day + 1) * 86_400];
       const atBegin = expected(begin);
-      // the calendar is slow to ask: hour by hour only on a day on which it changes
+      // the calendar is slow: it is read by the hour only on a day on which the offset changes
       const isChanging = atBegin !== expected(end);
       for (let instant = begin; instant < end; instant += 3600) {
         const offset = isChanging ? expected(instant) : atBegin;

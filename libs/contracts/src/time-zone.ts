@@ -1,4 +1,4 @@
-/** A wall-clock time; hour 24 is midnight at the end of the day. */
+/** A wall-clock time; hour 24 is the midnight that ends the day. */
 export interface LocalTime {
   year: number;
   month: number;
@@ -9,25 +9,25 @@ export interface LocalTime {
 }
 
 const DAY_SECONDS = 86_400;
-/** Between the clock of the ERP and the one that dates records. */
+/** Tolerance between the ERP's clock and the clock that timestamps records. */
 const CLOCKS_APART_SECONDS = 300;
 
-/** Building a formatter costs a hundred times what using it does. A plant has one zone, and documents have UTC beside it. */
+/** Creating a formatter costs a hundred times as much as using it. A plant has one zone, its documents also UTC. */
 const zones = new Map<string, Zone>();
 
 interface Zone {
   format: Intl.DateTimeFormat;
-  /** By the day, at its beginning in UTC. */
+  /** Offset at the beginning of a day in UTC, by day. */
   offsets: Map<number, number>;
 }
 
 /**
- * Epoch seconds of a wall-clock time in an IANA zone. A time that the clock shows twice is the earlier
- * one; a time that the clock skips is moved on by the width of the gap, as a shift that begins in it
- * would. An unknown zone throws a RangeError: the setting is checked at start.
+ * Epoch seconds of a wall-clock time in an IANA zone. Of a time that the clock shows twice, the earlier one; a time
+ * that the clock skips is moved forward by the width of the gap, as a shift that begins in it would be. An unknown
+ * zone throws a RangeError: the setting is checked at start.
  *
- * @param recordedAt of a time that has passed: epoch seconds of its record. The later of two times is meant if it had
- *   come by then: what was changed in it must not count as older than what was changed an hour before
+ * @param recordedAt for a time in the past, epoch seconds of its record. Of two times, the later one is returned if it
+ *   had passed when the record was written: a change made then must not be older than one made an hour before
  */
 export function epochSecondsOf(local: LocalTime, timeZone: string, recordedAt = -Infinity): number {
   const asUtc = utcSeconds(local);
@@ -41,23 +41,25 @@ export function epochSecondsOf(local: LocalTime, timeZone: string, recordedAt = 
   return latest <= recordedAt + CLOCKS_APART_SECONDS ? latest : Math.min(...real);
 }
 
-/** The same wall clock read as UTC. */
+/** Epoch seconds of a wall-clock time in UTC. */
 export function utcSeconds({ year, month, day, hour, minute, second }: LocalTime): number {
   return Date.UTC(year, month - 1, day, hour, minute, second) / 1000;
 }
 
-/** How far the zone's clock is ahead of UTC at an instant. */
+/** Seconds by which the zone's clock is ahead of UTC at an instant. */
 export function offsetSeconds(epochSeconds: number, timeZone: string): number {
   const day = Math.floor(epochSeconds / DAY_SECONDS);
   const offset = offsetAtDay(day, timeZone);
-  // clocks are not moved there and back within a day
+  // no zone moves its clock forward and back within one day
   const isSteady = offset === offsetAtDay(day + 1, timeZone);
   return isSteady ? offset : formattedOffset(epochSeconds, timeZone);
 }
 
 const MAX_DAYS = 10_000;
 
-/** At the beginning of a day in UTC. Asking a formatter for each of fifty operations takes most of the time. */
+/**
+ * The offset at the beginning of a day in UTC, cached: formatting took most of the time of reading fifty operations.
+ */
 function offsetAtDay(day: number, timeZone: string): number {
   const { offsets } = zoneOf(timeZone);
   const known = offsets.get(day);

@@ -10,7 +10,7 @@ export const TOPICS = {
   registry: 'machine.registry.v1',
   classificationReasons: 'machine.classification-reasons.v1',
   commandOutcomes: 'machine.command-outcomes.v1',
-  /** Between terminals alone: the bridge neither reads nor creates it. */
+  /** Written and read by terminals only: the bridge neither reads nor creates it. */
   downtimeNotes: 'mes.downtime-notes.v1',
 } as const;
 
@@ -38,19 +38,18 @@ export interface TopicDefinition {
   name: string;
   direction: 'in' | 'out';
   cleanupPolicy: 'delete' | 'compact';
-  /** What the record key holds. */
   key: 'machineId' | 'orderId' | 'machineId-or-input-key' | 'input-key';
   purpose: string;
 }
 
 const DEAD_LETTER_SUFFIX = '.dlq';
 
-/** Works with and without the configured prefix: the suffix is all it adds. */
+/** Takes a name with or without the configured prefix. */
 export function deadLetterTopic(topic: string): string {
   return `${topic}${DEAD_LETTER_SUFFIX}`;
 }
 
-/** Topics between the parts of the bridge's order flow, without the prefix. Each has a dead-letter topic. */
+/** Queues: topics between two steps of an order, without the prefix. Each has a dead-letter topic. */
 export const WORK_ORDER_QUEUES = {
   orderRequests: 'machine-bridge.order-requests.v1',
   relayedOrders: 'machine-bridge.relayed-orders.v1',
@@ -58,7 +57,7 @@ export const WORK_ORDER_QUEUES = {
   orderRefusals: 'machine-bridge.order-refusals.v1',
 } as const;
 
-/** The bridge's own topics, without the prefix: their records are described beside their codecs. Queues are apart. */
+/** The bridge's own topics other than queues, without the prefix. Their records are described beside their codecs. */
 export const INTERNAL_TOPICS = {
   machineStates: 'machine-bridge.machine-states.v1',
   workOrderListFences: 'machine-bridge.work-order-list-fences.v1',
@@ -101,24 +100,24 @@ function output(
   return { name, direction: 'out', cleanupPolicy, key, purpose };
 }
 
-/** A dead letter or state may be larger than its input, which fitted into a broker's default of 1 MB. */
+/** A dead letter or state may be larger than its input, which fits into a broker's default of 1 MB. */
 const LARGEST_RECORD_BYTES = 16 * 1024 * 1024;
 
-/** Shares are written every few seconds; in a week, the broker's default, they would be 100 MB a process. */
+/** Each process writes its share every few seconds: 100 MB in a week, the broker's default for a segment. */
 const SHARES_SEGMENT_MS = 600_000;
 
-/** A topic of the bridge as it is meant to be; names are full, prefix included. */
+/** The configuration that the bridge wants a topic to have; names include the prefix. */
 export interface BridgeTopic {
   name: string;
   purpose: string;
   direction: 'in' | 'out' | 'internal';
   cleanupPolicy: 'delete' | 'compact' | 'compact,delete';
-  /** Whether a bridge with these settings cannot do without it. */
+  /** Whether a flow of these settings depends on the topic. */
   isNeeded: boolean;
-  /** Whether bridges commit offsets of it; of an input, also where this one does not run its flow. */
+  /** Whether bridges commit offsets of the topic; true for every input, also where its flow is switched off. */
   isConsumed: boolean;
   maxMessageBytes?: number;
-  /** After so long a segment of the log is closed: only closed ones are compacted. */
+  /** Age at which a segment of the log is closed: Kafka compacts closed segments only. */
   segmentMs?: number;
   asWideAs?: string[];
   createdAsWideAs?: string[];
@@ -131,7 +130,7 @@ export const CONSUMED_TOPICS: Record<Flow, readonly string[]> = {
   'machine-states': [],
 };
 
-/** The outputs that a flow cannot do without. */
+/** The outputs of each flow. */
 const OUTPUTS: Record<Flow, readonly string[]> = {
   'work-orders': [TOPICS.commandOutcomes],
   'downtime-reasons': [TOPICS.commandOutcomes, TOPICS.classificationReasons],
@@ -141,7 +140,7 @@ const OUTPUTS: Record<Flow, readonly string[]> = {
   ],
 };
 
-/** A topic of the bridge's own, without the prefix; of all flows unless it names one. */
+/** An internal topic, without the prefix. One without a `flow` belongs to all flows. */
 interface OwnTopic extends Pick<BridgeTopic, 'name' | 'purpose' | 'cleanupPolicy' | 'segmentMs'> {
   flow?: Flow;
   asWideAs?: readonly string[];
@@ -154,7 +153,7 @@ function queue(name: string, purpose: string, widths: Widths): OwnTopic[] {
   const [flow, deadLetters] = ['work-orders' as const, 'dead letters of that queue'];
   return [
     { name, purpose, flow, cleanupPolicy: 'compact,delete', ...widths },
-    // For records that a bug keeps from being handled.
+    // for records that cannot be handled because of a bug
     { name: deadLetterTopic(name), purpose: deadLetters, flow, cleanupPolicy: 'delete' },
   ];
 }
@@ -177,7 +176,7 @@ const OWN_TOPICS: readonly OwnTopic[] = [
   ...queue(orderRefusals, 'refusals on their way to their document', {
     asWideAs: [TOPICS.workOrders],
   }),
-  // So that lists and orders of a machine are owned together, where both are keyed by it.
+  // one process then owns both the lists and the orders of a machine, where both are keyed by machineId
   ...queue(assignmentChanges, 'changes of assignments on their way to their machine', {
     createdAsWideAs: [TOPICS.workOrderLists],
   }),
@@ -203,8 +202,8 @@ const OWN_TOPICS: readonly OwnTopic[] = [
 ];
 
 /**
- * The topics that a bridge with these settings uses, and creates at its start: all public ones where it may create
- * them, so that subscribers find them, else those that its flows need; and its own.
+ * The topics that a bridge with these settings uses, and creates at its start: the internal ones, and the public ones
+ * that its flows need. Where the bridge may create topics, all public ones, so that subscribers find them.
  */
 export function bridgeTopics({
   kafka: { topicPrefix, createTopics },
@@ -240,7 +239,7 @@ export function bridgeTopics({
   ];
 }
 
-/** The topics whose offsets the bridge commits, of those. */
+/** Those of the topics whose offsets the bridge commits. */
 export function consumedTopics(topics: readonly BridgeTopic[]): BridgeTopic[] {
   return topics.filter(({ isConsumed }) => isConsumed);
 }
