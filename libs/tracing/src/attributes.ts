@@ -1,6 +1,6 @@
 /**
- * Names of attributes: OpenTelemetry's semantic conventions for messaging (Kafka) and HTTP clients, 1.36, and below
- * them the bridge's own. docs/traces.md has the same table.
+ * Names of attributes: those of OpenTelemetry's semantic conventions 1.36 for messaging (Kafka) and HTTP clients, then
+ * the bridge's own. docs/traces.md has the same table.
  */
 export const ATTRIBUTES = {
   messagingSystem: 'messaging.system',
@@ -26,5 +26,5 @@ export const ATTRIBUTES = {
   events: 'machine_bridge.events',
 } as const;
 
-/** Name of the span event for an outcome of a message. */
+/** Name of the span event that reports an outcome. */
 export const OUTCOME_EVENT = 'machine_bridge.outcome';

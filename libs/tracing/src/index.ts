@@ -1,7 +1,7 @@
 /**
- * Traces. The code that does the work calls the port {@link Tracing}, which measures nothing unless an exporter is
- * configured; `open-telemetry.ts` measures with OpenTelemetry, and is loaded by {@link openTracing} alone. Names of
- * spans and attributes are in `attributes.ts`, the form of the headers in `trace-context.ts`.
+ * Traces. Other code calls the port {@link Tracing}, which records nothing unless an exporter is configured. {@link
+ * openTracing} loads `open-telemetry.ts`, which records spans with OpenTelemetry. `attributes.ts` has the names of
+ * attributes, `trace-context.ts` the format of the headers.
  */
 import type { TracingSettings } from '#libs/config';
 import { NO_TRACING, type TracedProcess, type Tracing } from './tracing.js';
@@ -16,7 +16,7 @@ export {
   type Tracing,
 } from './tracing.js';
 
-/** Exports spans where settings say so. OpenTelemetry, which takes 20 MB, is not even loaded elsewhere. */
+/** Exports spans if settings are given. Otherwise OpenTelemetry, which takes 20 MB, is not loaded. */
 export async function openTracing(
   settings: TracingSettings | undefined,
   process: TracedProcess,

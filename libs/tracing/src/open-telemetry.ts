@@ -45,18 +45,20 @@ import {
   type Tracing,
 } from './tracing.js';
 
-/** Part of the fourteen seconds that a stop may take: what the collector has not taken by then is dropped. */
+/**
+ * Spans that the collector has not accepted by then are dropped. A part of the fourteen seconds that a stop may take.
+ */
 const CLOSE_DEADLINE_MS = 2000;
 const LOG_AGAIN_MS = 60_000;
-/** A key of a megabyte names nothing. */
+/** Longer keys, which may have a megabyte, are left out of a span. */
 const LONGEST_KEY_BYTES = 256;
-/** The bridge's own queues carry a trace on, and begin none. */
+/** Messages of the bridge's own queues continue a trace, and begin none. */
 const OWN_TOPIC = 'machine-bridge.';
-/** What the SDK keeps of the links and events of a span; more would push the first ones out. */
+/** Bounds of the SDK for the links and events of a span: further ones would replace the first. */
 const MAX_LINKS = 128;
 const MAX_OUTCOMES = 128;
 
-/** Measures with OpenTelemetry, and exports to a collector by OTLP over HTTP. */
+/** Records spans with OpenTelemetry, and exports them to a collector by OTLP over HTTP. */
 export class OpenTelemetryTracing implements Tracing {
   private readonly tracer: Tracer;
   private readonly provider: TracerProvider;
@@ -120,8 +122,8 @@ export class OpenTelemetryTracing implements Tracing {
   }
 
   /**
-   * The child of the first message that is sampled, with links to all that are: it is measured when any of them is.
-   * Each of the others has a link to it in turn.
+   * The span of a request is the child of the first sampled cause, and is recorded if any cause is sampled. Where
+   * several are, it has links to all of them, and each of the others has a link to it.
    */
   requestStarts(request: TracedRequest, causes: readonly Span[]): RequestSpan {
     const sampled = causes.filter((cause) => cause instanceof MeasuredSpan).slice(0, MAX_LINKS);
@@ -157,9 +159,9 @@ export class OpenTelemetryTracing implements Tracing {
   }
 
   /**
-   * Whether a span may be recorded, decided before anything is made of it: the ids and the header of what nobody sees
-   * took 2 µs a message, 4 % of what a list takes. Where a sampler of other programs decides by the trace, the SDK's
-   * does.
+   * Whether a span may be recorded, decided before the span is created: the ids and the header of a span that is not
+   * sampled took 2 µs a message, 4 % of the time of a list. A trace of another program that has to be sampled by its
+   * id is left to the SDK's sampler.
    */
   private isSampled(parent: TraceContext | undefined): boolean {
     const { ratio, isParentBased } = this.sampler;
@@ -248,7 +250,7 @@ function flagsOf({ traceparent }: TraceContext): number {
   return Number.parseInt(traceparent.slice(-2), 16);
 }
 
-/** Samples what {@link OpenTelemetryTracing.isSampled} lets pass. */
+/** The SDK's sampler, for spans that {@link OpenTelemetryTracing.isSampled} admits. */
 function samplerOf({ ratio, isParentBased }: TracingSettings['sampler']): Sampler {
   const root = new AlwaysOnSampler();
   if (isParentBased) return new ParentBasedSampler({ root });
@@ -261,8 +263,8 @@ function samplerOf({ ratio, isParentBased }: TracingSettings['sampler']): Sample
 }
 
 /**
- * The spans that wait for the collector. Bounds them and counts what becomes of them: the SDK bounds its queue too, but
- * counts for nobody what it drops.
+ * Bounds and counts the spans that wait for the collector. The SDK bounds its queue too, but does not report how many
+ * spans it drops.
  */
 class SpanDelivery implements SpanProcessor {
   readonly counts = { exported: 0, failed: 0, dropped: 0 };
@@ -271,7 +273,7 @@ class SpanDelivery implements SpanProcessor {
   private readonly maxWaiting: number;
   private waiting = 0;
   private underWay = 0;
-  /** Since the latest line of the log. */
+  /** Spans lost since the latest log line. */
   private lost = 0;
   private loggedMs = -Infinity;
 
@@ -298,13 +300,13 @@ class SpanDelivery implements SpanProcessor {
       maxQueueSize: queue.maxSpans,
       maxExportBatchSize: queue.maxBatch,
       scheduledDelayMillis: queue.delayMs,
-      // not before the exporter's own deadline, by which it answers
+      // after the exporter's own deadline, by which it calls back
       exportTimeoutMillis: 2 * timeoutMs,
     });
   }
 
   onStart(): void {
-    // a span is delivered once it has ended
+    // a span is exported once it has ended
   }
 
   onEnd(span: ReadableSpan): void {
@@ -340,7 +342,7 @@ class SpanDelivery implements SpanProcessor {
     this.lose(spans, error.message);
   }
 
-  /** A collector that is away must not fill the log: a line a minute at most. */
+  /** Logs one line a minute at most, so that an unreachable collector does not fill the log. */
   private lose(spans: number, why: string): void {
     this.lost += spans;
     const nowMs = realNowMs();

@@ -15,7 +15,7 @@ describe('traceContextOf', () => {
     ).toEqual({ traceparent: PARENT, tracestate });
   });
 
-  it('reads what it knows of a later version', () => {
+  it('reads the known fields of a later version', () => {
     const later = PARENT.replace('00', 'cc');
     for (const traceparent of [later, `${later}-what-else`]) {
       expect(traceContextOf([['traceparent', traceparent]])).toEqual({ traceparent: PARENT });
@@ -34,7 +34,7 @@ describe('traceContextOf', () => {
     '00-00000000000000000000000000000000-00f067aa0ba902b7-01',
     '00-4bf92f3577b34da6a3ce929d0e0e4736-0000000000000000-01',
     'x'.repeat(100_000),
-  ])('takes %j for none', (traceparent) => {
+  ])('ignores %j', (traceparent) => {
     expect(traceContextOf([['traceparent', traceparent]])).toBeUndefined();
   });
 
@@ -49,7 +49,7 @@ describe('traceContextOf', () => {
     },
   );
 
-  it('is written as it was read', () => {
+  it('writes back the context that it has read', () => {
     expect(traceHeaders(undefined)).toEqual({});
     for (const context of [{ traceparent: PARENT }, { traceparent: PARENT, tracestate: 'erp=1' }]) {
       expect(traceContextOf(Object.entries(traceHeaders(context)))).toEqual(context);

@@ -36,8 +36,8 @@ const isMeasured = ({ context }: Span, of?: TraceContext): boolean =>
 
 afterAll(() => Promise.all(open.map((tracing) => tracing.close())));
 
-describe('tracing that measures nothing', () => {
-  it('passes the context of a message on, and that of one message to a request', () => {
+describe('tracing that records nothing', () => {
+  it('propagates the context of a message, and of a single message to its request', () => {
     const one = NO_TRACING.messageStarts(message(sampled));
     const other = NO_TRACING.messageStarts(message());
     expect(one.context).toEqual(sampled);
@@ -75,19 +75,19 @@ describe('tracing with OpenTelemetry', () => {
     },
   );
 
-  it('takes a share of the traces that begin here', async () => {
+  it('samples a share of the traces that begin here', async () => {
     const tracing = await tracingWith({ ratio: 0.25, isParentBased: false });
     const spans = Array.from({ length: 4000 }, () => tracing.messageStarts(message()));
     const measured = spans.filter((span) => isMeasured(span));
     expect(measured.length).toBeGreaterThan(800);
     expect(measured.length).toBeLessThan(1200);
-    // what follows of a message is measured as it is, whatever the sampler makes of its trace
+    // the requests of a message are sampled as it is, whatever the sampler decides for its trace
     for (const span of measured) {
       expect(isMeasured(tracing.requestStarts(REQUEST, [span]), span.context)).toBe(true);
     }
   });
 
-  it('begins no trace with a message of its own queues, and goes on with one', async () => {
+  it('begins no trace with a message of its own queues, and continues one', async () => {
     const tracing = await tracingWith({ ratio: 1, isParentBased: true });
     const queue = 'machine-bridge.assignment-changes.v1';
     expect(tracing.messageStarts(message(undefined, queue)).context).toBeUndefined();
@@ -103,12 +103,12 @@ describe('tracing with OpenTelemetry', () => {
     expect(context?.traceparent).toMatch(/-01$/);
   });
 
-  it('has no span for a request that is made for nothing in particular', async () => {
+  it('has no span for a request without a cause', async () => {
     const tracing = await tracingWith({ ratio: 1, isParentBased: true });
     expect(tracing.requestStarts(REQUEST, []).context).toBeUndefined();
   });
 
-  it('drops what ends beyond what may wait, and counts it', async () => {
+  it('drops and counts spans that end while the queue is full', async () => {
     const tracing = await tracingWith({ ratio: 1, isParentBased: true });
     for (let span = 0; span < 3000; span += 1) tracing.messageStarts(message()).end('finished');
     expect(tracing.spans.dropped).toBeGreaterThan(0);

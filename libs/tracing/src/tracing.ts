@@ -1,16 +1,16 @@
 import type { MessageHeaders } from '#libs/contracts';
 import { type TraceContext, traceContextOf } from './trace-context.js';
 
-/** Something that takes time in a trace. */
+/** A span, as the code that does the work sees it. */
 export interface Span {
-  /** What follows of it carries this; undefined where there is nothing to carry. */
+  /** The context for messages and requests that follow from the span; undefined where there is none to propagate. */
   readonly context: TraceContext | undefined;
 }
 
-/** A message from its hand-over to its controller until its end is committed. */
+/** Covers a message from its dispatch to its controller until its end is committed. */
 export interface MessageSpan extends Span {
   /**
-   * What became of it, once for each machine it names.
+   * Records an outcome, once for each machine of the message.
    *
    * @param code of a rejection
    */
@@ -20,17 +20,16 @@ export interface MessageSpan extends Span {
 
 /** One HTTP request, to the service or to an ERP. */
 export interface RequestSpan extends Span {
-  /** @param status of the answer, or why there is none */
+  /** @param status of the answer, or the reason why no answer came */
   end(status: number | string): void;
 }
 
-/** One turn of a machine: the requests that ask for its state, and the publication of what has changed. */
+/** One poll of a machine: the requests for its state, and the publication of its changes. */
 export interface PollSpan extends Span {
-  /** @param events that were published */
+  /** @param events number of published events */
   end(events: number): void;
 }
 
-/** What is said of a message. */
 export interface TracedMessage {
   /** Without the prefix. */
   readonly topic: string;
@@ -41,9 +40,8 @@ export interface TracedMessage {
   readonly bytes: number;
 }
 
-/** What is said of a request. */
 export interface TracedRequest {
-  /** Origin of whoever is asked, where that is not the service. */
+  /** Origin of the server, if it is not the service. */
   readonly origin?: string;
   readonly operation: string;
   readonly method: string;
@@ -53,7 +51,7 @@ export interface TracedRequest {
   readonly path: string;
 }
 
-/** What all spans of a process have in common. */
+/** Facts common to all spans of a process. */
 export interface TracedProcess {
   topicPrefix: string;
   groupId: string;
@@ -61,17 +59,17 @@ export interface TracedProcess {
   baseUrl: string;
 }
 
-/** How many spans of this process the exporter has taken, could not deliver, and never got. */
+/** Numbers of spans that the exporter delivered, failed to deliver, and never received. */
 type SpanCounts = Readonly<Record<'exported' | 'failed' | 'dropped', number>>;
 
-/** What the code that does the work reports, for traces. By default nothing comes of it, see {@link NO_TRACING}. */
+/** Records spans of the work. By default it records none, see {@link NO_TRACING}. */
 export interface Tracing {
   messageStarts(message: TracedMessage): MessageSpan;
-  /** @param causes what the request is made for; one that is made for nothing in particular has no span */
+  /** @param causes spans of the messages or the poll that the request is made for; without any it has no span */
   requestStarts(request: TracedRequest, causes: readonly Span[]): RequestSpan;
   pollStarts(machineId: string): PollSpan;
   readonly spans: SpanCounts;
-  /** Delivers what has ended, within its deadline. Never rejects. */
+  /** Delivers the ended spans, within a deadline. Never rejects. */
   close(): Promise<void>;
 }
 
@@ -81,12 +79,12 @@ const nothing = (): void => undefined;
 
 export const NO_SPAN: AnySpan = { context: undefined, outcome: nothing, end: nothing };
 
-/** The context that a message came with, passed on as it is: W3C asks that of whoever takes no part in a trace. */
+/** Propagates the context of a message unchanged, as W3C requires of participants that record no span. */
 export function passOn(context: TraceContext | undefined): AnySpan {
   return context === undefined ? NO_SPAN : { context, outcome: nothing, end: nothing };
 }
 
-/** Measures nothing, and passes on the context of a message to what follows of that message alone. */
+/** Records nothing. Propagates the context of a message to requests that are made for this message alone. */
 export const NO_TRACING: Tracing = {
   messageStarts: ({ headers }) => passOn(traceContextOf(headers)),
   requestStarts: (_, causes) => passOn(causes.length === 1 ? causes[0]?.context : undefined),
