@@ -19,7 +19,7 @@ afterEach(() => {
   for (const expressions of opened.splice(0)) expressions.close();
 });
 
-/** How often something else could run while something was awaited. */
+/** Counts the turns of the event loop while a task runs. */
 async function turnsDuring(task: Promise<unknown>): Promise<number> {
   let turns = 0;
   const timer = setInterval(() => (turns += 1), 10);
@@ -29,7 +29,7 @@ async function turnsDuring(task: Promise<unknown>): Promise<number> {
 }
 
 describe('an expression that cannot be interrupted', () => {
-  // to compare each with all before it takes half a minute, also on a fast machine
+  // comparing each item with all earlier ones takes half a minute, also on a fast host
   const items = Array.from({ length: 60_000 }, (_, a) => ({ a }));
 
   it.each([
@@ -54,7 +54,7 @@ describe('an expression that cannot be interrupted', () => {
 });
 
 describe('an expression that was evaluated while this process stood still', () => {
-  it('has its answer, and so has the next one', async () => {
+  it('is answered, and so is the next one', async () => {
     const expressions = open({ deadlineMs: 500 });
     await evaluate(expressions, '1');
     const both = ['2', '3'].map((expression) => evaluate(expressions, expression));
@@ -88,7 +88,7 @@ describe('an expression that needs too much memory', () => {
 });
 
 describe('an expression that makes a function', () => {
-  it('is told to call it', async () => {
+  it('is refused with the advice to call it', async () => {
     const fault = faultOf(await evaluate(open(), '{"orderId": function($x) { $x }}'));
 
     expect(fault).toMatch(
@@ -97,13 +97,13 @@ describe('an expression that makes a function', () => {
   });
 });
 
-describe('documents that come at once', () => {
+describe('documents that arrive at once', () => {
   it('are read as if each were alone', async () => {
     const items = Array.from({ length: 4_000 }, (_, no) => ({ no, place: 'FR01' }));
     const expression = 'items.{"id": $string(no), "at": place}';
     const alone = performance.now();
     await evaluate(open(), expression, { items });
-    // more than one takes, its start included, and less than six
+    // more time than one takes with its start, and less than six take
     const expressions = open({ deadlineMs: Math.ceil((performance.now() - alone) * 3) });
     const evaluations = await Promise.all(
       Array.from({ length: 6 }, () => evaluate(expressions, expression, { items })),
@@ -112,7 +112,7 @@ describe('documents that come at once', () => {
     expect(evaluations.map(faultOf)).toEqual(Array(6).fill('none'));
   });
 
-  it('see nothing of those before them, whose compiled expression they share', async () => {
+  it('see nothing of earlier documents, whose compiled expression they share', async () => {
     const expressions = open();
     const expression =
       '($seen := $append($seen, t); {"seen": $seen, "topic": $topic, "match": $match(t, /a+/).match, "own": e ? $eval(e)})';
@@ -144,7 +144,7 @@ describe('a process that ends by itself', () => {
     return path;
   };
 
-  it('is started anew for the same document', async () => {
+  it('is started again for the same document', async () => {
     const mark = JSON.stringify(join(folder, 'mark'));
     const once = program(
       'once',
@@ -155,7 +155,7 @@ describe('a process that ends by itself', () => {
     expect(await evaluate(open({}, once), '1')).toEqual({ ok: true, json: '7' });
   });
 
-  it('is started anew where memory runs out over what an earlier document left', async () => {
+  it('is started again where memory runs out because of an earlier document', async () => {
     const second = 'if (globalThis.isUsed) process.abort();';
     const expressions = open(
       {},
@@ -167,7 +167,7 @@ describe('a process that ends by itself', () => {
     }
   });
 
-  /** Ends as it starts, so many times; each is a dot in its file. */
+  /** A program that dies at its first `times` starts. Each start adds a dot to its file. */
   const slowToStart = (times: number): { program: string; starts: () => number } => {
     const dots = join(folder, `starts-${times}`);
     writeFileSync(dots, '');
@@ -184,7 +184,7 @@ describe('a process that ends by itself', () => {
     return { program: path, starts: () => readFileSync(dots).length };
   };
 
-  it('is waited for where it does not start, which says nothing of the document', async () => {
+  it('is waited for where it does not start, which is no fault of the document', async () => {
     expect(await evaluate(open({}, slowToStart(3).program), '1')).toEqual({ ok: true, json: '7' });
   });
 
@@ -202,7 +202,7 @@ describe('a process that ends by itself', () => {
     await ended;
   });
 
-  it('is a rejection that says so when it ends again', async () => {
+  it('leads to a rejection when it ends again', async () => {
     const evaluation = await evaluate(open({}, program('always', 'process.exit(3);')), '1');
 
     expect(faultOf(evaluation)).toBe('the process that evaluates it ended 2 times (exit code 3)');
@@ -210,14 +210,14 @@ describe('a process that ends by itself', () => {
 });
 
 describe('closing', () => {
-  it('rejects what is evaluated and what waits: nothing is known of these documents', async () => {
+  it('rejects the running and the waiting evaluations', async () => {
     const expressions = open();
     await evaluate(expressions, '1');
     const evaluations = [
       evaluate(expressions, '$contains(t, /^(a|\\w){30}$/)', { t: `${'a'.repeat(30)}!` }),
       evaluate(expressions, '1'),
     ];
-    // the first has been handed over by then
+    // until the first has been sent to the process
     await new Promise(setImmediate);
     expressions.close();
 

@@ -7,15 +7,15 @@ import { describeFailure, failureOf } from './failure.js';
 import { type Limits, LIMITS } from './limits.js';
 
 const MAX_ATTEMPTS = 2;
-/** Between two attempts to start the process, growing up to the longest. */
+/** Pause between two attempts to start the process; doubles up to the longest. */
 const START_PAUSE_MS = { first: 250, longest: 10_000 };
 const logger = new Logger('Expressions');
 
 /**
- * JSONata in a process of its own, which is ended where it takes too long or needs too much memory: neither a
- * regular expression nor a function of the library can be interrupted otherwise, and a thread that runs out of
- * memory takes its process along. One evaluation at a time; those that wait are as many as there are handlers,
- * each with one document.
+ * Evaluates JSONata in a child process, and kills it when an evaluation takes too long or needs too much memory: a
+ * regular expression or a function of the library cannot be interrupted otherwise, and a thread that runs out of
+ * memory ends the whole process. One evaluation at a time; the queue is bounded by the number of handlers, each with
+ * one document.
  */
 export class BoundedExpressions implements Expressions {
   private readonly limits: Limits;
@@ -24,7 +24,7 @@ export class BoundedExpressions implements Expressions {
   private failedStarts = 0;
   private readonly closing = new AbortController();
 
-  /** `program` stands in for the one that evaluates. */
+  /** @param program replaces evaluator.js in tests */
   constructor(
     limits: Partial<Limits> = {},
     private readonly program?: string,
@@ -33,8 +33,8 @@ export class BoundedExpressions implements Expressions {
   }
 
   /**
-   * Waits for a process: one that cannot be started says nothing of the document. Rejects when closed meanwhile:
-   * nothing is known of the document then.
+   * Waits until a process starts: a failed start is not the document's fault. Rejects if closed meanwhile, when nothing
+   * is known of the document.
    */
   evaluate(request: EvaluationRequest): Promise<Evaluation> {
     const evaluation = this.last.then(() => this.evaluateNow(request));
@@ -61,7 +61,7 @@ export class BoundedExpressions implements Expressions {
         continue;
       }
       this.failedStarts = 0;
-      // a system short of memory, a defect, or what earlier documents have left behind in the heap
+      // a host short of memory, a defect, or memory that earlier documents have left in use
       const isAnotherFault =
         ending.kind === 'died' || (ending.kind === 'out-of-memory' && used !== undefined);
       if (!isAnotherFault || attempt === MAX_ATTEMPTS) return evaluationOf(ending, this.limits);
@@ -75,7 +75,7 @@ export class BoundedExpressions implements Expressions {
     try {
       this.evaluator = used ?? new EvaluatorProcess(this.limits, this.program);
     } catch (error) {
-      // for want of memory Node throws, for want of processes it emits an error
+      // Node throws where memory is short, and emits an error where processes are
       return { kind: 'not-started', how: (error as Error).message };
     }
     return this.evaluator.evaluate(request);
@@ -90,7 +90,7 @@ export class BoundedExpressions implements Expressions {
   }
 }
 
-/** What is wrong with an expression, and the character where. It is compiled, not evaluated. */
+/** The fault of an expression and its character. Compiles the expression without evaluating it. */
 export function expressionFault(expression: string): string | undefined {
   try {
     jsonata(expression);

@@ -5,13 +5,13 @@ import type { EvaluationRequest } from '#libs/erp-formats';
 import type { Failure } from './failure.js';
 import type { Limits } from './limits.js';
 
-/** How an evaluation ends; after all but an answer the process is gone. */
+/** How an evaluation ends. After any ending but `answer` the process is killed. */
 export type Ending =
   | { kind: 'answer'; json?: string | undefined; failure?: Failure }
   | { kind: 'out-of-time' }
   | { kind: 'out-of-memory' }
   | { kind: 'died'; how: string }
-  /** Nothing was evaluated. */
+  /** The evaluation has not begun. */
   | { kind: 'not-started'; how: string };
 
 type Message = { ready: true } | { json?: string | undefined } | { failure: Failure };
@@ -21,12 +21,12 @@ type Happening =
   | { kind: 'exit'; signal: NodeJS.Signals | null; how: string };
 
 const PROGRAM = fileURLToPath(new URL('./evaluator.js', import.meta.url));
-/** For a machine that is busy with starting everything else. */
+/** Long enough for a host that is busy starting other programs. */
 const START_DEADLINE_MS = 60_000;
-/** The guards within the process, which know the character, are to come first. */
+/** Lets the guards within the process, which report the character, act first. */
 const GRACE_MS = 1_000;
 
-/** A process that evaluates expressions, one at a time. It keeps ours alive only while it evaluates. */
+/** A child process that evaluates expressions, one at a time. It keeps the parent alive only during an evaluation. */
 export class EvaluatorProcess {
   private readonly child: ChildProcess;
   private isReady = false;
@@ -38,7 +38,7 @@ export class EvaluatorProcess {
     program = PROGRAM,
   ) {
     this.child = fork(program, [JSON.stringify(limits)], {
-      // our settings are none of its business; a time without a zone must not depend on where it runs
+      // the child gets no settings; in UTC, a time without a zone does not depend on the host
       env: { TZ: 'UTC' },
       execArgv: [`--max-old-space-size=${limits.heapMiB}`],
       serialization: 'advanced',
@@ -62,7 +62,7 @@ export class EvaluatorProcess {
     this.keepUsAlive(false);
   }
 
-  /** Never rejects. Its time begins when the process is ready for it. */
+  /** Never rejects. The deadline counts from when the process is ready. */
   async evaluate(request: EvaluationRequest): Promise<Ending> {
     this.keepUsAlive(true);
     const ending = (await this.failureToStart()) ?? (await this.run(request));
@@ -91,7 +91,7 @@ export class EvaluatorProcess {
       case 'nothing':
         return { kind: 'out-of-time' };
       case 'exit':
-        // how V8 ends a process that needs more memory than it may have
+        // V8 aborts a process that exceeds its heap
         if (happening.signal === 'SIGABRT') return { kind: 'out-of-memory' };
         return { kind: 'died', how: happening.how };
     }
@@ -100,13 +100,13 @@ export class EvaluatorProcess {
   private next(withinMs: number): Promise<Happening> {
     if (this.exit !== undefined) return Promise.resolve(this.exit);
     return new Promise((resolve) => {
-      // Of this evaluation alone: by the time the deadline is looked at, the next one may be waiting.
+      // bound to this evaluation: when its timer is handled, the next one may be waiting already
       const heard = (happening: Happening): void => {
         cancel();
         resolve(happening);
       };
       const cancel = afterRealMs(withinMs, () => {
-        // where we were busy ourselves, an answer that came in time is read first
+        // if this process was busy, an answer that arrived in time is read first
         setImmediate(heard, { kind: 'nothing' });
       });
       this.notify = heard;

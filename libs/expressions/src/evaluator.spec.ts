@@ -7,7 +7,7 @@ import { LIMITS } from './limits.js';
 
 const PROGRAM = join(import.meta.dirname, 'evaluator.js');
 
-/** A process that asks for an evaluation without end and then sends the evaluator's id. */
+/** A process that requests an endless evaluation and then sends the evaluator's process id. */
 const ASKER = `
   import { fork } from 'node:child_process';
   const limits = ${JSON.stringify(JSON.stringify(LIMITS))};
@@ -27,7 +27,7 @@ function isThere(pid: number): boolean {
 }
 
 describe('the process that evaluates', () => {
-  it('does not outlive the one that asked, whatever it is busy with', async () => {
+  it('does not outlive its parent, even during an endless evaluation', async () => {
     const asker = fork(temporaryFile('asker.mjs', ASKER));
     const [pid] = (await once(asker, 'message')) as [number];
     expect(isThere(pid)).toBe(true);

@@ -1,12 +1,12 @@
 import type { Limits } from './limits.js';
 
-/** Why an expression fails: JSONata's code or one of evaluator.js, and the character. Quotes no value. */
+/** Why an expression fails: a code of JSONata or of evaluator.js, and the character. Quotes no value. */
 export interface Failure {
   code?: string | undefined;
   position?: number | undefined;
 }
 
-/** As much of what was thrown as is sure not to quote the document: the library's messages quote values. */
+/** Takes only code and position from a thrown error: the library's messages quote values of the document. */
 export function failureOf(error: unknown): Failure {
   const { code, position } = (error ?? {}) as { code?: unknown; position?: unknown };
   return {

@@ -1,2 +1,2 @@
-// JSONata in a process of its own, within bounds of time and memory.
+// JSONata, evaluated in a child process with bounds of time and memory.
 export { BoundedExpressions, expressionFault } from './bounded-expressions.js';

@@ -1,14 +1,14 @@
-/** What an evaluation may use. */
+/** Bounds of one evaluation. */
 export interface Limits {
-  /** From when it begins. A sound expression takes 1.2 s for a document of 1 MiB on two busy cores. */
+  /** Time of the evaluation. A reasonable expression takes 1.2 s for a document of 1 MiB on two busy cores. */
   deadlineMs: number;
-  /** How deep it may recurse. */
+  /** Depth of recursion. */
   levels: number;
   /** Entries of a list. */
   entries: number;
-  /** Heap of the process; a document of 1 MiB was found to need less than 64. */
+  /** Heap of the process; a document of 1 MiB needed less than 64. */
   heapMiB: number;
-  /** Characters of the result as JSON, which the process that asked has to parse. */
+  /** Characters of the result as JSON, which the parent process has to parse. */
   resultLength: number;
 }
 
