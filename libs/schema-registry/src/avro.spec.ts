@@ -13,7 +13,7 @@ const LIST = {
   ],
 };
 
-/** As avsc writes it, read here. */
+/** Reads a value that avsc has written. */
 function read(schema: object | string, value: unknown): unknown {
   const type = avro.Type.forSchema(schema as avro.Schema, { wrapUnions: false });
   return JSON.parse(avroReader([JSON.stringify(schema)])(type.toBuffer(value)));
@@ -38,11 +38,11 @@ describe('a value in Avro', () => {
     expect(time('long', 'local-timestamp-millis', 0)).toBe('1970-01-01T00:00:00.000');
     expect(time('int', 'date', 20_412)).toBe('2025-11-20');
     expect(time('int', 'time-millis', 3_661_001)).toBe('01:01:01.001');
-    // of a type that Avro does not know, the value counts
+    // an unknown logical type is read as its Avro type
     expect(time('long', 'fortnights', 7)).toBe(7);
   });
 
-  it('has the value of a union, and none of its type', () => {
+  it('has the value of a union without its type', () => {
     const schema = {
       type: 'record',
       name: 'Reason',
@@ -85,7 +85,7 @@ describe('a value in Avro', () => {
     });
   });
 
-  it('keeps whole numbers exact, as texts where a number of JSON would not', () => {
+  it('keeps integers exact, as strings where a number of JSON is not', () => {
     const long = avroReader(['"long"']);
     fc.assert(
       fc.property(fc.bigInt({ min: -(2n ** 63n), max: 2n ** 63n - 1n }), (value) => {
@@ -100,7 +100,7 @@ describe('a value in Avro', () => {
     );
   });
 
-  it('has its decimals as texts', () => {
+  it('has its decimals as strings', () => {
     const decimal = avroReader([
       JSON.stringify({ type: 'bytes', logicalType: 'decimal', precision: 6, scale: 2 }),
     ]);
@@ -137,7 +137,7 @@ describe('a value in Avro', () => {
     expect(read(schema, { next: { next: null } })).toEqual({ next: {} });
   });
 
-  it('is read of blocks with their sizes as well', () => {
+  it('may have blocks with their sizes', () => {
     const array = avroReader(['{"type":"array","items":"int"}']);
     // two items in a block of two bytes, then the end
     expect(array(bytes(3, 4, 2, 4, 0))).toBe('[1,2]');
@@ -173,7 +173,7 @@ describe('a value in Avro', () => {
     expect(() => avroReader([schema])).toThrow(/./);
   });
 
-  describe('that unfolds into more than a message may hold is refused', () => {
+  describe('that becomes more JSON than a message may have is refused', () => {
     it('as an array of a thousand million nulls', () => {
       const array = avroReader(['{"type":"array","items":"null"}']);
       expect(() => array(Buffer.from('8094ebdc0300', 'hex'))).toThrow('more than 250000 values');
@@ -192,7 +192,7 @@ describe('a value in Avro', () => {
       expect(() => read(bytes())).toThrow('more than');
     });
 
-    it('as symbols that are longer than their bytes', () => {
+    it('as symbols that are longer than their encoding', () => {
       const symbols = ['x'.repeat(10_000)];
       const items = { type: 'enum', name: 'E', symbols };
       const read = avroReader([JSON.stringify({ type: 'array', items })]);
@@ -206,7 +206,7 @@ describe('a value in Avro', () => {
     });
   });
 
-  it('ends in time whatever its bytes are', () => {
+  it('is read or refused in time for any bytes', () => {
     const readers = [LIST, { type: 'array', items: ['null', 'string', 'long'] }].map((schema) =>
       avroReader([JSON.stringify(schema)]),
     );

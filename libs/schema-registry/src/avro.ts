@@ -2,19 +2,19 @@ import { describeJson, field, isJsonObject, type JsonObject } from '#libs/contra
 import { decodeUtf8, isoDate, JsonOutput, UnreadableError } from './json-output.js';
 
 /**
- * A value in Avro's binary encoding as JSON, by the schema that it was written with.
+ * Decodes a value in Avro's binary encoding to JSON, by the schema that it was written with.
  *
- * By hand and not with avsc, which makes code of schemas at run time (`new Function`) and has no bound for what a few
- * bytes may unfold into, see docs/decisions/0050-schema-registry.md.
+ * Written by hand: avsc compiles schemas to code at run time (`new Function`) and does not bound the output of a few
+ * bytes, see docs/decisions/0050-schema-registry.md.
  */
 export type AvroReader = (payload: Buffer) => string;
 
 /**
- * Unions are read as the value of their branch, and a field that is null is left out: a nullable field is how Avro has
- * one that may be absent. Times with a logical type become RFC 3339, decimals and bytes texts.
+ * Reads a union as the value of its branch, and leaves out a field that is null: in Avro, a field that may be absent is
+ * nullable. Times with a logical type become RFC 3339; decimals and bytes become strings.
  *
- * @param documents of named types that others refer to, before those, and the schema itself last
- * @throws UnreadableError for what is no schema
+ * @param documents schemas, each after the ones that it refers to; the schema of the value is the last
+ * @throws UnreadableError for an invalid schema
  */
 export function avroReader(documents: readonly string[]): AvroReader {
   const names: Names = new Map();
@@ -35,11 +35,11 @@ type Names = Map<string, { read?: Read }>;
 
 interface Scope {
   names: Names;
-  /** Namespace that names without a dot belong to. */
+  /** Namespace of names without a dot. */
   space: string;
 }
 
-/** Bytes still to be read, and what has become of those before. */
+/** A value's bytes with the position of the reader, and the output so far. */
 class AvroInput {
   readonly output = new JsonOutput();
   private at = 0;
@@ -63,7 +63,7 @@ class AvroInput {
     return this.bytes.subarray(this.at - length, this.at);
   }
 
-  /** A zig-zag varint: a number as long as it is exact. */
+  /** A zig-zag varint; a bigint where a number may not be exact. */
   long(): number | bigint {
     let value = 0;
     let factor = 1;
@@ -81,16 +81,16 @@ class AvroInput {
     return Number(this.long());
   }
 
-  /** Items of the next block of an array or map; 0 at its end. */
+  /** Number of items in the next block of an array or map; 0 at its end. */
   blockItems(): number {
     const count = this.count();
     if (count >= 0) return count;
-    // the size of the block in bytes, for those who skip it
+    // the size of the block in bytes, for readers that skip it
     this.long();
     return -count;
   }
 
-  /** @param low its first seven groups */
+  /** @param low the first seven groups of the varint */
   private largeLong(low: bigint): bigint {
     let value = low;
     for (let shift = 49n; shift <= 63n; shift += 7n) {
@@ -120,7 +120,7 @@ const PRIMITIVES: Readonly<Record<string, Read>> = {
 
 const DAY_MS = 86_400_000;
 
-/** By the type that they are of. */
+/** By Avro type and logical type. */
 const LOGICAL_TYPES: Readonly<Record<string, Read>> = {
   'int date': (input) =>
     input.output.text(`"${isoDate(Number(input.long()) * DAY_MS).slice(0, 10)}"`),
@@ -142,12 +142,11 @@ function timeOfDay(input: AvroInput, perMs: number): string {
   return input.output.text(`"${isoDate(floorOf(input.long(), perMs)).slice(11, 23)}"`);
 }
 
-/** Without a zone: whoever needs an instant has to refuse it. */
+/** A time without a zone: the parser of a message that needs an instant refuses it. */
 function localTime(input: AvroInput, perMs: number): string {
   return input.output.text(`"${isoDate(floorOf(input.long(), perMs)).slice(0, 23)}"`);
 }
 
-/** For a schema, whose own types may be nested as deep as the values that they describe. */
 const MAX_SCHEMA_DEPTH = 128;
 
 function compile(schema: unknown, scope: Scope, depth: number): Read {
@@ -189,7 +188,7 @@ function named(name: string, { names, space }: Scope): Read {
   if (primitive !== undefined) return primitive;
   const known = names.get(fullName(name, space)) ?? names.get(name);
   if (known === undefined) throw new UnreadableError(`it has no type ${JSON.stringify(name)}`);
-  // a record may contain itself, whose reader is being made
+  // a record may contain itself: its reader does not exist yet
   return known.read ?? ((input) => known.read?.(input));
 }
 
@@ -280,7 +279,7 @@ function readBlocks(input: AvroInput, read: ReadAny): string[] {
   return texts;
 }
 
-/** Makes the name of a type known before its parts are read: they may refer to it. */
+/** Defines the name of a type before its parts are compiled, which may refer to it. */
 function define(
   schema: JsonObject,
   { names, space }: Scope,
@@ -308,7 +307,7 @@ function parseJson(document: string): unknown {
   try {
     return JSON.parse(document);
   } catch {
-    // a schema of one primitive type may be stored as its bare name
+    // a schema of one primitive type may be stored as its name without quotes
     return document.trim();
   }
 }

@@ -1,8 +1,8 @@
 /**
- * Values in the wire format of Confluent's Schema Registry: inputs as the JSON that they stand for, outputs in frames.
+ * Values in the wire format of Confluent's Schema Registry: decodes inputs to JSON, and puts outputs into frames.
  *
- * It owns the requests to the registry, the schemas that it has answered with, and the readers of Avro and Protobuf. A
- * schema is as much input from outside as a value: both are bounded. What the JSON means is for its reader to say.
+ * Owns the requests to the registry, the cached schemas, and the readers of Avro and Protobuf. Schemas are untrusted
+ * input like values: both are bounded. The caller interprets the JSON.
  */
 export { reachRegistry, trySchema } from './registry-requests.js';
 export { OutputFrames, outputSchema, SchemaRegistry } from './schema-registry.js';

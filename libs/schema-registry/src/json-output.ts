@@ -1,29 +1,29 @@
 import { MAX_BODY_BYTES, quoted } from '#libs/contracts';
 
-/** A schema or a value that cannot be read; the message follows its name and quotes nothing of it. */
+/** A schema or a value cannot be read. The message follows its name and quotes nothing from a value. */
 export class UnreadableError extends Error {}
 
-/** The value is more JSON than a message may hold. */
+/** The value becomes more JSON than a message may have. */
 export class TooLargeError extends Error {}
 
-/** Fields, items and branches of one value: twice what the largest list and order that are taken come to. */
+/** Fields, items and branches of one value: twice those of the largest list and order that are accepted. */
 const MAX_STEPS = 250_000;
-/** The bound of JSON input. */
+/** Equals the bound of JSON input. */
 const MAX_DEPTH = 64;
-/** A decimal has so many digits at most, of which more would cost time to write out. */
+/** Bounds the digits of a decimal, because writing them takes time. */
 const MAX_DECIMAL_BYTES = 256;
 const MAX_SCALE = 1000;
 
 /**
- * The JSON text of one value as it is read. Schemas are hostile input like values: with the right one, a few bytes are
- * an array of a thousand million nulls, or a record whose fields double at each of thirty levels.
+ * Writes the JSON text of one value, within bounds. Schemas are untrusted input like values: with a malicious one, a
+ * few bytes become an array of a thousand million nulls, or a record whose fields double at each of thirty levels.
  */
 export class JsonOutput {
   private steps = 0;
   private length = 0;
   private depth = 0;
 
-  /** To be called for whatever is read, be it of no bytes. */
+  /** Counts a value. The reader calls it for every one, also for those of zero bytes. */
   step(): void {
     this.steps += 1;
     if (this.steps > MAX_STEPS) throw new TooLargeError(`it has more than ${MAX_STEPS} values`);
@@ -42,12 +42,12 @@ export class JsonOutput {
     return this.text(quoted(text));
   }
 
-  /** JSON has no such numbers as these: they become texts. */
+  /** A number; as a string where JSON has none, as for infinity. */
   number(value: number): string {
     return this.text(Number.isFinite(value) ? String(value) : `"${value}"`);
   }
 
-  /** A number, or a text of digits where a number of JSON would lose some. */
+  /** A number; as a string of digits where a number of JSON is not exact. */
   integer(value: number | bigint): string {
     return this.text(Number.isSafeInteger(Number(value)) ? String(value) : `"${value}"`);
   }
@@ -61,7 +61,7 @@ export class JsonOutput {
     return this.text(`"${Buffer.from(bytes).toString('base64')}"`);
   }
 
-  /** A number of any length as a text, of its unscaled value in two's complement, big-endian. */
+  /** A decimal as a string, from its unscaled value in two's complement, big-endian. */
   decimal(bytes: Buffer, scale: number): string {
     if (bytes.length > MAX_DECIMAL_BYTES) throw new UnreadableError('it has too long a decimal');
     if (Math.abs(scale) > MAX_SCALE) throw new UnreadableError('it has a decimal without a scale');
@@ -96,9 +96,9 @@ export function isoDate(epochMs: number): string {
 
 const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 
-/** @throws UnreadableError for what is no UTF-8 */
+/** @throws UnreadableError for invalid UTF-8 */
 export function decodeUtf8(bytes: Uint8Array): string {
-  // a fifth of the time that a decoder takes, and it replaces what is none
+  // takes a fifth of the time of a TextDecoder, and replaces invalid bytes by U+FFFD
   const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString();
   if (!text.includes('\ufffd')) return text;
   try {

@@ -38,7 +38,7 @@ function read(source: string, payload: Buffer, ...documents: string[]): unknown 
   return JSON.parse(protobufReader([...documents, source])(payload));
 }
 
-/** A FileDescriptorProto as protoc makes it: of what `ORDER_TEXT` says, with a nested type and an import. */
+/** A FileDescriptorProto as protoc writes it: that of `ORDER_TEXT`, with a nested type and an import. */
 const ORDER_DESCRIPTOR =
   'CgxvcmRlcnMucHJvdG8SD2NvbS5leGFtcGxlLmVycBofZ29vZ2xlL3Byb3RvYnVmL3RpbWVzdGFtcC5wcm90byIHCg' +
   'VPdGhlciLGAwoFT3JkZXISEAoIb3JkZXJfaWQYASABKAkSLgoKY2hhbmdlZF9hdBgCIAEoCzIaLmdvb2dsZS5wcm90' +
@@ -85,12 +85,12 @@ describe('a message of Protobuf', () => {
     });
   });
 
-  it('has its lists though Protobuf writes none that is empty, and nothing else that is not there', () => {
+  it('has its empty lists, which Protobuf does not write, and no other absent field', () => {
     const payload = Buffer.concat([FIRST, encode(LIST, 'WorkOrderList', { machine_id: 'M-1' })]);
     expect(read(LIST, payload)).toEqual({ machineId: 'M-1', workingOrders: [] });
   });
 
-  it('has the value 0 of an enum, which proto3 does not write, unless it is named for none', () => {
+  it('has the value 0 of an enum, which proto3 does not write, unless it is UNSPECIFIED or UNKNOWN', () => {
     const source = `
       syntax = "proto3";
       enum Status { planned = 0; released = 1; }
@@ -115,7 +115,7 @@ describe('a message of Protobuf', () => {
     expect(read(LIST, Buffer.from(indexes))).toEqual(expected);
   });
 
-  it('may be of types that are in schemas of their own', () => {
+  it('may have types of other schemas', () => {
     const machine =
       'syntax = "proto3"; package a; message Other {} message Machine { string id = 1; }';
     const source =
@@ -132,7 +132,7 @@ describe('a message of Protobuf', () => {
     expect(read(LIST, payload, timestamp)).toMatchObject({ issuedAt: '1970-01-01T00:00:07.000Z' });
   });
 
-  it('may be of types that registries have themselves, as Kafka Connect writes them', () => {
+  it('may have types that registries define, as Kafka Connect writes them', () => {
     const source = `
       syntax = "proto3";
       import "confluent/meta.proto";
@@ -162,7 +162,7 @@ describe('a message of Protobuf', () => {
     expect(read(source, payload, own)).toMatchObject({ day: '2024-03-20' });
   });
 
-  it('may have options of its own, and extensions, which are passed over', () => {
+  it('may have custom options and extensions, which are ignored', () => {
     const options = `
       syntax = "proto3";
       package plant;
@@ -209,13 +209,13 @@ describe('a message of Protobuf', () => {
     expect(read(source, Buffer.concat([FIRST, encode(source, 'All', value)]))).toEqual(expected);
   });
 
-  it('has the last of what is written for one field, or for one of several', () => {
+  it('has the last value of a field, and the last field of a oneof', () => {
     const source =
       'syntax = "proto3"; message M { int32 a = 1; oneof o { int32 b = 2; int32 c = 3; } }';
     expect(read(source, Buffer.from([0, 8, 1, 8, 2, 16, 3, 24, 4]))).toEqual({ a: 2, c: 4 });
   });
 
-  it('is read past fields that its schema has not, or has in another type', () => {
+  it('is read without fields that its schema does not have, or has with another type', () => {
     const source = 'syntax = "proto3"; message M { int32 a = 1; string b = 2; }';
     const payload = Buffer.from([0, 8, 1, 16, 5, 26, 1, 7, 0x23, 8, 1, 0x24, 45, 1, 2, 3, 4]);
     expect(read(source, payload)).toEqual({ a: 1 });
@@ -241,7 +241,7 @@ describe('a message of Protobuf', () => {
     expect(() => read(source, FIRST)).toThrow(/./);
   });
 
-  it('is refused with a schema that would take long to read', () => {
+  it('is refused with a schema that would take long to parse', () => {
     const fields = Array.from({ length: 20_000 }, (_, id) => `string f${id} = ${id + 1};`);
     const begunMs = performance.now();
     expect(() => read(`message M { ${fields.join(' ')} }`, FIRST)).toThrow('more than 131072');
@@ -277,7 +277,7 @@ describe('a message of Protobuf', () => {
     });
   });
 
-  it('is refused with a descriptor that would take long to read, or is none', () => {
+  it('is refused with a descriptor that would take long to parse, or is invalid', () => {
     expect(() => read(extensionsOf('M', 1001), FIRST)).toThrow('more than');
     expect(() => read('QUJD'.repeat(100), FIRST)).toThrow('it is no Protobuf schema');
   });
@@ -298,12 +298,12 @@ describe('a message of Protobuf', () => {
     expect(read(importing, payload, ORDER_DESCRIPTOR)).toMatchObject({ order: { orderId: '1' } });
   });
 
-  it('is refused with little of a schema that is none', () => {
+  it('is refused with a short quotation of an invalid schema', () => {
     const source = `message ${'$'.repeat(1000)} {}`;
     expect(() => read(source, FIRST)).toThrow(/^it is no Protobuf schema: .{1,200}$/);
   });
 
-  it('that unfolds into more than a message may hold is refused', () => {
+  it('that becomes more JSON than a message may have is refused', () => {
     const long = `field_${'x'.repeat(10_000)}`;
     const source = `syntax = "proto3"; message M { repeated M ${long} = 1; }`;
     const payload = Buffer.concat([FIRST, Buffer.from('0a00'.repeat(10_000), 'hex')]);
@@ -316,7 +316,7 @@ describe('a message of Protobuf', () => {
     expect(() => read(plain, Buffer.concat([FIRST, deep]))).toThrow('nested deeper');
   });
 
-  it('ends in time whatever its bytes are', () => {
+  it('is read or refused in time for any bytes', () => {
     const reader = protobufReader([LIST]);
     fc.assert(
       fc.property(fc.uint8Array({ maxLength: 60 }), (payload) => {
@@ -330,7 +330,7 @@ describe('a message of Protobuf', () => {
   });
 });
 
-/** A descriptor of a message that declares so many extensions. */
+/** A descriptor of a message that declares `count` extensions. */
 function extensionsOf(name: string, count: number): string {
   const { FileDescriptorProto } = descriptor;
   const extension = Array.from({ length: count }, (_, index) => ({

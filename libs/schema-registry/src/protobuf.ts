@@ -9,20 +9,20 @@ const { common, Enum, Field, MapField, Namespace, parse, Reader, Root, tokenize,
   protobuf;
 type Reader = protobuf.Reader;
 
-/** A message of Protobuf as JSON; before the message the payload has its index in the schema. */
+/** Decodes a Protobuf message to JSON. The payload has the message's indexes in the schema before the message. */
 export type ProtobufReader = (payload: Buffer) => string;
 
 /**
- * Fields have their names of ProtoJSON (`working_orders` is `workingOrders`, unless it says `json_name`) and are left
- * out where the message has none, but for what Protobuf does not write though the sender has set it: a list without
- * items is `[]` here, and an enum of proto3 its value 0, unless that one stands for none.
- * Enums are names, timestamps RFC 3339, whole numbers of 64 bits numbers as long as they are exact.
+ * Fields have their ProtoJSON names (`working_orders` is `workingOrders`, unless it has a `json_name`). A field that
+ * the message does not have is left out, except where Protobuf does not write a value that the sender has set: an empty
+ * list becomes `[]`, and an enum of proto3 its value 0, unless the name of that value means that none is given. Enums
+ * are names, timestamps RFC 3339, integers of 64 bits numbers while they are exact.
  *
- * protobufjs reads the schema; messages are read here, because its own decoders are code that it makes at run time, and
- * keep no account of what they make of a message.
+ * protobufjs parses the schema. Messages are decoded here, because protobufjs generates its decoders as code at run
+ * time, and they do not bound their output.
  *
- * @param documents imported by others, before those, and the schema itself last
- * @throws UnreadableError for what is no schema
+ * @param documents schemas, each after the ones that it imports; the schema of the message is the last
+ * @throws UnreadableError for an invalid schema
  */
 export function protobufReader(documents: readonly string[]): ProtobufReader {
   const { own, root } = readSchema(documents);
@@ -35,18 +35,18 @@ export function protobufReader(documents: readonly string[]): ProtobufReader {
 }
 
 /**
- * Ends of fields, and what may stand before a quote within a text. protobufjs takes a third of a second for so many
- * fields, hours for 512 KiB of them, and the square of their time for such quotes.
+ * Characters that end a field or escape a quote. protobufjs takes a third of a second for MAX_MARKS fields, hours for
+ * 512 KiB of them, and quadratic time for escaped quotes.
  */
 const MARKS = /[;{,\\]/g;
 const MAX_MARKS = 1000;
-/** Ten and more for a field with options. For values of one option it takes the square of their time as well. */
+/** A field with options has ten and more. For the values of one option protobufjs takes quadratic time as well. */
 const MAX_TOKENS = 12_000;
 const MAX_CHARACTERS = 128 * 1024;
 const TOO_LONG = `it has more than ${MAX_CHARACTERS} characters, ${MAX_MARKS} fields or ${MAX_TOKENS} words`;
 const MAX_FAULT_CHARACTERS = 200;
 
-/** All that is known, and the types of the schema's own document, which messages are numbered in. */
+/** Parses all documents. `own` is the package of the last one, in which a payload's indexes number the messages. */
 function readSchema(documents: readonly string[]): {
   own: protobuf.NamespaceBase;
   root: protobuf.Root;
@@ -70,7 +70,7 @@ function readSchema(documents: readonly string[]): {
     root.resolveAll();
   } catch (error) {
     if (error instanceof UnreadableError) throw error;
-    // what it says may quote the schema
+    // the message may quote the schema
     const why = (error as Error).message.slice(0, MAX_FAULT_CHARACTERS);
     throw new UnreadableError(`it is no Protobuf schema: ${why}`);
   }
@@ -78,17 +78,17 @@ function readSchema(documents: readonly string[]): {
 }
 
 interface Adder {
-  /** How much a descriptor declares; 0 of a text, whose marks are counted. */
+  /** Number of declarations of a descriptor; 0 for a text, whose marks are counted. */
   declared: number;
-  /** Adds it to a root; returns where, and what the document imports. */
+  /** Adds the document to a root. Returns its package there, and its imports. */
   add: (root: protobuf.Root) => { space: protobuf.NamespaceBase; imports: readonly string[] };
 }
 
 const BASE64 = /^[A-Za-z0-9+/]+={0,2}$/;
 
 /**
- * A document is text or, as the serializers of Python, .NET and JavaScript register it, a FileDescriptorProto in base64,
- * which some registries hand out as it came.
+ * A document is text, or a FileDescriptorProto in base64: the serializers of Python, .NET and JavaScript register it in
+ * that form, and some registries return it unchanged.
  */
 function adderOf(document: string): Adder {
   const options = { keepCase: true };
@@ -113,7 +113,7 @@ function adderOf(document: string): Adder {
   return { declared: countDeclared(file), add };
 }
 
-/** Of all kinds of which protobufjs takes the longer the more there are. */
+/** Counts the kinds of declarations for which protobufjs takes more than linear time. */
 function countDeclared(within: IFileDescriptorProto & IDescriptorProto): number {
   const { field = [], extension = [], oneofDecl = [], enumType = [], nestedType = [] } = within;
   const types = within.messageType ?? nestedType;
@@ -122,8 +122,8 @@ function countDeclared(within: IFileDescriptorProto & IDescriptorProto): number 
 }
 
 /**
- * @returns its marks
- * @throws UnreadableError for a schema that would take long to read
+ * @returns the number of marks
+ * @throws UnreadableError for a schema that would take long to parse
  */
 function checkLength(text: string): number {
   const marks = text.match(MARKS)?.length ?? 0;
@@ -139,17 +139,17 @@ function hasManyTokens(text: string): boolean {
   return count > MAX_TOKENS;
 }
 
-/** Messages that registries have themselves, by their imports: no schema of Kafka Connect or ksqlDB refers to these. */
+/** Messages that registries define, by import. Schemas of Kafka Connect and ksqlDB import but do not register them. */
 const OF_REGISTRIES: ReadonlyMap<string, [space: string, type: string]> = new Map([
   ['confluent/type/decimal.proto', ['confluent.type', 'Decimal']],
   ['google/type/date.proto', ['google.type', 'Date']],
   ['google/type/timeofday.proto', ['google.type', 'TimeOfDay']],
 ]);
 
-/** What protobufjs has of an import, unless it is registered like any other schema, which some serializers do. */
+/** Adds the well-known types of an import, unless a serializer has registered it like any other schema. */
 function addWellKnown(root: protobuf.Root, name: string): void {
   const [within = '', own = ''] = OF_REGISTRIES.get(name) ?? [];
-  // its fields need no names: what it is read as is below
+  // without fields: WELL_KNOWN below has its reader
   if (own !== '' && root.define(within).get(own) === null) root.define(within).add(new Type(own));
   const { google } = (common.get(name)?.nested ?? {}) as { google?: protobuf.INamespace };
   const { protobuf: types } = (google?.nested ?? {}) as { protobuf?: protobuf.INamespace };
@@ -160,7 +160,7 @@ function addWellKnown(root: protobuf.Root, name: string): void {
   }
 }
 
-/** They are passed over in messages, and those of options extend types that protobufjs does not have. */
+/** Messages are read without extensions; those for options extend types that protobufjs does not have. */
 function dropExtensions(space: protobuf.NamespaceBase): void {
   for (const each of space.nestedArray) {
     if (each instanceof Field) space.remove(each);
@@ -168,7 +168,7 @@ function dropExtensions(space: protobuf.NamespaceBase): void {
   }
 }
 
-/** The full name of the message that is the first of these among its siblings, then within it the second … */
+/** The full name of a message, by its index at each level of nesting. */
 function typeAt(own: protobuf.NamespaceBase, indexes: readonly number[]): string {
   let at = own;
   for (const index of indexes) {
@@ -180,14 +180,14 @@ function typeAt(own: protobuf.NamespaceBase, indexes: readonly number[]): string
   return at.fullName;
 }
 
-/** Bytes still to be read, and what has become of those before. */
+/** A payload with the position of its reader, and the output so far. */
 interface Input {
   reader: Reader;
   output: JsonOutput;
   plans: Plans;
 }
 
-/** How the fields of a message are read: made when the first one comes. */
+/** Readers of the fields of a message type, created with its first message. */
 type Plans = Map<
   protobuf.Type,
   { byId: ReadonlyMap<number, FieldPlan>; unwritten: readonly FieldPlan[] }
@@ -198,15 +198,15 @@ interface FieldPlan {
   /** `"name":` */
   key: string;
   wireType: number;
-  /** Fields of the same `oneof`, of which the last one written counts. */
+  /** Other fields of the same `oneof`, in which the last one written counts. */
   rivals: readonly number[];
-  /** Adds what is read to what the message has of it so far; undefined for a wire type that it is not written in. */
+  /** Adds a value to those that the message has of the field; undefined for a wire type that the field cannot have. */
   read: (input: Input, wireType: number, before: FieldValue | undefined) => FieldValue | undefined;
-  /** The value of a field that is not written; undefined of one that is absent then. */
+  /** The value of a field that the message does not have; undefined where the field is left out. */
   unwritten?: ((input: Input) => FieldValue) | undefined;
 }
 
-/** In JSON: a value, the items of a list, the members of a map by their keys. */
+/** JSON texts: a value, the items of a list, or the members of a map by their keys. */
 type FieldValue = string | string[] | Map<string, string>;
 
 type ReadOne = (input: Input) => string;
@@ -215,7 +215,7 @@ const LENGTH_DELIMITED = 2;
 /** More levels of nested types than a schema has. */
 const MAX_INDEXES = 64;
 
-/** A single 0 stands for the first message. */
+/** Indexes of the message in its schema. A single 0 means the first message. */
 function readIndexes({ reader }: Input): number[] {
   const count = reader.sint32();
   if (count === 0) return [0];
@@ -251,7 +251,7 @@ function joined(value: FieldValue): string {
   return `{${[...value].map(([key, member]) => `${key}:${member}`).join(',')}}`;
 }
 
-/** @param take returns whether it has read the field, which is skipped otherwise */
+/** @param take returns whether it has read the field; otherwise the field is skipped */
 function readFields(
   { reader, output }: Input,
   end: number,
@@ -265,7 +265,7 @@ function readFields(
   if (reader.pos > end) throw new UnreadableError('it ends too early');
 }
 
-/** The end of what has its length before it. */
+/** Reads the length of a value. Returns the position of its end. */
 function readEnd({ reader }: Input): number {
   const length = reader.uint32();
   return reader.pos + length;
@@ -303,13 +303,13 @@ function planField(field: protobuf.Field): FieldPlan {
 interface OneReader {
   wireType: number;
   read: ReadOne;
-  /** What Protobuf does not write. */
+  /** The default value, which Protobuf does not write. */
   fallback: ReadOne;
-  /** The same of an enum, where it says something. */
+  /** The default value of an enum whose value 0 has a meaning. */
   unwritten?: ReadOne | undefined;
 }
 
-/** Names of the value 0 that has to be there and means that nothing is said. */
+/** Names of a value 0 that means that no value is given. */
 const SAYS_NOTHING = /(?:^|_)(?:unspecified|unknown)$/i;
 
 function only({ wireType, read }: OneReader): FieldPlan['read'] {
@@ -334,7 +334,7 @@ function readItems({ wireType, read }: OneReader): FieldPlan['read'] {
   };
 }
 
-/** Reads an entry of a map; of a key that comes twice the last one counts. */
+/** Reads an entry of a map. The last entry of a key counts. */
 function readEntry(key: OneReader, value: OneReader): FieldPlan['read'] {
   return (input, given, before = new Map<string, string>()) => {
     if (given !== LENGTH_DELIMITED) return undefined;
@@ -381,7 +381,7 @@ function readerOf(name: string, type: protobuf.Type | protobuf.Enum | null): One
   return { wireType, read, fallback: ({ output }) => output.text(fallback) };
 }
 
-/** From a Long, or a number where that is not loaded. */
+/** Converts a Long, or a number where the package `long` is not loaded. */
 function toBigInt(value: { toString(): string }): bigint {
   return BigInt(value.toString());
 }
@@ -410,7 +410,7 @@ const SCALARS: Readonly<Record<string, ReadOne>> = {
 
 type ReadWhole = (input: Input, end: number) => string;
 
-/** The messages that have a JSON of their own, of those that a message of a plant may use. */
+/** Readers of the well-known types that a plant's message may use and that are not JSON objects. */
 const WELL_KNOWN: Readonly<Record<string, ReadWhole | undefined>> = Object.assign(
   Object.create(null) as object,
   {
@@ -450,7 +450,7 @@ function padded(value: number, digits: number): string {
   return String(value).padStart(digits, '0');
 }
 
-/** By the numbers of their fields, up to 4. */
+/** Integer fields by their number, up to 4. */
 function readWholeNumbers(input: Input, end: number): (number | undefined)[] {
   const values: (number | undefined)[] = [];
   readFields(input, end, (id, wireType) => {

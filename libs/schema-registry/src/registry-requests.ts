@@ -5,8 +5,8 @@ import { field, isJsonObject, type JsonObject } from '#libs/contracts';
 export type SchemaRegistryOptions = Omit<SchemaRegistrySettings, 'outputs'>;
 
 /**
- * What the registry makes of a request. `none` is a registry that does not have it, `unavailable` one that does not
- * answer or refuses everybody: nothing is to be concluded from that.
+ * The result of a request. `none`: the registry has no such schema, or refuses it. `unavailable`: the registry does not
+ * answer, or refuses every request, which says nothing about the schema.
  */
 export type RegistryAnswer =
   | { kind: 'document'; document: JsonObject }
@@ -14,22 +14,22 @@ export type RegistryAnswer =
   | { kind: 'too-large' }
   | { kind: 'unavailable'; why: string; cause: UnavailableCause };
 
-/** Refused is a login or a proxy, failed are answers to others as well; `other-server` is no registry. */
+/** `refused`: the login or the proxy. `failed`: an error of the server. `other-server`: not a registry. */
 export type UnavailableCause = 'no-answer' | 'refused' | 'failed' | 'other-server';
 
-/** For a schema in its JSON, which is parsed in one turn of the event loop. */
+/** An answer, a schema within JSON, is parsed in one turn of the event loop. */
 export const MAX_ANSWER_BYTES = 512 * 1024;
 const CONNECTIONS = 4;
 const CONTENT_TYPE = 'application/vnd.schemaregistry.v1+json';
 const ACCEPT = `${CONTENT_TYPE}, application/json`;
-/** These say nothing about what was asked for, and those of a login or proxy that is refused neither. */
+/** These statuses say nothing about the schema; neither do {@link REFUSALS}. */
 const NOT_ABOUT_THE_SCHEMA = new Set([408, 425, 429]);
 
 const REFUSALS = new Set([401, 403, 407]);
 
 const MAX_REASON = 300;
 
-/** Requests to a registry with the API of Confluent's; none rejects but by the caller's signal. */
+/** Requests to a registry with Confluent's API. A request rejects only by the caller's signal. */
 export class RegistryRequests {
   private readonly transport: HttpTransport;
   private readonly path: string;
@@ -66,7 +66,7 @@ export class RegistryRequests {
       return unavailable('other-server', why);
     }
     if (answer.kind === 'unavailable') return answer;
-    // a gateway, or a wrong path, answers 404 to everything, or with a page
+    // a gateway or a wrong path may answer every request with 404 or with a page
     const types = await this.request('/schemas/types', null, signal);
     if (types.kind === 'document') return answer;
     const what = answer.kind === 'none' ? answer.why : `more than ${MAX_ANSWER_BYTES} bytes`;
@@ -98,7 +98,7 @@ export class RegistryRequests {
     if (exchange.kind === 'failed') return unavailable('no-answer', exchange.why);
     const { status, bodyFault } = exchange;
     if (REFUSALS.has(status)) {
-      // a login may read schemas, and not write them
+      // a login may be allowed to read schemas but not to write them
       const what = body === null ? '' : ` to POST ${path}`;
       return unavailable('refused', `HTTP ${status}${what}`);
     }
@@ -123,7 +123,7 @@ function unavailable(cause: UnavailableCause, why: string): RegistryAnswer {
   return { kind: 'unavailable', why, cause };
 }
 
-/** What is wrong with the way to a registry, or nothing; asked with a request such as the bridge makes. */
+/** Checks that the registry can be reached, with the kind of request that the bridge makes. Undefined if so. */
 export async function reachRegistry(
   options: SchemaRegistryOptions,
   timeoutMs: number,
@@ -138,8 +138,8 @@ export async function reachRegistry(
 }
 
 /**
- * What the registry would make of a JSON Schema of a subject; nothing is written. `new` is a schema that would be
- * taken, as far as may be asked.
+ * Checks whether the registry has, or would accept, a JSON Schema of a subject. Writes nothing. `new`: it would be
+ * accepted, as far as the registry's answers show.
  */
 export async function trySchema(
   options: SchemaRegistryOptions,
@@ -167,7 +167,7 @@ export async function trySchema(
   }
 }
 
-/** Parses an object; of an array it matters alone that it is one. */
+/** Parses an object. An array becomes an object with its length: it only has to count as JSON. */
 function parseObject(body: string): JsonObject | undefined {
   try {
     const value: unknown = JSON.parse(body);
@@ -183,7 +183,7 @@ function errorCode(body: string): string {
   return typeof code === 'number' ? ` (${code})` : '';
 }
 
-/** Why our own schema is refused: which rule it breaks, in the registry's words. */
+/** The registry's message about a refused output schema: the rule that it violates. */
 function reasonOf(body: string): string {
   const message = field(parseObject(body) ?? {}, 'message');
   if (typeof message !== 'string') return '';

@@ -4,7 +4,7 @@ import { respond, StubService } from '../../http-calls/test/stub-service.js';
 import { OutputFrames, outputSchema, SchemaRegistry } from './schema-registry.js';
 import { reachRegistry, type SchemaRegistryOptions } from './registry-requests.js';
 
-/** A tenth of those in operation and less, but for the time that a busy machine may take to answer. */
+/** A tenth of the real timings or less, except for the time in which a busy host answers. */
 const TIMINGS = {
   ...{ timeoutMs: 30_000, lookUpGapMs: 100, refusedGapMs: 50 },
   ...{ backOff: { baseMs: 50, capMs: 500 }, leastWaitMs: 20 },
@@ -25,7 +25,7 @@ describe('a schema registry', () => {
   let asked: string[];
   let posted: string[];
   let answers: Record<string, Answer | undefined>;
-  /** Of every request, while it is set. */
+  /** The answer to every request while it is set. */
   let fault: Answer | 'hang' | undefined;
   const noEnd = new AbortController().signal;
 
@@ -66,12 +66,12 @@ describe('a schema registry', () => {
     return body.ok ? body.value.toString() : `${body.rejection.code}: ${body.rejection.detail}`;
   };
 
-  /** Resolves once so many requests have had no answer. */
+  /** Resolves once `count` requests have had no answer. */
   const failures = async (count: number): Promise<void> => {
     while (registry.totals.unavailable < count) await realDelayMs(5);
   };
 
-  it('is asked once for a schema, whoever waits for it', async () => {
+  it('is asked once for a schema that several messages wait for', async () => {
     answers['/schemas/ids/7'] = { body: LONG };
     await expect(Promise.all([read(7), read(7), read(7)])).resolves.toEqual(['7', '7', '7']);
     expect(registry.readFramed(framed(7, Buffer.from([2])), noEnd)).toEqual({
@@ -82,7 +82,7 @@ describe('a schema registry', () => {
     expect(registry.totals).toEqual({ found: 1, unknown: 0, unavailable: 0, refused: 0 });
   });
 
-  it('is not asked for what carries JSON, has no frame or is too large', async () => {
+  it('is not asked for a value that is JSON, has no frame or is too large', async () => {
     await expect(read(7, Buffer.from('{"a":1}\n'))).resolves.toBe('left alone');
     await expect(read(7, Buffer.from(' ["a"]'))).resolves.toBe('left alone');
     await expect(read(7, Buffer.alloc(1_048_577))).resolves.toBe('left alone');
@@ -91,20 +91,20 @@ describe('a schema registry', () => {
     expect(asked).toEqual([]);
   });
 
-  it('is asked what a text is that begins like JSON', async () => {
+  it('is asked for a payload that only begins like JSON', async () => {
     answers['/schemas/ids/7'] = { body: { schema: '{"type":"array","items":"string"}' } };
-    // an item of five characters, the first of which is a bracket
+    // a string of five characters, the first of which is a bracket
     await expect(read(7, Buffer.from('\u0002\n[M-1]\u0000'))).resolves.toBe('["[M-1]"]');
     answers['/schemas/ids/8'] = { body: { schema: '"string"' } };
     await expect(read(8, Buffer.from('\n[M-12'))).resolves.toBe('"[M-12"');
   });
 
-  it('hands JSON on as it is', async () => {
+  it('leaves JSON unchanged', async () => {
     answers['/schemas/ids/9'] = { body: { schema: '{}', schemaType: 'JSON' } };
     await expect(read(9, Buffer.from('{"a":'))).resolves.toBe('{"a":');
   });
 
-  it('has Protobuf read, and schemas that others refer to', async () => {
+  it('has schemas of Protobuf, and those that others refer to', async () => {
     const machine = { name: 'machine.proto', subject: 'a/b machine', version: 3 };
     const order = 'syntax = "proto3"; import "machine.proto"; message Order { Machine m = 1; }';
     const schemaType = 'PROTOBUF';
@@ -131,16 +131,16 @@ describe('a schema registry', () => {
     await expect(reading).resolves.toBe('7');
   });
 
-  it('has messages refused whose schema it has not, asked several times', async () => {
+  it('leads to the refusal of messages whose schema it does not have after several requests', async () => {
     const detail = 'the schema of the value, schema id 7, cannot be used: the registry has none';
     await expect(read(7)).resolves.toBe(`invalid-message: ${detail} (HTTP 404 (40403))`);
     expect(asked).toHaveLength(4);
-    // the next one need not wait as long
+    // the next message does not wait as long
     await read(7);
     expect(asked).toHaveLength(4);
   });
 
-  it('is asked once each where many schemas are made up', async () => {
+  it('is asked once each where many ids are invented', async () => {
     await Promise.all(Array.from({ length: 8 }, (_, id) => read(id + 1)));
     const before = asked.length;
     await read(99);
@@ -161,7 +161,7 @@ describe('a schema registry', () => {
     await expect(read(7)).resolves.toContain(why);
   });
 
-  it('has a value refused that is not of its schema', async () => {
+  it('leads to the refusal of a value that does not match its schema', async () => {
     answers['/schemas/ids/7'] = { body: LONG };
     answers['/schemas/ids/8'] = { body: { schema: '{"type":"array","items":"null"}' } };
     await expect(read(7, Buffer.from([1, 1]))).resolves.toBe(
@@ -170,7 +170,7 @@ describe('a schema registry', () => {
     await expect(read(8, Buffer.from('8094ebdc0300', 'hex'))).resolves.toContain('too-large: ');
   });
 
-  it('has messages refused whose schema is too large with those that it refers to', async () => {
+  it('leads to the refusal of messages whose schema is too large with its references', async () => {
     const body = { schema: JSON.stringify(['x'.repeat(300_000)]) };
     answers['/schemas/ids/7'] = {
       body: { ...body, references: [{ name: 'x', subject: 'x', version: 1 }] },
@@ -241,7 +241,7 @@ describe('a schema registry', () => {
     const register = (signal = noEnd) =>
       registry.registeredId('plant.outcomes-value', { type: 'object' }, signal);
 
-    it('which are looked up, and registered where they are not there', async () => {
+    it('which are looked up, and registered where they are missing', async () => {
       answers[`${SUBJECT}/versions`] = { body: { id: 7 } };
       await expect(register()).resolves.toBe(7);
       const body = JSON.stringify({ schemaType: 'JSON', schema: '{"type":"object"}' });
@@ -251,7 +251,7 @@ describe('a schema registry', () => {
       expect(asked).toEqual([SUBJECT, `${SUBJECT}/versions`, SUBJECT]);
     });
 
-    it('which wait for it while it is away', async () => {
+    it('which wait while it is away', async () => {
       fault = { status: 503 };
       const registering = register();
       await failures(2);
@@ -262,7 +262,7 @@ describe('a schema registry', () => {
       expect(registry.problem).toBeUndefined();
     });
 
-    it('which a login may not be allowed to register', async () => {
+    it('which the login is not allowed to register', async () => {
       answers[`${SUBJECT}/versions`] = { status: 403 };
       const registering = register();
       await failures(1);
@@ -273,7 +273,7 @@ describe('a schema registry', () => {
       await expect(registering).resolves.toBe(7);
     });
 
-    it('which it may refuse, and is asked again', async () => {
+    it('which it refuses at first, and is asked again', async () => {
       const message = 'incompatible:\nPROPERTY_ADDED_TO_OPEN_CONTENT_MODEL';
       answers[`${SUBJECT}/versions`] = { status: 409, body: { error_code: 409, message } };
       const registering = register();
@@ -286,7 +286,7 @@ describe('a schema registry', () => {
       expect(registry.problem).toBeUndefined();
     });
 
-    it('which are given up as the bridge stops', async () => {
+    it('which are no longer awaited when the bridge stops', async () => {
       fault = { status: 503 };
       const stop = new AbortController();
       const registering = register(stop.signal);
@@ -295,7 +295,7 @@ describe('a schema registry', () => {
       await expect(registering).rejects.toThrow('stopped');
     });
 
-    it('and values of them are framed from then on, and never without their schema', async () => {
+    it('and frames their values only once they are registered', async () => {
       const frames = new OutputFrames(registry, ['outcomes']);
       const topic = 'machine.command-outcomes.v1';
       expect(() => frames.valueOf(topic, '{}')).toThrow('not registered');
@@ -330,7 +330,7 @@ describe('a schema registry', () => {
     expect(most).toBe(1);
   });
 
-  it('is waited for until the partition is lost, or it is closed', async () => {
+  it('is waited for until the partition is revoked, or it is closed', async () => {
     fault = { status: 503 };
     const revoked = new AbortController();
     const reading = read(7, SEVEN, revoked.signal);
@@ -344,7 +344,7 @@ describe('a schema registry', () => {
     await ends;
   });
 
-  it('is asked again for what has not been used for long', async () => {
+  it('is asked again for a schema that has not been used for long', async () => {
     for (let id = 1; id <= 300; id += 1) answers[`/schemas/ids/${id}`] = { body: LONG };
     for (let id = 1; id <= 300; id += 1) {
       await read(id);
@@ -360,7 +360,7 @@ describe('a schema registry', () => {
 });
 
 describe('the schema of an output', () => {
-  it.each(Object.keys(FRAMED_OUTPUTS) as FramedOutput[])('needs no other: %s', (output) => {
+  it.each(Object.keys(FRAMED_OUTPUTS) as FramedOutput[])('is self-contained: %s', (output) => {
     const schema = outputSchema(output) as { anyOf: object[]; definitions: object };
     const names = Object.keys(schema.definitions);
     const text = JSON.stringify(schema);

@@ -29,45 +29,45 @@ import {
   type SchemaRegistryOptions,
 } from './registry-requests.js';
 
-/** A schema as the registry has it: ids are never given to another one. */
+/** The registry's answer for a schema. A registry never gives an id to another schema. */
 type KnownSchema =
   | { kind: 'readable'; type: string; read: (payload: Buffer) => Buffer }
-  /** Asked for again once that has passed: it may have been registered since. */
+  /** Requested again after `untilMs`: the schema may have been registered since. */
   | { kind: 'refused'; why: string; untilMs: number };
 
 const MAX_SCHEMAS = 256;
 const MAX_REFERENCES = 32;
-/** A registry of several nodes may show a schema on one of them before the others. */
+/** In a registry of several nodes, one may know a schema before the others. */
 const LOOK_UPS = 4;
 const TIMINGS = {
   timeoutMs: 5000,
   lookUpGapMs: 1000,
   refusedGapMs: 10_000,
-  /** Between two requests while it is away. */
+  /** Between two requests while the registry is away. */
   backOff: { baseMs: 500, capMs: 10_000 },
   leastWaitMs: 200,
 };
-/** Four bytes of a frame. */
+/** An id has four bytes in a frame. */
 const MAX_ID = 0xffff_ffff;
 const REFUSED_FOR_MS = 10_000;
-/** With so many ids unknown of late, others are looked up once: made-up ids must not hold a partition up for long. */
+/** With this many unknown ids, others are requested once only: invented ids must not delay a partition for long. */
 const MANY_UNKNOWN = 8;
 
 /**
- * Reads values in the frame of a schema registry as the JSON that they stand for.
+ * Decodes values in the frame of a schema registry to JSON.
  *
- * The registry is *away* from the first request that it does not answer, or refuses for a reason that is not the
- * schema's, until the next one that it does. Look-ups wait meanwhile, however many there are, and one request at a time
- * is made to see; no value is refused for want of a schema.
+ * The registry is *away* from the first request that it does not answer, or refuses for a reason other than the schema,
+ * until the next one that it answers. All look-ups wait meanwhile, and one request at a time probes the registry; no
+ * value is refused because its schema is missing.
  */
 export class SchemaRegistry {
-  /** Requests by what came of them. */
+  /** Number of requests by result. */
   readonly totals = { found: 0, unknown: 0, unavailable: 0, refused: 0 };
   /** The latest request without an answer, with the real milliseconds of its end. */
   lastFailure: { why: string; atMs: number } | undefined;
   private readonly logger = new Logger('SchemaRegistry');
   private readonly requests: RegistryRequests;
-  /** The one used last comes last. */
+  /** In order of use, the latest last. */
   private readonly schemas = new Map<string, KnownSchema>();
   private readonly lookUps = new Map<string, Promise<KnownSchema>>();
   private readonly stopping = new AbortController();
@@ -81,16 +81,16 @@ export class SchemaRegistry {
     this.requests = new RegistryRequests(options, timings.timeoutMs);
   }
 
-  /** Why messages wait for the registry, in words. */
+  /** Why messages or outputs wait for the registry, as text; undefined while none do. */
   get problem(): string | undefined {
     if (this.refusal !== undefined) return this.refusal;
     return this.outage && `messages wait for their schemas: ${this.outage.why}`;
   }
 
   /**
-   * The JSON of a value, or why it has none; undefined for a value that needs no registry: it has no frame, carries
-   * JSON, or is too large to be read at all. At once where the schema is known; else the promise waits for the
-   * registry, however long it is away.
+   * The JSON of a value, or why it cannot be decoded; undefined for a value that needs no registry: it has no frame,
+   * its payload is JSON, or it is too large to be read. Synchronous where the schema is known; otherwise the promise
+   * waits for the registry, however long it is away.
    *
    * @throws the reason of the signal, as a rejection of the promise
    */
@@ -109,7 +109,7 @@ export class SchemaRegistry {
       lookUp = this.lookUp(path, describeSchema(frame.schema)).finally(() => {
         this.lookUps.delete(path);
       });
-      // nobody may be waiting for it any more when the process stops
+      // when the process stops, its waiters may be gone
       lookUp.catch(() => undefined);
       this.lookUps.set(path, lookUp);
     }
@@ -117,8 +117,8 @@ export class SchemaRegistry {
   }
 
   /**
-   * The id of the JSON Schema of a subject, which is registered unless it is. Waits for the registry, and where it
-   * refuses the schema until it takes it.
+   * The id of the JSON Schema of a subject. Registers the schema if the registry does not have it. Waits while the
+   * registry is away or refuses the schema.
    *
    * @throws the reason of the signal
    */
@@ -127,7 +127,7 @@ export class SchemaRegistry {
     const body = { schemaType: 'JSON', schema: JSON.stringify(schema) };
     for (;;) {
       const either = AbortSignal.any([signal, this.stopping.signal]);
-      // a schema that is there needs no right to write one
+      // for an existing schema, the login needs no right to write
       const known = await this.requestUntilAnswered(path, subject, either, body);
       const answer =
         known.kind === 'document'
@@ -184,7 +184,7 @@ export class SchemaRegistry {
       return await readerOf(field(document, 'schemaType') ?? 'AVRO', documents);
     } catch (error) {
       this.stopping.signal.throwIfAborted();
-      // whatever a parser makes of a schema that was made to break it
+      // a parser may throw anything for a malicious schema
       const why = error instanceof UnreadableError ? error.message : 'it cannot be read';
       this.logger.warn({ msg: 'schema cannot be used', schema: what, why });
       return { kind: 'refused', why, untilMs: realNowMs() + REFUSED_FOR_MS };
@@ -200,7 +200,7 @@ export class SchemaRegistry {
     return count >= MANY_UNKNOWN;
   }
 
-  /** @throws UnreadableError where the registry has none, asked so often */
+  /** @throws UnreadableError where the registry has no schema after `lookUps` requests */
   private async documentOf(path: string, what: string, lookUps: number): Promise<JsonObject> {
     for (let attempt = 1; ; attempt += 1) {
       const answer = await this.requestUntilAnswered(path, what, this.stopping.signal);
@@ -213,7 +213,7 @@ export class SchemaRegistry {
     }
   }
 
-  /** Adds the texts of all schemas that one refers to, each behind those that it refers to itself. */
+  /** Collects the texts of a schema and of all that it refers to, each after the ones that it refers to. */
   private async collect(
     document: JsonObject,
     what: string,
@@ -224,7 +224,7 @@ export class SchemaRegistry {
     for (const reference of Array.isArray(references) ? (references as unknown[]) : []) {
       const { subject, version } = isJsonObject(reference) ? reference : {};
       const versions = `/subjects/${encodeURIComponent(String(subject))}/versions`;
-      // a schema of old messages is there after its subject is deleted, and so has to be what it refers to
+      // old messages have schemas of deleted subjects, whose references are deleted too
       const path = `${versions}/${encodeURIComponent(String(version))}?deleted=true`;
       if (seen.has(path)) continue;
       seen.add(path);
@@ -234,7 +234,7 @@ export class SchemaRegistry {
       await this.collect(await this.documentOf(path, what, LOOK_UPS), what, into, seen);
     }
     into.push(String(field(document, 'schema')));
-    // they are read in one turn of the event loop
+    // all are parsed in one turn of the event loop
     if (into.reduce((sum, { length }) => sum + length, 0) > MAX_ANSWER_BYTES) {
       throw new UnreadableError(
         `it has more than ${MAX_ANSWER_BYTES} characters with those that it refers to`,
@@ -242,7 +242,6 @@ export class SchemaRegistry {
     }
   }
 
-  /** Asks until the registry answers. */
   private async requestUntilAnswered(
     path: string,
     what: string,
@@ -252,7 +251,7 @@ export class SchemaRegistry {
     for (;;) {
       await this.outage?.turn(signal);
       const answer = await this.requests.send(path, body, signal).catch((error: unknown) => {
-        // whoever gives up leaves the next request to others
+        // a caller that gives up leaves the next request to another one
         this.outage?.failed(this.outage.why);
         throw error;
       });
@@ -281,7 +280,7 @@ export class SchemaRegistry {
   }
 }
 
-/** A time in which the registry does not answer: one request at a time is made to see. */
+/** A time in which the registry does not answer. Admits one request at a time. */
 class Outage {
   readonly sinceMs = realNowMs();
   why = '';
@@ -302,7 +301,7 @@ class Outage {
     this.over.abort();
   }
 
-  /** Resolves when it is over, or when whoever waits is the one to make a request. */
+  /** Resolves when the outage is over, or when it is the caller's turn to make a request. */
   async turn(signal: AbortSignal): Promise<void> {
     const { signal: either, release } = whenAnyAborts(signal, this.over.signal);
     while (!either.aborted && realNowMs() < this.nextTryMs) {
@@ -311,7 +310,7 @@ class Outage {
     }
     release();
     signal.throwIfAborted();
-    // until it is known what came of it
+    // nobody else until the result of this request is known
     if (!this.over.signal.aborted) this.nextTryMs = Infinity;
   }
 }
@@ -325,7 +324,7 @@ async function readerOf(type: unknown, documents: readonly string[]): Promise<Kn
     case 'AVRO':
       return { kind: 'readable', type: 'Avro', read: inJson(avroReader(documents)) };
     case 'PROTOBUF': {
-      // loaded where it is needed
+      // protobufjs is loaded on demand
       const { protobufReader } = await import('./protobuf.js');
       return { kind: 'readable', type: 'Protobuf', read: inJson(protobufReader(documents)) };
     }
@@ -353,19 +352,19 @@ function read({ schema, payload }: SchemaFrame, known: KnownSchema): Parsed<Buff
   } catch (error) {
     const what = `the value cannot be read by its ${known.type} schema, ${name}`;
     if (error instanceof TooLargeError) return rejected('too-large', `${what}: ${error.message}`);
-    // of the reader of Protobuf: what it says has no part of the value
+    // an error of protobufjs does not describe the fault
     const why = error instanceof UnreadableError ? error.message : 'it is not of this schema';
     return rejected('invalid-message', `${what}: ${why}`);
   }
 }
 
 /**
- * Puts values of the outputs that are to be framed into the frame of their schema. Nothing of them is published before
- * the registry has it: a reader that expects frames stops at the first value without one.
+ * Puts the values of configured outputs into the frame of their schema. Such an output publishes nothing before its
+ * schema is registered: a reader that expects frames stops at the first value without one.
  */
 export class OutputFrames {
   private readonly topics: ReadonlySet<string>;
-  /** By topic, without the prefix. */
+  /** Schema ids by topic, without the prefix. */
   private readonly ids = new Map<string, number>();
 
   constructor(
@@ -376,8 +375,8 @@ export class OutputFrames {
   }
 
   /**
-   * Resolves once the registry has the schemas of all outputs that are published, under the names of Confluent's
-   * serializers. May be called again: what is registered is not asked for once more.
+   * Resolves once the schemas of all published outputs are registered, under the subject names of Confluent's
+   * serializers. May be called again: registered schemas are not requested a second time.
    *
    * @param published full names of topics
    * @throws the reason of the signal
@@ -411,7 +410,7 @@ const STATE_EVENTS = [
 ];
 const OUTCOMES = ['applied', 'superseded', 'rejected', 'deferred'].map((kind) => `outcome-${kind}`);
 
-/** What the values of an output may be, by the names of files in docs/schemas. */
+/** The schemas of an output's values, by the names of their files in docs/schemas. */
 const OUTPUTS: Readonly<Record<FramedOutput, { title: string; of: readonly string[] }>> = {
   'state-events': { title: 'A change of the state of a machine', of: STATE_EVENTS },
   'latest-states': { title: 'The latest state of a machine', of: ['machine-state'] },
@@ -420,19 +419,19 @@ const OUTPUTS: Readonly<Record<FramedOutput, { title: string; of: readonly strin
 
 const readSchema = createRequire(import.meta.url) as (path: `#schemas/${string}`) => JsonObject;
 
-/** The JSON Schema of an output, which needs no other: registries have no names of files to refer to. */
+/** The JSON Schema of an output, self-contained: a registry has no file names for references. */
 export function outputSchema(output: FramedOutput): object {
   const { title, of } = OUTPUTS[output];
   const definitions: JsonObject = {};
   const anyOf = of.map((name) => ({ $ref: local(`${name}.json`) }));
   return { $schema: 'http://json-schema.org/draft-07/schema#', title, anyOf, definitions };
 
-  /** Takes what a reference leads to into the definitions. */
+  /** Adds the target of a reference to the definitions. Returns the reference to it there. */
   function local(reference: string): string {
     const [file = '', name = file] = reference.split(/\.json(?:#\/definitions\/)?/).filter(Boolean);
     if (!Object.hasOwn(definitions, name)) {
       const schema = readSchema(`#schemas/${file}`);
-      // named before its parts are resolved, which may refer to it
+      // reserved before its parts are resolved, which may refer to it
       definitions[name] = undefined;
       definitions[name] = resolved(
         name === file ? schema : field(schema['definitions'] as JsonObject, name),
