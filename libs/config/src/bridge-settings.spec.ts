@@ -12,7 +12,7 @@ const NEEDED = {
 const load = (environment: Environment = {}) => loadBridgeSettings({ ...NEEDED, ...environment });
 
 describe('loadBridgeSettings', () => {
-  it('takes what is given', () => {
+  it('reads all settings', () => {
     const settings = load({
       BRIDGE_FLOWS: 'machine-states, work-orders',
       POLL_INTERVAL_SECONDS: '30',
@@ -55,7 +55,7 @@ describe('loadBridgeSettings', () => {
     ['COMMAND_MAX_SKEW_SECONDS', '86401'],
     ['WORK_ORDER_LIST_MAX_MACHINES', '0'],
     ['WORK_ORDER_LIST_LINGER_MS', '60001'],
-    // more than the longest timer there is, which would fire at once
+    // above the longest timer, which would fire at once
     ['OUTCOME_DEFERRED_AFTER_SECONDS', '2147484'],
     ['POLL_INTERVAL_SECONDS', '1763680000'],
     ['STALE_AFTER_SECONDS', '9999999999'],
@@ -75,7 +75,7 @@ describe('loadBridgeSettings', () => {
     expect(problems[0]?.startsWith(`${name} `)).toBe(true);
   });
 
-  it('reports all that is wrong in one message, by name and without a value', () => {
+  it('reports all problems in one message, by name and without a value', () => {
     const secret = 'hunter2-hunter2';
     const error = new SettingsError(
       problemsOf(() =>
@@ -113,7 +113,7 @@ describe('loadBridgeSettings', () => {
     expect(error.message).not.toContain(secret);
   });
 
-  it('takes empty values for absent', () => {
+  it('treats empty values as absent', () => {
     const names = ['POLL_INTERVAL_SECONDS', 'BRIDGE_FLOWS', 'LOG_LEVEL', 'EQUIPMENT_MAP_FILE'];
     const empty = Object.fromEntries(names.map((name) => [name, ' ']));
     const clock = { CLOCK_ORIGIN: '1763680000' };

@@ -17,20 +17,20 @@ import { readServiceUrl } from './service-url.js';
 import { readToken } from './token-settings.js';
 import { readTracingSettings, type UnsupportedSetting } from './tracing-settings.js';
 
-/** setTimeout overflows past 2^31 - 1 ms, and then fires at once. */
+/** setTimeout overflows above 2^31 - 1 ms, and then fires at once. */
 const LONGEST_TIMER_SECONDS = 2_147_483;
 
-/** Ten years: a longer span of the plant's time was meant in another unit. */
+/** Ten years: a longer span was probably given in another unit. */
 const LONGEST_SPAN_SECONDS = 315_360_000;
-/** A postponed reason holds up its machine; a start that lies further ahead is a mistake. */
+/** A postponed reason delays its machine; a start further ahead is a mistake. */
 const LARGEST_SKEW_SECONDS = 86_400;
-/** As many as a message may name. */
+/** A message may name this many. */
 const MOST_MACHINES = 10_000;
 
-/** The settings of the bridge, see docs/operations.md; `…Seconds` are the clock's time, `…Ms` real time. */
+/** The settings of the bridge, see docs/operations.md. `…Seconds` is time of the clock, `…Ms` real time. */
 export type BridgeSettings = ReturnType<typeof readBridgeSettings>;
 
-/** @throws SettingsError naming everything that is wrong */
+/** @throws SettingsError with all problems */
 export function loadBridgeSettings(environment: Environment): BridgeSettings {
   return readSettings(environment, (env) => {
     const settings = readBridgeSettings(env);
@@ -38,12 +38,12 @@ export function loadBridgeSettings(environment: Environment): BridgeSettings {
   });
 }
 
-/** The flows of `BRIDGE_FLOWS` alone, for the commands. */
+/** Only the flows of `BRIDGE_FLOWS`, for the commands. */
 export function loadFlows(environment: Environment): ReadonlySet<Flow> {
   return readSettings(environment, readFlows);
 }
 
-/** A setting of the bridge and where its value comes from; secrets are masked. */
+/** A setting of the bridge and the source of its value; secrets are masked. */
 export interface SettingDescription {
   name: string;
   /** Null where it is not set and has no default. */
@@ -51,7 +51,7 @@ export interface SettingDescription {
   source: 'environment' | 'file' | 'default';
 }
 
-/** All settings that the bridge asks for, in that order, and everything that is wrong with them. */
+/** All settings that the bridge reads, in that order, and all their problems. */
 export function describeBridgeSettings(environment: Environment): {
   settings: SettingDescription[];
   problems: readonly string[];
@@ -71,8 +71,8 @@ const SECRET = /(TOKEN|PASSWORD|SECRET|HEADERS)$/;
 const ADDRESS = /(BROKERS|URL|ENDPOINT|PROXY)$/i;
 
 /**
- * Addresses may carry a login, too, with an @ or a / in its password and without a scheme, or a key in their query;
- * other settings may hold an address.
+ * Masks secrets. An address may carry a login, with an @ or a / in its password and without a scheme, or a key in its
+ * query. Other settings may contain an address.
  */
 function masked(name: string, value: string): string {
   if (SECRET.test(name)) return '********';
@@ -82,12 +82,12 @@ function masked(name: string, value: string): string {
 }
 
 function readBridgeSettings(env: EnvironmentReader) {
-  /** Settings that are given, but without effect: the log reports them. */
+  /** Settings that are set but have no effect: the log reports them. */
   const unsupported: UnsupportedSetting[] = [];
   const erp = readErpSettings(env);
   return {
     kafka: readKafkaSettings(env),
-    /** Undefined where values in Avro or Protobuf are refused. */
+    /** Undefined: values in Avro or Protobuf are refused. */
     schemaRegistry: readSchemaRegistrySettings(env),
     machineCloud: readMachineCloudSettings(env),
     http: readHttpSettings(env),
@@ -118,10 +118,10 @@ function readBridgeSettings(env: EnvironmentReader) {
       max: LONGEST_TIMER_SECONDS,
     }),
     erp,
-    /** Access to the ERP by the name of the enrichment rule. */
+    /** By the name of the enrichment rule. */
     erpAccess: readErpAccess(env, erp.enrichment),
     logLevel: readLogLevel(env),
-    /** Undefined where no spans are exported. */
+    /** Undefined: no spans are exported. */
     tracing: readTracingSettings(env, unsupported),
     unsupported,
   };
@@ -148,7 +148,7 @@ const PATH_SEGMENTS = /^\/?[A-Za-z0-9._~-]+(\/[A-Za-z0-9._~-]+)*$/;
 
 export function readMachineCloudSettings(env: EnvironmentReader) {
   return {
-    /** For all requests to the service together; undefined: no limit. */
+    /** For all requests to the service; undefined: no limit. */
     maxRequestsPerSecond: env.positiveNumber('MACHINE_CLOUD_MAX_REQUESTS_PER_SECOND'),
     proxy: readProxySettings(env),
     baseUrl: readBaseUrl(env),
@@ -164,7 +164,7 @@ export function readMachineCloudSettings(env: EnvironmentReader) {
   };
 }
 
-/** Without slashes at its end: paths are added to it. */
+/** Removes slashes at the end, because paths are appended. */
 function readBaseUrl(env: EnvironmentReader): string {
   const name = 'MACHINE_CLOUD_BASE_URL';
   const what = 'the address of the Machine Data Service, without /api/v1';

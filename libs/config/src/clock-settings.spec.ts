@@ -8,7 +8,7 @@ function read(environment: Environment) {
 }
 
 describe('readClockSettings', () => {
-  it('runs at real speed from this moment by default', () => {
+  it('runs at real speed from now by default', () => {
     const { settings, problems } = read({});
     expect(problems).toEqual([]);
     expect(settings.speed).toBe(1);
@@ -16,7 +16,7 @@ describe('readClockSettings', () => {
     expect(Number.isInteger(settings.originSeconds)).toBe(true);
   });
 
-  it('takes speed and origin as they are given', () => {
+  it('reads speed and origin', () => {
     const { settings, problems } = read({ CLOCK_SPEED: '0.5', CLOCK_ORIGIN: '1763680000' });
     expect(settings).toEqual({ speed: 0.5, originSeconds: 1_763_680_000 });
     expect(problems).toEqual([]);

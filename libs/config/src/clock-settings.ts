@@ -4,14 +4,14 @@ import type { EnvironmentReader } from './environment-reader.js';
 const SPEED = 'CLOCK_SPEED';
 const ORIGIN = 'CLOCK_ORIGIN';
 
-/** At that speed a minute's timer is as short as a timer can be. */
+/** At this speed a timer of a minute takes 1 ms, the shortest that setTimeout knows. */
 const MAX_SPEED = 60_000;
-/** 11 digits reach the year 5138: anything above is milliseconds. */
+/** 11 digits reach the year 5138: a larger value is in milliseconds. */
 const LARGEST_EPOCH_SECONDS = 99_999_999_999;
 
 /**
- * `CLOCK_SPEED` and `CLOCK_ORIGIN`. Without an origin an accelerated clock starts from the moment
- * the settings are read: enough for one process, while two that share a plant need a common origin.
+ * Reads `CLOCK_SPEED` and `CLOCK_ORIGIN`. Without an origin an accelerated clock starts when the settings are read.
+ * That suffices for one process; two that share a plant need a common origin.
  */
 export function readClockSettings(env: EnvironmentReader): Required<ClockOptions> {
   const speed = env.positiveNumber(SPEED, MAX_SPEED) ?? 1;

@@ -10,7 +10,7 @@ import {
 const SECRET = 'hunter2-hunter2';
 
 describe('EnvironmentReader', () => {
-  it.each([undefined, '', '   '])('takes %j for absent, whatever is asked', (value) => {
+  it.each([undefined, '', '   '])('treats %j as absent in every method', (value) => {
     const env = new EnvironmentReader({ NAME: value, NAME_FILE: value });
     expect(env.optional('NAME')).toBeUndefined();
     expect(env.text('NAME', 'fallback')).toBe('fallback');
@@ -25,21 +25,24 @@ describe('EnvironmentReader', () => {
     expect(env.problems).toEqual(['NAME is required: what it is for']);
   });
 
-  it('takes white space around a value away', () => {
+  it('removes white space around a value', () => {
     const env = new EnvironmentReader({ NAME: ' 7 ', LIST: ' a , ,b, ' });
     expect(env.integer('NAME', { default: 5 })).toBe(7);
     expect(env.list('LIST', [])).toEqual(['a', 'b']);
   });
 
-  it.each(['"a"', "'a'", '""', ' "a b" '])('refuses %s: the quotes would belong to it', (value) => {
-    const env = new EnvironmentReader({ NAME: value, PASSWORD: value, HALF: '"a' });
-    env.text('NAME', '');
-    expect(env.secret('PASSWORD')).toBe(value.trim());
-    expect(env.optional('HALF')).toBe('"a');
-    expect(env.problems).toEqual([
-      'NAME is in quotes, which belong to its value here: leave them out',
-    ]);
-  });
+  it.each(['"a"', "'a'", '""', ' "a b" '])(
+    'refuses %s, whose quotes would belong to the value',
+    (value) => {
+      const env = new EnvironmentReader({ NAME: value, PASSWORD: value, HALF: '"a' });
+      env.text('NAME', '');
+      expect(env.secret('PASSWORD')).toBe(value.trim());
+      expect(env.optional('HALF')).toBe('"a');
+      expect(env.problems).toEqual([
+        'NAME is in quotes, which belong to its value here: leave them out',
+      ]);
+    },
+  );
 
   it.each(['-1', '1.5', '1e3', '0x10', 'ten', '10s', '101', '99999999999999999999'])(
     'refuses %s where a whole number from 0 to 100 belongs',
@@ -59,7 +62,7 @@ describe('EnvironmentReader', () => {
     },
   );
 
-  it('reads fractions, up to what is allowed', () => {
+  it('reads fractions, up to the maximum', () => {
     const env = new EnvironmentReader({ SOME: '.5', MORE: '2.25', MOST: '10', TOO_MUCH: '10.1' });
     const read = (name: string) => env.positiveNumber(name, 10);
     expect(['SOME', 'MORE', 'MOST', 'TOO_MUCH'].map(read)).toEqual([0.5, 2.25, 10, undefined]);
@@ -74,7 +77,7 @@ describe('EnvironmentReader', () => {
     expect(env.problems).toEqual(['ODD must be true or false']);
   });
 
-  it('takes a secret from the environment or, trimmed, from the file of its twin', () => {
+  it('takes a secret from the environment or, trimmed, from its _FILE', () => {
     const path = temporaryFile('secret', `${SECRET}\n`);
     const env = new EnvironmentReader({ DIRECT: SECRET, TWIN_FILE: path });
     expect(env.secret('DIRECT')).toBe(SECRET);
@@ -97,7 +100,7 @@ describe('EnvironmentReader', () => {
     expect(env.problems).toEqual(['NAME and NAME_FILE are both set: keep one']);
   });
 
-  it('says why a file gives no secret, without its path', () => {
+  it('reports why a file has no secret, without its path', () => {
     const folder = temporaryFolder();
     const env = new EnvironmentReader({
       EMPTY_FILE: temporaryFile('empty', ' \n'),
@@ -134,7 +137,7 @@ describe('loadSettingsFile', () => {
     for (const name of NAMES) Reflect.deleteProperty(process.env, name);
   });
 
-  it('adds settings that the environment lacks, or has without a value', () => {
+  it('adds settings that are absent or empty in the environment', () => {
     Object.assign(process.env, { SET_IN_BOTH: 'environment', EMPTY_IN_ENVIRONMENT: ' ' });
     const lines = NAMES.map((name) => `${name}=file\n`);
     loadSettingsFile(temporaryFile('bridge.env', lines.join('')));
@@ -143,7 +146,7 @@ describe('loadSettingsFile', () => {
     expect(NAMES.map((name) => isFromFile(name))).toEqual([false, true, true]);
   });
 
-  it('passes over lines without =, and not over those behind them', () => {
+  it('ignores lines without =, but not the lines after them', () => {
     const text =
       'words\r\nSET_IN_BOTH=a\r\n\nEMPTY_IN_ENVIRONMENT\n  two words\n export SET_IN_FILE=b';
     loadSettingsFile(temporaryFile('lines.env', text));
@@ -152,7 +155,7 @@ describe('loadSettingsFile', () => {
 });
 
 describe('readEnvironment', () => {
-  it("shows the process's environment", () => {
+  it("returns the process's environment", () => {
     expect(readEnvironment()['PATH']).toBeTruthy();
     expect(readEnvironment()['NO_SETTING_IS_CALLED_THIS']).toBeUndefined();
   });

@@ -8,7 +8,7 @@ export type Environment = Readonly<Record<string, string | undefined>>;
 /** The exit code of a process whose settings are wrong (sysexits: EX_CONFIG). */
 export const EXIT_CODE_BAD_SETTINGS = 78;
 
-/** Everything that is wrong with the settings, by name and never with a value. */
+/** All problems of the settings, by name and never with a value. */
 export class SettingsError extends Error {
   constructor(readonly problems: readonly string[]) {
     super(['The settings are wrong:', ...problems.map((problem) => `  - ${problem}`)].join('\n'));
@@ -24,7 +24,7 @@ export function readEnvironment(): Environment {
 const namesFromFile = new Set<string>();
 
 /**
- * Adds settings of a file in the form of `.env`; what the environment has a value for is left as it is.
+ * Adds settings of a file in the format of `.env`. Values of the environment take precedence.
  *
  * @throws Error when the file cannot be read
  */
@@ -32,7 +32,7 @@ export function loadSettingsFile(path: string): void {
   // Windows editors write a byte order mark, which would belong to the first name
   const settings = parseEnv(readFileSync(path, 'utf8').replace(/^\uFEFF/, ''));
   for (const [key, value] of Object.entries(settings)) {
-    // Node 20 takes a line without = for the begin of the next name, which others pass over
+    // Node 20 prepends a line without = to the next name; other parsers ignore such a line
     const name = key.replace(/^.*\n\s*(export\s)?/s, '').trim();
     if ((process.env[name] ?? '').trim() !== '') continue;
     process.env[name] = value;
@@ -53,26 +53,26 @@ export function readSettings<T>(environment: Environment, read: (env: Environmen
   return settings;
 }
 
-/** Where anything is wrong, misspelt names are part of it: what is missing may be there under one. */
+/** Adds misspelt names to other problems: a missing setting may be set under one. */
 export function problemsOf(env: EnvironmentReader): string[] {
   if (env.problems.length === 0) return [];
   const misspelt = env.misspelt().map(({ name, meant }) => `${name} is not a setting: ${meant} is`);
   return [...env.problems, ...misspelt];
 }
 
-/** Settings of which a part is in files, which may be replaced while the process runs. */
+/** Settings that are partly in files, which may be replaced while the process runs. */
 export interface FromFiles<T> {
-  /** As read at start. */
+  /** As read at the start. */
   readonly value: T;
-  /** As read last: what they hold may name others. */
+  /** The files read last: a file may name others. */
   readonly files: readonly string[];
-  /** @throws SettingsError naming everything that is wrong with what the files have now */
+  /** @throws SettingsError with all problems of the files' current content */
   readonly readAgain: () => T;
 }
 
 /**
- * Changes when one of the files does. Besides times and size the inode: a mounted secret is replaced by switching a link.
- * One that cannot be looked at counts as another one: reading it again says why, with the name of its setting.
+ * A text that changes when one of the files does. It includes the inode, because a mounted secret is replaced by
+ * switching a link. A file that becomes unreadable counts as changed: reading it again reports why, with its setting.
  */
 export function versionOf(files: readonly string[]): string {
   const versions = files.map((path) => {
@@ -86,7 +86,7 @@ export function versionOf(files: readonly string[]): string {
   return versions.join(' ');
 }
 
-/** As `docker run --env-file` leaves values, which systemd and shells take the quotes off. */
+/** `docker run --env-file` keeps the quotes around a value, which systemd and shells remove. */
 const QUOTED = /^(["']).*\1$/s;
 const MAY_BE_QUOTED = /(PASSWORD|SECRET|HEADERS)$/;
 
@@ -105,9 +105,9 @@ export interface IntegerBounds {
  */
 export class EnvironmentReader {
   readonly problems: string[] = [];
-  /** The settings asked for, each with its default; undefined where it has none. */
+  /** The settings that were read, each with its default; undefined where it has none. */
   readonly asked = new Map<string, string | undefined>();
-  /** The files whose content was asked for. */
+  /** The files whose content was read. */
   private readonly files: string[] = [];
 
   constructor(private readonly env: Environment) {}
@@ -125,19 +125,19 @@ export class EnvironmentReader {
     return this.optional(name) !== undefined;
   }
 
-  /** Names that begin so, are set, and have not been asked for. */
+  /** Names with this prefix that are set and have not been read. */
   unasked(prefix: string): string[] {
     return Object.keys(this.env).filter(
       (name) => name.startsWith(prefix) && !this.asked.has(name) && this.env[name]?.trim() !== '',
     );
   }
 
-  /** Names that are set and were not asked for, and those that are close to them and were. */
+  /** Names that are set and not settings, each with the similar settings. */
   misspelt(): { name: string; meant: string }[] {
     return misspeltSettings(this.env, [...this.asked.keys()]);
   }
 
-  /** The misspelt ones, for a program that warns of them: of one that starts they have no effect. */
+  /** Misspelt names, for the warning of a program that starts: they have no effect. */
   withoutEffect(): { name: string; instead: string }[] {
     return this.misspelt().map(({ name, meant }) => ({
       name,
@@ -170,7 +170,7 @@ export class EnvironmentReader {
     return undefined;
   }
 
-  /** In decimal, with a fraction or without. */
+  /** A decimal number, with or without a fraction. */
   positiveNumber(name: string, max = Infinity): number | undefined {
     const raw = this.optional(name);
     if (raw === undefined) return undefined;
@@ -216,7 +216,7 @@ export class EnvironmentReader {
       .filter((item) => item !== '');
   }
 
-  /** Undefined where `read` has nothing to do with the settings that are set. */
+  /** Undefined where `read` returns undefined: none of its settings is set. */
   fromFiles<T>(read: (env: EnvironmentReader) => T | undefined): FromFiles<T> | undefined {
     const before = this.files.length;
     const value = read(this);
@@ -234,7 +234,7 @@ export class EnvironmentReader {
     return settings;
   }
 
-  /** A secret given directly or, by its `_FILE` twin, as the content of a file. */
+  /** A secret given directly or, by the name with `_FILE`, as the content of a file. */
   secret(name: string): string | undefined {
     const direct = this.optional(name);
     if (direct !== undefined && this.isSet(`${name}_FILE`)) {
@@ -249,7 +249,9 @@ export class EnvironmentReader {
     return this.secret(name) ?? '';
   }
 
-  /** A secret in a variable or file that a file of settings names; the problem is that file's setting's. */
+  /**
+   * A secret in a variable or file that a settings file names. A problem names `setting`, that of the settings file.
+   */
   secretAt(place: { env: string } | { file: string }, setting: string): string {
     if ('file' in place) return this.fileContent(setting, place.file) ?? '';
     const secret = this.env[place.env]?.trim() ?? '';
@@ -257,13 +259,13 @@ export class EnvironmentReader {
     return secret;
   }
 
-  /** The content of the file that a setting names; undefined where that is not set, or the file cannot be read. */
+  /** The content of the file that a setting names; undefined where it is not set or cannot be read. */
   file(name: string): string | undefined {
     const path = this.optional(name);
     return path === undefined ? undefined : this.fileContent(name, path);
   }
 
-  /** What the file that a setting names holds in JSON; undefined where that is not set, or the file holds none. */
+  /** The JSON value in the file that a setting names; undefined where it is not set or not JSON. */
   json(name: string): unknown {
     const content = this.file(name);
     if (content === undefined) return undefined;
@@ -298,12 +300,12 @@ export class EnvironmentReader {
 
   problem(name: string, what: string): void {
     const problem = `${name} ${what}`;
-    // settings that several others need are read as often
+    // a setting may be read several times
     if (!this.problems.includes(problem)) this.problems.push(problem);
   }
 }
 
-/** `JSON.parse` takes the last of two fields of one name, such as two senders. JSON is YAML as well. */
+/** Finds two fields of one name, such as two senders, of which `JSON.parse` takes the last. JSON is also YAML. */
 function lineOfRepeatedName(json: string): number | undefined {
   const repeated = parseDocument(json).errors.find(({ code }) => code === 'DUPLICATE_KEY');
   return repeated?.linePos?.[0].line;

@@ -19,7 +19,7 @@ describe('readErpSettings', () => {
     return path;
   }
 
-  it('takes a work centre for the machine where no map is configured', () => {
+  it('uses the work centre as the machine without a map', () => {
     expect(read('').equipmentMap.machineOf(operation)).toBe('FR01');
   });
 
@@ -55,7 +55,7 @@ describe('readErpSettings', () => {
     },
   );
 
-  it('names the file that is not there', () => {
+  it('names a missing file', () => {
     const { problems } = read(join(folder, 'missing.json'));
     expect(problems).toEqual([expect.stringContaining('ENOENT')]);
   });
@@ -70,7 +70,7 @@ describe('readErpSettings', () => {
     expect(mapping).toEqual([{ name: '1', topic: 'acme/*', expression: 'job' }]);
   });
 
-  it('names the entry and the character of an expression that is none', () => {
+  it('names the entry and the character of an invalid expression', () => {
     const path = fileOf('wrong.json', '[{"topic": "acme", "expression": "{"}]');
     const env = new EnvironmentReader({ ERP_MAPPING_FILE: path });
     readErpSettings(env);

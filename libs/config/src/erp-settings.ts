@@ -17,24 +17,24 @@ import type { TokenSettings } from './token-settings.js';
 const LARGEST_SKEW_SECONDS = 86_400;
 
 export interface ErpSettings {
-  /** Which work centre is which machine; without a file a work centre is taken as the machineId. */
+  /** Maps work centres to machines. Without a file, the work centre is the machineId. */
   equipmentMap: EquipmentMap;
-  /** Source of the map, to notice when it changes; undefined without a file. */
+  /** Source of the map, to detect changes; undefined without a file. */
   equipmentMapFile: { path: string; content: string } | undefined;
-  /** Expressions for formats without an adapter, each checked; none without a file. */
+  /** Expressions for formats without an adapter, each compiled once to check it; empty without a file. */
   mapping: readonly MappingEntry[];
-  /** Which thin events are completed by a GET; none without a file. */
+  /** Rules for thin events that a GET completes; empty without a file. */
   enrichment: EnrichmentRules;
   /** IANA zone of the ERP's local times. */
   timeZone: string;
-  /** How far ahead of the clock `issuedAt` and `changedAt` may lie. */
+  /** Limit for `issuedAt` and `changedAt` ahead of the clock. */
   commandMaxSkewSeconds: number;
 }
 
 /**
- * The ERP settings alone, for the commands.
+ * Only the ERP settings, for the commands.
  *
- * @throws SettingsError naming everything that is wrong
+ * @throws SettingsError with all problems
  */
 export function loadErpSettings(environment: Environment): ErpSettings {
   return readSettings(environment, readErpSettings);
@@ -84,7 +84,7 @@ function formatOf(path: string): 'json' | 'yaml' {
   return /\.ya?ml$/i.test(path) ? 'yaml' : 'json';
 }
 
-/** Undefined where no file is named, or what it holds is wrong. */
+/** Undefined where no file is named, or its content is invalid. */
 function readFile<T>(
   env: EnvironmentReader,
   name: string,
@@ -101,20 +101,19 @@ function readFile<T>(
   }
 }
 
-/** How a request of an enrichment rule says who asks. */
 type ErpCredentials =
   | { kind: 'none' }
   | { kind: 'basic'; username: string; password: string }
   | Exclude<TokenSettings, { kind: 'login' }>;
 
-/** What the requests of an enrichment rule need beside it. */
+/** Secrets for the requests of an enrichment rule. */
 export interface ErpAccess {
   credentials: ErpCredentials;
   /** PEM. */
   ca: string | undefined;
 }
 
-/** Secrets and certificates of the rules, by the rules' names: of the bridge alone, which makes the requests. */
+/** Secrets and certificates by the name of the rule. Only the bridge reads them, because it makes the requests. */
 export function readErpAccess(
   env: EnvironmentReader,
   { all }: EnrichmentRules,

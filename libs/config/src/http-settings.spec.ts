@@ -11,7 +11,7 @@ describe('readHttpSettings', () => {
     expect(read({})).toEqual({ settings: { host: '127.0.0.1', port: 3000 }, problems: [] });
   });
 
-  it.each(['127.0.0.1', '127.1.2.3', '::1', 'localhost'])('asks for no token on %s', (host) => {
+  it.each(['127.0.0.1', '127.1.2.3', '::1', 'localhost'])('requires no token on %s', (host) => {
     expect(read({ BRIDGE_HTTP_HOST: host }).problems).toEqual([]);
   });
 
@@ -27,7 +27,7 @@ describe('readHttpSettings', () => {
     },
   );
 
-  it.each(['two\nlines', 'tokén'])('refuses a token that nobody could send: %j', (token) => {
+  it.each(['two\nlines', 'tokén'])('refuses a token that no client could send: %j', (token) => {
     expect(read({ BRIDGE_API_TOKEN: token }).problems).toEqual([
       'BRIDGE_API_TOKEN holds a line break or another character that no header can carry',
     ]);
@@ -43,7 +43,7 @@ describe('readHttpSettings', () => {
     },
   );
 
-  it('takes port 0 for any free port and refuses what is no port', () => {
+  it('accepts port 0 for any free port and refuses invalid ports', () => {
     expect(read({ BRIDGE_HTTP_PORT: '0' }).settings.port).toBe(0);
     expect(read({ BRIDGE_HTTP_PORT: '65536' }).problems).toEqual([
       'BRIDGE_HTTP_PORT must be a whole number from 0 to 65535',

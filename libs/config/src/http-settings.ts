@@ -2,21 +2,21 @@ import { isIP } from 'node:net';
 import { type Environment, type EnvironmentReader, readSettings } from './environment-reader.js';
 
 const HOST_NAME = /^[A-Za-z0-9._-]+$/;
-/** All of 127.0.0.0/8 is loopback. */
+/** The whole network 127.0.0.0/8 is loopback. */
 const LOOPBACK_HOST = /^(127\.\d+\.\d+\.\d+|::1|localhost)$/;
 const TOKEN_IN_HEADER = /^[\x20-\x7e]*$/;
 
 interface HttpSettings {
   host: string;
   port: number;
-  /** Required as Bearer on `/api` and `/metrics` when set. */
+  /** If set, required as Bearer token on `/api` and `/metrics`. */
   apiToken?: string | undefined;
 }
 
 /**
- * Where a bridge with these settings listens, for the commands.
+ * The address on which a bridge with these settings listens, for the commands.
  *
- * @throws SettingsError naming everything that is wrong
+ * @throws SettingsError with all problems
  */
 export function loadBridgeAddress(environment: Environment): HttpSettings {
   return readSettings(environment, readHttpSettings);
@@ -26,7 +26,7 @@ export function readHttpSettings(env: EnvironmentReader): HttpSettings {
   const { isLoopback, ...address } = listenAddress(env, 'BRIDGE', 3000);
   const apiToken = env.secret('BRIDGE_API_TOKEN');
   if (apiToken !== undefined && !TOKEN_IN_HEADER.test(apiToken)) {
-    // Nobody could send it.
+    // no client could send it
     env.problem(
       'BRIDGE_API_TOKEN',
       'holds a line break or another character that no header can carry',
@@ -52,7 +52,7 @@ export function listenAddress(
   return {
     host,
     port: env.integer(`${app}_HTTP_PORT`, { default: defaultPort, max: 65_535 }),
-    // A wrong host is reported once: no token is asked for, too.
+    // an invalid host is one problem: the token is not required as well
     isLoopback: !isHost || LOOPBACK_HOST.test(host),
   };
 }

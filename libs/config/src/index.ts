@@ -1,4 +1,4 @@
-// Settings of all programs, from the environment and the files that it names; all faults at once.
+// Settings of all programs, from the environment and the files that it names. All faults are reported at once.
 export {
   type BridgeSettings,
   describeBridgeSettings,

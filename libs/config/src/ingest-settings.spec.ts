@@ -50,14 +50,14 @@ describe('the senders of ingest', () => {
     );
   });
 
-  it('are each there once', () => {
+  it('are each listed once', () => {
     const sender = JSON.stringify({ token: TOKEN, paths: ['/orders'] });
     expect(problemsOfSenders(`{"senders": {\n "a": ${sender},\n "a": ${sender}\n}}`)).toEqual([
       'INGEST_SENDERS_FILE names a file in which line 3 repeats a name: keep one of the two',
     ]);
   });
 
-  it('have a secret in one place', () => {
+  it('have each secret in one place', () => {
     const hmacSecretFile = temporaryFile('secret', TOKEN);
     const sender = { hmacSecret: `another-${TOKEN}`, hmacSecretFile, paths: ['/orders'] };
     expect(problemsOfSenders({ a: sender })).toEqual([
@@ -82,7 +82,7 @@ describe('the certificate of ingest', () => {
     ]);
   });
 
-  it('is refused by name where its files hold something else', () => {
+  it('is refused with the name of a setting whose file is not PEM', () => {
     expect(problemsOfFiles(KEY_OF_CERTIFICATE, CERTIFICATE, 'nothing')).toEqual([
       'INGEST_TLS_CERT_FILE names a file that holds no certificate in PEM',
       'INGEST_TLS_KEY_FILE names a file that holds no private key in PEM, or an encrypted one',

@@ -11,13 +11,12 @@ import { readLogLevel } from './log-level.js';
 import { readProxySettings } from './proxy-settings.js';
 import { serviceUrlFault } from './service-url.js';
 
-/** Paths that a sender may be allowed. */
 export const SENDER_PATHS = ['/orders', '/lists', '/reasons', '/events', '/metrics'] as const;
 export type SenderPath = (typeof SENDER_PATHS)[number];
-/** The paths that documents of one kind are posted to, each a topic's. */
+/** Paths of documents; each belongs to one topic. */
 export type DocumentPath = Exclude<SenderPath, '/events' | '/metrics'>;
 
-/** A program that may post, as `INGEST_SENDERS_FILE` has it; at least one way to identify it. */
+/** A program that may post, from `INGEST_SENDERS_FILE`; it has at least one way of identification. */
 export interface IngestSender {
   name: string;
   /** SHA-256 of its bearer token. */
@@ -27,23 +26,22 @@ export interface IngestSender {
   /** SHA-256 fingerprint of its client certificate, hexadecimal, lower case, no colons. */
   certificate?: string | undefined;
   paths: ReadonlySet<SenderPath>;
-  /** CloudEvent types, `*` standing for any text, and the path that each is handled as. */
+  /** CloudEvent types, with `*` for any text, and the path whose rules apply to each. */
   eventTypes: readonly (readonly [pattern: string, path: DocumentPath])[];
   requestsPerSecond: number;
   maxBodyBytes: number;
-  /** After so long it is answered 503, whatever becomes of its request. */
+  /** Time after which an unfinished request is answered 503. */
   answerWithinMs: number;
-  /** Where the outcomes of its messages are posted. */
   callback?: IngestCallback | undefined;
 }
 
-/** How a sender gets the outcomes of its messages. */
+/** The HTTP request with which a sender receives the outcomes of its messages. */
 export interface IngestCallback {
   /** https, or http on loopback. */
   url: string;
   /** Key of the signatures. */
   hmacKey: Buffer;
-  /** JSONata that makes the body of the CloudEvent; undefined: the CloudEvent is the body. */
+  /** JSONata expression from the CloudEvent to the body; undefined: the CloudEvent is the body. */
   mapping?: string | undefined;
   /** Content type of a mapped body. */
   contentType: string;
@@ -57,7 +55,7 @@ export interface IngestCallback {
 export interface IngestTls {
   cert: string;
   key: string;
-  /** Authority of the senders' certificates. */
+  /** The authority that has issued the senders' certificates. */
   clientCa?: string | undefined;
 }
 
@@ -67,7 +65,7 @@ const SENDERS_FILE = 'INGEST_SENDERS_FILE';
 const [TLS_CERT, TLS_KEY] = ['INGEST_TLS_CERT_FILE', 'INGEST_TLS_KEY_FILE'];
 const TLS_CLIENT_CA = 'INGEST_TLS_CLIENT_CA_FILE';
 const TLS_BY_PROXY = 'INGEST_TLS_BY_PROXY';
-/** Tokens and keys are not guessed because they are long. */
+/** The length protects tokens and keys from being guessed. */
 const SHORTEST_SECRET = 16;
 const NAME = /^[A-Za-z0-9._-]{1,100}$/;
 const INSTANCE = /^[A-Za-z0-9._-]{1,200}$/;
@@ -75,14 +73,14 @@ const DIGEST = /^[0-9a-f]{64}$/;
 const DAY_SECONDS = 86_400;
 const STANDARD_SECRET = /^whsec_[A-Za-z0-9+/]+={0,2}$/;
 
-/** @throws SettingsError naming everything that is wrong */
+/** @throws SettingsError with all problems */
 export function loadIngestSettings(environment: Environment): IngestSettings {
   return readSettings(environment, readIngestSettings);
 }
 
 function readIngestSettings(env: EnvironmentReader) {
   const { isLoopback, ...http } = listenAddress(env, 'INGEST', 3300);
-  /** Undefined on loopback without a file: whoever reaches it may post. */
+  /** Undefined on loopback without a file: every local client may post. */
   const senders = env.fromFiles(readSenders);
   const tls = env.fromFiles(readTls);
   const isTlsByProxy = env.flag(TLS_BY_PROXY, false);
@@ -99,7 +97,7 @@ function readIngestSettings(env: EnvironmentReader) {
   if (needsCertificates === true && tls?.value.clientCa === undefined) {
     env.problem(TLS_CLIENT_CA, `is required: ${SENDERS_FILE} has senders with certificates`);
   }
-  /** Names this process among those of the group; the same after a restart. */
+  /** Identifies this process within the group, also after a restart. */
   const instance = env.text('INGEST_INSTANCE', `${hostname()}-${http.port}`);
   if (!INSTANCE.test(instance)) {
     env.problem(
@@ -112,7 +110,7 @@ function readIngestSettings(env: EnvironmentReader) {
     /** For callbacks. */
     proxy: readProxySettings(env),
     ...{ erp: readErpSettings(env), clock: readClockSettings(env), logLevel: readLogLevel(env) },
-    // last, when all settings have been asked for
+    // last, after all settings have been read
     unsupported: env.withoutEffect(),
   };
 }
@@ -189,7 +187,7 @@ function readSender(env: EnvironmentReader, name: string, value: unknown): Inges
   };
 }
 
-/** The fields of a sender, or of a part of it, and what is wrong with them. */
+/** Reads the fields of a sender, or of its callback, and reports their problems. */
 class FileFields {
   private readonly fields: JsonObject;
 
@@ -217,7 +215,7 @@ class FileFields {
     return this.fields[name];
   }
 
-  /** The value of a field, or what the file holds that is named in its place. */
+  /** The value of a field, or the content of the file that the field `…File` names. */
   content(name: string): unknown {
     const file = this.fields[`${name}File`];
     if (typeof file !== 'string') return this.fields[name];
@@ -283,7 +281,7 @@ function readCallback(env: EnvironmentReader, value: unknown, setting: string): 
   };
 }
 
-/** A secret in the form of Standard Webhooks is the key in base64; any other is the key as it is written. */
+/** A secret of Standard Webhooks (`whsec_…`) is the key in base64; the text of any other is the key itself. */
 function hmacKeyOf(secret: string): Buffer {
   if (!STANDARD_SECRET.test(secret)) return Buffer.from(secret, 'utf8');
   return Buffer.from(secret.slice('whsec_'.length), 'base64');

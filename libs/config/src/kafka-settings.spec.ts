@@ -107,7 +107,7 @@ describe('readKafkaSettings', () => {
       });
     });
 
-    it('asks for all of the client credentials', () => {
+    it('requires all of the client credentials', () => {
       expect(read({ KAFKA_SASL_MECHANISM: 'oauthbearer' }).problems).toEqual([
         'KAFKA_SASL_OAUTH_TOKEN_URL is required: KAFKA_SASL_MECHANISM is oauthbearer',
         'KAFKA_SASL_OAUTH_CLIENT_ID is required: KAFKA_SASL_MECHANISM is oauthbearer',
@@ -126,7 +126,7 @@ describe('readKafkaSettings', () => {
       expect(problems).toEqual([expect.stringContaining(`KAFKA_SASL_OAUTH_${name} ${why}`)]);
     });
 
-    it('does not let the credentials of another mechanism go unused', () => {
+    it('refuses unused credentials of another mechanism', () => {
       expect(read({ ...client, KAFKA_SASL_USERNAME: 'bridge' }).problems).toEqual([
         'KAFKA_SASL_USERNAME must not be set: KAFKA_SASL_MECHANISM is oauthbearer',
       ]);
@@ -136,7 +136,7 @@ describe('readKafkaSettings', () => {
       ]);
     });
 
-    it('can be read again where the password is in a file', () => {
+    it('can be read again with the password in a file', () => {
       const path = temporaryFile('password', 'hunter2\n');
       const { sasl } = read({
         ...{ KAFKA_SASL_MECHANISM: 'plain', KAFKA_SASL_USERNAME: 'bridge' },
@@ -151,7 +151,7 @@ describe('readKafkaSettings', () => {
       );
     });
 
-    it('asks for user name and password', () => {
+    it('requires user name and password', () => {
       expect(read({ KAFKA_SASL_MECHANISM: 'plain' }).problems).toEqual([
         'KAFKA_SASL_USERNAME is required: KAFKA_SASL_MECHANISM is set',
         'KAFKA_SASL_PASSWORD or KAFKA_SASL_PASSWORD_FILE is required: KAFKA_SASL_MECHANISM is set',
@@ -198,7 +198,7 @@ describe('readTls', () => {
     expect(settings?.key).toBe(KEY_OF_CERTIFICATE.trim());
   });
 
-  it.each([CA, CERT, KEY])('does not let %s go unused, be it readable or not', (name) => {
+  it.each([CA, CERT, KEY])('refuses an unused %s, readable or not', (name) => {
     for (const path of [cert, missing]) {
       expect(read({ [name]: path }).problems).toContain(
         'KAFKA_SSL must be true when KAFKA_SSL_…_FILE settings are given',
@@ -206,12 +206,12 @@ describe('readTls', () => {
     }
   });
 
-  it('asks for certificate and key together', () => {
+  it('requires certificate and key together', () => {
     expect(problemsOf({ [CERT]: cert })).toEqual([`${KEY} is required: ${CERT} is set`]);
     expect(problemsOf({ [KEY]: key })).toEqual([`${CERT} is required: ${KEY} is set`]);
   });
 
-  it('names each file that holds no PEM', () => {
+  it('names each file without PEM', () => {
     expect(problemsOf({ [CA]: text, [CERT]: text, [KEY]: text })).toEqual([
       `${CERT} names a file that holds no certificate in PEM`,
       `${KEY} names a file that holds no private key in PEM, or an encrypted one`,
@@ -219,7 +219,7 @@ describe('readTls', () => {
     ]);
   });
 
-  it('names files that hold something else, or something broken', () => {
+  it('names files with other or invalid PEM', () => {
     const broken = temporaryFile(
       'broken.pem',
       `${CERTIFICATE}\n${CERTIFICATE.replace('MIIB', 'AAAA')}`,
@@ -234,13 +234,13 @@ describe('readTls', () => {
     ]);
   });
 
-  it('sees that a key is of another certificate', () => {
+  it('refuses a key that belongs to another certificate', () => {
     expect(problemsOf({ [CERT]: cert, [KEY]: temporaryFile('another.pem', ANOTHER_KEY) })).toEqual([
       `${KEY} names a file whose key is not that of ${CERT}`,
     ]);
   });
 
-  it('finds the key after what OpenSSL writes before it', () => {
+  it('finds the key after other blocks that OpenSSL writes', () => {
     const parameters =
       '-----BEGIN EC PARAMETERS-----\nBggqhkjOPQMBBw==\n-----END EC PARAMETERS-----';
     const both = temporaryFile('both.pem', `${parameters}\n${KEY_OF_CERTIFICATE}`);
@@ -268,7 +268,7 @@ describe('the settings of the schema registry', () => {
     expect(readRegistry({})).toBeUndefined();
   });
 
-  it('are its address, by http as well', () => {
+  it('have an address, also of http', () => {
     const url = 'http://registry.plant:8080/apis/ccompat/v7';
     expect(readRegistry({ URL: url })).toEqual({ url, outputs: [] });
   });

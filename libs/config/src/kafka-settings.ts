@@ -19,7 +19,7 @@ export type KafkaSaslSettings =
   | { mechanism: 'oauthbearer'; client: KafkaOAuthClient; extensions: Record<string, string> };
 
 export interface KafkaOAuthClient extends Omit<Extract<TokenSettings, { kind: 'oauth' }>, 'kind'> {
-  /** For requests for tokens; Kafka itself is reached without it. */
+  /** For token requests; Kafka itself is reached without a proxy. */
   proxy?: ProxySettings | undefined;
 }
 
@@ -32,19 +32,19 @@ export interface KafkaSettings {
   topicPartitions: number;
   /** Real milliseconds between two transactions of an input partition. */
   commitIntervalMs: number;
-  /** Bytes that a record batch may unpack to. */
+  /** Limit for a decompressed record batch. */
   maxUnpackedBatchBytes: number;
   tls?: FromFiles<KafkaTlsSettings> | undefined;
   sasl?: FromFiles<KafkaSaslSettings> | undefined;
 }
 
 const TOPIC_PREFIX = /^[A-Za-z0-9._-]*$/;
-/** A topic's name holds 249 characters, and the bridge's own names take up to 99 of them. */
+/** A topic's name may have 249 characters; the bridge's own names have up to 99. */
 const LONGEST_TOPIC_PREFIX = 150;
 
 const MIB = 1024 * 1024;
 const UNPACKED_BATCH_BYTES = { default: 64 * MIB, min: 1024, max: 1024 * MIB };
-/** No brackets and no colon: kafkajs takes what stands before the first colon for the host. */
+/** The host has no brackets and no colon: kafkajs splits at the first colon. */
 const BROKER = /^[A-Za-z0-9._-]+:(?<port>\d{1,5})$/;
 const MECHANISMS = ['plain', 'scram-sha-256', 'scram-sha-512', 'oauthbearer'] as const;
 const MECHANISM = 'KAFKA_SASL_MECHANISM';
@@ -52,9 +52,9 @@ const USERNAME = 'KAFKA_SASL_USERNAME';
 const PASSWORD = 'KAFKA_SASL_PASSWORD';
 
 /**
- * Kafka's settings alone, for the commands.
+ * Only Kafka's settings, for the commands.
  *
- * @throws SettingsError naming everything that is wrong
+ * @throws SettingsError with all problems
  */
 export function loadKafkaSettings(environment: Environment): KafkaSettings {
   return readSettings(environment, readKafkaSettings);
@@ -88,7 +88,7 @@ function readId(env: EnvironmentReader, name: string): string {
   return id;
 }
 
-/** `host:port` of one or more brokers, by commas. */
+/** `host:port` of one or more brokers, separated by commas. */
 function readBrokers(env: EnvironmentReader): string[] {
   const name = 'KAFKA_BROKERS';
   const brokers = env.list(name, []);
@@ -115,7 +115,7 @@ const BY_TOKEN = [
   ...['TOKEN_URL', 'CLIENT_ID', 'CLIENT_SECRET', 'CLIENT_SECRET_FILE', 'SCOPE', 'EXTENSIONS'],
 ].map((name) => `${OAUTH}_${name}`);
 
-/** Undefined without a mechanism; credentials that are not used are a problem. */
+/** Undefined without a mechanism. Unused credentials are a problem. */
 function readSasl(env: EnvironmentReader): KafkaSaslSettings | undefined {
   const isSet = (name: string): boolean => env.isSet(name);
   if (!isSet(MECHANISM)) {
@@ -179,8 +179,8 @@ export interface KafkaTlsSettings {
 }
 
 /**
- * Undefined unless `KAFKA_SSL` is on. The files are parsed: kafkajs would try for ever to connect
- * with broken ones, or trust other authorities than those that were meant.
+ * Undefined unless `KAFKA_SSL` is on. The files are parsed, because with invalid ones kafkajs would retry the
+ * connection forever, or trust other authorities than the configured ones.
  */
 export function readTls(env: EnvironmentReader): KafkaTlsSettings | undefined {
   const [ca, cert, key] = [CA, CERT, KEY].map((name) => env.file(name));
@@ -195,7 +195,7 @@ export function readTls(env: EnvironmentReader): KafkaTlsSettings | undefined {
   return enabled ? { ca, cert, key } : undefined;
 }
 
-/** What a setting's file holds; undefined without it. */
+/** The content of a setting's file; undefined without a file. */
 interface PemFile {
   name: string;
   pem: string | undefined;
@@ -210,7 +210,7 @@ export function checkPair(
   { name: certName, pem: cert }: PemFile,
   { name: keyName, pem: key }: PemFile,
 ): void {
-  // The first certificate is the client's own; those after it lead to its authority.
+  // the first certificate is the client's own; the others lead to its authority
   const [own] = cert === undefined ? [] : (parseCertificates(cert) ?? []);
   const parsedKey = key === undefined ? undefined : parsePrivateKey(key);
   if (cert !== undefined && own === undefined) env.problem(certName, NO_CERTIFICATE);
@@ -222,7 +222,7 @@ export function checkPair(
   }
 }
 
-/** All certificates of a PEM text; undefined when there is none, or one that is broken. */
+/** All certificates of a PEM text; undefined where it has none, or an invalid one. */
 function parseCertificates(pem: string): X509Certificate[] | undefined {
   const blocks = pem.match(CERTIFICATE);
   try {
@@ -232,9 +232,9 @@ function parseCertificates(pem: string): X509Certificate[] | undefined {
   }
 }
 
-/** Undefined when the text holds no private key, or one that asks for a passphrase. */
+/** Undefined where the text has no private key, or one with a passphrase. */
 function parsePrivateKey(pem: string): KeyObject | undefined {
-  // OpenSSL may write other blocks before it, such as the parameters of its curve.
+  // OpenSSL may write other blocks before the key, such as the parameters of its curve
   const [block] = PRIVATE_KEY.exec(pem) ?? [];
   try {
     return block === undefined ? undefined : createPrivateKey(block);
@@ -244,12 +244,12 @@ function parsePrivateKey(pem: string): KeyObject | undefined {
 }
 
 export interface SchemaRegistrySettings {
-  /** With the path that its API is below. */
+  /** Includes the base path of the registry's API. */
   url: string;
   /** Value of `Authorization`. */
   authorization?: string;
   proxy?: ProxySettings;
-  /** Published in frames. */
+  /** Outputs that are published in frames. */
   outputs: readonly FramedOutput[];
 }
 
@@ -258,7 +258,7 @@ const REGISTRY_USERNAME = 'KAFKA_SCHEMA_REGISTRY_USERNAME';
 const REGISTRY_PASSWORD = 'KAFKA_SCHEMA_REGISTRY_PASSWORD';
 const REGISTRY_OUTPUTS = 'KAFKA_SCHEMA_REGISTRY_OUTPUTS';
 
-/** Undefined without a URL; a login or outputs without one are a problem. */
+/** Undefined without a URL. A login or outputs without a URL are a problem. */
 export function readSchemaRegistrySettings(
   env: EnvironmentReader,
 ): SchemaRegistrySettings | undefined {
@@ -299,7 +299,7 @@ function readRegistryLogin(env: EnvironmentReader): string {
   return `Basic ${Buffer.from(`${username}:${password}`).toString('base64')}`;
 }
 
-/** Schemas are no secrets: as Kafka itself, the registry may be reached in the clear, but not with a password. */
+/** Schemas are not secret: like Kafka, the registry may be reached by plain http, but not with a password. */
 function registryFault(raw: string, hasLogin: boolean): string | undefined {
   const url = URL.canParse(raw) && !/\s/.test(raw) ? new URL(raw) : undefined;
   if (url === undefined || !/^https?:$/.test(url.protocol)) {

@@ -12,7 +12,7 @@ function read(environment: Environment) {
 }
 
 describe('readMachineCloudSettings', () => {
-  it('takes what is given', () => {
+  it('reads all settings', () => {
     const { settings, problems } = read({
       MACHINE_CLOUD_REASON_FIELD: 'reason',
       MACHINE_CLOUD_MACHINE_INFO_PATH: 'machineInfo',
@@ -163,7 +163,7 @@ describe('the way to a token', () => {
     expect(readTokenOf(environment)).toMatchObject({ settings, problems: [] });
   });
 
-  it('is required, and all of them are named', () => {
+  it('is required, and the message names all of them', () => {
     const { problems } = readTokenOf({ MACHINE_CLOUD_TOKEN: ' ' });
     expect(problems).toEqual([
       expect.stringMatching(/^MACHINE_CLOUD_TOKEN is required, or another way/),
@@ -188,7 +188,7 @@ describe('the way to a token', () => {
     ]);
   });
 
-  it('must be whole: what is missing is named, with what is wrong otherwise', () => {
+  it('must be complete: missing settings are named with all other problems', () => {
     const half = { MACHINE_CLOUD_LOGIN_EMAIL: 'me', MACHINE_CLOUD_OAUTH_SCOPE: 'all' };
     expect(readTokenOf(half).problems).toEqual([
       'MACHINE_CLOUD_LOGIN_EMAIL and MACHINE_CLOUD_OAUTH_SCOPE are different ways to a token: keep one, unset the others',
@@ -243,7 +243,7 @@ describe('the way to a token', () => {
     expect(problems[0]).not.toContain(SECRET);
   });
 
-  it('to an OAuth token may be http on this machine', () => {
+  it('to an OAuth token may be http on loopback', () => {
     const local = { ...OAUTH, MACHINE_CLOUD_OAUTH_TOKEN_URL: 'http://127.0.0.1:8080/token' };
     expect(readTokenOf(local).problems).toEqual([]);
   });

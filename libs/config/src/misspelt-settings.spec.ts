@@ -48,13 +48,13 @@ describe('a misspelt setting', () => {
     expect(unsupported).toMatchObject([{ name, instead: `it is not a setting: ${meant} is` }]);
   });
 
-  it('is none where the right name is set as well, or the wrong one is empty', () => {
+  it('is ignored where the right name is set too, or the wrong one is empty', () => {
     const both = { KAFKA_BROKER: 'kafka:9092', KAFKA_BROKERS: 'kafka:9092' };
     expect(misspeltSettings(both, ['KAFKA_BROKERS'])).toEqual([]);
     expect(misspeltSettings({ KAFKA_BROKER: ' ' }, ['KAFKA_BROKERS'])).toEqual([]);
   });
 
-  it('is named beside what is missing', () => {
+  it('is named beside the missing setting', () => {
     const { KAFKA_BROKERS, ...others } = NEEDED;
     expect(() => loadBridgeSettings({ ...others, KAFKA_BROKER: KAFKA_BROKERS })).toThrow(
       /- KAFKA_BROKERS is required: [^]*- KAFKA_BROKER is not a setting: KAFKA_BROKERS is/,
@@ -68,7 +68,7 @@ describe('a misspelt setting', () => {
     expect(loadBridgeSettings(NEEDED).unsupported).toEqual([]);
   });
 
-  it('is named to ingest and the terminal, which it may leave open to everybody', () => {
+  it('is reported to ingest and the terminal, which could be open to every client because of it', () => {
     const of = (meant: string) => `it is not a setting: ${meant} is`;
     const ingest = loadIngestSettings({ ...NEEDED, INGEST_SENDER_FILE: '/senders.json' });
     expect(ingest.unsupported).toEqual([

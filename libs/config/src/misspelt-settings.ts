@@ -1,12 +1,12 @@
 const MOST_EDITS = 2;
-/** Shorter names are close to others by chance: of those for one edit, and of those for two. */
+/** Minimum length of a name for a match by one edit, and by two: shorter names are similar by chance. */
 const SHORTEST_NAMES = [8, 13];
-/** Settings of other programs, and of OpenTelemetry's own list. */
+/** Settings of other programs and of OpenTelemetry. */
 const KNOWN_OTHERWISE = /^(https?_proxy$|OTEL_)/i;
 
 /**
- * Variables that are set and differ by one or two characters, or in their unit, from one of `names`, which is not set;
- * `meant` is the nearest, or several that are equally near: `A or B`.
+ * Variables that are set and differ by one or two characters, or in their unit, from one of `names` that is not set.
+ * `meant` is the most similar name, or several: `A or B`.
  */
 export function misspeltSettings(
   environment: Readonly<Record<string, string | undefined>>,
@@ -28,12 +28,12 @@ export function misspeltSettings(
     });
 }
 
-/** Without its unit, or that it names a file. */
+/** A name without its unit or `_FILE`. */
 function stemOf(name: string): string {
   return name.replace(/_(FILE|SECONDS|MS|BYTES)$/, '');
 }
 
-/** How many characters have to be put in, left out, replaced or swapped with the next (optimal string alignment). */
+/** Number of characters to insert, delete, replace or swap with the next (optimal string alignment). */
 function edits(a: string, b: string): number {
   if (Math.abs(a.length - b.length) > MOST_EDITS) return MOST_EDITS + 1;
   const rows = [Array.from({ length: b.length + 1 }, (_, column) => column)];

@@ -6,7 +6,7 @@ import { readProxySettings } from './proxy-settings.js';
 const read = (environment: Environment) => readSettings(environment, readProxySettings);
 
 describe('the settings of the proxy', () => {
-  it('are none where none is named, whatever hosts are excepted', () => {
+  it('are undefined without a proxy, also with excepted hosts', () => {
     expect(read({ NO_PROXY: '*' })).toBeUndefined();
     expect(read({ HTTPS_PROXY: ' ', https_proxy: '' })).toBeUndefined();
   });
@@ -32,7 +32,7 @@ describe('the settings of the proxy', () => {
     });
   });
 
-  it('go by the lower-case names first', () => {
+  it('prefer the lower-case names', () => {
     const upper = { HTTPS_PROXY: 'http://upper:1', NO_PROXY: 'upper' };
     const lower = { https_proxy: 'http://lower:2', no_proxy: 'lower' };
     expect(read(lower)).toEqual({ origin: 'http://lower:2', noProxy: ['lower'] });

@@ -1,19 +1,19 @@
 import type { EnvironmentReader } from './environment-reader.js';
 
-/** The HTTP proxy through which https services are reached. */
+/** The HTTP proxy for https services. */
 export interface ProxySettings {
   /** `http://host:port`, without the login. */
   origin: string;
   /** Value of `Proxy-Authorization`. */
   authorization?: string | undefined;
   /**
-   * Hosts that are reached without it: a name covers those below it, with or without a dot before it; `:port` limits an
-   * entry to that port; an address may be a network (`10.0.0.0/8`); `*` is every host.
+   * Hosts that are reached without the proxy. A name includes its subdomains, with or without a leading dot; `:port`
+   * limits an entry to that port; an address may be a network (`10.0.0.0/8`); `*` is every host.
    */
   noProxy: string[];
 }
 
-/** As curl does, the lower-case name comes first, and a proxy without a scheme is one of HTTP. */
+/** As in curl, the lower-case name takes precedence, and a proxy without a scheme is an HTTP proxy. */
 export function readProxySettings(env: EnvironmentReader): ProxySettings | undefined {
   const name = env.isSet('https_proxy') ? 'https_proxy' : 'HTTPS_PROXY';
   const given = name === 'https_proxy' ? env.optional(name) : env.secret(name);
@@ -34,14 +34,14 @@ export function readProxySettings(env: EnvironmentReader): ProxySettings | undef
     return undefined;
   }
   return {
-    // its own `origin` leaves out the port where that is 80, which a message should name
+    // URL.origin omits port 80, which messages should show
     origin: `http://${url.hostname}:${url.port === '' ? '80' : url.port}`,
     authorization,
     noProxy: noProxy.split(/[\s,]+/).filter((entry) => entry !== ''),
   };
 }
 
-/** Null where it is not percent-encoded as it should be. */
+/** Null where the percent-encoding is invalid. */
 function loginOf({ username, password }: URL): string | undefined | null {
   if (username + password === '') return undefined;
   try {

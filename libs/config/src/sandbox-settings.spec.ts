@@ -2,7 +2,7 @@ import { problemsOf } from '../test/problems-of.js';
 import { loadSandboxSettings } from './sandbox-settings.js';
 
 describe('loadSandboxSettings', () => {
-  it('takes what is given, shifts in the order of the day', () => {
+  it('reads all settings, and sorts the shifts', () => {
     const settings = loadSandboxSettings({
       SANDBOX_HTTP_HOST: '0.0.0.0',
       SANDBOX_HTTP_PORT: '0',

@@ -6,8 +6,8 @@ import { readShifts } from './shift-settings.js';
 export type SandboxSettings = ReturnType<typeof readSandboxSettings>;
 
 /**
- * @param readFiles reads what the files hold; what is wrong with them is named with the settings
- * @throws SettingsError naming everything that is wrong
+ * @param readFiles parses the settings' files; its problems are reported with the others
+ * @throws SettingsError with all problems
  */
 export function loadSandboxSettings<T>(
   environment: Environment,
@@ -30,7 +30,7 @@ function readSandboxSettings(env: EnvironmentReader) {
     },
     machines: env.integer('SANDBOX_MACHINES', { default: 12, min: 1, max: 1_000_000 }),
     seed: env.text('SANDBOX_SEED', 'machine-bridge'),
-    /** Holds all scopes. */
+    /** A token with all scopes. */
     token: env.text('SANDBOX_TOKEN', 'sandbox-token'),
     login: {
       email: env.text('SANDBOX_LOGIN_EMAIL', 'operator@example.com'),
@@ -39,7 +39,7 @@ function readSandboxSettings(env: EnvironmentReader) {
     shifts: readShifts(env, 'SANDBOX_SHIFT_STARTS', 'SANDBOX_TIME_ZONE'),
     clock: readClockSettings(env),
     logLevel: readLogLevel(env),
-    /** A scripted timeline in place of the simulation, not checked yet. */
+    /** JSON of a scripted timeline, which replaces the simulation; not validated yet. */
     timeline: env.json('SANDBOX_TIMELINE_FILE'),
   };
 }

@@ -6,7 +6,7 @@ export function isLoopback(hostname: string): boolean {
   return LOOPBACK.has(hostname);
 }
 
-/** A required address that secrets travel to: https only, http for loopback alone. */
+/** Reads the required address of a service that receives secrets: https, or http on loopback only. */
 export function readServiceUrl(env: EnvironmentReader, name: string, what: string): string {
   const raw = env.required(name, what);
   const fault = raw === '' ? undefined : serviceUrlFault(raw);
@@ -14,10 +14,10 @@ export function readServiceUrl(env: EnvironmentReader, name: string, what: strin
   return raw;
 }
 
-/** What is wrong with such an address, in words that follow its name. */
+/** The fault of such an address, as text that follows its name. */
 export function serviceUrlFault(raw: string): string | undefined {
   const url = URL.canParse(raw) ? new URL(raw) : undefined;
-  // The parser leaves line breaks out and takes other blanks for part of the path.
+  // the URL parser drops line breaks and accepts other white space as part of the path
   if (url === undefined || /\s/.test(raw)) {
     return 'must be a URL such as https://cloud.example.com';
   }

@@ -3,7 +3,7 @@ import type { EnvironmentReader } from './environment-reader.js';
 interface ShiftSettings {
   /** IANA name. */
   timeZone: string;
-  /** Local times of day such as `06:00`, sorted; each shift lasts to the next one. */
+  /** Local times of day such as `06:00`, sorted; a shift ends when the next one starts. */
   startTimes: string[];
 }
 

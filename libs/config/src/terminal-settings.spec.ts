@@ -4,7 +4,7 @@ import { loadTerminalSettings } from './terminal-settings.js';
 const BASE = { KAFKA_BROKERS: 'localhost:9092' };
 
 describe('the settings of the terminal', () => {
-  it('take a token for each station, and are not open beyond loopback', () => {
+  it('have a token for each station, and require one beyond loopback', () => {
     const token = 'a-token-of-some-length';
     const TERMINAL_TOKENS_FILE = temporaryFile('tokens.json', { [token]: 'Press hall' });
     const beyond = { ...BASE, TERMINAL_HTTP_HOST: '0.0.0.0' };
@@ -15,7 +15,7 @@ describe('the settings of the terminal', () => {
     expect(() => loadTerminalSettings(beyond)).toThrow('TERMINAL_TOKENS_FILE or');
   });
 
-  it('take the headers of a proxy that name the station and the operator', () => {
+  it('name the headers of a proxy for the station and the operator', () => {
     const TERMINAL_TRUSTED_USER_HEADER = 'X-Station, X-Forwarded-User';
     expect(loadTerminalSettings({ ...BASE, TERMINAL_TRUSTED_USER_HEADER }).access).toEqual({
       kind: 'proxy',
@@ -24,7 +24,7 @@ describe('the settings of the terminal', () => {
     });
   });
 
-  it('take the addresses of proxies', () => {
+  it('name the addresses of proxies', () => {
     const TERMINAL_TRUSTED_PROXIES = '10.0.0.0/8, ::1';
     expect(loadTerminalSettings({ ...BASE, TERMINAL_TRUSTED_PROXIES }).trustedProxies).toEqual([
       '10.0.0.0/8',
@@ -71,7 +71,7 @@ describe('the settings of the terminal', () => {
     expect(() => loadTerminalSettings({ ...BASE, ...env })).toThrow(problem);
   });
 
-  it('read how reasons look', () => {
+  it('have colours, names and groups of reasons', () => {
     const looks = {
       groups: [{ group: 'Technical', colour: '#c62828', names: { de: 'Technik' } }],
       reasons: { '22': { group: 'Technical', names: { de: 'Kühlung' } }, '23': {} },

@@ -7,13 +7,13 @@ import { listenAddress } from './http-settings.js';
 import { readLogLevel } from './log-level.js';
 import { readShifts } from './shift-settings.js';
 
-/** Who may use the terminal, and as which station. */
+/** How a client of the terminal is identified as a station. */
 export type TerminalAccess =
-  /** Whoever reaches the loopback interface, as one station. */
+  /** Every client on the loopback interface is one station. */
   | { kind: 'open'; station: string }
-  /** Whoever knows a station's token. */
+  /** Clients send a station's token. */
   | { kind: 'tokens'; stations: ReadonlyMap<string, string> }
-  /** Whoever a proxy lets through; its headers, in lower case, name the station and, in a second, the operator. */
+  /** A proxy admits clients. One of its headers names the station, a second one the operator; in lower case. */
   | { kind: 'proxy'; stationHeader: string; operatorHeader?: string };
 
 interface Look {
@@ -22,7 +22,7 @@ interface Look {
   names?: Record<string, string>;
 }
 
-/** How reasons are shown, from `TERMINAL_REASONS_FILE`. */
+/** Groups, colours and names of reasons, from `TERMINAL_REASONS_FILE`. */
 interface ReasonLooks {
   groups: (Look & { group: string })[];
   reasons: Record<string, Look & { group?: string }>;
@@ -35,15 +35,15 @@ const USER_HEADER = 'TERMINAL_TRUSTED_USER_HEADER';
 const TRUSTED_PROXIES = 'TERMINAL_TRUSTED_PROXIES';
 const REASONS_FILE = 'TERMINAL_REASONS_FILE';
 const OPEN_STATION = 'local';
-/** A right token is let in at once, however many wrong ones came before: its length is what it is not guessed by. */
+/** A valid token is admitted also after many wrong ones: only its length protects it from being guessed. */
 const SHORTEST_TOKEN = 16;
 const HEADER_NAME = /^[a-z0-9-]+$/;
-/** What goes into a URI path and a header. */
+/** Fits into a URI path and a header. */
 const STATION = /^[^\p{Cc}\p{Cs}]{1,100}$/u;
-/** In a style sheet's terms; nothing else may come of it. */
+/** Hexadecimal or named colours of CSS; other CSS must not be injected. */
 const COLOUR = /^(#[0-9a-fA-F]{3,8}|[a-z]+)$/;
 
-/** @throws SettingsError naming everything that is wrong */
+/** @throws SettingsError with all problems */
 export function loadTerminalSettings(environment: Environment): TerminalSettings {
   return readSettings(environment, readTerminalSettings);
 }
@@ -54,7 +54,7 @@ function readTerminalSettings(env: EnvironmentReader) {
     kafka: readKafkaSettings(env),
     http,
     access: readAccess(env, isLoopback),
-    /** Addresses and networks (CIDR) whose `X-Forwarded-For` is believed. */
+    /** Addresses and networks (CIDR) whose `X-Forwarded-For` is trusted. */
     trustedProxies: readTrustedProxies(env),
     stopThresholdSeconds: env.integer('TERMINAL_STOP_THRESHOLD_SECONDS', {
       default: 120,
@@ -64,7 +64,7 @@ function readTerminalSettings(env: EnvironmentReader) {
     shifts: readShifts(env, 'TERMINAL_SHIFTS', 'TERMINAL_TIME_ZONE'),
     clock: readClockSettings(env),
     logLevel: readLogLevel(env),
-    // last, when all settings have been asked for
+    // last, after all settings have been read
     unsupported: env.withoutEffect(),
   };
 }

@@ -1,10 +1,10 @@
 import type { EnvironmentReader } from './environment-reader.js';
 import { readServiceUrl } from './service-url.js';
 
-/** Where an access token comes from; exactly one way is configured. */
+/** The source of an access token; exactly one is configured. */
 export type TokenSettings =
   | { kind: 'fixed'; token: string }
-  /** Read again whenever the file changes. */
+  /** The file is read again when it changes. */
   | { kind: 'file'; path: string }
   /** The service's own login. */
   | { kind: 'login'; email: string; password: string }
@@ -22,7 +22,7 @@ interface TokenWay {
   read: (env: EnvironmentReader) => TokenSettings;
 }
 
-/** RFC 6750 allows fewer still. */
+/** RFC 6750 allows fewer characters. */
 const TOKEN_IN_HEADER = /^[\x21-\x7e]*$/;
 const LOGIN = 'MACHINE_CLOUD_LOGIN';
 const OAUTH = 'MACHINE_CLOUD_OAUTH';
@@ -42,7 +42,7 @@ const WAYS: readonly TokenWay[] = [
   },
 ];
 
-/** One setting chooses a way: it is a problem when others of that way are missing, or a second way is chosen. */
+/** A setting selects its way to a token: incomplete settings of a way, or a second way, are a problem. */
 export function readToken(env: EnvironmentReader): TokenSettings {
   const isSet = (name: string): boolean => env.isSet(name);
   const begun = WAYS.filter(({ names }) => names.some(isSet));
@@ -63,7 +63,7 @@ export function readToken(env: EnvironmentReader): TokenSettings {
 function readFixed(env: EnvironmentReader): TokenSettings {
   const name = 'MACHINE_CLOUD_TOKEN';
   const token = env.text(name, '');
-  // Each call would fail, with the token in the library's message.
+  // each call would fail, with the token in the library's message
   if (!TOKEN_IN_HEADER.test(token)) {
     env.problem(
       name,
@@ -73,7 +73,7 @@ function readFixed(env: EnvironmentReader): TokenSettings {
   return { kind: 'fixed', token };
 }
 
-/** The file may be corrected while the bridge runs: it must only exist, and not be empty. */
+/** Checks only that the file exists and is not empty: it may be corrected while the bridge runs. */
 function readFile(env: EnvironmentReader): TokenSettings {
   const name = 'MACHINE_CLOUD_TOKEN_FILE';
   const path = env.text(name, '');

@@ -12,7 +12,7 @@ const ENDPOINT = { OTEL_EXPORTER_OTLP_ENDPOINT: 'http://collector:4318/' };
 const load = (environment: Environment = {}) => loadBridgeSettings({ ...NEEDED, ...environment });
 
 describe('the settings of OpenTelemetry', () => {
-  it('export nothing, and are warned of by nothing, without an endpoint', () => {
+  it('export nothing, and cause no warning, without an endpoint', () => {
     const { tracing, unsupported } = load({ OTEL_SERVICE_NAME: 'x', OTEL_TRACES_SAMPLER: 'xray' });
     expect(tracing).toBeUndefined();
     expect(unsupported).toEqual([]);
@@ -36,7 +36,7 @@ describe('the settings of OpenTelemetry', () => {
     expect(unsupported).toEqual([]);
   });
 
-  it('are taken, those for traces before those for all signals', () => {
+  it('are read, those for traces before those for all signals', () => {
     const { tracing, unsupported } = load({
       ...ENDPOINT,
       OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: 'https://traces.example.com/v2',
@@ -127,7 +127,7 @@ describe('the settings of OpenTelemetry', () => {
     expect(JSON.stringify(unsupported)).not.toContain(value);
   });
 
-  it('sample all where the share is no number', () => {
+  it('sample all traces where the share is not a number', () => {
     const { tracing, unsupported } = load({
       ...ENDPOINT,
       OTEL_TRACES_SAMPLER: 'traceidratio',
@@ -156,7 +156,7 @@ describe('the settings of OpenTelemetry', () => {
     },
   );
 
-  it('take headers from a file, and show them nowhere', () => {
+  it('read headers from a file, and do not show them', () => {
     const file = temporaryFile('headers', 'authorization=Bearer%20hunter2\n');
     const { tracing } = load({ ...ENDPOINT, OTEL_EXPORTER_OTLP_HEADERS_FILE: file });
     expect(tracing?.exporter.headers).toEqual({ authorization: 'Bearer hunter2' });

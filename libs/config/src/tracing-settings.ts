@@ -1,9 +1,9 @@
 import type { EnvironmentReader } from './environment-reader.js';
 
-/** Where spans are exported to, and which; see docs/traces.md. */
+/** Exporter and sampler of spans, see docs/traces.md. */
 export interface TracingSettings {
   exporter: {
-    /** Where the collector takes traces, path included. */
+    /** URL of the collector for traces, path included. */
     url: string;
     format: 'protobuf' | 'json';
     headers: Readonly<Record<string, string>>;
@@ -13,15 +13,15 @@ export interface TracingSettings {
   serviceName: string;
   resourceAttributes: Readonly<Record<string, string>>;
   sampler: {
-    /** Share of the traces that begin here, or of all. */
+    /** Share of the traces that begin here; without isParentBased, of all traces. */
     ratio: number;
-    /** A trace that has begun elsewhere is recorded as was decided there. */
+    /** A trace that began in another program keeps that program's decision. */
     isParentBased: boolean;
   };
   queue: { maxSpans: number; maxBatch: number; delayMs: number };
 }
 
-/** A known setting without effect, and its replacement. */
+/** A setting without effect, and what to do instead. */
 export interface UnsupportedSetting {
   name: string;
   instead: string;
@@ -38,12 +38,12 @@ const SAMPLERS: Readonly<Record<string, { ratio?: number; isParentBased: boolean
   always_off: { ratio: 0, isParentBased: false },
   traceidratio: { isParentBased: false },
 };
-/** Files that the exporter reads by itself. */
+/** Settings of files that the exporter reads itself. */
 const CERTIFICATES = ['CERTIFICATE', 'CLIENT_CERTIFICATE', 'CLIENT_KEY'];
 
 /**
- * The standard settings of OpenTelemetry; undefined where no spans are to be exported. Platforms set them for every
- * process that they run: what is wrong with one is no reason not to start, but added to `unsupported`.
+ * Reads OpenTelemetry's standard settings; undefined where no spans are exported. Platforms set them for every process,
+ * so an invalid one does not prevent the start: it is added to `unsupported`.
  */
 export function readTracingSettings(
   env: EnvironmentReader,
@@ -94,12 +94,12 @@ function unknownSettings(env: EnvironmentReader): UnsupportedSetting[] {
   }));
 }
 
-/** A field name and a value of HTTP, which the exporter could not send otherwise. */
+/** HTTP field names and values; the exporter could not send others. */
 const HEADER_NAME = /^[!#$%&'*+.^_`|~\w-]+$/;
 const HEADER_VALUE = /^[\x20-\x7e]*$/;
 
 class StandardSettings {
-  /** What is wrong: the default holds in its place. */
+  /** Invalid settings, whose defaults apply. */
   readonly faults: UnsupportedSetting[] = [];
 
   constructor(private readonly env: EnvironmentReader) {}
@@ -121,14 +121,14 @@ class StandardSettings {
     return fallback;
   }
 
-  /** The setting that names the collector, and the address of its traces where that is one. */
+  /** The setting of the collector, and the URL for traces if it is valid. */
   url(): [endpoint: string | undefined, url?: string] {
     const name = this.ofTraces('ENDPOINT');
     const endpoint = this.env.optional(name);
     if (endpoint === undefined) return [undefined];
     const isOfTraces = name.includes('_TRACES_');
     const text = isOfTraces ? endpoint : `${endpoint.replace(/\/+$/, '')}/v1/traces`;
-    // a collector in the same cluster is reached by plain http
+    // plain http is common for a collector in the same cluster
     if (URL.canParse(text)) {
       const { protocol, username, password, href } = new URL(text);
       if (/^https?:$/.test(protocol) && username + password === '') return [endpoint, href];
@@ -137,7 +137,7 @@ class StandardSettings {
     return [endpoint];
   }
 
-  /** Headers of all signals, and over them those of traces. */
+  /** Headers for all signals, overridden by those for traces. */
   headers(): Record<string, string> {
     const names = ['OTEL_EXPORTER_OTLP_HEADERS', 'OTEL_EXPORTER_OTLP_TRACES_HEADERS'];
     const headers = Object.assign(
@@ -151,7 +151,7 @@ class StandardSettings {
     return {};
   }
 
-  /** `name=value` by commas, values percent-encoded. */
+  /** Parses `name=value` separated by commas, with percent-encoded values. */
   pairs(name: string, text: string | undefined): Record<string, string> {
     try {
       const items = (text ?? '').split(',').filter((item) => item.trim() !== '');
@@ -175,11 +175,11 @@ class StandardSettings {
     return { ratio: 1, isParentBased };
   }
 
-  /** The name for traces goes before that for all signals. */
+  /** The name of the setting for traces if set, else that for all signals. */
   ofTraces(name: string): string {
     const ofTraces = `OTEL_EXPORTER_OTLP_TRACES_${name}`;
     const ofAll = `OTEL_EXPORTER_OTLP_${name}`;
-    // both are asked for, so that both count as known
+    // reads both, so that both count as known
     const [isOfTraces] = [this.env.isSet(ofTraces), this.env.isSet(ofAll)];
     return isOfTraces ? ofTraces : ofAll;
   }

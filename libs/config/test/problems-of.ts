@@ -1,6 +1,6 @@
 import { SettingsError } from '../src/environment-reader.js';
 
-/** What is wrong with the settings that are loaded; nothing where they can be. */
+/** The problems of settings that fail to load; empty where they load. */
 export function problemsOf(load: () => unknown): readonly string[] {
   try {
     load();

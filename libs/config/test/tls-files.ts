@@ -1,6 +1,6 @@
 import { createPrivateKey, generateKeyPairSync } from 'node:crypto';
 
-/** Signed by itself, good for a hundred years, in use nowhere. */
+/** Self-signed, valid for a hundred years, used only in tests. */
 export const CERTIFICATE = `-----BEGIN CERTIFICATE-----
 MIIBjjCCATWgAwIBAgIUAaTx79JGhU4qTshpWmg1vyxhtZswCgYIKoZIzj0EAwIw
 HDEaMBgGA1UEAwwRa2Fma2EuZXhhbXBsZS5jb20wIBcNMjYxMTIxMTc0OTAwWhgP
