@@ -1,4 +1,5 @@
-// Documents of ERP systems and operators' expressions into order messages; equipment map and enrichment rules. Pure.
+// Converts ERP documents to order messages, by adapters or by operators' expressions; has the equipment map and the
+// enrichment rules. Without I/O.
 export {
   EquipmentMap,
   equipmentMapFormat,

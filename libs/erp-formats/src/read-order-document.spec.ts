@@ -19,7 +19,7 @@ describe('an order document', () => {
     expect(readSnapshots(JSON.stringify(ORDER), { contentType })).toEqual([ORDER]);
   });
 
-  it('is the canonical JSON, whatever its further fields are called', () => {
+  it('is canonical JSON also with further fields of other formats', () => {
     const further = { ManufacturingOrder: '2', JobOrder: { ID: '3' }, external_work_order_id: '4' };
 
     expect(readSnapshots(JSON.stringify({ ...further, ...ORDER }))).toEqual([ORDER]);
@@ -31,7 +31,7 @@ describe('an order document', () => {
     }
   });
 
-  it('of JSON in UTF-16 is refused as what it is', () => {
+  it('of JSON in UTF-16 is refused as JSON in the wrong encoding', () => {
     const body = Buffer.from('\ufeff{"orderId": "4711"}', 'utf16le');
     const read = readOrderDocument({ contentType: null, body }, { timeZone: 'UTC' });
 
@@ -40,7 +40,7 @@ describe('an order document', () => {
     });
   });
 
-  it('is recognised as XML behind any number of blanks', () => {
+  it('is recognised as XML after any number of blanks', () => {
     for (const blanks of [
       ' '.repeat(70),
       `\ufeff${'\r\n\t'.repeat(100)}`,
@@ -51,13 +51,13 @@ describe('an order document', () => {
     expect(() => readMessages(' '.repeat(1_000_000))).toThrow('invalid-json');
   });
 
-  it('is read as what its content type names, whatever its syntax is called', () => {
+  it('is read in the format that its content type names, in either syntax', () => {
     const contentType = 'Application/x-SAP.IDoc';
 
     expect(readSnapshots(IDOC, { contentType })[0]?.orderId).toBe('4711');
   });
 
-  it('is one of JSON by its shape', () => {
+  it('in JSON is recognised by its shape', () => {
     const operations = fixture('sap-odata-operations.json');
 
     expect(readMessages(operations, { contentType: 'application/json' })).toHaveLength(1);
@@ -111,7 +111,7 @@ describe('a JSON document without the field that its format is recognised by', (
 });
 
 describe('a document of a megabyte', () => {
-  it('is recognised by its first record, however many follow', () => {
+  it('is recognised by its first record in bounded time', () => {
     const value = [{ a: 1 }, { a: 2 }];
     Object.defineProperty(value, 1, {
       get: () => {

@@ -46,7 +46,7 @@ const MAPPED = {
 };
 const UMH_TOPIC = 'umh.v1.acme.north._analytics.work-order.start';
 
-describe('what an ERP has sent', () => {
+describe('a document of an ERP', () => {
   const options = { timeZone: 'UTC', commandMaxSkewSeconds: MAX_SKEW_SECONDS };
   const mapping = new OrderMapping(MAPPED.mapping, new BoundedExpressions());
 
@@ -73,7 +73,7 @@ describe('what an ERP has sent', () => {
     });
   });
 
-  it('is refused where it has an order in parts, and not where it has one as it was and as it is', () => {
+  it('is refused with an order in parts, but not with two versions of an order', () => {
     const read = (...orders: { at?: string; operations: [id: string, place: string][] }[]) => {
       const value = orders.map(({ at = '2024-03-18T09:15:02Z', operations }) => ({
         ...{ ManufacturingOrder: '1', LastChangeDateTime: at, OrderIsReleased: 'X' },

@@ -37,14 +37,14 @@ import { umh } from './umh/umh.format.js';
 type Read = Parsed<OrderMessage[]>;
 
 export interface OrderReadOptions extends OrderDocumentOptions {
-  /** How far ahead of the clock `changedAt` may lie. */
+  /** Limit for `changedAt` ahead of the clock. */
   commandMaxSkewSeconds: number;
 }
 
 /**
- * Reads what an ERP has sent, by the operator's own expressions where one is for it, else by the adapters. Of
- * whatever format these are refused (`invalid-message`): what no clock can have dated yet, for it would outrank all that
- * comes until then, and an order in parts.
+ * Reads a document with the operator's expression that applies to it, else with an adapter. In every format it refuses
+ * (`invalid-message`) a `changedAt` too far ahead of the clock, which would supersede all later messages until then,
+ * and an order in parts.
  */
 export function readOrders(
   document: OrderDocument,
@@ -71,8 +71,9 @@ export function readOrders(
 }
 
 /**
- * The id of an order that is there as a whole twice, as of the same time and with no operation in common: as an
- * expression makes orders of rows that are operations. The last would take what the others say off the machines.
+ * The id of an order with two snapshots of the same time and no operation in common, as an expression yields that makes
+ * an order of each row with an operation. The last snapshot would remove the operations of the others from the
+ * machines.
  */
 function partOfOrder(messages: readonly OrderMessage[]): string | undefined {
   if (messages.length < 2) return undefined;
@@ -94,10 +95,10 @@ function partOfOrder(messages: readonly OrderMessage[]): string | undefined {
 export const FORMATS: readonly OrderFormat[] = [
   canonical,
   sapIdoc,
-  // its job orders stand under the name that those of B2MML have
+  // its job orders have the same name as those of B2MML
   opcJobOrder,
   b2mml,
-  // shares the order's number with what the adapter of V2 reads besides
+  // documents of both have `ProductionOrder`
   sapODataV4,
   sapOData,
   dynamics,
@@ -113,10 +114,9 @@ const BY_MEDIA_TYPE = new Map(
 const NAMED_TYPES = new Set(BY_MEDIA_TYPE.keys());
 
 /**
- * Reads what arrives on `erp.work-orders.v1`, in any format of the registry: the one its content type names,
- * else the first that knows its root element or shape. A document may hold several orders; one bad order
- * refuses it whole. Refusals: `invalid-json`, `invalid-message`, `too-large`, with the foreign format and the place of
- * the fault.
+ * Reads a document of `erp.work-orders.v1` in one of {@link FORMATS}: the one that its content type names, else the
+ * first that recognises its root element or shape. A document may have several orders; one bad order refuses the whole
+ * document. Refusals: `invalid-json`, `invalid-message`, `too-large`, with the format and the path of the fault.
  */
 export function readOrderDocument(
   document: OrderDocument,
@@ -138,7 +138,7 @@ export function readOrderDocument(
   return rejected('too-large', `the document holds ${found}`);
 }
 
-/** JSON of no known shape, with no field of another format, is most likely the bridge's own with a mistake. */
+/** JSON without a field of any other format is probably the bridge's own with a mistake. */
 function unknownFormat({ json, root }: DocumentContent): Refused {
   const known = `formats: ${FORMATS.map(({ name }) => name).join(', ')}`;
   if (root !== undefined) {
@@ -159,7 +159,7 @@ function unknownFormat({ json, root }: DocumentContent): Refused {
   return rejected('invalid-message', `${fault}; ${known}`);
 }
 
-/** What a SOAP envelope carries, where a document comes in one; otherwise the document. */
+/** The document within a SOAP envelope, or the root itself. */
 function unwrapSoap(root: DocumentElement): DocumentElement {
   if (root.name !== 'Envelope') return root;
   const content = onlyElement(root, 'Body')?.children ?? [];

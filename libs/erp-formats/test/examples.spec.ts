@@ -11,7 +11,7 @@ const PAGES = readdirSync('docs/erp').filter((name) => !OTHER_PAGES.has(name));
 
 interface Block {
   role: string;
-  /** `name=value` behind the role. */
+  /** `name=value` after the role. */
   settings: Record<string, string>;
   text: string;
 }
@@ -53,7 +53,7 @@ function exampleOrder(page: string): string {
 }
 
 describe('the documentation of formats', () => {
-  it('has a page for each of them, and one for mappings', () => {
+  it('has a page for each format, and one for mappings', () => {
     expect(PAGES).toHaveLength(FORMATS.length + 1);
   });
 
@@ -62,7 +62,7 @@ describe('the documentation of formats', () => {
     const [document, messages, mapping] = ['document', 'messages', 'mapping'].map((role) =>
       blocks.find((block) => block.role === role),
     );
-    // what a reader posts to the demo
+    // the document that readers post to the demo
     if (mapping === undefined) expect(exampleOrder(page)).toBe(document!.text);
     const expected = JSON.parse(messages!.text) as OrderMessage[];
 
@@ -70,7 +70,7 @@ describe('the documentation of formats', () => {
   });
 });
 
-/** A code of a table of statuses: the heading of its column, and the status at the end of its row. */
+/** A code in a table of statuses, with the heading of its column and the status of its row. */
 type DocumentedStatus = [page: string, heading: string, code: string, status: string];
 
 const cellsOf = (row: string): string[] =>
@@ -79,7 +79,7 @@ const cellsOf = (row: string): string[] =>
     .slice(1, -1)
     .map((cell) => cell.trim());
 
-/** Columns of codes stand before the column of the status that these mean. */
+/** Columns of codes come before the column of their status. */
 function statusesOn(page: string): DocumentedStatus[] {
   const text = readFileSync(`docs/erp/${page}`, 'utf8');
   const tables = [...text.matchAll(/^(\|.*\| status +\|)\n\|[- |]+\n((?:\|.*\n)+)/gm)];
@@ -108,7 +108,7 @@ const sapIdoc = (code: string): string =>
   '<LOIPRO05><IDOC><E1AFKOL><AUFNR>1</AUFNR>' +
   `<E1JSTKL><STAT>${code}</STAT></E1JSTKL></E1AFKOL></IDOC></LOIPRO05>`;
 
-/** An order of a format that says no more than a code, by the page and the heading of the code. */
+/** Makes an order with nothing but a status code, by the page and the heading of the code. */
 const ORDERS: Record<string, (code: string) => object | string> = {
   'b2mml.md state': (DispatchStatus) => ({ JobOrder: { ID: '1', DispatchStatus } }),
   'b2mml.md command': (Command) => ({ JobOrder: { ID: '1', Command } }),
@@ -139,7 +139,7 @@ const ORDERS: Record<string, (code: string) => object | string> = {
 describe('the statuses of a format', () => {
   const documented = PAGES.flatMap(statusesOn);
 
-  it('are documented of every format that has codes for them', () => {
+  it('are documented for every format that has codes for them', () => {
     const headings = documented.map(([page, heading]) => `${page} ${heading}`);
     expect([...new Set(headings)].sort()).toEqual(Object.keys(ORDERS).sort());
   });

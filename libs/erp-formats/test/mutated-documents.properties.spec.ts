@@ -4,7 +4,7 @@ import { runInNewContext } from 'node:vm';
 import type { OrderDocument } from '../src/document/order-format.js';
 import { readOrderDocument } from '../src/read-orders.js';
 
-/** MUTATIONS=100000 tries as many documents of each format; without it, 100 times the depth. */
+/** Documents of each format; by default, 100 times the depth. */
 const CASES = Number(
   process.env['MUTATIONS'] ?? 100 * Number(process.env['PROPERTY_DEPTH'] ?? '1'),
 );
@@ -13,7 +13,7 @@ const MOST_CPU_MS = 100;
 const MOST_GROWTH_BYTES = 16_777_216;
 const LONGEST_DETAIL = 4096;
 const UMH_TOPIC = 'umh.v1.acme.north.hall-3.line-1.cell-2._analytics.work-order.start';
-/** What replaces a value of JSON, or the text between two tags. */
+/** Replacements for a JSON value, or for the text between two tags. */
 const ODD_VALUES = [
   ...'null true 0 -1 1e400 9007199254740993 0.1 "" [] {} [[]]'.split(' '),
   '" "',
@@ -77,7 +77,7 @@ const MUTATIONS: readonly Mutation[] = [
   },
 ];
 
-/** Up to three changes to a document. */
+/** Makes up to three changes to a document. */
 function mutated(text: string, random: (below: number) => number): Buffer {
   let changed = text;
   for (let left = 1 + random(3); left > 0; left -= 1) {
@@ -88,7 +88,7 @@ function mutated(text: string, random: (below: number) => number): Buffer {
   return body;
 }
 
-/** What reading takes of the processor: another program's load does not count. */
+/** CPU time of reading, so that the load of other programs does not count. */
 function cpuMsOf(read: () => unknown): number {
   const before = process.cpuUsage();
   read();
@@ -108,7 +108,7 @@ const files = [
   ...readdirSync('examples/orders').map((name) => `examples/orders/${name}`),
   'libs/erp-formats/test/fixtures/b2mml-v07-sync-work-schedule.json',
 ];
-/** Of the heap, once some documents have been read. To collect garbage takes as long as to read a hundred. */
+/** Bytes of the heap after some documents. Measured once, because a collection takes as long as a hundred documents. */
 let early = NaN;
 
 describe.each(files)('%s, changed at random', (file) => {
@@ -120,7 +120,7 @@ describe.each(files)('%s, changed at random', (file) => {
       const document: OrderDocument = {
         contentType: null,
         body,
-        // of those without one, some say by their fields what they are
+        // some documents have no topic and are recognised by their fields
         sourceTopic: file.includes('umh') && random(2) === 0 ? UMH_TOPIC : null,
         recordedAt: 1_710_753_302,
       };
@@ -136,7 +136,7 @@ describe.each(files)('%s, changed at random', (file) => {
           throw new Error(place(), { cause: error });
         }
       });
-      // a collection of garbage may fall into one of them
+      // a garbage collection may fall into one of the readings
       for (let again = 0; cpuMs > MOST_CPU_MS && again < 3; again += 1) cpuMs = cpuMsOf(read);
       if (cpuMs > MOST_CPU_MS) throw new Error(`${cpuMs} ms, ${place()}`);
       if (file === files[0] && number === Math.floor(CASES / 5)) early = heapBytes();

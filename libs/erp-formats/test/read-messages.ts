@@ -21,7 +21,7 @@ export function readMessages(
   return messages.value;
 }
 
-/** The same of a document that has whole orders alone. */
+/** The orders of a document that has only snapshots. */
 export function readSnapshots(body: Buffer | string, options: Options = {}): OrderSnapshot[] {
   return readMessages(body, options).map(({ kind, order }) => {
     if (kind === 'change') throw new Error(`order ${order.orderId} is no whole order`);

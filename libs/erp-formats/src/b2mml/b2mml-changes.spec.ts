@@ -43,7 +43,7 @@ function placesAfter(messages: readonly OrderMessage[]): (string | undefined)[] 
 describe('a change of a request', () => {
   const changedAt = epochSeconds('2024-03-18T09:10:00Z');
 
-  it('replaces the segments that it says the place of', () => {
+  it('replaces the segments whose place it names', () => {
     const unnamed = `<SegmentRequirement><ProcessSegmentID>MILL</ProcessSegmentID>${equipment(['M3'])}`;
     const placeless = '<SegmentRequirement><ID>020</ID></SegmentRequirement>';
     const all = [segment('010', ['M1', 'M2']), placeless, `${unnamed}</SegmentRequirement>`];
@@ -63,14 +63,14 @@ describe('a change of a request', () => {
     });
   });
 
-  it('replaces nothing if it says its status alone', () => {
+  it('replaces nothing if it has only a status', () => {
     expect(read('Change', request('<RequestState>Held</RequestState>'))).toEqual({
       kind: 'change',
       order: { orderId: 'PR-1', changedAt, status: 'held' },
     });
   });
 
-  describe('whose segments name no place and say how far they are', () => {
+  describe('whose segments have a status and no place', () => {
     const state = (id: string, status: string): string =>
       segment(id, [], `<SegmentState>${status}</SegmentState>`);
     const whole = read(
@@ -85,13 +85,13 @@ describe('a change of a request', () => {
       return after!.operations.map(({ operationId, status }) => `${operationId} ${status}`);
     };
 
-    it('goes for all places of each', () => {
+    it('applies to all places of each', () => {
       expect(statusesAfter(state('010', 'Running'), state('03', 'Completed'))).toEqual([
         ...['010/M1 started', '010/M2 started', '020 released', '03 completed'],
       ]);
     });
 
-    it('counts only where the message says nothing else', () => {
+    it('applies only where the message has nothing else', () => {
       expect(statusesAfter('<RequestState>Running</RequestState>', state('00', 'Held'))).toEqual([
         ...['010/M1 started', '010/M2 started', '020 started', '03 started'],
       ]);
@@ -100,11 +100,11 @@ describe('a change of a request', () => {
       ]);
     });
 
-    it('goes by the last of those of a segment', () => {
+    it('applies the last status of a segment', () => {
       expect(statusesAfter(state('03', 'Running'), state('03', 'Held')).at(-1)).toBe('03 held');
     });
 
-    it('says nothing of segments that no message has named, or that have no id', () => {
+    it('does not add segments that no message has named, or that have no id', () => {
       const unnamed = '<SegmentRequirement><ProcessSegmentID>020</ProcessSegmentID>';
       const held = '<SegmentState>Held</SegmentState></SegmentRequirement>';
       expect(statusesAfter(state('0', 'Held'), state('010/M', 'Held'), unnamed + held)).toEqual([
@@ -112,13 +112,13 @@ describe('a change of a request', () => {
       ]);
     });
 
-    it('is not enough of an order that no message has named', () => {
+    it('is not enough for an order that no message has named', () => {
       const change = read('Change', request(state('010', 'Running')));
       expect(applyOrderMessage(undefined, change)).toEqual({ kind: 'unknown-order' });
     });
   });
 
-  it('leaves each segment on the places that were last said of it, in whatever order they come', () => {
+  it('leaves each segment on its latest places, in any order of the messages', () => {
     const places = fc.uniqueArray(fc.constantFrom('M1', 'M2', 'M3'), { minLength: 1 });
     const changes = fc.tuple(fc.constantFrom('010', '020'), places);
     fc.assert(
@@ -157,7 +157,7 @@ describe('a change of a job order', () => {
     });
   });
 
-  it('leaves its start and its status if it does not say them', () => {
+  it('leaves its start and its status if it has neither', () => {
     const start = '<StartTime>2024-03-20T06:00:00Z</StartTime>';
     const known = read('Sync', jobOrder(['M1'], start + dispatched('Running')));
     const rest = { status: 'started', plannedStart: epochSeconds('2024-03-20T06:00:00Z') };
@@ -168,14 +168,14 @@ describe('a change of a job order', () => {
     });
   });
 
-  it('leaves it where it is if it says no place', () => {
+  it('leaves its place if it names none', () => {
     const released = read('Sync', jobOrder(['M1', 'M2'], dispatched('Ready')));
     const running = read('Change', jobOrder([], dispatched('Running')), 1);
 
     expect(placesAfter([released, running])).toEqual(['M1', 'M2']);
   });
 
-  it('leaves it where it was last said to be, in whatever order the changes come', () => {
+  it('leaves it at its latest place, in any order of the changes', () => {
     const places = fc.uniqueArray(fc.constantFrom('M1', 'M2', 'M3'), { minLength: 1 });
     const change = fc.tuple(places, fc.constantFrom('', dispatched('Ready')));
     const order = fc.shuffledSubarray([0, 1, 2, 3, 4, 5], { minLength: 6 });

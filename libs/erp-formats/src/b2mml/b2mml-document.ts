@@ -11,12 +11,11 @@ import { type DocumentElement, elementName } from '../xml/document-element.js';
 import { checkFields, type FieldRules } from '../xml/check-fields.js';
 import { COMMAND, STATE } from './b2mml-status.js';
 
-/** How the names of roots end. */
+/** The end of a root's name. */
 export const NOUN =
   /(Production|Operations|Work)Schedule$|(Production|Operations|Work)Request$|JobOrder$|JobOrderList$|JobList$/i;
 const ORDERS = new Set(['ProductionRequest', 'OperationsRequest', 'JobOrder']);
 
-/** Whether its root is one of B2MML. */
 export function isB2mml(content: DocumentContent): boolean {
   return rootsIn(content).length > 0;
 }
@@ -30,7 +29,7 @@ function objectOf(json: unknown): JsonObject {
   return isJsonObject(json) ? json : {};
 }
 
-/** The document as elements, or undefined when its root is none of B2MML. */
+/** The document as elements; undefined where its root is not one of B2MML. */
 export function b2mmlRoot(content: DocumentContent): DocumentElement | undefined {
   const [only, ...others] = rootsIn(content);
   if (only === undefined) return undefined;
@@ -41,7 +40,7 @@ export function b2mmlRoot(content: DocumentContent): DocumentElement | undefined
     : jsonElement('document', json);
 }
 
-/** Orders wherever they are: in a schedule, in a request within it, in a list, or the root itself. */
+/** The orders at any depth: in a schedule, in a request, in a list, or the root itself. */
 export function ordersIn(element: DocumentElement): DocumentElement[] {
   const orders: DocumentElement[] = [];
   addOrders(element, orders);
@@ -59,7 +58,7 @@ const STATES = {
   SegmentState: STATE,
   ScheduleState: STATE,
 };
-/** A name for people may stand in their place, which says nothing of equipment. */
+/** May be plain text instead, a display name that identifies no equipment. */
 const SCOPES = { HierarchyScope: 'text or element', Location: 'text or element' } as const;
 const REQUIRED = { EquipmentRequirement: 'elements', SegmentRequirement: 'elements' } as const;
 
@@ -99,8 +98,8 @@ const RULES: FieldRules = {
 };
 
 /**
- * Refuses fields of orders, and of what they stand in, that are given twice or hold what they do not. The schedule of ten
- * thousand is looked at once.
+ * Refuses repeated or malformed fields of orders and of the elements above them. Checks an element above ten thousand
+ * orders once.
  */
 export function checkB2mml(orders: readonly DocumentElement[]): Parsed<undefined> {
   const above = new Set<DocumentElement>();
@@ -118,10 +117,10 @@ export function checkB2mml(orders: readonly DocumentElement[]): Parsed<undefined
   return parsed(undefined);
 }
 
-/** Keys that writers of JSON put the text of an element with attributes under. */
+/** Keys for the text of an element with attributes, in JSON from various converters. */
 const TEXT_KEYS = ['value', '#text', '_', '$', '$value'];
 
-/** Element names that are read, by their lower case: in JSON some write them in camel case. */
+/** Element names that are read, by lower case: some senders write camel case in JSON. */
 const NAMES = new Map(
   [
     ...['ApplicationArea', 'CreationDateTime', 'PublishedDate', 'DataArea', 'Location'],
@@ -148,7 +147,10 @@ interface BuiltElement extends DocumentElement {
   notText?: string;
 }
 
-/** B2MML in JSON as the elements of its XML: a list is an element that repeats. Numbers are no text: 0010 is not 10. */
+/**
+ * Converts B2MML in JSON to the elements of its XML. A list is a repeated element. Numbers are not text: 0010 is not
+ * 10.
+ */
 function jsonElement(name: string, json: unknown): DocumentElement {
   return build(name, json, null);
 }
@@ -167,7 +169,7 @@ function build(name: string, json: unknown, parent: BuiltElement | null): BuiltE
   return element;
 }
 
-/** A large document has thousands of these: no more is made of them than they have. */
+/** Adds an object's members in one pass, because a large document has thousands of objects. */
 function readObject(element: BuiltElement, json: JsonObject): void {
   let isMarked = false;
   let hasContent = false;
@@ -185,7 +187,7 @@ function readObject(element: BuiltElement, json: JsonObject): void {
   else if (hasContent) element.notText = 'an object';
 }
 
-/** What stands where text may is said; of text, and of an object of nothing but attributes, there is nothing to say. */
+/** Reads the text of an object, or notes what it has instead. An object with only attributes has neither. */
 function readText(element: BuiltElement, json: JsonObject, hasContent: boolean): void {
   let scalar: unknown;
   for (const name of TEXT_KEYS) {
@@ -204,7 +206,7 @@ function addChild(element: BuiltElement, key: string, json: unknown): void {
   if (json !== null) element.children.push(build(key, json, element));
 }
 
-/** Keys of documents are few, and come again and again; those of a hostile one are not kept. */
+/** A cache, bounded against hostile documents: the same few keys occur again and again. */
 const elementNames = new Map<string, string>();
 const MOST_ELEMENT_NAMES = 1000;
 
@@ -218,7 +220,7 @@ function nameOf(key: string): string {
 
 const NO_ATTRIBUTES: Readonly<Record<string, string>> = {};
 
-/** Under keys of their own, `@name` or `@_name`, or together under `$`, as converters of XML write them. */
+/** Converters from XML write attributes as `@name` or `@_name`, or all of them under `$`. */
 function attributesIn(json: JsonObject): Readonly<Record<string, string>> {
   const together = isJsonObject(json['$']) ? Object.entries(json['$']) : [];
   const marked = Object.keys(json)

@@ -18,9 +18,9 @@ import { readDateTimeField } from './b2mml-time.js';
 
 const KINDS_OF_WORK = ['ProcessSegmentID', 'ProductSegmentID'] as const;
 
-/** Where an order is done, and of what that is every place. */
+/** The operations of an order, and the ids for which they name every place. */
 interface B2mmlOperations extends Pick<Required<OrderChange>, 'operations' | 'replaces'> {
-  /** Segments that name no place and say how far they are: a change may contain nothing else. */
+  /** Segments with a status and no place: a change may have only these. */
   states: OperationChange[];
 }
 
@@ -28,16 +28,16 @@ type Work = Omit<OperationChange, 'operationId' | keyof Place>;
 
 interface Segment {
   id: string;
-  /** Whether the id is its own, or what kind of work it is. */
+  /** Whether the id is the segment's own; otherwise it is a kind of work. */
   isNamed: boolean;
   places: readonly Place[];
   work: Work;
 }
 
 /**
- * Operations of an order: a job order is one at each of its places, any other order has one for each segment
- * that has a place. Work without a place is none for a machine. Whoever names a place of a segment or a job
- * order names all of its places.
+ * Operations of an order: a job order has one for each of its places, any other order one for each place of a segment.
+ * Segments without a place are no work for a machine. A document that names a place of a segment or job order names all
+ * its places.
  */
 export function readB2mmlOperations(
   order: DocumentElement,
@@ -75,7 +75,7 @@ export function readB2mmlOperations(
   });
 }
 
-/** Of a segment with an id of its own: what kind of work it is would have to be counted among all of them. */
+/** Notes the status of a segment with its own id. A kind of work would have to be counted among all segments. */
 function noteState(states: Map<string, OperationChange>, segment: DocumentElement): void {
   const operationId = textOf(segment, 'ID');
   const status = statusOfSegment(segment);
@@ -83,7 +83,7 @@ function noteState(states: Map<string, OperationChange>, segment: DocumentElemen
   states.set(operationId, { operationId, status });
 }
 
-/** Segments may be made of segments. */
+/** Segments at any depth. */
 function segmentsIn(element: DocumentElement): DocumentElement[] {
   return elements(element, 'SegmentRequirement').flatMap((segment) => [
     segment,
@@ -91,7 +91,7 @@ function segmentsIn(element: DocumentElement): DocumentElement[] {
   ]);
 }
 
-/** Undefined without a place. */
+/** Undefined for a segment without a place. */
 function readSegment(
   segment: DocumentElement,
   timeZone: string,
@@ -112,7 +112,7 @@ function readSegment(
   });
 }
 
-/** All that a segment goes by under an id, the id itself included. */
+/** The id of a segment and the operation ids that it has at its places. */
 function idsUnder(id: string, places: readonly Place[]): string[] {
   return [id, ...places.map((place) => idAt(id, place, places))];
 }
@@ -126,9 +126,8 @@ function workOf(plannedStart: number | undefined, status?: OperationChange['stat
 }
 
 /**
- * Segments without an id of their own go by what kind of work they are, and an order may have the same kind
- * several times: `MILL`, `MILL#2`, in order of the document. Ids that segments do have are left as they are;
- * it is a fault to give one twice.
+ * Gives segments without their own id one from their kind of work, which an order may have several times: `MILL`,
+ * `MILL#2`, in order of the document. Own ids are unchanged; a later check refuses repeated ones.
  */
 function numberRepeats(segments: readonly Segment[]): Segment[] | 'too-many' {
   const named = segments.filter(({ isNamed }) => isNamed);
@@ -157,22 +156,22 @@ function numberRepeats(segments: readonly Segment[]): Segment[] | 'too-many' {
 }
 
 /**
- * Nothing else goes on meanwhile. A document may give the ids of a kind of work by the thousand, and have it done at as
- * many places.
+ * Bounds a synchronous loop: a malicious document may use thousands of the ids that numbering would try, at thousands
+ * of places.
  */
 const MOST_COMPARED = 1_000_000;
 
 type Place = Required<Pick<OperationChange, 'workCentre'>> & Pick<OperationChange, 'plant'>;
 
-/** A module is part of the machine that is named beside it. */
+/** A module is a part of a machine, which has its own requirement. */
 const PARTS_OF_MACHINES = new Set(['EquipmentModule', 'ControlModule']);
-/** Levels above a place of work; whoever names no more has not assigned it yet. */
+/** Levels above a work centre. Work whose lowest level is one of these is not assigned yet. */
 const ABOVE_WORK_CENTRES = new Set(['Enterprise', 'Site', 'Area']);
 
 /**
- * Where a segment or job order is to be done: at each piece of equipment that it requires by name, else at the
- * lowest level of its own hierarchy scope. The site above is the plant. What is required twice, to set up and
- * to run, say, is one place.
+ * The places of a segment or job order: each piece of equipment that it requires by name, else the lowest level of its
+ * own hierarchy scope. The site above is the plant. Equipment required twice, for example to set up and to run, is one
+ * place.
  */
 function placesOf(work: DocumentElement): Place[] {
   const required: Place[] = [];
@@ -186,7 +185,7 @@ function distinct(places: Place[]): Place[] {
   return [...new Map(places.map((each) => [keyOf(each), each])).values()];
 }
 
-/** Adds the places that a requirement names; where it asks for a class of equipment, those within it may name which. */
+/** Adds the places that requirements name. A requirement for a class may have nested ones that name its equipment. */
 function addPlaces(work: DocumentElement, places: Place[]): void {
   for (const requirement of elements(work, 'EquipmentRequirement')) {
     const level = onlyElement(requirement, 'EquipmentLevel');
@@ -215,7 +214,7 @@ function siteOf(element: DocumentElement): string | undefined {
   return site?.equipmentId ?? siteAbove(element.parent);
 }
 
-/** Looked for once: ten thousand places may have fifty elements above them, each with a scope of as many levels. */
+/** A cache: ten thousand places may have fifty elements above them, each with a scope of fifty levels. */
 const sitesAbove = new WeakMap<DocumentElement, { site: string | undefined }>();
 
 function siteAbove(element: DocumentElement | null): string | undefined {
@@ -232,7 +231,7 @@ interface Level {
 
 const NO_LEVELS: readonly Level[] = [];
 
-/** Levels of an element's own scope, each nested in the one before, from the top down. */
+/** Levels of an element's own scope, from the outermost in. */
 function levelsAt(element: DocumentElement): readonly Level[] {
   const scope = onlyElement(element, 'HierarchyScope') ?? onlyElement(element, 'Location');
   if (scope === undefined) return NO_LEVELS;
@@ -242,7 +241,7 @@ function levelsAt(element: DocumentElement): readonly Level[] {
   return equipmentId === undefined ? below : [{ equipmentId, level }, ...below];
 }
 
-/** V07 knows it by either name. */
+/** V07 has both names. */
 function levelOf(scope: DocumentElement): string | undefined {
   return textOf(scope, 'EquipmentElementLevel') ?? textOf(scope, 'EquipmentLevel');
 }

@@ -3,10 +3,10 @@ import type { OrderStatus } from '#libs/contracts';
 import type { KnownTexts } from '../xml/check-fields.js';
 import { textOf, type DocumentElement } from '../xml/document-element.js';
 
-/** By what is written, in lower case; undefined for what counts as none. */
+/** Statuses by text in lower case; undefined for a text that does not determine one. */
 type StatusByValue = ReadonlyMap<string, OrderStatus | undefined>;
 
-/** Statuses by the values of all four kinds of state. */
+/** The values of all four state fields. */
 const STATUS_BY_STATE: StatusByValue = new Map<string, OrderStatus | undefined>([
   ['forecast', 'planned'],
   ['waiting', 'planned'],
@@ -23,11 +23,11 @@ const STATUS_BY_STATE: StatusByValue = new Map<string, OrderStatus | undefined>(
   ['cancelled', 'cancelled'],
   ['canceled', 'cancelled'],
   ['aborted', 'cancelled'],
-  // the sender has one of its own
+  // a value of the sender's own
   ['other', undefined],
 ]);
 
-/** What a command makes of a job order; it counts where no status stands beside it. */
+/** A job order's status after a command, used where the order has no state. */
 const STATUS_BY_COMMAND: StatusByValue = new Map<string, OrderStatus | undefined>([
   ['start', 'started'],
   ['restart', 'started'],
@@ -36,12 +36,12 @@ const STATUS_BY_COMMAND: StatusByValue = new Map<string, OrderStatus | undefined
   ['pause', 'held'],
   ['stop', 'completed'],
   ['abort', 'cancelled'],
-  // says what the job order leaves, not where it gets to
+  // names the state that the job order leaves, not the next one
   ['reset', undefined],
   ['other', undefined],
 ]);
 
-/** Any other, taken for none, would put an order on its list, or take it off. */
+/** If an unknown value counted as absent, the order would wrongly be put on a list or taken off. */
 const otherwise = 'is none of B2MML';
 export const STATE: KnownTexts = { known: STATUS_BY_STATE, otherwise };
 export const COMMAND: KnownTexts = { known: STATUS_BY_COMMAND, otherwise };
@@ -59,7 +59,7 @@ export function statusOfSegment(segment: DocumentElement): OrderStatus | undefin
   return stateOf(segment, 'SegmentState');
 }
 
-/** Status of the schedule or request around it, where that has one. */
+/** Status of the nearest schedule or request around the order that has one. */
 function statusAbove(element: DocumentElement | null): OrderStatus | undefined {
   if (element === null) return undefined;
   const own = stateOf(element, 'ScheduleState') ?? stateOf(element, 'RequestState');

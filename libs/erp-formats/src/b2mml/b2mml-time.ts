@@ -4,10 +4,10 @@ import { readDateTime } from '../time/local-time.js';
 import { pathOf, readText, type DocumentElement } from '../xml/document-element.js';
 
 /**
- * xs:dateTime of a field as epoch seconds; without an offset it is the plant's time. Undefined as well for a date that
- * stands for none.
+ * xs:dateTime of a field as epoch seconds; without an offset it is local time of the plant. Undefined where the field
+ * is absent or has a date that means none.
  *
- * @param recordedAt of a time that has passed, see `epochSecondsOf`
+ * @param recordedAt for a time in the past, see `epochSecondsOf`
  */
 export function readDateTimeField(
   element: DocumentElement,
@@ -19,7 +19,7 @@ export function readDateTimeField(
   if (!found.ok) return found;
   const text = found.value;
   if (text === undefined) return parsed(undefined);
-  // to ISO 8601, a date is a time as well
+  // readDateTime also accepts a date without a time
   const seconds = text.includes('T') ? readDateTime(text, timeZone, recordedAt) : 'invalid';
   if (seconds === 'invalid') {
     return rejected('invalid-message', `${pathOf(element, field)} is no xs:dateTime`);

@@ -23,7 +23,7 @@ import { readDateTimeField } from './b2mml-time.js';
 import { readB2mmlOperations } from './b2mml-operations.js';
 import { statusOfOrder } from './b2mml-status.js';
 
-/** ISA-95 as B2MML writes it, V04 to V07, in XML or JSON. Orders that a message does not name stay. */
+/** B2MML V04 to V07 in XML or JSON. Orders that a message does not name are unchanged. */
 export const b2mml: OrderFormat = {
   name: 'B2MML schedules and job orders',
   mediaTypes: ['application/b2mml+xml', 'application/b2mml+json'],
@@ -44,7 +44,7 @@ function readB2mml(content: DocumentContent, context: ReadingContext): Parsed<Or
     );
   }
   const orders = ordersIn(root);
-  // what an order says beside its ID is of no account once it is cancelled
+  // of a cancelled order only the ID is read
   const checked = intent === 'cancel' ? parsed(undefined) : checkB2mml(orders);
   if (!checked.ok) return checked;
   const { timeZone } = context;
@@ -58,7 +58,7 @@ function readB2mml(content: DocumentContent, context: ReadingContext): Parsed<Or
   return rejected('invalid-message', `${pathOf(root)} has no request and no job order`);
 }
 
-/** When the schedule was published, else when the message was made. */
+/** The nearest PublishedDate, else the time of the message. */
 function readChangedAt(
   order: DocumentElement,
   madeAt: Parsed<number>,
@@ -72,7 +72,7 @@ function readChangedAt(
   return madeAt;
 }
 
-/** When the message was made, else when it was written to Kafka. */
+/** CreationDateTime of the message, else the time of its record. */
 function readMadeAt(
   root: DocumentElement,
   { timeZone, recordedAt }: ReadingContext,
@@ -95,8 +95,8 @@ interface B2mmlOrderContext {
 }
 
 /**
- * A production request, operations request or job order. Without operations it gives its status alone. The
- * operations of a job order have its status, in a change too: they have none of their own.
+ * Reads a production request, operations request or job order. Without operations it changes only the status. The
+ * operations of a job order have its status, also in a change: they have none of their own.
  */
 function readB2mmlOrder(
   order: DocumentElement,
@@ -126,7 +126,7 @@ function readB2mmlOrder(
     const ofOperations = order.name === 'JobOrder' ? withStatus(operations, status) : operations;
     return changeMessage(where, { ...change, status, operations: ofOperations });
   }
-  // Whoever sends a schedule and leaves out what is optional wants it done; else it says Forecast.
+  // a schedule without the optional state is meant to be executed; one that is not says Forecast
   const ofOrder = status ?? 'released';
   return snapshotMessage(where, {
     orderId,
@@ -136,7 +136,7 @@ function readB2mmlOrder(
   });
 }
 
-/** For operations that have none of their own. */
+/** Sets the status of operations that have none. */
 function withStatus(operations: readonly OperationChange[], status: OrderStatus): OrderOperation[] {
   return operations.map((operation) => ({ status, ...operation }));
 }
@@ -145,12 +145,12 @@ const VERB = /^(process|sync|show|add|change|respond|cancel|get|acknowledge|conf
 const BELOW_AN_ORDER =
   /(ProductionRequest|OperationsRequest|JobOrder)(\[[^\]]{0,256}\])?\/+[^/\s]/i;
 
-/** What a message wants done with the orders in it. */
+/** The action that a message requests for its orders. */
 type Intent = 'whole' | 'change' | 'cancel' | 'none';
 
 /**
- * By the verb of the envelope and its action codes, whatever their case; a bare noun is the state of what is
- * in it. Actions that differ from part to part are refused: each would be done to all orders of the message.
+ * The intent by the verb of the envelope and its action codes, in any case; a noun without a verb has whole orders.
+ * Refuses different actions in one message, because each would apply to all its orders.
  */
 function intentOf(root: DocumentElement): Parsed<Intent> {
   const verb = verbOf(root.name);
@@ -178,7 +178,7 @@ function intentOfActions(actions: readonly DocumentElement[], verb: string): Par
   return rejected('invalid-message', `${field} is another action than the first`);
 }
 
-/** What follows the verb is a word of its own: `CancelledJobOrderList` has none. */
+/** The verb before a separate word: `CancelledJobOrderList` has no verb. */
 function verbOf(name: string): string {
   const [, verb = '', noun = ''] = VERB.exec(name) ?? [];
   const isWord = /^[A-Z]/.test(noun) || NOUN.exec(noun)?.index === 0;
@@ -203,15 +203,15 @@ function readCode(action: DocumentElement): Parsed<string | undefined> {
   return attribute === undefined ? readText(action, 'actionCode') : parsed(attribute);
 }
 
-/** Undefined for `Add`, `Replace`, `Accepted` and none, say: those do what the verb does. */
+/** Undefined where the verb alone decides, as for `Add`, `Replace`, `Accepted` or no code. */
 function intentOfCode(code: string): Intent | undefined {
-  // what was asked for is sent back, and is not how the order is
+  // a rejection returns the request, not the order's state
   if (/^reject/i.test(code)) return 'none';
   if (/^delete/i.test(code)) return 'cancel';
   return /^(change|update)/i.test(code) ? 'change' : undefined;
 }
 
-/** By their paths: one that picks from several orders, or goes for something within one. */
+/** The action whose path selects some of several orders, or an element within an order. */
 function deletionOfPart(
   actions: readonly DocumentElement[],
   root: DocumentElement,

@@ -17,7 +17,7 @@ const read = (body: string, recordedAt = PUBLISHED): OrderMessage => {
 };
 
 describe('a production schedule of V04', () => {
-  it('yields each of its requests, in the time of the plant', () => {
+  it('yields each of its requests, in local time of the plant', () => {
     const body = fixture('b2mml-v04-production-schedule.xml');
     const segment = { plant: 'North', plannedStart: epochSeconds('2024-03-20T06:00:00+01:00') };
 
@@ -80,7 +80,7 @@ describe('a job order', () => {
     expect(order).toMatchObject({ status, operations: [{ status }] });
   });
 
-  it('is released where it says nothing: what is sent is to be done', () => {
+  it('is released where it has no status', () => {
     expect(read(jobOrder(EQUIPMENT)).order).toMatchObject({
       status: 'released',
       operations: [{ status: 'released' }],
@@ -109,7 +109,7 @@ describe('a job order', () => {
     expect(() => read(body)).toThrow(`${path} is none of B2MML`);
   });
 
-  it('goes by its status where a command stands beside it', () => {
+  it('has the status of its state, not of a command beside it', () => {
     const fields = '<Command>Start</Command><DispatchStatus>Held</DispatchStatus>';
 
     expect(read(jobOrder(fields)).order.status).toBe('held');
@@ -127,7 +127,7 @@ describe('a job order', () => {
     expect(read(body)).toMatchObject({ kind: 'snapshot', order: { orderId: 'JO-1' } });
   });
 
-  it('without a date of its sender is dated by when it was written', () => {
+  it('without a date of its sender has the time of its record', () => {
     expect(read(jobOrder(EQUIPMENT), 17).order.changedAt).toBe(17);
     expect(() => readMessages(jobOrder(EQUIPMENT))).toThrow(
       'invalid-message: B2MML schedules and job orders: /JobOrder/ApplicationArea/CreationDateTime is missing',
@@ -144,7 +144,7 @@ describe('the segments of a request', () => {
   const idsIn = (...segments: string[]): string[] =>
     read(request(...segments)).order.operations?.map(({ operationId }) => operationId) ?? [];
 
-  it('are numbered where they have no id and are of one kind', () => {
+  it('are numbered where several of a kind have no id', () => {
     const { order } = read(request(...['M1', 'M2', 'M1'].map((id) => mill(required(id)))));
 
     expect(order.operations).toMatchObject([
@@ -170,7 +170,7 @@ describe('the segments of a request', () => {
     expect(idsIn(...segments.slice(0, 1), named)).toEqual(['MILL#2/M1', 'MILL#2/M2', 'MILL/M1']);
   });
 
-  it('count only where they have a place', () => {
+  it('are operations only where they have a place', () => {
     expect(idsIn(mill(''), mill(required('M1')))).toEqual(['MILL']);
     expect(idsIn(mill(required('M1', 'M2')), mill(required('M1')))).toEqual([
       'MILL/M1',
@@ -228,16 +228,16 @@ describe('a time of a job order', () => {
     },
   );
 
-  it('that is unset leaves the next to date the order', () => {
+  it('that is unset leaves the order to the next field for its date', () => {
     const unset = '<PublishedDate>0001-01-01T00:00:00</PublishedDate>';
 
     expect(read(jobOrder(unset + EQUIPMENT), 17).order.changedAt).toBe(17);
   });
 });
 
-describe('a schedule without an offset, in the hour that clocks show twice', () => {
+describe('a schedule without an offset, in the hour that the clock shows twice', () => {
   it.each(['2024-10-27T02:10:07+02:00', '2024-10-27T02:10:07+01:00'])(
-    'was published in that of its record: %s',
+    'was published in the hour of its record: %s',
     (recorded) => {
       const recordedAt = epochSeconds(recorded);
       const published = '<PublishedDate>2024-10-27T02:10:05</PublishedDate>';
@@ -479,24 +479,24 @@ describe('B2MML in JSON', () => {
     expect(() => readAll(job(fields))).toThrow(`${path} must hold elements`);
   });
 
-  it('may name a place for people, which says nothing of equipment', () => {
+  it('may have a display name for a place, which identifies no equipment', () => {
     expect(readAll(job({ HierarchyScope: 'North', Location: 'Hall 3' }))).toHaveLength(1);
   });
 
   it.each([[null], [''], [{}], [[]], [{ value: null }], [{ '@schemeID': 'x' }], [{ $: { a: 1 } }]])(
-    'takes %j for a state that is absent',
+    'treats %j as an absent state',
     (state) => {
       expect(readAll(job({ DispatchStatus: state }))[0]?.order.status).toBe('released');
     },
   );
 
-  it('minds no fields but those that it reads', () => {
+  it('checks only the fields that it reads', () => {
     const further = { Priority: 5, JobOrderParameter: [{ ID: 7 }, { ID: 7 }], StartTime: null };
 
     expect(readAll(job(further, { ID: 9, WorkType: true }))).toHaveLength(1);
   });
 
-  it('cancels by the ID, whatever else it says', () => {
+  it('cancels by the ID, also with other fields invalid', () => {
     const body = `{"CancelWorkSchedule":${job({ DispatchStatus: 0 })}}`;
 
     expect(readAll(body)[0]?.order.status).toBe('cancelled');
@@ -535,7 +535,7 @@ describe('B2MML in XML', () => {
     );
   });
 
-  it('may require equipment as often as it likes', () => {
+  it('may have any number of equipment requirements', () => {
     const [message] = readAll(
       order(place.replace('</EquipmentID>', '</EquipmentID><EquipmentID/>')),
     );
@@ -550,7 +550,7 @@ const level = (element: string, id: string, name: string, below = ''): string =>
   `<${element}><EquipmentID>${id}</EquipmentID><EquipmentElementLevel>${name}</EquipmentElementLevel>` +
   `${below}</${element}>`;
 
-/** As it is nested up to V06, and as it is in V0701. */
+/** Nesting up to V06, and in V0701. */
 const RELEASES = [['SegmentRequirement'], ['SegmentRequirementChild']];
 
 describe('segments within segments of B2MML', () => {
@@ -568,14 +568,14 @@ describe('segments within segments of B2MML', () => {
     ]);
   });
 
-  it.each(RELEASES)('are held to the same rules: %s', (nested) => {
+  it.each(RELEASES)('are checked by the same rules: %s', (nested) => {
     const state = '<SegmentState>Nonsense</SegmentState>';
 
     expect(() => readAll(segments(nested, state))).toThrow('SegmentState is none of B2MML');
     expect(() => readAll(segments(nested, '<ID>21</ID>'))).toThrow('/ID is given twice');
   });
 
-  it('are read in JSON, in any case of letters', () => {
+  it('are read in JSON, in any case', () => {
     const place = (id: string) => ({ equipmentRequirement: [{ equipmentID: [id] }] });
     const child = { id: '20', ...place('MILL') };
     const segment = { id: '10', ...place('PACK'), segmentRequirementChild: [child] };
@@ -606,7 +606,7 @@ describe('equipment requirements within one of B2MML', () => {
   const placesIn = (content: string) =>
     operationsIn(required(content)).map(({ workCentre }) => workCentre);
 
-  it('name the place where it asks for a class of equipment', () => {
+  it('name the place where the outer one requires a class', () => {
     const mills = child(id('MILL-1')) + child(child(id('MILL-2')));
 
     expect(placesIn(`<EquipmentClassID>Mill</EquipmentClassID>${mills}`)).toEqual([
@@ -615,11 +615,11 @@ describe('equipment requirements within one of B2MML', () => {
     ]);
   });
 
-  it('are parts of the place where it names one itself', () => {
+  it('are parts of the place where the outer one names it', () => {
     expect(placesIn(id('MILL-1') + child(id('GRIPPER-2')))).toEqual(['MILL-1']);
   });
 
-  it('stand below its site', () => {
+  it('have its site', () => {
     const site = level('HierarchyScope', 'North', 'Site');
 
     expect(operationsIn(required(site + child(id('MILL-1'))))).toMatchObject([{ plant: 'North' }]);
@@ -635,7 +635,7 @@ describe('equipment requirements within one of B2MML', () => {
 });
 
 describe('schedules and requests within their like', () => {
-  it('are looked through for job orders, and stand above those', () => {
+  it('are searched for job orders, and count as above those', () => {
     const order = jobOrder(required('MILL'));
     const site = level('HierarchyScope', 'North', 'Site');
     const request = `<WorkRequest><WorkRequestChild>${order}</WorkRequestChild></WorkRequest>`;
@@ -650,14 +650,14 @@ describe('schedules and requests within their like', () => {
 describe('a B2MML document that is made to take long', () => {
   const many = (count: number): string =>
     Array.from({ length: count }, (_, index) => required(`${index}`)).join('');
-  /** Of CPU: other programs must not count. */
+  /** CPU time, so that other programs do not count. */
   const msOf = (act: () => unknown): number => {
     const before = process.cpuUsage();
     act();
     return process.cpuUsage(before).user / 1000;
   };
 
-  it('may have a scope of many levels at each of many, above thousands of places', () => {
+  it('may have deep scopes at many nested levels above thousands of places', () => {
     let document = `<JobOrder><ID>1</ID>${many(9000)}</JobOrder>`;
     for (let above = 59; above > 0; above -= 1) {
       let scope = '';
@@ -670,7 +670,7 @@ describe('a B2MML document that is made to take long', () => {
     expect(msOf(() => readAll(document))).toBeLessThan(2500);
   });
 
-  it('is rejected where the ids of a kind of work are given by the thousand, and it is done at as many places', () => {
+  it('is rejected with thousands of the ids of a kind of work at thousands of places', () => {
     const named = Array.from({ length: 4000 }, (_, index) => {
       const id = index === 0 ? 'MILL/5999' : `MILL#${index + 1}/5999`;
       return `<SegmentRequirement><ID>${id}</ID>${required('A')}</SegmentRequirement>`;

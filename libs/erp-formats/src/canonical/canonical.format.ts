@@ -2,11 +2,11 @@ import { isJsonObject, parseOrderMessage, parsed } from '#libs/contracts';
 
 import type { OrderFormat } from '../document/order-format.js';
 
-/** The bridge's own form: one JSON object that is one order as it now is. */
+/** The bridge's own form: a JSON object with one whole order. */
 export const canonical: OrderFormat = {
   name: 'order JSON',
   mediaTypes: ['application/vnd.machine-bridge.order+json'],
-  // further fields are tolerated, and may be called as those of any other format
+  // further fields are tolerated, also with names of other formats
   recognises: ({ json }) => isJsonObject(json) && Object.hasOwn(json, 'orderId'),
   read: ({ json }) => {
     const order = parseOrderMessage(json);

@@ -13,8 +13,8 @@ import {
 type PathOf = () => string;
 
 /**
- * The rules of the canonical form (lengths, characters, one operation an id) hold for every source alike;
- * what they refuse is placed in the foreign document by `pathOf`, which is asked only then.
+ * Checks a snapshot by the rules of the canonical form (lengths, characters, unique operation ids). Calls `pathOf` only
+ * for a refusal, which gets the path in the document.
  */
 export function snapshotMessage(pathOf: PathOf, order: OrderSnapshot): Parsed<OrderMessage> {
   const { fence } = order;
@@ -23,7 +23,7 @@ export function snapshotMessage(pathOf: PathOf, order: OrderSnapshot): Parsed<Or
   return parsed({ kind: 'snapshot', order: { ...checked.value, ...(fence && { fence }) } });
 }
 
-/** The ids that a change replaces are parts of those of its operations, and are as sound as these. */
+/** Checks a change. The ids in `replaces` are parts of its operations' ids and need no check. */
 export function changeMessage(pathOf: PathOf, change: OrderChange): Parsed<OrderMessage> {
   const { fence, replaces } = change;
   const checked = parseOrderChange(change);
@@ -32,7 +32,7 @@ export function changeMessage(pathOf: PathOf, change: OrderChange): Parsed<Order
   return parsed({ kind: 'change', order });
 }
 
-/** A refusal of the canonical rules, with the place in the foreign document. */
+/** Adds the path in the document to a refusal. */
 export function placed(path: string, { rejection: { code, detail } }: Refused): Refused {
   return rejected(code, path === '' ? detail : `${path}: ${detail}`);
 }

@@ -1,4 +1,4 @@
-/** As Map.groupBy of later runtimes: groups by key, in order of their first member. */
+/** Groups by key, in order of the first members, like `Map.groupBy`, which Node 20 does not have. */
 export function groupBy<K, T>(items: Iterable<T>, keyOf: (item: T) => K): Map<K, T[]> {
   const groups = new Map<K, T[]>();
   for (const item of items) {

@@ -5,37 +5,37 @@ import type { DocumentElement } from '../xml/document-element.js';
 export interface OrderDocument {
   contentType: string | null;
   body: Buffer;
-  /** The topic its sender published it under, where that says more than ours; see `sourceTopicOf`. */
+  /** The topic to which the sender published the document, if known; see `sourceTopicOf`. */
   sourceTopic?: string | null;
-  /** Epoch seconds at which the message was written: dates what carries no time of its own. */
+  /** Epoch seconds at which the message was written: the time of orders without one of their own. */
   recordedAt?: number;
 }
 
 export interface OrderDocumentOptions {
-  /** IANA zone of local times in documents that state none. */
+  /** IANA zone of local times. */
   timeZone: string;
 }
 
-/** A document out of its bytes, whatever format it turns out to be in: JSON, or the root element of XML. */
+/** A parsed document: JSON, or the root element of XML. */
 export type DocumentContent =
   { json: unknown; root?: undefined } | { json?: undefined; root: DocumentElement };
 
-/** What an adapter may know beside the content. */
+/** Facts about a document beside its content. */
 export interface ReadingContext extends OrderDocumentOptions {
   sourceTopic: string | null;
   recordedAt: number | undefined;
 }
 
-/** An adapter: everything the bridge knows of one foreign format. It neither reads nor sends. */
+/** An adapter for one format, without I/O. */
 export interface OrderFormat {
-  /** As a rejection lists it. */
+  /** Name in rejections. */
   name: string;
-  /** Content types that say it is this format and no other. */
+  /** Content types of this format only. */
   mediaTypes?: readonly string[];
-  /** By root element or shape; the first format in the registry that does reads the document. */
+  /** By root element or shape. The first format that recognises a document reads it. */
   recognises(content: DocumentContent): boolean;
-  /** The field that JSON lacks to be recognised, where no format recognises it and it can be of no other. */
+  /** The field whose absence prevents recognition, for JSON with other fields that only this format has. */
   lacks?(json: unknown): string | undefined;
-  /** All orders in the document, or the first fault with its place: one bad order refuses it whole. */
+  /** All orders in the document, or the first fault with its path: one bad order refuses the document. */
   read(content: DocumentContent, context: ReadingContext): Parsed<OrderMessage[]>;
 }

@@ -15,10 +15,10 @@ import { decodeXml, type NameOf, readXml, utf16Of } from '../xml/read-xml.js';
 const UNSPECIFIC = new Set([null, '', 'text/plain', 'application/octet-stream']);
 
 /**
- * Bytes to XML or JSON: by the content type or, where that says neither, by the first byte that is no blank. `known`
- * are content types that say neither but name a format.
+ * Parses XML or JSON: by the content type or, where that is neither, by the first byte that is not a blank.
  *
- * @param nameOf of elements of XML, as of {@link readXml}
+ * @param known content types of formats that may be XML or JSON
+ * @param nameOf element names of XML, see {@link readXml}
  */
 export function readContent(
   { contentType, body }: OrderDocument,
@@ -56,7 +56,7 @@ function isXmlType(type: string | null): boolean {
 function looksLikeXml(body: Buffer): boolean {
   const utf16 = utf16Of(body) === undefined ? undefined : decodeXml(body);
   if (utf16?.ok === false) return true;
-  // trims a byte order mark as well; what is longer is refused in either syntax
+  // trimStart also removes a byte order mark; a longer body is refused in either syntax
   const text = utf16?.value ?? body.toString('utf8', 0, MAX_BODY_BYTES);
   return text.trimStart().startsWith('<');
 }

@@ -1,18 +1,18 @@
 import { parse as parseYaml } from 'yaml';
 import { isIdentifier, isJsonObject, type JsonObject, printable } from '#libs/contracts';
 
-/** A file of settings that cannot be used. The message names the entry and the field, and quotes no value. */
+/** An invalid settings file. The message names the entry and the field, and quotes no value. */
 export class SettingsFileError extends Error {}
 
-/** No aliases: a short file could otherwise unfold into any size. */
+/** No aliases: with them a short file could expand to any size. */
 export const YAML_OPTIONS = { schema: 'failsafe', maxAliasCount: 0, logLevel: 'error' } as const;
 
 const MAX_TEXT_LENGTH = 1_048_576;
 
 /**
- * What a file holds; in YAML every scalar is text.
+ * Parses a settings file; in YAML every scalar is text.
  *
- * @param what the file is called
+ * @param what name of the file in errors
  * @throws SettingsFileError
  */
 export function readSettingsText(text: string, format: 'json' | 'yaml', what: string): unknown {
@@ -27,19 +27,19 @@ export function readSettingsText(text: string, format: 'json' | 'yaml', what: st
   }
 }
 
-/** The lines in which the YAML library draws the place that it has named before. */
+/** The excerpt of the YAML library, which repeats the position that its message already has. */
 const DRAWING = /:\n\n[^]*\^\n$/;
-/** What JSON.parse quotes of the text, which may be a secret in the wrong place: all of it where it is short. */
+/** JSON.parse quotes the text, a short one completely. It may be a secret in the wrong place. */
 const QUOTE = /, (\.{3})?"[^]*"(\.{3})?(?= is not valid JSON$)/;
 
-/** What a parser of a settings file has to say, on one line. */
+/** The message of a YAML or JSON parser, on one line. */
 export function syntaxFault(cause: unknown): string {
   return cause instanceof Error
     ? printable(cause.message.replace(DRAWING, '').replace(QUOTE, ''))
     : 'unknown fault';
 }
 
-/** The fields of an object in the file, each asked for once by its name. */
+/** Reads the fields of an object in the file. Each is read by its name. */
 export class SettingsFields {
   private readonly json: JsonObject;
   private readonly asked = new Set<string>();
@@ -107,7 +107,7 @@ export class SettingsFields {
     );
   }
 
-  /** A misspelt criterion would make a rule fit other events. */
+  /** Refuses fields that were not read: with a misspelt criterion a rule would apply to other events. */
   rejectOthers(): void {
     const other = Object.keys(this.json).find((name) => !this.asked.has(name));
     if (other !== undefined) throw this.fault(other, 'is no field of it');

@@ -11,7 +11,7 @@ describe('the status of an operation within its order', () => {
     ['planned', ALL],
     ['released', ALL],
     ['started', ALL],
-  ] as const)(`makes of ${ALL} in one that is %s %s`, (order, expected) => {
+  ] as const)(`turns ${ALL} in an order that is %s into %s`, (order, expected) => {
     expect(ORDER_STATUSES.map((each) => statusWithin(order, each)).join(' ')).toBe(expected);
   });
 });

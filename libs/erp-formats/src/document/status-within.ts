@@ -1,8 +1,8 @@
 import type { OrderStatus } from '#libs/contracts';
 
 /**
- * An operation's status in the frame of its order's: an order that is over ends its operations, an order
- * that is locked holds those that could be worked on; otherwise each operation speaks for itself.
+ * An operation's status given that of its order: a completed or cancelled order ends its operations, a held order holds
+ * those that are released or started; otherwise the operation's own status applies.
  */
 export function statusWithin(order: OrderStatus, operation: OrderStatus): OrderStatus {
   switch (order) {

@@ -10,7 +10,7 @@ import {
 import { orderFormat } from '../json/order-table.js';
 import { readLocalTime } from '../time/local-time.js';
 
-/** OData entities of Dynamics 365 Supply Chain Management, and its business events, which name an order alone. */
+/** OData entities of Dynamics 365 Supply Chain Management, and its business events, which only name an order. */
 export const dynamics = orderFormat({
   name: 'Dynamics 365 production orders',
   envelopes: ['value', 'data'],
@@ -45,7 +45,7 @@ export const dynamics = orderFormat({
     ),
     plant: text('ProductionSiteId'),
   },
-  // as Microsoft's metadata spell it, and as they would
+  // Microsoft's metadata have the first spelling; the second is the correct one
   operations: ['ProdutionOrderRouteOperations', 'ProductionOrderRouteOperations'],
   operation: {
     operationId: operationId(),
@@ -56,7 +56,7 @@ export const dynamics = orderFormat({
   orderOfPart: text('ProductionOrderNumber'),
 });
 
-/** Operations that are done at the same time have one number, and differ in their priority. */
+/** Simultaneous operations have the same number and differ in their priority. */
 function operationId(): FieldReader<string> {
   const key = { number: textOrNumber('OperationNumber'), priority: text('OperationPriority') };
   return {
@@ -85,7 +85,7 @@ function operationStatus(): FieldReader<OrderStatus> {
 
 const DAY_SECONDS = 86_400;
 
-/** A day, as its noon in UTC, and the seconds since its midnight at the plant. The year 1900 stands for no day. */
+/** A day, given as noon in UTC, and seconds since midnight in the plant's zone. The year 1900 means no day. */
 function scheduledStart(): FieldReader<number> {
   return fieldReader(['ScheduledFromDate'], (value, { timeZone }, fields) => {
     const seconds = fields['ScheduledFromTime'] ?? 0;

@@ -54,7 +54,7 @@ describe('a production order of Dynamics 365', () => {
     expect(message?.order.operations?.[0]?.plannedStart).toBe(start && epochSeconds(start));
   });
 
-  it('has operations of one number that are done at the same time', () => {
+  it('has simultaneous operations with the same number', () => {
     const secondary = { OperationPriority: 'Secondary1', CostingOperationResourceId: 'ROBOT' };
     const operations = [
       { ...OPERATION, OperationPriority: 'Primary' },
@@ -126,7 +126,7 @@ describe('a business event of Dynamics 365', () => {
     );
   });
 
-  it('of something else is refused as well', () => {
+  it('about another object is refused too', () => {
     expect(() => read({ BusinessEventId: 'VendorInvoicePosted' })).toThrow(
       'Dynamics 365 production orders: ProductionOrderNumber is missing',
     );

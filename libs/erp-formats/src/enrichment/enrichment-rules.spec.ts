@@ -55,7 +55,7 @@ describe('EnrichmentRules', () => {
     });
   });
 
-  it('find an event by several places of its data, the first rule that is for it', () => {
+  it('find an event by several places of its data, with the first rule that matches', () => {
     const d365 = {
       ...{ name: 'd365', orderId: 'Order.Lines[1].Number', keepLeadingZeros: true },
       when: { BusinessEventId: ['Released', 'Finished'], 'Order.Kind': 'P*n' },
@@ -73,7 +73,7 @@ describe('EnrichmentRules', () => {
     expect(found(rules, { ...event, Order: { ...event.Order, Kind: 'Other' } }).rule).toBe('other');
   });
 
-  it('tell orders with one number apart by what an answer calls them', () => {
+  it('distinguish orders with the same number by their id in the answer', () => {
     const values = { company: 'Company' };
     const rules = rulesOf({ ...RULE, values, answerOrderId: '{company}/{orderId}' });
     const event = (Company: string) => find(rules, { ProductionOrder: '007', Company }, CHANGED);
@@ -82,7 +82,7 @@ describe('EnrichmentRules', () => {
     expect(event('x'.repeat(255))).toMatchObject({ rejection: { code: 'invalid-message' } });
   });
 
-  it('leave to the formats what no rule is for, and what is too large for an event', () => {
+  it('leave to the formats a message without a rule, and one too large for an event', () => {
     const rules = rulesOf(RULE);
     expect(find(rules, { ProductionOrder: '1' })).toBeUndefined();
     expect(find(rules, [], [['ce_type', 'another']])).toBeUndefined();
@@ -103,24 +103,24 @@ describe('EnrichmentRules', () => {
     ['a/../b'],
     ['1\n2'],
     ['x'.repeat(257)],
-    // beyond 2^53 it is read as another one
+    // above 2^53 a number is read inexactly
     [12_345_678_901_234_567_000],
   ])('refuse an event whose order number is %j', (number) => {
     const event = find(rulesOf(RULE), { ProductionOrder: number }, CHANGED);
     expect(event).toMatchObject({ ok: false, rejection: { code: 'invalid-message' } });
   });
 
-  it.each(['e\u0301-1', 'ใบสั่ง 7', 'WH/MO/00301', 'é'])('ask for order %s', (number) => {
+  it.each(['e\u0301-1', 'ใบสั่ง 7', 'WH/MO/00301', 'é'])('request order %s', (number) => {
     const values = { orderId: number };
     expect(found(rulesOf(RULE), { ProductionOrder: number }, CHANGED)).toMatchObject({ values });
   });
 
-  it('put values into the path of an address alone, whatever an event holds', () => {
+  it('put any values of an event only into the path of the URL', () => {
     const rules = rulesOf({ ...RULE, values: { plant: 'Plant' }, url: `${RULE.url}&p={plant}` });
     const [rule] = rules.all;
     if (rule === undefined) throw new Error('no rule');
     const bare = new URL(enrichmentUrl(rule, { orderId: '0', plant: '0' }));
-    // fast-check takes a second to make its own unit of any character, or a path
+    // fast-check takes a second to build its own unit of any character, or a path
     const anyCharacter = fc.nat({ max: 0x10f7ff }).map((number) => {
       return String.fromCodePoint(number < 0xd800 ? number : number + 0x800);
     });
@@ -154,7 +154,7 @@ describe('parseEnrichmentRules', () => {
     }
   };
 
-  it('reads YAML, with defaults for what is left out', () => {
+  it('reads YAML, with defaults for absent fields', () => {
     const yaml = `
 - name: oracle
   when: { eventType: WorkOrderUpdated }
@@ -229,7 +229,7 @@ describe('parseEnrichmentRules', () => {
     expect(text).not.toContain('Bearer secret');
   });
 
-  it('refuses what is no list of rules, and two of a name', () => {
+  it('refuses a file that is not a list of rules, and two rules with the same name', () => {
     expect(() => parseEnrichmentRules('{}', 'json')).toThrow('it must be a list of 1 to 100 rules');
     expect(() => parseEnrichmentRules('[', 'json')).toThrow('it is not valid json');
     expect(() => rulesOf(RULE, RULE)).toThrow('two rules have the name s4');
@@ -237,7 +237,7 @@ describe('parseEnrichmentRules', () => {
   });
 });
 
-describe('the examples in the documents', () => {
+describe('the examples in the documentation', () => {
   const page = readFileSync('docs/erp/enrichment.md', 'utf8');
   const fences = (info: string): { of: string; text: string }[] =>
     [...page.matchAll(new RegExp(`^\`\`\`${info}(.*)\\n([^]*?)^\`\`\``, 'gm'))].map(
@@ -245,11 +245,11 @@ describe('the examples in the documents', () => {
     );
   const [rules, events, urls] = [fences('yaml rules'), fences('json event'), fences('text url')];
 
-  it('are one for each of three systems', () => {
+  it('cover three systems', () => {
     expect([rules.length, events.length, urls.length]).toEqual([3, 3, 3]);
   });
 
-  it.each(rules.map((_, index) => [index]))('ask for what they say: %i', (index) => {
+  it.each(rules.map((_, index) => [index]))('request the documented URL: %i', (index) => {
     const example = new EnrichmentRules(parseEnrichmentRules(rules[index]?.text ?? '', 'yaml'));
     const headers = [...(events[index]?.of ?? '').matchAll(/(\w+)=(\S+)/g)].map(
       ([, name = '', value = '']) => [name, value] as const,

@@ -14,10 +14,10 @@ import {
 } from '#libs/contracts';
 import { matches } from '../mapping/order-mapping.js';
 
-/** Where a secret is: in a setting or in a file, never in the rules themselves. */
+/** The place of a secret: a setting or a file, never the rules themselves. */
 export type SecretPlace = { env: string } | { file: string };
 
-/** How a request says who asks. */
+/** Authentication of a rule's requests. */
 export type EnrichmentAuth =
   | { kind: 'none' }
   | { kind: 'bearer'; token: SecretPlace }
@@ -32,63 +32,63 @@ export type EnrichmentAuth =
     };
 
 /**
- * A thin event, which names its order and says no more, and the GET that completes it. A *place* in an event is an
- * attribute of the CloudEvent (`ce_type`) or a path in its data (`Order.Lines[0].Number`).
+ * Selects thin events, and describes the GET that completes them. A *place* in an event is an attribute of the
+ * CloudEvent (`ce_type`) or a path in its data (`Order.Lines[0].Number`).
  */
 export interface EnrichmentRule {
   name: string;
-  /** All places must have one of these texts each; a `*` stands for any text. */
+  /** Each place must have one of its texts, in which `*` matches any text. */
   when: readonly { place: string; texts: readonly string[] }[];
   /** The place of the order number. */
   orderId: string;
-  /** The format of the answer keeps leading zeros of order numbers that are digits alone. */
+  /** Whether the answer's format keeps the leading zeros of numeric order numbers. */
   keepLeadingZeros: boolean;
-  /** The id of the order in the answer, with `{orderId}` and `{name}` for values, where it is not the number alone. */
+  /** The order's id in the answer, with `{orderId}` and `{name}` for values; absent where it is the order number. */
   answerOrderId?: string;
-  /** Places of further values of the address, by name. */
+  /** Places of further values for the URL, by name. */
   values: Readonly<Record<string, string>>;
-  /** The place of what differs between two states of an order. */
+  /** The place of a value that differs between two states of an order. */
   version?: string;
-  /** Address with `{orderId}` and `{name}` for values, none of them in its host. */
+  /** URL with `{orderId}` and `{name}` for values, none of them in the host. */
   url: string;
   headers: Readonly<Record<string, string>>;
-  /** Read as of this content type, whatever the answer says of itself. */
+  /** Overrides the content type of the answer. */
   contentType?: string;
   auth: EnrichmentAuth;
-  /** Certificates that are trusted in place of the system's; a PEM file. */
+  /** PEM file of the authorities that are trusted instead of the system's. */
   caFile?: string;
   /** Whether the proxy of `HTTPS_PROXY` is used. */
   proxy: boolean;
   timeoutMs: number;
   concurrency: number;
   maxAnswerBytes: number;
-  /** So long an order must be unknown to the ERP before it counts as gone: events may come before their orders. */
+  /** How long the ERP must not know an order before it counts as gone: an event may arrive before its order exists. */
   goneAfterSeconds: number;
 }
 
-/** What a thin event asks for. */
+/** The order that a thin event names. */
 export interface ThinEvent {
   rule: string;
-  /** As the answer's format has it. */
+  /** In the answer's format. */
   orderId: string;
-  /** What stands in the address, as the event has it. */
+  /** Values for the URL, from the event. */
   values: Readonly<Record<string, string>>;
   version?: string;
 }
 
-/** A larger message is no thin event. */
+/** Larger messages are not thin events. */
 const MAX_EVENT_BYTES = 65_536;
-/** Neither quotes nor what else ends a literal in OData or a query, where percent-encoding does not help. */
+/** No quotes or other characters that end a literal in OData or a query: percent-encoding does not prevent that. */
 const PLAIN_VALUE = /^(?! *$)[\p{L}\p{M}\p{N} _.:/#+@~=-]{1,256}$/u;
 const CLIMBS = /(^|\/)\.{1,2}(\/|$)/;
 
-/** The rules in their order; the first that is for an event counts. */
+/** The rules in order. The first that matches an event applies. */
 export class EnrichmentRules {
   constructor(readonly all: readonly EnrichmentRule[] = []) {}
 
   /**
-   * What a message asks for; undefined where no rule is for it. Refusal: `invalid-message` (a value is missing, or one
-   * that no address can carry).
+   * The order that a message names; undefined where no rule matches. Refusal: `invalid-message` (a value is missing, or
+   * has characters that a URL cannot have).
    */
   find(
     message: { headers: MessageHeaders; value: Buffer | null },
@@ -145,7 +145,7 @@ function filled(text: string, values: Readonly<Record<string, string>>): string 
   return text.replace(PLACEHOLDER, (_, name: string) => values[name] ?? '');
 }
 
-/** The address of the GET. */
+/** The URL of the GET. */
 export function enrichmentUrl(
   { url }: EnrichmentRule,
   values: Readonly<Record<string, string>>,
@@ -155,7 +155,7 @@ export function enrichmentUrl(
 
 export const PLACEHOLDER = /\{(\w+)\}/g;
 
-/** Also what `encodeURIComponent` leaves, some of which has a meaning in OData. */
+/** Encodes also the characters that `encodeURIComponent` leaves: some have a meaning in OData. */
 function percentEncoded(text: string): string {
   const hex = (character: string): string => `%${character.charCodeAt(0).toString(16)}`;
   return encodeURIComponent(text).replace(/[!'()*]/g, (found) => hex(found).toUpperCase());
@@ -168,7 +168,7 @@ export function isPlace(text: string): boolean {
 
 const ATTRIBUTE = /^ce_[a-z0-9]+$/;
 
-/** An event by its places; JSON is read once, where a place asks for it. */
+/** Reads values of an event by place. Parses its JSON at most once. */
 class EventPlaces {
   private readonly data: () => unknown;
   private readonly attributes: () => unknown;
@@ -186,7 +186,7 @@ class EventPlaces {
     });
   }
 
-  /** A text, or a number that is read exactly; undefined where there is neither, or an empty text. */
+  /** A text or an exact number; undefined for an empty text or any other value. */
   textAt(place: string): string | undefined {
     const value = ATTRIBUTE.test(place) ? this.attribute(place) : valueAt(this.data(), place);
     if (typeof value === 'number') {

@@ -11,21 +11,21 @@ import {
 } from './enrichment-rules.js';
 
 const MAX_RULES = 100;
-/** As much as a document on the topic may have. */
+/** Equals the limit of a document on the topic. */
 const MAX_ANSWER_BYTES = 1_048_576;
-/** In the log and in metrics it is a label. */
+/** A label in logs and metrics. */
 const NAME = /^[\w.-]{1,64}$/;
 const LOOPBACK = new Set(['localhost', '127.0.0.1', '[::1]']);
 const HEADER_NAME = /^[A-Za-z0-9-]{1,64}$/;
 const HEADER_VALUE = /^[\x20-\x7e]{1,1024}$/;
-/** Set by the client, or secret: a secret has its place under `auth`. */
+/** Headers that the client sets, and secrets, which belong under `auth`. */
 const OTHERS_HEADERS =
   /^(authorization|proxy-authorization|cookie|host|content-.*|accept-encoding|transfer-encoding|connection|te|trailer|upgrade|expect|traceparent)$/i;
 
 /**
  * Reads a list of rules (docs/erp/enrichment.md).
  *
- * @throws SettingsFileError, so that a mistake is known at start and not with the first event
+ * @throws SettingsFileError, so that a mistake is reported at the start and not with the first event
  */
 export function parseEnrichmentRules(text: string, format: 'json' | 'yaml'): EnrichmentRule[] {
   const content = readSettingsText(text, format, 'it');
@@ -168,7 +168,7 @@ function checkUrl(fields: SettingsFields, rule: EnrichmentRule): void {
   if (problem !== undefined) throw fields.fault('url', problem);
 }
 
-/** Values that a text has places for. */
+/** Names of the values that a text refers to. */
 function namesIn(
   fields: SettingsFields,
   field: string,

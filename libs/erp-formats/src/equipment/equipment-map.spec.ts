@@ -21,11 +21,11 @@ describe('the machine of an operation', () => {
     expect(MAP.machineOf(operation)).toBe(machineId);
   });
 
-  it('is the work centre when there is no map', () => {
+  it('is the work centre without a map', () => {
     expect(EquipmentMap.empty().machineOf({ workCentre: 'FR01', plant: '1000' })).toBe('FR01');
   });
 
-  it('may be that of several work centres, each of which counts', () => {
+  it('may have several work centres, all of which count', () => {
     const both = ['FR01', 'FR02'].map((workCentre) => ({
       plant: '1000',
       workCentre,
@@ -36,7 +36,7 @@ describe('the machine of an operation', () => {
     expect(EquipmentMap.empty().size).toBe(0);
   });
 
-  it('is nowhere when the map is there but empty', () => {
+  it('is undefined with an empty map', () => {
     expect(EquipmentMap.of([]).machineOf({ workCentre: 'FR01', plant: '1000' })).toBeUndefined();
   });
 });
@@ -83,7 +83,7 @@ describe('an equipment map file', () => {
     expect(parseEquipmentMap(csv, 'csv')).toEqual([entry]);
   });
 
-  it('in another encoding is refused, and says how to save it', () => {
+  it('in another encoding is refused with the advice to save it as UTF-8', () => {
     const bytes = Buffer.from('plant,workCentre,machineId\n1000,FR\u00c4S,M-1\n', 'latin1');
 
     expect(() => parseEquipmentMap(bytes.toString(), 'csv')).toThrow(/save it as UTF-8/);

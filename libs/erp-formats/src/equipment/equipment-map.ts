@@ -3,10 +3,10 @@ import { parse } from 'csv-parse/sync';
 import { isIdentifier, type OrderOperation } from '#libs/contracts';
 import { SettingsFileError, syntaxFault, YAML_OPTIONS } from '../document/settings-file.js';
 
-/** Which machine an operation runs on. */
+/** Maps plants and work centres to machines. */
 export class EquipmentMap {
   private constructor(
-    /** machineIds by plant, by work centre; null: no map is configured. */
+    /** By work centre, then plant, the machineId; null: no map is configured. */
     private readonly machines: ReadonlyMap<string, ReadonlyMap<string, string>> | null,
   ) {}
 
@@ -19,28 +19,28 @@ export class EquipmentMap {
     return new EquipmentMap(machines);
   }
 
-  /** Without a map a work centre is taken as the machineId. */
+  /** No map: the work centre is the machineId. */
   static empty(): EquipmentMap {
     return new EquipmentMap(null);
   }
 
-  /** How many work centres it maps. */
+  /** Number of mapped work centres. */
   get size(): number {
     let size = 0;
     for (const plants of this.machines?.values() ?? []) size += plants.size;
     return size;
   }
 
-  /** Every machine the map names; none without a map. */
+  /** All machines of the map; empty without a map. */
   get machineIds(): ReadonlySet<string> {
     const plants = [...(this.machines?.values() ?? [])];
     return new Set(plants.flatMap((machines) => [...machines.values()]));
   }
 
   /**
-   * A machineId in the operation wins. An operation without a plant is mapped when exactly one plant has
-   * its work centre. Without a map, the work centre is the machineId. undefined: it is not mapped
-   * (`unmapped-work-centre`).
+   * The machine of an operation; undefined: it is not mapped (`unmapped-work-centre`). A machineId in the operation
+   * takes precedence. Without a plant, the operation is mapped if exactly one plant has its work centre. Without a map,
+   * the work centre is the machineId.
    */
   machineOf(
     operation: Pick<OrderOperation, 'machineId' | 'workCentre' | 'plant'>,
@@ -54,7 +54,6 @@ export class EquipmentMap {
   }
 }
 
-/** The machine that stands for a plant's work centre. */
 export interface EquipmentMapEntry {
   plant: string;
   workCentre: string;
@@ -66,17 +65,17 @@ const FIELDS = ['plant', 'workCentre', 'machineId'] as const;
 
 type EquipmentMapFormat = 'json' | 'yaml' | 'csv';
 
-/** By the file's extension; JSON unless it says otherwise. */
+/** The format by the file's extension; JSON by default. */
 export function equipmentMapFormat(path: string): EquipmentMapFormat {
   if (/\.ya?ml$/i.test(path)) return 'yaml';
   return /\.csv$/i.test(path) ? 'csv' : 'json';
 }
 
 /**
- * Reads a list of `{plant, workCentre, machineId}`; further fields are tolerated. In YAML and CSV every
- * scalar is text, so that plant 0001 keeps its zeros without quotes. CSV has a line of column names first and
- * is separated by comma, semicolon or tab. A map without entries is none: it would take every order off its
- * machines. Throws {@link SettingsFileError}.
+ * Reads a list of `{plant, workCentre, machineId}`; further fields are tolerated. In YAML and CSV every scalar is text,
+ * so that plant 0001 keeps its zeros without quotes. CSV begins with a line of column names and is separated by comma,
+ * semicolon or tab. Refuses a map without entries, which would remove every order from its machines. Throws {@link
+ * SettingsFileError}.
  */
 export function parseEquipmentMap(text: string, format: EquipmentMapFormat): EquipmentMapEntry[] {
   const bounded = boundedText(text);
@@ -88,9 +87,9 @@ export function parseEquipmentMap(text: string, format: EquipmentMapFormat): Equ
 }
 
 /**
- * The same for a process that has other work to do: 50,000 entries in YAML take seconds.
+ * Parses a map without blocking the process: 50,000 entries in YAML take seconds.
  *
- * @param readYaml parses elsewhere with {@link YAML_OPTIONS}
+ * @param readYaml parses in another thread, with {@link YAML_OPTIONS}
  */
 export async function parseEquipmentMapAside(
   text: string,
@@ -107,7 +106,7 @@ export async function parseEquipmentMapAside(
 }
 
 function boundedText(text: string): string {
-  // what decoding puts in place of bytes that are no UTF-8
+  // decoding replaces invalid UTF-8 by this character
   if (text.includes('\ufffd')) {
     throw new SettingsFileError('the equipment map is not UTF-8: save it as UTF-8');
   }
@@ -167,9 +166,9 @@ function refuseDuplicates(entries: readonly EquipmentMapEntry[]): void {
 }
 
 /**
- * Rows by column name. Spreadsheets begin with `sep=;` where so configured, and end in rows of empty cells.
+ * Parses CSV to rows by column name. Spreadsheets may write `sep=;` first and rows of empty cells at the end.
  *
- * @throws Error where it is no CSV, or a column is missing or there twice
+ * @throws Error for invalid CSV, or where a column is missing or repeated
  */
 function readCsvMap(csv: string): unknown {
   const [, separator, table = ''] = /^\s*(?:"?sep=(.)"?\r?\n)?([^]*)$/i.exec(csv) ?? [];
@@ -182,7 +181,7 @@ function readCsvMap(csv: string): unknown {
   });
 }
 
-/** Spreadsheets write a semicolon where the comma is for decimals. In quotes it is part of a name, as a new line is. */
+/** Spreadsheets write semicolons in locales with a decimal comma. Separators in quotes are part of a name. */
 function delimiterOf(csv: string): string {
   const [names = ''] = csv
     .trimStart()
@@ -200,7 +199,7 @@ function columnsOf(names: readonly string[]): string[] {
   return found;
 }
 
-/** People write column names as they like. */
+/** Accepts any case, blanks, hyphens and underscores in a column name. */
 function columnName(name: string): string {
   const plain = name.toLowerCase().replace(/[\s_-]/g, '');
   return FIELDS.find((column) => column.toLowerCase() === plain) ?? name;

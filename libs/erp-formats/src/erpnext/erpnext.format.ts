@@ -1,7 +1,7 @@
 import { status, text, textOrNumber, time } from '../json/field-reader.js';
 import { orderFormat } from '../json/order-table.js';
 
-/** The document `Work Order` of ERPNext, as its REST API answers and as its webhooks send it. */
+/** The document `Work Order` of ERPNext, from its REST API and its webhooks. */
 export const erpNext = orderFormat({
   name: 'ERPNext Work Order',
   envelopes: ['data', 'message', 'doc'],
@@ -28,7 +28,7 @@ export const erpNext = orderFormat({
   },
   operations: ['operations'],
   operation: {
-    // the name of a row is random, and two rows may be of one kind of operation
+    // a row's name is random, and two rows may have the same operation
     operationId: textOrNumber('idx'),
     workCentre: text('workstation'),
     status: status(

@@ -34,7 +34,7 @@ describe('a work order of ERPNext', () => {
   });
 
   it.each(['2024-10-27T02:10:07+02:00', '2024-10-27T02:10:07+01:00'])(
-    'was changed in the hour of its record where clocks show it twice: %s',
+    'was changed in the hour of its record where the clock shows it twice: %s',
     (recorded) => {
       const changed = order({ modified: '2024-10-27 02:10:05.123' });
       const recordedAt = epochSeconds(recorded);
@@ -42,7 +42,7 @@ describe('a work order of ERPNext', () => {
     },
   );
 
-  it('is none of another document', () => {
+  it('is not recognised in another document', () => {
     expect(() => read({ ...order(), doctype: 'Job Card' })).toThrow(
       'orderId is missing; formats: ',
     );

@@ -11,17 +11,17 @@ import type { ReadingContext } from '../document/order-format.js';
 import { readDateTime } from '../time/local-time.js';
 import { type JsonRecord, pathTo } from './json-record.js';
 
-/** Reads one value out of a record: undefined where it says nothing, a rejection with the place where it is unclear. */
+/** Reads one value from a record: undefined where it has none, a rejection with its path where it is invalid. */
 export interface FieldReader<T> {
-  /** Fields by preference, as rejections and pages name them. */
+  /** Fields in order of preference, by the names for rejections. */
   names: readonly string[];
   read: (record: JsonRecord, context: ReadingContext) => Parsed<T | undefined>;
 }
 
-/** A value, or what is wrong with it, to follow the field's name. */
+/** A value, or its fault as text that follows the field's name. */
 type Reading<T> = { value: T | undefined } | { problem: string };
 
-/** Reads the first field that holds anything. Null, blanks and `false`, which Odoo writes for none, hold nothing. */
+/** Reads the first field with a value. Null, blank text and `false`, which Odoo writes for none, are no value. */
 export function fieldReader<T>(
   names: readonly string[],
   readValue: (value: unknown, context: ReadingContext, fields: JsonObject) => Reading<T>,
@@ -53,14 +53,14 @@ export function textOf(value: unknown): Reading<string> {
   return { problem: `must be text, not ${describeJson(value)}` };
 }
 
-/** Text, or the whole number by which the sender knows it. */
+/** Text, or an integer as text. */
 export function textOrNumber(...names: string[]): FieldReader<string> {
   return fieldReader(names, (value) =>
     Number.isSafeInteger(value) ? { value: String(value) } : textOf(value),
   );
 }
 
-/** A status by the text in a field, whatever its case; undefined for a text that says nothing of it. */
+/** A status by the text of a field in any case; undefined for a text that does not determine it. */
 export function status(
   byText: Readonly<Record<string, OrderStatus | undefined>>,
   ...names: string[]
@@ -75,8 +75,8 @@ export function status(
 }
 
 /**
- * A date with a time, or a date for its midnight, in epoch seconds. Without an offset it is in UTC or, of the `plant`,
- * in `ERP_TIME_ZONE`, where a `change` has passed. Dates that stand for none are none.
+ * A date with a time, or a date for its midnight, in epoch seconds. Without an offset it is in UTC or, with `plant`, in
+ * `ERP_TIME_ZONE`; a `change` is in the past. Dates that mean none are absent.
  */
 export function time(
   zone: 'UTC' | 'plant' | 'plant, change',
@@ -91,10 +91,10 @@ export function time(
   });
 }
 
-/** Readers by the name of the value that they read. */
+/** Readers by the name of their value. */
 export type Readers<T> = { readonly [K in keyof T]?: FieldReader<NonNullable<T[K]>> };
 
-/** All values that a record has, or the first fault. */
+/** Reads all values of a record, or returns the first fault. */
 export function readFields<T extends object>(
   record: JsonRecord,
   readers: Readers<T>,

@@ -9,15 +9,15 @@ import {
   rejected,
 } from '#libs/contracts';
 
-/** An object of a JSON document and where it is in it, such as `value[0].Operations[2]`. */
+/** An object of a JSON document and its path, such as `value[0].Operations[2]`. */
 export interface JsonRecord {
   fields: JsonObject;
   path: string;
-  /** What stands where an object is expected. */
+  /** The kind of value that is present instead of an object. */
   notObject?: string;
 }
 
-/** All records of a document: one by itself, a list, or either in one of the envelopes. */
+/** All records of a document: a single one, a list, or either within envelopes. */
 export function recordsIn(json: unknown, envelopes: readonly string[], path = ''): JsonRecord[] {
   if (Array.isArray(json)) {
     return json.flatMap((entry: unknown, index) => recordIn(entry, `${path}[${index}]`));
@@ -28,7 +28,7 @@ export function recordsIn(json: unknown, envelopes: readonly string[], path = ''
   return recordsIn(field(json, envelope), envelopes, pathTo({ path }, envelope));
 }
 
-/** The first of them alone, which says what the document is; without its path. */
+/** The first record, which determines the format of the document; without its path. */
 export function firstRecordIn(
   json: unknown,
   envelopes: readonly string[],
@@ -41,14 +41,14 @@ export function firstRecordIn(
     : firstRecordIn(field(json, envelope), envelopes);
 }
 
-/** None in null: what is no object is kept, for its reader to refuse. */
+/** None for null. Keeps any other value, for its reader to refuse. */
 function recordIn(entry: unknown, path: string): JsonRecord[] {
   if (entry === null) return [];
   if (isJsonObject(entry)) return [{ fields: entry, path }];
   return [{ fields: {}, path, notObject: describeJson(entry) }];
 }
 
-/** Records in a field of another; undefined when they did not come along, be the field absent or a link. */
+/** Records within a field of another; undefined where they are not included: the field is absent or a link. */
 export function childrenOf(
   record: JsonRecord,
   names: readonly string[],
@@ -59,13 +59,13 @@ export function childrenOf(
     const isDeferred = isJsonObject(value) && Object.hasOwn(value, '__deferred');
     const path = pathTo(record, name);
     if (!isDeferred && isWrapped(value)) return recordsIn(value, envelopes, path);
-    // text is a link too
+    // a text is a link
     if (typeof value === 'number' || typeof value === 'boolean') return recordIn(value, path);
   }
   return undefined;
 }
 
-/** Refuses a record of whose children the sender's server gave the first page: the others would count as gone. */
+/** Refuses a record whose server returned only the first page of children: the others would count as removed. */
 export function checkPages(
   { fields, path }: JsonRecord,
   names: readonly string[],
@@ -79,7 +79,7 @@ export function checkPages(
   );
 }
 
-/** OData V2 has the link within what is expanded, V4 beside it, V4.01 under a shorter name; Oracle, a flag within. */
+/** OData V2 has the link within the expanded field, V4 beside it, V4.01 with a shorter name; Oracle has a flag. */
 function nextPageOf(fields: JsonObject, name: string): string | undefined {
   const value = field(fields, name);
   if (isJsonObject(value)) {

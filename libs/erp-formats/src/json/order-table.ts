@@ -28,51 +28,52 @@ interface OrderFields {
   orderId: string;
   changedAt: number;
   status: OrderStatus;
-  /** Plant of operations that name none. */
+  /** Plant of operations without their own. */
   plant: string;
 }
 
-/** A format of JSON in which an order has a number, a status and operations with a work centre each: its fields. */
+/** The fields of a JSON format in which an order has a number, a status, and operations with a work centre. */
 export interface OrderTable {
   name: string;
-  /** Fields around the records. */
+  /** Fields that may contain the records. */
   envelopes: readonly string[];
-  /** What a record is; undefined for one of another format. */
+  /** The kind of a record; undefined for another format. */
   kindOf: (record: Pick<JsonRecord, 'fields'>) => 'order' | 'operation' | 'status' | undefined;
-  /** A field that a record is known by, and further ones that no other format has. */
+  /** A field that identifies the format, and further fields that no other format has. */
   sign: { field: string; besides: readonly string[] };
   order: Readers<OrderFields> & { orderId: FieldReader<string>; status: FieldReader<OrderStatus> };
   /**
-   * An order need not say where it stands: without a word of it a whole one is planned, and a change is empty. Its
-   * operations may be released all the same.
+   * An order may have no status: then a whole order is planned, and a change has none. Its operations may be released
+   * nevertheless.
    */
   isStatusOptional?: boolean;
-  /** Fields that hold the operations of an order, by preference. */
+  /** Fields with the operations of an order, in order of preference. */
   operations: readonly string[];
   operation: Readers<OperationChange> & {
     operationId: FieldReader<string>;
     workCentre: FieldReader<string>;
   };
-  /** Selects the operations of an order that are work of their own; all without it. */
+  /** Selects the operations that are separate work; without it, all are. */
   ownWork?: (found: readonly FoundOperation[]) => OperationChange[];
-  /** The order of an operation or a status that came without it. */
+  /** Order number in an operation or status without its order. */
   orderOfPart?: FieldReader<string>;
-  /** Status of an order out of statuses that came without it. */
+  /** Status of an order from statuses without their order. */
   statusOfParts?: (
     statuses: readonly JsonRecord[],
     context: ReadingContext,
   ) => Parsed<OrderStatus | undefined>;
 }
 
-/** An operation with a work centre, and the record that it was read from. */
+/** An operation with a work centre, and its record. */
 export interface FoundOperation {
   record: JsonRecord;
   operation: OperationChange;
 }
 
 /**
- * An adapter that reads by a table. Orders with their operations are whole orders; orders without them change a status,
- * operations and statuses without their order change these. An operation without a work centre is no work for a machine.
+ * An adapter that reads by a table. An order with operations is a whole order, one without them changes its status.
+ * Operations and statuses without their order are a change of it. An operation without a work centre is no work for a
+ * machine.
  */
 export function orderFormat(table: OrderTable): OrderFormat {
   const { name, envelopes, kindOf, sign } = table;
@@ -87,7 +88,7 @@ export function orderFormat(table: OrderTable): OrderFormat {
   };
 }
 
-/** The field that a record would be known by, where it has others of the format. */
+/** The missing field that would identify the format, for a record with other fields of the format. */
 export function lacking(
   record: Pick<JsonRecord, 'fields'> | undefined,
   { field, besides }: OrderTable['sign'],
@@ -140,7 +141,7 @@ function readOrder(
   return snapshotMessage(() => record.path, order);
 }
 
-/** Undefined where they did not come along, or as ids alone. */
+/** Undefined where the operations are not included, or only by id. */
 function operationsOf(record: JsonRecord, table: OrderTable): JsonRecord[] | undefined {
   const children = childrenOf(record, table.operations, table.envelopes);
   const areIds = children !== undefined && children.length > 0 && children.every(isId);
@@ -151,12 +152,12 @@ function isId({ notObject }: JsonRecord): boolean {
   return notObject === 'a number';
 }
 
-/** An operation that could be worked on waits for an order that is not released. */
+/** A released operation is planned until its order is released. */
 function ofOrder(order: OrderStatus, operation: OrderStatus): OrderStatus {
   return order === 'planned' && operation === 'released' ? order : statusWithin(order, operation);
 }
 
-/** Reads operations that are machine work. Where none has so much as the field of the work centre, none was asked for. */
+/** Reads the operations with a work centre. Refuses records that all lack its field: the query did not select it. */
 function readOperations(
   records: readonly JsonRecord[],
   { operation: readers, ownWork }: OrderTable,
@@ -178,7 +179,7 @@ function readOperations(
   return parsed(ownWork?.(placed) ?? placed.map(({ operation }) => operation));
 }
 
-/** Operations and statuses that came without their orders, those of each order as a change of it. */
+/** Reads operations and statuses without their order, as one change for each order. */
 function readParts(
   records: readonly JsonRecord[],
   table: OrderTable,
@@ -220,7 +221,7 @@ function readChange(
   return changeMessage(() => first.path, change);
 }
 
-/** By the record: their own times are older than that of their order, which was changed with them, and was read before. */
+/** Prefers the record's time: a part's own time may be older than that of its order, which was read before. */
 function datedBy(
   parts: readonly JsonRecord[],
   { order: { changedAt } }: OrderTable,
@@ -233,7 +234,7 @@ function datedBy(
   return parsed(known.length === 0 ? undefined : Math.max(...known));
 }
 
-/** Events say that an order changed, and not how. */
+/** An event says that an order has changed, but not how. */
 function alone(record: JsonRecord, { order, operations }: OrderTable): Parsed<never> {
   const where = record.path === '' ? 'the document' : record.path;
   const lacks = `${nameOf(order.status)} and ${operations[0] ?? ''} are missing`;

@@ -58,14 +58,14 @@ describe('a mapping', () => {
     expect(await read(EXPRESSION, { job: JOB })).toEqual({ ok: true, value: [expected] });
   });
 
-  it('makes several orders of one', async () => {
+  it('makes several orders of one document', async () => {
     const jobs = [JOB, { ...JOB, no: '78' }];
     const result = await read(EXPRESSION.replaceAll('job.', '').replace('{', 'jobs.{'), { jobs });
 
     expect(result.ok && result.value.map(({ order }) => order.orderId)).toEqual(['77', '78']);
   });
 
-  it('knows where a document came from', async () => {
+  it('has the topic and content type of a document as variables', async () => {
     const expression =
       '{"orderId": $topic, "changedAt": $recordedAt, "status": "planned", "operations": []}';
 
@@ -74,13 +74,13 @@ describe('a mapping', () => {
     });
   });
 
-  it('may leave times without an offset as they are: those of the plant', async () => {
+  it('may leave times without an offset, which are local times of the plant', async () => {
     const expression = `{
       "orderId": "77", "changedAt": at, "status": "released",
       "operations": [start.{ "operationId": $, "machineId": "M-1", "plannedStart": $ }]
     }`;
     const start = ['2024-03-20 06:00:00', '2024-07-01T06:00:00.5', '2024-03-20T06:00:00Z'];
-    // clocks showed it twice, and it was written after the second
+    // the clock showed it twice, and the record was written after the second time
     const body = { at: '2024-10-27T02:30:00', start };
     const berlin = { timeZone: 'Europe/Berlin', recordedAt: epochSeconds('2024-10-27T01:31:00Z') };
     const result = await read(expression, body, TYPE, berlin);
@@ -93,7 +93,7 @@ describe('a mapping', () => {
   });
 
   it.each(['2024-10-27', '2024-02-30T06:00:00', '27.10.2024 02:30:00', '9999-12-31T00:00:00'])(
-    'refuses what is no such time, or too late: %s',
+    'refuses an invalid time, or one too far ahead: %s',
     async (at) => {
       const expression = `{"orderId": "77", "changedAt": "${at}", "status": "held", "operations": []}`;
 
@@ -101,14 +101,14 @@ describe('a mapping', () => {
     },
   );
 
-  it('refuses a document with a number that JavaScript reads as infinite, which would count as absent', async () => {
+  it('refuses a document with a number that JavaScript reads as infinite', async () => {
     const job = JSON.stringify({ job: JOB }).replace('true', '1e400');
     expect(refusal(await read(EXPRESSION, job))).toContain(
       'invalid-message: mapping acme: a number',
     );
   });
 
-  it('sees XML as objects', async () => {
+  it('has XML as objects', async () => {
     const xml = '<a:jobs><job no="1">x<id>0010</id></job><job/><__proto__>y</__proto__></a:jobs>';
     const root = readXml(Buffer.from(xml));
 
@@ -122,7 +122,7 @@ describe('a mapping', () => {
     });
   });
 
-  it('sees the elements of XML by the names that they have there, also where B2MML calls them otherwise in another release', async () => {
+  it('has XML elements by their written names, also those that B2MML renames in another release', async () => {
     const segment = '<SegmentRequirement><ID>10</ID><SegmentRequirementChild><ID>11</ID>';
     const xml = `<WorkSchedule>${segment}</SegmentRequirementChild></SegmentRequirement></WorkSchedule>`;
     const id = 'WorkSchedule.SegmentRequirement.SegmentRequirementChild.ID';

@@ -23,40 +23,40 @@ import { readSettingsText, SettingsFields, SettingsFileError } from '../document
 import { readDateTime } from '../time/local-time.js';
 import { type DocumentElement, elementsByName } from '../xml/document-element.js';
 
-/** An expression and the documents it is for; what a criterion leaves out does not matter. */
+/** An expression and the documents to which it applies. An absent criterion matches all. */
 export interface MappingEntry {
-  /** As a rejection names it. */
+  /** Name in rejections. */
   name: string;
   /** Lower case, without parameters. */
   contentType?: string;
-  /** The source topic, else the one that all documents come by, without the prefix; a `*` stands for any text. */
+  /** Source topic, else `erp.work-orders.v1`, without the prefix; `*` matches any text. */
   topic?: string;
   expression: string;
 }
 
-/** An expression, the JSON that it is evaluated on, and what its variables stand for. */
+/** An expression, its input as JSON, and the values of its variables. */
 export interface EvaluationRequest {
   expression: string;
   input: string;
   variables: Record<string, string | number | null>;
 }
 
-/** The result as JSON, undefined where there is none; or what is wrong, without quoting what it is evaluated on. */
+/** The result as JSON, undefined for none; or a fault, which does not quote the input. */
 export type Evaluation = { ok: true; json: string | undefined } | { ok: false; fault: string };
 
-/** An evaluator of expressions, within limits of its own. */
+/** Evaluates expressions within its limits. */
 export interface Expressions {
   /** Rejects once closed. */
   evaluate(request: EvaluationRequest): Promise<Evaluation>;
   close(): void;
 }
 
-/** What is wrong with an expression, and the character where; undefined for one that can be evaluated. */
+/** The fault of an expression with its character; undefined for a valid one. */
 type ExpressionCheck = (expression: string) => string | undefined;
 
 /**
  * Reads a list of `{name?, contentType?, topic?, expression}` and checks every expression. Throws
- * {@link SettingsFileError}, so that a mistake is known at start and not with the first document.
+ * {@link SettingsFileError}, so that a mistake is reported at the start and not with the first document.
  */
 export function parseOrderMapping(
   text: string,
@@ -77,7 +77,7 @@ function readEntry(entry: unknown, position: number, check: ExpressionCheck): Ma
   const contentType = mediaType(fields.identifier('contentType') ?? null);
   const topic = fields.identifier('topic');
   const expression = fields.value('expression');
-  // a misspelt criterion would make the entry fit every document
+  // with a misspelt criterion the entry would match every document
   fields.rejectOthers();
   if (typeof expression !== 'string' || expression.trim() === '') {
     throw new SettingsFileError(`${where} has no expression`);
@@ -96,15 +96,15 @@ function readEntry(entry: unknown, position: number, check: ExpressionCheck): Ma
   };
 }
 
-/** Expressions for formats that have no adapter. They go before the adapters: who names a format means it. */
+/** Expressions for formats without an adapter. They take precedence over adapters, because the operator chose them. */
 export class OrderMapping {
-  /** @param expressions evaluates the entries' expressions, and is closed with the mapping */
+  /** @param expressions the evaluator, which the mapping closes */
   constructor(
     private readonly entries: readonly MappingEntry[],
     private readonly expressions: Expressions,
   ) {}
 
-  /** By the first entry that is for the document; undefined when it is for the adapters. */
+  /** Reads a document with the first entry that matches; undefined where none does. */
   read(
     document: OrderDocument,
     options: OrderDocumentOptions,
@@ -119,20 +119,20 @@ export class OrderMapping {
     return entry && readMapped(entry, document, options, this.expressions);
   }
 
-  /** Ends what evaluates; documents that are being read reject. */
+  /** Closes the evaluator; reads in progress reject. */
   close(): void {
     this.expressions.close();
   }
 }
 
-/** The topic of a document, as {@link MappingEntry.topic} is compared with and an expression sees it. */
+/** The topic for {@link MappingEntry.topic} and the variable of an expression. */
 function topicOf({ sourceTopic }: OrderDocument): string {
   return sourceTopic ?? TOPICS.workOrders;
 }
 
 /**
- * Whether a text is like a pattern in which `*` stands for any text. By parts, not by a regular expression: each is
- * looked for once, from where the one before it ended.
+ * Matches a text against a pattern in which `*` stands for any text. Searches each part once, after the previous one;
+ * a regular expression could take exponential time.
  */
 export function matches(pattern: string, topic: string): boolean {
   const [start = '', ...rest] = pattern.split('*');
@@ -148,7 +148,7 @@ export function matches(pattern: string, topic: string): boolean {
   return topic.length - end.length >= at && topic.endsWith(end);
 }
 
-/** What an expression makes of a document: one canonical order or a list of them, held to the same rules. */
+/** Evaluates an expression: its result is one canonical order or a list of them, checked by the same rules. */
 async function readMapped(
   { name, expression }: MappingEntry,
   document: OrderDocument,
@@ -190,7 +190,7 @@ type PlantTimes = Pick<ReadingContext, 'timeZone' | 'recordedAt'>;
 
 const WITHOUT_OFFSET = /^\d{4}-\d{2}-\d{2}[T ]\d{2}:\d{2}:\d{2}(?:\.\d+)?$/;
 
-/** No expression can tell how far the plant's clock is ahead of UTC on a day. What is no such time is left to its reader. */
+/** Converts local times, since no expression knows the zone's offset on a day. Leaves other values to the parser. */
 function inEpochSeconds(order: unknown, { timeZone, recordedAt }: PlantTimes): unknown {
   if (!isJsonObject(order)) return order;
   const secondsOf = (value: unknown, passedBy?: number): unknown => {
@@ -211,9 +211,9 @@ function inEpochSeconds(order: unknown, { timeZone, recordedAt }: PlantTimes): u
 }
 
 /**
- * A document as an expression sees it. Of XML an element is its text, or an object of its children by name, of
- * its attributes with `@` before the name and of its text as `#text`; what repeats is a list. The root is a
- * field of the outermost object.
+ * A document as an expression's input. An XML element becomes its text, or an object with its children by name, its
+ * attributes with `@` before the name and its text as `#text`; repeated children become a list. The root is a field of
+ * the outermost object.
  */
 export function plainValue({ json, root }: DocumentContent): unknown {
   return root === undefined ? json : Object.fromEntries([[root.name, plainElement(root)]]);
@@ -227,7 +227,7 @@ function plainElement(element: DocumentElement): unknown {
     const values = alike.map(plainElement);
     return [name, values.length === 1 ? values[0] : values] as const;
   });
-  // fromEntries defines fields, whatever they are called
+  // fromEntries defines own fields, also one named __proto__
   return Object.fromEntries([
     ...fields,
     ...(text === '' ? [] : [['#text', text] as const]),

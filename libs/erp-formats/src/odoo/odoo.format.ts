@@ -73,8 +73,8 @@ export const odoo: OrderFormat = {
 };
 
 /**
- * The end of orders by the name that they had before they were split, or had a backorder: `WH/MO/7`, which is `WH/MO/7-001`
- * from then on. No message will name it again.
+ * Cancels orders under their former name: an order that is split or has a backorder is renamed from `WH/MO/7` to
+ * `WH/MO/7-001`, and no later message has the former name.
  */
 function formerOrders(
   { json }: DocumentContent,
@@ -91,7 +91,7 @@ function formerOrders(
   });
 }
 
-/** Webhooks name it; records that were read have fields that no other model has. */
+/** A webhook names the model; records from an API have fields that only one model has. */
 function modelOf(fields: JsonObject): unknown {
   const model = field(fields, '_model');
   if (model !== undefined) return model;
@@ -102,7 +102,7 @@ function modelOf(fields: JsonObject): unknown {
   return isWorkOrder ? 'mrp.workorder' : undefined;
 }
 
-/** The name of another record: `read` answers `[id, name]`, `web_read` an object, a webhook the id alone. */
+/** The name of a referenced record: `read` answers `[id, name]`, `web_read` an object, a webhook only the id. */
 function nameOf(value: unknown): unknown {
   if (Array.isArray(value)) return value[1];
   return isJsonObject(value) ? field(value, 'display_name') : undefined;
@@ -117,7 +117,7 @@ function nameOrId(name: string): FieldReader<string> {
   });
 }
 
-/** An order goes by its name. Where there is its id alone, the barcode of the work order has it: `<name>/<id>`. */
+/** The order's name. With only its id, the name is taken from the work order's barcode, `<name>/<id>`. */
 function productionOf(name: string): FieldReader<string> {
   return fieldReader([name], (value, _context, fields) => {
     const found = nameOf(value);

@@ -40,7 +40,7 @@ describe('a manufacturing order of Odoo', () => {
     expect(read(order({ state }))[0]?.order.operations).toMatchObject([{ status }]);
   });
 
-  it('whose work orders came as ids, or not at all, changes its status', () => {
+  it('with its work orders as ids, or without the field, changes its status', () => {
     const change = {
       kind: 'change',
       order: { orderId: 'WH/MO/7', changedAt: 17, status: 'released' },
@@ -51,7 +51,7 @@ describe('a manufacturing order of Odoo', () => {
     expect(read(webhook)).toEqual([change]);
   });
 
-  it('without work orders is a whole order with nothing to do', () => {
+  it('with an empty list of work orders is a whole order without operations', () => {
     expect(read(order({ workorder_ids: [] }))[0]).toMatchObject({
       kind: 'snapshot',
       order: { operations: [] },
@@ -72,7 +72,7 @@ describe('a manufacturing order of Odoo', () => {
     expect(others).toEqual([]);
   });
 
-  it('that is split once more, or has a backorder after a split, ends the name that it had then', () => {
+  it('that is split again, or has a backorder after a split, cancels its former name', () => {
     const split = read(order({ name: 'WH/MO/7-001-001', backorder_sequence: 1 }));
     expect(split.map(({ order: { orderId } }) => orderId)).toEqual([
       'WH/MO/7-001-001',
@@ -148,7 +148,7 @@ describe('a work order of Odoo', () => {
     );
   });
 
-  it('without a work centre says nothing of its order', () => {
+  it('without a work centre does not change its order', () => {
     const document = { ...WORK_ORDER, production_id: [7, 'WH/MO/7'], workcenter_id: false };
 
     expect(read(document)[0]?.order).toEqual({ orderId: 'WH/MO/7', changedAt: 17 });

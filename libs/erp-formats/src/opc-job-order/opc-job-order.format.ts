@@ -29,7 +29,7 @@ import {
 } from '../json/json-record.js';
 import { lacking } from '../json/order-table.js';
 
-/** What a job order is after a method of the receiver; undefined where it stays as it was. */
+/** A job order's status after a method of the receiver; undefined where the method does not change it. */
 const STATUS_BY_METHOD = new Map<string, OrderStatus | undefined>([
   ['Store', 'planned'],
   ['StoreAndStart', 'released'],
@@ -45,7 +45,7 @@ const STATUS_BY_METHOD = new Map<string, OrderStatus | undefined>([
 
 /**
  * Job orders of OPC 10031-4, which OPC 40001-3 uses for machines: the arguments of a method of the job order receiver
- * under its name, entries of its list of job orders, which have a state, or a job order by itself.
+ * under the method's name, entries of its list of job orders, which have a state, or a single job order.
  */
 export const opcJobOrder: OrderFormat = {
   name: 'OPC UA job orders',
@@ -66,13 +66,12 @@ interface Job {
 const LIST = ['JobOrderList'];
 const SIGN = { field: 'JobOrderID', besides: ['EquipmentRequirements'] };
 
-/** A receiver without job orders has it; in B2MML it is an object. */
+/** The list of a receiver without job orders. In B2MML, JobOrderList is an object. */
 function isEmptyList(json: unknown): boolean {
   const list = isJsonObject(json) ? field(json, 'JobOrderList') : undefined;
   return Array.isArray(list) && list.length === 0;
 }
 
-/** By its first job order. */
 function isJobDocument(json: unknown): boolean {
   if (isJsonObject(json) && methodIn(json) !== undefined) return true;
   const first = firstRecordIn(json, LIST);
@@ -91,7 +90,7 @@ function methodIn(json: JsonObject): Job | undefined {
   return { method, record: { fields, path: method } };
 }
 
-/** B2MML has an ID where these have a JobOrderID. */
+/** Job orders of B2MML have an ID instead of a JobOrderID. */
 function isJob({ fields }: Pick<JsonRecord, 'fields'>): boolean {
   if (Object.hasOwn(fields, 'JobOrderID')) return true;
   const order = field(fields, 'JobOrder');
@@ -103,7 +102,7 @@ const PRIORITIES = { from: -32_768, to: 32_767 };
 const JOB_FIELDS = {
   orderId: text('JobOrderID'),
   plannedStart: time('UTC', 'StartTime'),
-  // the higher a priority, the earlier on the list; those that have none come last
+  // a higher priority comes earlier on the list, none at all last
   sequence: priority(),
 };
 
@@ -118,7 +117,7 @@ function priority(): FieldReader<number> {
 
 const EQUIPMENT_FIELDS = { workCentre: text('ID') };
 
-/** With its equipment a whole order, or the changes of an `Update`; a change of status without it. */
+/** Reads a job order with equipment as a whole order, or as a change for `Update`; without equipment as a status. */
 function readJob({ method, record }: Job, context: ReadingContext): Parsed<OrderMessage> {
   const order = childrenOf(record, ['JobOrder'], [])?.[0] ?? record;
   const where = () => order.path;
@@ -142,7 +141,7 @@ function readJob({ method, record }: Job, context: ReadingContext): Parsed<Order
     const change = { orderId, changedAt, operations: operations.value, replaces: 'all' as const };
     return changeMessage(where, change);
   }
-  // who sends a job order by itself wants it done
+  // a single job order is meant to be executed
   const ofWhole = ofOrder ?? 'released';
   return snapshotMessage(where, {
     orderId,
@@ -152,7 +151,7 @@ function readJob({ method, record }: Job, context: ReadingContext): Parsed<Order
   });
 }
 
-/** A job order is one operation at each piece of equipment that it requires; undefined where it names none. */
+/** One operation for each piece of required equipment; undefined without any. */
 function readEquipment(
   order: JsonRecord,
   work: Omit<OperationChange, 'operationId'>,
@@ -183,7 +182,7 @@ const STATE_FIELDS = {
   ),
 };
 
-/** Status by the first of its states; those behind it are states within that. */
+/** The status by the first state; the others are its substates. */
 function stateOf(record: JsonRecord, context: ReadingContext): Parsed<OrderStatus | undefined> {
   const [state] = childrenOf(record, ['State'], []) ?? [];
   if (state === undefined) return parsed(undefined);

@@ -17,13 +17,13 @@ describe('a job order of OPC 10031-4', () => {
     });
   });
 
-  it('by its id alone changes its status', () => {
+  it('with only its id changes its status', () => {
     expect(read({ Pause: { JobOrderID: 'J-7', Comment: [] } })).toEqual([
       { kind: 'change', order: { orderId: 'J-7', changedAt: 17, status: 'held' } },
     ]);
   });
 
-  it('without its id has the whole list refused', () => {
+  it('without its id leads to the refusal of the whole list', () => {
     const list = [{ JobOrder: JOB }, { JobOrder: { EquipmentRequirements: [{ ID: 'FR02' }] } }];
 
     expect(() => read({ JobOrderList: list })).toThrow(
@@ -32,7 +32,7 @@ describe('a job order of OPC 10031-4', () => {
     expect(() => read(list)).toThrow('[1].JobOrder.JobOrderID is missing');
   });
 
-  it('that is updated moves to the equipment of the update, and keeps its status', () => {
+  it('moves with an update to its equipment, and keeps its status', () => {
     const known: OrderSnapshot = {
       orderId: 'J-7',
       changedAt: 16,

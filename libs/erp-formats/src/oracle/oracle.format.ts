@@ -11,10 +11,10 @@ const STATUSES: Readonly<Record<string, OrderStatus>> = {
   CLOSED: 'completed',
   CANCELED: 'cancelled',
 };
-/** The codes that Oracle delivers have a prefix in one of the fields. */
+/** In one of the fields, Oracle's own codes have a prefix. */
 const PREFIXED = Object.entries(STATUSES).map(([code, of]) => [`ORA_${code}`, of] as const);
 
-/** `workOrders` of Oracle Fusion Cloud Manufacturing, and its business events, which name an order alone. */
+/** `workOrders` of Oracle Fusion Cloud Manufacturing, and its business events, which only name an order. */
 export const oracle = orderFormat({
   name: 'Oracle Fusion work orders',
   envelopes: ['items'],

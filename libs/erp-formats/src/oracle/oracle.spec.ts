@@ -11,7 +11,7 @@ const read = (value: unknown, recordedAt = 17) =>
   readMessages(JSON.stringify(value), { recordedAt });
 
 describe('a work order of Oracle Fusion', () => {
-  it('is dated by its last update where that came along', () => {
+  it('has the time of its last update where that is included', () => {
     const LastUpdateDate = '2024-03-18T09:15:02.123+00:00';
 
     expect(read(order({ LastUpdateDate }))[0]?.order.changedAt).toBe(
@@ -20,7 +20,7 @@ describe('a work order of Oracle Fusion', () => {
   });
 
   it.each(['2024-03-18T09:15:02+24:00', '2024-03-18T09:15:02-01:60'])(
-    'is refused where no zone is so far from UTC: %s',
+    'is refused with an offset that no zone has: %s',
     (LastUpdateDate) => {
       expect(() => read(order({ LastUpdateDate }))).toThrow('LastUpdateDate is no date and time');
     },
@@ -39,7 +39,7 @@ describe('a work order of Oracle Fusion', () => {
     expect(read(order(codes))[0]?.order).toMatchObject(expected);
   });
 
-  it('has the system’s status where its own is the customer’s', () => {
+  it('has the system status where its own status is customer-defined', () => {
     expect(read(order({ WorkOrderStatusCode: 'WAITING_FOR_TOOL' }))[0]?.order.status).toBe(
       'released',
     );

@@ -30,10 +30,10 @@ import {
 } from '../sap/sap-values.js';
 import { statusWithin } from '../document/status-within.js';
 
-/** The five releases of the basic type differ in fields that are not read here. */
+/** The five releases of the basic type differ only in fields that are not read. */
 const BASIC_TYPE = /^LOIPRO\d{2}$/;
 const MESSAGE_TYPE = 'LOIPRO';
-/** MSGFN of a segment whose object was deleted in the ERP. */
+/** MSGFN of a deleted object. */
 const DELETED = '003';
 
 export const sapIdoc: OrderFormat = {
@@ -46,7 +46,7 @@ export const sapIdoc: OrderFormat = {
       : readSapOrders(root, context),
 };
 
-/** By its root, or, for an extended type under a name of its own, by the message type of its control record. */
+/** By the root, or by the message type of the control record where an extended type has its own root. */
 function isOrderDocument(root: DocumentElement): boolean {
   if (BASIC_TYPE.test(root.name)) return true;
   return elements(root, 'IDOC')
@@ -84,7 +84,7 @@ const OPERATION = {
 } as const;
 const STATUS = { STAT: 'text' } as const;
 
-/** Fields that are read. A segment has each of them once; it is segments that repeat. */
+/** Fields that are read. A segment has each of them once; only segments repeat. */
 const IDOC_FIELDS: FieldRules = {
   IDOC: { EDI_DC40: 'element', E1AFKOL: 'elements' },
   EDI_DC40: {
@@ -109,14 +109,14 @@ const IDOC_FIELDS: FieldRules = {
   E1JSTUL: STATUS,
 };
 
-/** Length of a SERIAL that is date and time of the plant, as ECC writes it; S/4 writes UTC and six digits more. */
+/** Length of a SERIAL in local time of the plant, as ECC writes it; S/4 writes UTC and six more digits. */
 const LOCAL_SERIAL_LENGTH = 14;
 
 /**
- * Reads which state of the order an IDoc describes. SERIAL starts with the time of serialisation and counts
- * on from there, DOCNUM counts the IDocs of a client. What has no time of its own, as where an integration
- * has left the control record out, is as old as its message. A time that is none is refused: dated by its message, an
- * old state of the order would outrank all that is known. CREDAT and CRETIM are times of the plant.
+ * Reads the version of an IDoc's orders. SERIAL begins with the time of serialisation and counts on from it, DOCNUM
+ * counts the IDocs of a client. CREDAT and CRETIM are local times of the plant. Without a time, as where an integration
+ * leaves the control record out, the time of the record applies. An invalid time is refused: with the time of the
+ * record, an old state of the order could supersede a newer one.
  */
 function readControlRecord(
   idoc: DocumentElement,
@@ -147,7 +147,7 @@ function readControlRecord(
   return rejected('invalid-message', `${path} is no time, and CREDAT does not stand in for it`);
 }
 
-/** Counters are those of a system: two of them may send the orders of one plant. */
+/** A counter belongs to a system: two systems may send orders of one plant. */
 function sequenceOf(
   field: 'SERIAL' | 'DOCNUM',
   control: DocumentElement,
@@ -161,7 +161,7 @@ function version(changedAt: number, fence: SourceSequence | undefined): OrderVer
   return fence === undefined ? { changedAt } : { changedAt, fence };
 }
 
-/** One E1AFKOL, an order with its sequences and operations, as a snapshot. */
+/** Reads an E1AFKOL, an order with its sequences and operations, as a snapshot. */
 function readSapOrder(
   header: DocumentElement,
   version: OrderVersion,
@@ -180,26 +180,26 @@ function readSapOrder(
 function statusOfHeader(header: DocumentElement): OrderStatus {
   if (textOf(header, 'MSGFN') === DELETED) return 'cancelled';
   const codes = elements(header, 'E1JSTKL').map((segment) => textOf(segment, 'STAT') ?? '');
-  // an order that does not say it is released is not
+  // an order without a status of release is not released
   return statusOf(codes) ?? 'planned';
 }
 
-/** What the order's header says for all of its operations. */
+/** Values of the order's header that apply to its operations. */
 interface OrderFrame {
   status: OrderStatus;
   plant: string | undefined;
   timeZone: string;
 }
 
-/** Scheduled starts by preference: earliest, then latest. */
+/** Scheduled starts in order of preference: earliest, then latest. */
 const STARTS = [
   ['FSAVD', 'FSAVZ'],
   ['SSAVD', 'SSAVZ'],
 ] as const;
 
 /**
- * Operations (E1AFVOL) of all sequences (E1AFFLL) in document order, each followed by those of its
- * sub-operations (E1AFUVL) that are done at another work centre; the rest are part of their operation.
+ * Operations (E1AFVOL) of all sequences (E1AFFLL) in document order, each followed by its sub-operations (E1AFUVL) at
+ * another work centre; those at the same work centre are steps of their operation.
  */
 function readSapOperations(
   sequences: readonly DocumentElement[],
@@ -222,8 +222,8 @@ function readSapOperations(
 }
 
 /**
- * An E1AFVOL and those of its sub-operations that are work for another work centre. One without a work centre
- * is done elsewhere (control key PP02: by a supplier) and no work for a machine.
+ * Reads an E1AFVOL and its sub-operations at another work centre. An operation without a work centre is done elsewhere
+ * (control key PP02: by a supplier) and is no work for a machine.
  */
 function readWithSubOperations(
   segment: DocumentElement,
@@ -234,13 +234,13 @@ function readWithSubOperations(
   const workCentre = workCentreOf(segment);
   const status = statusOfSegment(segment, 'E1JSTVL', frame.status, frame.status);
   const plant = textOf(segment, 'WERKS') ?? frame.plant;
-  // what is within a deleted operation is deleted with it
+  // sub-operations of a deleted operation are deleted too
   const within = { ...frame, plant, ...(status === 'cancelled' && { status }) };
   const found: [DocumentElement, OrderOperation][] = [];
   if (workCentre !== undefined) found.push([segment, { operationId, workCentre, status }]);
   for (const sub of elements(segment, 'E1AFUVL')) {
     const elsewhere = workCentreOf(sub);
-    // work centres of several plants may have one name
+    // work centres of different plants may have the same name
     const isStep = elsewhere === workCentre && (textOf(sub, 'WERKS') ?? plant) === plant;
     if (elsewhere === undefined || isStep) continue;
     const number = textOf(sub, 'UVORN');
@@ -252,13 +252,13 @@ function readWithSubOperations(
   return parsedEach(found, ([each, operation]) => readOperation(each, operation, within));
 }
 
-/** LOIPRO01 has no name for it, only its object id; zeros are none. */
+/** The work centre's name or, as in LOIPRO01, its object id, in which zeros mean none. */
 function workCentreOf(segment: DocumentElement): string | undefined {
   const objectId = textOf(segment, 'ARBID') ?? '';
   return textOf(segment, 'ARBPL') ?? (/^0*$/.test(objectId) ? undefined : objectId);
 }
 
-/** What a segment of either kind says of its operation beside its id, place and status. */
+/** Adds plant, sequence and planned start to an operation, from a segment of either kind. */
 function readOperation(
   segment: DocumentElement,
   operation: OrderOperation,
@@ -269,7 +269,7 @@ function readOperation(
   const plant = textOf(segment, 'WERKS') ?? frame.plant;
   if (plant !== undefined) operation.plant = plant;
   const sequence = Number(textOf(segment, 'CY_SEQNRV') ?? 0);
-  // all zeros: nobody sequenced it
+  // zeros: not sequenced
   if (Number.isSafeInteger(sequence) && sequence > 0) operation.sequence = sequence;
   if (plannedStart.value !== undefined) operation.plannedStart = plannedStart.value;
   return parsed(operation);

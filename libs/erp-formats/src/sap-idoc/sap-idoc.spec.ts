@@ -49,7 +49,7 @@ describe('an order of a real S/4 system', () => {
     },
   );
 
-  it('is planned in the zone of the plant', () => {
+  it('has planned starts in the zone of the plant', () => {
     const [order] = read(SAMPLE, null, 'Asia/Tokyo');
 
     expect(order?.operations[0]).toEqual(operation('0060', '2023-12-04T16:46:53+09:00'));
@@ -57,13 +57,13 @@ describe('an order of a real S/4 system', () => {
 });
 
 describe('an order IDoc', () => {
-  it('shows a numeric order number without its padding, any other as it is', () => {
+  it('has a numeric order number without padding, any other unchanged', () => {
     expect(readOrder('').orderId).toBe('4711');
     const other = idoc('').replace('000000004711', '00A-1');
     expect(read(other)[0]?.orderId).toBe('00A-1');
   });
 
-  it('is dated by CREDAT and CRETIM in the zone of the plant when SERIAL is no time', () => {
+  it('has the time of CREDAT and CRETIM in the zone of the plant where SERIAL is not a time', () => {
     const control = `<EDI_DC40><SERIAL>17</SERIAL><CREDAT>20231128</CREDAT><CRETIM>093405</CRETIM></EDI_DC40>`;
 
     expect(readOrder('', '', control).changedAt).toBe(Date.parse('2023-11-28T08:34:05Z') / 1000);
@@ -90,7 +90,7 @@ describe('an order IDoc', () => {
     expect(readOrder('', '', control).fence).toEqual({ counter: `${field} of S4`, value });
   });
 
-  it('that has nothing but DOCNUM is dated by when it was written', () => {
+  it('with only DOCNUM has the time of its record', () => {
     const body = idoc('', '', '<EDI_DC40><DOCNUM>0000000000430094</DOCNUM></EDI_DC40>');
 
     expect(readSnapshots(body, { recordedAt: 17 })[0]).toMatchObject({
@@ -115,7 +115,7 @@ describe('an order IDoc', () => {
     expect(order).not.toHaveProperty('fence');
   });
 
-  it.each(['SERIAL', 'DOCNUM'])('is not counted by zeros in %s', (field) => {
+  it.each(['SERIAL', 'DOCNUM'])('has no source sequence from zeros in %s', (field) => {
     const control = `<EDI_DC40><${field}>0000000000000000</${field}><CREDAT>20231128</CREDAT></EDI_DC40>`;
 
     expect(readOrder('', '', control).fence).toBeUndefined();
@@ -169,7 +169,7 @@ describe('an order IDoc', () => {
     expect(placesOf(at('FR01', 'I0013'), at('FR02', 'I0013'))).toEqual(['FR01']);
   });
 
-  it('lists a sub-operation of its own only at another work centre', () => {
+  it('has a sub-operation as an operation only at another work centre', () => {
     const subOperations = [
       '<E1AFUVL><UVORN>0010</UVORN><ARBPL>FR02</ARBPL><E1JSTUL><STAT>I0010</STAT></E1JSTUL></E1AFUVL>',
       '<E1AFUVL><UVORN>0020</UVORN><ARBPL>FR01</ARBPL></E1AFUVL>',
@@ -185,7 +185,7 @@ describe('an order IDoc', () => {
     ]);
   });
 
-  it('has a sub-operation in the plant of its operation, and deleted with it', () => {
+  it('has a sub-operation with the plant of its operation, and deletes it with that', () => {
     const sub =
       '<E1AFUVL><UVORN>1</UVORN><ARBPL>FR02</ARBPL><E1JSTUL><STAT>I0002</STAT></E1JSTUL></E1AFUVL>';
     const operation = (number: string, fields: string): string =>
@@ -206,7 +206,7 @@ describe('an order IDoc', () => {
     ]);
   });
 
-  it('goes by the object id of a work centre that it does not name', () => {
+  it('has the object id of a work centre without a name', () => {
     const subOperation = (number: string, id: string): string =>
       `<E1AFUVL><UVORN>${number}</UVORN><ARBPL/><ARBID>${id}</ARBID></E1AFUVL>`;
     const subOperations = subOperation('0010', '00000272') + subOperation('0020', '10000271');
@@ -221,7 +221,7 @@ describe('an order IDoc', () => {
     ]);
   });
 
-  it('leaves out operations that are done at no work centre', () => {
+  it('leaves out operations without a work centre', () => {
     const external =
       '<E1AFVOL><VORNR>0020</VORNR><ARBPL> </ARBPL><STEUS>PP02</STEUS><FSAVD>?</FSAVD>' +
       '<E1AFUVL><UVORN>0010</UVORN><ARBPL>FR02</ARBPL></E1AFUVL><E1AFUVL/></E1AFVOL>';
@@ -255,7 +255,7 @@ describe('an order IDoc', () => {
     expect(readOrder(deleted).operations).toMatchObject([{ status: 'cancelled' }]);
   });
 
-  it('is not released when it does not say so', () => {
+  it('is not released without a status', () => {
     const silent = idoc(sequence(OPERATION)).replace('I0002', 'I0016');
 
     expect(read(silent)[0]).toMatchObject({
@@ -273,7 +273,7 @@ describe('an order IDoc', () => {
     expect(read(body).map(({ orderId }) => orderId)).toEqual(['1895938', '2']);
   });
 
-  it('at fault is placed within its package', () => {
+  it('at fault is named with its position in the document', () => {
     const body = SAMPLE.toString().replace(
       /<IDOC[^]*<\/IDOC>/,
       (text) => text + text.replace('<VORNR>0070</VORNR>', ''),
@@ -296,7 +296,7 @@ describe('an order IDoc', () => {
     },
   );
 
-  it('is known by its message type under the name of an extension', () => {
+  it('is recognised by its message type in an extended type', () => {
     const control = CONTROL.replace('<SERIAL>', '<MESTYP>LOIPRO</MESTYP><SERIAL>');
     const body = idoc('', '', control).replaceAll('LOIPRO01', 'ZPLANT_ORDER');
 
@@ -355,12 +355,12 @@ describe('an IDoc', () => {
     expect(() => readFields(fields)).toThrow(`${path} is given twice`);
   });
 
-  it('is refused where its control record, or a field of it, is given twice', () => {
+  it('is refused where its control record, or a field of it, is repeated', () => {
     expect(() => readFields('', CREATED + CREATED)).toThrow('/EDI_DC40/CREDAT is given twice');
     expect(() => readFields('', '</EDI_DC40><EDI_DC40>')).toThrow('/IDOC/EDI_DC40 is given twice');
   });
 
-  it('may have a segment twice, and a field that is not read', () => {
+  it('may repeat a segment, or a field that is not read', () => {
     const statuses = '<E1JSTKL><STAT>I0002</STAT></E1JSTKL><E1JSTKL><STAT>I0045</STAT></E1JSTKL>';
 
     expect(readFields(`${statuses}<GSTRP/><GSTRP/>`)[0]?.status).toBe('completed');
@@ -369,10 +369,7 @@ describe('an IDoc', () => {
   it.each([
     ['an hour', CREATED.replace('091502', '996000'), 'CREDAT and CRETIM are no date and time'],
     ['a day', CREATED.replace('0318', '0230'), 'CREDAT and CRETIM are no date and time'],
-  ])(
-    'is refused with a time that is none, for it would count as new: %s',
-    (_name, control, why) => {
-      expect(() => readFields('', control)).toThrow(`/LOIPRO05/IDOC/EDI_DC40/${why}`);
-    },
-  );
+  ])('is refused with an invalid time: %s', (_name, control, why) => {
+    expect(() => readFields('', control)).toThrow(`/LOIPRO05/IDOC/EDI_DC40/${why}`);
+  });
 });

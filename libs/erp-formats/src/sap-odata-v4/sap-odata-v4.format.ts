@@ -20,8 +20,8 @@ const OF_V2 = [
 ];
 
 /**
- * Answers of `CE_PRODUCTIONORDER_0001`. An event of S/4HANA has the number under the same name, and nothing else that
- * is read.
+ * Answers of `CE_PRODUCTIONORDER_0001`. An event of S/4HANA has the order number under the same name, and none of the
+ * other fields.
  */
 export const sapODataV4 = orderFormat({
   name: 'SAP production orders of OData V4',
@@ -58,7 +58,7 @@ export const sapODataV4 = orderFormat({
   orderOfPart: orderNumberIn('ProductionOrder'),
 });
 
-/** Dates that the order reaches, the latest first; the service has no statuses. */
+/** Dates of an order's progress, the latest first; the service has no statuses. */
 const REACHED: readonly (readonly [field: string, status: OrderStatus])[] = [
   ['TechnicalCompletionDate', 'completed'],
   ['OrderActualStartDate', 'started'],
@@ -67,7 +67,7 @@ const REACHED: readonly (readonly [field: string, status: OrderStatus])[] = [
 
 const MARKED = [['IsMarkedForDeletion', 'I0076']] as const;
 
-/** Undefined where the date of the release was not asked for: an item, say, has its own deletion flag and no dates. */
+/** Undefined without the field of the release date: an item, for example, has its own deletion flag and no dates. */
 function orderStatus(): FieldReader<OrderStatus> {
   return {
     names: ['OrderActualReleaseDate'],

@@ -64,7 +64,7 @@ describe('a production order of CE_PRODUCTIONORDER_0001', () => {
     expect(message?.order.operations).toMatchObject([{ operationId: '0010', workCentre: 'FR01' }]);
   });
 
-  it('plans an operation by its latest start where the earliest is not set', () => {
+  it('has the latest start of an operation where the earliest is not set', () => {
     const starts = {
       OpErlstSchedldExecStrtDte: '0001-01-01',
       OpErlstSchedldExecStrtTme: '00:00:00',
@@ -106,7 +106,7 @@ describe('a production order of CE_PRODUCTIONORDER_0001', () => {
 });
 
 describe('operations of CE_PRODUCTIONORDER_0001 without their order', () => {
-  it('are a change of each order, as of the record', () => {
+  it('are a change of each order, with the time of the record', () => {
     const other = { ...OPERATION, ProductionOrder: '8', Plant: '1000', OperationIsConfirmed: 'X' };
 
     expect(read({ value: [OPERATION, other] })).toEqual([
@@ -132,7 +132,7 @@ describe('operations of CE_PRODUCTIONORDER_0001 without their order', () => {
   });
 });
 
-describe('what only names an order', () => {
+describe('a document that only names an order', () => {
   it.each([
     ['an event', { ProductionOrder: '7', ProductionOrderType: 'PP01' }],
     [

@@ -13,10 +13,10 @@ import { type JsonRecord, pathTo } from '../json/json-record.js';
 import { operationIdOf, orderNumber, statusOf } from '../sap/sap-values.js';
 import { isInitial, readDateTime, readLocalTime } from '../time/local-time.js';
 
-/** V2 wraps in `d` and `results`, V4 in `value`; readers that log what they fetch in `message`. */
+/** V2 has `d` and `results`, V4 `value`, clients that log what they fetch `message`. */
 export const ENVELOPES = ['d', 'results', 'value', 'message'];
 
-/** The number of an order as it is shown. */
+/** An order number without padding. */
 export function orderNumberIn(...names: string[]): FieldReader<string> {
   const number = text(...names);
   return {
@@ -28,7 +28,7 @@ export function orderNumberIn(...names: string[]): FieldReader<string> {
   };
 }
 
-/** Sequences number their operations each for itself, and operations their sub-operations. */
+/** Each sequence numbers its operations separately, and each operation its sub-operations. */
 export function operationIdIn(
   sequence: string,
   numbers: readonly string[],
@@ -47,11 +47,11 @@ export function operationIdIn(
   };
 }
 
-/** An indicator as text, as ABAP writes it or what has made JSON out of XML. */
+/** Indicators as text, as ABAP and converters from XML write them. */
 const SET: readonly string[] = ['X', 'TRUE'];
 const NOT_SET: readonly string[] = ['', 'FALSE'];
 
-/** Indicators, each with the system status that it stands for and that an IDoc carries as a code. */
+/** Indicators, each with its system status code. */
 type StatusFlags = readonly (readonly [field: string, systemStatus: string])[];
 
 export const ORDER_FLAGS: StatusFlags = [
@@ -77,7 +77,7 @@ const OPERATION_FLAGS: StatusFlags = [
   ['OperationIsCreated', 'I0001'],
 ];
 
-/** The system statuses whose indicators are set; refuses an indicator that is neither set nor not. */
+/** The system statuses whose indicators are set. Refuses an indicator with any other value. */
 export function readFlags(record: JsonRecord, flags: StatusFlags): Parsed<string[]> {
   const codes: string[] = [];
   for (const [name, code] of flags) {
@@ -100,7 +100,7 @@ export const operationStatus: FieldReader<OrderStatus> = {
   },
 };
 
-/** Scheduled starts by preference: earliest, then latest. */
+/** Scheduled starts in order of preference: earliest, then latest. */
 const STARTS = [
   ['OpErlstSchedldExecStrtDte', 'OpErlstSchedldExecStrtTme'],
   ['OpLtstSchedldExecStrtDte', 'OpLtstSchedldExecStrtTme'],
@@ -128,8 +128,8 @@ const V2_DATE = /^\/Date\((-?\d{1,15})(?:[+-]\d{4})?\)\/$/;
 const DURATION = /^PT(?:(\d{1,2})H)?(?:(\d{1,2})M)?(?:(\d{1,2})(?:\.\d+)?S)?$/;
 
 /**
- * A date and the time beside it, in the plant's zone. V2 writes the date as the milliseconds of its midnight
- * in UTC and the time as a duration since midnight, V4 writes both as ISO 8601.
+ * Reads a date and its time, in the plant's zone. V2 writes the date as the milliseconds of its midnight in UTC and the
+ * time as a duration since midnight, V4 writes both as ISO 8601.
  */
 function readODataTime(start: { date?: string; time?: string }): LocalTime | 'absent' | 'invalid' {
   const { date, time } = start;
@@ -137,11 +137,11 @@ function readODataTime(start: { date?: string; time?: string }): LocalTime | 'ab
   return readLocalTime(dayOf(date), time === undefined ? undefined : timeOfDay(time));
 }
 
-/** As `YYYYMMDD`, or the text itself where it is no date, for the next to refuse. */
+/** A date without its time; unchanged where it is invalid, for the caller to refuse. */
 function dayOf(text: string): string {
   const milliseconds = V2_DATE.exec(text)?.[1];
   if (milliseconds !== undefined) return utcDay(Number(milliseconds)) ?? text;
-  // with an offset it is still the instant of that day's midnight in UTC, said in the zone of a gateway
+  // with an offset it is still midnight of the day in UTC, converted to the zone of a gateway
   const seconds = readDateTime(text, 'UTC');
   if (seconds === 'absent') return '';
   return seconds === 'invalid' ? text : (utcDay(seconds * 1000) ?? text);
@@ -159,8 +159,8 @@ function utcDay(milliseconds: number): string | undefined {
 }
 
 /**
- * When an entity of V2 was last changed. A time that cannot be read is refused: dated by its message, an old state of
- * the order would outrank all that is known.
+ * The last change of a V2 entity. An invalid time is refused: with the time of the record, an old state of the order
+ * could supersede a newer one.
  */
 export const lastChange = fieldReader<number>(['LastChangeDateTime'], (value) => {
   const read = textOf(value);
@@ -171,7 +171,7 @@ export const lastChange = fieldReader<number>(['LastChangeDateTime'], (value) =>
   return seconds === undefined ? { problem: 'is no time' } : { value: seconds };
 });
 
-/** V2 milliseconds as ISO 8601; any other text as it is. */
+/** V2 milliseconds as ISO 8601; any other text unchanged. */
 function isoOf(text: string): string {
   const date = new Date(Number(V2_DATE.exec(text)?.[1]));
   return Number.isNaN(date.getTime()) ? text : date.toISOString();
@@ -179,7 +179,7 @@ function isoOf(text: string): string {
 
 /** Epoch seconds of 14 digits (UTC) or ISO 8601; undefined for neither. */
 function secondsOf(text: string): number | undefined {
-  // a day alone would date the change before those of that day
+  // a date without a time would be older than the other changes of its day
   const seconds = text.includes('T') ? readDateTime(text, 'UTC') : 'invalid';
   if (typeof seconds === 'number') return seconds;
   const local = readLocalTime(text.slice(0, 8), text.slice(8, 14));

@@ -25,14 +25,14 @@ import {
 } from './odata-fields.js';
 
 const KEYS = ['ManufacturingOrder', 'ProductionOrder'];
-/** The service of process orders has the same fields in its entities, and names of its own for what belongs to an order. */
+/** The service of process orders has the same entities, but its own names for the navigation to them. */
 const OPERATIONS = [
   'to_ProductionOrderOperation',
   '_ProductionOrderOperation',
   'to_ProcessOrderOperation',
 ];
 const STATUSES = ['to_ProductionOrderStatus', '_ProductionOrderStatus', 'to_ProcessOrderStatus'];
-/** Releases of the service name a field differently. */
+/** Field names of different releases. */
 const NUMBERS = ['ManufacturingOrderOperation', 'ManufacturingOrderOperation_2'];
 const SUB_NUMBERS = ['ManufacturingOrderSubOperation', 'ManufacturingOrdSubOperation_2'];
 const SEQUENCE = 'ManufacturingOrderSequence';
@@ -76,7 +76,7 @@ const productionOrders = orderFormat({
 
 export const sapOData: OrderFormat = {
   ...productionOrders,
-  // an envelope with no entity is an answer too
+  // an envelope without an entity is an answer too
   recognises: (content) => isEmptyAnswer(content.json) || productionOrders.recognises(content),
   read: (content, context) =>
     isEmptyAnswer(content.json)
@@ -88,7 +88,7 @@ function isEmptyAnswer(json: unknown): boolean {
   return isJsonObject(json) && firstRecordIn(json, ENVELOPES) === undefined;
 }
 
-/** Status by an order's indicators and its statuses, where they came along. */
+/** Status by an order's indicators and, where included, its statuses. */
 function orderStatus(): FieldReader<OrderStatus> {
   return {
     names: ORDER_FLAGS.map(([name]) => name),
@@ -110,14 +110,14 @@ function readCodes(statuses: readonly JsonRecord[], context: ReadingContext): Pa
   return codes.ok ? parsed(codes.value.flatMap(({ code }) => code ?? [])) : codes;
 }
 
-/** All but what is deleted, and sub-operations at the work centre of their operation, which are steps of it. */
+/** Removes sub-operations at the work centre of their operation, which are its steps, and deleted namesakes. */
 function ownWork(found: readonly FoundOperation[]): OperationChange[] {
   const isSub = ({ record }: FoundOperation) => firstText(record, SUB_NUMBERS) !== undefined;
   const placeOf = ({ record, operation }: FoundOperation): string => {
     const id = operationIdOf(firstText(record, NUMBERS) ?? '', firstText(record, [SEQUENCE]));
     return `${id} ${operation.workCentre ?? ''}`;
   };
-  // work centres of several plants may have one name
+  // work centres of different plants may have the same name
   const plants = new Map(
     found.filter((each) => !isSub(each)).map((each) => [placeOf(each), each.operation.plant]),
   );
@@ -129,7 +129,7 @@ function ownWork(found: readonly FoundOperation[]): OperationChange[] {
   return withoutDeletedNamesakes(own.map(({ operation }) => operation));
 }
 
-/** The first text of fields that were read as text before. */
+/** The first of several fields that has a text. */
 function firstText({ fields }: JsonRecord, names: readonly string[]): string | undefined {
   const texts = names.map((name) => field(fields, name));
   return texts.map((text) => (typeof text === 'string' ? text.trim() : '')).find(Boolean);

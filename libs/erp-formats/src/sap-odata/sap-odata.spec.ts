@@ -27,7 +27,7 @@ describe('production orders of OData V2 with their operations', () => {
     timeZone: 'America/Chicago',
   });
 
-  it('are whole orders, dates and times being those of the plant', () => {
+  it('are whole orders, with dates and times in the zone of the plant', () => {
     expect(orders[0]).toEqual({
       orderId: '1000234',
       changedAt: epochSeconds('2024-03-18T09:15:02Z'),
@@ -58,7 +58,7 @@ describe('production orders of OData V2 with their operations', () => {
     });
   });
 
-  it('that are technically completed take their operations along, whatever those still say', () => {
+  it('that are technically completed complete their operations', () => {
     expect(orders[1]).toMatchObject({
       orderId: '1000235',
       changedAt: epochSeconds('2024-03-18T09:15:02Z'),
@@ -67,7 +67,7 @@ describe('production orders of OData V2 with their operations', () => {
     });
   });
 
-  it('may be process orders, whose operations and statuses have other names', () => {
+  it('may be process orders, with other names for operations and statuses', () => {
     const order = {
       ManufacturingOrder: '1003463',
       OrderIsReleased: 'X',
@@ -106,7 +106,7 @@ describe('a production order', () => {
     expect(read(wrap(header())).map(({ orderId }) => orderId)).toEqual(['1000234']);
   });
 
-  it('is read in the forms of V4 too', () => {
+  it('is read in the notation of V4 too', () => {
     const operation = {
       ManufacturingOrderOperation_2: '0010',
       WorkCenter: 'SAW_1',
@@ -151,7 +151,7 @@ describe('a production order', () => {
     expect(read(header({ [flag]: 'X' }))[0]?.status).toBe(status);
   });
 
-  it('has the statuses that came along with it', () => {
+  it('has its included statuses', () => {
     const statuses = { results: [{ StatusCode: 'I0002' }, { StatusCode: 'I0043' }] };
 
     expect(read(header({ to_ProductionOrderStatus: statuses }))[0]).toMatchObject({
@@ -160,7 +160,7 @@ describe('a production order', () => {
     });
   });
 
-  it('lists a sub-operation of its own only at another work centre', () => {
+  it('has a sub-operation as an operation only at another work centre', () => {
     const subOperation = (number: string, WorkCenter: string) => ({
       ...OPERATION,
       ManufacturingOrderSubOperation: number,
@@ -181,7 +181,7 @@ describe('a production order', () => {
   });
 
   it.each([[{ WorkCenter: '' }], [{ WorkCenter: null }], [{ WorkCenter: undefined }]])(
-    'leaves out operations that are done at no work centre, such as %j',
+    'leaves out operations without a work centre, such as %j',
     (nowhere) => {
       const external = { ...OPERATION, ManufacturingOrderOperation: '0020', ...nowhere };
       const operations = [
@@ -197,7 +197,7 @@ describe('a production order', () => {
     },
   );
 
-  it('keeps operations of parallel sequences apart, whichever comes first', () => {
+  it('distinguishes operations of parallel sequences in any order', () => {
     const operations = ['1', '0', '000002'].map((ManufacturingOrderSequence) => ({
       ...OPERATION,
       ManufacturingOrderSequence,
@@ -209,7 +209,7 @@ describe('a production order', () => {
     ]);
   });
 
-  it('knows sub-operations under the newer name of their number', () => {
+  it('reads sub-operations with the newer name of their number', () => {
     const newer = { ...OPERATION, ManufacturingOrderOperation_2: '0010' };
     const operations = ['', '0001', '0002'].map((number) => ({
       ...newer,
@@ -223,7 +223,7 @@ describe('a production order', () => {
   });
 
   it.each([[{ d: { results: [] } }], [{ '@odata.context': '$metadata', value: [] }]])(
-    'is missed in an answer that holds none: %j',
+    'is missing in an empty answer: %j',
     (answer) => {
       expect(() => read(answer)).toThrow(
         'invalid-message: SAP OData production orders: the OData answer holds no order',
@@ -278,7 +278,7 @@ describe('a production order', () => {
 describe('parts of production orders', () => {
   const recordedAt = epochSeconds('2024-01-01T00:00:00Z');
 
-  it('that are operations change the orders that they belong to', () => {
+  it('that are operations change their orders', () => {
     const messages = readMessages(fixture('sap-odata-operations.json'), {
       timeZone: 'Europe/Berlin',
     });
@@ -310,7 +310,7 @@ describe('parts of production orders', () => {
     ]);
   });
 
-  it('go by the same ids alone as among all operations of their order', () => {
+  it('have the same ids as among all operations of their order', () => {
     const operation = fc.record({
       ManufacturingOrderSequence: fc.constantFrom('', '0', '000000', '1', '2'),
       ManufacturingOrderOperation: fc.constantFrom('0010', '0020'),
@@ -335,7 +335,7 @@ describe('parts of production orders', () => {
     );
   });
 
-  it('that are operations do not finish an order that nobody has sent, though all of them are done', () => {
+  it('that are completed operations do not complete an order that was not sent', () => {
     const [message] = readMessages(fixture('sap-odata-operations.json'), { recordedAt });
 
     expect(message && applyOrderMessage(undefined, message)).toMatchObject({
@@ -343,7 +343,7 @@ describe('parts of production orders', () => {
     });
   });
 
-  it('that are statuses change the order, dated by when they were written', () => {
+  it('that are statuses change the order, with the time of the record', () => {
     expect(readMessages(fixture('sap-odata-statuses.json'), { recordedAt })).toEqual([
       { kind: 'change', order: { orderId: '1000000', changedAt: recordedAt, status: 'completed' } },
     ]);
@@ -404,7 +404,7 @@ describe('a field of a production order', () => {
   });
 
   it.each([[1], [0], ['yes'], ['-'], [['X']]])(
-    'is refused where an indicator is %j, which is neither set nor not',
+    'is refused where an indicator has the value %j',
     (flag) => {
       const complaint = 'must be X, true, false or empty';
 
@@ -433,7 +433,7 @@ describe('a field of a production order', () => {
   });
 
   it.each(['yesterday', '2024-03-18 09:15:02', '20240230000000', '2024-13-18T09:15:02Z'])(
-    'is refused where a time of a change is none, for the order would count as new: %s',
+    'is refused where the time of a change is invalid: %s',
     (LastChangeDateTime) => {
       const part = { ManufacturingOrder: '1', ...OPERATION, LastChangeDateTime };
       const complaint = 'LastChangeDateTime is no time';
@@ -443,7 +443,7 @@ describe('a field of a production order', () => {
     },
   );
 
-  it('is absent where it is null, and may be a number where it is not read', () => {
+  it('is absent where it is null, and may be a number where the field is not read', () => {
     const nothing = { ProductionPlant: null, OperationIsConfirmed: null, WorkCenter: null };
     const further = {
       ...OPERATION,

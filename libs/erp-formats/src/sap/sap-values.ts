@@ -1,8 +1,8 @@
 import type { OperationChange, OrderStatus } from '#libs/contracts';
 
 /**
- * SAP system statuses that say where an order or operation stands, strongest first: an object carries
- * several at once (released, confirmed and technically completed, say).
+ * SAP system statuses that determine the status of an order or operation, strongest first: an object has several at
+ * once (for example released, confirmed and technically completed).
  */
 const STATUS_BY_CODE: readonly (readonly [code: string, status: OrderStatus])[] = [
   ['I0013', 'cancelled'], // DLT, deleted
@@ -17,23 +17,23 @@ const STATUS_BY_CODE: readonly (readonly [code: string, status: OrderStatus])[] 
   ['I0001', 'planned'], // CRTD
 ];
 
-/** The status that a set of system status codes amounts to; undefined when none of them says. */
+/** The status for a set of system status codes; undefined where none of them determines it. */
 export function statusOf(codes: readonly string[]): OrderStatus | undefined {
   return STATUS_BY_CODE.find(([code]) => codes.includes(code))?.[1];
 }
 
 /**
- * Id of an operation, out of what it says of itself alone: an answer that holds it without its neighbours must
- * name it as one that holds them all. Sequences number their operations each for itself; the standard
- * sequence, whose number is zeros, needs no mention.
+ * Id of an operation, from its own fields only: it must be the same in an answer with all operations and in one with
+ * some of them. Each sequence numbers its operations separately; the number of the standard sequence, all zeros, is
+ * left out.
  */
 export function operationIdOf(number: string, sequence: string | undefined): string {
   return sequence === undefined || /^0*$/.test(sequence) ? number : `${number}/${sequence}`;
 }
 
 /**
- * Operations without the deleted ones whose number another one has: SAP keeps what is deleted of a released order, and its number is
- * free again. Such an operation is no work.
+ * Removes deleted operations whose id another operation has: SAP keeps the deleted operations of a released order, and
+ * may assign their numbers again.
  */
 export function withoutDeletedNamesakes<T extends OperationChange>(operations: readonly T[]): T[] {
   const isDeleted = ({ status }: T): boolean => status === 'cancelled';
@@ -46,7 +46,7 @@ export function withoutDeletedNamesakes<T extends OperationChange>(operations: r
   });
 }
 
-/** Numeric order numbers are padded with zeros on the wire and shown without them; others are as they are. */
+/** Removes the zeros with which SAP pads numeric order numbers. Others are unchanged. */
 export function orderNumber(text: string | undefined): string | undefined {
   if (text === undefined || !/^\d+$/.test(text)) return text;
   const number = text.replace(/^0+/, '');

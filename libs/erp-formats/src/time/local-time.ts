@@ -1,12 +1,12 @@
 import { epochSecondsOf, type LocalTime, utcSeconds } from '#libs/contracts';
 
-/** None at all, SAP's initial date and its open end, and what .NET and OPC UA write for a date that was never set. */
+/** Dates that mean none: no text, SAP's initial and open-ended dates, and unset dates of .NET and OPC UA. */
 const NO_DATES = new Set(['', '00000000', '99991231', '00010101', '16010101']);
 const MIDNIGHT = '000000';
 
 /**
- * SAP's DATS (`YYYYMMDD`) and TIMS (`HHMMSS`, 24:00:00 being the end of the day), with or without
- * separators. `absent` for a date that is missing or stands for none, `invalid` for what no calendar knows.
+ * Reads SAP's DATS (`YYYYMMDD`) and TIMS (`HHMMSS`, 24:00:00 is the end of the day), with or without separators.
+ * `absent` for a date that is missing or means none, `invalid` for one that does not exist.
  */
 export function readLocalTime(
   date: string | undefined,
@@ -29,10 +29,10 @@ const DATE_TIME =
   /^(\d{4}-\d{2}-\d{2})(?:[T ](\d{2}:\d{2}:\d{2})(?:\.\d+)?(Z|([+-])([01]\d|2[0-3]):([0-5]\d))?)?$/i;
 
 /**
- * A date with a time (ISO 8601), or a date for its midnight, in epoch seconds. Without an offset it is in the zone.
- * `absent` and `invalid` as {@link readLocalTime} has them.
+ * Reads a date with a time (ISO 8601), or a date as its midnight, as epoch seconds. Without an offset it is in the
+ * zone. `absent` and `invalid` as in {@link readLocalTime}.
  *
- * @param recordedAt of a time that has passed, see {@link epochSecondsOf}
+ * @param recordedAt for a time in the past, see {@link epochSecondsOf}
  */
 export function readDateTime(
   text: string,
@@ -47,7 +47,7 @@ export function readDateTime(
   return utcSeconds(local) - (sign === '-' ? -ahead : ahead);
 }
 
-/** Nothing, or what stands for it: SAP's zeros, as digits, a decimal number or a date and time, or .NET's year 1. */
+/** Whether a time is unset: empty, SAP's zeros (digits, decimal number, date and time), or year 1 of .NET. */
 export function isInitial(text: string): boolean {
   return /^(?:0001-01-01T)?[0.:T -]*Z?$/.test(text);
 }

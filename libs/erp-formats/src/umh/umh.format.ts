@@ -40,17 +40,16 @@ function camelCase(name: string): string {
   return name.replace(/_(.)/g, (_, initial: string) => initial.toUpperCase());
 }
 
-/** By the number in `status`. */
+/** Index: the number in `status`. */
 const STATUSES: readonly OrderStatus[] = ['planned', 'started', 'completed'];
 
-/** Why a `create` is refused that came without a topic. */
 export const UMH_TOPIC_MISSING =
   'a create needs its topic, which says where: in header umh_topic or source-topic, or as the key';
 
-/** The message is the order: its fields are where they say. */
+/** The message is the order, so a field's name is its path. */
 const nowhere = () => '';
 
-/** A `create` holds the whole order; `start` and `stop` change its status, and say where if their topic does. */
+/** A `create` has the whole order. `start` and `stop` change its status, and its place if their topic names one. */
 function readUmhWorkOrder(
   message: JsonObject,
   { sourceTopic, recordedAt }: ReadingContext,
@@ -68,7 +67,7 @@ function readUmhWorkOrder(
   if (status === undefined) {
     return rejected('invalid-message', 'status must be 0 (planned), 1 (started) or 2 (completed)');
   }
-  // start_time may lie before a create that came late, and a create has none: the log knows their order
+  // the record's time first: start_time may be earlier than that of a late create, which has no time of its own
   const changedAt = recordedAt ?? end.value ?? start.value;
   if (changedAt === undefined) {
     return rejected('invalid-message', 'neither the record nor start_time_unix_ms dates it');
@@ -87,7 +86,7 @@ function readUmhWorkOrder(
   return snapshotMessage(nowhere, { ...frame, operations: [operation] });
 }
 
-/** Where no topic says: only a create has a product. */
+/** The action where the topic does not name it: only a create has a product. */
 function actionByShape(
   message: JsonObject,
   start: number | undefined,
@@ -107,12 +106,12 @@ function statusAfter(action: UmhAction, message: JsonObject): OrderStatus | unde
 const ALL_THAT_IS_READ =
   'of the _analytics contract only work-order create, start and stop are read';
 
-/** What messages about products have and those about work orders do not; the product of an order is in `product`. */
+/** Fields of messages about products only. The product of a work order is in `product`. */
 const PRODUCT_FIELDS = ['external_product_type_id', 'product_batch_id', 'bad_quantity'] as const;
 
 /**
- * Why a message that names a work order is not about it, by its topic or, where that says neither way, by its
- * fields; undefined where it may be.
+ * Why a message that names a work order is not a work order, by its topic or, where that is unknown, by its fields;
+ * undefined where it may be one.
  */
 function otherMessage(message: JsonObject, topic: string | null): string | undefined {
   if (actionOf(topic) !== undefined) return undefined;
@@ -124,7 +123,7 @@ function otherMessage(message: JsonObject, topic: string | null): string | undef
   return productField && `${productField} makes it a message about products; ${ALL_THAT_IS_READ}`;
 }
 
-/** `<name>_unix_ms` in milliseconds, as its name says, or `<name>` in RFC 3339, as epoch seconds. */
+/** `<name>_unix_ms` in milliseconds, or `<name>` in RFC 3339, as epoch seconds. */
 function readUmhTime(
   message: JsonObject,
   name: 'start_time' | 'end_time',
@@ -148,8 +147,8 @@ const ROOT = 'umh.v1.';
 const WORK_ORDER = /\._analytics\.work-order(?:\.|$)/;
 
 /**
- * The topic under which a message was first published: as UMH's bridge or another writes it into a header,
- * else as UMH writes it into the record's key. Null where none says.
+ * The topic to which a message was first published: UMH's bridge and others write it into a header, UMH itself into the
+ * record's key. Null where neither has it.
  */
 export function sourceTopicOf(message: {
   headers: MessageHeaders;
@@ -163,9 +162,10 @@ export function sourceTopicOf(message: {
 }
 
 /**
- * Of the place in a topic `umh.v1.<enterprise>.<site>.<area>.<line>.<cell>._analytics.work-order.<action>`, its levels below
- * the site joined by dots: two lines may name a cell alike. Undefined for a topic that ends above the area, or is of
- * something else. A work order is one piece of work at one place.
+ * The place of a work order, from a topic
+ * `umh.v1.<enterprise>.<site>.<area>.<line>.<cell>._analytics.work-order.<action>`. The work centre is the levels below
+ * the site, joined by dots, because two lines may have cells of the same name. Undefined for a topic without an area,
+ * or another one. A work order has one operation.
  */
 function locationOf(topic: string | null): Omit<OrderOperation, 'status'> | undefined {
   if (topic?.startsWith(ROOT) !== true || !WORK_ORDER.test(topic)) return undefined;

@@ -21,7 +21,7 @@ const read = (payload: object, sourceTopic: string | null = null, recordedAt = R
 describe('a work order of UMH', () => {
   const place = { operationId: '1', plant: 'north', workCentre: 'hall-3.line-1.cell-2' };
 
-  it('that is created is a whole order at the place that its topic names', () => {
+  it('that is created is a whole order at the place of its topic', () => {
     expect(read(payloadOf('create'), `${CELL}.create`)).toEqual<OrderMessage>({
       kind: 'snapshot',
       order: {
@@ -67,7 +67,7 @@ describe('a work order of UMH', () => {
     });
   });
 
-  it('without a record is dated by its own time', () => {
+  it('without the time of a record has its own time', () => {
     const read = (payload: object) => readMessages(JSON.stringify(payload))[0];
 
     expect(read(payloadOf('start'))?.order.changedAt).toBe(1_719_931_704);
@@ -94,7 +94,7 @@ describe('a work order of UMH', () => {
     expect(() => read({ ...payloadOf('create'), ...change }, `${CELL}.create`)).toThrow(complaint);
   });
 
-  it('that is created without a topic says that it needs one, and where it is looked for', () => {
+  it('that is created without a topic is refused with the places where the topic is searched', () => {
     expect(() => read(payloadOf('create'))).toThrow(
       'a create needs its topic, which says where: in header umh_topic or source-topic, or as the key',
     );
@@ -115,12 +115,12 @@ describe('a work order of UMH', () => {
     ({ topic, payload }) => ({ ending: topic.split('_analytics.')[1] ?? '', topic, payload }),
   );
 
-  it.each(others)('is nothing else of the contract: $ending', ({ payload }) => {
+  it.each(others)('is not another message of the contract: $ending', ({ payload }) => {
     expect(() => read(payload)).toThrow('orderId is missing');
   });
 
   it.each([...others, { ending: 'work-order.pause', payload: payloadOf('start') }])(
-    'is nothing else of the contract that names one: $ending',
+    'is not another message of the contract that names a work order: $ending',
     ({ ending, payload }) => {
       const topic = `umh.v1.acme.north.hall-3._analytics.${ending}`;
 
@@ -140,7 +140,7 @@ describe('a work order of UMH', () => {
     );
   });
 
-  it('may say more than the contract has where its topic says what it is', () => {
+  it('may have further fields where its topic identifies it', () => {
     const payload = { ...payloadOf('stop'), bad_quantity: 10 };
 
     expect(read(payload, `${CELL}.stop`)?.order).toMatchObject({ status: 'completed' });

@@ -2,22 +2,22 @@ import { parsed, rejected, type Parsed } from '#libs/contracts';
 
 import { elements, pathOf, unlessTwice, type DocumentElement } from './document-element.js';
 
-/** Texts by their lower case, and what is said of any other. */
+/** Known texts in lower case, and the fault of any other text. */
 export interface KnownTexts {
   known: ReadonlyMap<string, unknown>;
   otherwise: string;
 }
 
-/** What a child holds: text, further elements, or either. The plural may be given as often as one likes. */
+/** The content of a child: text, elements, or either. A plural may repeat. */
 type FieldRule = 'text' | 'texts' | 'element' | 'elements' | 'text or element' | KnownTexts;
 type Fields = Readonly<Record<string, FieldRule>>;
 
-/** Children that are read, by the name of the element that they stand in. Others are nobody's business. */
+/** Children that are read, by the name of their parent. Other children are ignored. */
 export type FieldRules = Readonly<Record<string, Fields>>;
 
 /**
- * Refuses what would otherwise count as absent: a field that is given twice where there is one, is no text, no known one
- * or is text where elements are expected. Goes for an element and for those below it that have rules of their own.
+ * Refuses fields that would otherwise count as absent: repeated fields, fields that are not text or an unknown text,
+ * and text instead of elements. Checks an element and those below it that have rules.
  */
 export function checkFields(
   element: DocumentElement,

@@ -1,23 +1,23 @@
 import { parsed, type Parsed, rejected } from '#libs/contracts';
 
 /**
- * An element of a document, its name without a namespace prefix. XML and, where a format is written in both,
- * JSON are read into it, so that a format has one adapter and a rejection one way to say where.
+ * An element of a document, its name without a namespace prefix. XML is parsed to elements, and JSON of a format that
+ * has both, so that the format has one adapter and its rejections have one kind of path.
  */
 export interface DocumentElement {
   readonly name: string;
   readonly parent: DocumentElement | null;
   readonly children: readonly DocumentElement[];
-  /** Its own text, trimmed: as it is written, for leading zeros carry meaning. */
+  /** Its own text, trimmed. Leading zeros are kept. */
   readonly text: string;
   readonly attributes: Readonly<Record<string, string>>;
-  /** What it holds where that is no text and not empty: `elements`, or of JSON such as `a number`. */
+  /** The kind of content that is neither text nor empty: `elements`, or from JSON such as `a number`. */
   readonly notText?: string;
-  /** Made by {@link elementsByName}. In a WeakMap it would keep the document until the whole heap is collected. */
+  /** Cache of {@link elementsByName}. In a WeakMap it would keep the document until a full garbage collection. */
   childrenByName?: ReadonlyMap<string, readonly DocumentElement[]>;
 }
 
-/** Above it children are looked up by name: a schedule of ten thousand orders is asked for its date by each. */
+/** With more children an index by name is built: each of ten thousand orders reads the date of its schedule. */
 const MANY_CHILDREN = 50;
 
 /** Child elements of a name, in document order. */
@@ -26,7 +26,7 @@ export function elements(parent: DocumentElement, name: string): readonly Docume
   return parent.children.filter((child) => child.name === name);
 }
 
-/** All child elements, by name in the order of their first ones. */
+/** All child elements by name, in order of the first of each name. */
 export function elementsByName(
   parent: DocumentElement,
 ): ReadonlyMap<string, readonly DocumentElement[]> {
@@ -41,13 +41,13 @@ export function elementsByName(
   return index;
 }
 
-/** The child of a name that occurs once; of two neither is chosen. */
+/** The child with a name; undefined where there are several. */
 export function onlyElement(parent: DocumentElement, name: string): DocumentElement | undefined {
   const found = soleElement(parent, name);
   return found === 'twice' ? undefined : found;
 }
 
-/** A document has thousands of fields, most of them absent or there once: no list is made for one. */
+/** Finds a child without building a list: a document has thousands of fields, most of them absent or single. */
 function soleElement(parent: DocumentElement, name: string): DocumentElement | 'twice' | undefined {
   const { children } = parent;
   let sole: DocumentElement | undefined;
@@ -59,7 +59,7 @@ function soleElement(parent: DocumentElement, name: string): DocumentElement | '
   return sole;
 }
 
-/** The same, refusing two: taken for none, they would leave out what the sender said twice. */
+/** Like {@link onlyElement}, but refuses a repeated child, whose value would otherwise be ignored. */
 export function unlessTwice(
   parent: DocumentElement,
   name: string,
@@ -69,13 +69,13 @@ export function unlessTwice(
   return rejected('invalid-message', `${pathOf(parent, name)} is given twice`);
 }
 
-/** Text of a child that occurs once; undefined when absent or empty. */
+/** Text of a child that is not repeated; undefined when absent or empty. */
 export function textOf(parent: DocumentElement, name: string): string | undefined {
   const text = onlyElement(parent, name)?.text ?? '';
   return text === '' ? undefined : text;
 }
 
-/** The same, refusing a child that is given twice or is no text. */
+/** Like {@link textOf}, but refuses a child that is repeated or not text. */
 export function readText(parent: DocumentElement, name: string): Parsed<string | undefined> {
   const found = unlessTwice(parent, name);
   if (!found.ok) return found;
@@ -86,7 +86,7 @@ export function readText(parent: DocumentElement, name: string): Parsed<string |
   return parsed(text === '' ? undefined : text);
 }
 
-/** Where a field of an element is, for a rejection: `/LOIPRO05/IDOC[2]/E1AFKOL/AUFNR`. */
+/** The path of a field for a rejection: `/LOIPRO05/IDOC[2]/E1AFKOL/AUFNR`. */
 export function pathOf(element: DocumentElement, ...fields: string[]): string {
   const steps = [...fields];
   for (let at: DocumentElement | null = element; at !== null; at = at.parent) {
@@ -95,20 +95,20 @@ export function pathOf(element: DocumentElement, ...fields: string[]): string {
   return `/${steps.join('/')}`;
 }
 
-/** Counted from 1 among its like, and left out where it is the only one, as in XPath. */
+/** Position among siblings of the same name, from 1 as in XPath; empty for a single one. */
 function positionOf(element: DocumentElement): string {
   const alike = element.parent === null ? [] : elements(element.parent, element.name);
   return alike.length > 1 ? `[${alike.indexOf(element) + 1}]` : '';
 }
 
-/** What B2MML V0701 calls an element nested in its like; up to V06 it had the name of what it stands in. */
+/** B2MML V0701 has its own names for elements nested in elements of the same kind; up to V06 both had one name. */
 const NESTED = new Map([
   ['EquipmentRequirementChild', 'EquipmentRequirement'],
   ['HierarchyScopeChild', 'HierarchyScope'],
   ['SegmentRequirementChild', 'SegmentRequirement'],
 ]);
 
-/** The name an element is read by, whichever release wrote it: rules and paths have one for all of them. */
+/** The name of an element in rules and paths, for all releases. */
 export function elementName(written: string): string {
   return written.endsWith('Child') ? (NESTED.get(written) ?? written) : written;
 }

@@ -15,7 +15,7 @@ const fill = (start: string, bytes: number, end = ''): string =>
 const MEGABYTE = 1_000_000;
 
 describe('reading XML', () => {
-  it('keeps text as it is written, leading zeros and all', () => {
+  it('keeps text unchanged, with leading zeros', () => {
     const root = read('<o><n>0060</n><e>1e3</e><t> A&amp;B&#xE4; </t><c><![CDATA[<x>]]></c></o>');
 
     expect(['n', 'e', 't', 'c'].map((name) => textOf(root, name))).toEqual([
@@ -26,25 +26,25 @@ describe('reading XML', () => {
     ]);
   });
 
-  it('reads one element and several alike, without their namespace prefix', () => {
+  it('reads single and repeated elements, without their namespace prefix', () => {
     const root = read('<p:o xmlns:p="urn:x"><p:a><b/></p:a><c><d/></c><c><d/></c></p:o>');
 
     expect(root.name).toBe('o');
     expect(['a', 'c', 'none'].map((name) => elements(root, name).length)).toEqual([1, 2, 0]);
   });
 
-  it('takes no text of a field that is there twice', () => {
+  it('reads no text of a repeated field', () => {
     expect(textOf(read('<o><n>1</n><n>2</n></o>'), 'n')).toBeUndefined();
   });
 
-  it('says where an element is, counting only among its like', () => {
+  it('gives the path of an element, with its position among siblings of its name', () => {
     const root = read('<o><a/><b><c/></b><b><c/></b></o>');
     const last = elements(elements(root, 'b')[1]!, 'c')[0]!;
 
     expect(pathOf(last, 'N')).toBe('/o/b[2]/c/N');
   });
 
-  it('takes names that mean something in JavaScript for names', () => {
+  it('accepts names with a meaning in JavaScript', () => {
     const root = read('<o><__proto__><a>1</a></__proto__><constructor a="b" __proto__="x"/></o>');
 
     expect(textOf(elements(root, '__proto__')[0]!, 'a')).toBe('1');
@@ -53,7 +53,7 @@ describe('reading XML', () => {
     expect(({} as Record<string, unknown>)['a']).toBeUndefined();
   });
 
-  it('reads a document type that is only spoken of', () => {
+  it('reads a document type that is only quoted in text', () => {
     const root = read('<o><!-- <!DOCTYPE x> --><n><![CDATA[<!DOCTYPE y><!ENTITY z "">]]></n></o>');
 
     expect(textOf(root, 'n')).toBe('<!DOCTYPE y><!ENTITY z "">');
@@ -63,7 +63,7 @@ describe('reading XML', () => {
 describe('encodings of XML', () => {
   const latin1 = (declaration = ''): Buffer => Buffer.from(`${declaration}<o>ä</o>`, 'latin1');
 
-  it('are those of the content type where the document declares none', () => {
+  it('are taken from the content type where the document declares none', () => {
     expect(readXml(latin1(), 'iso-8859-1')).toMatchObject({ ok: true, value: { text: 'ä' } });
     expect(readXml(latin1())).toMatchObject({ ok: false });
     const declared = latin1('<?xml version="1.0" encoding="ISO-8859-1"?>');
@@ -147,13 +147,13 @@ describe('hostile XML', () => {
     expect(() => read(body)).toThrow(new RegExp(`^invalid-message: .*${complaint}`));
   });
 
-  it('is refused without quoting it', () => {
+  it('is refused without being quoted', () => {
     const xml = readXml(Buffer.from('<o><hunter2></o>'));
 
     expect(JSON.stringify(xml)).not.toContain('hunter2');
   });
 
-  it('is refused above the largest size, and above the largest number of elements', () => {
+  it('is refused above the maximum size, and above the maximum number of elements', () => {
     expect(() => read(Buffer.alloc(MAX_BODY_BYTES + 1, '<'))).toThrow('too-large');
     expect(() => read(`<o>${'<a/>'.repeat(100_000)}</o>`)).toThrow('too-large');
   });
@@ -180,7 +180,7 @@ describe('hostile XML', () => {
     expect(read(body).name).toBe('a');
   });
 
-  it('never throws, whatever the bytes', () => {
+  it('never throws for any bytes', () => {
     const markup = fc.string({
       unit: fc.constantFrom('<', '>', '/', 'a', '"', '!', '-', '?', '[', '&', '\u0000', ' ', '='),
     });

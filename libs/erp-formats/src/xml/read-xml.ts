@@ -3,12 +3,12 @@ import { MAX_BODY_BYTES, parsed, type Parsed, rejected, type RejectionCode } fro
 import type { DocumentElement } from './document-element.js';
 
 /**
- * Reads a document without a document type: no entity but the five of the language, no file, no network.
- * Refusals: `too-large` (bytes, elements), `invalid-message` (an unknown encoding, a document type, more than
- * 64 levels, what is not well-formed). They name the place, never the content.
+ * Parses XML without a document type: only the five predefined entities, no file, no network. Refusals: `too-large`
+ * (bytes, elements), `invalid-message` (an unknown encoding, a document type, more than 64 levels, XML that is not
+ * well-formed). They name the position, never the content.
  *
- * @param charset of its content type: how it is encoded where it does not say so itself
- * @param nameOf the name of an element by the one that is written, without its prefix
+ * @param charset of the content type, for a document that does not declare its encoding
+ * @param nameOf maps the written name of an element, without its prefix
  */
 export function readXml(
   body: Buffer,
@@ -33,10 +33,10 @@ export type NameOf = (written: string) => string;
 const asWritten: NameOf = (written) => written;
 
 const MAX_DEPTH = 64;
-/** A megabyte of the densest real documents has a quarter of it. */
+/** A megabyte of the densest real documents has a quarter of this. */
 const MAX_ELEMENTS = 100_000;
 
-/** Ends the reading of a document. */
+/** Aborts the parsing. */
 class XmlFault extends Error {
   constructor(
     message: string,
@@ -55,11 +55,11 @@ interface OpenElement {
   notText?: string;
 }
 
-/** The root of a well-formed document. Throws {@link XmlFault}. */
+/** Returns the root. Throws {@link XmlFault}. */
 function buildElements(xml: string, nameOf: NameOf): DocumentElement {
   const parser = new SaxesParser({ xmlns: false });
   const parts = new ElementBuilder(nameOf);
-  // the parser's own words quote the document
+  // the parser's own messages quote the document
   parser.on('error', () => {
     throw new XmlFault(`the XML is not well-formed at ${placeOf(parser)}`);
   });
@@ -118,10 +118,10 @@ function placeOf({ line, column }: SaxesParser<{ xmlns: false }>): string {
   return `line ${line}, column ${column}`;
 }
 
-/** Throws a TypeError on bytes that the encoding does not know. */
+/** Throws a TypeError for bytes that are invalid in the encoding. */
 type Decode = (body: Buffer) => string;
 
-/** Encodings an ERP writes, by the name it declares; anything else is refused rather than guessed. */
+/** Encodings that ERPs write, by declared name; any other is refused, not guessed. */
 const DECODERS: ReadonlyMap<string, Decode> = new Map([
   ...['utf-8', 'utf8', 'utf-16le', 'utf-16be', 'iso-8859-15'].map(standard),
   ...['windows-1252', 'cp1252', 'iso-8859-1', 'latin1', 'us-ascii', 'ascii'].map(
@@ -129,13 +129,13 @@ const DECODERS: ReadonlyMap<string, Decode> = new Map([
   ),
 ]);
 
-/** Characters of the bytes 0x80 to 0x9f; five of them are none. */
+/** Characters of the bytes 0x80 to 0x9f; five of these bytes have none. */
 const WINDOWS_1252 = '€\u0081‚ƒ„…†‡ˆ‰Š‹Œ\u008dŽ\u008f\u0090‘’“”•–—˜™š›œ\u009džŸ';
 
 // the declaration is ASCII in every encoding but UTF-16
 const DECLARATION_BYTES = 200;
 
-/** By its byte order mark, else by its declaration, else in `charset`, else in UTF-8. */
+/** Decodes by the byte order mark, else by the declaration, else by `charset`, else as UTF-8. */
 export function decodeXml(body: Buffer, charset?: string): Parsed<string> {
   const encoding = encodingOf(body, charset);
   const decode = DECODERS.get(encoding);
@@ -149,7 +149,7 @@ export function decodeXml(body: Buffer, charset?: string): Parsed<string> {
   }
 }
 
-/** UTF-16 by its byte order mark or, without one, by the zero beside the first bracket. */
+/** Detects UTF-16 by its byte order mark or, without one, by the zero beside the first bracket. */
 export function utf16Of(body: Buffer): 'utf-16le' | 'utf-16be' | undefined {
   if (startsWith(body, 0xff, 0xfe) || startsWith(body, 0x3c, 0x00)) return 'utf-16le';
   if (startsWith(body, 0xfe, 0xff) || startsWith(body, 0x00, 0x3c)) return 'utf-16be';
@@ -162,9 +162,9 @@ function encodingOf(body: Buffer, charset = 'utf-8'): string {
   if (startsWith(body, 0xef, 0xbb) && body[2] === 0xbf) return 'utf-8';
   const head = body.subarray(0, DECLARATION_BYTES).toString('latin1');
   const declared = /<\?xml[^>]*\sencoding\s*=\s*["']([A-Za-z0-9._-]+)["']/.exec(head)?.[1];
-  // a header is often set by what knows nothing of the document: one that means nothing here does not count
+  // an unknown charset in a header is ignored: headers are often set by programs that do not know the document
   const encoding = declared?.toLowerCase() ?? (DECODERS.has(charset) ? charset : 'utf-8');
-  // it can be read byte by byte, so UTF-16 it is not: a text that declares it was sent as UTF-8
+  // the declaration was readable byte by byte, so a document that declares UTF-16 was sent as UTF-8
   return encoding.startsWith('utf-16') ? 'utf-8' : encoding;
 }
 
@@ -178,8 +178,8 @@ function standard(encoding: string): [string, Decode] {
 }
 
 /**
- * Stands in for Latin 1 too, as in browsers: where they differ Latin 1 has nothing but controls. By hand,
- * because the TextDecoder of Node 20 reads windows-1252 as Latin 1.
+ * Decodes Latin 1 too, as browsers do: where the two differ, Latin 1 has only controls. Written by hand, because the
+ * TextDecoder of Node 20 reads windows-1252 as Latin 1.
  */
 function decodeWindows1252(body: Buffer): string {
   return body
