@@ -4,7 +4,7 @@ import { SettingsError } from '#libs/config';
 import { EXIT_CODES, UnreachableError } from './command-line/exit-codes.js';
 import { createProgram } from './program.js';
 
-/** Warnings and errors of the libraries on stderr; stdout has the command's result alone. */
+/** Writes the libraries' warnings and errors to stderr; stdout has only the command's result. */
 class StderrLogger extends ConsoleLogger {
   constructor() {
     super({ logLevels: ['warn', 'error', 'fatal'] });
@@ -15,7 +15,7 @@ class StderrLogger extends ConsoleLogger {
     context?: string,
     logLevel?: LogLevel,
   ): void {
-    // The client retries by itself; when it gives up, the command ends with an error of its own.
+    // the client retries by itself; when it gives up, the command fails with its own error
     if (context === 'kafkajs') return;
     for (const message of messages) {
       const text = typeof message === 'string' ? message : JSON.stringify(message);
@@ -24,11 +24,11 @@ class StderrLogger extends ConsoleLogger {
   }
 }
 
-/** Older than the exit code for what is unreachable: scripts rely on 1. */
+/** Older than the exit code `unreachable`: scripts rely on 1. */
 const COMMANDS_WITHOUT_UNREACHABLE = ['dlq', 'send'];
 
 function exitCodeOf(error: unknown, command = ''): number {
-  // Help and version that were asked for "fail" with 0.
+  // commander throws also for --help and --version, with exit code 0
   if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : EXIT_CODES.usage;
   if (error instanceof SettingsError) return EXIT_CODES.settings;
   const isUnreachable =
@@ -37,14 +37,14 @@ function exitCodeOf(error: unknown, command = ''): number {
 }
 
 function exit(error?: NodeJS.ErrnoException | null): never {
-  // EPIPE: the reader of the output, such as head, has closed the pipe.
+  // EPIPE: the reader of the output, such as head, has closed the pipe
   if (error == null || error.code === 'EPIPE') process.exit(process.exitCode);
   process.stderr.write(`the output cannot be written: ${error.message}\n`);
   process.exit(EXIT_CODES.failed);
 }
 
 process.stdout.on('error', exit);
-// Progress and errors that nobody reads end nothing.
+// a closed stderr must not end the command
 process.stderr.on('error', () => undefined);
 
 Logger.overrideLogger(new StderrLogger());
@@ -52,12 +52,12 @@ const program = createProgram();
 try {
   await program.parseAsync();
 } catch (error) {
-  // commander has printed its own.
+  // commander has printed its own errors
   if (!(error instanceof CommanderError)) {
     process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n`);
   }
   process.exitCode = exitCodeOf(error, program.args[0]);
 }
 
-// Connections and retries to a silent Kafka would keep the process running.
+// exits explicitly, because connections and retries to a silent Kafka would keep the process running
 process.stdout.write('', exit);

@@ -16,7 +16,7 @@ import { addOutcomesCommand } from './outcomes/outcomes.js';
 import { addSendCommand } from './send/send.js';
 import { addTopicsCommands } from './topics/topics.js';
 
-/** All commands; nothing is read or opened before one is parsed. */
+/** Creates all commands. Reads settings and opens connections only when a command runs. */
 export function createProgram(): CliCommand {
   const program = new CliCommand('machine-bridge');
   program
@@ -53,7 +53,7 @@ export function createProgram(): CliCommand {
   return program;
 }
 
-/** commander's own knows the first level of commands alone. */
+/** commander's own help command knows only the first level of commands. */
 function addHelpCommand(program: CliCommand): void {
   program
     .command('help')

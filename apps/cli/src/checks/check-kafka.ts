@@ -23,12 +23,12 @@ import { counted } from '../command-line/output.js';
 type Kafka = ReturnType<typeof createKafka>;
 
 const GRANT = 'grant it to the principal of these settings, see ACLs in docs/kafka.md';
-/** The threshold of the alert. */
+/** Equals the threshold of the alert. */
 const WORTH_A_WARNING_MESSAGES = 1000;
-/** Nobody may look at an outage before the next day. */
+/** An outage may remain unnoticed until the next day. */
 const SHORT_RETENTION_MS = 86_400_000;
 
-/** Reaches Kafka, holds the topics against the plan, and tries what the bridge needs rights for without writing. */
+/** Reaches Kafka, compares the topics with the plan, and tests the bridge's rights without writing. */
 export async function checkKafka(settings: BridgeSettings): Promise<Finding[]> {
   const kafka = createKafka(settings.kafka);
   try {
@@ -49,19 +49,19 @@ export async function checkKafka(settings: BridgeSettings): Promise<Finding[]> {
   ];
 }
 
-/** Members of the group, and its lag. */
+/** Checks the members of the group and its lag. */
 export async function checkGroup(settings: BridgeSettings): Promise<Finding[]> {
   const kafka = createKafka(settings.kafka);
   const { groupId } = settings.kafka;
   const existing = await reachTopics(kafka, settings.kafka).catch(() => undefined);
-  // checkKafka has found that, and says what to do
+  // checkKafka reports this
   if (existing === undefined) return [];
   return attempt('consumer group', async () => {
     const topics = consumedTopics(bridgeTopics(settings))
       .map(({ name }) => name)
       .filter((name) => existing.includes(name));
     const { state, members } = await describeGroup(kafka, groupId);
-    // a bridge makes the topics that it consumes before it joins its group
+    // a bridge creates the topics that it consumes before it joins its group
     if (members > 0 && topics.length === 0) {
       const detail = `${groupId}: ${counted(members, 'member')}, and none of the topics that a bridge with these settings consumes is to be seen`;
       const remedy =
@@ -89,7 +89,7 @@ export async function checkGroup(settings: BridgeSettings): Promise<Finding[]> {
   });
 }
 
-/** Of topics with the latest record of a key: whether somebody has given them partitions since they were written. */
+/** Checks compacted outputs for partitions that were added after records were written. */
 export async function checkKeys(settings: BridgeSettings): Promise<Finding[]> {
   const kafka = createKafka(settings.kafka);
   const existing = await reachTopics(kafka, settings.kafka).catch((): string[] => []);
@@ -110,7 +110,7 @@ export async function checkKeys(settings: BridgeSettings): Promise<Finding[]> {
   return findings;
 }
 
-/** Finds records that are not in the partition of their key: the next one of the key is written to another. */
+/** Finds records that are not in the partition of their key: the key's next record goes to another partition. */
 async function findLeftBehind(kafka: Kafka, topic: string, check: string): Promise<Finding> {
   const spans = await topicSpans(kafka, topic);
   const found = new Set<string>();
@@ -154,7 +154,7 @@ async function topicFindings(
   });
 }
 
-/** Initialises a transactional id of its own, and sends nothing. */
+/** Initialises a transactional id of this check, and sends nothing. */
 async function transact(kafka: Kafka, groupId: string): Promise<Finding[]> {
   const transactionalId = `${groupId}-check-${randomUUID()}`;
   const producer = kafka.producer({
@@ -173,7 +173,7 @@ async function transact(kafka: Kafka, groupId: string): Promise<Finding[]> {
   return [passed('transactional ids', `those that begin with ${groupId} may be used`)];
 }
 
-/** Reads the newest record of one partition of each input topic that holds any, and joins a group of its own. */
+/** Reads the newest record of one partition of each input topic, and joins a group of this check. */
 async function readNewest(
   kafka: Kafka,
   { kafka: { groupId } }: BridgeSettings,
@@ -201,7 +201,7 @@ async function readNewest(
 
 const READ_DEADLINE_MS = 30_000;
 
-/** A failure is a finding of its own: the others are wanted as well. */
+/** Turns an exception into a finding, so that the other checks are made too. */
 async function attempt(check: string, find: () => Promise<Finding[]>): Promise<Finding[]> {
   try {
     return await find();
@@ -210,13 +210,13 @@ async function attempt(check: string, find: () => Promise<Finding[]>): Promise<F
   }
 }
 
-/** Joins a group as its only member, commits where a span begins, and deletes the group where that is allowed. */
+/** Joins a group as its only member, commits the beginning of a span, and deletes the group where that is allowed. */
 async function joinGroup(kafka: Kafka, groupId: string, span: TopicSpan): Promise<void> {
   const { topic, partition, from } = span;
   await setGroupOffsets(kafka, { groupId, topic }, new Map([[partition, from]]));
   const admin = kafka.admin();
   await admin.connect();
-  // Kafka forgets it by itself, days later.
+  // otherwise Kafka deletes it after some days
   await admin.deleteGroups([groupId]).catch(() => undefined);
   await admin.disconnect();
 }
@@ -227,13 +227,13 @@ const KEEP_UNTIL_DELETED = 'set cleanup.policy=[compact,delete],retention.ms=-1,
 interface TopicCheck {
   planned: readonly BridgeTopic[];
   actual: ReadonlyMap<string, TopicDescription>;
-  /** Why the brokers would not create a missing one, in words. */
+  /** Why the brokers would not create a missing topic, as text, by topic. */
   refused: ReadonlyMap<string, string>;
   /** `KAFKA_CREATE_TOPICS`. */
   createTopics: boolean;
 }
 
-/** Checks the topics as they are against the plan, one finding a topic at least. */
+/** Compares the actual topics with the plan. At least one finding a topic. */
 function checkTopics({ planned, actual, ...missing }: TopicCheck): Finding[] {
   return planned.flatMap((topic) => {
     const found = actual.get(topic.name);
@@ -349,7 +349,7 @@ function replicasFinding(
   check: string,
   { replicas, config }: TopicDescription,
 ): Finding | undefined {
-  // the brokers ask for no more than there are (since Kafka 3.7)
+  // brokers never require more than the number of replicas (since Kafka 3.7)
   const inSync = Math.min(Number(config.get('min.insync.replicas') ?? 1), replicas);
   if (replicas === 1 || (inSync > 1 && inSync < replicas)) return undefined;
   const effect =
@@ -364,8 +364,8 @@ function replicasFinding(
 }
 
 /**
- * A dead letter is its input plus headers. The queues of the bridge itself are planned as large as their dead letters,
- * since only a bug makes any.
+ * A dead letter is larger than its input by its headers. For the bridge's queues, equal limits are planned, because
+ * they have dead letters only after a bug.
  */
 function sizeFinding(
   check: string,

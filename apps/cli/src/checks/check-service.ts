@@ -4,19 +4,21 @@ import type { BridgeSettings } from '#libs/config';
 import type { Flow } from '#libs/contracts';
 import { failure, type Finding, passed, unreachable, warning } from '../command-line/findings.js';
 
-/** Clocks that NTP keeps differ by less than a second. */
+/** With NTP, clocks differ by less than a second. */
 const WORTH_A_WARNING_MS = 5000;
 const LOG_SECONDS = 3600;
-/** A machine for probes where the token sees none: no scope is missing if the service does not know it. */
+/**
+ * A machineId for probes where the token sees no machine. The service refuses it without a 403 if the scope is there.
+ */
 const NO_MACHINE = 'machine-bridge-check';
 
-/** An operation, and the flows that cannot do without it. */
+/** An operation, and the flows that use it. */
 interface Operation {
   name: string;
   flows: readonly Flow[];
-  /** They can, and do less. */
+  /** The flows work without it, with fewer functions. */
   isOptional?: true;
-  /** Sent without a machine, so 422 is the answer of a service that has the operation. */
+  /** Called without a machine: a service that has the operation answers 422. */
   isEmptyCall?: true;
   call: (
     client: MachineCloudClient,
@@ -25,7 +27,7 @@ interface Operation {
   ) => Promise<HttpAnswer<unknown>>;
 }
 
-/** The operations but the first; those that write are called without a machine, which sets nothing. */
+/** All operations but getMachineInfo. Those that write are called without a machine, which sets nothing. */
 const OPERATIONS: readonly Operation[] = [
   {
     name: 'getMachineState',
@@ -58,7 +60,7 @@ const OPERATIONS: readonly Operation[] = [
   },
 ];
 
-/** Reaches the service, and tries each operation that a flow needs; nothing is set there. */
+/** Reaches the service, and calls each operation that a flow uses. Sets nothing there. */
 export async function checkService({
   machineCloud,
   flows,

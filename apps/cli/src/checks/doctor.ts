@@ -91,7 +91,7 @@ async function diagnose({ url, json = false }: DoctorOptions): Promise<void> {
 
 type Check = (settings: BridgeSettings) => readonly Finding[] | Promise<readonly Finding[]>;
 
-/** Prints the findings of each check once it ends, and sets the exit code of all so far: nobody may read the rest. */
+/** Prints the findings after each check and sets the exit code so far: the reader may close the pipe at any time. */
 async function report(checks: readonly Check[], json: boolean): Promise<void> {
   const settings = loadBridgeSettings(readEnvironment());
   const findings: Finding[] = [];
@@ -104,12 +104,12 @@ async function report(checks: readonly Check[], json: boolean): Promise<void> {
   }
 }
 
-/** The answer of `/health/ready`, as Terminus has it. */
+/** The answer of `/health/ready`, in the format of Terminus. */
 interface Readiness {
   details?: Record<string, { status?: string; message?: string }>;
 }
 
-/** Health of a running bridge; its conditions one by one. */
+/** Checks each health condition of a running bridge. */
 async function checkBridge(url: string | undefined): Promise<Finding[]> {
   const bridge = bridgeHttp(url);
   const versions = passed(
@@ -158,9 +158,9 @@ function metricsFindings({ status, body }: BridgeAnswer): Finding[] {
   return [versionFinding(body), passed(check, `its offset of the service's clock is ${offset} s`)];
 }
 
-/** Two processes that have a partition at once are of two groups, unless it has just moved. */
+/** Two processes that own the same partition belong to different groups, unless the partition has just moved. */
 function ownerFindings(answer: BridgeAnswer | undefined): Finding[] {
-  // the token: the finding of metrics says so
+  // the finding of /metrics reports the token
   if (answer?.status === 401) return [];
   const check = 'bridge partitions';
   const flows = answer && jsonOf(answer);
@@ -210,7 +210,7 @@ const REMEDIES = {
     "KAFKA_SCHEMA_REGISTRY_URL must have the path of the registry's API: none for Confluent's and Karapace, /apis/ccompat/v7 for Apicurio",
 } as const;
 
-/** Reaches the schema registry, asks it for a schema and tries those of outputs; nothing without one. */
+/** Reaches the schema registry, if one is configured, and checks the schemas of framed outputs. */
 async function checkSchemaRegistry({ schemaRegistry, kafka }: BridgeSettings): Promise<Finding[]> {
   if (schemaRegistry === undefined) return [];
   const check = 'schema registry';
@@ -259,11 +259,11 @@ function unavailable(
   return finding(check, `${url}: ${why}`, REMEDIES[cause]);
 }
 
-/** What stands in an address for an order, a plant or a company: it leads to nothing, or is refused as no number. */
+/** Replaces order, plant and company in a URL: the ERP does not find it, or refuses it because it is not a number. */
 const NO_ORDER = 'machine-bridge-check';
 const FILE = 'ERP_ENRICHMENT_FILE';
 
-/** Asks each ERP that completes orders for one that it does not have; nothing without enrichment rules. */
+/** Requests an order that does not exist from the ERP of each enrichment rule. */
 async function checkErps(settings: BridgeSettings): Promise<Finding[]> {
   if (!settings.flows.has('work-orders')) return [];
   return Promise.all(settings.erp.enrichment.all.map((rule) => checkErp(rule, settings)));
@@ -296,7 +296,7 @@ function findingOf(rule: EnrichmentRule, answer: ErpAnswer): Finding {
           : `${origin} answers ${answer.status} to an order it lacks; a wrong url would have that answer, too`,
       );
     case 'refused':
-      // a key that is no number, or a login that the rule does not have: the ERP may mean either
+      // the ERP may refuse the key, which is not a number, or the missing login
       return warning(
         check,
         `${origin}: ${answer.why} to an order it lacks`,

@@ -2,7 +2,7 @@ import { type StubAnswer, StubService } from '../../../../libs/http-calls/test/s
 import { askBridge, has, isListOf } from './bridge.js';
 import { UnreachableError } from './exit-codes.js';
 
-describe('asking a bridge', () => {
+describe('a request to a bridge', () => {
   const isFlows = isListOf('name', 'processes');
   let service: StubService;
 
@@ -26,7 +26,7 @@ describe('asking a bridge', () => {
     ]);
   });
 
-  it('says that a page is of no bridge', async () => {
+  it('refuses a page that does not come from a bridge', async () => {
     const url = serving((_, response) => response.end('<!doctype html><title>Login</title>'));
     await expect(askBridge(url, '/api/flows', isFlows)).rejects.toThrow(
       `${url}/api/flows answers with 200 and no JSON: it is no bridge`,
@@ -46,7 +46,7 @@ describe('asking a bridge', () => {
     );
   });
 
-  it('says what to do where nothing listens', async () => {
+  it('reports what to do where nothing listens', async () => {
     const url = service.baseUrl;
     await service.stop();
     await expect(askBridge(url, '/api/flows', isFlows)).rejects.toThrow(
@@ -59,7 +59,7 @@ describe('asking a bridge', () => {
     await expect(askBridge(url, '/api/flows', isFlows)).rejects.toThrow('answers with 307');
   });
 
-  it('takes an answer that breaks off for none', async () => {
+  it('treats an incomplete answer as none', async () => {
     const url = serving((_, response) => response.write('[', () => response.destroy()));
     await expect(askBridge(url, '/api/flows', isFlows)).rejects.toThrow(UnreachableError);
   });

@@ -3,25 +3,25 @@ import { isJsonObject } from '#libs/contracts';
 import { HttpTransport, type HttpReply } from '#libs/http-calls';
 import { UnreachableError } from './exit-codes.js';
 
-/** A bridge's HTTP surfaces, at the address of its settings or another one. */
+/** HTTP requests to a bridge, at the address of the settings or another one. */
 export interface BridgeHttp {
   url: string;
-  /** A GET, or a POST of JSON. @throws UnreachableError where there is no whole answer */
+  /** A GET, or a POST of JSON. @throws UnreachableError without a complete answer */
   request: (path: string, json?: object) => Promise<BridgeAnswer>;
 }
 
 export type BridgeAnswer = Pick<HttpReply, 'status' | 'body'>;
 
-/** For a whole answer. */
+/** For a complete answer. */
 const TIMEOUT_MS = 10_000;
-/** Far more than a hundred thousand machines take. */
+/** Far more than the answer for a hundred thousand machines. */
 const MAX_ANSWER_BYTES = 256 * 1024 * 1024;
-/** A host that stands for all addresses of this one. */
+/** Hosts that mean all local addresses. */
 const ANY_HOST = ['0.0.0.0', '::'];
 
 const NO_BRIDGE = 'it is no bridge of this version; --bridge names another address';
 
-/** @throws SettingsError naming everything that is wrong */
+/** @throws SettingsError with all problems */
 export function bridgeHttp(given?: string): BridgeHttp {
   const { host, port, apiToken } = loadBridgeAddress(readEnvironment());
   const own = ANY_HOST.includes(host) ? '127.0.0.1' : host.includes(':') ? `[${host}]` : host;
@@ -50,21 +50,21 @@ export function bridgeHttp(given?: string): BridgeHttp {
   return { url, request };
 }
 
-/** Whether an answer is a list of objects with these fields. */
+/** Checks that an answer is a list of objects with these fields. */
 export function isListOf(...fields: string[]): (json: unknown) => boolean {
   return (json) => Array.isArray(json) && json.every((entry) => has(entry, ...fields));
 }
 
-/** Whether an answer, or a part of one, is an object with these fields. */
+/** Checks that a value is an object with these fields. */
 export function has(json: unknown, ...fields: string[]): boolean {
   return isJsonObject(json) && fields.every((field) => field in json);
 }
 
 /**
- * The JSON that a running bridge answers; with a body, to a POST.
+ * Requests JSON from a running bridge, with a POST if there is a body.
  *
- * @param isAnswer whether JSON is of a bridge: any server may answer at that address
- * @throws UnreachableError where nothing answers, or the bridge says that Kafka does not
+ * @param isAnswer checks that the JSON comes from a bridge: another server may answer at that address
+ * @throws UnreachableError where nothing answers, or the bridge answers 503 because Kafka does not
  */
 export async function askBridge<T>(
   url: string | undefined,
@@ -90,7 +90,7 @@ export async function askBridge<T>(
   throw new Error(`${why}${remedy}`);
 }
 
-/** Undefined where an answer has none. */
+/** The JSON of an answer; undefined where the body is not JSON. */
 export function jsonOf({ body }: BridgeAnswer): unknown {
   try {
     return JSON.parse(body);

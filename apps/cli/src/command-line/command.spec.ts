@@ -5,9 +5,9 @@ import { npmUsage } from './command.js';
 import { readPath, readRate, unreadableBecause } from './option-values.js';
 import { commandKafkaSettings } from './kafka.js';
 
-describe('what a command is called with', () => {
+describe('the arguments of a command', () => {
   beforeEach(() => {
-    // a failed test leaves process.exitCode set, and commander's help exits with it
+    // a failed test sets process.exitCode, with which commander's help exits
     process.exitCode = 0;
     jest.spyOn(process.stderr, 'write').mockReturnValue(true);
   });
@@ -17,7 +17,7 @@ describe('what a command is called with', () => {
   };
 
   it.each(['dlq list a b', 'dlq replay a b --all --yes', 'topics create a', 'config check a'])(
-    'is refused where it is more than the command takes: %s',
+    'are refused where they are too many: %s',
     async (words) => {
       expect(await called(...words.split(' '))).toMatchObject({
         code: 'commander.excessArguments',
@@ -46,7 +46,7 @@ describe('what a command is called with', () => {
   });
 
   it.each(['help nothing', 'help dlq nothing', 'help doctor nothing'])(
-    'is named where help knows no such command: %s',
+    'are quoted where help has no such command: %s',
     async (words) => {
       const message = expect.stringContaining("'nothing'") as string;
       expect(await called(...words.split(' '))).toMatchObject({ message });
@@ -93,7 +93,7 @@ const command = (name: string, parent: object | null, usage = '[options]') =>
 describe('npmUsage', () => {
   const root = command('cli', null);
 
-  it('names the npm script of a command, and what is typed behind it', () => {
+  it('shows the npm script of a command with its arguments', () => {
     expect(npmUsage(command('send', root, '[options] [files...]'))).toBe(
       'npm run send -- [options] [files...]',
     );
@@ -102,7 +102,7 @@ describe('npmUsage', () => {
     expect(npmUsage(command('offsets', root))).toBe('machine-bridge offsets [options]');
   });
 
-  it('names the program where it was called by that', () => {
+  it('shows the program where it was called by its name', () => {
     const list = command('list', command('dlq', root));
     expect(npmUsage(list, 'machine-bridge')).toBe('machine-bridge dlq list [options]');
   });
@@ -118,7 +118,7 @@ describe('a path from the command line', () => {
     expect(readPath(path, { INIT_CWD: '/orders' })).toBe(meant);
   });
 
-  it('stays as it is without npm', () => {
+  it('is unchanged without npm', () => {
     expect(readPath('./x.xml', {})).toBe('./x.xml');
   });
 });
@@ -133,7 +133,7 @@ describe('a file that cannot be read', () => {
 });
 
 describe('a rate', () => {
-  it('is not so low that a timer could not wait for the next', () => {
+  it('has a minimum that a timer can wait for', () => {
     expect([readRate('0.001'), readRate('250')]).toEqual([0.001, 250]);
     for (const text of ['0', '0.0000001', '-1', '1e3']) {
       expect(() => readRate(text)).toThrow('It must be a number from 0.001.');
@@ -142,7 +142,7 @@ describe('a rate', () => {
 });
 
 describe('the Kafka of a command', () => {
-  it.each([undefined, ''])('is one on this host where KAFKA_BROKERS is %j', (brokers) => {
+  it.each([undefined, ''])('is on this host where KAFKA_BROKERS is %j', (brokers) => {
     const { KAFKA_BROKERS: before } = process.env;
     if (brokers === undefined) delete process.env['KAFKA_BROKERS'];
     else process.env['KAFKA_BROKERS'] = brokers;

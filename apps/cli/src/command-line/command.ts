@@ -1,14 +1,14 @@
 import { Command, type Option } from 'commander';
 import { readUrl } from './option-values.js';
 
-/** The option of every command whose result is for a program, too. */
+/** The option of every command whose result programs may read. */
 export const JSON_OPTION = ['--json', 'one JSON object a line, for a program'] as const;
 
 export interface JsonOptions {
   json?: boolean;
 }
 
-/** The option of commands that ask a running bridge. */
+/** The option of commands that make requests to a running bridge. */
 export const BRIDGE_OPTION = [
   '--bridge <url>',
   'of any process of the group, in place of BRIDGE_HTTP_HOST and BRIDGE_HTTP_PORT',
@@ -20,8 +20,8 @@ export interface BridgeOptions extends JsonOptions {
 }
 
 /**
- * A command that reports wrong use by throwing, so that `main.ts` sets all exit codes, and that takes no option or
- * argument more than it knows.
+ * A command that throws on wrong use, so that `main.ts` sets all exit codes, and that refuses unknown options and
+ * arguments.
  */
 export class CliCommand extends Command {
   constructor(name?: string) {
@@ -37,14 +37,14 @@ export class CliCommand extends Command {
     return new CliCommand(name);
   }
 
-  /** A command of a group would take any number of arguments, as the group does. */
+  /** Otherwise a command of a group would inherit that the group accepts any number of arguments. */
   override copyInheritedSettings(source: Command): this {
     return super.copyInheritedSettings(source).allowExcessArguments(false);
   }
 
   /**
-   * Refuses a second value of an option: commander would silently take the last one, and replay other dead letters than
-   * were asked for.
+   * Refuses a second value of an option: commander would silently use the last one, and replay other dead letters than
+   * intended.
    */
   override addOption(option: Option): this {
     super.addOption(option);
@@ -56,18 +56,18 @@ export class CliCommand extends Command {
     });
   }
 
-  /** A command with sub-commands alone. */
+  /** A command that only has sub-commands. */
   group(name: string, description: string): CliCommand {
     const group = this.command(name).description(description).usage('<command>');
     return group.allowExcessArguments().action(() => group.refuseUnknown(group.args[0]));
   }
 
-  /** Throws wrong use of the command. */
+  /** Throws an error for wrong use of the command. */
   refuse(problem: string): never {
     return this.error(`error: ${problem}`);
   }
 
-  /** The command of that name below this one. */
+  /** The sub-command with this name. */
   below(name: string): CliCommand {
     const found = this.commands.find((command) => command.name() === name);
     return (found as CliCommand | undefined) ?? this.refuseUnknown(name);
@@ -88,13 +88,13 @@ export function firstSentence(command: Command): string {
   return command.description().split(/(?<=\.)\s/)[0] ?? '';
 }
 
-/** The commands that are npm scripts. */
+/** Commands that are also npm scripts. */
 const NPM_SCRIPTS = ['send', 'dlq', 'erp'];
 
-/** What `machine-bridge.mjs` calls the process, so that the usage is what was typed. */
+/** `machine-bridge.mjs` sets this process title, so that the usage shows what was typed. */
 const PROGRAM = 'machine-bridge';
 
-/** The line to type: that of the npm script where there is one, unless the command was called as `machine-bridge`. */
+/** The usage line: that of the npm script if there is one, unless the command was called as `machine-bridge`. */
 export function npmUsage(command: Command, calledAs = process.title): string {
   const names: string[] = [];
   for (let at = command; at.parent !== null; at = at.parent) names.unshift(at.name());

@@ -5,7 +5,7 @@ import { print } from './output.js';
 const SHELLS = ['bash', 'zsh', 'fish'] as const;
 type Shell = (typeof SHELLS)[number];
 
-/** `completion <shell>`: a script that completes commands, options and the values that are known beforehand. */
+/** `completion <shell>`: prints a script that completes commands, options and fixed values. */
 export function addCompletionCommand(program: CliCommand): void {
   program
     .command('completion')
@@ -22,7 +22,7 @@ Examples:
     .action((shell: Shell) => print(SCRIPTS[shell](placesIn(program))));
 }
 
-/** A command, by the words that lead to it, such as `/dlq/list`. */
+/** A command with its path, such as `/dlq/list`. */
 interface Place {
   path: string;
   words: readonly Word[];
@@ -104,7 +104,7 @@ function pathsOf(places: readonly Place[]): string {
   return below(places).join('|');
 }
 
-/** After an option that takes a value: its values; none where files may be meant. */
+/** Completes the fixed values of an option; without any, the shell completes file names. */
 function valueCases(places: readonly Place[]): string {
   return places
     .flatMap(({ path, options }) =>
@@ -141,7 +141,7 @@ function fishLines({ path, words, options }: Place): string[] {
   ];
 }
 
-/** In all three shells; fish reads \\\\' inside quotes, the others do not need it here. */
+/** A quoted word for all three shells. */
 function quoted(text: string): string {
   return text.includes("'") ? `"${text}"` : `'${text}'`;
 }

@@ -8,9 +8,9 @@ export interface Finding {
   check: string;
   status: 'ok' | 'warn' | 'fail';
   detail: string;
-  /** What to do; of every finding but `ok`. */
+  /** What to do; present unless `ok`. */
   remedy?: string;
-  /** Nothing answered: later it may. */
+  /** Nothing answered; the check may pass later. */
   isUnreachable?: true;
 }
 
@@ -26,7 +26,7 @@ export function failure(check: string, detail: string, remedy: string): Finding 
   return { check, status: 'fail', detail, remedy };
 }
 
-/** A failure where nothing answers. */
+/** A failure because nothing answers. */
 export function unreachable(check: string, detail: string, remedy: string): Finding {
   return { ...failure(check, detail, remedy), isUnreachable: true };
 }
@@ -40,7 +40,7 @@ export function printFindings(findings: readonly Finding[], json: boolean): void
       print(visibleJson({ kind: 'check', check, status, detail, remedy: remedy ?? null }));
       continue;
     }
-    // Without colour where stdout is no terminal, and with NO_COLOR.
+    // styleText omits colours if stdout is not a terminal, and with NO_COLOR
     const shown = styleText(COLOURS[status], status.padEnd(4), { stream: process.stdout });
     print(`${shown}  ${check.padEnd(width)}  ${visible(detail)}`);
     if (remedy !== undefined) print(`      ${' '.repeat(width)}  do: ${visible(remedy)}`);

@@ -1,7 +1,7 @@
 /**
- * Aborts at the first Ctrl-C or SIGTERM, so that the command stops safely; a second one ends the process.
+ * Aborts at the first Ctrl-C or SIGTERM, so that the command stops safely. A second one ends the process.
  *
- * @param writes also when the reader of stdout has gone, which else ends the process at once
+ * @param writes aborts also when the reader of stdout closes the pipe, which otherwise ends the process at once
  */
 export function interruption({ writes = false } = {}): AbortSignal {
   const interrupted = new AbortController();

@@ -20,11 +20,11 @@ Kafka is found by the KAFKA_… settings of the bridge; without KAFKA_BROKERS at
 /**
  * The Kafka settings of the bridge; without KAFKA_BROKERS, 127.0.0.1:9092.
  *
- * @throws SettingsError naming everything that is wrong
+ * @throws SettingsError with all problems
  */
 export function commandKafkaSettings(): KafkaSettings {
   const environment = readEnvironment();
-  // 127.0.0.1 would answer in place of the Kafka that was meant
+  // otherwise the command would use 127.0.0.1 instead of the intended Kafka
   const [misspelt] = misspeltSettings(environment, ['KAFKA_BROKERS']);
   if (misspelt !== undefined) {
     throw new SettingsError([`${misspelt.name} is not a setting: KAFKA_BROKERS is`]);
@@ -34,7 +34,7 @@ export function commandKafkaSettings(): KafkaSettings {
 }
 
 /**
- * Kafka by the settings of the bridge, and the full names of all topics there are.
+ * Connects to Kafka with the settings of the bridge. `existing` has the full names of all topics.
  *
  * @throws SettingsError, or UnreachableError that says why Kafka cannot be reached
  */
@@ -49,7 +49,7 @@ export async function openKafka(): Promise<{
 }
 
 /**
- * Full names of all topics. A command asks for them first, since later requests may wait for Kafka for ever.
+ * Full names of all topics. A command's first request, because later ones may wait for Kafka forever.
  *
  * @throws UnreachableError that says why Kafka cannot be reached
  */

@@ -5,7 +5,7 @@ import { InvalidArgumentError } from 'commander';
 import { readEnvironment } from '#libs/config';
 import { readEpochSeconds } from '#libs/contracts';
 
-/** A timer cannot wait for a month, and would not wait at all. */
+/** A timer of a month overflows and fires at once. */
 const LEAST_RATE = 0.001;
 
 /** @throws InvalidArgumentError */
@@ -21,7 +21,7 @@ export function readPositive(text: string): number {
   return count;
 }
 
-/** A number a second, with a fraction or without. @throws InvalidArgumentError */
+/** A number per second, with or without a fraction. @throws InvalidArgumentError */
 export function readRate(text: string): number {
   const rate = Number(text);
   if (!/^\d+(\.\d+)?$/.test(text) || rate < LEAST_RATE) {
@@ -62,23 +62,23 @@ export function readUrl(text: string): string {
 }
 
 /**
- * A path, relative to the folder in which npm was called: npm runs scripts in the package's folder, and INIT_CWD is
- * where it was called. Relative paths in settings stay those of the process.
+ * Resolves a path against the folder in which npm was called: npm runs scripts in the package's folder, and sets
+ * INIT_CWD to the caller's. Relative paths in settings refer to the folder of the process.
  */
 export function readPath(path: string, environment = readEnvironment()): string {
   const calledIn = environment['INIT_CWD'];
-  // Resolved, an empty path would be the folder itself.
+  // an empty path would resolve to the folder itself
   return calledIn === undefined || path === '' ? path : resolve(calledIn, path);
 }
 
-/** The content of a file. Of one with more than `most` bytes it is one byte more than that: a device may have no end. */
+/** Reads at most `most` + 1 bytes of a file, because a device may be endless. More than `most`: the file is larger. */
 export async function readUpTo(path: string, most: number): Promise<Buffer> {
   const chunks: Buffer[] = [];
   for await (const chunk of createReadStream(path, { end: most })) chunks.push(chunk as Buffer);
   return Buffer.concat(chunks);
 }
 
-/** The default of `--by`, `user@host`; a container may have a user without a name. */
+/** The default of `--by`: `user@host`. In a container, the user may have no name. */
 export function whoCalls(): string {
   try {
     return `${userInfo().username}@${hostname()}`;
@@ -87,7 +87,7 @@ export function whoCalls(): string {
   }
 }
 
-/** Why a file that was named cannot be read, in words where they are known. */
+/** Why a file cannot be read, as text. */
 export function unreadableBecause(error: unknown): string {
   const { code, message } = error as NodeJS.ErrnoException;
   if (code === 'ENOENT') return 'there is no such file';

@@ -1,6 +1,6 @@
 import { visible, visibleJson, visibleLines } from './output.js';
 
-describe('text out of a message', () => {
+describe('the text of a message', () => {
   it.each([
     ['what clears the screen', '\u001b[2J', '\\u001b[2J'],
     ['a control character of the upper half', '\u009b1A', '\\u009b1A'],
@@ -13,11 +13,11 @@ describe('text out of a message', () => {
     expect(visible(text)).toBe(shown);
   });
 
-  it('keeps lines and tabs, where there may be several lines', () => {
+  it('keeps lines and tabs where several lines are allowed', () => {
     expect(visibleLines('a\tb\r\nc\u0007\n')).toEqual(['a\tb', 'c\\u0007', '']);
   });
 
-  it('is still the same JSON', () => {
+  it('is equivalent JSON', () => {
     const value = { text: '\u001b\u009b\u202e\u2028 "\\' };
     expect(visibleJson(value)).toMatch(/^[ -~]*$/);
     expect(JSON.parse(visibleJson(value))).toEqual(value);

@@ -1,4 +1,4 @@
-/** Characters that control a terminal, are hidden, change the direction of text, or are half a character. */
+/** Characters that control a terminal, are hidden, change the direction of text, or are half a surrogate pair. */
 const INVISIBLE = /[\p{Cc}\p{Cs}\p{Cf}\p{Zl}\p{Zp}]/gu;
 
 /** Writes a line of the command's result to stdout. */
@@ -6,12 +6,12 @@ export function print(line: string): void {
   process.stdout.write(`${line}\n`);
 }
 
-/** Writes a line to stderr, out of the way of a pipe. */
+/** Writes a line to stderr, so that it does not get into a pipe. */
 export function printStatus(line: string): void {
   process.stderr.write(`${line}\n`);
 }
 
-/** Writes a line to stderr that only somebody at a terminal wants, such as what is waited for. */
+/** Writes a line of progress to stderr if that is a terminal. */
 export function printProgress(line: string): void {
   if (process.stderr.isTTY) printStatus(line);
 }
@@ -54,12 +54,12 @@ export function visible(text: string): string {
   return text.replace(INVISIBLE, escaped);
 }
 
-/** The same for text of several lines, in which tabs stay. */
+/** Like {@link visible}, for text of several lines. Keeps tabs. */
 export function visibleLines(text: string): string[] {
   return text.split(/\r?\n/).map((line) => line.split('\t').map(visible).join('\t'));
 }
 
-/** JSON on one line. JSON.stringify escapes fewer characters than a terminal may obey. */
+/** JSON on one line. Escapes also the control characters that JSON.stringify does not. */
 export function visibleJson(value: unknown): string {
   return visible(JSON.stringify(value));
 }

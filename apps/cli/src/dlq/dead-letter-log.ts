@@ -18,15 +18,15 @@ import { isSelected, offsetCount, selectedSpans, type Selection } from './select
 const PROGRESS_MS = 5000;
 
 export interface LogReading {
-  /** Ends the reading early. */
+  /** Stops the reading. */
   signal: AbortSignal;
   /** Dead letters of one partition, in order. */
   onBatch: (deadLetters: readonly DeadLetter[], marks: ReplayMarks) => Promise<void> | void;
-  /** Text appended to each report of progress. */
+  /** Appended to each line of progress. */
   progress?: () => string;
 }
 
-/** Reader of dead letters and their replay marks, without any effect on the bridge's consumer group. */
+/** Reads dead letters and their replay marks, without any effect on the bridge's consumer group. */
 export class DeadLetterLog {
   readonly kafka: KafkaClient;
   readonly marksTopic: string;
@@ -37,9 +37,9 @@ export class DeadLetterLog {
   }
 
   /**
-   * All topics in Kafka. A command asks for them first.
+   * All topics in Kafka: the first request of a command.
    *
-   * @throws Error that says Kafka cannot be reached
+   * @throws UnreachableError that says why Kafka cannot be reached
    */
   async topics(): Promise<TopicListing> {
     const { topicPrefix } = this.settings;
@@ -50,7 +50,7 @@ export class DeadLetterLog {
     return (await Promise.all(topics.map((topic) => topicSpans(this.kafka, topic)))).flat();
   }
 
-  /** Reads the selected dead letters of these spans, one after the other. */
+  /** Reads the selected dead letters of these spans. */
   async readSelected(
     spans: readonly TopicSpan[],
     { selection, signal }: { selection: Selection; signal: AbortSignal },
@@ -62,11 +62,11 @@ export class DeadLetterLog {
     await this.read(selectedSpans(spans, selection), { signal, onBatch });
   }
 
-  /** Reads all replay marks, and then the dead letters of these spans. */
+  /** Reads all replay marks, then the dead letters of these spans. */
   async read(spans: readonly TopicSpan[], reading: LogReading): Promise<void> {
     const total = offsetCount(spans);
     if (total === 0) return;
-    // An empty topic is not subscribed to: reading it takes a right that may be missing.
+    // an empty topic is not subscribed to, because reading it takes a right that may be missing
     const all = [...(await this.markSpans()), ...spans.filter((span) => offsetCount([span]) > 0)];
     const marks = new ReplayMarks();
     let count = 0;

@@ -1,6 +1,6 @@
 import { deadLetterTopic, INPUT_TOPICS, WORK_ORDER_QUEUES } from '#libs/contracts';
 
-/** The topics in Kafka, and the prefix of the bridge's own. */
+/** All topics in Kafka, and the prefix of the bridge's topics. */
 export interface TopicListing {
   topics: readonly string[];
   topicPrefix: string;
@@ -11,18 +11,18 @@ export function inputTopics(listing: TopicListing): string[] {
   return existing(listing, INPUT_TOPICS);
 }
 
-/** Full names of their existing dead-letter topics. */
+/** Full names of the existing dead-letter topics of inputs. */
 export function deadLetterTopics(listing: TopicListing): string[] {
   return existing(listing, INPUT_TOPICS.map(deadLetterTopic));
 }
 
-/** Full names of the internal topics' existing dead-letter topics: only a fault of the bridge writes there. */
+/** Full names of the existing dead-letter topics of queues, which have records only after a bug of the bridge. */
 export function internalDeadLetterTopics(listing: TopicListing): string[] {
   return existing(listing, Object.values(WORK_ORDER_QUEUES).map(deadLetterTopic));
 }
 
 /**
- * Finds a dead-letter topic by its own name or that of its source topic, each with or without the prefix.
+ * Finds a dead-letter topic by its name or that of its source topic, with or without the prefix.
  *
  * @throws Error that lists the existing topics
  */

@@ -13,18 +13,18 @@ import {
 } from './format-dead-letter.js';
 
 describe('a stored dead letter', () => {
-  it('failed when its header says, else when it was written', () => {
+  it('has the time of its header, else that of its record', () => {
     expect(deadLetter().failedAt).toBe(FAILED_AT);
     expect(deadLetter({ headers: { 'dlq-failed-at': undefined } }).failedAt).toBe(1_763_680_061);
   });
 
-  it('lies at its partition and offset', () => {
+  it('has the position of its partition and offset', () => {
     expect(positionOf(deadLetter({ partition: 3, offset: 17 }))).toBe('3/17');
   });
 });
 
 describe('machineIdsOf', () => {
-  it('takes the machines at fault before the one the message names', () => {
+  it('prefers the machines at fault to the one in the message', () => {
     expect(machineIdsOf(deadLetter({ headers: { 'dlq-machine-ids': 'M-7,M%2C8' } }))).toEqual([
       'M-7',
       'M,8',
@@ -48,7 +48,7 @@ describe('machineIdsOf', () => {
     expect(machineIdsOf(deadLetter({ value }))).toEqual(['M-1']);
   });
 
-  it('knows of none where nothing names one', () => {
+  it('is empty where nothing names a machine', () => {
     expect(machineIdsOf(deadLetter({ value: null, key: null }))).toEqual([]);
   });
 });
@@ -60,7 +60,7 @@ const hostile = deadLetter({
 });
 
 describe('formatLine', () => {
-  it('says where, when, why, about which machine, and whether it was replayed', () => {
+  it('has position, time, code, machine, detail and the replay', () => {
     expect(formatLine(deadLetter({ partition: 2, offset: 17 })).split(/ {2,}/)).toEqual([
       '2/17',
       '2025-11-20T23:07:40Z',
@@ -73,30 +73,30 @@ describe('formatLine', () => {
     );
   });
 
-  it('lets nothing steer the terminal', () => {
+  it('escapes characters that steer the terminal', () => {
     expect(formatLine(hostile)).toMatch(/^[ -~]*$/);
     expect(formatJson(hostile)).toMatch(/^[ -~]*$/);
     expect(formatInFull(hostile).join('')).toMatch(/^[ -~]*$/);
   });
 
-  it('keeps to a line where the key that stands for a machine is as long as a message', () => {
+  it('truncates a key that replaces the machine and is as long as a message', () => {
     const line = formatLine(deadLetter({ key: Buffer.alloc(5000, 'k'), value: 'none' }));
     expect(line).toContain(`${'k'.repeat(100)}... `);
     expect(line.length).toBeLessThan(300);
   });
 
-  it('names the first of many machines', () => {
+  it('has the first of many machines', () => {
     expect(machinesText(['M-1', 'M-2', 'M-3'])).toBe('M-1, M-2, M-3');
     expect(machinesText(['M-1', 'M-2', 'M-3', 'M-4', 'M-5'])).toBe('M-1, M-2, M-3 and 2 more');
   });
 
-  it('survives a time that is none', () => {
+  it('prints a time that is beyond any date as a number', () => {
     expect(timeText(999_999_999_999_999)).toBe('999999999999999');
   });
 });
 
 describe('formatJson', () => {
-  it('says the same to a program', () => {
+  it('has the same fields as JSON', () => {
     expect(JSON.parse(formatJson(deadLetter({ partition: 2, offset: 17 })))).toEqual({
       topic: TOPIC,
       partition: 2,
@@ -118,7 +118,7 @@ describe('formatJson', () => {
 });
 
 describe('formatInFull', () => {
-  it('says all there is to say', () => {
+  it('has all fields, headers and the value', () => {
     const headers = { 'dlq-http-status': '422', 'dlq-attempts': '3' };
     const original: MessageHeaders = [
       ['trace', 'one'],
@@ -145,7 +145,7 @@ describe('formatInFull', () => {
     ]);
   });
 
-  it('stays within bounds, however many and long the headers are', () => {
+  it('bounds the number and length of headers', () => {
     const many = Array.from({ length: 5000 }, (_, index) => [`x-${index}`, 'x'.repeat(5000)]);
     const headers = Object.fromEntries(many) as Record<string, string>;
     const text = formatInFull(deadLetter({ headers })).join('\n');
@@ -158,7 +158,7 @@ const span = (topic: string, until: number) => ({ topic, partition: 0, from: 0, 
 const spans = [span(TOPIC, 1), span('p1.short', 1), span(`${TOPIC}.which-holds-nothing`, 0)];
 
 describe('lineFormat', () => {
-  it('begins the lines of several topics with the topic, as wide as those that hold dead letters', () => {
+  it('begins the lines of several topics with the topic, as wide as the longest with dead letters', () => {
     const { line, heading } = lineFormat(spans, { json: false, namesTopics: true });
     const short = deadLetter({ topic: 'p1.short' });
     expect(heading).toBe(`${'topic'.padEnd(TOPIC.length)}  ${LINE_HEADING}`);
@@ -166,12 +166,12 @@ describe('lineFormat', () => {
     expect(line(short)).toBe(`${'p1.short'.padEnd(TOPIC.length)}  ${formatLine(short)}`);
   });
 
-  it('does without where one topic was asked for', () => {
+  it('leaves the topic out where one was selected', () => {
     const { line, heading } = lineFormat(spans, { json: false, namesTopics: false });
     expect([heading, line(deadLetter())]).toEqual([LINE_HEADING, formatLine(deadLetter())]);
   });
 
-  it.each([true, false])('has dead letters alone for a program', (namesTopics) => {
+  it.each([true, false])('has no heading for JSON', (namesTopics) => {
     const { line, heading } = lineFormat(spans, { json: true, namesTopics });
     expect([heading, line(deadLetter())]).toEqual([undefined, formatJson(deadLetter())]);
   });
@@ -198,24 +198,24 @@ describe('showValue', () => {
     expect(shown(text).lines).toEqual([text.replace('\ufeff', '\\ufeff')]);
   });
 
-  it('does not indent what would grow without bounds', () => {
+  it('does not indent deeply nested JSON, which would grow without bounds', () => {
     const { lines } = shown(`${'['.repeat(30_000)}${']'.repeat(30_000)}`);
     expect(lines).toHaveLength(1);
   });
 
-  it('takes no time for JSON within JSON that was cut off', () => {
+  it('shows truncated JSON within JSON quickly', () => {
     const startMs = performance.now();
     expect(shown(`"${'\\"'.repeat(32_000)}`).heading).toBe('value, text, 64001 bytes');
     // it took seven seconds
     expect(performance.now() - startMs).toBeLessThan(2000);
   });
 
-  it('lets no text steer the terminal', () => {
+  it('escapes characters of text that steer the terminal', () => {
     expect(shown('<a>\n\u001b[2J</a>').lines).toEqual(['<a>', '\\u001b[2J</a>']);
     expect(shown('"\u009b"').lines).toEqual(['"\\u009b"']);
   });
 
-  it('dumps bytes that are no text', () => {
+  it('dumps bytes that are not text', () => {
     const bytes = Buffer.from([0xff, ...Buffer.from('abcdefghijklmnop')]);
     expect(shown(bytes)).toEqual({
       heading: 'value, binary, 17 bytes',

@@ -1,13 +1,13 @@
 import { type DeadLetterFields, deadLetterFields, openEnvelope, readJson } from '#libs/contracts';
 import type { StoredRecord } from '#libs/kafka';
 
-/** A record of a dead-letter topic, with the fields of its headers. */
+/** A record of a dead-letter topic with its parsed headers. */
 export interface DeadLetter {
   record: StoredRecord;
   fields: DeadLetterFields;
-  /** Epoch seconds; the time of the record where no header has it. */
+  /** Epoch seconds, from the header, else the time of the record. */
   failedAt: number;
-  /** Epoch seconds; undefined while it has not been replayed. */
+  /** Epoch seconds; undefined unless replayed. */
   replayedAt: number | undefined;
 }
 
@@ -17,14 +17,14 @@ export function readDeadLetter(record: StoredRecord, replayedAt: number | undefi
   return { record, fields, failedAt, replayedAt };
 }
 
-/** `partition/offset`, as commands print it. */
+/** `partition/offset`, for output. */
 export function positionOf({ record }: DeadLetter): string {
   return `${record.partition}/${record.offset}`;
 }
 
 /**
- * The machines a dead letter concerns: those that its header names as at fault, else the one that the message names,
- * else the key of the message, which for an order is its number.
+ * The machines of a dead letter: those at fault from its header, else the machineId in the message, else the key of the
+ * message, which for an order is the order number.
  */
 export function machineIdsOf({ record, fields }: DeadLetter): readonly string[] {
   if (fields.machineIds !== undefined) return fields.machineIds;

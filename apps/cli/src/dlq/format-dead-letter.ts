@@ -4,12 +4,12 @@ import { visible, visibleJson, visibleLines } from '../command-line/output.js';
 import { type DeadLetter, machineIdsOf, positionOf } from './dead-letter.js';
 import { offsetCount } from './selection.js';
 
-/** Position, time, code, machine; the detail, last, has any width. */
+/** Position, time, code, machine; the detail follows in any width. */
 const COLUMN_WIDTHS = [17, 21, 20, 14];
 const MAX_MACHINES_SHOWN = 3;
-/** Characters of machines on a line: a key, which stands for the machine where none is named, may be a megabyte. */
+/** Characters for machines on a line: a key, which replaces a missing machineId, may have a megabyte. */
 const MAX_MACHINES_LENGTH = 100;
-/** The last second a Date can hold. */
+/** The last second that a Date represents. */
 const LAST_SECOND = 8_640_000_000_000;
 const MAX_HEADER_LINES = 100;
 const MAX_TEXT_LENGTH = 1000;
@@ -18,15 +18,14 @@ const HEX_DUMP_BYTES_A_LINE = 16;
 
 export const LINE_HEADING = columns('partition/offset', 'failed', 'code', 'machine', 'detail');
 
-/** A list of dead letters, one a line. */
+/** Format of a list of dead letters, one a line. */
 export interface LineFormat {
   line: (deadLetter: DeadLetter) => string;
-  /** Undefined for a program, which reads dead letters alone. */
+  /** Undefined for JSON. */
   heading?: string;
 }
 
 /**
- * @param spans hold the dead letters
  * @param namesTopics each line begins with the topic
  */
 export function lineFormat(
@@ -43,7 +42,7 @@ export function lineFormat(
   };
 }
 
-/** A dead letter on one line, for a terminal. */
+/** One line of text for a dead letter. */
 export function formatLine(deadLetter: DeadLetter): string {
   const { fields, failedAt, replayedAt } = deadLetter;
   const machines = machinesText(machineIdsOf(deadLetter));
@@ -69,17 +68,17 @@ export function machinesText(machineIds: readonly string[]): string {
   return more > 0 ? `${shown} and ${more} more` : shown;
 }
 
-/** RFC 3339; the number itself where it is beyond any date. */
+/** RFC 3339; the number where it is beyond any date. */
 export function timeText(epochSeconds: number): string {
   return Math.abs(epochSeconds) <= LAST_SECOND ? rfc3339(epochSeconds) : String(epochSeconds);
 }
 
-/** A dead letter on one line, for a program. */
+/** One line of JSON for a dead letter. */
 export function formatJson(deadLetter: DeadLetter): string {
   return visibleJson(summaryOf(deadLetter));
 }
 
-/** The same, with the message: bytes as base64. */
+/** One line of JSON with the message; bytes as base64. */
 export function formatJsonInFull(deadLetter: DeadLetter): string {
   const { headers, key, value } = deadLetter.record;
   return visibleJson({
@@ -109,7 +108,7 @@ function summaryOf(deadLetter: DeadLetter): object {
   };
 }
 
-/** A dead letter in full, for a terminal: cause, source, headers and value. */
+/** All of a dead letter as lines of text: cause, source, headers and value. */
 export function formatInFull(deadLetter: DeadLetter): string[] {
   const { record } = deadLetter;
   const { heading, lines } = showValue(record.value);
@@ -169,13 +168,13 @@ function readable(value: Buffer | string): string {
   return `${shown.slice(0, MAX_TEXT_LENGTH)}… (${bytes.length} bytes)`;
 }
 
-/** UTF-8 as text, other bytes in hex. */
+/** UTF-8 as text, other bytes as hex. */
 function textOf(bytes: Buffer): string {
   const text = bytes.toString();
   return Buffer.from(text).equals(bytes) ? text : `0x${bytes.toString('hex')}`;
 }
 
-/** JSON indented, other UTF-8 text as it is, all else as a hex dump; no more than the first 64 kB. */
+/** Shows the first 64 kB of a value: JSON indented, other UTF-8 as text, the rest as a hex dump. */
 export function showValue(value: Buffer | null): { heading: string; lines: string[] } {
   if (value === null) return { heading: 'no value', lines: [] };
   const isWhole = value.length <= MAX_SHOWN_BYTES;
@@ -190,7 +189,7 @@ export function showValue(value: Buffer | null): { heading: string; lines: strin
   return { heading: `value, text, ${size}`, lines: visibleLines(text) };
 }
 
-/** The last character of a truncated value may be truncated too. */
+/** Decodes UTF-8. The last character of a truncated value may be incomplete. */
 function decode(bytes: Buffer, isWhole: boolean): string | undefined {
   try {
     const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
@@ -201,12 +200,12 @@ function decode(bytes: Buffer, isWhole: boolean): string | undefined {
 }
 
 /**
- * Undefined where indenting would change the content: parsing drops repeated fields and the digits of large numbers,
- * which may be the very fault of the message.
+ * Undefined where indenting would change the content: parsing drops repeated fields and digits of large numbers, which
+ * may be the fault of the message.
  */
 function indentedJson(value: Buffer, text: string): string | undefined {
   const json = readJson(value);
-  // Of a text that does not end, the expression would look for the end from each quote in it.
+  // for a string without an end, the regular expression would search from each quote
   if (!json.ok) return undefined;
   const compact = text.replace(/("(?:[^"\\]|\\.)*")|[ \t\r\n]+/g, (_, literal?: string) => {
     return literal ?? '';

@@ -4,7 +4,7 @@ import { deadLetter, FAILED_AT, TOPIC } from './testing/dead-letter.js';
 import { isSelected, needsContent, newestSpans, offsetCount, selectedSpans } from './selection.js';
 
 describe('TopicSummary', () => {
-  it('counts by code and by what was replayed, and gives the span of time', () => {
+  it('counts by code and by replay, with the oldest and newest time', () => {
     const summary = new TopicSummary(TOPIC);
     expect(summary.lines()).toEqual([`${TOPIC}: no dead letters`]);
     summary.add(
@@ -35,7 +35,7 @@ const failing = (failedAt: number, offset: number) =>
   deadLetter({ offset, headers: { 'dlq-failed-at': String(failedAt) } });
 
 describe('Newest', () => {
-  it('keeps what failed last, the newest at the end, in whatever order it comes', () => {
+  it('keeps the dead letters that failed last, the newest at the end, in any order of reading', () => {
     const times = fc.array(fc.nat({ max: 20 }), { maxLength: 60 });
     fc.assert(
       fc.property(times, fc.integer({ min: 1, max: 10 }), (all, limit) => {
@@ -49,7 +49,7 @@ describe('Newest', () => {
     );
   });
 
-  it('goes by the place where dead letters failed at the same time', () => {
+  it('sorts dead letters of the same time by position', () => {
     const newest = new Newest<string>(2);
     for (const offset of [7, 9, 8]) newest.offer(failing(1, offset), String(offset));
     expect(newest.inOrder()).toEqual(['8', '9']);
@@ -66,7 +66,7 @@ const span = (partition: number, from: number, until: number) => ({
 describe('isSelected', () => {
   const one = deadLetter({ partition: 2, offset: 17 });
 
-  it('takes every dead letter, unless something is asked for', () => {
+  it('selects every dead letter without criteria', () => {
     expect(isSelected(one, {})).toBe(true);
   });
 
@@ -82,38 +82,38 @@ describe('isSelected', () => {
     expect(isSelected(one, other)).toBe(false);
   });
 
-  it('wants all that is asked for at once', () => {
+  it('requires all criteria', () => {
     expect(isSelected(one, { code: 'unknown-reason', machine: 'M-1', offset: 17 })).toBe(true);
     expect(isSelected(one, { code: 'unknown-reason', machine: 'M-2', offset: 17 })).toBe(false);
   });
 
-  it('takes a dead letter of several machines for each of them', () => {
+  it('selects a dead letter of several machines for each of them', () => {
     const several = deadLetter({ headers: { 'dlq-machine-ids': 'M-7,M-8' } });
     expect(isSelected(several, { machine: 'M-8' })).toBe(true);
     expect(isSelected(several, { machine: 'M-1' })).toBe(false);
   });
 });
 
-describe('the spans to be read', () => {
+describe('the spans to read', () => {
   const spans = [span(0, 5, 100), span(1, 0, 3)];
 
-  it('are those of one partition or offset, where only that is asked for', () => {
+  it('are those of the selected partition or offset', () => {
     expect(selectedSpans(spans, {})).toEqual(spans);
     expect(selectedSpans(spans, { partition: 1 })).toEqual([span(1, 0, 3)]);
     expect(selectedSpans(spans, { partition: 0, offset: 17 })).toEqual([span(0, 17, 18)]);
   });
 
-  it('hold nothing, where an offset lies outside', () => {
+  it('are empty for an offset outside', () => {
     expect(offsetCount(selectedSpans(spans, { offset: 2 }))).toBe(1);
     expect(offsetCount(selectedSpans(spans, { offset: 100 }))).toBe(0);
   });
 
-  it('are the ends of all partitions, where the newest are wanted', () => {
+  it('are the ends of all partitions for the newest dead letters', () => {
     expect(newestSpans(spans, 10)).toEqual([span(0, 90, 100), span(1, 0, 3)]);
     expect(offsetCount(newestSpans(spans, 10))).toBe(13);
   });
 
-  it('suffice, unless it must be looked into the dead letters', () => {
+  it('suffice, unless a criterion needs the content of dead letters', () => {
     expect(needsContent({ partition: 1, offset: 2 })).toBe(false);
     expect(needsContent({ since: 0 })).toBe(true);
   });

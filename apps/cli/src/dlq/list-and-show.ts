@@ -30,7 +30,7 @@ import {
 } from './selection.js';
 
 const DEFAULT_LISTED = 50;
-/** They are kept in memory. */
+/** Bounds the dead letters in memory. */
 const MOST_LIMITED = 100_000;
 
 interface ListOptions extends Selection, JsonOptions {
@@ -43,7 +43,7 @@ interface Listing {
   signal: AbortSignal;
 }
 
-/** `dlq list [<topic>]`: counts by topic; with a topic or a number, dead letters, one a line. */
+/** `dlq list [<topic>]`: counts by topic; with a topic or a limit, dead letters, one a line. */
 export function addListCommand(dlq: CliCommand): void {
   withSelection(dlq.command('list'))
     .argument('[topic]')
@@ -80,7 +80,7 @@ async function listDeadLetters(name: string | undefined, options: ListOptions): 
   if (signal.aborted) throw new Error('stopped before everything was read');
 }
 
-/** Prints a summary of each topic; of the `internal` ones only of those that hold something. */
+/** Prints a summary of each topic, but of `internal` ones only if they are not empty. */
 async function summarise(
   log: DeadLetterLog,
   topics: readonly string[],
@@ -103,7 +103,7 @@ async function summarise(
   }
 }
 
-/** Prints dead letters while they are read: there may be any number. */
+/** Prints dead letters while reading, because their number is not bounded. */
 async function listAll(
   log: DeadLetterLog,
   spans: readonly TopicSpan[],
@@ -121,7 +121,7 @@ async function listNewest(
   limit: number,
   { selection, signal }: Listing,
 ): Promise<void> {
-  // More offsets than dead letters: markers of transactions and aborted records have offsets, too.
+  // twice the limit, because transaction markers and aborted records have offsets too
   for (let offsets = needsContent(selection) ? Infinity : 2 * limit; ; offsets *= 8) {
     const newest = new Newest<string>(limit);
     const read = newestSpans(spans, offsets);
@@ -151,7 +151,7 @@ function partitionKey({ topic, partition }: { topic: string; partition: number }
   return `${topic}/${partition}`;
 }
 
-/** @param total undefined unless all were read */
+/** @param total undefined unless all have been read */
 function printNewest(
   newest: Newest<string>,
   total: number | undefined,
@@ -170,10 +170,10 @@ function closingLine(shown: number, total: number | undefined): string {
   return `the newest ${shown}${all} dead letters; --limit N or --all shows more`;
 }
 
-/** All codes that are not the bridge's, which may be any number of codes. */
+/** Collects codes of other programs, whose number is not bounded. */
 const OTHER = 'other';
 
-/** Counts of a dead-letter topic as a whole. */
+/** Counts the dead letters of a topic. */
 export class TopicSummary {
   private readonly byCode = new Map<string, number>();
   private count = 0;
@@ -226,7 +226,7 @@ interface ShowOptions extends Selection, JsonOptions {
   raw?: boolean;
 }
 
-/** `dlq show <topic>`: dead letters in full. */
+/** `dlq show <topic>`: all of each dead letter. */
 export function addShowCommand(dlq: CliCommand): void {
   withSelection(dlq.command('show'))
     .argument('<topic>')
@@ -288,28 +288,28 @@ interface Kept<T> {
   item: T;
 }
 
-/** Keeps the items of the dead letters that failed last, however many are offered. */
+/** Keeps an item for each of the dead letters that failed last. */
 export class Newest<T> {
   private kept: Kept<T>[] = [];
   private count = 0;
 
   constructor(private readonly limit: number) {}
 
-  /** How many have been offered. */
+  /** Number of offered dead letters. */
   get offered(): number {
     return this.count;
   }
 
-  /** Keeps the item, not the dead letter: a message may be large, and there may be many. */
+  /** Keeps only the item, because messages may be large and many. */
   offer({ record, failedAt }: DeadLetter, item: T): void {
     const { partition, offset, timestamp } = record;
     this.count += 1;
     this.kept.push({ failedAt, writtenAtMs: Number(timestamp), partition, offset, item });
-    // Sorted only now and then: a topic may hold millions.
+    // sorts once for `limit` dead letters, because a topic may have millions
     if (this.kept.length >= 2 * this.limit) this.kept = this.sorted();
   }
 
-  /** The newest last, where a terminal shows it. */
+  /** The items in order of time, the newest last. */
   inOrder(): T[] {
     return this.sorted().map(({ item }) => item);
   }

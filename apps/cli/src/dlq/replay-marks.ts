@@ -1,7 +1,7 @@
 import { INTERNAL_TOPICS } from '#libs/contracts';
 import type { OutboundRecord, StoredRecord, TopicSpan } from '#libs/kafka';
 
-/** Internal, compacted: which dead letters have been replayed. Without the configured prefix. */
+/** A compacted topic with a mark for each replayed dead letter. Without the configured prefix. */
 export const REPLAYS_TOPIC = INTERNAL_TOPICS.deadLetterReplays;
 
 interface ReplayMark {
@@ -14,7 +14,7 @@ interface ReplayMark {
   letterTimestamp: string;
 }
 
-/** The mark of a dead letter that has been replayed. */
+/** The record that marks a dead letter as replayed. */
 export function replayMark(
   marksTopic: string,
   deadLetter: StoredRecord,
@@ -34,7 +34,7 @@ export function markTombstone(marksTopic: string, key: string): OutboundRecord {
 export class ReplayMarks {
   private readonly marks = new Map<string, ReplayMark>();
 
-  /** Takes records in the order of the log: the last of a key counts. */
+  /** Applies records in the order of the log: the last one of a key counts. */
   accept(records: readonly StoredRecord[]): void {
     for (const { key, value } of records) {
       const mark = value === null ? undefined : parseMark(value);
@@ -43,14 +43,14 @@ export class ReplayMarks {
     }
   }
 
-  /** Epoch seconds; undefined for a dead letter that has not been replayed. */
+  /** Epoch seconds; undefined unless the dead letter has been replayed. */
   replayedAt(deadLetter: StoredRecord): number | undefined {
     const mark = this.marks.get(markKey(deadLetter));
-    // A topic that was deleted and created again has other records at the same offsets.
+    // a topic that was deleted and created again has other records at the same offsets
     return mark?.letterTimestamp === deadLetter.timestamp ? mark.replayedAt : undefined;
   }
 
-  /** Keys of marks whose dead letters are no longer in these spans of a whole topic. */
+  /** Keys of marks whose dead letters have been deleted from the topic. `spans` covers the whole topic. */
   outlived(spans: readonly TopicSpan[]): string[] {
     return [...this.marks.keys()].filter((key) =>
       spans.some((span) => {

@@ -18,7 +18,7 @@ const order = {
 };
 
 describe('planReplay', () => {
-  it('makes the message again of a dead letter, without what was said about its failure', () => {
+  it('restores the message of a dead letter, without the headers of its rejection', () => {
     const key = Buffer.from([0xfd]);
     const original: MessageHeaders = [
       ['10', Buffer.from('one')],
@@ -56,19 +56,19 @@ describe('planReplay', () => {
   });
 
   it.each([[undefined], ['soon']])(
-    'leaves the time to Kafka where the dead letter says %s',
+    'leaves the time to Kafka where the header of the dead letter is %s',
     (time) => {
       const one = deadLetter({ headers: { 'dlq-source-timestamp': time } });
       expect(planReplay([one], order).replays[0]?.original).not.toHaveProperty('timestamp');
     },
   );
 
-  it('keeps what has no key or no value as it is', () => {
+  it('keeps a missing key or value', () => {
     const [replay] = planReplay([deadLetter({ key: null, value: null })], order).replays;
     expect(replay?.original).toMatchObject({ key: null, value: null });
   });
 
-  it('takes the selected dead letters alone, in their order', () => {
+  it('plans only the selected dead letters, in their order', () => {
     const deadLetters = [0, 1, 2, 3].map((offset) =>
       deadLetter({ offset, key: null, value: `${offset}` }),
     );
@@ -78,7 +78,7 @@ describe('planReplay', () => {
     expect(planReplay(deadLetters, { ...order, selection }).replays).toHaveLength(1);
   });
 
-  it('leaves alone what has been replayed, unless it is to be replayed again', () => {
+  it('skips replayed dead letters, unless they are to be replayed again', () => {
     const deadLetters = [deadLetter({ replayedAt: 1_763_690_000 }), deadLetter({ offset: 1 })];
     expect(planReplay(deadLetters, order)).toMatchObject({
       replays: [{ deadLetter: deadLetters[1] }],
@@ -90,7 +90,7 @@ describe('planReplay', () => {
     });
   });
 
-  it('counts replays on with the message, which has come back', () => {
+  it('increments the count of replays in the message', () => {
     const original: MessageHeaders = [
       ['dlq-replayed-by', Buffer.from('ben@plant')],
       ['dlq-replay-count', Buffer.from('4')],
@@ -101,7 +101,7 @@ describe('planReplay', () => {
     ]);
   });
 
-  it('leaves alone what comes back from each replay, unless there is no limit', () => {
+  it('refuses a message after the maximum number of replays, unless there is no limit', () => {
     const original: MessageHeaders = [['dlq-replay-count', Buffer.from('5')]];
     const one = deadLetter({ original });
     expect(planReplay([one], order)).toEqual({
@@ -133,7 +133,7 @@ describe('putBack', () => {
   );
   const by = { marksTopic: 'marks', replayedBy: 'ann@plant' };
 
-  it('marks dead letters once their messages have been acknowledged, and not before', async () => {
+  it('marks dead letters only once their messages have been acknowledged', async () => {
     const sent: string[][] = [];
     let acknowledge: (refused: ReadonlyMap<OutboundRecord, RecordRefusedError>) => void;
     const sendAll: IdempotentProducer['sendAll'] = (records) => {
@@ -143,7 +143,7 @@ describe('putBack', () => {
     const replayed = putBack({ sendAll }, replays, by);
     await new Promise((resolve) => setImmediate(resolve));
     expect(sent).toEqual([replays.map(({ original }) => `${original.topic} M-1`)]);
-    // what Kafka will never take is not marked
+    // a message that Kafka refuses is not marked
     acknowledge!(
       new Map([[replays[0]!.original, new RecordRefusedError('too-large', new Error('1 MB'))]]),
     );
@@ -162,7 +162,7 @@ const replay = {
   replayedBy: 'ann@plant',
 };
 
-/** A record as Kafka gives it back. */
+/** A written record as Kafka returns it. */
 const stored = ({ key, value }: Pick<OutboundRecord, 'key' | 'value'>): StoredRecord => ({
   ...deadLetter().record,
   key: key === null ? null : Buffer.from(key),
@@ -178,14 +178,14 @@ const marksOf = (...records: Pick<OutboundRecord, 'key' | 'value'>[]): ReplayMar
 describe('ReplayMarks', () => {
   const { record } = deadLetter({ partition: 2, offset: 17 });
 
-  it('knows when a dead letter was replayed, by a mark under the place of the dead letter', () => {
+  it('have the time of a replay under the position of the dead letter', () => {
     const mark = replayMark('marks', record, replay);
     expect(mark).toMatchObject({ topic: 'marks', key: `${TOPIC}/2/17` });
     expect(marksOf(mark).replayedAt(record)).toBe(1_763_690_000);
     expect(marksOf(mark).replayedAt({ ...record, offset: 18 })).toBeUndefined();
   });
 
-  it('goes by the latest mark, and by none after that has been taken back', () => {
+  it('apply the latest mark, and none after a tombstone', () => {
     const first = replayMark('marks', record, replay);
     const second = replayMark('marks', record, { ...replay, replayedAt: 1_763_700_000 });
     expect(marksOf(first, second).replayedAt(record)).toBe(1_763_700_000);
@@ -193,20 +193,20 @@ describe('ReplayMarks', () => {
     expect(marksOf(first, taken).replayedAt(record)).toBeUndefined();
   });
 
-  it('does not take another dead letter in the same place, in a topic made anew, for replayed', () => {
+  it('do not apply to another dead letter at the same position, in a topic created again', () => {
     const mark = replayMark('marks', record, replay);
     const another = { ...record, timestamp: '1763699999999' };
     expect(marksOf(mark).replayedAt(another)).toBeUndefined();
   });
 
-  it('is not disturbed by what is no mark', () => {
+  it('ignore records that are not marks', () => {
     const key = `${TOPIC}/2/17`;
     for (const value of ['{', 'null', '{"replayedAt":"soon"}']) {
       expect(marksOf({ key, value }).replayedAt(record)).toBeUndefined();
     }
   });
 
-  it('names the marks that have outlived their dead letters', () => {
+  it('name the marks whose dead letters have been deleted', () => {
     const offsets = [16, 17];
     const marks = marksOf(
       ...offsets.map((offset) => replayMark('marks', { ...record, offset }, replay)),

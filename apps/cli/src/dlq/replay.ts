@@ -20,14 +20,14 @@ import { formatLine, LINE_HEADING } from './format-dead-letter.js';
 import { markTombstone, replayMark } from './replay-marks.js';
 import { isSelected, selectedSpans, type Selection, withSelection } from './selection.js';
 
-/** How long Kafka may take, after an interruption, to acknowledge what was sent before it. */
+/** Time for Kafka, after an interruption, to acknowledge the records sent before it. */
 const FINISH_DEADLINE_MS = 5000;
 const UNKNOWN_END =
   'stopped while Kafka did not answer: some dead letters may have been replayed without being marked';
-/** There may be millions: the first ones show what is meant. */
+/** Bounds the printed dead letters, of which there may be millions. */
 const MAX_LINES = 20;
 
-/** A message that comes back so often will come back again. */
+/** After this many replays a message will probably be rejected again. */
 const DEFAULT_MAX_REPLAYS = 5;
 
 interface ReplayOptions extends Selection, JsonOptions {
@@ -42,7 +42,6 @@ interface ReplayOptions extends Selection, JsonOptions {
 
 interface ReplayTask {
   log: DeadLetterLog;
-  /** All spans of the topic. */
   spans: readonly TopicSpan[];
   request: ReplayRequest;
   /** Messages a second. */
@@ -51,7 +50,7 @@ interface ReplayTask {
   report: ReplayReport;
 }
 
-/** `dlq replay <topic>`: puts messages back where they came from. */
+/** `dlq replay <topic>`: writes messages back to their input topics. */
 export function addReplayCommand(dlq: CliCommand): void {
   const command = withSelection(dlq.command('replay'))
     .argument('<topic>')
@@ -122,7 +121,7 @@ async function replayDeadLetters(
   else if (yes && report.impossible > 0) throw new Error('not everything could be replayed');
 }
 
-/** Says what a replay would do, and does nothing. */
+/** Prints what a replay would do, without doing it. */
 async function rehearse({ log, spans, request, signal, report }: ReplayTask): Promise<void> {
   await log.read(selectedSpans(spans, request.selection), {
     signal,
@@ -135,14 +134,14 @@ async function rehearse({ log, spans, request, signal, report }: ReplayTask): Pr
 }
 
 /**
- * Puts messages back, batch by batch: each is marked before the next one is begun.
+ * Writes messages back, batch by batch. Marks the dead letters of a batch before the next one.
  *
- * @throws also when interrupted while Kafka no longer acknowledges anything
+ * @throws also when interrupted while Kafka does not acknowledge records
  */
 async function replay(task: ReplayTask): Promise<void> {
   const { log, spans, request, rate, signal, report } = task;
   const marksTopic = { name: log.marksTopic, cleanupPolicy: 'compact' as const };
-  // One partition: every command reads all of it, and there is little in it.
+  // one partition: every command reads all of it, and the topic is small
   await ensureTopics(log.kafka, [marksTopic], { create: log.settings.createTopics, partitions: 1 });
   const producer = new IdempotentProducer(log.kafka);
   const by = { marksTopic: log.marksTopic, replayedBy: request.by };
@@ -175,7 +174,7 @@ async function replay(task: ReplayTask): Promise<void> {
   }
 }
 
-/** Rejects a while after an interruption: a producer waits for Kafka for ever. */
+/** Rejects FINISH_DEADLINE_MS after an interruption, because a producer waits for Kafka forever. */
 function afterInterruption(signal: AbortSignal): Promise<never> {
   const givenUp = new Promise<never>((_, reject) => {
     const giveUp = (): void => reject(new Error(UNKNOWN_END));
@@ -185,10 +184,10 @@ function afterInterruption(signal: AbortSignal): Promise<never> {
   return givenUp;
 }
 
-/** Ten portions a second at most, each marked before the next. */
+/** With a rate, each portion is marked before the next. */
 const PORTIONS_PER_SECOND = 10;
 
-/** Hands items out in portions, no more of them a second than the rate. */
+/** Yields items in portions that do not exceed the rate. */
 class Pace {
   private dueMs = 0;
 
@@ -203,7 +202,7 @@ class Pace {
     for (let start = 0; start < items.length; start += size) {
       const waitMs = this.dueMs - realNowMs();
       if (waitMs > 0) await realDelayMs(waitMs, this.signal).catch(() => undefined);
-      // An interruption without a rate ends behind the batch.
+      // without a rate, an interruption ends the replay after the batch
       if (this.signal.aborted && this.rate !== Infinity) return;
       const some = items.slice(start, start + size);
       this.dueMs = Math.max(this.dueMs, realNowMs()) + (some.length / this.rate) * 1000;
@@ -212,7 +211,7 @@ class Pace {
   }
 }
 
-/** Prints and counts what becomes of dead letters while they are read. */
+/** Prints and counts the results of a replay. */
 class ReplayReport {
   replayed = 0;
   impossible = 0;
@@ -279,17 +278,17 @@ class ReplayReport {
 
 interface ReplayRequest {
   selection: Selection;
-  /** Replay those that have been replayed before, too. */
+  /** Includes dead letters that have been replayed before. */
   again: boolean;
-  /** The topics a message may be put back on, full names: existing inputs of the bridge. */
+  /** Full names of the existing input topics, to which messages may be written back. */
   inputTopics: ReadonlySet<string>;
-  /** A message that has been replayed so often is left alone, for it comes back each time; undefined: no limit. */
+  /** Limit of replays of a message, which would be rejected each time; undefined: no limit. */
   maxReplays: number | undefined;
-  /** Who replays, for the message and the mark. */
+  /** The caller's name for the message and the mark. */
   by: string;
 }
 
-/** A dead letter and its original message. */
+/** A dead letter and the message to write back. */
 interface PlannedReplay {
   deadLetter: DeadLetter;
   original: OutboundRecord;
@@ -303,12 +302,12 @@ interface ImpossibleReplay {
 interface ReplayPlan {
   /** In the order of the dead letters. */
   replays: PlannedReplay[];
-  /** How many are skipped because they have been replayed. */
+  /** Number of dead letters that are skipped because they have been replayed. */
   replayedBefore: number;
   impossible: ImpossibleReplay[];
 }
 
-/** What to replay of these dead letters of one topic. */
+/** Plans the replay of dead letters of one topic. */
 export function planReplay(deadLetters: readonly DeadLetter[], request: ReplayRequest): ReplayPlan {
   const { selection, again, by } = request;
   const plan: ReplayPlan = { replays: [], replayedBefore: 0, impossible: [] };
@@ -342,7 +341,7 @@ function obstacle(
   return `it has come back from ${count} replays: mend the cause, then replay it with --force`;
 }
 
-/** How often a message has been replayed, by its header. */
+/** Number of earlier replays, from the header. */
 function replayCount(headers: MessageHeaders): number {
   const text = headerText(headers, REPLAY_HEADERS.count) ?? '';
   return /^\d{1,9}$/.test(text) ? Number(text) : 0;
@@ -350,10 +349,10 @@ function replayCount(headers: MessageHeaders): number {
 
 const REPLAY_HEADER_NAMES = new Set<string>(Object.values(REPLAY_HEADERS));
 
-/** Epoch milliseconds, or -1 of a record that has none; what is longer no client writes exactly. */
+/** Epoch milliseconds, or -1 for a record without a timestamp. Clients cannot write longer numbers exactly. */
 const TIMESTAMP = /^(-1|\d{1,15})$/;
 
-/** The original message: key, value, headers without those of the dead letter, time, and by whom it is replayed. */
+/** The message to write back: its key, value, own headers and time, with the headers of the replay. */
 function originalOf({ record, fields }: DeadLetter, by: string): OutboundRecord {
   const { sourceTopic: topic = '' } = fields;
   const { key, value } = record;
@@ -362,23 +361,23 @@ function originalOf({ record, fields }: DeadLetter, by: string): OutboundRecord 
     [REPLAY_HEADERS.by, Buffer.from(by)],
   ];
   const own = originalHeaders(record.headers).filter(([name]) => !REPLAY_HEADER_NAMES.has(name));
-  // a message that came without a trace goes on in that of its rejection
+  // a message without a trace continues the trace of its rejection
   const rejectedIn = headerText(record.headers, DEAD_LETTER_HEADERS.traceparent);
   if (rejectedIn !== null && headerText(own, 'traceparent') === null) {
     replay.push(['traceparent', Buffer.from(rejectedIn)]);
   }
   const original = { topic, key, value, headers: [...own, ...replay] };
-  // A message dated by its record alone must not count as newer than what has come since.
+  // keeps the time: a message without a time of its own must not supersede later messages
   const timestamp = headerText(record.headers, DEAD_LETTER_HEADERS.sourceTimestamp) ?? '';
   return TIMESTAMP.test(timestamp) ? { ...original, timestamp } : original;
 }
 
 /**
- * Puts messages back and marks their dead letters. Resolves once Kafka has acknowledged the messages and then their
- * marks. After a crash in between, a message is put back once more.
+ * Writes messages back and marks their dead letters. Resolves once Kafka has acknowledged the messages and then their
+ * marks. After a crash in between, a second replay writes a message again.
  *
- * @returns the dead letters whose messages Kafka refuses for good
- * @throws when the producer is closed before
+ * @returns the dead letters whose messages Kafka refuses permanently
+ * @throws when the producer is closed meanwhile
  */
 export async function putBack(
   producer: Pick<IdempotentProducer, 'sendAll'>,

@@ -6,19 +6,19 @@ import { KAFKA_HELP } from '../command-line/kafka.js';
 import { readCount, readTime } from '../command-line/option-values.js';
 import { type DeadLetter, machineIdsOf } from './dead-letter.js';
 
-/** Criteria for dead letters of a topic: all that are given must apply. */
+/** Criteria for dead letters of a topic. All present ones must apply. */
 export interface Selection {
   code?: RejectionCode;
   machine?: string;
   partition?: number;
   offset?: number;
-  /** Epoch seconds: failed then or later. */
+  /** Epoch seconds: failed at this time or later. */
   since?: number;
   /** Epoch seconds: failed before. */
   until?: number;
 }
 
-/** Whether a selection has a criterion beyond the position: every record has to be read. */
+/** Whether a selection has criteria other than the position, so that every record has to be read. */
 export function needsContent({ code, machine, since, until }: Selection): boolean {
   return [code, machine, since, until].some((criterion) => criterion !== undefined);
 }
@@ -32,12 +32,12 @@ export function isSelected(deadLetter: DeadLetter, selection: Selection): boolea
     (offset === undefined || record.offset === offset) &&
     (since === undefined || failedAt >= since) &&
     (until === undefined || failedAt < until) &&
-    // Last, because it may have to read the message.
+    // last, because it may parse the message
     (machine === undefined || machineIdsOf(deadLetter).includes(machine))
   );
 }
 
-/** The parts of a topic that can hold selected dead letters. */
+/** The spans of a topic that may have selected dead letters. */
 export function selectedSpans(
   spans: readonly TopicSpan[],
   { partition, offset }: Selection,
@@ -52,7 +52,7 @@ export function newestSpans(spans: readonly TopicSpan[], count: number): TopicSp
   return spans.map((span) => ({ ...span, from: Math.max(span.from, span.until - count) }));
 }
 
-/** How many records spans hold at most. */
+/** Upper bound of the records in spans. */
 export function offsetCount(spans: readonly TopicSpan[]): number {
   return spans.reduce((sum, { from, until }) => sum + Math.max(0, until - from), 0);
 }

@@ -40,7 +40,7 @@ describe('a machine for a work centre', () => {
     expect(proposals.of({ plant: null, workCentre })).toEqual([]);
   });
 
-  it('is first that of the factory that is the plant', () => {
+  it('comes first where its factory is the plant', () => {
     expect(proposals.of({ plant: '2000', workCentre: 'PRESS5' })).toMatchObject([
       {
         machineId: 'P-10',
@@ -51,7 +51,7 @@ describe('a machine for a work centre', () => {
     ]);
   });
 
-  it('is clear where no other is as like, and it is more than similar', () => {
+  it('is clear where it differs only in spelling and no other one is as similar', () => {
     const isClearFor = (workCentre: string, plant: string | null = null) =>
       isClear(proposals.of({ plant, workCentre }));
     expect(isClearFor('m_01')).toBe(true);

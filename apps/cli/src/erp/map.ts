@@ -7,7 +7,7 @@ import {
 } from '../command-line/command.js';
 import { counted, print, printStatus, visible, visibleJson } from '../command-line/output.js';
 
-/** An answer of `GET /api/equipment/unmapped`. */
+/** An item of `GET /api/equipment/unmapped`. */
 interface UnmappedWorkCentre {
   plant: string | null;
   workCentre: string | null;
@@ -21,7 +21,7 @@ interface ProposedEntry extends UnmappedWorkCentre {
   isClear: boolean;
 }
 
-/** `erp map`: entries for the equipment map that are missing, to be checked and copied by somebody. */
+/** `erp map`: proposes missing entries of the equipment map, for an operator to check and copy. */
 export function addMapCommand(erp: CliCommand): void {
   erp
     .command('map')
@@ -82,7 +82,7 @@ function linesOf({ plant, workCentre, operations, orderIds, ...found }: Proposed
   return choices(found, plant, workCentre);
 }
 
-/** One clear entry, else a comment for each. */
+/** The entry of a clear proposal, else a comment for each proposal. */
 function choices(
   { proposals, isClear: clear }: Pick<ProposedEntry, 'proposals' | 'isClear'>,
   plant: string,
@@ -90,7 +90,7 @@ function choices(
 ): string[] {
   return (clear ? proposals.slice(0, 1) : proposals).map((proposal) => {
     const { machineId, displayName, score, reason } = proposal;
-    // JSON's texts are YAML's
+    // a JSON string is also YAML
     const fields = Object.entries({ plant, workCentre, machineId }).map(
       ([name, text]) => `${name}: ${visibleJson(text)}`,
     );
@@ -99,13 +99,12 @@ function choices(
   });
 }
 
-/** A place that orders name. */
 interface WorkCentre {
   plant: string | null;
   workCentre: string;
 }
 
-/** What the service lists of a machine. */
+/** A machine of `GET /api/machines`. */
 interface ListedMachine {
   machineId: string;
   displayName: string;
@@ -113,11 +112,10 @@ interface ListedMachine {
   factoryName: string;
 }
 
-/** A machine that a work centre may be. */
 interface MachineProposal {
   machineId: string;
   displayName: string;
-  /** From 0 to 1: 0.9 and more is the same text but for its spelling. */
+  /** From 0 to 1; from 0.9 on, the texts differ only in spelling. */
   score: number;
   reason: string;
 }
@@ -128,15 +126,15 @@ const MOST_PROPOSALS = 5;
 const SAME_FACTORY = 0.04;
 const BEST_OF_SIMILAR = 0.85;
 const SAME_NUMBER_ALONE = 0.6;
-/** A number of fewer digits says little by itself. */
+/** A number with fewer digits is not sufficient by itself. */
 const DIGITS_OF_A_NUMBER = 3;
 
 /**
- * Finds machines whose id or name is like that of a work centre: the same, the same but for case, accents, separators
- * and leading zeros, or similar. Numbers are never taken for similar: FR01 is not FR02.
+ * Finds machines whose id or name is equal to that of a work centre, differs only in case, accents, separators and
+ * leading zeros, or is similar. Numbers must be equal: FR01 is not similar to FR02.
  */
 export class MachineProposals {
-  /** By their numbers, so that a work centre is compared with few of 100,000 machines. */
+  /** Index by numbers, so that a work centre is compared with few of 100,000 machines. */
   private readonly byNumbers = new Map<string, Named[]>();
 
   constructor(machines: Iterable<ListedMachine>) {
@@ -155,7 +153,7 @@ export class MachineProposals {
     }
   }
 
-  /** The best first, one for each machine. */
+  /** Proposals for a work centre, the best first, one for each machine. */
   of({ plant, workCentre }: WorkCentre): MachineProposal[] {
     const folded = fold(workCentre);
     const factory = fold(plant ?? '').whole;
@@ -176,7 +174,7 @@ export class MachineProposals {
   }
 }
 
-/** Whether one is so much better than all others that it need not be chosen. */
+/** Whether the first proposal is sufficiently better than the others. */
 export function isClear([first, second]: readonly MachineProposal[]): boolean {
   if (first === undefined || first.score < 0.9) return false;
   return second === undefined || round(first.score - second.score) >= SAME_FACTORY;
@@ -191,15 +189,15 @@ interface Named {
 }
 
 interface Folded {
-  /** Words and numbers, in their order. */
+  /** Words and numbers in order. */
   whole: string;
-  /** Its words without the numbers, as one. */
+  /** The words, joined. */
   words: string;
-  /** Its numbers without leading zeros. */
+  /** The numbers without leading zeros. */
   numbers: string;
 }
 
-/** Case, accents, separators and leading zeros do not count. */
+/** Normalises case, accents, separators and leading zeros. */
 function fold(text: string): Folded {
   const plain = text.normalize('NFKD').replace(/\p{M}/gu, '').toLowerCase().replaceAll('ß', 'ss');
   const parts = (plain.match(/\p{Nd}+|\p{L}+/gu) ?? []).map((part) =>
@@ -213,7 +211,7 @@ function fold(text: string): Folded {
   };
 }
 
-/** Likeness of texts with the same numbers. */
+/** Similarity of two names with the same numbers. */
 function likenessOf(
   workCentre: string,
   folded: Folded,
@@ -233,7 +231,7 @@ function likenessOf(
   return score < LEAST_SCORE ? undefined : { score, reason: `a similar ${what}` };
 }
 
-/** Sørensen and Dice: which share of their bigrams two texts have in common. */
+/** Sørensen–Dice coefficient: the share of common bigrams. */
 function diceOf(one: string, other: string): number {
   if (one === other) return 1;
   const bigrams = bigramsOf(one);

@@ -26,7 +26,7 @@ describe('the lines of a previewed document', () => {
     ]);
   });
 
-  it('show neither where there is none, nor a sequence that does not count', () => {
+  it('leave both out where they are absent or the sequence is 0', () => {
     expect(linesOf('UTC', operation, { ...operation, operationId: '20', sequence: 0 })).toEqual([
       '  change of order 4711: status as before, changed 2023-12-04T05:00:00Z',
       '    10: released on M-1',
@@ -55,7 +55,7 @@ describe('documents to preview', () => {
   const file = (name: string) => writeFileSync(join(folder, name), '{}');
 
   beforeAll(() => {
-    // As Kubernetes mounts a ConfigMap.
+    // the layout in which Kubernetes mounts a ConfigMap
     mkdirSync(join(folder, '..2025_11_21'));
     file('..2025_11_21/2.json');
     symlinkSync('..2025_11_21', join(folder, '..data'));
@@ -75,13 +75,13 @@ describe('documents to preview', () => {
   const namesIn = async (...paths: string[]) =>
     (await findSourceFiles(paths)).files.map(({ name }) => name);
 
-  it('are the files of a folder and of the folders in it by name, links to files among them', async () => {
+  it('are the files of a folder and its subfolders by name, including links to files', async () => {
     const names = ['1.json', '2.json', 'sap.json', 'sap/3.json', 'sap/odata/4.json'];
     const { files } = await findSourceFiles([folder]);
     expect(files).toEqual(names.map((name) => ({ name, path: join(folder, name) })));
   });
 
-  it('are distinguished by the folder where several paths are given, in the order of these', async () => {
+  it('are prefixed with the folder where several paths are given, in their order', async () => {
     const sap = join(folder, 'sap');
     expect(await namesIn(join(folder, '1.json'))).toEqual([join(folder, '1.json')]);
     expect(await namesIn(sap, join(folder, '1.json'))).toEqual(
@@ -89,7 +89,7 @@ describe('documents to preview', () => {
     );
   });
 
-  it('are not what is hidden, linked folders, nor what is not there, and it says so', async () => {
+  it('exclude hidden files, linked folders and broken links, which are reported', async () => {
     const { skipped } = await findSourceFiles([folder]);
     expect(skipped).toEqual([
       '..2025_11_21: hidden',
@@ -101,12 +101,12 @@ describe('documents to preview', () => {
     ]);
   });
 
-  it('are too large where a device has no end', async () => {
+  it('are too large from an endless device', async () => {
     const records = new FileRecords({}, new EnrichmentRules());
     expect(await records.read('/dev/zero')).toMatchObject({ rejection: { code: 'too-large' } });
   });
 
-  it('are refused where a folder holds too many', async () => {
+  it('are refused from a folder with too many', async () => {
     await expect(findSourceFiles([folder], 5)).rejects.toThrow(
       'holds more than 5 files and folders',
     );

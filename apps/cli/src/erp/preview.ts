@@ -34,7 +34,7 @@ interface PreviewOptions extends RecordOptions, JsonOptions {
   timeZone?: string;
 }
 
-/** `erp preview <file|folder>…`: what the bridge would do with documents. Exit code 1 if it would reject one. */
+/** `erp preview <file|folder>…`: shows the effect of documents. Exit code 1 if the bridge would reject one. */
 export function addPreviewCommand(erp: CliCommand): void {
   const path = (file: string): string => readPath(file);
   erp
@@ -79,7 +79,7 @@ async function previewFiles(
     for (const { name, path } of found) {
       const document = await previewRecord(await records.read(path), preview);
       show(name, document, erp).forEach(print);
-      // an unreadable file counts as one
+      // an unreadable file counts as a rejection
       if (document instanceof Error || !document.ok) rejections += 1;
       else if (!('asksFor' in document.value)) rejections += document.value.rejections.length;
     }
@@ -126,7 +126,7 @@ function showLists(preview: OrderPreview, json: boolean): void {
   }
 }
 
-/** A fault of an option is wrong use, and named after the option. @throws SettingsError for those of settings alone */
+/** Reports a fault of an option as wrong use, under the option's name. @throws SettingsError for faults of settings */
 function erpSettings({ map, mapping, timeZone }: PreviewOptions, command: CliCommand): ErpSettings {
   const given = [
     { setting: 'EQUIPMENT_MAP_FILE', option: '--map', value: map },
@@ -171,7 +171,7 @@ function askedLine({ rule: name, orderId, values }: ThinEvent, { all }: Enrichme
   return `  would ask for order ${visible(orderId)} by the rule ${name}${url}`;
 }
 
-/** A file has neither headers nor a key: options stand for them. */
+/** Names the option that replaces a header, because a file has neither headers nor a key. */
 function rejectionLine({ code, detail }: Rejection): string {
   const remedy = detail.endsWith(UMH_TOPIC_MISSING) ? '; --topic gives it here' : '';
   return `  ! rejected as ${code}: ${visible(detail)}${remedy}`;

@@ -5,27 +5,27 @@ import { MAX_BODY_BYTES, openEnvelope, parsed, type Parsed, tooLarge } from '#li
 import type { EnrichmentRules, OrderDocument, ThinEvent } from '#libs/erp-formats';
 import { readPath, readUpTo, unreadableBecause } from '../command-line/option-values.js';
 
-/** A limit for a folder given by mistake, such as the root. */
+/** Limits the search in a folder that was given by mistake, such as the root. */
 const MAX_ENTRIES = 100_000;
 
 interface SourceFile {
   path: string;
-  /** As it was given; of a file in a folder, its path below that folder. */
+  /** The given path or, within a given folder, the path below it. */
   name: string;
 }
 
 export interface SourceFiles {
-  /** In the order of the given paths, those of a folder by name. */
+  /** In the order of the given paths; within a folder by name. */
   files: readonly SourceFile[];
-  /** Entries of a folder that are not read, and why. */
+  /** Ignored entries of a folder, with the reason. */
   skipped: readonly string[];
 }
 
 /**
- * Finds the given files, and those in given folders and their subfolders. Links to files are followed, as a mounted
- * ConfigMap is a folder of them; links to folders are not, as they may lead in circles.
+ * Finds the given files, and those in given folders and their subfolders. Follows links to files, of which a mounted
+ * ConfigMap consists, but not links to folders, which may form a cycle.
  *
- * @throws Error for a missing path, and for folders that hold more than `maxEntries`
+ * @throws Error for a missing path, and for a folder with more than `maxEntries`
  */
 export async function findSourceFiles(
   paths: readonly string[],
@@ -43,7 +43,7 @@ export async function findSourceFiles(
       continue;
     }
     const folder = await searchFolder(path, maxEntries);
-    // Two folders may have files of the same name.
+    // two folders may have files of the same name
     const shown = paths.length === 1 ? (name: string) => name : (name: string) => join(given, name);
     for (const name of folder.files.sort()) {
       files.push({ path: join(path, name), name: shown(name) });
@@ -60,7 +60,7 @@ async function searchFolder(
 ): Promise<{ files: string[]; skipped: string[] }> {
   const files: string[] = [];
   const skipped: string[] = [];
-  // Grows while it is iterated.
+  // grows during the iteration
   const folders = [''];
   for (const folder of folders) {
     for (const entry of await readdir(join(root, folder), { withFileTypes: true })) {
@@ -94,18 +94,18 @@ export interface RecordOptions {
   topic?: string;
 }
 
-/** What a record holds: a document, or an event for which the ERP would be asked. */
+/** A document, or a thin event that the bridge would complete from the ERP. */
 export type FileRecord = OrderDocument | { asksFor: ThinEvent };
 
 /**
- * Reads files as the records of erp.work-orders.v1 that would carry them. Records of a topic are in the order of their
- * timestamps: a record has the time of its file, but never an earlier one than the record before it.
+ * Reads files as records of erp.work-orders.v1. A record has the time of its file, but not an earlier one than the
+ * previous record, because the records of a topic are in order of time.
  */
 export class FileRecords {
   /** Epoch seconds. */
   private recordedAt = 0;
 
-  /** @param options stand for the headers of each record */
+  /** @param options replace the headers of each record */
   constructor(
     private readonly options: RecordOptions,
     private readonly enrichment: EnrichmentRules,
@@ -130,7 +130,7 @@ export class FileRecords {
   }
 }
 
-/** Does not load all of a file that is too large. `changedAt` in epoch seconds. */
+/** Reads a file, but not all of one that is too large. `changedAt` in epoch seconds. */
 async function contentOf(path: string): Promise<{ body: Parsed<Buffer>; changedAt: number }> {
   const { mtimeMs, size } = await stat(path);
   const content = await readUpTo(path, MAX_BODY_BYTES);

@@ -24,13 +24,13 @@ interface MachinesOptions extends JsonOptions {
   bridge?: string | true;
 }
 
-/** A machine as the bridge has published it. */
+/** A machine with its published state. */
 interface Machine extends MachineRegistryRecord {
-  /** Null until the machine was first observed. */
+  /** Null until the machine's first observation. */
   state: MachineStateRecord | null;
 }
 
-/** `machines [text]`: machines with their states. */
+/** `machines [text]`: lists machines with their states. */
 export function addMachinesCommand(program: CliCommand): void {
   program
     .command('machines')
@@ -128,7 +128,7 @@ async function publishedMachines(): Promise<Machine[]> {
     .sort((a, b) => a.machineId.localeCompare(b.machineId));
 }
 
-/** A tombstone deletes. */
+/** Applies a record to the latest values; a tombstone deletes its key. */
 function keep(latest: Map<string, unknown> | undefined, { key, value }: StoredRecord): void {
   if (value === null) latest?.delete(String(key));
   else latest?.set(String(key), JSON.parse(withoutFrame(value).toString()) as unknown);

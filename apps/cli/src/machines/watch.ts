@@ -22,10 +22,10 @@ interface WatchOptions extends JsonOptions {
 }
 
 const WATCHED = { states: TOPICS.stateChanges, outcomes: TOPICS.commandOutcomes };
-/** Read of each partition at most, however long ago `--since` is. */
+/** Limit of past records for each partition, also for an early `--since`. */
 const MAX_RECORDS_SINCE = 100_000;
 
-/** `watch`: state events and outcomes as they are published, until Ctrl-C. */
+/** `watch`: prints state events and outcomes as they are published, until Ctrl-C. */
 export function addWatchCommand(program: CliCommand): void {
   program
     .command('watch')
@@ -78,7 +78,6 @@ const STATES: Record<FollowState, (problem: string) => string> = {
   down: (problem) => `Kafka does not answer, trying again: ${problem}`,
 };
 
-/** A CloudEvent as it was published. */
 interface PublishedEvent {
   topic: string;
   partition: number;

@@ -20,14 +20,14 @@ interface ResetOptions extends JsonOptions {
   yes?: boolean;
 }
 
-/** Where a partition is to begin. */
+/** The new position of a partition. */
 type ResetTarget =
   | { kind: 'earliest' }
   | { kind: 'latest' }
   | { kind: 'offset'; offset: number }
   | { kind: 'time'; epochMs: number };
 
-/** Nobody consumes. */
+/** Group states without members. */
 const STOPPED_STATES = ['Empty', 'Dead'];
 
 /** `offsets show` and `offsets reset`. */
@@ -72,7 +72,7 @@ ${KAFKA_HELP}`,
     });
 }
 
-/** Digits are an offset: epoch seconds could not be distinguished from it. @throws InvalidArgumentError */
+/** Digits are an offset, because epoch seconds could not be distinguished from one. @throws InvalidArgumentError */
 function readTarget(text: string): ResetTarget {
   if (text === 'earliest' || text === 'latest') return { kind: text };
   if (/^\d{1,15}$/.test(text)) return { kind: 'offset', offset: Number(text) };
@@ -148,7 +148,7 @@ async function resetOffsets(name: string, options: ResetOptions): Promise<void> 
   print(yes ? 'The offsets have been reset.' : 'Nothing has been reset: add --yes to do it.');
 }
 
-/** @throws Error for a topic of the bridge's own: what it remembers would contradict it */
+/** @throws Error for an internal topic, whose reset would contradict the bridge's state */
 function inputCalled(name: string, prefix: string): string {
   const input = INPUT_TOPICS.find((each) => [each, `${prefix}${each}`].includes(name));
   if (input !== undefined) return `${prefix}${input}`;
@@ -158,7 +158,7 @@ function inputCalled(name: string, prefix: string): string {
   );
 }
 
-/** @throws Error for an offset that the partition does not hold */
+/** @throws Error for an offset outside the partition */
 async function targetsOf(
   kafka: KafkaClient,
   topic: string,

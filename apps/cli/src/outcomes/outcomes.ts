@@ -10,7 +10,7 @@ import { readLimit, readNotEmpty, readTime } from '../command-line/option-values
 import { printRecords, printStatus } from '../command-line/output.js';
 import { timeText } from '../dlq/format-dead-letter.js';
 
-/** As many as a bridge gives at a time. */
+/** Limit of the bridge's answer. */
 const MOST_OUTCOMES = 1000;
 
 interface OutcomesOptions extends BridgeOptions {
@@ -35,7 +35,7 @@ interface FoundOutcomes {
   cut: string | null;
 }
 
-/** `outcomes`: what became of messages. */
+/** `outcomes`: shows the outcomes of messages. */
 export function addOutcomesCommand(program: CliCommand): void {
   const command = program
     .command('outcomes')

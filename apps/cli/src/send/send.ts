@@ -45,14 +45,14 @@ content type that were.`,
 async function sendFiles(files: readonly string[], options: SendOptions): Promise<void> {
   const { settings, kafka, existing } = await openKafka();
   const producer = new IdempotentProducer(kafka);
-  // What is sent does not depend on who reads about it, such as head.
+  // sending goes on when the reader of stdout, such as head, closes the pipe
   process.stdout.removeAllListeners('error').on('error', ({ code }: NodeJS.ErrnoException) => {
     if (code !== 'EPIPE') process.exitCode = EXIT_CODES.failed;
   });
   try {
     for (const file of files) {
       const record = await recordOf(file, settings.topicPrefix, options);
-      // A producer would wait for ever for a missing topic.
+      // a producer would wait forever for a missing topic
       if (!existing.includes(record.topic)) throw new Error(missing(record.topic));
       await producer.send(record);
       const { topic, key, value } = record;
@@ -64,7 +64,7 @@ async function sendFiles(files: readonly string[], options: SendOptions): Promis
   }
 }
 
-/** @throws Error that names the file: others may have been sent before it */
+/** @throws Error that names the file, because earlier ones may have been sent */
 async function recordOf(
   file: string,
   topicPrefix: string,
@@ -88,7 +88,7 @@ async function recordOf(
   }
 }
 
-/** Undefined for a document that does not belong to the topic: it may be one for the bridge's mapping file. */
+/** Undefined for a document of another topic or an unknown format, which the bridge's mapping file may read. */
 function identifyFor(topic: string, value: Buffer): IdentifiedDocument | undefined {
   try {
     const found = identifyDocument(value);
@@ -115,10 +115,10 @@ interface IdentifiedDocument {
 
 /**
  * Identifies a document by its shape: a list has `workingOrders` or `machines`, a reason has `reasonId` or `reason`,
- * anything else must be an order in a format the bridge reads. A document with `orderId` and `status` is an order in
- * any case: a cancelled order may have a `reason`.
+ * any other document must be an order in a format that the bridge reads. A document with `orderId` and `status` is
+ * always an order, because a cancelled order may have a `reason`.
  *
- * @throws Error saying what is wrong with a document of neither kind
+ * @throws Error with the fault of a document of neither kind
  */
 export function identifyDocument(body: Buffer): IdentifiedDocument {
   const json = readJson(body);
@@ -131,11 +131,11 @@ export function identifyDocument(body: Buffer): IdentifiedDocument {
   if (!isOrder && ('reasonId' in fields || 'reason' in fields)) {
     return { topic: TOPICS.downtimeReasons, key: text(fields['machineId']), contentType };
   }
-  // Without a content type the fault of a broken document is described in the syntax that it begins like. Any zone and
-  // recordedAt will do: the bridge reads times, and Kafka dates the record when it is sent.
+  // without a content type, the syntax is detected, which gives a better error for an invalid document; zone and
+  // recordedAt have no effect, because only the order id is used
   const document = { contentType: null, body, recordedAt: 0 };
   const orders = readOrderDocument(document, { timeZone: 'UTC' });
-  // It may be a document for the bridge's mapping file, which is not read here.
+  // the bridge's mapping file, which is not read here, may apply to the document
   if (!orders.ok) throw new Error(`${orders.rejection.detail}; --topic sends it all the same`);
   const key = orders.value[0]?.order.orderId ?? '';
   return { topic: TOPICS.workOrders, key, contentType };

@@ -90,7 +90,7 @@ async function createTopics({ yes = false, json = false }: CreateOptions): Promi
   else if (!yes) print('Nothing has been created: add --yes to do it.');
 }
 
-/** The plan for these settings, all topics that it may create included, and what there is of it. */
+/** The planned topics of these settings, as if the bridge may create all of them, and the actual ones. */
 async function readTopics() {
   const { settings, kafka } = await openKafka();
   const planned = bridgeTopics({

@@ -7,9 +7,9 @@ export const FAILED_AT = 1_763_680_060;
 
 interface DeadLetterParts extends Partial<Omit<StoredRecord, 'headers' | 'value'>> {
   value?: Buffer | string | null;
-  /** In place of those of a dead letter that have the same name; undefined takes one away. */
+  /** Replaces the headers of a dead letter by name; undefined removes one. */
   headers?: Record<string, MessageHeader[1] | undefined>;
-  /** Before all others. */
+  /** Headers of the input message, before all others. */
   original?: MessageHeaders;
   replayedAt?: number;
 }
