@@ -16,7 +16,7 @@ describe('a sandbox', () => {
   function file(name: string, content: unknown): string {
     const path = join(directory, name);
     const text = typeof content === 'string' ? content : JSON.stringify(content);
-    // replaced in one step, as secrets are rotated
+    // replaced by a rename, as secrets are rotated
     writeFileSync(`${path}.new`, text);
     renameSync(`${path}.new`, path);
     return path;
@@ -59,7 +59,7 @@ describe('a sandbox', () => {
     await expect(starting).rejects.toThrow(why);
   });
 
-  it('names what is wrong with its files together with its other settings', async () => {
+  it('reports the problems of its files together with those of its other settings', async () => {
     const starting = runSandbox({
       SANDBOX_MACHINES: 'many',
       SANDBOX_TIMELINE_FILE: file('timeline.json', 'not json'),
@@ -79,7 +79,7 @@ describe('a sandbox', () => {
     expect(await (await fetch(`${sandbox.url}/health/live`)).json()).toEqual({ status: 'ok' });
   });
 
-  it('describes each operation with the statuses it answers with', async () => {
+  it('describes each operation with its statuses', async () => {
     sandbox = await runSandbox();
     const response = await fetch(`${sandbox.url}/openapi.json`);
     const { paths } = (await response.json()) as {

@@ -23,7 +23,7 @@ import { ServiceModule } from './service/service.module.js';
 import { TokenRegistry } from './service/token-registry.js';
 import { followTokensFile, readTokensFile } from './service/tokens-file.js';
 
-/** The lowest level of Nest's that is shown; its own start-up lines are of level `log`. */
+/** The lowest Nest level that is logged. Nest logs its own start at level `log`. */
 const SHOWN_FROM: Readonly<Record<LogLevel, NestLogLevel[]>> = {
   silent: [],
   fatal: ['fatal'],
@@ -36,7 +36,7 @@ const SHOWN_FROM: Readonly<Record<LogLevel, NestLogLevel[]>> = {
 
 type LoadedSettings = ReturnType<typeof loadSettings>;
 
-/** @throws SettingsError naming everything that is wrong, with the settings and in their files */
+/** @throws SettingsError with all problems of the settings and their files */
 export function loadSettings(environment: Environment) {
   return loadSandboxSettings(environment, (env, { tokensFile, timeline }) => ({
     tokens: readTokensFile(env, tokensFile),
@@ -44,7 +44,7 @@ export function loadSettings(environment: Environment) {
   }));
 }
 
-/** Makes a sandbox that is ready to listen. */
+/** Creates a sandbox that is ready to listen. */
 export async function createSandbox(
   settings: LoadedSettings,
   clock: Clock = new Clock(settings.clock),
@@ -71,7 +71,7 @@ export async function createSandbox(
     stopFollowing();
     done();
   });
-  // JSON alone: anything else is a 415. The interface's sample for the reason list posts an empty body as JSON.
+  // only JSON, other types are a 415; the interface's sample for the reason list posts an empty body as JSON
   instance.removeContentTypeParser(['text/plain']);
   acceptEmptyJson(app);
   app.useGlobalFilters(new ErrorBodyFilter());
@@ -82,7 +82,7 @@ export async function createSandbox(
   return app;
 }
 
-/** Sets each answer's Date header by the service's clock. Install after the hooks that delay answers. */
+/** Sets the Date header of answers by the service's clock. Must be installed after the hooks that delay answers. */
 function dateAnswers(instance: FastifyInstance, { clock, options }: SandboxWorld): void {
   instance.addHook('onSend', (_, reply, payload, done) => {
     if (options.dateHeader) reply.header('date', new Date(clock.nowMs()).toUTCString());
@@ -105,7 +105,7 @@ const METHODS_OF_PATH = new Map<string, readonly string[]>(
   ),
 );
 
-/** Answers an unsupported method with 405 and the operation's own methods in Allow. */
+/** Answers an unsupported method with 405 and the operation's methods in Allow. */
 function refuseOtherMethods(instance: FastifyInstance): void {
   instance.addHook('onRequest', (request, reply, done) => {
     const [path = ''] = request.url.split('?', 1);
@@ -119,13 +119,13 @@ function refuseOtherMethods(instance: FastifyInstance): void {
   });
 }
 
-/** The plant of the settings: simulated, or of a timeline script. */
+/** The plant of the settings: simulated, or from a timeline script. */
 function buildPlant(settings: LoadedSettings): Plant {
   const calendar = new ShiftCalendar(settings.shifts);
   return new Plant(calendar, settings.files?.machines ?? simulateMachines(settings, calendar));
 }
 
-/** A scripted timeline in place of the simulation. */
+/** Machines of a timeline script, which replace the simulated ones. */
 function readTimeline(env: EnvironmentReader, json: unknown): PlantMachine[] | undefined {
   const read = readTimelineScript(json);
   if (read.ok) return read.machines;
@@ -133,7 +133,7 @@ function readTimeline(env: EnvironmentReader, json: unknown): PlantMachine[] | u
   return undefined;
 }
 
-/** Serves the description of the six operations and the login at `/openapi.json`. */
+/** Serves the OpenAPI description of the six operations and the login at `/openapi.json`. */
 function serveOpenApi(app: NestFastifyApplication): void {
   let document: OpenAPIObject | undefined;
   app
@@ -157,5 +157,5 @@ function describeService(app: NestFastifyApplication): OpenAPIObject {
 
 /** 1 MiB; a larger body is answered with 413. */
 const BODY_LIMIT = 1024 * 1024;
-/** A bridge has 161, and so many with `MACHINE_CLOUD_MAX_CONCURRENCY` of some 790; any further one is closed. */
+/** A bridge opens 161, or this many with `MACHINE_CLOUD_MAX_CONCURRENCY` of some 790. Further ones are closed. */
 const MAX_CONNECTIONS = 2000;

@@ -4,7 +4,7 @@ import { NOW, type RunningSandbox, runSandbox } from './testing/running-sandbox.
 const MINUTE = 60;
 const DAY = 24 * 3600;
 
-/** Of the twelve simulated machines the last has no data and the third last no reasons. */
+/** The last of the twelve simulated machines has no data, the third last no reasons. */
 const [MACHINE, NO_DATA, NO_REASONS] = ['M-001', 'M-012', 'M-010'];
 
 describe('the Machine Data Service, as its interface describes it', () => {
@@ -37,7 +37,7 @@ describe('the Machine Data Service, as its interface describes it', () => {
   ];
 
   describe('Authentication', () => {
-    it.each(calls)('lets tokens that have the scope do %s', async (_, method, path, body) => {
+    it.each(calls)('allows %s to tokens with its scope', async (_, method, path, body) => {
       expect(await statusOf(method, path, { body })).toBe(200);
       const lacking = await sandbox.service(method, path, { body, token: 'nothing' });
       expect(lacking.status).toBe(403);
@@ -51,12 +51,12 @@ describe('the Machine Data Service, as its interface describes it', () => {
       expect(await statusOf('GET', 'mahcineInfo', { headers })).toBe(401);
     });
 
-    it('judges the token before the body', async () => {
+    it('checks the token before the body', async () => {
       const options = { body: '{', token: 'nothing' };
       expect(await statusOf('PUT', 'workOrderList', options)).toBe(403);
     });
 
-    it('lets a token with one scope do that one thing', async () => {
+    it('allows a token with one scope only its operation', async () => {
       expect(await statusOf('GET', 'mahcineInfo', { token: 'only-info' })).toBe(200);
     });
 
@@ -68,7 +68,7 @@ describe('the Machine Data Service, as its interface describes it', () => {
       expect(await statusOf('PUT', 'workOrderList', { body: list, token })).toBe(200);
     });
 
-    it('issues tokens that expire when it is asked to', async () => {
+    it('issues tokens that expire with tokenLifetimeSeconds', async () => {
       const body = { userEmail: 'operator@example.com', password: 'sandbox-password' };
       const statuses = [];
       for (const tokenLifetimeSeconds of [0, 3600, null]) {
@@ -115,7 +115,7 @@ describe('the Machine Data Service, as its interface describes it', () => {
     });
 
     it.each(['machineState', 'machineState?machineId=', 'machineState?machineId=M-999'])(
-      'answers %s with 422: machine ID missing, or of no machine',
+      'answers %s with 422: machine ID missing or does not exist',
       async (path) => {
         expect(await statusOf('GET', path)).toBe(422);
       },
@@ -140,7 +140,7 @@ describe('the Machine Data Service, as its interface describes it', () => {
       }
     });
 
-    it('ends with the state that getMachineState shows, as long as it has lasted', async () => {
+    it('ends with the state and duration of getMachineState', async () => {
       const log = (await ask(window)).json as Record<string, unknown>[];
       const { json } = await sandbox.service('GET', `machineState?machineId=${MACHINE}`);
       const { machineState, durationInMinutes } = json as Record<string, unknown>;
@@ -167,7 +167,7 @@ describe('the Machine Data Service, as its interface describes it', () => {
       expect(answer.json).toMatchObject({ message: `${field} is missing` });
     });
 
-    it('answers 422 to a time in quotes, and says so', async () => {
+    it('answers 422 to a time in quotes, with the reason', async () => {
       const answer = await ask({ ...window, startTime: `${window.startTime}` });
       expect(answer.json).toMatchObject({ message: 'startTime must be an integer number' });
     });
@@ -182,7 +182,7 @@ describe('the Machine Data Service, as its interface describes it', () => {
       expect(reasons).toContainEqual({ name: 'Waiting for quality release', code: '22' });
     });
 
-    it('answers a POST with an empty body and a JSON content type alike', async () => {
+    it('answers a POST with an empty body and a JSON content type like a GET', async () => {
       const posted = await sandbox.service('POST', path, { body: '' });
       expect(posted.status).toBe(200);
       expect(posted.json).toEqual((await sandbox.service('GET', path)).json);
@@ -232,7 +232,7 @@ describe('the Machine Data Service, as its interface describes it', () => {
       expect(answer.json).toMatchObject({ statusCode: 422, message: expect.any(String) as string });
     });
 
-    it('takes a start time of this very second', async () => {
+    it('accepts a start time of the current second', async () => {
       expect((await set({ ...classification, startTime: NOW })).status).toBe(200);
     });
   });
@@ -296,7 +296,7 @@ describe('the Machine Data Service, as its interface describes it', () => {
   });
 
   describe('where the interface is silent', () => {
-    it('answers 400 in the one error shape to a body that is not JSON', async () => {
+    it('answers 400 in the common error shape to a body that is not JSON', async () => {
       const answer = await sandbox.service('PUT', 'workOrderList', { body: '{"machines":' });
       expect(answer.json).toEqual({
         statusCode: 400,
@@ -312,12 +312,12 @@ describe('the Machine Data Service, as its interface describes it', () => {
       expect(await statusOf('PUT', 'workOrderList', { body: '{}', headers })).toBe(415);
     });
 
-    it('answers 405 to a method the operation does not have, and names those it has', async () => {
+    it('answers 405 to another method, with the methods of the operation', async () => {
       const answer = await sandbox.service('DELETE', 'machineClassifications');
       expect([answer.status, answer.headers.get('allow')]).toEqual([405, 'GET, POST']);
     });
 
-    it('answers 400 in the same shape to an address that cannot be decoded', async () => {
+    it('answers 400 in the same shape to a URL that cannot be decoded', async () => {
       const { status, json } = await sandbox.service('GET', '%');
       expect(status).toBe(400);
       expect(Object.keys(json as object)).toEqual(['statusCode', 'error', 'message']);

@@ -24,9 +24,9 @@ class HealthController {
   }
 }
 
-/** What the whole sandbox stands on. */
+/** State that the service and the control API share. */
 export interface SandboxWorld {
-  /** The service's. */
+  /** The service's clock. */
   clock: Clock;
   options: AnswerOptions;
   plant: Plant;
@@ -34,7 +34,7 @@ export interface SandboxWorld {
   login: SandboxSettings['login'];
 }
 
-/** The service, and the sandbox's own API under `/sandbox`: the truth, what was received, and what goes wrong. */
+/** The service, and the control API under `/sandbox`: the true states, the received calls, and faults. */
 @Module({})
 export class SandboxModule {
   static of(world: SandboxWorld): DynamicModule {

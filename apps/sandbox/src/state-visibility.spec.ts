@@ -28,7 +28,7 @@ describe('states and classifications as time passes', () => {
       body: { machineId: MACHINE, reasonId: '22', ...body },
     });
 
-  it('shows a new state 1 to 2 minutes after its minute began, and not before', async () => {
+  it('become visible 1 to 2 minutes after their minute began, and not before', async () => {
     await force({ state: 'OFF', from: NOW - 3600 });
     await force({ state: 'OPERATING', from: NOW });
     sandbox.clock.set(NOW + 59);
@@ -45,7 +45,7 @@ describe('states and classifications as time passes', () => {
     });
   });
 
-  it('counts the minutes of a state up to its latest update', async () => {
+  it('have a duration up to the latest update', async () => {
     await force({ state: 'OFF', from: NOW - 3600 });
     await force({ state: 'OPERATING', from: NOW });
     sandbox.clock.advance(600);
@@ -53,7 +53,7 @@ describe('states and classifications as time passes', () => {
     expect(durationInMinutes).toBe(Math.floor((astUpdateTime - NOW) / 60));
   });
 
-  it('forces a lack of data, and releases the machine to its own life', async () => {
+  it('may be forced to no data, and released', async () => {
     const own = await stateNow();
     await force({ state: 'NO_DATA', from: NOW - 3600 });
     expect((await report()).forcedState).toBe('NO_DATA');
@@ -65,7 +65,7 @@ describe('states and classifications as time passes', () => {
   });
 
   it.each([{}, { from: null, to: null }])(
-    'forces from this moment on when no time is given: %j',
+    'are forced from now on without a time: %j',
     async (times) => {
       const truth = async (from: number, to: number) =>
         (await sandbox.control('GET', `machines/${MACHINE}/timeline?from=${from}&to=${to}`)).json;
@@ -77,7 +77,7 @@ describe('states and classifications as time passes', () => {
     },
   );
 
-  it('lets the duration be off by at most one minute when asked to', async () => {
+  it('may have a duration that is off by at most one minute', async () => {
     const exact = (await stateNow()).durationInMinutes;
     await sandbox.control('PUT', 'options', { durationJitter: true });
     const seen = new Set<number>();
@@ -85,7 +85,7 @@ describe('states and classifications as time passes', () => {
     expect([...seen].sort((a, b) => a - b)).toEqual([-1, 0, 1]);
   });
 
-  it('cuts the log at the edges of the window, or keeps the true edges when asked to', async () => {
+  it('are cut at the edges of the window in the log, or keep their true edges with an option', async () => {
     await force({ state: 'OFF', from: NOW - 7200 });
     await force({ state: 'IDLE', from: NOW - 3600 });
     await force({ state: 'OPERATING', from: NOW - 1800 });
@@ -123,10 +123,10 @@ describe('states and classifications as time passes', () => {
         (entry) => [entry.machineState, entry.startTime - NOW, entry.endTime - NOW],
       );
     };
-    // the latest minute that is visible at NOW has ended this long ago
+    // time since the end of the latest minute that is visible at NOW
     const visible = async () => (await log()).at(-1)!.at(-1) as number;
 
-    it('ends the log as many seconds earlier as it lags', async () => {
+    it('ends the log earlier by its lag', async () => {
       const end = await visible();
       await place({ operation: 'getMachineActivityLog', lagSeconds: 960 });
       expect(await log()).toEqual([
@@ -141,7 +141,7 @@ describe('states and classifications as time passes', () => {
       ]);
     });
 
-    it('shows the state of a while ago where it is that which lags, for as many calls as asked', async () => {
+    it('shows an earlier state where getMachineState lags, for the number of calls in count', async () => {
       const state = await stateNow();
       await place({ operation: 'getMachineState', lagSeconds: 960, machineId: MACHINE, count: 1 });
       expect(await stateNow()).toMatchObject({
@@ -151,7 +151,7 @@ describe('states and classifications as time passes', () => {
       expect(await stateNow()).toEqual(state);
     });
 
-    it('revises the log once what it showed is no longer provisional', async () => {
+    it('revises the log once a change is no longer provisional', async () => {
       const end = await visible();
       await place({ operation: 'getMachineActivityLog', provisionalSeconds: 1500 });
       expect(await log()).toEqual([['IDLE', -3600, end]]);
@@ -163,7 +163,7 @@ describe('states and classifications as time passes', () => {
       ]);
     });
 
-    it('revises a stretch of the past, and leaves what is forced before and after it', async () => {
+    it('revises a span of the past, and keeps forced states before and after it', async () => {
       await force({ state: 'OPERATING', from: NOW - 1080, to: NOW - 1020 });
       await force({ state: null, from: NOW - 7200, to: NOW - 3600 });
       expect(await log()).toEqual([
@@ -182,7 +182,7 @@ describe('states and classifications as time passes', () => {
     const setOffset = (clockOffsetSeconds: number) =>
       sandbox.control('PUT', 'options', { clockOffsetSeconds });
 
-    it.each([-30, -0.3, 0, 0.3, 30])('judges by a clock that is %d s off', async (offset) => {
+    it.each([-30, -0.3, 0, 0.3, 30])('checks times by a clock that is %d s off', async (offset) => {
       await setOffset(offset);
       const statuses = [];
       for (const startTime of [NOW + Math.floor(offset), NOW + Math.floor(offset) + 1]) {
@@ -202,27 +202,27 @@ describe('states and classifications as time passes', () => {
       expect(answers.map(({ headers }) => headers.get('date'))).toEqual(Array(3).fill(expected));
     });
 
-    it('shows the plant as it is by that clock', async () => {
+    it('shows the states of the plant at its own time', async () => {
       const { astUpdateTime } = await stateNow();
       await setOffset(-600);
       expect((await stateNow()).astUpdateTime).toBe(astUpdateTime - 600);
     });
 
-    it('sends no Date when asked to', async () => {
+    it('sends no Date with dateHeader off', async () => {
       await sandbox.control('PUT', 'options', { dateHeader: false });
       const { headers } = await sandbox.service('GET', `machineState?machineId=${MACHINE}`);
       expect(headers.get('date')).toBeNull();
     });
   });
 
-  it('lets an open-ended classification apply to the end of the current shift', async () => {
+  it('apply an open-ended classification to the end of the current shift', async () => {
     await classify({ startTime: NOW - 60 });
     expect((await report()).classifications).toEqual([
       { startTime: NOW - 60, endTime: SHIFT_END, reasonId: '22', sequence: 1, openEnded: true },
     ]);
   });
 
-  it('ends an open-ended classification when a later call with an end time is received', async () => {
+  it('end an open-ended classification when a later call with an end time is received', async () => {
     await classify({ startTime: NOW });
     sandbox.clock.advance(1800);
     await classify({ startTime: NOW + 600, endTime: NOW + 900, reasonId: '11' });

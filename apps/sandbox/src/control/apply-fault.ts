@@ -5,7 +5,7 @@ import type { Fault } from './fault-board.js';
 
 const STATUSES_WITHOUT_BODY = [204, 205, 304];
 
-/** How a fault ends a call; `none`: the call ends by itself, only later. */
+/** How a fault ends a call; `none`: the fault only delays the call. */
 type FaultEnd = 'answer' | 'drop' | 'hang' | 'none';
 
 export function endOf(fault: Fault): FaultEnd {
@@ -14,12 +14,11 @@ export function endOf(fault: Fault): FaultEnd {
   return fault.status === undefined && fault.body === undefined ? 'none' : 'answer';
 }
 
-/** Waits for the fault's latency. */
 async function delayOf(fault: Fault): Promise<void> {
   if (fault.latencyMs !== undefined) await realDelayMs(fault.latencyMs);
 }
 
-/** Sets status and headers of the fault's own answer; returns its body. */
+/** Sets status and headers of the fault's answer; returns its body. */
 function prepareAnswer(fault: Fault, reply: FastifyReply): string {
   const status = fault.status ?? 200;
   reply.code(status).type(fault.contentType ?? 'application/json; charset=utf-8');
@@ -28,7 +27,7 @@ function prepareAnswer(fault: Fault, reply: FastifyReply): string {
   return fault.body ?? JSON.stringify(errorBody(status, `fault ${fault.id}`));
 }
 
-/** Applies a fault to a call that has not been carried out yet. */
+/** Applies a fault before the operation is carried out. */
 export async function applyFaultBefore(fault: Fault, reply: FastifyReply): Promise<void> {
   await delayOf(fault);
   const end = endOf(fault);
@@ -50,7 +49,7 @@ export async function applyFaultBefore(fault: Fault, reply: FastifyReply): Promi
   }
 }
 
-/** Applies a fault to the answer of a call that has been carried out; returns the payload to send. */
+/** Applies a fault after the operation has been carried out; returns the payload to send. */
 export async function applyFaultAfter(
   fault: Fault,
   reply: FastifyReply,

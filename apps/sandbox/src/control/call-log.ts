@@ -5,22 +5,22 @@ import type { Operation } from '../service/operations.js';
 export interface Call {
   /** From 1, without gaps. */
   sequence: number;
-  /** The sandbox clock's epoch seconds. */
+  /** Epoch seconds of the service's clock. */
   receivedAt: number;
-  /** Real, monotonic milliseconds: two calls overlap when each starts before the other has ended. */
+  /** Real, monotonic milliseconds. Two calls overlap if each starts before the other ends. */
   startedAtMs: number;
-  /** When the answer left or the connection broke, the first of both; null while in progress. */
+  /** When the answer was sent or the connection broke, whichever is first; null while in progress. */
   endedAtMs: number | null;
-  /** When the operation was carried out, whichever answer its caller received; null when it was not. */
+  /** When the operation was carried out, also if its caller received another answer; null if it was not. */
   carriedOutAtMs: number | null;
   operation: Operation;
   method: string;
   path: string;
   machineIds: string[];
   body: unknown;
-  /** The header of that name; null without one. */
+  /** The header `traceparent`; null without one. */
   traceparent: string | null;
-  /** null while in progress, and when the caller never got an answer. */
+  /** null while in progress, and if no answer was sent. */
   status: number | null;
   faultId: string | null;
 }
@@ -30,13 +30,13 @@ export interface CallFilter {
   machineId?: string;
   /** Only calls with a higher sequence number. */
   since?: number;
-  /** So many calls at most, the earliest. */
+  /** Maximum number of calls, the earliest first. */
   limit?: number;
 }
 
 /** Range of the calls in the log. */
 export interface CallExtent {
-  /** Sequence number of the oldest call still in the log. */
+  /** Sequence number of the oldest call in the log. */
   oldest: number;
   /** Sequence number of the latest call, 0 before the first. */
   newest: number;
@@ -45,7 +45,7 @@ export interface CallExtent {
 const MOST_CALLS = 100_000;
 const MOST_BYTES = 64 * 1024 * 1024;
 
-/** The latest calls: at most 100,000, fewer when their bodies come to more than 64 MiB. */
+/** The latest calls: at most 100,000, fewer if their bodies exceed 64 MiB. */
 @Injectable()
 export class CallLog {
   private readonly entries = new Map<number, { call: Call; bytes: number }>();
@@ -61,7 +61,7 @@ export class CallLog {
     return entry;
   }
 
-  /** Counts what comes later of a call, such as its body. */
+  /** Adds bytes that arrive after the call was logged, such as its body. */
   addBytes({ sequence }: Call, bytes: number): void {
     const entry = this.entries.get(sequence);
     if (entry === undefined) return;
@@ -86,7 +86,7 @@ export class CallLog {
     return calls;
   }
 
-  /** Forgets all calls; the numbering goes on. */
+  /** Deletes all calls; the numbering continues. */
   clearCalls(): void {
     this.entries.clear();
     this.bytes = 0;
@@ -107,7 +107,7 @@ function matches(call: Call, { operation, machineId }: CallFilter): boolean {
   );
 }
 
-/** The machines a call names: in its query, its body, or the list in its body. */
+/** The machines of a call: in its query, its body, or the list in its body. */
 export function machineIdsOf(query: unknown, body: unknown): string[] {
   const machines = field(body, 'machines');
   const listed = Array.isArray(machines) ? machines.map((entry) => field(entry, 'machineId')) : [];

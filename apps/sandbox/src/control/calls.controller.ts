@@ -8,9 +8,9 @@ import { type Call, type CallExtent, CallLog } from './call-log.js';
 class CallQuery {
   @IsOptional() @IsIn(OPERATION_NAMES) operation?: string;
   @IsOptional() @IsString() machineId?: string;
-  /** A sequence number: only the calls after it. */
+  /** Only calls with a higher sequence number. */
   @IsOptional() @Type(() => Number) @IsInt() @Min(0) since?: number;
-  /** The first so many of them: a long log is read in pages. */
+  /** Page size for a long log. */
   @IsOptional() @Type(() => Number) @IsInt() @Min(1) limit?: number;
 }
 

@@ -9,12 +9,12 @@ import {
 import type { ValidationError } from 'class-validator';
 import { validationProblems } from '../http/validation-problems.js';
 
-/** Every field at fault is named, unknown ones included: a mistyped fault should not pass for one. */
+/** Names every invalid or unknown field: a fault with a mistyped field must not be accepted. */
 export const CONTROL_VALIDATION: ValidationPipeOptions = {
   transform: true,
   whitelist: true,
   forbidNonWhitelisted: true,
-  // ParseArrayPipe has a text for what is no list
+  // ParseArrayPipe passes a text where the body is not a list
   exceptionFactory: (errors: ValidationError[] | string) =>
     new BadRequestException(
       typeof errors === 'string' ? errors : validationProblems(errors).join('; '),
@@ -22,8 +22,8 @@ export const CONTROL_VALIDATION: ValidationPipeOptions = {
 };
 
 /**
- * A controller of the sandbox's own API under `/sandbox`. It needs no token: it is a tool for tests
- * and is meant to be reached from the loopback interface alone. A wrong request is a 400.
+ * A controller of the control API under `/sandbox`. Needs no token, because the API is for tests and is reached only
+ * from the loopback interface. An invalid request is a 400.
  */
 export function ControlController(path: string): ClassDecorator {
   return applyDecorators(

@@ -41,12 +41,12 @@ describe('the control API', () => {
       expect(await response.text()).toBe('<oops');
     });
 
-    it('leaves other operations alone', async () => {
+    it('does not apply to other operations', async () => {
       await place({ operation: 'setWorkOrderList', status: 500 });
       expect((await sandbox.service(...INFO)).status).toBe(200);
     });
 
-    it('befalls every operation unless one is named', async () => {
+    it('applies to every operation unless one is named', async () => {
       expect(await place({ status: 500 })).toMatchObject({ operation: '*' });
       expect((await sandbox.service(...INFO)).status).toBe(500);
     });
@@ -58,7 +58,7 @@ describe('the control API', () => {
       expect(await place({ operation: name, status: 500 })).toMatchObject({ operation });
     });
 
-    it('befalls as many calls as its count says', async () => {
+    it('applies to the number of calls in count', async () => {
       await place({ operation: '*', status: 429, count: 2 });
       const statuses = [];
       for (let call = 0; call < 3; call += 1)
@@ -67,7 +67,7 @@ describe('the control API', () => {
       expect((await sandbox.control('GET', 'faults')).json).toEqual([]);
     });
 
-    it('befalls the share of calls that its rate says', async () => {
+    it('applies to the share of calls in rate', async () => {
       await place({ operation: '*', status: 500, rate: 0.5 });
       let failed = 0;
       for (let call = 0; call < 60; call += 1) {
@@ -77,12 +77,12 @@ describe('the control API', () => {
       expect(failed).toBeLessThan(50);
     });
 
-    it('is gone after its duration', async () => {
+    it('is removed after its duration', async () => {
       await place({ operation: '*', status: 500, durationSeconds: 0 });
       expect((await sandbox.service(...INFO)).status).toBe(200);
     });
 
-    it('takes a field that is null for one that is not given', async () => {
+    it('treats a null field as absent', async () => {
       const nothing = { machineId: null, rate: null, drop: null, body: null, lagSeconds: null };
       expect(await place({ ...nothing, status: 500 })).not.toHaveProperty('machineId');
       expect((await sandbox.service(...INFO)).status).toBe(500);
@@ -93,7 +93,7 @@ describe('the control API', () => {
       expect(answer.json).toMatchObject(refusal('is needed'));
     });
 
-    it('befalls a list of several machines that names its machine', async () => {
+    it('applies to a list of several machines with its machine', async () => {
       const { id } = await place({ operation: '*', machineId: 'M-002', status: 500 });
       const put = (machineId: string) =>
         sandbox.service('PUT', 'workOrderList', {
@@ -151,7 +151,7 @@ describe('the control API', () => {
       expect(call!.endedAtMs! - call!.startedAtMs).toBeGreaterThanOrEqual(59);
     });
 
-    it('drops the connection and notes that the call had no answer', async () => {
+    it('drops the connection and logs that the call had no answer', async () => {
       await place({ operation: '*', drop: true });
       await expect(sandbox.service(...INFO)).rejects.toThrow('fetch failed');
       expect(await calls()).toMatchObject([
@@ -159,7 +159,7 @@ describe('the control API', () => {
       ]);
     });
 
-    it('hangs until the caller gives up, and is shown as in progress until then', async () => {
+    it('hangs until the caller gives up, and is logged as in progress until then', async () => {
       await place({ operation: '*', hang: true });
       const caller = new AbortController();
       const failed = expect(sandbox.service(...INFO, { signal: caller.signal })).rejects.toThrow();
@@ -204,7 +204,7 @@ describe('the control API', () => {
       expect((await sandbox.service(...INFO)).status).toBe(200);
     });
 
-    it('puts a list of faults in place of all others in one step', async () => {
+    it('is replaced with all others at once', async () => {
       await place({ operation: '*', status: 500 });
       const faults = [
         { operation: 'getMachineInfo', status: 503 },
@@ -232,7 +232,7 @@ describe('the control API', () => {
   });
 
   describe('the log of calls', () => {
-    it('notes operation, machines, body, status and times of each call', async () => {
+    it('has operation, machines, body, status and times of each call', async () => {
       const body = { machineId: 'M-001', startTime: NOW + 1, reasonId: '22' };
       await sandbox.service('POST', 'machineClassification', { body });
       expect(await calls()).toEqual([
@@ -269,7 +269,7 @@ describe('the control API', () => {
       expect(await sequences('')).toEqual([4]);
     });
 
-    it('is bounded by the bodies that came, whether their length was announced or not', async () => {
+    it('is bounded by the size of bodies, with or without content-length', async () => {
       const text = JSON.stringify({ padding: 'x'.repeat(MIB - 100) });
       for (let call = 0; call < 70; call += 1) {
         const answer = await fetch(`${sandbox.url}/api/v1/workOrderList`, {
@@ -284,7 +284,7 @@ describe('the control API', () => {
       expect(json).toEqual({ oldest: 8, newest: 70 });
     });
 
-    it('logs when a call was carried out, whatever its caller received', async () => {
+    it('has the time at which a call was carried out, also if its caller received another answer', async () => {
       const put = (signal?: AbortSignal) =>
         sandbox.service('PUT', 'workOrderList', {
           body: { machines: [{ machineId: 'M-001', workingOrders: ['late'] }] },
@@ -310,21 +310,21 @@ describe('the control API', () => {
       expect(abandoned.carriedOutAtMs).toBeGreaterThan(abandoned.endedAtMs!);
     });
 
-    it('never shows the password of a login', async () => {
+    it('never has the password of a login', async () => {
       const body = { userEmail: 'a', password: 'secret' };
       await sandbox.service('POST', 'security/getAPIToken', { body });
       expect(JSON.stringify(await calls())).not.toContain('secret');
     });
   });
 
-  describe('the truth', () => {
-    it('lists the machines with what the service shows of them', async () => {
+  describe('the true states', () => {
+    it('are listed with the visible state of each machine', async () => {
       const machines = (await sandbox.control('GET', 'machines')).json as object[];
       expect(machines).toHaveLength(12);
       expect(machines.at(-1)).toMatchObject({ machineId: 'M-012', visibleState: null });
     });
 
-    it('agrees with the activity log of the service', async () => {
+    it('agree with the activity log of the service', async () => {
       const [from, to] = [NOW - 86_400, NOW - 3600];
       const body = { machineId: 'M-001', startTime: from, endTime: to };
       const log = (await sandbox.service('POST', 'machineActivity', { body })).json as object[];
@@ -334,7 +334,7 @@ describe('the control API', () => {
       expect(log).toHaveLength((truth.json as object[]).length);
     });
 
-    it('plays a timeline script in place of the machines', async () => {
+    it('are those of a timeline script that replaces the machines', async () => {
       const periods = [{ startTime: NOW - 600, state: 'IDLE' }];
       const script = { machines: [{ machineId: 'X', periods }] };
       expect((await sandbox.control('POST', 'timeline', script)).json).toEqual({ machines: 1 });
@@ -345,7 +345,7 @@ describe('the control API', () => {
   });
 });
 
-describe('what the control API refuses', () => {
+describe('an invalid request to the control API', () => {
   let sandbox: RunningSandbox;
   beforeAll(async () => {
     sandbox = await runSandbox();
@@ -378,28 +378,37 @@ describe('what the control API refuses', () => {
     expect(answer.json).toMatchObject(refusal(why));
   });
 
-  it.each([1e10, -1e10])('refuses a clock that is off by %d s', async (clockOffsetSeconds) => {
-    const answer = await sandbox.control('PUT', 'options', { clockOffsetSeconds });
-    expect(answer.json).toMatchObject(refusal('clockOffsetSeconds must'));
-  });
+  it.each([1e10, -1e10])(
+    'is refused for a clock that is off by %d s',
+    async (clockOffsetSeconds) => {
+      const answer = await sandbox.control('PUT', 'options', { clockOffsetSeconds });
+      expect(answer.json).toMatchObject(refusal('clockOffsetSeconds must'));
+    },
+  );
 
-  it.each(['machines/M-999', 'machines/M-999/timeline'])('answers %s with 404', async (path) => {
-    expect((await sandbox.control('GET', path)).status).toBe(404);
-  });
+  it.each(['machines/M-999', 'machines/M-999/timeline'])(
+    'for %s is answered with 404',
+    async (path) => {
+      expect((await sandbox.control('GET', path)).status).toBe(404);
+    },
+  );
 
-  it.each(['from=2&to=1', 'from=0&to=5000000', 'from=x'])('answers ?%s with 400', async (query) => {
-    const answer = await sandbox.control('GET', `machines/M-001/timeline?${query}`);
-    expect(answer.status).toBe(400);
-  });
+  it.each(['from=2&to=1', 'from=0&to=5000000', 'from=x'])(
+    'with ?%s is answered with 400',
+    async (query) => {
+      const answer = await sandbox.control('GET', `machines/M-001/timeline?${query}`);
+      expect(answer.status).toBe(400);
+    },
+  );
 
   it.each([{ state: 'BROKEN' }, {}, { state: 'OFF', from: 'now' }])(
-    'refuses to force %j with 400',
+    'to force %j is answered with 400',
     async (body) => {
       expect((await sandbox.control('POST', 'machines/M-001/state', body)).status).toBe(400);
     },
   );
 
-  it('refuses a timeline script that contradicts itself with 400', async () => {
+  it('with a contradictory timeline script is answered with 400', async () => {
     const answer = await sandbox.control('POST', 'timeline', { machines: [{ machineId: 'X' }] });
     expect(answer.json).toMatchObject(refusal('periods'));
   });
@@ -414,7 +423,7 @@ const CALL: Omit<Call, 'sequence'> = {
 };
 
 describe('the log of calls', () => {
-  it('forgets the oldest calls beyond 100,000', () => {
+  it('deletes the oldest calls above 100,000', () => {
     const log = new CallLog();
     for (let call = 0; call < 100_002; call += 1) log.logCall(CALL, 1);
     expect(log.listCalls({ since: 99_999 })).toHaveLength(3);
@@ -430,7 +439,7 @@ describe('the log of calls', () => {
     expect([page(0), page(2), page(4), page(5)]).toEqual([[1, 2], [3, 4], [5], []]);
   });
 
-  it('forgets the oldest calls when their bodies come to more than 64 MiB', () => {
+  it('deletes the oldest calls when bodies exceed 64 MiB', () => {
     const log = new CallLog();
     for (let call = 0; call < 70; call += 1) log.logCall(CALL, MIB);
     expect(log.listCalls().map((call) => call.sequence)).toEqual(
@@ -439,13 +448,13 @@ describe('the log of calls', () => {
   });
 });
 
-describe('the machines a call names', () => {
+describe('the machines of a call', () => {
   it('are those of its query, its body and the list in its body, each once', () => {
     const body = { machineId: 'B', machines: [{ machineId: 'C' }, { machineId: 'A' }, 7, null] };
     expect(machineIdsOf({ machineId: 'A' }, body)).toEqual(['A', 'B', 'C']);
   });
 
-  it('are none when there is nothing to read them from', () => {
+  it('are none without a query and a body', () => {
     expect(machineIdsOf(undefined, 'text')).toEqual([]);
   });
 });

@@ -7,7 +7,7 @@ import type { FaultRequest } from './fault.request.js';
 
 export interface Fault extends FaultRequest {
   id: string;
-  /** Calls it has been applied to so far. */
+  /** Number of calls to which it has been applied. */
   applied: number;
 }
 
@@ -18,12 +18,12 @@ interface PlacedFault {
 
 export const MOST_FAULTS = 1000;
 
-/** The active faults. At most one applies to a call: the first placed that matches. */
+/** The active faults. The first one placed that matches applies to a call. */
 @Injectable()
 export class FaultBoard {
   private placed: PlacedFault[] = [];
   private lastId = 0;
-  /** Seeded, so that a run with rates can be repeated. */
+  /** Seeded, so that a run with rates is reproducible. */
   private readonly random = seededRandom('faults');
 
   constructor(private readonly plant: Plant) {}

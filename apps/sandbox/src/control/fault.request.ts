@@ -20,57 +20,57 @@ const LONGEST_LATENCY_MS = 600_000;
 /** A header value must not carry control characters. */
 const PRINTABLE = /^[\x20-\x7e]+$/;
 
-/** As the interface has them, where the names differ from ours. */
+/** Operation names of the interface that differ from ours. */
 const INTERFACE_NAMES: ReadonlyMap<unknown, Operation> = new Map([
   ['MachineActivityLog', 'getMachineActivityLog'],
   ['MachineClassification', 'getClassificationReasons'],
 ]);
 
-/** What is to go wrong, with which calls, how often and for how long; all times are real time. */
+/** A fault: its calls, its effect, and how often and how long it applies. Times are real time unless stated. */
 export class FaultRequest {
   /** `*`: every operation, the login included. */
   @Transform(({ value }: { value: unknown }) => INTERFACE_NAMES.get(value) ?? value)
   @IsIn(['*', ...OPERATION_NAMES])
   operation: Operation | '*' = '*';
-  /** Only calls that name this machine, also among others. */
+  /** Only calls for this machine, also together with others. */
   @IsOptional() @IsString() @IsNotEmpty() machineId?: string;
-  /** Only calls that name one of these machines. */
+  /** Only calls for one of these machines. */
   @IsOptional() @IsString({ each: true }) @ArrayNotEmpty() machineIds?: string[];
-  /** Only calls that name a machine of this factory. */
+  /** Only calls for a machine of this factory. */
   @IsOptional() @IsString() @IsNotEmpty() factoryId?: string;
-  /** Share of the matching calls it applies to; default 1. */
+  /** Share of the matching calls; default 1. */
   @IsOptional() @IsNumber() @Min(0) @Max(1) rate?: number;
   /** Number of calls after which the fault is removed. */
   @IsOptional() @IsInt() @Min(1) count?: number;
-  /** How long it stays. */
+  /** Time after which the fault is removed. */
   @IsOptional() @IsNumber() @Min(0) durationSeconds?: number;
 
-  /** Delays the answer, whichever it is. */
+  /** Delays the answer. */
   @IsOptional() @IsInt() @Min(0) @Max(LONGEST_LATENCY_MS) latencyMs?: number;
   @IsOptional() @IsInt() @Min(200) @Max(599) status?: number;
-  /** Sent as it is, with `status` or 200. */
+  /** Sent unchanged, with `status` or 200. */
   @IsOptional() @IsString() body?: string;
   /** Content type of the body; default JSON. */
   @IsOptional() @Matches(PRINTABLE) contentType?: string;
   /** The Retry-After header: seconds, or an HTTP date. */
   @IsOptional() @IsNotEmpty() retryAfter?: number | string;
-  /** The connection is destroyed in place of an answer. */
+  /** Destroys the connection instead of an answer. */
   @IsOptional() @IsBoolean() drop?: boolean;
-  /** No answer ever comes, the connection stays open. */
+  /** Sends no answer and keeps the connection open. */
   @IsOptional() @IsBoolean() hang?: boolean;
-  /** The operation is carried out and only then the fault comes: its answer is what is lost. */
+  /** Applies the fault after the operation has been carried out, so that only its answer is lost. */
   @IsOptional() @IsBoolean() afterApplying?: boolean;
 
-  /** State or log as they were answered that long ago, in seconds of the sandbox's clock. */
+  /** Answers with the state or log of this long ago, in seconds of the service's clock. */
   @IsOptional() @IsNumber() @Min(0) @Max(LONGEST_SHIFT_SECONDS) lagSeconds?: number;
   /**
-   * The log is provisional for that many seconds of the sandbox's clock: it shows the state before
-   * in place of a change within them, and is revised afterwards.
+   * The log is provisional for this many seconds of the service's clock: it shows a change within them only afterwards,
+   * and until then the previous state.
    */
   @IsOptional() @IsNumber() @Min(0) @Max(LONGEST_SHIFT_SECONDS) provisionalSeconds?: number;
 }
 
-/** Why a fault makes no sense, or null. */
+/** Why the fields of a fault contradict each other; null where they do not. */
 export function contradictionIn(fault: FaultRequest): string | null {
   const answers = fault.status !== undefined || fault.body !== undefined;
   const isStale = fault.lagSeconds !== undefined || fault.provisionalSeconds !== undefined;

@@ -24,7 +24,7 @@ export class FaultsController {
     return this.faults.listFaults();
   }
 
-  /** Places a fault; the answer (201) carries its id. */
+  /** Places a fault; the answer (201) has its id. */
   @Post()
   add(@Body() request: FaultRequest): Fault {
     leaveOutNulls([request]);
@@ -33,7 +33,7 @@ export class FaultsController {
     return this.faults.placeFault(request);
   }
 
-  /** Replaces all faults in one step: no call sees a moment without any. */
+  /** Replaces all faults at once, so that no call is processed without any. */
   @Put()
   replace(
     @Body(new ParseArrayPipe({ ...CONTROL_VALIDATION, items: FaultRequest }))
@@ -59,7 +59,7 @@ export class FaultsController {
   }
 }
 
-/** Many clients write null for a field that they do not give. */
+/** Removes null fields, which many clients write for absent ones. */
 function leaveOutNulls(requests: readonly FaultRequest[]): void {
   for (const request of requests) {
     for (const [name, value] of Object.entries(request)) {

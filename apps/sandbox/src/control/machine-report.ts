@@ -10,7 +10,7 @@ import { visibleState } from '../plant/visible-states.js';
 import { WorkOrderLists } from '../service/work-order-lists.js';
 import { NO_DATA } from './force-state.request.js';
 
-/** A machine and what the service shows and has received of it; times in epoch seconds. */
+/** A machine, its visible state, and its work order list; times in epoch seconds. */
 export interface MachineSummary {
   machineId: string;
   machineDisplayName: Record<string, string>;
@@ -18,7 +18,7 @@ export interface MachineSummary {
   factoryName: string;
   reasons: PlantMachine['reasons'];
   updatePhaseSeconds: number;
-  /** What getMachineState answers now; null: no data. */
+  /** The state that getMachineState answers now; null: no data. */
   visibleState: ReturnType<typeof visibleState>;
   /** The forced state, `NO_DATA` for a forced lack of data; null when nothing is forced. */
   forcedState: string | null;
@@ -28,9 +28,9 @@ export interface MachineSummary {
 
 export interface MachineReport extends MachineSummary {
   currentShift: { startTime: number; endTime: number };
-  /** Every accepted call, in order of receipt. */
+  /** Accepted calls, in order of receipt. */
   classificationsReceived: readonly AcceptedClassification[];
-  /** The reasons as they apply, in order of time, not overlapping. */
+  /** The reasons that apply, in order of time, without overlap. */
   classifications: ClassifiedPeriod[];
 }
 

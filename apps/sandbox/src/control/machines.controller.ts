@@ -20,7 +20,7 @@ class TimelineQuery {
   @IsOptional() @Type(() => Number) @IsInt() @Min(0) @Max(LATEST_EPOCH_SECONDS) to?: number;
 }
 
-/** The whole minutes asked for, or what is wrong with the question. */
+/** The requested window in whole minutes, or the problem of the query. */
 function minutesOf(
   query: TimelineQuery,
   now: number,
@@ -52,8 +52,8 @@ export class MachinesController {
   }
 
   /**
-   * The truth in whole minutes, whether visible yet or not: the periods that touch [from, to], cut
-   * at its edges, without those that have no data.
+   * The true states in whole minutes, visible or not: the periods that overlap [from, to], cut at its edges, without
+   * those that have no data.
    */
   @Get(':machineId/timeline')
   timeline(@Param('machineId') machineId: string, @Query() query: TimelineQuery): StatePeriod[] {
@@ -63,7 +63,7 @@ export class MachinesController {
     return toStatePeriods(periodsBetween(machine.timeline, window.fromMinute, window.toMinute));
   }
 
-  /** Forces or releases a state; the minute of the change goes to what holds for most of it. */
+  /** Forces or releases a state. Times are rounded to the nearest minute. */
   @Post(':machineId/state')
   @HttpCode(200)
   forceState(
@@ -72,7 +72,7 @@ export class MachinesController {
   ): MachineReport {
     const machine = this.lookup.getOr404(machineId);
     const { state } = request;
-    // null is a time that is not given
+    // null means absent
     const [from, to] = [request.from ?? this.clock.nowSeconds(), request.to ?? Infinity];
     if (to <= from) throw new BadRequestException('to must be later than from');
     const minutes = [Math.round(from / 60), Math.round(to / 60)] as const;

@@ -25,7 +25,7 @@ export class OptionsController {
     return this.options;
   }
 
-  /** Changes the options given, leaves the others. */
+  /** Changes the given options. */
   @Put()
   change(@Body() request: OptionsRequest): AnswerOptions {
     const { options } = this;

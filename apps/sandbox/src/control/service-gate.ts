@@ -15,16 +15,15 @@ const BYTES_OF_A_CALL = 500;
 
 interface Passage {
   call: Call;
-  /** Applies before the call is carried out: the answer sent is the fault's own. */
+  /** Applied before the operation is carried out. */
   earlyFault?: Fault;
-  /** Applies after the call has been carried out. */
+  /** Applied after the operation has been carried out. */
   lateFault?: Fault;
 }
 
 /**
- * Fastify hooks for every call of the service, in this order: the log of calls, the access token and,
- * once the body is read, the faults. Hooks and not guards, because the token is checked before the
- * body is read.
+ * Fastify hooks for every call of the service, in this order: the log of calls, the access token and, once the body is
+ * read, the faults. They are hooks and not guards, because the token is checked before the body is read.
  */
 @Injectable()
 export class ServiceGate {
@@ -52,9 +51,9 @@ export class ServiceGate {
       const { call, lateFault } = passage;
       if (isCarriedOut(passage, reply)) call.carriedOutAtMs = realNowMs();
       const answer = lateFault ? await applyFaultAfter(lateFault, reply, payload) : payload;
-      // logged before it is sent: a caller that has its answer never sees its call as unfinished
+      // logged before it is sent, so that a caller with its answer never sees its call as unfinished
       if (!reply.raw.destroyed) call.status = reply.statusCode;
-      // a caller that has gone ended its call when it went
+      // a closed connection has set endedAtMs already
       call.endedAtMs ??= realNowMs();
       return answer;
     });
@@ -100,7 +99,7 @@ export class ServiceGate {
   ): Promise<void> {
     const { call } = passage;
     call.body = call.operation === 'getAPIToken' ? null : (request.body ?? null);
-    // a body that comes in chunks announces no length
+    // a chunked body has no content-length
     const length = request.headers['content-length'] ?? JSON.stringify(call.body).length;
     this.calls.addBytes(call, Number(length));
     call.machineIds = machineIdsOf(request.query, request.body);
@@ -117,7 +116,7 @@ export class ServiceGate {
   }
 }
 
-/** Whether the operation was carried out; asked before a late fault replaces the answer. */
+/** Whether the operation was carried out. Must be called before a late fault replaces the answer. */
 function isCarriedOut({ earlyFault }: Passage, { statusCode }: FastifyReply): boolean {
   const isOwnAnswer = earlyFault === undefined || endOf(earlyFault) === 'none';
   return isOwnAnswer && statusCode >= 200 && statusCode < 300;

@@ -7,7 +7,7 @@ import { ControlController } from './control-controller.decorator.js';
 export class TimelineController {
   constructor(private readonly plant: Plant) {}
 
-  /** Puts a timeline script in place of all machines; lists and reasons received are kept. */
+  /** Replaces all machines by those of a timeline script. Received lists and reasons are kept. */
   @Post()
   replace(@Body() script: object): { machines: number } {
     const read = readTimelineScript(script);

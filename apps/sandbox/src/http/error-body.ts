@@ -9,7 +9,7 @@ import {
 } from '@nestjs/common';
 import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify';
 
-/** The body of every answer from 400 up; the interface leaves its shape open. */
+/** The body of every answer from status 400 on, whose shape the interface leaves open. */
 export class ErrorBody {
   @ApiProperty({ example: 422 }) statusCode!: number;
   @ApiProperty({ example: 'Unprocessable Entity' }) error!: string;
@@ -20,7 +20,7 @@ export function errorBody(statusCode: number, message: string): ErrorBody {
   return { statusCode, error: STATUS_CODES[statusCode] ?? 'Error', message };
 }
 
-/** Gives every error the one shape, also those raised below the controllers (bad JSON, size). */
+/** Gives all errors the same shape, also those raised before the controllers (invalid JSON, size). */
 @Catch()
 export class ErrorBodyFilter implements ExceptionFilter {
   private readonly logger = new Logger(ErrorBodyFilter.name);
@@ -37,7 +37,7 @@ export class ErrorBodyFilter implements ExceptionFilter {
   }
 }
 
-/** An option of Fastify: what is refused before it comes to a route, such as an address that cannot be decoded. */
+/** Fastify option for requests that are refused before routing, such as a URL that cannot be decoded. */
 export const REFUSED_ADDRESSES = {
   frameworkErrors: (error: FastifyError, _: FastifyRequest, reply: FastifyReply): void => {
     const status = statusOf(error);

@@ -1,9 +1,9 @@
 import type { ValidationError } from 'class-validator';
 
-/** What class-validator found, one sentence each, with the path of a nested field in front. */
+/** The problems found by class-validator, one sentence each, after the path of a nested field. */
 export function validationProblems(errors: readonly ValidationError[], path = ''): string[] {
   return errors.flatMap(({ property, value, constraints, children = [] }) => {
-    // what an absent field is not, such as a number below 0, helps nobody; Nest leaves out what has faults within it
+    // for an absent field, other constraints do not help; Nest omits the value of a field with nested faults
     const isAbsent = value === undefined && children.length === 0;
     if (isAbsent) return [`${path}${property} is missing`];
     return [

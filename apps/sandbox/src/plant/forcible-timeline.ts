@@ -2,14 +2,14 @@ import type { MinuteState, Segment, Timeline } from './timeline.js';
 
 const FORCED_SEGMENTS_REMEMBERED = 1000;
 
-/** A timeline of which stretches can be overruled, for tests that need a certain state now. */
+/** A timeline with spans that override its states, for tests that need a certain state. */
 export class ForcibleTimeline implements Timeline {
-  /** In order of time, not overlapping. */
+  /** In order of time, without overlap. */
   private forced: Segment[] = [];
 
   constructor(private readonly base: Timeline) {}
 
-  /** Lets `state` (null: no data) hold between two minutes, or until it is released. */
+  /** Forces `state` (null: no data) between two minutes, or until it is released. */
   force(state: MinuteState, fromMinute: number, toMinute = Infinity): void {
     this.release(fromMinute, toMinute);
     this.forced.push({ fromMinute, toMinute, state });
@@ -17,7 +17,7 @@ export class ForcibleTimeline implements Timeline {
     this.forced = this.forced.slice(-FORCED_SEGMENTS_REMEMBERED);
   }
 
-  /** Returns to the machine's own life between two minutes, or from the first on. */
+  /** Restores the machine's own states between two minutes, or from the first on. */
   release(fromMinute: number, toMinute = Infinity): void {
     this.forced = this.forced
       .flatMap((segment) => [
@@ -27,7 +27,7 @@ export class ForcibleTimeline implements Timeline {
       .filter((segment) => segment.fromMinute < segment.toMinute);
   }
 
-  /** The stretch that is forced and not released, if any. */
+  /** The forced span without an end, if any. */
   get openForce(): Segment | undefined {
     return this.forced.find((segment) => segment.toMinute === Infinity);
   }

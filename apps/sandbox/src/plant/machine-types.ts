@@ -2,11 +2,11 @@ import type { ClassificationReason } from './plant.js';
 
 interface MachineType {
   name: string;
-  /** A reason only machines of this type have. */
+  /** A reason of this type only. */
   reason: ClassificationReason;
 }
 
-/** The reasons every machine of the simulated plant offers. */
+/** The reasons of every simulated machine. */
 export const COMMON_REASONS: readonly ClassificationReason[] = [
   { code: '11', name: 'Planned maintenance' },
   { code: '12', name: 'Cleaning' },

@@ -6,7 +6,7 @@ export interface ClassificationReason {
   code: string;
 }
 
-/** A machine of the plant; names as in the interface ("Machine info entry"). */
+/** A machine; field names as in the interface ("Machine info entry"). */
 export interface PlantMachine {
   machineId: string;
   /** Display names by language, such as `{"en": "Milling centre 1"}`. */
@@ -14,12 +14,12 @@ export interface PlantMachine {
   factoryId: string;
   factoryName: string;
   reasons: readonly ClassificationReason[];
-  /** 0 to 59: how long after the end of a minute its state becomes visible. */
+  /** Seconds from the end of a minute until its state is visible, 0 to 59. */
   updatePhaseSeconds: number;
   timeline: ForcibleTimeline;
 }
 
-/** The machines the service knows and the shifts they are worked in. */
+/** The machines of the service, and the plant's shifts. */
 export class Plant {
   private byId = new Map<string, PlantMachine>();
 
@@ -30,7 +30,7 @@ export class Plant {
     this.replaceMachines(machines);
   }
 
-  /** Every machine, in the order of the directory. */
+  /** All machines, in the order of the directory. */
   get machines(): PlantMachine[] {
     return [...this.byId.values()];
   }

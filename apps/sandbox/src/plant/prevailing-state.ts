@@ -6,14 +6,14 @@ export interface SignalPiece {
 }
 
 /**
- * The one state of a minute in which the signal changed: the one that held for most of its
- * seconds, and of two that held equally long the one that was seen last.
+ * The state of a minute in which the signal changes: the one that lasted longest in total, and of two equal ones the
+ * one seen last.
  */
 export function prevailingState(pieces: readonly SignalPiece[]): MinuteState {
   const seconds = new Map<MinuteState, number>();
   for (const piece of pieces) {
     const held = (seconds.get(piece.state) ?? 0) + piece.seconds;
-    // re-inserted, so that the map's order is the order in which the states were last seen
+    // re-inserted, so that the map is in order of last occurrence
     seconds.delete(piece.state);
     seconds.set(piece.state, held);
   }

@@ -20,12 +20,12 @@ import { ForcibleTimeline } from './forcible-timeline.js';
 import type { PlantMachine } from './plant.js';
 import { type ScriptedPeriod, ScriptedTimeline } from './scripted-timeline.js';
 import { seededRandom } from './seeded-random.js';
-// class-transformer reads the types that @Type is put on through it
+// class-transformer reads the types of @Type fields through it
 import 'reflect-metadata';
 import { LATEST_EPOCH_SECONDS, LONGEST_IDENTIFIER } from './limits.js';
 import { MACHINE_STATES, type MachineState } from './timeline.js';
 
-/** A state from `startTime` to `endTime` or, without one, to the next period's start or for good. */
+/** A state from `startTime` to `endTime` or, without one, to the start of the next period or without end. */
 class ScriptPeriod {
   @IsInt() @Min(0) @Max(LATEST_EPOCH_SECONDS) startTime!: number;
   @IsOptional() @IsInt() @Min(0) @Max(LATEST_EPOCH_SECONDS) endTime?: number | null;
@@ -47,7 +47,7 @@ class ScriptMachine {
 
   @IsOptional()
   @IsArray()
-  // a list in the place of an object has no fields to be checked
+  // without this check a list would pass as an object without fields
   @IsObject({ each: true })
   @ValidateNested({ each: true })
   @Type(() => ScriptReason)
@@ -62,9 +62,9 @@ class ScriptMachine {
 }
 
 /**
- * A plant with its history, in place of the simulation: `{machines: [{machineId, displayName?,
- * factoryId?, factoryName?, reasons?, periods: [{startTime, endTime?, state}]}]}`. Times in epoch
- * seconds; what no period covers is "no data".
+ * A plant with its history, which replaces the simulation: `{machines: [{machineId, displayName?, factoryId?,
+ * factoryName?, reasons?, periods: [{startTime, endTime?, state}]}]}`. Times in epoch seconds; between periods there is
+ * no data.
  */
 class TimelineScript {
   @IsArray()
@@ -79,7 +79,7 @@ const PROBLEMS_SHOWN = 10;
 
 export type ReadScript = { ok: true; machines: PlantMachine[] } | { ok: false; problems: string[] };
 
-/** Turns the parsed JSON of a timeline script into machines, or says what is wrong with it. */
+/** Converts the JSON of a timeline script to machines, or returns its problems. */
 export function readTimelineScript(json: unknown): ReadScript {
   if (typeof json !== 'object' || json === null || Array.isArray(json)) {
     return { ok: false, problems: ['must be a JSON object with a list "machines"'] };

@@ -9,7 +9,7 @@ const minutes = (timeline: ScriptedTimeline | ForcibleTimeline, count: number): 
   Array.from({ length: count }, (_, minute) => timeline.segmentAt(minute).state);
 
 describe('the prevailing state of a minute', () => {
-  it('is the one that held for most of its seconds in all', () => {
+  it('is the one that lasted longest in total', () => {
     const pieces = [
       { state: 'IDLE', seconds: 20 },
       { state: 'OPERATING', seconds: 25 },
@@ -18,7 +18,7 @@ describe('the prevailing state of a minute', () => {
     expect(prevailingState(pieces)).toBe('IDLE');
   });
 
-  it('is the one seen last of two that held equally long', () => {
+  it('is the one seen last of two that lasted equally long', () => {
     const pieces = [
       { state: 'IDLE', seconds: 30 },
       { state: 'OFF', seconds: 30 },
@@ -36,12 +36,12 @@ describe('a scripted timeline', () => {
     expect(minutes(timeline, 6)).toEqual([null, 'IDLE', null, 'OFF', null, null]);
   });
 
-  it('lets an open period last', () => {
+  it('continues an open period', () => {
     const timeline = new ScriptedTimeline([{ startTime: 0, endTime: Infinity, state: 'IDLE' }]);
     expect(timeline.segmentAt(1e9)).toEqual({ fromMinute: 0, toMinute: Infinity, state: 'IDLE' });
   });
 
-  it('resolves every minute as the seconds within it demand', () => {
+  it('gives every minute the prevailing state of its seconds', () => {
     const lengths = fc.array(
       fc.record({
         gap: fc.oneof(fc.constant(0), fc.nat({ max: 200 })),
@@ -79,7 +79,7 @@ describe('a forcible timeline', () => {
   const base = () =>
     new ForcibleTimeline(new ScriptedTimeline([{ startTime: 0, endTime: 600, state: 'IDLE' }]));
 
-  it('shows what is forced and, once released, its own life again', () => {
+  it('has forced states and, once released, its own states again', () => {
     const timeline = base();
     timeline.force('OFF', 2);
     timeline.force('OPERATING', 4);
@@ -93,7 +93,7 @@ describe('a forcible timeline', () => {
     expect(timeline.openForce).toBeUndefined();
   });
 
-  it('forgets what was forced later than a new force begins', () => {
+  it('replaces forced states after the beginning of a new one', () => {
     const timeline = base();
     timeline.force('OFF', 5);
     timeline.force('OPERATING', 3);
@@ -122,7 +122,7 @@ function problemsOf(json: unknown): string {
 }
 
 describe('a timeline script', () => {
-  it('describes machines, with defaults for what it leaves out', () => {
+  it('describes machines, with defaults for absent fields', () => {
     const read = readTimelineScript(script({ startTime: 0, state: 'OFF' }));
     expect(read).toMatchObject({
       ok: true,
@@ -130,7 +130,7 @@ describe('a timeline script', () => {
     });
   });
 
-  it('takes names, factory, reasons and phase as given', () => {
+  it('may have names, factory, reasons and phase', () => {
     const machine = {
       machineId: 'X',
       displayName: 'Saw',
@@ -146,7 +146,7 @@ describe('a timeline script', () => {
     });
   });
 
-  it('lets a period without an end last to the next one, and the last one for good', () => {
+  it('ends a period without an end at the next one, and never ends the last one', () => {
     const read = readTimelineScript(
       script({ startTime: 0, state: 'OFF' }, { startTime: 120, state: 'IDLE' }),
     );

@@ -1,18 +1,18 @@
 import type { MachineState, MinuteState, Segment, Timeline } from './timeline.js';
 import { prevailingState } from './prevailing-state.js';
 
-/** Epoch seconds, end exclusive; Infinity for a state that stays. */
+/** Epoch seconds, end exclusive; Infinity for a state without end. */
 export interface ScriptedPeriod {
   startTime: number;
   endTime: number;
   state: MachineState;
 }
 
-/** A timeline given in advance, to the second; gaps between its periods are "no data". */
+/** A timeline from periods with a resolution of seconds. Gaps between periods are "no data". */
 export class ScriptedTimeline implements Timeline {
   private readonly segments: readonly Segment[];
 
-  /** `periods` in order of time, not overlapping. */
+  /** @param periods in order of time, without overlap */
   constructor(periods: readonly ScriptedPeriod[]) {
     this.segments = resolveMinutes(periods);
   }
@@ -28,7 +28,7 @@ export class ScriptedTimeline implements Timeline {
   }
 }
 
-/** Segments without gaps from -Infinity to Infinity: whole minutes, and those with a change in them. */
+/** Segments without gaps from -Infinity to Infinity, in whole minutes. A minute with a change is its own segment. */
 function resolveMinutes(periods: readonly ScriptedPeriod[]): Segment[] {
   const segments: Segment[] = [];
   let minute = -Infinity;

@@ -1,10 +1,10 @@
 /**
- * A repeatable source of numbers in [0, 1) for the given key: the same parts always give the same
- * sequence, so that any stretch of a machine's life can be drawn on its own.
+ * A reproducible source of numbers in [0, 1): the same key always yields the same sequence, so that each span of a
+ * timeline can be computed separately.
  */
 export function seededRandom(...key: readonly (string | number)[]): () => number {
   let state = hash(key.join('\u0000'));
-  // mulberry32: 32 bits of state are plenty for the few dozen draws of one shift
+  // mulberry32: 32 bits of state suffice for some dozens of numbers for a shift
   return () => {
     state = (state + 0x6d2b79f5) | 0;
     let mixed = Math.imul(state ^ (state >>> 15), state | 1);
@@ -13,7 +13,7 @@ export function seededRandom(...key: readonly (string | number)[]): () => number
   };
 }
 
-/** FNV-1a with a final avalanche, so that neighbouring keys do not give neighbouring seeds. */
+/** FNV-1a with a final avalanche, so that similar keys yield dissimilar seeds. */
 function hash(text: string): number {
   let value = 0x811c9dc5;
   for (let index = 0; index < text.length; index += 1) {

@@ -12,7 +12,7 @@ const FACTORIES = [
   { factoryId: 'F-2', factoryName: 'Factory South' },
 ] as const;
 
-/** The machines that are there to be awkward; a plant of fewer than four has none of them. */
+/** Special cases for tests; a plant with fewer than four machines has none. */
 type Oddity = 'no-data' | 'flickers' | 'no-reasons' | 'none';
 
 /**

@@ -22,7 +22,7 @@ describe('the simulated plant', () => {
   const seeds = fc.string({ maxLength: 12 });
   const minutes = fc.integer({ min: 0, max: 60_000_000 });
 
-  it('gives the same life to the same seed and machine, in whatever order it is asked', () => {
+  it('has the same states for the same seed and machine, in any order of access', () => {
     fc.assert(
       fc.property(seeds, fc.array(minutes, { maxLength: 20 }), (seed, asked) => {
         const one = aroundTheClock(seed);
@@ -46,7 +46,7 @@ describe('the simulated plant', () => {
     );
   });
 
-  it('has periods without gaps, each of another state than the one before', () => {
+  it('has periods without gaps, each with another state than the previous one', () => {
     fc.assert(
       fc.property(seeds, minutes, (seed, from) => {
         const periods = periodsBetween(aroundTheClock(seed), from, from + 2 * MINUTES_OF_DAY);
@@ -61,7 +61,7 @@ describe('the simulated plant', () => {
     );
   });
 
-  it('lets another seed or another machine live another life', () => {
+  it('has different states for another seed or another machine', () => {
     const week = (timeline: Timeline) => statesOf(timeline, MONDAY, MONDAY + 7 * MINUTES_OF_DAY);
     expect(week(aroundTheClock('a'))).not.toEqual(week(aroundTheClock('b')));
     expect(week(aroundTheClock('a', 1))).not.toEqual(week(aroundTheClock('a', 2)));
@@ -77,7 +77,7 @@ describe('the simulated plant', () => {
     expect(mean(lengths('OFF'))).toBeGreaterThan(15);
   });
 
-  it('is OFF at night and at the weekend when it is manned by day alone', () => {
+  it('is OFF at night and at the weekend when it is manned only by day', () => {
     const timeline = dayShift('x');
     const saturday = MONDAY + 5 * MINUTES_OF_DAY;
     expect(new Set(statesOf(timeline, saturday, saturday + 2 * MINUTES_OF_DAY))).toEqual(
@@ -97,13 +97,13 @@ describe('the simulated plant', () => {
     expect(new Set(machines.map((machine) => machine.factoryId))).toEqual(new Set(['F-1', 'F-2']));
   });
 
-  it('has no odd machines in a plant of fewer than four', () => {
+  it('has no special cases in a plant of fewer than four machines', () => {
     const machines = simulateMachines({ machines: 3, seed: 's' }, calendar);
     expect(machines.every((machine) => machine.reasons.length === 13)).toBe(true);
     expect(machines.every(({ timeline }) => timeline.segmentAt(MONDAY).state !== null)).toBe(true);
   });
 
-  it('fills each flickering minute with pieces of 60 seconds in all', () => {
+  it('fills each flickering minute with pieces of 60 seconds in total', () => {
     const key = { seed: 'f', machineIndex: 0 };
     const flickering = new FlickeringTimeline(aroundTheClock('f'), key);
     fc.assert(

@@ -6,8 +6,8 @@ import { prevailingState, type SignalPiece } from './prevailing-state.js';
 const PLANS_REMEMBERED = 4;
 
 /**
- * A machine's simulated life. Every shift is drawn on its own from (seed, machine, start of the
- * shift): any moment is computed without the ones before it and comes out the same each time.
+ * A simulated timeline. Each shift is generated from (seed, machine, start of the shift), so that any minute can be
+ * computed without the earlier ones and is always the same.
  */
 export class SimulatedTimeline implements Timeline {
   private recentPlans: Segment[][] = [];
@@ -40,16 +40,15 @@ function find(plan: readonly Segment[], minute: number): Segment | undefined {
   return plan.find((segment) => minute < segment.toMinute);
 }
 
-/** Which shifts a machine is manned in. */
+/** The shifts in which a machine is manned. */
 interface ShiftPattern {
   shifts: number;
   weekends: boolean;
 }
 
 /**
- * A machine's life during one shift, drawn from `random`. Unmanned it is OFF; manned it is set up,
- * runs for minutes to hours (OPERATING), waits for minutes (IDLE) and now and then is switched off
- * for repair (OFF).
+ * The states of a machine during one shift, generated from `random`. Unmanned it is OFF. Manned it runs for minutes to
+ * hours (OPERATING), waits for minutes (IDLE), and sometimes is switched off for repair (OFF).
  */
 function planShift(shift: Shift, pattern: ShiftPattern, random: () => number): Segment[] {
   const fromMinute = Math.floor(shift.startTime / 60);
@@ -97,14 +96,14 @@ function durationOf(state: MachineState, random: () => number): number {
   }
 }
 
-/** Whole minutes, short spans likelier than long ones (uniform on a logarithmic scale). */
+/** Whole minutes, uniform on a logarithmic scale, so that short spans are more frequent. */
 function between(shortest: number, longest: number, draw: number): number {
   return Math.round(shortest * (longest / shortest) ** draw);
 }
 
 /**
- * A machine whose signal changes several times within a minute while it runs: short stops of 5 to
- * 25 seconds. Each minute shows the state that prevailed in it.
+ * A machine whose signal changes several times a minute while it runs: short stops of 5 to 25 seconds. Each minute has
+ * its prevailing state.
  */
 export class FlickeringTimeline implements Timeline {
   constructor(
@@ -119,7 +118,7 @@ export class FlickeringTimeline implements Timeline {
     return { fromMinute: minute, toMinute: minute + 1, state };
   }
 
-  /** The signal within one minute; its pieces add up to 60 seconds. */
+  /** The signal within one minute, in pieces of 60 seconds in total. */
   signalOf(minute: number): SignalPiece[] {
     const random = seededRandom(this.key.seed, this.key.machineIndex, 'signal', minute);
     const pieces: SignalPiece[] = [];

@@ -2,22 +2,22 @@ export const MACHINE_STATES = ['OPERATING', 'IDLE', 'OFF'] as const;
 
 export type MachineState = (typeof MACHINE_STATES)[number];
 
-/** What the one-minute calculation made of a minute; null is "no data". */
+/** The calculated state of a minute; null is "no data". */
 export type MinuteState = MachineState | null;
 
-/** Minutes are whole minutes since the epoch; `toMinute` is exclusive and may be Infinity. */
+/** Minutes since the epoch; `toMinute` is exclusive and may be Infinity. */
 export interface Segment {
   fromMinute: number;
   toMinute: number;
   state: MinuteState;
 }
 
-/** A machine's life, one state a minute. Neighbouring segments may carry the same state. */
+/** The states of a machine by minute. Neighbouring segments may have the same state. */
 export interface Timeline {
   segmentAt(minute: number): Segment;
 }
 
-/** The minute in which the state that holds at `minute` began. */
+/** The minute in which the state at `minute` began. */
 export function startOfPeriod(timeline: Timeline, minute: number): number {
   const { state, fromMinute } = timeline.segmentAt(minute);
   let start = fromMinute;
@@ -29,7 +29,7 @@ export function startOfPeriod(timeline: Timeline, minute: number): number {
   return start;
 }
 
-/** The first minute after `minute` with another state, or `limit` if that comes first. */
+/** The first minute after `minute` with another state, at most `limit`. */
 export function endOfPeriod(timeline: Timeline, minute: number, limit: number): number {
   const { state, toMinute } = timeline.segmentAt(minute);
   let end = toMinute;
@@ -41,7 +41,7 @@ export function endOfPeriod(timeline: Timeline, minute: number, limit: number): 
   return Math.min(end, limit);
 }
 
-/** The periods of [fromMinute, toMinute), cut at its edges, none followed by one of its own state. */
+/** The periods of [fromMinute, toMinute), cut at its edges. Neighbouring periods have different states. */
 export function periodsBetween(
   timeline: Timeline,
   fromMinute: number,

@@ -7,7 +7,7 @@ import {
   type Timeline,
 } from './timeline.js';
 
-/** What the service knows of a machine's present (interface: "Machine state"). */
+/** A machine's current state in the service (interface, "Machine state"). */
 export interface VisibleState {
   machineState: MachineState;
   /** Minutes from the beginning of the state to the end of the last calculated minute. */
@@ -30,14 +30,14 @@ interface Observed {
 }
 
 /**
- * The latest minute whose state is known: minute [t, t + 60) is calculated when it is over and
- * shown at t + 60 + phase, where the machine's phase is 0 to 59 seconds.
+ * The latest minute whose state is visible: minute [t, t + 60) becomes visible at t + 60 + phase, where the machine's
+ * phase is 0 to 59 seconds.
  */
 function lastVisibleMinute(machine: Observed, now: number): number {
   return Math.floor((now - machine.updatePhaseSeconds) / 60) - 1;
 }
 
-/** The state the service shows at `now` (epoch seconds), or null for "no data". */
+/** The visible state at `now` (epoch seconds), or null for "no data". */
 export function visibleState(machine: Observed, now: number): VisibleState | null {
   const minute = lastVisibleMinute(machine, now);
   const { state } = machine.timeline.segmentAt(minute);
@@ -50,10 +50,9 @@ export function visibleState(machine: Observed, now: number): VisibleState | nul
 }
 
 /**
- * The periods of a window as far as they are visible at `now`, oldest first. Clipped, the first and
- * last are cut at the window's edges; unclipped, they keep their true start and (visible) end. The
- * newest ends with the last visible minute even when the state goes on. What changed within the last
- * `provisionalSeconds` is not in it yet: the state before goes on.
+ * The visible periods of a window at `now`, oldest first. With `clip`, the first and last are cut at the window's
+ * edges; without it, they keep their true start and visible end. The newest ends with the last visible minute, also if
+ * the state continues. Changes within the last `provisionalSeconds` are not visible: the previous state continues.
  */
 export function visiblePeriods(
   { timeline, updatePhaseSeconds }: Observed,
@@ -74,7 +73,7 @@ export function visiblePeriods(
   return toStatePeriods(periods).map((period) => (clip ? cut(period, window) : period));
 }
 
-/** Periods in epoch seconds; stretches without data are left out. */
+/** Periods in epoch seconds, without those that have no data. */
 export function toStatePeriods(periods: readonly Segment[]): StatePeriod[] {
   return periods.flatMap(({ fromMinute, toMinute, state }) =>
     state === null
@@ -83,7 +82,7 @@ export function toStatePeriods(periods: readonly Segment[]): StatePeriod[] {
   );
 }
 
-/** The timeline as if nothing had changed from a minute on. */
+/** A timeline whose state does not change from a minute on. */
 function unchangedFrom(timeline: Timeline, endMinute: number): Timeline {
   return {
     segmentAt: (minute) => {

@@ -1,20 +1,20 @@
 import { Clock } from '#libs/clock';
 
-/** Where the interface leaves room, how the service is to answer; changed through the control API. */
+/** Behaviour that the interface leaves open; changed through the control API. */
 export class AnswerOptions {
-  /** Lets durationInMinutes be off by one minute either way from answer to answer. */
+  /** Changes durationInMinutes randomly by up to one minute in each answer. */
   durationJitter = false;
-  /** Cuts the first and last entry of an activity log at the edges of the window asked for. */
+  /** Cuts the first and last entry of an activity log at the edges of the requested window. */
   clipActivityLog = true;
-  /** How long a token lives that the login hands out from now on, in real time; null: for good. */
+  /** Lifetime of new tokens of the login, in real time; null: without end. */
   tokenLifetimeSeconds: number | null = null;
-  /** How far the service's clock is ahead of the sandbox's (negative: behind), in its seconds. */
+  /** Seconds by which the service's clock is ahead of the sandbox's; negative: behind. */
   clockOffsetSeconds = 0;
   /** Sends a Date header with each answer, by the service's clock. */
   dateHeader = true;
 }
 
-/** The clock of the service, by which it judges times and dates its answers. It may be set wrong. */
+/** The clock of the service, for all checks of times and for Date headers. It may be wrong. */
 export class ServiceClock extends Clock {
   constructor(
     private readonly base: Clock,

@@ -23,7 +23,7 @@ export class MachineInfo {
 export class MachineStateAnswer {
   @ApiProperty(STATE) machineState!: MachineState;
   @ApiProperty({ type: 'integer', minimum: 0, example: 12 }) durationInMinutes!: number;
-  /** Spelled exactly so. */
+  /** The interface has this spelling. */
   @ApiProperty(EPOCH_SECONDS) astUpdateTime!: number;
 }
 

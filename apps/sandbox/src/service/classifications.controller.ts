@@ -63,7 +63,7 @@ class ClassificationRequest {
   reason?: string;
 }
 
-/** GET is the interface's method; its sample request uses POST: both are served alike. */
+/** The interface's method is GET, but its sample request uses POST: both are served. */
 function ReasonList(statuses: readonly number[]): MethodDecorator {
   return applyDecorators(
     HttpCode(200),

@@ -2,26 +2,26 @@ import { Injectable } from '@nestjs/common';
 import { classificationPeriods, type ReceivedClassification } from '#libs/contracts';
 import { Plant } from '../plant/plant.js';
 
-/** A call of setMachineClassification that was accepted. */
+/** An accepted call of setMachineClassification. */
 export interface AcceptedClassification extends ReceivedClassification {
   /** Order of receipt, from 1. */
   sequence: number;
   reasonId: string;
 }
 
-/** A stretch of a machine's time with the reason that applies to it; epoch seconds, end exclusive. */
+/** A period with the reason that applies to it; epoch seconds, end exclusive. */
 export interface ClassifiedPeriod {
   startTime: number;
   endTime: number;
   reasonId: string;
-  /** The call it comes from. */
+  /** Sequence of the call. */
   sequence: number;
   openEnded: boolean;
 }
 
 const CALLS_REMEMBERED_PER_MACHINE = 1000;
 
-/** The classifications received, per machine in the order of their receipt. */
+/** The accepted classifications by machine, in order of receipt. */
 @Injectable()
 export class Classifications {
   private readonly byMachine = new Map<string, AcceptedClassification[]>();
@@ -46,7 +46,7 @@ export class Classifications {
     return this.byMachine.get(machineId) ?? [];
   }
 
-  /** The reasons as they apply, in order of time. */
+  /** The reasons that apply, in order of time. */
   periodsOf(machineId: string): ClassifiedPeriod[] {
     return classificationPeriods(this.receivedFor(machineId)).map(
       ({ startTime, endTime, call }) => ({

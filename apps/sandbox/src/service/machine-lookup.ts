@@ -1,12 +1,12 @@
 import { Injectable, NotFoundException, UnprocessableEntityException } from '@nestjs/common';
 import { Plant, type PlantMachine } from '../plant/plant.js';
 
-/** Finds machines, and answers for those that do not exist. */
+/** Finds machines, or throws the status for a missing one. */
 @Injectable()
 export class MachineLookup {
   constructor(private readonly plant: Plant) {}
 
-  /** @throws NotFoundException 404, as the interface has it for the reason list */
+  /** @throws NotFoundException 404, the interface's status for the reason list */
   getOr404(machineId: string): PlantMachine {
     const machine = this.plant.find(machineId);
     if (!machine) throw new NotFoundException(`machine ID ${machineId} not found`);
@@ -14,9 +14,8 @@ export class MachineLookup {
   }
 
   /**
-   * The interface states 422 for a machine that does not exist only for setMachineClassification;
-   * state, activity log and work order list answer alike: of the statuses it gives them it is the
-   * one that distinguishes a wrong ID from a machine without data.
+   * The interface states 422 for a missing machine only for setMachineClassification. State, activity log and work
+   * order list use it too: of their statuses, only it distinguishes a wrong ID from a machine without data.
    *
    * @throws UnprocessableEntityException 422
    */

@@ -1,4 +1,4 @@
-/** What a token may be allowed to do; the interface leaves the names open. */
+/** Scopes of tokens, whose names the interface leaves open. */
 export const SCOPES = [
   'machine-info',
   'machine-state',
@@ -17,9 +17,8 @@ export function isScope(name: unknown): name is Scope {
 }
 
 /**
- * The six operations of the interface and the login: the scope that a token needs (null: no token is
- * needed), the methods (any other is answered with 405) and the paths under `/api/v1`; both spellings
- * of the directory's path are the interface's.
+ * The six operations of the interface and the login: the required scope (null: no token), the methods (others are
+ * answered with 405) and the paths under `/api/v1`. The interface has both spellings of the directory's path.
  */
 export const OPERATIONS = {
   getMachineInfo: {

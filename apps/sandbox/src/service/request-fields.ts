@@ -12,7 +12,7 @@ export function Identifier(options: { example: string; each?: boolean }): Proper
     each
       ? ApiProperty({ ...schema, isArray: true, example: [options.example] })
       : ApiProperty({ ...schema, example: options.example }),
-    IsString(checks), // first, since the first fault of a field is the one that is named
+    IsString(checks), // first, because only the first fault of a field is reported
     IsNotEmpty(checks),
     MaxLength(LONGEST_IDENTIFIER, checks),
   );

@@ -17,9 +17,8 @@ import { type Observable, tap } from 'rxjs';
 import { validationProblems } from '../http/validation-problems.js';
 
 /**
- * Checks a query or body against its class. What is well-formed JSON but not a request the
- * operation understands is a 422, as the interface has it for missing and contradicting fields;
- * fields it does not know are tolerated.
+ * Checks a query or body against its class. JSON that is not a valid request is a 422, the interface's status for
+ * missing and contradicting fields. Unknown fields are tolerated.
  */
 @Injectable()
 class RequestPipe extends ValidationPipe {
@@ -41,7 +40,7 @@ class RequestPipe extends ValidationPipe {
   }
 }
 
-/** A handler that returns null has nothing to show: 204, without a body. */
+/** Answers 204 without a body where a handler returns null. */
 @Injectable()
 class NoDataInterceptor implements NestInterceptor<unknown, unknown> {
   intercept(context: ExecutionContext, next: CallHandler<unknown>): Observable<unknown> {

@@ -16,9 +16,8 @@ const CAUSES: Readonly<Record<number, string>> = {
 export const BODY_STATUSES = [400, 413, 415];
 
 /**
- * Marks a handler as an operation of the service, which makes it subject to tokens, faults and the
- * log of calls, and documents the statuses it answers with: `causes` by status, those of `CAUSES`
- * by number alone.
+ * Marks a handler as an operation of the service, to which tokens, faults and the log of calls apply, and documents its
+ * statuses: `causes` with their own text, `statuses` with that of `CAUSES`.
  */
 export function ServiceOperation(
   operation: Operation,
@@ -42,7 +41,7 @@ export function ServiceOperation(
   );
 }
 
-/** The operation a route belongs to, from its configuration; undefined for any other route. */
+/** The operation of a route, from its configuration; undefined for other routes. */
 export function operationOf(routeConfig: unknown): Operation | undefined {
   return (routeConfig as { operation?: Operation } | undefined)?.operation;
 }

@@ -8,7 +8,7 @@ import { MachineStatesController } from './machine-states.controller.js';
 import { WorkOrderLists } from './work-order-lists.js';
 import { WorkOrderListsController } from './work-order-lists.controller.js';
 
-/** The Machine Data Service itself: six operations and the login. */
+/** The Machine Data Service: six operations and the login. */
 @Module({
   controllers: [
     MachineInfoController,

@@ -1,17 +1,17 @@
 import { createParamDecorator, type ExecutionContext } from '@nestjs/common';
 import type { FastifyRequest } from 'fastify';
 
-/** How far an answer is to be behind what the service knows, in seconds of its clock. */
+/** How far an answer lags behind, in seconds of the service's clock. */
 export interface Staleness {
-  /** The answer is the one of that many seconds ago. */
+  /** Answers with the state of this many seconds ago. */
   lagSeconds?: number | undefined;
-  /** The log shows what began within that many seconds only afterwards; until then the state before it. */
+  /** The log shows a change within this many seconds only afterwards, and until then the previous state. */
   provisionalSeconds?: number | undefined;
 }
 
 const stalenessOfCalls = new WeakMap<FastifyRequest, Staleness>();
 
-/** To be called before the operation is carried out. */
+/** Must be called before the operation is carried out. */
 export function answerStale(request: FastifyRequest, staleness: Staleness): void {
   stalenessOfCalls.set(request, staleness);
 }

@@ -6,13 +6,13 @@ const ISSUED_TOKENS_REMEMBERED = 1000;
 
 export type TokenScopes = ReadonlyMap<string, ReadonlySet<Scope>>;
 
-/** Which tokens there are and what each may do. */
+/** The valid tokens and their scopes. */
 export class TokenRegistry {
-  /** Until when each is good, in real milliseconds. */
+  /** Expiry in real milliseconds, by token. */
   private readonly issued = new Map<string, number>();
   private listed: TokenScopes = new Map();
 
-  /** `ownToken` holds all scopes, unless the list of tokens says otherwise. */
+  /** @param ownToken has all scopes, unless the tokens file lists it with others */
   constructor(private readonly ownToken: string) {}
 
   /** Replaces the tokens listed in the tokens file. */
@@ -20,7 +20,7 @@ export class TokenRegistry {
     this.listed = tokens;
   }
 
-  /** A new token with all scopes; the oldest is forgotten when there are too many. */
+  /** Issues a token with all scopes. Above the limit, the oldest issued token becomes invalid. */
   issue(lifetimeSeconds = Infinity): string {
     const token = randomBytes(24).toString('base64url');
     this.issued.set(token, realNowMs() + lifetimeSeconds * 1000);
@@ -42,9 +42,8 @@ export class TokenRegistry {
 type Authorisation = { allowed: true } | { allowed: false; status: 401 | 403; message: string };
 
 /**
- * Decides whether a call may be made (interface, "Authentication"). The interface knows 403 for a
- * token without the scope; a token that is missing or unknown has no scope to speak of and is
- * answered with 401.
+ * Decides whether a call is allowed (interface, "Authentication"). The interface has 403 for a token without the scope;
+ * a missing or unknown token is answered with 401.
  */
 export function authorise(
   operation: Operation,

@@ -3,12 +3,12 @@ import type { EnvironmentReader } from '#libs/config';
 import type { TokenRegistry, TokenScopes } from './token-registry.js';
 import { isScope, type Scope, SCOPES } from './operations.js';
 
-/** Polling survives the file being replaced by a rename, which is how secrets are rotated. */
+/** Polls the file, because secrets are rotated by a rename, which watching an inode would miss. */
 const WATCH_INTERVAL_MS = 100;
 
 const SETTING = 'SANDBOX_TOKENS_FILE';
 
-/** What the tokens file holds at the start; nothing without one. */
+/** The tokens of the file at the start; none without a file. */
 export function readTokensFile(env: EnvironmentReader, path: string | undefined): TokenScopes {
   const text = path === undefined ? undefined : env.fileContent(SETTING, path);
   const parsed = parseTokens(text ?? '{}');
@@ -18,10 +18,10 @@ export function readTokensFile(env: EnvironmentReader, path: string | undefined)
 }
 
 /**
- * Loads the tokens file again whenever it changes. A content that cannot be read leaves the tokens as
- * they were and is reported through `onProblem`.
+ * Loads the tokens file again when it changes. An unreadable file leaves the tokens unchanged and is reported through
+ * `onProblem`.
  *
- * @returns a function that ends the watching
+ * @returns a function that stops the watching
  */
 export function followTokensFile(
   path: string,
@@ -39,7 +39,7 @@ export function followTokensFile(
 function load(path: string, registry: TokenRegistry): string | undefined {
   let text: string;
   try {
-    // trimmed as at the start, which takes a byte order mark away
+    // trim also removes a byte order mark, as at the start
     text = readFileSync(path, 'utf8').trim();
   } catch {
     return 'names a file that cannot be read';
@@ -52,7 +52,7 @@ function load(path: string, registry: TokenRegistry): string | undefined {
 
 type ParsedTokens = { ok: true; tokens: TokenScopes } | { ok: false; problem: string };
 
-/** Reads the text of a tokens file: JSON `{token: [scopes]}`. Problems never quote a token. */
+/** Parses a tokens file: JSON `{token: [scopes]}`. Problems never quote a token. */
 function parseTokens(text: string): ParsedTokens {
   let json: unknown;
   try {

@@ -17,7 +17,7 @@ class WorkOrderAssignment {
   @Identifier({ example: 'M-001' })
   machineId!: string;
 
-  /** Kept in the order given; empty clears the list. */
+  /** In the given order; empty clears the list. */
   @ArrayMaxSize(MOST_WORKING_ORDERS)
   @IsArray()
   @Identifier({ example: '4711', each: true })
@@ -29,7 +29,7 @@ class WorkOrderListRequest {
   @ApiProperty({ type: WorkOrderAssignment, isArray: true })
   @ArrayMaxSize(MOST_MACHINES)
   @IsArray()
-  // a list in the place of an object has no fields to be checked
+  // without this check a list would pass as an object without fields
   @IsObject({ each: true })
   @ValidateNested({ each: true })
   @Type(() => WorkOrderAssignment)
@@ -44,7 +44,7 @@ export class WorkOrderListsController {
     private readonly clock: Clock,
   ) {}
 
-  /** All or nothing: one unknown machine, and no list of the request is set. */
+  /** All or nothing: with one unknown machine, no list of the request is set. */
   @Put(OPERATIONS.setWorkOrderList.paths)
   @ServiceOperation('setWorkOrderList', {
     summary: 'Replaces the work order list of one or more machines.',

@@ -2,13 +2,13 @@ import { Injectable } from '@nestjs/common';
 
 export interface WorkOrderList {
   workingOrders: readonly string[];
-  /** Epoch seconds; null when no list was ever set. */
+  /** Epoch seconds; null before the first list. */
   setAt: number | null;
 }
 
 const NEVER_SET: WorkOrderList = { workingOrders: [], setAt: null };
 
-/** The work order list of each machine, as last set. */
+/** The latest work order list of each machine. */
 @Injectable()
 export class WorkOrderLists {
   private readonly byMachine = new Map<string, WorkOrderList>();

@@ -15,7 +15,7 @@ export interface Answer {
 
 export type RunningSandbox = Awaited<ReturnType<typeof runSandbox>>;
 
-/** A sandbox on a free port with a clock that stands at NOW. */
+/** Starts a sandbox on a free port with a clock that is stopped at NOW. */
 export async function runSandbox(environment: Record<string, string> = {}) {
   const clock = new ManualClock(NOW * 1000);
   const app = await createSandbox(loadSettings({ LOG_LEVEL: 'silent', ...environment }), clock);
@@ -25,7 +25,7 @@ export async function runSandbox(environment: Record<string, string> = {}) {
     clock,
     url,
     close: () => app.close(),
-    /** A call of the service, by default with the all-scopes token. */
+    /** Calls the service, by default with the token that has all scopes. */
     service: (method: string, path: string, options: CallOptions = {}) =>
       request(`${url}/api/v1/${path}`, method, {
         ...options,
@@ -41,7 +41,7 @@ export async function runSandbox(environment: Record<string, string> = {}) {
 
 export interface CallOptions {
   token?: string;
-  /** Sent as JSON; a string is sent as it is. */
+  /** Sent as JSON; a string is sent unchanged. */
   body?: unknown;
   headers?: Record<string, string>;
   signal?: AbortSignal;
