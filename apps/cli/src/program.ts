@@ -35,14 +35,14 @@ export function createProgram(): CliCommand {
   addTopicsCommands(program);
   addOffsetsCommands(program);
   addSendCommand(program);
-  const dlq = program.group(
+  const dlq = program.addGroup(
     'dlq',
     'Shows dead letters, the messages that were rejected, and replays them.',
   );
   addListCommand(dlq);
   addShowCommand(dlq);
   addReplayCommand(dlq);
-  const erp = program.group(
+  const erp = program.addGroup(
     'erp',
     'Tries ERP documents out, and proposes entries of the equipment map.',
   );
@@ -61,7 +61,7 @@ function addHelpCommand(program: CliCommand): void {
     .description('Shows this, or what a command takes.')
     .action((names: string[]) => {
       let command: CliCommand = program;
-      for (const name of names) command = command.below(name);
+      for (const name of names) command = command.subCommand(name);
       command.help();
     });
 }

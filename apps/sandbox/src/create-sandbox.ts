@@ -129,7 +129,7 @@ function buildPlant(settings: LoadedSettings): Plant {
 function readTimeline(env: EnvironmentReader, json: unknown): PlantMachine[] | undefined {
   const read = readTimelineScript(json);
   if (read.ok) return read.machines;
-  for (const problem of read.problems) env.problem('SANDBOX_TIMELINE_FILE:', problem);
+  for (const problem of read.problems) env.refuse('SANDBOX_TIMELINE_FILE:', problem);
   return undefined;
 }
 

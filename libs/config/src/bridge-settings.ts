@@ -34,7 +34,7 @@ export type BridgeSettings = ReturnType<typeof readBridgeSettings>;
 export function loadBridgeSettings(environment: Environment): BridgeSettings {
   return readSettings(environment, (env) => {
     const settings = readBridgeSettings(env);
-    return { ...settings, unsupported: [...settings.unsupported, ...env.withoutEffect()] };
+    return { ...settings, unsupported: [...settings.unsupported, ...env.ineffectiveSettings()] };
   });
 }
 
@@ -58,10 +58,14 @@ export function describeBridgeSettings(environment: Environment): {
 } {
   const env = new EnvironmentReader(environment);
   readBridgeSettings(env);
-  const settings = [...env.asked].map(([name, fallback = '']): SettingDescription => {
+  const settings = [...env.settingsRead].map(([name, fallback = '']): SettingDescription => {
     const given = environment[name]?.trim() ?? '';
     if (given === '') return { name, value: fallback === '' ? null : fallback, source: 'default' };
-    return { name, value: masked(name, given), source: isFromFile(name) ? 'file' : 'environment' };
+    return {
+      name,
+      value: maskSecrets(name, given),
+      source: isFromFile(name) ? 'file' : 'environment',
+    };
   });
   return { settings, problems: problemsOf(env) };
 }
@@ -74,7 +78,7 @@ const ADDRESS = /(BROKERS|URL|ENDPOINT|PROXY)$/i;
  * Masks secrets. An address may carry a login, with an @ or a / in its password and without a scheme, or a key in its
  * query. Other settings may contain an address.
  */
-function masked(name: string, value: string): string {
+function maskSecrets(name: string, value: string): string {
   if (SECRET.test(name)) return '********';
   if (!ADDRESS.test(name)) return value.replace(/\/\/.*@/s, '//********@');
   const withoutLogin = value.replace(/^([a-z][a-z0-9+.-]*:\/\/)?.*@/is, '$1********@');
@@ -135,11 +139,11 @@ function readFlows(env: EnvironmentReader): ReadonlySet<Flow> {
   const flows = new Set<Flow>();
   for (const name of env.list('BRIDGE_FLOWS', FLOWS)) {
     const flow = FLOWS.find((candidate) => candidate === name);
-    if (flow === undefined) env.problem('BRIDGE_FLOWS', `must be of ${FLOWS.join(', ')}`);
+    if (flow === undefined) env.refuse('BRIDGE_FLOWS', `must be of ${FLOWS.join(', ')}`);
     else flows.add(flow);
   }
   if (env.list('BRIDGE_FLOWS', FLOWS).length === 0)
-    env.problem('BRIDGE_FLOWS', 'must name at least one flow');
+    env.refuse('BRIDGE_FLOWS', 'must name at least one flow');
   return flows;
 }
 
@@ -169,9 +173,9 @@ function readBaseUrl(env: EnvironmentReader): string {
   const name = 'MACHINE_CLOUD_BASE_URL';
   const what = 'the address of the Machine Data Service, without /api/v1';
   const url = readServiceUrl(env, name, what).replace(/\/+$/, '');
-  if (url.includes('?')) env.problem(name, 'must not carry a query');
+  if (url.includes('?')) env.refuse(name, 'must not carry a query');
   if (/\/api\/v\d+$/i.test(url)) {
-    env.problem(name, 'must not end in /api/v1: leave that away, the bridge adds it');
+    env.refuse(name, 'must not end in /api/v1: leave that away, the bridge adds it');
   }
   return url;
 }
@@ -181,12 +185,12 @@ function readMachineInfoPath(env: EnvironmentReader): string {
   const path = env.text(MACHINE_INFO_PATH, 'mahcineInfo');
   const climbs = path.split('/').some((segment) => segment === '.' || segment === '..');
   if (climbs || !PATH_SEGMENTS.test(path)) {
-    env.problem(
+    env.refuse(
       MACHINE_INFO_PATH,
       'must be a path of letters, digits, dots, dashes and underscores',
     );
   } else if (/^\/?api\/v\d+(\/|$)/i.test(path)) {
-    env.problem(
+    env.refuse(
       MACHINE_INFO_PATH,
       'must not begin with /api/v1: leave that away, the bridge adds it',
     );

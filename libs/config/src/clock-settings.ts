@@ -18,12 +18,12 @@ export function readClockSettings(env: EnvironmentReader): Required<ClockOptions
   const originSeconds = readOrigin(env) ?? Math.floor(realEpochMs() / 1000);
   if (env.optional('NODE_ENV') === 'production') {
     const why = 'refused when NODE_ENV is production';
-    if (speed !== 1) env.problem(SPEED, `other than 1 is ${why}`);
-    if (env.isSet(ORIGIN)) env.problem(ORIGIN, `is ${why}`);
+    if (speed !== 1) env.refuse(SPEED, `other than 1 is ${why}`);
+    if (env.isSet(ORIGIN)) env.refuse(ORIGIN, `is ${why}`);
   }
   const nowSeconds = new Clock({ speed, originSeconds }).nowSeconds();
   if (nowSeconds < 0 || nowSeconds > LARGEST_EPOCH_SECONDS) {
-    env.problem(ORIGIN, `is too far from now: at ${SPEED} the clock is not within 1970 to 5138`);
+    env.refuse(ORIGIN, `is too far from now: at ${SPEED} the clock is not within 1970 to 5138`);
   }
   return { speed, originSeconds };
 }
@@ -33,6 +33,6 @@ function readOrigin(env: EnvironmentReader): number | undefined {
   if (raw === undefined) return undefined;
   const seconds = Number(raw);
   if (/^\d+$/.test(raw) && seconds > 0 && seconds <= LARGEST_EPOCH_SECONDS) return seconds;
-  env.problem(ORIGIN, 'must be epoch seconds: a whole number, and not milliseconds');
+  env.refuse(ORIGIN, 'must be epoch seconds: a whole number, and not milliseconds');
   return undefined;
 }

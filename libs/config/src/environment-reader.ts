@@ -106,17 +106,18 @@ export interface IntegerBounds {
 export class EnvironmentReader {
   readonly problems: string[] = [];
   /** The settings that were read, each with its default; undefined where it has none. */
-  readonly asked = new Map<string, string | undefined>();
+  readonly settingsRead = new Map<string, string | undefined>();
   /** The files whose content was read. */
   private readonly files: string[] = [];
 
   constructor(private readonly env: Environment) {}
 
   optional(name: string, fallback?: string): string | undefined {
-    if (fallback !== undefined || !this.asked.has(name)) this.asked.set(name, fallback);
+    if (fallback !== undefined || !this.settingsRead.has(name))
+      this.settingsRead.set(name, fallback);
     const value = this.env[name]?.trim();
     if (value !== undefined && QUOTED.test(value) && !MAY_BE_QUOTED.test(name)) {
-      this.problem(name, 'is in quotes, which belong to its value here: leave them out');
+      this.refuse(name, 'is in quotes, which belong to its value here: leave them out');
     }
     return value === '' ? undefined : value;
   }
@@ -126,19 +127,20 @@ export class EnvironmentReader {
   }
 
   /** Names with this prefix that are set and have not been read. */
-  unasked(prefix: string): string[] {
+  unreadNames(prefix: string): string[] {
     return Object.keys(this.env).filter(
-      (name) => name.startsWith(prefix) && !this.asked.has(name) && this.env[name]?.trim() !== '',
+      (name) =>
+        name.startsWith(prefix) && !this.settingsRead.has(name) && this.env[name]?.trim() !== '',
     );
   }
 
   /** Names that are set and not settings, each with the similar settings. */
   misspelt(): { name: string; meant: string }[] {
-    return misspeltSettings(this.env, [...this.asked.keys()]);
+    return misspeltSettings(this.env, [...this.settingsRead.keys()]);
   }
 
   /** Misspelt names, for the warning of a program that starts: they have no effect. */
-  withoutEffect(): { name: string; instead: string }[] {
+  ineffectiveSettings(): { name: string; instead: string }[] {
     return this.misspelt().map(({ name, meant }) => ({
       name,
       instead: `it is not a setting: ${meant} is`,
@@ -151,12 +153,12 @@ export class EnvironmentReader {
 
   required(name: string, what: string): string {
     const value = this.optional(name);
-    if (value === undefined) this.problem(name, `is required: ${what}`);
+    if (value === undefined) this.refuse(name, `is required: ${what}`);
     return value ?? '';
   }
 
   integer(name: string, bounds: IntegerBounds): number {
-    this.asked.set(name, String(bounds.default));
+    this.settingsRead.set(name, String(bounds.default));
     return this.optionalInteger(name, bounds) ?? bounds.default;
   }
 
@@ -166,7 +168,7 @@ export class EnvironmentReader {
     const { min = 0, max = Number.MAX_SAFE_INTEGER } = bounds;
     const value = Number(raw);
     if (/^\d+$/.test(raw) && value >= min && value <= max) return value;
-    this.problem(name, `must be a whole number from ${min} to ${max}`);
+    this.refuse(name, `must be a whole number from ${min} to ${max}`);
     return undefined;
   }
 
@@ -176,7 +178,7 @@ export class EnvironmentReader {
     if (raw === undefined) return undefined;
     const value = Number(raw);
     if (DECIMAL.test(raw) && Number.isFinite(value) && value > 0 && value <= max) return value;
-    this.problem(name, `must be a number above 0${max === Infinity ? '' : `, ${max} at most`}`);
+    this.refuse(name, `must be a number above 0${max === Infinity ? '' : `, ${max} at most`}`);
     return undefined;
   }
 
@@ -184,7 +186,7 @@ export class EnvironmentReader {
     const raw = this.optional(name, String(fallback))?.toLowerCase();
     if (raw === undefined) return fallback;
     if (raw === 'true' || raw === 'false') return raw === 'true';
-    this.problem(name, 'must be true or false');
+    this.refuse(name, 'must be true or false');
     return fallback;
   }
 
@@ -192,7 +194,7 @@ export class EnvironmentReader {
     const raw = this.optional(name, fallback);
     if (raw === undefined) return fallback;
     const found = allowed.find((candidate) => candidate === raw);
-    if (found === undefined) this.problem(name, `must be one of ${allowed.join(', ')}`);
+    if (found === undefined) this.refuse(name, `must be one of ${allowed.join(', ')}`);
     return found ?? fallback;
   }
 
@@ -202,7 +204,7 @@ export class EnvironmentReader {
     try {
       new Intl.DateTimeFormat('en', { timeZone });
     } catch {
-      this.problem(name, 'must be an IANA time zone such as Europe/Berlin');
+      this.refuse(name, 'must be an IANA time zone such as Europe/Berlin');
     }
     return timeZone;
   }
@@ -238,14 +240,14 @@ export class EnvironmentReader {
   secret(name: string): string | undefined {
     const direct = this.optional(name);
     if (direct !== undefined && this.isSet(`${name}_FILE`)) {
-      this.problem(name, `and ${name}_FILE are both set: keep one`);
+      this.refuse(name, `and ${name}_FILE are both set: keep one`);
     }
     return direct ?? this.file(`${name}_FILE`);
   }
 
   requiredSecret(name: string, what: string): string {
     const isGiven = this.isSet(name) || this.isSet(`${name}_FILE`);
-    if (!isGiven) this.problem(name, `or ${name}_FILE is required: ${what}`);
+    if (!isGiven) this.refuse(name, `or ${name}_FILE is required: ${what}`);
     return this.secret(name) ?? '';
   }
 
@@ -255,7 +257,7 @@ export class EnvironmentReader {
   secretAt(place: { env: string } | { file: string }, setting: string): string {
     if ('file' in place) return this.fileContent(setting, place.file) ?? '';
     const secret = this.env[place.env]?.trim() ?? '';
-    if (secret === '') this.problem(setting, `names ${place.env}, which is not set`);
+    if (secret === '') this.refuse(setting, `names ${place.env}, which is not set`);
     return secret;
   }
 
@@ -273,14 +275,11 @@ export class EnvironmentReader {
       const json: unknown = JSON.parse(content);
       const line = lineOfRepeatedName(content);
       if (line !== undefined) {
-        this.problem(
-          name,
-          `names a file in which line ${line} repeats a name: keep one of the two`,
-        );
+        this.refuse(name, `names a file in which line ${line} repeats a name: keep one of the two`);
       }
       return json;
     } catch {
-      this.problem(name, 'names a file that is not JSON');
+      this.refuse(name, 'names a file that is not JSON');
       return undefined;
     }
   }
@@ -291,14 +290,14 @@ export class EnvironmentReader {
     try {
       const content = readFileSync(path, 'utf8').trim();
       if (content !== '') return content;
-      this.problem(name, 'names a file that is empty');
+      this.refuse(name, 'names a file that is empty');
     } catch (error) {
-      this.problem(name, `names a file that cannot be read (${errorCode(error)})`);
+      this.refuse(name, `names a file that cannot be read (${errorCode(error)})`);
     }
     return undefined;
   }
 
-  problem(name: string, what: string): void {
+  refuse(name: string, what: string): void {
     const problem = `${name} ${what}`;
     // a setting may be read several times
     if (!this.problems.includes(problem)) this.problems.push(problem);

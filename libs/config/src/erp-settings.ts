@@ -96,7 +96,7 @@ function readFile<T>(
   try {
     return parse(content, path);
   } catch (error) {
-    env.problem(name, `${fault}: ${(error as Error).message}`);
+    env.refuse(name, `${fault}: ${(error as Error).message}`);
     return undefined;
   }
 }

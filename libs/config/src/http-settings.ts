@@ -27,13 +27,13 @@ export function readHttpSettings(env: EnvironmentReader): HttpSettings {
   const apiToken = env.secret('BRIDGE_API_TOKEN');
   if (apiToken !== undefined && !TOKEN_IN_HEADER.test(apiToken)) {
     // no client could send it
-    env.problem(
+    env.refuse(
       'BRIDGE_API_TOKEN',
       'holds a line break or another character that no header can carry',
     );
   }
   if (apiToken === undefined && !isLoopback) {
-    env.problem('BRIDGE_API_TOKEN', 'is required when BRIDGE_HTTP_HOST is not loopback');
+    env.refuse('BRIDGE_API_TOKEN', 'is required when BRIDGE_HTTP_HOST is not loopback');
   }
   return { ...address, apiToken };
 }
@@ -47,7 +47,7 @@ export function listenAddress(
   const host = env.text(`${app}_HTTP_HOST`, '127.0.0.1');
   const isHost = isIP(host) !== 0 || HOST_NAME.test(host);
   if (!isHost) {
-    env.problem(`${app}_HTTP_HOST`, 'must be a host name or an IP address, and nothing else');
+    env.refuse(`${app}_HTTP_HOST`, 'must be a host name or an IP address, and nothing else');
   }
   return {
     host,

@@ -85,25 +85,22 @@ function readIngestSettings(env: EnvironmentReader) {
   const tls = env.fromFiles(readTls);
   const isTlsByProxy = env.flag(TLS_BY_PROXY, false);
   if (!isLoopback && !env.isSet(SENDERS_FILE)) {
-    env.problem(SENDERS_FILE, 'is required when INGEST_HTTP_HOST is not loopback');
+    env.refuse(SENDERS_FILE, 'is required when INGEST_HTTP_HOST is not loopback');
   }
   if (!isLoopback && tls === undefined && !isTlsByProxy) {
-    env.problem(
+    env.refuse(
       TLS_CERT,
       `is required when INGEST_HTTP_HOST is not loopback, or ${TLS_BY_PROXY}=true where a proxy ends TLS`,
     );
   }
   const needsCertificates = senders?.value.some(({ certificate }) => certificate !== undefined);
   if (needsCertificates === true && tls?.value.clientCa === undefined) {
-    env.problem(TLS_CLIENT_CA, `is required: ${SENDERS_FILE} has senders with certificates`);
+    env.refuse(TLS_CLIENT_CA, `is required: ${SENDERS_FILE} has senders with certificates`);
   }
   /** Identifies this process within the group, also after a restart. */
   const instance = env.text('INGEST_INSTANCE', `${hostname()}-${http.port}`);
   if (!INSTANCE.test(instance)) {
-    env.problem(
-      'INGEST_INSTANCE',
-      'must be 1 to 200 letters, digits, dots, hyphens or underscores',
-    );
+    env.refuse('INGEST_INSTANCE', 'must be 1 to 200 letters, digits, dots, hyphens or underscores');
   }
   return {
     ...{ kafka: readKafkaSettings(env), http, instance, senders, tls },
@@ -111,17 +108,17 @@ function readIngestSettings(env: EnvironmentReader) {
     proxy: readProxySettings(env),
     ...{ erp: readErpSettings(env), clock: readClockSettings(env), logLevel: readLogLevel(env) },
     // last, after all settings have been read
-    unsupported: env.withoutEffect(),
+    unsupported: env.ineffectiveSettings(),
   };
 }
 
 function readTls(env: EnvironmentReader): IngestTls | undefined {
   const [cert, key, clientCa] = [TLS_CERT, TLS_KEY, TLS_CLIENT_CA].map((name) => env.file(name));
   if (env.isSet(TLS_CERT) !== env.isSet(TLS_KEY)) {
-    env.problem(TLS_CERT, `and ${TLS_KEY} go together`);
+    env.refuse(TLS_CERT, `and ${TLS_KEY} go together`);
   }
   if (env.isSet(TLS_CLIENT_CA) && !env.isSet(TLS_CERT)) {
-    env.problem(TLS_CLIENT_CA, `needs ${TLS_CERT}`);
+    env.refuse(TLS_CLIENT_CA, `needs ${TLS_CERT}`);
   }
   checkPair(env, { name: TLS_CERT, pem: cert }, { name: TLS_KEY, pem: key });
   checkAuthority(env, { name: TLS_CLIENT_CA, pem: clientCa });
@@ -134,7 +131,7 @@ function readSenders(env: EnvironmentReader): readonly IngestSender[] | undefine
   if (json === undefined) return env.isSet(SENDERS_FILE) ? [] : undefined;
   const senders = isJsonObject(json) ? json['senders'] : undefined;
   if (!isJsonObject(senders) || Object.keys(senders).length === 0) {
-    env.problem(SENDERS_FILE, 'must hold a JSON object {"senders": {"<name>": {...}}}');
+    env.refuse(SENDERS_FILE, 'must hold a JSON object {"senders": {"<name>": {...}}}');
     return [];
   }
   const all = Object.entries(senders).map(([name, value]) => readSender(env, name, value));
@@ -144,7 +141,7 @@ function readSenders(env: EnvironmentReader): readonly IngestSender[] | undefine
   };
   for (const [what, values] of Object.entries(identities)) {
     if (new Set(values).size < values.length) {
-      env.problem(SENDERS_FILE, `has two senders with the same ${what}`);
+      env.refuse(SENDERS_FILE, `has two senders with the same ${what}`);
     }
   }
   return all;
@@ -159,7 +156,7 @@ const SENDER_FIELDS = [
 function readSender(env: EnvironmentReader, name: string, value: unknown): IngestSender {
   const setting = `${SENDERS_FILE} ${NAME.test(name) ? `sender ${name}` : 'a sender'}`;
   if (!NAME.test(name)) {
-    env.problem(setting, 'must be named with 1 to 100 letters, digits, ., - or _');
+    env.refuse(setting, 'must be named with 1 to 100 letters, digits, ., - or _');
   }
   const fields = new FileFields(env, setting, value, SENDER_FIELDS);
   const token = fields.secret('token');
@@ -170,7 +167,7 @@ function readSender(env: EnvironmentReader, name: string, value: unknown): Inges
   const secret = fields.secret('hmacSecret');
   const certificate = fields.digest('certificateSha256');
   if ([tokenDigest, secret, certificate].every((way) => way === undefined)) {
-    fields.problem('needs token, tokenSha256, hmacSecret or certificateSha256');
+    fields.refuse('needs token, tokenSha256, hmacSecret or certificateSha256');
   }
   const callback = fields.value('callback');
   return {
@@ -200,12 +197,12 @@ class FileFields {
   ) {
     this.fields = isJsonObject(value) ? value : {};
     if (Object.keys(this.fields).some((field) => !known.includes(field))) {
-      this.problem('has a field that is not known; docs/ingest.md has them all');
+      this.refuse('has a field that is not known; docs/ingest.md has them all');
     }
   }
 
-  problem(what: string): void {
-    this.env.problem(
+  refuse(what: string): void {
+    this.env.refuse(
       this.setting,
       this.part === undefined ? what : `has a ${this.part} that ${what}`,
     );
@@ -216,19 +213,19 @@ class FileFields {
   }
 
   /** The value of a field, or the content of the file that the field `…File` names. */
-  content(name: string): unknown {
+  contentOf(name: string): unknown {
     const file = this.fields[`${name}File`];
     if (typeof file !== 'string') return this.fields[name];
-    if (this.fields[name] !== undefined) this.problem(`has ${name} and ${name}File: keep one`);
+    if (this.fields[name] !== undefined) this.refuse(`has ${name} and ${name}File: keep one`);
     const part = this.part === undefined ? '' : `${this.part} `;
     return this.env.fileContent(`${this.setting} ${part}${name}File`, file);
   }
 
   secret(name: string): string | undefined {
-    const given = this.content(name);
+    const given = this.contentOf(name);
     if (given === undefined) return undefined;
     if (typeof given === 'string' && given.length >= SHORTEST_SECRET) return given;
-    this.problem(`must have a ${name} of ${SHORTEST_SECRET} characters or more`);
+    this.refuse(`must have a ${name} of ${SHORTEST_SECRET} characters or more`);
     return undefined;
   }
 
@@ -236,14 +233,14 @@ class FileFields {
     const given = this.fields[name];
     if (given === undefined) return undefined;
     const digest = typeof given === 'string' ? given.replaceAll(':', '').toLowerCase() : '';
-    if (!DIGEST.test(digest)) this.problem(`must have 64 hexadecimal digits in ${name}`);
+    if (!DIGEST.test(digest)) this.refuse(`must have 64 hexadecimal digits in ${name}`);
     return digest;
   }
 
   wholeNumber(name: string, fallback: number, max: number): number {
     const given = this.fields[name] ?? fallback;
     if (Number.isInteger(given) && Number(given) >= 1 && Number(given) <= max) return Number(given);
-    this.problem(`must have a whole number from 1 to ${max} in ${name}`);
+    this.refuse(`must have a whole number from 1 to ${max} in ${name}`);
     return fallback;
   }
 }
@@ -259,20 +256,20 @@ function readCallback(env: EnvironmentReader, value: unknown, setting: string): 
   const given = fields.value('url');
   const url = typeof given === 'string' ? given : '';
   const fault = serviceUrlFault(url);
-  if (fault !== undefined) fields.problem(`needs a url that ${fault}`);
+  if (fault !== undefined) fields.refuse(`needs a url that ${fault}`);
   if (['hmacSecret', 'hmacSecretFile'].every((name) => fields.value(name) === undefined)) {
-    fields.problem('needs hmacSecret or hmacSecretFile');
+    fields.refuse('needs hmacSecret or hmacSecretFile');
   }
   const secret = fields.secret('hmacSecret') ?? '';
-  const mapping = fields.content('mapping');
+  const mapping = fields.contentOf('mapping');
   const mappingFault = typeof mapping === 'string' ? expressionFault(mapping) : undefined;
   if (mapping !== undefined && typeof mapping !== 'string') {
-    fields.problem('has a mapping that is no text');
+    fields.refuse('has a mapping that is no text');
   }
-  if (mappingFault !== undefined) fields.problem(`has a wrong mapping: ${mappingFault}`);
+  if (mappingFault !== undefined) fields.refuse(`has a wrong mapping: ${mappingFault}`);
   const contentType = fields.value('contentType') ?? 'application/json';
   const isType = typeof contentType === 'string' && CONTENT_TYPE.test(contentType);
-  if (!isType) fields.problem('has no media type in contentType');
+  if (!isType) fields.refuse('has no media type in contentType');
   return {
     ...{ url, hmacKey: hmacKeyOf(secret), contentType: isType ? contentType : '' },
     mapping: typeof mapping === 'string' ? mapping : undefined,
@@ -293,7 +290,7 @@ function readPaths(fields: FileFields): ReadonlySet<SenderPath> {
   const isKnown = (path: unknown): path is SenderPath =>
     SENDER_PATHS.some((known) => known === path);
   if (paths.length === 0 || !paths.every(isKnown)) {
-    fields.problem(`must have some of ${SENDER_PATHS.join(', ')} in paths`);
+    fields.refuse(`must have some of ${SENDER_PATHS.join(', ')} in paths`);
   }
   return new Set(paths.filter(isKnown));
 }
@@ -305,7 +302,7 @@ function readEventTypes(fields: FileFields): IngestSender['eventTypes'] {
   const isDocument = (path: unknown): path is DocumentPath =>
     path === '/orders' || path === '/lists' || path === '/reasons';
   if (!isJsonObject(value) || !entries.every(([, path]) => isDocument(path))) {
-    fields.problem('must have an object {"<type>": "/orders", "/lists" or "/reasons"} in events');
+    fields.refuse('must have an object {"<type>": "/orders", "/lists" or "/reasons"} in events');
   }
   return entries.flatMap(([pattern, path]) => (isDocument(path) ? [[pattern, path] as const] : []));
 }

@@ -64,9 +64,9 @@ export function readKafkaSettings(env: EnvironmentReader): KafkaSettings {
   const brokers = readBrokers(env);
   const topicPrefix = env.text('KAFKA_TOPIC_PREFIX', '');
   if (!TOPIC_PREFIX.test(topicPrefix)) {
-    env.problem('KAFKA_TOPIC_PREFIX', 'may hold letters, digits, dots, underscores and dashes');
+    env.refuse('KAFKA_TOPIC_PREFIX', 'may hold letters, digits, dots, underscores and dashes');
   } else if (topicPrefix.length > LONGEST_TOPIC_PREFIX) {
-    env.problem('KAFKA_TOPIC_PREFIX', `may have ${LONGEST_TOPIC_PREFIX} characters at most`);
+    env.refuse('KAFKA_TOPIC_PREFIX', `may have ${LONGEST_TOPIC_PREFIX} characters at most`);
   }
   return {
     brokers,
@@ -84,7 +84,7 @@ export function readKafkaSettings(env: EnvironmentReader): KafkaSettings {
 
 function readId(env: EnvironmentReader, name: string): string {
   const id = env.text(name, 'machine-bridge');
-  if (/\p{Cc}/u.test(id)) env.problem(name, 'must not hold line breaks or control characters');
+  if (/\p{Cc}/u.test(id)) env.refuse(name, 'must not hold line breaks or control characters');
   return id;
 }
 
@@ -93,9 +93,9 @@ function readBrokers(env: EnvironmentReader): string[] {
   const name = 'KAFKA_BROKERS';
   const brokers = env.list(name, []);
   if (brokers.length === 0) {
-    env.problem(name, 'is required: host:port of one or more brokers, by commas');
+    env.refuse(name, 'is required: host:port of one or more brokers, by commas');
   } else if (!brokers.every(isBroker)) {
-    env.problem(
+    env.refuse(
       name,
       'must be host:port, by commas: a host name or IPv4 address and a port from 1 to 65535, ' +
         'without blanks and without a scheme such as kafka://',
@@ -120,13 +120,13 @@ function readSasl(env: EnvironmentReader): KafkaSaslSettings | undefined {
   const isSet = (name: string): boolean => env.isSet(name);
   if (!isSet(MECHANISM)) {
     const unused = [...BY_PASSWORD, ...BY_TOKEN].filter(isSet);
-    if (unused.length > 0) env.problem(MECHANISM, `is required beside ${unused.join(', ')}`);
+    if (unused.length > 0) env.refuse(MECHANISM, `is required beside ${unused.join(', ')}`);
     return undefined;
   }
   const mechanism = env.oneOf(MECHANISM, MECHANISMS, 'plain');
   const unused = (mechanism === 'oauthbearer' ? BY_PASSWORD : BY_TOKEN).filter(isSet);
   if (unused.length > 0) {
-    env.problem(unused.join(', '), `must not be set: ${MECHANISM} is ${mechanism}`);
+    env.refuse(unused.join(', '), `must not be set: ${MECHANISM} is ${mechanism}`);
   }
   if (mechanism === 'oauthbearer') return readTokenLogin(env);
   return {
@@ -155,7 +155,7 @@ function readExtensions(env: EnvironmentReader): Record<string, string> {
   const name = `${OAUTH}_EXTENSIONS`;
   const extensions = env.list(name, []).map((text) => EXTENSION.exec(text)?.groups);
   if (extensions.includes(undefined)) {
-    env.problem(name, 'must be key=value, by commas: a key is of letters, and not auth');
+    env.refuse(name, 'must be key=value, by commas: a key is of letters, and not auth');
   }
   return Object.fromEntries(
     extensions.map((groups) => [groups?.['key'] ?? '', groups?.['value'] ?? '']),
@@ -184,13 +184,13 @@ export interface KafkaTlsSettings {
  */
 export function readTls(env: EnvironmentReader): KafkaTlsSettings | undefined {
   const [ca, cert, key] = [CA, CERT, KEY].map((name) => env.file(name));
-  if (env.isSet(CERT) && !env.isSet(KEY)) env.problem(KEY, `is required: ${CERT} is set`);
-  if (env.isSet(KEY) && !env.isSet(CERT)) env.problem(CERT, `is required: ${KEY} is set`);
+  if (env.isSet(CERT) && !env.isSet(KEY)) env.refuse(KEY, `is required: ${CERT} is set`);
+  if (env.isSet(KEY) && !env.isSet(CERT)) env.refuse(CERT, `is required: ${KEY} is set`);
   checkPair(env, { name: CERT, pem: cert }, { name: KEY, pem: key });
   checkAuthority(env, { name: CA, pem: ca });
   const enabled = env.flag('KAFKA_SSL', false);
   if (!enabled && [CA, CERT, KEY].some((name) => env.isSet(name))) {
-    env.problem('KAFKA_SSL', 'must be true when KAFKA_SSL_…_FILE settings are given');
+    env.refuse('KAFKA_SSL', 'must be true when KAFKA_SSL_…_FILE settings are given');
   }
   return enabled ? { ca, cert, key } : undefined;
 }
@@ -202,7 +202,7 @@ interface PemFile {
 }
 
 export function checkAuthority(env: EnvironmentReader, { name, pem }: PemFile): void {
-  if (pem !== undefined && parseCertificates(pem) === undefined) env.problem(name, NO_CERTIFICATE);
+  if (pem !== undefined && parseCertificates(pem) === undefined) env.refuse(name, NO_CERTIFICATE);
 }
 
 export function checkPair(
@@ -213,12 +213,12 @@ export function checkPair(
   // the first certificate is the client's own; the others lead to its authority
   const [own] = cert === undefined ? [] : (parseCertificates(cert) ?? []);
   const parsedKey = key === undefined ? undefined : parsePrivateKey(key);
-  if (cert !== undefined && own === undefined) env.problem(certName, NO_CERTIFICATE);
+  if (cert !== undefined && own === undefined) env.refuse(certName, NO_CERTIFICATE);
   if (key !== undefined && parsedKey === undefined) {
-    env.problem(keyName, 'names a file that holds no private key in PEM, or an encrypted one');
+    env.refuse(keyName, 'names a file that holds no private key in PEM, or an encrypted one');
   }
   if (own && parsedKey && !own.checkPrivateKey(parsedKey)) {
-    env.problem(keyName, `names a file whose key is not that of ${certName}`);
+    env.refuse(keyName, `names a file whose key is not that of ${certName}`);
   }
 }
 
@@ -269,11 +269,11 @@ export function readSchemaRegistrySettings(
   const given = env.optional(REGISTRY_URL);
   if (given === undefined) {
     const beside = [...login, ...(outputs.length > 0 ? [REGISTRY_OUTPUTS] : [])];
-    if (beside.length > 0) env.problem(REGISTRY_URL, `is required beside ${beside.join(', ')}`);
+    if (beside.length > 0) env.refuse(REGISTRY_URL, `is required beside ${beside.join(', ')}`);
     return undefined;
   }
   const fault = registryFault(given, login.length > 0);
-  if (fault !== undefined) env.problem(REGISTRY_URL, fault);
+  if (fault !== undefined) env.refuse(REGISTRY_URL, fault);
   const proxy = readProxySettings(env);
   const authorization = login.length > 0 ? readRegistryLogin(env) : undefined;
   return {
@@ -288,14 +288,14 @@ function readFramedOutputs(env: EnvironmentReader): FramedOutput[] {
   const known = Object.keys(FRAMED_OUTPUTS) as FramedOutput[];
   const given = env.list(REGISTRY_OUTPUTS, []);
   const isKnown = (name: string): boolean => known.some((output) => output === name);
-  if (!given.every(isKnown)) env.problem(REGISTRY_OUTPUTS, `must be of ${known.join(', ')}`);
+  if (!given.every(isKnown)) env.refuse(REGISTRY_OUTPUTS, `must be of ${known.join(', ')}`);
   return known.filter((output) => given.includes(output));
 }
 
 function readRegistryLogin(env: EnvironmentReader): string {
   const username = env.required(REGISTRY_USERNAME, `${REGISTRY_PASSWORD} is set`);
   const password = env.requiredSecret(REGISTRY_PASSWORD, `${REGISTRY_USERNAME} is set`);
-  if (username.includes(':')) env.problem(REGISTRY_USERNAME, 'must not hold a colon');
+  if (username.includes(':')) env.refuse(REGISTRY_USERNAME, 'must not hold a colon');
   return `Basic ${Buffer.from(`${username}:${password}`).toString('base64')}`;
 }
 

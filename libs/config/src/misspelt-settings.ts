@@ -21,7 +21,7 @@ export function misspeltSettings(
       if (alike.length > 0) return [{ name, meant: alike.join(' or ') }];
       for (const [index, shortest] of SHORTEST_NAMES.entries()) {
         const long = unset.filter((known) => known.length >= shortest);
-        const meant = long.filter((known) => edits(name, known) === index + 1);
+        const meant = long.filter((known) => editDistance(name, known) === index + 1);
         if (meant.length > 0) return [{ name, meant: meant.join(' or ') }];
       }
       return [];
@@ -34,7 +34,7 @@ function stemOf(name: string): string {
 }
 
 /** Number of characters to insert, delete, replace or swap with the next (optimal string alignment). */
-function edits(a: string, b: string): number {
+function editDistance(a: string, b: string): number {
   if (Math.abs(a.length - b.length) > MOST_EDITS) return MOST_EDITS + 1;
   const rows = [Array.from({ length: b.length + 1 }, (_, column) => column)];
   const at = (row: number, column: number): number => rows[row]?.[column] ?? Infinity;

@@ -23,14 +23,11 @@ export function readProxySettings(env: EnvironmentReader): ProxySettings | undef
   const url = URL.canParse(text) && !/\s/.test(text) ? new URL(text) : undefined;
   const authorization = url && loginOf(url);
   if (url?.protocol !== 'http:' || url.pathname + url.search + url.hash !== '/') {
-    env.problem(name, 'must be a URL such as http://proxy.example.com:8080: an HTTP proxy');
+    env.refuse(name, 'must be a URL such as http://proxy.example.com:8080: an HTTP proxy');
     return undefined;
   }
   if (authorization === null) {
-    env.problem(
-      name,
-      'has a user name or password with a % that begins no escape: write it as %25',
-    );
+    env.refuse(name, 'has a user name or password with a % that begins no escape: write it as %25');
     return undefined;
   }
   return {

@@ -12,11 +12,14 @@ export type SandboxSettings = ReturnType<typeof readSandboxSettings>;
 export function loadSandboxSettings<T>(
   environment: Environment,
   readFiles?: (env: EnvironmentReader, settings: SandboxSettings) => T,
-): SandboxSettings & { files?: T; unsupported: ReturnType<EnvironmentReader['withoutEffect']> } {
+): SandboxSettings & {
+  files?: T;
+  unsupported: ReturnType<EnvironmentReader['ineffectiveSettings']>;
+} {
   return readSettings(environment, (env) => {
     const settings = readSandboxSettings(env);
     const files = readFiles && { files: readFiles(env, settings) };
-    return { ...settings, ...files, unsupported: env.withoutEffect() };
+    return { ...settings, ...files, unsupported: env.ineffectiveSettings() };
   });
 }
 

@@ -10,7 +10,7 @@ export function isLoopback(hostname: string): boolean {
 export function readServiceUrl(env: EnvironmentReader, name: string, what: string): string {
   const raw = env.required(name, what);
   const fault = raw === '' ? undefined : serviceUrlFault(raw);
-  if (fault !== undefined) env.problem(name, fault);
+  if (fault !== undefined) env.refuse(name, fault);
   return raw;
 }
 

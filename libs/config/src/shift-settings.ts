@@ -16,7 +16,7 @@ export function readShifts(
 ): ShiftSettings {
   const startTimes = env.list(startsName, ['06:00', '14:00', '22:00']);
   if (startTimes.length === 0 || !startTimes.every((time) => TIME_OF_DAY.test(time))) {
-    env.problem(startsName, 'must be times of day such as 06:00,14:00,22:00');
+    env.refuse(startsName, 'must be times of day such as 06:00,14:00,22:00');
   }
   return { timeZone: env.timeZone(timeZoneName), startTimes: [...startTimes].sort() };
 }

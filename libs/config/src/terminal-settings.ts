@@ -65,19 +65,19 @@ function readTerminalSettings(env: EnvironmentReader) {
     clock: readClockSettings(env),
     logLevel: readLogLevel(env),
     // last, after all settings have been read
-    unsupported: env.withoutEffect(),
+    unsupported: env.ineffectiveSettings(),
   };
 }
 
 function readAccess(env: EnvironmentReader, isLoopback: boolean): TerminalAccess {
   const hasTokens = env.isSet(TOKENS_FILE);
   if (hasTokens && env.isSet(USER_HEADER)) {
-    env.problem(TOKENS_FILE, `and ${USER_HEADER} are different ways in: keep one`);
+    env.refuse(TOKENS_FILE, `and ${USER_HEADER} are different ways in: keep one`);
   }
   if (hasTokens) return { kind: 'tokens', stations: readTokens(env) };
   if (env.isSet(USER_HEADER)) return readProxy(env);
   if (!isLoopback) {
-    env.problem(
+    env.refuse(
       TOKENS_FILE,
       `or ${USER_HEADER} is required when TERMINAL_HTTP_HOST is not loopback`,
     );
@@ -89,7 +89,7 @@ function readProxy(env: EnvironmentReader): TerminalAccess {
   const names = env.list(USER_HEADER, []).map((name) => name.toLowerCase());
   const [stationHeader = '', operatorHeader] = names;
   if (names.length === 0 || names.length > 2 || !names.every((name) => HEADER_NAME.test(name))) {
-    env.problem(
+    env.refuse(
       USER_HEADER,
       'must name a header with the station, and may name a second one with the operator, after a comma',
     );
@@ -100,7 +100,7 @@ function readProxy(env: EnvironmentReader): TerminalAccess {
 function readTrustedProxies(env: EnvironmentReader): string[] {
   const networks = env.list(TRUSTED_PROXIES, []);
   if (networks.every(isNetwork)) return networks;
-  env.problem(TRUSTED_PROXIES, 'must be addresses or networks such as 10.0.0.0/8, after commas');
+  env.refuse(TRUSTED_PROXIES, 'must be addresses or networks such as 10.0.0.0/8, after commas');
   return [];
 }
 
@@ -116,15 +116,15 @@ function readTokens(env: EnvironmentReader): ReadonlyMap<string, string> {
   if (json === undefined) return new Map();
   const entries = isJsonObject(json) ? Object.entries(json) : [];
   if (entries.length === 0) {
-    env.problem(TOKENS_FILE, 'must hold a JSON object {"<token>": "<station>"} that is not empty');
+    env.refuse(TOKENS_FILE, 'must hold a JSON object {"<token>": "<station>"} that is not empty');
   }
   const stations = new Map<string, string>();
   for (const [token, station] of entries) {
     if (token.length < SHORTEST_TOKEN) {
-      env.problem(TOKENS_FILE, `holds a token of less than ${SHORTEST_TOKEN} characters`);
+      env.refuse(TOKENS_FILE, `holds a token of less than ${SHORTEST_TOKEN} characters`);
     }
     if (typeof station === 'string' && STATION.test(station)) stations.set(token, station);
-    else env.problem(TOKENS_FILE, 'must name a station of 1 to 100 characters for each token');
+    else env.refuse(TOKENS_FILE, 'must name a station of 1 to 100 characters for each token');
   }
   return stations;
 }
@@ -135,21 +135,21 @@ function readReasonLooks(env: EnvironmentReader): ReasonLooks {
   if (json === undefined) return looks;
   const { groups = [], reasons = {} } = isJsonObject(json) ? json : { groups: undefined };
   if (!Array.isArray(groups) || !isJsonObject(reasons) || !isJsonObject(json)) {
-    env.problem(REASONS_FILE, 'must hold a JSON object {"groups": [...], "reasons": {...}}');
+    env.refuse(REASONS_FILE, 'must hold a JSON object {"groups": [...], "reasons": {...}}');
     return looks;
   }
   for (const [index, group] of groups.entries()) {
     const look = readLook(env, `groups[${index}]`, group);
     const name = isJsonObject(group) ? group['group'] : undefined;
     if (typeof name === 'string' && name !== '') looks.groups.push({ group: name, ...look });
-    else env.problem(REASONS_FILE, `groups[${index}] must have its name in "group"`);
+    else env.refuse(REASONS_FILE, `groups[${index}] must have its name in "group"`);
   }
   for (const [code, reason] of Object.entries(reasons)) {
     const look = readLook(env, `reasons.${code}`, reason);
     const group = isJsonObject(reason) ? reason['group'] : undefined;
     const isKnown = looks.groups.some((known) => known.group === group);
     if (group !== undefined && !isKnown) {
-      env.problem(REASONS_FILE, `reasons.${code} names a group that is not in "groups"`);
+      env.refuse(REASONS_FILE, `reasons.${code} names a group that is not in "groups"`);
     }
     looks.reasons[code] = { ...look, ...(typeof group === 'string' && { group }) };
   }
@@ -161,12 +161,12 @@ function readLook(env: EnvironmentReader, where: string, value: unknown): Look {
   const look: Look = {};
   if (colour !== undefined) {
     if (typeof colour === 'string' && COLOUR.test(colour)) look.colour = colour;
-    else env.problem(REASONS_FILE, `${where}.colour must be a colour such as #c62828`);
+    else env.refuse(REASONS_FILE, `${where}.colour must be a colour such as #c62828`);
   }
   if (names !== undefined) {
     if (isJsonObject(names) && Object.values(names).every((name) => typeof name === 'string')) {
       look.names = names as Record<string, string>;
-    } else env.problem(REASONS_FILE, `${where}.names must hold names by language`);
+    } else env.refuse(REASONS_FILE, `${where}.names must hold names by language`);
   }
   return look;
 }

@@ -17,7 +17,7 @@ export type TokenSettings =
       scope?: string | undefined;
     };
 
-interface TokenWay {
+interface TokenSource {
   names: readonly string[];
   read: (env: EnvironmentReader) => TokenSettings;
 }
@@ -27,7 +27,7 @@ const TOKEN_IN_HEADER = /^[\x21-\x7e]*$/;
 const LOGIN = 'MACHINE_CLOUD_LOGIN';
 const OAUTH = 'MACHINE_CLOUD_OAUTH';
 
-const WAYS: readonly TokenWay[] = [
+const WAYS: readonly TokenSource[] = [
   { names: ['MACHINE_CLOUD_TOKEN'], read: readFixed },
   { names: ['MACHINE_CLOUD_TOKEN_FILE'], read: readFile },
   {
@@ -47,14 +47,14 @@ export function readToken(env: EnvironmentReader): TokenSettings {
   const isSet = (name: string): boolean => env.isSet(name);
   const begun = WAYS.filter(({ names }) => names.some(isSet));
   if (begun.length === 0) {
-    env.problem(
+    env.refuse(
       'MACHINE_CLOUD_TOKEN',
       `is required, or another way to a token: MACHINE_CLOUD_TOKEN_FILE, ${LOGIN}_EMAIL with ` +
         `${LOGIN}_PASSWORD, or ${OAUTH}_TOKEN_URL with ${OAUTH}_CLIENT_ID and ${OAUTH}_CLIENT_SECRET`,
     );
   } else if (begun.length > 1) {
     const ways = begun.map(({ names }) => names.filter(isSet).join(' + '));
-    env.problem(ways.join(' and '), 'are different ways to a token: keep one, unset the others');
+    env.refuse(ways.join(' and '), 'are different ways to a token: keep one, unset the others');
   }
   const [settings = { kind: 'fixed', token: '' }] = begun.map(({ read }) => read(env));
   return settings;
@@ -65,7 +65,7 @@ function readFixed(env: EnvironmentReader): TokenSettings {
   const token = env.text(name, '');
   // each call would fail, with the token in the library's message
   if (!TOKEN_IN_HEADER.test(token)) {
-    env.problem(
+    env.refuse(
       name,
       'holds a line break, a blank or another character that no token in a header can have; give the token alone, without Bearer',
     );

@@ -52,8 +52,8 @@ export function readTracingSettings(
   const otel = new StandardSettings(env);
   const isDisabled = otel.oneOf('OTEL_SDK_DISABLED', ['false', 'true']) === 'true';
   const isNone = otel.oneOf('OTEL_TRACES_EXPORTER', ['otlp', 'none']) === 'none';
-  const [endpoint, url] = otel.url();
-  const resourceAttributes = otel.pairs(
+  const [endpoint, url] = otel.readEndpoint();
+  const resourceAttributes = otel.parsePairs(
     'OTEL_RESOURCE_ATTRIBUTES',
     env.optional('OTEL_RESOURCE_ATTRIBUTES'),
   );
@@ -61,16 +61,18 @@ export function readTracingSettings(
   const settings = {
     exporter: {
       url: url ?? '',
-      format: otel.oneOf(otel.ofTraces('PROTOCOL'), ['http/protobuf', 'http/json']).endsWith('json')
+      format: otel
+        .oneOf(otel.nameForTraces('PROTOCOL'), ['http/protobuf', 'http/json'])
+        .endsWith('json')
         ? ('json' as const)
         : ('protobuf' as const),
-      headers: otel.headers(),
-      timeoutMs: otel.integer(otel.ofTraces('TIMEOUT'), 10_000, LONGEST_DELAY_MS),
-      isCompressed: otel.oneOf(otel.ofTraces('COMPRESSION'), ['none', 'gzip']) === 'gzip',
+      headers: otel.readHeaders(),
+      timeoutMs: otel.integer(otel.nameForTraces('TIMEOUT'), 10_000, LONGEST_DELAY_MS),
+      isCompressed: otel.oneOf(otel.nameForTraces('COMPRESSION'), ['none', 'gzip']) === 'gzip',
     },
     serviceName: env.text('OTEL_SERVICE_NAME', ofResource === '' ? 'machine-bridge' : ofResource),
     resourceAttributes,
-    sampler: otel.sampler(),
+    sampler: otel.readSampler(),
     queue: {
       maxSpans: otel.integer('OTEL_BSP_MAX_QUEUE_SIZE', 2048, MOST_SPANS),
       maxBatch: otel.integer('OTEL_BSP_MAX_EXPORT_BATCH_SIZE', 512, MOST_SPANS),
@@ -78,14 +80,14 @@ export function readTracingSettings(
     },
   };
   otel.oneOf('OTEL_PROPAGATORS', ['tracecontext', 'tracecontext,baggage']);
-  for (const name of CERTIFICATES) otel.ofTraces(name);
+  for (const name of CERTIFICATES) otel.nameForTraces(name);
   if (isDisabled || isNone || endpoint === undefined) return undefined;
   unsupported.push(...otel.faults, ...unknownSettings(env));
   return url === undefined ? undefined : settings;
 }
 
 function unknownSettings(env: EnvironmentReader): UnsupportedSetting[] {
-  const given = env.unasked('OTEL_').filter((name) => env.optional(name) !== 'none');
+  const given = env.unreadNames('OTEL_').filter((name) => env.optional(name) !== 'none');
   return given.map((name) => ({
     name,
     instead: /METRIC|LOG/.test(name)
@@ -109,7 +111,7 @@ class StandardSettings {
     const [fallback] = known;
     const given = this.env.text(name, fallback).toLowerCase().replace(/\s/g, '');
     if (known.includes(given)) return given;
-    this.fault(name, `known are ${known.join(' and ')}: ${fallback} holds`);
+    this.addFault(name, `known are ${known.join(' and ')}: ${fallback} holds`);
     return fallback;
   }
 
@@ -117,13 +119,13 @@ class StandardSettings {
     const text = this.env.text(name, String(fallback));
     const value = Number(text);
     if (/^\d+$/.test(text) && value >= 1 && value <= max) return value;
-    this.fault(name, `must be a whole number from 1 to ${max}: ${fallback} holds`);
+    this.addFault(name, `must be a whole number from 1 to ${max}: ${fallback} holds`);
     return fallback;
   }
 
   /** The setting of the collector, and the URL for traces if it is valid. */
-  url(): [endpoint: string | undefined, url?: string] {
-    const name = this.ofTraces('ENDPOINT');
+  readEndpoint(): [endpoint: string | undefined, url?: string] {
+    const name = this.nameForTraces('ENDPOINT');
     const endpoint = this.env.optional(name);
     if (endpoint === undefined) return [undefined];
     const isOfTraces = name.includes('_TRACES_');
@@ -133,36 +135,36 @@ class StandardSettings {
       const { protocol, username, password, href } = new URL(text);
       if (/^https?:$/.test(protocol) && username + password === '') return [endpoint, href];
     }
-    this.fault(name, 'must be an http or https URL without a login: no spans are exported');
+    this.addFault(name, 'must be an http or https URL without a login: no spans are exported');
     return [endpoint];
   }
 
   /** Headers for all signals, overridden by those for traces. */
-  headers(): Record<string, string> {
+  readHeaders(): Record<string, string> {
     const names = ['OTEL_EXPORTER_OTLP_HEADERS', 'OTEL_EXPORTER_OTLP_TRACES_HEADERS'];
     const headers = Object.assign(
       {},
-      ...names.map((name) => this.pairs(name, this.env.secret(name))),
+      ...names.map((name) => this.parsePairs(name, this.env.secret(name))),
     ) as Record<string, string>;
     const isSendable = ([name, value]: [string, string]) =>
       HEADER_NAME.test(name) && HEADER_VALUE.test(value);
     if (Object.entries(headers).every(isSendable)) return headers;
-    this.fault(names.join(', '), 'must be headers of HTTP, name=value by commas: none is sent');
+    this.addFault(names.join(', '), 'must be headers of HTTP, name=value by commas: none is sent');
     return {};
   }
 
   /** Parses `name=value` separated by commas, with percent-encoded values. */
-  pairs(name: string, text: string | undefined): Record<string, string> {
+  parsePairs(name: string, text: string | undefined): Record<string, string> {
     try {
       const items = (text ?? '').split(',').filter((item) => item.trim() !== '');
       return Object.fromEntries(items.map(pairOf));
     } catch {
-      this.fault(name, 'must be name=value by commas, values percent-encoded: none of it holds');
+      this.addFault(name, 'must be name=value by commas, values percent-encoded: none of it holds');
       return {};
     }
   }
 
-  sampler(): TracingSettings['sampler'] {
+  readSampler(): TracingSettings['sampler'] {
     const [first = '', ...others] = Object.keys(SAMPLERS);
     const name = this.oneOf('OTEL_TRACES_SAMPLER', [first, ...others]);
     const { ratio, isParentBased = true } = SAMPLERS[name] ?? {};
@@ -171,12 +173,15 @@ class StandardSettings {
     if (argument === undefined) return { ratio: 1, isParentBased };
     const share = Number(argument);
     if (share >= 0 && share <= 1) return { ratio: share, isParentBased };
-    this.fault('OTEL_TRACES_SAMPLER_ARG', 'must be a number from 0 to 1: all traces are sampled');
+    this.addFault(
+      'OTEL_TRACES_SAMPLER_ARG',
+      'must be a number from 0 to 1: all traces are sampled',
+    );
     return { ratio: 1, isParentBased };
   }
 
   /** The name of the setting for traces if set, else that for all signals. */
-  ofTraces(name: string): string {
+  nameForTraces(name: string): string {
     const ofTraces = `OTEL_EXPORTER_OTLP_TRACES_${name}`;
     const ofAll = `OTEL_EXPORTER_OTLP_${name}`;
     // reads both, so that both count as known
@@ -184,7 +189,7 @@ class StandardSettings {
     return isOfTraces ? ofTraces : ofAll;
   }
 
-  private fault(name: string, instead: string): void {
+  private addFault(name: string, instead: string): void {
     this.faults.push({ name, instead });
   }
 }

@@ -14,7 +14,7 @@ const RFC_3339 =
 export function readEpochSeconds(value: unknown): TimeReading {
   if (typeof value === 'number') return fromNumber(value);
   if (typeof value !== 'string') {
-    return problem('must be epoch seconds or an RFC 3339 date-time with offset');
+    return invalidTime('must be epoch seconds or an RFC 3339 date-time with offset');
   }
   // 20 digits are too large already; a megabyte of them must not be converted to a number
   if (/^\d{1,20}$/.test(value)) return fromNumber(Number(value));
@@ -45,17 +45,17 @@ export function rfc3339(epochSeconds: number): string {
 
 function fromNumber(value: number): TimeReading {
   if (value >= FIRST_IMPLAUSIBLE_SECOND) {
-    return problem('must be epoch seconds; milliseconds are refused, not guessed');
+    return invalidTime('must be epoch seconds; milliseconds are refused, not guessed');
   }
-  if (!Number.isInteger(value)) return problem('must be whole epoch seconds');
-  if (value < 0) return problem('must not lie before 1970');
+  if (!Number.isInteger(value)) return invalidTime('must be whole epoch seconds');
+  if (value < 0) return invalidTime('must not lie before 1970');
   return { ok: true, seconds: value };
 }
 
 function fromDateTime(text: string): TimeReading {
   const match = RFC_3339.exec(text);
   if (match === null) {
-    return problem('must be epoch seconds or an RFC 3339 date-time with offset (Z or +hh:mm)');
+    return invalidTime('must be epoch seconds or an RFC 3339 date-time with offset (Z or +hh:mm)');
   }
   const month = Number(match[2]);
   const day = Number(match[3]);
@@ -72,9 +72,9 @@ function fromDateTime(text: string): TimeReading {
     minute < 60 &&
     // a leap second is announced for the last minute of a UTC day only
     (second < 60 || (second === 60 && seconds % 86_400 === 0));
-  if (!possible || Number.isNaN(offset)) return problem('is no existing time');
+  if (!possible || Number.isNaN(offset)) return invalidTime('is no existing time');
   // a date, so the text about milliseconds would mislead
-  if (seconds >= FIRST_IMPLAUSIBLE_SECOND) return problem('must not lie after the year 5138');
+  if (seconds >= FIRST_IMPLAUSIBLE_SECOND) return invalidTime('must not lie after the year 5138');
   return fromNumber(seconds);
 }
 
@@ -86,6 +86,6 @@ function offsetSeconds(match: RegExpExecArray): number {
   return (match[8] === '-' ? -1 : 1) * (hours * 3600 + minutes * 60);
 }
 
-function problem(text: string): TimeReading {
+function invalidTime(text: string): TimeReading {
   return { ok: false, problem: text };
 }

@@ -172,7 +172,7 @@ export function parseOrderMessage(json: unknown): Parsed<OrderSnapshot> {
   const { orderId, changedAt, status, operations: given } = fields.value;
   if (given === undefined && !isOver(status))
     return rejected('invalid-message', 'operations is missing');
-  const operations = readEach(orderId, given ?? [], (entry, path) => {
+  const operations = readOperations(orderId, given ?? [], (entry, path) => {
     const operation = readFields<OperationChange>(OPERATION_FIELDS, entry, path);
     if (!operation.ok) return operation;
     const { machineId, workCentre, status: own = status } = operation.value;
@@ -191,7 +191,7 @@ export function parseOrderChange(json: unknown): Parsed<OrderChange> {
   if (!fields.ok) return fields;
   const { operations: given, ...change } = fields.value;
   if (given === undefined) return parsed(change);
-  const operations = readEach(change.orderId, given, (entry, path) =>
+  const operations = readOperations(change.orderId, given, (entry, path) =>
     readFields<OperationChange>(OPERATION_FIELDS, entry, path),
   );
   return operations.ok ? parsed({ ...change, operations: operations.value }) : operations;
@@ -211,7 +211,7 @@ const OPERATION_FIELDS = {
  * On a list an operation is `orderId-operationId`. The service would refuse every list of the machine that has one of
  * more than 256 characters.
  */
-function readEach<T extends OperationChange>(
+function readOperations<T extends OperationChange>(
   orderId: string,
   entries: readonly unknown[],
   read: (entry: unknown, path: string) => Parsed<T>,
@@ -327,13 +327,15 @@ export function classificationPeriods<T extends ReceivedClassification>(
     const endedBy = isEnded ? later : null;
     const endTime = call.endTime ?? endedBy?.receivedAt ?? shiftEndTime;
     const added = { startTime, endTime, call, endedBy };
-    periods = [...periods.flatMap((period) => outside(period, added)), added].filter(isNotEmpty);
+    periods = [...periods.flatMap((period) => subtractPeriod(period, added)), added].filter(
+      isNotEmpty,
+    );
   }
   return periods.sort((a, b) => a.startTime - b.startTime);
 }
 
 /** The parts of a period that lie before and after another. */
-function outside<T extends { startTime: number; endTime: number }>(
+function subtractPeriod<T extends { startTime: number; endTime: number }>(
   period: T,
   { startTime, endTime }: { startTime: number; endTime: number },
 ): T[] {

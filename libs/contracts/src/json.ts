@@ -40,7 +40,7 @@ export function readJson(body: Buffer): Parsed<unknown> {
   try {
     value = JSON.parse(text);
   } catch (error) {
-    return rejected('invalid-json', `the body is not valid JSON${position(error)}`);
+    return rejected('invalid-json', `the body is not valid JSON${faultPosition(error)}`);
   }
   const members = countMembers(value, MAX_DEPTH);
   if (members === undefined) {
@@ -82,7 +82,7 @@ function decode(body: Buffer): string | undefined {
 }
 
 /** The position of a syntax error. The engine's own message is not used, because it quotes the payload. */
-function position(error: unknown): string {
+function faultPosition(error: unknown): string {
   const message = error instanceof Error ? error.message : '';
   if (message.startsWith('Unexpected end')) return ': it ends too early';
   const match = /at position (\d+)/.exec(message);

@@ -62,10 +62,10 @@ export function naming(refused: Refused, machineId: string | undefined): Refused
 /** Replaces characters that steer a terminal or cannot be encoded: details are written to headers and terminals. */
 export function printable(text: string): string {
   const clean = text.replace(/[\p{Cc}\p{Cs}\p{Cf}\p{Zl}\p{Zp}]/gu, '\ufffd');
-  return clean.length <= MAX_DETAIL_LENGTH ? clean : `${cut(clean)}…`;
+  return clean.length <= MAX_DETAIL_LENGTH ? clean : `${truncate(clean)}…`;
 }
 
-function cut(text: string): string {
+function truncate(text: string): string {
   // a cut through a surrogate pair would leave half a character behind
   return text.slice(0, MAX_DETAIL_LENGTH - 1).replace(/\p{Cs}$/u, '');
 }

@@ -19,7 +19,7 @@ import type {
   OrderDocumentOptions,
   OrderFormat,
 } from './document/order-format.js';
-import { placed } from './document/checked-message.js';
+import { withPath } from './document/checked-message.js';
 import { readContent } from './document/read-content.js';
 import { type DocumentElement, elementName, onlyElement } from './xml/document-element.js';
 import { b2mml } from './b2mml/b2mml.format.js';
@@ -66,7 +66,8 @@ export function readOrders(
     const problem = describeAhead(changedAt, commandMaxSkewSeconds);
     return rejected('invalid-message', `changedAt of order ${orderId}: ${problem}`);
   };
-  const read = mapping.read(document, { timeZone }) ?? readOrderDocument(document, { timeZone });
+  const read =
+    mapping.readWithMapping(document, { timeZone }) ?? readOrderDocument(document, { timeZone });
   return read instanceof Promise ? read.then(check) : check(read);
 }
 
@@ -131,8 +132,8 @@ export function readOrderDocument(
     FORMATS.find((each) => each.recognises(unwrapped));
   if (format === undefined) return unknownFormat(unwrapped);
   const { sourceTopic = null, recordedAt } = document;
-  const messages = format.read(unwrapped, { timeZone, sourceTopic, recordedAt });
-  if (!messages.ok) return format === canonical ? messages : placed(format.name, messages);
+  const messages = format.readMessages(unwrapped, { timeZone, sourceTopic, recordedAt });
+  if (!messages.ok) return format === canonical ? messages : withPath(format.name, messages);
   if (messages.value.length <= MAX_LIST_LENGTH) return messages;
   const found = `${messages.value.length} orders, more than ${MAX_LIST_LENGTH}`;
   return rejected('too-large', `the document holds ${found}`);
@@ -150,9 +151,9 @@ function unknownFormat({ json, root }: DocumentContent): Refused {
     return rejected('invalid-message', what);
   }
   for (const format of FORMATS) {
-    const lacked = format.lacks?.(json);
+    const lacked = format.missingField?.(json);
     if (lacked === undefined) continue;
-    return placed(format.name, rejected('invalid-message', `${lacked} is missing`));
+    return withPath(format.name, rejected('invalid-message', `${lacked} is missing`));
   }
   const order = parseOrderMessage(json);
   const fault = order.ok ? 'the JSON is not read' : order.rejection.detail;

@@ -40,7 +40,7 @@ async function read({ text, settings }: Block, mapping: Block | undefined) {
   const entries = parseOrderMapping(mapping.text, 'yaml', expressionFault);
   const orders = new OrderMapping(entries, new BoundedExpressions());
   try {
-    return await orders.read(document, { timeZone });
+    return await orders.readWithMapping(document, { timeZone });
   } finally {
     orders.close();
   }

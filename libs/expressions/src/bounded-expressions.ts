@@ -20,7 +20,7 @@ const logger = new Logger('Expressions');
 export class BoundedExpressions implements Expressions {
   private readonly limits: Limits;
   private evaluator: EvaluatorProcess | undefined;
-  private last: Promise<unknown> = Promise.resolve();
+  private previousEvaluation: Promise<unknown> = Promise.resolve();
   private failedStarts = 0;
   private readonly closing = new AbortController();
 
@@ -37,8 +37,8 @@ export class BoundedExpressions implements Expressions {
    * is known of the document.
    */
   evaluate(request: EvaluationRequest): Promise<Evaluation> {
-    const evaluation = this.last.then(() => this.evaluateNow(request));
-    this.last = evaluation.catch(() => undefined);
+    const evaluation = this.previousEvaluation.then(() => this.evaluateNow(request));
+    this.previousEvaluation = evaluation.catch(() => undefined);
     return evaluation;
   }
 

@@ -15,7 +15,7 @@ export type Ending =
   | { kind: 'not-started'; how: string };
 
 type Message = { ready: true } | { json?: string | undefined } | { failure: Failure };
-type Happening =
+type ProcessEvent =
   | { kind: 'message'; message: Message }
   | { kind: 'nothing' }
   | { kind: 'exit'; signal: NodeJS.Signals | null; how: string };
@@ -30,8 +30,8 @@ const GRACE_MS = 1_000;
 export class EvaluatorProcess {
   private readonly child: ChildProcess;
   private isReady = false;
-  private exit: Happening | undefined;
-  private notify: (happening: Happening) => void = () => undefined;
+  private exit: ProcessEvent | undefined;
+  private notify: (happening: ProcessEvent) => void = () => undefined;
 
   constructor(
     private readonly limits: Limits,
@@ -48,9 +48,9 @@ export class EvaluatorProcess {
       this.notify({ kind: 'message', message: message as Message });
     });
     this.child.on('exit', (code, signal) => {
-      this.end(signal, signal ?? `exit code ${code ?? 'unknown'}`);
+      this.recordExit(signal, signal ?? `exit code ${code ?? 'unknown'}`);
     });
-    this.child.on('error', ({ message }) => this.end(null, message));
+    this.child.on('error', ({ message }) => this.recordExit(null, message));
   }
 
   get isAlive(): boolean {
@@ -59,30 +59,30 @@ export class EvaluatorProcess {
 
   kill(): void {
     this.child.kill('SIGKILL');
-    this.keepUsAlive(false);
+    this.keepParentAlive(false);
   }
 
   /** Never rejects. The deadline counts from when the process is ready. */
   async evaluate(request: EvaluationRequest): Promise<Ending> {
-    this.keepUsAlive(true);
-    const ending = (await this.failureToStart()) ?? (await this.run(request));
-    this.keepUsAlive(false);
+    this.keepParentAlive(true);
+    const ending = (await this.failureToStart()) ?? (await this.sendRequest(request));
+    this.keepParentAlive(false);
     if (ending.kind !== 'answer') this.kill();
     return ending;
   }
 
   private async failureToStart(): Promise<Ending | undefined> {
     if (this.isReady) return undefined;
-    const first = await this.next(START_DEADLINE_MS);
+    const first = await this.nextEvent(START_DEADLINE_MS);
     this.isReady = first.kind === 'message';
     if (this.isReady) return undefined;
     return { kind: 'not-started', how: first.kind === 'exit' ? first.how : 'no answer' };
   }
 
-  private async run(request: EvaluationRequest): Promise<Ending> {
-    const next = this.next(this.limits.deadlineMs + GRACE_MS);
+  private async sendRequest(request: EvaluationRequest): Promise<Ending> {
+    const next = this.nextEvent(this.limits.deadlineMs + GRACE_MS);
     this.child.send(request, (error) => {
-      if (error !== null) this.end(null, error.message);
+      if (error !== null) this.recordExit(null, error.message);
     });
     const happening = await next;
     switch (happening.kind) {
@@ -97,11 +97,11 @@ export class EvaluatorProcess {
     }
   }
 
-  private next(withinMs: number): Promise<Happening> {
+  private nextEvent(withinMs: number): Promise<ProcessEvent> {
     if (this.exit !== undefined) return Promise.resolve(this.exit);
     return new Promise((resolve) => {
       // bound to this evaluation: when its timer is handled, the next one may be waiting already
-      const heard = (happening: Happening): void => {
+      const heard = (happening: ProcessEvent): void => {
         cancel();
         resolve(happening);
       };
@@ -113,12 +113,12 @@ export class EvaluatorProcess {
     });
   }
 
-  private end(signal: NodeJS.Signals | null, how: string): void {
+  private recordExit(signal: NodeJS.Signals | null, how: string): void {
     this.exit ??= { kind: 'exit', signal, how };
     this.notify(this.exit);
   }
 
-  private keepUsAlive(isBusy: boolean): void {
+  private keepParentAlive(isBusy: boolean): void {
     if (isBusy) {
       this.child.ref();
       this.child.channel?.ref();

@@ -23,7 +23,7 @@ export function avroReader(documents: readonly string[]): AvroReader {
   return (payload) => {
     const input = new AvroInput(payload);
     const text = read(input) ?? 'null';
-    if (input.left > 0) throw new UnreadableError(`${input.left} bytes are left over`);
+    if (input.remaining > 0) throw new UnreadableError(`${input.remaining} bytes are left over`);
     return text;
   };
 }
@@ -46,55 +46,55 @@ class AvroInput {
 
   constructor(private readonly bytes: Buffer) {}
 
-  get left(): number {
+  get remaining(): number {
     return this.bytes.length - this.at;
   }
 
-  byte(): number {
+  readByte(): number {
     const byte = this.bytes[this.at];
     if (byte === undefined) throw new UnreadableError('it ends too early');
     this.at += 1;
     return byte;
   }
 
-  take(length: number): Buffer {
-    if (!(length >= 0 && length <= this.left)) throw new UnreadableError('it ends too early');
+  readBytes(length: number): Buffer {
+    if (!(length >= 0 && length <= this.remaining)) throw new UnreadableError('it ends too early');
     this.at += length;
     return this.bytes.subarray(this.at - length, this.at);
   }
 
   /** A zig-zag varint; a bigint where a number may not be exact. */
-  long(): number | bigint {
+  readLong(): number | bigint {
     let value = 0;
     let factor = 1;
     for (let count = 0; count < 7; count += 1) {
-      const byte = this.byte();
+      const byte = this.readByte();
       value += (byte & 0x7f) * factor;
       if (byte < 0x80) return value % 2 === 0 ? value / 2 : -(value + 1) / 2;
       factor *= 0x80;
     }
-    return this.largeLong(BigInt(value));
+    return this.readLargeLong(BigInt(value));
   }
 
   /** A length, an index or a count of items. */
-  count(): number {
-    return Number(this.long());
+  readCount(): number {
+    return Number(this.readLong());
   }
 
   /** Number of items in the next block of an array or map; 0 at its end. */
-  blockItems(): number {
-    const count = this.count();
+  readBlockLength(): number {
+    const count = this.readCount();
     if (count >= 0) return count;
     // the size of the block in bytes, for readers that skip it
-    this.long();
+    this.readLong();
     return -count;
   }
 
   /** @param low the first seven groups of the varint */
-  private largeLong(low: bigint): bigint {
+  private readLargeLong(low: bigint): bigint {
     let value = low;
     for (let shift = 49n; shift <= 63n; shift += 7n) {
-      const byte = this.byte();
+      const byte = this.readByte();
       value |= BigInt(byte & 0x7f) << shift;
       if (byte < 0x80) return BigInt.asIntN(64, (value >> 1n) ^ -(value & 1n));
     }
@@ -103,17 +103,18 @@ class AvroInput {
 }
 
 const readNull: Read = () => undefined;
-const readInteger: Read = (input) => input.output.integer(input.long());
-const readBytes: Read = (input) => input.output.bytes(input.take(input.count()));
-const readString: ReadAny = (input) => input.output.string(decodeUtf8(input.take(input.count())));
+const readInteger: Read = (input) => input.output.writeInteger(input.readLong());
+const readBytes: Read = (input) => input.output.writeBytes(input.readBytes(input.readCount()));
+const readString: ReadAny = (input) =>
+  input.output.writeString(decodeUtf8(input.readBytes(input.readCount())));
 
 const PRIMITIVES: Readonly<Record<string, Read>> = {
   null: readNull,
-  boolean: (input) => input.output.text(input.byte() === 0 ? 'false' : 'true'),
+  boolean: (input) => input.output.writeText(input.readByte() === 0 ? 'false' : 'true'),
   int: readInteger,
   long: readInteger,
-  float: (input) => input.output.number(input.take(4).readFloatLE()),
-  double: (input) => input.output.number(input.take(8).readDoubleLE()),
+  float: (input) => input.output.writeNumber(input.readBytes(4).readFloatLE()),
+  double: (input) => input.output.writeNumber(input.readBytes(8).readDoubleLE()),
   bytes: readBytes,
   string: readString,
 };
@@ -123,12 +124,13 @@ const DAY_MS = 86_400_000;
 /** By Avro type and logical type. */
 const LOGICAL_TYPES: Readonly<Record<string, Read>> = {
   'int date': (input) =>
-    input.output.text(`"${isoDate(Number(input.long()) * DAY_MS).slice(0, 10)}"`),
+    input.output.writeText(`"${isoDate(Number(input.readLong()) * DAY_MS).slice(0, 10)}"`),
   'int time-millis': (input) => timeOfDay(input, 1),
   'long time-micros': (input) => timeOfDay(input, 1000),
-  'long timestamp-millis': (input) => input.output.timestamp(Number(input.long())),
-  'long timestamp-micros': (input) => input.output.timestamp(floorOf(input.long(), 1000)),
-  'long timestamp-nanos': (input) => input.output.timestamp(floorOf(input.long(), 1_000_000)),
+  'long timestamp-millis': (input) => input.output.writeTimestamp(Number(input.readLong())),
+  'long timestamp-micros': (input) => input.output.writeTimestamp(floorOf(input.readLong(), 1000)),
+  'long timestamp-nanos': (input) =>
+    input.output.writeTimestamp(floorOf(input.readLong(), 1_000_000)),
   'long local-timestamp-millis': (input) => localTime(input, 1),
   'long local-timestamp-micros': (input) => localTime(input, 1000),
   'long local-timestamp-nanos': (input) => localTime(input, 1_000_000),
@@ -139,51 +141,51 @@ function floorOf(value: number | bigint, divisor: number): number {
 }
 
 function timeOfDay(input: AvroInput, perMs: number): string {
-  return input.output.text(`"${isoDate(floorOf(input.long(), perMs)).slice(11, 23)}"`);
+  return input.output.writeText(`"${isoDate(floorOf(input.readLong(), perMs)).slice(11, 23)}"`);
 }
 
 /** A time without a zone: the parser of a message that needs an instant refuses it. */
 function localTime(input: AvroInput, perMs: number): string {
-  return input.output.text(`"${isoDate(floorOf(input.long(), perMs)).slice(0, 23)}"`);
+  return input.output.writeText(`"${isoDate(floorOf(input.readLong(), perMs)).slice(0, 23)}"`);
 }
 
 const MAX_SCHEMA_DEPTH = 128;
 
 function compile(schema: unknown, scope: Scope, depth: number): Read {
   if (depth > MAX_SCHEMA_DEPTH) throw new UnreadableError('its types are nested too deep');
-  if (typeof schema === 'string') return named(schema, scope);
-  if (Array.isArray(schema)) return union(schema, scope, depth);
+  if (typeof schema === 'string') return compileName(schema, scope);
+  if (Array.isArray(schema)) return compileUnion(schema, scope, depth);
   if (!isJsonObject(schema)) throw new UnreadableError(`a type is ${describeJson(schema)}`);
   const type = field(schema, 'type');
   switch (type) {
     case 'record':
     case 'error':
-      return record(schema, scope, depth);
+      return compileRecord(schema, scope, depth);
     case 'enum':
-      return enumeration(schema, scope);
+      return compileEnum(schema, scope);
     case 'fixed':
-      return fixed(schema, scope);
+      return compileFixed(schema, scope);
     case 'array':
-      return array(compile(field(schema, 'items'), scope, depth + 1));
+      return compileArray(compile(field(schema, 'items'), scope, depth + 1));
     case 'map':
-      return map(compile(field(schema, 'values'), scope, depth + 1));
+      return compileMap(compile(field(schema, 'values'), scope, depth + 1));
     default:
-      return logical(schema, type) ?? compile(type, scope, depth + 1);
+      return compileLogical(schema, type) ?? compile(type, scope, depth + 1);
   }
 }
 
-function logical(schema: JsonObject, type: unknown): Read | undefined {
+function compileLogical(schema: JsonObject, type: unknown): Read | undefined {
   const logicalType = field(schema, 'logicalType');
   if (typeof logicalType !== 'string' || typeof type !== 'string') return undefined;
   if (type === 'bytes' && logicalType === 'decimal') {
     const scale = scaleOf(schema);
-    return (input) => input.output.decimal(input.take(input.count()), scale);
+    return (input) => input.output.writeDecimal(input.readBytes(input.readCount()), scale);
   }
   const name = `${type} ${logicalType}`;
   return Object.hasOwn(LOGICAL_TYPES, name) ? LOGICAL_TYPES[name] : undefined;
 }
 
-function named(name: string, { names, space }: Scope): Read {
+function compileName(name: string, { names, space }: Scope): Read {
   const primitive = Object.hasOwn(PRIMITIVES, name) ? PRIMITIVES[name] : undefined;
   if (primitive !== undefined) return primitive;
   const known = names.get(fullName(name, space)) ?? names.get(name);
@@ -192,17 +194,17 @@ function named(name: string, { names, space }: Scope): Read {
   return known.read ?? ((input) => known.read?.(input));
 }
 
-function union(branches: readonly unknown[], scope: Scope, depth: number): Read {
+function compileUnion(branches: readonly unknown[], scope: Scope, depth: number): Read {
   const reads = branches.map((branch) => compile(branch, scope, depth + 1));
   return (input) => {
-    const read = reads[input.count()];
+    const read = reads[input.readCount()];
     if (read === undefined) throw new UnreadableError('it has a branch that its union has not');
     return read(input);
   };
 }
 
-function record(schema: JsonObject, scope: Scope, depth: number): Read {
-  const { known, space } = define(schema, scope);
+function compileRecord(schema: JsonObject, scope: Scope, depth: number): Read {
+  const { known, space } = defineType(schema, scope);
   const given = field(schema, 'fields');
   if (!Array.isArray(given)) throw new UnreadableError('a record has no fields');
   const fields = given.map((each: unknown) => {
@@ -214,65 +216,67 @@ function record(schema: JsonObject, scope: Scope, depth: number): Read {
     return { key: `${JSON.stringify(name)}:`, read };
   });
   known.read = (input) =>
-    input.output.within('{', () => {
+    input.output.writeNested('{', () => {
       const members: string[] = [];
       for (const { key, read } of fields) {
-        input.output.step();
+        input.output.countValue();
         const text = read(input);
-        if (text !== undefined) members.push(input.output.text(key) + text);
+        if (text !== undefined) members.push(input.output.writeText(key) + text);
       }
       return members;
     });
   return known.read;
 }
 
-function enumeration(schema: JsonObject, scope: Scope): Read {
+function compileEnum(schema: JsonObject, scope: Scope): Read {
   const symbols = field(schema, 'symbols');
   if (!Array.isArray(symbols)) throw new UnreadableError('an enum has no symbols');
-  const { known } = define(schema, scope);
+  const { known } = defineType(schema, scope);
   known.read = (input) => {
-    const symbol: unknown = symbols[input.count()];
+    const symbol: unknown = symbols[input.readCount()];
     if (typeof symbol !== 'string')
       throw new UnreadableError('it has a symbol that its enum has not');
-    return input.output.string(symbol);
+    return input.output.writeString(symbol);
   };
   return known.read;
 }
 
-function fixed(schema: JsonObject, scope: Scope): Read {
+function compileFixed(schema: JsonObject, scope: Scope): Read {
   const size = field(schema, 'size');
   if (!Number.isSafeInteger(size)) throw new UnreadableError('a fixed type has no size');
-  const { known } = define(schema, scope);
+  const { known } = defineType(schema, scope);
   const scale = field(schema, 'logicalType') === 'decimal' ? scaleOf(schema) : undefined;
   known.read = (input) => {
-    const bytes = input.take(size as number);
-    return scale === undefined ? input.output.bytes(bytes) : input.output.decimal(bytes, scale);
+    const bytes = input.readBytes(size as number);
+    return scale === undefined
+      ? input.output.writeBytes(bytes)
+      : input.output.writeDecimal(bytes, scale);
   };
   return known.read;
 }
 
-function array(read: Read): Read {
+function compileArray(read: Read): Read {
   const item = orNull(read);
-  return (input) => input.output.within('[', () => readBlocks(input, item));
+  return (input) => input.output.writeNested('[', () => readBlocks(input, item));
 }
 
-function map(read: Read): Read {
+function compileMap(read: Read): Read {
   const value = orNull(read);
   const member: ReadAny = (input) => `${readString(input)}:${value(input)}`;
-  return (input) => input.output.within('{', () => readBlocks(input, member));
+  return (input) => input.output.writeNested('{', () => readBlocks(input, member));
 }
 
 type ReadAny = (input: AvroInput) => string;
 
 function orNull(read: Read): ReadAny {
-  return (input) => read(input) ?? input.output.text('null');
+  return (input) => read(input) ?? input.output.writeText('null');
 }
 
 function readBlocks(input: AvroInput, read: ReadAny): string[] {
   const texts: string[] = [];
-  for (let left = input.blockItems(); left > 0; left = input.blockItems()) {
+  for (let left = input.readBlockLength(); left > 0; left = input.readBlockLength()) {
     for (; left > 0; left -= 1) {
-      input.output.step();
+      input.output.countValue();
       texts.push(read(input));
     }
   }
@@ -280,7 +284,7 @@ function readBlocks(input: AvroInput, read: ReadAny): string[] {
 }
 
 /** Defines the name of a type before its parts are compiled, which may refer to it. */
-function define(
+function defineType(
   schema: JsonObject,
   { names, space }: Scope,
 ): { known: { read?: Read }; space: string } {

@@ -24,13 +24,13 @@ export class JsonOutput {
   private depth = 0;
 
   /** Counts a value. The reader calls it for every one, also for those of zero bytes. */
-  step(): void {
+  countValue(): void {
     this.steps += 1;
     if (this.steps > MAX_STEPS) throw new TooLargeError(`it has more than ${MAX_STEPS} values`);
   }
 
   /** Counts a text of the output. */
-  text(text: string): string {
+  writeText(text: string): string {
     this.length += text.length;
     if (this.length > MAX_BODY_BYTES) {
       throw new TooLargeError(`it is more than ${MAX_BODY_BYTES} characters of JSON`);
@@ -38,31 +38,31 @@ export class JsonOutput {
     return text;
   }
 
-  string(text: string): string {
-    return this.text(quoted(text));
+  writeString(text: string): string {
+    return this.writeText(quoted(text));
   }
 
   /** A number; as a string where JSON has none, as for infinity. */
-  number(value: number): string {
-    return this.text(Number.isFinite(value) ? String(value) : `"${value}"`);
+  writeNumber(value: number): string {
+    return this.writeText(Number.isFinite(value) ? String(value) : `"${value}"`);
   }
 
   /** A number; as a string of digits where a number of JSON is not exact. */
-  integer(value: number | bigint): string {
-    return this.text(Number.isSafeInteger(Number(value)) ? String(value) : `"${value}"`);
+  writeInteger(value: number | bigint): string {
+    return this.writeText(Number.isSafeInteger(Number(value)) ? String(value) : `"${value}"`);
   }
 
   /** RFC 3339, to the millisecond. */
-  timestamp(epochMs: number): string {
-    return this.text(`"${isoDate(epochMs)}"`);
+  writeTimestamp(epochMs: number): string {
+    return this.writeText(`"${isoDate(epochMs)}"`);
   }
 
-  bytes(bytes: Uint8Array): string {
-    return this.text(`"${Buffer.from(bytes).toString('base64')}"`);
+  writeBytes(bytes: Uint8Array): string {
+    return this.writeText(`"${Buffer.from(bytes).toString('base64')}"`);
   }
 
   /** A decimal as a string, from its unscaled value in two's complement, big-endian. */
-  decimal(bytes: Buffer, scale: number): string {
+  writeDecimal(bytes: Buffer, scale: number): string {
     if (bytes.length > MAX_DECIMAL_BYTES) throw new UnreadableError('it has too long a decimal');
     if (Math.abs(scale) > MAX_SCALE) throw new UnreadableError('it has a decimal without a scale');
     const bits = BigInt(`0x0${bytes.toString('hex')}`);
@@ -72,18 +72,18 @@ export class JsonOutput {
     const digits = String(value < 0n ? -value : value).padStart(places + 1, '0');
     const point = digits.length - places;
     const fraction = places === 0 ? '' : `.${digits.slice(point)}`;
-    return this.text(`"${value < 0n ? '-' : ''}${digits.slice(0, point)}${fraction}"`);
+    return this.writeText(`"${value < 0n ? '-' : ''}${digits.slice(0, point)}${fraction}"`);
   }
 
   /** @param read items or members in JSON; called once */
-  within(open: '[' | '{', read: () => readonly string[]): string {
+  writeNested(open: '[' | '{', read: () => readonly string[]): string {
     this.depth += 1;
     if (this.depth > MAX_DEPTH) {
       throw new UnreadableError(`it is nested deeper than ${MAX_DEPTH} levels`);
     }
     const parts = read();
     this.depth -= 1;
-    return this.text(open) + parts.join(',') + (open === '[' ? ']' : '}');
+    return this.writeText(open) + parts.join(',') + (open === '[' ? ']' : '}');
   }
 }
 

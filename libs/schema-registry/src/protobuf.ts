@@ -29,7 +29,7 @@ export function protobufReader(documents: readonly string[]): ProtobufReader {
   const plans: Plans = new Map();
   return (payload) => {
     const input: Input = { reader: Reader.create(payload), output: new JsonOutput(), plans };
-    const type = root.lookupType(typeAt(own, readIndexes(input)));
+    const type = root.lookupType(messageNameAt(own, readIndexes(input)));
     return readMessage(input, type, payload.length);
   };
 }
@@ -57,7 +57,7 @@ function readSchema(documents: readonly string[]): {
   try {
     let marks = checkLength(documents.join('\n'));
     for (const document of documents) {
-      const { declared, add } = adderOf(document);
+      const { declared, add } = documentAdder(document);
       marks += declared;
       if (marks > MAX_MARKS) throw new UnreadableError(TOO_LONG);
       const alone = add(new Root());
@@ -90,7 +90,7 @@ const BASE64 = /^[A-Za-z0-9+/]+={0,2}$/;
  * A document is text, or a FileDescriptorProto in base64: the serializers of Python, .NET and JavaScript register it in
  * that form, and some registries return it unchanged.
  */
-function adderOf(document: string): Adder {
+function documentAdder(document: string): Adder {
   const options = { keepCase: true };
   if (!BASE64.test(document.trim())) {
     const add: Adder['add'] = (root) => {
@@ -169,7 +169,7 @@ function dropExtensions(space: protobuf.NamespaceBase): void {
 }
 
 /** The full name of a message, by its index at each level of nesting. */
-function typeAt(own: protobuf.NamespaceBase, indexes: readonly number[]): string {
+function messageNameAt(own: protobuf.NamespaceBase, indexes: readonly number[]): string {
   let at = own;
   for (const index of indexes) {
     const found = at.nestedArray.filter((each) => each instanceof Type)[index];
@@ -225,7 +225,7 @@ function readIndexes({ reader }: Input): number[] {
 
 function readMessage(input: Input, type: protobuf.Type, end: number): string {
   const { output } = input;
-  return output.within('{', () => {
+  return output.writeNested('{', () => {
     const { byId, unwritten } = planOf(input, type);
     const values = new Map<number, FieldValue>();
     readFields(input, end, (id, wireType) => {
@@ -237,15 +237,17 @@ function readMessage(input: Input, type: protobuf.Type, end: number): string {
       return true;
     });
     for (const field of unwritten) {
-      output.step();
+      output.countValue();
       const value = values.get(field.id) ?? field.unwritten?.(input);
       if (value !== undefined) values.set(field.id, value);
     }
-    return [...values].map(([id, value]) => output.text(byId.get(id)?.key ?? '') + joined(value));
+    return [...values].map(
+      ([id, value]) => output.writeText(byId.get(id)?.key ?? '') + joinJson(value),
+    );
   });
 }
 
-function joined(value: FieldValue): string {
+function joinJson(value: FieldValue): string {
   if (typeof value === 'string') return value;
   if (Array.isArray(value)) return `[${value.join(',')}]`;
   return `{${[...value].map(([key, member]) => `${key}:${member}`).join(',')}}`;
@@ -258,7 +260,7 @@ function readFields(
   take: (id: number, wireType: number) => boolean,
 ): void {
   while (reader.pos < end) {
-    output.step();
+    output.countValue();
     const tag = reader.uint32();
     if (!take(tag >>> 3, tag & 7)) reader.skipType(tag & 7);
   }
@@ -295,7 +297,7 @@ function planField(field: protobuf.Field): FieldPlan {
       ? readEntry(readerOf(field.keyType, null), one)
       : field.repeated
         ? readItems(one)
-        : only(one),
+        : readSingle(one),
     unwritten: field.repeated ? () => [] : field.hasPresence || isMap ? undefined : one.unwritten,
   };
 }
@@ -312,7 +314,7 @@ interface OneReader {
 /** Names of a value 0 that means that no value is given. */
 const SAYS_NOTHING = /(?:^|_)(?:unspecified|unknown)$/i;
 
-function only({ wireType, read }: OneReader): FieldPlan['read'] {
+function readSingle({ wireType, read }: OneReader): FieldPlan['read'] {
   return (input, given) => (given === wireType ? read(input) : undefined);
 }
 
@@ -325,7 +327,7 @@ function readItems({ wireType, read }: OneReader): FieldPlan['read'] {
     } else if (given === LENGTH_DELIMITED) {
       const end = readEnd(input);
       while (input.reader.pos < end) {
-        input.output.step();
+        input.output.countValue();
         items.push(read(input));
       }
       if (input.reader.pos > end) throw new UnreadableError('it ends too early');
@@ -356,10 +358,10 @@ function readerOf(name: string, type: protobuf.Type | protobuf.Enum | null): One
     const read = ({ reader, output }: Input): string => {
       const value = reader.int32();
       const symbol = type.valuesById[value];
-      return symbol === undefined ? output.integer(value) : output.string(symbol);
+      return symbol === undefined ? output.writeInteger(value) : output.writeString(symbol);
     };
     const first = Object.keys(type.values)[0] ?? '';
-    const fallback: ReadOne = ({ output }) => output.string(first);
+    const fallback: ReadOne = ({ output }) => output.writeString(first);
     return {
       wireType: 0,
       read,
@@ -370,7 +372,7 @@ function readerOf(name: string, type: protobuf.Type | protobuf.Enum | null): One
   if (type !== null) {
     const whole = WELL_KNOWN[type.fullName] ?? ((input, end) => readMessage(input, type, end));
     const read: ReadOne = (input) => whole(input, readEnd(input));
-    return { wireType: LENGTH_DELIMITED, read, fallback: ({ output }) => output.text('{}') };
+    return { wireType: LENGTH_DELIMITED, read, fallback: ({ output }) => output.writeText('{}') };
   }
   const read = SCALARS[name];
   const wireType = (types.basic as Readonly<Record<string, number>>)[name];
@@ -378,7 +380,7 @@ function readerOf(name: string, type: protobuf.Type | protobuf.Enum | null): One
     throw new UnreadableError(`it has no type ${JSON.stringify(name)}`);
   }
   const fallback = name === 'bool' ? 'false' : wireType === LENGTH_DELIMITED ? '""' : '0';
-  return { wireType, read, fallback: ({ output }) => output.text(fallback) };
+  return { wireType, read, fallback: ({ output }) => output.writeText(fallback) };
 }
 
 /** Converts a Long, or a number where the package `long` is not loaded. */
@@ -395,17 +397,17 @@ const SCALARS: Readonly<Record<string, ReadOne>> = {
     ['int32', 'uint32', 'sint32', 'fixed32', 'sfixed32', 'float', 'double'],
     (method) =>
       ({ reader, output }) =>
-        output.number(reader[method]()),
+        output.writeNumber(reader[method]()),
   ),
   ...scalars(
     ['int64', 'uint64', 'sint64', 'fixed64', 'sfixed64'],
     (method) =>
       ({ reader, output }) =>
-        output.integer(toBigInt(reader[method]())),
+        output.writeInteger(toBigInt(reader[method]())),
   ),
-  bool: ({ reader, output }) => output.text(String(reader.bool())),
-  string: ({ reader, output }) => output.string(decodeUtf8(reader.bytes())),
-  bytes: ({ reader, output }) => output.bytes(reader.bytes()),
+  bool: ({ reader, output }) => output.writeText(String(reader.bool())),
+  string: ({ reader, output }) => output.writeString(decodeUtf8(reader.bytes())),
+  bytes: ({ reader, output }) => output.writeBytes(reader.bytes()),
 };
 
 type ReadWhole = (input: Input, end: number) => string;
@@ -432,18 +434,18 @@ const WELL_KNOWN: Readonly<Record<string, ReadWhole | undefined>> = Object.assig
 
 function readTimestamp(input: Input, end: number): string {
   const [, seconds = 0, nanos = 0] = readWholeNumbers(input, end);
-  return input.output.timestamp(seconds * 1000 + Math.floor(nanos / 1_000_000));
+  return input.output.writeTimestamp(seconds * 1000 + Math.floor(nanos / 1_000_000));
 }
 
 function readDate(input: Input, end: number): string {
   const [, year = 0, month = 0, day = 0] = readWholeNumbers(input, end);
-  return input.output.text(`"${padded(year, 4)}-${padded(month, 2)}-${padded(day, 2)}"`);
+  return input.output.writeText(`"${padded(year, 4)}-${padded(month, 2)}-${padded(day, 2)}"`);
 }
 
 function readTimeOfDay(input: Input, end: number): string {
   const [, hours = 0, minutes = 0, seconds = 0, nanos = 0] = readWholeNumbers(input, end);
   const time = [hours, minutes, seconds].map((part) => padded(part, 2)).join(':');
-  return input.output.text(`"${time}.${padded(Math.floor(nanos / 1_000_000), 3)}"`);
+  return input.output.writeText(`"${time}.${padded(Math.floor(nanos / 1_000_000), 3)}"`);
 }
 
 function padded(value: number, digits: number): string {
@@ -469,7 +471,7 @@ function readDecimal(input: Input, end: number): string {
     else return false;
     return true;
   });
-  return input.output.decimal(bytes, scale);
+  return input.output.writeDecimal(bytes, scale);
 }
 
 function readWrapped(scalar: string): ReadWhole {

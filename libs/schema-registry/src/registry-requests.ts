@@ -57,8 +57,12 @@ export class RegistryRequests {
    * @param path below the URL, percent-encoded
    * @param body what is posted; without it the request is a GET of a schema
    */
-  async send(path: string, body: JsonObject | null, signal: AbortSignal): Promise<RegistryAnswer> {
-    const answer = await this.request(path, body, signal);
+  async request(
+    path: string,
+    body: JsonObject | null,
+    signal: AbortSignal,
+  ): Promise<RegistryAnswer> {
+    const answer = await this.exchange(path, body, signal);
     if (answer.kind === 'document') {
       const isSchema = body !== null || typeof answer.document['schema'] === 'string';
       if (isSchema) return answer;
@@ -67,18 +71,18 @@ export class RegistryRequests {
     }
     if (answer.kind === 'unavailable') return answer;
     // a gateway or a wrong path may answer every request with 404 or with a page
-    const types = await this.request('/schemas/types', null, signal);
+    const types = await this.exchange('/schemas/types', null, signal);
     if (types.kind === 'document') return answer;
     const what = answer.kind === 'none' ? answer.why : `more than ${MAX_ANSWER_BYTES} bytes`;
     const why = `${what}, and no list from /schemas/types: this is no schema registry`;
     return unavailable('other-server', why);
   }
 
-  close(): Promise<void> {
+  closeConnections(): Promise<void> {
     return this.transport.destroy();
   }
 
-  private async request(
+  private async exchange(
     path: string,
     body: JsonObject | null,
     signal: AbortSignal,
@@ -130,10 +134,10 @@ export async function reachRegistry(
 ): Promise<{ cause: UnavailableCause; why: string } | undefined> {
   const requests = new RegistryRequests(options, timeoutMs);
   try {
-    const answer = await requests.send('/schemas/ids/1', null, new AbortController().signal);
+    const answer = await requests.request('/schemas/ids/1', null, new AbortController().signal);
     return answer.kind === 'unavailable' ? answer : undefined;
   } finally {
-    await requests.close();
+    await requests.closeConnections();
   }
 }
 
@@ -154,16 +158,20 @@ export async function trySchema(
   const body = { schemaType: 'JSON', schema: JSON.stringify(schema) };
   const { signal } = new AbortController();
   try {
-    const known = await requests.send(path, body, signal);
+    const known = await requests.request(path, body, signal);
     if (known.kind === 'unavailable') return known;
     if (known.kind === 'document') return { kind: 'registered' };
-    const compatible = await requests.send(`/compatibility${path}/versions/latest`, body, signal);
+    const compatible = await requests.request(
+      `/compatibility${path}/versions/latest`,
+      body,
+      signal,
+    );
     if (compatible.kind === 'unavailable') return compatible;
     const isRefused =
       compatible.kind === 'document' && compatible.document['is_compatible'] === false;
     return { kind: isRefused ? 'incompatible' : 'new' };
   } finally {
-    await requests.close();
+    await requests.closeConnections();
   }
 }
 

@@ -102,18 +102,18 @@ export class SchemaRegistry {
     const frame = schemaFrameOf(message);
     if (frame === undefined || carriesJson(frame.payload)) return undefined;
     const path = pathOf(frame.schema);
-    const known = this.known(path);
-    if (known !== undefined) return read(frame, known);
+    const known = this.cachedSchema(path);
+    if (known !== undefined) return decodeValue(frame, known);
     let lookUp = this.lookUps.get(path);
     if (lookUp === undefined) {
-      lookUp = this.lookUp(path, describeSchema(frame.schema)).finally(() => {
+      lookUp = this.lookUpSchema(path, describeSchema(frame.schema)).finally(() => {
         this.lookUps.delete(path);
       });
       // when the process stops, its waiters may be gone
       lookUp.catch(() => undefined);
       this.lookUps.set(path, lookUp);
     }
-    return abortable(lookUp, signal).then((found) => read(frame, found));
+    return abortable(lookUp, signal).then((found) => decodeValue(frame, found));
   }
 
   /**
@@ -139,12 +139,12 @@ export class SchemaRegistry {
         this.logger.log({ msg: 'output schema registered', subject, id });
         return id;
       }
-      this.refuse(subject, answer.kind === 'none' ? answer.why : 'it answers without an id');
+      this.reportRefusal(subject, answer.kind === 'none' ? answer.why : 'it answers without an id');
       await realDelayMs(this.timings.refusedGapMs, either);
     }
   }
 
-  private refuse(subject: string, why: string): void {
+  private reportRefusal(subject: string, why: string): void {
     this.totals.refused += 1;
     const refusal = `the registry refuses the schema of ${subject}: ${why}`;
     if (refusal === this.refusal) return;
@@ -156,10 +156,10 @@ export class SchemaRegistry {
 
   async close(): Promise<void> {
     this.stopping.abort(new Error('the bridge is stopping'));
-    await this.requests.close();
+    await this.requests.closeConnections();
   }
 
-  private known(path: string): KnownSchema | undefined {
+  private cachedSchema(path: string): KnownSchema | undefined {
     const known = this.schemas.get(path);
     if (known === undefined) return undefined;
     this.schemas.delete(path);
@@ -168,20 +168,20 @@ export class SchemaRegistry {
     return known;
   }
 
-  private async lookUp(path: string, what: string): Promise<KnownSchema> {
-    const found = await this.find(path, what);
+  private async lookUpSchema(path: string, what: string): Promise<KnownSchema> {
+    const found = await this.loadSchema(path, what);
     this.schemas.set(path, found);
     const [oldest] = this.schemas.keys();
     if (this.schemas.size > MAX_SCHEMAS && oldest !== undefined) this.schemas.delete(oldest);
     return found;
   }
 
-  private async find(path: string, what: string): Promise<KnownSchema> {
+  private async loadSchema(path: string, what: string): Promise<KnownSchema> {
     try {
-      const document = await this.documentOf(path, what, this.areManyUnknown ? 1 : LOOK_UPS);
+      const document = await this.requestDocument(path, what, this.areManyUnknown ? 1 : LOOK_UPS);
       const documents: string[] = [];
-      await this.collect(document, what, documents, new Set());
-      return await readerOf(field(document, 'schemaType') ?? 'AVRO', documents);
+      await this.collectDocuments(document, what, documents, new Set());
+      return await compileSchema(field(document, 'schemaType') ?? 'AVRO', documents);
     } catch (error) {
       this.stopping.signal.throwIfAborted();
       // a parser may throw anything for a malicious schema
@@ -201,7 +201,7 @@ export class SchemaRegistry {
   }
 
   /** @throws UnreadableError where the registry has no schema after `lookUps` requests */
-  private async documentOf(path: string, what: string, lookUps: number): Promise<JsonObject> {
+  private async requestDocument(path: string, what: string, lookUps: number): Promise<JsonObject> {
     for (let attempt = 1; ; attempt += 1) {
       const answer = await this.requestUntilAnswered(path, what, this.stopping.signal);
       if (answer.kind === 'document') return answer.document;
@@ -214,7 +214,7 @@ export class SchemaRegistry {
   }
 
   /** Collects the texts of a schema and of all that it refers to, each after the ones that it refers to. */
-  private async collect(
+  private async collectDocuments(
     document: JsonObject,
     what: string,
     into: string[],
@@ -231,7 +231,12 @@ export class SchemaRegistry {
       if (seen.size > MAX_REFERENCES) {
         throw new UnreadableError(`it refers to more than ${MAX_REFERENCES} others`);
       }
-      await this.collect(await this.documentOf(path, what, LOOK_UPS), what, into, seen);
+      await this.collectDocuments(
+        await this.requestDocument(path, what, LOOK_UPS),
+        what,
+        into,
+        seen,
+      );
     }
     into.push(String(field(document, 'schema')));
     // all are parsed in one turn of the event loop
@@ -249,15 +254,15 @@ export class SchemaRegistry {
     body: JsonObject | null = null,
   ): Promise<Exclude<RegistryAnswer, { kind: 'unavailable' }>> {
     for (;;) {
-      await this.outage?.turn(signal);
-      const answer = await this.requests.send(path, body, signal).catch((error: unknown) => {
+      await this.outage?.waitForTurn(signal);
+      const answer = await this.requests.request(path, body, signal).catch((error: unknown) => {
         // a caller that gives up leaves the next request to another one
-        this.outage?.failed(this.outage.why);
+        this.outage?.recordFailure(this.outage.why);
         throw error;
       });
       if (answer.kind !== 'unavailable') {
         this.totals[answer.kind === 'none' ? 'unknown' : 'found'] += 1;
-        this.answered();
+        this.endOutage();
         return answer;
       }
       this.totals.unavailable += 1;
@@ -267,15 +272,15 @@ export class SchemaRegistry {
         const msg = 'schema registry away, messages wait';
         this.logger.warn({ msg, why: answer.why, schema: what });
       }
-      this.outage.failed(answer.why);
+      this.outage.recordFailure(answer.why);
     }
   }
 
-  private answered(): void {
+  private endOutage(): void {
     if (this.outage === undefined) return;
     const seconds = Math.round((realNowMs() - this.outage.sinceMs) / 1000);
     this.logger.log({ msg: 'schema registry answers again', seconds });
-    this.outage.end();
+    this.outage.releaseAll();
     this.outage = undefined;
   }
 }
@@ -290,19 +295,19 @@ class Outage {
 
   constructor(private readonly timings: Pick<typeof TIMINGS, 'backOff' | 'leastWaitMs'>) {}
 
-  failed(why: string): void {
+  recordFailure(why: string): void {
     this.why = why;
     this.failures += 1;
     const { backOff, leastWaitMs } = this.timings;
     this.nextTryMs = realNowMs() + Math.max(leastWaitMs, backOffMs(this.failures, backOff));
   }
 
-  end(): void {
+  releaseAll(): void {
     this.over.abort();
   }
 
   /** Resolves when the outage is over, or when it is the caller's turn to make a request. */
-  async turn(signal: AbortSignal): Promise<void> {
+  async waitForTurn(signal: AbortSignal): Promise<void> {
     const { signal: either, release } = whenAnyAborts(signal, this.over.signal);
     while (!either.aborted && realNowMs() < this.nextTryMs) {
       const waitMs = Math.min(this.timings.leastWaitMs, this.nextTryMs - realNowMs());
@@ -319,7 +324,7 @@ function pathOf(schema: SchemaReference): string {
   return 'id' in schema ? `/schemas/ids/${schema.id}` : `/schemas/guids/${schema.guid}`;
 }
 
-async function readerOf(type: unknown, documents: readonly string[]): Promise<KnownSchema> {
+async function compileSchema(type: unknown, documents: readonly string[]): Promise<KnownSchema> {
   switch (type) {
     case 'AVRO':
       return { kind: 'readable', type: 'Avro', read: inJson(avroReader(documents)) };
@@ -339,7 +344,7 @@ function inJson(reader: (payload: Buffer) => string): (payload: Buffer) => Buffe
   return (payload) => Buffer.from(reader(payload));
 }
 
-function read({ schema, payload }: SchemaFrame, known: KnownSchema): Parsed<Buffer> {
+function decodeValue({ schema, payload }: SchemaFrame, known: KnownSchema): Parsed<Buffer> {
   const name = describeSchema(schema);
   if (known.kind === 'refused') {
     return rejected(

@@ -35,7 +35,7 @@ import {
   type MessageSpan,
   NO_SPAN,
   NO_TRACING,
-  passOn,
+  propagateContext,
   type PollSpan,
   type RequestSpan,
   type Span,
@@ -97,7 +97,7 @@ export class OpenTelemetryTracing implements Tracing {
     const { topic, partition, offset, key, bytes } = message;
     const parent = traceContextOf(message.headers);
     if (parent === undefined && topic.startsWith(OWN_TOPIC)) return NO_SPAN;
-    if (!this.isSampled(parent)) return passOn(parent);
+    if (!this.isSampled(parent)) return propagateContext(parent);
     const { topicPrefix, groupId } = this.process;
     const name = `${topicPrefix}${topic}`;
     const span = this.tracer.startSpan(
@@ -118,7 +118,7 @@ export class OpenTelemetryTracing implements Tracing {
       },
       parent === undefined ? ROOT_CONTEXT : remoteContext(parent),
     );
-    return span.isRecording() ? new MeasuredMessage(span) : passOn(parent);
+    return span.isRecording() ? new RecordedMessage(span) : propagateContext(parent);
   }
 
   /**
@@ -126,7 +126,7 @@ export class OpenTelemetryTracing implements Tracing {
    * several are, it has links to all of them, and each of the others has a link to it.
    */
   requestStarts(request: TracedRequest, causes: readonly Span[]): RequestSpan {
-    const sampled = causes.filter((cause) => cause instanceof MeasuredSpan).slice(0, MAX_LINKS);
+    const sampled = causes.filter((cause) => cause instanceof RecordedSpan).slice(0, MAX_LINKS);
     const [parent, ...others] = sampled;
     if (parent === undefined) return NO_TRACING.requestStarts(request, causes);
     const { operation, method, route, path } = request;
@@ -144,18 +144,18 @@ export class OpenTelemetryTracing implements Tracing {
           [A.serverAddress]: hostname,
           [A.serverPort]: Number(port) || (protocol === 'https:' ? 443 : 80),
         },
-        links: others.length === 0 ? [] : sampled.map((each) => ({ context: each.place })),
+        links: others.length === 0 ? [] : sampled.map((each) => ({ context: each.spanContext })),
       },
       trace.setSpan(ROOT_CONTEXT, parent.span),
     );
     for (const other of others) other.span.addLink({ context: span.spanContext() });
-    return new MeasuredRequest(span);
+    return new RecordedRequest(span);
   }
 
   pollStarts(machineId: string): PollSpan {
     if (!this.isSampled(undefined)) return NO_SPAN;
     const attributes = { [A.machineId]: machineId };
-    return new MeasuredPoll(this.tracer.startSpan('poll machine', { attributes }, ROOT_CONTEXT));
+    return new RecordedPoll(this.tracer.startSpan('poll machine', { attributes }, ROOT_CONTEXT));
   }
 
   /**
@@ -174,25 +174,25 @@ export class OpenTelemetryTracing implements Tracing {
   }
 }
 
-class MeasuredSpan implements Span {
-  private carried: TraceContext | undefined;
+class RecordedSpan implements Span {
+  private knownContext: TraceContext | undefined;
 
   constructor(readonly span: ApiSpan) {}
 
   get context(): TraceContext {
-    return (this.carried ??= carriedContext(this.place));
+    return (this.knownContext ??= contextOf(this.spanContext));
   }
 
-  get place(): SpanContext {
+  get spanContext(): SpanContext {
     return this.span.spanContext();
   }
 
-  protected fails(errorType: string): void {
+  protected setError(errorType: string): void {
     this.span.setAttribute(A.errorType, errorType).setStatus({ code: SpanStatusCode.ERROR });
   }
 }
 
-class MeasuredMessage extends MeasuredSpan implements MessageSpan {
+class RecordedMessage extends RecordedSpan implements MessageSpan {
   private outcomes = 0;
 
   outcome(outcome: string, machineId: string | null, code: string | null): void {
@@ -204,24 +204,24 @@ class MeasuredMessage extends MeasuredSpan implements MessageSpan {
       ...(machineId !== null && { [A.machineId]: machineId }),
       ...(code !== null && { [A.code]: code }),
     });
-    if (code !== null) this.fails(code);
+    if (code !== null) this.setError(code);
   }
 
   end(how: 'finished' | 'abandoned'): void {
-    if (how === 'abandoned') this.fails(how);
+    if (how === 'abandoned') this.setError(how);
     this.span.end();
   }
 }
 
-class MeasuredRequest extends MeasuredSpan implements RequestSpan {
+class RecordedRequest extends RecordedSpan implements RequestSpan {
   end(status: number | string): void {
     if (typeof status === 'number') this.span.setAttribute(A.status, status);
-    if (typeof status === 'string' || status >= 400) this.fails(String(status));
+    if (typeof status === 'string' || status >= 400) this.setError(String(status));
     this.span.end();
   }
 }
 
-class MeasuredPoll extends MeasuredSpan implements PollSpan {
+class RecordedPoll extends RecordedSpan implements PollSpan {
   end(events: number): void {
     this.span.setAttribute(A.events, events);
     this.span.end();
@@ -240,7 +240,7 @@ function remoteContext(context: TraceContext): Context {
   });
 }
 
-function carriedContext({ traceId, spanId, traceFlags, traceState }: SpanContext): TraceContext {
+function contextOf({ traceId, spanId, traceFlags, traceState }: SpanContext): TraceContext {
   const traceparent = `00-${traceId}-${spanId}-${traceFlags.toString(16).padStart(2, '0')}`;
   const tracestate = traceState?.serialize();
   return { traceparent, ...(tracestate && { tracestate }) };
@@ -272,7 +272,7 @@ class SpanDelivery implements SpanProcessor {
   private readonly batches: BatchSpanProcessor;
   private readonly maxWaiting: number;
   private waiting = 0;
-  private underWay = 0;
+  private exporting = 0;
   /** Spans lost since the latest log line. */
   private lost = 0;
   private loggedMs = -Infinity;
@@ -289,9 +289,9 @@ class SpanDelivery implements SpanProcessor {
       exporter: {
         export: (spans, done) => {
           this.waiting -= spans.length;
-          this.underWay += spans.length;
+          this.exporting += spans.length;
           delegate.export(spans, (result) => {
-            this.concluded(spans.length, result.error);
+            this.recordExport(spans.length, result.error);
             done(result);
           });
         },
@@ -312,7 +312,7 @@ class SpanDelivery implements SpanProcessor {
   onEnd(span: ReadableSpan): void {
     if (this.waiting === this.maxWaiting) {
       this.counts.dropped += 1;
-      this.lose(1, 'more spans end than the collector takes');
+      this.reportLoss(1, 'more spans end than the collector takes');
       return;
     }
     this.waiting += 1;
@@ -325,25 +325,28 @@ class SpanDelivery implements SpanProcessor {
 
   async shutdown(): Promise<void> {
     await withDeadline(this.batches.shutdown(), CLOSE_DEADLINE_MS);
-    const left = this.waiting + this.underWay;
+    const left = this.waiting + this.exporting;
     if (left === 0) return;
     this.counts.dropped += left;
     this.loggedMs = -Infinity;
-    this.lose(left, `the collector has not taken them ${CLOSE_DEADLINE_MS} ms after the stop`);
+    this.reportLoss(
+      left,
+      `the collector has not taken them ${CLOSE_DEADLINE_MS} ms after the stop`,
+    );
   }
 
-  private concluded(spans: number, error: Error | undefined): void {
-    this.underWay -= spans;
+  private recordExport(spans: number, error: Error | undefined): void {
+    this.exporting -= spans;
     if (error === undefined) {
       this.counts.exported += spans;
       return;
     }
     this.counts.failed += spans;
-    this.lose(spans, error.message);
+    this.reportLoss(spans, error.message);
   }
 
   /** Logs one line a minute at most, so that an unreachable collector does not fill the log. */
-  private lose(spans: number, why: string): void {
+  private reportLoss(spans: number, why: string): void {
     this.lost += spans;
     const nowMs = realNowMs();
     if (nowMs - this.loggedMs < LOG_AGAIN_MS) return;

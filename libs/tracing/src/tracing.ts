@@ -80,14 +80,15 @@ const nothing = (): void => undefined;
 export const NO_SPAN: AnySpan = { context: undefined, outcome: nothing, end: nothing };
 
 /** Propagates the context of a message unchanged, as W3C requires of participants that record no span. */
-export function passOn(context: TraceContext | undefined): AnySpan {
+export function propagateContext(context: TraceContext | undefined): AnySpan {
   return context === undefined ? NO_SPAN : { context, outcome: nothing, end: nothing };
 }
 
 /** Records nothing. Propagates the context of a message to requests that are made for this message alone. */
 export const NO_TRACING: Tracing = {
-  messageStarts: ({ headers }) => passOn(traceContextOf(headers)),
-  requestStarts: (_, causes) => passOn(causes.length === 1 ? causes[0]?.context : undefined),
+  messageStarts: ({ headers }) => propagateContext(traceContextOf(headers)),
+  requestStarts: (_, causes) =>
+    propagateContext(causes.length === 1 ? causes[0]?.context : undefined),
   pollStarts: () => NO_SPAN,
   spans: { exported: 0, failed: 0, dropped: 0 },
   close: () => Promise.resolve(),

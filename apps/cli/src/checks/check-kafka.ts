@@ -44,8 +44,10 @@ export async function checkKafka(settings: BridgeSettings): Promise<Finding[]> {
   return [
     passed('kafka', `reached at ${brokers}`),
     ...(await topicFindings(kafka, settings, planned)),
-    ...(await attempt('transactional ids', () => transact(kafka, settings.kafka.groupId))),
-    ...(await attempt('reading', () => readNewest(kafka, settings, planned))),
+    ...(await failureAsFinding('transactional ids', () =>
+      tryTransaction(kafka, settings.kafka.groupId),
+    )),
+    ...(await failureAsFinding('reading', () => tryReading(kafka, settings, planned))),
   ];
 }
 
@@ -56,7 +58,7 @@ export async function checkGroup(settings: BridgeSettings): Promise<Finding[]> {
   const existing = await reachTopics(kafka, settings.kafka).catch(() => undefined);
   // checkKafka reports this
   if (existing === undefined) return [];
-  return attempt('consumer group', async () => {
+  return failureAsFinding('consumer group', async () => {
     const topics = consumedTopics(bridgeTopics(settings))
       .map(({ name }) => name)
       .filter((name) => existing.includes(name));
@@ -97,7 +99,7 @@ export async function checkKeys(settings: BridgeSettings): Promise<Finding[]> {
   for (const { name, direction, cleanupPolicy } of bridgeTopics(settings)) {
     if (direction !== 'out' || cleanupPolicy !== 'compact' || !existing.includes(name)) continue;
     const check = `keys of ${name}`;
-    const finding = await findLeftBehind(kafka, name, check).catch((error: unknown) => {
+    const finding = await findMisplacedKeys(kafka, name, check).catch((error: unknown) => {
       const why = describeKafkaFailure(error, { right: 'Read', topics: [name] });
       return warning(
         check,
@@ -111,7 +113,7 @@ export async function checkKeys(settings: BridgeSettings): Promise<Finding[]> {
 }
 
 /** Finds records that are not in the partition of their key: the key's next record goes to another partition. */
-async function findLeftBehind(kafka: Kafka, topic: string, check: string): Promise<Finding> {
+async function findMisplacedKeys(kafka: Kafka, topic: string, check: string): Promise<Finding> {
   const spans = await topicSpans(kafka, topic);
   const found = new Set<string>();
   const signal = AbortSignal.timeout(READ_DEADLINE_MS);
@@ -143,7 +145,7 @@ async function topicFindings(
   { kafka: { createTopics, topicPartitions } }: BridgeSettings,
   planned: readonly BridgeTopic[],
 ): Promise<Finding[]> {
-  return attempt('topics', async () => {
+  return failureAsFinding('topics', async () => {
     const names = planned.map(({ name }) => name);
     const actual = await describeTopics(kafka, names);
     const missing = planned.filter(({ name }) => !actual.has(name));
@@ -155,7 +157,7 @@ async function topicFindings(
 }
 
 /** Initialises a transactional id of this check, and sends nothing. */
-async function transact(kafka: Kafka, groupId: string): Promise<Finding[]> {
+async function tryTransaction(kafka: Kafka, groupId: string): Promise<Finding[]> {
   const transactionalId = `${groupId}-check-${randomUUID()}`;
   const producer = kafka.producer({
     transactionalId,
@@ -174,7 +176,7 @@ async function transact(kafka: Kafka, groupId: string): Promise<Finding[]> {
 }
 
 /** Reads the newest record of one partition of each input topic, and joins a group of this check. */
-async function readNewest(
+async function tryReading(
   kafka: Kafka,
   { kafka: { groupId } }: BridgeSettings,
   planned: readonly BridgeTopic[],
@@ -202,7 +204,7 @@ async function readNewest(
 const READ_DEADLINE_MS = 30_000;
 
 /** Turns an exception into a finding, so that the other checks are made too. */
-async function attempt(check: string, find: () => Promise<Finding[]>): Promise<Finding[]> {
+async function failureAsFinding(check: string, find: () => Promise<Finding[]>): Promise<Finding[]> {
   try {
     return await find();
   } catch (error) {

@@ -75,7 +75,7 @@ export async function checkService({
   });
   try {
     const machines = await client.getMachineInfo();
-    const first = findingOf('getMachineInfo', machines, {
+    const first = operationFinding('getMachineInfo', machines, {
       isNeeded: flows.has('machine-states'),
       missing: 'the token lacks the scope to read the machine list',
       expected: [],
@@ -91,13 +91,13 @@ export async function checkService({
       machines.kind === 'data' ? { ...first, detail: `${known.length} machines` } : first,
     ];
     for (const { name, flows: served, isOptional, isEmptyCall, call } of OPERATIONS) {
-      const asking = served.filter((flow) => flows.has(flow));
-      if (asking.length === 0) continue;
+      const neededBy = served.filter((flow) => flows.has(flow));
+      if (neededBy.length === 0) continue;
       const answer = await call(client, known[0]?.machineId ?? NO_MACHINE, ours.nowSeconds());
       findings.push(
-        findingOf(name, answer, {
+        operationFinding(name, answer, {
           isNeeded: isOptional !== true,
-          missing: `the token lacks the scope for it, which ${asking.join(' and ')} asks for`,
+          missing: `the token lacks the scope for it, which ${neededBy.join(' and ')} asks for`,
           expected: isEmptyCall ? [422] : known.length === 0 ? [404, 422] : [],
         }),
       );
@@ -108,7 +108,7 @@ export async function checkService({
   }
 }
 
-function findingOf(
+function operationFinding(
   operation: string,
   answer: HttpAnswer<unknown>,
   {

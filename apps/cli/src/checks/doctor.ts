@@ -9,11 +9,17 @@ import { FRAMED_OUTPUTS, type FramedOutput, type GroupFlow } from '#libs/contrac
 import { outputSchema, reachRegistry, trySchema } from '#libs/schema-registry';
 import { type ErpAnswer, openErpClient } from '#libs/erp-client';
 import { type EnrichmentRule, enrichmentUrl } from '#libs/erp-formats';
-import { type BridgeAnswer, bridgeHttp, has, isListOf, jsonOf } from '../command-line/bridge.js';
+import {
+  type BridgeAnswer,
+  bridgeHttp,
+  hasFields,
+  isListOf,
+  jsonOf,
+} from '../command-line/bridge.js';
 import { type CliCommand, JSON_OPTION, type JsonOptions } from '../command-line/command.js';
 import { EXIT_CODES, UnreachableError } from '../command-line/exit-codes.js';
 import {
-  exitCodeOf,
+  exitCodeOfFindings,
   failure,
   type Finding,
   passed,
@@ -37,7 +43,7 @@ its topics shows when it does, in its health.`;
 /** `config check` and `doctor`. */
 export function addCheckCommands(program: CliCommand): void {
   program
-    .group('config', 'Checks the settings of the bridge.')
+    .addGroup('config', 'Checks the settings of the bridge.')
     .command('check')
     .description(
       'Shows every setting with its source, reaches Kafka, the schema registry, the service and ERPs with them, and says what is wrong.',
@@ -57,7 +63,7 @@ export function addCheckCommands(program: CliCommand): void {
     )
     .option(...JSON_OPTION)
     .addHelpText('after', HELP)
-    .action(diagnose);
+    .action(runDoctor);
 }
 
 async function checkConfiguration(json: boolean): Promise<void> {
@@ -72,7 +78,10 @@ async function checkConfiguration(json: boolean): Promise<void> {
     process.exitCode = EXIT_CODES.settings;
     return;
   }
-  await report([checkUnsupported, checkKafka, checkSchemaRegistry, checkService, checkErps], json);
+  await runChecks(
+    [checkUnsupported, checkKafka, checkSchemaRegistry, checkService, checkErps],
+    json,
+  );
 }
 
 function problemFinding(problem: string): Finding {
@@ -84,22 +93,22 @@ function checkUnsupported({ unsupported }: BridgeSettings): Finding[] {
   return unsupported.map(({ name, instead }) => warning(name, 'has no effect', instead));
 }
 
-async function diagnose({ url, json = false }: DoctorOptions): Promise<void> {
+async function runDoctor({ url, json = false }: DoctorOptions): Promise<void> {
   const external = [checkSchemaRegistry, checkService, checkErps, () => checkBridge(url)];
-  await report([checkUnsupported, checkKafka, checkGroup, ...external, checkKeys], json);
+  await runChecks([checkUnsupported, checkKafka, checkGroup, ...external, checkKeys], json);
 }
 
 type Check = (settings: BridgeSettings) => readonly Finding[] | Promise<readonly Finding[]>;
 
 /** Prints the findings after each check and sets the exit code so far: the reader may close the pipe at any time. */
-async function report(checks: readonly Check[], json: boolean): Promise<void> {
+async function runChecks(checks: readonly Check[], json: boolean): Promise<void> {
   const settings = loadBridgeSettings(readEnvironment());
   const findings: Finding[] = [];
   for (const check of checks) {
     printProgress('checking …');
     const found = await check(settings);
     findings.push(...found);
-    process.exitCode = exitCodeOf(findings);
+    process.exitCode = exitCodeOfFindings(findings);
     printFindings(found, json);
   }
 }
@@ -119,7 +128,7 @@ async function checkBridge(url: string | undefined): Promise<Finding[]> {
   try {
     const answer = await bridge.request('/health/ready');
     const { details = {} } = (jsonOf(answer) ?? {}) as Readiness;
-    if (!has(details, 'kafka', 'outcomes')) {
+    if (!hasFields(details, 'kafka', 'outcomes')) {
       const why = `/health/ready answers with ${answer.status} and other JSON than a bridge, or none`;
       throw new Error(`${bridge.url} is no bridge: ${why}`);
     }
@@ -216,7 +225,7 @@ async function checkSchemaRegistry({ schemaRegistry, kafka }: BridgeSettings): P
   const check = 'schema registry';
   const { url } = schemaRegistry;
   const fault = await reachRegistry(schemaRegistry, TIMEOUT_MS);
-  if (fault !== undefined) return [unavailable(check, url, fault)];
+  if (fault !== undefined) return [registryFinding(check, url, fault)];
   const findings = [passed(check, `answers at ${url}`)];
   for (const output of schemaRegistry.outputs) {
     findings.push(await outputFinding(output, schemaRegistry, kafka.topicPrefix));
@@ -244,13 +253,13 @@ async function outputFinding(
         'set the compatibility of the subject to FORWARD or NONE',
       );
     case 'unavailable':
-      return unavailable(check, registry.url, tried);
+      return registryFinding(check, registry.url, tried);
     default:
       return tried satisfies never;
   }
 }
 
-function unavailable(
+function registryFinding(
   check: string,
   url: string,
   { cause, why }: { cause: keyof typeof REMEDIES; why: string },
@@ -275,13 +284,13 @@ async function checkErp(rule: EnrichmentRule, settings: BridgeSettings): Promise
     const names = new Proxy<Record<string, string>>({}, { get: () => NO_ORDER });
     const { pathname, search } = new URL(enrichmentUrl(rule, names));
     const answer = await client.get(`${pathname}${search}`, new AbortController().signal);
-    return findingOf(rule, answer);
+    return erpFinding(rule, answer);
   } finally {
     await client.close();
   }
 }
 
-function findingOf(rule: EnrichmentRule, answer: ErpAnswer): Finding {
+function erpFinding(rule: EnrichmentRule, answer: ErpAnswer): Finding {
   const { name } = rule;
   const check = `erp ${name}`;
   const { origin } = new URL(enrichmentUrl(rule, {}));

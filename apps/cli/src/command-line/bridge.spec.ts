@@ -1,5 +1,5 @@
 import { type StubAnswer, StubService } from '../../../../libs/http-calls/test/stub-service.js';
-import { askBridge, has, isListOf } from './bridge.js';
+import { askBridge, hasFields, isListOf } from './bridge.js';
 import { UnreachableError } from './exit-codes.js';
 
 describe('a request to a bridge', () => {
@@ -37,8 +37,8 @@ describe('a request to a bridge', () => {
     ['{"message": "hello"}', isFlows],
     ['[{"name": "x"}]', isFlows],
     ['[null]', isFlows],
-    ['[]', (json: unknown) => has(json, 'before')],
-    ['"text"', (json: unknown) => has(json, 'before')],
+    ['[]', (json: unknown) => hasFields(json, 'before')],
+    ['"text"', (json: unknown) => hasFields(json, 'before')],
   ])('says that JSON of another program is of no bridge: %s', async (body, isAnswer) => {
     const url = serving((_, response) => response.end(body));
     await expect(askBridge(url, '/api/x', isAnswer)).rejects.toThrow(

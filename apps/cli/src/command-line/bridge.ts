@@ -52,11 +52,11 @@ export function bridgeHttp(given?: string): BridgeHttp {
 
 /** Checks that an answer is a list of objects with these fields. */
 export function isListOf(...fields: string[]): (json: unknown) => boolean {
-  return (json) => Array.isArray(json) && json.every((entry) => has(entry, ...fields));
+  return (json) => Array.isArray(json) && json.every((entry) => hasFields(entry, ...fields));
 }
 
 /** Checks that a value is an object with these fields. */
-export function has(json: unknown, ...fields: string[]): boolean {
+export function hasFields(json: unknown, ...fields: string[]): boolean {
   return isJsonObject(json) && fields.every((field) => field in json);
 }
 

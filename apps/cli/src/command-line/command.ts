@@ -51,24 +51,24 @@ export class CliCommand extends Command {
     if (option.isBoolean()) return this;
     let isGiven = false;
     return this.on(`option:${option.name()}`, () => {
-      if (isGiven) this.refuse(`option '${option.flags}' may be given once only`);
+      if (isGiven) this.refuseUsage(`option '${option.flags}' may be given once only`);
       isGiven = true;
     });
   }
 
   /** A command that only has sub-commands. */
-  group(name: string, description: string): CliCommand {
+  addGroup(name: string, description: string): CliCommand {
     const group = this.command(name).description(description).usage('<command>');
     return group.allowExcessArguments().action(() => group.refuseUnknown(group.args[0]));
   }
 
   /** Throws an error for wrong use of the command. */
-  refuse(problem: string): never {
+  refuseUsage(problem: string): never {
     return this.error(`error: ${problem}`);
   }
 
   /** The sub-command with this name. */
-  below(name: string): CliCommand {
+  subCommand(name: string): CliCommand {
     const found = this.commands.find((command) => command.name() === name);
     return (found as CliCommand | undefined) ?? this.refuseUnknown(name);
   }
@@ -77,9 +77,9 @@ export class CliCommand extends Command {
     if (name === undefined) return this.help({ error: true });
     const names = this.commands.map((command) => command.name());
     if (names.length === 0)
-      return this.refuse(`'${this.name()}' has no command '${name}' below it`);
+      return this.refuseUsage(`'${this.name()}' has no command '${name}' below it`);
     const list = [names.slice(0, -1).join(', '), ...names.slice(-1)].filter((part) => part !== '');
-    return this.refuse(`unknown command '${name}': it is ${list.join(' or ')}`);
+    return this.refuseUsage(`unknown command '${name}': it is ${list.join(' or ')}`);
   }
 }
 

@@ -19,11 +19,11 @@ Examples:
   source <(machine-bridge completion zsh)         # in ~/.zshrc, behind compinit
   machine-bridge completion fish | source         # in ~/.config/fish/config.fish`,
     )
-    .action((shell: Shell) => print(SCRIPTS[shell](placesIn(program))));
+    .action((shell: Shell) => print(SCRIPTS[shell](commandsIn(program))));
 }
 
 /** A command with its path, such as `/dlq/list`. */
-interface Place {
+interface CommandPath {
   path: string;
   words: readonly Word[];
   options: readonly { flag: string; description: string; takesValue: boolean; values: string[] }[];
@@ -34,7 +34,7 @@ interface Word {
   description: string;
 }
 
-function placesIn(command: Command, path = ''): Place[] {
+function commandsIn(command: Command, path = ''): CommandPath[] {
   const help = command.createHelp();
   const options = help.visibleOptions(command).map((option) => ({
     flag: option.long ?? '',
@@ -48,11 +48,11 @@ function placesIn(command: Command, path = ''): Place[] {
       argChoices.map((word) => ({ word, description: '' })),
     ),
   ];
-  const below = command.commands.flatMap((sub) => placesIn(sub, `${path}/${sub.name()}`));
-  return [{ path, words, options }, ...below];
+  const subPaths = command.commands.flatMap((sub) => commandsIn(sub, `${path}/${sub.name()}`));
+  return [{ path, words, options }, ...subPaths];
 }
 
-const SCRIPTS: Record<Shell, (places: readonly Place[]) => string> = {
+const SCRIPTS: Record<Shell, (places: readonly CommandPath[]) => string> = {
   bash: (places) => `_machine_bridge() {
   local current=\${COMP_WORDS[COMP_CWORD]} at='' word candidates=''
   for word in "\${COMP_WORDS[@]:1:COMP_CWORD-1}"; do
@@ -96,16 +96,16 @@ end
 ${places.flatMap(fishLines).join('\n')}`,
 };
 
-function below(places: readonly Place[]): string[] {
+function below(places: readonly CommandPath[]): string[] {
   return places.map(({ path }) => path).filter((path) => path !== '');
 }
 
-function pathsOf(places: readonly Place[]): string {
+function pathsOf(places: readonly CommandPath[]): string {
   return below(places).join('|');
 }
 
 /** Completes the fixed values of an option; without any, the shell completes file names. */
-function valueCases(places: readonly Place[]): string {
+function valueCases(places: readonly CommandPath[]): string {
   return places
     .flatMap(({ path, options }) =>
       options
@@ -118,7 +118,7 @@ function valueCases(places: readonly Place[]): string {
     .join('\n');
 }
 
-function candidateCases(places: readonly Place[]): string {
+function candidateCases(places: readonly CommandPath[]): string {
   return places
     .map(({ path, words, options }) => {
       const candidates = [...words.map(({ word }) => word), ...options.map(({ flag }) => flag)];
@@ -127,7 +127,7 @@ function candidateCases(places: readonly Place[]): string {
     .join('\n');
 }
 
-function fishLines({ path, words, options }: Place): string[] {
+function fishLines({ path, words, options }: CommandPath): string[] {
   const here = `complete -c machine-bridge -n ${quoted(`__machine_bridge_at ${quoted(path)}`)}`;
   const described = (description: string): string =>
     description === '' ? '' : ` -d ${quoted(description)}`;

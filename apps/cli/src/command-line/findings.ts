@@ -48,7 +48,7 @@ export function printFindings(findings: readonly Finding[], json: boolean): void
 }
 
 /** The exit code of the worst finding. */
-export function exitCodeOf(findings: readonly Finding[]): number {
+export function exitCodeOfFindings(findings: readonly Finding[]): number {
   const failed = findings.filter(({ status }) => status === 'fail');
   if (failed.length === 0) return EXIT_CODES.ok;
   const isUnreachable = failed.some((finding) => finding.isUnreachable);

@@ -41,12 +41,12 @@ export class DeadLetterLog {
    *
    * @throws UnreachableError that says why Kafka cannot be reached
    */
-  async topics(): Promise<TopicListing> {
+  async listTopics(): Promise<TopicListing> {
     const { topicPrefix } = this.settings;
     return { topics: await reachTopics(this.kafka, this.settings), topicPrefix };
   }
 
-  async spans(...topics: readonly string[]): Promise<TopicSpan[]> {
+  async spansOf(...topics: readonly string[]): Promise<TopicSpan[]> {
     return (await Promise.all(topics.map((topic) => topicSpans(this.kafka, topic)))).flat();
   }
 
@@ -59,11 +59,11 @@ export class DeadLetterLog {
     const onBatch = (deadLetters: readonly DeadLetter[]): void => {
       for (const one of deadLetters) if (isSelected(one, selection)) onDeadLetter(one);
     };
-    await this.read(selectedSpans(spans, selection), { signal, onBatch });
+    await this.readWithMarks(selectedSpans(spans, selection), { signal, onBatch });
   }
 
   /** Reads all replay marks, then the dead letters of these spans. */
-  async read(spans: readonly TopicSpan[], reading: LogReading): Promise<void> {
+  async readWithMarks(spans: readonly TopicSpan[], reading: LogReading): Promise<void> {
     const total = offsetCount(spans);
     if (total === 0) return;
     // an empty topic is not subscribed to, because reading it takes a right that may be missing
@@ -72,7 +72,7 @@ export class DeadLetterLog {
     let count = 0;
     const onRecords = async (records: readonly StoredRecord[]): Promise<void> => {
       if (records[0]?.topic === this.marksTopic) {
-        marks.accept(records);
+        marks.applyMarks(records);
         return;
       }
       count += records.length;
@@ -91,7 +91,7 @@ export class DeadLetterLog {
   }
 
   private async markSpans(): Promise<TopicSpan[]> {
-    const { topics } = await this.topics();
-    return topics.includes(this.marksTopic) ? this.spans(this.marksTopic) : [];
+    const { topics } = await this.listTopics();
+    return topics.includes(this.marksTopic) ? this.spansOf(this.marksTopic) : [];
   }
 }

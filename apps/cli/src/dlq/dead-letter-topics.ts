@@ -8,17 +8,17 @@ export interface TopicListing {
 
 /** Full names of the bridge's existing input topics. */
 export function inputTopics(listing: TopicListing): string[] {
-  return existing(listing, INPUT_TOPICS);
+  return existingTopics(listing, INPUT_TOPICS);
 }
 
 /** Full names of the existing dead-letter topics of inputs. */
 export function deadLetterTopics(listing: TopicListing): string[] {
-  return existing(listing, INPUT_TOPICS.map(deadLetterTopic));
+  return existingTopics(listing, INPUT_TOPICS.map(deadLetterTopic));
 }
 
 /** Full names of the existing dead-letter topics of queues, which have records only after a bug of the bridge. */
 export function internalDeadLetterTopics(listing: TopicListing): string[] {
-  return existing(listing, Object.values(WORK_ORDER_QUEUES).map(deadLetterTopic));
+  return existingTopics(listing, Object.values(WORK_ORDER_QUEUES).map(deadLetterTopic));
 }
 
 /**
@@ -36,6 +36,6 @@ export function findDeadLetterTopic(name: string, listing: TopicListing): string
   throw new Error(`no dead-letter topic is called ${name}; ${others}`);
 }
 
-function existing({ topics, topicPrefix }: TopicListing, names: readonly string[]): string[] {
+function existingTopics({ topics, topicPrefix }: TopicListing, names: readonly string[]): string[] {
   return names.map((name) => `${topicPrefix}${name}`).filter((name) => topics.includes(name));
 }

@@ -130,13 +130,13 @@ function facts(deadLetter: DeadLetter): [name: string, text: string][] {
     ['failed', timeText(failedAt)],
     ['calls', `${attempts}${status}`],
     ['machine', machineIdsOf(deadLetter).join(', ')],
-    ['source', source(deadLetter)],
+    ['source', sourceText(deadLetter)],
     ['replayed', replayedAt === undefined ? 'no' : timeText(replayedAt)],
-    ['key', record.key === null ? '(none)' : readable(record.key)],
+    ['key', record.key === null ? '(none)' : shortText(record.key)],
   ];
 }
 
-function source({ fields }: DeadLetter): string {
+function sourceText({ fields }: DeadLetter): string {
   const { sourceTopic, sourcePartition, sourceOffset, sourceTimestamp, valueOmittedBytes } = fields;
   if (sourceTopic === undefined) return '(not named)';
   const parts = [`${sourceTopic} ${sourcePartition ?? '?'}/${sourceOffset ?? '?'}`];
@@ -152,8 +152,8 @@ function source({ fields }: DeadLetter): string {
 
 function headerLines(headers: MessageHeaders): string[] {
   const lines = originalHeaders(headers).map(([name, value]) => {
-    const shown = value === null ? '(null)' : readable(value);
-    return `header    ${visible(readable(name))}: ${visible(shown)}`;
+    const shown = value === null ? '(null)' : shortText(value);
+    return `header    ${visible(shortText(name))}: ${visible(shown)}`;
   });
   const more = lines.length - MAX_HEADER_LINES;
   const rest = more > 0 ? [`header    and ${more} more`] : [];
@@ -161,7 +161,7 @@ function headerLines(headers: MessageHeaders): string[] {
 }
 
 /** {@link textOf}, truncated when long. */
-function readable(value: Buffer | string): string {
+function shortText(value: Buffer | string): string {
   const bytes = Buffer.from(value);
   const shown = textOf(bytes);
   if (shown.length <= MAX_TEXT_LENGTH) return shown;

@@ -6,21 +6,21 @@ import { isSelected, needsContent, newestSpans, offsetCount, selectedSpans } fro
 describe('TopicSummary', () => {
   it('counts by code and by replay, with the oldest and newest time', () => {
     const summary = new TopicSummary(TOPIC);
-    expect(summary.lines()).toEqual([`${TOPIC}: no dead letters`]);
-    summary.add(
+    expect(summary.textLines()).toEqual([`${TOPIC}: no dead letters`]);
+    summary.countDeadLetter(
       deadLetter({ headers: { 'dlq-failed-at': '1763680000', 'dlq-code': 'too-large' } }),
     );
-    summary.add(deadLetter({ replayedAt: 1_763_690_000 }));
-    summary.add(deadLetter());
-    summary.add(deadLetter({ headers: { 'dlq-code': '\u001b' } }));
-    expect(summary.lines()).toEqual([
+    summary.countDeadLetter(deadLetter({ replayedAt: 1_763_690_000 }));
+    summary.countDeadLetter(deadLetter());
+    summary.countDeadLetter(deadLetter({ headers: { 'dlq-code': '\u001b' } }));
+    expect(summary.textLines()).toEqual([
       `${TOPIC}: 4 dead letters, 1 replayed, the oldest of 2025-11-20T23:06:40Z, ` +
         'the newest of 2025-11-20T23:07:40Z',
       '         2  unknown-reason',
       '         1  too-large',
       '         1  other',
     ]);
-    expect(JSON.parse(summary.json())).toEqual({
+    expect(JSON.parse(summary.jsonLine())).toEqual({
       topic: TOPIC,
       count: 4,
       replayed: 1,

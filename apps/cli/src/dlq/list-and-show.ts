@@ -64,7 +64,7 @@ export function addListCommand(dlq: CliCommand): void {
 async function listDeadLetters(name: string | undefined, options: ListOptions): Promise<void> {
   const { limit, all = false, json = false, ...selection } = options;
   const log = new DeadLetterLog(commandKafkaSettings());
-  const listing = await log.topics();
+  const listing = await log.listTopics();
   const [topics, internal] = [deadLetterTopics(listing), internalDeadLetterTopics(listing)];
   const signal = interruption();
   if (name === undefined && limit === undefined && !all) {
@@ -72,7 +72,7 @@ async function listDeadLetters(name: string | undefined, options: ListOptions): 
   } else {
     const namesTopics = name === undefined;
     const listed = namesTopics ? [...topics, ...internal] : [findDeadLetterTopic(name, listing)];
-    const spans = selectedSpans(await log.spans(...listed), selection);
+    const spans = selectedSpans(await log.spansOf(...listed), selection);
     const format = lineFormat(spans, { json, namesTopics });
     if (all) await listAll(log, spans, format, { selection, signal });
     else await listNewest(log, spans, format, limit ?? DEFAULT_LISTED, { selection, signal });
@@ -89,8 +89,8 @@ async function summarise(
 ): Promise<void> {
   const all = [...topics, ...internal];
   const summaries = new Map(all.map((topic) => [topic, new TopicSummary(topic)]));
-  await log.readSelected(await log.spans(...all), listing, (deadLetter) => {
-    summaries.get(deadLetter.record.topic)?.add(deadLetter);
+  await log.readSelected(await log.spansOf(...all), listing, (deadLetter) => {
+    summaries.get(deadLetter.record.topic)?.countDeadLetter(deadLetter);
   });
   if (listing.signal.aborted) return;
   if (topics.length === 0 && !json) {
@@ -98,8 +98,8 @@ async function summarise(
   }
   for (const [topic, summary] of summaries) {
     if (summary.isEmpty && internal.includes(topic)) continue;
-    if (json) print(summary.json());
-    else summary.lines().forEach(print);
+    if (json) print(summary.jsonLine());
+    else summary.textLines().forEach(print);
   }
 }
 
@@ -126,7 +126,7 @@ async function listNewest(
     const newest = new Newest<string>(limit);
     const read = newestSpans(spans, offsets);
     const found = new Map<string, number>();
-    await log.read(read, {
+    await log.readWithMarks(read, {
       signal,
       onBatch: (deadLetters) => {
         for (const deadLetter of deadLetters) {
@@ -183,7 +183,7 @@ export class TopicSummary {
 
   constructor(private readonly topic: string) {}
 
-  add({ fields, failedAt, replayedAt }: DeadLetter): void {
+  countDeadLetter({ fields, failedAt, replayedAt }: DeadLetter): void {
     const code = REJECTION_CODES.find((known) => known === fields.code) ?? OTHER;
     this.count += 1;
     this.byCode.set(code, (this.byCode.get(code) ?? 0) + 1);
@@ -196,25 +196,25 @@ export class TopicSummary {
     return this.count === 0;
   }
 
-  lines(): string[] {
+  textLines(): string[] {
     const { topic, count, replayed } = this;
     if (this.isEmpty) return [`${topic}: no dead letters`];
     return [
       `${topic}: ${counted(count, 'dead letter')}, ${replayed} replayed, ` +
         `the oldest of ${timeText(this.oldest)}, the newest of ${timeText(this.newest)}`,
-      ...this.codes().map(([code, times]) => `  ${String(times).padStart(8)}  ${code}`),
+      ...this.countsByCode().map(([code, times]) => `  ${String(times).padStart(8)}  ${code}`),
     ];
   }
 
-  json(): string {
+  jsonLine(): string {
     const { topic, count, replayed } = this;
-    const byCode = Object.fromEntries(this.codes());
+    const byCode = Object.fromEntries(this.countsByCode());
     const [oldest, newest] = this.isEmpty ? [null, null] : [this.oldest, this.newest];
     return visibleJson({ topic, count, replayed, byCode, oldest, newest });
   }
 
   /** The most frequent first. */
-  private codes(): [code: string, times: number][] {
+  private countsByCode(): [code: string, times: number][] {
     return [...this.byCode].sort(([, a], [, b]) => b - a);
   }
 }
@@ -246,10 +246,10 @@ export function addShowCommand(dlq: CliCommand): void {
 async function showDeadLetters(name: string, options: ShowOptions): Promise<void> {
   const { limit = DEFAULT_SHOWN, raw = false, json = false, ...selection } = options;
   const log = new DeadLetterLog(commandKafkaSettings());
-  const topic = findDeadLetterTopic(name, await log.topics());
+  const topic = findDeadLetterTopic(name, await log.listTopics());
   const newest = new Newest<DeadLetter>(limit);
   const signal = interruption();
-  await log.readSelected(await log.spans(topic), { selection, signal }, (deadLetter) => {
+  await log.readSelected(await log.spansOf(topic), { selection, signal }, (deadLetter) => {
     newest.offer(deadLetter, deadLetter);
   });
   if (signal.aborted) throw new Error('stopped before everything was read');
@@ -280,7 +280,7 @@ function writeValue(shown: readonly DeadLetter[], found: number): void {
   process.stdout.write(deadLetter.record.value ?? '');
 }
 
-interface Kept<T> {
+interface KeptItem<T> {
   failedAt: number;
   writtenAtMs: number;
   partition: number;
@@ -290,7 +290,7 @@ interface Kept<T> {
 
 /** Keeps an item for each of the dead letters that failed last. */
 export class Newest<T> {
-  private kept: Kept<T>[] = [];
+  private kept: KeptItem<T>[] = [];
   private count = 0;
 
   constructor(private readonly limit: number) {}
@@ -314,12 +314,12 @@ export class Newest<T> {
     return this.sorted().map(({ item }) => item);
   }
 
-  private sorted(): Kept<T>[] {
+  private sorted(): KeptItem<T>[] {
     return this.kept.sort(byAge).slice(-this.limit);
   }
 }
 
-function byAge(a: Kept<unknown>, b: Kept<unknown>): number {
+function byAge(a: KeptItem<unknown>, b: KeptItem<unknown>): number {
   return (
     a.failedAt - b.failedAt ||
     a.writtenAtMs - b.writtenAtMs ||

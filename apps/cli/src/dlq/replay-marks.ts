@@ -35,7 +35,7 @@ export class ReplayMarks {
   private readonly marks = new Map<string, ReplayMark>();
 
   /** Applies records in the order of the log: the last one of a key counts. */
-  accept(records: readonly StoredRecord[]): void {
+  applyMarks(records: readonly StoredRecord[]): void {
     for (const { key, value } of records) {
       const mark = value === null ? undefined : parseMark(value);
       if (mark === undefined) this.marks.delete(String(key));
@@ -51,7 +51,7 @@ export class ReplayMarks {
   }
 
   /** Keys of marks whose dead letters have been deleted from the topic. `spans` covers the whole topic. */
-  outlived(spans: readonly TopicSpan[]): string[] {
+  outlivedKeys(spans: readonly TopicSpan[]): string[] {
     return [...this.marks.keys()].filter((key) =>
       spans.some((span) => {
         const place = `${span.topic}/${span.partition}/`;

@@ -5,7 +5,7 @@ import {
   RecordRefusedError,
   type StoredRecord,
 } from '#libs/kafka';
-import { planReplay, putBack } from './replay.js';
+import { planReplay, writeBack } from './replay.js';
 import { deadLetter, TOPIC } from './testing/dead-letter.js';
 import { markTombstone, replayMark, ReplayMarks } from './replay-marks.js';
 
@@ -126,7 +126,7 @@ describe('planReplay', () => {
   });
 });
 
-describe('putBack', () => {
+describe('writeBack', () => {
   const { replays } = planReplay(
     [deadLetter({ offset: 0, value: 'a' }), deadLetter({ offset: 1, value: 'b' })],
     order,
@@ -140,7 +140,7 @@ describe('putBack', () => {
       sent.push(records.map(({ topic, key }) => `${topic} ${String(key)}`));
       return new Promise((resolve) => (acknowledge = resolve));
     };
-    const replayed = putBack({ sendAll }, replays, by);
+    const replayed = writeBack({ sendAll }, replays, by);
     await new Promise((resolve) => setImmediate(resolve));
     expect(sent).toEqual([replays.map(({ original }) => `${original.topic} M-1`)]);
     // a message that Kafka refuses is not marked
@@ -171,7 +171,7 @@ const stored = ({ key, value }: Pick<OutboundRecord, 'key' | 'value'>): StoredRe
 
 const marksOf = (...records: Pick<OutboundRecord, 'key' | 'value'>[]): ReplayMarks => {
   const marks = new ReplayMarks();
-  marks.accept(records.map(stored));
+  marks.applyMarks(records.map(stored));
   return marks;
 };
 
@@ -213,6 +213,8 @@ describe('ReplayMarks', () => {
       replayMark('marks', { ...record, topic: 'another', offset: 1 }, replay),
     );
     const span = { topic: TOPIC, partition: 2, from: 17, until: 30 };
-    expect(marks.outlived([{ ...span, partition: 1, from: 20 }, span])).toEqual([`${TOPIC}/2/16`]);
+    expect(marks.outlivedKeys([{ ...span, partition: 1, from: 20 }, span])).toEqual([
+      `${TOPIC}/2/16`,
+    ]);
   });
 });

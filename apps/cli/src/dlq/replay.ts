@@ -95,11 +95,13 @@ async function replayDeadLetters(
     ...selection
   } = options;
   if (all !== true && Object.keys(selection).length === 0) {
-    command.refuse('select dead letters, for instance with --code, or take all of them with --all');
+    command.refuseUsage(
+      'select dead letters, for instance with --code, or take all of them with --all',
+    );
   }
   const log = new DeadLetterLog(commandKafkaSettings());
-  const listing = await log.topics();
-  const spans = await log.spans(findDeadLetterTopic(name, listing));
+  const listing = await log.listTopics();
+  const spans = await log.spansOf(findDeadLetterTopic(name, listing));
   const request = {
     selection,
     again,
@@ -111,7 +113,7 @@ async function replayDeadLetters(
   const signal = interruption({ writes: yes });
   const task = { log, spans, request, rate, signal, report };
   try {
-    await (yes ? replay(task) : rehearse(task));
+    await (yes ? replayMessages(task) : planOnly(task));
   } finally {
     report.printSummary();
   }
@@ -122,13 +124,13 @@ async function replayDeadLetters(
 }
 
 /** Prints what a replay would do, without doing it. */
-async function rehearse({ log, spans, request, signal, report }: ReplayTask): Promise<void> {
-  await log.read(selectedSpans(spans, request.selection), {
+async function planOnly({ log, spans, request, signal, report }: ReplayTask): Promise<void> {
+  await log.readWithMarks(selectedSpans(spans, request.selection), {
     signal,
     onBatch: (deadLetters) => {
       const { replays, replayedBefore, impossible } = planReplay(deadLetters, request);
       report.showPlanned(replays);
-      report.count(replays, replayedBefore, impossible);
+      report.addResults(replays, replayedBefore, impossible);
     },
   });
 }
@@ -138,7 +140,7 @@ async function rehearse({ log, spans, request, signal, report }: ReplayTask): Pr
  *
  * @throws also when interrupted while Kafka does not acknowledge records
  */
-async function replay(task: ReplayTask): Promise<void> {
+async function replayMessages(task: ReplayTask): Promise<void> {
   const { log, spans, request, rate, signal, report } = task;
   const marksTopic = { name: log.marksTopic, cleanupPolicy: 'compact' as const };
   // one partition: every command reads all of it, and the topic is small
@@ -149,18 +151,18 @@ async function replay(task: ReplayTask): Promise<void> {
   const givenUp = afterInterruption(signal);
   let outlivedMarks: readonly string[] | undefined;
   try {
-    await log.read(selectedSpans(spans, request.selection), {
+    await log.readWithMarks(selectedSpans(spans, request.selection), {
       signal,
       progress: () => `, ${report.replayed} replayed`,
       onBatch: async (deadLetters, marks) => {
-        outlivedMarks ??= marks.outlived(spans);
+        outlivedMarks ??= marks.outlivedKeys(spans);
         const { replays, replayedBefore, impossible } = planReplay(deadLetters, request);
-        report.count([], replayedBefore, impossible);
+        report.addResults([], replayedBefore, impossible);
         for await (const some of pace.portions(replays)) {
-          const refused = await Promise.race([putBack(producer, some, by), givenUp]);
+          const refused = await Promise.race([writeBack(producer, some, by), givenUp]);
           const failed = new Set(refused.map(({ deadLetter }) => deadLetter));
           const replayed = some.filter(({ deadLetter }) => !failed.has(deadLetter));
-          report.count(replayed, 0, refused);
+          report.addResults(replayed, 0, refused);
         }
       },
     });
@@ -233,7 +235,7 @@ class ReplayReport {
     }
   }
 
-  count(
+  addResults(
     replays: readonly PlannedReplay[],
     replayedBefore: number,
     impossible: readonly ImpossibleReplay[],
@@ -313,7 +315,7 @@ export function planReplay(deadLetters: readonly DeadLetter[], request: ReplayRe
   const plan: ReplayPlan = { replays: [], replayedBefore: 0, impossible: [] };
   for (const deadLetter of deadLetters) {
     if (!isSelected(deadLetter, selection)) continue;
-    const why = obstacle(deadLetter, request);
+    const why = whyNotReplayed(deadLetter, request);
     if (deadLetter.replayedAt !== undefined && !again) plan.replayedBefore += 1;
     else if (why !== undefined) plan.impossible.push({ deadLetter, why });
     else plan.replays.push({ deadLetter, original: originalOf(deadLetter, by) });
@@ -322,7 +324,7 @@ export function planReplay(deadLetters: readonly DeadLetter[], request: ReplayRe
 }
 
 /** Why a dead letter cannot be replayed; undefined when it can. */
-function obstacle(
+function whyNotReplayed(
   { record, fields }: DeadLetter,
   { inputTopics, maxReplays = Infinity }: ReplayRequest,
 ): string | undefined {
@@ -379,7 +381,7 @@ function originalOf({ record, fields }: DeadLetter, by: string): OutboundRecord 
  * @returns the dead letters whose messages Kafka refuses permanently
  * @throws when the producer is closed meanwhile
  */
-export async function putBack(
+export async function writeBack(
   producer: Pick<IdempotentProducer, 'sendAll'>,
   replays: readonly PlannedReplay[],
   { marksTopic, replayedBy }: { marksTopic: string; replayedBy: string },

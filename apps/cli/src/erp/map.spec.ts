@@ -14,7 +14,7 @@ const MACHINES = [
 ];
 const proposals = new MachineProposals(MACHINES);
 const best = (workCentre: string, plant: string | null = null) => {
-  const [first] = proposals.of({ plant, workCentre });
+  const [first] = proposals.propose({ plant, workCentre });
   return first && [first.machineId, first.score, first.reason];
 };
 
@@ -37,11 +37,11 @@ describe('a machine for a work centre', () => {
     ['nothing but signs', '--'],
     ['a short number alone', '4'],
   ])('is not found with %s', (_, workCentre) => {
-    expect(proposals.of({ plant: null, workCentre })).toEqual([]);
+    expect(proposals.propose({ plant: null, workCentre })).toEqual([]);
   });
 
   it('comes first where its factory is the plant', () => {
-    expect(proposals.of({ plant: '2000', workCentre: 'PRESS5' })).toMatchObject([
+    expect(proposals.propose({ plant: '2000', workCentre: 'PRESS5' })).toMatchObject([
       {
         machineId: 'P-10',
         score: 0.94,
@@ -53,7 +53,7 @@ describe('a machine for a work centre', () => {
 
   it('is clear where it differs only in spelling and no other one is as similar', () => {
     const isClearFor = (workCentre: string, plant: string | null = null) =>
-      isClear(proposals.of({ plant, workCentre }));
+      isClear(proposals.propose({ plant, workCentre }));
     expect(isClearFor('m_01')).toBe(true);
     expect(isClearFor('PRESS5')).toBe(false);
     expect(isClearFor('PRESS5', '2000')).toBe(true);
@@ -68,7 +68,9 @@ describe('a machine for a work centre', () => {
       ),
     );
     for (let number = 0; number < 300; number += 1) {
-      expect(many.of({ plant: '1', workCentre: `m${number}` })[0]?.machineId).toBe(`M-${number}`);
+      expect(many.propose({ plant: '1', workCentre: `m${number}` })[0]?.machineId).toBe(
+        `M-${number}`,
+      );
     }
   });
 });

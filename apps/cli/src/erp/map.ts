@@ -55,7 +55,7 @@ async function proposeMap({ bridge, json = false }: BridgeOptions): Promise<void
   const proposals = new MachineProposals(machines);
   const entries = unmapped.map((place): ProposedEntry => {
     const { workCentre } = place;
-    const found = workCentre === null ? [] : proposals.of({ ...place, workCentre });
+    const found = workCentre === null ? [] : proposals.propose({ ...place, workCentre });
     return { ...place, proposals: found, isClear: place.plant !== null && isClear(found) };
   });
   for (const entry of entries) {
@@ -73,17 +73,17 @@ function linesOf({ plant, workCentre, operations, orderIds, ...found }: Proposed
   const asked = `${counted(operations, 'operation')}, such as of ${orderIds.at(-1) ?? 'no order'}`;
   if (workCentre === null || plant === null) {
     const missing = workCentre === null ? 'no work centre' : `no plant beside ${workCentre}`;
-    return [visible(`# ${asked}: they name ${missing}`), ...choices(found, '?', workCentre ?? '?')];
+    return [visible(`# ${asked}: they name ${missing}`), ...toYaml(found, '?', workCentre ?? '?')];
   }
   if (found.proposals.length === 0) {
     const place = `plant ${plant}, work centre ${workCentre}`;
     return [visible(`# no machine is like ${place}: ${asked}`)];
   }
-  return choices(found, plant, workCentre);
+  return toYaml(found, plant, workCentre);
 }
 
 /** The entry of a clear proposal, else a comment for each proposal. */
-function choices(
+function toYaml(
   { proposals, isClear: clear }: Pick<ProposedEntry, 'proposals' | 'isClear'>,
   plant: string,
   workCentre: string,
@@ -135,16 +135,16 @@ const DIGITS_OF_A_NUMBER = 3;
  */
 export class MachineProposals {
   /** Index by numbers, so that a work centre is compared with few of 100,000 machines. */
-  private readonly byNumbers = new Map<string, Named[]>();
+  private readonly byNumbers = new Map<string, MachineName[]>();
 
   constructor(machines: Iterable<ListedMachine>) {
     for (const machine of machines) {
       const { machineId, displayName, factoryId, factoryName } = machine;
-      const factories = [factoryId, factoryName].map((name) => fold(name).whole);
+      const factories = [factoryId, factoryName].map((name) => normaliseName(name).whole);
       const names = new Set([machineId, displayName]);
       for (const text of names) {
         const what = text === machineId ? ('id' as const) : ('name' as const);
-        const named = { machine, factories, text, what, folded: fold(text) };
+        const named = { machine, factories, text, what, folded: normaliseName(text) };
         const { numbers } = named.folded;
         const alike = this.byNumbers.get(numbers);
         if (alike === undefined) this.byNumbers.set(numbers, [named]);
@@ -154,9 +154,9 @@ export class MachineProposals {
   }
 
   /** Proposals for a work centre, the best first, one for each machine. */
-  of({ plant, workCentre }: WorkCentre): MachineProposal[] {
-    const folded = fold(workCentre);
-    const factory = fold(plant ?? '').whole;
+  propose({ plant, workCentre }: WorkCentre): MachineProposal[] {
+    const folded = normaliseName(workCentre);
+    const factory = normaliseName(plant ?? '').whole;
     const best = new Map<string, MachineProposal>();
     for (const named of this.byNumbers.get(folded.numbers) ?? []) {
       const likeness = likenessOf(workCentre, folded, named);
@@ -180,15 +180,15 @@ export function isClear([first, second]: readonly MachineProposal[]): boolean {
   return second === undefined || round(first.score - second.score) >= SAME_FACTORY;
 }
 
-interface Named {
+interface MachineName {
   machine: ListedMachine;
   factories: string[];
   text: string;
   what: 'id' | 'name';
-  folded: Folded;
+  folded: NormalisedName;
 }
 
-interface Folded {
+interface NormalisedName {
   /** Words and numbers in order. */
   whole: string;
   /** The words, joined. */
@@ -198,7 +198,7 @@ interface Folded {
 }
 
 /** Normalises case, accents, separators and leading zeros. */
-function fold(text: string): Folded {
+function normaliseName(text: string): NormalisedName {
   const plain = text.normalize('NFKD').replace(/\p{M}/gu, '').toLowerCase().replaceAll('ß', 'ss');
   const parts = (plain.match(/\p{Nd}+|\p{L}+/gu) ?? []).map((part) =>
     part.replace(/^0+(?=\d)/, ''),
@@ -214,8 +214,8 @@ function fold(text: string): Folded {
 /** Similarity of two names with the same numbers. */
 function likenessOf(
   workCentre: string,
-  folded: Folded,
-  { text, what, folded: other }: Named,
+  folded: NormalisedName,
+  { text, what, folded: other }: MachineName,
 ): { score: number; reason: string } | undefined {
   if (workCentre === text) return { score: what === 'id' ? 1 : 0.98, reason: `the same ${what}` };
   if (folded.whole !== '' && folded.whole === other.whole) {

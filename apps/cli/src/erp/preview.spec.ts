@@ -103,7 +103,9 @@ describe('documents to preview', () => {
 
   it('are too large from an endless device', async () => {
     const records = new FileRecords({}, new EnrichmentRules());
-    expect(await records.read('/dev/zero')).toMatchObject({ rejection: { code: 'too-large' } });
+    expect(await records.readRecord('/dev/zero')).toMatchObject({
+      rejection: { code: 'too-large' },
+    });
   });
 
   it('are refused from a folder with too many', async () => {

@@ -74,10 +74,10 @@ async function previewFiles(
     if (found.length === 0) throw new Error(`no file to read in ${files.join(', ')}`);
     const records = new FileRecords(options, erp.enrichment);
     const preview = new OrderPreview(erp, mapping);
-    const show = options.json === true ? jsonOf : linesOf;
+    const show = options.json === true ? jsonLines : textLines;
     let rejections = 0;
     for (const { name, path } of found) {
-      const document = await previewRecord(await records.read(path), preview);
+      const document = await previewRecord(await records.readRecord(path), preview);
       show(name, document, erp).forEach(print);
       // an unreadable file counts as a rejection
       if (document instanceof Error || !document.ok) rejections += 1;
@@ -102,7 +102,7 @@ function previewRecord(
   return 'asksFor' in value ? Promise.resolve(parsed(value)) : preview.previewDocument(value);
 }
 
-function linesOf(name: string, document: ReadDocument, erp: ErpSettings): string[] {
+function textLines(name: string, document: ReadDocument, erp: ErpSettings): string[] {
   if (document instanceof Error) {
     return [visible(name), `  ! cannot be read: ${visible(document.message)}`];
   }
@@ -113,7 +113,7 @@ function linesOf(name: string, document: ReadDocument, erp: ErpSettings): string
   return [visible(name), ...lines];
 }
 
-function jsonOf(file: string, document: ReadDocument): string[] {
+function jsonLines(file: string, document: ReadDocument): string[] {
   if (document instanceof Error) return [visibleJson({ file, unreadable: document.message })];
   const preview = document.ok ? document.value : { rejections: [document.rejection] };
   return [visibleJson({ file, ...preview })];
@@ -143,7 +143,7 @@ function erpSettings({ map, mapping, timeZone }: PreviewOptions, command: CliCom
       problem.replace(/^\w+/, (setting) => optionOf.get(setting) ?? setting),
     );
     if (!problems.some((problem) => problem.startsWith('--'))) throw error;
-    command.refuse(problems.join('\n  '));
+    command.refuseUsage(problems.join('\n  '));
   }
 }
 

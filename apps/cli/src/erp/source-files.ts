@@ -112,7 +112,7 @@ export class FileRecords {
   ) {}
 
   /** Returns an Error for a file that cannot be read. */
-  async read(path: string): Promise<Parsed<FileRecord> | Error> {
+  async readRecord(path: string): Promise<Parsed<FileRecord> | Error> {
     const file = await contentOf(path).catch((error: unknown) => error as Error);
     if (file instanceof Error) return file;
     const { body, changedAt } = file;

@@ -1,6 +1,6 @@
 import { Argument, type Command } from 'commander';
 import { type ControlledFlow, FLOWS, type GroupFlow } from '#libs/contracts';
-import { askBridge, has, isListOf } from '../command-line/bridge.js';
+import { askBridge, hasFields, isListOf } from '../command-line/bridge.js';
 import {
   BRIDGE_OPTION,
   type BridgeOptions,
@@ -33,18 +33,18 @@ export function addFlowsCommands(program: CliCommand): void {
     .option(...BRIDGE_OPTION)
     .option(...JSON_OPTION)
     .action(listFlows);
-  onFlow(program, 'pause')
+  addFlowCommand(program, 'pause')
     .description(
       'Pauses a flow in all processes of the group, until it is resumed. Calls under way finish; messages wait in Kafka.',
     )
     .requiredOption('--reason <text>', 'why, for those who wonder', readNotEmpty)
     .action(pauseFlow);
-  onFlow(program, 'resume')
+  addFlowCommand(program, 'resume')
     .description('Lets a flow go on that was paused by hand.')
     .action(resumeFlow);
 }
 
-function onFlow(program: CliCommand, name: string): Command {
+function addFlowCommand(program: CliCommand, name: string): Command {
   return program
     .command(name)
     .addArgument(new Argument('<flow>', 'the flow').choices(FLOWS))
@@ -73,7 +73,7 @@ async function listFlows({ bridge, json = false }: BridgeOptions): Promise<void>
 
 async function pauseFlow(flow: string, options: PauseOptions): Promise<void> {
   const { reason, by = whoCalls(), bridge, json = false } = options;
-  await control(bridge, `${flow}/pause`, { reason, by }, json, (answer) => {
+  await controlFlow(bridge, `${flow}/pause`, { reason, by }, json, (answer) => {
     const { name, why, before } = answer;
     const instead = before === null ? '' : `, in place of: ${before.why} (${before.by})`;
     return `${name} is paused: ${why} (${answer.by})${instead}`;
@@ -82,7 +82,7 @@ async function pauseFlow(flow: string, options: PauseOptions): Promise<void> {
 
 async function resumeFlow(flow: string, options: ResumeOptions): Promise<void> {
   const { by = whoCalls(), bridge, json = false } = options;
-  await control(bridge, `${flow}/resume`, { by }, json, ({ name, before }) => {
+  await controlFlow(bridge, `${flow}/resume`, { by }, json, ({ name, before }) => {
     const wasPaused =
       before === null
         ? 'it was not paused by hand'
@@ -91,14 +91,14 @@ async function resumeFlow(flow: string, options: ResumeOptions): Promise<void> {
   });
 }
 
-async function control(
+async function controlFlow(
   url: string | undefined,
   path: string,
   body: Record<string, string>,
   json: boolean,
   describe: (answer: ControlledFlow) => string,
 ): Promise<void> {
-  const isAnswer = (json: unknown): boolean => has(json, 'name', 'before');
+  const isAnswer = (json: unknown): boolean => hasFields(json, 'name', 'before');
   const answer = await askBridge<ControlledFlow>(url, `/api/flows/${path}`, isAnswer, body);
   print(json ? visibleJson(answer) : visible(describe(answer)));
 }

@@ -70,7 +70,7 @@ async function listMachines(text: string | undefined, options: MachinesOptions):
         );
   const found = all.filter(
     (machine) =>
-      (text === undefined || holds(machine, text)) &&
+      (text === undefined || matchesText(machine, text)) &&
       (factory === undefined || machine.factoryId === factory) &&
       (state === undefined || machine.state?.state === state) &&
       (observation === undefined || machine.state?.observation === observation),
@@ -89,7 +89,7 @@ async function listMachines(text: string | undefined, options: MachinesOptions):
   if (!json) print(`${found.length} of ${all.length} machines`);
 }
 
-function holds({ machineId, displayName }: Machine, text: string): boolean {
+function matchesText({ machineId, displayName }: Machine, text: string): boolean {
   return `${machineId}\n${displayName}`.toLowerCase().includes(text.toLowerCase());
 }
 
@@ -115,7 +115,7 @@ async function publishedMachines(): Promise<Machine[]> {
     {
       signal,
       onRecords: (records) => {
-        for (const record of records) keep(latest[record.topic], record);
+        for (const record of records) applyLatest(latest[record.topic], record);
       },
     },
   );
@@ -129,7 +129,7 @@ async function publishedMachines(): Promise<Machine[]> {
 }
 
 /** Applies a record to the latest values; a tombstone deletes its key. */
-function keep(latest: Map<string, unknown> | undefined, { key, value }: StoredRecord): void {
+function applyLatest(latest: Map<string, unknown> | undefined, { key, value }: StoredRecord): void {
   if (value === null) latest?.delete(String(key));
   else latest?.set(String(key), JSON.parse(withoutFrame(value).toString()) as unknown);
 }

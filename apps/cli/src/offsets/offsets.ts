@@ -32,7 +32,7 @@ const STOPPED_STATES = ['Empty', 'Dead'];
 
 /** `offsets show` and `offsets reset`. */
 export function addOffsetsCommands(program: CliCommand): void {
-  const offsets = program.group('offsets', 'Shows and resets the offsets of the bridge.');
+  const offsets = program.addGroup('offsets', 'Shows and resets the offsets of the bridge.');
   offsets
     .command('show')
     .description('Shows what the consumer group has committed of each partition, and its lag.')
@@ -66,7 +66,7 @@ ${KAFKA_HELP}`,
     )
     .action(async (name: string, options: ResetOptions) => {
       if (options.to.kind === 'offset' && options.partition === undefined) {
-        reset.refuse('an offset is of one partition: name it with --partition');
+        reset.refuseUsage('an offset is of one partition: name it with --partition');
       }
       await resetOffsets(name, options);
     });
@@ -107,7 +107,7 @@ async function resetOffsets(name: string, options: ResetOptions): Promise<void> 
   const { to, yes = false, json = false } = options;
   const { settings, kafka, existing } = await openKafka();
   const { groupId, topicPrefix } = settings;
-  const topic = inputCalled(name, topicPrefix);
+  const topic = fullInputName(name, topicPrefix);
   if (!existing.includes(topic)) throw new Error(`there is no topic ${topic}`);
   const offsets = (await groupOffsets(kafka, groupId, [topic])).filter(
     ({ partition }) => options.partition === undefined || partition === options.partition,
@@ -149,7 +149,7 @@ async function resetOffsets(name: string, options: ResetOptions): Promise<void> 
 }
 
 /** @throws Error for an internal topic, whose reset would contradict the bridge's state */
-function inputCalled(name: string, prefix: string): string {
+function fullInputName(name: string, prefix: string): string {
   const input = INPUT_TOPICS.find((each) => [each, `${prefix}${each}`].includes(name));
   if (input !== undefined) return `${prefix}${input}`;
   throw new Error(

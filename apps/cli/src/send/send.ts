@@ -53,7 +53,7 @@ async function sendFiles(files: readonly string[], options: SendOptions): Promis
     for (const file of files) {
       const record = await recordOf(file, settings.topicPrefix, options);
       // a producer would wait forever for a missing topic
-      if (!existing.includes(record.topic)) throw new Error(missing(record.topic));
+      if (!existing.includes(record.topic)) throw new Error(missingTopicText(record.topic));
       await producer.send(record);
       const { topic, key, value } = record;
       if (options.json === true) print(visibleJson({ file, topic, key, bytes: value.length }));
@@ -102,7 +102,7 @@ function sentLine(file: string, { topic, key, value }: SentRecord): string {
   return `${file} → ${topic}, key ${key ?? '(none)'}, ${value.length} bytes`;
 }
 
-function missing(topic: string): string {
+function missingTopicText(topic: string): string {
   return `there is no topic ${topic}: the bridge makes its topics when it starts, named with its KAFKA_TOPIC_PREFIX`;
 }
 

@@ -11,7 +11,7 @@ interface CreateOptions extends JsonOptions {
 
 /** `topics list` and `topics create`. */
 export function addTopicsCommands(program: CliCommand): void {
-  const topics = program.group('topics', 'Lists and creates the topics of the bridge.');
+  const topics = program.addGroup('topics', 'Lists and creates the topics of the bridge.');
   topics
     .command('list')
     .description('Lists the topics that the bridge uses, as they are meant to be and as they are.')

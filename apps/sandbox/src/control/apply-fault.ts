@@ -14,7 +14,7 @@ export function endOf(fault: Fault): FaultEnd {
   return fault.status === undefined && fault.body === undefined ? 'none' : 'answer';
 }
 
-async function delayOf(fault: Fault): Promise<void> {
+async function waitLatency(fault: Fault): Promise<void> {
   if (fault.latencyMs !== undefined) await realDelayMs(fault.latencyMs);
 }
 
@@ -29,7 +29,7 @@ function prepareAnswer(fault: Fault, reply: FastifyReply): string {
 
 /** Applies a fault before the operation is carried out. */
 export async function applyFaultBefore(fault: Fault, reply: FastifyReply): Promise<void> {
-  await delayOf(fault);
+  await waitLatency(fault);
   const end = endOf(fault);
   switch (end) {
     case 'none':
@@ -55,7 +55,7 @@ export async function applyFaultAfter(
   reply: FastifyReply,
   payload: unknown,
 ): Promise<unknown> {
-  await delayOf(fault);
+  await waitLatency(fault);
   const end = endOf(fault);
   switch (end) {
     case 'none':

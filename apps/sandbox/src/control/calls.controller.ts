@@ -19,7 +19,7 @@ export class CallsController {
   constructor(private readonly calls: CallLog) {}
 
   @Get()
-  list(@Query() query: CallQuery): Call[] {
+  listCalls(@Query() query: CallQuery): Call[] {
     return this.calls.listCalls(query);
   }
 
@@ -30,7 +30,7 @@ export class CallsController {
 
   @Delete()
   @HttpCode(204)
-  clear(): void {
+  clearCalls(): void {
     this.calls.clearCalls();
   }
 }

@@ -58,7 +58,7 @@ export class FaultBoard {
     if (this.placed.length === 0) return undefined;
     const fault = this.listFaults().find(
       (candidate) =>
-        this.concerns(candidate, operation, machineIds) && this.random() < (candidate.rate ?? 1),
+        this.matchesCall(candidate, operation, machineIds) && this.random() < (candidate.rate ?? 1),
     );
     if (fault) fault.applied += 1;
     return fault;
@@ -74,13 +74,14 @@ export class FaultBoard {
     this.placed = [];
   }
 
-  private concerns(fault: Fault, operation: Operation, called: readonly string[]): boolean {
+  private matchesCall(fault: Fault, operation: Operation, called: readonly string[]): boolean {
     if (fault.operation !== '*' && fault.operation !== operation) return false;
     const { machineId, machineIds, factoryId } = fault;
     return (
       (machineId === undefined || called.includes(machineId)) &&
       (machineIds === undefined || called.some((id) => machineIds.includes(id))) &&
-      (factoryId === undefined || called.some((id) => this.plant.find(id)?.factoryId === factoryId))
+      (factoryId === undefined ||
+        called.some((id) => this.plant.findMachine(id)?.factoryId === factoryId))
     );
   }
 }

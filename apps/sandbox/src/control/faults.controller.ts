@@ -20,13 +20,13 @@ export class FaultsController {
   constructor(private readonly faults: FaultBoard) {}
 
   @Get()
-  list(): Fault[] {
+  listFaults(): Fault[] {
     return this.faults.listFaults();
   }
 
   /** Places a fault; the answer (201) has its id. */
   @Post()
-  add(@Body() request: FaultRequest): Fault {
+  placeFault(@Body() request: FaultRequest): Fault {
     leaveOutNulls([request]);
     refuseContradictions([request]);
     if (this.faults.isFull) throw new ConflictException('there are too many faults: remove some');
@@ -35,7 +35,7 @@ export class FaultsController {
 
   /** Replaces all faults at once, so that no call is processed without any. */
   @Put()
-  replace(
+  replaceFaults(
     @Body(new ParseArrayPipe({ ...CONTROL_VALIDATION, items: FaultRequest }))
     requests: FaultRequest[],
   ): Fault[] {
@@ -48,13 +48,13 @@ export class FaultsController {
 
   @Delete()
   @HttpCode(204)
-  clear(): void {
+  clearFaults(): void {
     this.faults.clearFaults();
   }
 
   @Delete(':id')
   @HttpCode(204)
-  remove(@Param('id') id: string): void {
+  removeFault(@Param('id') id: string): void {
     if (!this.faults.removeFault(id)) throw new NotFoundException(`no fault ${id}`);
   }
 }

@@ -56,7 +56,7 @@ export class MachineReporter {
     };
   }
 
-  report(machine: PlantMachine): MachineReport {
+  reportMachine(machine: PlantMachine): MachineReport {
     const { startTime, endTime } = this.plant.calendar.shiftAt(this.clock.nowSeconds());
     return {
       ...this.summarise(machine),

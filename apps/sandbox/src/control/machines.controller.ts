@@ -42,13 +42,13 @@ export class MachinesController {
   ) {}
 
   @Get()
-  list(): MachineSummary[] {
+  listMachines(): MachineSummary[] {
     return this.plant.machines.map((machine) => this.reporter.summarise(machine));
   }
 
   @Get(':machineId')
-  report(@Param('machineId') machineId: string): MachineReport {
-    return this.reporter.report(this.lookup.getOr404(machineId));
+  reportMachine(@Param('machineId') machineId: string): MachineReport {
+    return this.reporter.reportMachine(this.lookup.getOr404(machineId));
   }
 
   /**
@@ -56,7 +56,7 @@ export class MachinesController {
    * those that have no data.
    */
   @Get(':machineId/timeline')
-  timeline(@Param('machineId') machineId: string, @Query() query: TimelineQuery): StatePeriod[] {
+  listPeriods(@Param('machineId') machineId: string, @Query() query: TimelineQuery): StatePeriod[] {
     const machine = this.lookup.getOr404(machineId);
     const window = minutesOf(query, this.clock.nowSeconds());
     if ('problem' in window) throw new BadRequestException(window.problem);
@@ -78,6 +78,6 @@ export class MachinesController {
     const minutes = [Math.round(from / 60), Math.round(to / 60)] as const;
     if (state === null) machine.timeline.release(...minutes);
     else machine.timeline.force(state === NO_DATA ? null : state, ...minutes);
-    return this.reporter.report(machine);
+    return this.reporter.reportMachine(machine);
   }
 }

@@ -27,7 +27,7 @@ export class OptionsController {
 
   /** Changes the given options. */
   @Put()
-  change(@Body() request: OptionsRequest): AnswerOptions {
+  changeOptions(@Body() request: OptionsRequest): AnswerOptions {
     const { options } = this;
     options.durationJitter = request.durationJitter ?? options.durationJitter;
     options.clipActivityLog = request.clipActivityLog ?? options.clipActivityLog;

@@ -9,7 +9,7 @@ export class TimelineController {
 
   /** Replaces all machines by those of a timeline script. Received lists and reasons are kept. */
   @Post()
-  replace(@Body() script: object): { machines: number } {
+  replaceMachines(@Body() script: object): { machines: number } {
     const read = readTimelineScript(script);
     if (!read.ok) throw new BadRequestException(read.problems.join('; '));
     this.plant.replaceMachines(read.machines);

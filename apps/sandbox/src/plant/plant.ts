@@ -35,7 +35,7 @@ export class Plant {
     return [...this.byId.values()];
   }
 
-  find(machineId: string): PlantMachine | undefined {
+  findMachine(machineId: string): PlantMachine | undefined {
     return this.byId.get(machineId);
   }
 

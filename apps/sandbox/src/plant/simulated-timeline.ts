@@ -19,13 +19,14 @@ export class SimulatedTimeline implements Timeline {
   ) {}
 
   segmentAt(minute: number): Segment {
-    const plan = this.recentPlans.find((recent) => find(recent, minute)) ?? this.draw(minute);
-    const segment = find(plan, minute);
+    const plan =
+      this.recentPlans.find((recent) => findSegment(recent, minute)) ?? this.generatePlan(minute);
+    const segment = findSegment(plan, minute);
     if (!segment) throw new RangeError(`the plan of the shift does not cover minute ${minute}`);
     return segment;
   }
 
-  private draw(minute: number): Segment[] {
+  private generatePlan(minute: number): Segment[] {
     const shift = this.calendar.shiftAt(minute * 60);
     const random = seededRandom(this.key.seed, this.key.machineIndex, shift.startTime);
     const plan = planShift(shift, this.pattern, random);
@@ -34,7 +35,7 @@ export class SimulatedTimeline implements Timeline {
   }
 }
 
-function find(plan: readonly Segment[], minute: number): Segment | undefined {
+function findSegment(plan: readonly Segment[], minute: number): Segment | undefined {
   const last = plan.at(-1);
   if (!last || minute >= last.toMinute || minute < (plan[0]?.fromMinute ?? Infinity)) return;
   return plan.find((segment) => minute < segment.toMinute);

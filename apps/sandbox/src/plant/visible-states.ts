@@ -70,7 +70,7 @@ export function visiblePeriods(
   const toMinute = Math.min(Math.ceil(window.endTime / 60), visibleEnd);
   const periods = periodsBetween(machine.timeline, fromMinute, toMinute);
   if (!clip) extendEdges(machine, periods, visibleEnd);
-  return toStatePeriods(periods).map((period) => (clip ? cut(period, window) : period));
+  return toStatePeriods(periods).map((period) => (clip ? clipPeriod(period, window) : period));
 }
 
 /** Periods in epoch seconds, without those that have no data. */
@@ -98,7 +98,10 @@ function extendEdges(machine: Observed, periods: Segment[], visibleEnd: number):
   if (last) last.toMinute = endOfPeriod(machine.timeline, last.toMinute - 1, visibleEnd);
 }
 
-function cut(period: StatePeriod, window: { startTime: number; endTime: number }): StatePeriod {
+function clipPeriod(
+  period: StatePeriod,
+  window: { startTime: number; endTime: number },
+): StatePeriod {
   return {
     ...period,
     startTime: Math.max(period.startTime, window.startTime),

@@ -119,7 +119,7 @@ export class ClassificationsController {
     const now = this.clock.nowSeconds();
     const refusal = refuseClassification(call, machine, now);
     if (refusal !== null) throw new UnprocessableEntityException(refusal);
-    this.classifications.receive(machine.machineId, call, now);
+    this.classifications.acceptClassification(machine.machineId, call, now);
   }
 }
 

@@ -29,7 +29,7 @@ export class Classifications {
 
   constructor(private readonly plant: Plant) {}
 
-  receive(
+  acceptClassification(
     machineId: string,
     call: { startTime: number; endTime: number | null; reasonId: string },
     receivedAt: number,

@@ -41,6 +41,6 @@ export class LoginController {
     if (userEmail !== this.login.email || password !== this.login.password) {
       throw new UnauthorizedException('wrong e-mail address or password');
     }
-    return { token: this.tokens.issue(this.options.tokenLifetimeSeconds ?? Infinity) };
+    return { token: this.tokens.issueToken(this.options.tokenLifetimeSeconds ?? Infinity) };
   }
 }

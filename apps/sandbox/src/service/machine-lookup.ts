@@ -8,7 +8,7 @@ export class MachineLookup {
 
   /** @throws NotFoundException 404, the interface's status for the reason list */
   getOr404(machineId: string): PlantMachine {
-    const machine = this.plant.find(machineId);
+    const machine = this.plant.findMachine(machineId);
     if (!machine) throw new NotFoundException(`machine ID ${machineId} not found`);
     return machine;
   }
@@ -20,7 +20,7 @@ export class MachineLookup {
    * @throws UnprocessableEntityException 422
    */
   getOr422(machineId: string): PlantMachine {
-    const machine = this.plant.find(machineId);
+    const machine = this.plant.findMachine(machineId);
     if (!machine) throw new UnprocessableEntityException(`machine ID ${machineId} does not exist`);
     return machine;
   }

@@ -21,7 +21,7 @@ export class TokenRegistry {
   }
 
   /** Issues a token with all scopes. Above the limit, the oldest issued token becomes invalid. */
-  issue(lifetimeSeconds = Infinity): string {
+  issueToken(lifetimeSeconds = Infinity): string {
     const token = randomBytes(24).toString('base64url');
     this.issued.set(token, realNowMs() + lifetimeSeconds * 1000);
     const [oldest] = this.issued.keys();

@@ -13,7 +13,7 @@ export function readTokensFile(env: EnvironmentReader, path: string | undefined)
   const text = path === undefined ? undefined : env.fileContent(SETTING, path);
   const parsed = parseTokens(text ?? '{}');
   if (parsed.ok) return parsed.tokens;
-  env.problem(SETTING, parsed.problem);
+  env.refuse(SETTING, parsed.problem);
   return new Map();
 }
 
@@ -29,14 +29,14 @@ export function followTokensFile(
   onProblem: (problem: string) => void,
 ): () => void {
   const onChange = (): void => {
-    const problem = load(path, registry);
+    const problem = reloadTokens(path, registry);
     if (problem !== undefined) onProblem(problem);
   };
   watchFile(path, { interval: WATCH_INTERVAL_MS, persistent: false }, onChange);
   return () => unwatchFile(path, onChange);
 }
 
-function load(path: string, registry: TokenRegistry): string | undefined {
+function reloadTokens(path: string, registry: TokenRegistry): string | undefined {
   let text: string;
   try {
     // trim also removes a byte order mark, as at the start

@@ -56,7 +56,7 @@ export class WorkOrderListsController {
     for (const { machineId } of machines) this.machines.getOr422(machineId);
     const now = this.clock.nowSeconds();
     for (const { machineId, workingOrders } of machines) {
-      this.lists.set(machineId, workingOrders, now);
+      this.lists.setList(machineId, workingOrders, now);
     }
   }
 }

@@ -13,7 +13,7 @@ const NEVER_SET: WorkOrderList = { workingOrders: [], setAt: null };
 export class WorkOrderLists {
   private readonly byMachine = new Map<string, WorkOrderList>();
 
-  set(machineId: string, workingOrders: readonly string[], setAt: number): void {
+  setList(machineId: string, workingOrders: readonly string[], setAt: number): void {
     this.byMachine.set(machineId, { workingOrders, setAt });
   }
 

@@ -152,10 +152,10 @@ interface BuiltElement extends DocumentElement {
  * 10.
  */
 function jsonElement(name: string, json: unknown): DocumentElement {
-  return build(name, json, null);
+  return buildElement(name, json, null);
 }
 
-function build(name: string, json: unknown, parent: BuiltElement | null): BuiltElement {
+function buildElement(name: string, json: unknown, parent: BuiltElement | null): BuiltElement {
   const element: BuiltElement = {
     name: nameOf(name),
     parent,
@@ -203,7 +203,7 @@ function readText(element: BuiltElement, json: JsonObject, hasContent: boolean):
 }
 
 function addChild(element: BuiltElement, key: string, json: unknown): void {
-  if (json !== null) element.children.push(build(key, json, element));
+  if (json !== null) element.children.push(buildElement(key, json, element));
 }
 
 /** A cache, bounded against hostile documents: the same few keys occur again and again. */

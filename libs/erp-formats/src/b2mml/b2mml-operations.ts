@@ -59,7 +59,7 @@ export function readB2mmlOperations(
     const segment = readSegment(element, timeZone, start.value);
     if (!segment.ok) return segment;
     if (segment.value !== undefined) found.push(segment.value);
-    else noteState(states, element);
+    else addState(states, element);
   }
   const segments = numberRepeats(found);
   if (segments === 'too-many') {
@@ -76,7 +76,7 @@ export function readB2mmlOperations(
 }
 
 /** Notes the status of a segment with its own id. A kind of work would have to be counted among all segments. */
-function noteState(states: Map<string, OperationChange>, segment: DocumentElement): void {
+function addState(states: Map<string, OperationChange>, segment: DocumentElement): void {
   const operationId = textOf(segment, 'ID');
   const status = statusOfSegment(segment);
   if (operationId === undefined || status === undefined) return;
@@ -176,10 +176,10 @@ const ABOVE_WORK_CENTRES = new Set(['Enterprise', 'Site', 'Area']);
 function placesOf(work: DocumentElement): Place[] {
   const required: Place[] = [];
   addPlaces(work, required);
-  return required.length > 0 ? distinct(required) : placeOfScope(work);
+  return required.length > 0 ? distinctPlaces(required) : placeOfScope(work);
 }
 
-function distinct(places: Place[]): Place[] {
+function distinctPlaces(places: Place[]): Place[] {
   if (places.length === 1) return places;
   const keyOf = ({ workCentre, plant }: Place) => JSON.stringify([workCentre, plant]);
   return [...new Map(places.map((each) => [keyOf(each), each])).values()];

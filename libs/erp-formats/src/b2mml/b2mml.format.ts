@@ -15,7 +15,7 @@ import {
   elements,
   pathOf,
   readText,
-  unlessTwice,
+  uniqueElement,
 } from '../xml/document-element.js';
 import { changeMessage, snapshotMessage } from '../document/checked-message.js';
 import { b2mmlRoot, checkB2mml, isB2mml, NOUN, ordersIn } from './b2mml-document.js';
@@ -28,7 +28,7 @@ export const b2mml: OrderFormat = {
   name: 'B2MML schedules and job orders',
   mediaTypes: ['application/b2mml+xml', 'application/b2mml+json'],
   recognises: isB2mml,
-  read: readB2mml,
+  readMessages: readB2mml,
 };
 
 function readB2mml(content: DocumentContent, context: ReadingContext): Parsed<OrderMessage[]> {
@@ -77,7 +77,7 @@ function readMadeAt(
   root: DocumentElement,
   { timeZone, recordedAt }: ReadingContext,
 ): Parsed<number> {
-  const area = unlessTwice(root, 'ApplicationArea');
+  const area = uniqueElement(root, 'ApplicationArea');
   if (!area.ok) return area;
   const created =
     area.value && readDateTimeField(area.value, 'CreationDateTime', timeZone, recordedAt);

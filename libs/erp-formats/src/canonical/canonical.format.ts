@@ -8,7 +8,7 @@ export const canonical: OrderFormat = {
   mediaTypes: ['application/vnd.machine-bridge.order+json'],
   // further fields are tolerated, also with names of other formats
   recognises: ({ json }) => isJsonObject(json) && Object.hasOwn(json, 'orderId'),
-  read: ({ json }) => {
+  readMessages: ({ json }) => {
     const order = parseOrderMessage(json);
     return order.ok ? parsed([{ kind: 'snapshot', order: order.value }]) : order;
   },

@@ -19,7 +19,7 @@ type PathOf = () => string;
 export function snapshotMessage(pathOf: PathOf, order: OrderSnapshot): Parsed<OrderMessage> {
   const { fence } = order;
   const checked = parseOrderMessage(order);
-  if (!checked.ok) return placed(pathOf(), checked);
+  if (!checked.ok) return withPath(pathOf(), checked);
   return parsed({ kind: 'snapshot', order: { ...checked.value, ...(fence && { fence }) } });
 }
 
@@ -27,12 +27,12 @@ export function snapshotMessage(pathOf: PathOf, order: OrderSnapshot): Parsed<Or
 export function changeMessage(pathOf: PathOf, change: OrderChange): Parsed<OrderMessage> {
   const { fence, replaces } = change;
   const checked = parseOrderChange(change);
-  if (!checked.ok) return placed(pathOf(), checked);
+  if (!checked.ok) return withPath(pathOf(), checked);
   const order = { ...checked.value, ...(replaces && { replaces }), ...(fence && { fence }) };
   return parsed({ kind: 'change', order });
 }
 
 /** Adds the path in the document to a refusal. */
-export function placed(path: string, { rejection: { code, detail } }: Refused): Refused {
+export function withPath(path: string, { rejection: { code, detail } }: Refused): Refused {
   return rejected(code, path === '' ? detail : `${path}: ${detail}`);
 }

@@ -35,7 +35,7 @@ export interface OrderFormat {
   /** By root element or shape. The first format that recognises a document reads it. */
   recognises(content: DocumentContent): boolean;
   /** The field whose absence prevents recognition, for JSON with other fields that only this format has. */
-  lacks?(json: unknown): string | undefined;
+  missingField?(json: unknown): string | undefined;
   /** All orders in the document, or the first fault with its path: one bad order refuses the document. */
-  read(content: DocumentContent, context: ReadingContext): Parsed<OrderMessage[]>;
+  readMessages(content: DocumentContent, context: ReadingContext): Parsed<OrderMessage[]>;
 }

@@ -42,7 +42,7 @@ export function syntaxFault(cause: unknown): string {
 /** Reads the fields of an object in the file. Each is read by its name. */
 export class SettingsFields {
   private readonly json: JsonObject;
-  private readonly asked = new Set<string>();
+  private readonly namesRead = new Set<string>();
 
   constructor(
     json: unknown,
@@ -109,12 +109,12 @@ export class SettingsFields {
 
   /** Refuses fields that were not read: with a misspelt criterion a rule would apply to other events. */
   rejectOthers(): void {
-    const other = Object.keys(this.json).find((name) => !this.asked.has(name));
+    const other = Object.keys(this.json).find((name) => !this.namesRead.has(name));
     if (other !== undefined) throw this.fault(other, 'is no field of it');
   }
 
   value(name: string): unknown {
-    this.asked.add(name);
+    this.namesRead.add(name);
     return Object.hasOwn(this.json, name) ? this.json[name] : undefined;
   }
 }

@@ -61,7 +61,7 @@ function operationId(): FieldReader<string> {
   const key = { number: textOrNumber('OperationNumber'), priority: text('OperationPriority') };
   return {
     names: key.number.names,
-    read: (record, context) => {
+    readField: (record, context) => {
       const read = readFields<Record<keyof typeof key, string>>(record, key, context);
       if (!read.ok) return read;
       const { number, priority = 'Primary' } = read.value;
@@ -76,9 +76,9 @@ function operationStatus(): FieldReader<OrderStatus> {
   const started = status({ Yes: 'started', No: undefined }, 'IsOperationStarted');
   return {
     names: [...completed.names, ...started.names],
-    read: (record, context) => {
-      const read = completed.read(record, context);
-      return read.ok && read.value === undefined ? started.read(record, context) : read;
+    readField: (record, context) => {
+      const read = completed.readField(record, context);
+      return read.ok && read.value === undefined ? started.readField(record, context) : read;
     },
   };
 }

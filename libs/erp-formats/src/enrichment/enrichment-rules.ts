@@ -138,10 +138,10 @@ function orderIdInAnswer(
 ): string {
   const number = values['orderId'] ?? '';
   const orderId = keepLeadingZeros ? number : number.replace(/^0+(?=\d+$)/, '');
-  return filled(answerOrderId, { ...values, orderId });
+  return fillPlaceholders(answerOrderId, { ...values, orderId });
 }
 
-function filled(text: string, values: Readonly<Record<string, string>>): string {
+function fillPlaceholders(text: string, values: Readonly<Record<string, string>>): string {
   return text.replace(PLACEHOLDER, (_, name: string) => values[name] ?? '');
 }
 

@@ -15,7 +15,7 @@ import { type JsonRecord, pathTo } from './json-record.js';
 export interface FieldReader<T> {
   /** Fields in order of preference, by the names for rejections. */
   names: readonly string[];
-  read: (record: JsonRecord, context: ReadingContext) => Parsed<T | undefined>;
+  readField: (record: JsonRecord, context: ReadingContext) => Parsed<T | undefined>;
 }
 
 /** A value, or its fault as text that follows the field's name. */
@@ -28,7 +28,7 @@ export function fieldReader<T>(
 ): FieldReader<T> {
   return {
     names,
-    read: (record, context) => {
+    readField: (record, context) => {
       const name = names.find((each) => !isBlank(field(record.fields, each)));
       if (name === undefined) return parsed(undefined);
       const reading = readValue(field(record.fields, name), context, record.fields);
@@ -105,7 +105,7 @@ export function readFields<T extends object>(
   }
   const values: Partial<T> = {};
   for (const name of Object.keys(readers) as (keyof T)[]) {
-    const read = readers[name]?.read(record, context);
+    const read = readers[name]?.readField(record, context);
     if (read === undefined) continue;
     if (!read.ok) return read;
     if (read.value !== undefined) values[name] = read.value;

@@ -83,13 +83,13 @@ export function orderFormat(table: OrderTable): OrderFormat {
       const first = firstRecordIn(json, envelopes);
       return first !== undefined && kindOf(first) !== undefined;
     },
-    lacks: (json) => lacking(firstRecordIn(json, envelopes), sign),
-    read: ({ json }, context) => readRecords(recordsIn(json, envelopes), table, context),
+    missingField: (json) => missingSign(firstRecordIn(json, envelopes), sign),
+    readMessages: ({ json }, context) => readRecords(recordsIn(json, envelopes), table, context),
   };
 }
 
 /** The missing field that would identify the format, for a record with other fields of the format. */
-export function lacking(
+export function missingSign(
   record: Pick<JsonRecord, 'fields'> | undefined,
   { field, besides }: OrderTable['sign'],
 ): string | undefined {
@@ -118,20 +118,20 @@ function readOrder(
   if (!read.ok) return read;
   const { orderId, status, plant, changedAt = context.recordedAt } = read.value;
   if (orderId === undefined) return missing(record, nameOf(table.order.orderId));
-  if (changedAt === undefined) return undated(record, table);
+  if (changedAt === undefined) return refuseUndated(record, table);
   const pages = checkPages(record, table.operations);
   if (!pages.ok) return pages;
   const children = operationsOf(record, table);
   const { isStatusOptional = false } = table;
   if (children === undefined) {
-    if (status === undefined && !isStatusOptional) return alone(record, table);
+    if (status === undefined && !isStatusOptional) return refuseBareOrder(record, table);
     return changeMessage(() => record.path, { orderId, changedAt, ...(status && { status }) });
   }
   if (status === undefined && !isStatusOptional) return missing(record, nameOf(table.order.status));
   const found = readOperations(children, table, context);
   if (!found.ok) return found;
   const ofWhole = status ?? 'planned';
-  const within = isStatusOptional ? statusWithin : ofOrder;
+  const within = isStatusOptional ? statusWithin : statusUntilRelease;
   const operations = found.value.map((operation): OrderOperation => ({
     ...(plant !== undefined && { plant }),
     ...operation,
@@ -153,7 +153,7 @@ function isId({ notObject }: JsonRecord): boolean {
 }
 
 /** A released operation is planned until its order is released. */
-function ofOrder(order: OrderStatus, operation: OrderStatus): OrderStatus {
+function statusUntilRelease(order: OrderStatus, operation: OrderStatus): OrderStatus {
   return order === 'planned' && operation === 'released' ? order : statusWithin(order, operation);
 }
 
@@ -186,7 +186,7 @@ function readParts(
   context: ReadingContext,
 ): Parsed<OrderMessage[]> {
   const parts = parsedEach(records, (record) => {
-    const orderId = table.orderOfPart?.read(record, context) ?? parsed(undefined);
+    const orderId = table.orderOfPart?.readField(record, context) ?? parsed(undefined);
     if (!orderId.ok) return orderId;
     if (orderId.value === undefined) return missing(record, nameOf(table.orderOfPart));
     return parsed({ orderId: orderId.value, record });
@@ -209,9 +209,9 @@ function readChange(
   const isOperation = (record: JsonRecord) => table.kindOf(record) === 'operation';
   const operations = readOperations(parts.filter(isOperation), table, context);
   if (!operations.ok) return operations;
-  const dated = datedBy(parts, table, context);
+  const dated = timeOfParts(parts, table, context);
   if (!dated.ok) return dated;
-  if (dated.value === undefined) return undated(first, table);
+  if (dated.value === undefined) return refuseUndated(first, table);
   const statuses = parts.filter((record) => !isOperation(record));
   const status = table.statusOfParts?.(statuses, context) ?? parsed(undefined);
   if (!status.ok) return status;
@@ -222,26 +222,29 @@ function readChange(
 }
 
 /** Prefers the record's time: a part's own time may be older than that of its order, which was read before. */
-function datedBy(
+function timeOfParts(
   parts: readonly JsonRecord[],
   { order: { changedAt } }: OrderTable,
   context: ReadingContext,
 ): Parsed<number | undefined> {
   if (context.recordedAt !== undefined) return parsed(context.recordedAt);
-  const times = parsedEach(parts, (part) => changedAt?.read(part, context) ?? parsed(undefined));
+  const times = parsedEach(
+    parts,
+    (part) => changedAt?.readField(part, context) ?? parsed(undefined),
+  );
   if (!times.ok) return times;
   const known = times.value.filter((time) => time !== undefined);
   return parsed(known.length === 0 ? undefined : Math.max(...known));
 }
 
 /** An event says that an order has changed, but not how. */
-function alone(record: JsonRecord, { order, operations }: OrderTable): Parsed<never> {
+function refuseBareOrder(record: JsonRecord, { order, operations }: OrderTable): Parsed<never> {
   const where = record.path === '' ? 'the document' : record.path;
   const lacks = `${nameOf(order.status)} and ${operations[0] ?? ''} are missing`;
   return rejected('invalid-message', `${where} only names an order: ${lacks}`);
 }
 
-function undated(record: JsonRecord, { order }: OrderTable): Parsed<never> {
+function refuseUndated(record: JsonRecord, { order }: OrderTable): Parsed<never> {
   const field = order.changedAt && pathTo(record, nameOf(order.changedAt));
   return rejected('invalid-message', `neither the record nor ${field ?? 'a field'} dates it`);
 }

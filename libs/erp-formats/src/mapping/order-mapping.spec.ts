@@ -36,7 +36,7 @@ async function read(
     recordedAt,
   };
   const mapping = mappingOf({ name: 'acme', contentType, expression });
-  const reading = mapping.read(document, { timeZone });
+  const reading = mapping.readWithMapping(document, { timeZone });
   if (reading === undefined) throw new Error('no mapping found');
   return reading;
 }
@@ -226,7 +226,7 @@ describe('a mapping file', () => {
     (criteria, topic, type, found) => {
       const document = { contentType: type, sourceTopic: topic, body: Buffer.alloc(0) };
 
-      const reading = mappingOf({ ...criteria, expression: '$' }).read(document, {
+      const reading = mappingOf({ ...criteria, expression: '$' }).readWithMapping(document, {
         timeZone: 'UTC',
       });
       expect(reading !== undefined).toBe(found);

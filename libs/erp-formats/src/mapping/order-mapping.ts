@@ -17,7 +17,7 @@ import type {
   OrderDocumentOptions,
   ReadingContext,
 } from '../document/order-format.js';
-import { placed } from '../document/checked-message.js';
+import { withPath } from '../document/checked-message.js';
 import { readContent } from '../document/read-content.js';
 import { readSettingsText, SettingsFields, SettingsFileError } from '../document/settings-file.js';
 import { readDateTime } from '../time/local-time.js';
@@ -105,7 +105,7 @@ export class OrderMapping {
   ) {}
 
   /** Reads a document with the first entry that matches; undefined where none does. */
-  read(
+  readWithMapping(
     document: OrderDocument,
     options: OrderDocumentOptions,
   ): Promise<Parsed<OrderMessage[]>> | undefined {
@@ -182,7 +182,7 @@ function readResult(name: string, result: unknown, times: PlantTimes): Parsed<Or
   return parsedEach(orders.entries(), ([index, order]): Parsed<OrderMessage> => {
     const checked = parseOrderMessage(inEpochSeconds(order, times));
     if (checked.ok) return parsed({ kind: 'snapshot', order: checked.value });
-    return placed(`mapping ${name}, result${isList ? `[${index}]` : ''}`, checked);
+    return withPath(`mapping ${name}, result${isList ? `[${index}]` : ''}`, checked);
   });
 }
 

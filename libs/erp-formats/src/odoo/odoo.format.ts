@@ -66,8 +66,8 @@ const manufacturingOrders = orderFormat({
 /** Records of Odoo: manufacturing orders (`mrp.production`) and work orders (`mrp.workorder`). */
 export const odoo: OrderFormat = {
   ...manufacturingOrders,
-  read: (content, context) => {
-    const read = manufacturingOrders.read(content, context);
+  readMessages: (content, context) => {
+    const read = manufacturingOrders.readMessages(content, context);
     return read.ok ? parsed([...read.value, ...formerOrders(content, read.value)]) : read;
   },
 };

@@ -27,7 +27,7 @@ import {
   missing,
   recordsIn,
 } from '../json/json-record.js';
-import { lacking } from '../json/order-table.js';
+import { missingSign } from '../json/order-table.js';
 
 /** A job order's status after a method of the receiver; undefined where the method does not change it. */
 const STATUS_BY_METHOD = new Map<string, OrderStatus | undefined>([
@@ -50,8 +50,8 @@ const STATUS_BY_METHOD = new Map<string, OrderStatus | undefined>([
 export const opcJobOrder: OrderFormat = {
   name: 'OPC UA job orders',
   recognises: ({ json }) => isEmptyList(json) || isJobDocument(json),
-  lacks: (json) => lacking(firstRecordIn(json, LIST), SIGN),
-  read: ({ json }, context) =>
+  missingField: (json) => missingSign(firstRecordIn(json, LIST), SIGN),
+  readMessages: ({ json }, context) =>
     isEmptyList(json)
       ? rejected('invalid-message', 'JobOrderList is empty: orders that are not in it stay')
       : parsedEach(jobsIn(json), (job) => readJob(job, context)),

@@ -40,7 +40,7 @@ export const sapIdoc: OrderFormat = {
   name: 'SAP LOIPRO01 to LOIPRO05 IDoc XML',
   mediaTypes: ['application/idoc+xml', 'application/x-sap.idoc'],
   recognises: ({ root }) => root !== undefined && isOrderDocument(root),
-  read: ({ root }, context) =>
+  readMessages: ({ root }, context) =>
     root === undefined
       ? rejected('invalid-message', 'an IDoc is XML')
       : readSapOrders(root, context),

@@ -71,14 +71,14 @@ const MARKED = [['IsMarkedForDeletion', 'I0076']] as const;
 function orderStatus(): FieldReader<OrderStatus> {
   return {
     names: ['OrderActualReleaseDate'],
-    read: (record, context) => {
+    readField: (record, context) => {
       const flagged = readFlags(record, [...MARKED, ...ORDER_FLAGS]);
       if (!flagged.ok) return flagged;
       if (Object.hasOwn(record.fields, 'ProductionOrderItem')) return parsed(undefined);
       const status = statusOf(flagged.value);
       if (status !== undefined) return parsed(status);
       for (const [name, reached] of REACHED) {
-        const date = time('plant', name).read(record, context);
+        const date = time('plant', name).readField(record, context);
         if (!date.ok) return date;
         if (date.value !== undefined) return parsed(reached);
       }

@@ -21,8 +21,8 @@ export function orderNumberIn(...names: string[]): FieldReader<string> {
   const number = text(...names);
   return {
     names,
-    read: (record, context) => {
-      const read = number.read(record, context);
+    readField: (record, context) => {
+      const read = number.readField(record, context);
       return read.ok ? parsed(orderNumber(read.value)) : read;
     },
   };
@@ -37,7 +37,7 @@ export function operationIdIn(
   const parts = { number: text(...numbers), sub: text(...subNumbers), within: text(sequence) };
   return {
     names: numbers,
-    read: (record, context) => {
+    readField: (record, context) => {
       const read = readFields<Record<keyof typeof parts, string>>(record, parts, context);
       if (!read.ok) return read;
       const { number, sub, within } = read.value;
@@ -94,7 +94,7 @@ export function readFlags(record: JsonRecord, flags: StatusFlags): Parsed<string
 
 export const operationStatus: FieldReader<OrderStatus> = {
   names: OPERATION_FLAGS.map(([name]) => name),
-  read: (record) => {
+  readField: (record) => {
     const flagged = readFlags(record, OPERATION_FLAGS);
     return flagged.ok ? parsed(statusOf(flagged.value)) : flagged;
   },
@@ -108,7 +108,7 @@ const STARTS = [
 
 export const plannedStart: FieldReader<number> = {
   names: STARTS.flatMap(({ date }) => date.names),
-  read: (record, context) => {
+  readField: (record, context) => {
     for (const start of STARTS) {
       const read = readFields<{ date: string; time: string }>(record, start, context);
       if (!read.ok) return read;

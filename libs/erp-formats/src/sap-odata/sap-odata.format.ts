@@ -78,10 +78,10 @@ export const sapOData: OrderFormat = {
   ...productionOrders,
   // an envelope without an entity is an answer too
   recognises: (content) => isEmptyAnswer(content.json) || productionOrders.recognises(content),
-  read: (content, context) =>
+  readMessages: (content, context) =>
     isEmptyAnswer(content.json)
       ? rejected('invalid-message', 'the OData answer holds no order')
-      : productionOrders.read(content, context),
+      : productionOrders.readMessages(content, context),
 };
 
 function isEmptyAnswer(json: unknown): boolean {
@@ -92,7 +92,7 @@ function isEmptyAnswer(json: unknown): boolean {
 function orderStatus(): FieldReader<OrderStatus> {
   return {
     names: ORDER_FLAGS.map(([name]) => name),
-    read: (record, context) => {
+    readField: (record, context) => {
       const flagged = readFlags(record, ORDER_FLAGS);
       if (!flagged.ok) return flagged;
       const pages = checkPages(record, STATUSES);

@@ -20,14 +20,14 @@ const ID = 'external_work_order_id';
 /** Work orders of the United Manufacturing Hub's `_analytics` contract, snake or camel case: create, start, stop. */
 export const umh: OrderFormat = {
   name: 'UMH work orders',
-  recognises: ({ json }) => isJsonObject(json) && has(json, ID),
-  read: ({ json }, context) => {
+  recognises: ({ json }) => isJsonObject(json) && hasField(json, ID),
+  readMessages: ({ json }, context) => {
     const message = readUmhWorkOrder(isJsonObject(json) ? json : {}, context);
     return message.ok ? parsed([message.value]) : message;
   },
 };
 
-function has(message: JsonObject, name: string): boolean {
+function hasField(message: JsonObject, name: string): boolean {
   return Object.hasOwn(message, name) || Object.hasOwn(message, camelCase(name));
 }
 
@@ -47,14 +47,14 @@ export const UMH_TOPIC_MISSING =
   'a create needs its topic, which says where: in header umh_topic or source-topic, or as the key';
 
 /** The message is the order, so a field's name is its path. */
-const nowhere = () => '';
+const noPath = () => '';
 
 /** A `create` has the whole order. `start` and `stop` change its status, and its place if their topic names one. */
 function readUmhWorkOrder(
   message: JsonObject,
   { sourceTopic, recordedAt }: ReadingContext,
 ): Parsed<OrderMessage> {
-  const other = otherMessage(message, sourceTopic);
+  const other = whyNoWorkOrder(message, sourceTopic);
   if (other !== undefined) return rejected('invalid-message', other);
   const orderId = valueOf(message, ID);
   if (typeof orderId !== 'string') return rejected('invalid-message', `${ID} must be a string`);
@@ -76,14 +76,14 @@ function readUmhWorkOrder(
   const location = locationOf(sourceTopic);
   const operation: OrderOperation | undefined = location && { ...location, status };
   if (action !== 'create') {
-    return changeMessage(nowhere, operation ? { ...frame, operations: [operation] } : frame);
+    return changeMessage(noPath, operation ? { ...frame, operations: [operation] } : frame);
   }
   if (operation === undefined) {
     const why = `the topic names no place below a site: ${sourceTopic ?? ''}`;
     return rejected('invalid-message', sourceTopic === null ? UMH_TOPIC_MISSING : why);
   }
   if (start.value !== undefined) operation.plannedStart = start.value;
-  return snapshotMessage(nowhere, { ...frame, operations: [operation] });
+  return snapshotMessage(noPath, { ...frame, operations: [operation] });
 }
 
 /** The action where the topic does not name it: only a create has a product. */
@@ -92,7 +92,7 @@ function actionByShape(
   start: number | undefined,
   end: number | undefined,
 ): UmhAction {
-  if (has(message, 'product') || has(message, 'quantity')) return 'create';
+  if (hasField(message, 'product') || hasField(message, 'quantity')) return 'create';
   if (end !== undefined) return 'stop';
   return start === undefined ? 'create' : 'start';
 }
@@ -113,13 +113,13 @@ const PRODUCT_FIELDS = ['external_product_type_id', 'product_batch_id', 'bad_qua
  * Why a message that names a work order is not a work order, by its topic or, where that is unknown, by its fields;
  * undefined where it may be one.
  */
-function otherMessage(message: JsonObject, topic: string | null): string | undefined {
+function whyNoWorkOrder(message: JsonObject, topic: string | null): string | undefined {
   if (actionOf(topic) !== undefined) return undefined;
   const [, ending] = /\._analytics\.([^]+)$/.exec(topic ?? '') ?? [];
   if (ending !== undefined && ending !== 'work-order') {
     return `the topic ends in _analytics.${ending.slice(0, 100)}; ${ALL_THAT_IS_READ}`;
   }
-  const productField = PRODUCT_FIELDS.find((name) => has(message, name));
+  const productField = PRODUCT_FIELDS.find((name) => hasField(message, name));
   return productField && `${productField} makes it a message about products; ${ALL_THAT_IS_READ}`;
 }
 

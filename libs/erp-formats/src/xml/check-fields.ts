@@ -1,6 +1,6 @@
 import { parsed, rejected, type Parsed } from '#libs/contracts';
 
-import { elements, pathOf, unlessTwice, type DocumentElement } from './document-element.js';
+import { elements, pathOf, uniqueElement, type DocumentElement } from './document-element.js';
 
 /** Known texts in lower case, and the fault of any other text. */
 export interface KnownTexts {
@@ -28,7 +28,7 @@ export function checkFields(
     const rule = fields[name];
     if (rule === undefined) continue;
     if (rule !== 'texts' && rule !== 'elements') {
-      const once = unlessTwice(element, name);
+      const once = uniqueElement(element, name);
       if (!once.ok) return once;
     }
     for (const child of elements(element, name)) {

@@ -60,7 +60,7 @@ function soleElement(parent: DocumentElement, name: string): DocumentElement | '
 }
 
 /** Like {@link onlyElement}, but refuses a repeated child, whose value would otherwise be ignored. */
-export function unlessTwice(
+export function uniqueElement(
   parent: DocumentElement,
   name: string,
 ): Parsed<DocumentElement | undefined> {
@@ -77,7 +77,7 @@ export function textOf(parent: DocumentElement, name: string): string | undefine
 
 /** Like {@link textOf}, but refuses a child that is repeated or not text. */
 export function readText(parent: DocumentElement, name: string): Parsed<string | undefined> {
-  const found = unlessTwice(parent, name);
+  const found = uniqueElement(parent, name);
   if (!found.ok) return found;
   const { notText, text = '' } = found.value ?? {};
   if (notText !== undefined) {

@@ -66,10 +66,10 @@ function buildElements(xml: string, nameOf: NameOf): DocumentElement {
   parser.on('doctype', () => {
     throw new XmlFault('an XML document with a document type is refused');
   });
-  parser.on('opentag', (tag) => parts.open(tag, parser));
-  parser.on('text', (text) => parts.write(text));
-  parser.on('cdata', (text) => parts.write(text));
-  parser.on('closetag', () => parts.close());
+  parser.on('opentag', (tag) => parts.openElement(tag, parser));
+  parser.on('text', (text) => parts.addText(text));
+  parser.on('cdata', (text) => parts.addText(text));
+  parser.on('closetag', () => parts.closeElement());
   parser.write(xml).close();
   if (parts.root === null) throw new XmlFault('the XML is not well-formed: it has no root');
   return parts.root;
@@ -83,7 +83,7 @@ class ElementBuilder {
 
   constructor(private readonly nameOf: NameOf) {}
 
-  open(tag: SaxesTagPlain, parser: SaxesParser<{ xmlns: false }>): void {
+  openElement(tag: SaxesTagPlain, parser: SaxesParser<{ xmlns: false }>): void {
     this.depth += 1;
     this.count += 1;
     if (this.depth > MAX_DEPTH) {
@@ -100,11 +100,11 @@ class ElementBuilder {
     this.current = element;
   }
 
-  write(text: string): void {
+  addText(text: string): void {
     if (this.current !== null) this.current.text += text;
   }
 
-  close(): void {
+  closeElement(): void {
     if (this.current === null) return;
     this.current.text = this.current.text.trim();
     if (this.current.text === '' && this.current.children.length > 0)
@@ -123,7 +123,7 @@ type Decode = (body: Buffer) => string;
 
 /** Encodings that ERPs write, by declared name; any other is refused, not guessed. */
 const DECODERS: ReadonlyMap<string, Decode> = new Map([
-  ...['utf-8', 'utf8', 'utf-16le', 'utf-16be', 'iso-8859-15'].map(standard),
+  ...['utf-8', 'utf8', 'utf-16le', 'utf-16be', 'iso-8859-15'].map(standardDecoder),
   ...['windows-1252', 'cp1252', 'iso-8859-1', 'latin1', 'us-ascii', 'ascii'].map(
     (name) => [name, decodeWindows1252] as const,
   ),
@@ -172,7 +172,7 @@ function startsWith(body: Buffer, first: number, second: number): boolean {
   return body[0] === first && body[1] === second;
 }
 
-function standard(encoding: string): [string, Decode] {
+function standardDecoder(encoding: string): [string, Decode] {
   const decoder = new TextDecoder(encoding, { fatal: true });
   return [encoding, (body) => decoder.decode(body)];
 }
