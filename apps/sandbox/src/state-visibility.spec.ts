@@ -221,15 +221,4 @@ describe('states and classifications as time passes', () => {
       { startTime: NOW - 60, endTime: SHIFT_END, reasonId: '22', sequence: 1, openEnded: true },
     ]);
   });
-
-  it('end an open-ended classification when a later call with an end time is received', async () => {
-    await classify({ startTime: NOW });
-    sandbox.clock.advance(1800);
-    await classify({ startTime: NOW + 600, endTime: NOW + 900, reasonId: '11' });
-    expect((await report()).classifications).toMatchObject([
-      { startTime: NOW, endTime: NOW + 600, reasonId: '22' },
-      { startTime: NOW + 600, endTime: NOW + 900, reasonId: '11' },
-      { startTime: NOW + 900, endTime: NOW + 1800, reasonId: '22' },
-    ]);
-  });
 });

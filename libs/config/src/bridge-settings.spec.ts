@@ -112,11 +112,4 @@ describe('loadBridgeSettings', () => {
     for (const problem of error.problems) expect(error.message).toContain(problem);
     expect(error.message).not.toContain(secret);
   });
-
-  it('treats empty values as absent', () => {
-    const names = ['POLL_INTERVAL_SECONDS', 'BRIDGE_FLOWS', 'LOG_LEVEL', 'EQUIPMENT_MAP_FILE'];
-    const empty = Object.fromEntries(names.map((name) => [name, ' ']));
-    const clock = { CLOCK_ORIGIN: '1763680000' };
-    expect(load({ ...clock, ...empty })).toEqual(load(clock));
-  });
 });

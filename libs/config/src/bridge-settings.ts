@@ -11,7 +11,6 @@ import {
 import { readErpAccess, readErpSettings } from './erp-settings.js';
 import { readHttpSettings } from './http-settings.js';
 import { readKafkaSettings, readSchemaRegistrySettings } from './kafka-settings.js';
-import { readLogLevel } from './log-level.js';
 import { readProxySettings } from './proxy-settings.js';
 import { readServiceUrl } from './service-url.js';
 import { readToken } from './token-settings.js';
@@ -30,7 +29,6 @@ const MOST_MACHINES = 10_000;
 /** The settings of the bridge, see docs/operations.md. `…Seconds` is time of the clock, `…Ms` real time. */
 export type BridgeSettings = ReturnType<typeof readBridgeSettings>;
 
-/** @throws SettingsError with all problems */
 export function loadBridgeSettings(environment: Environment): BridgeSettings {
   return readSettings(environment, (env) => {
     const settings = readBridgeSettings(env);
@@ -124,7 +122,7 @@ function readBridgeSettings(env: EnvironmentReader) {
     erp,
     /** By the name of the enrichment rule. */
     erpAccess: readErpAccess(env, erp.enrichment),
-    logLevel: readLogLevel(env),
+    logLevel: env.logLevel(),
     /** Undefined: no spans are exported. */
     tracing: readTracingSettings(env, unsupported),
     unsupported,

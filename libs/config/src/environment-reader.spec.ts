@@ -153,10 +153,3 @@ describe('loadSettingsFile', () => {
     expect(NAMES.map((name) => readEnvironment()[name])).toEqual(['a', undefined, 'b']);
   });
 });
-
-describe('readEnvironment', () => {
-  it("returns the process's environment", () => {
-    expect(readEnvironment()['PATH']).toBeTruthy();
-    expect(readEnvironment()['NO_SETTING_IS_CALLED_THIS']).toBeUndefined();
-  });
-});

@@ -92,6 +92,9 @@ const MAY_BE_QUOTED = /(PASSWORD|SECRET|HEADERS)$/;
 
 const DECIMAL = /^\d*\.?\d+$/;
 
+const LOG_LEVELS = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'] as const;
+export type LogLevel = (typeof LOG_LEVELS)[number];
+
 export interface IntegerBounds {
   default: number;
   min?: number;
@@ -196,6 +199,10 @@ export class EnvironmentReader {
     const found = allowed.find((candidate) => candidate === raw);
     if (found === undefined) this.refuse(name, `must be one of ${allowed.join(', ')}`);
     return found ?? fallback;
+  }
+
+  logLevel(): LogLevel {
+    return this.oneOf<LogLevel>('LOG_LEVEL', LOG_LEVELS, 'info');
   }
 
   /** A zone of the IANA database that the runtime knows; UTC unless given. */

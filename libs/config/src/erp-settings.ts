@@ -31,11 +31,7 @@ export interface ErpSettings {
   commandMaxSkewSeconds: number;
 }
 
-/**
- * Only the ERP settings, for the commands.
- *
- * @throws SettingsError with all problems
- */
+/** Only the ERP settings, for the commands. @throws SettingsError with all problems */
 export function loadErpSettings(environment: Environment): ErpSettings {
   return readSettings(environment, readErpSettings);
 }

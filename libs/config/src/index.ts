@@ -11,6 +11,7 @@ export {
   EXIT_CODE_BAD_SETTINGS,
   type FromFiles,
   loadSettingsFile,
+  type LogLevel,
   readEnvironment,
   SettingsError,
   versionOf,
@@ -34,7 +35,6 @@ export {
   loadKafkaSettings,
   type SchemaRegistrySettings,
 } from './kafka-settings.js';
-export { type LogLevel } from './log-level.js';
 export { misspeltSettings } from './misspelt-settings.js';
 export { type ProxySettings } from './proxy-settings.js';
 export { loadSandboxSettings, type SandboxSettings } from './sandbox-settings.js';

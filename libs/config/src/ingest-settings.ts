@@ -7,7 +7,6 @@ import { type Environment, type EnvironmentReader, readSettings } from './enviro
 import { readErpSettings } from './erp-settings.js';
 import { listenAddress } from './http-settings.js';
 import { checkAuthority, checkPair, readKafkaSettings } from './kafka-settings.js';
-import { readLogLevel } from './log-level.js';
 import { readProxySettings } from './proxy-settings.js';
 import { serviceUrlFault } from './service-url.js';
 
@@ -73,7 +72,6 @@ const DIGEST = /^[0-9a-f]{64}$/;
 const DAY_SECONDS = 86_400;
 const STANDARD_SECRET = /^whsec_[A-Za-z0-9+/]+={0,2}$/;
 
-/** @throws SettingsError with all problems */
 export function loadIngestSettings(environment: Environment): IngestSettings {
   return readSettings(environment, readIngestSettings);
 }
@@ -106,7 +104,7 @@ function readIngestSettings(env: EnvironmentReader) {
     ...{ kafka: readKafkaSettings(env), http, instance, senders, tls },
     /** For callbacks. */
     proxy: readProxySettings(env),
-    ...{ erp: readErpSettings(env), clock: readClockSettings(env), logLevel: readLogLevel(env) },
+    ...{ erp: readErpSettings(env), clock: readClockSettings(env), logLevel: env.logLevel() },
     // last, after all settings have been read
     unsupported: env.ineffectiveSettings(),
   };

@@ -51,11 +51,7 @@ const MECHANISM = 'KAFKA_SASL_MECHANISM';
 const USERNAME = 'KAFKA_SASL_USERNAME';
 const PASSWORD = 'KAFKA_SASL_PASSWORD';
 
-/**
- * Only Kafka's settings, for the commands.
- *
- * @throws SettingsError with all problems
- */
+/** Only Kafka's settings, for the commands. @throws SettingsError with all problems */
 export function loadKafkaSettings(environment: Environment): KafkaSettings {
   return readSettings(environment, readKafkaSettings);
 }

@@ -1,6 +1,5 @@
 import { readClockSettings } from './clock-settings.js';
 import { type Environment, type EnvironmentReader, readSettings } from './environment-reader.js';
-import { readLogLevel } from './log-level.js';
 import { readShifts } from './shift-settings.js';
 
 export type SandboxSettings = ReturnType<typeof readSandboxSettings>;
@@ -41,7 +40,7 @@ function readSandboxSettings(env: EnvironmentReader) {
     },
     shifts: readShifts(env, 'SANDBOX_SHIFT_STARTS', 'SANDBOX_TIME_ZONE'),
     clock: readClockSettings(env),
-    logLevel: readLogLevel(env),
+    logLevel: env.logLevel(),
     /** JSON of a scripted timeline, which replaces the simulation; not validated yet. */
     timeline: env.json('SANDBOX_TIMELINE_FILE'),
   };

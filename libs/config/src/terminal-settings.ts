@@ -4,7 +4,6 @@ import { readClockSettings } from './clock-settings.js';
 import { type Environment, type EnvironmentReader, readSettings } from './environment-reader.js';
 import { readKafkaSettings } from './kafka-settings.js';
 import { listenAddress } from './http-settings.js';
-import { readLogLevel } from './log-level.js';
 import { readShifts } from './shift-settings.js';
 
 /** How a client of the terminal is identified as a station. */
@@ -43,7 +42,6 @@ const STATION = /^[^\p{Cc}\p{Cs}]{1,100}$/u;
 /** Hexadecimal or named colours of CSS; other CSS must not be injected. */
 const COLOUR = /^(#[0-9a-fA-F]{3,8}|[a-z]+)$/;
 
-/** @throws SettingsError with all problems */
 export function loadTerminalSettings(environment: Environment): TerminalSettings {
   return readSettings(environment, readTerminalSettings);
 }
@@ -63,7 +61,7 @@ function readTerminalSettings(env: EnvironmentReader) {
     reasonLooks: readReasonLooks(env),
     shifts: readShifts(env, 'TERMINAL_SHIFTS', 'TERMINAL_TIME_ZONE'),
     clock: readClockSettings(env),
-    logLevel: readLogLevel(env),
+    logLevel: env.logLevel(),
     // last, after all settings have been read
     unsupported: env.ineffectiveSettings(),
   };

@@ -2,34 +2,14 @@
 export * from './command-outcomes.js';
 export * from './dead-letters.js';
 export * from './envelope.js';
-export { describeAhead, readEpochSeconds, rfc3339 } from './epoch-seconds.js';
+export * from './epoch-seconds.js';
 export * from './flows.js';
 export * from './input-messages.js';
 export * from './json.js';
 export * from './machine-records.js';
 export { isIdentifier, MAX_LIST_LENGTH, uriDecoded } from './message-fields.js';
 export * from './orders.js';
-export {
-  naming,
-  parsed,
-  type Parsed,
-  parsedEach,
-  printable,
-  type Refused,
-  rejected,
-  type Rejection,
-  REJECTION_CODES,
-  type RejectionCode,
-} from './rejection.js';
-export {
-  carriesJson,
-  describeSchema,
-  framed,
-  type FramedMessage,
-  type SchemaFrame,
-  schemaFrameOf,
-  type SchemaReference,
-  withoutFrame,
-} from './schema-frame.js';
-export { epochSecondsOf, type LocalTime, offsetSeconds, utcSeconds } from './time-zone.js';
+export * from './rejection.js';
+export * from './schema-frame.js';
+export * from './time-zone.js';
 export * from './topics.js';

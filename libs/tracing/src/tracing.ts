@@ -9,11 +9,7 @@ export interface Span {
 
 /** Covers a message from its dispatch to its controller until its end is committed. */
 export interface MessageSpan extends Span {
-  /**
-   * Records an outcome, once for each machine of the message.
-   *
-   * @param code of a rejection
-   */
+  /** Records an outcome, once for each machine of the message. @param code of a rejection */
   outcome(outcome: string, machineId: string | null, code: string | null): void;
   end(how: 'finished' | 'abandoned'): void;
 }

@@ -17,11 +17,7 @@ import { UnreachableError } from './exit-codes.js';
 export const KAFKA_HELP = `
 Kafka is found by the KAFKA_… settings of the bridge; without KAFKA_BROKERS at 127.0.0.1:9092.`;
 
-/**
- * The Kafka settings of the bridge; without KAFKA_BROKERS, 127.0.0.1:9092.
- *
- * @throws SettingsError with all problems
- */
+/** The Kafka settings of the bridge; without KAFKA_BROKERS, 127.0.0.1:9092. @throws SettingsError with all problems */
 export function commandKafkaSettings(): KafkaSettings {
   const environment = readEnvironment();
   // otherwise the command would use 127.0.0.1 instead of the intended Kafka

@@ -5,23 +5,23 @@ import { InvalidArgumentError } from 'commander';
 import { readEnvironment } from '#libs/config';
 import { readEpochSeconds } from '#libs/contracts';
 
+// The functions that read an option's value throw InvalidArgumentError.
+
 /** A timer of a month overflows and fires at once. */
 const LEAST_RATE = 0.001;
 
-/** @throws InvalidArgumentError */
 export function readCount(text: string): number {
   if (!/^\d{1,15}$/.test(text)) throw new InvalidArgumentError('It must be a whole number.');
   return Number(text);
 }
 
-/** @throws InvalidArgumentError */
 export function readPositive(text: string): number {
   const count = readCount(text);
   if (count === 0) throw new InvalidArgumentError('It must be 1 or more.');
   return count;
 }
 
-/** A number per second, with or without a fraction. @throws InvalidArgumentError */
+/** A number per second, with or without a fraction. */
 export function readRate(text: string): number {
   const rate = Number(text);
   if (!/^\d+(\.\d+)?$/.test(text) || rate < LEAST_RATE) {
@@ -30,14 +30,12 @@ export function readRate(text: string): number {
   return rate;
 }
 
-/** @throws InvalidArgumentError */
 export function readTime(text: string): number {
   const time = readEpochSeconds(text);
   if (!time.ok) throw new InvalidArgumentError(`It ${time.problem}.`);
   return time.seconds;
 }
 
-/** @throws InvalidArgumentError */
 export function readLimit(text: string, most: number): number {
   const limit = readCount(text);
   if (limit < 1 || limit > most) {
@@ -46,13 +44,12 @@ export function readLimit(text: string, most: number): number {
   return limit;
 }
 
-/** @throws InvalidArgumentError */
 export function readNotEmpty(text: string): string {
   if (text.trim() === '') throw new InvalidArgumentError('It must not be empty.');
   return text;
 }
 
-/** The URL of a bridge, without a login. @throws InvalidArgumentError */
+/** The URL of a bridge, without a login. */
 export function readUrl(text: string): string {
   if (URL.canParse(text)) {
     const { protocol, username, password } = new URL(text);

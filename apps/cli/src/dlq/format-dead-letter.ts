@@ -25,9 +25,7 @@ export interface LineFormat {
   heading?: string;
 }
 
-/**
- * @param namesTopics each line begins with the topic
- */
+/** @param namesTopics each line begins with the topic */
 export function lineFormat(
   spans: readonly TopicSpan[],
   { json, namesTopics }: { json: boolean; namesTopics: boolean },
