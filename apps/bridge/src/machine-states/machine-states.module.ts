@@ -9,7 +9,7 @@ import { PollLoop } from './polling/poll-loop.js';
 import { PollingMetrics } from './polling/polling-metrics.js';
 import { WatchContext } from './polling/watch-context.js';
 
-/** Global: the consumer takes {@link MachineStates} if this flow is on, and cannot import what may be off. */
+/** Global: the consumer injects {@link MachineStates} if this flow is on, and cannot import a module that may be off. */
 @Global()
 @Module({
   imports: [FlowControlModule, MachineDirectoryModule],

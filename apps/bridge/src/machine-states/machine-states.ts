@@ -63,12 +63,12 @@ export class MachineStates {
     return this.machines.topic;
   }
 
-  /** Machines that this process observes, also while the service lists none. */
+  /** Machines that this process watches, also while no directory is loaded. */
   get observed(): MachineInfo[] {
     return this.machines.watches.flatMap(({ hasEnded, info }) => (hasEnded ? [] : [info]));
   }
 
-  /** Undefined for a machine that another process owns or that was not observed yet. */
+  /** Undefined for a machine that another process owns or that has not been answered for yet. */
   get(machineId: string): MachineStateRecord | undefined {
     const tracked = this.machines.find(machineId)?.tracked;
     return tracked === undefined ? undefined : (stateRecord(tracked) ?? undefined);
@@ -78,18 +78,18 @@ export class MachineStates {
     return this.health.lastError;
   }
 
-  /** Machines whose turn to be polled has come. */
+  /** Number of machines that are due for a poll. */
   get waiting(): number {
     return this.loop.waiting;
   }
 
-  /** For how long, by the clock, no poll has been answered while machines wait for theirs. */
+  /** Seconds of the clock since a poll was last answered; 0 while no machine is due. */
   get oldestWaitingSeconds(): number {
     if (this.waiting === 0) return 0;
     return Math.floor((this.clock.monotonicMs() - this.health.answeredMs) / 1000);
   }
 
-  /** Why no machine is being observed, in words; undefined while some are. */
+  /** Why no machine is observed, as text; undefined while some are. */
   get pausedBecause(): string | undefined {
     const watched = this.machines.watches.length;
     if (watched > 0) {

@@ -16,17 +16,20 @@ import {
   type TrackedMachine,
 } from './tracked-machine.js';
 
-/** Asked for before the start in question, so that a start at the window's edge is known to be clipped. */
+/** Extra time before the wanted start, so that a start at the window's edge is known to be clipped. */
 const MARGIN_SECONDS = 600;
 
-/** `news` may be new, and is worth waiting for; `overdue` was missed before; `confirmation` is of what is published. */
+/**
+ * `news`: the reading shows periods not known yet, and the poll waits for the log. `overdue`: an earlier read failed
+ * or was incomplete. `confirmation`: published periods are compared with the final log.
+ */
 type LogPurpose = 'news' | 'overdue' | 'confirmation';
 
-/** What to read of the activity log, in epoch seconds, and what the answer is to be taken for. */
+/** The part of the activity log to read, in epoch seconds, and the purpose of the read. */
 export interface LogRequest extends Omit<ActivityLog, 'entries'> {
   to: number;
   purpose: LogPurpose;
-  /** From when on periods may be missing until it is read. */
+  /** Periods from this time on may be missing until the log is read. */
   missingFrom: number;
 }
 
@@ -35,15 +38,15 @@ export interface LogNeedContext extends Freshness {
   backfillOnFirstStartSeconds: number;
 }
 
-/** What this process knows of its earlier polls of the machine. */
+/** Results of this process's earlier polls of the machine. */
 export interface EarlierPolls {
-  /** Start of the state as the latest duration had it, in epoch seconds; null before the first poll. */
+  /** Start of the state by the latest duration, in epoch seconds; null before the first poll. */
   durationStart: number | null;
-  /** Whether a log that was asked for in vain is to be asked for again by now. */
+  /** Whether the pause after an incomplete or failed read is over. */
   isLogDue: boolean;
 }
 
-/** What must be read of the log, or null when the reading says enough. */
+/** The part of the log that the poll must read; null when the reading is enough. */
 export function activityLogNeed(
   tracked: TrackedMachine | undefined,
   reading: MachineStateReading,
@@ -57,7 +60,7 @@ export function activityLogNeed(
   const purpose = purposeOf(tracked, reading, earlier, context);
   if (purpose === null) return null;
   const to = Math.max(context.now, reading.lastUpdateTime);
-  // Where the process died amid corrections, the first need not be the oldest.
+  // After a crash between corrections, the periods may be out of order.
   const oldest = Math.min(...tracked.periods.map(({ startTime }) => startTime));
   const missingFrom = tracked.unreadFrom ?? tracked.lastUpdateTime ?? oldest;
   if (settledUntil(tracked) === -Infinity && missingFrom < oldest) {
@@ -65,7 +68,7 @@ export function activityLogNeed(
     const from = Math.max(0, missingFrom - MARGIN_SECONDS);
     return { from, to, purpose, missingFrom, historyFrom: missingFrom };
   }
-  // The service may have revised the minute that the machine was first seen in: then the present state began before.
+  // The service may have revised the minute in which the machine was first seen: its state then began earlier.
   const isSettled = settledUntil(tracked) !== -Infinity;
   const start = Math.min(oldest, isSettled ? Infinity : durationStart(reading));
   const [wanted, possible] = [start - MARGIN_SECONDS, to - LONGEST_WINDOW_SECONDS];
@@ -75,7 +78,7 @@ export function activityLogNeed(
     : request;
 }
 
-/** A machine that is lost since it was first seen has that time published as well. */
+/** Also covers the time since `lostSince` of a machine that was lost before its first reading. */
 function forFirstPeriods(
   lostSince: number | null,
   reading: MachineStateReading,
@@ -130,8 +133,8 @@ function mayHaveNews(
 }
 
 /**
- * A state that came and went shows in the duration: the current one then began after the latest update known
- * before, or later than a poll before had it, or, after a restart, than it was published.
+ * Whether a state may have come and gone between polls. The current state, by its duration, then began after the
+ * latest known update, or later than by the previous duration (after a restart: than its published start).
  */
 function mayHaveMissedPeriods(
   tracked: TrackedMachine,
@@ -148,7 +151,7 @@ function mayHaveMissedPeriods(
   );
 }
 
-/** A start was published from a log that could still change, and no longer can. */
+/** Whether the log has become final for a published start that is not settled yet. */
 function isToBeConfirmed(
   tracked: TrackedMachine,
   reading: MachineStateReading,

@@ -4,34 +4,33 @@ import type { Period, PublishedPeriod } from './tracked-machine.js';
 
 /** The activity log as read. Times are epoch seconds. */
 export interface ActivityLog {
-  /** Where the first window began. */
+  /** Start of the first window. */
   from: number;
   entries: readonly ActivityLogEntry[];
-  /** For a machine first seen: from when on its history is wanted, not the present state alone. */
+  /** Start of the wanted history of a new machine; absent if only its present state is wanted. */
   historyFrom?: number;
-  /** More would have been read, but no further back than this: periods before may be missing. */
+  /** Earliest time that could be read, if periods before it may be missing. */
   truncatedBefore?: number;
-  /** Start of the present state by its duration, as it was when the log was first asked for in vain. */
+  /** Earliest start of the present state by its duration in the incomplete reads before this one. */
   startBefore?: number;
 }
 
-/** A stretch of one state in the activity log, in epoch seconds; `endTime` is the first moment after it. */
+/** A time in one state by the activity log, in epoch seconds; `endTime` is exclusive. */
 export interface ActivitySegment {
   state: MachineState;
   startTime: number;
   endTime: number;
 }
 
-/** Interface, Limits: what one request answers for; history is made up for no further back. */
+/** Longest window of one request (interface, Limits). No history is read further back. */
 export const LONGEST_WINDOW_SECONDS = 30 * 24 * 3600;
 
-/** The service calculates states by the minute: what is missing for less is no missing state. */
+/** The service calculates states by the minute: less than a minute without entries is no gap. */
 export const CALCULATION_INTERVAL_SECONDS = 60;
 
 /**
- * Puts log entries in order: sorted, without overlap, neighbours of one state merged. Where entries
- * overlap the one that starts later counts. A missing minute or more stays a gap, so that the state
- * after it is a period of its own.
+ * Sorts log entries, removes overlaps (the entry that starts later counts) and merges neighbours of one state. A gap
+ * of a minute or more remains, so that the state after it is a period of its own.
  */
 export function activitySegments(entries: readonly ActivityLogEntry[]): ActivitySegment[] {
   const segments: ActivitySegment[] = [];
@@ -47,7 +46,7 @@ export function activitySegments(entries: readonly ActivityLogEntry[]): Activity
   return segments;
 }
 
-/** A period that began this very minute may have no length yet; any other without one is an artefact of clipping. */
+/** Sorts entries and drops those of no length, clipped ones. The latest may just have begun: it gets one second. */
 function sorted(entries: readonly ActivityLogEntry[]): ActivitySegment[] {
   const latestStart = entries.reduce((latest, entry) => Math.max(latest, entry.startTime), 0);
   const isLatest = ({ startTime }: ActivityLogEntry): boolean => startTime === latestStart;
@@ -71,7 +70,7 @@ function hasLength({
 
 function withoutOverlap(entries: readonly ActivitySegment[]): ActivitySegment[] {
   const segments: ActivitySegment[] = [];
-  // Entries that have begun; the last began last and is the one that counts.
+  // Entries that have begun, by their start: the last one counts.
   const open: ActivitySegment[] = [];
   let cursor = -Infinity;
   const advance = (until: number): void => {
@@ -91,23 +90,23 @@ function withoutOverlap(entries: readonly ActivitySegment[]): ActivitySegment[] 
   return segments;
 }
 
-/** How far `durationInMinutes` may be off: it is rounded, and jitters by a minute (interface: 1 to 2 minutes). */
+/** Inaccuracy of `durationInMinutes`: it is rounded, and jitters by a minute (interface: 1 to 2 minutes). */
 export const START_TOLERANCE_SECONDS = 120;
 
-/** Start of the state as its duration has it, in epoch seconds; not in year -2000 for a duration without sense. */
+/** Start of the state by its duration, in epoch seconds; at least 0, even for a nonsensical duration. */
 export function durationStart({ lastUpdateTime, durationInMinutes }: MachineStateReading): number {
   return Math.max(0, lastUpdateTime - Math.max(0, durationInMinutes) * 60);
 }
 
-/** Whether so little is known between that the state before cannot be said to have lasted: one poll may have failed. */
+/** Whether the time between is too long to assume that the earlier state lasted. One poll may have failed. */
 export function isUnseen(from: number, to: number): boolean {
   return to - from > START_TOLERANCE_SECONDS + 60;
 }
 
 /**
- * The log in order, without what is newer than the reading: the log may have been asked after the next
- * minute was calculated. What begins in the minute of the reading's update is new unless the reading
- * shows it, for the update may stand for the beginning of its minute or for the end.
+ * Segments of the log up to the reading: the service may have calculated another minute between the two answers. A
+ * segment that begins in the minute of the reading's update counts as newer unless the reading shows its state, since
+ * the update time may be the beginning or the end of its minute.
  */
 export function segmentsUpTo(reading: MachineStateReading, log: ActivityLog): ActivitySegment[] {
   const { lastUpdateTime, state } = reading;
@@ -119,7 +118,7 @@ export function segmentsUpTo(reading: MachineStateReading, log: ActivityLog): Ac
   return newer < 0 ? segments : segments.slice(0, newer);
 }
 
-/** The segments as periods, each with the end of the one before if minutes are missing in between. */
+/** The segments as periods; `previousEndTime` is set where minutes are missing. */
 export function loggedPeriods(segments: readonly ActivitySegment[]): Period[] {
   return segments.map(({ state, startTime }, index) => {
     const endTime = segments[index - 1]?.endTime ?? startTime;
@@ -130,8 +129,8 @@ export function loggedPeriods(segments: readonly ActivitySegment[]): Period[] {
 }
 
 /**
- * What the log has after a period beyond question, which may have been published a minute or two late without a log.
- * What the log has rewritten in its place comes first. It lasted until `lastedUntil`, if the log does not show it.
+ * Periods of the log after the settled period `base`, which may have been published a minute or two late. If the log
+ * shows another state in its place, that is first. `lastedUntil` is the end of `base` if the log does not show it.
  */
 export function loggedAfter(
   base: PublishedPeriod,
@@ -153,13 +152,13 @@ export function loggedAfter(
   if (isUnseen(lastedUntil, next.startTime)) {
     return [{ ...next, previousEndTime: Math.max(lastedUntil, base.startTime) }, ...later];
   }
-  // The log no longer shows the beginning of the period; this is the rest of it.
+  // The log begins within the period: a segment of its state is the rest of it.
   return next.state === base.state ? later : [next, ...later];
 }
 
 /**
- * What the log has from the first published period on, which may have to be corrected itself: from where
- * the log has it a little later, or earlier before minutes without data; else what it has in its place.
+ * Periods of the log from the first published one on, which may need a correction itself. The first is its state up
+ * to two minutes later, else up to two minutes earlier and before a gap, else the segment at its start.
  */
 export function loggedFrom(first: PublishedPeriod, segments: readonly ActivitySegment[]): Period[] {
   const { state, startTime } = first;
@@ -178,7 +177,7 @@ export function loggedFrom(first: PublishedPeriod, segments: readonly ActivitySe
   return loggedPeriods(segments.slice(isEarlier ? inPlace - 1 : inPlace));
 }
 
-/** The published period in the log; a start estimated from a duration may be off by a minute or two. */
+/** Index of the published period in the log, or -1. A start estimated from a duration may be two minutes off. */
 function indexOfPublished(
   { state, startTime }: PublishedPeriod,
   segments: readonly ActivitySegment[],
@@ -198,8 +197,8 @@ function indexOfPublished(
 }
 
 /**
- * Up to when the log will not change any more, in epoch seconds. Only the service's own updates say how late
- * it is there: while it stands, nothing becomes final, however long that lasts by our clock.
+ * Epoch seconds up to which the log is final. Only the service's own updates count as its time: while it stands
+ * still, nothing becomes final, however long that lasts by our clock.
  */
 export function finalUntil(
   { lastUpdateTime }: MachineStateReading,
@@ -208,18 +207,18 @@ export function finalUntil(
   return lastUpdateTime - settleSeconds;
 }
 
-/** Ends where the log ends: where the log says nothing, it corrects and confirms nothing. */
+/** Epoch seconds up to which the log is settled. Beyond its end the log corrects and confirms nothing. */
 export function settledPart(final: number, segments: readonly ActivitySegment[]): number {
   return Math.min(final, endOf(segments) - 1);
 }
 
 /**
- * Epoch seconds from which the log has yet to account for what led to the reading; null when it accounts for
- * all of it. A state whose duration reaches back well into the log has gone on since. One that began well after the log
- * has it begin came after another that the log does not show yet; it may still do so for starts after `final`.
+ * Epoch seconds from which the log does not explain the reading yet; null when it explains all of it. If the duration
+ * reaches back well into the log, the state has lasted since. If by its duration the state began well after its start
+ * in the log, there was another state, which the log may still show for starts after `final`.
  *
- * @param final epoch seconds up to which the log will not change any more
- * @param startBefore as the log has it: where the duration does not grow, its start would never become final
+ * @param final epoch seconds up to which the log is final
+ * @param startBefore {@link ActivityLog.startBefore}: if the duration does not grow, its start never becomes final
  */
 export function unreadAfter(
   reading: MachineStateReading,
@@ -238,14 +237,14 @@ export function unreadAfter(
   return start <= end - START_TOLERANCE_SECONDS ? null : Math.min(end, lastUpdateTime);
 }
 
-/** By how much the log lags behind the reading at the least, in seconds, as what it does not show yet proves. */
+/** Minimum lag of the log behind the reading, in seconds, as proved by the periods that it does not show yet. */
 export function logLag(
   reading: MachineStateReading,
   segments: readonly ActivitySegment[],
   published: readonly Pick<Period, 'startTime'>[],
 ): number {
   const [end, presentStart] = [endOf(segments), durationStart(reading)];
-  // A start within the tolerance of the end may be in the log as the end itself.
+  // A start within the tolerance of the end may be the log's end itself.
   const missing = published
     .map(({ startTime }) => startTime)
     .filter((startTime) => startTime > end + START_TOLERANCE_SECONDS);
@@ -253,7 +252,7 @@ export function logLag(
   return Math.max(0, reading.lastUpdateTime - shownUntil);
 }
 
-/** The first moment of which the log says nothing. */
+/** End of the last segment, in epoch seconds. */
 function endOf(segments: readonly ActivitySegment[]): number {
   return segments.at(-1)?.endTime ?? -Infinity;
 }

@@ -28,11 +28,11 @@ import {
   type TrackedMachine,
 } from './tracked-machine.js';
 
-/** What a poll brought to light. */
+/** Result of a poll. */
 export type PollResult =
   /**
-   * `log` is null when it was not needed or could not be had. Where it was needed, periods may be missing from
-   * `missingFrom` on until it has been read and what it says is published; epoch seconds.
+   * `log` is null when it was not needed or not available. Periods from `missingFrom` (epoch seconds) on may be
+   * missing until the log has been read and its periods are published.
    */
   | {
       kind: 'reading';
@@ -41,23 +41,23 @@ export type PollResult =
       missingFrom?: number;
     }
   | { kind: 'lost'; reason: ObservationLossReason }
-  /** Nothing but that there is such a machine. */
+  /** The machine exists; nothing more is known. */
   | { kind: 'listed' };
 
-/** A poll's time, and for how long what the log says may still change. */
+/** Time of the poll, and how long the log may still change. */
 export interface DerivationContext extends Freshness {
   settleSeconds: number;
-  /** How many periods may be remembered while the log cannot be read; see {@link mostUnreadPeriods}. */
+  /** Maximum of periods kept while the log cannot be read; see {@link mostUnreadPeriods}. */
   mostUnreadPeriods?: number;
 }
 
 export interface Derivation {
-  /** In the order of their sequence; each with what is remembered after it. */
+  /** In order of `sequence`, each with the tracked machine after it. */
   events: SequencedEvent[];
   next: TrackedMachine;
 }
 
-/** The events of a poll's result. Asked again with the same answers and the result of the first time, none. */
+/** Derives the events of a poll's result. The same result applied to `next` yields no events. */
 export function deriveStateChanges(
   machine: MachineInfo,
   before: TrackedMachine | undefined,
@@ -98,8 +98,8 @@ function afterReading(
   const isOlder = isOlderThanKnown(tracked, reading);
   const lastUpdateTime = isOlder ? tracked.lastUpdateTime : reading.lastUpdateTime;
   const isFresh = !isStale({ lastUpdateTime: lastUpdateTime ?? 0 }, context);
-  // Until all events are published there may be more to read, whatever the log has said; nor is it known for
-  // whoever goes on after a crash how long the state before was seen, once the update time has moved.
+  // Every event keeps `unreadFrom`: after a crash before the last one, the next owner reads the log again. The update
+  // time, once it has moved, would not tell it how long the previous state was seen.
   const unreadFrom = missingFrom ?? tracked.unreadFrom;
   const events: SequencedEvent[] = [];
   let next: TrackedMachine = { ...tracked, unreadFrom };
@@ -113,13 +113,13 @@ function afterReading(
     const settledTime = settledPart(final, segments);
     const toPublish = periodsToPublish(tracked, reading, { log, segments, settledTime });
     const { before, chain } = toPublish;
-    // What began before the log that can be read is as good as settled.
+    // The log cannot correct periods before its start, so that they count as settled.
     if (before !== null) next = settled(next, before.startTime);
     const nextDetection = detections(now, log?.truncatedBefore ?? historyEdge(toPublish, log));
     if (isFresh && next.observation !== 'ok') {
       add(observationRestored(next, reading.lastUpdateTime, nextDetection()));
     }
-    // Those that wait for the log are kept until it has been read, and then until all are corrected.
+    // Periods that wait for the log are kept until it has been read and all of them are corrected.
     const most =
       log === null && unreadFrom !== null
         ? (context.mostUnreadPeriods ?? mostUnreadPeriods(1))
@@ -137,7 +137,7 @@ function afterReading(
   return { events, next };
 }
 
-/** Before the first period nothing is missing but the history that is wanted; it is published once it is settled. */
+/** Limits `unreadFrom` to the first period or, until it is settled and published, to the wanted history before it. */
 function stillUnread(
   { periods }: TrackedMachine,
   unreadFrom: number | null,
@@ -154,7 +154,7 @@ function stillUnread(
   return unreadFrom === null ? null : Math.max(unreadFrom, historyFrom ?? first);
 }
 
-/** The first event after a gap that was too long says so; the others follow from it. */
+/** Sets `historyTruncatedBefore` in the first event only. */
 function detections(detectedAt: number, edge: number | undefined): () => Detection {
   return () => {
     const detection = edge === undefined ? {} : { historyTruncatedBefore: edge };

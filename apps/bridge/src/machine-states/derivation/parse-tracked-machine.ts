@@ -1,7 +1,7 @@
 import { isJsonObject, type JsonObject, MACHINE_STATES } from '#libs/contracts';
 import type { Observation, PublishedPeriod, TrackedMachine } from './tracked-machine.js';
 
-/** What is known of a value; undefined for one that is not so. */
+/** Returns the parsed value; undefined if it is invalid. */
 type Parse = (value: unknown) => unknown;
 
 const where =
@@ -21,7 +21,7 @@ const listOf =
     const items = Array.isArray(value) ? value.map(parse) : [undefined];
     return items.includes(undefined) ? undefined : items;
   };
-/** Without fields of later versions, which would find them again when they are out of date. */
+/** Drops unknown fields: a later version would otherwise find its own fields again, out of date. */
 const objectOf = (fields: Readonly<Record<string, Parse>>): Parse => {
   const parsers = Object.entries(fields);
   return (value) => {
@@ -60,15 +60,15 @@ const trackedMachine = objectOf({
   sequence: whole,
 } satisfies Record<keyof TrackedMachine, Parse>);
 
-/** Reads what {@link TrackedMachine} was stored as, of this version or the one before; else undefined. */
+/** Parses a stored {@link TrackedMachine} of version 1 or 2; undefined if it is invalid. */
 export function parseTrackedMachine(json: unknown): TrackedMachine | undefined {
   if (!isJsonObject(json)) return undefined;
   const stored = json['version'] === 1 ? ofVersion1(json) : json;
-  // Versions before this field did not remember it.
+  // Records of earlier releases lack `unreadFrom`.
   return trackedMachine({ unreadFrom: null, ...stored }) as TrackedMachine | undefined;
 }
 
-/** Version 1 knew the last two periods and corrected none; the one before the last is what others build on. */
+/** Converts version 1, which had the last two periods and no corrections. The first of them becomes settled. */
 function ofVersion1({ current, previous, ...names }: JsonObject): JsonObject {
   const known = current === null ? [] : [previous, current].filter(isJsonObject);
   const periods = known.map(({ state, startTime, startTimeSource = 'activityLog' }, index) => ({

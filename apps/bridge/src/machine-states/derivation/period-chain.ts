@@ -1,7 +1,7 @@
 import { isUnseen } from './activity-log.js';
 import type { Period, PublishedPeriod } from './tracked-machine.js';
 
-/** A period as it is now, and as it was published, if it was. */
+/** A period to publish, and what it was published as; null if it is new. */
 export interface ChainedPeriod {
   published: PublishedPeriod | null;
   period: Period;
@@ -9,18 +9,18 @@ export interface ChainedPeriod {
 
 export interface LoggedPeriods {
   periods: readonly Period[];
-  /** Its end, in epoch seconds. */
+  /** End of the log, in epoch seconds. */
   until: number;
 }
 
 /**
- * The periods as they are to be published from now on, in order. As far as the log is settled it is the log
- * that counts; after that what was published stays, and what the log has in addition comes at the end.
+ * Periods to publish, in order: those of the log up to `settledTime`, then the published ones unchanged, then periods
+ * that only the log has.
  *
- * @param published what may be corrected, in order
- * @param log null when it says nothing
- * @param before the period before both, which is not in question
- * @param settledTime epoch seconds up to which the log will not change any more
+ * @param published periods that may be corrected, in order
+ * @param log null when it says nothing about them
+ * @param before the period before both, which is not corrected
+ * @param settledTime epoch seconds up to which the log is final
  */
 export function periodChain(
   published: readonly PublishedPeriod[],
@@ -50,7 +50,7 @@ export function periodChain(
   return [...agreed, ...kept, ...news];
 }
 
-/** Where what is new before a published period ended, as the log has it, if that is not where the period began. */
+/** End, by the log, of the new period before the published one; null if it lasted until the published start. */
 function endBefore(
   { startTime }: Period,
   next: Period | null | undefined,
@@ -62,8 +62,8 @@ function endBefore(
 }
 
 /**
- * How many of the aligned periods the log decides about: all that touch its settled part, and as many more as it
- * takes to keep the periods in order, for a start estimated too late may not be before what follows it.
+ * Number of aligned periods that follow the log: those that touch its settled part, and as many more as keep the
+ * starts in order, since a start that was estimated too late may not precede the next period.
  */
 function whereLogEnds(
   aligned: readonly AlignedPeriod[],
@@ -72,7 +72,7 @@ function whereLogEnds(
   settledTime: number,
 ): number {
   const published = aligned.flatMap((it) => it.published ?? []);
-  // Where the process died amid corrections, those that were published may be.
+  // After a crash between corrections, published periods may be out of order.
   const outOfOrder = published.findLast(
     ({ startTime }, at) => startTime < (published[at - 1]?.startTime ?? startTime),
   );
@@ -100,12 +100,12 @@ function latestLogged(aligned: readonly AlignedPeriod[], before: number): number
   );
 }
 
-/** A start is decided about once it is settled either as it was published or as the log has it. */
+/** The earlier of both starts: the log decides once either of them is settled. */
 function startOf({ published, logged }: AlignedPeriod): number {
   return Math.min(published?.startTime ?? Infinity, logged?.startTime ?? Infinity);
 }
 
-/** A surplus period becomes the same as the one before it, and lasts no time between that and the next. */
+/** The aligned periods as logged. A surplus period gets the content of the one before it, and so books no time. */
 function asLogged(aligned: readonly AlignedPeriod[], before: Period | null): ChainedPeriod[] {
   const links: ChainedPeriod[] = [];
   const nextStarts = startsAfter(aligned);
@@ -125,7 +125,7 @@ function asLogged(aligned: readonly AlignedPeriod[], before: Period | null): Cha
   return links;
 }
 
-/** For each pair, when the next period in the log begins; Infinity after the last. */
+/** For each pair, the start of the next logged period; Infinity after the last. */
 function startsAfter(aligned: readonly AlignedPeriod[]): number[] {
   let start = Infinity;
   return aligned
@@ -138,41 +138,42 @@ function startsAfter(aligned: readonly AlignedPeriod[]): number[] {
     .toReversed();
 }
 
-/** Seconds within a minute are nothing to correct, as long as they keep the order. */
+/** Keeps the published start if the difference is within a minute. */
 function unlessTheSame(published: PublishedPeriod, target: Period): Period {
   if (!isSamePeriod(published, target)) return target;
   const { startTime, startTimeSource } = published;
   return { ...target, startTime, startTimeSource };
 }
 
-/** A published period and what it is in the log; without one or the other it is surplus or missed. */
+/** A published period paired with its logged one. Without `logged` it is surplus; without `published`, missed. */
 type AlignedPeriod =
   { published: PublishedPeriod; logged: Period | null } | { published: null; logged: Period };
 
-/** In events: what it takes to make the two agree, and a minute of a start a little. */
+/** Costs of making both agree: about 10 for each event, 1 for each minute between two starts. */
 const COST = {
   surplus: 10,
   missed: 10,
-  /** What comes after all that is published is news, not a correction. */
+  /** A logged period after all published ones is news, not a correction. */
   news: 9,
   otherState: 8,
-  /** Rather this than one surplus and one missed, but not rather than one surplus and news. */
+  /** Less than a surplus and a missed period, more than a surplus period and news. */
   otherPeriod: 19.5,
-  /** The log may just not be there yet. */
+  /** The log may not have reached the period yet. */
   notLogged: 2,
-  /** A surplus period becomes the same as the one before it, so there should be one. */
+  /** A surplus period gets the content of the one before it, so that there should be one. */
   nothingBefore: 100,
 };
 
 const SAME_PERIOD_MINUTES = 9;
 
 /**
- * What the log has after so many for each published period is news: each of them costs one less so than missed, and all
- * that is published costs no more than that as surplus after the first. To compare 32 with 25,000 took 0.2 s of CPU.
+ * Logged periods compared for each published one; later ones are news. As news a period costs one less than as
+ * missed, and all published ones at most this as surplus after the first. To compare 32 with 25,000 took 0.2 s of
+ * CPU.
  */
 const MOST_OF_LOG_PER_PERIOD = COST.surplus + COST.missed;
 
-/** Pairs what was published with what the log has, each in its order, so that least must be corrected. */
+/** Pairs published with logged periods, both in order, at the least cost of corrections. */
 function alignPeriods(
   published: readonly PublishedPeriod[],
   log: LoggedPeriods,
@@ -202,7 +203,7 @@ function alignPeriods(
   return [...aligned, ...news.map((it) => ({ published: null, logged: it }))];
 }
 
-/** The least it costs to bring `published` from i on and `logged` from j on together, for all i and j. */
+/** Least cost of aligning `published` from i on with `logged` from j on, as `costs[i][j]`. */
 function restCosts(
   published: readonly PublishedPeriod[],
   logged: readonly Period[],
@@ -232,14 +233,14 @@ function pairCost(published: PublishedPeriod, logged: Period): number {
   return apart === 0 ? COST.otherState : COST.otherPeriod;
 }
 
-/** The cost of a published period that comes after so many of the logged ones and is none of them. */
+/** Cost of a surplus published period after the first `after` logged ones. */
 type SurplusCost = (published: PublishedPeriod, after: number) => number;
 
 function surplusCosts({ periods, until }: LoggedPeriods, before: Period | null): SurplusCost {
   return (published, after) => {
     const previous = periods[after - 1] ?? before;
     if (previous === null) return COST.nothingBefore;
-    // It has been corrected already.
+    // An earlier poll has corrected it.
     if (published.state === previous.state && published.startTime === previous.startTime) return 0;
     return published.startTime >= until ? COST.notLogged : COST.surplus;
   };

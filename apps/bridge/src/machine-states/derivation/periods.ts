@@ -19,7 +19,7 @@ import {
   type TrackedMachine,
 } from './tracked-machine.js';
 
-/** What is to be published from now on, and the published period before it that stays as it is, if any. */
+/** Periods to publish, and the published period before them, which stays unchanged; null if there is none. */
 export interface PeriodsToPublish {
   before: PublishedPeriod | null;
   chain: readonly ChainedPeriod[];
@@ -34,10 +34,7 @@ export interface LogUpToReading {
   settledTime: number;
 }
 
-/**
- * The periods of a machine with those the log has in addition, and the present one: the log decides about the past,
- * the reading about the present.
- */
+/** Combines published periods, log and reading: the log decides about the past, the reading about the present. */
 export function periodsToPublish(
   tracked: TrackedMachine,
   reading: MachineStateReading,
@@ -69,7 +66,7 @@ function periodsAfter(
   const [latest, lastLogged] = [chain.at(-1), segments.at(-1)];
   const latestPeriod = latest?.period ?? before;
   if (latestPeriod === null) return { before, chain };
-  // The log may have replaced the state that was seen; what it has in its place was not seen.
+  // The log may have replaced the state that polls saw; they did not see its replacement.
   const isAsSeen =
     latest?.published !== null && latestPeriod.state === currentPeriod(tracked)?.state;
   const seenUntil = Math.max(
@@ -90,9 +87,9 @@ function periodsAfter(
     latest.period.state !== present.state &&
     latest.period.startTime === beforeLatest?.startTime;
   if (!isDenied) return { before, chain: [...chain, asUnpublished(present)] };
-  // The settled log has nothing in place of what the reading goes on to say: it was right, but later. From where the log
-  // ends, if that is settled or where the duration has it too, as in a log of finished periods; else from now, so that it
-  // is not denied again before the log has settled once more.
+  // The settled log denies the present state, but the reading still shows it: the published period was right but
+  // began later. It moves to the log's end if that is settled or agrees with the duration, as in a log of finished
+  // periods; else to the reading, so that the log does not deny it again before it has settled once more.
   const { lastUpdateTime } = reading;
   const end = lastLogged?.endTime ?? lastUpdateTime;
   const isBegun = Math.abs(end - durationStart(reading)) <= START_TOLERANCE_SECONDS;
@@ -102,7 +99,7 @@ function periodsAfter(
   return { before, chain: [...chain.slice(0, -1), { published: latest.published, period }] };
 }
 
-/** What the log has of the time that is in question, and where it ends; null when it says nothing. */
+/** Logged periods to compare with the published ones, and the end of the log; null when it says nothing about them. */
 function loggedFor(
   tracked: TrackedMachine,
   reading: MachineStateReading,
@@ -121,7 +118,7 @@ function loggedFor(
     return { periods: unsettledPart(periods, before, settledUntil(tracked)), until };
   }
   if (first === undefined) return null;
-  // What the log has until it shows that period came before the first observation.
+  // Until the log shows the first period, its segments are from before the first observation.
   const historyFrom = log?.historyFrom;
   const isYetToBeShown =
     historyFrom === undefined &&
@@ -139,7 +136,7 @@ function loggedFor(
   return { periods, until };
 }
 
-/** How long the latest published period is known to have lasted without a log; its duration may vouch for more. */
+/** Epoch seconds until which the latest published period lasted without a log, by polls or the reading's duration. */
 function lastedAtLeast(
   { lastUpdateTime, lostSince }: TrackedMachine,
   reading: MachineStateReading,
@@ -151,7 +148,7 @@ function lastedAtLeast(
   return isVouchedFor ? reading.lastUpdateTime : seenUntil;
 }
 
-/** What was settled stays as published, though the service may rewrite it: that counts from then on. */
+/** Clips logged periods to the unsettled time: settled periods stay as published, even if the service rewrites them. */
 function unsettledPart(periods: Period[], before: Period, settledTime: number): Period[] {
   const from = Math.max(settledTime, before.startTime) + 1;
   const first = periods.findLastIndex(({ startTime }) => startTime <= from);
@@ -160,14 +157,14 @@ function unsettledPart(periods: Period[], before: Period, settledTime: number): 
   const [next, ...others] = later;
   const endTime = next?.previousEndTime ?? null;
   if (next !== undefined && endTime !== null && endTime <= from) {
-    // The last one had ended by then.
+    // The clipped period ended before `from`.
     return [{ ...next, previousEndTime: Math.max(endTime, before.startTime) }, ...others];
   }
   if (last.state === before.state && last.previousEndTime === null) return later;
   return [{ ...last, startTime: from }, ...later];
 }
 
-/** What a machine never seen before begins with: its present state, and its history if that is wanted. */
+/** First periods of a new machine: its history, if wanted, and its present state. */
 function firstPeriods(reading: MachineStateReading, { log, segments }: LogUpToReading): Period[] {
   const history = wantedHistory(segments, log);
   const [latest, last] = [history.at(-1), segments.at(-1)];
@@ -177,7 +174,7 @@ function firstPeriods(reading: MachineStateReading, { log, segments }: LogUpToRe
   return history.length > 1 ? history : [presentAlone(reading, last, log)];
 }
 
-/** From the period that was under way then. */
+/** Logged periods from the one in progress at `historyFrom`. */
 function wantedHistory(segments: readonly ActivitySegment[], log: ActivityLog | null): Period[] {
   const historyFrom = log?.historyFrom;
   if (historyFrom === undefined) return [];
@@ -199,7 +196,7 @@ function presentAlone(
   return wholePresent({ ...period, startTime, startTimeSource: 'activityLog' }, 0, reading, log);
 }
 
-/** The present period, from where its duration has it if the log was not read for all of it. */
+/** The present period. If the log's window cut off its beginning, it starts as its duration says. */
 function wholePresent(
   period: Period,
   notBefore: number,
@@ -211,7 +208,7 @@ function wholePresent(
   return { ...period, startTime, startTimeSource: 'duration' };
 }
 
-/** The same of the last of a chain, which may have begun after minutes without data at the earliest. */
+/** {@link wholePresent} of the last period of a chain, which starts no earlier than the end of the gap before it. */
 function withWholePresent(
   chain: readonly ChainedPeriod[],
   before: Period | null,
@@ -228,7 +225,7 @@ function withWholePresent(
   return chain.with(-1, asUnpublished({ ...present, previousEndTime }));
 }
 
-/** Where the history that was wanted begins, in epoch seconds, if its first period began before that. */
+/** Start of the published history, in epoch seconds, if its first period began before that. */
 export function historyEdge(
   { chain }: PeriodsToPublish,
   log: ActivityLog | null,
@@ -238,7 +235,7 @@ export function historyEdge(
   return isCut ? first.startTime : undefined;
 }
 
-/** Cut at the window's edge, or at the minute it falls into, a period began at some time before. */
+/** Whether the window's edge, or the minute of that edge, cuts off the beginning of the period. */
 function isClipped({ startTime }: { startTime: number }, { from }: ActivityLog): boolean {
   return startTime <= from && from - startTime < CALCULATION_INTERVAL_SECONDS;
 }
@@ -246,7 +243,7 @@ function isClipped({ startTime }: { startTime: number }, { from }: ActivityLog):
 /** The log may lag behind the current state, or disagree with it, for this long. */
 const LOG_LAG_SECONDS = 120;
 
-/** Until when the log has another state than the present one, in epoch seconds. */
+/** Epoch seconds until which the log shows another state than the present one; 0 if it shows none. */
 function otherStateUntil(
   { state, lastUpdateTime }: MachineStateReading,
   last: ActivitySegment | undefined,
@@ -257,13 +254,12 @@ function otherStateUntil(
 }
 
 /**
- * The present state, if it is not the latest known one yet: from the log, else its start is estimated
- * within what the log leaves open. Never later than the reading's own update. It is another period than the
- * latest one too if nothing is known of what lies between them.
- * It begins after what is settled, whatever its duration says.
+ * Period of the present state; undefined if it continues the latest period. An unobserved time between them begins
+ * another period. The start comes from the log, or else from the duration within the limits of the log and
+ * `settledTime`, and is never later than the reading's update.
  *
  * @param seenUntil epoch seconds of the latest update before this one, or of the log's end
- * @param settledTime epoch seconds up to which nothing is added any more
+ * @param settledTime epoch seconds up to which no period may be added
  */
 function presentPeriod(
   reading: MachineStateReading,

@@ -16,25 +16,25 @@ import {
   withPeriods,
 } from './tracked-machine.js';
 
-/** An event with its CloudEvents attributes, and what is remembered once it is published. */
+/** An event with its CloudEvents attributes, and the tracked machine after its publication. */
 export interface SequencedEvent {
   id: string;
-  /** Epoch seconds: the start of what it is about, not the time of its detection. */
+  /** Start of the period or observation, not the time of detection; epoch seconds. */
   time: number;
   sequence: number;
   event: StateEvent;
   after: TrackedMachine;
 }
 
-/** When something was noticed, and before when nothing could be read any more, if that is so. */
+/** Time of detection and, if history before it is missing, the earliest time that could be read; epoch seconds. */
 export interface Detection {
   detectedAt: number;
   historyTruncatedBefore?: number;
 }
 
 /**
- * @param after what is remembered with the period, but for the sequence
- * @param corrected what it was published as before, if it was
+ * @param after tracked machine with the period, before its sequence grows
+ * @param corrected identity of the event that this one corrects, if any
  */
 function periodEvent(
   after: TrackedMachine,
@@ -59,7 +59,7 @@ export function observationLost(
   const { machineId, factoryId } = tracked;
   const latest = currentPeriod(tracked);
   const known = tracked.lostSince ?? tracked.lastUpdateTime ?? detectedAt;
-  // Where the process died amid what an earlier loss had missed, `lostSince` is of that one, and periods after it are known.
+  // After a crash amid the events after an earlier loss, `lostSince` is of that loss, and later periods are known.
   const since = Math.max(known, Math.min(latest?.startTime ?? known, detectedAt));
   const lastState = latest?.state ?? null;
   return sequenced(
@@ -124,23 +124,23 @@ function periodEventId({ machineId }: TrackedMachine, identity: EventIdentity): 
   return stateChangeId(machineId, identity.startTime, identity.state, identity.revision);
 }
 
-/** Found again after a crash, the same loss or return is the machine's same event in the same place. */
+/** Id of an observation event, the same if the event is derived again after a crash. */
 function observationEventId(tracked: TrackedMachine, observation: string): string {
   const { machineId, sequence } = tracked;
   const parts = [machineId, observation, currentPeriod(tracked)?.startTime ?? null, sequence + 1];
   return createHash('sha256').update(JSON.stringify(parts)).digest('hex');
 }
 
-/** What an event says of a period and the one before it, but for the revision. */
+/** Content of an event about a period, without its revision. */
 type PeriodContent = Omit<PublishedPeriod, 'revision'>;
 
 /**
- * The events that bring what was published into line with the chain, in its order. What is remembered
- * after each of them is enough to go on with the rest of them.
+ * Events that bring the published periods into line with the chain, in its order. The rest of them can be derived
+ * from the `after` of each.
  *
- * @param before the published period before the chain, which stays as it is
+ * @param before the published period before the chain, which stays unchanged
  * @param nextDetection called once for each event
- * @param most how many periods to remember
+ * @param most maximum of periods to keep
  */
 export function publishChain(
   tracked: TrackedMachine,
@@ -171,7 +171,7 @@ export function publishChain(
 
 function contentOf(period: Period, previous: PublishedPeriod | null): PeriodContent {
   const { state, startTime, startTimeSource, previousEndTime } = period;
-  // Where the one before was published later than the log has its end, nothing is known of what it lasted.
+  // The previous period may have been published later than its end in the log: then its length is unknown.
   const isApart = previous !== null && previousEndTime !== null;
   return {
     state,
@@ -183,7 +183,7 @@ function contentOf(period: Period, previous: PublishedPeriod | null): PeriodCont
   };
 }
 
-/** Where a start was read is not worth a correction. */
+/** Compares all but `startTimeSource`, which is not worth a correction. */
 function hasContent(published: PublishedPeriod, content: PeriodContent): boolean {
   return (
     published.state === content.state &&
@@ -194,7 +194,7 @@ function hasContent(published: PublishedPeriod, content: PeriodContent): boolean
   );
 }
 
-/** One more than before; the id of an event is made of state, start and revision, and must be new. */
+/** Adds the next revision. Machine, start, state and revision make the event's id, which must be new. */
 function withRevision(
   content: PeriodContent,
   published: PublishedPeriod | null,

@@ -7,62 +7,62 @@ import type {
   StateChanged,
 } from '#libs/contracts';
 
-/** A stretch of one state; it lasts until the next one begins. Times are epoch seconds. */
+/** A period of one state, until the next one begins. Times are epoch seconds. */
 export interface Period {
   state: MachineState;
   startTime: number;
   startTimeSource: StateChanged['startTimeSource'];
-  /** Where the period before ended, if minutes without data lie between it and this one; else null. */
+  /** End of the previous period, if minutes without data follow it; else null. */
   previousEndTime: number | null;
 }
 
-/** A period as the latest of its events has it. */
+/** A period as its latest event published it. */
 export interface PublishedPeriod extends Period {
   previousState: MachineState | null;
   previousStartTime: number | null;
   revision: number;
 }
 
-/** What a `ce_id` is made of, besides the machine. */
+/** The parts of a `ce_id` besides the machine. */
 export type EventIdentity = Pick<PublishedPeriod, 'state' | 'startTime' | 'revision'>;
 
 export type Observation = 'ok' | ObservationLossReason;
 
-/** All that is remembered of a machine: enough to go on after a restart without a double or a gap. */
+/** What Kafka stores of a machine: enough to continue after a restart without a repeated or missing event. */
 export interface TrackedMachine {
   version: 2;
   machineId: string;
   displayName: string;
   factoryId: string;
   factoryName: string;
-  /** What may still be corrected, in order, behind one that will not be; the last is the present one. */
+  /** The latest settled period, then those that may still be corrected, in order; the last is the present one. */
   periods: readonly PublishedPeriod[];
-  /** Periods published of late and corrected since: their ids must not be used again. */
+  /** Recently corrected events: their ids must not be used again. */
   replaced: readonly EventIdentity[];
-  /** Epoch seconds up to which published starts agree with a log that will not change any more. */
+  /** Epoch seconds up to which published starts agree with the final log. */
   settledUntil: number | null;
-  /** Epoch seconds from which periods may be missing until the log has been read; null while nothing is. */
+  /** Epoch seconds from which periods may be missing until the log has been read; null if none are. */
   unreadFrom: number | null;
   observation: Observation;
-  /** Epoch seconds from which nothing is known; null once the machine is observed and what was missed is published. */
+  /** Epoch seconds from which nothing is known; null once the machine is observed and missed periods are published. */
   lostSince: number | null;
-  /** Update time of the latest reading, in epoch seconds; not stored anew for its own sake. */
+  /** Update time of the latest reading, in epoch seconds; a new one alone is not stored. */
   lastUpdateTime: number | null;
   /** `ce_sequence` of the machine's latest event; 0 before the first. */
   sequence: number;
 }
 
-/** Shared, for most machines have nothing to remember: there may be a hundred thousand of them. */
+/** Shared, since most of up to a hundred thousand machines have nothing to store. */
 const NONE: readonly never[] = [];
 
-/** A machine that changes all the time is corrected no further back than this, while its log can be read. */
+/** Maximum of periods kept of a machine while its log can be read; older ones are not corrected. */
 export const MOST_PERIODS = 32;
-/** And while it cannot: as many as a small fleet may have, and the least for a large one. */
+/** Maximum while the log cannot be read: `most` in a small fleet, `least` in a large one. */
 const MOST_UNREAD_PERIODS = { most: 512, least: 8 };
-/** Unread periods of all machines together: some 100 MB as they are stored. */
+/** Maximum of all machines together, some 100 MB as stored. */
 const MOST_UNREAD_PERIODS_IN_ALL = 600_000;
 
-/** How many periods may be remembered of a machine whose log cannot be read, if there are so many machines. */
+/** Maximum of periods kept of each machine while its log cannot be read. */
 export function mostUnreadPeriods(machines: number): number {
   const { most, least } = MOST_UNREAD_PERIODS;
   return Math.max(least, Math.min(most, Math.floor(MOST_UNREAD_PERIODS_IN_ALL / machines)));
@@ -83,19 +83,19 @@ export function newlyTracked(info: MachineInfo): TrackedMachine {
   };
 }
 
-/** The latest published period; null until the machine was first observed. */
+/** The latest published period; null until the machine is first observed. */
 export function currentPeriod({ periods }: TrackedMachine): PublishedPeriod | null {
   return periods.at(-1) ?? null;
 }
 
-/** Up to which start nothing is corrected any more, in epoch seconds. */
+/** Epoch seconds up to which starts are final; -Infinity while none is. */
 export function settledUntil(tracked: TrackedMachine): number {
   return tracked.settledUntil ?? -Infinity;
 }
 
 /**
- * With these periods, but the oldest beyond `most`: the first that is left is as good as settled then. `corrected` is
- * what one of them was published as before.
+ * Replaces the periods, keeping the latest `most`; if older ones are dropped, the first kept one counts as settled.
+ * `corrected` is what one of them was published as before.
  */
 export function withPeriods(
   tracked: TrackedMachine,
@@ -115,7 +115,7 @@ export function withPeriods(
   };
 }
 
-/** Forgets what a log that is final up to `time` has confirmed, all but the last of it. */
+/** Drops periods that a log final up to `time` has confirmed, except the last of them. */
 export function settled(tracked: TrackedMachine, time: number): TrackedMachine {
   const until = Math.max(settledUntil(tracked), time);
   if (until === -Infinity) return tracked;
@@ -148,13 +148,13 @@ export function namesOf(machine: MachineInfo): MachineInfo {
   return { machineId, displayName, factoryId, factoryName };
 }
 
-/** Whether `next` must be stored though no event says so; an update time alone is read again from the service. */
+/** Whether `next` must be stored without an event. An update time alone is not: the service gives it again. */
 export function isWorthStoring(stored: TrackedMachine | undefined, next: TrackedMachine): boolean {
   if (stored === undefined) return true;
   return !isDeepStrictEqual({ ...stored, lastUpdateTime: next.lastUpdateTime }, next);
 }
 
-/** The value for `machine.states.v1`, or null (a tombstone) for a machine that is gone. */
+/** The value for `machine.states.v1`; null (a tombstone) for a removed machine. */
 export function stateRecord(tracked: TrackedMachine): MachineStateRecord | null {
   const { machineId, factoryId, displayName, observation } = tracked;
   if (observation === 'removed') return null;
@@ -168,20 +168,20 @@ export function stateRecord(tracked: TrackedMachine): MachineStateRecord | null 
     observation,
     lastUpdateTime: tracked.lastUpdateTime,
     sequence: tracked.sequence,
-    // What is remembered is the last settled moment; readers compare with the first one after it.
+    // The stored value is the last settled second; readers compare with the first unsettled one.
     settledUntil: tracked.settledUntil === null ? null : tracked.settledUntil + 1,
   };
 }
 
-/** What makes an answer fresh; epoch seconds of our clock. */
+/** Times that decide whether a reading is stale; epoch seconds of our clock. */
 export interface Freshness {
   now: number;
   staleAfterSeconds: number;
-  /** When the reading's update was seen first; by default it is as old as it says. */
+  /** When the reading's update was first seen; by default the update time itself. */
   updateSeenAt?: number;
 }
 
-/** By its own account, or, where the service's clock is ahead, because no newer one has come for as long. */
+/** Whether the update is too old or, if the service's clock is ahead, has not moved for that long. */
 export function isStale(
   { lastUpdateTime }: Pick<MachineStateReading, 'lastUpdateTime'>,
   { now, staleAfterSeconds, updateSeenAt = lastUpdateTime }: Freshness,
@@ -189,12 +189,12 @@ export function isStale(
   return now - Math.min(lastUpdateTime, updateSeenAt) > staleAfterSeconds;
 }
 
-/** An outage that answers 503 first and 401 later is one loss; whether the machine is listed is another matter. */
+/** Whether the loss is published: an outage that answers 503 and later 401 is one loss; `removed` is separate. */
 export function isNewLoss(before: Observation, reason: Exclude<Observation, 'ok'>): boolean {
   return before === 'ok' || (before === 'removed') !== (reason === 'removed');
 }
 
-/** An answer overtaken by a newer one, as that of a replica that lags, says nothing. */
+/** Whether a newer reading is known, so that this one, as from a lagging replica, is ignored. */
 export function isOlderThanKnown(
   { lastUpdateTime }: Pick<TrackedMachine, 'lastUpdateTime'>,
   reading: MachineStateReading,
@@ -202,17 +202,17 @@ export function isOlderThanKnown(
   return lastUpdateTime !== null && reading.lastUpdateTime < lastUpdateTime;
 }
 
-/** A service's clock may run ahead of ours a little; what is further ahead is no time at all. */
+/** Tolerance for a service clock ahead of ours; a time further ahead is invalid. */
 const MAX_AHEAD_SECONDS = 300;
 
-/** Both in epoch seconds, `now` of the clock that is later, ours or the service's as far as that is known. */
+/** Both in epoch seconds; `now` is by the later clock, ours or the service's if it is known. */
 export function isTooFarAhead(time: number | null, now: number): boolean {
   return time !== null && time - now > MAX_AHEAD_SECONDS;
 }
 
 /**
- * What is remembered, but for times that cannot be: they count as not known. One of them would have every
- * reading taken for older until that time has come, and a loss begin after it is noticed.
+ * Sets invalid times to null. With such an update time, every reading would count as older until that time, and a
+ * loss would begin after its detection.
  */
 export function withoutTimesAhead(tracked: TrackedMachine, now: number): TrackedMachine {
   const { lastUpdateTime, lostSince } = tracked;

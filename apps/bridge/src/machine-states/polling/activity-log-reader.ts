@@ -15,13 +15,13 @@ import { type AdmittedCall, StandstillBreaker } from './standstill-breaker.js';
 
 type EntriesAnswer = HttpAnswer<ActivityLogEntry[]>;
 
-/** Share of the polls under way that may read a log whose latest read failed. */
+/** Maximum share of concurrent polls that may read a log whose latest read failed. */
 const FAILING_SHARE = 1 / 8;
 
 /**
- * Reads a machine's activity log for a period of any length. Polls wait for it: while nobody's log is answered, and
- * while logs that failed before take their share of the polls, a read fails without being asked for, or
- * each would take its time before the next.
+ * Reads a machine's activity log for a period of any length. Polls wait for it, so that slow failures would delay the
+ * other polls. A read therefore fails without a call while the service answers no log, or while logs that failed
+ * before use up their share of the polls.
  */
 @Injectable()
 export class ActivityLogReader {
@@ -41,12 +41,12 @@ export class ActivityLogReader {
     this.mostFailing = Math.max(1, Math.floor(machineCloud.maxConcurrency * FAILING_SHARE));
   }
 
-  /** How many machines' logs do not say all that they should by now. */
+  /** Number of machines whose logs are refused, fail or lag too far. */
   get behindMachines(): number {
     return this.behind.size;
   }
 
-  /** The log of the machine was refused, or lags by more than it takes to settle. */
+  /** Records that the machine's log was refused, failed, or lags by more than `SETTLE_SECONDS`. */
   markBehind(machineId: string, why: string): void {
     if (this.behind.size === 0) {
       this.logger.warn({ msg: 'activity log is behind', machineId, why });
@@ -60,13 +60,12 @@ export class ActivityLogReader {
     }
   }
 
-  /** The machine is no longer watched. */
   forget(machineId: string): void {
     this.behind.delete(machineId);
     this.incomplete.forget(machineId);
   }
 
-  /** Entries of all windows, `noData` if none, or the first other answer. `hasFailed`: the latest read came to nothing. */
+  /** Entries of all windows, `noData` if none, or the first other answer. `hasFailed`: the latest read failed. */
   async read(
     machineId: string,
     from: number,
@@ -77,7 +76,7 @@ export class ActivityLogReader {
     const hasRoom = !hasFailed || this.failingUnderWay < this.mostFailing;
     const call = hasRoom ? this.breaker.begin(this.clock.realMs, hasFailed) : undefined;
     if (call === undefined) {
-      // As the latest read that failed: one that is not made comes after such a one.
+      // A read that is not made fails like the latest one that failed; there always is one.
       if (this.latest === undefined) throw new Error('no log has failed, and yet none is read');
       return { ...this.latest, afterMs: null };
     }
@@ -101,7 +100,7 @@ export class ActivityLogReader {
     const entries: ActivityLogEntry[] = [];
     let incomplete: IncompleteEntries | undefined;
     const windows = activityWindows(from, to);
-    // What is empty beside windows with entries is asked for once more: one odd answer would lose a month.
+    // An empty window beside windows with entries is read once more: one odd answer would lose a month.
     for (let asked = 0, left = windows; asked < 2 && left.length > 0; asked += 1) {
       const empty: typeof windows = [];
       for (const window of left) {
@@ -119,7 +118,7 @@ export class ActivityLogReader {
     return { kind: 'data', data: entries };
   }
 
-  /** A log that is refused is an answer: there is nothing to wait for. */
+  /** Records the end of a read. A refusal counts as an answer: there is nothing to wait for. */
   private end(call: AdmittedCall, answer: EntriesAnswer | undefined): void {
     if (answer?.kind === 'retry') {
       this.latest = answer;
@@ -133,7 +132,7 @@ export class ActivityLogReader {
   }
 }
 
-/** Splits a period into windows the service answers for, oldest first; they touch. Epoch seconds. */
+/** Splits a period into adjacent windows that the service answers for, oldest first. Epoch seconds. */
 export function activityWindows(
   from: number,
   to: number,

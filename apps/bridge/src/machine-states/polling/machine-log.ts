@@ -5,26 +5,26 @@ import type { ActivityLog } from '../derivation/activity-log.js';
 import type { LogRequest } from '../derivation/activity-log-need.js';
 import type { WatchContext } from './watch-context.js';
 
-/** Seconds of the clock until a log is read again that lacked something; the last one repeats. */
+/** Pauses before an incomplete log is read again, in seconds of the clock; the last one repeats. */
 const ASK_AGAIN_SECONDS = [60, 300, 900, 3600];
-/** A poll may come a little earlier in its interval than the one before. */
+/** Tolerance: a poll may come a little earlier in its interval than the previous one. */
 const EARLY_SECONDS = 30;
 
 export type LogAnswer =
   | { kind: 'data'; log: ActivityLog }
-  /** Without an entry where there must be one, or by a status: it says nothing of the time that it was asked for. */
+  /** Refused by a status, or without an entry although there was a state. */
   | { kind: 'refused'; why: string }
   | FailedRead;
 
 type FailedRead = Extract<HttpAnswer<never>, { kind: 'retry' }>;
 
-/** The activity log of one machine: since when it is missed, and when it is asked for again. */
+/** The activity log of one machine: since when it has been missing, and when it is read again. */
 export class MachineLog {
   /** Monotonic milliseconds. */
   private missingSinceMs: number | null = null;
-  /** The latest read, if that failed; it is not made again before `restedAtMs`, monotonic. */
+  /** The latest read, if it failed; there is no other before `restedAtMs` (monotonic). */
   private failed: { answer: FailedRead; restedAtMs: number } | null = null;
-  /** `start` is the earliest that the duration had. */
+  /** Incomplete reads in a row: `at` is the latest, `start` the earliest start by the duration; epoch seconds. */
   private inVain: { times: number; at: number; start: number } | null = null;
 
   constructor(
@@ -52,7 +52,7 @@ export class MachineLog {
     return { kind: 'data', log: before === null ? log : { ...log, startBefore: before.start } };
   }
 
-  /** Exact starts and missed changes are worth a delay, but not an endless one. */
+  /** Whether to delay publication further, up to `STALE_AFTER_SECONDS`, for exact starts and missed changes. */
   isWorthWaitingFor(): boolean {
     const { clock, health, settings } = this.context;
     const nowMs = clock.monotonicMs();
@@ -63,17 +63,17 @@ export class MachineLog {
     );
   }
 
-  /** The machine's turn had no use for the log: when that is missing again, it is worth as long a delay again. */
+  /** Ends the delay: when the log is missing again, it may last as long again. */
   clearMissing(): void {
     this.missingSinceMs = null;
   }
 
-  /** Whether this object remembers anything that a new one would not know. */
+  /** Whether this object has state that a new one would lack. */
   get isWorthKeeping(): boolean {
     return this.missingSinceMs !== null || this.failed !== null || this.inVain !== null;
   }
 
-  /** Whether it is to be asked for again by now, for what it did not say before. */
+  /** Whether the pause after an incomplete or failed read is over. */
   get isDue(): boolean {
     if (this.inVain === null) return true;
     const { times, at } = this.inVain;
@@ -82,9 +82,9 @@ export class MachineLog {
   }
 
   /**
-   * @param start of the present state by its duration, in epoch seconds
-   * @param isComplete whether the log says all that led to the reading
-   * @param problem why it says less than it should by now, in words, if it does
+   * @param start start of the present state by its duration, in epoch seconds
+   * @param isComplete whether the log is final and explains the reading
+   * @param problem why the log shows less than it should by now, if it does
    */
   recordRead(
     { purpose }: LogRequest,
@@ -100,7 +100,7 @@ export class MachineLog {
     else if (isComplete) activityLog.markComplete(this.machineId);
   }
 
-  /** What is news has not been asked for before. */
+  /** A read for news begins a new series of attempts. */
   private inVainBefore(purpose: LogRequest['purpose']): typeof this.inVain {
     return purpose === 'news' ? null : this.inVain;
   }
@@ -110,7 +110,7 @@ export class MachineLog {
   }
 }
 
-/** When what failed may be asked for again, in monotonic milliseconds of the clock; `afterMs` is real time. */
+/** Earliest next attempt, in monotonic milliseconds of the clock; `afterMs` is real time. */
 export function restedAtMs(failure: FailedAnswer, clock: Clock): number {
   const afterMs = failure.kind === 'retry' ? (failure.afterMs ?? 0) : 0;
   return clock.monotonicMs() + afterMs * clock.speed;

@@ -28,25 +28,25 @@ import { type LogAnswer, MachineLog, restedAtMs } from './machine-log.js';
 import type { Poll, Polled } from './poll-loop.js';
 import type { WatchContext } from './watch-context.js';
 
-/** What one turn has found out of a machine. */
+/** Result of one turn of a machine. */
 interface Finding {
   result: PollResult;
-  /** When the service answered, and when the latest update was seen first; epoch seconds of our clock. */
+  /** When the service answered, and when the latest update was first seen; epoch seconds of our clock. */
   at: Pick<Freshness, 'now' | 'updateSeenAt'>;
-  /** Why the machine was not answered for; null when it was. */
+  /** The failed answer; null if the poll was answered. */
   failure: FailedAnswer | null;
-  /** Start of the state as its duration has it, in epoch seconds, once the result is published. */
+  /** Start of the state by its duration, in epoch seconds; remembered once the result is published. */
   durationStart: number | null;
 }
 
 /**
- * One machine of an owned partition: asks the service for its state, and for its log where the state does not say
- * enough, and publishes what has changed. Kept here are the time of its latest update, which alone is not worth a record
- * in Kafka, and its observation, which is asked for all the time; the rest is read from what is stored whenever it is
- * needed, for there may be a hundred thousand of these.
+ * Polls one machine of an owned partition: reads its state, and its log where the state is not enough, and publishes
+ * changes. Of the tracked machine, it keeps the latest update time, which alone is not worth a record in Kafka, and
+ * the observation, which is read often. The rest is read from the stored record when needed, since there may be a
+ * hundred thousand watches.
  */
 export class MachineWatch implements Polled {
-  /** Update time of the latest reading that has been published, in epoch seconds. */
+  /** Update time of the latest published reading, in epoch seconds. */
   updatedAt: number | null;
   /** Undefined until the first answer. */
   observation: Observation | undefined;
@@ -54,26 +54,26 @@ export class MachineWatch implements Polled {
   private absence: Absence | undefined;
   private hasLeft = false;
   private isOver = false;
-  /** Undefined while nothing is missing. */
+  /** Undefined while no log is missing. */
   private missedLog: MachineLog | undefined;
   private durationStart: number | null = null;
   /** The newest update time that was read, published or not, in epoch seconds. */
   private lastUpdateTime = 0;
-  /** When `lastUpdateTime` was seen first, to distinguish a service that stands from one whose clock is off. */
+  /** When `lastUpdateTime` was first seen, to tell a service that stands still from one whose clock is off. */
   private lastUpdateSeenAt = 0;
-  /** The latest reading of a time that cannot be: as the service has it, and as it counts. */
+  /** The latest reading whose update time is too far ahead, as stated by the service and as taken. */
   private redated: { stated: MachineStateReading; taken: MachineStateReading } | null = null;
   private isAhead = false;
-  /** When the machine's own poll was answered last, at first when it began to be polled; monotonic milliseconds. */
+  /** When a poll of this machine was last answered, at first when the watch began; monotonic milliseconds. */
   private answeredMs: number;
-  /** Why its latest poll was not answered; null when it was. */
+  /** Failure of the latest poll; null if it was answered. */
   private unanswered: FailedAnswer | null = null;
-  /** Until when the service asked not to be asked for the machine's state; monotonic milliseconds. */
+  /** No poll is made before this time, as `Retry-After` asks; monotonic milliseconds. */
   private restsUntilMs = 0;
 
-  /** @param signal of the partition: aborts when that is lost */
+  /** @param signal aborts when the partition is lost */
   constructor(
-    /** As the service last described it. */
+    /** As the directory last listed it. */
     public info: MachineInfo,
     private readonly stored: StoredMachines,
     private readonly context: WatchContext,
@@ -115,7 +115,7 @@ export class MachineWatch implements Polled {
     if (this.absence.isLasting(clock.monotonicMs())) this.leave();
   }
 
-  /** The machine is gone: reported at the next turn, so that it cannot overtake a poll. */
+  /** Marks the machine as removed. The next turn publishes that, so that it cannot overtake a poll. */
   leave(): void {
     this.hasLeft = true;
   }
@@ -129,7 +129,7 @@ export class MachineWatch implements Polled {
 
   async poll(): Promise<Poll> {
     const { clock, tracing } = this.context;
-    // Passed over for as long as the service asks, it is lost in time all the same.
+    // A machine that is not polled, as `Retry-After` asks, is lost in time all the same.
     if (this.hasLeft || clock.monotonicMs() < this.restsUntilMs) {
       return { failure: undefined, logEntries: 0, conclude: () => this.passOver() };
     }
@@ -145,7 +145,7 @@ export class MachineWatch implements Polled {
     else await this.publish(this.passedOver());
   }
 
-  /** Listed again while that is being published, the machine is one that comes back, and watched on. */
+  /** Publishes the removal. If the machine is listed again meanwhile, the watch continues. */
   private async depart(): Promise<void> {
     if (this.observation !== undefined) {
       await this.publish(this.finding({ kind: 'lost', reason: 'removed' }));
@@ -154,12 +154,12 @@ export class MachineWatch implements Polled {
     else this.context.reasons.forget(this.machineId);
   }
 
-  /** Publishes before it remembers. What comes to light once the partition is lost is its next owner's to find. */
+  /** Publishes, then updates memory. Once the partition is lost, the next owner derives the events. */
   private async publish(finding: Finding, span: PollSpan = NO_SPAN): Promise<void> {
     if (this.hasEnded) return;
     const { metrics, settings, mostUnreadPeriods } = this.context;
     const before = this.tracked;
-    // when it was seen: while Kafka is away that may be long ago
+    // The time of the answer: if Kafka was unavailable, it may be long ago.
     const context = { ...settings.polling, ...finding.at, mostUnreadPeriods };
     const derivation = deriveStateChanges(this.info, before, finding.result, context);
     const { events, next } = derivation;
@@ -177,7 +177,7 @@ export class MachineWatch implements Polled {
     span.end(events.length);
   }
 
-  /** @param turn what its requests belong to in traces */
+  /** @param turn parent span of the requests */
   private async readState(turn: Span): Promise<Finding> {
     const { tracked } = this;
     const { metrics, client, health } = this.context;
@@ -205,9 +205,8 @@ export class MachineWatch implements Polled {
   }
 
   /**
-   * The machine is not asked for, since the service answers nobody or asked not to be asked for it yet. That it answers
-   * nobody is no verdict on a machine whose own latest poll was answered: it is lost once nobody has been answered for as
-   * long.
+   * Finding of a turn without a call, because polls are paused or `Retry-After` asks to wait. A machine whose own
+   * latest poll was answered is lost only once no machine has been answered for as long.
    */
   private passedOver(): Finding {
     const { health } = this.context;
@@ -222,7 +221,7 @@ export class MachineWatch implements Polled {
     return (this.missedLog ??= new MachineLog(this.machineId, this.context));
   }
 
-  /** The reading; of a time that cannot be, it counts as of when it came. The first of these in a row is reported. */
+  /** Replaces an update time too far ahead by the time of arrival, and warns of the first such reading in a row. */
   private taken(stated: MachineStateReading): MachineStateReading {
     const taken = this.redate(stated);
     const isAhead = taken !== stated;
@@ -233,20 +232,20 @@ export class MachineWatch implements Polled {
     return taken;
   }
 
-  /** The same answer again is no newer: a service that stands would else never become stale. */
+  /** The same answer again keeps its replaced time; otherwise a service that stands still would never become stale. */
   private redate(stated: MachineStateReading): MachineStateReading {
     const { redated } = this;
     if (redated !== null && isDeepStrictEqual(redated.stated, stated)) return redated.taken;
     const now = this.context.latestSeconds;
     if (!isTooFarAhead(stated.lastUpdateTime, now)) return stated;
-    // newer than what came before it, also in an earlier process, from a clock that had not run quite so far ahead
+    // Newer than any update known, also to an earlier process: that one may be up to 300 seconds ahead itself.
     const known = Math.max(this.lastUpdateTime, this.tracked?.lastUpdateTime ?? 0);
     const taken = { ...stated, lastUpdateTime: Math.max(now, known + 1) };
     this.redated = { stated, taken };
     return taken;
   }
 
-  /** Without an answer since `answeredMs`, which may be too long ago: then the machine is lost. */
+  /** Finding without an answer: the machine is lost if `answeredMs` is too long ago. */
   private without(latest: FailedAnswer, answeredMs: number): Finding {
     const { settings, clock, health } = this.context;
     const silentMs = clock.monotonicMs() - Math.max(answeredMs, health.pollingSinceMs);
@@ -283,7 +282,7 @@ export class MachineWatch implements Polled {
     if (answer.kind === 'data') {
       return { ...finding, result: { ...result, log: answer.log, missingFrom } };
     }
-    // What was to be confirmed is still to be confirmed; nothing else is missing.
+    // Periods that were to be confirmed still are; none is missing.
     const missing = purpose === 'confirmation' ? {} : { missingFrom };
     return { ...finding, result: { ...result, ...missing } };
   }
@@ -340,11 +339,11 @@ function lossReason(failure: FailedAnswer): 'forbidden' | 'unreachable' {
   return failure.kind === 'unauthorised' ? 'forbidden' : 'unreachable';
 }
 
-/** The machines of one partition as Kafka has them. */
+/** The tracked machines of one partition, as stored in Kafka. */
 export interface StoredMachines {
   get(machineId: string): TrackedMachine | undefined;
-  /** Whether an update of that time (epoch seconds) is to be published though nothing else has changed. */
+  /** Whether an update of this time (epoch seconds) is published even if nothing else has changed. */
   isOverdue(lastUpdateTime: number | null): boolean;
-  /** Resolves once Kafka has it, and {@link get} shows it; `trace` is what the events belong to. */
+  /** Resolves once it is committed and {@link get} returns it; `trace` is the context of the events. */
   publish(derivation: Derivation, trace: TraceContext | undefined): Promise<void>;
 }

@@ -16,10 +16,10 @@ import { MachineWatch, type StoredMachines } from './machine-watch.js';
 import { PollLoop } from './poll-loop.js';
 import { WatchContext } from './watch-context.js';
 
-/** The machines this process is responsible for: those of the partitions it owns. */
+/** Machines of the partitions that this process owns. */
 @Injectable()
 export class OwnedMachines {
-  /** What is remembered of machines, in Kafka. */
+  /** Tracked machines, stored in Kafka. */
   readonly topic: KeyedState<TrackedMachine>;
   private readonly logger = new Logger('MachineStates');
   private readonly partitions = new Set<PartitionWatch>();
@@ -89,7 +89,7 @@ export class OwnedMachines {
     state.signal.addEventListener('abort', end, { once: true });
   }
 
-  /** Hashed once for all partitions, which follow the list in one tick: 50 times 100,000 machines took seconds. */
+  /** Hashed once for all partitions of a refresh: 50 times 100,000 machines took seconds. */
   private shareOut(listed: ReadonlyMap<string, MachineInfo>, partitions: number): MachineInfo[][] {
     if (listed === this.listed && partitions === this.shares.length) return this.shares;
     this.listed = listed;
@@ -102,9 +102,8 @@ export class OwnedMachines {
 }
 
 /**
- * Key of a record that is no machine's, for ids hold no control characters: its update time is one that each
- * observed machine of the partition had reached when it was written. It hashes into its partition, as all
- * keys do.
+ * Key of the partition's own record, which hashes into the partition. Ids of machines contain no control characters.
+ * The record has an update time that every observed machine of the partition had reached.
  */
 function seenUntilKey(partition: number, partitions: number): string {
   for (let attempt = 0; ; attempt += 1) {
@@ -113,7 +112,7 @@ function seenUntilKey(partition: number, partitions: number): string {
   }
 }
 
-/** After such a silence one machine is published, or subscribers could not tell a quiet plant from a dead bridge. */
+/** After this silence one machine is published, so that subscribers can tell a quiet plant from a dead bridge. */
 const SILENT_SECONDS = 60;
 
 const SEEN_UNTIL = '\u0000seen-until-';
@@ -146,7 +145,7 @@ export class PartitionWatch {
       ([key, it]) => it.observation !== 'removed' && !key.startsWith(SEEN_UNTIL),
     );
     this.loop.addAll(remembered.map(([, tracked]) => this.watch(namesOf(tracked))));
-    // Ends with the partition: a write that fails costs it, as any other does.
+    // Ends with the partition, which a failed write loses, as any other does.
     void this.keepSeenUntil().catch(() => undefined);
   }
 
@@ -158,7 +157,7 @@ export class PartitionWatch {
     return [...this.machines.values()];
   }
 
-  /** Brings the watches into line with a list of machines; `mine` are those that fall into this partition. */
+  /** Starts and updates watches by the list of machines; `mine` are those of this partition. */
   follow(listed: ReadonlyMap<string, MachineInfo>, mine: readonly MachineInfo[]): void {
     for (const [machineId, watch] of this.machines) {
       if (watch.hasEnded) this.machines.delete(machineId);
@@ -179,9 +178,8 @@ export class PartitionWatch {
   }
 
   /**
-   * An update time alone is not stored for each machine, yet a loss that a restart falls into must not begin
-   * when the machine last changed. One record a partition says so for all of them, as precisely as a loss is
-   * noticed.
+   * Stores, once in `STALE_AFTER_SECONDS`, an update time that all observed machines have reached. The update time
+   * alone of a machine is not stored, and a loss during a restart would begin when the machine last changed.
    */
   private async keepSeenUntil(): Promise<void> {
     const { clock, settings } = this.context;
@@ -196,7 +194,7 @@ export class PartitionWatch {
     }
   }
 
-  /** The time that all observed machines have reached, in epoch seconds; 0 if there are none. */
+  /** Latest update time that all observed machines have reached, in epoch seconds; 0 if none is observed. */
   private seenUntil(): number {
     let earliest = Infinity;
     for (const { observation, updatedAt } of this.machines.values()) {
@@ -213,8 +211,8 @@ export class PartitionWatch {
 }
 
 /**
- * A machine that was observed when its record was written has been observed ever since, or it would say so. Where the
- * process died while it published what a loss had missed, that was not observed.
+ * Raises the update time of an observed machine to `seenUntil`: if it had been lost, its record would say so. While
+ * `lostSince` is set, the process died before it published the periods missed in a loss.
  */
 export function asSeenUntil(
   tracked: TrackedMachine | undefined,

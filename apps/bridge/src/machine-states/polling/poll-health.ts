@@ -4,16 +4,16 @@ import { describeFailure, type FailedAnswer } from '../../machine-directory/inde
 import { type AdmittedCall, StandstillBreaker } from './standstill-breaker.js';
 
 /**
- * Which machines' latest polls failed, and whether it is the service, which is then asked now and then. An outage is
- * two log entries. In memory alone: the next owner finds out anew.
+ * Tracks machines whose latest poll failed, and pauses polls, except for probes, while the service answers none. An
+ * outage makes two log entries. The state is in memory only: the next owner finds out by its own polls.
  */
 @Injectable()
 export class PollHealth {
-  /** Why the latest poll that was not answered was not; undefined before the first. */
+  /** Failure of the latest unanswered poll; undefined before the first. */
   latestFailure: FailedAnswer | undefined;
-  /** When any poll was answered last, in monotonic milliseconds of the clock; at first, when the process began. */
+  /** When a poll was last answered, at first the start of the process; monotonic milliseconds of the clock. */
   answeredMs: number;
-  /** Since when machines are polled without a pause by operators, in which no answer is missing; monotonic milliseconds. */
+  /** When polling last began: at the start of the process or after a pause by operators; monotonic milliseconds. */
   pollingSinceMs: number;
   private readonly logger = new Logger('MachineStates');
   private readonly breaker = new StandstillBreaker();
@@ -26,7 +26,7 @@ export class PollHealth {
     this.pollingSinceMs = this.answeredMs;
   }
 
-  /** Operators have let polling go on. */
+  /** Records that operators have resumed polling. */
   pollingResumes(): void {
     this.pollingSinceMs = this.clock.monotonicMs();
   }
@@ -52,29 +52,29 @@ export class PollHealth {
     return this.breaker.isOpen;
   }
 
-  /** Why polls are paused, in words; undefined while the service answers some. */
+  /** Why polls are paused, as text; undefined while they are not. */
   get pausedBecause(): string | undefined {
     if (!this.isPaused || this.latestFailure === undefined) return undefined;
     return describeFailure(this.latestFailure);
   }
 
-  /** When the next poll may be tried, in monotonic milliseconds of the clock; Infinity where that does not matter. */
+  /** When the next probe may begin, in monotonic milliseconds of the clock; Infinity if none is awaited. */
   get nextProbeMs(): number {
     return (this.breaker.nextProbeMs ?? Infinity) * this.clock.speed;
   }
 
-  /** Undefined while the machine may not be asked for; each call is followed by one of {@link pollEnds}. */
+  /** Admits a poll; undefined while it may not be made. Every admitted poll ends with {@link pollEnds}. */
   pollBegins(isKnownToFail: boolean): AdmittedCall | undefined {
     return this.breaker.begin(this.clock.realMs, isKnownToFail);
   }
 
-  /** @param failure why there was no answer; null when there was, undefined when the poll was not made */
+  /** @param failure the failed answer; null if the poll was answered, undefined if it was not made */
   pollEnds(call: AdmittedCall, failure: FailedAnswer | null | undefined): void {
     if (failure === undefined) {
       this.breaker.end(call, 'void', this.clock.realMs);
       return;
     }
-    // Refused, the operation works: it is this machine that it has nothing to say of.
+    // A rejection shows that the operation works: it concerns this machine only.
     const isAnswered = failure === null || failure.kind === 'rejected';
     if (isAnswered) this.answeredMs = this.clock.monotonicMs();
     else this.latestFailure = failure;
@@ -83,7 +83,7 @@ export class PollHealth {
     if (turned === 'closed') this.logger.log({ msg: 'polls go on' });
   }
 
-  /** There is no answer to the machine's poll, or none to the question for its log, which it waits for. */
+  /** Records that the machine's poll failed, or the read of its log that the poll waits for. */
   failed(machineId: string, failure: FailedAnswer): void {
     this.latest = failure;
     this.latestAt = this.clock.nowSeconds();
@@ -92,12 +92,12 @@ export class PollHealth {
     this.failing.add(machineId);
   }
 
-  /** The machine's answer is of a time that has yet to come, in epoch seconds. */
+  /** Warns of an update time in the future, in epoch seconds. */
   reportAhead(machineId: string, lastUpdateTime: number): void {
     this.logger.warn({ msg: 'update time is ahead and counts as now', machineId, lastUpdateTime });
   }
 
-  /** The machine's poll has published all that there was. */
+  /** Records that the machine's poll was answered and does not wait for its log. */
   completed(machineId: string): void {
     const wasFailing = this.failing.delete(machineId);
     if (wasFailing && this.failing.size === 0) this.logger.log({ msg: 'polls are answered again' });

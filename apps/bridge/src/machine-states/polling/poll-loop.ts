@@ -16,11 +16,11 @@ import { PollQueue, type PollTurn, PollTurns } from './poll-turns.js';
 import { PollingMetrics } from './polling-metrics.js';
 
 export interface Poll {
-  /** Why the machine was not answered for; null when it was, undefined when it was not asked for. */
+  /** The failed answer; null if the poll was answered, undefined if no call was made. */
   failure: FailedAnswer | null | undefined;
-  /** How many entries of its activity log the answer came with: each may lead to an event. */
+  /** Number of activity log entries that were read: each may lead to an event. */
   logEntries: number;
-  /** Publishes what the answer brought to light; the next poll begins after it. */
+  /** Publishes the result; the machine's next poll begins after it. */
   conclude(): Promise<void>;
 }
 
@@ -28,24 +28,24 @@ export interface Poll {
 export interface Polled {
   readonly machineId: string;
   readonly hasEnded: boolean;
-  /** When the service last updated it, in epoch seconds; null while that is not known. */
+  /** When the service last updated it, in epoch seconds; null while unknown. */
   readonly updatedAt: number | null;
   poll(): Promise<Poll>;
-  /** Its turn has come, but the service is not asked: it answers nobody at the moment. */
+  /** Handles a turn without a call, while polls are paused. */
   passOver(): Promise<void>;
 }
 
 /**
- * So many entries of activity logs may be under publication before polling waits for them; an answer counts as ten more.
- * An event takes some 2.5 kB until it is published: after weeks of downtime 120 machines with 6,500 each took 1.6 GB.
+ * Maximum of activity log entries under publication before polling waits; an answer counts as ten more. An event
+ * takes some 2.5 kB until it is published: after weeks of downtime 120 machines with 6,500 each took 1.6 GB.
  */
 const MOST_ENTRIES = 10_000;
 const ENTRIES_PER_ANSWER = 10;
 
-/** What became of a turn: a poll, undefined where it failed by a defect or its machine has ended; or no call at all. */
+/** Result of a turn: its poll, undefined after a defect or if its machine has ended; or no call at all. */
 type Served = { poll: Poll | undefined; tookMs: number } | 'passed-over';
 
-/** Polls every machine once an interval, at its own place in it. One that is slow skips a turn: no two polls overlap. */
+/** Polls every machine once an interval, at its place in it. A slow machine skips turns: its polls never overlap. */
 @Injectable()
 export class PollLoop implements OnApplicationBootstrap, BeforeApplicationShutdown {
   private readonly logger = new Logger('PollLoop');
@@ -94,7 +94,7 @@ export class PollLoop implements OnApplicationBootstrap, BeforeApplicationShutdo
     this.waking.abort();
   }
 
-  /** Machines whose turn has come, and that have not been polled yet. */
+  /** Number of machines that are due and have not been polled yet. */
   get waiting(): number {
     return this.queue.waitingAt(this.clock.monotonicMs());
   }
@@ -114,7 +114,7 @@ export class PollLoop implements OnApplicationBootstrap, BeforeApplicationShutdo
     }
   }
 
-  /** Starts all that are due and have a slot. Called whenever that may have become more. */
+  /** Starts the turns that are due and get a slot. Called after every change that may allow more of them. */
   private startDue(): void {
     if (!this.isRunning || this.hold.isHeld) return;
     if (!this.health.isPaused) this.queue.makeUp();
@@ -138,7 +138,7 @@ export class PollLoop implements OnApplicationBootstrap, BeforeApplicationShutdo
     const { poll } = served === 'passed-over' ? { poll: undefined } : served;
     const size = ENTRIES_PER_ANSWER + (poll?.logEntries ?? 0);
     await new Promise<void>((hasRoom) => this.publication.acquire(hasRoom, size));
-    // Kafka may take its time; the service is free for others meanwhile.
+    // Kafka may take long; the slot is free for others meanwhile.
     this.queue.release(turn);
     this.startDue();
     await this.conclude(turn, served);
@@ -152,7 +152,7 @@ export class PollLoop implements OnApplicationBootstrap, BeforeApplicationShutdo
     const call = this.health.pollBegins(failingSinceMs !== undefined);
     if (call === undefined) return 'passed-over';
     const startedMs = this.clock.monotonicMs();
-    // How late those are that wait for their share of the slots says nothing of the others.
+    // Not for failing machines: they wait for their share of the slots.
     const lateMs = Math.max(0, startedMs - dueMs);
     if (failingSinceMs === undefined) this.metrics.latenessSeconds.observe(lateMs / 1000);
     let poll: Poll | undefined;
@@ -184,7 +184,7 @@ export class PollLoop implements OnApplicationBootstrap, BeforeApplicationShutdo
     const nowMs = this.clock.monotonicMs();
     let restMs = 0;
     if (poll?.failure === null) turn.failingSinceMs = undefined;
-    // A probe that fails says nothing of its machine: it is the service.
+    // A failed probe says nothing about its machine: the service is down.
     else if (poll?.failure !== undefined && !this.health.isPaused) {
       restMs = this.turns.failed(turn, nowMs, tookMs);
     }
@@ -192,7 +192,7 @@ export class PollLoop implements OnApplicationBootstrap, BeforeApplicationShutdo
     this.queue.add(turn);
   }
 
-  /** What fails because its partition has been lost is no fault. */
+  /** A failure after the partition was lost is expected, and not logged. */
   private logFault(error: unknown, { machineId, hasEnded }: Polled): void {
     if (!hasEnded) this.logger.error({ msg: 'poll failed', machineId, err: error });
   }

@@ -5,37 +5,37 @@ interface Updated {
   readonly updatedAt: number | null;
 }
 
-/** One for each machine as long as it is polled: there may be a hundred thousand of them. */
+/** The turns of one polled machine. There may be a hundred thousand of them. */
 export interface PollTurn<T> {
   readonly polled: T;
-  /** None before its first poll, where its update time was not known before. */
+  /** Undefined before the first poll of a machine whose update time is unknown. */
   place: PollPlace | undefined;
   /** In monotonic milliseconds of the clock. */
   dueMs: number;
-  /** When the first of its polls in a row failed; undefined while they are answered. */
+  /** When its series of failed polls began; undefined while they are answered. */
   failingSinceMs: number | undefined;
 }
 
-/** So many real polls a second are no burden, and no reason to spread machines. */
+/** Real polls per second up to which machines need not be spread. */
 const EASY_POLLS_PER_SECOND = 50;
-/** First turns are so many real milliseconds apart at most. */
+/** Maximum distance between first turns, in real milliseconds. */
 const FIRST_TURNS_APART_MS = 5;
-/** Whoever polled a machine until now may have missed its turn for so many real milliseconds. */
+/** A turn that the previous owner may have missed for this long is made up; real milliseconds. */
 const HANDED_OVER_MS = 15_000;
-/** A machine that is lost rests so many times as long as its poll took to fail: it then takes a twentieth of a slot. */
+/** A lost machine rests this many times as long as its failed poll took: it then takes a twentieth of a slot. */
 const REST_PER_FAILURE = 18;
-/** But no longer than this, so that with its turn it comes every fourth interval at least. */
+/** Maximum rest: a lost machine is polled in every fourth interval at least. */
 const MOST_INTERVALS_OF_REST = 3;
 
 /**
- * Decides when each machine's turn comes. Pure: turns are in monotonic milliseconds of the clock, so that a
- * wall clock that is set moves none of them; a machine's place in the interval goes by the wall clock, and
- * `wallAheadMs` is what that shows more.
+ * Schedules the turns of machines. Pure: turns are in monotonic milliseconds of the clock, so that setting the wall
+ * clock moves none of them. A machine's place in the interval is by the wall clock, and `wallAheadMs` is wall clock
+ * minus monotonic clock.
  */
 export class PollTurns<T extends Updated> {
   private readonly plan: PollPlan;
 
-  /** @param speed clock milliseconds a real one */
+  /** @param speed clock milliseconds per real millisecond */
   constructor(
     private readonly intervalMs: number,
     private readonly staleAfterMs: number,
@@ -48,9 +48,9 @@ export class PollTurns<T extends Updated> {
   }
 
   /**
-   * Those whose update times are known get their places, and catch up on a turn that has just been missed.
-   * The others are polled soon, one after the other, to get to know them. All of them in random order: the
-   * machines of one factory, which may fail together, are listed one after the other.
+   * First turns. Machines with known update times get their places and make up a turn that has just been missed. The
+   * others are polled soon, one after the other, to learn their update times. The order is random: the directory
+   * lists machines of one factory together, and they may fail together.
    */
   first(machines: readonly T[], nowMs: number, wallAheadMs: number): PollTurn<T>[] {
     const apartMs = Math.min(FIRST_TURNS_APART_MS * this.speed, this.intervalMs / machines.length);
@@ -65,19 +65,19 @@ export class PollTurns<T extends Updated> {
     });
   }
 
-  /** To its next, for one that is done, and whose machine is to be left alone until `restedMs`. */
+  /** Moves a finished turn to the machine's next one, not before `restedMs`. */
   move(turn: PollTurn<T>, restedMs: number, wallAheadMs: number): void {
-    // One that was not answered: first polls come close together, and a service that takes only so many a second (429)
+    // A machine that was not answered gets a random place: first polls are close together, and a rate limit (429)
     // would refuse most of the same machines every time.
     const place =
       this.placeOf(turn.polled, turn.place) ?? this.plan.take(this.random() * this.intervalMs);
-    // Never twice in one turn, though a place may move.
+    // Never two polls in one interval, even if the place moves.
     const afterMs = Math.max(restedMs, turn.dueMs + this.intervalMs / 2);
     turn.place = place;
     turn.dueMs = Math.max(this.nextMs(place, afterMs, wallAheadMs), afterMs);
   }
 
-  /** For how long the machine of a failed poll rests: not where it failed at once, or is not lost yet. */
+  /** Milliseconds that a machine rests after a failed poll; 0 until it is lost. */
   failed(turn: PollTurn<T>, nowMs: number, tookMs: number): number {
     turn.failingSinceMs ??= nowMs;
     if (nowMs - turn.failingSinceMs <= this.staleAfterMs) return 0;
@@ -92,7 +92,7 @@ export class PollTurns<T extends Updated> {
     return this.plan.nextMs(place, afterMs + wallAheadMs) - wallAheadMs;
   }
 
-  /** Undefined without an update time, before a first poll; one whose updates have moved gets another. */
+  /** The machine's place, a new one if its updates have moved; undefined before any update time is known. */
   private placeOf({ updatedAt }: T, place: PollPlace | undefined): PollPlace | undefined {
     if (updatedAt === null) return place;
     const updatedMs = updatedAt * 1000;
@@ -113,18 +113,18 @@ export class PollTurns<T extends Updated> {
   }
 }
 
-/** Share of the slots for machines that do not answer: the others have three quarters at any time. */
+/** Maximum share of the slots for failing machines. */
 const FAILING_SHARE = 1 / 4;
 
 /**
- * Who is polled next, in a bounded number of slots. A turn waits here or is under way, never both.
+ * Queue of the turns, for a bounded number of slots. A turn is either queued or under way.
  *
- * Machines that answer come first. Those whose latest poll failed share a quarter of the slots, for a poll that hangs
- * takes one for `MACHINE_CLOUD_TIMEOUT_MS`: at the default, 400 hanging machines would take all 64. Among them,
- * those that have failed for no longer than a machine may go unanswered come before those that are lost.
+ * Machines that answer come first. Those whose latest poll failed share a quarter of the slots, since a poll that
+ * hangs takes one for `MACHINE_CLOUD_TIMEOUT_MS`: at the default, 400 hanging machines would take all 64. Among
+ * these, machines that are not lost yet come first.
  *
- * Turns that come while the service answers nobody are kept apart: they are looked at once an interval, may probe,
- * and are all due as soon as it answers. Pure: times are monotonic milliseconds of the clock.
+ * Turns passed over while polls are paused are kept apart: each comes up once an interval, may probe, and is due as
+ * soon as the service answers. Pure: times are monotonic milliseconds of the clock.
  */
 export class PollQueue<T> {
   private readonly answering = new DueQueue<PollTurn<T>>();
@@ -147,7 +147,7 @@ export class PollQueue<T> {
     return this.passedOver.size > 0;
   }
 
-  /** Turns that wait, due or passed over. */
+  /** Number of turns that are due or were passed over. */
   waitingAt(nowMs: number): number {
     return [this.answering, this.failing, this.lost].reduce(
       (sum, queue) => sum + queue.countDue(nowMs),
@@ -159,19 +159,19 @@ export class PollQueue<T> {
     this.queueOf(turn).add(turn.dueMs, turn);
   }
 
-  /** The turn's machine was not polled, since the service answers nobody; it is looked at again at `lookMs`. */
+  /** Keeps a turn that was due while polls are paused; it comes up again at `lookMs`. */
   passOver(turn: PollTurn<T>, lookMs: number): void {
     this.passedOver.add(lookMs, turn);
   }
 
-  /** The service answers: turns that were passed over are made up, in the order in which they were due. */
+  /** Makes turns that were passed over due again, in their original order, once the service answers. */
   makeUp(): void {
     for (let turn = this.passedOver.take(); turn !== undefined; turn = this.passedOver.take()) {
       this.add(turn);
     }
   }
 
-  /** Takes a due turn into a slot until {@link release}; `mayProbe`: also one that was passed over, before its time. */
+  /** Takes a due turn into a slot until {@link release}; with `mayProbe`, also a passed-over one before its time. */
   take(nowMs: number, mayProbe: boolean): PollTurn<T> | undefined {
     const queue = this.openQueues().find(({ earliestMs }) => earliestMs <= nowMs);
     const turn = queue?.take() ?? this.takePassedOver(nowMs, mayProbe);
@@ -181,13 +181,13 @@ export class PollQueue<T> {
     return turn;
   }
 
-  /** To be called before it is noted what became of the turn. */
+  /** Frees the turn's slot. To be called before `failingSinceMs` changes. */
   release(turn: PollTurn<T>): void {
     this.underWay -= 1;
     if (isFailing(turn)) this.failingUnderWay -= 1;
   }
 
-  /** When there is something to take, unless a slot is given back or a turn added before. */
+  /** When {@link take} has the next turn, unless a slot is freed or a turn added before. */
   get nextMs(): number {
     const { earliestMs: lookMs } = this.passedOver;
     if (this.underWay >= this.slots) return Infinity;
@@ -217,30 +217,29 @@ function isFailing({ failingSinceMs }: PollTurn<unknown>): boolean {
 }
 
 export interface PollPlace {
-  /** The slot right after the machine's own update; it is polled in this one or the next with room. */
+  /** The slot right after the machine's own update; the machine gets it or the next one with room. */
   wantedSlot: number;
   slot: number;
-  /** When in the interval, in milliseconds from its beginning. */
+  /** Milliseconds from the beginning of the interval. */
   phaseMs: number;
 }
 
 const SLOTS = 60;
-/** An update that comes a little earlier or later than the last one is no reason to move. */
+/** Slots by which an update may come earlier or later before the machine moves. */
 const TOLERATED_SLOTS = 2;
-/** No slot takes more than this many times its even share. */
+/** Maximum load of a slot, as a multiple of its even share. */
 const CROWDING = 1.2;
 
 /**
- * Where in the interval each machine is polled: right after its own update, so that what is read is as
- * new as it can be; and where many are updated at the same time, in the moments after that, so that
- * they do not all come at once. Pure: times are milliseconds of the clock handed in.
+ * Assigns each machine its place in the interval: right after its own update, so that readings are fresh, or in the
+ * slots after that where many machines are updated at once. Pure: times are milliseconds of the caller's clock.
  */
 export class PollPlan {
   private readonly taken = new Uint32Array(SLOTS);
   private readonly slotMs: number;
   private machines = 0;
 
-  /** @param leastPerSlot so many in one slot are no crowd, however few machines there are */
+  /** @param leastPerSlot least capacity of a slot, for few machines */
   constructor(
     private readonly intervalMs: number,
     private readonly leastPerSlot: number,
@@ -278,7 +277,7 @@ export class PollPlan {
     return Math.max(this.leastPerSlot, Math.ceil((this.machines / SLOTS) * CROWDING));
   }
 
-  /** The one after the one the update falls into: the service needs a moment to show it. */
+  /** The slot after that of the update: the service needs a moment to show it. */
   private slotAfter(updatedMs: number): number {
     return (Math.floor((updatedMs % this.intervalMs) / this.slotMs) + 1) % SLOTS;
   }

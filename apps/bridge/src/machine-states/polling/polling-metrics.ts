@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { Counter, Histogram, type Metric } from 'prom-client';
 
-/** What polling is measured by; seconds are the clock's. */
+/** Metrics of polling; seconds are the clock's. */
 @Injectable()
 export class PollingMetrics {
   readonly polls = new Counter({

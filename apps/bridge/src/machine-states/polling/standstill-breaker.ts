@@ -1,30 +1,29 @@
 import { ProbingBreaker } from '#libs/delivery';
 
-/** Nothing goes well for so long, and so many calls fail meanwhile: then it is the service. */
+/** Time without an answer, and failures in it, after which the service counts as down. */
 const STANDSTILL_MS = 10_000;
 const LEAST_FAILURES = 5;
 
 /** A call that {@link StandstillBreaker.begin} has admitted. */
 export interface AdmittedCall {
-  /** Whether the latest call for the same machine failed: that it fails again is no news. */
+  /** Whether the latest call for the same machine failed: another failure does not count. */
   readonly isKnownToFail: boolean;
 }
 
-/** `void` where a call says nothing: it was cut off, or was not made after all. */
+/** `void`: the call was cut off or not made, and says nothing. */
 type CallEnd = 'answered' | 'failed' | 'void';
 
 /**
- * Pauses calls that are made by the clock, each for a machine of its own, while the service answers nobody. A part
- * of the machines may fail for any time and any number of them in a row without it: the breaker opens only when
- * machines that had been answered fail, and nobody else is answered for {@link STANDSTILL_MS}. The first call that is
- * answered closes it.
+ * Pauses scheduled calls, each for one machine, while the service answers none. Some machines may fail for any time
+ * without opening the breaker: it opens only if machines that were answered before fail and no call is answered for
+ * {@link STANDSTILL_MS}. The first answered call closes it.
  */
 export class StandstillBreaker extends ProbingBreaker {
   private failures = 0;
   private firstFailureMs = 0;
   private probe: AdmittedCall | undefined;
 
-  /** Undefined where the call may not be made now; one that is admitted is followed by {@link end}. */
+  /** Admits a call; undefined if it may not be made now. Every admitted call ends with {@link end}. */
   begin(nowMs: number, isKnownToFail: boolean): AdmittedCall | undefined {
     if (!this.admits(nowMs)) return undefined;
     const call: AdmittedCall = { isKnownToFail };
@@ -32,7 +31,7 @@ export class StandstillBreaker extends ProbingBreaker {
     return call;
   }
 
-  /** Returns what that has done to the breaker, if anything. */
+  /** Records the end of a call; returns whether that opened or closed the breaker. */
   end(call: AdmittedCall, end: CallEnd, nowMs: number): 'opened' | 'closed' | undefined {
     const isProbe = call === this.probe;
     if (isProbe) this.probeWasVoid();

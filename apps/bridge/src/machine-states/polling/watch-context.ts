@@ -11,10 +11,10 @@ import { ActivityLogReader } from './activity-log-reader.js';
 import { PollHealth } from './poll-health.js';
 import { PollingMetrics } from './polling-metrics.js';
 
-/** What every watch needs and none has for itself. */
+/** Dependencies that all watches share. */
 @Injectable()
 export class WatchContext {
-  /** How many periods may be remembered of a machine whose log cannot be read. */
+  /** Maximum of periods kept of each machine while its log cannot be read. */
   mostUnreadPeriods = mostUnreadPeriods(1);
 
   constructor(
@@ -29,7 +29,7 @@ export class WatchContext {
     readonly frames: OutputFrames = new OutputFrames(),
   ) {}
 
-  /** Epoch seconds that a time of the service is judged by: of the later clock, for a gateway's `Date` may lag. */
+  /** Epoch seconds by the later clock, ours or the service's, to judge the service's times; a `Date` may lag. */
   get latestSeconds(): number {
     const { offsetMs } = this.client.clockOffset ?? { offsetMs: 0 };
     return Math.floor((this.clock.nowMs() + Math.max(0, offsetMs)) / 1000);

@@ -19,7 +19,7 @@ interface PublicationStep {
   bytes: number;
 }
 
-/** A derivation whose steps are written down as they are taken: a month of changes would take 0.2 s in one go. */
+/** A derivation whose steps are serialised as they are taken: a month of changes would take 0.2 s at once. */
 interface Submission {
   steps: Iterator<PublicationStep, undefined>;
   /** Undefined once all are taken. */
@@ -30,15 +30,15 @@ interface Submission {
 
 /** Bounds how long a transaction lasts, however small its records. */
 const MAX_RECORDS = 1000;
-/** Half of Kafka's default for a batch: a transaction that is refused would be derived again as it was, for ever. */
+/** Half of Kafka's default for a batch: a refused transaction would be derived again unchanged, without end. */
 const MAX_TRANSACTION_BYTES = 512 * 1024;
-/** A transaction costs as much as a hundred records: what becomes ready within this time shares one. */
+/** Wait before a transaction, which costs as much as a hundred records, so that submissions share one. */
 const LINGER_MS = 100;
 
 /** A machine that comes back after a month may have thousands of changes to publish. */
 const MAX_EVENTS_PER_STEP = 200;
 
-/** Publishes what was derived for the machines of one partition, one transaction after the other. */
+/** Publishes the derivations of one partition's machines, one transaction after the other. */
 export class StatePublisher {
   private readonly waiting: Submission[] = [];
   private isCommitting = false;
@@ -50,8 +50,8 @@ export class StatePublisher {
   ) {}
 
   /**
-   * Resolves once events, latest state and what is remembered are committed. @throws when that is uncertain: the
-   * partition is lost then, and derived anew by its next owner
+   * Resolves once events, latest state and tracked machine are committed. @throws when that is uncertain: the
+   * partition is then lost, and its next owner derives the events again
    */
   async publish(derivation: Derivation, trace?: TraceContext): Promise<void> {
     const steps = this.publicationSteps(derivation, trace);
@@ -85,7 +85,7 @@ export class StatePublisher {
     this.isCommitting = false;
   }
 
-  /** As much as fits, and at least one: what is too large by itself is for Kafka to refuse. */
+  /** Takes the steps that fit, at least one: Kafka refuses a step that is too large by itself. */
   private takeBatch(): PublicationStep[] {
     const batch: PublicationStep[] = [];
     let records = 0;
@@ -104,8 +104,8 @@ export class StatePublisher {
   }
 
   /**
-   * Cuts a derivation into steps small enough for a transaction; an event too large has one to itself. Each step has
-   * what is remembered after it, so that a crash between two repeats nothing and leaves nothing out.
+   * Cuts a derivation into steps small enough for a transaction; an event too large has a step to itself. Each step
+   * stores the tracked machine after it, so that a crash between steps neither repeats nor loses an event.
    */
   private *publicationSteps(
     { events, next }: Derivation,
@@ -136,7 +136,7 @@ export class StatePublisher {
     return undefined;
   }
 
-  /** What a step ends with: the latest state, and what the directory says; its bytes are with what is remembered. */
+  /** Last records of a step: the latest state and directory changes. `bytes` include the stored tracked machine. */
   private closingOf(
     before: TrackedMachine | undefined,
     tracked: TrackedMachine,
@@ -148,7 +148,7 @@ export class StatePublisher {
     return { records, bytes: records.reduce((sum, record) => sum + byteLength(record), stored) };
   }
 
-  /** A new machine or name for `machine.registry.v1`; of one that is gone, tombstones there and for its reasons. */
+  /** Records for `machine.registry.v1` of a new machine or name; tombstones, also for its reasons, of a removed one. */
   private directoryRecords(
     before: TrackedMachine | undefined,
     after: TrackedMachine,
@@ -189,7 +189,7 @@ export class StatePublisher {
     };
   }
 
-  /** The latest state as a record of `machine.states.v1`; none before the machine's first event, with which it begins. */
+  /** The latest state as a record of `machine.states.v1`; undefined before the machine's first event. */
   private latestStateRecord(tracked: TrackedMachine): OutboundRecord | undefined {
     if (tracked.sequence === 0) return undefined;
     const record = stateRecord(tracked);
