@@ -10,20 +10,20 @@ import { openTracing } from '#libs/tracing';
 import { BridgeModule } from './bridge.module.js';
 
 export interface Bridge {
-  /** Where its HTTP listens; known once {@link start} has resolved. */
+  /** Base URL of its HTTP server, once {@link start} has resolved. */
   url: () => Promise<string>;
-  /** Listens on HTTP first, for health while Kafka is away, then consumes. @throws MissingTopicsError */
+  /** Listens on HTTP first, for health while Kafka is unavailable, then consumes. @throws MissingTopicsError */
   start: () => Promise<void>;
   close: () => Promise<void>;
 }
 
-/** What is posted is a sentence or two. */
+/** Bytes; a request to control a flow has a sentence or two. */
 const BODY_LIMIT = 16 * 1024;
-/** Probes, scrapers and a few readers; more than that must not cost memory that commands need. */
+/** Probes, scrapers and a few readers; more connections would take memory that commands need. */
 const MAX_CONNECTIONS = 256;
 const logger = new Logger('Bridge');
 
-/** Puts a bridge together from its settings; nothing runs before {@link Bridge.start}. */
+/** Creates a bridge from its settings; nothing runs before {@link Bridge.start}. */
 export async function createBridge(settings: BridgeSettings): Promise<Bridge> {
   const { kafka, machineCloud } = settings;
   const tracing = await openTracing(settings.tracing, {
@@ -49,7 +49,7 @@ export async function createBridge(settings: BridgeSettings): Promise<Bridge> {
       await app.startAllMicroservices();
     },
     close: async () => {
-      // Before Nest closes HTTP: what is in flight is finished and committed first, whatever else takes long.
+      // Before Nest closes HTTP: messages in flight are finished and committed first, whatever else takes long.
       await strategy.close();
       await app.close();
       await tracing.close();
@@ -58,9 +58,9 @@ export async function createBridge(settings: BridgeSettings): Promise<Bridge> {
 }
 
 /**
- * Hands what a message handler throws back to the consumer, which knows an abort from a bug; Nest's own
- * filter would log every message that a stop cuts short as an error, and every request that its sender does.
- * HTTP keeps Nest's answers.
+ * Returns errors of message handlers to the consumer, which can tell an abort from a bug. Nest's own filter would log
+ * every message that a stop cuts short as an error, and every request that its sender cuts short. Other HTTP errors
+ * keep Nest's answers.
  */
 @Catch()
 class HandOnExceptionsFilter extends BaseExceptionFilter implements ExceptionFilter {

@@ -51,9 +51,9 @@ class BridgeConsumer extends KafkaConsumerStrategy {
       tracing,
       widened: topics,
       decode: registry && ((message) => registry.readFramed(message, message.revoked)),
-      // Topics, schemas of outputs, then all at once: the two readers, the consumer's join, and with its assignment
-      // producers and state. Calls wait for the end of `controls` (FlowHold), messages for what earlier owners have
-      // committed and for their state.
+      // Topics, then schemas of outputs. After that all starts at once: the two readers, the consumer and, with its
+      // assignment, producers and state. Calls wait until `controls` has been read (FlowHold), messages until earlier
+      // progress and state are known.
       prepare: async (signal, report) => {
         await prepareTopics(kafka, settings, topics, signal, report);
         if (signal.aborted) return;
@@ -74,7 +74,7 @@ class BridgeConsumer extends KafkaConsumerStrategy {
 })
 export class KafkaConsumerModule {}
 
-/** Goes on until Kafka answers: a bridge that starts before its broker waits for it. */
+/** Retries until Kafka answers: a bridge that starts before its broker waits for it. */
 async function prepareTopics(
   kafka: KafkaClient,
   settings: BridgeSettings,
@@ -92,7 +92,7 @@ async function prepareTopics(
     } catch (error) {
       if (error instanceof MissingTopicsError) throw error;
       const denied = deniedTopics(error);
-      // the consumer waits for an input by itself, see `SupervisedConsumer`, and reads the others
+      // the consumer itself waits for a denied input, see `SupervisedConsumer`, and reads the others
       if (denied.every((name) => inputs.has(name)))
         wanted = wanted.filter(({ name }) => !denied.includes(name));
       const why = `the topics cannot be prepared: ${describeKafkaFailure(error)}`;

@@ -3,13 +3,13 @@ import { loadBridgeSettings, readEnvironment } from '#libs/config';
 import { runProgram } from '#libs/program';
 import { createBridge } from './create-bridge.js';
 
-/** Ten seconds for calls in flight and a little for leaving; a stop never takes longer, broker or no broker. */
+/** Ten seconds for calls in flight and a few to leave the group, whether or not a broker answers. */
 const STOP_DEADLINE_MS = 14_000;
 
 const logger = new Logger('Bridge');
 const stopLogger = new Logger('Stop');
 
-/** The bridge as a process: resolves once it consumes; ends the process where it cannot start. */
+/** Runs the bridge as a process: resolves once it consumes, ends the process if it cannot start. */
 export function runBridge(): Promise<void> {
   return runProgram({
     title: 'The bridge',
@@ -28,7 +28,7 @@ export function runBridge(): Promise<void> {
         },
         close: async (signal) => {
           stopLogger.log({ msg: 'stopping', signal });
-          // before pino's own listener, which writes what has been logged until then
+          // before pino's own listener, which flushes the log
           process.prependOnceListener('exit', (code) => {
             if (code === 0) stopLogger.log({ msg: 'stopped' });
           });

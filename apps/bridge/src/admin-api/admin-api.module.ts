@@ -11,7 +11,7 @@ import { MachinesController } from './machines.controller.js';
 import { MetricsController, MetricsRegistry } from './metrics-registry.js';
 import { OutcomeHistory, OutcomesController } from './outcomes.controller.js';
 
-/** What an operator asks the bridge: is it well, what does it count, what does it know of a machine. */
+/** HTTP API for operators: health, metrics, flows, and what the bridge knows of machines and messages. */
 @Module({})
 export class AdminApiModule {
   static over(flows: readonly Type[]): DynamicModule {

@@ -20,7 +20,7 @@ interface Response {
 /** RFC 9110, 11.1 and 11.4: the scheme in any case, blanks, the token. */
 const BEARER = /^bearer +(?<token>.+)$/i;
 
-/** Asks for `BRIDGE_API_TOKEN` as Bearer, when it is set; a 401 says so in `WWW-Authenticate`. */
+/** Requires `BRIDGE_API_TOKEN` as a Bearer token if it is set; a 401 says so in `WWW-Authenticate`. */
 @Injectable()
 export class ApiTokenGuard implements CanActivate {
   private readonly expected: Buffer | undefined;
@@ -34,7 +34,7 @@ export class ApiTokenGuard implements CanActivate {
     const http = context.switchToHttp();
     const { authorization = '' } = http.getRequest<Request>().headers;
     const sent = BEARER.exec(authorization)?.groups?.['token'];
-    // Digests are of one length, which is what comparing in constant time asks for.
+    // A comparison in constant time requires equal lengths, which digests have.
     if (sent !== undefined && timingSafeEqual(digest(sent), this.expected)) return true;
     http.getResponse<Response>().header('www-authenticate', 'Bearer');
     throw new UnauthorizedException('send BRIDGE_API_TOKEN as Authorization: Bearer <token>');

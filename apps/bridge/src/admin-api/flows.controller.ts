@@ -24,7 +24,7 @@ import { ControlNotTakenError, type FlowControl, FlowControls } from '../flow-co
 import { ApiTokenGuard } from './api-token.guard.js';
 import { GroupFlows } from './group-flows.js';
 
-/** Characters; more is no sentence that fits into a log line. */
+/** Maximum characters: a sentence that fits into a log line. */
 const LONGEST_TEXT = { reason: 500, by: 100 };
 
 @Controller('api/flows')
@@ -40,7 +40,7 @@ export class FlowsController {
     return this.group.all();
   }
 
-  /** Answers once Kafka has it, and no call of the flow begins in this process any more. */
+  /** Answers once the pause is stored in Kafka and no further call of the flow begins in this process. */
   @Post(':name/pause')
   @HttpCode(200)
   async pause(
@@ -62,7 +62,7 @@ export class FlowsController {
     return { name: flow, state: 'pausedByHand', why: reason, by, since, before: viewOf(before) };
   }
 
-  /** Answers once Kafka has it, and calls of the flow begin in this process. */
+  /** Answers once the end of the pause is stored in Kafka and calls of the flow begin in this process. */
   @Post(':name/resume')
   @HttpCode(200)
   async resume(
@@ -79,7 +79,7 @@ export class FlowsController {
 
 const PAUSE_BODY = 'send {"reason": "why it is paused", "by": "who pauses it"}';
 
-/** A page in the browser of somebody who may reach the bridge sends its origin along. */
+/** Refuses requests with an `Origin`: a web page may send them from any browser that reaches the bridge. */
 function controlledFlow(name: string, origin: string | undefined): Flow {
   if (origin !== undefined)
     throw new ForbiddenException('pages of a browser may not control flows');

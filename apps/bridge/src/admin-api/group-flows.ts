@@ -23,12 +23,12 @@ import { MachineStates } from '../machine-states/index.js';
 import { BRIDGE_SETTINGS, KAFKA } from '../platform/index.js';
 import { OrderRequests, WorkOrderLists } from '../work-orders/index.js';
 
-/** For the answer of a request that may cause many to Kafka. */
+/** Deadline of reading lags, which may take many requests to Kafka. */
 const LAG_DEADLINE_MS = 3000;
 
 @Injectable()
 export class GroupFlows {
-  /** Since when a flow has been seen paused, in epoch seconds: it is looked at every few seconds. */
+  /** When a flow was first seen paused, in epoch seconds; checked every few seconds. */
   private readonly pausedSince = new Map<Flow, number>();
   private readingLags: Promise<ReadonlyMap<Flow, number>> | undefined;
 
@@ -51,7 +51,7 @@ export class GroupFlows {
   async all(): Promise<GroupFlow[]> {
     const lags = await this.lags();
     const processes = this.shares.all();
-    // Kept out of the share that this process reports: the others know better.
+    // Not in the share that this process reports: the problem concerns this process only.
     const problem = this.controls.problem ?? this.strategy.consumer.outage;
     return FLOWS.flatMap((flow) => {
       const pause = this.controls.pauseOf(flow);
@@ -107,7 +107,7 @@ export class GroupFlows {
     };
   }
 
-  /** Orders that an ERP is asked for wait as well. What they wait for pauses nothing else. */
+  /** Adds the orders that wait for a GET to an ERP. A paused rule does not pause the flow. */
   private withRequests(share: FlowShare): FlowShare {
     let { waiting, oldestWaitingSeconds, lastError } = share;
     for (const { waitingOrders, oldestAgeMs, lastFailure } of this.requests?.statuses() ?? []) {
@@ -135,7 +135,7 @@ export class GroupFlows {
     return { state: 'paused', why, since };
   }
 
-  /** Epoch seconds of real, monotonic milliseconds that have passed. */
+  /** Converts a past time in real, monotonic milliseconds to epoch seconds. */
   private at(realMs: number): number {
     const agoMs = (realNowMs() - realMs) * this.clock.speed;
     return Math.floor((this.clock.nowMs() - agoMs) / 1000);
@@ -162,7 +162,7 @@ export class GroupFlows {
           for (const { lag, finishedAhead } of offsets) open += Math.max(0, lag - finishedAhead);
           lags.set(flow, open);
         } catch {
-          // Not known: health says what is wrong with Kafka.
+          // The lag is unknown; health reports the problem with Kafka.
         }
       }),
     );
@@ -170,7 +170,7 @@ export class GroupFlows {
   }
 }
 
-/** Undefined for a flow that nobody runs and nobody has paused. */
+/** Undefined for a flow that no process runs and no operator has paused. */
 export function groupFlow(
   name: Flow,
   pause: FlowControl | undefined,
@@ -182,7 +182,7 @@ export function groupFlow(
     return share === undefined ? [] : [{ process, ...share }];
   });
   if (pause === undefined && processes.length === 0) return undefined;
-  // What a process has reported may be older than the control that this one has read.
+  // A report may be older than the control that this process has read.
   const paused = processes.filter(({ state }) => state === 'paused');
   const first = paused.toSorted((a, b) => (a.since ?? 0) - (b.since ?? 0))[0];
   const errors = processes.flatMap(({ lastError }) => lastError ?? []);
@@ -197,7 +197,7 @@ export function groupFlow(
   };
 }
 
-/** By hand whatever the service answers; else paused where it is so in one process. */
+/** Paused by hand, whatever the service answers; else paused if one process is. */
 function stateOf(
   pause: FlowControl | undefined,
   firstPaused: FlowShare | undefined,

@@ -16,7 +16,7 @@ import { OrderRequests, WorkOrderLists } from '../work-orders/index.js';
 interface Condition {
   name: string;
   problem: string | undefined;
-  /** What an operator should know although it is in order. */
+  /** Note for operators although there is no problem. */
   remark?: string;
 }
 
@@ -63,7 +63,7 @@ export class Readiness {
     return { name: 'enrichment', problem: isHeld ? undefined : problem };
   }
 
-  /** Paused by hand it is as it is meant to be, whatever the service has answered before. */
+  /** A flow that is paused by hand has no problem, whatever the service has answered before. */
   private flowCondition(name: Flow, why: string | undefined): Condition {
     const pause = this.controls.pauseOf(name);
     if (pause === undefined) return { name, problem: why && `paused: ${why}` };
@@ -113,10 +113,10 @@ export class Readiness {
   }
 }
 
-/** Terminus would load @nestjs/swagger, 550 modules that the bridge has no use for: a fifth of what it loads. */
+/** Keeps Terminus from loading @nestjs/swagger, 550 unused modules: a fifth of those that the bridge loads. */
 const UNDOCUMENTED = { noCache: true, swaggerDocumentation: false };
 
-/** `live`: the process answers. `ready`: Kafka is there and every flow moves; else 503 says why not. */
+/** `live`: the process answers. `ready`: Kafka is available and every flow proceeds; else 503 with the reasons. */
 @Controller('health')
 export class HealthController {
   constructor(

@@ -28,14 +28,14 @@ export class MachinesController {
     @Optional() private readonly lists?: WorkOrderLists,
   ) {}
 
-  /** Written as fast as it is read: of a hundred thousand machines it is 30 MB. */
+  /** Streams the list: a hundred thousand machines are 30 MB. */
   @Get()
   list(): StreamableFile {
     const machines = Readable.from(this.listInChunks());
     return new StreamableFile(machines, { type: 'application/json; charset=utf-8' });
   }
 
-  /** Where the token may not read machines, the service lists none: what else is known of one is shown all the same. */
+  /** Also answers for an unlisted machine of which something is known: a token may not be allowed to read the list. */
   @Get(':machineId')
   details(@Param('machineId') machineId: string): MachineDetails {
     const listed = this.directory.machines().get(machineId);
@@ -51,7 +51,7 @@ export class MachinesController {
     return { ...machine, state: state ?? null, workOrderList: list ?? null, lastOutcomes };
   }
 
-  /** The JSON of all machines as the directory lists them now; of those observed, while it lists none. */
+  /** JSON of the machines that the directory lists or, while it lists none, of those that this process observes. */
   private *listInChunks(): Generator<string> {
     let chunk = '[';
     let separator = '';
@@ -71,7 +71,7 @@ export class MachinesController {
 }
 
 interface MachineSummary extends MachineInfo {
-  /** Null while this process does not know it: another one may own the machine. */
+  /** Null if this process does not know it: another one may own the machine. */
   state: MachineStateRecord | null;
 }
 

@@ -33,13 +33,13 @@ import {
 import { BRIDGE_SETTINGS, KAFKA } from '../platform/index.js';
 import { ApiTokenGuard } from './api-token.guard.js';
 
-/** All that is given must hold. */
+/** Conditions, all of which must hold. */
 interface OutcomeQuery {
   messageId?: string | undefined;
-  /** The order of the outcome, or of an entry of the list that it has set, with an operation or without. */
+  /** The outcome's order, or that of an entry of the list it set, with or without an operation. */
   orderId?: string | undefined;
   machineId?: string | undefined;
-  /** Epoch seconds: of those published since then. */
+  /** Epoch seconds of the earliest publication. */
   since?: number | undefined;
   limit: number;
 }
@@ -53,17 +53,17 @@ interface PublishedOutcome extends Omit<CommandOutcome, 'source'> {
 
 interface FoundOutcomes {
   outcomes: PublishedOutcome[];
-  /** Why there may be more, in words; null where these are all. */
+  /** Why outcomes may be missing, as text; null if these are all. */
   cut: string | null;
 }
 
-/** Offsets that one search looks at, over all partitions: two or three seconds. */
+/** Maximum of offsets read in one search, over all partitions: two or three seconds. */
 const MOST_OFFSETS = 200_000;
 const READ_DEADLINE_MS = 6000;
-/** For all of it: a command waits no longer than ten seconds. */
+/** Deadline of the whole search: the command line waits no longer than ten seconds. */
 const DEADLINE_MS = 9000;
 
-/** What became of messages, read from `machine.command-outcomes.v1` when it is asked for; one search at a time. */
+/** Searches `machine.command-outcomes.v1` on request, one search at a time. */
 @Injectable()
 export class OutcomeHistory implements OnModuleDestroy {
   private readonly topic: string;
@@ -143,7 +143,7 @@ export class OutcomeHistory implements OnModuleDestroy {
 class NewestMatches {
   isFull = false;
   private found: { outcome: PublishedOutcome; record: StoredRecord }[] = [];
-  /** What the JSON of an outcome that matches holds: most others need not be read for it. */
+  /** Bytes that the JSON of a match contains: most other records need not be parsed. */
   private readonly needles: Buffer[];
 
   constructor(private readonly query: OutcomeQuery) {

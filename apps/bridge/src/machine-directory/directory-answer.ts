@@ -1,12 +1,12 @@
 import { type HttpAnswer, describeUnauthorised } from '#libs/cloud-client';
 import type { Rejection } from '#libs/contracts';
 
-/** `unverifiable`: the token may not ask, or the answer makes no sense; the service decides when it is called. */
+/** `unverifiable`: the token may not read the list, or the answer is malformed; the service decides at the call. */
 export type DirectoryAnswer = 'known' | 'unknown' | LookUpFailure;
 
 export type LookUpFailure = 'unverifiable' | Unavailable;
 
-/** The service cannot be asked just now. `afterMs`, real time, is what it asks to wait; null where nothing. */
+/** The service does not answer at present. `afterMs` is its `Retry-After` in real time; null without one. */
 interface Unavailable {
   kind: 'unavailable';
   why: string;
@@ -16,7 +16,7 @@ interface Unavailable {
 export type MachineAdmission =
   { kind: 'go' } | { kind: 'rejected'; rejection: Rejection } | Unavailable;
 
-/** An answer of the service that holds no result: neither data nor `noData`. */
+/** An answer of the service without a result: neither data nor `noData`. */
 export type FailedAnswer = Exclude<HttpAnswer<unknown>, { kind: 'data' | 'noData' }>;
 
 /** One sentence for operators on why an answer holds no data. */
@@ -33,14 +33,14 @@ export function describeFailure(answer: FailedAnswer): string {
   }
 }
 
-/** Statuses of a path that does not serve the question: they do not pass in a moment. */
+/** Statuses of a path that does not serve the request: they will not change soon. */
 const NOT_SERVED: readonly (number | undefined)[] = [405, 410, 414, 431];
 
 export function isFailure(answer: HttpAnswer<unknown>): answer is FailedAnswer {
   return answer.kind !== 'data' && answer.kind !== 'noData';
 }
 
-/** The answer to those who wait for a look-up that failed. */
+/** Result of a failed look-up for its callers. */
 export function lookUpFailure(answer: FailedAnswer): LookUpFailure {
   switch (answer.kind) {
     case 'rejected':
@@ -48,7 +48,7 @@ export function lookUpFailure(answer: FailedAnswer): LookUpFailure {
       return 'unverifiable';
     case 'retry': {
       const { afterMs, error } = answer;
-      // An answer that cannot be read will not be readable in a moment: nobody should wait for that.
+      // A malformed answer will not become readable soon: no command should wait for that.
       if (error.code === 'malformed-answer' || NOT_SERVED.includes(error.status))
         return 'unverifiable';
       return { kind: 'unavailable', why: error.message, afterMs };

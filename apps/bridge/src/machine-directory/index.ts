@@ -1,9 +1,9 @@
 /**
- * Which machines exist and which downtime reasons each takes, as the service lists them (interface: getMachineInfo,
- * getMachineClassification). Owns the machine list and the reason lists; looks up what a command names and no list
- * has, and publishes reasons when they change. A list is *unread*, then *loaded*, and is replaced by each later read.
- * A name that one list alone leaves out is not judged *unknown*: see {@link Absence}. Calls the service and writes
- * `machine.classification-reasons.v1`; knows nothing of commands.
+ * Machines, and the downtime reasons of each, as the service lists them (interface: getMachineInfo,
+ * getMachineClassification). Owns the machine list and the reason lists; looks up names in commands that no list has,
+ * and publishes reasons when they change. A list is *unread*, then *loaded*; each later read replaces it. A name that
+ * only one list lacks is not *unknown* yet: see {@link Absence}. Calls the service and writes
+ * `machine.classification-reasons.v1`; does not depend on commands.
  */
 export { MachineDirectory } from './machine-directory.js';
 export { describeFailure, type FailedAnswer } from './directory-answer.js';

@@ -3,16 +3,15 @@ import type { HttpAnswer } from '#libs/cloud-client';
 import { BoundedMap } from '../platform/index.js';
 import type { LookUpFailure } from './directory-answer.js';
 
-/** At most one look-up in this time, however many messages name what is not known. */
+/** Minimum time between look-ups, however many messages have unknown names. */
 export const MIN_GAP_MS = 2000;
 
 type Retry = Extract<HttpAnswer<never>, { kind: 'retry' }>;
 
 /**
- * One question asked on behalf of many. Whoever asks gets the answer to a look-up that started after
- * it asked; until that look-up starts, everybody else who asks shares it. Look-ups never overlap, so an
- * older answer cannot overwrite a newer one. While the service asks to be left alone (`Retry-After`) that
- * is everybody's answer, at once, with the time that is left.
+ * A look-up on behalf of many callers. A caller gets the answer to a look-up that began after its request; until that
+ * begins, further callers share it. Look-ups never overlap, so that an older answer cannot replace a newer one. While
+ * the service's `Retry-After` lasts, callers get that answer at once, with the remaining time.
  */
 export class SharedLookUp<T> {
   private upcoming: Promise<HttpAnswer<T>> | undefined;
@@ -26,7 +25,7 @@ export class SharedLookUp<T> {
     private readonly minGapMs = MIN_GAP_MS,
   ) {}
 
-  /** Whether the service has asked to be left alone, for some time yet. */
+  /** Whether the `Retry-After` of the latest answer still lasts. */
   get isBackingOff(): boolean {
     return this.answerMeanwhile() !== undefined;
   }
@@ -35,7 +34,7 @@ export class SharedLookUp<T> {
   request(): Promise<HttpAnswer<T>> {
     if (this.upcoming === undefined) {
       this.upcoming = this.runNext();
-      // Everybody who asked may have gone away by the time it fails.
+      // When it fails, all its callers may have given up.
       this.upcoming.catch(() => undefined);
     }
     return this.upcoming;
@@ -43,14 +42,14 @@ export class SharedLookUp<T> {
 
   private async runNext(): Promise<HttpAnswer<T>> {
     await this.running;
-    // Those who came while the last one was under way must not wait unheard for as long as its answer asks.
+    // Callers that came during the previous look-up get its `Retry-After` at once.
     const meanwhile = this.answerMeanwhile();
     if (meanwhile !== undefined) {
       this.upcoming = undefined;
       return meanwhile;
     }
     const waitMs = this.earliestMs - realNowMs();
-    // Who waits listens to the signal: each of thousands that begin at once would be compared with all before it.
+    // Only a wait adds a listener: each of thousands that begin at once would be compared with all before it.
     if (waitMs > 0) await realDelayMs(waitMs, this.signal);
     this.signal.throwIfAborted();
     this.earliestMs = realNowMs() + this.minGapMs;
@@ -75,15 +74,15 @@ export class SharedLookUp<T> {
   }
 }
 
-/** How long a failed look-up stands: long where the token may not ask, short where the service is away. */
+/** How long a failure answers later calls: long if the token lacks a right, short if the service is unavailable. */
 const FAILURE_MS = { unverifiable: 10_000, unavailable: 1000 };
 
-/** What the latest look-ups missed: spares a repeated unknown name the wait, and answers no new name as unknown. */
+/** Names that recent look-ups missed: a repeated unknown name is answered at once, a new one never as unknown. */
 export class RecentMisses {
   private readonly unknownUntilMs: BoundedMap<string, number>;
   private latest: { failure: LookUpFailure; untilMs: number } | undefined;
 
-  /** @param capacity names remembered; messages may carry any number of wrong ones */
+  /** @param capacity maximum of names kept; messages may contain any number of wrong ones */
   constructor(capacity: number) {
     this.unknownUntilMs = new BoundedMap(capacity);
   }
@@ -95,12 +94,12 @@ export class RecentMisses {
     return latest !== undefined && nowMs < latest.untilMs ? latest.failure : undefined;
   }
 
-  /** A look-up succeeded and did not find this name, which stays unknown until the next may be made. */
+  /** Records that a look-up did not find this name: it is unknown until the next may be made. */
   missed(name: string): void {
     this.unknownUntilMs.set(name, realNowMs() + MIN_GAP_MS);
   }
 
-  /** A look-up succeeded, whoever asked for it: the names it did not find are missing still. */
+  /** Records a successful look-up: missed names that it did not find stay unknown. */
   found(names: { has(name: string): boolean }): void {
     this.latest = undefined;
     const untilMs = realNowMs() + MIN_GAP_MS;
@@ -117,23 +116,23 @@ export class RecentMisses {
 }
 
 /**
- * Whether something that a list should name is gone. That may be left out once by mistake, and a gateway may answer
- * with an empty list; it is gone when another list does not name it either, not before the next is due: a command for a
- * machine that is not listed has the list read at any time.
+ * Decides whether an entry that a list lacks is gone. A list may lack it once by mistake, and a gateway may answer
+ * with an empty one. The entry is gone if a list lacks it that is read at least one refresh interval after the first:
+ * for commands, the list is read at any time.
  */
 export class Absence {
-  /** When the first list in a row did not name it, in monotonic milliseconds; null when the latest did. */
+  /** When the first list in a row lacked it, in monotonic milliseconds; null if the latest had it. */
   private sinceMs: number | null = null;
 
-  /** @param refreshSeconds after which a list is read again */
+  /** @param refreshSeconds interval in which the list is read */
   constructor(private readonly refreshSeconds: number) {}
 
-  /** The latest list names it. */
+  /** Records that the latest list has it. */
   end(): void {
     this.sinceMs = null;
   }
 
-  /** The latest list does not name it; returns whether it is gone. */
+  /** Records that the latest list lacks it; returns whether it is gone. */
   isLasting(nowMs: number): boolean {
     this.sinceMs ??= nowMs;
     return nowMs - this.sinceMs >= this.refreshSeconds * 1000;

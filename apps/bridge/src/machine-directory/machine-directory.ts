@@ -43,7 +43,7 @@ type MachineListener = (machines: ReadonlyMap<string, MachineInfo>) => void;
 const BACK_OFF = { baseMs: 1000, capMs: 30_000 };
 const MAX_MISSES = 1000;
 
-/** The machines the token may see (interface: getMachineInfo), as last read. Keeps their list fresh while the bridge runs. */
+/** The machines that the token may see (interface: getMachineInfo), refreshed while the bridge runs. */
 @Injectable()
 export class MachineDirectory
   implements OnApplicationBootstrap, BeforeApplicationShutdown, OnApplicationShutdown
@@ -51,18 +51,18 @@ export class MachineDirectory
   readonly metrics: Metric[];
   private readonly logger = new Logger('MachineDirectory');
   private readonly stopping = new AbortController();
-  /** Last of all: commands that are still being finished look machines up. */
+  /** Aborts last: commands that are still being finished look machines up. */
   private readonly ending = new AbortController();
   private readonly listeners = new Set<MachineListener>();
   private readonly lookUp = new SharedLookUp(() => this.read(), this.ending.signal);
   private readonly misses = new RecentMisses(MAX_MISSES);
   private readonly incomplete = new PassedOverEntries('machines');
-  /** Machines that the latest list does not name, while others before it did. */
+  /** Machines that the latest list lacks and an earlier one had. */
   private readonly missing = new Map<string, Absence>();
-  /** Whether the list names no machine any more. */
+  /** Whether the list has become empty. */
   private readonly emptiness: Absence;
   private readonly refreshSeconds: number;
-  /** Listed by the service, but not completely: that is no verdict on them. */
+  /** Ids of incomplete entries: such machines are neither known nor unknown. */
   private namedAlone: ReadonlySet<string> = new Set();
   private current: ReadonlyMap<string, MachineInfo> = new Map();
   private loadedAt: number | null = null;
@@ -87,7 +87,7 @@ export class MachineDirectory
     return this.current;
   }
 
-  /** Calls `listener` each time the list has been read; returns the function that ends it. */
+  /** Calls `listener` each time the list has been read; returns the function that removes it. */
   onRefresh(listener: MachineListener): () => void {
     this.listeners.add(listener);
     return () => this.listeners.delete(listener);
@@ -98,10 +98,10 @@ export class MachineDirectory
   }
 
   /**
-   * A machine that is not listed is looked up once more, at most one look-up every two seconds: waits for one that starts
-   * after this call, unless the last ones have answered it already. Whoever asks soon after a failed one, or before the
-   * time the service has asked for is over, gets the same answer. Of a machine that one list alone has left out, and of
-   * any while one list alone is empty, that is no verdict.
+   * Answers whether the service has the machine. One that is not listed is looked up, at most once in two seconds, by
+   * a look-up that begins after this call, unless a recent one has answered already. A failed look-up answers calls
+   * for a while, at least until its `Retry-After` is over. `unverifiable` is a machine that only one list lacks, and
+   * any while only one list is empty.
    */
   async checkMachine(machineId: string, signal: AbortSignal): Promise<DirectoryAnswer> {
     const remembered = this.knownOf(machineId) ?? this.misses.answerTo(machineId);
@@ -114,7 +114,7 @@ export class MachineDirectory
     return 'unknown';
   }
 
-  /** Refuses a command for a machine that is not listed, after a further look-up, see {@link checkMachine}. */
+  /** Rejects a command for a machine that is not listed, after a further look-up; see {@link checkMachine}. */
   async admitMachine(machineId: string, signal: AbortSignal): Promise<MachineAdmission> {
     const answer = await this.checkMachine(machineId, signal);
     if (typeof answer === 'object') return answer;
@@ -123,13 +123,13 @@ export class MachineDirectory
     return { kind: 'rejected', rejection: { code: 'unknown-machine', detail } };
   }
 
-  /** Reads the list anew; shared with whoever asks before the look-up starts. */
+  /** Reads the list again; callers share a look-up until it begins. */
   refresh(): Promise<HttpAnswer<MachineInfo[]>> {
     return this.lookUp.request();
   }
 
   onApplicationBootstrap(): void {
-    // It ends with the stop, and with that as its reason.
+    // It rejects when the bridge stops.
     void this.keepFresh(this.stopping.signal).catch(() => undefined);
   }
 
@@ -160,7 +160,7 @@ export class MachineDirectory
     }
   }
 
-  /** Undefined after a defect, which is no reason never to read the list again. */
+  /** Undefined after a defect; the list is read again later. */
   private async refreshed(signal: AbortSignal): Promise<HttpAnswer<MachineInfo[]> | undefined> {
     try {
       return await abortable(this.refresh(), signal);
@@ -190,7 +190,7 @@ export class MachineDirectory
 
   private replace(machines: readonly MachineInfo[], incomplete?: IncompleteEntries): void {
     const ids = incomplete?.ids ?? [];
-    // Of a machine whose entry has lost something, what is known still holds: it is not gone.
+    // A machine whose entry is incomplete keeps its known data: it is not gone.
     const kept = ids.flatMap((id) => this.current.get(id) ?? []);
     const nowMs = this.clock.monotonicMs();
     const before = this.current;
@@ -208,7 +208,7 @@ export class MachineDirectory
       try {
         listener(this.current);
       } catch (error) {
-        // One who cannot cope must not end the look-ups for everybody.
+        // A failing listener must not end the look-ups.
         this.logger.error({ msg: 'a listener failed', err: error });
       }
     }
@@ -225,7 +225,7 @@ export class MachineDirectory
     }
   }
 
-  /** Whether the list is empty while the one before was not, or when there was none: a gateway may answer so. */
+  /** Whether the list is empty for the first time in a row: a gateway may answer so. */
   private isEmptyOnce(nowMs: number): boolean {
     if (this.current.size + this.namedAlone.size > 0) {
       this.emptiness.end();

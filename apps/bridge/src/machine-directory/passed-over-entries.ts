@@ -2,7 +2,7 @@ import { Logger } from '@nestjs/common';
 import type { IncompleteEntries } from '#libs/cloud-client';
 import { BoundedMap } from '../platform/index.js';
 
-/** Messages may name machines that do not exist. */
+/** Bounded, since messages may name machines that do not exist. */
 const MAX_LISTS = 10_000;
 
 /** The incomplete entries of one kind of list, as last read; logs them once per change. */
@@ -21,7 +21,7 @@ export class PassedOverEntries {
     return count;
   }
 
-  /** @param machineId whose list it is; empty where there is one list of all */
+  /** @param machineId owner of the list; empty for the list of all machines */
   note(machineId: string, entries: IncompleteEntries | undefined): void {
     const known = this.lists.get(machineId);
     if (entries === undefined) this.lists.delete(machineId);
@@ -44,7 +44,7 @@ export class PassedOverEntries {
   }
 }
 
-/** Where in the list they stand is no change: the service need not keep an order. */
+/** Ignores positions in the list: the service need not keep an order. */
 function signatureOf(entries: IncompleteEntries | undefined): string {
   return entries === undefined ? '' : `${entries.count} ${entries.why.replace(/\[\d+\]/g, '[]')}`;
 }

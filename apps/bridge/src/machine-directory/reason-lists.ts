@@ -10,9 +10,9 @@ import { Absence, RecentMisses, SharedLookUp } from './look-ups.js';
 import { PassedOverEntries } from './passed-over-entries.js';
 import { ReasonRecords } from './reason-records.js';
 
-/** Messages may name machines that do not exist. */
+/** Bounded, since messages may name machines that do not exist. */
 const MAX_MACHINES = 200_000;
-/** A list with its look-up takes more than a kilobyte; what it says, a hundred bytes. */
+/** A list with its look-up takes more than a kilobyte; its content, a hundred bytes. */
 const MAX_LISTS = 10_000;
 const MAX_SHARED_SETS = 1000;
 const JUST_READ_MS = 30_000;
@@ -23,15 +23,15 @@ export class ReasonLists implements OnApplicationShutdown {
   readonly incomplete = new PassedOverEntries('reasons');
   private readonly stopping = new AbortController();
   private readonly lookUps: Semaphore;
-  /** Where thousands of machines are to be looked up at once, all but a few wait here, before they take 5 kB each. */
+  /** First look-ups wait here, before they take 5 kB each: there may be thousands at once. */
   private readonly firstLookUps: Semaphore;
-  /** Lists of the machines whose reasons were checked last. */
+  /** Lists of the machines whose reasons were checked most recently. */
   private readonly lists = new BoundedMap<string, ReasonList>(MAX_LISTS);
-  /** What these lists and earlier ones say: without the latter, 100,000 machines in turn took 2.2 times the CPU. */
+  /** Content of these and earlier lists: without the latter, 100,000 machines in turn took 2.2 times the CPU. */
   private readonly known = new BoundedMap<string, KnownReasons>(MAX_MACHINES);
   /** Many machines have the same reasons: their codes are kept once. */
   private readonly sharedCodeSets = new Map<string, ReadonlySet<string>>();
-  /** Lists that are read though nobody has asked for one of their reasons. */
+  /** Lists that are being refreshed and that no check has asked for. */
   private readonly refreshing = new Map<string, ReasonList>();
 
   constructor(
@@ -43,19 +43,19 @@ export class ReasonLists implements OnApplicationShutdown {
     const atOnce = reasonLookUpsAtOnce(settings.machineCloud.maxConcurrency);
     this.lookUps = new Semaphore(atOnce);
     this.firstLookUps = new Semaphore(atOnce);
-    // As many look-ups as machines listen to it; that is no leak.
+    // The look-up of each machine listens to it, which is no leak.
     setMaxListeners(0, this.stopping.signal);
   }
 
-  /** Whether the machine's reasons, read not long ago, have this one among them. */
+  /** Whether a fresh list of the machine's reasons has this one. */
   has(machineId: string, reasonId: string): boolean {
     const known = this.known.get(machineId);
     return known !== undefined && this.isFresh(known) && known.codes.has(reasonId);
   }
 
   /**
-   * Looks a reason that is not listed up once more; a look-up that began after `sinceMs` (real milliseconds, when its
-   * message came) counts. A machine that is not found says nothing of the reason: the service decides.
+   * Looks up a reason that is not listed, unless a look-up has begun since `sinceMs` (real milliseconds; when its
+   * message came). A reason of a machine that is not found is `unverifiable`: the service decides.
    */
   async check(
     machineId: string,
@@ -86,9 +86,8 @@ export class ReasonLists implements OnApplicationShutdown {
   }
 
   /**
-   * Reads the machine's reasons anew, whether anybody has asked for one of them or not. Who asks meanwhile
-   * shares the look-up; what nobody asks for is not kept, in place of what somebody may ask for again, but where
-   * the service asks to be left alone: whoever comes next has to know.
+   * Reads the machine's reasons again; checks meanwhile share the look-up. A list that no check has asked for is not
+   * cached, in place of one that may be needed again, unless its `Retry-After` must be known to the next caller.
    */
   async refresh(
     machineId: string,
@@ -168,12 +167,12 @@ const NOTHING_KNOWN: KnownReasons = { codes: new Set(), loadedAt: null };
 interface ReasonListOptions {
   read: () => Promise<ReasonsAnswer>;
   isFresh: (known: KnownReasons) => boolean;
-  /** A set of these codes, the same one for all lists that have them. */
+  /** The set of these codes, shared by all lists that have them. */
   sharedSetOf: (codes: readonly string[]) => ReadonlySet<string>;
   clock: Clock;
-  /** An older list is read again, by the time of the plant. */
+  /** Age from which a list is read again, by the clock. */
   maxAgeSeconds: number;
-  /** Aborts when nothing is looked up any more. */
+  /** Aborts when look-ups end. */
   stopping: AbortSignal;
 }
 
@@ -181,9 +180,9 @@ interface ReasonListOptions {
 class ReasonList {
   private readonly lookUp: SharedLookUp<ClassificationReason[]>;
   private readonly misses = new RecentMisses(MAX_MISSES_PER_MACHINE);
-  /** Whether the list names no reason any more. */
+  /** Whether the list has become empty. */
   private readonly emptiness: Absence;
-  /** When the look-up began that `known` is of, in real milliseconds. */
+  /** When the look-up that `known` comes from began, in real milliseconds. */
   private readSinceMs = -Infinity;
 
   constructor(
@@ -206,7 +205,7 @@ class ReasonList {
     if (this.options.isFresh(this.known) && this.codes.has(reasonId)) return 'known';
     if (this.wasReadSince(sinceMs) && !this.codes.has(reasonId)) return 'unknown';
     const remembered = this.misses.answerTo(reasonId);
-    // What was on the list when it could last be read is as good as known while it cannot be.
+    // While the list cannot be read, a reason on the latest one counts as known.
     if (remembered !== undefined) return this.codes.has(reasonId) ? 'known' : remembered;
     const answer = await this.refresh(signal);
     if (this.codes.has(reasonId)) return 'known';
@@ -216,18 +215,18 @@ class ReasonList {
     return 'unknown';
   }
 
-  /** Whether the list was asked for since, is of just now, and not empty: a reason may be added meanwhile. */
+  /** Whether a look-up that began since `sinceMs`, and recently, found reasons: later, one may have been added. */
   private wasReadSince(sinceMs: number): boolean {
     const isOfNow = realNowMs() - this.readSinceMs < JUST_READ_MS;
     return isOfNow && sinceMs < this.readSinceMs && this.codes.size > 0;
   }
 
-  /** Reads it anew; who asks before the look-up starts shares it. */
+  /** Reads the list again; callers share a look-up until it begins. */
   refresh(signal: AbortSignal): Promise<ReasonsAnswer> {
     return abortable(this.lookUp.request(), signal);
   }
 
-  /** The service has asked to be left alone with it, for some time yet. */
+  /** Whether the `Retry-After` of the latest answer still lasts. */
   get isBackingOff(): boolean {
     return this.lookUp.isBackingOff;
   }
@@ -239,7 +238,7 @@ class ReasonList {
     }
     if (!isEmpty(answer)) this.emptiness.end();
     const isLess = this.codes.size > 0 && isEmpty(answer);
-    // A gateway may answer so once: what was known stands, and the service decides, until another list is empty too.
+    // A gateway may answer so once: known reasons stay, and the service decides, until a later list is empty too.
     if (isLess && !this.emptiness.isLasting(this.options.clock.monotonicMs())) {
       this.misses.failed('unverifiable');
     } else {

@@ -8,27 +8,27 @@ import { IdempotentProducer, type OutboundRecord } from '#libs/kafka';
 import { BoundedMap, BRIDGE_SETTINGS } from '../platform/index.js';
 
 interface PublishedReasons {
-  /** Digest of the list as last published, which may be long; undefined before. */
+  /** Digest of the list as last published, since lists may be long; undefined before. */
   digest: string | undefined;
   /** Epoch seconds. */
   readAt: number;
-  /** Epoch seconds of the first empty list in a row that is not believed yet. */
+  /** Epoch seconds of the first in a row of empty lists that are not accepted yet. */
   emptySince?: number;
 }
 
-/** Messages may name machines that do not exist. */
+/** Bounded, since messages may name machines that do not exist. */
 const MAX_MACHINES = 200_000;
 
 /**
- * Publishes machines' reasons on `machine.classification-reasons.v1` whenever they have been read and have changed.
- * The first list that this process reads of a machine is published changed or not: another process may have
- * published the latest one.
+ * Publishes machines' reasons on `machine.classification-reasons.v1` when a read list differs from the published one.
+ * The first list that this process reads of a machine is always published: another process may have published the
+ * latest.
  */
 @Injectable()
 export class ReasonRecords {
   private readonly logger = new Logger('ReasonRecords');
   private readonly published = new BoundedMap<string, PublishedReasons>(MAX_MACHINES);
-  /** The latest of each machine that is to be written, while earlier ones are. */
+  /** The latest record of each machine to write, while earlier ones are being written. */
   private readonly waiting = new Map<string, ClassificationReasonsRecord>();
   private isPublishing = false;
   private readonly topic: string;
@@ -48,13 +48,16 @@ export class ReasonRecords {
     return this.published.get(machineId)?.readAt;
   }
 
-  /** The latest record of the machine may be another process's from now on, or a tombstone. */
+  /** Forgets what was published: another process may publish the machine's next record, or a tombstone. */
   forget(machineId: string): void {
     this.published.delete(machineId);
     this.waiting.delete(machineId);
   }
 
-  /** Null where the machine is not known. An empty list replaces reasons only once the next that is due is empty, too. */
+  /**
+   * Takes a list, null for an unknown machine. An empty one replaces reasons only if that of a later refresh is
+   * empty.
+   */
   reasonsRead(machineId: string, reasons: readonly ClassificationReason[] | null): void {
     const updatedAt = this.clock.nowSeconds();
     const known = this.published.get(machineId);
@@ -70,7 +73,7 @@ export class ReasonRecords {
     }
     this.published.set(machineId, { digest, readAt: updatedAt });
     if (listed === undefined || digest === before) return;
-    // Those of many machines share a request: a new process reads the lists of all machines that messages name.
+    // Records of many machines share a request: a new process reads the lists of all machines that messages name.
     this.waiting.set(machineId, { machineId, reasons: listed, updatedAt });
     if (!this.isPublishing) void this.publishWaiting();
   }

@@ -8,9 +8,9 @@ import { ReasonLists } from './reason-lists.js';
 import { ReasonRecords } from './reason-records.js';
 
 const AT_ONCE = 4;
-/** Each of them rests for so long: forty look-ups a second at most, whatever the number of machines. */
+/** Pause of each worker after a look-up: forty look-ups a second at most, whatever the number of machines. */
 const REST_MS = 100;
-/** Refreshing takes no more of a rate limit: polls and look-ups that a message waits for have the rest. */
+/** Maximum share of a rate limit: polls and look-ups that a message waits for have the rest. */
 const SHARE = 1 / 5;
 const TAKEN_UP_AT_ONCE = 256;
 const BACK_OFF = { baseMs: 5000, capMs: 300_000 };
@@ -21,7 +21,7 @@ export class ReasonRefresh implements BeforeApplicationShutdown {
   private readonly logger = new Logger('ReasonRefresh');
   private readonly stopping = new AbortController();
   private readonly waiting = new Set<string>();
-  /** The first of those that wait, the very first last. */
+  /** The first machines of `waiting`, in reverse order. */
   private readonly upNext: string[] = [];
   private readonly underWay = new Set<string>();
   private workers = 0;
@@ -38,7 +38,7 @@ export class ReasonRefresh implements BeforeApplicationShutdown {
     this.restMs = Math.max(REST_MS, (AT_ONCE * 1000) / (maxRequestsPerSecond * SHARE));
   }
 
-  /** Has the machine's reasons read when that was long ago. */
+  /** Queues the machine if its reasons are older than `REASONS_REFRESH_SECONDS`. */
   remind(machineId: string): void {
     if (this.stopping.signal.aborted || this.underWay.has(machineId)) return;
     const readAt = this.records.readAt(machineId) ?? -Infinity;
@@ -47,7 +47,7 @@ export class ReasonRefresh implements BeforeApplicationShutdown {
     if (this.workers < AT_ONCE) void this.work();
   }
 
-  /** The machine is gone, or another process's: queued again, its reasons are published whatever was before. */
+  /** Forgets a machine that is gone or of another process: queued again, its reasons are published in any case. */
   forget(machineId: string): void {
     this.waiting.delete(machineId);
     this.underWay.delete(machineId);
@@ -70,9 +70,9 @@ export class ReasonRefresh implements BeforeApplicationShutdown {
   }
 
   /**
-   * The machine that has waited longest, which does so no more. Taken from the set by the hundred: an iterator that is
-   * kept while a hundred thousand come and go keeps all the tables that the set has ever had, 10 MB of them, and a
-   * new one walks past all that have gone.
+   * Removes and returns the machine that has waited longest. Machines are taken from the set in batches: an iterator
+   * that is kept while a hundred thousand come and go keeps all the tables that the set has ever had, 10 MB of them,
+   * and a new one walks past all removed entries.
    */
   private next(): string | undefined {
     for (;;) {
@@ -92,10 +92,10 @@ export class ReasonRefresh implements BeforeApplicationShutdown {
     this.upNext.reverse();
   }
 
-  /** Returns the real milliseconds to rest for. */
+  /** Returns the pause after it, in real milliseconds. */
   private async refresh(machineId: string): Promise<number> {
     const answer = await this.lists.refresh(machineId, this.stopping.signal).finally(() => {
-      // What was read of a machine that was forgotten meanwhile must not be remembered either.
+      // If the machine was forgotten meanwhile, so is what was read.
       if (!this.underWay.delete(machineId)) this.records.forget(machineId);
     });
     if (answer.kind === 'retry' || answer.kind === 'unauthorised') {
@@ -103,7 +103,7 @@ export class ReasonRefresh implements BeforeApplicationShutdown {
       if (this.failures === 1) {
         this.logger.warn({ msg: 'reasons not read', machineId, why: describeFailure(answer) });
       }
-      // What the service has asked of one machine's list is kept there: the others may be read.
+      // A `Retry-After` holds for this machine's list alone: the others may be read.
       return backOffMs(this.failures, BACK_OFF);
     }
     if (this.failures > 0) this.logger.log({ msg: 'reasons are read again' });
@@ -111,7 +111,7 @@ export class ReasonRefresh implements BeforeApplicationShutdown {
     return this.restMs;
   }
 
-  /** A defect that one machine brings to light is no reason to leave the others unread. */
+  /** Logs a defect with one machine; the others are refreshed all the same. */
   private logFault(error: unknown, machineId: string): number {
     if (!this.stopping.signal.aborted) {
       this.logger.error({ msg: 'not refreshed', machineId, err: error });

@@ -1,11 +1,11 @@
-/** A map of what was set last, in that order: beyond its bound it forgets what was set longest ago. */
+/** A map with a bound, in the order of the latest `set`: beyond the bound it deletes the oldest entry. */
 export class BoundedMap<K, V> extends Map<K, V> {
   constructor(private readonly most: number) {
     super();
   }
 
   override set(key: K, value: V): this {
-    // A map keeps the order of insertion: taking the key out first makes it the youngest.
+    // A map keeps the order of insertion: deleting the key first makes it the newest.
     this.delete(key);
     super.set(key, value);
     const [oldest] = this.size > this.most ? this.keys() : [];

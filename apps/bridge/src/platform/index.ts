@@ -1,4 +1,4 @@
-/** What every flow stands on: settings, the clock, the service's client and the ways out to Kafka. Knows no flow. */
+/** Settings, clock, client of the service and Kafka producers that all flows share. Depends on no flow. */
 export { BoundedMap } from './bounded-map.js';
 export {
   BRIDGE_SETTINGS,

@@ -21,7 +21,7 @@ export const BRIDGE_SETTINGS = Symbol('BridgeSettings');
 /** Injects {@link Tracing}. */
 export const TRACING = Symbol('Tracing');
 
-/** Injects the kafkajs client, to be handed on to `#libs/kafka`. */
+/** Injects the kafkajs client, for functions of `#libs/kafka`. */
 export const KAFKA = Symbol('Kafka');
 
 export class CallLatency {
@@ -42,7 +42,6 @@ export class CallLatency {
   };
 }
 
-/** What every flow stands on: settings, the clock, the client of the service, the ways out to Kafka. */
 @Global()
 @Module({})
 export class PlatformModule implements OnApplicationShutdown {
@@ -79,7 +78,7 @@ export class PlatformModule implements OnApplicationShutdown {
     return { module: PlatformModule, providers, exports: providers };
   }
 
-  /** Last of all: the consumer has drained by now, and what it answered has been sent. */
+  /** Runs last: the consumer has drained, and its records have been sent. */
   async onApplicationShutdown(): Promise<void> {
     this.mapping.close();
     await Promise.all([this.producer.close(), this.cloud.close(), this.registry?.close()]);
@@ -95,7 +94,7 @@ function createCloudClient(
   const { maxConcurrency, ...options } = settings.machineCloud;
   return new MachineCloudClient({
     ...options,
-    // Commands, polls, look-ups of reasons, and one of machines: each has a connection, so that it holds up no other.
+    // Commands, polls, look-ups of reasons and one of machines have connections each, so that none holds up another.
     maxConnections: 2 * maxConcurrency + reasonLookUpsAtOnce(maxConcurrency) + 1,
     clock,
     tracing,
@@ -103,7 +102,7 @@ function createCloudClient(
   });
 }
 
-/** With 16, whatever the setting said, first reasons of 1,000 machines took over a second; fewer would be slower. */
+/** Concurrent look-ups of reasons. With 16 at any setting, the first ones of 1,000 machines took over a second. */
 export function reasonLookUpsAtOnce(maxConcurrency: number): number {
   return Math.max(16, Math.ceil(maxConcurrency / 2));
 }

@@ -5,10 +5,10 @@ import { type ClockOffset, MachineCloudClient } from '#libs/cloud-client';
 import { scrapedGauge } from '#libs/http-api';
 
 const REVIEW_MS = 10_000;
-/** What a reason has to wait for is felt from here on; clocks that NTP keeps differ by less than a second. */
+/** From here on users notice that reasons wait; clocks that NTP keeps differ by less than a second. */
 const WORTH_A_WARNING_MS = 5000;
 
-/** Publishes how far the service's clock is from ours, and warns when that is far. */
+/** Exports the offset of the service's clock from ours, and warns when it is large. */
 @Injectable()
 export class ServiceClockWatch implements OnModuleDestroy {
   readonly metrics: Metric[];
@@ -30,7 +30,7 @@ export class ServiceClockWatch implements OnModuleDestroy {
     this.stop();
   }
 
-  /** One line when the clocks have come apart, and one when they agree again. */
+  /** Logs once when the clocks differ, and once when they agree again. */
   review(): void {
     const { clockOffset } = this.cloud;
     if (clockOffset === undefined) return;
