@@ -1,4 +1,4 @@
-// Access tokens: fixed, in a file, of the service's login, or of an OAuth server; renewed before they expire.
+// Access tokens: fixed, from a file, from the service's login or an OAuth server; renewed before they expire.
 export { openClientCredentials, openServiceTokens, openTokenSource } from './open-token-source.js';
 export { type RenewedTokenSource } from './renewed-token-source.js';
 export {

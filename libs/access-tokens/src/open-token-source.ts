@@ -14,11 +14,11 @@ type TokenSurroundings = Pick<TokenRequestsOptions, 'timeoutMs' | 'proxy' | 'ca'
 
 interface LoginSurroundings extends TokenSurroundings {
   login: URL;
-  /** Awaited before each login, which is one of the service's requests; an OAuth server is another's. */
+  /** Awaited before each login, which counts as a request to the service; one to an OAuth server does not. */
   turn?: () => Promise<void>;
 }
 
-/** The source of the service's tokens; nothing is sent before the first is asked for. */
+/** Opens the source of the service's tokens; it sends nothing before the first token is needed. */
 export function openServiceTokens(
   way: TokenSettings,
   surroundings: LoginSurroundings,
@@ -26,7 +26,7 @@ export function openServiceTokens(
   return way.kind === 'login' ? loginSource(way, surroundings) : openTokenSource(way, surroundings);
 }
 
-/** The source of tokens for any server. */
+/** Opens a source of tokens for any server. */
 export function openTokenSource(
   way: Exclude<TokenSettings, { kind: 'login' }>,
   surroundings: TokenSurroundings,
@@ -79,14 +79,14 @@ export function openClientCredentials(
   );
 }
 
-/** Where the credentials go (RFC 6749, section 2.3.1): every server should take the first, many want the second. */
+/** Place of the credentials (RFC 6749, section 2.3.1): every server should accept the first, many want the second. */
 type CredentialsForm = 'basic' | 'body';
 
 type ClientCredentials = Omit<Extract<TokenSettings, { kind: 'oauth' }>, 'kind'>;
 
 /**
- * Reads `access_token`, `token_type` (Bearer, in any case, or absent) and `expires_in` in seconds.
- * A life that makes no sense is left out: the token is good all the same.
+ * Reads `access_token`, `token_type` (Bearer, in any case, or absent) and `expires_in` in seconds. A nonsensical
+ * lifetime is ignored: the token is usable all the same.
  *
  * @throws MalformedField
  */

@@ -14,7 +14,7 @@ export class RenewedTokenSource implements TokenSource {
   private renewing: Promise<TokenAnswer> | undefined;
   private failed: FailedRenewals | undefined;
   private replacedMs = -Infinity;
-  /** The next token is obtained because of a 403. */
+  /** Whether the next token is obtained because of a 403. */
   private isForForbidden = false;
   private isClosed = false;
 
@@ -51,7 +51,7 @@ export class RenewedTokenSource implements TokenSource {
     return this.renewing;
   }
 
-  /** For a session that ends with its token: one that is not due for renewal, where it can be had. */
+  /** A token that is not due for renewal, if one can be obtained: for a session that ends with its token. */
   async obtainFresh(): Promise<TokenAnswer> {
     const { held } = this;
     if (held !== undefined && this.nowMs() < held.renewMs) return holding(held);
@@ -74,7 +74,7 @@ export class RenewedTokenSource implements TokenSource {
     await this.requests.close();
   }
 
-  /** Whether the token in use, which the service has refused, is worth a new one. */
+  /** Whether to renew the current token, which the service has refused. */
   private mayReplace(status: 401 | 403): boolean {
     // a renewal is in progress, or known to fail
     if (this.renewing !== undefined || this.failed !== undefined) return true;
@@ -107,7 +107,7 @@ export class RenewedTokenSource implements TokenSource {
     return { kind: 'token', token };
   }
 
-  /** `Retry-After` is the floor of the pause. */
+  /** Begins a pause, of at least `Retry-After`. */
   private recordFailure(latest: NoToken): NoToken {
     if (this.failed === undefined && !this.isClosed) {
       this.logger.warn({ msg: 'access token not renewed', why: latest.why });
@@ -152,12 +152,12 @@ interface FailedRenewals {
 }
 
 const LONGEST_PAUSE_MS = 60_000;
-/** The first pause; credentials that were refused seldom become right in a second. */
+/** The first pause; refused credentials are seldom corrected within a second. */
 const FIRST_PAUSE_MS = { unavailable: 1000, refused: 5000 };
 
 /**
- * Real milliseconds to leave the login alone after it has failed `failures` times in a row: doubling,
- * capped, and somewhat random so that several bridges do not come back together.
+ * Pause after `failures` failed renewals in a row, in real milliseconds: doubling, capped, and partly random so that
+ * several bridges do not return together.
  */
 export function renewalPauseMs(
   failures: number,
@@ -171,13 +171,13 @@ export function renewalPauseMs(
   return Math.round(pauseMs * (0.5 + random() / 2));
 }
 
-/** A token in use; times are real, monotonic milliseconds, `Infinity` where its life is not known. */
+/** A token in use; times are real, monotonic milliseconds, `Infinity` if its lifetime is unknown. */
 interface HeldToken {
   token: string;
   obtainedMs: number;
-  /** It was obtained because its predecessor was answered 403. */
+  /** Whether its predecessor was answered 403. */
   isForForbidden: boolean;
-  /** From here on it is renewed while it is still used. */
+  /** From this time on it is renewed while it is still used. */
   renewMs: number;
   expiresMs: number;
 }
@@ -186,16 +186,16 @@ function holding({ token }: HeldToken): TokenAnswer {
   return { kind: 'token', token };
 }
 
-/** One machine that is forbidden is answered 403 with any token: one obtained for that reason is kept so long. */
+/** How long a token obtained after a 403 is kept: a machine that is forbidden is answered 403 with any token. */
 const FORBIDDEN_AFTER_MS = 60_000;
-/** A service that refuses every token costs no more than a login in this time. */
+/** Minimum time between replacements, for a service that refuses every token. */
 const REPLACED_EVERY_MS = 5000;
 
-/** How long before a token's end its successor is fetched: a share of short lives, a minute of long ones. */
+/** Time before expiry at which a token is renewed: a share of a short lifetime, a minute of a long one. */
 const MARGIN_SHARE = 0.2;
 const LONGEST_MARGIN_MS = 60_000;
 
-/** Real milliseconds from its issue after which a token that lives `lifeMs` should be renewed. */
+/** Real milliseconds from issue to renewal of a token that is valid for `lifeMs`. */
 export function renewAfterMs(lifeMs: number): number {
   return lifeMs - Math.min(LONGEST_MARGIN_MS, lifeMs * MARGIN_SHARE);
 }

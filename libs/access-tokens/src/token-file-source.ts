@@ -3,12 +3,12 @@ import { Logger } from '@nestjs/common';
 import { realNowMs } from '#libs/clock';
 import { type TokenAnswer, type TokenSource, whyUnsendable } from './token-source.js';
 
-/** Thousands of calls a second need not check the file each; a refused token is checked at once. */
+/** Thousands of calls a second share a check of the file; after a refusal it is checked at once. */
 const CHECK_INTERVAL_MS = 1000;
 
 /**
- * The content of a file without surrounding white space, read again whenever the file has changed.
- * While it is missing, unreadable or holds no token, the last good one is kept.
+ * The content of a file without surrounding white space, read again whenever the file has changed. While it is
+ * missing, unreadable or contains no token, the last valid one is kept.
  */
 export class TokenFileSource implements TokenSource {
   private readonly logger = new Logger('AccessToken');
@@ -51,7 +51,7 @@ export class TokenFileSource implements TokenSource {
 
   private async readToken(): Promise<TokenAnswer> {
     try {
-      // before the content: a change between the two is then noticed the next time
+      // before the content: the next check then notices a change between the two
       const version = await versionOf(this.path);
       if (this.known?.version === version) return { kind: 'token', token: this.known.token };
       const token = (await readFile(this.path, 'utf8')).trim();
@@ -79,7 +79,7 @@ export class TokenFileSource implements TokenSource {
   }
 }
 
-/** Besides time and size the inode: a mounted secret is replaced by switching a link. */
+/** Includes the inode, since a mounted secret is replaced by switching a link. */
 async function versionOf(path: string): Promise<string> {
   const { mtimeNs, size, ino } = await stat(path, { bigint: true });
   return [mtimeNs, size, ino].join(':');

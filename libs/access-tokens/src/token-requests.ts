@@ -29,7 +29,7 @@ export interface TokenRequestsOptions extends Pick<
   turn?: () => Promise<void>;
 }
 
-/** Requests for a token, on a connection of their own: calls that hang must not hold them up. */
+/** Requests for a token, on a connection of their own, so that calls that hang do not delay them. */
 export class TokenRequests {
   readonly operation: TokenOperation;
   private readonly transport: HttpTransport;
@@ -57,7 +57,7 @@ export class TokenRequests {
     return toAnswer(operation, withoutEcho(exchange), grantRead(parse), realEpochMs());
   }
 
-  /** Requests in flight fail. */
+  /** Closes the connection; requests in flight fail. */
   async close(): Promise<void> {
     await this.transport.destroy();
   }
@@ -75,7 +75,7 @@ export interface TokenGrant {
   lifeMs: number | null;
 }
 
-/** Reads a successful answer; where the token is a JWT its own expiry counts too. */
+/** Reads a successful answer; if the token is a JWT, its own expiry counts too. */
 function grantRead(parse: TokenRequestsOptions['parse']): SuccessMeaning<TokenGrant> {
   const read = bodyRead(parse);
   return (operation, reply): HttpAnswer<TokenGrant> => {
@@ -95,7 +95,7 @@ export function readToken(field: AnswerField): string {
   return whyUnsendable(value) === undefined ? value : field.fail('what a header can carry');
 }
 
-/** Above this it is milliseconds, which RFC 7519 does not know. */
+/** A larger value is in milliseconds, which RFC 7519 does not have. */
 const LARGEST_EPOCH_SECONDS = 99_999_999_999;
 
 /**

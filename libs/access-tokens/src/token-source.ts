@@ -1,7 +1,7 @@
 import type { TokenSettings } from '#libs/config';
 import { TIMED_OUT, withTimeout } from '#libs/http-calls';
 
-/** The way of a token that never changes. */
+/** Settings for a token that never changes. */
 export function fixedToken(token: string): Extract<TokenSettings, { kind: 'fixed' }> {
   return { kind: 'fixed', token };
 }
@@ -12,41 +12,41 @@ export type TokenAnswer = { kind: 'token'; token: string } | NoToken;
 export type NoToken =
   /** The credentials are not accepted. `why` is a sentence without any secret, as below. */
   | { kind: 'refused'; why: string }
-  /** Worth asking again, not before `afterMs` (real milliseconds) have passed. */
+  /** To be requested again, not before `afterMs` (real milliseconds) have passed. */
   | { kind: 'unavailable'; why: string; afterMs: number | null };
 
 /** Source of the access token that calls send. */
 export interface TokenSource {
-  /** The token to send now, undefined when {@link obtain} has to be awaited. Every call asks: it is quick. */
+  /** The token to send now; undefined if {@link obtain} must be awaited. Every call uses it: it is fast. */
   current(): string | undefined;
 
   /** A token to send now; callers that ask at the same time share one request. */
   obtain(): Promise<TokenAnswer>;
 
-  /** After the service has refused a token: another one to try, null when there is none. */
+  /** Another token to try after the service has refused one; null if there is none. */
   replace(refused: string, status: 401 | 403): Promise<TokenAnswer | null>;
 
-  /** Gives up a renewal that is under way. */
+  /** Aborts a renewal in progress. */
   close(): Promise<void>;
 }
 
 /** A request that is made with a token. */
 interface TokenCall<A> {
   tokens: TokenSource;
-  /** For a request, in real milliseconds. */
+  /** Deadline of a request, in real milliseconds. */
   timeoutMs: number;
   signal: AbortSignal | undefined;
-  /** Awaited before the request, and before it is made again. */
+  /** Awaited before the request, and before it is repeated. */
   turn?: ((isAgain: boolean) => Promise<void>) | undefined;
   send: (token: string) => Promise<A>;
-  /** The answer where there is no token. */
+  /** Makes the answer if there is no token. */
   without: (reason: NoToken) => A;
 }
 
 /**
- * Makes a request; again, once, when its token was refused (`unauthorised`) and there is another.
+ * Makes a request, and once more if its token was refused (`unauthorised`) and there is another.
  *
- * @throws the signal's reason, and what `turn` and `send` throw
+ * @throws the signal's reason, and errors of `turn` and `send`
  */
 export async function callWithToken<A extends { kind: string; status?: number | null }>(
   call: TokenCall<A>,
@@ -74,7 +74,7 @@ export async function callWithToken<A extends { kind: string; status?: number | 
   if (answer.kind !== 'unauthorised') return answer;
   const status = answer.status === 403 ? 403 : 401;
   const other = await inTime(() => tokens.replace(sent, status));
-  // a 403 says something of the request, even while no other token can be had
+  // a 403 may concern the request alone, even while no other token can be obtained
   if (other === null || (other.kind !== 'token' && status === 403)) return answer;
   if (other.kind !== 'token') return without(other);
   if (turn !== undefined) await turn(true);

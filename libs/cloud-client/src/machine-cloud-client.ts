@@ -57,11 +57,11 @@ type ServiceOperation =
   | 'setMachineClassification'
   | 'setWorkOrderList';
 
-/** Operations of which many calls wait: one for each machine. */
+/** Operations with many waiting calls, one for each machine. */
 const POLLS: ReadonlySet<ServiceOperation> = new Set(['getMachineState', 'getMachineActivityLog']);
 
 export interface Caller extends HttpCaller {
-  /** The call has waited for its turn under the rate limit already. */
+  /** Whether the call has already waited for its turn under the rate limit. */
   readonly hasTurn?: boolean;
   readonly causes?: readonly Span[];
 }
@@ -82,19 +82,19 @@ export interface CloudClientOptions {
   /** Without `/api/v1`. */
   baseUrl: string;
   token: TokenSettings;
-  /** How the service wants the reason named in setMachineClassification; default `reasonId`. */
+  /** Field of the reason in setMachineClassification; default `reasonId`. */
   reasonField?: 'reasonId' | 'reason';
   /** Spelling of the machine list's path to begin with; default `mahcineInfo`. */
   machineInfoPath?: string;
-  /** Real milliseconds for a request, a login too, from sending it to the end of the body; default 10000. */
+  /** Real milliseconds for a request or a login, from sending it to the end of the body; default 10000. */
   timeoutMs?: number;
-  /** Default 64; a login has one of its own. */
+  /** Default 64, besides the one for logins. */
   maxConnections?: number;
   /** For all requests to the service together; default no limit. */
   maxRequestsPerSecond?: number | undefined;
   /** For calls to the service and requests for tokens, unless they go by plain http; default none. */
   proxy?: ProxySettings | undefined;
-  /** Ours, with which the service's is compared; default real time. */
+  /** Our clock, with which the service's is compared; default real time. */
   clock?: Clock;
   /** Called after every HTTP request; must not throw. */
   onCall?: (call: HttpCall) => void;
@@ -102,11 +102,11 @@ export interface CloudClientOptions {
   tracing?: Tracing;
 }
 
-/** As the operation table spells it, as its sample does, and as it was meant. */
+/** Spellings of the operation table and of its sample, and the correct one. */
 const MACHINE_INFO_PATHS = ['mahcineInfo', 'MahcineInfo', 'machineInfo'];
 
 const MIB = 1024 * 1024;
-/** Of most answers: many calls are under way, and a hundred without an end must not take gigabytes. */
+/** Limit of most answers: a hundred concurrent calls with endless answers must not take gigabytes. */
 const MAX_ANSWER_BYTES = MIB;
 /** 100,000 machines are 15 MB; one such list is read at a time. */
 const MAX_MACHINE_INFO_BYTES = 32 * MIB;
@@ -121,13 +121,12 @@ const activityLog = listRead(parseActivityLog);
 const classificationReasons = listRead(parseClassificationReasons);
 
 /**
- * The six operations of the Machine Data Service (interface: "Endpoints"). Each makes one attempt,
- * and a second one with another token where its own was refused, and says what it came to; repeating
- * is the caller's business. With a `signal` that aborts, a call rejects with the signal's reason; one
- * that its caller objects to before it is sent, with the objection; and with nothing else.
+ * The six operations of the Machine Data Service (interface: "Endpoints"). Each makes one attempt, and a second one
+ * with another token if the first was refused; retries are up to the caller. A call rejects with nothing but the
+ * reason of its aborted `signal`, or its caller's objection before it is sent.
  */
 export class MachineCloudClient {
-  /** For callers that choose what to send when their turn has come; undefined without a rate limit. */
+  /** Turns for callers that choose what to send when their turn has come; undefined without a rate limit. */
   readonly turns: RequestPace | undefined;
   private readonly serviceClock = new ServiceClock();
   private readonly basePath: string;
@@ -136,12 +135,12 @@ export class MachineCloudClient {
   private readonly tokens: TokenSource;
   private readonly clock: Clock;
   private readonly tracing: Tracing;
-  /** Headers with the token that was used last: made once, not for every call. */
+  /** Headers with the latest token, made once instead of for every call. */
   private headers = headersWith('');
   private readonly reasonField: 'reasonId' | 'reason';
   private readonly machineInfoPath: RememberedForm<string>;
   private readonly reasonListMethod: RememberedForm<'GET' | 'POST'>;
-  /** The method is right: a 404 is about the machine (interface: "Errors"). */
+  /** Whether the method has worked: a 404 is about the machine then (interface: "Errors"). */
   private hasReadReasons = false;
 
   constructor({ baseUrl, token, proxy, onCall, ...options }: CloudClientOptions) {
@@ -197,7 +196,7 @@ export class MachineCloudClient {
     return this.call({ ...request, maxAnswerBytes }, activityLog, caller);
   }
 
-  /** Interface: MachineClassification, by GET or, where that is refused, by the sample's empty POST. */
+  /** Interface: MachineClassification, by GET or, if that is refused, by the sample's empty POST. */
   async getClassificationReasons(
     machineId: string,
     signal?: AbortSignal,
@@ -212,7 +211,7 @@ export class MachineCloudClient {
       return this.call({ ...request, method, ...body }, classificationReasons, { signal });
     };
     let answer = await methods.call(readBy);
-    // many servers answer so to a method that they do not have, too
+    // many servers answer 404 to a method that they do not support, too
     if (isNotFound(answer) && methods.expected === 'GET' && !this.hasReadReasons) {
       const posted = await readBy('POST');
       if (hasRead(posted)) {
@@ -306,7 +305,7 @@ export class MachineCloudClient {
     return toAnswer(operation, exchange, meaning, realEpochMs());
   }
 
-  /** With its token as Bearer (interface: "Authentication"). */
+  /** Builds the HTTP request with its token as Bearer (interface: "Authentication"). */
   private authorised(
     { operation, method, body, maxAnswerBytes }: ServiceRequest,
     path: string,
@@ -323,12 +322,12 @@ export class MachineCloudClient {
   }
 }
 
-/** Before it has run ahead by so much, an accelerated clock cannot be told from that of a service that is half as far off. */
+/** With a smaller lead over real time, an accelerated clock fits the `Date` of a service that is half as far off. */
 const CLOCKS_APART_MS = 60_000;
 
 /**
- * Whether an answer's `Date` follows the clock. Beside an accelerated one (`CLOCK_SPEED`) the sandbox's does; a service that
- * dates by the real time says nothing of the plant's: compared with it, each reason would be postponed until then.
+ * Whether an answer's `Date` follows our clock. If that is accelerated (`CLOCK_SPEED`), the sandbox's does; that of a
+ * service in real time must not be compared with it, or every reason would be postponed.
  */
 function isDatedBy(clock: Clock, date = ''): boolean {
   const [nowMs, realMs] = [clock.nowMs(), realEpochMs()];
@@ -337,7 +336,7 @@ function isDatedBy(clock: Clock, date = ''): boolean {
   return dateMs === null || Math.abs(dateMs - nowMs) <= Math.abs(dateMs - realMs);
 }
 
-/** The answer of a call that was not made. Nothing reached the service, as after a network failure. */
+/** Answer of a call without a token: nothing reached the service, as after a network failure. */
 function withoutToken(operation: ServiceOperation, reason: NoToken): HttpAnswer<never> {
   if (reason.kind === 'refused') return { kind: 'unauthorised', status: 401, why: reason.why };
   const error = new HttpError('network', operation, `no access token: ${reason.why}`);
@@ -346,7 +345,7 @@ function withoutToken(operation: ServiceOperation, reason: NoToken): HttpAnswer<
 
 function queryOf({ machineId }: ServiceRequest): string {
   if (machineId === undefined) return '';
-  // unlike encodeURIComponent this takes any string; a space as %20 is read alike by every server
+  // unlike encodeURIComponent this accepts any string; every server reads %20 as a space
   const query = new URLSearchParams({ machineId }).toString();
   return `?${query.replaceAll('+', '%20')}`;
 }

@@ -7,15 +7,15 @@ import type {
   MachineStateReading,
 } from './machine-data.js';
 
-/** Characters of an id or a name: with one of a megabyte, Kafka would refuse every record of its machine. */
+/** Maximum characters of an id or name: with a megabyte, Kafka would refuse every record of the machine. */
 const LONGEST_TEXT = 1000;
 
 /**
- * Reads the answer of getMachineInfo: a bare list or `{machines: […]}`. What identifies (machine, factory) must be
- * there, or the entry is incomplete; names may be missing. @throws MalformedField
+ * Reads the answer of getMachineInfo: a bare list or `{machines: […]}`. An entry without its identifiers (machine,
+ * factory) is incomplete; names may be missing. @throws MalformedField
  */
 export function parseMachineInfo(answer: AnswerField): ListEntries<MachineInfo> {
-  // Of a hundred thousand machines of one factory each would keep the factory's name for itself.
+  // Otherwise each of a hundred thousand machines of one factory would have its own copy of the factory's name.
   const texts = new Map<string, string>();
   const shared = (text: string): string => {
     const known = texts.get(text);
@@ -60,8 +60,8 @@ export function parseMachineState(answer: AnswerField): MachineStateReading {
 /**
  * Reads the answer of MachineActivityLog: a bare list or `{activity: […]}`, in the order given.
  *
- * An entry that cannot be read, such as one of a state that the interface does not have, is left out: of its time nothing is
- * known. Were the log refused for it, nothing would settle for as long as the entry is in the window, up to 30 days.
+ * An entry that cannot be read, such as one of an unknown state, is left out: its time is then unknown. If the log
+ * were refused for it, nothing would settle while the entry is in the window, up to 30 days.
  *
  * @throws MalformedField
  */
@@ -97,7 +97,7 @@ function readCode(entry: AnswerField): string {
 }
 
 /**
- * Reads a list without the entries that are incomplete. Without a single one that can be read, it is not that list.
+ * Reads a list without its incomplete entries. If no entry of a list can be read, the answer is malformed.
  * @throws MalformedField
  */
 function readEntries<T>(
@@ -133,12 +133,12 @@ function attempt<T>(read: () => T): T | MalformedField {
   }
 }
 
-/** The interface calls the display name an object and does not show its inside: likely names first. */
+/** The interface calls the display name an object and does not define its fields: likely ones first. */
 const LIKELY_NAMES = ['en', 'name', 'value', 'displayName'];
 /** Enough for a name per language inside a wrapper; a hostile answer may be nested far deeper. */
 const DEEPEST_LEVEL = 3;
 
-/** A name the interface calls a string, whatever it was sent as; `absent` when there is none to be found. */
+/** A name that the interface calls a string, whatever its JSON type; `absent` if there is none. */
 function readName({ value }: AnswerField, absent: string): string {
   return typeof value === 'number' ? String(value) : (readDisplayName(value) ?? absent);
 }

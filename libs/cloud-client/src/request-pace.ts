@@ -1,6 +1,6 @@
 import { afterRealMs, onAbort, realNowMs } from '#libs/clock';
 
-/** What a timer may be late by: turns that fell due meanwhile follow at once, older ones are lost. */
+/** Allowance for a late timer: turns that fell due within it follow at once, older ones are lost. */
 const TIMER_LATENESS_MS = 2;
 /** A day: a longer wait would overflow the timer. */
 const LONGEST_SPACING_MS = 86_400_000;
@@ -10,22 +10,22 @@ export function nextDueMs(dueMs: number, nowMs: number, spacingMs: number): numb
   return Math.max(dueMs, nowMs - TIMER_LATENESS_MS) + spacingMs;
 }
 
-/** Who wants a turn: a command, one of the polls, or anybody else. */
+/** Purpose of a turn: a command, a poll, or any other request. */
 type TurnKind = 'command' | 'lookUp' | 'poll';
 
 type Waiting = Set<() => void>;
 
 /**
- * Rate limit that spaces requests evenly; unused turns are not saved up. Commands, polls and all other requests wait
- * apart, first in, first out, and pass in turns: the bridge has one command wait at a time, and few look-ups, which
- * commands may wait for, beside many polls.
+ * Rate limit that spaces requests evenly; unused turns are not saved up. Commands, polls and other requests have
+ * queues of their own, first in, first out, that take turns: there are one waiting command at a time, few look-ups,
+ * which commands may wait for, and many polls.
  */
 export class RequestPace {
   private readonly spacingMs: number;
   private readonly waiting: Record<TurnKind, Waiting> = {
     ...{ command: new Set(), lookUp: new Set(), poll: new Set() },
   };
-  /** The one that has waited longest since its last turn comes first. */
+  /** The queue whose last turn is longest ago comes first. */
   private queues = Object.values(this.waiting);
   private dueMs = -Infinity;
   private isTimerSet = false;
@@ -34,13 +34,13 @@ export class RequestPace {
     this.spacingMs = Math.min(1000 / requestsPerSecond, LONGEST_SPACING_MS);
   }
 
-  /** Leaves a turn that has come, and is not used, to the next. */
+  /** Gives an unused turn to the next waiting request. */
   returnTurn(): void {
     this.dueMs -= this.spacingMs;
     this.release();
   }
 
-  /** Waits for a turn, when a command chooses what to send. @throws the signal's reason; others get the turn then */
+  /** Waits for a turn; a command then chooses what to send. @throws the signal's reason; the turn goes to another */
   async awaitTurn(kind: TurnKind, signal?: AbortSignal): Promise<void> {
     signal?.throwIfAborted();
     const waiting = this.waiting[kind];
@@ -64,7 +64,7 @@ export class RequestPace {
     });
   }
 
-  /** Takes the next turn before all waiting calls: a login, without which none of them can proceed. */
+  /** Takes the next turn before all waiting calls: for a login, without which none of them can proceed. */
   async awaitTurnAhead(): Promise<void> {
     const nowMs = realNowMs();
     const dueMs = Math.max(this.dueMs, nowMs);
@@ -95,7 +95,7 @@ export class RequestPace {
     this.setTimer();
   }
 
-  /** The queue whose turn is next; empty where nobody waits. */
+  /** The queue whose turn is next; empty if nothing waits. */
   private nextWaiting(): Waiting {
     return this.queues.find(({ size }) => size > 0) ?? this.waiting.command;
   }

@@ -1,6 +1,6 @@
 import { parseHttpDate } from '#libs/http-calls';
 
-/** How far the service's clock is ahead of ours (negative: behind), and how far off that may be. */
+/** How far the service's clock is ahead of ours (negative: behind), and the maximum error of that. */
 export interface ClockOffset {
   offsetMs: number;
   errorMs: number;
@@ -12,16 +12,16 @@ interface Sample extends ClockOffset {
 
 /** `Date` has whole seconds. */
 const RESOLUTION_MS = 1000;
-/** One odd answer among them, or a few, do not move their median. */
+/** A few odd answers among these do not move the median. */
 const MOST_SAMPLES = 15;
-/** Samples of a flood of answers: a few a second, at different fractions of it. */
+/** Minimum time between samples: a few a second, at different fractions of it. */
 const SPACING_MS = 370;
 /** Ten minutes: the machine list is read every five. Two clocks drift apart by less than 0.1 s meanwhile. */
 const MAX_AGE_MS = 600_000;
-/** A day: clocks that have never been set, or a page that was stored, say nothing about the service's. */
+/** A day: a larger offset comes from a clock that was never set, or from a cached page. */
 const IMPLAUSIBLE_MS = 86_400_000;
 
-/** Estimates the service's clock by the `Date` of its answers: the median of recent ones. Pure; our epoch ms. */
+/** Estimates the service's clock by the `Date` of its answers: the median of recent ones. Pure; in our epoch ms. */
 export class ServiceClock {
   /** Oldest first. */
   private samples: Sample[] = [];
@@ -30,12 +30,12 @@ export class ServiceClock {
   /** @param date the answer's `Date` header, if it has one */
   observe(date: string | undefined, sentMs: number, answeredMs: number): void {
     const latest = this.samples.at(-1);
-    // Our own clock has been set back: what was compared with it before is void.
+    // Our own clock has been set back: earlier samples are void.
     if (latest !== undefined && answeredMs < latest.takenMs) this.samples = [];
     else if (latest !== undefined && answeredMs < latest.takenMs + SPACING_MS) return;
     const secondMs = date === undefined ? null : parseHttpDate(date);
     if (secondMs === null) return;
-    // It was written between the two, at any time within its second.
+    // The `Date` was written between the two, at any time within its second.
     const offsetMs = secondMs + RESOLUTION_MS / 2 - (sentMs + answeredMs) / 2;
     if (Math.abs(offsetMs) > IMPLAUSIBLE_MS) return;
     const errorMs = RESOLUTION_MS / 2 + (answeredMs - sentMs) / 2;

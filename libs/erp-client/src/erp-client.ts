@@ -13,7 +13,7 @@ import { isJsonObject, readJson } from '#libs/contracts';
 import { type EnrichmentRule, enrichmentUrl } from '#libs/erp-formats';
 import { HttpTransport, isWebPage, readRetryAfter, type HttpReply } from '#libs/http-calls';
 
-/** The client of the ERP that a rule asks. */
+/** Opens a client for the ERP of a rule. */
 export function openErpClient(
   rule: EnrichmentRule,
   { erpAccess, machineCloud }: Pick<BridgeSettings, 'erpAccess' | 'machineCloud'>,
@@ -29,22 +29,22 @@ export function openErpClient(
   });
 }
 
-/** The deadline is that of a whole answer, and of a token; an answer is bounded unpacked, too. */
+/** The deadline is for a whole answer, and for a token; the limit of an answer also holds for it decompressed. */
 export interface ErpClientOptions
   extends ErpAccess, Pick<EnrichmentRule, 'headers' | 'timeoutMs' | 'maxAnswerBytes'> {
   /** `https://host:port` */
   origin: string;
-  /** For https alone. */
+  /** Used for https only. */
   proxy: ProxySettings | undefined;
   maxConnections: number;
 }
 
-/** What a GET came to. No text of the answer or of a secret is in `why`. */
+/** Result of a GET. `why` contains no text of the answer and no secret. */
 export type ErpAnswer =
   | { kind: 'document'; contentType: string | null; body: Buffer }
-  /** There is nothing at the address: 404, 410, 204, or a list without an entry. */
+  /** Nothing is at the address: 404, 410, 204, or an empty list. */
   | { kind: 'gone'; status: 404 | 410 | 204 | 200 }
-  /** The request's own fault, or an answer that cannot be taken: to ask again will not help. */
+  /** The request is at fault, or the answer unusable: repeating the request will not help. */
   | {
       kind: 'refused';
       code: 'invalid-message' | 'too-large' | 'status';
@@ -52,14 +52,14 @@ export type ErpAnswer =
       why: string;
     }
   | { kind: 'unauthorised'; status: 401 | 403; why: string }
-  /** Worth asking again, not before `afterMs` (real milliseconds, from `Retry-After`) have passed. */
+  /** To be repeated, not before `afterMs` (real milliseconds, from `Retry-After`) have passed. */
   | { kind: 'retry'; status: number | null; why: string; afterMs: number | null };
 
-/** Statuses that pass; so does what a gateway answers in place of the ERP. */
+/** Temporary client errors; errors that a gateway answers in place of the ERP are temporary too. */
 const PASSING = new Set([408, 425, 429]);
 const unzip = promisify(gunzip);
 
-/** Asks one ERP. Follows no redirect, since credentials would travel to another host. */
+/** Sends GETs to one ERP. Follows no redirect, since credentials would travel to another host. */
 export class ErpClient {
   private readonly transport: HttpTransport;
   private readonly tokens: TokenSource | undefined;
@@ -92,7 +92,7 @@ export class ErpClient {
     });
   }
 
-  /** Requests in flight fail. */
+  /** Closes the connections; requests in flight fail. */
   async close(): Promise<void> {
     await Promise.all([this.transport.destroy(), this.tokens?.close()]);
   }
@@ -123,7 +123,7 @@ export class ErpClient {
       const body = Buffer.concat(chunks ?? []);
       return unpacked(body, contentEncoding.trim().toLowerCase(), contentType, maxAnswerBytes);
     }
-    // the page of a gateway is not the ERP's word for an order that is not there
+    // a 404 with a gateway's page does not mean that the ERP lacks the order
     if (status === 204 || status === 410 || (status === 404 && !isPage)) {
       return { kind: 'gone', status };
     }
@@ -154,7 +154,7 @@ function withoutToken(reason: NoToken): ErpAnswer {
     : retry(null, reason.why, reason.afterMs);
 }
 
-/** What `Authorization` says behind its scheme; undefined without a login. */
+/** Source of the value after the scheme in `Authorization`; undefined without a login. */
 function tokensOf({
   origin,
   credentials,
@@ -172,7 +172,7 @@ function tokensOf({
       return openTokenSource(fixedToken(token), surroundings);
     }
     case 'oauth': {
-      // An ERP's own token server has its authority; another host, as of a cloud's logins, has one that all know.
+      // A token server on the ERP's host has its certificate authority; another, such as a cloud's, a public one.
       const isItsOwn = new URL(credentials.tokenUrl).hostname === new URL(origin).hostname;
       return openTokenSource(credentials, { ...surroundings, ca: isItsOwn ? ca : undefined });
     }
@@ -181,7 +181,7 @@ function tokensOf({
   }
 }
 
-/** Some servers pack what they were asked not to; what unpacks to more than its limit is not unpacked to its end. */
+/** Decompresses an answer, but not beyond its limit: some servers compress although they were asked not to. */
 async function unpacked(
   body: Buffer,
   encoding: string,
@@ -216,11 +216,11 @@ function documentOf(contentType: string | null, body: Buffer): ErpAnswer {
     : { kind: 'document', contentType, body };
 }
 
-/** Beyond that there is something in it. */
+/** A larger body is not an empty list. */
 const LARGEST_EMPTY_BYTES = 4096;
 const LISTS = ['d', 'results', 'value', 'items', 'data'];
 
-/** A list without an entry, as a query answers that finds nothing: bare, or as OData and REST services wrap it. */
+/** Whether a body is an empty list, as a query without results answers: bare, or as OData and REST services wrap it. */
 function isEmptyList(body: Buffer): boolean {
   if (body.length > LARGEST_EMPTY_BYTES) return false;
   const json = readJson(body);

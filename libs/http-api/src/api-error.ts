@@ -20,7 +20,7 @@ export class ApiError extends HttpException {
   }
 }
 
-/** By status: what Fastify refuses by itself. */
+/** Codes by status, for requests that Fastify itself refuses. */
 const CODES: Readonly<Record<number, string | undefined>> = {
   404: 'not-found',
   413: 'too-large',
@@ -47,7 +47,7 @@ export class ApiErrorFilter implements ExceptionFilter {
   }
 }
 
-/** An option of Fastify: what is refused before it comes to a route, such as an address that cannot be decoded. */
+/** Fastify option that answers errors before routing, such as an address that cannot be decoded. */
 export const REFUSED_ADDRESSES = {
   frameworkErrors: (error: FastifyError, _: FastifyRequest, reply: FastifyReply): void => {
     const status = statusOf(error);
@@ -62,7 +62,7 @@ export function answerWithError(reply: FastifyReply, error: ApiError): void {
   void reply.status(error.getStatus()).send(error.getResponse());
 }
 
-/** Whether its sender has gone amid the body, or was too slow: no bug, and nobody is left to be answered. */
+/** Whether the sender left within the body, or was too slow: no bug, and no answer would arrive. */
 export function isCutOff(error: unknown, { raw }: FastifyRequest): boolean {
   return !raw.complete && (error as { code?: unknown }).code === 'ECONNRESET';
 }
@@ -74,7 +74,7 @@ function statusOf(error: unknown): number {
 }
 
 function bodyOf(error: unknown, status: number): unknown {
-  // of terminus: what is down, by name
+  // from Terminus: what is down, by name
   if (error instanceof HttpException && status === 503) return error.getResponse();
   if (status >= 500) return { code: 'failed', message: 'the request failed; the log says why' };
   return { code: CODES[status] ?? 'invalid-request', message: (error as Error).message };

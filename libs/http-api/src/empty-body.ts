@@ -1,7 +1,7 @@
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import type { RawServerDefault } from 'fastify';
 
-/** Takes an empty JSON body for none: libraries name the content type with every request, whatever it carries. */
+/** Accepts an empty JSON body as none: libraries send the content type with every request. */
 export function acceptEmptyJson(app: NestFastifyApplication): void {
   const parse = app.getHttpAdapter().getInstance().getDefaultJsonParser('error', 'error');
   app.useBodyParser<RawServerDefault>('application/json', {}, (request, body, done) => {

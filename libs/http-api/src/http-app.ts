@@ -10,7 +10,7 @@ interface HttpAppOptions extends Pick<NestApplicationOptions, 'logger' | 'bodyPa
   bodyLimit: number;
   /** Any further connection is closed. */
   maxConnections: number;
-  /** Of every answer. */
+  /** Sent with every answer. */
   headers?: Readonly<Record<string, string>>;
   tls?: TlsOptions | undefined;
   fastify?: FastifyServerOptions;
@@ -20,8 +20,8 @@ interface HttpAppOptions extends Pick<NestApplicationOptions, 'logger' | 'bodyPa
 const LONGEST_PATH_PARAMETER = 1024;
 
 /**
- * Creates a program whose HTTP server is bounded. No connection holds up a stop, unless `fastify` says otherwise: pages of
- * the terminal follow events, and calls of the sandbox hang on purpose.
+ * Creates an application with a bounded HTTP server. A stop closes its connections, unless `fastify` says otherwise:
+ * pages of the terminal follow events, and calls of the sandbox hang on purpose.
  */
 export async function createHttpApp(
   module: DynamicModule,
@@ -42,7 +42,7 @@ export async function createHttpApp(
   const instance = adapter.getInstance();
   const { server } = instance;
   server.maxConnections = maxConnections;
-  // Node would answer 417 without a body to `Expect: x`, which a server may pass over (RFC 9110, 10.1.1)
+  // Node would answer 417 without a body to `Expect: x`, which a server may ignore (RFC 9110, 10.1.1)
   server.on('checkExpectation', (...exchange) => server.emit('request', ...exchange));
   instance.addHook('onRequest', (_, reply, done) => {
     void reply.headers(headers);

@@ -1,4 +1,4 @@
-// What the programs' HTTP servers have in common: errors as answers, empty bodies, limits, and metrics.
+// Shared parts of the programs' HTTP servers: errors as answers, empty bodies, limits, and metrics.
 export {
   answerWithError,
   ApiError,

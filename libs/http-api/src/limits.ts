@@ -2,12 +2,12 @@ import { realNowMs } from '#libs/clock';
 
 const REQUEST_TIMEOUT_MS = 10_000;
 
-/** For Fastify. A whole request must be there within this time, also one that never begins; its answer may be later. */
+/** For Fastify: a whole request, even one that never begins, must arrive within this time; the answer may be later. */
 export const SERVER_TIMEOUT = { requestTimeout: REQUEST_TIMEOUT_MS } as const;
 
 /**
- * Of Node's server, by plain HTTP or TLS. Node takes the longer of both times for the whole request: with its default
- * of a minute for the head, half a body would stay as long. It looks for late requests once in the interval.
+ * For Node's server, with or without TLS. Node applies the longer of both timeouts to the whole request: with its
+ * default of a minute for the head, half a body would stay as long. It checks for late requests once in the interval.
  */
 export const SERVER_CHECKS = {
   headersTimeout: REQUEST_TIMEOUT_MS,
@@ -15,7 +15,7 @@ export const SERVER_CHECKS = {
   connectionsCheckingInterval: 1_000,
 } as const;
 
-/** Answers are data of the moment, and no page. */
+/** Headers of answers that are current data, not pages. */
 export const DATA_HEADERS = {
   'cache-control': 'no-store',
   'content-security-policy': "default-src 'none'; frame-ancestors 'none'",
@@ -27,10 +27,10 @@ interface Bucket {
   atMs: number;
 }
 
-/** More senders than there are: the longest unheard of is forgotten. */
+/** More senders than expected; beyond that, the one that was silent longest is forgotten. */
 const MAX_SENDERS = 10_000;
 
-/** A bucket of tokens for each sender: `burst` at once, then so many a second. */
+/** Token bucket of each sender: `burst` at once, then `perSecond`. */
 export class RateLimit {
   private readonly buckets = new Map<string, Bucket>();
 
@@ -40,8 +40,8 @@ export class RateLimit {
   ) {}
 
   /**
-   * Takes tokens, or says in how many seconds they will be there. More than a burst is let through where the bucket is
-   * full, but for those that were `taken` of the same request before.
+   * Takes tokens; returns 0, or the seconds until they are available. A count above the burst needs a full bucket
+   * only, less the tokens `taken` before for the same request.
    */
   take(sender: string, count: number, { taken = 0, nowMs = realNowMs() } = {}): number {
     const { tokens: before, atMs } = this.buckets.get(sender) ?? {

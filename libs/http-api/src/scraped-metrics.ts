@@ -5,10 +5,10 @@ type LabelledReading<M> = [labelNames: string[], read: (metric: M) => void | Pro
 /** How a metric is read: as one value, or with labels. */
 type Reading<M> = [value: () => number] | LabelledReading<M>;
 
-/** A gauge whose values are asked for at each scrape; labels of what is gone do not linger. */
+/** A gauge that is read at each scrape; labels that are no longer reported disappear. */
 export const scrapedGauge = scraped<Gauge>(Gauge, (gauge, value) => gauge.set(value));
 
-/** A counter whose totals are kept elsewhere, where counting by labels would cost too much. */
+/** A counter that is read at each scrape from totals kept elsewhere, since counting by labels would cost too much. */
 export const scrapedCounter = scraped<Counter>(Counter, (counter, value) => counter.inc(value));
 
 function scraped<M extends Metric>(

@@ -1,4 +1,4 @@
-/** Thrown by a reader, caught where the answer is made: the answer as a whole is then malformed. */
+/** Thrown by a reader: the answer as a whole is then malformed. */
 export class MalformedField extends Error {
   constructor(
     readonly field: string,
@@ -22,7 +22,7 @@ export class AnswerField {
     private readonly path = '',
   ) {}
 
-  /** The first of `names` that is there and not null; when none is, a reader of the first, absent. */
+  /** The first of `names` that is present and not null; if none is, an absent field of the first name. */
   field(...names: readonly [string, ...string[]]): AnswerField {
     const { value } = this;
     if (typeof value !== 'object' || value === null || Array.isArray(value)) this.fail('an object');
@@ -40,7 +40,7 @@ export class AnswerField {
     return this.field(wrapper).list(wrapper);
   }
 
-  /** One after the other: there may be a hundred thousand. */
+  /** Yields one at a time: there may be a hundred thousand. */
   private *elements(list: readonly unknown[]): Generator<AnswerField> {
     for (const [index, element] of list.entries()) {
       yield new AnswerField(element, `${this.path}[${index}]`);
@@ -51,7 +51,7 @@ export class AnswerField {
     return !isPresent(this.value);
   }
 
-  /** Non-empty text; a number is taken as its digits, since IDs and codes are often sent so, unless JSON has lost some. */
+  /** Non-empty text; a number becomes its digits, since IDs and codes are often sent so, unless JSON has lost some. */
   text(): string {
     const { value } = this;
     if (typeof value === 'string' && value !== '') return value;

@@ -5,12 +5,12 @@ import { realNowMs, withDeadline } from '#libs/clock';
 import type { ProxySettings } from '#libs/config';
 
 /**
- * Opens connections that are reset when the request under way on them is given up. Closed in good order, the
- * system would go on sending what has not arrived, though the process has forgotten it: once the network is
- * back, a command that was made again meanwhile would take effect another time, behind those that followed it.
+ * Opens connections that are reset when their request is given up. After an orderly close the system would go on
+ * sending data that has not arrived: once the network is back, a command that was repeated meanwhile would take
+ * effect a second time, after later ones.
  *
- * @param timeoutMs until a connection is open, and as long again for its TLS handshake
- * @param proxy of https alone: plain http leads to loopback
+ * @param timeoutMs for opening a connection, and as long again for its TLS handshake
+ * @param proxy for https only: plain http leads to loopback
  * @param ca certificates that are trusted in place of the system's, in PEM
  */
 export function resettingConnector(
@@ -24,8 +24,8 @@ export function resettingConnector(
     else connect(options, resetting(callback));
   };
 
-  // Node resets plain connections alone: of a secure one, what is below. That has to be open before TLS is put on
-  // it, because it may have tried several addresses.
+  // Node resets plain connections only; for a secure one, that is the one below TLS. It must be open before TLS
+  // begins, because several addresses may be tried.
   async function openSecure(
     options: buildConnector.Options,
     callback: buildConnector.Callback,
@@ -47,7 +47,7 @@ export function resettingConnector(
   }
 }
 
-/** A call has the same deadline, and would end before it is known that the proxy is at fault. */
+/** A call has the same deadline, and would otherwise end before the proxy is known to be at fault. */
 const TUNNEL_SHARE = 0.9;
 
 async function openTcp(
@@ -63,7 +63,7 @@ async function openTcp(
   return socket.setTimeout(0);
 }
 
-/** Hands the connection on, once it will be reset in time; `below` is the plain one, where it is secure. */
+/** Wraps `callback` so that a request that is given up resets its connection; `below` is the one below TLS. */
 function resetting(callback: buildConnector.Callback, below?: Socket): buildConnector.Callback {
   return (...result) => {
     const [error, socket] = result;
@@ -72,11 +72,11 @@ function resetting(callback: buildConnector.Callback, below?: Socket): buildConn
       socket.destroy = (reason) => {
         socket.destroy = destroy;
         if (!isGivenUp(reason)) return destroy(reason);
-        // With its own reason undici opens another connection for the call that was given up. Without any it takes
-        // the end for that of an answer that has no other, and fails an assertion.
+        // With its own reason undici would open another connection for the call that was given up. Without one it
+        // would take the end for that of an answer that ends with its connection, and fail an assertion.
         const why = new errors.SocketError('given up');
         if (below === undefined) return resetBecause(socket, why);
-        // By TLS, once that knows why: closed under its hands, it would say so before it says why.
+        // Reset by TLS, with the reason: if the connection below closed first, TLS would report that instead.
         below.destroy = () => resetBecause(below);
         return destroy(why);
       };
@@ -87,20 +87,20 @@ function resetting(callback: buildConnector.Callback, below?: Socket): buildConn
 }
 
 /**
- * For so long a connection is used again. The name of a service that has moved may lead elsewhere by then, while the
- * former address still answers; connections that are always in use would never be opened anew.
+ * Maximum time for which a connection is reused. The name of a service that has moved may lead elsewhere while the
+ * former address still answers; connections that are always in use would never be replaced.
  */
 export const LONGEST_USE_MS = 60_000;
 
-/** The parser that undici puts to a connection as that is handed to it. */
+/** The parser that undici attaches to a connection when it gets it. */
 interface ResponseParser {
   onHeadersComplete: (status: number, isUpgrade: boolean, isKept: boolean) => number;
 }
 
 /**
- * A server or gateway may send `100 Continue` unasked (RFC 9110, section 15.2). undici, which passes over every other
- * informational answer, takes it for a fault: so its parser is told another one, and that the connection lasts. With the
- * answer that comes after its longest use, the connection ends as if the server had said so.
+ * A server or gateway may send `100 Continue` unasked (RFC 9110, section 15.2). undici ignores every other
+ * informational answer but treats this one as a fault, so its parser gets another status, and that the connection
+ * stays open. The first answer after the longest use ends the connection, as if the server had asked for it.
  */
 function watchAnswers(socket: Socket): void {
   const own = Object.getOwnPropertySymbols(socket).find(
@@ -116,13 +116,13 @@ function watchAnswers(socket: Socket): void {
   };
 }
 
-/** Node's own reset gives no reason. */
+/** Resets with a reason, which Node's own reset lacks. */
 function resetBecause(socket: Socket, why?: Error): Socket {
   socket.destroy = () => Socket.prototype.destroy.call(socket, why);
   return socket.resetAndDestroy();
 }
 
-/** By undici's own words for it: a request was aborted, or all of them with their pool. */
+/** By undici's reasons: a request was aborted, or all requests of a destroyed pool. */
 function isGivenUp(reason: NodeJS.ErrnoException | undefined): boolean {
   return reason?.message === 'aborted' || reason instanceof errors.ClientDestroyedError;
 }
@@ -133,7 +133,7 @@ interface Host {
 }
 
 /**
- * Whether a host is reached through the proxy. Loopback never is: that of the proxy's machine is another.
+ * Whether a host is reached through the proxy. Loopback never is: the proxy's machine has its own.
  *
  * @param hostname IPv6 with brackets or without
  */
@@ -207,7 +207,7 @@ export async function openTunnel(
     // connecting to a name with several addresses fails with an AggregateError without a message
     throw new TunnelError(`no tunnel through the proxy ${origin}: ${message || code}`);
   } finally {
-    // a tunnel that is open is not its own any more
+    // an open tunnel no longer belongs to the client
     void client.destroy();
   }
 }
@@ -218,5 +218,5 @@ function refusalOf(status: number, target: string): string {
     : `has opened no tunnel to ${target}: it answered ${status}`;
 }
 
-/** Without a code: by some of them undici would make another connection at once. */
+/** Has no code: for some codes undici would open another connection at once. */
 class TunnelError extends Error {}

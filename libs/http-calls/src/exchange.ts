@@ -1,14 +1,14 @@
 import { afterRealMs, onAbort } from '#libs/clock';
 
-/** The caller's hold on a call: it may cancel it, or object before it is sent. */
+/** Lets the caller cancel a call, or object before it is sent. */
 export interface HttpCaller {
   /** Cancels the call, which rejects with its reason. */
   readonly signal: AbortSignal | undefined;
   /**
-   * Asked right before anything is written to the service, however long the request has waited for its
-   * turn, a token or a connection: a process may have been suspended meanwhile. A request that is
-   * objected to is not sent, and the call rejects with the objection. Without it test/chaos/group.chaos-spec.ts fails:
-   * a process that was suspended while connections were opening sends what waited for them.
+   * Called right before the request is written, however long it has waited for its turn, a token or a connection: the
+   * process may have been suspended meanwhile. If it returns an error, nothing is sent and the call rejects with it.
+   * Without it test/chaos/group.chaos-spec.ts fails: a process that was suspended while connections were opening
+   * sends the requests that waited for them.
    */
   readonly objection?: () => Error | undefined;
 }
@@ -22,18 +22,18 @@ export const ASKED_FOR: Readonly<HeaderList> = [
 ];
 
 export interface HttpRequest {
-  /** Name that such requests are counted under. */
+  /** Name under which metrics count the request. */
   operation: string;
   method: 'GET' | 'POST' | 'PUT';
   /** From the root of the host, with its query. */
   path: string;
   headers: HeaderList;
   body: string | null;
-  /** Taken out of an error body that echoes it. */
+  /** Removed from an error body that echoes it. */
   token?: string;
-  /** In place of the transport's limit. */
+  /** Replaces the transport's limit. */
   maxAnswerBytes?: number | undefined;
-  /** The answer is wanted as it comes, in {@link HttpReply.chunks}. */
+  /** Whether the answer's body is returned as bytes, in {@link HttpReply.chunks}. */
   isBinary?: boolean;
 }
 
@@ -50,29 +50,29 @@ export interface HttpReply {
   body: string;
   /** The body of a binary request, which has none in `body`. */
   chunks?: Buffer[] | undefined;
-  /** The first piece of the body, which is all that may be known of one with a fault. */
+  /** The first chunk of the body; after a fault, all that may be known of it. */
   beginning: Buffer | undefined;
   /** The status arrived but the body did not: the connection broke, time was up, or it was larger than allowed. */
   bodyFault?: { code: 'network' | 'timeout' | 'malformed-answer'; why: string };
 }
 
-/** A failure is kept in words alone: an HTTP library's own error carries the request's headers. */
+/** A failure is kept as text: an HTTP library's own error contains the request's headers. */
 export type Exchange = HttpReply | { kind: 'failed'; code: 'timeout' | 'network'; why: string };
 
-/** One HTTP request as it is counted: its status or why it has none. Logins are counted like calls. */
+/** One HTTP request for metrics: its status, or why it has none. Logins count like calls. */
 export interface HttpCall extends Pick<HttpRequest, 'operation'> {
   status: number | 'timeout' | 'network' | 'aborted';
-  /** Real milliseconds; waiting for a token or for its turn comes before. */
+  /** Real milliseconds, without the wait for a token or a turn. */
   durationMs: number;
 }
 
 export const TIMED_OUT = Symbol('timed out');
 
 /**
- * Gives `work` up with the signal or after `timeoutMs`, and does not wait for work that ignores that (a request queued
- * behind a connection that is still opening does).
+ * Gives up `work` with the signal or after `timeoutMs`, and does not wait for work that ignores that (as a request
+ * queued behind a connection that is still opening).
  *
- * @throws the reason of the signal once that is aborted, whatever `work` came to
+ * @throws the reason of the signal once it is aborted, whatever the result of `work`
  */
 export function withTimeout<T>(
   timeoutMs: number,

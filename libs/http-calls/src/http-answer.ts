@@ -1,10 +1,10 @@
 import type { Exchange, HttpReply } from './exchange.js';
 import { AnswerField, MalformedField } from './answer-field.js';
 
-/** Entries that lack what they are identified by. */
+/** Entries of a list that cannot be read, for example without an id. */
 export interface IncompleteEntries {
   count: number;
-  /** What the first of them lacks, by its path in the answer and without any value. */
+  /** Fault of the first of them, by its path in the answer and without any value. */
   why: string;
   /** IDs of the entries that have one. */
   ids: readonly string[];
@@ -16,19 +16,19 @@ export interface ListEntries<T> {
   incomplete?: IncompleteEntries;
 }
 
-/** What a call came to. Every failure but the caller's own abort is one of these values. */
+/** Result of a call. Every failure but the caller's own abort is one of these values. */
 export type HttpAnswer<T> =
   | {
       kind: 'data';
       data: T;
-      /** Entries that a list had beside those in `data`. */
+      /** Entries of the list that are not in `data`. */
       incomplete?: IncompleteEntries;
     }
-  /** 204, or an empty reason list: the service has nothing to say. */
+  /** 204, or an empty reason list. */
   | { kind: 'noData' }
-  /** The request's own fault; sending it again will not help. `detail` is one line for a human. */
+  /** The request is at fault; sending it again will not help. `detail` is one line for people. */
   | { kind: 'rejected'; status: number; detail: string }
-  /** Worth repeating, not before `afterMs` (real milliseconds, from `Retry-After`) have passed. */
+  /** To be repeated, not before `afterMs` (real milliseconds, from `Retry-After`) have passed. */
   | { kind: 'retry'; afterMs: number | null; error: HttpError }
   | Unauthorised;
 
@@ -36,11 +36,11 @@ export type HttpAnswer<T> =
 export interface Unauthorised {
   kind: 'unauthorised';
   status: 401 | 403;
-  /** Why there is no token, where the request was not even sent; one line without any secret. */
+  /** Why there is no token, if the request was not sent; one line without any secret. */
   why?: string;
 }
 
-/** One line for operators. */
+/** Describes the refusal in one line for operators. */
 export function describeUnauthorised({ status, why }: Unauthorised): string {
   if (why !== undefined) return `no access token: ${why}`;
   const fault = status === 401 ? 'the token is not accepted' : 'the token lacks the scope';
@@ -49,11 +49,11 @@ export function describeUnauthorised({ status, why }: Unauthorised): string {
 
 export type HttpErrorCode = 'timeout' | 'network' | 'http-status' | 'malformed-answer';
 
-/** Why a call has to be repeated. Holds neither the access token nor any value from the answer. */
+/** Why a call has to be repeated. Contains neither the access token nor any value from the answer. */
 export class HttpError extends Error {
   override readonly name = 'HttpError';
 
-  /** @param status HTTP status, where there was one */
+  /** @param status HTTP status, if there was one */
   constructor(
     readonly code: HttpErrorCode,
     operation: string,
@@ -64,16 +64,16 @@ export class HttpError extends Error {
   }
 }
 
-/** A page as a whole, perhaps behind a byte order mark, an XML declaration and comments. */
+/** A whole page, perhaps after a byte order mark, an XML declaration and comments. */
 const WEB_PAGE =
   /^\uFEFF?\s*(<\?xml[^>]*>\s*)?(<!--(?:(?!-->)[^])*-->\s*)*<(!doctype\s+html|html)(?=[\s/>[])/i;
-/** What some gateways show of one. The root of an XML document may be called so. */
+/** Part of a page, as some gateways send it. The root of an XML document may have such a name. */
 const PART_OF_PAGE =
   /^\uFEFF?\s*(<!--(?:(?!-->)[^])*-->\s*)*<(head|body|title|meta|script|style|h1)(?=[\s/>])/i;
-/** Characters within which a page says what it is. */
+/** Characters within which a page can be recognised. */
 const PAGE_HEAD = 2000;
 
-/** Whether a body is a web page, whatever its content type says: where that is XML, a page as a whole. */
+/** Whether a body is a web page, whatever its content type. If that is XML, only a whole page counts. */
 export function isWebPage(body: Buffer | string, contentType: string | null = null): boolean {
   const isText = typeof body === 'string';
   const head = isText ? body.slice(0, PAGE_HEAD) : body.toString('utf8', 0, PAGE_HEAD);
@@ -81,11 +81,11 @@ export function isWebPage(body: Buffer | string, contentType: string | null = nu
   return WEB_PAGE.test(head) || (!isXml && PART_OF_PAGE.test(head));
 }
 
-/** What a 2xx means to an operation: a body to be read, or that the command was applied. */
+/** Meaning of a 2xx for an operation: a body to be read, or that the command was applied. */
 export type SuccessMeaning<T> = (operation: string, reply: HttpReply) => HttpAnswer<T>;
 
 /**
- * Turns what became of a request into the operation's answer.
+ * Turns the exchange of a request into the operation's answer.
  *
  * @param nowMs real epoch milliseconds, for a `Retry-After` date in an answer without `Date`
  */
@@ -144,14 +144,14 @@ function reading<T>(read: (answer: AnswerField) => HttpAnswer<T>): SuccessMeanin
 }
 
 /**
- * A command: the interface does not show the body of its success, so the status alone counts, and any body will do but
- * a web page. That is what a gateway or a proxy shows, under maintenance for instance; its content type alone does not
- * decide, for web frameworks send a plain `OK` as text/html, too; but none compresses that, least of all for who asks
- * for no encoding.
+ * Success of a command: the interface does not define its body, so that any body counts but a web page, which a
+ * gateway or proxy sends, during maintenance for instance. The content type alone does not decide, since web
+ * frameworks send a plain `OK` as text/html, too; but none compresses that, least of all for a client that asks for
+ * no encoding.
  */
 export const applied: SuccessMeaning<null> = (operation, reply) => {
   const { status, body, beginning } = reply;
-  // A page that hangs or breaks off has no body.
+  // The `body` of a page that hangs or breaks off is empty.
   const head = body === '' ? (beginning ?? '') : body;
   if (!isCompressedPage(reply) && !isWebPage(head)) {
     return { kind: 'data', data: null };
@@ -186,15 +186,15 @@ function repeat(error: HttpError, afterMs: number | null = null): HttpAnswer<nev
 }
 
 /**
- * Statuses that mean a faulty request. Any other client error, and a redirect, may come from the path to the service (a
- * gateway, a proxy, a maintenance page, a method or path that is not served there) and may pass; a message must not be
- * given up for it.
+ * Statuses that mean a faulty request. Any other client error, and a redirect, may come from the path to the service
+ * (a gateway, a proxy, a maintenance page, a method or path that is not served there) and may be temporary; no
+ * message may be rejected for it.
  */
 const FAULTS_OF_THE_REQUEST = new Set([400, 404, 409, 413, 415, 422]);
 const NO_CONTENT = new Set([204, 205]);
 
 const LONGEST_DETAIL = 300;
-/** Where services commonly put the sentence; the interface does not show the shape of an error body. */
+/** Fields in which services commonly put a sentence; the interface does not define error bodies. */
 const SENTENCE_FIELDS = ['message', 'detail', 'error', 'reason', 'title'];
 
 /** One printable line on why the service refused, from its status and error body; it becomes part of outcomes. */
@@ -206,8 +206,8 @@ function describeRejection(status: number, body: string): string {
 }
 
 /**
- * A redirect is never followed, since the token would travel to another host. Of where it leads the host alone is told,
- * for the rest may hold what signs somebody in.
+ * A redirect is never followed, since the token would travel to another host. Only the target's origin is shown,
+ * since the rest may contain credentials.
  */
 function redirected(status: number, location = ''): string {
   if (status < 300 || status >= 400) return '';
@@ -215,7 +215,7 @@ function redirected(status: number, location = ''): string {
   return `: redirects are not followed${to}`;
 }
 
-/** What waits for longer than others are tried again seems to stand still. */
+/** A wait longer than any back-off looks like a standstill, so that it is mentioned. */
 const WORTH_A_WORD_MS = 60_000;
 
 function askingToWait(afterMs: number | null): string {
@@ -281,8 +281,8 @@ function boundWait(ms: number): number {
 }
 
 /**
- * One request that services spell differently: sends the form that worked last and, when the
- * service does not know that one, each of the others once.
+ * A request that services spell differently: sends the form that worked last and, if the service does not know it,
+ * each of the others once.
  */
 export class RememberedForm<Form> {
   private forms: readonly Form[];
@@ -322,8 +322,8 @@ export class RememberedForm<Form> {
 const NOT_FOUND = 404;
 
 /**
- * Any other failure says nothing about the form: a gateway answers so for any path. A 404 counts where it is not that
- * of an unknown form: it is about what was asked for.
+ * Whether the answer confirms the form. Other failures do not: a gateway answers so for any path. A 404 does, unless
+ * it means an unknown form: it is about the requested object.
  */
 function understood(answer: HttpAnswer<unknown>): boolean {
   if (answer.kind === 'rejected') return answer.status === NOT_FOUND;

@@ -17,11 +17,11 @@ import {
 export interface HttpTransportOptions {
   origin: string;
   maxConnections: number;
-  /** For a request from sending it to the end of the body, in real milliseconds. */
+  /** From sending a request to the end of the answer's body, in real milliseconds. */
   timeoutMs: number;
   /** A larger answer is not read to its end, unless its request allows for it. */
   maxAnswerBytes: number;
-  /** For https alone. */
+  /** Used for https only. */
   proxy: ProxySettings | undefined;
   /** Trusted in place of the system's certificates, in PEM. */
   ca?: string | undefined;
@@ -41,7 +41,7 @@ export class HttpTransport {
       // these two watch for inactivity; the caller's deadline covers the whole call
       headersTimeout: 0,
       bodyTimeout: 0,
-      // idle, whatever the server allows
+      // idle time, whatever the server allows
       keepAliveMaxTimeout: LONGEST_USE_MS,
     });
     // Unlike create() this takes none of axios's defaults, which it would merge and validate for every call.
@@ -100,8 +100,8 @@ function tooLate(timeoutMs: number, arrived: HttpReply | undefined): Exchange {
 }
 
 /**
- * What axios is given for a request: it copies, normalises and checks every field and header that it knows, and plain
- * objects beside, for each call, which costs more than to send it.
+ * Configuration of an axios request. For each call, axios copies, normalises and checks every field and header that
+ * it knows, and plain objects in other fields, which costs more than sending the request.
  */
 interface AnswerConfig extends AxiosRequestConfig {
   answer: Answer;
@@ -109,17 +109,17 @@ interface AnswerConfig extends AxiosRequestConfig {
 
 const TOO_LARGE = 'ANSWER_TOO_LARGE';
 
-/** What axios is shown of an answer's headers, which it would copy one by one; the reply has those that matter. */
+/** Headers given to axios, which would copy an answer's one by one; the reply has those that matter. */
 const UNSEEN = new AxiosHeaders();
-/** Unlike a buffer's toString() this takes off a byte order mark. */
+/** Removes a byte order mark, unlike a buffer's toString(). */
 const utf8 = new TextDecoder();
 const MORE_TO_COME = { stream: true };
 
 /**
- * Lets axios send through an undici pool: several times the throughput of its own HTTP adapter at
- * the concurrency the bridge works with. It follows no redirects.
+ * Lets axios send through an undici pool: several times the throughput of its own HTTP adapter at the bridge's
+ * concurrency. It follows no redirects.
  *
- * `config.answer` has what is sent; the answer's `data` is what became of it. Never rejects.
+ * `config.answer` has the request; `data` of axios's response is the {@link Exchange}. Never rejects.
  */
 function undiciAdapter(pool: Dispatcher): AxiosAdapter {
   return (config) =>
@@ -132,19 +132,19 @@ function undiciAdapter(pool: Dispatcher): AxiosAdapter {
     });
 }
 
-/** One request on its way, and its answer; without the stream that undici would otherwise make of each. */
+/** One request and its answer, without the stream that undici would otherwise create for it. */
 class Answer implements Dispatcher.DispatchHandler {
-  /** Once its status has arrived: the call may be given up before its body has. */
+  /** Set once the status has arrived: the call may be given up before the body has. */
   reply: HttpReply | undefined;
-  /** Why it was not sent; undefined when its caller had no objection. */
+  /** The caller's objection, because of which the request was not sent. */
   objected: Error | undefined;
   resolve: (data: Exchange) => void = () => undefined;
-  /** Of a request that is made again on another connection, the last attempt counts. */
+  /** That of the last attempt, if the request is repeated on another connection. */
   private controller: Dispatcher.DispatchController | undefined;
   private isGivenUp = false;
   private bytes = 0;
   private first: Buffer | undefined;
-  /** What has come of an answer of several chunks: a list of machines may be 15 MB, which need not be kept twice. */
+  /** Decoded part of an answer of several chunks: a list of machines may be 15 MB, which need not be kept twice. */
   private text: { decoder: TextDecoder; decoded: string } | undefined;
 
   constructor(
@@ -160,7 +160,7 @@ class Answer implements Dispatcher.DispatchHandler {
 
   onRequestStart(controller: Dispatcher.DispatchController): void {
     this.controller = controller;
-    // the request may have waited for a connection; what follows is written in the same turn
+    // the request may have waited for a connection; it is written in this turn of the event loop
     if (!this.isGivenUp) this.objected = this.objection?.();
     if (this.isGivenUp || this.objected !== undefined) this.giveUp();
   }
@@ -170,7 +170,7 @@ class Answer implements Dispatcher.DispatchHandler {
     status: number,
     headers: Record<string, string | string[] | undefined>,
   ): void {
-    // Informational answers come before the one that counts.
+    // Informational answers come before the final one.
     if (status < 200) return;
     this.reply = {
       kind: 'reply',
@@ -240,7 +240,7 @@ const UNTRUSTED =
 
 function describeFault(code: string, message: string): string {
   if (UNTRUSTED.test(code)) return `${message}: see NODE_EXTRA_CA_CERTS`;
-  // OpenSSL's message is of use to its authors only
+  // OpenSSL's message helps its authors only
   if (code === 'ERR_SSL_WRONG_VERSION_NUMBER') return `no TLS is spoken there (${code})`;
   if (code.startsWith('ERR_SSL_')) return `TLS fails (${code})`;
   // connecting to a name with several addresses fails with an AggregateError without a message
@@ -252,7 +252,7 @@ function firstValue(header: string | string[] | undefined): string | undefined {
 }
 
 const REDACTED = '***';
-/** A longer body is no sentence about what was wrong. */
+/** A longer body is no sentence about a fault. */
 const LONGEST_BODY = 256 * 1024;
 /** Shorter runs of alphanumeric characters would be found in ordinary words. */
 const FRAGMENT_LENGTH = 8;
@@ -271,7 +271,7 @@ function redactToken(body: string, token: string): string {
   return fragments.some((fragment) => redacted.includes(fragment)) ? '' : redacted;
 }
 
-/** What stands before the token shifts its bytes within the groups of three that are encoded together. */
+/** Text before the token shifts its bytes within the groups of three that are encoded together. */
 function base64FragmentsOf(token: string): string[] {
   return [0, 1, 2].flatMap((shift) => {
     const bytes = Buffer.from(token).subarray(shift);
@@ -284,7 +284,7 @@ function base64FragmentsOf(token: string): string[] {
 
 function fragmentsOf(token: string): string[] {
   const runs = token.split(/[^A-Za-z0-9]+/).filter(({ length }) => length >= FRAGMENT_LENGTH);
-  // A token without such a run is short, or mostly punctuation: its longest one has to do.
+  // A token without such a run is short, or mostly punctuation: its longest run is used.
   if (runs.length === 0) return longestRun(token);
   return runs.flatMap((run) => [run.slice(0, FRAGMENT_LENGTH), run.slice(-FRAGMENT_LENGTH)]);
 }

@@ -1,4 +1,4 @@
-// HTTP requests to one host: kept connections, through a proxy or not, each with a deadline; every failure is a value.
+// HTTP requests to one host: reused connections, directly or through a proxy, deadlines; every failure is a value.
 export {
   applied,
   bodyRead,
