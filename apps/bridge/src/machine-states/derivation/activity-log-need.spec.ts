@@ -13,7 +13,7 @@ const tracked = (startMinute: number, settledUntil: number | null): TrackedMachi
 
 const settled = (startMinute: number): TrackedMachine => tracked(startMinute, at(startMinute));
 
-/** What a poll before has seen: the time of its update, and the start that its duration had. */
+/** Results of an earlier poll: the time of its update, and the start by its duration. */
 interface Seen {
   minute: number;
   startMinute: number;
@@ -50,27 +50,27 @@ function need(
 }
 
 describe('activityLogNeed', () => {
-  it('is none after a restart, where the duration says that the state has gone on', () => {
+  it('is none after a restart if the duration shows that the state has lasted', () => {
     const remembered = { ...settled(0), lastUpdateTime: at(5) };
     expect(need(remembered, 600, 599, null)).toBeNull();
     expect(need(remembered, 600, 590, null)).toMatchObject({ purpose: 'news' });
-    // What came and went in its first minutes, before it was seen again, would not show.
+    // A state that came and went in its first minutes, before the next poll, would not show.
     const hardlySeen = { ...remembered, lastUpdateTime: at(3) };
     expect(need(hardlySeen, 600, 598, null)).toMatchObject({ purpose: 'news' });
   });
 
-  it.each([4, 5, 6])('is none for a state that goes on, when its duration is %i', (duration) => {
+  it.each([4, 5, 6])('is none for a state that lasts, when its duration is %i', (duration) => {
     expect(need(settled(0), 5, duration, seen(4, 0))).toBeNull();
   });
 
-  it('is there after a restart and after a loss', () => {
+  it('exists after a restart and after a loss', () => {
     expect(need(settled(0), 5, 5, null)?.purpose).toBe('news');
     const lost: TrackedMachine = { ...settled(0), observation: 'noData' };
     expect(need(lost, 5, 5, seen(4, 0))?.purpose).toBe('news');
     expect(need(lost, 5, 5, seen(4, 0), { ahead: 60 })).toBeNull();
   });
 
-  it('is overdue when it could not be read before, however surely the state has gone on', () => {
+  it('is overdue if the log could not be read before, even if the state has surely lasted', () => {
     const remembered = { ...settled(0), lastUpdateTime: at(600) };
     expect(need(remembered, 601, 600, null)).toBeNull();
     const unread = { ...remembered, unreadFrom: at(300) };
@@ -82,12 +82,12 @@ describe('activityLogNeed', () => {
     expect(need(unread, 601, 1, null, { isLogDue: false, state: 'IDLE' })?.purpose).toBe('news');
   });
 
-  it('is nothing for an answer that is older than what is known', () => {
+  it('is none for an answer that is older than the known one', () => {
     const remembered = { ...settled(0), lastUpdateTime: at(600) };
     expect(need(remembered, 590, 3, null, { state: 'IDLE' })).toBeNull();
   });
 
-  it('is to confirm a start as soon as it is settled, and not again', () => {
+  it('confirms a start as soon as it is settled, and only once', () => {
     const [fresh, known] = [tracked(0, null), seen(4, 0)];
     expect(need(fresh, 4, 4, known)).toBeNull();
     expect(need(fresh, 5, 5, known)).toMatchObject({
@@ -99,11 +99,11 @@ describe('activityLogNeed', () => {
     expect(need(settled(0), 5, 5, known)).toBeNull();
   });
 
-  it('goes by the clock of the service for that', () => {
+  it('uses the clock of the service for that', () => {
     expect(need(tracked(0, null), 4, 4, seen(3, 0), { ahead: 60 })).toBeNull();
   });
 
-  it('reaches 30 days back and says so when that is too little', () => {
+  it('reaches 30 days back and says so if that is not enough', () => {
     const [long, today] = [settled(-40 * 24 * 60), at(0)];
     const other = { state: 'IDLE' } as const;
     expect(need(long, 0, 1, null, other)).toMatchObject({
@@ -116,21 +116,21 @@ describe('activityLogNeed', () => {
     expect(need(long, 0, 1, watchedAllAlong, other)).not.toHaveProperty('truncatedBefore');
   });
 
-  it('reaches back to where the present state began, until a first start is settled', () => {
-    // the service has revised the minute in which the machine was seen first
+  it('reaches back to the start of the present state until a first start is settled', () => {
+    // the service has revised the minute in which the machine was first seen
     const [known, other] = [seen(4, 0), { state: 'IDLE' } as const];
     expect(need(tracked(0, null), 5, 500, known, other)?.from).toBe(at(-505));
     expect(need(settled(0), 5, 500, known, other)?.from).toBe(at(-10));
   });
 
-  it('is no history where the process died amid corrections and the first start is no longer the oldest', () => {
+  it('is no history after a crash between corrections, when the first start is no longer the oldest', () => {
     const amid = { ...published(['IDLE', 20], ['OFF', 0], ['IDLE', 10]), settledUntil: null };
     const request = need({ ...amid, unreadFrom: at(5) }, 21, 1, null, { state: 'OFF' });
     expect(request).toMatchObject({ from: at(-10), missingFrom: at(5) });
     expect(request).not.toHaveProperty('historyFrom');
   });
 
-  it('is no history where the process died once periods before 30 days were given up', () => {
+  it('is no history after a crash once periods older than 30 days were given up', () => {
     const months = published(['IDLE', -60 * 24 * 60], ['OFF', -50 * 24 * 60]);
     const before = { ...months, settledUntil: null, unreadFrom: at(-60 * 24 * 60) };
     const reading = readingOf('OFF', 1, 10);
@@ -143,7 +143,7 @@ describe('activityLogNeed', () => {
     expect(need(events[0]!.after, 10, 1, null)).not.toHaveProperty('historyFrom');
   });
 
-  it('is the present state alone of a machine never seen before', () => {
+  it('is only the present state of a new machine', () => {
     expect(need(undefined, 0, 30, null)).toMatchObject({
       from: at(-40),
       to: at(1),
@@ -153,7 +153,7 @@ describe('activityLogNeed', () => {
     expect(need(undefined, 0, 60 * 24 * 60, null)?.from).toBe(at(1) - 30 * DAY);
   });
 
-  it('is all since a machine was first listed without data, for 30 days at most, and says where it is cut off', () => {
+  it('covers the time since a machine was first listed without data, up to 30 days, and says where it is cut off', () => {
     const listed = (lostSince: number): TrackedMachine => ({ ...newlyTracked(MACHINE), lostSince });
     const request = need(listed(at(-100)), 0, 30, null);
     expect(request).toMatchObject({ from: at(-110), historyFrom: at(-100) });

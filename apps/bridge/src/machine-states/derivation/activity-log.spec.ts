@@ -15,7 +15,7 @@ describe('activitySegments', () => {
   it.each([
     ['sorts entries', [segment('IDLE', 60, 120), OFF], [OFF, segment('IDLE', 60, 120)]],
     [
-      'merges neighbours of one state, and what a clipped window repeats',
+      'merges neighbours of one state, and repetitions from clipped windows',
       [OFF, segment('OFF', 60, 120), segment('OFF', 90, 180)],
       [segment('OFF', 0, 180)],
     ],
@@ -25,12 +25,12 @@ describe('activitySegments', () => {
       [OFF, segment('OFF', 120, 180)],
     ],
     [
-      'takes a gap of seconds for rounding',
+      'treats a gap of seconds as rounding',
       [segment('OFF', 0, 59), segment('OFF', 60, 180)],
       [segment('OFF', 0, 180)],
     ],
     [
-      'lets the entry that starts later count where entries overlap',
+      'prefers the entry that starts later if entries overlap',
       [segment('OPERATING', 0, 600), segment('IDLE', 120, 180)],
       [segment('OPERATING', 0, 120), segment('IDLE', 120, 180), segment('OPERATING', 180, 600)],
     ],
@@ -40,7 +40,7 @@ describe('activitySegments', () => {
       [segment('OPERATING', 0, 120), segment('OFF', 120, 121)],
     ],
     [
-      'drops an entry without length where one with a length has just begun',
+      'drops an entry without length if one with a length has just begun',
       [...begun, segment('OFF', 120, 120)],
       begun,
     ],
@@ -48,7 +48,7 @@ describe('activitySegments', () => {
     expect(activitySegments(given)).toEqual(segments);
   });
 
-  it('always yields segments in order, without overlap, and nothing the log did not say', () => {
+  it('always yields segments in order, without overlap, and only states that the log has', () => {
     const entry = fc
       .record({
         state: fc.constantFrom(...MACHINE_STATES),

@@ -15,7 +15,7 @@ import {
 } from './testing/tracked-periods.js';
 import { mostUnreadPeriods, stateRecord, type TrackedMachine } from './tracked-machine.js';
 
-/** A poll a minute after minute `minute`, of which its answer is. */
+/** A poll one minute after minute `minute`, the minute of its answer. */
 function read(
   tracked: TrackedMachine,
   reading: Parameters<typeof readingOf>,
@@ -28,7 +28,7 @@ function read(
   return deriveStateChanges(MACHINE, tracked, result, context);
 }
 
-/** A poll that finds the state of the log's end. */
+/** A poll that reads the state of the log's end. */
 function poll(tracked: TrackedMachine, minute: number, ...log: Stretch[]): Derivation {
   return read(tracked, [log.at(-1)![0], 1, minute], log);
 }
@@ -61,7 +61,7 @@ describe('a published period that the settled log', () => {
     ]);
   });
 
-  it('has with another state is corrected, and so is what the next one says of it', () => {
+  it('has with another state is corrected, and so is the next one that names it', () => {
     const before = published(['OFF', 0], ['IDLE', 5], ['OFF', 6]);
     const derivation = poll(before, 12, ['OFF', 0, 5], ['OPERATING', 5, 6], ['OFF', 6, 12]);
     expect(rowsOf(derivation)).toEqual([
@@ -74,7 +74,7 @@ describe('a published period that the settled log', () => {
     ]);
   });
 
-  it('does not have becomes one with the period before it', () => {
+  it('does not have gets the content of the period before it', () => {
     const before = published(['OFF', 0], ['IDLE', 5], ['OPERATING', 6]);
     const derivation = poll(before, 12, ['OFF', 0, 6], ['OPERATING', 6, 12]);
     expect(rowsOf(derivation)).toEqual([
@@ -83,7 +83,7 @@ describe('a published period that the settled log', () => {
     ]);
   });
 
-  it('does not have, any more than the next, leaves the state as it was before', () => {
+  it('does not have, nor the next one, leaves the state as it was before', () => {
     const before = published(['OFF', 0], ['IDLE', 5], ['OFF', 6]);
     const { next, ...derivation } = poll(before, 12, ['OFF', 0, 12]);
     expect(rowsOf({ next, ...derivation })).toEqual([
@@ -96,7 +96,7 @@ describe('a published period that the settled log', () => {
     ]);
   });
 
-  it('does not have within the minute of the one before leaves no row from a state to itself', () => {
+  it('does not have, in the minute of the previous one, leaves no row from a state to itself', () => {
     const before = published(['IDLE', -5], ['OFF', 5.1], ['IDLE', 5.4], ['OFF', 5.7]);
     const { events } = poll(before, 12, ['IDLE', -5, 5], ['OFF', 5, 12]);
     expect(events.map(({ event }) => event.data)).toMatchObject([
@@ -117,7 +117,7 @@ describe('a published period that the settled log', () => {
   });
 });
 
-it('corrects nothing that began before the log was read', () => {
+it('corrects no period that began before the window of the log', () => {
   const before = published(['OFF', -30], ['IDLE', -20], ['OPERATING', -15]);
   expect(rowsOf(poll(before, 12, ['OFF', -10, 5], ['OPERATING', 5, 12]))).toEqual([
     ['changed', 'OFF', -10, 'OPERATING -15', 0],
@@ -133,28 +133,28 @@ describe('a log that ends before the present state', () => {
     ]);
   });
 
-  it('moves a start that its duration now has there to its end, before that is settled', () => {
+  it('moves a start to its end before that is settled, if the duration now says so too', () => {
     const before = published(['IDLE', 0], ['OFF', 9]);
     expect(rowsOf(read(before, ['OFF', 5, 14], [['IDLE', 0, 10]]))).toEqual([
       ['corrected', 'OFF', 10, 'IDLE 0', 1],
     ]);
   });
 
-  it('moves a start within it to its end, where that is settled, whatever the duration says', () => {
+  it('moves a start within it to its end if that is settled, whatever the duration says', () => {
     const before = published(['IDLE', 0], ['OFF', 9]);
     expect(rowsOf(read(before, ['OFF', 18, 20], [['IDLE', 0, 10]]))).toEqual([
       ['corrected', 'OFF', 10, 'IDLE 0', 1],
     ]);
   });
 
-  it('moves a start within it to the present, where it lags by less than SETTLE_SECONDS', () => {
+  it('moves a start within it to the present if it lags by less than SETTLE_SECONDS', () => {
     const before = published(['IDLE', 0], ['OFF', 2]);
     expect(rowsOf(read(before, ['OFF', 12, 14], [['IDLE', 0, 12]]))).toEqual([
       ['corrected', 'OFF', 14, 'IDLE 0', 1],
     ]);
   });
 
-  it('is no present state, though that is the same after minutes without data', () => {
+  it('is not the present state, even if that is the same after minutes without data', () => {
     const before = { ...published(['OFF', -5], ['OPERATING', 0.1]), lastUpdateTime: at(5) };
     const log = stretches(['OFF', -5, 0.5], ['OPERATING', 0.5, 5]);
     const [event] = read(before, ['OPERATING', 2, 60], log).events;
@@ -173,7 +173,7 @@ describe('a period that was missed', () => {
     expect(derivation.next.periods.map(({ startTime }) => startTime)).toEqual([at(6)]);
   });
 
-  it('within the minute of the one after it leaves no two states that begin at once', () => {
+  it('within the minute of the next one leaves no two states that begin at once', () => {
     const before = published(['OFF', 0], ['IDLE', 6.1]);
     const log = stretches(['OFF', 0, 6.1], ['OPERATING', 6.1, 6.5], ['IDLE', 6.5, 12]);
     expect(rowsOf(poll(before, 12, ...log))).toEqual([
@@ -182,7 +182,7 @@ describe('a period that was missed', () => {
     ]);
   });
 
-  it('and had been published once under the same start gets an id of its own', () => {
+  it('and was published before with the same start gets a new id', () => {
     const before = published(['OFF', 0], ['IDLE', 5]);
     const moved = poll(before, 11, ['OFF', 0, 7], ['IDLE', 7, 11]).next;
     const log = stretches(['OFF', 0, 5], ['IDLE', 5, 6], ['OFF', 6, 7], ['IDLE', 7, 11]);
@@ -192,7 +192,7 @@ describe('a period that was missed', () => {
   });
 });
 
-it('corrects no more than differs', () => {
+it('corrects only what differs', () => {
   const before = published(['OPERATING', 0], ['IDLE', 5], ['OPERATING', 6]);
   const log: Stretch[] = [
     ['OPERATING', 0, 3],
@@ -220,7 +220,7 @@ describe('a log that may still change', () => {
     expect(poll(before, 11, ['OFF', 0, 7], ['IDLE', 7, 11]).events).toEqual([]);
   });
 
-  it('corrects a start that differs within its minute alone, where the news begins before it', () => {
+  it('corrects a start that differs within its minute only if a new period begins before it', () => {
     const before = published(['IDLE', 0], ['OFF', 10.5]);
     const log = stretches(['IDLE', 0, 10.1], ['OFF', 10.1, 10.3], ['OPERATING', 10.3, 12]);
     expect(rowsOf(poll(before, 12, ...log))).toEqual([
@@ -229,7 +229,7 @@ describe('a log that may still change', () => {
     ]);
   });
 
-  it('corrects what would be out of order with the news, rather than to invent a second for it', () => {
+  it('corrects a period that would be out of order with a new one, rather than inventing a second for it', () => {
     const before = published(['OFF', 0], ['IDLE', 11]);
     const log = stretches(['OFF', 0, 10], ['IDLE', 10, 11], ['OFF', 11, 12]);
     expect(rowsOf(poll(before, 12, ...log))).toEqual([
@@ -239,7 +239,7 @@ describe('a log that may still change', () => {
   });
 });
 
-it('goes on with corrections that a crash has interrupted, whatever the order of what was published by then', () => {
+it('continues corrections after a crash, whatever the order of the periods published so far', () => {
   const before = published(['IDLE', 0], ['OFF', 35], ['IDLE', 37]);
   const log: Stretch[] = [
     ['IDLE', 0, 39],
@@ -249,7 +249,7 @@ it('goes on with corrections that a crash has interrupted, whatever the order of
   expect(rowsOf(poll(first!.after, 40, ...log))).toEqual([['corrected', 'OFF', 39, 'OFF 39', 2]]);
 });
 
-it('remembers what may have to be corrected, but not without end', () => {
+it('keeps periods that may need a correction, but a bounded number', () => {
   const flickering = Array.from({ length: 100 }, (_, minute): Stretch => [
     minute % 2 === 0 ? 'IDLE' : 'OPERATING',
     minute,
@@ -267,7 +267,7 @@ it('remembers what may have to be corrected, but not without end', () => {
 });
 
 describe('periods that wait for the log', () => {
-  /** Another state in each minute, and no log to say so. */
+  /** Another state in each minute, without a log. */
   const flickered = (minutes: number, most: number): TrackedMachine => {
     let tracked: TrackedMachine = { ...published(['OFF', -5]), unreadFrom: at(-5) };
     for (let minute = 0; minute < minutes; minute += 1) {
@@ -287,7 +287,7 @@ describe('periods that wait for the log', () => {
     expect(mostUnreadPeriods(machines)).toBe(periods);
   });
 
-  it('stay as published, beyond so many, whatever the log says of them', () => {
+  it('stay as published beyond the bound, whatever the log says', () => {
     const tracked = flickered(20, 8);
     expect(tracked.periods.map(({ startTime }) => startTime)).toEqual(
       [12, 13, 14, 15, 16, 17, 18, 19].map(at),
@@ -297,7 +297,7 @@ describe('periods that wait for the log', () => {
     expect(Math.min(...events.map(({ time }) => time))).toBeGreaterThan(at(12));
   });
 
-  it('are all kept until they are corrected, though the process dies amid that', () => {
+  it('are all kept until they are corrected, even if the process dies meanwhile', () => {
     const before = flickered(50, 512);
     const log = Array.from({ length: 25 }, (_, pair): Stretch[] => [
       ['OFF', 2 * pair, 2 * pair + 1],
@@ -312,7 +312,7 @@ describe('periods that wait for the log', () => {
   });
 });
 
-it('publishes once per settle time that the state goes on to be what the settled log denies', () => {
+it('publishes once per settle time that the state is still one that the settled log denies', () => {
   let tracked = published(['OPERATING', 0], ['IDLE', 2]);
   const publishedAt: number[] = [];
   for (let minute = 3; minute <= 33; minute += 1) {
@@ -324,7 +324,7 @@ it('publishes once per settle time that the state goes on to be what the settled
   expect(publishedAt).toEqual([7, 12, 17, 22, 27, 32]);
 });
 
-it('books no minutes without data, though the state before them was published later than the log has its end', () => {
+it('books no minutes without data, even if the state before was published later than its end in the log', () => {
   const before = { ...published(['OPERATING', 2.5, 'duration']), settledUntil: null };
   const log = stretches(['OPERATING', 1, 2], ['OFF', 4, 5]);
   expect(read(before, ['OFF', 1, 5], log).events.map(({ event }) => event.data)).toMatchObject([
@@ -332,7 +332,7 @@ it('books no minutes without data, though the state before them was published la
   ]);
 });
 
-it('keeps what the settled log has in place of a state that ended before the present one of the same kind began', () => {
+it('keeps what the settled log has in place of a state that ended before the same state began again', () => {
   const before = published(['IDLE', 0], ['IDLE', 34]);
   const [base, latest] = before.periods;
   const periods = [base!, { ...latest!, previousEndTime: at(27) }];
@@ -357,12 +357,12 @@ describe('settledUntil', () => {
     expect(stateRecord(read(first, ['OFF', 60, 60], null).next)?.settledUntil).toBeNull();
   });
 
-  it('is later than the start that the log has just become final for', () => {
+  it('is later than the start for which the log has just become final', () => {
     const { next } = poll(published(['OFF', 0], ['IDLE', 5]), 10, ['OFF', 0, 5], ['IDLE', 5, 10]);
     expect(stateRecord(next)?.settledUntil).toBeGreaterThan(at(5));
   });
 
-  it('is the last moment that a log rewritten later changes nothing of, not the first one that it does', () => {
+  it('is the last second in which a log rewritten later changes nothing', () => {
     const before = { ...published(['OFF', 0]), settledUntil: at(8) };
     const rewritten = stretches(['OFF', 0, 7], ['IDLE', 7, 8], ['OFF', 8, 14]);
     expect(rowsOf(poll(before, 14, ...rewritten))).toEqual([]);
@@ -377,8 +377,8 @@ describe('settledUntil', () => {
     expect(events.map(({ event }) => event.data)).toMatchObject([{ state: 'IDLE', startTime }]);
   });
 
-  it('ends a settled period whose time the log comes to give to the state that goes on', () => {
-    // OPERATING has gone on since minute 8, as far as the log says by now.
+  it('ends a settled period when the log later gives its time to the lasting state', () => {
+    // By the log, OPERATING has now lasted since minute 8.
     const log = stretches(['OPERATING', -5, 30]);
     const before = { ...published(['IDLE', 0], ['OPERATING', 8]), settledUntil: at(6) };
     expect(rowsOf(read(before, ['OPERATING', 22, 30], log))).toEqual([
@@ -394,7 +394,7 @@ describe('settledUntil', () => {
     expect(others).toEqual([]);
   });
 
-  it('leaves a state its minutes without data before it, where its start by the duration is a little after it', () => {
+  it('keeps the gap before a state whose start by the duration is slightly later', () => {
     const log = stretches(['OFF', 0, 3], ['OFF', 8, 10], ['IDLE', 10, 20]);
     const before = published(['OFF', 0], ['OFF', 8.5], ['IDLE', 10]);
     const periods = before.periods.map((it, index) =>
@@ -412,7 +412,7 @@ describe('settledUntil', () => {
     ]);
   });
 
-  it('is not before the start of a state that is dated back, as after our clock was set back', () => {
+  it('is not before the start of a state that is dated back, as after a change of our clock', () => {
     const before = { ...published(['OFF', 0]), settledUntil: at(20), lastUpdateTime: null };
     expect(read(before, ['IDLE', 1, 15], null).events).toEqual([]);
   });

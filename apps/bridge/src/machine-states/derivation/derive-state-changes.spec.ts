@@ -22,7 +22,7 @@ interface Polled {
   next: TrackedMachine;
 }
 
-/** A poll so many seconds after T0. */
+/** A poll this many seconds after T0. */
 function poll(
   before: TrackedMachine | undefined,
   seconds: number,
@@ -85,7 +85,7 @@ describe('deriveStateChanges', () => {
   });
 
   it.each(['forbidden', 'unreachable', 'stale'] as const)(
-    'takes a loss that becomes %s for the same loss',
+    'treats a loss that becomes %s as the same loss',
     (reason) => {
       const { events, next } = poll(withoutData(), 900, lost(reason));
       expect(events).toEqual([]);
@@ -100,7 +100,7 @@ describe('deriveStateChanges', () => {
     expect(events).toMatchObject([{ data: { reason: 'noData', since: T0 } }]);
   });
 
-  it('reports the return of a machine whose state went on', () => {
+  it('reports the return of a machine whose state lasted', () => {
     const { events, next } = poll(withoutData(), 380, operating(T0 + 300, 15));
     const when = { lostSince: T0, restoredAt: T0 + 300, detectedAt: T0 + 380 };
     expect(events).toEqual([
@@ -109,7 +109,7 @@ describe('deriveStateChanges', () => {
     expect(next).toMatchObject({ observation: 'ok', lostSince: null, sequence: 3 });
   });
 
-  it('reports a loss no earlier than the latest period, though the process died amid what one before had missed', () => {
+  it('reports a loss no earlier than the latest period after a crash amid the periods missed in an earlier loss', () => {
     const [idleAt, lastUpdateTime] = [T0 + 1800, T0 + 3600];
     const reading = { state: 'OFF', durationInMinutes: 0, lastUpdateTime } as const;
     const entries = [
@@ -134,13 +134,13 @@ describe('deriveStateChanges', () => {
     expect(back.events).toMatchObject([{ type: STATE_EVENT_TYPES.observationRestored }]);
   });
 
-  it('reports a machine as stale that stands still, though its clock is ahead of ours', () => {
+  it('reports a machine without new updates as stale even if its clock is ahead of ours', () => {
     const first = poll(undefined, 0, operating(T0 + 3600)).next;
     const { events } = poll(first, 301, operating(T0 + 3600), { updateSeenAt: T0 });
     expect(events).toMatchObject([{ data: { reason: 'stale', since: T0 + 3600 } }]);
   });
 
-  it('reports a machine of a service whose clock is too far behind as stale, and its changes all the same', () => {
+  it('reports a machine of a service whose clock is too far behind as stale, but also its changes', () => {
     const first = poll(undefined, 301, operating(T0), { updateSeenAt: T0 + 301 });
     expect(first.events).toMatchObject([
       { data: { state: 'OPERATING' } },
@@ -152,16 +152,16 @@ describe('deriveStateChanges', () => {
     expect(events).toMatchObject([{ data: { state: 'IDLE', startTime: T0 + 60 } }]);
   });
 
-  it('ignores an answer that is older than one it has seen, however old', () => {
+  it('ignores an answer that is older than a known one, however old', () => {
     const reading = { state: 'OFF', durationInMinutes: 3, lastUpdateTime: T0 - 600 } as const;
     expect(poll(observed(), 100, { kind: 'reading', reading, log: null }).events).toEqual([]);
   });
 
-  it('restores no machine for an answer that is older than one it has seen', () => {
+  it('restores no machine by an answer that is older than a known one', () => {
     expect(poll(withoutData(), 210, operating(T0 - 60)).events).toEqual([]);
   });
 
-  it('reports as stale a machine of which only older answers come, and its return with the first newer one', () => {
+  it('reports a machine with only older answers as stale, and its return with the first newer one', () => {
     const older = operating(T0 - 60);
     expect(poll(observed(), 300, older).events).toEqual([]);
     const stale = poll(observed(), 301, older);
@@ -171,7 +171,7 @@ describe('deriveStateChanges', () => {
     expect(back.events).toMatchObject([{ data: { lostSince: T0, restoredAt: T0 + 300 } }]);
   });
 
-  it('takes over new names without an event', () => {
+  it('stores new names without an event', () => {
     const machine = { ...MACHINE, displayName: 'Big mill' };
     const { events, next } = poll(observed(), 90, operating(T0), { machine });
     expect(events).toEqual([]);

@@ -19,7 +19,7 @@ const log = (from: number, ...stretches: Stretch[]): ActivityLog => ({
 
 type Reading = Parameters<typeof readingOf>;
 
-/** What is published after a period that is settled, or of a machine never seen before. */
+/** Periods published after a settled one, or for a new machine. */
 function newPeriods(
   before: TrackedMachine | undefined,
   reading: Reading,
@@ -32,14 +32,14 @@ function newPeriods(
   return events.flatMap(({ event }) => ('startTime' in event.data ? [event.data] : []));
 }
 
-/** With a log that lags. */
+/** Uses a log that lags. */
 function polled(before: TrackedMachine | undefined, reading: MachineStateReading): Derivation {
   const result = { kind: 'reading', reading, log: log(0, ['OFF', 0, 10]) } as const;
   const context = { now: at(12), staleAfterSeconds: 300, settleSeconds: 300 };
   return deriveStateChanges(MACHINE, before, result, context);
 }
 
-/** Of each its state, the minute of its start, and where that comes from. */
+/** State, minute of the start and source of the start of each period. */
 const starts = (...poll: Parameters<typeof newPeriods>): string[] =>
   newPeriods(...poll).map((it) => `${it.state} ${minuteOf(it.startTime)} ${it.startTimeSource}`);
 
@@ -52,21 +52,21 @@ describe('the first observation', () => {
     expect(starts(undefined, reading, logged)).toEqual(['OFF -20 duration']);
   });
 
-  it('reckons its start from the duration when the log was clipped, whatever history is wanted', () => {
+  it('takes its start from the duration if the log was clipped, whatever history is wanted', () => {
     const logged = { ...log(-12, ['OFF', -12, 10]), historyFrom: at(-2) };
     expect(starts(undefined, ['OFF', 30, 10], logged)).toEqual(['OFF -20 duration']);
     const [period] = newPeriods(undefined, ['OFF', 30, 10], logged);
     expect(period).not.toHaveProperty('historyTruncatedBefore');
   });
 
-  it('stands where the log ends soon after its start by the duration, and has yet to show it', () => {
+  it('remains if the log ends soon after its start by the duration and does not show it yet', () => {
     const { events, next } = polled(undefined, readingOf('OPERATING', 1, 10.5));
     expect(events).toHaveLength(1);
     expect(polled(next, readingOf('OPERATING', 1, 10.5)).events).toEqual([]);
     expect(polled(next, readingOf('OPERATING', 2, 11.5)).events).toEqual([]);
   });
 
-  it('that was published a minute late is followed by what comes after it in the log', () => {
+  it('that was published a minute late is followed by the next periods of the log', () => {
     const { next } = polled(undefined, readingOf('OPERATING', 1, 11.3));
     const logged = log(0, ['OFF', 0, 9], ['OPERATING', 9, 11], ['IDLE', 11, 12]);
     const found = newPeriods(next, ['OFF', 0, 12.3], logged);
@@ -76,7 +76,7 @@ describe('the first observation', () => {
     ]);
   });
 
-  it('is not the period before of its state, where the log has yet to show it', () => {
+  it('is not the earlier period of its state if the log does not show it yet', () => {
     const { next } = polled(undefined, readingOf('OPERATING', 1, 12));
     const logged = log(0, ['OPERATING', 0, 9.5], ['IDLE', 9.5, 12]);
     expect(newPeriods(next, ['OPERATING', 4, 15], logged)).toEqual([]);
@@ -110,7 +110,7 @@ describe('a state that lasts', () => {
     }
   });
 
-  it('is not published again when the log has forgotten its beginning', () => {
+  it('is not published again when the log no longer shows its beginning', () => {
     const logged = log(-10, ['OPERATING', 200, 500]);
     expect(starts(current, ['OPERATING', 500, 500], logged)).toEqual([]);
   });
@@ -124,7 +124,7 @@ describe('a change', () => {
     expect(starts(current, ['IDLE', 2, 10], logged)).toEqual(['IDLE 7 activityLog']);
   });
 
-  it('brings every period in between, in order, though the present state may be the published one', () => {
+  it('publishes every period in between, in order, even if the present state is the published one', () => {
     const before: Stretch[] = [
       ['OFF', 8, 9],
       ['OPERATING', 0, 5],
@@ -148,7 +148,7 @@ describe('a change', () => {
     expect(starts(current, ['IDLE', duration, 10], logged)).toEqual([`IDLE ${start} duration`]);
   });
 
-  it('does not begin within what is settled already, where SETTLE_SECONDS is short', () => {
+  it('does not begin in settled time if SETTLE_SECONDS is short', () => {
     const logged = log(-10, ['OPERATING', 0, 12]);
     const begun = [60, 0].map((settleSeconds) => {
       const [period] = newPeriods(current, ['IDLE', 4, 12], logged, settleSeconds);
@@ -162,17 +162,17 @@ describe('a change', () => {
     expect(starts(current, ['OPERATING', 10, 10], logged)).toEqual([]);
   });
 
-  it('that is already published from the duration is followed by what comes after it in the log', () => {
+  it('that is already published from the duration is followed by the next periods of the log', () => {
     const estimated = published(['IDLE', 8, 'duration']);
     const logged = log(-2, ['OPERATING', 0, 7], ['IDLE', 7, 9], ['OFF', 9, 11]);
     expect(starts(estimated, ['OFF', 2, 11], logged)).toEqual(['OFF 9 activityLog']);
   });
 
-  it('never begins before the one published last', () => {
+  it('never begins before the latest published one', () => {
     const estimated = published(['IDLE', 8, 'duration']);
     const logged = log(-2, ['OPERATING', 0, 7], ['IDLE', 7, 8], ['OFF', 8, 11]);
     const [off] = newPeriods(estimated, ['OFF', 2, 11], logged);
-    // the moment itself is settled
+    // that second itself is settled
     expect(off?.startTime).toBe(at(8) + 1);
   });
 
@@ -187,7 +187,7 @@ describe('a change', () => {
     else expect(idle).toMatchObject({ [field]: at(50) });
   });
 
-  it('leaves open what came after the first observation, where the process died before it had published all of that', () => {
+  it('leaves a gap after the first observation if the process died before it had published all later periods', () => {
     const reading = readingOf('OPERATING', 6, 6);
     const result = { kind: 'reading', reading, log: null, missingFrom: at(6) } as const;
     const context = { now: at(16), staleAfterSeconds: 300, settleSeconds: 300 };
@@ -197,7 +197,7 @@ describe('a change', () => {
     expect(newPeriods(first!.after, ['IDLE', 0, 14], null)).toMatchObject([idle]);
   });
 
-  it('is a new period after minutes without data, even into the same state', () => {
+  it('is a new period after minutes without data, even of the same state', () => {
     const logged = log(-10, ['OPERATING', 0, 5], ['OPERATING', 8, 10]);
     expect(starts(current, ['OPERATING', 2, 10], logged)).toEqual(['OPERATING 8 activityLog']);
   });

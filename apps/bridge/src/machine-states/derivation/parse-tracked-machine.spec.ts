@@ -45,7 +45,7 @@ const trackedMachine: fc.Arbitrary<TrackedMachine> = fc.record({
 });
 
 describe('parseTrackedMachine', () => {
-  it('reads what was stored', () => {
+  it('reads a stored machine', () => {
     fc.assert(
       fc.property(trackedMachine, (tracked) => {
         const stored: unknown = JSON.parse(JSON.stringify(tracked));
@@ -54,7 +54,7 @@ describe('parseTrackedMachine', () => {
     );
   });
 
-  it('forgets what it does not know: a later version would find it again, out of date', () => {
+  it('drops unknown fields: a later version would find them again, out of date', () => {
     const more = { isAllDay: true };
     const withMore = ({ periods, replaced, ...fields }: TrackedMachine): object => ({
       ...{ ...fields, ...more },
@@ -68,13 +68,13 @@ describe('parseTrackedMachine', () => {
     );
   });
 
-  it('reads nothing out of any other JSON', () => {
+  it('rejects any other JSON', () => {
     fc.assert(
       fc.property(fc.jsonValue(), (json) => expect(parseTrackedMachine(json)).toBeUndefined()),
     );
   });
 
-  it('reads what was stored by the version before', () => {
+  it('reads records of version 1', () => {
     const names = { machineId: 'M-1', displayName: 'Mill', factoryId: 'F-1', factoryName: 'Plant' };
     const observed = { observation: 'ok', lostSince: null, lastUpdateTime: 960, sequence: 7 };
     const stored = {

@@ -20,7 +20,7 @@ describe('ActivityLogReader', () => {
   let status: number;
   let asked: number;
   let clock: ManualClock;
-  /** Requests that are not answered; undefined where all of them are. */
+  /** Requests that are not answered; undefined if all are. */
   let held: ServerResponse[] | undefined;
 
   const read = async (machineId: string): Promise<string> =>
@@ -55,7 +55,7 @@ describe('ActivityLogReader', () => {
     await service.stop();
   });
 
-  it('asks now and then while nobody’s log is answered, and for all again after the first that is', async () => {
+  it('only probes while no log is answered, and reads all again after the first answer', async () => {
     status = 503;
     expect(await readAll()).toEqual(MACHINES.map(() => 'retry'));
     expect(asked).toBeLessThan(20);
@@ -70,7 +70,7 @@ describe('ActivityLogReader', () => {
     expect(asked).toBe(MACHINES.length);
   });
 
-  it('asks for everybody’s log however many others fail in a row, if some are answered', async () => {
+  it('reads logs however many others fail in a row, if some are answered', async () => {
     for (let minute = 0; minute < 3; minute += 1) {
       status = 503;
       for (let round = 0; round < 30; round += 1)
@@ -82,7 +82,7 @@ describe('ActivityLogReader', () => {
     expect(asked).toBe(93);
   });
 
-  it('asks for the logs that failed before no more than a few at a time, and for others at once', async () => {
+  it('reads only a few logs at a time that failed before, and others at once', async () => {
     status = 503;
     await read('M-1');
     held = [];
@@ -100,7 +100,7 @@ describe('ActivityLogReader', () => {
     expect(kinds.filter((kind) => kind === 'retry')).toHaveLength(12);
   });
 
-  it('takes a refusal for an answer', async () => {
+  it('counts a refusal as an answer', async () => {
     status = 422;
     expect(await readAll()).toEqual(MACHINES.map(() => 'rejected'));
     expect(asked).toBe(MACHINES.length);
@@ -108,7 +108,7 @@ describe('ActivityLogReader', () => {
 });
 
 describe('activityWindows', () => {
-  it('covers a period with windows that touch, none longer than 30 days', () => {
+  it('covers a period with adjacent windows, none longer than 30 days', () => {
     fc.assert(
       fc.property(fc.nat(2e9), fc.nat(2e7), (from, length) => {
         const windows = activityWindows(from, from + length);

@@ -15,14 +15,14 @@ const DOCUMENT = new URL('../../../../../docs/machine-states.md', import.meta.ur
 /** In minutes. */
 type Bill = Partial<Record<MachineState, number>>;
 
-/** The statements of docs/machine-states.md, by the comment that each begins with. */
+/** The statements of docs/machine-states.md, by the first comment of each. */
 async function documentedStatements(): Promise<Map<string, string>> {
   const text = await readFile(DOCUMENT, 'utf8');
   const blocks = [...text.matchAll(/^```sql\n-- (.*)\n([^]*?)^```$/gm)];
   return new Map(blocks.map(([, comment = '', statement = '']) => [comment, statement]));
 }
 
-/** A subscriber that does what docs/machine-states.md says. */
+/** A subscriber that follows docs/machine-states.md. */
 class Subscriber {
   constructor(
     private readonly database: Database,
@@ -101,7 +101,7 @@ describe('the documented SQL', () => {
     statements = await documentedStatements();
   });
 
-  it('books what the service has, whatever was lost, revised or read late', async () => {
+  it('books the states of the service, whatever was lost, revised or read late', async () => {
     await fc.assert(
       fc.asyncProperty(stories, async (story) => {
         const { timeline } = story;
@@ -121,7 +121,7 @@ describe('the documented SQL', () => {
     );
   });
 
-  it('books for who joins late what has been since', async () => {
+  it('books the time since a late subscriber joined', async () => {
     await fc.assert(
       fc.asyncProperty(stories, fc.nat(60), async (story, joinsAt) => {
         const { timeline, polls } = story;
@@ -147,8 +147,8 @@ describe('the documented SQL', () => {
     );
   });
 
-  it('books nothing of what could not be read of sixty days', async () => {
-    // Where the log that can be read begins, the machine is in the state that it was in before.
+  it('books no time of sixty days that could not be read', async () => {
+    // At the start of the log that can be read, the machine is in the state that it was in before.
     const stretches: [MachineState, number][] = [
       ['IDLE', 90],
       ['OPERATING', 45],
@@ -188,33 +188,30 @@ describe('the documented SQL', () => {
     });
   });
 
-  it.each(MACHINE_STATES)(
-    'books nothing of hours without a log in which it was %s',
-    async (state) => {
-      const timeline: Timeline = [
-        ...Array<MachineState>(60).fill('OPERATING'),
-        ...Array<MachineState>(600).fill(state),
-        ...Array<MachineState>(20).fill('OPERATING'),
-        ...Array<MachineState>(20).fill('IDLE'),
-      ];
-      const service = new SimulatedService(timeline, [], { isMinuteEnd: true, phaseSeconds: 0 });
-      const machine = new WatchedMachine(service, { clockAheadSeconds: 0 });
-      for (const minute of timeline.keys()) {
-        // The bridge is down meanwhile, and the token may not read logs.
-        if (minute >= 50 && minute < 665) continue;
-        const isAfterRestart = minute === 665;
-        await machine.poll({ ...LAST_POLL, isAfterRestart, log: 'forbidden', minute });
-      }
-      subscribed((subscriber) => {
-        for (const event of machine.events) subscriber.take(event);
-        const { OPERATING, ...others } = subscriber.bill('M-1', 0, timeOf(680));
-        // Where the state was the same all along, the duration says so.
-        const booked = state === 'OPERATING' ? 680 : 50 + 20;
-        // Up to when the machine had been seen is known to STALE_AFTER_SECONDS.
-        expect(OPERATING).toBeLessThanOrEqual(booked + 2);
-        expect(OPERATING).toBeGreaterThanOrEqual(booked - 7);
-        expect(others).toEqual({});
-      });
-    },
-  );
+  it.each(MACHINE_STATES)('books no hours without a log in which it was %s', async (state) => {
+    const timeline: Timeline = [
+      ...Array<MachineState>(60).fill('OPERATING'),
+      ...Array<MachineState>(600).fill(state),
+      ...Array<MachineState>(20).fill('OPERATING'),
+      ...Array<MachineState>(20).fill('IDLE'),
+    ];
+    const service = new SimulatedService(timeline, [], { isMinuteEnd: true, phaseSeconds: 0 });
+    const machine = new WatchedMachine(service, { clockAheadSeconds: 0 });
+    for (const minute of timeline.keys()) {
+      // The bridge is down meanwhile, and the token may not read logs.
+      if (minute >= 50 && minute < 665) continue;
+      const isAfterRestart = minute === 665;
+      await machine.poll({ ...LAST_POLL, isAfterRestart, log: 'forbidden', minute });
+    }
+    subscribed((subscriber) => {
+      for (const event of machine.events) subscriber.take(event);
+      const { OPERATING, ...others } = subscriber.bill('M-1', 0, timeOf(680));
+      // If the state was the same all along, the duration says so.
+      const booked = state === 'OPERATING' ? 680 : 50 + 20;
+      // The time when the machine was last seen is known to STALE_AFTER_SECONDS.
+      expect(OPERATING).toBeLessThanOrEqual(booked + 2);
+      expect(OPERATING).toBeGreaterThanOrEqual(booked - 7);
+      expect(others).toEqual({});
+    });
+  });
 });

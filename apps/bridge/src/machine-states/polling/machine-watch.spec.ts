@@ -46,7 +46,7 @@ describe('MachineWatch', () => {
     await poll.conclude();
   };
 
-  /** With a log of that from now on. */
+  /** Gives the log these entries from now on. */
   const turnWithLog = (log: Answer, shown?: Answer): Promise<void> => {
     activity = log;
     return turn(shown);
@@ -176,7 +176,7 @@ describe('MachineWatch', () => {
     },
   );
 
-  it('leaves a machine alone for as long as the service asks, and publishes its loss meanwhile', async () => {
+  it('makes no poll while Retry-After lasts, and publishes the loss of the machine meanwhile', async () => {
     await turnWithLog(logged(['OPERATING', T0 - 600, T0]));
     state = { status: 503, headers: { 'retry-after': '600' } };
     for (let minute = 1; minute <= 10; minute += 1) {
@@ -189,7 +189,7 @@ describe('MachineWatch', () => {
     expect(kinds().at(-1)).toBe(restored);
   });
 
-  it('observes a machine on while its log is to be left alone', async () => {
+  it('still observes a machine while the Retry-After of its log lasts', async () => {
     await turnWithLog(logged(['IDLE', T0 - 660, T0 - 600], ['OPERATING', T0 - 600, T0]));
     activity = { status: 429, headers: { 'retry-after': '3600' } };
     for (let minute = 1; minute <= 7; minute += 1) {
@@ -202,14 +202,14 @@ describe('MachineWatch', () => {
     ]);
   });
 
-  it('waits for a log that fails, but not for ever', async () => {
+  it('waits for a log that fails, but not without end', async () => {
     await turnWithLog({ status: 503 });
     expect(kinds()).toEqual([]);
     await turnAfter(301, operating(T0 + 300, 15));
     expect(kinds()).toEqual([changed]);
   });
 
-  it('waits for it as long again after a pause by hand', async () => {
+  it('waits for it equally long after a pause by hand', async () => {
     await turnWithLog({ status: 503 });
     clock.advance(3600);
     health.pollingResumes();
@@ -220,7 +220,7 @@ describe('MachineWatch', () => {
   });
 
   describe('that has waited for a log before', () => {
-    /** Another state than before, and no log to say since when. */
+    /** Another state than before, without a log for its start. */
     const changesWithoutLog = async (minute: number): Promise<void> => {
       clock.set(T0 + (minute + 1) * 60);
       await turnWithLog({ status: 503 }, idle(T0 + minute * 60, 1));
@@ -231,20 +231,20 @@ describe('MachineWatch', () => {
       await changesWithoutLog(1);
     });
 
-    it('waits as long again once a turn has done without', async () => {
+    it('waits equally long again after a turn that needed no log', async () => {
       await turnAfter(60, operating(T0 + 120, 12));
       await changesWithoutLog(5);
       await changesWithoutLog(7);
       expect(kinds()).toEqual([changed]);
     });
 
-    it('waits as long again after an outage', async () => {
+    it('waits equally long again after an outage', async () => {
       await turnAt(T0 + 8 * 60, { status: 503 });
       await changesWithoutLog(8);
       expect(kinds()).toEqual([changed, 'unreachable']);
     });
 
-    it('waits no longer for an answer to the state that fails now and then', async () => {
+    it('waits no longer if polls of the state fail now and then', async () => {
       for (const minute of [2, 4, 6]) {
         await turnAt(T0 + (minute + 1) * 60, { status: 503 });
         await changesWithoutLog(minute + 1);
@@ -253,7 +253,7 @@ describe('MachineWatch', () => {
     });
   });
 
-  it('asks for a log that it did without at every turn, until it is there', async () => {
+  it('reads a log that it did without at every turn, until it is answered', async () => {
     await turnWithLog({ status: 503 });
     await turnAfter(301, operating(T0 + 300, 15));
     activity = logged(['IDLE', T0 - 1200, T0 - 660], ['OPERATING', T0 - 660, T0 + 360]);
@@ -263,7 +263,7 @@ describe('MachineWatch', () => {
   });
 
   it.each([120, 900])(
-    'takes a start for settled after SETTLE_SECONDS of %i',
+    'treats a start as settled after SETTLE_SECONDS of %i',
     async (settleSeconds) => {
       watch = watchWith({ SETTLE_SECONDS: String(settleSeconds) });
       activity = logged(['IDLE', T0 - 1200, T0 - 60], ['OPERATING', T0 - 60, T0]);
@@ -284,7 +284,7 @@ describe('MachineWatch', () => {
     },
   );
 
-  it('goes on without a log that was only to confirm a start, and asks for it again', async () => {
+  it('continues without a log that was only to confirm a start, and reads it again later', async () => {
     await turnWithLog(logged(['OPERATING', T0 - 180, T0]), operating(T0, 3));
     activity = { status: 503, headers: { 'retry-after': '3' } };
     await turnAfter(300, operating(T0 + 300, 8));
@@ -296,7 +296,7 @@ describe('MachineWatch', () => {
     expect(windows).toHaveLength(3);
   });
 
-  it('publishes the history that is wanted of a machine it sees for the first time', async () => {
+  it('publishes the wanted history of a new machine', async () => {
     const day = 24 * 3600;
     watch = watchWith({ BACKFILL_ON_FIRST_START_SECONDS: String(40 * day) });
     const [idle, off] = [T0 - 50 * day, T0 - 20 * day];
@@ -319,7 +319,7 @@ describe('MachineWatch', () => {
     });
   });
 
-  it('says from when on it knows the history if a period goes further back', async () => {
+  it('says where the history begins if its first period began earlier', async () => {
     watch = watchWith({ BACKFILL_ON_FIRST_START_SECONDS: '7200' });
     const edge = clock.nowSeconds() - 7200 - 600;
     await turnWithLog(logged(['OFF', edge, T0 - 600], ['OPERATING', T0 - 600, T0]));
@@ -330,7 +330,7 @@ describe('MachineWatch', () => {
     expect(published[1]?.event.data).not.toHaveProperty('historyTruncatedBefore');
   });
 
-  it('says what it could not make up for after more than 30 days', async () => {
+  it('says what it could not read after more than 30 days', async () => {
     await turn();
     await turn({ status: 204 });
     const later = T0 + 40 * 24 * 3600;
@@ -345,7 +345,7 @@ describe('MachineWatch', () => {
     expect(windows.at(-1)).toMatchObject({ startTime: edge, endTime: later });
   });
 
-  it('says what it could not make up for with the first log it reads, though it did without for a while', async () => {
+  it('says what it could not read with the first log, even after a time without one', async () => {
     await turn();
     await turn({ status: 204 });
     const later = T0 + 40 * 24 * 3600;
@@ -362,7 +362,7 @@ describe('MachineWatch', () => {
     expect(published[before]?.event.data).toMatchObject({ historyTruncatedBefore: edge + 460 });
   });
 
-  it('takes a logged period of another state than the three for time without data', async () => {
+  it('treats a logged period of an unknown state as time without data', async () => {
     await turnWithLog(logged(['OPERATING', T0 - 600, T0]));
     clock.advance(600);
     await turnWithLog(
@@ -380,7 +380,7 @@ describe('MachineWatch', () => {
     expect(reader.behindMachines).toBe(0);
   });
 
-  it('does not take a log that fails for a service that answers nobody', async () => {
+  it('does not pause polls because a log fails', async () => {
     activity = { status: 503 };
     const poll = await watch.poll();
     await poll.conclude();
@@ -400,7 +400,7 @@ describe('MachineWatch', () => {
     ];
     const HOUR = 3600;
 
-    /** OFF for an hour that nobody could see, and OPERATING again for ten minutes. */
+    /** OFF for an hour that no poll saw, and OPERATING again for ten minutes. */
     const afterOutage = (): { now: number; log: Answer } => {
       const now = T0 + 3 * HOUR;
       const [off, on] = [T0 + HOUR, T0 + 2 * HOUR];
@@ -425,7 +425,7 @@ describe('MachineWatch', () => {
     });
 
     it.each(ODD)(
-      'publishes from the duration, and makes up for it later, after %s',
+      'publishes from the duration, and from the log later, after %s',
       async (_, odd) => {
         const { now, log } = afterOutage();
         activity = odd;
@@ -445,7 +445,7 @@ describe('MachineWatch', () => {
       },
     );
 
-    it('asks again after 1, 5, 15 and 60 minutes, and every hour from then on', async () => {
+    it('reads it again after 1, 5, 15 and 60 minutes, and every hour from then on', async () => {
       const { now } = afterOutage();
       activity = { status: 404 };
       const asked: number[] = [];
@@ -457,7 +457,7 @@ describe('MachineWatch', () => {
       expect(asked).toEqual([0, 1, 6, 21, 81, 141, 201]);
     });
 
-    it('goes on asking after a restart', async () => {
+    it('still reads it again after a restart', async () => {
       const { now, log } = afterOutage();
       activity = { status: 204 };
       await pollAt(now, now - 600);
@@ -470,7 +470,7 @@ describe('MachineWatch', () => {
       );
     });
 
-    it('makes up for it after forty changes without a log', async () => {
+    it('publishes the missed periods after forty changes without a log', async () => {
       const { now } = afterOutage();
       activity = { status: 403 };
       await pollAt(now, now - 600);
@@ -494,7 +494,7 @@ describe('MachineWatch', () => {
       );
     });
 
-    it('asks at once when there is a change', async () => {
+    it('reads it at once when there is a change', async () => {
       const { now } = afterOutage();
       activity = { status: 404 };
       for (const minute of [0, 1, 2]) await pollAt(now + minute * 60, now - 600);
@@ -503,7 +503,7 @@ describe('MachineWatch', () => {
       expect(windows).toHaveLength(before + 1);
     });
 
-    it('publishes a history that is wanted of a machine first seen as soon as it is there', async () => {
+    it('publishes the wanted history of a new machine as soon as the log has it', async () => {
       remembered = 'null';
       watch = watchWith({ BACKFILL_ON_FIRST_START_SECONDS: String(3 * HOUR) });
       const { now, log } = afterOutage();
@@ -540,7 +540,7 @@ describe('MachineWatch', () => {
     const HOUR = 3600;
     const TEN_YEARS = 10 * 365 * 24 * HOUR;
 
-    /** What a version before has stored, as of one reading in the future. */
+    /** A record of an earlier release, stored after one reading in the future. */
     const remembersFuture = async (): Promise<void> => {
       await turn();
       const times = { lastUpdateTime: T0 + TEN_YEARS, lostSince: null };
@@ -563,7 +563,7 @@ describe('MachineWatch', () => {
       },
     );
 
-    it('publishes the next change after a restart, though the time that was stored is a little ahead', async () => {
+    it('publishes the next change after a restart even if the stored time is slightly ahead', async () => {
       await turn(operating(T0 + 60 + 300, 10));
       watch = watchWith();
       await turnAfter(60, idle(T0 + 120 + 301));
@@ -571,7 +571,7 @@ describe('MachineWatch', () => {
       expect(watch.tracked?.lastUpdateTime).toBe(T0 + 361);
     });
 
-    it('begins with no state that starts in the future, and reports a loss since no later than it is noticed', async () => {
+    it('begins with no state that starts in the future, and reports no loss later than its detection', async () => {
       await turn(operating(T0 + TEN_YEARS, 10));
       await turnAfter(60, { status: 204 });
       expect(eventData()).toMatchObject([
@@ -580,7 +580,7 @@ describe('MachineWatch', () => {
       ]);
     });
 
-    it('reports a service as stale that stands there', async () => {
+    it('reports a service that stands still there as stale', async () => {
       await turn(operating(T0 + HOUR, 10));
       await turnAfter(300);
       expect(kinds()).toEqual([changed]);
@@ -588,7 +588,7 @@ describe('MachineWatch', () => {
       expect(kinds()).toEqual([changed, 'stale']);
     });
 
-    it('publishes changes though it is an hour ahead all the time, and says so once', async () => {
+    it('publishes changes even if it is always an hour ahead, and warns once', async () => {
       const reportAhead = jest.spyOn(health, 'reportAhead');
       await turn(operating(T0 + HOUR, 10));
       await turnAfter(60, idle(T0 + HOUR + 60));
@@ -601,14 +601,14 @@ describe('MachineWatch', () => {
       expect(reportAhead.mock.calls).toEqual([['M-1', T0 + HOUR]]);
     });
 
-    it('publishes the next change though a time in the future was stored', async () => {
+    it('publishes the next change even if a time in the future was stored', async () => {
       await remembersFuture();
       await turnAfter(60, idle(T0 + 60));
       expect(eventData()).toMatchObject([{ state: 'IDLE', startTime: T0 + 60 }]);
       expect(watch.tracked?.lastUpdateTime).toBe(T0 + 60);
     });
 
-    it('reports a loss since no later than it is noticed though a time in the future was stored', async () => {
+    it('reports no loss later than its detection even if a time in the future was stored', async () => {
       await remembersFuture();
       await turn({ status: 204 });
       expect(eventData()).toMatchObject([{ since: T0 + 60, detectedAt: T0 + 60 }]);
@@ -630,19 +630,19 @@ describe('MachineWatch', () => {
         expect(watch.tracked?.lastUpdateTime).toBe(T0 + HOUR + 60);
       });
 
-      it('has what is further ahead than its own clock count as of now there', async () => {
+      it('replaces a time ahead of the service’s own clock by that clock', async () => {
         await turn(dated(operating(T0 + TEN_YEARS, 10)));
         expect(eventData()).toMatchObject([{ startTime: T0 + 60 + HOUR - 600 }]);
       });
     });
 
-    it('leaves readings alone where a gateway of theirs is an hour behind', async () => {
+    it('does not change readings because a gateway is an hour behind', async () => {
       const date = new Date((T0 - HOUR) * 1000).toUTCString();
       await turn({ ...operating(T0, 10), headers: { date } });
       expect(eventData()).toMatchObject([{ startTime: T0 - 600 }]);
     });
 
-    it('takes a clock that is a little ahead at its word', async () => {
+    it('accepts the time of a clock that is slightly ahead', async () => {
       await turn(operating(T0 + 60 + 300, 10));
       await turnAfter(60, idle(T0 + 120 + 300));
       expect(watch.tracked?.lastUpdateTime).toBe(T0 + 420);
@@ -653,7 +653,7 @@ describe('MachineWatch', () => {
     });
   });
 
-  it('judges an answer by when it came, however long it had to wait to be published', async () => {
+  it('judges an answer by its arrival, however long it waited for publication', async () => {
     state = operating(T0, 10);
     activity = logged(['OPERATING', T0 - 600, T0]);
     const poll = await watch.poll();
@@ -664,7 +664,7 @@ describe('MachineWatch', () => {
     expect(watch.tracked?.settledUntil).toBe(T0 - 300);
   });
 
-  it('forgets what was not committed', async () => {
+  it('keeps no changes that were not committed', async () => {
     commit = () => Promise.reject(new Error('fenced'));
     await expect(turn()).rejects.toThrow('fenced');
     expect(watch.tracked).toBeUndefined();
@@ -673,7 +673,7 @@ describe('MachineWatch', () => {
     expect(published.map(({ sequence }) => sequence)).toEqual([1]);
   });
 
-  it('reports a machine that has left as removed, ends, and has its reasons forgotten after the tombstone', async () => {
+  it('reports a machine that is gone as removed, ends, and forgets its reasons after the tombstone', async () => {
     await turn();
     watch.leave();
     commit = () => {
@@ -686,7 +686,7 @@ describe('MachineWatch', () => {
     expect(forgotten).toEqual(['M-1']);
   });
 
-  it('goes on with a machine that is listed again in time', async () => {
+  it('continues with a machine that is listed again in time', async () => {
     watch.leave();
     watch.describe({ ...MACHINE, displayName: 'Big mill' });
     await turn();
@@ -704,7 +704,7 @@ describe('MachineWatch', () => {
     expect(watch.hasEnded).toBe(false);
   });
 
-  it('goes on with a machine that is listed again while it is being reported as removed', async () => {
+  it('continues with a machine that is listed again while its removal is being published', async () => {
     await turn();
     watch.leave();
     commit = () => {
@@ -718,10 +718,10 @@ describe('MachineWatch', () => {
     expect(kinds()).toEqual([changed, 'removed', restored]);
   });
 
-  describe('whose turns are passed over, since the service answers nobody', () => {
+  describe('whose turns are passed over while polls are paused', () => {
     const UNAVAILABLE = { kind: 'unauthorised', status: 403 } as const;
 
-    /** Somebody else's poll. */
+    /** A poll of another machine. */
     const anotherEnds = (failure: typeof UNAVAILABLE | null): void => {
       const call = health.pollBegins(false);
       if (call !== undefined) health.pollEnds(call, failure);
@@ -737,7 +737,7 @@ describe('MachineWatch', () => {
       anotherEnds(null);
     });
 
-    it('is not lost while others are answered now and then, though its own last answer is long ago', async () => {
+    it('is not lost while others are answered now and then, even if its own last answer is long ago', async () => {
       for (let minute = 0; minute < 30; minute += 1) {
         anotherEnds(UNAVAILABLE);
         if (minute % 4 === 0) anotherEnds(null);
@@ -746,7 +746,7 @@ describe('MachineWatch', () => {
       expect(kinds()).toEqual([changed]);
     });
 
-    it('is lost all the same when its own poll had failed', async () => {
+    it('is lost if its own poll had failed', async () => {
       await turn({ status: 503 });
       for (let minute = 0; minute < 6; minute += 1) {
         anotherEnds(null);
@@ -756,7 +756,7 @@ describe('MachineWatch', () => {
       expect(kinds()).toEqual([changed, 'unreachable']);
     });
 
-    it('is lost once nobody has been answered for too long, whatever the wall clock says', async () => {
+    it('is lost once no machine has been answered for too long, whatever the wall clock says', async () => {
       anotherEnds(UNAVAILABLE);
       clock.shiftWallClock(3600);
       await passOverFor(60);
@@ -769,7 +769,7 @@ describe('MachineWatch', () => {
     });
   });
 
-  it('publishes nothing of a poll in the middle of which its partition is lost', async () => {
+  it('publishes nothing of a poll during which its partition is lost', async () => {
     const poll = turn();
     partition.abort();
     await expect(poll).rejects.toThrow();

@@ -13,17 +13,17 @@ const YEAR = 365 * 24 * HOUR;
 const mostly = <T>(usual: T, ...others: T[]): fc.Arbitrary<T> =>
   fc.oneof({ weight: 4, arbitrary: fc.constant(usual) }, fc.constantFrom(...others));
 
-/** What is odd about the answers to one poll. */
+/** Oddities of the answers to one poll. */
 interface Oddity {
   updateAheadSeconds: number;
   clockStepSeconds: number;
-  /** Of which each so many-th row the log lacks. */
+  /** The log lacks every row whose number is a multiple of this. */
   logLacksEach: number;
   isLogRepeated: boolean;
   hasEmptyRows: boolean;
-  /** So much longer is each row of the log than it should be. */
+  /** How much longer each row of the log is than it should be. */
   rowsLongerBySeconds: number;
-  /** What a cache has taken from another machine. */
+  /** An answer for another machine, from a cache. */
   ofAnother: 'nothing' | 'state' | 'log' | 'both';
 }
 
@@ -40,7 +40,7 @@ const oddities = fc.array(
   { minLength: 1, maxLength: 20 },
 );
 
-/** By how much the service's clock is set, and when. */
+/** How far, and when, the service's clock is set. */
 const clockSettings = fc.array(
   fc.record({
     minute: fc.nat(200),
@@ -64,7 +64,7 @@ function garbledLog(entries: ActivityLogEntry[], odd: Oddity): ActivityLogEntry[
     });
 }
 
-/** Rows that book time from before the end of what another one books. */
+/** Rows that book time before the end of the time that another row books. */
 function bookedTwice(rows: readonly StateChanged[]): StateChanged[] {
   const booked = rows
     .filter((it) => it.previousState !== null && booksTime(it))
@@ -78,9 +78,9 @@ function bookedTwice(rows: readonly StateChanged[]): StateChanged[] {
   });
 }
 
-/** What holds of any stream: whoever reads it can rely on it, though what it says is no better than the answers. */
+/** Guarantees of every stream: subscribers can rely on them, however odd the answers are. */
 describe('the published stream of a service whose clock is set and whose answers are odd', () => {
-  it('is in order, books no time twice and leaves alone what is settled', async () => {
+  it('is in order, books no time twice and changes nothing that is settled', async () => {
     await fc.assert(
       fc.asyncProperty(
         stories,

@@ -31,7 +31,7 @@ describe('OwnedMachines', () => {
 
   afterAll(() => bridge.close());
 
-  it('logs with its stack what keeps it from watching a partition', async () => {
+  it('logs an error that keeps it from watching a partition, with its stack', async () => {
     const failure = new Error('a defect');
     const logged = new Promise((resolve) => {
       jest.spyOn(Logger.prototype, 'error').mockImplementation(resolve);
@@ -140,7 +140,7 @@ describe('PartitionWatch', () => {
     expect(watched(partition)).toEqual(OURS);
   });
 
-  it('has its share of a list that is shared out once, however many partitions there are', () => {
+  it('gets its share of a list that is hashed once, however many partitions there are', () => {
     const listed = listOf(PLANT);
     const values = jest.spyOn(listed, 'values');
     const machines = machinesOf(listed, poller());
@@ -155,13 +155,13 @@ describe('PartitionWatch', () => {
     expect(values).toHaveBeenCalledTimes(1);
   });
 
-  it('watches remembered machines before the directory has been read', () => {
+  it('watches stored machines before the directory has been read', () => {
     const id = OURS[0]!;
     remembered.set(id, newlyTracked(machine(id)));
     expect(watched(watchPartition())).toEqual([id]);
   });
 
-  it('lets a machine go that two lists in a row do not name', async () => {
+  it('reports a machine as removed that two lists in a row lack', async () => {
     const partition = watchPartition();
     follow(partition, OURS);
     const gone = partition.find(OURS[0]!)!;
@@ -176,7 +176,7 @@ describe('PartitionWatch', () => {
     expect(watched(partition)).toEqual(OURS.slice(1));
   });
 
-  it('takes lists that are read between two refreshes for one: commands have them read at any time', async () => {
+  it('counts lists read between two refreshes as one: commands cause reads at any time', async () => {
     const partition = watchPartition();
     follow(partition, OURS);
     const [missed] = partition.watches;
@@ -188,7 +188,7 @@ describe('PartitionWatch', () => {
     expect(watched(partition)).toContain(missed!.machineId);
   });
 
-  it('watches a machine again that comes back', async () => {
+  it('watches a machine that returns', async () => {
     const partition = watchPartition();
     follow(partition, OURS);
     const gone = partition.find(OURS[0]!)!;
@@ -207,7 +207,7 @@ describe('PartitionWatch', () => {
       lastUpdateTime,
     });
 
-    it('knows up to when all its machines had been seen, however long ago they changed', async () => {
+    it('knows when all its machines were last seen, however long ago they changed', async () => {
       clock.set(50_000);
       remembered.set(first, observed(first, 49_900));
       remembered.set(second, observed(second, 49_940));
@@ -225,7 +225,7 @@ describe('PartitionWatch', () => {
     });
   });
 
-  it('has one machine published again each minute in which none changes, so that a quiet plant is seen', async () => {
+  it('publishes one machine again in each minute without changes, so that a quiet plant is visible', async () => {
     const { loop, context } = poller();
     const updates: number[] = [];
     const state = stateOf(PARTITION);
@@ -257,7 +257,7 @@ describe('PartitionWatch', () => {
     }
   });
 
-  it('remembers fewer periods of a machine that wait for its log, the more machines there are', async () => {
+  it('keeps fewer periods that wait for the log of a machine, the more machines there are', async () => {
     const polling = poller();
     const fleet = Array.from({ length: 60_000 }, (_, index) => `M-${index}`);
     const machines = machinesOf(listOf(fleet), polling);
@@ -275,14 +275,14 @@ describe('PartitionWatch', () => {
     expect(machines.find(OURS[0]!)?.tracked?.periods).toHaveLength(10);
   });
 
-  it('ends all its watches with itself', () => {
+  it('ends all its watches with the partition', () => {
     const partition = watchPartition();
     follow(partition, PLANT);
     const { watches } = partition;
     partition.end();
     expect(watches.every(({ hasEnded }) => hasEnded)).toBe(true);
     expect(partition.watches).toEqual([]);
-    // Another process publishes from now on what is known of them.
+    // From now on another process publishes these machines.
     expect(forgotten).toEqual(OURS);
   });
 });

@@ -18,11 +18,11 @@ class HeldMachine implements Polled {
   polls = 0;
   passedOver = 0;
   inFlight = 0;
-  /** What becomes of its polls. */
+  /** Results of its polls. */
   failure: Poll['failure'] = null;
   logEntries = 0;
   conclusions = 0;
-  /** Settles when Kafka has taken what the polls brought to light. */
+  /** Settles when the results of its polls are published. */
   published: Promise<void> = Promise.resolve();
   private answers: (() => void)[] = [];
 
@@ -80,7 +80,7 @@ describe('PollLoop', () => {
     startLoop(maxConcurrency);
   }
 
-  /** Lets everything run that does not wait for the clock or for an answer. */
+  /** Lets all work run that waits for neither the clock nor an answer. */
   async function settle(): Promise<void> {
     for (let round = 0; round < 5; round += 1) await turn();
   }
@@ -119,7 +119,7 @@ describe('PollLoop', () => {
     }
   });
 
-  it('polls machines that it does not know soon, and then after their updates', async () => {
+  it('polls new machines soon, and then after their updates', async () => {
     const machines = machinesUpdatedAt(null, null, null);
     loop.addAll(machines);
     await moveTo(T0 + 1);
@@ -132,14 +132,14 @@ describe('PollLoop', () => {
     expect(machines[0]!.polls).toBe(2);
   });
 
-  it('polls a machine at once whose turn has just been missed while it was handed over', async () => {
+  it('polls a machine at once if its turn was missed during a change of owner', async () => {
     const machines = machinesUpdatedAt(T0 - 10, T0 - 30);
     loop.addAll(machines);
     await settle();
     expect(pollsOf(machines)).toEqual([1, 0]);
   });
 
-  it('follows a machine whose updates come at another time than before', async () => {
+  it('moves a machine whose updates come at another time than before', async () => {
     const machine = new HeldMachine('M-1');
     loop.addAll([machine]);
     await moveTo(T0 + 12);
@@ -165,7 +165,7 @@ describe('PollLoop', () => {
     expect(machine.polls).toBe(2);
   });
 
-  it('publishes long activity logs one after the other, since all of their events are in memory', async () => {
+  it('publishes long activity logs one after the other, since their events are in memory', async () => {
     const machines = machinesUpdatedAt(T0, T0, T0);
     const published: (() => void)[] = [];
     for (const machine of machines) {
@@ -183,7 +183,7 @@ describe('PollLoop', () => {
     }
   });
 
-  it('lets others be polled while what one poll brought to light is being published', async () => {
+  it('polls other machines while the result of one poll is being published', async () => {
     restartLoop(1);
     const machines = machinesUpdatedAt(T0 + 1, T0 + 5);
     let isTaken = (): void => undefined;
@@ -200,7 +200,7 @@ describe('PollLoop', () => {
     expect(machines[0]!.polls).toBe(2);
   });
 
-  it('polls the machine that is due first once there is room, and nobody who has left', async () => {
+  it('polls the machine that is due first when a slot is free, and none that has ended', async () => {
     restartLoop(1);
     const machines = machinesUpdatedAt(T0 + 1, T0 + 5, T0 + 9, T0 + 13);
     loop.addAll(machines);
@@ -210,7 +210,7 @@ describe('PollLoop', () => {
     expect(pollsOf(machines)).toEqual([1, 0, 1, 0]);
   });
 
-  describe('of a service that answers nobody', () => {
+  describe('of a service that answers no poll', () => {
     /** One machine is updated each second of a minute. */
     const machines = (): HeldMachine[] =>
       machinesUpdatedAt(...Array.from({ length: 60 }, (_, index) => T0 + index));
@@ -226,7 +226,7 @@ describe('PollLoop', () => {
       }
     };
 
-    /** Returns how many were polled. */
+    /** Returns the number of machines polled. */
     const pass = async (all: readonly HeldMachine[], seconds: number): Promise<number> => {
       const before = all.reduce((sum, { polls }) => sum + polls, 0);
       for (let second = 0; second < seconds; second += 1) {
@@ -237,24 +237,24 @@ describe('PollLoop', () => {
       return all.reduce((sum, { polls }) => sum + polls, 0) - before;
     };
 
-    it('asks for one machine now and then, once nobody has been answered for ten seconds', async () => {
+    it('polls one machine now and then, once none has been answered for ten seconds', async () => {
       const all = machines();
       loop.addAll(all);
       await pass(all, 20);
       expect(health.isPaused).toBe(true);
       const [before, passedOver] = [pollsOf(all), () => all.map((it) => it.passedOver)];
       expect(await pass(all, 60)).toBeLessThanOrEqual(40);
-      // Each of them is looked at in its turn, polled or not.
+      // Each has its turn, polled or not.
       const looked = all.map((it, index) => it.polls - before[index]! + passedOver()[index]!);
       expect(Math.min(...looked)).toBeGreaterThanOrEqual(1);
     });
 
-    it('polls at once all whose turns were passed over, when somebody is answered', async () => {
+    it('polls all machines whose turns were passed over at once, when one is answered', async () => {
       restartLoop(8);
       const all = machines();
       loop.addAll(all);
       await pass(all, 300);
-      // but for those whose polls came to nothing within the last minute
+      // except those whose polls failed within the last minute
       const probed = pollsOf(all);
       await pass(all, 60);
       expect(health.isPaused).toBe(true);
@@ -284,7 +284,7 @@ describe('PollLoop', () => {
   });
 
   it.each([-3600, 3600, -17])(
-    'polls each machine once a minute though the wall clock is set by %i seconds',
+    'polls each machine once a minute even if the wall clock is set by %i seconds',
     async (seconds) => {
       const machines = machinesUpdatedAt(T0 + 10, T0 + 25, T0 + 40, null);
       loop.addAll(machines);
@@ -302,13 +302,13 @@ describe('PollLoop', () => {
       clock.shiftWallClock(seconds);
       const [withoutUpdate = 0, ...others] = (await pass(10)).reverse();
       expect(others).toEqual([10, 10, 10]);
-      // its place in the minute is random: one that the step has passed over, or come back to, is taken a minute later
+      // its place in the minute is random: if the step has skipped or repeated it, the poll is a minute later
       expect(withoutUpdate).toBeGreaterThanOrEqual(9);
       expect(withoutUpdate).toBeLessThanOrEqual(10);
     },
   );
 
-  it('goes on after a poll that threw, and logs the error with its stack', async () => {
+  it('continues after a poll that threw, and logs the error with its stack', async () => {
     const error = jest.spyOn(Logger.prototype, 'error').mockReturnValue(undefined);
     const broken = new Error('a defect');
     const machine = new HeldMachine('M-1');
@@ -333,7 +333,7 @@ describe('PollLoop', () => {
     },
   );
 
-  it('polls no machine while operators hold the flow, and makes up for it at once afterwards', async () => {
+  it('polls no machine while operators pause the flow, and makes up the turns at once afterwards', async () => {
     hold.set(true);
     const machines = machinesUpdatedAt(null, T0, T0 + 30);
     loop.addAll(machines);

@@ -11,11 +11,11 @@ const SLOTS = 64;
 interface Machine {
   updatedAt: number | null;
   answers: boolean;
-  /** When its polls began. */
+  /** Start times of its polls. */
   polledMs: number[];
 }
 
-/** Polls the machines by the queue and the turns for so long, in no time at all; those that do not answer hang. */
+/** Runs queue and turns for this time, in no real time; machines that do not answer hang. */
 function pollFor(
   machines: readonly Machine[],
   durationMs: number,
@@ -51,7 +51,7 @@ function pollFor(
   expect(mostUnderWay).toBeLessThanOrEqual(SLOTS);
 }
 
-/** Between two polls, from `fromMs` on. */
+/** Times between two polls, from `fromMs` on. */
 function longestBetweenPolls(machines: readonly Machine[], fromMs: number): number {
   const gaps = machines.flatMap(({ polledMs }) =>
     polledMs.slice(1).flatMap((atMs, index) => (atMs < fromMs ? [] : [atMs - polledMs[index]!])),
@@ -63,7 +63,7 @@ const fleet = (count: number, answers: boolean, updatedAt: number | null): Machi
   Array.from({ length: count }, () => ({ updatedAt, answers, polledMs: [] }));
 
 describe('PollQueue', () => {
-  it('keeps the minute of those that answer, however many hang', () => {
+  it('polls machines that answer in time, however many hang', () => {
     const sizes = fc.record({ healthy: fc.integer({ min: 1, max: 600 }), hanging: fc.nat(1500) });
     fc.assert(
       fc.property(sizes, fc.nat(59), fc.infiniteStream(fc.nat(1e6)), (size, second, numbers) => {
@@ -71,7 +71,7 @@ describe('PollQueue', () => {
         const healthy = fleet(size.healthy, true, second);
         const hanging = fleet(size.hanging, false, second);
         pollFor([...hanging, ...healthy], 900_000, () => 20 + 180 * random(), random);
-        // Until all have been found out about, they stand in each other's way.
+        // Until it is known which machines hang, they delay the others.
         const foundOutMs = Math.ceil(size.hanging / SLOTS) * TIMEOUT_MS + 2 * INTERVAL_MS;
         expect(longestBetweenPolls(healthy, foundOutMs)).toBeLessThanOrEqual(INTERVAL_MS + 5000);
       }),
@@ -79,19 +79,19 @@ describe('PollQueue', () => {
     );
   });
 
-  it('polls 600 of 1,000 machines in time from the first on, while 400 hang', () => {
+  it('polls 600 of 1,000 machines in time from the first poll on, while 400 hang', () => {
     const healthy = fleet(600, true, 0);
     const hanging = fleet(400, false, 0);
     pollFor([...hanging, ...healthy], 3_600_000, () => 100, Math.random);
     expect(longestBetweenPolls(healthy, 0)).toBeLessThanOrEqual(INTERVAL_MS + 20_000);
     expect(longestBetweenPolls(healthy, 180_000)).toBeLessThanOrEqual(INTERVAL_MS + 2000);
-    // a quarter of the slots is enough for each of them to be tried every few minutes
+    // a quarter of the slots is enough to try each of them every few minutes
     expect(longestBetweenPolls(hanging, 600_000)).toBeLessThanOrEqual(6 * INTERVAL_MS);
     const polls = hanging.reduce((sum, { polledMs }) => sum + polledMs.length, 0);
     expect(polls / hanging.length).toBeLessThan(16);
   });
 
-  it('spreads machines over the interval whose first polls, close together, were not answered', () => {
+  it('spreads machines whose first polls, close together, were not answered', () => {
     const machines = fleet(600, false, null);
     const turns = new PollTurns<Machine>(INTERVAL_MS, STALE_AFTER_MS, 1);
     const atMs = turns.first(machines, 0, 0).map((turn) => {
@@ -103,7 +103,7 @@ describe('PollQueue', () => {
     expect(seconds.size).toBeGreaterThan(50);
   });
 
-  it('takes those that have failed of late before those that are lost', () => {
+  it('prefers machines that have failed recently to those that are lost', () => {
     const queue = new PollQueue<string>(4, STALE_AFTER_MS);
     const turnOf = (polled: string, dueMs: number, failingSinceMs?: number): PollTurn<string> => ({
       polled,
@@ -122,7 +122,7 @@ describe('PollQueue', () => {
     expect(queue.take(600_000, false)).toBe(lost);
   });
 
-  it('asks one that hangs in every fourth interval once it is lost, though slots are free', () => {
+  it('polls a lost machine that hangs in every fourth interval, even if slots are free', () => {
     const hour = 60 * INTERVAL_MS;
     const hanging = fleet(3, false, 30);
     pollFor(hanging, 2 * hour, () => 50, Math.random);
@@ -133,7 +133,7 @@ describe('PollQueue', () => {
     }
   });
 
-  it('has all turns due again that were passed over, once they are made up', () => {
+  it('makes all passed-over turns due again when they are made up', () => {
     fc.assert(
       fc.property(fc.array(fc.nat(60_000), { maxLength: 40 }), (times) => {
         const queue = new PollQueue<number>(SLOTS, STALE_AFTER_MS);
@@ -153,7 +153,7 @@ describe('PollQueue', () => {
 
 describe('PollTurns', () => {
   it.each([null, 30])(
-    'mixes the machines of factories that are listed one after the other: updated at %p',
+    'mixes machines of factories that are listed in succession: updated at %p',
     (updatedAt) => {
       const turns = new PollTurns<Machine>(INTERVAL_MS, STALE_AFTER_MS, 1);
       const [first, second] = [fleet(300, true, updatedAt), fleet(300, false, updatedAt)];
@@ -183,7 +183,7 @@ describe('PollPlan', () => {
     );
   });
 
-  it('comes round once an interval', () => {
+  it('recurs once an interval', () => {
     const plan = new PollPlan(INTERVAL_MS, 50);
     fc.assert(
       fc.property(fc.nat(1e12), fc.nat(1e12), (updatedMs, nowMs) => {
@@ -214,7 +214,7 @@ describe('PollPlan', () => {
     expect(new Set(phases.map((phase) => Math.floor(phase / 1000))).size).toBe(1);
   });
 
-  it('gives the place of a machine that has left to another', () => {
+  it('gives the place of a machine that has ended to another', () => {
     const plan = new PollPlan(INTERVAL_MS, 1);
     const first = plan.take(T0_MS);
     expect(plan.take(T0_MS).slot).toBe(first.slot + 1);

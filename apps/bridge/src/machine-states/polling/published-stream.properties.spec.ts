@@ -28,16 +28,16 @@ import {
 
 /** Stories of each property; `npm run test:rest` runs ten times as many. */
 const RUNS = 30 * Number(process.env.PROPERTY_DEPTH ?? 1);
-/** Between two times that a log is asked for. */
+/** Time between two reads of a log. */
 const LONGEST_PAUSE_MINUTES = 62;
 
-/** For how many minutes the service does not show a short period, if it hides it: mostly longer than it takes to settle. */
+/** Minutes for which the service hides a short period, if it does: mostly longer than it takes to settle. */
 const hidings = fc.array(fc.option(fc.integer({ min: SETTLE_MINUTES, max: 60 })), {
   minLength: 5,
   maxLength: 30,
 });
 
-/** What comes to light only after the time that it is of has been settled. */
+/** Changes that appear only after their time has been settled. */
 function lateMistakes(timeline: Timeline, hiding: readonly (number | null)[]): Mistake[] {
   let state = timeline[0] ?? null;
   return timeline.flatMap((actual, minute): Mistake[] => {
@@ -54,7 +54,7 @@ const SHORT_MINUTES = 5;
 const unread = fc.constantFrom<LogConduct>('fails', 'forbidden', 'notFound', 'noData', 'empty');
 
 describe('the published stream', () => {
-  it('folds to what the service finally says, minute by minute', async () => {
+  it('folds to the final states of the service, minute by minute', async () => {
     await fc.assert(
       fc.asyncProperty(stories, async (story) => {
         const { timeline, polls } = story;
@@ -71,7 +71,7 @@ describe('the published stream', () => {
     );
   });
 
-  it('does so by itself for a machine that is polled every minute, however its log lags or is refused', async () => {
+  it('does so for a machine that is polled every minute, however its log lags or is refused', async () => {
     await fc.assert(
       fc.asyncProperty(stories, steps, async (story, conditions) => {
         const timeline = [
@@ -94,7 +94,7 @@ describe('the published stream', () => {
     );
   });
 
-  it('counts from 1 without gaps, and says nothing twice', async () => {
+  it('counts from 1 without gaps, and repeats no event', async () => {
     await fc.assert(
       fc.asyncProperty(stories, async (story) => {
         const machine = watched(story);
@@ -110,7 +110,7 @@ describe('the published stream', () => {
     );
   });
 
-  it('names no start later than what the service has seen', async () => {
+  it('has no start later than the latest update of the service', async () => {
     await fc.assert(
       fc.asyncProperty(stories, async (story) => {
         const machine = watched(story);
@@ -144,21 +144,21 @@ describe('the published stream', () => {
     );
   });
 
-  it('books no minute for a state that no answer has for it, whether a log is to be had or not', async () => {
+  it('books no minute for a state that no answer has for it, with or without a log', async () => {
     await fc.assert(
       fc.asyncProperty(stories, fc.option(unread), async (story, unreadLog) => {
-        // Until the next state has settled, one that has settled is booked up to the present one, as after a restart with a
+        // Until the next state has settled, a settled one is booked up to the present one, as after a restart with a
         // longer SETTLE_SECONDS.
         const options = { ...story.options, settleSeconds: SETTLE_SECONDS };
         const machine = watched({ ...story, options, mistakes: [] });
         const vouched = new VouchedStates();
         for (const poll of story.polls) {
-          // What a log says that lags by more than it takes to settle is corrected once it is complete.
+          // A log that lags by more than SETTLE_SECONDS is corrected once it is complete.
           const logLead = Math.max(poll.logLead, 1 - SETTLE_MINUTES);
-          // Of a machine that a replica restores, it is known to STALE_AFTER_SECONDS until when it was seen.
+          // For a machine that a replica restores, the time of its last reading is known to STALE_AFTER_SECONDS.
           const isReplica = typeof poll.state === 'number' && story.options.isAmongOthers === true;
           const state = isReplica ? 'answers' : poll.state;
-          // Amid what a log that lags has, it is not known which of the states were seen. Up to 200 events go together.
+          // Within a log that lags, it is unknown which states polls saw. Up to 200 events are committed together.
           const diesAfter = unreadLog === null ? null : poll.diesAfter;
           const answers = { logLead, state, log: unreadLog ?? poll.log };
           await machine.poll({ ...poll, ...answers, diesAfter, settlesLaterBySeconds: 0 });
@@ -171,14 +171,14 @@ describe('the published stream', () => {
     );
   });
 
-  it('begins with the history that is wanted, wherever the process dies', async () => {
+  it('begins with the wanted history, wherever the process dies', async () => {
     await fc.assert(
       fc.asyncProperty(stories, async (story) => {
         const { timeline, polls, options } = story;
         const { backfillOnFirstStartSeconds = 0 } = options;
         const machine = watched({ ...story, mistakes: [] });
         for (const poll of polls) {
-          // What comes before a first state that had begun later than it said at first is not looked for again.
+          // Time before a first state that is moved to a later start is not read again.
           const jitter = machine.events.length > 0 ? poll.jitter : Math.min(0, poll.jitter);
           await machine.poll({ ...poll, jitter });
         }
@@ -188,7 +188,7 @@ describe('the published stream', () => {
         const isLost = first.type === STATE_EVENT_TYPES.observationLost;
         if (!isLost && backfillOnFirstStartSeconds === 0) return;
         const wanted = detectedAt - (isLost ? 0 : backfillOnFirstStartSeconds);
-        // so much later the log may have the first start
+        // the log may have the first start later by this much
         const from = Math.max(0, minuteOf(wanted + START_TOLERANCE_SECONDS));
         const whole = wholeTimeline(latestVersions(machine.events), timeline.length);
         expect(whole.slice(from)).toEqual(timeline.slice(from));
@@ -206,9 +206,9 @@ describe('the published stream', () => {
         let mayBeEarly = false;
         for (const poll of story.polls) {
           mayBeEarly ||= poll.isAfterRestart;
-          // What waits for a log that fails is not published, and counts from then on.
+          // Readings that wait for a log that fails are not published, and do not count before.
           const log = poll.log === 'fails' ? 'forbidden' : poll.log;
-          // Of a machine that a replica shows first, the others have been seen later.
+          // If a replica shows a machine first, the others have seen it later.
           const state = typeof poll.state === 'number' ? 'answers' : poll.state;
           const { published } = await machine.poll({ ...poll, log, state, diesAfter: null });
           const { latestUpdateTime, record } = machine;
@@ -226,7 +226,7 @@ describe('the published stream', () => {
     );
   });
 
-  it('has each row continue the one before, and the record show the latest', async () => {
+  it('has rows that each continue the previous one, and a record of the latest', async () => {
     await fc.assert(
       fc.asyncProperty(stories, async (story) => {
         const machine = watched(story);
@@ -237,11 +237,11 @@ describe('the published stream', () => {
     );
   });
 
-  describe('after a story that a random one has told', () => {
+  describe('after a story that a random run has found', () => {
     const minutes = (state: MachineState | null, count: number): Timeline =>
       Array<MachineState | null>(count).fill(state);
 
-    /** Polled as in the last poll of a story, but for what is said. */
+    /** Like the last poll of a story, with these changes. */
     async function rowsAfter(
       timeline: Timeline,
       options: WatchOptions,
@@ -254,7 +254,7 @@ describe('the published stream', () => {
       return latestVersions(machine.events);
     }
 
-    it('books nothing of a loss, though the process died amid what it had missed, and others went on', async () => {
+    it('books no time of a loss, even if the process died amid the missed periods and others continued', async () => {
       const timeline = [...minutes('OPERATING', 5), ...minutes(null, 60), ...minutes('OFF', 5)];
       const log = 'forbidden';
       const rows = await rowsAfter(
@@ -267,13 +267,13 @@ describe('the published stream', () => {
       expect(bookedTimeline(rows, 65)).toEqual([...minutes('OPERATING', 4), ...minutes(null, 61)]);
     });
 
-    it('has all since the machine was listed, though the process died once it was restored', async () => {
+    it('covers the time since the machine was listed, even if the process died once it was restored', async () => {
       const timeline = [...minutes(null, 3), ...minutes('OPERATING', 4), ...minutes('IDLE', 12)];
       const rows = await rowsAfter(timeline, {}, { minute: 1 }, { minute: 12, diesAfter: 1 });
       expect(wholeTimeline(rows, timeline.length)).toEqual(timeline);
     });
 
-    it('has the history that is wanted, though the log showed it before it was settled', async () => {
+    it('has the wanted history, even if the log showed it before it was settled', async () => {
       const timeline = [...minutes('OPERATING', 1), ...minutes('OFF', 12)];
       const history = { backfillOnFirstStartSeconds: 7200 };
       const rows = await rowsAfter(
@@ -286,7 +286,7 @@ describe('the published stream', () => {
       expect(wholeTimeline(rows, timeline.length)).toEqual(timeline);
     });
 
-    it('books no minutes without data after a state that a late log has before the one of the same kind that was seen', async () => {
+    it('books no minutes without data after a state that a late log has before the same state was seen', async () => {
       const timeline = [
         ...minutes('OPERATING', 1),
         ...minutes('OFF', 2),
@@ -305,7 +305,7 @@ describe('the published stream', () => {
       expect(bookedTimeline(rows, 11).slice(3)).toEqual(minutes(null, 8));
     });
 
-    it('corrects the start of the first period where the log ended before it', async () => {
+    it('corrects the start of the first period if the log ended before it', async () => {
       const timeline = [
         ...minutes('OPERATING', 64),
         ...minutes('OFF', 30),
@@ -317,7 +317,7 @@ describe('the published stream', () => {
       expect(minuteOf(Math.min(...rows.map(({ startTime }) => startTime)))).toBe(64);
     });
 
-    it('books no minutes without data between history that came late and the first period', async () => {
+    it('books no minutes without data between late history and the first period', async () => {
       const timeline = [
         ...minutes('OPERATING', 2),
         ...minutes(null, 16),
@@ -333,7 +333,7 @@ describe('the published stream', () => {
       expect(wholeTimeline(rows, timeline.length)).toEqual(timeline);
     });
 
-    it('books no minutes beyond the end of a log that lags, in place of what was seen', async () => {
+    it('books no minutes beyond the end of a log that lags, in place of observed states', async () => {
       const timeline = [
         ...minutes('OPERATING', 1),
         ...minutes('OFF', 6),
@@ -351,7 +351,7 @@ describe('the published stream', () => {
     });
   });
 
-  it('has a state between two polls by itself, though the log shows it minutes later', async () => {
+  it('has a state between two polls even if the log shows it minutes later', async () => {
     const operating = Array<MachineState>(60).fill('OPERATING');
     const timeline: Timeline = [...operating, 'IDLE', ...operating];
     const service = new SimulatedService(timeline, [], { isMinuteEnd: true, phaseSeconds: 17 });
@@ -365,7 +365,7 @@ describe('the published stream', () => {
     expect(wholeTimeline(versions, timeline.length)).toEqual(timeline);
   });
 
-  it('costs few logs where the duration does not grow', async () => {
+  it('reads few logs if the duration does not grow', async () => {
     const timeline: Timeline = Array<MachineState>(600).fill('OPERATING');
     const service = new SimulatedService(timeline, [], { isMinuteEnd: true, phaseSeconds: 17 });
     const machine = new WatchedMachine(service);
@@ -375,7 +375,7 @@ describe('the published stream', () => {
     expect(machine.logReads).toBeLessThanOrEqual(4);
   });
 
-  it('costs no log while a state lasts, but one to confirm its start', async () => {
+  it('reads no log while a state lasts, except one to confirm its start', async () => {
     const timeline: Timeline = Array<MachineState>(120).fill('OPERATING');
     const service = new SimulatedService(timeline, [], { isMinuteEnd: true, phaseSeconds: 17 });
     const machine = new WatchedMachine(service);

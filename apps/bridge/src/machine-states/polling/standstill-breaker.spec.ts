@@ -3,7 +3,7 @@ import { type AdmittedCall, StandstillBreaker } from './standstill-breaker.js';
 
 const STANDSTILL_MS = 10_000;
 
-/** One call after the other, each of another machine; returns what the breaker made of them. */
+/** Makes calls one after the other, each for another machine; returns the changes of the breaker. */
 function failures(breaker: StandstillBreaker, count: number, fromMs: number, apartMs: number) {
   const turns: (string | undefined)[] = [];
   for (let index = 0; index < count; index += 1) {
@@ -22,7 +22,7 @@ function opened(random?: () => number): StandstillBreaker {
 }
 
 describe('StandstillBreaker', () => {
-  it('opens when machines fail and nothing has gone well for ten seconds', () => {
+  it('opens when machines fail and no call has been answered for ten seconds', () => {
     const turns = failures(new StandstillBreaker(), 11, 5000, 1000);
     expect(turns).toEqual([...new Array<undefined>(10).fill(undefined), 'opened']);
   });
@@ -36,7 +36,7 @@ describe('StandstillBreaker', () => {
     expect(breaker.isOpen).toBe(false);
   });
 
-  it('learns nothing from machines that are known to fail', () => {
+  it('does not count machines that are known to fail', () => {
     const breaker = new StandstillBreaker();
     for (let nowMs = 0; nowMs < 600_000; nowMs += 100) {
       breaker.end(breaker.begin(nowMs, true)!, 'failed', nowMs);
@@ -44,7 +44,7 @@ describe('StandstillBreaker', () => {
     expect(breaker.isOpen).toBe(false);
   });
 
-  it('never opens while somebody is answered at least every ten seconds', () => {
+  it('never opens while a call is answered at least every ten seconds', () => {
     const ends = fc.record({
       afterMs: fc.nat(3000),
       end: fc.constantFrom('failed', 'failed', 'failed', 'void' as const),
@@ -90,7 +90,7 @@ describe('StandstillBreaker', () => {
     );
   });
 
-  it('closes with the first answer, whoever gets it', () => {
+  it('closes with the first answer to any call', () => {
     const breaker = new StandstillBreaker();
     const early = breaker.begin(0, false)!;
     failures(breaker, 11, 0, 1000);
@@ -98,14 +98,14 @@ describe('StandstillBreaker', () => {
     expect(failures(breaker, 10, 12_000, 1000)).not.toContain('refused');
   });
 
-  it('makes another probe for one that was void', () => {
+  it('makes another probe after one that was void', () => {
     const breaker = opened();
     const nowMs = breaker.nextProbeMs!;
     breaker.end(breaker.begin(nowMs, false)!, 'void', nowMs);
     expect(breaker.begin(nowMs, false)).toBeDefined();
   });
 
-  it('goes on waiting for its probe while calls from before the pause fail', () => {
+  it('still waits for its probe while calls from before the pause fail', () => {
     const breaker = new StandstillBreaker();
     const early: AdmittedCall[] = [0, 1, 2].map((nowMs) => breaker.begin(nowMs, false)!);
     failures(breaker, 11, 0, 1000);

@@ -53,7 +53,7 @@ function bytesOf({ changes, records }: Commit): number {
   return written.reduce((sum, part) => sum + Buffer.byteLength(part), 0);
 }
 
-/** Undefined for what is no event. */
+/** Undefined for a record that is no event. */
 function sequenceOf({ headers }: OutboundRecord): string | undefined {
   return (headers as Partial<Record<string, string>>)['ce_sequence'];
 }
@@ -82,7 +82,7 @@ class HeldState {
     },
   };
 
-  /** Waits for the next commit and lets it go, or fail. */
+  /** Waits for the next commit and lets it succeed or fail. */
   async release(error?: Error): Promise<void> {
     await this.untilWaiting();
     this.releases.shift()?.(error);
@@ -101,7 +101,7 @@ class HeldState {
 }
 
 describe('StatePublisher', () => {
-  it('commits event, latest state and what is remembered together', async () => {
+  it('commits event, latest state and tracked machine together', async () => {
     const held = new HeldState();
     const { events, next } = derivation('M-1');
     const published = new StatePublisher(held.state, 'test.').publish({ events, next });
@@ -124,7 +124,7 @@ describe('StatePublisher', () => {
     expect(latest).toMatchObject({ topic: `test.${TOPICS.states}`, key: 'M-1' });
   });
 
-  it('writes a long history down a transaction at a time, which keeps the event loop free', async () => {
+  it('serialises a long history one transaction at a time, which keeps the event loop free', async () => {
     const held = new HeldState();
     let written = 0;
     const derived = derivation('M-1', 5000);
@@ -140,7 +140,7 @@ describe('StatePublisher', () => {
   });
 
   it.each([2 ** 31 - 1, Number.MAX_SAFE_INTEGER, 1e300])(
-    'begins no state before 1970, of which a service may say that it has lasted %d minutes',
+    'begins no state before 1970, even if the service says that it has lasted %d minutes',
     async (durationInMinutes) => {
       const held = new HeldState();
       const machine = { machineId: 'M-1', displayName: '', factoryId: 'F 1', factoryName: '' };
@@ -156,7 +156,7 @@ describe('StatePublisher', () => {
     },
   );
 
-  it('shares a transaction among what becomes ready at about the same time, or during the one before', async () => {
+  it('shares a transaction among derivations that are ready at about the same time, or during the previous one', async () => {
     const held = new HeldState();
     const publisher = new StatePublisher(held.state, '');
     const published = ['M-1', 'M-2'].map((id) => publisher.publish(derivation(id)));
@@ -188,7 +188,7 @@ describe('StatePublisher', () => {
       expect(String(changes.at(-1)?.[1]?.sequence)).toBe(lastSequence);
     }
     expect(held.commits.at(-1)?.changes.at(-1)?.[1]).toEqual(next);
-    // the machine is in the registry with the first of them
+    // the first of them also has the machine's registry record
     const [first, ...others] = held.commits.map(
       (commit) => recordsOn(commit, TOPICS.registry).length,
     );
@@ -202,7 +202,7 @@ describe('StatePublisher', () => {
       Array.from({ length: 50 }, (_, index) => derivation(`M-${index}`, 1, LONG_NAME)),
     ],
   ])(
-    'cuts %s by its bytes too: a batch that Kafka refuses would come back for ever',
+    'cuts %s by its bytes too: a batch that Kafka refuses would be repeated without end',
     async (_, all) => {
       const held = new HeldState();
       const publisher = new StatePublisher(held.state, '');
@@ -228,7 +228,7 @@ describe('StatePublisher', () => {
     return held.commits.at(-1)!;
   };
 
-  it('publishes a machine in the registry when it is new, is called otherwise, or comes back', async () => {
+  it('publishes a machine in the registry when it is new, renamed, or returns', async () => {
     const held = new HeldState();
     const { next } = derivation('M-1');
     const names = { machineId: 'M-1', displayName: 'M-1', factoryId: 'F 1', factoryName: 'Plant' };
@@ -247,7 +247,7 @@ describe('StatePublisher', () => {
     expect(recordsOn(await publish(held, next), TOPICS.registry)).toEqual([JSON.stringify(names)]);
   });
 
-  it('says nothing of the state of a machine before its first event', async () => {
+  it('publishes no state of a machine before its first event', async () => {
     const held = new HeldState();
     const { next } = derivation('M-1');
     const unseen = await publish(held, { ...next, sequence: 0, periods: [] });
@@ -256,7 +256,7 @@ describe('StatePublisher', () => {
     expect(recordsOn(await publish(held, next), TOPICS.states)).toHaveLength(1);
   });
 
-  it('fails everything that waits when a commit fails', async () => {
+  it('fails all waiting derivations when a commit fails', async () => {
     const held = new HeldState();
     const publisher = new StatePublisher(held.state, '');
     const published = ['M-1', 'M-2'].map((id) => publisher.publish(derivation(id)));

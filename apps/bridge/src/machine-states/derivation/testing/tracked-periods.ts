@@ -8,7 +8,7 @@ export const MACHINE = {
 
 const T0 = 1_763_680_020;
 
-/** Minutes after some time, so that the cases can be read. */
+/** Epoch seconds of a minute after a fixed time, for readable cases. */
 export const at = (minute: number): number => T0 + minute * 60;
 
 /** The minute of a time. */

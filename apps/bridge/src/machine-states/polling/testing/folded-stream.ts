@@ -22,7 +22,7 @@ export function latestVersions(events: readonly SequencedEvent[]): StateChanged[
   return [...versions.values()];
 }
 
-/** Events count from 1 without gaps, each row continues the one before, and the record shows the latest. */
+/** Checks that events count from 1 without gaps, each row continues the previous one, and the record has the latest. */
 export function expectContinuous(
   events: readonly SequencedEvent[],
   record: MachineStateRecord | undefined,
@@ -31,7 +31,7 @@ export function expectContinuous(
   const rows = inOrder(latestVersions(events));
   const { state, startTime } = rows.at(-1) ?? {};
   if (rows.length > 0) expect(record).toMatchObject({ state, startTime, sequence: events.length });
-  // one that has become one with the row before it is no row any more
+  // a row with the content of the previous one is no row any more
   const standing = rows.filter(
     (it) => it.state !== it.previousState || it.startTime !== it.previousStartTime,
   );
@@ -41,7 +41,7 @@ export function expectContinuous(
   }
 }
 
-/** A row that has become one with the one before it does not. */
+/** Not true of a row with the content of the previous one. */
 export function booksTime({
   startTime,
   previousStartTime,
@@ -50,7 +50,7 @@ export function booksTime({
   return (previousEndTime ?? startTime) !== previousStartTime;
 }
 
-/** The timeline as booked by each event for the period before it. */
+/** The timeline by events, each of which books its previous period. */
 export function bookedTimeline(versions: readonly StateChanged[], minutes: number): Timeline {
   const timeline: Timeline = Array.from({ length: minutes }, () => null);
   for (const { previousState, previousStartTime, previousEndTime, startTime } of versions) {
@@ -64,7 +64,7 @@ export function bookedTimeline(versions: readonly StateChanged[], minutes: numbe
   return timeline;
 }
 
-/** That, and the latest period, which is open. */
+/** The booked timeline with the latest period, which is open. */
 export function wholeTimeline(versions: readonly StateChanged[], minutes: number): Timeline {
   const latest = inOrder(versions).at(-1);
   const booked = bookedTimeline(versions, minutes);
@@ -74,7 +74,7 @@ export function wholeTimeline(versions: readonly StateChanged[], minutes: number
   return booked.fill(latest.state, Math.max(0, first));
 }
 
-/** The timeline if each period lasts until the next begins, which knows nothing of minutes without data. */
+/** The timeline if each period lasts until the next, without gaps. */
 export function lastingTimeline(versions: readonly StateChanged[], minutes: number): Timeline {
   const timeline: Timeline = Array.from({ length: minutes }, () => null);
   for (const { state, startTime } of inOrder(versions)) {
@@ -83,10 +83,10 @@ export function lastingTimeline(versions: readonly StateChanged[], minutes: numb
   return timeline;
 }
 
-/** As far as a start may be off, and a poll that fails. */
+/** Tolerance of a start, and one failed poll. */
 const TOLERATED_MINUTES = 3;
 
-/** The states that the service has answered for each minute, be it as present, by their duration or in the log. */
+/** The states that the service has answered for each minute: as present, by their duration or in the log. */
 export class VouchedStates {
   private readonly states = new Map<number, Set<MachineState>>();
 
@@ -97,7 +97,7 @@ export class VouchedStates {
     for (const { state, startTime, endTime } of entries) this.add(state, startTime, endTime);
   }
 
-  /** Minutes that are booked for a state that nobody vouches for. */
+  /** Minutes that are booked for a state without an answer for it. */
   invented(booked: Timeline): [minute: number, state: MachineState | null][] {
     return [...booked.entries()].filter(
       ([minute, state]) => state !== null && this.states.get(minute)?.has(state) !== true,

@@ -5,10 +5,10 @@ export const MINUTE = 60;
 const T0 = 1_763_680_020;
 export const SETTLE_SECONDS = 300;
 
-/** What was true in each minute; null is no data. */
+/** The true state in each minute; null is no data. */
 export type Timeline = (MachineState | null)[];
 
-/** What the service makes of a minute at first, and for how many minutes longer than it takes to calculate it. */
+/** The service's first version of a minute, and for how many minutes after its calculation it stays. */
 export interface Mistake {
   minute: number;
   state: MachineState | null;
@@ -23,11 +23,11 @@ export interface Conditions {
   jitter: number;
   /** Minutes the log knows beyond the reading; negative when it lags behind. */
   logLead: number;
-  /** Whether a log that lags by less than it takes to settle has the state before go on in the minutes that it lacks. */
+  /** Whether a log that lags by less than SETTLE_SECONDS extends the previous state over the minutes that it lacks. */
   isLogProvisional: boolean;
   isClipped: boolean;
   isShuffled: boolean;
-  /** Entries come in pages of so many minutes: one that lasts longer is cut, and again whole in its last page. */
+  /** Minutes per page of entries: an entry that lasts longer is cut, and is whole in its last page. */
   pageMinutes: number | null;
 }
 
@@ -39,15 +39,15 @@ interface Run {
 
 export const timeOf = (minute: number): number => T0 - (T0 % MINUTE) + minute * MINUTE;
 
-/** A service that has this history, knows it late, and changes its mind about some minutes. */
+/** A service with this history, which it learns late and partly revises. */
 export class SimulatedService {
   constructor(
     private readonly truth: Timeline,
     private readonly mistakes: readonly Mistake[],
-    /** Whether an update's time is that of the beginning or the end of its minute, and how far off. */
+    /** Whether an update's time is the beginning or the end of its minute, and its offset. */
     private readonly update: { isMinuteEnd: boolean; phaseSeconds: number },
     private readonly settleSeconds = SETTLE_SECONDS,
-    /** By how many seconds its clock is set, and in which minutes. */
+    /** Changes of its clock in seconds, by minute. */
     private readonly clockSet: readonly { minute: number; seconds: number }[] = [],
   ) {}
 
@@ -55,7 +55,7 @@ export class SimulatedService {
     return timeOf(this.update.isMinuteEnd ? minute + 1 : minute) + this.update.phaseSeconds;
   }
 
-  /** How far its clock is off then, in seconds. */
+  /** Offset of its clock at that time, in seconds. */
   private offset(minute: number): number {
     return this.clockSet.reduce((sum, it) => (it.minute <= minute ? sum + it.seconds : sum), 0);
   }
@@ -93,7 +93,7 @@ export class SimulatedService {
     return isShuffled ? paged.reverse() : paged;
   }
 
-  /** What it makes of the minutes up to `minute + lead` once it has calculated `minute`. */
+  /** Its version of the minutes up to `minute + lead` once it has calculated `minute`. */
   private known(minute: number, lead = 0): Timeline {
     const known = this.truth.slice(0, Math.max(0, minute + lead + 1));
     const latest = minute + Math.max(lead, 0);

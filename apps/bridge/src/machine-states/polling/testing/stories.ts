@@ -18,10 +18,10 @@ export const SETTLE_MINUTES = SETTLE_SECONDS / MINUTE;
 
 const anyState = fc.constantFrom(...MACHINE_STATES, null);
 
-/** SETTLE_SECONDS, for which the service may change its log; at 120 or less, corrections rely on a log that still changes. */
+/** SETTLE_SECONDS: the service may change its log for as long; at 120 or less, corrections rely on a changing log. */
 const settlings = fc.constantFrom(SETTLE_SECONDS, SETTLE_SECONDS, 180, 900, 3600);
 
-/** Ends in a state that lasts until all is settled. */
+/** Ends in a state that lasts until everything is settled. */
 const timelines = fc
   .tuple(
     fc.array(
@@ -46,7 +46,7 @@ const timelines = fc
 
 type Step = Omit<Poll, 'minute'> & { gap: number };
 
-/** What befalls poll after poll. */
+/** Conditions of successive polls. */
 export const steps = fc.array(
   fc.record<Step>({
     gap: fc.oneof(
@@ -102,7 +102,7 @@ const options: fc.Arbitrary<WatchOptions> = fc.record({
   isAmongOthers: fc.boolean(),
 });
 
-/** The last poll, by a new process, of a service that says all. */
+/** The last poll, by a new process, of a service that shows everything. */
 export const LAST_POLL = {
   jitter: 0,
   logLead: 0,
@@ -127,7 +127,7 @@ function pollsWithin(timeline: Timeline, taken: readonly Step[]): Poll[] {
   return [...polls.filter((poll) => poll.minute <= last), { ...LAST_POLL, minute: last }];
 }
 
-/** Each is noticed before it is settled. */
+/** Each change appears before its time is settled. */
 function mistakesWithin(settleMinutes: number, timeline: Timeline, all: Mistake[]): Mistake[] {
   const end = timeline.length - settleMinutes - 2;
   return all
@@ -135,7 +135,7 @@ function mistakesWithin(settleMinutes: number, timeline: Timeline, all: Mistake[
     .map((it) => ({ ...it, minutes: 1 + (it.minutes % (settleMinutes - 1)) }));
 }
 
-/** A machine's life, and how it is polled; in the end the service says all. */
+/** History of a machine and its polls; in the end the service shows everything. */
 export interface Story {
   timeline: Timeline;
   mistakes: Mistake[];

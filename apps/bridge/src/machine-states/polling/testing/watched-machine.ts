@@ -20,22 +20,22 @@ import { type Conditions, SETTLE_SECONDS, type SimulatedService } from './simula
 
 const MACHINE = { machineId: 'M-1', displayName: 'Mill', factoryId: 'F-1', factoryName: 'Plant' };
 
-/** A log that `fails` may be had later; the others are answers that say nothing. */
+/** A log that `fails` may be answered later; the others are answers without content. */
 export type LogConduct = 'answers' | 'fails' | 'forbidden' | 'notFound' | 'noData' | 'empty';
 
-/** How the service answers one poll, and what becomes of the process. */
+/** How the service answers one poll, and what happens to the process. */
 export interface Poll extends Conditions {
   isAfterRestart: boolean;
-  /** By so much the process that starts with this poll has SETTLE_SECONDS longer than the service needs. */
+  /** How much longer SETTLE_SECONDS is in the process that starts with this poll than the service needs. */
   settlesLaterBySeconds: number;
-  /** A number is by how many minutes a replica lags that answers; a `removed` machine has gone from the directory. */
+  /** A number is the lag in minutes of a replica that answers; a `removed` machine is not in the directory. */
   state: 'answers' | 'fails' | 'noData' | 'removed' | number;
   log: LogConduct;
-  /** The process dies once so many of the events are committed. */
+  /** The process dies once this many of the events are committed. */
   diesAfter: number | null;
-  /** By how many seconds our clock is set before, ahead or back. */
+  /** Seconds by which our clock is set before the poll, ahead or back. */
   clockStepSeconds?: number;
-  /** What the answers become on their way. */
+  /** Changes the answers on their way. */
   garble?: {
     state: (reading: MachineStateReading) => MachineStateReading;
     log: (entries: ActivityLogEntry[]) => ActivityLogEntry[];
@@ -48,16 +48,16 @@ export interface WatchOptions {
   clockAheadSeconds?: number;
   staleAfterSeconds?: number;
   settleSeconds?: number;
-  /** Whether minutes without data are of a state that the interface does not have: answers with it cannot be read. */
+  /** Whether minutes without data have a state that the interface lacks: answers with it cannot be read. */
   hasOtherStates?: boolean;
-  /** Whether the partition has other machines, which are observed all the time. */
+  /** Whether the partition has other machines, which are always observed. */
   isAmongOthers?: boolean;
 }
 
-/** A machine that the real {@link MachineWatch} watches, over restarts; what it publishes is kept here. */
+/** A machine watched by the real {@link MachineWatch}, over restarts, with all that is published. */
 export class WatchedMachine {
   readonly events: SequencedEvent[] = [];
-  /** What the service has answered. */
+  /** Answers of the service so far. */
   readonly readings: MachineStateReading[] = [];
   readonly logEntries: ActivityLogEntry[] = [];
   logReads = 0;
@@ -66,9 +66,9 @@ export class WatchedMachine {
   private clockAheadSeconds: number;
   private readonly context: WatchContext;
   private watch: MachineWatch;
-  /** As Kafka has it. */
+  /** Stored in Kafka. */
   private stored: string | undefined;
-  /** As the machine's partition has it. */
+  /** Stored by the machine's partition. */
   private seenUntil: number | null = null;
   private seenUntilWrittenAt = 0;
   private current: Poll | undefined;
@@ -88,7 +88,7 @@ export class WatchedMachine {
       getMachineState: () => Promise.resolve(this.state()),
       getMachineActivityLog: (query) => Promise.resolve(this.log(query)),
     };
-    // In whole only at the edge to HTTP.
+    // Whole seconds only at the edge to HTTP.
     const client = port as MachineCloudClient;
     this.context = new WatchContext(
       settings,
@@ -108,7 +108,7 @@ export class WatchedMachine {
     return this.tracked === undefined ? undefined : (stateRecord(this.tracked) ?? undefined);
   }
 
-  /** Returns what the poll has published, and what asking again with the same answers would. */
+  /** Returns the events of the poll, and those of a repetition with the same answers. */
   async poll(poll: Poll): Promise<{ published: SequencedEvent[]; again: SequencedEvent[] }> {
     if (poll.isAfterRestart) {
       const { settleSeconds = SETTLE_SECONDS } = this.options;
@@ -232,7 +232,7 @@ const FAILED = {
 
 class Crash extends Error {}
 
-/** Asks each time: it has a breaker for a fleet, and one machine is no fleet. */
+/** Reads the log each time: the breaker is for a fleet, and one machine is no fleet. */
 class PatientReader extends ActivityLogReader {
   private readonly given: ConstructorParameters<typeof ActivityLogReader>;
 
