@@ -34,7 +34,7 @@ afterEach(() => {
   logs.release();
 });
 
-/** Answers the request that is under way and lets everyone hear of it. */
+/** Answers the pending request and lets all callers continue. */
 async function answer(issued: Issued): Promise<void> {
   requests.at(-1)!(issued);
   await turn();
@@ -50,8 +50,8 @@ async function hold(token: string, lifeMs: number | null = null): Promise<void> 
   expect(await obtained).toEqual({ kind: 'token', token });
 }
 
-describe('a token that is handed out', () => {
-  it('is used for ever when its lifetime is unknown', async () => {
+describe('a token in use', () => {
+  it('is used without end if its lifetime is unknown', async () => {
     await hold('first');
     nowMs += 1e12;
     expect(source.current()).toBe('first');
@@ -70,7 +70,7 @@ describe('a token that is handed out', () => {
     expect(source.current()).toBe('second');
   });
 
-  it('is waited for once the old one has expired', async () => {
+  it('is awaited once the old one has expired', async () => {
     await hold('first', 100_000);
     nowMs += 100_000;
     expect(source.current()).toBeUndefined();
@@ -101,7 +101,7 @@ describe('a token that is refused', () => {
     expect(requests).toHaveLength(3);
   });
 
-  it('is replaced for a 403 whatever its age, and its successor only when that is a minute old', async () => {
+  it('is replaced for a 403 whatever its age, and its successor only after a minute', async () => {
     await hold('first');
     let replaced = source.replace('first', 403);
     await answer(grant('second'));
@@ -115,7 +115,7 @@ describe('a token that is refused', () => {
     expect(await source.replace('third', 403)).toBeNull();
   });
 
-  it('is replaced for a 403 at once when it has come for another reason', async () => {
+  it('is replaced for a 403 at once if it was obtained for another reason', async () => {
     await hold('first', 100_000);
     void source.replace('first', 403);
     await answer(grant('second', 100_000));
@@ -128,7 +128,7 @@ describe('a token that is refused', () => {
 });
 
 describe('a login that fails', () => {
-  it('is left alone for a while, in which every request fails at once', async () => {
+  it('is not repeated for a while, in which every request fails at once', async () => {
     const first = source.obtain();
     await answer(FAILED);
     const why = 'getAPIToken: HTTP 503';
@@ -140,7 +140,7 @@ describe('a login that fails', () => {
     await hold('first');
   });
 
-  it('is not asked for those whose token is refused either', async () => {
+  it('is not repeated for calls whose token is refused either', async () => {
     await hold('first');
     const replaced = source.replace('first', 401);
     await answer(FAILED);
@@ -149,7 +149,7 @@ describe('a login that fails', () => {
     expect(requests).toHaveLength(2);
   });
 
-  it('is logged when it begins to fail and when it works again', async () => {
+  it('is logged when it begins to fail and when it succeeds again', async () => {
     while (requests.length < 2) {
       void source.obtain();
       await answer(FAILED);
@@ -163,7 +163,7 @@ describe('a login that fails', () => {
     ]);
   });
 
-  it('is not logged once nobody needs a token any more', async () => {
+  it('is not logged once the source is closed', async () => {
     void source.obtain();
     await source.close();
     await answer(FAILED);
@@ -188,7 +188,7 @@ describe('the pause after a renewal that failed', () => {
 });
 
 describe('the time to renew a token', () => {
-  it('is a minute before its end, or a fifth of a short life before', () => {
+  it('is a minute before its end, or a fifth of a short lifetime', () => {
     expect(renewAfterMs(3_600_000)).toBe(3_540_000);
     expect(renewAfterMs(300_000)).toBe(240_000);
     expect(renewAfterMs(10_000)).toBe(8000);
@@ -196,13 +196,13 @@ describe('the time to renew a token', () => {
 });
 
 describe('a token for a session that ends with it', () => {
-  it('is the one in use until that is due for renewal', async () => {
+  it('is the current one until that is due for renewal', async () => {
     await hold('first', 100_000);
     expect(await source.obtainFresh()).toEqual({ kind: 'token', token: 'first' });
     expect(requests).toHaveLength(1);
   });
 
-  it('is a new one from then on, which is waited for', async () => {
+  it('is a new one from then on, which is awaited', async () => {
     await hold('first', 100_000);
     nowMs += 90_000;
     const obtained = source.obtainFresh();
@@ -210,7 +210,7 @@ describe('a token for a session that ends with it', () => {
     expect(await obtained).toEqual({ kind: 'token', token: 'second' });
   });
 
-  it('is the old one while there is no other, as long as that is good', async () => {
+  it('is the old one while it is valid and no other can be obtained', async () => {
     await hold('first', 100_000);
     nowMs += 90_000;
     const obtained = source.obtainFresh();
@@ -231,7 +231,7 @@ function jwt(claims: unknown): string {
 }
 
 describe('the life of a JWT', () => {
-  it('is what is left until exp', () => {
+  it('is the time left until exp', () => {
     expect(jwtLifeMs(jwt({ exp: 1_763_680_300 }), NOW_MS)).toBe(300_000);
     expect(jwtLifeMs(jwt({ exp: 1_763_680_000.5, name: 'Jürgen' }), NOW_MS)).toBe(500);
   });
@@ -249,7 +249,7 @@ describe('the life of a JWT', () => {
     expect(jwtLifeMs(token, NOW_MS)).toBeNull();
   });
 
-  it('is not known of any text', () => {
+  it('is unknown for any other text', () => {
     fc.assert(fc.property(fc.string(), (text) => jwtLifeMs(`a.${text}.c`, NOW_MS) === null));
   });
 });

@@ -29,12 +29,12 @@ describe('a token file', () => {
     return answer.kind === 'token' ? answer.token : undefined;
   }
 
-  it('gives its content without white space around it', async () => {
+  it('gives its content without surrounding white space', async () => {
     await writeFile(path, '\n first \r\n');
     expect(await token()).toBe('first');
   });
 
-  it('is looked at again after a second, not at every call', async () => {
+  it('is checked again after a second, not at every call', async () => {
     await writeFile(path, 'first');
     await token();
     await writeFile(path, 'a longer second'.replaceAll(' ', '-'));
@@ -54,7 +54,7 @@ describe('a token file', () => {
     expect(await token()).toBe('bbbb');
   });
 
-  it('is looked at when its token is refused, and then gives another or none', async () => {
+  it('is checked when its token is refused, and then gives another or none', async () => {
     await writeFile(path, 'first');
     await token();
     expect(await source.replace('first')).toBeNull();
@@ -63,7 +63,7 @@ describe('a token file', () => {
     expect(source.current()).toBe('the-second');
   });
 
-  it('says what is wrong with it as long as it never was a token', async () => {
+  it('says what is wrong with it while it has never had a token', async () => {
     const why = async (): Promise<unknown> => {
       const answer = await source.obtain();
       return answer.kind === 'unavailable' && answer.why;
@@ -81,7 +81,7 @@ describe('a token file', () => {
     expect(logs.text()).not.toContain('two words');
   });
 
-  it('keeps the last token while it is gone, and logs that once', async () => {
+  it('keeps the last token while it is missing, and logs that once', async () => {
     await writeFile(path, 'first');
     await token();
     await rm(path);

@@ -50,7 +50,7 @@ describe("the caller's abort", () => {
     ]);
   });
 
-  it('is no different from an objection to a call that waits for a connection', async () => {
+  it('works like an objection to a call that waits for a connection', async () => {
     const first = new AbortController();
     service.answers(hang);
     const inFlight = client.getMachineInfo(first.signal);

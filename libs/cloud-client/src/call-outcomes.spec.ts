@@ -35,13 +35,13 @@ describe('a status', () => {
     expect(await client.setWorkOrderList(PUT_NOTHING)).toEqual({ kind: 'data', data: null });
   });
 
-  it('200 with an empty reason list is no data as well', async () => {
+  it('200 with an empty reason list is no data too', async () => {
     service.answers(respond(200, { reasons: [] }));
     expect(await client.getClassificationReasons('M-1')).toEqual({ kind: 'noData' });
   });
 
   it.each(['100 Continue', '102 Processing', '103 Early Hints'])(
-    'counts that comes after an unasked %s',
+    'counts if it comes after an unasked %s',
     async (status) => {
       service.answers((request, response) => {
         response.socket?.write(`HTTP/1.1 ${status}\r\n\r\n`);
@@ -75,7 +75,7 @@ describe('Retry-After', () => {
     expect(await client.getMachineInfo()).toMatchObject({ kind: 'retry', afterMs: 20_000 });
   });
 
-  it('of more than a minute is told with the status', async () => {
+  it('of more than a minute is reported with the status', async () => {
     service.answers(respond(503, '', { 'retry-after': '86400' }));
     const error = await retryError(client.getMachineInfo());
     expect(error.message).toBe('getMachineInfo: HTTP 503, with Retry-After of 86400 s');
@@ -107,7 +107,7 @@ describe('a body', () => {
     expect(error.message).toContain('web page');
   });
 
-  it('that is a compressed web page is no answer of the service either, while other encodings are', async () => {
+  it('that is a compressed web page is no success of a command, while other compressed bodies are', async () => {
     const page = gzipSync('<html><body>Maintenance</body></html>');
     service.answers((_request, response) => {
       response
@@ -123,7 +123,7 @@ describe('a body', () => {
     expect(await client.setWorkOrderList(PUT_NOTHING)).toEqual({ kind: 'data', data: null });
   });
 
-  it('that is compressed, though none was asked for, is said to be so, and not quoted', async () => {
+  it('that is compressed unasked is reported as such, and not quoted', async () => {
     const body = gzipSync('{"message":"no such machine"}');
     const headers = { 'content-encoding': 'gzip' };
     service.answers((_request, response) => response.writeHead(200, headers).end(body));
@@ -133,7 +133,7 @@ describe('a body', () => {
     expect(await client.setWorkOrderList(PUT_NOTHING)).toMatchObject({ detail: 'HTTP 422' });
   });
 
-  it('that names identity in capitals, or no encoding, is as it is', async () => {
+  it('with encoding identity in capitals, or an empty one, is not compressed', async () => {
     for (const contentEncoding of ['IDENTITY', '']) {
       const headers = { 'content-type': 'text/html', 'content-encoding': contentEncoding };
       service.answers(respond(200, 'OK', headers));
@@ -149,7 +149,7 @@ describe('a body', () => {
     expect(error.message).not.toContain('private');
   });
 
-  it('that is nested without end is malformed', async () => {
+  it('that is nested too deeply is malformed', async () => {
     service.answers(respond(200, '['.repeat(200_000) + ']'.repeat(200_000)));
     expect((await retryError(client.getMachineInfo())).code).toBe('malformed-answer');
   });
@@ -179,13 +179,13 @@ describe('a body', () => {
     const error = await retryError(call());
     expect(error).toMatchObject({ code: 'malformed-answer', status: 200 });
     await dropped;
-    // what lies between both ends of the connection has been written, too
+    // what is in transit has been written, too
     expect(written / 2 ** 20).toBeGreaterThan(mebibytes);
     expect(written / 2 ** 20).toBeLessThan(mebibytes + 12);
     expect(await client.setWorkOrderList(PUT_NOTHING)).toEqual({ kind: 'data', data: null });
   });
 
-  it('may come in pieces, cut within a character or a byte order mark', async () => {
+  it('may come in chunks, cut within a character or a byte order mark', async () => {
     const names = Array.from({ length: 300 }, (_, number) => `Fräserei ${number} 東京`);
     const list = names.map((machineDisplayName, number) => ({
       machineUniqueId: `M-${number}`,
@@ -214,7 +214,7 @@ describe('a body', () => {
     );
   });
 
-  it('that breaks off is a network failure to a read, while the status decides for the rest', async () => {
+  it('that breaks off is a network failure of a read, while the status decides for other calls', async () => {
     let status = 200;
     service.answers((_request, response) => {
       response.writeHead(status, { 'content-length': '1000' });
@@ -244,18 +244,15 @@ describe('a body that hangs', () => {
     hurried = connect({ timeoutMs: 1000 });
   });
 
-  it.each(['hangs', 'breaks off'])(
-    'leaves a command to be repeated where a web page %s',
-    async (how) => {
-      service.answers((_request, response) => {
-        response.writeHead(200, { 'content-length': '1000', 'content-type': 'text/html' });
-        response.write('<html><body>Maintenance');
-        if (how === 'breaks off') setTimeout(() => response.destroy(), 20);
-      });
-      const error = await retryError(hurried.setWorkOrderList(PUT_NOTHING));
-      expect(error).toMatchObject({ code: 'malformed-answer', status: 200 });
-    },
-  );
+  it.each(['hangs', 'breaks off'])('makes a command be repeated if a web page %s', async (how) => {
+    service.answers((_request, response) => {
+      response.writeHead(200, { 'content-length': '1000', 'content-type': 'text/html' });
+      response.write('<html><body>Maintenance');
+      if (how === 'breaks off') setTimeout(() => response.destroy(), 20);
+    });
+    const error = await retryError(hurried.setWorkOrderList(PUT_NOTHING));
+    expect(error).toMatchObject({ code: 'malformed-answer', status: 200 });
+  });
 
   it.each<[number, Record<string, string>, object]>([
     [200, {}, { kind: 'data', data: null }],
@@ -269,7 +266,7 @@ describe('a body that hangs', () => {
     expect(calls).toMatchObject([{ status }]);
   });
 
-  it('is a time-out to a read, which is repeated', async () => {
+  it('is a time-out of a read, which is repeated', async () => {
     const dropped = hangsAfter(200);
     const error = await retryError(hurried.getMachineInfo());
     expect(error).toMatchObject({ code: 'timeout', status: 200 });
@@ -286,7 +283,7 @@ describe('a service out of reach', () => {
     expect(calls).toMatchObject([{ status: 'timeout' }]);
   });
 
-  it('that keeps sending a little is a time-out all the same', async () => {
+  it('that keeps sending a little is a time-out too', async () => {
     const hurried = connect({ timeoutMs: 200 });
     service.answers((_request, response) => {
       const trickle = setInterval(() => response.write(' '), 10);
@@ -303,7 +300,7 @@ describe('a service out of reach', () => {
     expect((await retryError(client.getMachineInfo())).code).toBe('network');
   });
 
-  it('that nobody listens for is a network failure with the code of the connection', async () => {
+  it('without a listener is a network failure with the code of the connection', async () => {
     const gone = await StubService.start();
     await gone.stop();
     const lost = connect({ baseUrl: gone.baseUrl });
@@ -313,7 +310,7 @@ describe('a service out of reach', () => {
     expect(calls).toMatchObject([{ status: 'network' }]);
   });
 
-  it('that speaks no TLS is said to speak none', async () => {
+  it('that speaks no TLS is reported as such', async () => {
     const secure = connect({ baseUrl: service.baseUrl.replace('http', 'https') });
     const error = await retryError(secure.getMachineInfo());
     const problem = 'no TLS is spoken there (ERR_SSL_WRONG_VERSION_NUMBER)';

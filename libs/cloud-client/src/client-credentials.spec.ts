@@ -35,7 +35,7 @@ describe('client credentials', () => {
     return service.grant((token) => ({ access_token: token, ...fields }));
   }
 
-  /** A server that takes the credentials in one place alone. */
+  /** A server that accepts the credentials in one place only. */
   function takes(place: 'basic' | 'body', refusal: StubAnswer): void {
     service.login = (request, response) => {
       const isTaken = (request.headers.authorization !== undefined) === (place === 'basic');
@@ -61,7 +61,7 @@ describe('client credentials', () => {
     expect(service.called).toEqual(['token-1']);
   });
 
-  it('ask for a scope when there is one', async () => {
+  it('ask for a scope if there is one', async () => {
     const scoped = connect('machines.read machines.write');
     await scoped.getMachineInfo();
     expect(service.logins[0]?.body).toBe(
@@ -80,7 +80,7 @@ describe('client credentials', () => {
         client_id: 'bridge:1',
         client_secret: 'p/ss wörd',
       });
-      // they are counted beside the calls
+      // metrics count them beside the calls
       expect(stubbed.calls.map((call) => [call.operation, call.status])).toEqual([
         ['getOAuthToken', status],
         ['getOAuthToken', 200],
@@ -92,13 +92,13 @@ describe('client credentials', () => {
     },
   );
 
-  it('are not sent in the body when the server is merely overloaded', async () => {
+  it('are not sent in the body if the server is only overloaded', async () => {
     takes('body', respond(503));
     expect(await client.getMachineInfo()).toMatchObject({ kind: 'retry' });
     expect(service.logins.map(placeOf)).toEqual(['basic']);
   });
 
-  it('that are refused either way make calls unauthorised, and the log says why', async () => {
+  it('that are refused in both places make calls unauthorised, and the log says why', async () => {
     service.login = respond(400, { error: 'invalid_scope', error_description: 'p/ss wörd' });
     const why = 'getOAuthToken: the credentials are not accepted (HTTP 400: invalid_scope)';
     expect(await client.getMachineInfo()).toEqual({ kind: 'unauthorised', status: 401, why });
@@ -111,7 +111,7 @@ describe('client credentials', () => {
     expect(await client.getMachineInfo()).toEqual(NOTHING);
   });
 
-  it('may not be answered with a token that is no Bearer', async () => {
+  it('may not be answered with a token of another type than Bearer', async () => {
     service.login = granted({ token_type: 'mac' });
     const outcome = await client.getMachineInfo();
     expect(outcome.kind === 'retry' && outcome.error.message).toBe(

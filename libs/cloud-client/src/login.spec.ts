@@ -19,7 +19,7 @@ function connect(options: Partial<CloudClientOptions> = {}): MachineCloudClient 
   return stubbed.connect({ token, ...options });
 }
 
-/** A service whose clock stands at another time than ours hands out a JWT. */
+/** A service whose clock differs from ours issues a JWT. */
 function grantJwt(lifeSeconds: number): StubAnswer {
   const date = 'Fri, 21 Nov 2025 12:00:00 GMT';
   const exp = Date.parse(date) / 1000 + lifeSeconds;
@@ -43,7 +43,7 @@ describe('the login', () => {
     expect(service.called).toEqual(Array(4).fill('token-1'));
   });
 
-  it('lies below the path of the base URL, as all calls do', async () => {
+  it('is below the path of the base URL, as all calls are', async () => {
     const other = connect({ baseUrl: `${service.stub.baseUrl}/tenant/` });
     await other.getMachineInfo();
     expect(service.stub.requests.map(({ url }) => url)).toEqual([
@@ -52,7 +52,7 @@ describe('the login', () => {
     ]);
   });
 
-  it('is made again before a token whose end is known has expired, while calls go on with it', async () => {
+  it('is repeated before a token of known lifetime expires, while calls still use it', async () => {
     service.judge = () => 200;
     service.login = (request, response) => {
       service.login = grantJwt(3600);
@@ -111,7 +111,7 @@ describe('the login', () => {
     expect(service.called).toEqual([]);
   });
 
-  it('says how long to wait when the answer says so', async () => {
+  it('says how long to wait if the answer does', async () => {
     service.login = respond(429, '', { 'retry-after': '70' });
     expect(await client.getMachineInfo()).toMatchObject({ kind: 'retry', afterMs: 70_000 });
     const { afterMs } = (await client.getMachineInfo()) as { afterMs: number };
@@ -119,7 +119,7 @@ describe('the login', () => {
     expect(service.logins).toHaveLength(1);
   });
 
-  it('goes on for the others when a caller gives up', async () => {
+  it('continues for the others when a caller gives up', async () => {
     const abort = new AbortController();
     let grant!: () => void;
     const asked = new Promise<void>((resolve) => {
@@ -138,7 +138,7 @@ describe('the login', () => {
     expect(service.called).toEqual(['token-1']);
   });
 
-  it('does not wait for a connection that calls are hanging on', async () => {
+  it('does not wait for a connection with calls that hang', async () => {
     const narrow = connect({ maxConnections: 1 });
     service.login = grantJwt(1);
     service.judge = () => 'hang';
@@ -154,7 +154,7 @@ describe('the login', () => {
     expect(service.called).toHaveLength(1);
   });
 
-  it('is given up when the client closes', async () => {
+  it('is aborted when the client closes', async () => {
     const asked = new Promise<void>((resolve) => {
       service.login = () => resolve();
     });

@@ -50,13 +50,13 @@ describe('each operation', () => {
     if (body !== undefined) expect(JSON.parse(service.lastRequest.body)).toEqual(body);
   });
 
-  it('setMachineClassification leaves the end out when it is open, and renames the reason if the settings say so', async () => {
+  it('setMachineClassification omits an open end, and renames the reason if the settings say so', async () => {
     const other = connect({ reasonField: 'reason' });
     await other.setMachineClassification({ machineId: 'M-1', startTime: 10, reasonId: '22' });
     expect(service.lastRequest.body).toBe('{"machineId":"M-1","startTime":10,"reason":"22"}');
   });
 
-  it('setWorkOrderList puts the lists of several machines, and nothing else of the assignments', async () => {
+  it('setWorkOrderList puts the lists of several machines, without other fields of the assignments', async () => {
     const assignments = [
       { machineId: 'M-1', workingOrders: ['4712', '4711'], issuedAt: 5 },
       { machineId: 'M-2', workingOrders: [] },
@@ -81,14 +81,14 @@ describe('every request', () => {
     expect(service.lastRequest.headers).not.toHaveProperty('content-type');
   });
 
-  it('reuses a connection that is open', async () => {
+  it('reuses an open connection', async () => {
     for (let call = 0; call < 200; call += 1) await client.getMachineInfo();
     expect(service.requests).toHaveLength(200);
-    // the pool may open a second one while the first is still handing its answer over
+    // the pool may open a second one while the first still delivers its answer
     expect(service.connections).toBeLessThanOrEqual(2);
   });
 
-  it('keeps to the number of connections allowed', async () => {
+  it('keeps within the allowed number of connections', async () => {
     const other = connect({ maxConnections: 3 });
     await Promise.all(Array.from({ length: 20 }, () => other.getMachineInfo()));
     expect(service.requests).toHaveLength(20);

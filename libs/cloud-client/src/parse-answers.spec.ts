@@ -77,7 +77,7 @@ describe('parseMachineInfo', () => {
     expect(left).toEqual({ count: 2, why: expect.stringContaining(why) as string, ids });
   });
 
-  it('has nothing to say of entries that are all complete', () => {
+  it('reports nothing if all entries are complete', () => {
     expect(read([INFO])).toEqual({ entries: [machine] });
     expect(read([])).toEqual({ entries: [] });
   });
@@ -141,7 +141,7 @@ describe('parseActivityLog', () => {
     expect(parse([])).toEqual([]);
   });
 
-  it('takes the end of a period without one from its duration', () => {
+  it('calculates a missing end of a period from its duration', () => {
     expect(parse([{ ...ENTRY, endTime: null }])).toEqual([entry]);
     expect(parse([{ ...ENTRY, durationInMinutes: null }])).toEqual([entry]);
   });
@@ -179,12 +179,12 @@ describe('parseClassificationReasons', () => {
     expect(parse([REASON])).toEqual([REASON]);
   });
 
-  it('names a reason without a name by its code', () => {
+  it('uses the code of a reason as its missing name', () => {
     expect(parse({ reasons: [{ code: 22 }] })).toEqual([{ name: '22', code: '22' }]);
     expect(parse([{ ...REASON, name: {} }])).toEqual([{ name: '22', code: '22' }]);
   });
 
-  it('leaves a reason without a code, or with one of more than 1,000 characters, out, and it alone', () => {
+  it('leaves out only a reason without a code, or with one of more than 1,000 characters', () => {
     const [longest, longer] = [1000, 1001].map((length) => ({
       ...REASON,
       code: '2'.repeat(length),
@@ -225,12 +225,12 @@ describe('readDisplayName', () => {
     expect(readDisplayName(name)).toBeUndefined();
   });
 
-  it('takes no more of a name than records have room for, and no half of a character', () => {
+  it('cuts a name to the length that records allow, but no character in half', () => {
     const name = `${'Mill '.repeat(199)}Mill`;
     expect(readDisplayName({ en: `${name}\u{1F527}${'x'.repeat(1e6)}` })).toBe(name);
   });
 
-  it('does not follow a structure nested without end', () => {
+  it('does not follow a structure that is nested too deeply', () => {
     let nested: object = { en: 'deep' };
     for (let depth = 0; depth < 100_000; depth += 1) nested = { nested };
     expect(readDisplayName(nested)).toBeUndefined();

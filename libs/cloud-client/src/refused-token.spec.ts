@@ -20,13 +20,13 @@ describe('a token that the service refuses', () => {
     client = stubbed.connect({ token: LOGIN });
   });
 
-  /** The service knows the tokens handed out from now on alone. */
+  /** From now on the service accepts only new tokens. */
   function withdraw(): void {
     const known = service.issued;
     service.judge = (token) => (Number(token.replace('token-', '')) > known ? 200 : 401);
   }
 
-  it('is replaced by one login for all calls, each is made once more, and those that follow with the next', async () => {
+  it('is replaced by one login for all calls, each of which is repeated once; later calls use the new token', async () => {
     await client.setWorkOrderList([]);
     withdraw();
     const calls = Array.from({ length: 20 }, () => client.setWorkOrderList([]));
@@ -37,7 +37,7 @@ describe('a token that the service refuses', () => {
     expect(service.called.at(-1)).toBe('token-2');
   });
 
-  it('leaves a call unauthorised when the next token is refused too, and the login in peace', async () => {
+  it('makes a call unauthorised if the next token is refused too, without another login', async () => {
     service.judge = () => 401;
     const answers = [];
     while (answers.length < 3) answers.push(await client.setWorkOrderList([]));
@@ -46,14 +46,14 @@ describe('a token that the service refuses', () => {
     expect(service.logins).toHaveLength(2);
   });
 
-  it('is tried no second time when the login hands it out again', async () => {
+  it('is not tried a second time if the login issues it again', async () => {
     service.judge = () => 401;
     service.login = respond(200, { token: 'always-the-same' });
     expect(await client.setWorkOrderList([])).toEqual({ kind: 'unauthorised', status: 401 });
     expect(service.called).toEqual(['always-the-same']);
   });
 
-  it('makes a call retry when no other can be had', async () => {
+  it('makes a call be retried if no other can be obtained', async () => {
     await client.setWorkOrderList([]);
     withdraw();
     service.login = respond(502);
@@ -63,7 +63,7 @@ describe('a token that the service refuses', () => {
     );
   });
 
-  it('with 403 is replaced, however new it is, and the next one is kept', async () => {
+  it('with 403 is replaced, however new it is, and the next one kept', async () => {
     service.judge = (token) => (token === 'token-1' ? 403 : 200);
     expect(await client.setWorkOrderList([])).toEqual(APPLIED);
     service.judge = () => 403;
@@ -72,14 +72,14 @@ describe('a token that the service refuses', () => {
     expect(service.called).toEqual(['token-1', 'token-2', 'token-2']);
   });
 
-  it('is all there is when it is fixed', async () => {
+  it('is the only one if it is fixed', async () => {
     const fixed = stubbed.connect({ token: fixedToken('the-only-one') });
     service.judge = () => 401;
     expect(await fixed.setWorkOrderList([])).toEqual({ kind: 'unauthorised', status: 401 });
     expect(service.called).toEqual(['the-only-one']);
   });
 
-  it.each([401, 403])('with %i is looked up in its file at once', async (status) => {
+  it.each([401, 403])('with %i is read from its file again at once', async (status) => {
     const directory = await mkdtemp(join(tmpdir(), 'refused-token-'));
     const path = join(directory, 'token');
     await writeFile(path, 'old');

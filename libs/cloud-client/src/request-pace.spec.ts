@@ -6,16 +6,16 @@ import { calls, connect, service as stub } from '../test/stubbed-client.js';
 import { nextDueMs, RequestPace } from './request-pace.js';
 
 describe('the next turn', () => {
-  it('is due one spacing after the last was, though that was taken a little late', () => {
+  it('is due one spacing after the last was due, even if that was taken slightly late', () => {
     expect(nextDueMs(1000, 1000, 100)).toBe(1100);
     expect(nextDueMs(1000, 1001.5, 100)).toBe(1100);
   });
 
-  it('does not come earlier for turns that were missed', () => {
+  it('does not come earlier because turns were missed', () => {
     expect(nextDueMs(1000, 1500, 100)).toBe(1598);
   });
 
-  it('leaves no second with more turns than allowed, however late turns are taken', () => {
+  it('allows no more turns in a second than the limit, however late turns are taken', () => {
     const latenesses = fc.array(fc.double({ min: 0, max: 3000, noNaN: true }), { maxLength: 300 });
     const limits = fc.integer({ min: 1, max: 100 });
     fc.assert(
@@ -27,7 +27,7 @@ describe('the next turn', () => {
           taken.push(nowMs);
           dueMs = nextDueMs(dueMs, nowMs, 1000 / perSecond);
         }
-        // of the lateness of timers alone, two turns may come closer together
+        // by the lateness of timers, two turns may be closer together
         return taken.every((at, index) => (taken[index + perSecond] ?? Infinity) - at >= 997.9);
       }),
     );
@@ -35,7 +35,7 @@ describe('the next turn', () => {
 });
 
 describe('a pace', () => {
-  it('lets turns pass evenly, first come, first served', async () => {
+  it('spaces turns evenly, first come, first served', async () => {
     const pace = new RequestPace(100);
     const passed: number[] = [];
     const startedMs = realNowMs();
@@ -54,11 +54,11 @@ describe('a pace', () => {
     const startedMs = realNowMs();
     await Promise.all(Array.from({ length: 2000 }, () => pace.awaitTurn('lookUp')));
     expect(realNowMs() - startedMs).toBeGreaterThanOrEqual(95);
-    // each lets at least the twenty turns of its millisecond pass, however late it is
+    // each allows at least the twenty turns of its millisecond, however late it is
     expect(timers.mock.calls.length).toBeLessThanOrEqual(200);
   });
 
-  it('lets commands and look-ups pass in turn with polls, though those have waited for longer', async () => {
+  it('gives turns to commands and look-ups alternately with polls, even if those have waited longer', async () => {
     const pace = new RequestPace(100);
     const passed: string[] = [];
     const note = (name: string) => (): void => void passed.push(name);
@@ -74,16 +74,16 @@ describe('a pace', () => {
     ]);
   });
 
-  it('lets a look-up of a client pass beside many polls', async () => {
+  it('gives a turn to a look-up of a client beside many polls', async () => {
     const client = connect({ maxRequestsPerSecond: 20 });
     const polls = Array.from({ length: 8 }, () => client.getMachineState('M-1'));
     await Promise.all([...polls, client.getClassificationReasons('M-2')]);
-    // by when it was sent: until its answer has come, more polls may have been
+    // by its sending: more polls may be sent before its answer arrives
     const first = stub.requests.slice(0, 4).map(({ url }) => url);
     expect(first).toContain('/api/v1/machineClassifications?machineId=M-2');
   });
 
-  it('leaves a turn that is returned to the next, whether that waits already or not', async () => {
+  it('gives a returned turn to the next request, whether it waits already or not', async () => {
     const pace = new RequestPace(0.01);
     await pace.awaitTurn('command');
     pace.returnTurn();
@@ -93,7 +93,7 @@ describe('a pace', () => {
     await waiting;
   });
 
-  it('gives the turn of a caller that gives up to the next', async () => {
+  it('gives the turn of a caller that gives up to the next one', async () => {
     jest.useFakeTimers();
     const pace = new RequestPace(1);
     await pace.awaitTurn('lookUp');
@@ -112,11 +112,11 @@ describe('a pace', () => {
 });
 
 describe('a client with a limit', () => {
-  it('makes calls wait before their time counts, and the login before the calls', async () => {
+  it('makes calls wait before their deadline begins, and the login before the calls', async () => {
     const service = new ServiceWithLogin(stub);
     const client = connect({
       token: { kind: 'login', email: 'me@example.com', password: 'hunter2' },
-      // less than all of them wait
+      // fewer than all of them wait
       timeoutMs: 2000,
       maxRequestsPerSecond: 5,
     });
@@ -125,16 +125,16 @@ describe('a client with a limit', () => {
     const startedMs = realNowMs();
     const answers = await Promise.all(Array.from({ length: 10 }, () => client.getMachineInfo()));
     expect(answers).toEqual(Array(10).fill({ kind: 'data', data: [] }));
-    // a refused call, the login, and the ten that go well
+    // a refused call, the login, and ten successful ones
     expect(realNowMs() - startedMs).toBeGreaterThanOrEqual(11 * 200 - 2);
     expect(calls.every(({ durationMs }) => durationMs < 2000)).toBe(true);
-    // before most calls: those that pass until the refusal has come are not many, and ten would wait before it
+    // before most calls: few are sent until the refusal arrives, and ten would wait before it
     expect(stub.requests.slice(2, 8).map(({ url }) => url)).toContain(
       '/api/v1/security/getAPIToken',
     );
   });
 
-  it('asks the caller of a call once more when its turn has come', async () => {
+  it('asks the caller for an objection again when the turn of its call has come', async () => {
     const client = connect({ maxRequestsPerSecond: 5 });
     const lost = new Error('the partition is lost');
     let isLost = false;

@@ -4,7 +4,7 @@ import { jest } from '@jest/globals';
 import { fixedToken } from '#libs/access-tokens';
 import { MachineCloudClient } from './machine-cloud-client.js';
 
-/** The client closes a connection a second before that, and two more for the way. */
+/** The client closes a connection a second earlier, and two more are for the network. */
 const answerKeeping = (seconds: number): string =>
   `HTTP/1.1 200 OK\r\nkeep-alive: timeout=${seconds}\r\ncontent-length: 2\r\n\r\n{}`;
 /** More than fits into the receiver's buffer, less than into the sender's. */
@@ -45,7 +45,7 @@ describe('a connection', () => {
     });
   };
 
-  it('is reset when its call is given up, so that what has not arrived of it never does', async () => {
+  it('is reset when its call is given up, so that the rest of the call never arrives', async () => {
     const abort = new AbortController();
     const list = { machineId: 'M-1', workingOrders: ORDERS };
     const call = client.setWorkOrderList([list], { signal: abort.signal });
@@ -60,7 +60,7 @@ describe('a connection', () => {
     expect(bytes).toBeLessThan(JSON.stringify(list).length);
   });
 
-  it('may be given up amid an answer that nothing but its end would end', async () => {
+  it('may be given up amid an answer that only the end of the connection would end', async () => {
     const hasty = clientOf(server, 500);
     const call = hasty.getMachineInfo();
     const [socket] = (await once(server, 'connection')) as [Socket];
@@ -72,7 +72,7 @@ describe('a connection', () => {
     await hasty.close();
   });
 
-  it('is closed in good order when it has been idle for as long as the service keeps it', async () => {
+  it('is closed in order when it has been idle for as long as the service keeps it', async () => {
     const call = client.setWorkOrderList([], { signal: undefined });
     const [socket] = (await once(server, 'connection')) as [Socket];
     const arrived = arrivedOn(socket);
@@ -82,13 +82,13 @@ describe('a connection', () => {
     expect((await arrived).end).toBe('in good order');
   });
 
-  it('is used for a minute, and then ends with an answer: the name may lead elsewhere by now', async () => {
+  it('is used for a minute, and then ends with an answer: the name may lead elsewhere by then', async () => {
     const realNowMs = performance.now.bind(performance);
     let skippedMs = 0;
     jest.spyOn(performance, 'now').mockImplementation(() => realNowMs() + skippedMs);
     const opened: Socket[] = [];
     server.on('connection', (socket) => {
-      // the last one is reset as the client is closed
+      // the last one is reset when the client closes
       opened.push(socket.on('error', () => undefined).resume());
       socket.on('data', (chunk) => String(chunk).endsWith('}') && socket.write(answerKeeping(600)));
     });
@@ -98,7 +98,7 @@ describe('a connection', () => {
     };
     expect([await call(), await call()]).toEqual([1, 1]);
     skippedMs += 60_000;
-    // the answer that shows its age still comes by it
+    // the answer that ends it still arrives
     expect([await call(), await call(), await call()]).toEqual([1, 2, 2]);
   });
 });

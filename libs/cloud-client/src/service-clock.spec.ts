@@ -6,7 +6,7 @@ import { ServiceClock } from './service-clock.js';
 const START_MS = 1_763_680_000_000;
 
 describe('ServiceClock', () => {
-  /** Answers that a service `aheadMs` ahead of us dates, `everyMs` apart, each `callMs` under way. */
+  /** Answers of a service `aheadMs` ahead of us, `everyMs` apart, each `callMs` after its request. */
   const answers = (
     clock: ServiceClock,
     count: number,
@@ -29,7 +29,7 @@ describe('ServiceClock', () => {
     },
   );
 
-  it('is never further off than it says, wherever in its call an answer was dated', () => {
+  it('is never further off than its error, wherever in its call an answer was dated', () => {
     const call = fc.record({
       waitMs: fc.integer({ min: 0, max: 20_000 }),
       thereMs: fc.integer({ min: 0, max: 5000 }),
@@ -70,14 +70,14 @@ describe('ServiceClock', () => {
     expect(Math.abs(clock.offset(nowMs)!.offsetMs)).toBeLessThan(600);
   });
 
-  it('begins anew when our own clock is set back', () => {
+  it('starts over when our own clock is set back', () => {
     const clock = new ServiceClock();
     answers(clock, 15);
     const nowMs = answers(clock, 1, { aheadMs: 7_200_000, fromMs: START_MS - 7_200_000 });
     expect(Math.abs(clock.offset(nowMs)!.offsetMs - 7_200_000)).toBeLessThan(600);
   });
 
-  it('knows nothing without a date, by a date that makes no sense, and of ten minutes ago', () => {
+  it('is unknown without a date, with a nonsensical one, and after ten minutes', () => {
     const clock = new ServiceClock();
     clock.observe(undefined, START_MS, START_MS + 1);
     clock.observe('yesterday', START_MS + 1000, START_MS + 1001);
@@ -92,7 +92,7 @@ describe('ServiceClock', () => {
 describe('the clock of a service beside an accelerated one', () => {
   const clock = new Clock({ speed: 60, originSeconds: realEpochMs() / 1000 - 60 });
 
-  it('is not known by dates of the real time', async () => {
+  it('is unknown by dates in real time', async () => {
     const accelerated = connect({ clock });
     await accelerated.getMachineInfo();
     expect(accelerated.clockOffset).toBeUndefined();
@@ -100,7 +100,7 @@ describe('the clock of a service beside an accelerated one', () => {
     expect(client.clockOffset).toBeDefined();
   });
 
-  it('is known by dates that are accelerated as well', async () => {
+  it('is known by dates that are accelerated too', async () => {
     service.answers((_, response) => {
       response.writeHead(200, { date: dateOf(clock.nowMs() - 30_000) }).end('[]');
     });
@@ -111,7 +111,7 @@ describe('the clock of a service beside an accelerated one', () => {
   });
 });
 
-/** As a server writes it: the second, cut off. */
+/** A date as a server writes it, cut to the second. */
 function dateOf(epochMs: number): string {
   return new Date(epochMs).toUTCString();
 }

@@ -16,7 +16,7 @@ function sent(): string[] {
 }
 
 describe('the path of the machine list', () => {
-  it('is looked for among the other spellings on 404, then remembered', async () => {
+  it('is tried in the other spellings on 404, then remembered', async () => {
     service.answers(knowsOnly('machineInfo'));
     expect(await client.getMachineInfo()).toEqual({ kind: 'data', data: [] });
     expect(sent()).toEqual(['GET mahcineInfo', 'GET MahcineInfo', 'GET machineInfo']);
@@ -24,7 +24,7 @@ describe('the path of the machine list', () => {
     expect(sent()).toEqual(['GET machineInfo']);
   });
 
-  it('is looked for again when the remembered one goes', async () => {
+  it('is tried again when the remembered one fails', async () => {
     service.answers(knowsOnly('MahcineInfo'));
     await client.getMachineInfo();
     sent();
@@ -33,21 +33,21 @@ describe('the path of the machine list', () => {
     expect(sent()).toEqual(['GET MahcineInfo', 'GET mahcineInfo']);
   });
 
-  it('begins with the configured one', async () => {
+  it('is first tried in the configured spelling', async () => {
     const other = connect({ machineInfoPath: '/machines' });
     service.answers(knowsOnly('mahcineInfo'));
     await other.getMachineInfo();
     expect(sent()).toEqual(['GET machines', 'GET mahcineInfo']);
   });
 
-  it('is tried once in each spelling when none is known', async () => {
+  it('is tried once in each spelling if none is known', async () => {
     service.answers(respond(404));
     expect(await client.getMachineInfo()).toMatchObject({ kind: 'rejected', status: 404 });
     expect(sent()).toHaveLength(3);
   });
 
   it.each([400, 401, 422, 503])(
-    'is not learnt from a %d, which says nothing about it',
+    'is not learnt from a %d, which does not confirm it',
     async (status) => {
       service.answers((request, response) => {
         respond(request.url === '/api/v1/mahcineInfo' ? 404 : status)(request, response);
@@ -79,7 +79,7 @@ describe('the method of the reason list', () => {
     ]);
   });
 
-  it('becomes POST where GET is not found and POST is', async () => {
+  it('becomes POST if GET is not found and POST is', async () => {
     service.answers((request, response) => {
       respond(request.method === 'GET' ? 404 : 200, REASONS)(request, response);
     });
@@ -113,7 +113,7 @@ describe('the method of the reason list', () => {
     expect(sent()).toEqual(['POST machineClassifications?machineId=M-9']);
   });
 
-  it('gives the answer to GET when neither is allowed', async () => {
+  it('gives the answer to GET if neither is allowed', async () => {
     service.answers((request, response) => respond(405, request.method ?? '')(request, response));
     expect(await client.getClassificationReasons('M-1')).toMatchObject({
       kind: 'retry',

@@ -13,7 +13,7 @@ function clientWith(token: TokenSettings, baseUrl = service.baseUrl): MachineClo
   return connect({ baseUrl, token, timeoutMs: 1000 });
 }
 
-/** All that anybody gets to see of a call: its answer, what was logged and what was counted. */
+/** Everything visible of a call: its answer, its logs and its metrics. */
 function traces(answer: HttpAnswer<unknown>): string {
   const error = answer.kind === 'retry' ? answer.error : undefined;
   const inspected = inspect([answer, calls], { depth: 20, showHidden: true, getters: true });
@@ -53,7 +53,7 @@ describe('the token of a call', () => {
   });
 
   it.each(['', 'a', 'ab'])(
-    'leaves nothing of a refusal that echoes it in base64, behind %j',
+    'removes a refusal that echoes it in base64, after %j',
     async (before) => {
       const token = 'begin/0123+?>~end';
       for (const encoding of ['base64', 'base64url'] as const) {
@@ -65,13 +65,13 @@ describe('the token of a call', () => {
     },
   );
 
-  it('leaves the words of a refusal that does not echo it', async () => {
+  it('keeps the text of a refusal that does not echo it', async () => {
     service.answers(respond(422, { message: 'begin of the period is missing' }));
     const outcome = await clientWith(fixedToken('begin0123+end')).getMachineState('M-1');
     expect(outcome).toMatchObject({ detail: 'HTTP 422: begin of the period is missing' });
   });
 
-  it('does not appear when nobody listens', async () => {
+  it('does not appear if no service listens', async () => {
     const gone = await StubService.start();
     await gone.stop();
     const outcome = await clientWith(fixedToken(secret), gone.baseUrl).getMachineInfo();
@@ -80,7 +80,7 @@ describe('the token of a call', () => {
   });
 
   it.each(['two words', 'line\nbreak', 'tökén', ''])(
-    'is not sent, nor shown, when no header can carry it: %j',
+    'is neither sent nor shown if no header can carry it: %j',
     async (token) => {
       const outcome = await clientWith(fixedToken(token)).getMachineInfo();
       expect(outcome).toMatchObject({
@@ -139,7 +139,7 @@ describe('the credentials of a login', () => {
     service.answers(answer);
     const outcome = await clientWith(way()).getMachineState('M-1');
     expect(outcome.kind).toMatch(/retry|unauthorised/);
-    // the call's own deadline may come first where the machine is busy
+    // the call's own deadline may come first on a busy machine
     for (let turn = 0; turn < 1000 && logs.text() === '[]'; turn += 1) await realDelayMs(5);
     expect(logs.text()).toContain('access token not renewed');
     const seen = traces(outcome);

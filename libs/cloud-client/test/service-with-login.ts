@@ -6,11 +6,11 @@ import {
   type StubService,
 } from '../../http-calls/test/stub-service.js';
 
-/** A stub that hands out token-1, token-2, … at the login and answers calls by the token they carry. */
+/** A stub whose login issues token-1, token-2, … and that answers calls by their token. */
 export class ServiceWithLogin {
-  /** What a call with this token is answered; default: 200 to the newest token, 401 to any other. */
+  /** Answer to a call with this token; default: 200 to the newest token, 401 to any other. */
   judge = (token: string): number | 'hang' => (token === this.newest ? 200 : 401);
-  /** How the login answers; default: the next token. */
+  /** Answer of the login; default: the next token. */
   login: StubAnswer = this.grant((token) => ({ token }));
   issued = 0;
 
@@ -39,7 +39,7 @@ export class ServiceWithLogin {
     (status === 'hang' ? hang : respond(status, []))(request, response);
   };
 
-  /** Answers with the next token, wrapped as the server in question does. */
+  /** Answers with the next token, in the server's own form. */
   grant(wrap: (token: string) => object): StubAnswer {
     return (request, response) => {
       this.issued += 1;

@@ -4,7 +4,7 @@ import { captureLogs, type CapturedLogs } from '../../logging/test/captured-logs
 import { type CloudClientOptions, MachineCloudClient } from '../src/machine-cloud-client.js';
 import { StubService } from '../../http-calls/test/stub-service.js';
 
-/** The service of the running test, as all that follows is. */
+/** The service of the running test, like the values below. */
 export let service: StubService;
 /** With a fixed token. */
 export let client: MachineCloudClient;
@@ -27,7 +27,7 @@ afterEach(async () => {
   logs.release();
 });
 
-/** One more client of the test's service, closed with it. */
+/** Another client of the test's service, closed with it. */
 export function connect(options: Partial<CloudClientOptions> = {}): MachineCloudClient {
   const connected = new MachineCloudClient({
     baseUrl: service.baseUrl,

@@ -44,7 +44,7 @@ describe('ErpClient', () => {
     return (_, response) => response.writeHead(code, headers).end('{"order":"1"}');
   };
 
-  it('sends its headers and credentials, and returns the answer as it is', async () => {
+  it('sends its headers and credentials, and returns the answer unchanged', async () => {
     const answer = await asking(
       ({ method, url, headers }, response) => {
         const { accept, authorization, traceparent } = headers;
@@ -91,12 +91,12 @@ describe('ErpClient', () => {
     expect(await asking((_, response) => response.end(text))).toMatchObject({ kind });
   });
 
-  it('returns how long it is asked to wait', async () => {
+  it('returns the wait of Retry-After', async () => {
     const answer = await asking(status(503, { 'retry-after': '7' }));
     expect(answer).toMatchObject({ kind: 'retry', afterMs: 7000 });
   });
 
-  it('follows no redirect, to whom credentials would travel', async () => {
+  it('follows no redirect, since credentials would travel with it', async () => {
     let asked = 0;
     const other = await serve((_, response) => {
       asked += 1;
@@ -109,12 +109,12 @@ describe('ErpClient', () => {
     expect(asked).toBe(0);
   });
 
-  it.each([200, 404])('takes a web page with status %i for the word of a gateway', async (code) => {
+  it.each([200, 404])('treats a web page with status %i as a gateway’s answer', async (code) => {
     const answer = await asking(status(code, { 'content-type': 'text/html; charset=utf-8' }));
     expect(answer).toMatchObject({ kind: 'retry', status: code });
   });
 
-  it('knows a web page whatever it is said to be', async () => {
+  it('recognises a web page whatever its content type', async () => {
     const answer = await asking((_, response) => {
       response.setHeader('content-type', 'application/json');
       response.end('<!-- maintenance -->\n<!DOCTYPE html><title>Back soon</title>');
@@ -154,14 +154,14 @@ describe('ErpClient', () => {
     expect(written).toBeLessThan(50_000_000);
   });
 
-  it('unpacks what was packed unasked, within the same limit', async () => {
+  it('decompresses an answer that was compressed unasked, within the same limit', async () => {
     const packed = (body: Buffer): RequestListener => {
       return (_, response) =>
         response.writeHead(200, { 'content-encoding': 'gzip' }).end(gzipSync(body));
     };
     const small = await asking(packed(Buffer.from('{"order":"1"}')));
     expect(small.kind === 'document' && small.body.toString()).toBe('{"order":"1"}');
-    // a thousand times as large as what travels
+    // a thousand times its compressed size
     expect(await asking(packed(Buffer.alloc(8_000_000)))).toMatchObject({
       ...{ kind: 'refused', code: 'too-large' },
     });
@@ -174,14 +174,14 @@ describe('ErpClient', () => {
     });
   });
 
-  it('gives up an answer that does not end in time, whether it has begun or not', async () => {
+  it('gives up an answer that does not end in time, begun or not', async () => {
     const silent = await asking(() => undefined, { timeoutMs: 200 });
     expect(silent).toMatchObject({ kind: 'retry', why: 'no answer in 200 ms' });
     const slow = await asking((_, response) => void response.write('{'), { timeoutMs: 1000 });
     expect(slow).toMatchObject({ kind: 'retry', why: 'no whole answer in 1000 ms' });
   });
 
-  it('rejects with the reason of its caller, also in the middle of an answer', async () => {
+  it('rejects with the reason of its caller, even in the middle of an answer', async () => {
     const begun = new AbortController();
     const origin = await serve((_, response) => {
       response.write('{', () => begun.abort(new Error('the partition is revoked')));
@@ -190,13 +190,13 @@ describe('ErpClient', () => {
     await expect(answer).rejects.toThrow('the partition is revoked');
   });
 
-  it('is a failure worth asking again when nobody listens, without the secret', async () => {
+  it('gives a retry without the secret if no server listens', async () => {
     const answer = await clientOf('http://127.0.0.1:1').get('/', never);
     expect(answer).toMatchObject({ kind: 'retry', status: null, afterMs: null });
     expect(JSON.stringify(answer)).not.toContain(SECRET);
   });
 
-  it('obtains a token by client credentials, once for all, and another where one is refused', async () => {
+  it('obtains a token by client credentials, once for all calls, and another if one is refused', async () => {
     let issued = 0;
     const tokenUrl = await serve((_, response) => {
       issued += 1;

@@ -62,7 +62,7 @@ describe("a program's HTTP server", () => {
     expect([response.status, await response.json()]).toEqual([status, answer]);
   });
 
-  it('has the headers in every answer', async () => {
+  it('sends the headers with every answer', async () => {
     const answers = [await post('{}'), await post('"12345678901234567890"')];
     answers.push(await fetch(`${url}/not/there`));
     for (const { headers } of answers) {
@@ -70,7 +70,7 @@ describe("a program's HTTP server", () => {
     }
   });
 
-  it('takes a request that expects what HTTP does not know', async () => {
+  it('accepts a request with an unknown expectation', async () => {
     const headers = { expect: 'x', 'content-type': 'application/json' };
     const sent = httpRequest(url, { method: 'POST', headers }).end('{}');
     const [answer] = (await once(sent, 'response')) as [IncomingMessage];

@@ -1,7 +1,7 @@
 import { RateLimit } from './limits.js';
 
 describe('a rate limit', () => {
-  it('lets a burst through, then so much a second, for each sender', () => {
+  it('allows a burst, then a rate per second, for each sender', () => {
     const limit = new RateLimit(10, 2);
     expect(limit.take('a', 10, { nowMs: 0 })).toBe(0);
     expect(limit.take('a', 3, { nowMs: 0 })).toBe(2);
@@ -10,13 +10,13 @@ describe('a rate limit', () => {
     expect(limit.take('a', 1, { nowMs: 1500 })).toBe(1);
   });
 
-  it('lets through what is more than a burst when the bucket is full', () => {
+  it('allows more than a burst when the bucket is full', () => {
     const limit = new RateLimit(10, 2);
     expect(limit.take('a', 20, { nowMs: 0 })).toBe(0);
     expect(limit.take('a', 1, { nowMs: 0 })).toBe(6);
   });
 
-  it('counts as full a bucket from which the same request has taken', () => {
+  it('counts a bucket as full from which the same request has taken', () => {
     const limit = new RateLimit(10, 2);
     expect(limit.take('a', 1, { nowMs: 0 })).toBe(0);
     expect(limit.take('a', 19, { taken: 1, nowMs: 0 })).toBe(0);

@@ -7,7 +7,7 @@ import { isProxied, openTunnel } from './connections.js';
 describe('a host', () => {
   const at = (hostname: string, port = 443) => ({ hostname, port });
 
-  it('is reached through the proxy unless it is excepted', () => {
+  it('is reached through the proxy unless it is an exception', () => {
     expect(isProxied(at('cloud.example.com'), [])).toBe(true);
     expect(isProxied(at('cloud.example.com'), ['other.example.com', '10.0.0.0/8'])).toBe(true);
   });
@@ -61,7 +61,7 @@ describe('a tunnel', () => {
   let origin: string;
   let asked: { target: string | undefined; headers: IncomingHttpHeaders }[];
   let sockets: Socket[];
-  /** What the proxy answers; behind an opened tunnel is an echo. */
+  /** Answer of the proxy; an opened tunnel leads to an echo. */
   let answer: string | undefined;
 
   beforeEach(async () => {
@@ -97,7 +97,7 @@ describe('a tunnel', () => {
     return error;
   };
 
-  it('is asked for with the login, and carries bytes both ways', async () => {
+  it('is requested with the login, and carries bytes both ways', async () => {
     const tunnel = await open();
     tunnel.write('to the service and back');
     const [bytes] = (await once(tunnel, 'data')) as [Buffer];
@@ -108,7 +108,7 @@ describe('a tunnel', () => {
     tunnel.destroy();
   });
 
-  it('leads to an address of IPv6 in brackets', async () => {
+  it('leads to an IPv6 address in brackets', async () => {
     (await open('fd00::1')).destroy();
     expect(asked).toMatchObject([{ target: '[fd00::1]:443', headers: { host: '[fd00::1]:443' } }]);
   });
@@ -128,7 +128,7 @@ describe('a tunnel', () => {
     if (socket?.closed === false) await once(socket.resume(), 'close');
   });
 
-  it('is given up when the proxy does not answer in time', async () => {
+  it('fails when the proxy does not answer in time', async () => {
     answer = undefined;
     const error = await failure(open('cloud.test', 50));
     expect(error).toBeInstanceOf(errors.ConnectTimeoutError);
@@ -137,7 +137,7 @@ describe('a tunnel', () => {
     if (socket?.closed === false) await once(socket.resume(), 'close');
   });
 
-  it('says why there is none where no proxy listens, without a code that has undici try again at once', async () => {
+  it('fails with a reason if no proxy listens, without a code that makes undici try again at once', async () => {
     proxy.close();
     await once(proxy, 'close');
     const error = await failure(open());

@@ -50,7 +50,7 @@ describe('an answer', () => {
     expect(answerOf(400, 'x'.repeat(10_000))).toMatchObject({ detail });
   });
 
-  it('cuts no character of it in half', () => {
+  it('cuts no character in half', () => {
     const detail = `HTTP 400: ${'x'.repeat(288)}…`;
     expect(answerOf(400, `${'x'.repeat(288)}${'😀'.repeat(100)}`)).toMatchObject({ detail });
   });
@@ -74,7 +74,7 @@ describe('readRetryAfter', () => {
   });
 
   it.each([undefined, '', '-5', 'soon', 'Someday, maybe', '2025-11-21T12:00:30Z', 'NaN'])(
-    'takes %j for no header',
+    'ignores the header %j',
     (retryAfter) => {
       expect(readRetryAfter({ retryAfter }, NOW_MS)).toBeNull();
     },
@@ -86,7 +86,7 @@ describe('readRetryAfter', () => {
     expect(readRetryAfter({ retryAfter, date }, NOW_MS)).toBe(10_000);
   });
 
-  it('waits for nothing when the date has passed', () => {
+  it('does not wait when the date has passed', () => {
     expect(readRetryAfter({ retryAfter: 'Fri, 21 Nov 2025 11:00:00 GMT' }, NOW_MS)).toBe(0);
   });
 

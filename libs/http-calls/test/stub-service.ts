@@ -12,7 +12,7 @@ export interface ReceivedRequest {
 
 export type StubAnswer = (request: ReceivedRequest, response: ServerResponse) => void;
 
-/** A real HTTP server on a free port that answers as the test says and remembers what it was asked. */
+/** A real HTTP server on a free port that answers as the test defines and keeps its requests. */
 export class StubService {
   readonly requests: ReceivedRequest[] = [];
   connections = 0;

@@ -25,12 +25,12 @@ describe('ApiTokenGuard', () => {
     delete answered['www-authenticate'];
   });
 
-  it('lets everybody in while no token is set', () => {
+  it('allows every request while no token is set', () => {
     expect(guardWith('').canActivate(requestWith())).toBe(true);
   });
 
   it.each(['Bearer s3cret', 'bearer s3cret', 'BEARER s3cret', 'Bearer  s3cret'])(
-    'lets in whoever sends the token as Bearer, in whatever case: %j',
+    'allows a request with the token as Bearer, in any case: %j',
     (authorization) => {
       expect(guardWith('s3cret').canActivate(requestWith(authorization))).toBe(true);
     },

@@ -35,7 +35,7 @@ describe('flowMetrics', () => {
     return text.split('\n').filter((line) => line !== '' && !line.startsWith('#'));
   };
 
-  it('reports of each flow what waits, for how long, and whether it gets anything through', async () => {
+  it('reports for each flow what waits, for how long, and whether calls get through', async () => {
     expect(await samples()).toEqual(
       expect.arrayContaining([
         'machine_bridge_waiting_commands{flow="work-orders"} 7',
@@ -49,7 +49,7 @@ describe('flowMetrics', () => {
     );
   });
 
-  it('counts calls that have to be made again, by cause, and calls that were split', async () => {
+  it('counts retries by cause, and calls that were split', async () => {
     const counted = [
       'machine_bridge_call_retries_total{flow="work-orders",cause="service"} 4',
       'machine_bridge_call_retries_total{flow="work-orders",cause="forbidden"} 1',

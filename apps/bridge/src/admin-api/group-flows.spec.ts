@@ -13,7 +13,7 @@ const of = (process: string, share: Partial<FlowShare>): ProcessShares => ({
 const PAUSE = { paused: true, reason: 'an audit', by: 'Ada', since: 50 };
 
 describe('a flow over the group', () => {
-  it('adds up what waits, and has the oldest message and the latest error of all', () => {
+  it('adds up what waits, and shows the oldest message and the latest error of all', () => {
     const [early, late] = [
       { why: 'HTTP 500', at: 10 },
       { why: 'HTTP 503', at: 20 },
@@ -29,7 +29,7 @@ describe('a flow over the group', () => {
     });
   });
 
-  it('is paused where it is so in one process, for what the first of them says', () => {
+  it('is paused if one process has paused it, with the reason of the first', () => {
     const shares = [
       of('a', {}),
       of('b', { state: 'paused', why: 'HTTP 503', since: 30 }),
@@ -40,14 +40,14 @@ describe('a flow over the group', () => {
     });
   });
 
-  it('is paused by hand whatever the processes have reported before', () => {
+  it('is paused by hand whatever the processes have reported', () => {
     const shares = [of('a', {}), of('b', { state: 'paused', why: 'HTTP 503', since: 30 })];
     expect(groupFlow('work-orders', PAUSE, shares, 0)).toMatchObject({
       ...{ state: 'pausedByHand', why: 'an audit', since: 50, by: 'Ada' },
     });
   });
 
-  it('is none where nobody runs it, unless it is paused by hand', () => {
+  it('does not exist if no process runs it, unless it is paused by hand', () => {
     const shares = [of('a', {})];
     expect(groupFlow('machine-states', undefined, shares, null)).toBeUndefined();
     expect(groupFlow('machine-states', PAUSE, shares, null)).toMatchObject({

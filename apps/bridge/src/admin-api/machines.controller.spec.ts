@@ -15,7 +15,7 @@ import { bridgeSettings } from '../platform/testing/bridge-settings.js';
 import { MachinesController } from './machines.controller.js';
 
 const MACHINES = 100_000;
-/** What sockets and streams hold at both ends comes to a few megabytes, the whole list to ten. */
+/** Buffers of sockets and streams at both ends take a few megabytes; the whole list, ten. */
 const MOST_IN_BUFFERS = MACHINES * 0.75;
 
 const settings = bridgeSettings();
@@ -81,7 +81,7 @@ describe('the list of machines', () => {
     expect(await response.json()).toEqual(expected);
   });
 
-  it('waits for whoever reads it slowly, and ends when they go away', async () => {
+  it('waits for a slow reader, and ends when the reader disconnects', async () => {
     const request = get(url);
     const [response] = (await once(request, 'response')) as [IncomingMessage];
     for (let before = -1; taken !== before;) {
@@ -96,7 +96,7 @@ describe('the list of machines', () => {
   });
 });
 
-it('lists the machines that are observed while the service lists none, as when its list cannot be read', async () => {
+it('lists the observed machines while the directory lists none, for example because it cannot be read', async () => {
   const listed = new Map<string, unknown>();
   const controller = new MachinesController(
     { machines: () => listed } as unknown as MachineDirectory,
@@ -109,7 +109,7 @@ it('lists the machines that are observed while the service lists none, as when i
   expect(await list()).toEqual([{ ...machine(2), state: null }]);
 });
 
-describe('the details of a machine that the service does not list, as where the token may not read machines', () => {
+describe('the details of an unlisted machine, as with a token that may not read machines', () => {
   const list = { workingOrders: ['4711'], appliedAt: 100 };
   const state = { machineId: 'M-1', factoryId: 'F-1', displayName: 'Press' } as MachineStateRecord;
   const unnamed = { machineId: 'M-1', displayName: 'M-1', factoryId: '', factoryName: '' };
@@ -122,7 +122,7 @@ describe('the details of a machine that the service does not list, as where the 
       { lastApplied: () => known.list } as unknown as WorkOrderLists,
     ).details('M-1');
 
-  it('have its list, and are called as its state is', () => {
+  it('have its list, and the name of its state', () => {
     expect(detailsOf({ list })).toEqual({
       ...{ ...unnamed, state: null, workOrderList: list, lastOutcomes: [] },
     });

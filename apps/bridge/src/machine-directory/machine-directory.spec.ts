@@ -42,7 +42,7 @@ describe('MachineDirectory', () => {
   let calls: string[];
   let skippedMs: number;
 
-  /** Lets the wait between two look-ups be over: of itself, time does not pass, however long a test takes. */
+  /** Ends the wait between two look-ups: the clock stands still otherwise, however long a test takes. */
   const passGap = (): void => {
     skippedMs += LOOK_UP_GAP_MS;
   };
@@ -84,7 +84,7 @@ describe('MachineDirectory', () => {
     await service.stop();
   });
 
-  it('reads the machines at start, and knows them from then on without asking', async () => {
+  it('reads the machines at start, and knows them from then on without a call', async () => {
     directory.onApplicationBootstrap();
     await whenListed(directory);
     expect([...directory.machines().keys()]).toEqual(['M-1']);
@@ -93,7 +93,7 @@ describe('MachineDirectory', () => {
     expect(calls).toHaveLength(1);
   });
 
-  it('looks a machine up that is not listed, once for everybody who waits', async () => {
+  it('looks up a machine that is not listed, once for all callers', async () => {
     const ids = ['M-1', 'M-2', 'M-3', 'M-1'];
     const verdicts = await Promise.all(ids.map((id) => directory.checkMachine(id, never)));
     expect(verdicts).toEqual(['known', 'unknown', 'unknown', 'known']);
@@ -101,7 +101,7 @@ describe('MachineDirectory', () => {
   });
 
   it.each([429, 500, 503])(
-    'cannot check a machine for now when the look-up is answered %i',
+    'cannot check a machine at present if the look-up is answered %i',
     async (status) => {
       machines = { status };
       const why = `getMachineInfo: HTTP ${status}`;
@@ -120,7 +120,7 @@ describe('MachineDirectory', () => {
       ['with all others', { status: 200, body: [] }],
       ['with all others, by a 204', { status: 204 }],
     ])(
-      '%s is left to the service, and gone when the next list has it neither',
+      '%s is left to the service, and gone when the next list lacks it too',
       async (_, without) => {
         await readAgain();
         machines = without;
@@ -134,7 +134,7 @@ describe('MachineDirectory', () => {
       },
     );
 
-    it('and is back in the next is known as if nothing had been', async () => {
+    it('and is back in the next one is known as before', async () => {
       await readAgain();
       machines = { status: 200, body: [] };
       await readAgain();
@@ -147,7 +147,7 @@ describe('MachineDirectory', () => {
       expect(await directory.checkMachine('M-1', never)).toBe('unverifiable');
     });
 
-    it('is left to the service however often the list is read before the next is due', async () => {
+    it('is left to the service however often the list is read before the next refresh', async () => {
       await readAgain();
       machines = { status: 200, body: [] };
       for (let time = 0; time < 3; time += 1) await readAgain();
@@ -155,13 +155,13 @@ describe('MachineDirectory', () => {
       expect(await directory.checkMachine('M-9', never)).toBe('unverifiable');
     });
 
-    it('is left to the service where the first list of all is empty', async () => {
+    it('is left to the service if the very first list is empty', async () => {
       machines = { status: 204 };
       expect(await directory.checkMachine('M-1', never)).toBe('unverifiable');
     });
   });
 
-  it('does not look an unknown machine up again for each message that names it, but one that nobody asked for before', async () => {
+  it('does not look up an unknown machine for each message that names it, but looks up a new one', async () => {
     for (let message = 0; message < 100; message += 1) {
       expect(await directory.checkMachine('M-9', never)).toBe('unknown');
     }
@@ -172,7 +172,7 @@ describe('MachineDirectory', () => {
     expect(calls).toHaveLength(2);
   });
 
-  it('looks a machine up again that was missing two seconds ago, and finds it if it has been added', async () => {
+  it('looks up a machine again that was missing two seconds ago, and finds it if it was added', async () => {
     expect(await directory.checkMachine('M-2', never)).toBe('unknown');
     machines = { status: 200, body: [MILL, { ...MILL, machineUniqueId: 'M-2' }] };
     skippedMs += 2001;
@@ -181,7 +181,7 @@ describe('MachineDirectory', () => {
   });
 
   it.each([401, 403, 404])(
-    'leaves every unlisted machine to the service for a while once a look-up was answered %i',
+    'leaves every unlisted machine to the service for a while after a look-up was answered %i',
     async (status) => {
       machines = { status };
       for (let message = 0; message < 100; message += 1) {
@@ -196,7 +196,7 @@ describe('MachineDirectory', () => {
     },
   );
 
-  it('goes on reading the list after a defect, and logs its error', async () => {
+  it('still reads the list after a defect, and logs its error', async () => {
     const failure = new Error('a defect');
     const error = jest.spyOn(Logger.prototype, 'error').mockReturnValue(undefined);
     jest.spyOn(directory, 'refresh').mockRejectedValueOnce(failure);
@@ -205,7 +205,7 @@ describe('MachineDirectory', () => {
     expect(error).toHaveBeenCalledWith({ msg: 'the machine list is not refreshed', err: failure });
   });
 
-  it('logs the error of a listener that cannot cope with a list', async () => {
+  it('logs the error of a listener that fails', async () => {
     const failure = new Error('a defect');
     const logged = new Promise((resolve) => {
       jest.spyOn(Logger.prototype, 'error').mockImplementation(resolve);
@@ -226,7 +226,7 @@ describe('MachineDirectory', () => {
       return registry.metrics();
     };
 
-    it('knows the machines of the others, and says how many are passed over', async () => {
+    it('knows the machines of the other entries, and counts those passed over', async () => {
       const warn = jest.spyOn(Logger.prototype, 'warn').mockReturnValue(undefined);
       machines = { status: 200, body: [null, MILL, homeless] };
       await directory.refresh();
@@ -243,7 +243,7 @@ describe('MachineDirectory', () => {
       expect(await metrics()).toContain(`${gauge}{list="machines"} 0`);
     });
 
-    it('leaves a machine that is named there, and no more, to the service', async () => {
+    it('leaves a machine with only an id to the service', async () => {
       machines = { status: 200, body: [MILL, homeless] };
       expect(await directory.checkMachine('M-2', never)).toBe('unverifiable');
       expect(await directory.checkMachine('M-2', never)).toBe('unverifiable');
@@ -252,7 +252,7 @@ describe('MachineDirectory', () => {
       expect(calls).toHaveLength(2);
     });
 
-    it('does not take a machine for gone whose entry has lost something', async () => {
+    it('does not treat a machine with an incomplete entry as gone', async () => {
       machines = { status: 200, body: [MILL, { ...homeless, factoryId }] };
       await directory.refresh();
       machines = { status: 200, body: [MILL, homeless] };
@@ -263,7 +263,7 @@ describe('MachineDirectory', () => {
       expect(directory.hasMachine('M-2')).toBe(false);
     });
 
-    it('knows the reasons of the others', async () => {
+    it('knows the reasons of the other entries', async () => {
       const warn = jest.spyOn(Logger.prototype, 'warn').mockReturnValue(undefined);
       await directory.refresh();
       reasonList = { status: 200, body: { reasons: [{ name: 'No code' }, { code: '22' }] } };
@@ -275,7 +275,7 @@ describe('MachineDirectory', () => {
     });
   });
 
-  it('stops waiting when the waiter is aborted', async () => {
+  it('stops waiting when its caller aborts', async () => {
     const waiter = new AbortController();
     const check = directory.checkMachine('M-9', waiter.signal);
     waiter.abort(new Error('enough'));
@@ -283,7 +283,7 @@ describe('MachineDirectory', () => {
     await expect(reasons.check('M-9', '22', waiter.signal)).rejects.toThrow('enough');
   });
 
-  it('asks once for reasons that are being read anew and that a command waits for, and remembers them', async () => {
+  it('reads reasons once for a refresh and a command that waits for them, and keeps them', async () => {
     const read = reasons.refresh('M-1', never);
     expect(await reasons.check('M-1', '22', never)).toBe('known');
     expect(await read).toMatchObject({ kind: 'data' });
@@ -291,13 +291,13 @@ describe('MachineDirectory', () => {
     expect(calls).toHaveLength(1);
   });
 
-  it('keeps no list of reasons that nobody has asked for', async () => {
+  it('keeps no list of reasons that no command has needed', async () => {
     await reasons.refresh('M-1', never);
     expect(await reasons.check('M-1', '22', never)).toBe('known');
     expect(calls).toHaveLength(2);
   });
 
-  it('remembers the reasons of twenty thousand machines, whoever was asked for since', async () => {
+  it('keeps the reasons of twenty thousand machines, whatever was read since', async () => {
     const read = jest
       .spyOn(client, 'getClassificationReasons')
       .mockResolvedValue({ kind: 'data', data: [{ name: 'Jam', code: '22' }] });
@@ -309,7 +309,7 @@ describe('MachineDirectory', () => {
     expect(read).toHaveBeenCalledTimes(machineIds.length);
   });
 
-  it('does not read the reasons of a machine for one who has left before its turn', async () => {
+  it('does not read the reasons of a machine for a caller that gave up before its turn', async () => {
     let answer = (): void => undefined;
     const answered = new Promise<void>((resolve) => (answer = resolve));
     const read = jest.spyOn(client, 'getClassificationReasons').mockImplementation(async () => {
@@ -329,14 +329,14 @@ describe('MachineDirectory', () => {
     expect(read.mock.calls.map(([id]) => id)).toEqual([...machineIds, 'M-last']);
   });
 
-  it('looks a reason up again that has come since', async () => {
+  it('looks up a reason again that was added since', async () => {
     await reasons.check('M-1', '22', never);
     passGap();
     reasonList = { status: 200, body: { reasons: [{ name: 'New', code: '23' }] } };
     expect(await reasons.check('M-1', '23', never)).toBe('known');
   });
 
-  it('does not look an unknown reason up again for each message that names it', async () => {
+  it('does not look up an unknown reason for each message that names it', async () => {
     for (let message = 0; message < 100; message += 1) {
       expect(await reasons.check('M-1', '99', never)).toBe('unknown');
     }
@@ -345,7 +345,7 @@ describe('MachineDirectory', () => {
     expect(await reasons.check('M-2', '22', never)).toBe('unknown');
   });
 
-  it('looks no reason up again that a look-up has not found since its message came', async () => {
+  it('does not look up a reason again that a look-up since the arrival of its message has not found', async () => {
     const cameMs = performance.now() - 1;
     const codes = ['97', '98', '99'];
     for (const code of codes) {
@@ -357,7 +357,7 @@ describe('MachineDirectory', () => {
     expect(calls).toHaveLength(2);
   });
 
-  it('looks a reason up for a message that has waited for long: it may have been added since', async () => {
+  it('looks up a reason for a message that has waited for long: it may have been added since', async () => {
     const cameMs = performance.now();
     expect(await reasons.check('M-1', '98', never, cameMs)).toBe('unknown');
     reasonList.body = { reasons: [{ name: 'Setup', code: '97' }] };
@@ -365,7 +365,7 @@ describe('MachineDirectory', () => {
     expect(await reasons.check('M-1', '97', never, cameMs)).toBe('known');
   });
 
-  it('takes no empty list for an answer to other reasons', async () => {
+  it('does not use an empty list as an answer for other reasons', async () => {
     const cameMs = performance.now();
     const { body } = reasonList;
     reasonList.body = { reasons: [] };
@@ -388,7 +388,7 @@ describe('MachineDirectory', () => {
     },
   );
 
-  it('still knows a reason whose list has become old and cannot be read, and none of a list that never was', async () => {
+  it('still knows a reason of an old list that cannot be read, but none of a list never read', async () => {
     await reasons.check('M-1', '22', never);
     passGap();
     clock.advance(3601);
@@ -401,7 +401,7 @@ describe('MachineDirectory', () => {
     expect(await reasons.check('M-2', '22', never)).toEqual(unavailable);
   });
 
-  it('reads reasons anew when they are old', async () => {
+  it('reads reasons again when they are old', async () => {
     await reasons.check('M-1', '22', never);
     passGap();
     clock.advance(3601);
@@ -430,7 +430,7 @@ describe('MachineDirectory', () => {
       skippedMs += ms;
     };
 
-    it('does not read the list of machines before that, for whomever', async () => {
+    it('does not read the list of machines before that, for any caller', async () => {
       machines = { status: 429, retryAfter: '25' };
       const first = await directory.checkMachine('M-9', never);
       expect(first).toMatchObject({ kind: 'unavailable', afterMs: 25_000 });
@@ -444,7 +444,7 @@ describe('MachineDirectory', () => {
       expect(await directory.checkMachine('M-1', never)).toBe('known');
     });
 
-    it("does not read a machine's reasons before that, for whomever", async () => {
+    it('does not read the reasons of a machine before that, for any caller', async () => {
       reasonList = { status: 429, retryAfter: '25' };
       expect(await reasons.refresh('M-1', never)).toMatchObject({ kind: 'retry', afterMs: 25_000 });
       reasonList = { status: 200, body: { reasons: [{ name: 'Jam', code: '22' }] } };
@@ -486,7 +486,7 @@ function countedLookUp(signal = new AbortController().signal, gapMs = GAP_MS) {
 }
 
 describe('a shared look-up', () => {
-  it('is made anew for who asks after it started, no sooner than the gap allows', async () => {
+  it('is repeated for callers after its start, no sooner than the gap allows', async () => {
     const { lookUp, startedAt, started } = countedLookUp();
     const first = lookUp.request();
     await started;
@@ -496,7 +496,7 @@ describe('a shared look-up', () => {
     expect(startedAt[1]! - startedAt[0]!).toBeGreaterThanOrEqual(GAP_MS - 2);
   });
 
-  it('listens to the end of all look-ups only while it has to wait, and rejects then', async () => {
+  it('listens to the signal only while it waits, and rejects when that aborts', async () => {
     const stopping = new AbortController();
     const listeners = (): number => getEventListeners(stopping.signal, 'abort').length;
     const { lookUp, started } = countedLookUp(stopping.signal, 60_000);
@@ -511,7 +511,7 @@ describe('a shared look-up', () => {
     await expect(waiting).rejects.toThrow('stopping');
   });
 
-  it('is made again after one that threw', async () => {
+  it('is repeated after one that threw', async () => {
     let calls = 0;
     const lookUp = new SharedLookUp(
       () => Promise.reject(new Error(`failure ${(calls += 1)}`)),
@@ -533,7 +533,7 @@ describe('RecentMisses', () => {
     misses = new RecentMisses(2);
   });
 
-  it('holds them for unknown from the latest look-up on, whatever that was made for', () => {
+  it('treats them as unknown from the latest look-up on, whatever its purpose', () => {
     misses.missed('M-1');
     nowMs += 1500;
     misses.found(new Set(['M-2']));
@@ -543,7 +543,7 @@ describe('RecentMisses', () => {
     expect(misses.answerTo('M-1')).toBeUndefined();
   });
 
-  it('remembers as many names as it may, the latest', () => {
+  it('keeps the latest names up to its capacity', () => {
     for (const name of ['M-1', 'M-2', 'M-1', 'M-3']) misses.missed(name);
     const answers = ['M-1', 'M-2', 'M-3'].map((name) => misses.answerTo(name));
     expect(answers).toEqual(['unknown', undefined, 'unknown']);
@@ -562,7 +562,7 @@ describe('PassedOverEntries', () => {
     }
   });
 
-  it('logs entries once in whatever order they come, and when there are more, or others, or none', () => {
+  it('logs entries once, in any order, and when there are more, or others, or none', () => {
     const entries = new PassedOverEntries('reasons');
     entries.note('M-1', undefined);
     entries.note('M-1', lacking(1, '[4].code is absent'));
@@ -578,7 +578,7 @@ describe('PassedOverEntries', () => {
     ]);
   });
 
-  it('counts those of all lists, or of the machines that matter', () => {
+  it('counts those of all lists, or of some machines', () => {
     const entries = new PassedOverEntries('reasons');
     entries.note('M-1', lacking(2, 'why'));
     entries.note('M-2', lacking(3, 'why'));
@@ -588,7 +588,7 @@ describe('PassedOverEntries', () => {
     expect(entries.count()).toBe(3);
   });
 
-  it('forgets the list it has heard of longest ago rather than remember any number', () => {
+  it('is bounded, and forgets the oldest list', () => {
     const entries = new PassedOverEntries('reasons');
     for (let list = 0; list < 10_100; list += 1) entries.note(`M-${list}`, lacking(1, 'why'));
     expect(entries.count()).toBe(10_000);

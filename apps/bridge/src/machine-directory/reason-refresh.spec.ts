@@ -15,7 +15,7 @@ import { ReasonLists } from './reason-lists.js';
 import { ReasonRecords } from './reason-records.js';
 import { ReasonRefresh } from './reason-refresh.js';
 
-/** Long enough for forty look-ups, if nothing held them back. */
+/** Long enough for forty look-ups without a limit. */
 const A_SECOND_MS = 1000;
 
 describe('ReasonRefresh', () => {
@@ -66,7 +66,7 @@ describe('ReasonRefresh', () => {
     await service.stop();
   });
 
-  it('takes a fifth of a rate limit', async () => {
+  it('uses a fifth of a rate limit', async () => {
     const settings = bridgeSettings({
       MACHINE_CLOUD_BASE_URL: service.baseUrl,
       MACHINE_CLOUD_MAX_REQUESTS_PER_SECOND: '40',
@@ -77,11 +77,11 @@ describe('ReasonRefresh', () => {
     while (asked.length < 12 && realNowMs() < startMs + 60_000) await realDelayMs(5);
     limited.beforeApplicationShutdown();
     expect(asked.length).toBeGreaterThanOrEqual(12);
-    // the first four at once, and eight a second
+    // the first four at once, then eight a second
     expect(asked.length).toBeLessThanOrEqual(4 + (realNowMs() - startMs) / 125);
   });
 
-  it('reads each machine’s reasons once, a few at a time, and again when they have become old', async () => {
+  it('reads the reasons of each machine once, a few at a time, and again when they are old', async () => {
     const machines = Array.from({ length: 10 }, (_, index) => `M-${index}`);
     const remindAll = (): void => {
       for (const machineId of [...machines, ...machines]) refresh.remind(machineId);
@@ -96,7 +96,7 @@ describe('ReasonRefresh', () => {
     expect(mostUnderWay).toBeLessThanOrEqual(4);
   });
 
-  it('reads no more of a machine that is forgotten while it waits, and anew of one that comes back', async () => {
+  it('does not read a machine that is forgotten while it waits, and reads one that returns', async () => {
     const machines = Array.from({ length: 10 }, (_, index) => `M-${index}`);
     for (const machineId of machines) refresh.remind(machineId);
     refresh.forget('M-8');
@@ -109,7 +109,7 @@ describe('ReasonRefresh', () => {
     expect(asked.filter((machineId) => machineId === 'M-0')).toHaveLength(2);
   });
 
-  it('remembers nothing of a machine that is forgotten while it is being asked for', async () => {
+  it('keeps nothing of a machine that is forgotten during its look-up', async () => {
     refresh.remind('M-0');
     while (asked.length === 0) await realDelayMs(1);
     refresh.forget('M-0');
@@ -118,7 +118,7 @@ describe('ReasonRefresh', () => {
     expect(records.readAt('M-0')).toBeUndefined();
   });
 
-  it('goes on with the other machines after one that it cannot cope with, and logs why', async () => {
+  it('continues with the other machines after an error of one, and logs why', async () => {
     const failure = new Error('a defect');
     const error = jest.spyOn(Logger.prototype, 'error').mockReturnValue(undefined);
     const read = jest.spyOn(lists, 'refresh');
@@ -130,7 +130,7 @@ describe('ReasonRefresh', () => {
     expect(error).toHaveBeenCalledWith({ msg: 'not refreshed', machineId: 'M-0', err: failure });
   });
 
-  it('leaves a service alone that refuses', async () => {
+  it('backs off from a service that refuses', async () => {
     status = 403;
     for (let index = 0; index < 50; index += 1) refresh.remind(`M-${index}`);
     await realDelayMs(A_SECOND_MS);
@@ -147,7 +147,7 @@ const LISTS = {
 
 describe('ReasonRecords', () => {
   let records: ReasonRecords;
-  /** What each request holds: machines and the code of their reason. */
+  /** Content of each request: machines and the code of their reason. */
   let requests: string[][];
   let answer: (refused?: Refused) => void;
   let clock: ManualClock;
@@ -174,7 +174,7 @@ describe('ReasonRecords', () => {
     clock = new ManualClock(1_763_680_000_000);
     records = new ReasonRecords(settings, clock, producer);
   });
-  it('writes what is read during a request with the next, of each machine the latest', async () => {
+  it('writes lists that are read during a request with the next one, the latest of each machine', async () => {
     read('M-1', LISTS.cleaning);
     read('M-2', LISTS.cleaning);
     read('M-3', LISTS.cleaning);
@@ -188,7 +188,7 @@ describe('ReasonRecords', () => {
     expect(requests).toEqual([['M-1 11'], ['M-2 12', 'M-3 11'], ['M-1 12']]);
   });
 
-  it('writes no empty list in place of reasons before the next list, when that is due, is empty too', async () => {
+  it('replaces reasons by an empty list only when the list of the next refresh is empty too', async () => {
     const readAfter = async (seconds: number, list: readonly ClassificationReason[]) => {
       clock.advance(seconds);
       read('M-1', list);
@@ -206,7 +206,7 @@ describe('ReasonRecords', () => {
     expect(requests).toEqual([['M-1 11'], ['M-1 undefined']]);
   });
 
-  it('writes nothing of a machine that is forgotten while it waits', async () => {
+  it('writes no record of a machine that is forgotten while it waits', async () => {
     read('M-1', LISTS.cleaning);
     read('M-2', LISTS.cleaning);
     read('M-3', LISTS.cleaning);
@@ -216,7 +216,7 @@ describe('ReasonRecords', () => {
     expect(requests).toEqual([['M-1 11'], ['M-3 11']]);
   });
 
-  it('writes a list again that was refused, once it is read again', async () => {
+  it('writes a list that was refused when it is read again', async () => {
     read('M-1', LISTS.cleaning);
     answer(refusedOf('M-1'));
     await turn();

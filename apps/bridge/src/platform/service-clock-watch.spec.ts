@@ -29,18 +29,18 @@ describe('ServiceClockWatch', () => {
     watch.review();
   };
 
-  it('warns once of a clock that is far from ours, and says once when it agrees again', () => {
+  it('warns once of a clock that is far from ours, and logs once when it agrees again', () => {
     for (const offsetSeconds of [0, -2, -30, -31, -5.2, -30, -1, 0]) seen(offsetSeconds);
     expect(warn.mock.calls).toMatchObject([[{ offsetSeconds: -30 }]]);
     expect(log.mock.calls).toMatchObject([[{ offsetSeconds: -1 }]]);
   });
 
-  it('warns of no difference that slow answers may feign', () => {
+  it('does not warn of a difference that slow answers may explain', () => {
     seen(7, 5500);
     expect(warn).not.toHaveBeenCalled();
   });
 
-  it('gives the offset in seconds, and none while it is not known', async () => {
+  it('gives the offset in seconds, and none while it is unknown', async () => {
     const value = async (): Promise<number | undefined> =>
       (await watch.metrics[0]!.get()).values[0]?.value;
     clockOffset = undefined;

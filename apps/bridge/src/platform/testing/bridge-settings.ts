@@ -1,6 +1,6 @@
 import { type BridgeSettings, loadBridgeSettings } from '#libs/config';
 
-/** Settings of a bridge that reaches neither Kafka nor a service, but for what is set otherwise. */
+/** Settings of a bridge that reaches neither Kafka nor a service, with changes. */
 export function bridgeSettings(environment: Record<string, string> = {}): BridgeSettings {
   return loadBridgeSettings({
     KAFKA_BROKERS: 'localhost:1',
