@@ -20,26 +20,28 @@ interface LoginSurroundings extends TokenSurroundings {
 
 /** Opens the source of the service's tokens; it sends nothing before the first token is needed. */
 export function openServiceTokens(
-  way: TokenSettings,
+  settings: TokenSettings,
   surroundings: LoginSurroundings,
 ): TokenSource {
-  return way.kind === 'login' ? loginSource(way, surroundings) : openTokenSource(way, surroundings);
+  return settings.kind === 'login'
+    ? loginSource(settings, surroundings)
+    : openTokenSource(settings, surroundings);
 }
 
 /** Opens a source of tokens for any server. */
 export function openTokenSource(
-  way: Exclude<TokenSettings, { kind: 'login' }>,
+  settings: Exclude<TokenSettings, { kind: 'login' }>,
   surroundings: TokenSurroundings,
 ): TokenSource {
-  switch (way.kind) {
+  switch (settings.kind) {
     case 'fixed':
-      return fixedTokenSource(way.token);
+      return fixedTokenSource(settings.token);
     case 'file':
-      return new TokenFileSource(way.path);
+      return new TokenFileSource(settings.path);
     case 'oauth':
-      return openClientCredentials(way, surroundings);
+      return openClientCredentials(settings, surroundings);
     default:
-      return way satisfies never;
+      return settings satisfies never;
   }
 }
 
@@ -71,7 +73,7 @@ export function openClientCredentials(
   });
   const forms = new RememberedForm<CredentialsForm>(['basic', 'body'], isRefused);
   return new RenewedTokenSource(requests, () =>
-    forms.call((form) => {
+    forms.callWithForm((form) => {
       const authorization = form === 'basic' ? { Authorization: basic(credentials) } : {};
       const headers = { 'Content-Type': 'application/x-www-form-urlencoded', ...authorization };
       return requests.post(headers, bodyIn(form, credentials));

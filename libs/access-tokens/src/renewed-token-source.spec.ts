@@ -24,7 +24,7 @@ beforeEach(() => {
   logs = captureLogs();
   const issue = (): Promise<Issued> => new Promise((answer) => requests.push(answer));
   source = new RenewedTokenSource(
-    { operation: 'getAPIToken', close: () => Promise.resolve() },
+    { operation: 'getAPIToken', closeConnection: () => Promise.resolve() },
     issue,
     () => nowMs,
   );
@@ -45,7 +45,7 @@ function grant(token: string, lifeMs: number | null = null): Issued {
 }
 
 async function hold(token: string, lifeMs: number | null = null): Promise<void> {
-  const obtained = source.obtain();
+  const obtained = source.obtainToken();
   await answer(grant(token, lifeMs));
   expect(await obtained).toEqual({ kind: 'token', token });
 }
@@ -54,38 +54,38 @@ describe('a token in use', () => {
   it('is used without end if its lifetime is unknown', async () => {
     await hold('first');
     nowMs += 1e12;
-    expect(source.current()).toBe('first');
+    expect(source.currentToken()).toBe('first');
     expect(requests).toHaveLength(1);
   });
 
   it('is renewed in the background before it expires', async () => {
     await hold('first', 100_000);
     nowMs += 79_999;
-    expect(source.current()).toBe('first');
+    expect(source.currentToken()).toBe('first');
     expect(requests).toHaveLength(1);
     nowMs += 1;
-    expect([source.current(), source.current()]).toEqual(['first', 'first']);
+    expect([source.currentToken(), source.currentToken()]).toEqual(['first', 'first']);
     expect(requests).toHaveLength(2);
     await answer(grant('second', 100_000));
-    expect(source.current()).toBe('second');
+    expect(source.currentToken()).toBe('second');
   });
 
   it('is awaited once the old one has expired', async () => {
     await hold('first', 100_000);
     nowMs += 100_000;
-    expect(source.current()).toBeUndefined();
+    expect(source.currentToken()).toBeUndefined();
     await hold('second', 100_000);
-    expect(source.current()).toBe('second');
+    expect(source.currentToken()).toBe('second');
   });
 
   it('is used to its end while its renewal fails', async () => {
     await hold('first', 100_000);
     nowMs += 90_000;
-    source.current();
+    source.currentToken();
     await answer(FAILED);
-    expect(source.current()).toBe('first');
+    expect(source.currentToken()).toBe('first');
     nowMs += 10_000;
-    expect(source.current()).toBeUndefined();
+    expect(source.currentToken()).toBeUndefined();
   });
 });
 
@@ -129,11 +129,11 @@ describe('a token that is refused', () => {
 
 describe('a login that fails', () => {
   it('is not repeated for a while, in which every request fails at once', async () => {
-    const first = source.obtain();
+    const first = source.obtainToken();
     await answer(FAILED);
     const why = 'getAPIToken: HTTP 503';
     expect(await first).toEqual({ kind: 'unavailable', why, afterMs: null });
-    const failure = await source.obtain();
+    const failure = await source.obtainToken();
     expect(failure).toMatchObject({ kind: 'unavailable', why });
     expect(requests).toHaveLength(1);
     nowMs += (failure as { afterMs: number }).afterMs;
@@ -151,7 +151,7 @@ describe('a login that fails', () => {
 
   it('is logged when it begins to fail and when it succeeds again', async () => {
     while (requests.length < 2) {
-      void source.obtain();
+      void source.obtainToken();
       await answer(FAILED);
       nowMs += 60_000;
     }
@@ -164,7 +164,7 @@ describe('a login that fails', () => {
   });
 
   it('is not logged once the source is closed', async () => {
-    void source.obtain();
+    void source.obtainToken();
     await source.close();
     await answer(FAILED);
     expect(logs.lines()).toEqual([]);

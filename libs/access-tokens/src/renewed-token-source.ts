@@ -20,23 +20,23 @@ export class RenewedTokenSource implements TokenSource {
 
   /** @param issue never rejects */
   constructor(
-    private readonly requests: Pick<TokenRequests, 'operation' | 'close'>,
+    private readonly requests: Pick<TokenRequests, 'operation' | 'closeConnection'>,
     private readonly issue: () => Promise<HttpAnswer<TokenGrant>>,
     private readonly nowMs: () => number = realNowMs,
   ) {}
 
-  current(): string | undefined {
+  currentToken(): string | undefined {
     const { held } = this;
     if (held === undefined) return undefined;
     const nowMs = this.nowMs();
     if (nowMs < held.renewMs) return held.token;
     if (nowMs >= held.expiresMs) return undefined;
     // renewed in the background
-    void this.obtain();
+    void this.obtainToken();
     return held.token;
   }
 
-  obtain(): Promise<TokenAnswer> {
+  obtainToken(): Promise<TokenAnswer> {
     if (this.renewing !== undefined) return this.renewing;
     const { failed } = this;
     const pauseMs = failed === undefined ? 0 : failed.nextAttemptMs - this.nowMs();
@@ -54,24 +54,24 @@ export class RenewedTokenSource implements TokenSource {
   /** A token that is not due for renewal, if one can be obtained: for a session that ends with its token. */
   async obtainFresh(): Promise<TokenAnswer> {
     const { held } = this;
-    if (held !== undefined && this.nowMs() < held.renewMs) return holding(held);
-    const answer = await this.obtain();
+    if (held !== undefined && this.nowMs() < held.renewMs) return tokenAnswerOf(held);
+    const answer = await this.obtainToken();
     return answer.kind === 'token' || held === undefined || this.nowMs() >= held.expiresMs
       ? answer
-      : holding(held);
+      : tokenAnswerOf(held);
   }
 
   async replace(refused: string, status: 401 | 403): Promise<TokenAnswer | null> {
-    const token = this.current();
+    const token = this.currentToken();
     if (token !== undefined && token !== refused) return { kind: 'token', token };
     if (token !== undefined && !this.mayReplace(status)) return null;
-    const answer = await this.obtain();
+    const answer = await this.obtainToken();
     return answer.kind === 'token' && answer.token === refused ? null : answer;
   }
 
   async close(): Promise<void> {
     this.isClosed = true;
-    await this.requests.close();
+    await this.requests.closeConnection();
   }
 
   /** Whether to renew the current token, which the service has refused. */
@@ -182,7 +182,7 @@ interface HeldToken {
   expiresMs: number;
 }
 
-function holding({ token }: HeldToken): TokenAnswer {
+function tokenAnswerOf({ token }: HeldToken): TokenAnswer {
   return { kind: 'token', token };
 }
 

@@ -25,7 +25,7 @@ describe('a token file', () => {
   });
 
   async function token(): Promise<string | undefined> {
-    const answer = await source.obtain();
+    const answer = await source.obtainToken();
     return answer.kind === 'token' ? answer.token : undefined;
   }
 
@@ -39,11 +39,11 @@ describe('a token file', () => {
     await token();
     await writeFile(path, 'a longer second'.replaceAll(' ', '-'));
     nowMs = 999;
-    expect(source.current()).toBe('first');
+    expect(source.currentToken()).toBe('first');
     nowMs = 1000;
-    expect(source.current()).toBeUndefined();
+    expect(source.currentToken()).toBeUndefined();
     expect(await token()).toBe('a-longer-second');
-    expect(source.current()).toBe('a-longer-second');
+    expect(source.currentToken()).toBe('a-longer-second');
   });
 
   it('gives the new token when it is replaced by another of the same length', async () => {
@@ -60,12 +60,12 @@ describe('a token file', () => {
     expect(await source.replace('first')).toBeNull();
     await writeFile(path, 'the-second');
     expect(await source.replace('first')).toEqual({ kind: 'token', token: 'the-second' });
-    expect(source.current()).toBe('the-second');
+    expect(source.currentToken()).toBe('the-second');
   });
 
   it('says what is wrong with it while it has never had a token', async () => {
     const why = async (): Promise<unknown> => {
-      const answer = await source.obtain();
+      const answer = await source.obtainToken();
       return answer.kind === 'unavailable' && answer.why;
     };
     expect(await why()).toBe(`token file ${path} cannot be read (ENOENT)`);

@@ -22,11 +22,11 @@ export class TokenFileSource implements TokenSource {
     private readonly nowMs: () => number = realNowMs,
   ) {}
 
-  current(): string | undefined {
+  currentToken(): string | undefined {
     return this.nowMs() < this.nextCheckMs ? this.known?.token : undefined;
   }
 
-  obtain(): Promise<TokenAnswer> {
+  obtainToken(): Promise<TokenAnswer> {
     this.refreshing ??= this.refresh().finally(() => {
       this.refreshing = undefined;
     });
@@ -34,7 +34,7 @@ export class TokenFileSource implements TokenSource {
   }
 
   async replace(refused: string): Promise<TokenAnswer | null> {
-    const answer = await this.obtain();
+    const answer = await this.obtainToken();
     return answer.kind === 'token' && answer.token !== refused ? answer : null;
   }
 

@@ -58,7 +58,7 @@ export class TokenRequests {
   }
 
   /** Closes the connection; requests in flight fail. */
-  async close(): Promise<void> {
+  async closeConnection(): Promise<void> {
     await this.transport.destroy();
   }
 }

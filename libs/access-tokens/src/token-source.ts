@@ -17,11 +17,11 @@ export type NoToken =
 
 /** Source of the access token that calls send. */
 export interface TokenSource {
-  /** The token to send now; undefined if {@link obtain} must be awaited. Every call uses it: it is fast. */
-  current(): string | undefined;
+  /** The token to send now; undefined if {@link obtainToken} must be awaited. Every call uses it: it is fast. */
+  currentToken(): string | undefined;
 
   /** A token to send now; callers that ask at the same time share one request. */
-  obtain(): Promise<TokenAnswer>;
+  obtainToken(): Promise<TokenAnswer>;
 
   /** Another token to try after the service has refused one; null if there is none. */
   replace(refused: string, status: 401 | 403): Promise<TokenAnswer | null>;
@@ -61,15 +61,15 @@ export async function callWithToken<A extends { kind: string; status?: number | 
     return { kind: 'unavailable', why: `none in ${deadlineMs} ms`, afterMs: null };
   };
   signal?.throwIfAborted();
-  let token = tokens.current();
+  let token = tokens.currentToken();
   if (token === undefined) {
-    const obtained = await inTime(() => tokens.obtain());
+    const obtained = await inTime(() => tokens.obtainToken());
     if (obtained.kind !== 'token') return without(obtained);
     ({ token } = obtained);
   }
   if (turn !== undefined) await turn(false);
   // it may have been renewed meanwhile
-  const sent = tokens.current() ?? token;
+  const sent = tokens.currentToken() ?? token;
   const answer = await send(sent);
   if (answer.kind !== 'unauthorised') return answer;
   const status = answer.status === 403 ? 403 : 401;
@@ -100,8 +100,8 @@ export function fixedTokenSource(text: string): TokenSource {
   const answer: TokenAnswer =
     why === undefined ? { kind: 'token', token } : { kind: 'unavailable', why, afterMs: null };
   return {
-    current: () => (why === undefined ? token : undefined),
-    obtain: () => Promise.resolve(answer),
+    currentToken: () => (why === undefined ? token : undefined),
+    obtainToken: () => Promise.resolve(answer),
     replace: () => Promise.resolve(null),
     close: () => Promise.resolve(),
   };

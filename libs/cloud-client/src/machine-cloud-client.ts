@@ -171,7 +171,7 @@ export class MachineCloudClient {
   getMachineInfo(signal?: AbortSignal): Promise<HttpAnswer<MachineInfo[]>> {
     const request = { operation: 'getMachineInfo', method: 'GET' } as const;
     const maxAnswerBytes = MAX_MACHINE_INFO_BYTES;
-    return this.machineInfoPath.call((path) =>
+    return this.machineInfoPath.callWithForm((path) =>
       this.call({ ...request, path, maxAnswerBytes }, machineInfo, { signal }),
     );
   }
@@ -210,12 +210,12 @@ export class MachineCloudClient {
       const body = method === 'POST' ? { body: null } : {};
       return this.call({ ...request, method, ...body }, classificationReasons, { signal });
     };
-    let answer = await methods.call(readBy);
+    let answer = await methods.callWithForm(readBy);
     // many servers answer 404 to a method that they do not support, too
-    if (isNotFound(answer) && methods.expected === 'GET' && !this.hasReadReasons) {
+    if (isNotFound(answer) && methods.expectedForm === 'GET' && !this.hasReadReasons) {
       const posted = await readBy('POST');
       if (hasRead(posted)) {
-        methods.expect('POST');
+        methods.expectForm('POST');
         answer = posted;
       }
     }
@@ -255,7 +255,7 @@ export class MachineCloudClient {
 
   /** How far the service's clock is ahead of ours, by its latest answers; undefined while none had a usable `Date`. */
   get clockOffset(): ClockOffset | undefined {
-    return this.serviceClock.offset(this.clock.nowMs());
+    return this.serviceClock.offsetAt(this.clock.nowMs());
   }
 
   /** Waits for calls in flight (each has its deadline), then closes every connection; gives up a login. */
@@ -301,7 +301,7 @@ export class MachineCloudClient {
     const sentMs = clock.nowMs();
     const exchange = await this.transport.exchange(http, caller, span);
     if (exchange.kind === 'reply' && isDatedBy(clock, exchange.headers.date))
-      this.serviceClock.observe(exchange.headers.date, sentMs, clock.nowMs());
+      this.serviceClock.observeDate(exchange.headers.date, sentMs, clock.nowMs());
     return toAnswer(operation, exchange, meaning, realEpochMs());
   }
 

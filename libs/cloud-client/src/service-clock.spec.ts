@@ -14,7 +14,7 @@ describe('ServiceClock', () => {
   ): number => {
     for (let index = 0; index < count; index += 1) {
       const sentMs = fromMs + index * everyMs;
-      clock.observe(dateOf(sentMs + callMs / 2 + aheadMs), sentMs, sentMs + callMs);
+      clock.observeDate(dateOf(sentMs + callMs / 2 + aheadMs), sentMs, sentMs + callMs);
     }
     return fromMs + count * everyMs;
   };
@@ -24,7 +24,7 @@ describe('ServiceClock', () => {
     (aheadMs) => {
       const clock = new ServiceClock();
       const nowMs = answers(clock, 15, { aheadMs });
-      const { offsetMs } = clock.offset(nowMs)!;
+      const { offsetMs } = clock.offsetAt(nowMs)!;
       expect(Math.abs(offsetMs - aheadMs)).toBeLessThan(200);
     },
   );
@@ -46,9 +46,9 @@ describe('ServiceClock', () => {
             const sentMs = nowMs + waitMs;
             const datedMs = sentMs + thereMs;
             nowMs = datedMs + backMs;
-            clock.observe(dateOf(datedMs + aheadMs), sentMs, nowMs);
+            clock.observeDate(dateOf(datedMs + aheadMs), sentMs, nowMs);
           }
-          const { offsetMs, errorMs } = clock.offset(nowMs)!;
+          const { offsetMs, errorMs } = clock.offsetAt(nowMs)!;
           expect(Math.abs(offsetMs - aheadMs)).toBeLessThanOrEqual(errorMs);
         },
       ),
@@ -60,32 +60,32 @@ describe('ServiceClock', () => {
     let nowMs = answers(clock, 2, { aheadMs: 2000 });
     nowMs = answers(clock, 1, { aheadMs: -3_600_000, fromMs: nowMs });
     nowMs = answers(clock, 2, { aheadMs: 2000, fromMs: nowMs });
-    expect(Math.abs(clock.offset(nowMs)!.offsetMs - 2000)).toBeLessThan(600);
+    expect(Math.abs(clock.offsetAt(nowMs)!.offsetMs - 2000)).toBeLessThan(600);
   });
 
   it('follows a clock that is set', () => {
     const clock = new ServiceClock();
     let nowMs = answers(clock, 15, { aheadMs: -30_000 });
     nowMs = answers(clock, 9, { fromMs: nowMs });
-    expect(Math.abs(clock.offset(nowMs)!.offsetMs)).toBeLessThan(600);
+    expect(Math.abs(clock.offsetAt(nowMs)!.offsetMs)).toBeLessThan(600);
   });
 
   it('starts over when our own clock is set back', () => {
     const clock = new ServiceClock();
     answers(clock, 15);
     const nowMs = answers(clock, 1, { aheadMs: 7_200_000, fromMs: START_MS - 7_200_000 });
-    expect(Math.abs(clock.offset(nowMs)!.offsetMs - 7_200_000)).toBeLessThan(600);
+    expect(Math.abs(clock.offsetAt(nowMs)!.offsetMs - 7_200_000)).toBeLessThan(600);
   });
 
   it('is unknown without a date, with a nonsensical one, and after ten minutes', () => {
     const clock = new ServiceClock();
-    clock.observe(undefined, START_MS, START_MS + 1);
-    clock.observe('yesterday', START_MS + 1000, START_MS + 1001);
-    clock.observe(dateOf(0), START_MS + 2000, START_MS + 2001);
-    expect(clock.offset(START_MS + 3000)).toBeUndefined();
+    clock.observeDate(undefined, START_MS, START_MS + 1);
+    clock.observeDate('yesterday', START_MS + 1000, START_MS + 1001);
+    clock.observeDate(dateOf(0), START_MS + 2000, START_MS + 2001);
+    expect(clock.offsetAt(START_MS + 3000)).toBeUndefined();
     const nowMs = answers(clock, 1, { fromMs: START_MS + 3000 });
-    expect(clock.offset(nowMs)).toBeDefined();
-    expect(clock.offset(nowMs + 601_000)).toBeUndefined();
+    expect(clock.offsetAt(nowMs)).toBeDefined();
+    expect(clock.offsetAt(nowMs + 601_000)).toBeUndefined();
   });
 });
 

@@ -28,7 +28,7 @@ export class ServiceClock {
   private median: Sample | undefined;
 
   /** @param date the answer's `Date` header, if it has one */
-  observe(date: string | undefined, sentMs: number, answeredMs: number): void {
+  observeDate(date: string | undefined, sentMs: number, answeredMs: number): void {
     const latest = this.samples.at(-1);
     // Our own clock has been set back: earlier samples are void.
     if (latest !== undefined && answeredMs < latest.takenMs) this.samples = [];
@@ -48,7 +48,7 @@ export class ServiceClock {
   }
 
   /** Undefined while no answer of the last ten minutes had a usable `Date`. */
-  offset(nowMs: number): ClockOffset | undefined {
+  offsetAt(nowMs: number): ClockOffset | undefined {
     const { median } = this;
     const latestMs = this.samples.at(-1)?.takenMs ?? -Infinity;
     if (median === undefined || latestMs < nowMs - MAX_AGE_MS) return undefined;

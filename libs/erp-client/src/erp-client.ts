@@ -107,10 +107,10 @@ export class ErpClient {
       { ...request, headers: Object.entries(headers).flat(), isBinary: true },
       { signal },
     );
-    return exchange.kind === 'failed' ? retry(null, exchange.why) : this.read(exchange);
+    return exchange.kind === 'failed' ? retry(null, exchange.why) : this.readReply(exchange);
   }
 
-  private async read({ status, headers, chunks, bodyFault }: HttpReply): Promise<ErpAnswer> {
+  private async readReply({ status, headers, chunks, bodyFault }: HttpReply): Promise<ErpAnswer> {
     const { maxAnswerBytes } = this.options;
     const isTooLarge = bodyFault?.code === 'malformed-answer';
     if (bodyFault !== undefined && !isTooLarge) return retry(null, bodyFault.why);
@@ -121,7 +121,7 @@ export class ErpClient {
       if (isPage) return webPage();
       if (isTooLarge) return tooLarge(maxAnswerBytes);
       const body = Buffer.concat(chunks ?? []);
-      return unpacked(body, contentEncoding.trim().toLowerCase(), contentType, maxAnswerBytes);
+      return decompressed(body, contentEncoding.trim().toLowerCase(), contentType, maxAnswerBytes);
     }
     // a 404 with a gateway's page does not mean that the ERP lacks the order
     if (status === 204 || status === 410 || (status === 404 && !isPage)) {
@@ -182,7 +182,7 @@ function tokensOf({
 }
 
 /** Decompresses an answer, but not beyond its limit: some servers compress although they were asked not to. */
-async function unpacked(
+async function decompressed(
   body: Buffer,
   encoding: string,
   contentType: string | null,

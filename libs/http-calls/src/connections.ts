@@ -21,7 +21,7 @@ export function resettingConnector(
   const connect = buildConnector({ timeout: timeoutMs, ...(ca !== undefined && { ca }) });
   return (options, callback) => {
     if (options.protocol === 'https:') void openSecure(options, callback);
-    else connect(options, resetting(callback));
+    else connect(options, resetOnGiveUp(callback));
   };
 
   // Node resets plain connections only; for a secure one, that is the one below TLS. It must be open before TLS
@@ -37,7 +37,7 @@ export function resettingConnector(
       callback(error as Error, null);
       return;
     }
-    connect({ ...options, httpSocket: below }, resetting(callback, below));
+    connect({ ...options, httpSocket: below }, resetOnGiveUp(callback, below));
   }
 
   function openBelow({ hostname, port }: buildConnector.Options): Promise<Socket> {
@@ -64,7 +64,7 @@ async function openTcp(
 }
 
 /** Wraps `callback` so that a request that is given up resets its connection; `below` is the one below TLS. */
-function resetting(callback: buildConnector.Callback, below?: Socket): buildConnector.Callback {
+function resetOnGiveUp(callback: buildConnector.Callback, below?: Socket): buildConnector.Callback {
   return (...result) => {
     const [error, socket] = result;
     if (error === null) {
@@ -138,19 +138,19 @@ interface Host {
  * @param hostname IPv6 with brackets or without
  */
 export function isProxied({ hostname, port }: Host, noProxy: readonly string[]): boolean {
-  const host = bare(hostname);
-  return !isLoopback(host) && !noProxy.some((entry) => covers(entry, host, port));
+  const host = bareHostname(hostname);
+  return !isLoopback(host) && !noProxy.some((entry) => isCovered(entry, host, port));
 }
 
 function isLoopback(host: string): boolean {
   return /(^|\.)localhost$/.test(host) || isWithin(host, '127.0.0.0', 8) || host === '::1';
 }
 
-function covers(entry: string, host: string, port: number): boolean {
+function isCovered(entry: string, host: string, port: number): boolean {
   const isBareAddress = isIPv6(entry.split('/')[0] ?? '');
   const [, text = entry, onlyPort] = isBareAddress ? [] : (/^(.*?)(?::(\d+))?$/.exec(entry) ?? []);
   if (onlyPort !== undefined && Number(onlyPort) !== port) return false;
-  const name = bare(text.replace(/^\*?\./, ''));
+  const name = bareHostname(text.replace(/^\*?\./, ''));
   const [network = '', prefix] = name.split('/');
   if (prefix !== undefined) return isWithin(host, network, Number(prefix));
   return name === '*' || host === name || (isIP(host) === 0 && host.endsWith(`.${name}`));
@@ -166,7 +166,7 @@ function isWithin(host: string, network: string, prefix: number): boolean {
   return addresses.check(host, family);
 }
 
-function bare(hostname: string): string {
+function bareHostname(hostname: string): string {
   return hostname
     .toLowerCase()
     .replace(/^\[|\]$/g, '')

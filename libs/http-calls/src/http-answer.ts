@@ -97,7 +97,7 @@ export function toAnswer<T>(
 ): HttpAnswer<T> {
   if (exchange.kind === 'failed') {
     const { code, why } = exchange;
-    return repeat(new HttpError(code, operation, why));
+    return retryAnswer(new HttpError(code, operation, why));
   }
   const { status, headers } = exchange;
   if (status >= 200 && status < 300) return meaning(operation, exchange);
@@ -107,30 +107,30 @@ export function toAnswer<T>(
     return { kind: 'rejected', status, detail: describeRejection(status, body) };
   }
   const afterMs = readRetryAfter(headers, nowMs);
-  const problem = `HTTP ${status}${redirected(status, headers.location)}${askingToWait(afterMs)}`;
-  return repeat(new HttpError('http-status', operation, problem, status), afterMs);
+  const problem = `HTTP ${status}${describeRedirect(status, headers.location)}${describeWait(afterMs)}`;
+  return retryAnswer(new HttpError('http-status', operation, problem, status), afterMs);
 }
 
 /** A read: 204 is no data, any other success has a JSON body that `parse` understands. */
 export function bodyRead<T>(parse: (answer: AnswerField) => T): SuccessMeaning<T> {
-  return reading((answer) => ({ kind: 'data', data: parse(answer) }));
+  return parsedAnswer((answer) => ({ kind: 'data', data: parse(answer) }));
 }
 
 /** A read of a list, whose incomplete entries are left out. */
 export function listRead<T>(parse: (answer: AnswerField) => ListEntries<T>): SuccessMeaning<T[]> {
-  return reading((answer) => {
+  return parsedAnswer((answer) => {
     const { entries, incomplete } = parse(answer);
     return { kind: 'data', data: entries, ...(incomplete && { incomplete }) };
   });
 }
 
-function reading<T>(read: (answer: AnswerField) => HttpAnswer<T>): SuccessMeaning<T> {
+function parsedAnswer<T>(read: (answer: AnswerField) => HttpAnswer<T>): SuccessMeaning<T> {
   return (operation, reply) => {
     const { status, bodyFault } = reply;
     if (NO_CONTENT.has(status)) return { kind: 'noData' };
     if (bodyFault) {
       const { code, why } = bodyFault;
-      return repeat(new HttpError(code, operation, why, status));
+      return retryAnswer(new HttpError(code, operation, why, status));
     }
     try {
       if (isCompressed(reply)) throw new MalformedField('body', COMPRESSED);
@@ -138,7 +138,7 @@ function reading<T>(read: (answer: AnswerField) => HttpAnswer<T>): SuccessMeanin
     } catch (error) {
       if (!(error instanceof MalformedField)) throw error;
       const problem = `malformed answer: ${error.message}`;
-      return repeat(new HttpError('malformed-answer', operation, problem, status));
+      return retryAnswer(new HttpError('malformed-answer', operation, problem, status));
     }
   };
 }
@@ -157,7 +157,7 @@ export const applied: SuccessMeaning<null> = (operation, reply) => {
     return { kind: 'data', data: null };
   }
   const problem = `HTTP ${status} with a web page, which is none of the service's answers`;
-  return repeat(new HttpError('malformed-answer', operation, problem, status));
+  return retryAnswer(new HttpError('malformed-answer', operation, problem, status));
 };
 
 function isCompressedPage(reply: HttpReply): boolean {
@@ -181,7 +181,7 @@ function parseJson(body: string): unknown {
   }
 }
 
-function repeat(error: HttpError, afterMs: number | null = null): HttpAnswer<never> {
+function retryAnswer(error: HttpError, afterMs: number | null = null): HttpAnswer<never> {
   return { kind: 'retry', afterMs, error };
 }
 
@@ -209,7 +209,7 @@ function describeRejection(status: number, body: string): string {
  * A redirect is never followed, since the token would travel to another host. Only the target's origin is shown,
  * since the rest may contain credentials.
  */
-function redirected(status: number, location = ''): string {
+function describeRedirect(status: number, location = ''): string {
   if (status < 300 || status >= 400) return '';
   const to = URL.canParse(location) ? ` (to ${new URL(location).origin})` : '';
   return `: redirects are not followed${to}`;
@@ -218,7 +218,7 @@ function redirected(status: number, location = ''): string {
 /** A wait longer than any back-off looks like a standstill, so that it is mentioned. */
 const WORTH_A_WORD_MS = 60_000;
 
-function askingToWait(afterMs: number | null): string {
+function describeWait(afterMs: number | null): string {
   return afterMs !== null && afterMs >= WORTH_A_WORD_MS
     ? `, with Retry-After of ${afterMs / 1000} s`
     : '';
@@ -295,12 +295,12 @@ export class RememberedForm<Form> {
     this.forms = [...new Set(forms)];
   }
 
-  async call<T>(send: (form: Form) => Promise<HttpAnswer<T>>): Promise<HttpAnswer<T>> {
+  async callWithForm<T>(send: (form: Form) => Promise<HttpAnswer<T>>): Promise<HttpAnswer<T>> {
     let first: HttpAnswer<T> | undefined;
     for (const form of this.forms) {
       const answer = await send(form);
       if (!this.isUnknownForm(answer)) {
-        if (understood(answer)) this.expect(form);
+        if (confirmsForm(answer)) this.expectForm(form);
         return answer;
       }
       first ??= answer;
@@ -309,11 +309,11 @@ export class RememberedForm<Form> {
     return first;
   }
 
-  get expected(): Form | undefined {
+  get expectedForm(): Form | undefined {
     return this.forms[0];
   }
 
-  expect(form: Form): void {
+  expectForm(form: Form): void {
     if (this.forms[0] === form) return;
     this.forms = [form, ...this.forms.filter((other) => other !== form)];
   }
@@ -325,7 +325,7 @@ const NOT_FOUND = 404;
  * Whether the answer confirms the form. Other failures do not: a gateway answers so for any path. A 404 does, unless
  * it means an unknown form: it is about the requested object.
  */
-function understood(answer: HttpAnswer<unknown>): boolean {
+function confirmsForm(answer: HttpAnswer<unknown>): boolean {
   if (answer.kind === 'rejected') return answer.status === NOT_FOUND;
   return answer.kind === 'data' || answer.kind === 'noData';
 }

@@ -36,14 +36,14 @@ export class FlowsController {
   ) {}
 
   @Get()
-  list(): Promise<GroupFlow[]> {
-    return this.group.all();
+  listFlows(): Promise<GroupFlow[]> {
+    return this.group.listFlows();
   }
 
   /** Answers once the pause is stored in Kafka and no further call of the flow begins in this process. */
   @Post(':name/pause')
   @HttpCode(200)
-  async pause(
+  async pauseFlow(
     @Param('name') name: string,
     @Body() body: unknown,
     @Headers('origin') origin?: string,
@@ -57,7 +57,7 @@ export class FlowsController {
     if (reason === undefined || by === undefined) {
       throw new BadRequestException(`${missing.join(' and ')} missing: ${PAUSE_BODY}`);
     }
-    const before = await taken(this.controls.pause(flow, reason, by));
+    const before = await orUnavailable(this.controls.pause(flow, reason, by));
     const since = this.controls.pauseOf(flow)?.since ?? null;
     return { name: flow, state: 'pausedByHand', why: reason, by, since, before: viewOf(before) };
   }
@@ -65,14 +65,14 @@ export class FlowsController {
   /** Answers once the end of the pause is stored in Kafka and calls of the flow begin in this process. */
   @Post(':name/resume')
   @HttpCode(200)
-  async resume(
+  async resumeFlow(
     @Param('name') name: string,
     @Body() body: unknown,
     @Headers('origin') origin?: string,
   ): Promise<ControlledFlow> {
     const flow = controlledFlow(name, origin);
     const by = textOf(body === undefined || body === null ? {} : objectIn(body), 'by') ?? null;
-    const before = await taken(this.controls.resume(flow, by));
+    const before = await orUnavailable(this.controls.resume(flow, by));
     return { name: flow, state: 'resumed', why: null, by, since: null, before: viewOf(before) };
   }
 }
@@ -107,7 +107,7 @@ function textOf(body: JsonObject, field: 'reason' | 'by'): string | undefined {
   return value.trim() === '' ? undefined : value.trim();
 }
 
-async function taken<T>(written: Promise<T>): Promise<T> {
+async function orUnavailable<T>(written: Promise<T>): Promise<T> {
   try {
     return await written;
   } catch (error) {

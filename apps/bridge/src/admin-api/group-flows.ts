@@ -48,8 +48,8 @@ export class GroupFlows {
     shares.report(() => this.ownShares());
   }
 
-  async all(): Promise<GroupFlow[]> {
-    const lags = await this.lags();
+  async listFlows(): Promise<GroupFlow[]> {
+    const lags = await this.lagsWithinDeadline();
     const processes = this.shares.all();
     // Not in the share that this process reports: the problem concerns this process only.
     const problem = this.controls.problem ?? this.strategy.consumer.outage;
@@ -102,7 +102,8 @@ export class GroupFlows {
       ...this.pauseOf(flow, pausedBecause),
       waiting,
       oldestWaitingSeconds: Math.floor((waiters?.oldestAgeMs(nowMs) ?? 0) / 1000),
-      lastError: failure === undefined ? null : { why: failure.why, at: this.at(failure.atMs) },
+      lastError:
+        failure === undefined ? null : { why: failure.why, at: this.toEpochSeconds(failure.atMs) },
       partitions,
     };
   }
@@ -113,7 +114,7 @@ export class GroupFlows {
     for (const { waitingOrders, oldestAgeMs, lastFailure } of this.requests?.statuses() ?? []) {
       waiting += waitingOrders;
       oldestWaitingSeconds = Math.max(oldestWaitingSeconds, Math.floor(oldestAgeMs / 1000));
-      const at = lastFailure === undefined ? -Infinity : this.at(lastFailure.atMs);
+      const at = lastFailure === undefined ? -Infinity : this.toEpochSeconds(lastFailure.atMs);
       if (lastFailure !== undefined && at >= (lastError?.at ?? -Infinity)) {
         lastError = { why: lastFailure.why, at };
       }
@@ -136,12 +137,12 @@ export class GroupFlows {
   }
 
   /** Converts a past time in real, monotonic milliseconds to epoch seconds. */
-  private at(realMs: number): number {
+  private toEpochSeconds(realMs: number): number {
     const agoMs = (realNowMs() - realMs) * this.clock.speed;
     return Math.floor((this.clock.nowMs() - agoMs) / 1000);
   }
 
-  private async lags(): Promise<ReadonlyMap<Flow, number>> {
+  private async lagsWithinDeadline(): Promise<ReadonlyMap<Flow, number>> {
     this.readingLags ??= this.readLags().finally(() => {
       this.readingLags = undefined;
     });

@@ -127,13 +127,13 @@ export class HealthController {
 
   @Get('live')
   @HealthCheck(UNDOCUMENTED)
-  live(): Promise<HealthCheckResult> {
+  checkLiveness(): Promise<HealthCheckResult> {
     return this.health.check([]);
   }
 
   @Get('ready')
   @HealthCheck(UNDOCUMENTED)
-  ready(): Promise<HealthCheckResult> {
+  checkReadiness(): Promise<HealthCheckResult> {
     const checks = this.readiness.conditions().map(({ name, problem, remark }) => () => {
       const indicator = this.indicators.check(name);
       if (problem !== undefined) return indicator.down({ message: problem });

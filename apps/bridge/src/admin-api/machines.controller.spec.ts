@@ -103,7 +103,7 @@ it('lists the observed machines while the directory lists none, for example beca
     {} as CommandOutcomes,
     { observed: [machine(1)], get: () => undefined } as unknown as MachineStates,
   );
-  const list = async (): Promise<unknown> => json(controller.list().getStream());
+  const list = async (): Promise<unknown> => json(controller.listMachines().getStream());
   expect(await list()).toEqual([{ ...machine(1), state: null }]);
   listed.set('M-2', machine(2));
   expect(await list()).toEqual([{ ...machine(2), state: null }]);
@@ -120,7 +120,7 @@ describe('the details of an unlisted machine, as with a token that may not read 
       { recent: { of: () => [] } } as unknown as CommandOutcomes,
       { get: () => known.state } as unknown as MachineStates,
       { lastApplied: () => known.list } as unknown as WorkOrderLists,
-    ).details('M-1');
+    ).machineDetails('M-1');
 
   it('have its list, and the name of its state', () => {
     expect(detailsOf({ list })).toEqual({

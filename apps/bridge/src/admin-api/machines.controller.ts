@@ -30,16 +30,16 @@ export class MachinesController {
 
   /** Streams the list: a hundred thousand machines are 30 MB. */
   @Get()
-  list(): StreamableFile {
+  listMachines(): StreamableFile {
     const machines = Readable.from(this.listInChunks());
     return new StreamableFile(machines, { type: 'application/json; charset=utf-8' });
   }
 
   /** Also answers for an unlisted machine of which something is known: a token may not be allowed to read the list. */
   @Get(':machineId')
-  details(@Param('machineId') machineId: string): MachineDetails {
+  machineDetails(@Param('machineId') machineId: string): MachineDetails {
     const listed = this.directory.machines().get(machineId);
-    const state = this.states?.get(machineId);
+    const state = this.states?.recordOf(machineId);
     const list = this.lists?.lastApplied(machineId);
     const lastOutcomes = this.outcomes.recent.of(machineId);
     if ((listed ?? state ?? list ?? lastOutcomes[0]) === undefined) {
@@ -56,9 +56,9 @@ export class MachinesController {
     let chunk = '[';
     let separator = '';
     const listed = this.directory.machines();
-    const observed = listed.size === 0 ? this.states?.observed : undefined;
+    const observed = listed.size === 0 ? this.states?.observedMachines : undefined;
     for (const machine of observed ?? listed.values()) {
-      const state = this.states?.get(machine.machineId) ?? null;
+      const state = this.states?.recordOf(machine.machineId) ?? null;
       const summary: MachineSummary = { ...machine, state };
       chunk += separator + JSON.stringify(summary);
       separator = ',';

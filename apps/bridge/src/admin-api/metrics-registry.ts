@@ -56,7 +56,7 @@ export class MetricsRegistry {
     for (const metric of all) this.registry.registerMetric(metric);
   }
 
-  text(): Promise<string> {
+  renderMetrics(): Promise<string> {
     return this.registry.metrics();
   }
 
@@ -162,6 +162,6 @@ export class MetricsController {
   @Get()
   @Header('content-type', Registry.PROMETHEUS_CONTENT_TYPE)
   metrics(): Promise<string> {
-    return this.registry.text();
+    return this.registry.renderMetrics();
   }
 }

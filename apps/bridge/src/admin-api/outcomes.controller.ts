@@ -58,7 +58,7 @@ interface FoundOutcomes {
 }
 
 /** Maximum of offsets read in one search, over all partitions: two or three seconds. */
-const MOST_OFFSETS = 200_000;
+const MAX_OFFSETS = 200_000;
 const READ_DEADLINE_MS = 6000;
 /** Deadline of the whole search: the command line waits no longer than ten seconds. */
 const DEADLINE_MS = 9000;
@@ -89,7 +89,7 @@ export class OutcomeHistory implements OnModuleDestroy {
       );
     }
     this.isSearching = true;
-    const searched = this.read(query).finally(() => {
+    const searched = this.searchTopic(query).finally(() => {
       this.isSearching = false;
     });
     if (!(await withDeadline(searched, DEADLINE_MS))) {
@@ -105,17 +105,17 @@ export class OutcomeHistory implements OnModuleDestroy {
     }
   }
 
-  private async read(query: OutcomeQuery): Promise<FoundOutcomes> {
+  private async searchTopic(query: OutcomeQuery): Promise<FoundOutcomes> {
     const { spans, isCut } = await this.spansOf(query);
     const matches = new NewestMatches(query);
     const deadline = AbortSignal.timeout(READ_DEADLINE_MS);
     const { signal, release } = whenAnyAborts(this.stopping.signal, deadline);
-    const onRecords = (records: readonly StoredRecord[]): void => matches.accept(records);
+    const onRecords = (records: readonly StoredRecord[]): void => matches.addMatches(records);
     await readSpans(this.kafka, spans, { signal, onRecords }).finally(release);
     const outcomes = matches.newestFirst();
     const cuts = [
       ...(matches.isFull ? [`only the newest ${query.limit}`] : []),
-      ...(isCut ? [`only the newest ${MOST_OFFSETS} offsets of the topic were looked at`] : []),
+      ...(isCut ? [`only the newest ${MAX_OFFSETS} offsets of the topic were looked at`] : []),
       ...(deadline.aborted
         ? [`reading ended after ${READ_DEADLINE_MS / 1000} s: the newest may be missing`]
         : []),
@@ -128,7 +128,7 @@ export class OutcomeHistory implements OnModuleDestroy {
       topicSpans(this.kafka, this.topic),
       since === undefined ? undefined : offsetsSince(this.kafka, this.topic, since * 1000),
     ]);
-    const most = Math.ceil(MOST_OFFSETS / Math.max(1, all.length));
+    const most = Math.ceil(MAX_OFFSETS / Math.max(1, all.length));
     let isCut = false;
     const spans = all.map((span) => {
       const wanted = Math.max(span.from, starts?.get(span.partition) ?? 0);
@@ -153,9 +153,9 @@ class NewestMatches {
     );
   }
 
-  accept(records: readonly StoredRecord[]): void {
+  addMatches(records: readonly StoredRecord[]): void {
     for (const record of records) {
-      const outcome = this.matching(record);
+      const outcome = this.matchOf(record);
       if (outcome === undefined) continue;
       this.found.push({ outcome, record });
       if (this.found.length >= 2 * this.query.limit) this.trim();
@@ -178,7 +178,7 @@ class NewestMatches {
     this.found = this.found.slice(0, limit);
   }
 
-  private matching(record: StoredRecord): PublishedOutcome | undefined {
+  private matchOf(record: StoredRecord): PublishedOutcome | undefined {
     const { value, headers, timestamp } = record;
     if (value === null || !this.needles.every((needle) => value.includes(needle))) return undefined;
     const json = readJson(withoutFrame(value));
@@ -209,7 +209,7 @@ function isAbout(data: JsonObject, { messageId, orderId, machineId }: OutcomeQue
 }
 
 const DEFAULT_LIMIT = 100;
-const MOST = 1000;
+const MAX_LIMIT = 1000;
 
 @Controller('api/outcomes')
 @UseGuards(ApiTokenGuard)
@@ -248,6 +248,6 @@ function limitOf(query: Record<string, unknown>): number {
   const text = textOf(query, 'limit');
   if (text === undefined) return DEFAULT_LIMIT;
   const limit = Number(text);
-  if (Number.isInteger(limit) && limit >= 1 && limit <= MOST) return limit;
-  throw new BadRequestException(`limit must lie between 1 and ${MOST}`);
+  if (Number.isInteger(limit) && limit >= 1 && limit <= MAX_LIMIT) return limit;
+  throw new BadRequestException(`limit must lie between 1 and ${MAX_LIMIT}`);
 }

@@ -8,7 +8,7 @@
 export { MachineDirectory } from './machine-directory.js';
 export { describeFailure, type FailedAnswer } from './directory-answer.js';
 export { MachineDirectoryModule } from './machine-directory.module.js';
-export { Absence, MIN_GAP_MS as LOOK_UP_GAP_MS } from './look-ups.js';
+export { Absence, LOOK_UP_GAP_MS } from './look-ups.js';
 export { PassedOverEntries } from './passed-over-entries.js';
 export { ReasonLists } from './reason-lists.js';
 export { ReasonRefresh } from './reason-refresh.js';

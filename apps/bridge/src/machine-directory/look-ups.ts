@@ -4,7 +4,7 @@ import { BoundedMap } from '../platform/index.js';
 import type { LookUpFailure } from './directory-answer.js';
 
 /** Minimum time between look-ups, however many messages have unknown names. */
-export const MIN_GAP_MS = 2000;
+export const LOOK_UP_GAP_MS = 2000;
 
 type Retry = Extract<HttpAnswer<never>, { kind: 'retry' }>;
 
@@ -22,16 +22,16 @@ export class SharedLookUp<T> {
   constructor(
     private readonly lookUp: () => Promise<HttpAnswer<T>>,
     private readonly signal: AbortSignal,
-    private readonly minGapMs = MIN_GAP_MS,
+    private readonly minGapMs = LOOK_UP_GAP_MS,
   ) {}
 
   /** Whether the `Retry-After` of the latest answer still lasts. */
   get isBackingOff(): boolean {
-    return this.answerMeanwhile() !== undefined;
+    return this.answerDuringRetryAfter() !== undefined;
   }
 
   /** Rejects with the reason of the constructor's signal when that aborts first. */
-  request(): Promise<HttpAnswer<T>> {
+  requestLookUp(): Promise<HttpAnswer<T>> {
     if (this.upcoming === undefined) {
       this.upcoming = this.runNext();
       // When it fails, all its callers may have given up.
@@ -43,7 +43,7 @@ export class SharedLookUp<T> {
   private async runNext(): Promise<HttpAnswer<T>> {
     await this.running;
     // Callers that came during the previous look-up get its `Retry-After` at once.
-    const meanwhile = this.answerMeanwhile();
+    const meanwhile = this.answerDuringRetryAfter();
     if (meanwhile !== undefined) {
       this.upcoming = undefined;
       return meanwhile;
@@ -66,7 +66,7 @@ export class SharedLookUp<T> {
     return answer;
   }
 
-  private answerMeanwhile(): Retry | undefined {
+  private answerDuringRetryAfter(): Retry | undefined {
     if (this.backOff === undefined) return undefined;
     const { answer, untilMs } = this.backOff;
     const leftMs = Math.ceil(untilMs - realNowMs());
@@ -95,21 +95,21 @@ export class RecentMisses {
   }
 
   /** Records that a look-up did not find this name: it is unknown until the next may be made. */
-  missed(name: string): void {
-    this.unknownUntilMs.set(name, realNowMs() + MIN_GAP_MS);
+  recordMissed(name: string): void {
+    this.unknownUntilMs.set(name, realNowMs() + LOOK_UP_GAP_MS);
   }
 
   /** Records a successful look-up: missed names that it did not find stay unknown. */
-  found(names: { has(name: string): boolean }): void {
+  recordFound(names: { has(name: string): boolean }): void {
     this.latest = undefined;
-    const untilMs = realNowMs() + MIN_GAP_MS;
+    const untilMs = realNowMs() + LOOK_UP_GAP_MS;
     for (const name of [...this.unknownUntilMs.keys()]) {
       if (names.has(name)) this.unknownUntilMs.delete(name);
       else this.unknownUntilMs.set(name, untilMs);
     }
   }
 
-  failed(failure: LookUpFailure): void {
+  recordFailure(failure: LookUpFailure): void {
     const forMs = FAILURE_MS[typeof failure === 'string' ? failure : failure.kind];
     this.latest = { failure, untilMs: realNowMs() + forMs };
   }
@@ -128,12 +128,12 @@ export class Absence {
   constructor(private readonly refreshSeconds: number) {}
 
   /** Records that the latest list has it. */
-  end(): void {
+  endAbsence(): void {
     this.sinceMs = null;
   }
 
   /** Records that the latest list lacks it; returns whether it is gone. */
-  isLasting(nowMs: number): boolean {
+  recordAbsence(nowMs: number): boolean {
     this.sinceMs ??= nowMs;
     return nowMs - this.sinceMs >= this.refreshSeconds * 1000;
   }

@@ -13,7 +13,7 @@ import { respond, StubService } from '../../../../libs/http-calls/test/stub-serv
 import { bridgeSettings } from '../platform/testing/bridge-settings.js';
 import { MachineDirectory } from './machine-directory.js';
 import { ReasonLists } from './reason-lists.js';
-import { MIN_GAP_MS as LOOK_UP_GAP_MS, RecentMisses, SharedLookUp } from './look-ups.js';
+import { LOOK_UP_GAP_MS, RecentMisses, SharedLookUp } from './look-ups.js';
 import { whenListed } from './testing/when-listed.js';
 import { PassedOverEntries } from './passed-over-entries.js';
 
@@ -49,7 +49,7 @@ describe('MachineDirectory', () => {
 
   const readAgain = async (): Promise<void> => {
     passGap();
-    await directory.refresh();
+    await directory.refreshList();
   };
 
   beforeEach(async () => {
@@ -72,7 +72,7 @@ describe('MachineDirectory', () => {
     const settings = bridgeSettings({ MACHINE_CLOUD_BASE_URL: baseUrl });
     clock = new ManualClock(1_763_680_000_000);
     client = new MachineCloudClient({ baseUrl, token: fixedToken('a-token') });
-    reasons = new ReasonLists(settings, client, clock, { reasonsRead: () => undefined });
+    reasons = new ReasonLists(settings, client, clock, { recordReasons: () => undefined });
     directory = new MachineDirectory(settings, client, clock, reasons);
   });
 
@@ -199,7 +199,7 @@ describe('MachineDirectory', () => {
   it('still reads the list after a defect, and logs its error', async () => {
     const failure = new Error('a defect');
     const error = jest.spyOn(Logger.prototype, 'error').mockReturnValue(undefined);
-    jest.spyOn(directory, 'refresh').mockRejectedValueOnce(failure);
+    jest.spyOn(directory, 'refreshList').mockRejectedValueOnce(failure);
     directory.onApplicationBootstrap();
     await whenListed(directory);
     expect(error).toHaveBeenCalledWith({ msg: 'the machine list is not refreshed', err: failure });
@@ -229,7 +229,7 @@ describe('MachineDirectory', () => {
     it('knows the machines of the other entries, and counts those passed over', async () => {
       const warn = jest.spyOn(Logger.prototype, 'warn').mockReturnValue(undefined);
       machines = { status: 200, body: [null, MILL, homeless] };
-      await directory.refresh();
+      await directory.refreshList();
       await readAgain();
       expect([...directory.machines().keys()]).toEqual(['M-1']);
       expect(directory.status.problem).toBeNull();
@@ -254,7 +254,7 @@ describe('MachineDirectory', () => {
 
     it('does not treat a machine with an incomplete entry as gone', async () => {
       machines = { status: 200, body: [MILL, { ...homeless, factoryId }] };
-      await directory.refresh();
+      await directory.refreshList();
       machines = { status: 200, body: [MILL, homeless] };
       await readAgain();
       expect(directory.machines().get('M-2')).toMatchObject({ machineId: 'M-2', factoryId: 'F-1' });
@@ -265,7 +265,7 @@ describe('MachineDirectory', () => {
 
     it('knows the reasons of the other entries', async () => {
       const warn = jest.spyOn(Logger.prototype, 'warn').mockReturnValue(undefined);
-      await directory.refresh();
+      await directory.refreshList();
       reasonList = { status: 200, body: { reasons: [{ name: 'No code' }, { code: '22' }] } };
       expect(await reasons.check('M-1', '22', never)).toBe('known');
       expect(warn.mock.calls).toEqual([
@@ -284,7 +284,7 @@ describe('MachineDirectory', () => {
   });
 
   it('reads reasons once for a refresh and a command that waits for them, and keeps them', async () => {
-    const read = reasons.refresh('M-1', never);
+    const read = reasons.refreshReasons('M-1', never);
     expect(await reasons.check('M-1', '22', never)).toBe('known');
     expect(await read).toMatchObject({ kind: 'data' });
     expect(await reasons.check('M-1', '22', never)).toBe('known');
@@ -292,7 +292,7 @@ describe('MachineDirectory', () => {
   });
 
   it('keeps no list of reasons that no command has needed', async () => {
-    await reasons.refresh('M-1', never);
+    await reasons.refreshReasons('M-1', never);
     expect(await reasons.check('M-1', '22', never)).toBe('known');
     expect(calls).toHaveLength(2);
   });
@@ -420,7 +420,7 @@ describe('MachineDirectory', () => {
     expect(await reasons.check('M-1', '22', never)).toBe('known');
     passGap();
     clock.advance(3601);
-    await reasons.refresh('M-1', never);
+    await reasons.refreshReasons('M-1', never);
     passGap();
     expect(await reasons.check('M-1', '22', never)).toBe('unknown');
   });
@@ -436,7 +436,7 @@ describe('MachineDirectory', () => {
       expect(first).toMatchObject({ kind: 'unavailable', afterMs: 25_000 });
       machines = { status: 200, body: [MILL] };
       later(20_000);
-      expect(await directory.refresh()).toMatchObject({ kind: 'retry' });
+      expect(await directory.refreshList()).toMatchObject({ kind: 'retry' });
       const other = await directory.checkMachine('M-1', never);
       expect(other).toMatchObject({ kind: 'unavailable', why: 'getMachineInfo: HTTP 429' });
       expect(calls).toHaveLength(1);
@@ -446,14 +446,17 @@ describe('MachineDirectory', () => {
 
     it('does not read the reasons of a machine before that, for any caller', async () => {
       reasonList = { status: 429, retryAfter: '25' };
-      expect(await reasons.refresh('M-1', never)).toMatchObject({ kind: 'retry', afterMs: 25_000 });
+      expect(await reasons.refreshReasons('M-1', never)).toMatchObject({
+        kind: 'retry',
+        afterMs: 25_000,
+      });
       reasonList = { status: 200, body: { reasons: [{ name: 'Jam', code: '22' }] } };
       later(20_000);
       expect(await reasons.check('M-1', '22', never)).toMatchObject({
         kind: 'unavailable',
         why: 'getClassificationReasons: HTTP 429',
       });
-      expect(await reasons.refresh('M-1', never)).toMatchObject({ kind: 'retry' });
+      expect(await reasons.refreshReasons('M-1', never)).toMatchObject({ kind: 'retry' });
       expect(calls).toHaveLength(1);
       expect(await reasons.check('M-2', '22', never)).toBe('known');
       later(5001);
@@ -488,9 +491,9 @@ function countedLookUp(signal = new AbortController().signal, gapMs = GAP_MS) {
 describe('a shared look-up', () => {
   it('is repeated for callers after its start, no sooner than the gap allows', async () => {
     const { lookUp, startedAt, started } = countedLookUp();
-    const first = lookUp.request();
+    const first = lookUp.requestLookUp();
     await started;
-    expect(await Promise.all([first, lookUp.request(), lookUp.request()])).toEqual(
+    expect(await Promise.all([first, lookUp.requestLookUp(), lookUp.requestLookUp()])).toEqual(
       [1, 2, 2].map(data),
     );
     expect(startedAt[1]! - startedAt[0]!).toBeGreaterThanOrEqual(GAP_MS - 2);
@@ -500,11 +503,11 @@ describe('a shared look-up', () => {
     const stopping = new AbortController();
     const listeners = (): number => getEventListeners(stopping.signal, 'abort').length;
     const { lookUp, started } = countedLookUp(stopping.signal, 60_000);
-    const first = lookUp.request();
+    const first = lookUp.requestLookUp();
     await started;
     expect(listeners()).toBe(0);
     await first;
-    const waiting = lookUp.request();
+    const waiting = lookUp.requestLookUp();
     await realDelayMs(0);
     expect(listeners()).toBe(1);
     stopping.abort(new Error('stopping'));
@@ -518,8 +521,8 @@ describe('a shared look-up', () => {
       new AbortController().signal,
       0,
     );
-    await expect(lookUp.request()).rejects.toThrow('failure 1');
-    await expect(lookUp.request()).rejects.toThrow('failure 2');
+    await expect(lookUp.requestLookUp()).rejects.toThrow('failure 1');
+    await expect(lookUp.requestLookUp()).rejects.toThrow('failure 2');
   });
 });
 
@@ -534,9 +537,9 @@ describe('RecentMisses', () => {
   });
 
   it('treats them as unknown from the latest look-up on, whatever its purpose', () => {
-    misses.missed('M-1');
+    misses.recordMissed('M-1');
     nowMs += 1500;
-    misses.found(new Set(['M-2']));
+    misses.recordFound(new Set(['M-2']));
     nowMs += 1999;
     expect(misses.answerTo('M-1')).toBe('unknown');
     nowMs += 1;
@@ -544,7 +547,7 @@ describe('RecentMisses', () => {
   });
 
   it('keeps the latest names up to its capacity', () => {
-    for (const name of ['M-1', 'M-2', 'M-1', 'M-3']) misses.missed(name);
+    for (const name of ['M-1', 'M-2', 'M-1', 'M-3']) misses.recordMissed(name);
     const answers = ['M-1', 'M-2', 'M-3'].map((name) => misses.answerTo(name));
     expect(answers).toEqual(['unknown', undefined, 'unknown']);
   });
@@ -564,12 +567,12 @@ describe('PassedOverEntries', () => {
 
   it('logs entries once, in any order, and when there are more, or others, or none', () => {
     const entries = new PassedOverEntries('reasons');
-    entries.note('M-1', undefined);
-    entries.note('M-1', lacking(1, '[4].code is absent'));
-    entries.note('M-1', lacking(1, '[7].code is absent'));
-    entries.note('M-1', lacking(2, '[4].code is absent'));
-    entries.note('M-1', lacking(2, '[4] is null'));
-    entries.note('M-1', undefined);
+    entries.recordList('M-1', undefined);
+    entries.recordList('M-1', lacking(1, '[4].code is absent'));
+    entries.recordList('M-1', lacking(1, '[7].code is absent'));
+    entries.recordList('M-1', lacking(2, '[4].code is absent'));
+    entries.recordList('M-1', lacking(2, '[4] is null'));
+    entries.recordList('M-1', undefined);
     expect(logged).toMatchObject([
       { machineId: 'M-1', count: 1, why: '[4].code is absent' },
       { machineId: 'M-1', count: 2, why: '[4].code is absent' },
@@ -580,18 +583,18 @@ describe('PassedOverEntries', () => {
 
   it('counts those of all lists, or of some machines', () => {
     const entries = new PassedOverEntries('reasons');
-    entries.note('M-1', lacking(2, 'why'));
-    entries.note('M-2', lacking(3, 'why'));
-    expect(entries.count()).toBe(5);
-    expect(entries.count(new Set(['M-2', 'M-3']))).toBe(3);
-    entries.note('M-1', undefined);
-    expect(entries.count()).toBe(3);
+    entries.recordList('M-1', lacking(2, 'why'));
+    entries.recordList('M-2', lacking(3, 'why'));
+    expect(entries.countEntries()).toBe(5);
+    expect(entries.countEntries(new Set(['M-2', 'M-3']))).toBe(3);
+    entries.recordList('M-1', undefined);
+    expect(entries.countEntries()).toBe(3);
   });
 
   it('is bounded, and forgets the oldest list', () => {
     const entries = new PassedOverEntries('reasons');
-    for (let list = 0; list < 10_100; list += 1) entries.note(`M-${list}`, lacking(1, 'why'));
-    expect(entries.count()).toBe(10_000);
-    expect(entries.count(new Set(['M-0']))).toBe(0);
+    for (let list = 0; list < 10_100; list += 1) entries.recordList(`M-${list}`, lacking(1, 'why'));
+    expect(entries.countEntries()).toBe(10_000);
+    expect(entries.countEntries(new Set(['M-0']))).toBe(0);
   });
 });

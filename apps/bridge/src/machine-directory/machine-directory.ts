@@ -54,7 +54,7 @@ export class MachineDirectory
   /** Aborts last: commands that are still being finished look machines up. */
   private readonly ending = new AbortController();
   private readonly listeners = new Set<MachineListener>();
-  private readonly lookUp = new SharedLookUp(() => this.read(), this.ending.signal);
+  private readonly lookUp = new SharedLookUp(() => this.readList(), this.ending.signal);
   private readonly misses = new RecentMisses(MAX_MISSES);
   private readonly incomplete = new PassedOverEntries('machines');
   /** Machines that the latest list lacks and an earlier one had. */
@@ -63,7 +63,7 @@ export class MachineDirectory
   private readonly emptiness: Absence;
   private readonly refreshSeconds: number;
   /** Ids of incomplete entries: such machines are neither known nor unknown. */
-  private namedAlone: ReadonlySet<string> = new Set();
+  private incompleteIds: ReadonlySet<string> = new Set();
   private current: ReadonlyMap<string, MachineInfo> = new Map();
   private loadedAt: number | null = null;
   private problem: string | null = 'not read yet';
@@ -104,13 +104,13 @@ export class MachineDirectory
    * any while only one list is empty.
    */
   async checkMachine(machineId: string, signal: AbortSignal): Promise<DirectoryAnswer> {
-    const remembered = this.knownOf(machineId) ?? this.misses.answerTo(machineId);
+    const remembered = this.knownAnswer(machineId) ?? this.misses.answerTo(machineId);
     if (remembered !== undefined) return remembered;
-    const answer = await abortable(this.refresh(), signal);
-    const found = this.knownOf(machineId) ?? this.misses.answerTo(machineId);
+    const answer = await abortable(this.refreshList(), signal);
+    const found = this.knownAnswer(machineId) ?? this.misses.answerTo(machineId);
     if (found !== undefined) return found;
     if (isFailure(answer)) return lookUpFailure(answer);
-    this.misses.missed(machineId);
+    this.misses.recordMissed(machineId);
     return 'unknown';
   }
 
@@ -124,8 +124,8 @@ export class MachineDirectory
   }
 
   /** Reads the list again; callers share a look-up until it begins. */
-  refresh(): Promise<HttpAnswer<MachineInfo[]>> {
-    return this.lookUp.request();
+  refreshList(): Promise<HttpAnswer<MachineInfo[]>> {
+    return this.lookUp.requestLookUp();
   }
 
   onApplicationBootstrap(): void {
@@ -144,7 +144,7 @@ export class MachineDirectory
   private async keepFresh(signal: AbortSignal): Promise<void> {
     let failures = 0;
     while (!signal.aborted) {
-      const answer = await this.refreshed(signal);
+      const answer = await this.tryRefresh(signal);
       if (answer !== undefined && !isFailure(answer)) {
         if (failures > 0) this.logger.log({ msg: 'machine list read again' });
         failures = 0;
@@ -161,9 +161,9 @@ export class MachineDirectory
   }
 
   /** Undefined after a defect; the list is read again later. */
-  private async refreshed(signal: AbortSignal): Promise<HttpAnswer<MachineInfo[]> | undefined> {
+  private async tryRefresh(signal: AbortSignal): Promise<HttpAnswer<MachineInfo[]> | undefined> {
     try {
-      return await abortable(this.refresh(), signal);
+      return await abortable(this.refreshList(), signal);
     } catch (error) {
       signal.throwIfAborted();
       this.logger.error({ msg: 'the machine list is not refreshed', err: error });
@@ -171,24 +171,24 @@ export class MachineDirectory
     }
   }
 
-  private async read(): Promise<HttpAnswer<MachineInfo[]>> {
+  private async readList(): Promise<HttpAnswer<MachineInfo[]>> {
     const answer = await this.client.getMachineInfo(this.ending.signal);
-    if (answer.kind === 'data') this.replace(answer.data, answer.incomplete);
-    else if (answer.kind === 'noData') this.replace([]);
+    if (answer.kind === 'data') this.replaceList(answer.data, answer.incomplete);
+    else if (answer.kind === 'noData') this.replaceList([]);
     else {
       this.problem = describeFailure(answer);
-      this.misses.failed(lookUpFailure(answer));
+      this.misses.recordFailure(lookUpFailure(answer));
     }
     return answer;
   }
 
-  private knownOf(machineId: string): 'known' | 'unverifiable' | undefined {
+  private knownAnswer(machineId: string): 'known' | 'unverifiable' | undefined {
     if (this.current.has(machineId)) return 'known';
-    const isNamed = this.namedAlone.has(machineId) || this.missing.has(machineId);
+    const isNamed = this.incompleteIds.has(machineId) || this.missing.has(machineId);
     return isNamed ? 'unverifiable' : undefined;
   }
 
-  private replace(machines: readonly MachineInfo[], incomplete?: IncompleteEntries): void {
+  private replaceList(machines: readonly MachineInfo[], incomplete?: IncompleteEntries): void {
     const ids = incomplete?.ids ?? [];
     // A machine whose entry is incomplete keeps its known data: it is not gone.
     const kept = ids.flatMap((id) => this.current.get(id) ?? []);
@@ -197,13 +197,13 @@ export class MachineDirectory
     const current = new Map<string, MachineInfo>();
     for (const machine of [...kept, ...machines]) current.set(machine.machineId, machine);
     this.current = current;
-    this.namedAlone = new Set(ids);
-    this.incomplete.note('', incomplete);
+    this.incompleteIds = new Set(ids);
+    this.incomplete.recordList('', incomplete);
     this.loadedAt = this.clock.nowSeconds();
     this.problem = null;
     this.noteMissing(before, nowMs);
-    if (this.isEmptyOnce(nowMs)) this.misses.failed('unverifiable');
-    else this.misses.found({ has: (id) => this.knownOf(id) !== undefined });
+    if (this.isEmptyOnce(nowMs)) this.misses.recordFailure('unverifiable');
+    else this.misses.recordFound({ has: (id) => this.knownAnswer(id) !== undefined });
     for (const listener of this.listeners) {
       try {
         listener(this.current);
@@ -221,17 +221,17 @@ export class MachineDirectory
     }
     for (const [machineId, absence] of this.missing) {
       const isBack = this.current.has(machineId);
-      if (isBack || absence.isLasting(nowMs)) this.missing.delete(machineId);
+      if (isBack || absence.recordAbsence(nowMs)) this.missing.delete(machineId);
     }
   }
 
   /** Whether the list is empty for the first time in a row: a gateway may answer so. */
   private isEmptyOnce(nowMs: number): boolean {
-    if (this.current.size + this.namedAlone.size > 0) {
-      this.emptiness.end();
+    if (this.current.size + this.incompleteIds.size > 0) {
+      this.emptiness.endAbsence();
       return false;
     }
-    const isOnce = !this.emptiness.isLasting(nowMs);
+    const isOnce = !this.emptiness.recordAbsence(nowMs);
     if (isOnce) this.logger.warn({ msg: 'machine list is empty, not believed before the next' });
     return isOnce;
   }
@@ -253,8 +253,8 @@ export class MachineDirectory
         'Entries passed over because they lack an id or a code, by list',
         ['list'],
         (it) => {
-          it.set({ list: 'machines' }, this.incomplete.count());
-          it.set({ list: 'reasons' }, this.reasons.incomplete.count(this.current));
+          it.set({ list: 'machines' }, this.incomplete.countEntries());
+          it.set({ list: 'reasons' }, this.reasons.incomplete.countEntries(this.current));
         },
       ),
     ];

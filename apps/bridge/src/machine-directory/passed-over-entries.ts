@@ -13,7 +13,7 @@ export class PassedOverEntries {
   constructor(private readonly kind: 'machines' | 'reasons' | 'activityLog') {}
 
   /** Counts the entries of all lists, or of those of some machines. */
-  count(machines?: { has(machineId: string): boolean }): number {
+  countEntries(machines?: { has(machineId: string): boolean }): number {
     let count = 0;
     for (const [machineId, entries] of this.lists) {
       if (machines?.has(machineId) ?? true) count += entries.count;
@@ -22,18 +22,18 @@ export class PassedOverEntries {
   }
 
   /** @param machineId owner of the list; empty for the list of all machines */
-  note(machineId: string, entries: IncompleteEntries | undefined): void {
+  recordList(machineId: string, entries: IncompleteEntries | undefined): void {
     const known = this.lists.get(machineId);
     if (entries === undefined) this.lists.delete(machineId);
     else this.lists.set(machineId, entries);
-    if (signatureOf(known) !== signatureOf(entries)) this.log(machineId, entries);
+    if (signatureOf(known) !== signatureOf(entries)) this.logChange(machineId, entries);
   }
 
-  forget(machineId: string): void {
+  forgetList(machineId: string): void {
     this.lists.delete(machineId);
   }
 
-  private log(machineId: string, entries: IncompleteEntries | undefined): void {
+  private logChange(machineId: string, entries: IncompleteEntries | undefined): void {
     const which = { list: this.kind, ...(machineId !== '' && { machineId }) };
     if (entries === undefined) {
       this.logger.log({ msg: 'entries are complete again', ...which });

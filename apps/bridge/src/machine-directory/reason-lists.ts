@@ -38,7 +38,7 @@ export class ReasonLists implements OnApplicationShutdown {
     @Inject(BRIDGE_SETTINGS) private readonly settings: BridgeSettings,
     private readonly client: MachineCloudClient,
     private readonly clock: Clock,
-    @Inject(ReasonRecords) private readonly records: Pick<ReasonRecords, 'reasonsRead'>,
+    @Inject(ReasonRecords) private readonly records: Pick<ReasonRecords, 'recordReasons'>,
   ) {
     const atOnce = reasonLookUpsAtOnce(settings.machineCloud.maxConcurrency);
     this.lookUps = new Semaphore(atOnce);
@@ -81,7 +81,7 @@ export class ReasonLists implements OnApplicationShutdown {
     const list = this.cachedList(machineId) ?? this.newList(machineId);
     this.lists.set(machineId, list);
     const answer = await list.check(reasonId, signal, sinceMs);
-    this.remember(machineId, list.known);
+    this.keepContent(machineId, list.known);
     return answer;
   }
 
@@ -89,16 +89,16 @@ export class ReasonLists implements OnApplicationShutdown {
    * Reads the machine's reasons again; checks meanwhile share the look-up. A list that no check has asked for is not
    * cached, in place of one that may be needed again, unless its `Retry-After` must be known to the next caller.
    */
-  async refresh(
+  async refreshReasons(
     machineId: string,
     signal: AbortSignal,
   ): Promise<HttpAnswer<ClassificationReason[]>> {
     const known = this.cachedList(machineId);
     const list = known ?? this.newList(machineId);
     if (known === undefined) this.refreshing.set(machineId, list);
-    const answer = await list.refresh(signal).finally(() => this.refreshing.delete(machineId));
+    const answer = await list.refreshCodes(signal).finally(() => this.refreshing.delete(machineId));
     if (list.isBackingOff) this.lists.set(machineId, list);
-    if (this.known.has(machineId)) this.remember(machineId, list.known);
+    if (this.known.has(machineId)) this.keepContent(machineId, list.known);
     return answer;
   }
 
@@ -110,13 +110,13 @@ export class ReasonLists implements OnApplicationShutdown {
     return this.lists.get(machineId) ?? this.refreshing.get(machineId);
   }
 
-  private remember(machineId: string, known: KnownReasons): void {
+  private keepContent(machineId: string, known: KnownReasons): void {
     if (known.loadedAt !== null) this.known.set(machineId, known);
   }
 
   private newList(machineId: string): ReasonList {
     return new ReasonList(this.known.get(machineId), {
-      read: () => this.lookUps.run(() => this.read(machineId)),
+      read: () => this.lookUps.run(() => this.readReasons(machineId)),
       isFresh: (known) => this.isFresh(known),
       sharedSetOf: (codes) => this.sharedSetOf(codes),
       clock: this.clock,
@@ -140,14 +140,14 @@ export class ReasonLists implements OnApplicationShutdown {
     return shared;
   }
 
-  private async read(machineId: string): Promise<HttpAnswer<ClassificationReason[]>> {
+  private async readReasons(machineId: string): Promise<HttpAnswer<ClassificationReason[]>> {
     const { signal } = this.stopping;
     const answer = await this.client.getClassificationReasons(machineId, signal);
-    if (answer.kind === 'rejected') this.records.reasonsRead(machineId, null);
+    if (answer.kind === 'rejected') this.records.recordReasons(machineId, null);
     if (answer.kind !== 'data' && answer.kind !== 'noData') return answer;
     const isEmpty = answer.kind === 'noData';
-    this.incomplete.note(machineId, isEmpty ? undefined : answer.incomplete);
-    this.records.reasonsRead(machineId, isEmpty ? [] : answer.data);
+    this.incomplete.recordList(machineId, isEmpty ? undefined : answer.incomplete);
+    this.records.recordReasons(machineId, isEmpty ? [] : answer.data);
     return answer;
   }
 }
@@ -193,7 +193,7 @@ class ReasonList {
     this.emptiness = new Absence(options.maxAgeSeconds);
     this.lookUp = new SharedLookUp(async () => {
       const beganMs = realNowMs();
-      return this.note(await read(), beganMs);
+      return this.recordAnswer(await read(), beganMs);
     }, stopping);
   }
 
@@ -207,11 +207,11 @@ class ReasonList {
     const remembered = this.misses.answerTo(reasonId);
     // While the list cannot be read, a reason on the latest one counts as known.
     if (remembered !== undefined) return this.codes.has(reasonId) ? 'known' : remembered;
-    const answer = await this.refresh(signal);
+    const answer = await this.refreshCodes(signal);
     if (this.codes.has(reasonId)) return 'known';
     if (isFailure(answer)) return lookUpFailure(answer);
     if (this.codes.size > 0 && isEmpty(answer)) return 'unverifiable';
-    this.misses.missed(reasonId);
+    this.misses.recordMissed(reasonId);
     return 'unknown';
   }
 
@@ -222,8 +222,8 @@ class ReasonList {
   }
 
   /** Reads the list again; callers share a look-up until it begins. */
-  refresh(signal: AbortSignal): Promise<ReasonsAnswer> {
-    return abortable(this.lookUp.request(), signal);
+  refreshCodes(signal: AbortSignal): Promise<ReasonsAnswer> {
+    return abortable(this.lookUp.requestLookUp(), signal);
   }
 
   /** Whether the `Retry-After` of the latest answer still lasts. */
@@ -231,22 +231,22 @@ class ReasonList {
     return this.lookUp.isBackingOff;
   }
 
-  private note(answer: ReasonsAnswer, beganMs: number): ReasonsAnswer {
+  private recordAnswer(answer: ReasonsAnswer, beganMs: number): ReasonsAnswer {
     if (isFailure(answer)) {
-      this.misses.failed(lookUpFailure(answer));
+      this.misses.recordFailure(lookUpFailure(answer));
       return answer;
     }
-    if (!isEmpty(answer)) this.emptiness.end();
+    if (!isEmpty(answer)) this.emptiness.endAbsence();
     const isLess = this.codes.size > 0 && isEmpty(answer);
     // A gateway may answer so once: known reasons stay, and the service decides, until a later list is empty too.
-    if (isLess && !this.emptiness.isLasting(this.options.clock.monotonicMs())) {
-      this.misses.failed('unverifiable');
+    if (isLess && !this.emptiness.recordAbsence(this.options.clock.monotonicMs())) {
+      this.misses.recordFailure('unverifiable');
     } else {
       const reasons = answer.kind === 'data' ? answer.data : [];
       const codes = this.options.sharedSetOf(reasons.map(({ code }) => code));
       this.known = { codes, loadedAt: this.options.clock.nowSeconds() };
       this.readSinceMs = beganMs;
-      this.misses.found(codes);
+      this.misses.recordFound(codes);
     }
     return answer;
   }

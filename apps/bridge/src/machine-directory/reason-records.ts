@@ -49,7 +49,7 @@ export class ReasonRecords {
   }
 
   /** Forgets what was published: another process may publish the machine's next record, or a tombstone. */
-  forget(machineId: string): void {
+  forgetPublished(machineId: string): void {
     this.published.delete(machineId);
     this.waiting.delete(machineId);
   }
@@ -58,7 +58,7 @@ export class ReasonRecords {
    * Takes a list, null for an unknown machine. An empty one replaces reasons only if that of a later refresh is
    * empty.
    */
-  reasonsRead(machineId: string, reasons: readonly ClassificationReason[] | null): void {
+  recordReasons(machineId: string, reasons: readonly ClassificationReason[] | null): void {
     const updatedAt = this.clock.nowSeconds();
     const known = this.published.get(machineId);
     const before = known?.digest;
@@ -88,16 +88,16 @@ export class ReasonRecords {
       this.waiting.clear();
       try {
         for (const [{ key }, refusal] of await this.producer.sendAll(records)) {
-          this.notPublished(String(key), refusal);
+          this.logRefusal(String(key), refusal);
         }
       } catch (closed) {
-        for (const { key } of records) this.notPublished(String(key), closed);
+        for (const { key } of records) this.logRefusal(String(key), closed);
       }
     }
     this.isPublishing = false;
   }
 
-  private notPublished(machineId: string, error: unknown): void {
+  private logRefusal(machineId: string, error: unknown): void {
     this.published.delete(machineId);
     this.logger.warn({ msg: 'reasons not published', machineId, error: String(error) });
   }

@@ -73,7 +73,7 @@ describe('ReasonRefresh', () => {
     });
     const limited = new ReasonRefresh(settings, clock, lists, records);
     const startMs = realNowMs();
-    for (let index = 0; index < 40; index += 1) limited.remind(`M-${index}`);
+    for (let index = 0; index < 40; index += 1) limited.queueIfStale(`M-${index}`);
     while (asked.length < 12 && realNowMs() < startMs + 60_000) await realDelayMs(5);
     limited.beforeApplicationShutdown();
     expect(asked.length).toBeGreaterThanOrEqual(12);
@@ -84,7 +84,7 @@ describe('ReasonRefresh', () => {
   it('reads the reasons of each machine once, a few at a time, and again when they are old', async () => {
     const machines = Array.from({ length: 10 }, (_, index) => `M-${index}`);
     const remindAll = (): void => {
-      for (const machineId of [...machines, ...machines]) refresh.remind(machineId);
+      for (const machineId of [...machines, ...machines]) refresh.queueIfStale(machineId);
     };
     remindAll();
     await untilRead(machines);
@@ -98,22 +98,22 @@ describe('ReasonRefresh', () => {
 
   it('does not read a machine that is forgotten while it waits, and reads one that returns', async () => {
     const machines = Array.from({ length: 10 }, (_, index) => `M-${index}`);
-    for (const machineId of machines) refresh.remind(machineId);
-    refresh.forget('M-8');
+    for (const machineId of machines) refresh.queueIfStale(machineId);
+    refresh.forgetReasons('M-8');
     await untilRead(machines.filter((machineId) => machineId !== 'M-8'));
     expect(asked).not.toContain('M-8');
-    refresh.forget('M-0');
+    refresh.forgetReasons('M-0');
     expect(records.readAt('M-0')).toBeUndefined();
-    refresh.remind('M-0');
+    refresh.queueIfStale('M-0');
     await untilRead(['M-0']);
     expect(asked.filter((machineId) => machineId === 'M-0')).toHaveLength(2);
   });
 
   it('keeps nothing of a machine that is forgotten during its look-up', async () => {
-    refresh.remind('M-0');
+    refresh.queueIfStale('M-0');
     while (asked.length === 0) await realDelayMs(1);
-    refresh.forget('M-0');
-    refresh.remind('M-1');
+    refresh.forgetReasons('M-0');
+    refresh.queueIfStale('M-1');
     await untilRead(['M-1']);
     expect(records.readAt('M-0')).toBeUndefined();
   });
@@ -121,10 +121,10 @@ describe('ReasonRefresh', () => {
   it('continues with the other machines after an error of one, and logs why', async () => {
     const failure = new Error('a defect');
     const error = jest.spyOn(Logger.prototype, 'error').mockReturnValue(undefined);
-    const read = jest.spyOn(lists, 'refresh');
+    const read = jest.spyOn(lists, 'refreshReasons');
     for (let worker = 0; worker < 4; worker += 1) read.mockRejectedValueOnce(failure);
     const machines = Array.from({ length: 8 }, (_, index) => `M-${index}`);
-    for (const machineId of machines) refresh.remind(machineId);
+    for (const machineId of machines) refresh.queueIfStale(machineId);
     await untilRead(machines.slice(4));
     expect(error).toHaveBeenCalledTimes(4);
     expect(error).toHaveBeenCalledWith({ msg: 'not refreshed', machineId: 'M-0', err: failure });
@@ -132,7 +132,7 @@ describe('ReasonRefresh', () => {
 
   it('backs off from a service that refuses', async () => {
     status = 403;
-    for (let index = 0; index < 50; index += 1) refresh.remind(`M-${index}`);
+    for (let index = 0; index < 50; index += 1) refresh.queueIfStale(`M-${index}`);
     await realDelayMs(A_SECOND_MS);
     expect(asked.length).toBeLessThan(20);
   });
@@ -154,7 +154,7 @@ describe('ReasonRecords', () => {
 
   const turn = (): Promise<void> => new Promise(setImmediate);
   const read = (machineId: string, reasons: readonly ClassificationReason[]): void => {
-    records.reasonsRead(machineId, reasons);
+    records.recordReasons(machineId, reasons);
   };
   const lineOf = ({ key, value }: OutboundRecord): string => {
     const { reasons } = JSON.parse(String(value)) as ClassificationReasonsRecord;
@@ -210,7 +210,7 @@ describe('ReasonRecords', () => {
     read('M-1', LISTS.cleaning);
     read('M-2', LISTS.cleaning);
     read('M-3', LISTS.cleaning);
-    records.forget('M-2');
+    records.forgetPublished('M-2');
     answer();
     await turn();
     expect(requests).toEqual([['M-1 11'], ['M-3 11']]);

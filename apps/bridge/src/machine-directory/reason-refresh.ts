@@ -7,12 +7,12 @@ import { describeFailure } from './directory-answer.js';
 import { ReasonLists } from './reason-lists.js';
 import { ReasonRecords } from './reason-records.js';
 
-const AT_ONCE = 4;
+const WORKERS = 4;
 /** Pause of each worker after a look-up: forty look-ups a second at most, whatever the number of machines. */
 const REST_MS = 100;
 /** Maximum share of a rate limit: polls and look-ups that a message waits for have the rest. */
-const SHARE = 1 / 5;
-const TAKEN_UP_AT_ONCE = 256;
+const RATE_LIMIT_SHARE = 1 / 5;
+const BATCH_SIZE = 256;
 const BACK_OFF = { baseMs: 5000, capMs: 300_000 };
 
 /** Keeps published reasons no older than `REASONS_REFRESH_SECONDS`, a few machines at a time. */
@@ -22,8 +22,8 @@ export class ReasonRefresh implements BeforeApplicationShutdown {
   private readonly stopping = new AbortController();
   private readonly waiting = new Set<string>();
   /** The first machines of `waiting`, in reverse order. */
-  private readonly upNext: string[] = [];
-  private readonly underWay = new Set<string>();
+  private readonly batch: string[] = [];
+  private readonly reading = new Set<string>();
   private workers = 0;
   private failures = 0;
   private readonly restMs: number;
@@ -35,23 +35,23 @@ export class ReasonRefresh implements BeforeApplicationShutdown {
     private readonly records: ReasonRecords,
   ) {
     const { maxRequestsPerSecond = Infinity } = settings.machineCloud;
-    this.restMs = Math.max(REST_MS, (AT_ONCE * 1000) / (maxRequestsPerSecond * SHARE));
+    this.restMs = Math.max(REST_MS, (WORKERS * 1000) / (maxRequestsPerSecond * RATE_LIMIT_SHARE));
   }
 
   /** Queues the machine if its reasons are older than `REASONS_REFRESH_SECONDS`. */
-  remind(machineId: string): void {
-    if (this.stopping.signal.aborted || this.underWay.has(machineId)) return;
+  queueIfStale(machineId: string): void {
+    if (this.stopping.signal.aborted || this.reading.has(machineId)) return;
     const readAt = this.records.readAt(machineId) ?? -Infinity;
     if (this.clock.nowSeconds() - readAt < this.settings.reasonsRefreshSeconds) return;
     this.waiting.add(machineId);
-    if (this.workers < AT_ONCE) void this.work();
+    if (this.workers < WORKERS) void this.runWorker();
   }
 
   /** Forgets a machine that is gone or of another process: queued again, its reasons are published in any case. */
-  forget(machineId: string): void {
+  forgetReasons(machineId: string): void {
     this.waiting.delete(machineId);
-    this.underWay.delete(machineId);
-    this.records.forget(machineId);
+    this.reading.delete(machineId);
+    this.records.forgetPublished(machineId);
   }
 
   beforeApplicationShutdown(): void {
@@ -59,11 +59,13 @@ export class ReasonRefresh implements BeforeApplicationShutdown {
     this.waiting.clear();
   }
 
-  private async work(): Promise<void> {
+  private async runWorker(): Promise<void> {
     this.workers += 1;
-    for (let next = this.next(); next !== undefined; next = this.next()) {
-      this.underWay.add(next);
-      const restMs = await this.refresh(next).catch((error: unknown) => this.logFault(error, next));
+    for (let next = this.takeNextMachine(); next !== undefined; next = this.takeNextMachine()) {
+      this.reading.add(next);
+      const restMs = await this.refreshMachine(next).catch((error: unknown) =>
+        this.logFault(error, next),
+      );
       await realDelayMs(restMs, this.stopping.signal).catch(() => undefined);
     }
     this.workers -= 1;
@@ -74,29 +76,29 @@ export class ReasonRefresh implements BeforeApplicationShutdown {
    * that is kept while a hundred thousand come and go keeps all the tables that the set has ever had, 10 MB of them,
    * and a new one walks past all removed entries.
    */
-  private next(): string | undefined {
+  private takeNextMachine(): string | undefined {
     for (;;) {
-      const next = this.upNext.pop();
+      const next = this.batch.pop();
       if (next === undefined) {
         if (this.waiting.size === 0) return undefined;
-        this.takeUp();
+        this.fillBatch();
       } else if (this.waiting.delete(next)) return next;
     }
   }
 
-  private takeUp(): void {
+  private fillBatch(): void {
     for (const machineId of this.waiting) {
-      this.upNext.push(machineId);
-      if (this.upNext.length === TAKEN_UP_AT_ONCE) break;
+      this.batch.push(machineId);
+      if (this.batch.length === BATCH_SIZE) break;
     }
-    this.upNext.reverse();
+    this.batch.reverse();
   }
 
   /** Returns the pause after it, in real milliseconds. */
-  private async refresh(machineId: string): Promise<number> {
-    const answer = await this.lists.refresh(machineId, this.stopping.signal).finally(() => {
+  private async refreshMachine(machineId: string): Promise<number> {
+    const answer = await this.lists.refreshReasons(machineId, this.stopping.signal).finally(() => {
       // If the machine was forgotten meanwhile, so is what was read.
-      if (!this.underWay.delete(machineId)) this.records.forget(machineId);
+      if (!this.reading.delete(machineId)) this.records.forgetPublished(machineId);
     });
     if (answer.kind === 'retry' || answer.kind === 'unauthorised') {
       this.failures += 1;

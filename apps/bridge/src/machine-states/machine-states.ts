@@ -64,13 +64,13 @@ export class MachineStates {
   }
 
   /** Machines that this process watches, also while no directory is loaded. */
-  get observed(): MachineInfo[] {
+  get observedMachines(): MachineInfo[] {
     return this.machines.watches.flatMap(({ hasEnded, info }) => (hasEnded ? [] : [info]));
   }
 
   /** Undefined for a machine that another process owns or that has not been answered for yet. */
-  get(machineId: string): MachineStateRecord | undefined {
-    const tracked = this.machines.find(machineId)?.tracked;
+  recordOf(machineId: string): MachineStateRecord | undefined {
+    const tracked = this.machines.findWatch(machineId)?.tracked;
     return tracked === undefined ? undefined : (stateRecord(tracked) ?? undefined);
   }
 
@@ -80,7 +80,7 @@ export class MachineStates {
 
   /** Number of machines that are due for a poll. */
   get waiting(): number {
-    return this.loop.waiting;
+    return this.loop.dueMachines;
   }
 
   /** Seconds of the clock since a poll was last answered; 0 while no machine is due. */
@@ -94,7 +94,7 @@ export class MachineStates {
     const watched = this.machines.watches.length;
     if (watched > 0) {
       const allFail = this.health.failingMachines >= watched;
-      return this.health.pausedBecause ?? (allFail ? this.health.problem : undefined);
+      return this.health.pausedBecause ?? (allFail ? this.health.failureText : undefined);
     }
     const { loadedAt, problem } = this.directory.status;
     return loadedAt === null ? `no machine list: ${problem ?? ''}` : undefined;

@@ -26,7 +26,7 @@ describe('ServiceClockWatch', () => {
 
   const seen = (offsetSeconds: number, errorMs = 550): void => {
     clockOffset = { offsetMs: offsetSeconds * 1000, errorMs };
-    watch.review();
+    watch.reviewOffset();
   };
 
   it('warns once of a clock that is far from ours, and logs once when it agrees again', () => {
@@ -44,7 +44,7 @@ describe('ServiceClockWatch', () => {
     const value = async (): Promise<number | undefined> =>
       (await watch.metrics[0]!.get()).values[0]?.value;
     clockOffset = undefined;
-    watch.review();
+    watch.reviewOffset();
     expect(await value()).toBeNaN();
     seen(-2.5);
     expect(await value()).toBe(-2.5);

@@ -1,7 +1,7 @@
 import { Injectable, Logger, type OnModuleDestroy } from '@nestjs/common';
 import type { Metric } from 'prom-client';
 import { everyRealMs } from '#libs/clock';
-import { type ClockOffset, MachineCloudClient } from '#libs/cloud-client';
+import { MachineCloudClient } from '#libs/cloud-client';
 import { scrapedGauge } from '#libs/http-api';
 
 const REVIEW_MS = 10_000;
@@ -14,7 +14,7 @@ export class ServiceClockWatch implements OnModuleDestroy {
   readonly metrics: Metric[];
   private readonly logger = new Logger('ServiceClockWatch');
   private isFarOff = false;
-  private readonly stop = everyRealMs(REVIEW_MS, () => this.review());
+  private readonly stop = everyRealMs(REVIEW_MS, () => this.reviewOffset());
 
   constructor(private readonly cloud: MachineCloudClient) {
     this.metrics = [
@@ -31,11 +31,12 @@ export class ServiceClockWatch implements OnModuleDestroy {
   }
 
   /** Logs once when the clocks differ, and once when they agree again. */
-  review(): void {
+  reviewOffset(): void {
     const { clockOffset } = this.cloud;
     if (clockOffset === undefined) return;
-    const offsetSeconds = Math.round(clockOffset.offsetMs / 100) / 10;
-    if (!this.isFarOff && isFar(clockOffset)) {
+    const { offsetMs, errorMs } = clockOffset;
+    const offsetSeconds = Math.round(offsetMs / 100) / 10;
+    if (!this.isFarOff && Math.abs(offsetMs) - errorMs > WORTH_A_WARNING_MS) {
       this.isFarOff = true;
       this.logger.warn({
         msg: "the service's clock differs from ours",
@@ -46,17 +47,9 @@ export class ServiceClockWatch implements OnModuleDestroy {
             : 'it is ahead: its states look more recent than they are, and those of a terminal set by it lie ahead',
         do: 'check NTP on this host, then on the service',
       });
-    } else if (this.isFarOff && isNear(clockOffset)) {
+    } else if (this.isFarOff && Math.abs(offsetMs) + errorMs < WORTH_A_WARNING_MS) {
       this.isFarOff = false;
       this.logger.log({ msg: "the service's clock agrees with ours again", offsetSeconds });
     }
   }
-}
-
-function isFar({ offsetMs, errorMs }: ClockOffset): boolean {
-  return Math.abs(offsetMs) - errorMs > WORTH_A_WARNING_MS;
-}
-
-function isNear({ offsetMs, errorMs }: ClockOffset): boolean {
-  return Math.abs(offsetMs) + errorMs < WORTH_A_WARNING_MS;
 }

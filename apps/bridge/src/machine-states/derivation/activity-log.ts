@@ -34,7 +34,7 @@ export const CALCULATION_INTERVAL_SECONDS = 60;
  */
 export function activitySegments(entries: readonly ActivityLogEntry[]): ActivitySegment[] {
   const segments: ActivitySegment[] = [];
-  for (const segment of withoutOverlap(sorted(entries))) {
+  for (const segment of withoutOverlap(sortedEntries(entries))) {
     const previous = segments.at(-1);
     const isSame = previous?.state === segment.state;
     if (isSame && segment.startTime - previous.endTime < CALCULATION_INTERVAL_SECONDS) {
@@ -47,7 +47,7 @@ export function activitySegments(entries: readonly ActivityLogEntry[]): Activity
 }
 
 /** Sorts entries and drops those of no length, clipped ones. The latest may just have begun: it gets one second. */
-function sorted(entries: readonly ActivityLogEntry[]): ActivitySegment[] {
+function sortedEntries(entries: readonly ActivityLogEntry[]): ActivitySegment[] {
   const latestStart = entries.reduce((latest, entry) => Math.max(latest, entry.startTime), 0);
   const isLatest = ({ startTime }: ActivityLogEntry): boolean => startTime === latestStart;
   const hasBegun = !entries.some((entry) => isLatest(entry) && hasLength(entry));

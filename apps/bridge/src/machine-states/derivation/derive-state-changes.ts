@@ -23,8 +23,8 @@ import {
   MOST_PERIODS,
   mostUnreadPeriods,
   newlyTracked,
-  renamed,
-  settled,
+  withNames,
+  dropSettled,
   type TrackedMachine,
 } from './tracked-machine.js';
 
@@ -64,7 +64,7 @@ export function deriveStateChanges(
   result: PollResult,
   context: DerivationContext,
 ): Derivation {
-  const tracked = before === undefined ? newlyTracked(machine) : renamed(before, machine);
+  const tracked = before === undefined ? newlyTracked(machine) : withNames(before, machine);
   switch (result.kind) {
     case 'reading':
       return afterReading(tracked, result, context);
@@ -114,8 +114,8 @@ function afterReading(
     const toPublish = periodsToPublish(tracked, reading, { log, segments, settledTime });
     const { before, chain } = toPublish;
     // The log cannot correct periods before its start, so that they count as settled.
-    if (before !== null) next = settled(next, before.startTime);
-    const nextDetection = detections(now, log?.truncatedBefore ?? historyEdge(toPublish, log));
+    if (before !== null) next = dropSettled(next, before.startTime);
+    const nextDetection = detectionsFrom(now, log?.truncatedBefore ?? historyEdge(toPublish, log));
     if (isFresh && next.observation !== 'ok') {
       add(observationRestored(next, reading.lastUpdateTime, nextDetection()));
     }
@@ -129,7 +129,7 @@ function afterReading(
       const unread = unreadAfter(reading, segments, final, log.startBefore);
       next = { ...next, unreadFrom: stillUnread(next, unread, { log, segments, settledTime }) };
     }
-    next = settled(next, settledTime);
+    next = dropSettled(next, settledTime);
     if (next.observation === 'ok') next = { ...next, lostSince: null };
   }
   next = { ...next, lastUpdateTime };
@@ -155,7 +155,7 @@ function stillUnread(
 }
 
 /** Sets `historyTruncatedBefore` in the first event only. */
-function detections(detectedAt: number, edge: number | undefined): () => Detection {
+function detectionsFrom(detectedAt: number, edge: number | undefined): () => Detection {
   return () => {
     const detection = edge === undefined ? {} : { historyTruncatedBefore: edge };
     edge = undefined;

@@ -4,13 +4,13 @@ import type { Observation, PublishedPeriod, TrackedMachine } from './tracked-mac
 /** Returns the parsed value; undefined if it is invalid. */
 type Parse = (value: unknown) => unknown;
 
-const where =
+const only =
   (isSo: (value: unknown) => boolean): Parse =>
   (value) =>
     isSo(value) ? value : undefined;
-const text = where((value) => typeof value === 'string');
-const whole = where(Number.isSafeInteger);
-const oneOf = (...options: readonly unknown[]): Parse => where((value) => options.includes(value));
+const text = only((value) => typeof value === 'string');
+const whole = only(Number.isSafeInteger);
+const oneOf = (...options: readonly unknown[]): Parse => only((value) => options.includes(value));
 const orNull =
   (parse: Parse): Parse =>
   (value) =>

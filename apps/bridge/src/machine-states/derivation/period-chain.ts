@@ -33,7 +33,7 @@ export function periodChain(
       ? published.map((it) => ({ published: it, logged: null }))
       : alignPeriods(published, log, before);
   const newsAt = aligned.findLastIndex(({ published }) => published !== null) + 1;
-  const agreedUntil = whereLogEnds(aligned, newsAt, before, settledTime);
+  const agreedUntil = countAgreed(aligned, newsAt, before, settledTime);
   const agreed = asLogged(aligned, before).slice(0, agreedUntil);
   const kept: ChainedPeriod[] = aligned
     .slice(agreedUntil, newsAt)
@@ -65,7 +65,7 @@ function endBefore(
  * Number of aligned periods that follow the log: those that touch its settled part, and as many more as keep the
  * starts in order, since a start that was estimated too late may not precede the next period.
  */
-function whereLogEnds(
+function countAgreed(
   aligned: readonly AlignedPeriod[],
   newsAt: number,
   before: Period | null,
@@ -80,7 +80,7 @@ function whereLogEnds(
   const latest = aligned[newsAt - 1]?.published ?? null;
   if (news !== null && latest !== null && latest.startTime >= news.startTime) return newsAt;
   const settled = aligned.findLastIndex(
-    (it, at) => at < newsAt && (startOf(it) <= settledTime || it.published === outOfOrder),
+    (it, at) => at < newsAt && (earlierStart(it) <= settledTime || it.published === outOfOrder),
   );
   let end = settled + 1;
   let latestStart = latestLogged(aligned.slice(0, end), before?.startTime ?? -Infinity);
@@ -101,7 +101,7 @@ function latestLogged(aligned: readonly AlignedPeriod[], before: number): number
 }
 
 /** The earlier of both starts: the log decides once either of them is settled. */
-function startOf({ published, logged }: AlignedPeriod): number {
+function earlierStart({ published, logged }: AlignedPeriod): number {
   return Math.min(published?.startTime ?? Infinity, logged?.startTime ?? Infinity);
 }
 
@@ -118,7 +118,7 @@ function asLogged(aligned: readonly AlignedPeriod[], before: Period | null): Cha
       logged !== null &&
       published.startTime > (latest?.startTime ?? -Infinity) &&
       published.startTime < (nextStarts[at] ?? Infinity);
-    const period = isInOrder ? unlessTheSame(published, target) : target;
+    const period = isInOrder ? keepingPublishedStart(published, target) : target;
     links.push({ published, period });
     latest = period;
   }
@@ -139,7 +139,7 @@ function startsAfter(aligned: readonly AlignedPeriod[]): number[] {
 }
 
 /** Keeps the published start if the difference is within a minute. */
-function unlessTheSame(published: PublishedPeriod, target: Period): Period {
+function keepingPublishedStart(published: PublishedPeriod, target: Period): Period {
   if (!isSamePeriod(published, target)) return target;
   const { startTime, startTimeSource } = published;
   return { ...target, startTime, startTimeSource };

@@ -116,7 +116,7 @@ export function withPeriods(
 }
 
 /** Drops periods that a log final up to `time` has confirmed, except the last of them. */
-export function settled(tracked: TrackedMachine, time: number): TrackedMachine {
+export function dropSettled(tracked: TrackedMachine, time: number): TrackedMachine {
   const until = Math.max(settledUntil(tracked), time);
   if (until === -Infinity) return tracked;
   const last = tracked.periods.findLastIndex(({ startTime }) => startTime <= until);
@@ -139,7 +139,7 @@ function identityOf({ state, startTime, revision }: EventIdentity): EventIdentit
   return { state, startTime, revision };
 }
 
-export function renamed(tracked: TrackedMachine, info: MachineInfo): TrackedMachine {
+export function withNames(tracked: TrackedMachine, info: MachineInfo): TrackedMachine {
   return { ...tracked, ...namesOf(info) };
 }
 

@@ -24,7 +24,7 @@ describe('ActivityLogReader', () => {
   let held: ServerResponse[] | undefined;
 
   const read = async (machineId: string): Promise<string> =>
-    (await reader.read(machineId, T0 - 3600, T0, never)).kind;
+    (await reader.readWindows(machineId, T0 - 3600, T0, never)).kind;
 
   const readAll = async (): Promise<string[]> => {
     const kinds: string[] = [];
@@ -88,7 +88,7 @@ describe('ActivityLogReader', () => {
     held = [];
     asked = 0;
     const again = MACHINES.map((machineId) =>
-      reader.read(machineId, T0 - 3600, T0, never, true).then(({ kind }) => kind),
+      reader.readWindows(machineId, T0 - 3600, T0, never, true).then(({ kind }) => kind),
     );
     const fresh = read('M-fresh');
     while (held.length < 9) await turn();

@@ -29,16 +29,16 @@ export class ActivityLogReader {
   private readonly breaker = new StandstillBreaker();
   private readonly behind = new Set<string>();
   private readonly incomplete = new PassedOverEntries('activityLog');
-  private readonly mostFailing: number;
+  private readonly maxFailing: number;
   private failingUnderWay = 0;
-  private latest: Extract<EntriesAnswer, { kind: 'retry' }> | undefined;
+  private latestFailure: Extract<EntriesAnswer, { kind: 'retry' }> | undefined;
 
   constructor(
     private readonly client: MachineCloudClient,
     @Inject(BRIDGE_SETTINGS) { machineCloud }: Pick<BridgeSettings, 'machineCloud'>,
     private readonly clock: Clock,
   ) {
-    this.mostFailing = Math.max(1, Math.floor(machineCloud.maxConcurrency * FAILING_SHARE));
+    this.maxFailing = Math.max(1, Math.floor(machineCloud.maxConcurrency * FAILING_SHARE));
   }
 
   /** Number of machines whose logs are refused, fail or lag too far. */
@@ -60,38 +60,39 @@ export class ActivityLogReader {
     }
   }
 
-  forget(machineId: string): void {
+  forgetLog(machineId: string): void {
     this.behind.delete(machineId);
-    this.incomplete.forget(machineId);
+    this.incomplete.forgetList(machineId);
   }
 
   /** Entries of all windows, `noData` if none, or the first other answer. `hasFailed`: the latest read failed. */
-  async read(
+  async readWindows(
     machineId: string,
     from: number,
     to: number,
     caller: Caller,
     hasFailed = false,
   ): Promise<EntriesAnswer> {
-    const hasRoom = !hasFailed || this.failingUnderWay < this.mostFailing;
-    const call = hasRoom ? this.breaker.begin(this.clock.realMs, hasFailed) : undefined;
+    const hasRoom = !hasFailed || this.failingUnderWay < this.maxFailing;
+    const call = hasRoom ? this.breaker.admitCall(this.clock.realMs, hasFailed) : undefined;
     if (call === undefined) {
       // A read that is not made fails like the latest one that failed; there always is one.
-      if (this.latest === undefined) throw new Error('no log has failed, and yet none is read');
-      return { ...this.latest, afterMs: null };
+      if (this.latestFailure === undefined)
+        throw new Error('no log has failed, and yet none is read');
+      return { ...this.latestFailure, afterMs: null };
     }
     if (hasFailed) this.failingUnderWay += 1;
     let answer: EntriesAnswer | undefined;
     try {
-      answer = await this.readAll(machineId, from, to, caller);
+      answer = await this.callForWindows(machineId, from, to, caller);
       return answer;
     } finally {
       if (hasFailed) this.failingUnderWay -= 1;
-      this.end(call, answer);
+      this.endRead(call, answer);
     }
   }
 
-  private async readAll(
+  private async callForWindows(
     machineId: string,
     from: number,
     to: number,
@@ -114,19 +115,19 @@ export class ActivityLogReader {
       if (entries.length === 0) return { kind: 'noData' };
       left = empty;
     }
-    this.incomplete.note(machineId, incomplete);
+    this.incomplete.recordList(machineId, incomplete);
     return { kind: 'data', data: entries };
   }
 
   /** Records the end of a read. A refusal counts as an answer: there is nothing to wait for. */
-  private end(call: AdmittedCall, answer: EntriesAnswer | undefined): void {
+  private endRead(call: AdmittedCall, answer: EntriesAnswer | undefined): void {
     if (answer?.kind === 'retry') {
-      this.latest = answer;
-      if (this.breaker.end(call, 'failed', this.clock.realMs) !== 'opened') return;
+      this.latestFailure = answer;
+      if (this.breaker.endCall(call, 'failed', this.clock.realMs) !== 'opened') return;
       this.logger.warn({ msg: 'activity logs pause', why: describeFailure(answer) });
     } else {
       const end = answer === undefined ? 'void' : 'answered';
-      if (this.breaker.end(call, end, this.clock.realMs) !== 'closed') return;
+      if (this.breaker.endCall(call, end, this.clock.realMs) !== 'closed') return;
       this.logger.log({ msg: 'activity logs are read again' });
     }
   }

@@ -23,32 +23,32 @@ export class MachineLog {
   /** Monotonic milliseconds. */
   private missingSinceMs: number | null = null;
   /** The latest read, if it failed; there is no other before `restedAtMs` (monotonic). */
-  private failed: { answer: FailedRead; restedAtMs: number } | null = null;
+  private failedRead: { answer: FailedRead; restedAtMs: number } | null = null;
   /** Incomplete reads in a row: `at` is the latest, `start` the earliest start by the duration; epoch seconds. */
-  private inVain: { times: number; at: number; start: number } | null = null;
+  private incomplete: { times: number; at: number; start: number } | null = null;
 
   constructor(
     private readonly machineId: string,
     private readonly context: WatchContext,
   ) {}
 
-  async read(request: LogRequest, caller: Caller): Promise<LogAnswer> {
+  async readLog(request: LogRequest, caller: Caller): Promise<LogAnswer> {
     const { from, to, purpose } = request;
-    const { machineId, failed } = this;
+    const { machineId, failedRead: failed } = this;
     const { activityLog, clock } = this.context;
     if (failed !== null && clock.monotonicMs() < failed.restedAtMs) return failed.answer;
-    const answer = await activityLog.read(machineId, from, to, caller, failed !== null);
+    const answer = await activityLog.readWindows(machineId, from, to, caller, failed !== null);
     if (answer.kind === 'retry') {
-      this.failed = { answer, restedAtMs: restedAtMs(answer, clock) };
+      this.failedRead = { answer, restedAtMs: retryAtMs(answer, clock) };
       return answer;
     }
-    this.failed = null;
+    this.failedRead = null;
     this.clearMissing();
     if (answer.kind === 'noData') return { kind: 'refused', why: 'no entries' };
     if (answer.kind !== 'data') return { kind: 'refused', why: describeFailure(answer) };
     this.context.metrics.logReads.inc({ purpose });
     const log = { ...request, entries: answer.data };
-    const before = this.inVainBefore(purpose);
+    const before = this.earlierIncomplete(purpose);
     return { kind: 'data', log: before === null ? log : { ...log, startBefore: before.start } };
   }
 
@@ -70,13 +70,13 @@ export class MachineLog {
 
   /** Whether this object has state that a new one would lack. */
   get isWorthKeeping(): boolean {
-    return this.missingSinceMs !== null || this.failed !== null || this.inVain !== null;
+    return this.missingSinceMs !== null || this.failedRead !== null || this.incomplete !== null;
   }
 
   /** Whether the pause after an incomplete or failed read is over. */
   get isDue(): boolean {
-    if (this.inVain === null) return true;
-    const { times, at } = this.inVain;
+    if (this.incomplete === null) return true;
+    const { times, at } = this.incomplete;
     const index = Math.min(times, ASK_AGAIN_SECONDS.length) - 1;
     return this.now - at >= (ASK_AGAIN_SECONDS[index] ?? 0) - EARLY_SECONDS;
   }
@@ -93,16 +93,16 @@ export class MachineLog {
     problem: string | undefined,
   ): void {
     const { activityLog } = this.context;
-    const before = this.inVainBefore(purpose) ?? { times: 0, start };
+    const before = this.earlierIncomplete(purpose) ?? { times: 0, start };
     const asked = { times: before.times + 1, at: this.now, start: Math.min(start, before.start) };
-    this.inVain = isComplete ? null : asked;
+    this.incomplete = isComplete ? null : asked;
     if (problem !== undefined) activityLog.markBehind(this.machineId, problem);
     else if (isComplete) activityLog.markComplete(this.machineId);
   }
 
   /** A read for news begins a new series of attempts. */
-  private inVainBefore(purpose: LogRequest['purpose']): typeof this.inVain {
-    return purpose === 'news' ? null : this.inVain;
+  private earlierIncomplete(purpose: LogRequest['purpose']): typeof this.incomplete {
+    return purpose === 'news' ? null : this.incomplete;
   }
 
   private get now(): number {
@@ -111,7 +111,7 @@ export class MachineLog {
 }
 
 /** Earliest next attempt, in monotonic milliseconds of the clock; `afterMs` is real time. */
-export function restedAtMs(failure: FailedAnswer, clock: Clock): number {
+export function retryAtMs(failure: FailedAnswer, clock: Clock): number {
   const afterMs = failure.kind === 'retry' ? (failure.afterMs ?? 0) : 0;
   return clock.monotonicMs() + afterMs * clock.speed;
 }

@@ -115,12 +115,12 @@ describe('MachineWatch', () => {
       const settings = bridgeSettings(environment);
       reader = new ActivityLogReader(client, settings, clock);
       const metrics = new PollingMetrics();
-      const reasons = { forget: (machineId: string) => forgotten.push(machineId) };
+      const reasons = { forgetReasons: (machineId: string) => forgotten.push(machineId) };
       const context = new WatchContext(settings, clock, client, reader, health, metrics, reasons);
       const stored: StoredMachines = {
         isOverdue: () => false,
         get: () => parseTrackedMachine(JSON.parse(remembered)),
-        publish: async ({ events, next }) => {
+        publishDerivation: async ({ events, next }) => {
           await commit();
           published.push(...events);
           remembered = JSON.stringify(next);
@@ -132,7 +132,7 @@ describe('MachineWatch', () => {
   });
 
   afterEach(async () => {
-    watch.end();
+    watch.endWatch();
     await client.close();
     await service.stop();
   });
@@ -166,7 +166,7 @@ describe('MachineWatch', () => {
     async (status, reason) => {
       await turn();
       clock.advance(3600);
-      health.pollingResumes();
+      health.recordResumed();
       await turn({ status });
       await turnAfter(300);
       expect(kinds()).toEqual([changed]);
@@ -212,7 +212,7 @@ describe('MachineWatch', () => {
   it('waits for it equally long after a pause by hand', async () => {
     await turnWithLog({ status: 503 });
     clock.advance(3600);
-    health.pollingResumes();
+    health.recordResumed();
     await turnAfter(1, operating(T0 + 3600, 70));
     expect(kinds()).toEqual([]);
     await turnAfter(300, operating(T0 + 3900, 75));
@@ -675,7 +675,7 @@ describe('MachineWatch', () => {
 
   it('reports a machine that is gone as removed, ends, and forgets its reasons after the tombstone', async () => {
     await turn();
-    watch.leave();
+    watch.markRemoved();
     commit = () => {
       expect(forgotten).toEqual([]);
       return Promise.resolve();
@@ -687,8 +687,8 @@ describe('MachineWatch', () => {
   });
 
   it('continues with a machine that is listed again in time', async () => {
-    watch.leave();
-    watch.describe({ ...MACHINE, displayName: 'Big mill' });
+    watch.markRemoved();
+    watch.updateInfo({ ...MACHINE, displayName: 'Big mill' });
     await turn();
     expect(kinds()).toEqual([changed]);
     expect(watch.tracked?.displayName).toBe('Big mill');
@@ -696,9 +696,9 @@ describe('MachineWatch', () => {
 
   it('reports nothing of a machine that is listed again before its departure is concluded', async () => {
     await turn();
-    watch.leave();
+    watch.markRemoved();
     const departure = await watch.poll();
-    watch.describe(MACHINE);
+    watch.updateInfo(MACHINE);
     await departure.conclude();
     expect(kinds()).toEqual([changed]);
     expect(watch.hasEnded).toBe(false);
@@ -706,9 +706,9 @@ describe('MachineWatch', () => {
 
   it('continues with a machine that is listed again while its removal is being published', async () => {
     await turn();
-    watch.leave();
+    watch.markRemoved();
     commit = () => {
-      watch.describe(MACHINE);
+      watch.updateInfo(MACHINE);
       return Promise.resolve();
     };
     await turn();
@@ -723,8 +723,8 @@ describe('MachineWatch', () => {
 
     /** A poll of another machine. */
     const anotherEnds = (failure: typeof UNAVAILABLE | null): void => {
-      const call = health.pollBegins(false);
-      if (call !== undefined) health.pollEnds(call, failure);
+      const call = health.admitPoll(false);
+      if (call !== undefined) health.endPoll(call, failure);
     };
 
     const passOverFor = async (seconds: number): Promise<void> => {

@@ -24,7 +24,7 @@ import {
   type TrackedMachine,
   withoutTimesAhead,
 } from '../derivation/tracked-machine.js';
-import { type LogAnswer, MachineLog, restedAtMs } from './machine-log.js';
+import { type LogAnswer, MachineLog, retryAtMs } from './machine-log.js';
 import type { Poll, Polled } from './poll-loop.js';
 import type { WatchContext } from './watch-context.js';
 
@@ -52,7 +52,7 @@ export class MachineWatch implements Polled {
   observation: Observation | undefined;
   /** Undefined while the machine is listed. */
   private absence: Absence | undefined;
-  private hasLeft = false;
+  private isRemoved = false;
   private isOver = false;
   /** Undefined while no log is missing. */
   private missedLog: MachineLog | undefined;
@@ -62,14 +62,14 @@ export class MachineWatch implements Polled {
   /** When `lastUpdateTime` was first seen, to tell a service that stands still from one whose clock is off. */
   private lastUpdateSeenAt = 0;
   /** The latest reading whose update time is too far ahead, as stated by the service and as taken. */
-  private redated: { stated: MachineStateReading; taken: MachineStateReading } | null = null;
+  private replacedTime: { stated: MachineStateReading; taken: MachineStateReading } | null = null;
   private isAhead = false;
   /** When a poll of this machine was last answered, at first when the watch began; monotonic milliseconds. */
   private answeredMs: number;
   /** Failure of the latest poll; null if it was answered. */
-  private unanswered: FailedAnswer | null = null;
+  private pollFailure: FailedAnswer | null = null;
   /** No poll is made before this time, as `Retry-After` asks; monotonic milliseconds. */
-  private restsUntilMs = 0;
+  private nextPollMs = 0;
 
   /** @param signal aborts when the partition is lost */
   constructor(
@@ -103,59 +103,59 @@ export class MachineWatch implements Polled {
     );
   }
 
-  describe(info: MachineInfo): void {
+  updateInfo(info: MachineInfo): void {
     this.info = info;
     this.absence = undefined;
-    this.hasLeft = false;
+    this.isRemoved = false;
   }
 
-  miss(): void {
+  recordUnlisted(): void {
     const { clock, settings } = this.context;
     this.absence ??= new Absence(settings.directoryRefreshSeconds);
-    if (this.absence.isLasting(clock.monotonicMs())) this.leave();
+    if (this.absence.recordAbsence(clock.monotonicMs())) this.markRemoved();
   }
 
   /** Marks the machine as removed. The next turn publishes that, so that it cannot overtake a poll. */
-  leave(): void {
-    this.hasLeft = true;
+  markRemoved(): void {
+    this.isRemoved = true;
   }
 
-  end(): void {
+  endWatch(): void {
     this.isOver = true;
-    this.context.health.forget(this.machineId);
-    this.context.activityLog.forget(this.machineId);
-    this.context.reasons.forget(this.machineId);
+    this.context.health.forgetMachine(this.machineId);
+    this.context.activityLog.forgetLog(this.machineId);
+    this.context.reasons.forgetReasons(this.machineId);
   }
 
   async poll(): Promise<Poll> {
     const { clock, tracing } = this.context;
     // A machine that is not polled, as `Retry-After` asks, is lost in time all the same.
-    if (this.hasLeft || clock.monotonicMs() < this.restsUntilMs) {
+    if (this.isRemoved || clock.monotonicMs() < this.nextPollMs) {
       return { failure: undefined, logEntries: 0, conclude: () => this.passOver() };
     }
     const span = tracing.pollStarts(this.machineId);
     const finding = await this.readState(span);
     const { failure, result } = finding;
     const logEntries = result.kind === 'reading' ? (result.log?.entries.length ?? 0) : 0;
-    return { failure, logEntries, conclude: () => this.publish(finding, span) };
+    return { failure, logEntries, conclude: () => this.publishFinding(finding, span) };
   }
 
   async passOver(): Promise<void> {
-    if (this.hasLeft) await this.depart();
-    else await this.publish(this.passedOver());
+    if (this.isRemoved) await this.publishRemoval();
+    else await this.publishFinding(this.findingWithoutCall());
   }
 
   /** Publishes the removal. If the machine is listed again meanwhile, the watch continues. */
-  private async depart(): Promise<void> {
+  private async publishRemoval(): Promise<void> {
     if (this.observation !== undefined) {
-      await this.publish(this.finding({ kind: 'lost', reason: 'removed' }));
+      await this.publishFinding(this.finding({ kind: 'lost', reason: 'removed' }));
     }
-    if (this.hasLeft) this.end();
-    else this.context.reasons.forget(this.machineId);
+    if (this.isRemoved) this.endWatch();
+    else this.context.reasons.forgetReasons(this.machineId);
   }
 
   /** Publishes, then updates memory. Once the partition is lost, the next owner derives the events. */
-  private async publish(finding: Finding, span: PollSpan = NO_SPAN): Promise<void> {
+  private async publishFinding(finding: Finding, span: PollSpan = NO_SPAN): Promise<void> {
     if (this.hasEnded) return;
     const { metrics, settings, mostUnreadPeriods } = this.context;
     const before = this.tracked;
@@ -167,7 +167,7 @@ export class MachineWatch implements Polled {
       events.length > 0 ||
       isWorthStoring(before, next) ||
       this.stored.isOverdue(next.lastUpdateTime);
-    if (isNews) await this.stored.publish(derivation, span.context);
+    if (isNews) await this.stored.publishDerivation(derivation, span.context);
     this.updatedAt = next.lastUpdateTime;
     this.observation = next.observation;
     for (const { event } of events) metrics.events.inc({ type: event.type });
@@ -186,21 +186,21 @@ export class MachineWatch implements Polled {
     switch (answer.kind) {
       case 'data':
         metrics.polls.inc({ outcome: 'data' });
-        this.answered();
-        return this.withLog(this.taken(answer.data), tracked, caller);
+        this.recordAnswer();
+        return this.findingWithLog(this.acceptReading(answer.data), tracked, caller);
       case 'noData':
         metrics.polls.inc({ outcome: 'noData' });
-        this.answered();
-        health.completed(this.machineId);
+        this.recordAnswer();
+        health.recordWorking(this.machineId);
         return this.finding({ kind: 'lost', reason: 'noData' });
       default:
         metrics.polls.inc({
           outcome: answer.kind === 'rejected' ? 'rejected' : lossReason(answer),
         });
-        health.failed(this.machineId, answer);
-        this.unanswered = answer;
-        this.restsUntilMs = restedAtMs(answer, this.context.clock);
-        return { ...this.without(answer, this.answeredMs), failure: answer };
+        health.recordFailing(this.machineId, answer);
+        this.pollFailure = answer;
+        this.nextPollMs = retryAtMs(answer, this.context.clock);
+        return { ...this.findingWithoutAnswer(answer, this.answeredMs), failure: answer };
     }
   }
 
@@ -208,22 +208,22 @@ export class MachineWatch implements Polled {
    * Finding of a turn without a call, because polls are paused or `Retry-After` asks to wait. A machine whose own
    * latest poll was answered is lost only once no machine has been answered for as long.
    */
-  private passedOver(): Finding {
+  private findingWithoutCall(): Finding {
     const { health } = this.context;
-    const { unanswered, answeredMs } = this;
-    if (unanswered !== null) return this.without(unanswered, answeredMs);
+    const { pollFailure: unanswered, answeredMs } = this;
+    if (unanswered !== null) return this.findingWithoutAnswer(unanswered, answeredMs);
     const { latestFailure } = health;
     if (latestFailure === undefined) return this.finding({ kind: 'listed' });
-    return this.without(latestFailure, Math.max(answeredMs, health.answeredMs));
+    return this.findingWithoutAnswer(latestFailure, Math.max(answeredMs, health.answeredMs));
   }
 
-  private get log(): MachineLog {
+  private get ensuredLog(): MachineLog {
     return (this.missedLog ??= new MachineLog(this.machineId, this.context));
   }
 
   /** Replaces an update time too far ahead by the time of arrival, and warns of the first such reading in a row. */
-  private taken(stated: MachineStateReading): MachineStateReading {
-    const taken = this.redate(stated);
+  private acceptReading(stated: MachineStateReading): MachineStateReading {
+    const taken = this.withPlausibleTime(stated);
     const isAhead = taken !== stated;
     if (isAhead && !this.isAhead) {
       this.context.health.reportAhead(this.machineId, stated.lastUpdateTime);
@@ -233,20 +233,21 @@ export class MachineWatch implements Polled {
   }
 
   /** The same answer again keeps its replaced time; otherwise a service that stands still would never become stale. */
-  private redate(stated: MachineStateReading): MachineStateReading {
-    const { redated } = this;
-    if (redated !== null && isDeepStrictEqual(redated.stated, stated)) return redated.taken;
+  private withPlausibleTime(stated: MachineStateReading): MachineStateReading {
+    const { replacedTime } = this;
+    if (replacedTime !== null && isDeepStrictEqual(replacedTime.stated, stated))
+      return replacedTime.taken;
     const now = this.context.latestSeconds;
     if (!isTooFarAhead(stated.lastUpdateTime, now)) return stated;
     // Newer than any update known, also to an earlier process: that one may be up to 300 seconds ahead itself.
     const known = Math.max(this.lastUpdateTime, this.tracked?.lastUpdateTime ?? 0);
     const taken = { ...stated, lastUpdateTime: Math.max(now, known + 1) };
-    this.redated = { stated, taken };
+    this.replacedTime = { stated, taken };
     return taken;
   }
 
   /** Finding without an answer: the machine is lost if `answeredMs` is too long ago. */
-  private without(latest: FailedAnswer, answeredMs: number): Finding {
+  private findingWithoutAnswer(latest: FailedAnswer, answeredMs: number): Finding {
     const { settings, clock, health } = this.context;
     const silentMs = clock.monotonicMs() - Math.max(answeredMs, health.pollingSinceMs);
     const silentSeconds = silentMs / 1000;
@@ -254,7 +255,7 @@ export class MachineWatch implements Polled {
     return this.finding(isLost ? { kind: 'lost', reason: lossReason(latest) } : { kind: 'listed' });
   }
 
-  private async withLog(
+  private async findingWithLog(
     reading: MachineStateReading,
     tracked: TrackedMachine | undefined,
     caller: Caller,
@@ -268,17 +269,17 @@ export class MachineWatch implements Polled {
     const finding = { result, at, failure: null, durationStart: start };
     if (request === null) {
       if ((tracked?.unreadFrom ?? null) === null) this.missedLog?.clearMissing();
-      this.context.health.completed(this.machineId);
+      this.context.health.recordWorking(this.machineId);
       return finding;
     }
-    const answer = await this.log.read(request, caller);
+    const answer = await this.ensuredLog.readLog(request, caller);
     const { purpose, missingFrom } = request;
-    if (answer.kind === 'retry' && purpose === 'news' && this.log.isWorthWaitingFor()) {
-      this.context.health.failed(this.machineId, answer);
+    if (answer.kind === 'retry' && purpose === 'news' && this.ensuredLog.isWorthWaitingFor()) {
+      this.context.health.recordFailing(this.machineId, answer);
       return this.finding({ kind: 'listed' });
     }
-    this.context.health.completed(this.machineId);
-    this.judgeLog(request, answer, reading, tracked);
+    this.context.health.recordWorking(this.machineId);
+    this.recordLogRead(request, answer, reading, tracked);
     if (answer.kind === 'data') {
       return { ...finding, result: { ...result, log: answer.log, missingFrom } };
     }
@@ -287,7 +288,7 @@ export class MachineWatch implements Polled {
     return { ...finding, result: { ...result, ...missing } };
   }
 
-  private judgeLog(
+  private recordLogRead(
     request: LogRequest,
     answer: LogAnswer,
     reading: MachineStateReading,
@@ -296,7 +297,7 @@ export class MachineWatch implements Polled {
     const start = durationStart(reading);
     if (answer.kind !== 'data') {
       const why = answer.kind === 'retry' ? describeFailure(answer) : answer.why;
-      this.log.recordRead(request, start, false, why);
+      this.ensuredLog.recordRead(request, start, false, why);
       return;
     }
     const { polling } = this.context.settings;
@@ -309,7 +310,7 @@ export class MachineWatch implements Polled {
     this.context.metrics.logLagSeconds.observe(lagSeconds);
     const isLate = lagSeconds > polling.settleSeconds;
     const problem = isLate ? `it lags by ${lagSeconds} s` : undefined;
-    this.log.recordRead(request, start, isComplete, problem);
+    this.ensuredLog.recordRead(request, start, isComplete, problem);
   }
 
   private updateSeenAt({ lastUpdateTime }: MachineStateReading): number {
@@ -320,9 +321,9 @@ export class MachineWatch implements Polled {
     return this.lastUpdateSeenAt;
   }
 
-  private answered(): void {
+  private recordAnswer(): void {
     this.answeredMs = this.context.clock.monotonicMs();
-    this.unanswered = null;
+    this.pollFailure = null;
   }
 
   private finding(result: PollResult): Finding {
@@ -345,5 +346,5 @@ export interface StoredMachines {
   /** Whether an update of this time (epoch seconds) is published even if nothing else has changed. */
   isOverdue(lastUpdateTime: number | null): boolean;
   /** Resolves once it is committed and {@link get} returns it; `trace` is the context of the events. */
-  publish(derivation: Derivation, trace: TraceContext | undefined): Promise<void>;
+  publishDerivation(derivation: Derivation, trace: TraceContext | undefined): Promise<void>;
 }

@@ -36,7 +36,7 @@ describe('OwnedMachines', () => {
     const logged = new Promise((resolve) => {
       jest.spyOn(Logger.prototype, 'error').mockImplementation(resolve);
     });
-    bridge.get(OwnedMachines).own({
+    bridge.get(OwnedMachines).watchPartition({
       partition: 0,
       partitions: 1,
       signal: new AbortController().signal,
@@ -85,7 +85,7 @@ describe('PartitionWatch', () => {
     const reader = new ActivityLogReader(client, settings, clock);
     const health = new PollHealth(clock);
     const context = new WatchContext(settings, clock, client, reader, health, metrics, {
-      forget: (machineId) => forgotten.push(machineId),
+      forgetReasons: (machineId) => forgotten.push(machineId),
     });
     return { loop: new PollLoop(settings, clock, health, metrics, unpausedFlows()), context };
   }
@@ -110,7 +110,7 @@ describe('PartitionWatch', () => {
   }
 
   const follow = (partition: PartitionWatch, ids: readonly string[]): void => {
-    partition.follow(listOf(ids), ids.filter(isOurs).map(machine));
+    partition.followList(listOf(ids), ids.filter(isOurs).map(machine));
   };
 
   const watched = (partition: PartitionWatch): string[] =>
@@ -146,7 +146,7 @@ describe('PartitionWatch', () => {
     const machines = machinesOf(listed, poller());
     for (let partition = 0; partition < PARTITIONS; partition += 1) {
       const before = machines.watches.length;
-      machines.own(stateOf(partition));
+      machines.watchPartition(stateOf(partition));
       for (const { machineId } of machines.watches.slice(before)) {
         expect(partitionOf(machineId, PARTITIONS)).toBe(partition);
       }
@@ -164,7 +164,7 @@ describe('PartitionWatch', () => {
   it('reports a machine as removed that two lists in a row lack', async () => {
     const partition = watchPartition();
     follow(partition, OURS);
-    const gone = partition.find(OURS[0]!)!;
+    const gone = partition.findWatch(OURS[0]!)!;
     for (const listed of [OURS.slice(1), OURS, OURS.slice(1)]) {
       follow(partition, listed);
       await (await gone.poll()).conclude();
@@ -191,7 +191,7 @@ describe('PartitionWatch', () => {
   it('watches a machine that returns', async () => {
     const partition = watchPartition();
     follow(partition, OURS);
-    const gone = partition.find(OURS[0]!)!;
+    const gone = partition.findWatch(OURS[0]!)!;
     follow(partition, []);
     clock.advance(REFRESH_SECONDS);
     follow(partition, []);
@@ -220,7 +220,7 @@ describe('PartitionWatch', () => {
       remembered.set(second, observed(second, 49_950));
       const restored = watchPartition();
       expect(watched(restored).toSorted()).toEqual([first, second, lost].toSorted());
-      const updatedAt = (id: string) => restored.find(id)?.tracked?.lastUpdateTime;
+      const updatedAt = (id: string) => restored.findWatch(id)?.tracked?.lastUpdateTime;
       expect([first, second, lost].map(updatedAt)).toEqual([49_900, 49_950, 30_000]);
     });
   });
@@ -261,7 +261,7 @@ describe('PartitionWatch', () => {
     const polling = poller();
     const fleet = Array.from({ length: 60_000 }, (_, index) => `M-${index}`);
     const machines = machinesOf(listOf(fleet), polling);
-    machines.own(stateOf(PARTITION));
+    machines.watchPartition(stateOf(PARTITION));
     const { client } = polling.context;
     jest.spyOn(client, 'getMachineActivityLog').mockResolvedValue({ kind: 'noData' });
     clock.set(600_000_000);
@@ -270,16 +270,16 @@ describe('PartitionWatch', () => {
       const state = minute % 2 === 0 ? 'IDLE' : 'OPERATING';
       const data = { state, durationInMinutes: 0, lastUpdateTime: clock.nowSeconds() } as const;
       jest.spyOn(client, 'getMachineState').mockResolvedValue({ kind: 'data', data });
-      await (await machines.find(OURS[0]!)!.poll()).conclude();
+      await (await machines.findWatch(OURS[0]!)!.poll()).conclude();
     }
-    expect(machines.find(OURS[0]!)?.tracked?.periods).toHaveLength(10);
+    expect(machines.findWatch(OURS[0]!)?.tracked?.periods).toHaveLength(10);
   });
 
   it('ends all its watches with the partition', () => {
     const partition = watchPartition();
     follow(partition, PLANT);
     const { watches } = partition;
-    partition.end();
+    partition.endWatches();
     expect(watches.every(({ hasEnded }) => hasEnded)).toBe(true);
     expect(partition.watches).toEqual([]);
     // From now on another process publishes these machines.

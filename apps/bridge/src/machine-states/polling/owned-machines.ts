@@ -42,7 +42,7 @@ export class OwnedMachines {
       placement: { topic: name },
       transactionalIdPrefix: groupId,
       parse: parseTrackedMachine,
-      onOwned: (state) => this.own(state),
+      onOwned: (state) => this.watchPartition(state),
     });
   }
 
@@ -50,32 +50,32 @@ export class OwnedMachines {
     return [...this.partitions].flatMap(({ watches }) => watches);
   }
 
-  find(machineId: string): MachineWatch | undefined {
+  findWatch(machineId: string): MachineWatch | undefined {
     for (const partition of this.partitions) {
-      const watch = partition.find(machineId);
+      const watch = partition.findWatch(machineId);
       if (watch !== undefined) return watch;
     }
     return undefined;
   }
 
   /** Watches the partition's machines until `state.signal` aborts. */
-  own(state: TransactedState<TrackedMachine>): void {
+  watchPartition(state: TransactedState<TrackedMachine>): void {
     try {
-      this.watch(state);
+      this.startPartitionWatch(state);
     } catch (error) {
       this.logger.error({ msg: 'not watched', partition: state.partition, err: error });
     }
   }
 
-  private watch(state: TransactedState<TrackedMachine>): void {
+  private startPartitionWatch(state: TransactedState<TrackedMachine>): void {
     const { partition: number, partitions } = state;
     if (partitions === undefined) throw new Error('machines belong to a partition by their hash');
     const partition = new PartitionWatch(state, partitions, this.loop, this.context);
     this.partitions.add(partition);
     const follow = (machines: ReadonlyMap<string, MachineInfo>): void => {
-      partition.follow(machines, this.shareOut(machines, partitions)[number] ?? []);
+      partition.followList(machines, this.shareOut(machines, partitions)[number] ?? []);
       this.context.mostUnreadPeriods = mostUnreadPeriods(machines.size);
-      for (const { machineId } of partition.watches) this.reasons.remind(machineId);
+      for (const { machineId } of partition.watches) this.reasons.queueIfStale(machineId);
     };
     if (this.directory.status.loadedAt !== null) follow(this.directory.machines());
     const unsubscribe = this.directory.onRefresh(follow);
@@ -84,7 +84,7 @@ export class OwnedMachines {
     const end = (): void => {
       unsubscribe();
       this.partitions.delete(partition);
-      partition.end();
+      partition.endWatches();
     };
     state.signal.addEventListener('abort', end, { once: true });
   }
@@ -135,21 +135,21 @@ export class PartitionWatch {
     this.stored = {
       get: (machineId) => asSeenUntil(state.get(machineId), seenUntil),
       isOverdue: (lastUpdateTime) => (lastUpdateTime ?? 0) >= publishedUntil + SILENT_SECONDS,
-      publish: (derivation, trace) => {
+      publishDerivation: (derivation, trace) => {
         publishedUntil = Math.max(publishedUntil, derivation.next.lastUpdateTime ?? 0);
-        return publisher.publish(derivation, trace);
+        return publisher.publishDerivation(derivation, trace);
       },
     };
     // Remembered machines are polled even while the directory cannot be read.
     const remembered = [...state.entries()].filter(
       ([key, it]) => it.observation !== 'removed' && !key.startsWith(SEEN_UNTIL),
     );
-    this.loop.addAll(remembered.map(([, tracked]) => this.watch(namesOf(tracked))));
+    this.loop.addMachines(remembered.map(([, tracked]) => this.addWatch(namesOf(tracked))));
     // Ends with the partition, which a failed write loses, as any other does.
     void this.keepSeenUntil().catch(() => undefined);
   }
 
-  find(machineId: string): MachineWatch | undefined {
+  findWatch(machineId: string): MachineWatch | undefined {
     return this.machines.get(machineId);
   }
 
@@ -158,22 +158,22 @@ export class PartitionWatch {
   }
 
   /** Starts and updates watches by the list of machines; `mine` are those of this partition. */
-  follow(listed: ReadonlyMap<string, MachineInfo>, mine: readonly MachineInfo[]): void {
+  followList(listed: ReadonlyMap<string, MachineInfo>, mine: readonly MachineInfo[]): void {
     for (const [machineId, watch] of this.machines) {
       if (watch.hasEnded) this.machines.delete(machineId);
-      else if (!listed.has(machineId)) watch.miss();
+      else if (!listed.has(machineId)) watch.recordUnlisted();
     }
     const fresh: MachineWatch[] = [];
     for (const info of mine) {
       const watch = this.machines.get(info.machineId);
-      if (watch === undefined) fresh.push(this.watch(info));
-      else watch.describe(info);
+      if (watch === undefined) fresh.push(this.addWatch(info));
+      else watch.updateInfo(info);
     }
-    this.loop.addAll(fresh);
+    this.loop.addMachines(fresh);
   }
 
-  end(): void {
-    for (const watch of this.machines.values()) watch.end();
+  endWatches(): void {
+    for (const watch of this.machines.values()) watch.endWatch();
     this.machines.clear();
   }
 
@@ -203,7 +203,7 @@ export class PartitionWatch {
     return earliest === Infinity ? 0 : earliest;
   }
 
-  private watch(info: MachineInfo): MachineWatch {
+  private addWatch(info: MachineInfo): MachineWatch {
     const watch = new MachineWatch(info, this.stored, this.context, this.state.signal);
     this.machines.set(info.machineId, watch);
     return watch;

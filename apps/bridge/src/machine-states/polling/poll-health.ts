@@ -18,7 +18,7 @@ export class PollHealth {
   private readonly logger = new Logger('MachineStates');
   private readonly breaker = new StandstillBreaker();
   private readonly failing = new Set<string>();
-  private latest: FailedAnswer | undefined;
+  private latestProblem: FailedAnswer | undefined;
   private latestAt = 0;
 
   constructor(private readonly clock: Clock) {
@@ -27,7 +27,7 @@ export class PollHealth {
   }
 
   /** Records that operators have resumed polling. */
-  pollingResumes(): void {
+  recordResumed(): void {
     this.pollingSinceMs = this.clock.monotonicMs();
   }
 
@@ -39,13 +39,13 @@ export class PollHealth {
     return this.failing.has(machineId);
   }
 
-  get problem(): string {
-    return this.latest === undefined ? '' : describeFailure(this.latest);
+  get failureText(): string {
+    return this.latestProblem === undefined ? '' : describeFailure(this.latestProblem);
   }
 
   /** The latest poll that failed, `at` in epoch seconds; null before the first. */
   get lastError(): { why: string; at: number } | null {
-    return this.latest === undefined ? null : { why: this.problem, at: this.latestAt };
+    return this.latestProblem === undefined ? null : { why: this.failureText, at: this.latestAt };
   }
 
   get isPaused(): boolean {
@@ -63,31 +63,32 @@ export class PollHealth {
     return (this.breaker.nextProbeMs ?? Infinity) * this.clock.speed;
   }
 
-  /** Admits a poll; undefined while it may not be made. Every admitted poll ends with {@link pollEnds}. */
-  pollBegins(isKnownToFail: boolean): AdmittedCall | undefined {
-    return this.breaker.begin(this.clock.realMs, isKnownToFail);
+  /** Admits a poll; undefined while it may not be made. Every admitted poll ends with {@link endPoll}. */
+  admitPoll(isKnownToFail: boolean): AdmittedCall | undefined {
+    return this.breaker.admitCall(this.clock.realMs, isKnownToFail);
   }
 
   /** @param failure the failed answer; null if the poll was answered, undefined if it was not made */
-  pollEnds(call: AdmittedCall, failure: FailedAnswer | null | undefined): void {
+  endPoll(call: AdmittedCall, failure: FailedAnswer | null | undefined): void {
     if (failure === undefined) {
-      this.breaker.end(call, 'void', this.clock.realMs);
+      this.breaker.endCall(call, 'void', this.clock.realMs);
       return;
     }
     // A rejection shows that the operation works: it concerns this machine only.
     const isAnswered = failure === null || failure.kind === 'rejected';
     if (isAnswered) this.answeredMs = this.clock.monotonicMs();
     else this.latestFailure = failure;
-    const turned = this.breaker.end(call, isAnswered ? 'answered' : 'failed', this.clock.realMs);
+    const end = isAnswered ? 'answered' : 'failed';
+    const turned = this.breaker.endCall(call, end, this.clock.realMs);
     if (turned === 'opened') this.logger.warn({ msg: 'polls pause', why: this.pausedBecause });
     if (turned === 'closed') this.logger.log({ msg: 'polls go on' });
   }
 
   /** Records that the machine's poll failed, or the read of its log that the poll waits for. */
-  failed(machineId: string, failure: FailedAnswer): void {
-    this.latest = failure;
+  recordFailing(machineId: string, failure: FailedAnswer): void {
+    this.latestProblem = failure;
     this.latestAt = this.clock.nowSeconds();
-    const { problem } = this;
+    const { failureText: problem } = this;
     if (this.failing.size === 0) this.logger.warn({ msg: 'polls fail', machineId, problem });
     this.failing.add(machineId);
   }
@@ -98,12 +99,12 @@ export class PollHealth {
   }
 
   /** Records that the machine's poll was answered and does not wait for its log. */
-  completed(machineId: string): void {
+  recordWorking(machineId: string): void {
     const wasFailing = this.failing.delete(machineId);
     if (wasFailing && this.failing.size === 0) this.logger.log({ msg: 'polls are answered again' });
   }
 
-  forget(machineId: string): void {
+  forgetMachine(machineId: string): void {
     this.failing.delete(machineId);
   }
 }

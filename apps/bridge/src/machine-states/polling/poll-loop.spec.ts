@@ -110,7 +110,7 @@ describe('PollLoop', () => {
 
   it('polls a machine once an interval, right after its own update', async () => {
     const machine = new HeldMachine('M-1');
-    loop.addAll([machine]);
+    loop.addMachines([machine]);
     await moveTo(T0 + 10);
     expect(machine.polls).toBe(0);
     for (let round = 0; round < 4; round += 1) {
@@ -121,7 +121,7 @@ describe('PollLoop', () => {
 
   it('polls new machines soon, and then after their updates', async () => {
     const machines = machinesUpdatedAt(null, null, null);
-    loop.addAll(machines);
+    loop.addMachines(machines);
     await moveTo(T0 + 1);
     expect(pollsOf(machines)).toEqual([1, 1, 1]);
     machines[0]!.updatedAt = T0 + 40;
@@ -134,14 +134,14 @@ describe('PollLoop', () => {
 
   it('polls a machine at once if its turn was missed during a change of owner', async () => {
     const machines = machinesUpdatedAt(T0 - 10, T0 - 30);
-    loop.addAll(machines);
+    loop.addMachines(machines);
     await settle();
     expect(pollsOf(machines)).toEqual([1, 0]);
   });
 
   it('moves a machine whose updates come at another time than before', async () => {
     const machine = new HeldMachine('M-1');
-    loop.addAll([machine]);
+    loop.addMachines([machine]);
     await moveTo(T0 + 12);
     machine.updatedAt = T0 + 30;
     await answer(machine);
@@ -155,7 +155,7 @@ describe('PollLoop', () => {
 
   it('skips the turns of a machine whose answer is still awaited', async () => {
     const machine = new HeldMachine('M-1');
-    loop.addAll([machine]);
+    loop.addMachines([machine]);
     await moveTo(T0 + 12);
     await moveTo(T0 + 162);
     expect(machine.inFlight).toBe(1);
@@ -172,7 +172,7 @@ describe('PollLoop', () => {
       machine.logEntries = 9000;
       machine.published = new Promise((resolve) => published.push(resolve));
     }
-    loop.addAll(machines);
+    loop.addMachines(machines);
     await moveTo(T0 + 59);
     for (const machine of machines) machine.answer();
     const conclusions = (): number => machines.reduce((sum, it) => sum + it.conclusions, 0);
@@ -188,7 +188,7 @@ describe('PollLoop', () => {
     const machines = machinesUpdatedAt(T0 + 1, T0 + 5);
     let isTaken = (): void => undefined;
     machines[0]!.published = new Promise((resolve) => (isTaken = resolve));
-    loop.addAll(machines);
+    loop.addMachines(machines);
     await answerAt(machines[0]!, T0 + 10);
     expect(pollsOf(machines)).toEqual([1, 1]);
     await answer(machines[1]!);
@@ -203,7 +203,7 @@ describe('PollLoop', () => {
   it('polls the machine that is due first when a slot is free, and none that has ended', async () => {
     restartLoop(1);
     const machines = machinesUpdatedAt(T0 + 1, T0 + 5, T0 + 9, T0 + 13);
-    loop.addAll(machines);
+    loop.addMachines(machines);
     await moveTo(T0 + 30);
     machines[1]!.hasEnded = true;
     await answer(machines[0]!);
@@ -239,7 +239,7 @@ describe('PollLoop', () => {
 
     it('polls one machine now and then, once none has been answered for ten seconds', async () => {
       const all = machines();
-      loop.addAll(all);
+      loop.addMachines(all);
       await pass(all, 20);
       expect(health.isPaused).toBe(true);
       const [before, passedOver] = [pollsOf(all), () => all.map((it) => it.passedOver)];
@@ -252,7 +252,7 @@ describe('PollLoop', () => {
     it('polls all machines whose turns were passed over at once, when one is answered', async () => {
       restartLoop(8);
       const all = machines();
-      loop.addAll(all);
+      loop.addMachines(all);
       await pass(all, 300);
       // except those whose polls failed within the last minute
       const probed = pollsOf(all);
@@ -287,7 +287,7 @@ describe('PollLoop', () => {
     'polls each machine once a minute even if the wall clock is set by %i seconds',
     async (seconds) => {
       const machines = machinesUpdatedAt(T0 + 10, T0 + 25, T0 + 40, null);
-      loop.addAll(machines);
+      loop.addMachines(machines);
       const pass = async (minutes: number): Promise<number[]> => {
         const before = pollsOf(machines);
         for (let second = 0; second < minutes * 60; second += 1) {
@@ -313,7 +313,7 @@ describe('PollLoop', () => {
     const broken = new Error('a defect');
     const machine = new HeldMachine('M-1');
     const poll = jest.spyOn(machine, 'poll').mockRejectedValue(broken);
-    loop.addAll([machine]);
+    loop.addMachines([machine]);
     await moveTo(T0 + 12);
     expect(error).toHaveBeenCalledWith({ msg: 'poll failed', machineId: 'M-1', err: broken });
     await moveTo(T0 + 72);
@@ -324,7 +324,7 @@ describe('PollLoop', () => {
     'stops polling %s',
     async (what) => {
       const machine = new HeldMachine('M-1');
-      loop.addAll([machine]);
+      loop.addMachines([machine]);
       await settle();
       if (what === 'a machine that has ended') machine.hasEnded = true;
       else loop.beforeApplicationShutdown();
@@ -336,7 +336,7 @@ describe('PollLoop', () => {
   it('polls no machine while operators pause the flow, and makes up the turns at once afterwards', async () => {
     hold.set(true);
     const machines = machinesUpdatedAt(null, T0, T0 + 30);
-    loop.addAll(machines);
+    loop.addMachines(machines);
     await moveTo(T0 + 600);
     expect(pollsOf(machines)).toEqual([0, 0, 0]);
     hold.set(false);

@@ -72,20 +72,20 @@ export class PollLoop implements OnApplicationBootstrap, BeforeApplicationShutdo
     this.turns = new PollTurns(this.intervalMs, staleAfterMs, clock.speed);
     this.hold = controls.holdOf('machine-states');
     this.hold.onRelease(() => {
-      this.health.pollingResumes();
-      this.startDue();
+      this.health.recordResumed();
+      this.startDueTurns();
     });
   }
 
-  addAll(machines: readonly Polled[]): void {
-    const turns = this.turns.first(machines, this.clock.monotonicMs(), this.wallAheadMs);
-    for (const turn of turns) this.queue.add(turn);
-    this.startDue();
+  addMachines(machines: readonly Polled[]): void {
+    const turns = this.turns.firstTurns(machines, this.clock.monotonicMs(), this.wallAheadMs);
+    for (const turn of turns) this.queue.addTurn(turn);
+    this.startDueTurns();
   }
 
   onApplicationBootstrap(): void {
     this.isRunning = true;
-    void this.run();
+    void this.runTurns();
   }
 
   beforeApplicationShutdown(): void {
@@ -95,19 +95,19 @@ export class PollLoop implements OnApplicationBootstrap, BeforeApplicationShutdo
   }
 
   /** Number of machines that are due and have not been polled yet. */
-  get waiting(): number {
-    return this.queue.waitingAt(this.clock.monotonicMs());
+  get dueMachines(): number {
+    return this.queue.countWaiting(this.clock.monotonicMs());
   }
 
   private get wallAheadMs(): number {
     return this.clock.nowMs() - this.clock.monotonicMs();
   }
 
-  private async run(): Promise<void> {
+  private async runTurns(): Promise<void> {
     while (this.isRunning) {
-      this.startDue();
+      this.startDueTurns();
       this.waking = new AbortController();
-      this.wakesAtMs = Math.min(this.nextMs, this.clock.monotonicMs() + this.intervalMs);
+      this.wakesAtMs = Math.min(this.nextWakeMs, this.clock.monotonicMs() + this.intervalMs);
       await this.clock
         .sleepUntilMonotonicMs(this.wakesAtMs, this.waking.signal)
         .catch(() => undefined);
@@ -115,41 +115,41 @@ export class PollLoop implements OnApplicationBootstrap, BeforeApplicationShutdo
   }
 
   /** Starts the turns that are due and get a slot. Called after every change that may allow more of them. */
-  private startDue(): void {
+  private startDueTurns(): void {
     if (!this.isRunning || this.hold.isHeld) return;
-    if (!this.health.isPaused) this.queue.makeUp();
+    if (!this.health.isPaused) this.queue.requeuePassedOver();
     const nowMs = this.clock.monotonicMs();
     for (;;) {
-      const turn = this.queue.take(nowMs, this.health.nextProbeMs <= nowMs);
+      const turn = this.queue.takeTurn(nowMs, this.health.nextProbeMs <= nowMs);
       if (turn === undefined) break;
-      void this.serve(turn);
+      void this.serveTurn(turn);
     }
-    if (this.nextMs < this.wakesAtMs) this.waking.abort();
+    if (this.nextWakeMs < this.wakesAtMs) this.waking.abort();
   }
 
-  private get nextMs(): number {
+  private get nextWakeMs(): number {
     if (this.hold.isHeld) return Infinity;
     const probeMs = this.queue.hasPassedOver ? this.health.nextProbeMs : Infinity;
     return Math.min(this.queue.nextMs, probeMs);
   }
 
-  private async serve(turn: PollTurn<Polled>): Promise<void> {
-    const served = await this.poll(turn);
+  private async serveTurn(turn: PollTurn<Polled>): Promise<void> {
+    const served = await this.pollMachine(turn);
     const { poll } = served === 'passed-over' ? { poll: undefined } : served;
     const size = ENTRIES_PER_ANSWER + (poll?.logEntries ?? 0);
     await new Promise<void>((hasRoom) => this.publication.acquire(hasRoom, size));
     // Kafka may take long; the slot is free for others meanwhile.
-    this.queue.release(turn);
-    this.startDue();
-    await this.conclude(turn, served);
+    this.queue.releaseSlot(turn);
+    this.startDueTurns();
+    await this.concludeTurn(turn, served);
     this.publication.release(size);
-    this.startDue();
+    this.startDueTurns();
   }
 
-  private async poll(turn: PollTurn<Polled>): Promise<Served> {
+  private async pollMachine(turn: PollTurn<Polled>): Promise<Served> {
     const { polled, dueMs, failingSinceMs } = turn;
     if (polled.hasEnded) return { poll: undefined, tookMs: 0 };
-    const call = this.health.pollBegins(failingSinceMs !== undefined);
+    const call = this.health.admitPoll(failingSinceMs !== undefined);
     if (call === undefined) return 'passed-over';
     const startedMs = this.clock.monotonicMs();
     // Not for failing machines: they wait for their share of the slots.
@@ -161,12 +161,12 @@ export class PollLoop implements OnApplicationBootstrap, BeforeApplicationShutdo
     } catch (error) {
       this.logFault(error, polled);
     } finally {
-      this.health.pollEnds(call, poll?.failure);
+      this.health.endPoll(call, poll?.failure);
     }
     return { poll, tookMs: this.clock.monotonicMs() - startedMs };
   }
 
-  private async conclude(turn: PollTurn<Polled>, served: Served): Promise<void> {
+  private async concludeTurn(turn: PollTurn<Polled>, served: Served): Promise<void> {
     const { polled } = turn;
     try {
       if (served === 'passed-over') await polled.passOver();
@@ -174,22 +174,22 @@ export class PollLoop implements OnApplicationBootstrap, BeforeApplicationShutdo
     } catch (error) {
       this.logFault(error, polled);
     }
-    if (polled.hasEnded) this.turns.end(turn);
+    if (polled.hasEnded) this.turns.endTurns(turn);
     else if (served === 'passed-over') {
       this.queue.passOver(turn, this.clock.monotonicMs() + this.intervalMs);
-    } else this.move(turn, served.poll, served.tookMs);
+    } else this.queueNextTurn(turn, served.poll, served.tookMs);
   }
 
-  private move(turn: PollTurn<Polled>, poll: Poll | undefined, tookMs: number): void {
+  private queueNextTurn(turn: PollTurn<Polled>, poll: Poll | undefined, tookMs: number): void {
     const nowMs = this.clock.monotonicMs();
     let restMs = 0;
     if (poll?.failure === null) turn.failingSinceMs = undefined;
     // A failed probe says nothing about its machine: the service is down.
     else if (poll?.failure !== undefined && !this.health.isPaused) {
-      restMs = this.turns.failed(turn, nowMs, tookMs);
+      restMs = this.turns.restAfterFailureMs(turn, nowMs, tookMs);
     }
-    this.turns.move(turn, nowMs + restMs, this.wallAheadMs);
-    this.queue.add(turn);
+    this.turns.moveToNext(turn, nowMs + restMs, this.wallAheadMs);
+    this.queue.addTurn(turn);
   }
 
   /** A failure after the partition was lost is expected, and not logged. */

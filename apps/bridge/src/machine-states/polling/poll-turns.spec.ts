@@ -25,11 +25,11 @@ function pollFor(
   const queue = new PollQueue<Machine>(SLOTS, STALE_AFTER_MS);
   const turns = new PollTurns<Machine>(INTERVAL_MS, STALE_AFTER_MS, 1, random);
   const calls = new DueQueue<PollTurn<Machine>>();
-  for (const turn of turns.first(machines, 0, 0)) queue.add(turn);
+  for (const turn of turns.firstTurns(machines, 0, 0)) queue.addTurn(turn);
   let underWay = 0;
   let mostUnderWay = 0;
   for (let nowMs = 0; nowMs < durationMs;) {
-    for (let turn = queue.take(nowMs, false); turn; turn = queue.take(nowMs, false)) {
+    for (let turn = queue.takeTurn(nowMs, false); turn; turn = queue.takeTurn(nowMs, false)) {
       turn.polled.polledMs.push(nowMs);
       calls.add(nowMs + (turn.polled.answers ? latencyMs() : TIMEOUT_MS), turn);
       underWay += 1;
@@ -39,13 +39,13 @@ function pollFor(
     while (calls.earliestMs <= nowMs) {
       const turn = calls.take()!;
       underWay -= 1;
-      queue.release(turn);
+      queue.releaseSlot(turn);
       const { answers, polledMs } = turn.polled;
       if (answers) turn.failingSinceMs = undefined;
       const tookMs = nowMs - polledMs.at(-1)!;
-      const restMs = answers ? 0 : turns.failed(turn, nowMs, tookMs);
-      turns.move(turn, nowMs + restMs, 0);
-      queue.add(turn);
+      const restMs = answers ? 0 : turns.restAfterFailureMs(turn, nowMs, tookMs);
+      turns.moveToNext(turn, nowMs + restMs, 0);
+      queue.addTurn(turn);
     }
   }
   expect(mostUnderWay).toBeLessThanOrEqual(SLOTS);
@@ -94,9 +94,9 @@ describe('PollQueue', () => {
   it('spreads machines whose first polls, close together, were not answered', () => {
     const machines = fleet(600, false, null);
     const turns = new PollTurns<Machine>(INTERVAL_MS, STALE_AFTER_MS, 1);
-    const atMs = turns.first(machines, 0, 0).map((turn) => {
+    const atMs = turns.firstTurns(machines, 0, 0).map((turn) => {
       expect(turn.dueMs).toBeLessThanOrEqual(3000);
-      turns.move(turn, turn.dueMs, 0);
+      turns.moveToNext(turn, turn.dueMs, 0);
       return turn.dueMs;
     });
     const seconds = new Set(atMs.map((ms) => Math.floor((ms % INTERVAL_MS) / 1000)));
@@ -114,12 +114,12 @@ describe('PollQueue', () => {
     const lost = turnOf('lost', 500_000, 0);
     const failing = turnOf('failing', 590_000, 530_000);
     const answering = turnOf('answering', 595_000);
-    for (const turn of [lost, failing, answering]) queue.add(turn);
-    const taken = [queue.take(600_000, false), queue.take(600_000, false)];
+    for (const turn of [lost, failing, answering]) queue.addTurn(turn);
+    const taken = [queue.takeTurn(600_000, false), queue.takeTurn(600_000, false)];
     expect(taken).toEqual([answering, failing]);
-    expect(queue.take(600_000, false)).toBeUndefined();
-    queue.release(failing);
-    expect(queue.take(600_000, false)).toBe(lost);
+    expect(queue.takeTurn(600_000, false)).toBeUndefined();
+    queue.releaseSlot(failing);
+    expect(queue.takeTurn(600_000, false)).toBe(lost);
   });
 
   it('polls a lost machine that hangs in every fourth interval, even if slots are free', () => {
@@ -141,10 +141,10 @@ describe('PollQueue', () => {
           return { polled, place: undefined, dueMs, failingSinceMs: undefined };
         });
         for (const turn of turns) queue.passOver(turn, 120_000);
-        expect(queue.take(119_999, false)).toBeUndefined();
-        queue.makeUp();
+        expect(queue.takeTurn(119_999, false)).toBeUndefined();
+        queue.requeuePassedOver();
         expect(queue.hasPassedOver).toBe(false);
-        const made = turns.map(() => queue.take(60_000, false)?.dueMs);
+        const made = turns.map(() => queue.takeTurn(60_000, false)?.dueMs);
         expect(made).toEqual(times.sort((one, other) => one - other));
       }),
     );
@@ -158,7 +158,7 @@ describe('PollTurns', () => {
       const turns = new PollTurns<Machine>(INTERVAL_MS, STALE_AFTER_MS, 1);
       const [first, second] = [fleet(300, true, updatedAt), fleet(300, false, updatedAt)];
       const inOrder = turns
-        .first([...first, ...second], 0, 0)
+        .firstTurns([...first, ...second], 0, 0)
         .toSorted((one, other) => one.dueMs - other.dueMs)
         .map(({ polled }) => polled.answers);
       // Half of either, give or take a few at random; unmixed it is all or nothing.
@@ -174,9 +174,9 @@ describe('PollPlan', () => {
     fc.assert(
       fc.property(fc.nat(INTERVAL_MS - 1), (phase) => {
         const updatedMs = T0_MS + phase;
-        const place = plan.take(updatedMs);
-        const waitMs = plan.nextMs(place, updatedMs) - updatedMs;
-        plan.leave(place);
+        const place = plan.takePlace(updatedMs);
+        const waitMs = plan.nextTimeMs(place, updatedMs) - updatedMs;
+        plan.leavePlace(place);
         expect(waitMs).toBeGreaterThan(0);
         expect(waitMs).toBeLessThanOrEqual(2000);
       }),
@@ -187,12 +187,12 @@ describe('PollPlan', () => {
     const plan = new PollPlan(INTERVAL_MS, 50);
     fc.assert(
       fc.property(fc.nat(1e12), fc.nat(1e12), (updatedMs, nowMs) => {
-        const place = plan.take(updatedMs);
-        plan.leave(place);
-        const first = plan.nextMs(place, nowMs);
+        const place = plan.takePlace(updatedMs);
+        plan.leavePlace(place);
+        const first = plan.nextTimeMs(place, nowMs);
         expect(first).toBeGreaterThan(nowMs);
         expect(first).toBeLessThanOrEqual(nowMs + INTERVAL_MS);
-        expect(plan.nextMs(place, first)).toBe(first + INTERVAL_MS);
+        expect(plan.nextTimeMs(place, first)).toBe(first + INTERVAL_MS);
       }),
     );
   });
@@ -201,7 +201,7 @@ describe('PollPlan', () => {
     const plan = new PollPlan(INTERVAL_MS, 50);
     const perSecond = new Array<number>(60).fill(0);
     for (let count = 0; count < 60_000; count += 1) {
-      const second = Math.floor(plan.take(T0_MS).phaseMs / 1000);
+      const second = Math.floor(plan.takePlace(T0_MS).phaseMs / 1000);
       perSecond[second] = (perSecond[second] ?? 0) + 1;
     }
     expect(Math.max(...perSecond)).toBeLessThanOrEqual(1200);
@@ -209,26 +209,26 @@ describe('PollPlan', () => {
 
   it('spreads them within a second as well', () => {
     const plan = new PollPlan(INTERVAL_MS, 50);
-    const phases = Array.from({ length: 50 }, () => plan.take(T0_MS).phaseMs);
+    const phases = Array.from({ length: 50 }, () => plan.takePlace(T0_MS).phaseMs);
     expect(new Set(phases).size).toBe(50);
     expect(new Set(phases.map((phase) => Math.floor(phase / 1000))).size).toBe(1);
   });
 
   it('gives the place of a machine that has ended to another', () => {
     const plan = new PollPlan(INTERVAL_MS, 1);
-    const first = plan.take(T0_MS);
-    expect(plan.take(T0_MS).slot).toBe(first.slot + 1);
-    plan.leave(first);
-    expect(plan.take(T0_MS).slot).toBe(first.slot);
+    const first = plan.takePlace(T0_MS);
+    expect(plan.takePlace(T0_MS).slot).toBe(first.slot + 1);
+    plan.leavePlace(first);
+    expect(plan.takePlace(T0_MS).slot).toBe(first.slot);
   });
 
   it('moves a machine only when its update has moved', () => {
     const plan = new PollPlan(INTERVAL_MS, 50);
-    const place = plan.take(T0_MS);
-    expect(plan.suits(place, T0_MS + INTERVAL_MS)).toBe(true);
-    expect(plan.suits(place, T0_MS - 2000)).toBe(true);
-    expect(plan.suits(place, T0_MS + 2000)).toBe(true);
-    expect(plan.suits(place, T0_MS + 10_000)).toBe(false);
-    expect(plan.suits(place, T0_MS - 10_000)).toBe(false);
+    const place = plan.takePlace(T0_MS);
+    expect(plan.isWellPlaced(place, T0_MS + INTERVAL_MS)).toBe(true);
+    expect(plan.isWellPlaced(place, T0_MS - 2000)).toBe(true);
+    expect(plan.isWellPlaced(place, T0_MS + 2000)).toBe(true);
+    expect(plan.isWellPlaced(place, T0_MS + 10_000)).toBe(false);
+    expect(plan.isWellPlaced(place, T0_MS - 10_000)).toBe(false);
   });
 });

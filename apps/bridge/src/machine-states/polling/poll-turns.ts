@@ -52,7 +52,7 @@ export class PollTurns<T extends Updated> {
    * others are polled soon, one after the other, to learn their update times. The order is random: the directory
    * lists machines of one factory together, and they may fail together.
    */
-  first(machines: readonly T[], nowMs: number, wallAheadMs: number): PollTurn<T>[] {
+  firstTurns(machines: readonly T[], nowMs: number, wallAheadMs: number): PollTurn<T>[] {
     const apartMs = Math.min(FIRST_TURNS_APART_MS * this.speed, this.intervalMs / machines.length);
     let soonMs = nowMs;
     return this.shuffled(machines).map((polled) => {
@@ -60,46 +60,46 @@ export class PollTurns<T extends Updated> {
       const dueMs =
         place === undefined
           ? (soonMs += apartMs)
-          : this.nextMs(place, nowMs - HANDED_OVER_MS * this.speed, wallAheadMs);
+          : this.nextTurnMs(place, nowMs - HANDED_OVER_MS * this.speed, wallAheadMs);
       return { polled, place, dueMs, failingSinceMs: undefined };
     });
   }
 
   /** Moves a finished turn to the machine's next one, not before `restedMs`. */
-  move(turn: PollTurn<T>, restedMs: number, wallAheadMs: number): void {
+  moveToNext(turn: PollTurn<T>, restedMs: number, wallAheadMs: number): void {
     // A machine that was not answered gets a random place: first polls are close together, and a rate limit (429)
     // would refuse most of the same machines every time.
     const place =
-      this.placeOf(turn.polled, turn.place) ?? this.plan.take(this.random() * this.intervalMs);
+      this.placeOf(turn.polled, turn.place) ?? this.plan.takePlace(this.random() * this.intervalMs);
     // Never two polls in one interval, even if the place moves.
     const afterMs = Math.max(restedMs, turn.dueMs + this.intervalMs / 2);
     turn.place = place;
-    turn.dueMs = Math.max(this.nextMs(place, afterMs, wallAheadMs), afterMs);
+    turn.dueMs = Math.max(this.nextTurnMs(place, afterMs, wallAheadMs), afterMs);
   }
 
   /** Milliseconds that a machine rests after a failed poll; 0 until it is lost. */
-  failed(turn: PollTurn<T>, nowMs: number, tookMs: number): number {
+  restAfterFailureMs(turn: PollTurn<T>, nowMs: number, tookMs: number): number {
     turn.failingSinceMs ??= nowMs;
     if (nowMs - turn.failingSinceMs <= this.staleAfterMs) return 0;
     return Math.min(tookMs * REST_PER_FAILURE, MOST_INTERVALS_OF_REST * this.intervalMs);
   }
 
-  end({ place }: PollTurn<T>): void {
-    if (place !== undefined) this.plan.leave(place);
+  endTurns({ place }: PollTurn<T>): void {
+    if (place !== undefined) this.plan.leavePlace(place);
   }
 
-  private nextMs(place: PollPlace, afterMs: number, wallAheadMs: number): number {
-    return this.plan.nextMs(place, afterMs + wallAheadMs) - wallAheadMs;
+  private nextTurnMs(place: PollPlace, afterMs: number, wallAheadMs: number): number {
+    return this.plan.nextTimeMs(place, afterMs + wallAheadMs) - wallAheadMs;
   }
 
   /** The machine's place, a new one if its updates have moved; undefined before any update time is known. */
   private placeOf({ updatedAt }: T, place: PollPlace | undefined): PollPlace | undefined {
     if (updatedAt === null) return place;
     const updatedMs = updatedAt * 1000;
-    if (place === undefined) return this.plan.take(updatedMs);
-    if (this.plan.suits(place, updatedMs)) return place;
-    this.plan.leave(place);
-    return this.plan.take(updatedMs);
+    if (place === undefined) return this.plan.takePlace(updatedMs);
+    if (this.plan.isWellPlaced(place, updatedMs)) return place;
+    this.plan.leavePlace(place);
+    return this.plan.takePlace(updatedMs);
   }
 
   private shuffled(machines: readonly T[]): T[] {
@@ -131,7 +131,7 @@ export class PollQueue<T> {
   private readonly failing = new DueQueue<PollTurn<T>>();
   private readonly lost = new DueQueue<PollTurn<T>>();
   private readonly passedOver = new DueQueue<PollTurn<T>>();
-  private readonly mostFailing: number;
+  private readonly maxFailing: number;
   private underWay = 0;
   private failingUnderWay = 0;
 
@@ -140,7 +140,7 @@ export class PollQueue<T> {
     private readonly slots: number,
     private readonly staleAfterMs: number,
   ) {
-    this.mostFailing = Math.max(1, Math.floor(slots * FAILING_SHARE));
+    this.maxFailing = Math.max(1, Math.floor(slots * FAILING_SHARE));
   }
 
   get hasPassedOver(): boolean {
@@ -148,14 +148,14 @@ export class PollQueue<T> {
   }
 
   /** Number of turns that are due or were passed over. */
-  waitingAt(nowMs: number): number {
+  countWaiting(nowMs: number): number {
     return [this.answering, this.failing, this.lost].reduce(
       (sum, queue) => sum + queue.countDue(nowMs),
       this.passedOver.size,
     );
   }
 
-  add(turn: PollTurn<T>): void {
+  addTurn(turn: PollTurn<T>): void {
     this.queueOf(turn).add(turn.dueMs, turn);
   }
 
@@ -165,14 +165,14 @@ export class PollQueue<T> {
   }
 
   /** Makes turns that were passed over due again, in their original order, once the service answers. */
-  makeUp(): void {
+  requeuePassedOver(): void {
     for (let turn = this.passedOver.take(); turn !== undefined; turn = this.passedOver.take()) {
-      this.add(turn);
+      this.addTurn(turn);
     }
   }
 
-  /** Takes a due turn into a slot until {@link release}; with `mayProbe`, also a passed-over one before its time. */
-  take(nowMs: number, mayProbe: boolean): PollTurn<T> | undefined {
+  /** Takes a due turn into a slot until {@link releaseSlot}; with `mayProbe`, also a passed-over one before its time. */
+  takeTurn(nowMs: number, mayProbe: boolean): PollTurn<T> | undefined {
     const queue = this.openQueues().find(({ earliestMs }) => earliestMs <= nowMs);
     const turn = queue?.take() ?? this.takePassedOver(nowMs, mayProbe);
     if (turn === undefined) return undefined;
@@ -182,12 +182,12 @@ export class PollQueue<T> {
   }
 
   /** Frees the turn's slot. To be called before `failingSinceMs` changes. */
-  release(turn: PollTurn<T>): void {
+  releaseSlot(turn: PollTurn<T>): void {
     this.underWay -= 1;
     if (isFailing(turn)) this.failingUnderWay -= 1;
   }
 
-  /** When {@link take} has the next turn, unless a slot is freed or a turn added before. */
+  /** When {@link takeTurn} has the next turn, unless a slot is freed or a turn added before. */
   get nextMs(): number {
     const { earliestMs: lookMs } = this.passedOver;
     if (this.underWay >= this.slots) return Infinity;
@@ -202,7 +202,7 @@ export class PollQueue<T> {
 
   private openQueues(): DueQueue<PollTurn<T>>[] {
     if (this.underWay >= this.slots) return [];
-    if (this.failingUnderWay >= this.mostFailing) return [this.answering];
+    if (this.failingUnderWay >= this.maxFailing) return [this.answering];
     return [this.answering, this.failing, this.lost];
   }
 
@@ -247,7 +247,7 @@ export class PollPlan {
     this.slotMs = intervalMs / SLOTS;
   }
 
-  take(updatedMs: number): PollPlace {
+  takePlace(updatedMs: number): PollPlace {
     const wantedSlot = this.slotAfter(updatedMs);
     this.machines += 1;
     const slot = this.firstWithRoom(wantedSlot);
@@ -257,18 +257,18 @@ export class PollPlan {
     return { wantedSlot, slot, phaseMs: Math.floor(slot * this.slotMs + withinSlot) };
   }
 
-  leave({ slot }: PollPlace): void {
+  leavePlace({ slot }: PollPlace): void {
     this.machines -= 1;
     this.taken[slot] = (this.taken[slot] ?? 1) - 1;
   }
 
   /** Whether a machine that has been updated at `updatedMs` is still well placed. */
-  suits({ wantedSlot }: PollPlace, updatedMs: number): boolean {
+  isWellPlaced({ wantedSlot }: PollPlace, updatedMs: number): boolean {
     const apart = Math.abs(this.slotAfter(updatedMs) - wantedSlot);
     return Math.min(apart, SLOTS - apart) <= TOLERATED_SLOTS;
   }
 
-  nextMs({ phaseMs }: PollPlace, afterMs: number): number {
+  nextTimeMs({ phaseMs }: PollPlace, afterMs: number): number {
     const intervals = Math.floor((afterMs - phaseMs) / this.intervalMs) + 1;
     return phaseMs + intervals * this.intervalMs;
   }

@@ -8,8 +8,8 @@ function failures(breaker: StandstillBreaker, count: number, fromMs: number, apa
   const turns: (string | undefined)[] = [];
   for (let index = 0; index < count; index += 1) {
     const nowMs = fromMs + index * apartMs;
-    const call = breaker.begin(nowMs, false);
-    turns.push(call === undefined ? 'refused' : breaker.end(call, 'failed', nowMs));
+    const call = breaker.admitCall(nowMs, false);
+    turns.push(call === undefined ? 'refused' : breaker.endCall(call, 'failed', nowMs));
   }
   return turns;
 }
@@ -39,7 +39,7 @@ describe('StandstillBreaker', () => {
   it('does not count machines that are known to fail', () => {
     const breaker = new StandstillBreaker();
     for (let nowMs = 0; nowMs < 600_000; nowMs += 100) {
-      breaker.end(breaker.begin(nowMs, true)!, 'failed', nowMs);
+      breaker.endCall(breaker.admitCall(nowMs, true)!, 'failed', nowMs);
     }
     expect(breaker.isOpen).toBe(false);
   });
@@ -57,13 +57,13 @@ describe('StandstillBreaker', () => {
         let answeredMs = 0;
         for (const { afterMs, end, isKnownToFail } of calls) {
           if (nowMs + afterMs - answeredMs >= STANDSTILL_MS) {
-            breaker.end(breaker.begin(nowMs, false)!, 'answered', nowMs);
+            breaker.endCall(breaker.admitCall(nowMs, false)!, 'answered', nowMs);
             answeredMs = nowMs;
           }
           nowMs += afterMs;
-          const call = breaker.begin(nowMs, isKnownToFail);
+          const call = breaker.admitCall(nowMs, isKnownToFail);
           expect(call).toBeDefined();
-          breaker.end(call!, end, nowMs);
+          breaker.endCall(call!, end, nowMs);
         }
       }),
     );
@@ -78,13 +78,13 @@ describe('StandstillBreaker', () => {
           const dueMs = breaker.nextProbeMs!;
           expect(dueMs - nowMs).toBeGreaterThanOrEqual(200);
           expect(dueMs - nowMs).toBeLessThanOrEqual(5000);
-          expect(breaker.begin(dueMs - 1, false)).toBeUndefined();
-          const call = breaker.begin(dueMs, false);
+          expect(breaker.admitCall(dueMs - 1, false)).toBeUndefined();
+          const call = breaker.admitCall(dueMs, false);
           expect(call).toBeDefined();
           expect(breaker.nextProbeMs).toBeUndefined();
-          expect(breaker.begin(dueMs + 60_000, false)).toBeUndefined();
+          expect(breaker.admitCall(dueMs + 60_000, false)).toBeUndefined();
           nowMs = dueMs + 1000;
-          breaker.end(call!, 'failed', nowMs);
+          breaker.endCall(call!, 'failed', nowMs);
         }
       }),
     );
@@ -92,25 +92,25 @@ describe('StandstillBreaker', () => {
 
   it('closes with the first answer to any call', () => {
     const breaker = new StandstillBreaker();
-    const early = breaker.begin(0, false)!;
+    const early = breaker.admitCall(0, false)!;
     failures(breaker, 11, 0, 1000);
-    expect(breaker.end(early, 'answered', 12_000)).toBe('closed');
+    expect(breaker.endCall(early, 'answered', 12_000)).toBe('closed');
     expect(failures(breaker, 10, 12_000, 1000)).not.toContain('refused');
   });
 
   it('makes another probe after one that was void', () => {
     const breaker = opened();
     const nowMs = breaker.nextProbeMs!;
-    breaker.end(breaker.begin(nowMs, false)!, 'void', nowMs);
-    expect(breaker.begin(nowMs, false)).toBeDefined();
+    breaker.endCall(breaker.admitCall(nowMs, false)!, 'void', nowMs);
+    expect(breaker.admitCall(nowMs, false)).toBeDefined();
   });
 
   it('still waits for its probe while calls from before the pause fail', () => {
     const breaker = new StandstillBreaker();
-    const early: AdmittedCall[] = [0, 1, 2].map((nowMs) => breaker.begin(nowMs, false)!);
+    const early: AdmittedCall[] = [0, 1, 2].map((nowMs) => breaker.admitCall(nowMs, false)!);
     failures(breaker, 11, 0, 1000);
     const probeMs = breaker.nextProbeMs!;
-    for (const call of early) breaker.end(call, 'failed', probeMs - 1);
+    for (const call of early) breaker.endCall(call, 'failed', probeMs - 1);
     expect(breaker.nextProbeMs).toBe(probeMs);
   });
 });

@@ -4,7 +4,7 @@ import { ProbingBreaker } from '#libs/delivery';
 const STANDSTILL_MS = 10_000;
 const LEAST_FAILURES = 5;
 
-/** A call that {@link StandstillBreaker.begin} has admitted. */
+/** A call that {@link StandstillBreaker.admitCall} has admitted. */
 export interface AdmittedCall {
   /** Whether the latest call for the same machine failed: another failure does not count. */
   readonly isKnownToFail: boolean;
@@ -23,8 +23,8 @@ export class StandstillBreaker extends ProbingBreaker {
   private firstFailureMs = 0;
   private probe: AdmittedCall | undefined;
 
-  /** Admits a call; undefined if it may not be made now. Every admitted call ends with {@link end}. */
-  begin(nowMs: number, isKnownToFail: boolean): AdmittedCall | undefined {
+  /** Admits a call; undefined if it may not be made now. Every admitted call ends with {@link endCall}. */
+  admitCall(nowMs: number, isKnownToFail: boolean): AdmittedCall | undefined {
     if (!this.admits(nowMs)) return undefined;
     const call: AdmittedCall = { isKnownToFail };
     if (this.callBegins()) this.probe = call;
@@ -32,7 +32,7 @@ export class StandstillBreaker extends ProbingBreaker {
   }
 
   /** Records the end of a call; returns whether that opened or closed the breaker. */
-  end(call: AdmittedCall, end: CallEnd, nowMs: number): 'opened' | 'closed' | undefined {
+  endCall(call: AdmittedCall, end: CallEnd, nowMs: number): 'opened' | 'closed' | undefined {
     const isProbe = call === this.probe;
     if (isProbe) this.probeWasVoid();
     if (isProbe || end === 'answered') this.probe = undefined;

@@ -24,7 +24,7 @@ export class WatchContext {
     readonly activityLog: ActivityLogReader,
     readonly health: PollHealth,
     readonly metrics: PollingMetrics,
-    @Inject(ReasonRefresh) readonly reasons: Pick<ReasonRefresh, 'forget'>,
+    @Inject(ReasonRefresh) readonly reasons: Pick<ReasonRefresh, 'forgetReasons'>,
     @Inject(TRACING) readonly tracing = NO_TRACING,
     readonly frames: OutputFrames = new OutputFrames(),
   ) {}

@@ -104,7 +104,7 @@ describe('StatePublisher', () => {
   it('commits event, latest state and tracked machine together', async () => {
     const held = new HeldState();
     const { events, next } = derivation('M-1');
-    const published = new StatePublisher(held.state, 'test.').publish({ events, next });
+    const published = new StatePublisher(held.state, 'test.').publishDerivation({ events, next });
     await held.release();
     await published;
     expect(held.commits[0]?.changes).toEqual([['M-1', next]]);
@@ -132,7 +132,7 @@ describe('StatePublisher', () => {
       const data = { ...event.data };
       Object.assign(event.data, { toJSON: () => ((written += 1), data) });
     }
-    const published = new StatePublisher(held.state, '').publish(derived);
+    const published = new StatePublisher(held.state, '').publishDerivation(derived);
     await held.untilWaiting();
     expect(written).toBeLessThan(1500);
     await held.releaseUntil(published);
@@ -147,7 +147,7 @@ describe('StatePublisher', () => {
       const off = { ...reading('OFF', T0), durationInMinutes };
       const result = { kind: 'reading' as const, reading: off, log: null };
       const derived = deriveStateChanges(machine, undefined, result, CONTEXT);
-      const published = new StatePublisher(held.state, '').publish(derived);
+      const published = new StatePublisher(held.state, '').publishDerivation(derived);
       await held.release();
       await published;
       const [event] = held.commits[0]?.records ?? [];
@@ -159,9 +159,12 @@ describe('StatePublisher', () => {
   it('shares a transaction among derivations that are ready at about the same time, or during the previous one', async () => {
     const held = new HeldState();
     const publisher = new StatePublisher(held.state, '');
-    const published = ['M-1', 'M-2'].map((id) => publisher.publish(derivation(id)));
+    const published = ['M-1', 'M-2'].map((id) => publisher.publishDerivation(derivation(id)));
     await held.untilWaiting();
-    published.push(publisher.publish(derivation('M-3')), publisher.publish(derivation('M-4')));
+    published.push(
+      publisher.publishDerivation(derivation('M-3')),
+      publisher.publishDerivation(derivation('M-4')),
+    );
     await held.release();
     await held.release();
     await Promise.all(published);
@@ -174,7 +177,7 @@ describe('StatePublisher', () => {
   it('cuts a long history into transactions of bounded size, in order', async () => {
     const held = new HeldState();
     const { events, next } = derivation('M-1', 1500);
-    const published = new StatePublisher(held.state, '').publish({ events, next });
+    const published = new StatePublisher(held.state, '').publishDerivation({ events, next });
     await held.releaseUntil(published);
     const sequences = held.commits.flatMap(({ records }) =>
       records.flatMap((record) => sequenceOf(record) ?? []),
@@ -206,7 +209,7 @@ describe('StatePublisher', () => {
     async (_, all) => {
       const held = new HeldState();
       const publisher = new StatePublisher(held.state, '');
-      const published = Promise.all(all.map((each) => publisher.publish(each)));
+      const published = Promise.all(all.map((each) => publisher.publishDerivation(each)));
       await held.releaseUntil(published);
       expect(Math.max(...held.commits.map(bytesOf))).toBeLessThanOrEqual(512 * 1024);
       const count = held.commits.flatMap(({ records }) =>
@@ -222,7 +225,7 @@ describe('StatePublisher', () => {
     records.filter((record) => record.topic === topic).map(({ value }) => value as string | null);
 
   const publish = async (held: HeldState, next: TrackedMachine): Promise<Commit> => {
-    const published = new StatePublisher(held.state, '').publish({ events: [], next });
+    const published = new StatePublisher(held.state, '').publishDerivation({ events: [], next });
     await held.releaseUntil(published);
     held.remembered.set(next.machineId, next);
     return held.commits.at(-1)!;
@@ -259,7 +262,7 @@ describe('StatePublisher', () => {
   it('fails all waiting derivations when a commit fails', async () => {
     const held = new HeldState();
     const publisher = new StatePublisher(held.state, '');
-    const published = ['M-1', 'M-2'].map((id) => publisher.publish(derivation(id)));
+    const published = ['M-1', 'M-2'].map((id) => publisher.publishDerivation(derivation(id)));
     const results = Promise.allSettled(published);
     await held.release(new Error('fenced'));
     expect((await results).map(({ status }) => status)).toEqual(['rejected', 'rejected']);

@@ -53,7 +53,7 @@ export class StatePublisher {
    * Resolves once events, latest state and tracked machine are committed. @throws when that is uncertain: the
    * partition is then lost, and its next owner derives the events again
    */
-  async publish(derivation: Derivation, trace?: TraceContext): Promise<void> {
+  async publishDerivation(derivation: Derivation, trace?: TraceContext): Promise<void> {
     const steps = this.publicationSteps(derivation, trace);
     const next = steps.next().value;
     await new Promise<void>((resolve, reject) => {
@@ -112,11 +112,11 @@ export class StatePublisher {
     trace?: TraceContext,
   ): Generator<PublicationStep, undefined> {
     let published = this.state.get(next.machineId);
-    const room = MAX_TRANSACTION_BYTES - this.closingOf(published, next).bytes;
+    const room = MAX_TRANSACTION_BYTES - this.closingRecords(published, next).bytes;
     let records: OutboundRecord[] = [];
     let bytes = 0;
     const step = (tracked: TrackedMachine): PublicationStep => {
-      const closing = this.closingOf(published, tracked);
+      const closing = this.closingRecords(published, tracked);
       const all = [...records, ...closing.records];
       const cut = { tracked, records: all, bytes: bytes + closing.bytes };
       [published, records, bytes] = [tracked, [], 0];
@@ -137,7 +137,7 @@ export class StatePublisher {
   }
 
   /** Last records of a step: the latest state and directory changes. `bytes` include the stored tracked machine. */
-  private closingOf(
+  private closingRecords(
     before: TrackedMachine | undefined,
     tracked: TrackedMachine,
   ): { records: readonly OutboundRecord[]; bytes: number } {

@@ -97,7 +97,7 @@ export class WatchedMachine {
       new PatientReader(client, settings, this.clock),
       new PollHealth(this.clock),
       new PollingMetrics(),
-      { forget: () => undefined },
+      { forgetReasons: () => undefined },
     );
     settings.polling.settleSeconds = options.settleSeconds ?? SETTLE_SECONDS;
     this.watch = this.started();
@@ -141,7 +141,7 @@ export class WatchedMachine {
   private async turn(): Promise<SequencedEvent[]> {
     const before = this.events.length;
     try {
-      if (this.current?.state === 'removed') this.watch.leave();
+      if (this.current?.state === 'removed') this.watch.markRemoved();
       await (await this.watch.poll()).conclude();
       if (this.watch.hasEnded) this.watch = this.started();
     } catch (error) {
@@ -160,7 +160,7 @@ export class WatchedMachine {
     const stored: StoredMachines = {
       isOverdue: () => false,
       get: () => asSeenUntil(this.tracked, seenUntil),
-      publish: ({ events, next }) => this.commit(events, next),
+      publishDerivation: ({ events, next }) => this.commit(events, next),
     };
     return new MachineWatch(MACHINE, stored, this.context, new AbortController().signal);
   }
@@ -241,7 +241,7 @@ class PatientReader extends ActivityLogReader {
     this.given = given;
   }
 
-  override read(...query: Parameters<ActivityLogReader['read']>) {
-    return new ActivityLogReader(...this.given).read(...query);
+  override readWindows(...query: Parameters<ActivityLogReader['readWindows']>) {
+    return new ActivityLogReader(...this.given).readWindows(...query);
   }
 }
