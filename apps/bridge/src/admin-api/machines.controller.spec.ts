@@ -101,7 +101,7 @@ it('lists the observed machines while the directory lists none, for example beca
   const controller = new MachinesController(
     { machines: () => listed } as unknown as MachineDirectory,
     {} as CommandOutcomes,
-    { observed: [machine(1)], get: () => undefined } as unknown as MachineStates,
+    { observedMachines: [machine(1)], recordOf: () => undefined } as unknown as MachineStates,
   );
   const list = async (): Promise<unknown> => json(controller.listMachines().getStream());
   expect(await list()).toEqual([{ ...machine(1), state: null }]);
@@ -118,7 +118,7 @@ describe('the details of an unlisted machine, as with a token that may not read 
     new MachinesController(
       { machines: () => new Map() } as unknown as MachineDirectory,
       { recent: { of: () => [] } } as unknown as CommandOutcomes,
-      { get: () => known.state } as unknown as MachineStates,
+      { recordOf: () => known.state } as unknown as MachineStates,
       { lastApplied: () => known.list } as unknown as WorkOrderLists,
     ).machineDetails('M-1');
 

@@ -130,9 +130,7 @@ function loggedFor(
     );
   if (isYetToBeShown) return null;
   const periods =
-    historyFrom === undefined
-      ? loggedFrom(first, segments)
-      : loggedPeriods(segments.filter(({ endTime }) => endTime > historyFrom));
+    historyFrom === undefined ? loggedFrom(first, segments) : wantedHistory(segments, log);
   return { periods, until };
 }
 

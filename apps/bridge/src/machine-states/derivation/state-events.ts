@@ -43,7 +43,15 @@ function periodEvent(
   detection: Detection,
 ): SequencedEvent {
   const { changed, corrected: type } = STATE_EVENT_TYPES;
-  const data = stateData(after, period, detection);
+  const { machineId, factoryId } = after;
+  const { state, previousState, startTime, previousStartTime, previousEndTime } = period;
+  const { revision, startTimeSource } = period;
+  const data: StateChanged = {
+    ...{ machineId, factoryId, state, previousState, startTime, previousStartTime },
+    ...(previousEndTime === null ? {} : { previousEndTime }),
+    ...detection,
+    ...{ revision, startTimeSource },
+  };
   const event: StateEvent =
     corrected === null
       ? { type: changed, data }
@@ -88,27 +96,6 @@ export function observationRestored(
       data: { machineId, factoryId, lostSince, restoredAt, ...detection },
     },
   );
-}
-
-function stateData(
-  { machineId, factoryId }: TrackedMachine,
-  period: PublishedPeriod,
-  detection: Detection,
-): StateChanged {
-  const { state, previousState, startTime, previousStartTime, revision, startTimeSource } = period;
-  const { previousEndTime } = period;
-  return {
-    machineId,
-    factoryId,
-    state,
-    previousState,
-    startTime,
-    previousStartTime,
-    ...(previousEndTime === null ? {} : { previousEndTime }),
-    ...detection,
-    revision,
-    startTimeSource,
-  };
 }
 
 function sequenced(

@@ -130,7 +130,7 @@ describe('PartitionWatch', () => {
       ...{ status: { loadedAt: 1 }, machines: () => listed },
       onRefresh: () => () => undefined,
     } as unknown as MachineDirectory;
-    const reasons = { remind: () => undefined } as unknown as ReasonRefresh;
+    const reasons = { queueIfStale: () => undefined } as unknown as ReasonRefresh;
     return new OwnedMachines(directory, loop, context, reasons, {} as KafkaClient);
   }
 
